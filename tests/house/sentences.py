@@ -83,6 +83,8 @@ def template_spans(all_tokens):
     for index, token in enumerate(all_tokens):
         if token.text in ("text", "texts", "reasons", "templates") and index + 2 < len(all_tokens) and all_tokens[index + 1].text == "!":
             yield index, rust.closing(all_tokens, index + 2)
+        elif token.text == "Template" and index + 1 < len(all_tokens) and all_tokens[index + 1].text == "{":
+            yield index, rust.closing(all_tokens, index + 1)
 
 
 def literals(text):

@@ -182,9 +182,9 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
             says: format!(
                 "It took {}: too short to tell what bound it. Its start, and the notice of its end, are part of that.",
                 figure(facts.wall, "s")
-            ),
+            ).into(),
             evidence,
-            advice: vec!["give it more work in one run; -r 10 shows how steady it is".to_owned()],
+            advice: vec!["give it more work in one run; -r 10 shows how steady it is".into()],
         });
     }
     let rules: [fn(&Facts) -> Option<Cause>; 11] = [
@@ -224,7 +224,12 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
         advice.extend(second.advice);
         evidence.extend(second.evidence);
     }
-    Some(Bound { by: first.by.to_owned(), says, evidence, advice })
+    Some(Bound {
+        by: first.by.to_owned(),
+        says: says.into(),
+        evidence,
+        advice: advice.into_iter().map(Into::into).collect(),
+    })
 }
 
 /// The figures that stand behind any answer.

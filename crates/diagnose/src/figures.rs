@@ -69,11 +69,11 @@ pub(crate) fn severity(loss: &Verdict) -> Severity {
 /// A measurement as evidence: what it says, and its place in the record.
 pub(crate) fn evidence(measurement: &Measurement, says: &str) -> Evidence {
     let value = figure(measurement.value(), &measurement.unit);
-    Evidence { says: format!("{says} {value}"), from: locate_figure(measurement) }
+    Evidence { says: format!("{says} {value}").into(), from: locate_figure(measurement) }
 }
 
 /// A figure of the inventory or the conditions as evidence.
-pub(crate) fn cite_fact(says: impl Into<String>, from: impl Into<String>) -> Evidence {
+pub(crate) fn cite_fact(says: impl Into<record::Text>, from: impl Into<String>) -> Evidence {
     Evidence { says: says.into(), from: from.into() }
 }
 

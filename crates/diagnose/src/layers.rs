@@ -64,12 +64,12 @@ pub(crate) fn layers(index: &RecordIndex) -> Vec<Layer> {
                 // JSON has no infinity: an imported time of 1e288 would not come back as it was.
                 variation: m.summary.variation.filter(|variation| variation.is_finite()),
                 over,
-                beside: beside(m),
+                beside: beside(m).into_iter().map(Into::into).collect(),
                 doubt: m.doubt.clone(),
                 says: if over > 0.0 {
-                    format!("{} longer than the fastest", percent(over))
+                    format!("{} longer than the fastest", percent(over)).into()
                 } else {
-                    "the fastest: line speed".to_owned()
+                    "the fastest: line speed".into()
                 },
                 from: locate_figure(m),
             })
@@ -102,7 +102,7 @@ mod tests {
         let over: Vec<(&str, f64)> =
             found.iter().map(|layer| (layer.layer.as_str(), (layer.over * 1e4).round() / 100.0)).collect();
         assert_eq!(over, [("kernel", 0.0), ("guest user", 11.67), ("kernel", 12.13)]);
-        assert_eq!(found[0].says, "the fastest: line speed");
+        assert_eq!(found[0].says, "the fastest: line speed".into());
     }
 
     #[test]

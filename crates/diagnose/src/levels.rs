@@ -66,7 +66,7 @@ pub fn levels(index: &RecordIndex) -> Vec<Level> {
             latency_ns,
             measured_bytes: named.left_at,
             advertised_bytes: named.advertised,
-            judgement: named.judgement,
+            judgement: named.judgement.into(),
             name: named.name,
         });
     }

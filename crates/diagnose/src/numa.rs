@@ -52,18 +52,17 @@ pub fn numa(index: &RecordIndex) -> Option<Numa> {
         ignoring_factor,
         bandwidth_factor,
         distance_agreement: verdict.agreement,
-        distance_mismatches: verdict.mismatches.clone(),
+        distance_mismatches: verdict.mismatches.iter().cloned().map(Into::into).collect(),
         distance_loss: verdict.loss(),
-        meaning: String::new(),
+        meaning: String::new().into(),
     };
-    numa.meaning = meaning(&numa, &verdict);
+    numa.meaning = meaning(&numa, &verdict).into();
     if emulated {
-        numa.meaning.push_str(" An emulator's times say nothing of the firmware's distances.");
+        numa.meaning.push("An emulator's times say nothing of the firmware's distances.");
     } else if doubtful > 0 {
         let of = latency.len();
-        numa.meaning.push_str(&format!(
-            " {doubtful} of {of} latencies are in doubt and were held against no distance."
-        ));
+        numa.meaning
+            .push(format!("{doubtful} of {of} latencies are in doubt and were held against no distance."));
     }
     Some(numa)
 }
@@ -208,7 +207,11 @@ mod tests {
             assert_eq!(numa.distance_agreement, Some(1.0), "{name}: {numa:?}");
             assert!(numa.distance_mismatches.is_empty(), "{name}: {:?}", numa.distance_mismatches);
             assert_eq!(numa.local_ns, Some(ns[0]), "{name}");
-            assert!(numa.meaning.contains("distances rank the nodes as measured"), "{}", numa.meaning);
+            assert!(
+                numa.meaning.to_string().contains("distances rank the nodes as measured"),
+                "{}",
+                numa.meaning
+            );
         }
     }
 
@@ -233,7 +236,7 @@ mod tests {
         // A quarter of the bytes at full speed, the rest at half: 1 / (0.25 + 0.75 * 2).
         assert!((numa.bandwidth_factor.unwrap() - 1.0 / 1.75).abs() < 1e-6, "{numa:?}");
         assert_eq!((numa.local_ns, numa.remote_ns), (Some(100.0), Some(200.0)));
-        assert!(numa.meaning.contains("75.0 % of its accesses"), "{}", numa.meaning);
+        assert!(numa.meaning.to_string().contains("75.0 % of its accesses"), "{}", numa.meaning);
     }
 
     #[test]
@@ -287,11 +290,15 @@ mod tests {
         }
         let doubtful = numa(&record).unwrap();
         assert!(doubtful.distance_mismatches.is_empty(), "{doubtful:?}");
-        assert!(doubtful.meaning.contains("2 of 4 latencies are in doubt"), "{}", doubtful.meaning);
+        assert!(
+            doubtful.meaning.to_string().contains("2 of 4 latencies are in doubt"),
+            "{}",
+            doubtful.meaning
+        );
         record.machine.virtualization.emulated = Some(true);
         let emulated = numa(&record).unwrap();
         assert_eq!((emulated.distance_agreement, emulated.local_ns), (None, Some(102.0)));
-        assert!(emulated.meaning.contains("An emulator's times"), "{}", emulated.meaning);
+        assert!(emulated.meaning.to_string().contains("An emulator's times"), "{}", emulated.meaning);
     }
 
     #[test]

@@ -141,13 +141,13 @@ fn entry(workload: &str, line: &Line, cores: Option<u32>) -> Option<Scaling> {
         speedup_interval: interval(&points, &fit),
         threads: last,
         knee: if doubt.is_some() { None } else { knee(&points, one) },
-        meaning: String::new(),
+        meaning: String::new().into(),
         disturbed: false,
         steps,
     };
     scaling.disturbed = (doubt.is_some() || scaling.is_too_noisy())
         && scaling.steps.iter().any(|step| step.efficiency > 1.0 + POOR);
-    scaling.meaning = meaning(&scaling, one, cores, doubt);
+    scaling.meaning = meaning(&scaling, one, cores, doubt).into();
     Some(scaling)
 }
 
@@ -343,7 +343,7 @@ mod tests {
         assert!(near(fit.rate, 9.4e7, 1e-5), "{fit:?}");
         assert!(near(fit.contention, 0.02, 1e-4) && near(fit.coherency, 1.5e-4, 1e-4), "{fit:?}");
         assert!(fit.residual < 1e-5 && fit.points == 9 && fit.threads == 104, "{fit:?}");
-        assert!(fit.meaning.contains("the most comes of 81 threads"), "{}", fit.meaning);
+        assert!(fit.meaning.to_string().contains("the most comes of 81 threads"), "{}", fit.meaning);
         let step = fit.steps.last().unwrap();
         assert!(near(step.speedup / 104.0, step.efficiency, 1e-12) && step.speedup == fit.speedup);
     }
@@ -353,7 +353,7 @@ mod tests {
         let fit = scaling(&by_law(&[1, 2, 4, 8, 16], 3.0, 0.0, 0.0)).remove(0);
         assert_eq!((fit.contention, fit.coherency, fit.knee), (0.0, 0.0, None));
         assert!(near(fit.speedup, 16.0, 1e-9), "{fit:?}");
-        assert!(fit.meaning.contains("16.0 times the work of one"), "{}", fit.meaning);
+        assert!(fit.meaning.to_string().contains("16.0 times the work of one"), "{}", fit.meaning);
     }
 
     #[test]
@@ -364,7 +364,7 @@ mod tests {
         }
         let fit = scaling(&record).remove(0);
         assert_eq!((fit.contention, fit.coherency), (0.0, 0.0));
-        assert!(fit.meaning.contains("more than linear"), "{}", fit.meaning);
+        assert!(fit.meaning.to_string().contains("more than linear"), "{}", fit.meaning);
     }
 
     #[test]
@@ -379,8 +379,8 @@ mod tests {
         assert_eq!(fit.knee, Some(52));
         // The corner at the cores is neither contention nor coherency.
         assert_eq!((fit.points, fit.contention, fit.coherency), (8, 0.0, 0.0));
-        assert!(fit.meaning.contains("in the fit to 52 cores"), "{}", fit.meaning);
-        assert!(fit.meaning.contains("siblings begin to share cores"), "{}", fit.meaning);
+        assert!(fit.meaning.to_string().contains("in the fit to 52 cores"), "{}", fit.meaning);
+        assert!(fit.meaning.to_string().contains("siblings begin to share cores"), "{}", fit.meaning);
     }
 
     #[test]
@@ -420,7 +420,7 @@ mod tests {
             m.samples.truncate(1);
             m.summary = record::Summary::from_samples(&m.samples);
         };
-        assert!(reported(&once).contains("cannot tell it from chance"), "{}", reported(&once));
+        assert!(reported(&once).to_string().contains("cannot tell it from chance"), "{}", reported(&once));
         // What one step alone tells is not hidden by what holds of both.
         let beside_others = |m: &mut Measurement| {
             once(m);
@@ -428,15 +428,22 @@ mod tests {
                 m.marks = vec![record::SampleMark { sample: 0, mark: Mark::Switched }];
             }
         };
-        assert!(reported(&beside_others).contains("other programs ran"), "{}", reported(&beside_others));
+        assert!(
+            reported(&beside_others).to_string().contains("other programs ran"),
+            "{}",
+            reported(&beside_others)
+        );
         let noisy = |m: &mut Measurement| m.doubt = Some("too noisy".to_owned());
-        assert!(reported(&noisy).contains("in doubt") && !reported(&noisy).contains("serialized"));
+        assert!(
+            reported(&noisy).to_string().contains("in doubt")
+                && !reported(&noisy).to_string().contains("serialized")
+        );
         let quota = |m: &mut Measurement| {
             m.marks = (0..m.summary.n as u32)
                 .map(|sample| record::SampleMark { sample, mark: Mark::Quota })
                 .collect();
         };
-        assert!(reported(&quota).contains("a CPU quota stopped it"), "{}", reported(&quota));
+        assert!(reported(&quota).to_string().contains("a CPU quota stopped it"), "{}", reported(&quota));
     }
 
     #[test]
@@ -453,7 +460,7 @@ mod tests {
         let fit = scaling(&by_law(&[1, 2], 1.0, 0.25, 0.0)).remove(0);
         assert!(near(fit.contention, 0.25, 1e-3), "{fit:?}");
         assert_eq!(fit.knee, None);
-        assert!(fit.meaning.contains("as far as two steps can tell"), "{}", fit.meaning);
+        assert!(fit.meaning.to_string().contains("as far as two steps can tell"), "{}", fit.meaning);
     }
 
     #[test]
@@ -464,7 +471,11 @@ mod tests {
             add(&mut record, "w", "siblings-first", n, f64::from(n) * 0.65);
         }
         let fit = scaling(&record).remove(0);
-        assert!(fit.meaning.contains("each of several starts from 65.0 % of one alone"), "{}", fit.meaning);
+        assert!(
+            fit.meaning.to_string().contains("each of several starts from 65.0 % of one alone"),
+            "{}",
+            fit.meaning
+        );
     }
 
     #[test]
@@ -482,7 +493,7 @@ mod tests {
         let fit = scaling(&record).remove(0);
         assert!(fit.is_too_noisy() && fit.contention <= 1.0 && fit.knee.is_none(), "{fit:?}");
         assert!(
-            fit.meaning.ends_with("known only to 0.375 to 4.20: too noisy to say more"),
+            fit.meaning.to_string().ends_with("known only to 0.375 to 4.20: too noisy to say more"),
             "{}",
             fit.meaning
         );
@@ -501,7 +512,7 @@ mod tests {
         let fit = scaling(&record).remove(0);
         assert!(fit.disturbed && !fit.is_possible(&fit.steps[1]), "{fit:?}");
         assert!(
-            fit.is_possible(&fit.steps[0]) && fit.meaning.ends_with("no speed-up is told"),
+            fit.is_possible(&fit.steps[0]) && fit.meaning.to_string().ends_with("no speed-up is told"),
             "{}",
             fit.meaning
         );
@@ -510,7 +521,7 @@ mod tests {
         add(&mut record, "w", "cores-first", 1, 10.0);
         add(&mut record, "w", "cores-first", 2, 25.0);
         let fit = scaling(&record).remove(0);
-        assert!(!fit.disturbed && fit.meaning.contains("more than linear"), "{}", fit.meaning);
+        assert!(!fit.disturbed && fit.meaning.to_string().contains("more than linear"), "{}", fit.meaning);
     }
 
     proptest! {

@@ -161,7 +161,7 @@ mod tests {
             source: None,
             delivered: ns,
             share: None,
-            meaning: String::new(),
+            meaning: String::new().into(),
             doubt: doubt.map(str::to_owned),
         };
         let mut first = record(1.5, 1e10);

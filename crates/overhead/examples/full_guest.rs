@@ -50,7 +50,7 @@ fn main() -> ExitCode {
 fn counted(layer: &mut whole_guest::GuestLayer) -> Result<u64, String> {
     let (name, mut found) = (layer.name(), 0);
     for portion in portions() {
-        let pass = layer.pass(portion).map_err(|failure| failure.reason)?;
+        let pass = layer.pass(portion).map_err(|failure| failure.reason.to_string())?;
         if (pass.crc, pass.page_offset) != (crc32(primes::code()), 0) {
             return Err(format!("other bytes: CRC-32 {:08x} at {}", pass.crc, pass.page_offset));
         }

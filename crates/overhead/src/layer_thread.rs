@@ -88,13 +88,13 @@ mod tests {
     #[test]
     fn what_keeps_a_layer_from_starting_is_reported() {
         let why = LayerThread::start(|| Err(Unavailable::new("no such CPU"))).unwrap_err();
-        assert_eq!(why.reason, "no such CPU");
+        assert_eq!(why.reason, "no such CPU".into());
     }
 
     #[test]
     fn a_thread_that_ends_is_an_answer_and_no_hang() {
         let worker = LayerThread::start(|| Ok(Box::new(|_| panic!("expected by this test")))).unwrap();
-        assert!(worker.pass(0..10).unwrap_err().reason.contains("ended"));
-        assert!(worker.pass(0..10).unwrap_err().reason.contains("ended"));
+        assert!(worker.pass(0..10).unwrap_err().reason.to_string().contains("ended"));
+        assert!(worker.pass(0..10).unwrap_err().reason.to_string().contains("ended"));
     }
 }

@@ -390,7 +390,7 @@ mod tests {
         let passes: Vec<(&str, usize)> =
             timings.layers.iter().map(|row| (row.name.layer, row.passes.len())).collect();
         assert_eq!(passes, [("kernel", 1), ("user", 3)]);
-        assert_eq!(timings.missing[0].1.reason, "the CPU went offline");
+        assert_eq!(timings.missing[0].1.reason, "the CPU went offline".into());
         let never = Made { fails_at: Some(1), ..made("kernel") };
         let timings = run_made(vec![never, made("user")], 1).unwrap();
         assert_eq!((timings.layers.len(), timings.missing.len()), (1, 1));

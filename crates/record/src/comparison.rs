@@ -8,6 +8,7 @@ use crate::document::Tool;
 use crate::measurement::Labels;
 use crate::metrics::Better;
 use crate::statistics::Verdict;
+use crate::text::Text;
 
 /// The version of a comparison's form.
 pub const COMPARISON_VERSION: u32 = 1;
@@ -28,7 +29,7 @@ pub struct Comparison {
     pub relation: Relation,
     /// The answer, one paragraph a result: who is how much faster, what explains it, what to do and what to expect.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub answer: Vec<String>,
+    pub answer: Vec<Text>,
     /// What differs in the inventory and the conditions, hardware first.
     pub differences: Vec<Difference>,
     /// The figures that people read first: each resource and workload once, summed up over CPUs, pairs and working sets.
@@ -46,10 +47,10 @@ pub struct Comparison {
     pub orders: Vec<Order>,
     /// What is to be known of the whole, a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<String>,
+    pub notes: Vec<Text>,
     /// What each record says of itself alone: what its nodes cost and how its work scales, a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub within: Vec<String>,
+    pub within: Vec<Text>,
 }
 
 /// One of the records.
@@ -74,7 +75,7 @@ pub struct Subject {
     pub same_as: Option<usize>,
     /// What is to be known of it: emulated, ended early, imported.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<String>,
+    pub notes: Vec<Text>,
 }
 
 /// How the subjects belong together.
@@ -188,7 +189,7 @@ pub struct Cell {
     pub slower: Option<bool>,
     /// What the figure was taken from, where that is more than one: `median of 72 CPUs`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub over: Option<String>,
+    pub over: Option<Text>,
     /// Its place in the record.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
@@ -202,7 +203,7 @@ pub struct Cell {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Refusal {
     /// Why, one sentence.
-    pub why: String,
+    pub why: Text,
     /// The metrics, each once.
     pub metrics: Vec<String>,
     /// How many figures.
@@ -225,13 +226,13 @@ fn is_false(value: &bool) -> bool {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Explanation {
     /// The result in words.
-    pub result: String,
+    pub result: Text,
     /// The subject, by index.
     pub subject: usize,
     /// How much faster the subject is than the baseline: 2 is twice as fast, 0.5 half as fast.
     pub speed: f64,
     /// The answer in a sentence or two.
-    pub says: String,
+    pub says: Text,
     /// Whether the causes multiply up to the speed (with what is unexplained); otherwise they stand beside each other.
     pub adds_up: bool,
     /// The causes: those that make the slower one slower first, each kind in the order of its effect.
@@ -254,7 +255,7 @@ pub struct HeldBack {
     /// The work.
     pub work: String,
     /// Who does no more than whom, in a sentence, without its causes.
-    pub says: String,
+    pub says: Text,
 }
 
 /// One cause and its effect on the result.
@@ -264,7 +265,7 @@ pub struct Cause {
     /// The cause in a few words: `memory latency`.
     pub name: String,
     /// With figures, one sentence.
-    pub says: String,
+    pub says: Text,
     /// Its effect on the subject's speed against the baseline's: 0.8 makes it a fifth slower, 1.2 a fifth faster.
     pub factor: f64,
     /// Whether it speaks for the slower one: it would make it the faster.
@@ -283,11 +284,11 @@ pub struct Cause {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Claim {
     /// What it would be: `bigger caches`.
-    pub claim: String,
+    pub claim: Text,
     /// Whether the figures carry it.
     pub support: Support,
     /// Why, with figures, one sentence.
-    pub why: String,
+    pub why: Text,
 }
 
 /// Whether figures carry a claim.
@@ -336,7 +337,7 @@ pub struct WhatIf {
     #[serde(default, skip_serializing_if = "is_false")]
     pub together: bool,
     /// What follows, one or two sentences.
-    pub says: String,
+    pub says: Text,
     /// The figures behind it.
     pub evidence: Vec<Evidence>,
 }
@@ -346,7 +347,7 @@ pub struct WhatIf {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Order {
     /// The result in words.
-    pub result: String,
+    pub result: Text,
     /// The metric.
     pub metric: String,
     /// Unit of the values.
@@ -354,7 +355,7 @@ pub struct Order {
     /// Subjects and their figures, the best first; those without one are left out.
     pub ranks: Vec<Rank>,
     /// What follows, one sentence.
-    pub says: String,
+    pub says: Text,
 }
 
 /// One place in an order.

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::ladder::Ladder;
 use crate::plan::Plan;
 use crate::statistics::Verdict;
+use crate::text::Text;
 
 /// Everything that follows from a record's figures.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -18,7 +19,7 @@ pub struct Diagnosis {
     pub resources: Vec<Resource>,
     /// Resources that were measured too little of to be one, a sentence each: memory from within the caches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub not_reached: Vec<String>,
+    pub not_reached: Vec<Text>,
     /// What costs speed, the worst first.
     pub findings: Vec<Finding>,
     /// One entry a resource: from its ceiling down to what is delivered, cause by cause.
@@ -78,12 +79,12 @@ pub struct Numa {
     pub distance_agreement: Option<f64>,
     /// Pairs whose distance says something else than what was measured, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub distance_mismatches: Vec<String>,
+    pub distance_mismatches: Vec<Text>,
     /// What the worst of them costs a program that follows the table: it takes the slower node for the nearer one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distance_loss: Option<Verdict>,
     /// Which figures these are, and what follows, in a sentence or two.
-    pub meaning: String,
+    pub meaning: Text,
 }
 
 /// A fit of the Universal Scalability Law, X(N) = rate N / (1 + contention (N - 1) + coherency N (N - 1)), to the
@@ -120,7 +121,7 @@ pub struct Scaling {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub knee: Option<u32>,
     /// What it means, one sentence.
-    pub meaning: String,
+    pub meaning: Text,
     /// The steps that were measured, by rising threads.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Step>,
@@ -186,7 +187,7 @@ pub struct SiblingsAdd {
     /// Whether the step of one thread a core was measured.
     pub basis: Basis,
     /// The figures in a sentence.
-    pub says: String,
+    pub says: Text,
 }
 
 /// One layer of the machine in which a routine was timed.
@@ -213,12 +214,12 @@ pub struct Layer {
     pub over: f64,
     /// What happened beside it: interrupts, switches, migrations a second.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub beside: Vec<String>,
+    pub beside: Vec<Text>,
     /// Why the figure should not be leaned on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<String>,
     /// The same in words.
-    pub says: String,
+    pub says: Text,
     /// The measurement.
     pub from: String,
 }
@@ -234,7 +235,7 @@ pub struct Overhead {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub floor: Option<Verdict>,
     /// The same in words.
-    pub floor_says: String,
+    pub floor_says: Text,
     /// What differs between two layers, and what it costs.
     pub steps: Vec<LayerStep>,
     /// What the published comparison of layers concluded, and whether these figures say the same.
@@ -256,11 +257,11 @@ pub struct LayerStep {
     /// What it costs, as a share of the time without it.
     pub verdict: Verdict,
     /// The same in words.
-    pub says: String,
+    pub says: Text,
     /// What the cost would mean for each of the events that were counted beside it: `0.8 µs for each of 250
     /// interrupts/s`; where that cannot be, it says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub each: Option<String>,
+    pub each: Option<Text>,
 }
 
 /// A published conclusion, held against figures.
@@ -268,11 +269,11 @@ pub struct LayerStep {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Claim {
     /// The conclusion.
-    pub claim: String,
+    pub claim: Text,
     /// What these figures say of it.
     pub answer: Answer,
     /// Why.
-    pub why: String,
+    pub why: Text,
 }
 
 /// What figures say of a conclusion.
@@ -296,12 +297,12 @@ pub struct Bound {
     /// `quota`, `one-thread`, `imbalance`, `stolen`, `unknown`.
     pub by: String,
     /// The answer in a person's words.
-    pub says: String,
+    pub says: Text,
     /// The figures behind it.
     pub evidence: Vec<Evidence>,
     /// What to try.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub advice: Vec<String>,
+    pub advice: Vec<Text>,
 }
 
 /// One level of the memory hierarchy as the latency curve shows it.
@@ -322,7 +323,7 @@ pub struct Level {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advertised_bytes: Option<u64>,
     /// How the two agree, one sentence.
-    pub judgement: String,
+    pub judgement: Text,
 }
 
 /// Where a ceiling comes from.
@@ -356,7 +357,7 @@ pub struct Resource {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
     /// Which figures these are, one sentence.
-    pub meaning: String,
+    pub meaning: Text,
     /// Why the figures behind it should not be leaned on, in a few words: `too noisy`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<String>,
@@ -384,10 +385,10 @@ pub struct Finding {
     /// How bad it is.
     pub severity: Severity,
     /// What, in one line.
-    pub what: String,
+    pub what: Text,
     /// Where: which CPUs, nodes, devices.
     #[serde(rename = "where", default, skip_serializing_if = "Option::is_none")]
-    pub place: Option<String>,
+    pub place: Option<Text>,
     /// The figures behind it, each with its place in the record.
     pub evidence: Vec<Evidence>,
     /// What it costs.
@@ -448,7 +449,7 @@ pub struct NotLookedFor {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Evidence {
     /// The figure in words and units.
-    pub says: String,
+    pub says: Text,
     /// Its place in the record: `conditions.before.thp`, `wakeup.latency cpu=0 setting=as-is`.
     pub from: String,
 }

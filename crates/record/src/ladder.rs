@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::diagnosis::CeilingSource;
 use crate::metrics::Better;
+use crate::text::Text;
 
 /// From the ceiling down to what is delivered. It adds up: where more is better, ceiling − every rung's `takes` −
 /// `unexplained` = delivered; where less is better (latencies) they are added instead.
@@ -21,7 +22,7 @@ pub struct Ladder {
     /// Whether the ceiling follows from the parts or was measured.
     pub source: CeilingSource,
     /// What the ceiling is, in a few words: `6 channels at 2933 MT/s`.
-    pub ceiling_is: String,
+    pub ceiling_is: Text,
     /// The losses in order, from the ceiling down.
     pub rungs: Vec<Rung>,
     /// What nobody explains; negative where the causes together take more than there is.
@@ -29,7 +30,7 @@ pub struct Ladder {
     /// What is delivered.
     pub delivered: f64,
     /// What is delivered, in a few words: `triad on 64 threads`.
-    pub delivered_is: String,
+    pub delivered_is: Text,
 }
 
 /// One cause and what it takes.
@@ -37,7 +38,7 @@ pub struct Ladder {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Rung {
     /// The cause in a few words.
-    pub cause: String,
+    pub cause: Text,
     /// The rule whose finding it is, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,

@@ -7,6 +7,7 @@ use crate::CpuList;
 use crate::diagnosis::Evidence;
 use crate::measurement::Mark;
 use crate::statistics::{Summary, Verdict};
+use crate::text::Text;
 
 /// What a layout is to be good for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,7 +29,7 @@ pub enum Purpose {
 #[serde(default)]
 pub struct Plan {
     /// The whole plan in a sentence or two.
-    pub summary: String,
+    pub summary: Text,
     /// What it is good for.
     pub purpose: Purpose,
     /// NUMA nodes with CPUs that may be used.
@@ -49,11 +50,11 @@ pub struct Plan {
     #[serde(rename = "pastes")]
     pub snippets: Vec<Snippet>,
     /// What the plan leaves out or where it is weak, a sentence each.
-    pub cautions: Vec<String>,
+    pub cautions: Vec<Text>,
     /// What is not known here, and how to find it out, a sentence each.
-    pub unknown: Vec<String>,
+    pub unknown: Vec<Text>,
     /// Where the figures come from, a sentence each.
-    pub sources: Vec<String>,
+    pub sources: Vec<Text>,
     /// What running a command both ways really gave.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verification: Option<Verification>,
@@ -107,7 +108,7 @@ pub struct Siblings {
     /// Whether figures say so; otherwise it is a choice.
     pub measured: bool,
     /// Why, a sentence or two.
-    pub why: String,
+    pub why: Text,
     /// The figures behind it.
     pub evidence: Vec<Evidence>,
     /// One CPU of each core, for those who want the other way; empty where CPUs are not known.
@@ -127,7 +128,7 @@ pub struct Gain {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<(f64, f64)>,
     /// How it follows from the figures.
-    pub why: String,
+    pub why: Text,
     /// The figures.
     pub evidence: Vec<Evidence>,
 }
@@ -142,7 +143,7 @@ pub struct CacheDomains {
     /// The usable CPUs of each.
     pub domains: Vec<CpuList>,
     /// What that means for a program.
-    pub says: String,
+    pub says: Text,
     /// The figures behind it.
     pub evidence: Vec<Evidence>,
 }
@@ -155,7 +156,7 @@ pub struct Advice {
     /// What: `memory`, `huge pages`, `interrupts`.
     pub about: String,
     /// What to do and why.
-    pub says: String,
+    pub says: Text,
     /// The figures behind it.
     pub evidence: Vec<Evidence>,
     /// Commands to paste.
@@ -172,7 +173,7 @@ pub struct Snippet {
     /// `numactl`, `taskset`, `systemd`, `docker`, `kubernetes`.
     pub tool: String,
     /// Where they go and what to know.
-    pub says: String,
+    pub says: Text,
     /// The lines, one piece a process, or one for all.
     pub pieces: Vec<Piece>,
 }
@@ -197,7 +198,7 @@ pub struct Verification {
     /// The command as it was typed.
     pub command: Vec<String>,
     /// How it was run: how many copies, bound to what.
-    pub how: String,
+    pub how: Text,
     /// Seconds until the last copy had ended, round by round, bound as planned.
     pub planned: Vec<f64>,
     /// The same unbound.
@@ -215,7 +216,7 @@ pub struct Verification {
     /// What happened during runs, each with the number of runs.
     pub marks: Vec<(Mark, u32)>,
     /// The result in a sentence or two, held against what was expected.
-    pub says: String,
+    pub says: Text,
 }
 
 impl Plan {

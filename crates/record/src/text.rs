@@ -4,7 +4,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::units;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::{phrase, units};
 
 /// A sentence with named places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +30,12 @@ pub enum Value {
     Share(f64),
     /// A figure in a unit; shown as `3.21 GHz`.
     Figure(f64, &'static str),
+    /// A ratio; shown as `1.14×`.
+    Factor(f64),
+    /// Another sentence, or a part of one.
+    Sentence(Box<Text>),
+    /// Several; shown as `a, b and c`.
+    List(Vec<Text>),
 }
 
 impl fmt::Display for Value {
@@ -38,6 +46,12 @@ impl fmt::Display for Value {
             Value::Bytes(bytes) => f.write_str(&units::bytes(*bytes)),
             Value::Share(share) => f.write_str(&units::percent(*share)),
             Value::Figure(value, unit) => f.write_str(&units::figure(*value, unit)),
+            Value::Factor(factor) => write!(f, "{}×", units::significant(*factor)),
+            Value::Sentence(text) => text.fmt(f),
+            Value::List(all) => {
+                let words: Vec<String> = all.iter().map(Text::to_string).collect();
+                f.write_str(&phrase::join_list(&words))
+            }
         }
     }
 }
@@ -80,7 +94,25 @@ macro_rules! shown {
         })*
     };
 }
-shown!(&crate::CpuList, crate::CpuList, std::io::Error, &std::io::Error, Text, &Text);
+shown!(&crate::CpuList, crate::CpuList, std::io::Error, &std::io::Error);
+
+impl From<Text> for Value {
+    fn from(text: Text) -> Self {
+        Value::Sentence(Box::new(text))
+    }
+}
+
+impl From<&Text> for Value {
+    fn from(text: &Text) -> Self {
+        Value::Sentence(Box::new(text.clone()))
+    }
+}
+
+impl From<Vec<Text>> for Value {
+    fn from(all: Vec<Text>) -> Self {
+        Value::List(all)
+    }
+}
 
 #[derive(Clone, Debug)]
 enum Source {
@@ -88,9 +120,12 @@ enum Source {
     Declared(Template, Vec<(&'static str, Value)>),
     /// Of a record: its code, where the program that wrote it had one, and its words.
     Read(Option<String>, String),
+    /// Sentences one after the other.
+    Sequence(Vec<Text>),
 }
 
-/// A sentence: its template and its figures, or what a record says.
+/// A sentence: its template and its figures, or what a record says. JSON has its words; whoever holds one that others
+/// decide by has its code beside it.
 #[derive(Clone, Debug)]
 pub struct Text(Source);
 
@@ -105,11 +140,40 @@ impl Text {
         Self(Source::Read(code, words))
     }
 
-    /// Its code; none in a record of 0.1.
+    /// Sentences one after the other, a blank between them.
+    pub fn sequence(all: impl IntoIterator<Item = Text>) -> Self {
+        Self(Source::Sequence(all.into_iter().filter(|text| !text.is_empty()).collect()))
+    }
+
+    /// Adds a sentence, or several.
+    pub fn push(&mut self, more: impl Into<Text>) {
+        let before = std::mem::take(self);
+        *self = Self::sequence([before, more.into()].iter().flat_map(Text::sentences).cloned());
+    }
+
+    /// Whether it says nothing.
+    pub fn is_empty(&self) -> bool {
+        match &self.0 {
+            Source::Declared(template, _) => template.words.is_empty(),
+            Source::Read(_, words) => words.is_empty(),
+            Source::Sequence(all) => all.is_empty(),
+        }
+    }
+
+    /// Its code; none in a record of 0.1. Of several sentences that of the first.
     pub fn code(&self) -> Option<&str> {
         match &self.0 {
             Source::Declared(template, _) => Some(template.code),
             Source::Read(code, _) => code.as_deref(),
+            Source::Sequence(all) => all.first()?.code(),
+        }
+    }
+
+    /// Its sentences.
+    pub fn sentences(&self) -> &[Text] {
+        match &self.0 {
+            Source::Sequence(all) => all,
+            _ => std::slice::from_ref(self),
         }
     }
 
@@ -123,6 +187,7 @@ impl Text {
                 let begins = template.words.split('{').next().unwrap_or_default();
                 !begins.is_empty() && words.starts_with(begins)
             }
+            Source::Sequence(all) => all.iter().any(|text| text.is(template)),
         }
     }
 
@@ -133,6 +198,7 @@ impl Text {
                 values.iter().find(|(own, _)| *own == name).map(|(_, value)| value)
             }
             Source::Read(..) => None,
+            Source::Sequence(all) => all.iter().find_map(|text| text.value(name)),
         }
     }
 }
@@ -142,6 +208,13 @@ impl fmt::Display for Text {
         let (template, values) = match &self.0 {
             Source::Declared(template, values) => (template, values),
             Source::Read(_, words) => return f.write_str(words),
+            Source::Sequence(all) => {
+                for (index, text) in all.iter().enumerate() {
+                    f.write_str(if index > 0 { " " } else { "" })?;
+                    text.fmt(f)?;
+                }
+                return Ok(());
+            }
         };
         let mut rest = template.words;
         while let Some((before, after)) = rest.split_once('{') {
@@ -166,6 +239,40 @@ impl PartialEq for Text {
 
 impl Eq for Text {}
 
+/// Says nothing.
+impl Default for Text {
+    fn default() -> Self {
+        Self::read(None, String::new())
+    }
+}
+
+impl Serialize for Text {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(Self::from)
+    }
+}
+
+#[cfg(test)]
+impl schemars::JsonSchema for Text {
+    fn schema_name() -> Cow<'static, str> {
+        String::schema_name()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        String::json_schema(generator)
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+}
+
 impl From<Template> for Text {
     fn from(template: Template) -> Self {
         Self::declared(template, Vec::new())
@@ -186,21 +293,24 @@ impl From<&str> for Text {
 
 /// A sentence: `text!("siblings-off", "SMT is off on {cpus}", cpus = list)`, or of a template that is declared apart, so that
 /// others can ask for it: `text!(SIBLINGS_OFF, cpus = list)`. A place without a value, or a value without a place, does not
-/// compile where the words stand in the call.
+/// compile where the words stand in the call. A name alone is its variable: `text!("siblings-off", "SMT is off on {cpus}", cpus)`.
 #[macro_export]
 macro_rules! text {
-    ($code:literal, $words:literal $(, $name:ident = $value:expr)* $(,)?) => {{
+    // What stands in a place: the expression, or the variable of its name.
+    (@value $name:ident) => { $crate::text::Value::from($name) };
+    (@value $name:ident $value:expr) => { $crate::text::Value::from($value) };
+    ($code:literal, $words:literal $(, $name:ident $(= $value:expr)?)* $(,)?) => {{
         // Holds the places against the names.
         if false {
             let _ = ::std::format_args!($words $(, $name = "")*);
         }
         $crate::Text::declared(
             $crate::Template { code: $code, words: $words },
-            ::std::vec![$((stringify!($name), $crate::text::Value::from($value))),*],
+            ::std::vec![$((stringify!($name), $crate::text!(@value $name $($value)?))),*],
         )
     }};
-    ($template:path $(, $name:ident = $value:expr)* $(,)?) => {
-        $crate::Text::declared($template, ::std::vec![$((stringify!($name), $crate::text::Value::from($value))),*])
+    ($template:path $(, $name:ident $(= $value:expr)?)* $(,)?) => {
+        $crate::Text::declared($template, ::std::vec![$((stringify!($name), $crate::text!(@value $name $($value)?))),*])
     };
 }
 
@@ -219,6 +329,26 @@ mod tests {
         assert_eq!(busy.value("cpus"), Some(&Value::Count(3)));
         let sizes = text!("sizes", "{a} of {b}", a = Value::Bytes(1 << 20), b = "all");
         assert_eq!(sizes.to_string(), "1 MiB of all");
+    }
+
+    #[test]
+    fn sentences_stand_in_sentences_and_one_after_the_other() {
+        let (share, which) = (Value::Share(0.5), text!("first", "the first"));
+        let both = text!(
+            "both",
+            "{which} took {share}, {factor} of {list}.",
+            which,
+            share,
+            factor = Value::Factor(1.144),
+            list = vec![Text::from("a"), Text::from("b")]
+        );
+        assert_eq!(both.to_string(), format!("the first took {}, 1.14× of a and b.", units::percent(0.5)));
+        let all = Text::sequence([both.clone(), Text::default(), text!(OFF, why = "root did")]);
+        assert_eq!(all.to_string(), format!("{both} switched off: root did"));
+        assert!(all.code() == Some("both") && all.is(&OFF) && all.sentences().len() == 2);
+        assert_eq!(all.value("why"), Some(&Value::from("root did")));
+        let written = serde_json::to_string(&all).unwrap();
+        assert_eq!(serde_json::from_str::<Text>(&written).unwrap(), all);
     }
 
     #[test]

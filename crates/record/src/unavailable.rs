@@ -2,20 +2,20 @@
 
 use std::fmt;
 
-use crate::Coverage;
+use crate::{Coverage, Text};
 
 /// Why something cannot be had here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unavailable {
     /// One clear line.
-    pub reason: String,
+    pub reason: Text,
     /// What would help.
     pub remedy: Option<String>,
 }
 
 impl Unavailable {
     /// A reason without a remedy.
-    pub fn new(reason: impl Into<String>) -> Self {
+    pub fn new(reason: impl Into<Text>) -> Self {
         Self { reason: reason.into(), remedy: None }
     }
 
@@ -42,6 +42,12 @@ impl Unavailable {
     }
 }
 
+impl From<Text> for Unavailable {
+    fn from(reason: Text) -> Self {
+        Self::new(reason)
+    }
+}
+
 impl From<String> for Unavailable {
     fn from(reason: String) -> Self {
         Self::new(reason)
@@ -56,7 +62,7 @@ impl From<&str> for Unavailable {
 
 impl fmt::Display for Unavailable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.reason)?;
+        self.reason.fmt(f)?;
         self.remedy.as_ref().map_or(Ok(()), |remedy| write!(f, " ({remedy})"))
     }
 }

@@ -31,7 +31,7 @@ pub fn check(wanted: &Check, record: &Record, verdicts: &mut Verdicts) {
     for rule in &wanted.silent {
         let claimed = findings.iter().find(|finding| finding.rule == *rule);
         verdicts.hold(claimed.is_none(), format!("{rule} is not claimed"), || {
-            claimed.map_or(String::new(), |f| f.what.clone())
+            claimed.map_or(String::new(), |f| f.what.clone().to_string())
         });
     }
 }

@@ -92,12 +92,12 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
         notes: Vec::new(),
         within: Vec::new(),
     };
-    comparison.notes = notes(&comparison);
-    comparison.answer = verdict::state_verdict(&comparison);
+    comparison.notes = notes(&comparison).into_iter().map(Into::into).collect();
+    comparison.answer = verdict::state_verdict(&comparison).into_iter().map(Into::into).collect();
     if relation == Relation::Machines && known.len() <= FEW {
         for (this, name) in known.iter().zip(&names) {
-            comparison.within.extend(nodes::describe_nodes(this.record, name));
-            comparison.within.extend(explain::scaling_words(this, name));
+            comparison.within.extend(nodes::describe_nodes(this.record, name).into_iter().map(Into::into));
+            comparison.within.extend(explain::scaling_words(this, name).into_iter().map(Into::into));
         }
     }
     comparison
@@ -129,7 +129,7 @@ fn subjects(sides: &[Side]) -> Vec<Subject> {
             figures: u32::try_from(record.measurements.len()).unwrap_or(u32::MAX),
             imported: record.import.is_some(),
             same_as,
-            notes: subject_notes(record),
+            notes: subject_notes(record).into_iter().map(Into::into).collect(),
         });
     }
     all

@@ -30,15 +30,23 @@ fn figures_whose_threads_nobody_reported_are_neither_averaged_nor_taken_for_one_
     let said = side_by_side(&[("kunpeng", &kunpeng), ("intel", &intel), ("hygon", &hygon)]);
     let rows: Vec<&str> = said.rows.iter().map(|row| row.what.as_str()).collect();
     assert_eq!(rows, ["openssl speed aes-256-ige (8 KiB), one thread"]);
-    assert!(said.orders.iter().all(|order| order.result.ends_with("one thread")), "{:?}", said.orders);
+    assert!(
+        said.orders.iter().all(|order| order.result.to_string().ends_with("one thread")),
+        "{:?}",
+        said.orders
+    );
     for why in ["how many threads made it is not told", "2 figures of it, from 4.58 GB/s to 13.8 GB/s"] {
-        assert!(said.refused.iter().any(|refusal| refusal.why.contains(why)), "{why}: {:?}", said.refused);
+        assert!(
+            said.refused.iter().any(|refusal| refusal.why.to_string().contains(why)),
+            "{why}: {:?}",
+            said.refused
+        );
     }
     // Nor is a rate of unknown threads the one of one thread where there is no other.
     let alone = rates(&[(None, 4584.0), (None, 13751.0)]);
     let said = side_by_side(&[("alone", &alone), ("kunpeng", &kunpeng)]);
     assert!(said.rows.is_empty() && said.explanations.is_empty(), "{said:?}");
-    assert!(said.within.iter().all(|within| !within.starts_with("alone")), "{:?}", said.within);
+    assert!(said.within.iter().all(|within| !within.to_string().starts_with("alone")), "{:?}", said.within);
 }
 
 #[test]
@@ -54,7 +62,7 @@ fn a_recipe_with_other_settings_is_other_work() {
     let said = side_by_side(&[("quick", &bc("30000", 0.01)), ("whole", &bc("999999", 2.0))]);
     assert!(said.rows.is_empty() && said.explanations.is_empty(), "{said:?}");
     let why = &said.refused[0].why;
-    assert_eq!(why, "other work: run with exponent=30000 against exponent=999999");
+    assert_eq!(why.to_string(), "other work: run with exponent=30000 against exponent=999999");
     assert_eq!(said.refused[0].metrics.len(), 2, "{said:?}");
     let said = side_by_side(&[("one", &bc("30000", 0.01)), ("two", &bc("30000", 0.02))]);
     assert!(said.refused.is_empty() && said.rows.len() == 2, "{said:?}");
@@ -95,7 +103,7 @@ fn factors_are_reported_from_the_side_of_the_faster_one_whichever_is_the_baselin
     let (forth, back) = (forth.explanations.remove(0), back.explanations.remove(0));
     assert_eq!(forth.says, back.says);
     for words in ["intel is 1.44 times as fast as hygon", "core clock (1.26×)", "A factor of 1.14"] {
-        assert!(back.says.contains(words), "{}", back.says);
+        assert!(back.says.to_string().contains(words), "{}", back.says);
     }
     assert_eq!(forth.causes[0].says, back.causes[0].says);
     // As data they are of the subject against the baseline, and so is their evidence.
@@ -103,8 +111,8 @@ fn factors_are_reported_from_the_side_of_the_faster_one_whichever_is_the_baselin
     assert!(
         (forth.causes[0].factor * back.causes[0].factor - 1.0).abs() < 1e-9 && forth.causes[0].factor > 1.0
     );
-    assert!(back.causes[0].evidence[0].says.starts_with("intel"), "{back:?}");
-    assert!(forth.causes[0].evidence[0].says.starts_with("hygon"), "{forth:?}");
+    assert!(back.causes[0].evidence[0].says.to_string().starts_with("intel"), "{back:?}");
+    assert!(forth.causes[0].evidence[0].says.to_string().starts_with("hygon"), "{forth:?}");
 }
 
 #[test]
@@ -115,8 +123,15 @@ fn a_clock_that_makes_little_of_a_difference_is_no_cause_of_it() {
     slow.machine.processor.max_hz = Some(2_500_000_000);
     let said = side_by_side(&[("fast", &fast), ("slow", &slow)]);
     let says = &said.explanations[0].says;
-    assert!(says.contains("core clock (1.04×) makes little") && says.contains("A factor of 1.73"), "{says}");
-    assert!(!says.contains("The cause is") && !said.answer[0].contains("by core clock"), "{said:?}");
+    assert!(
+        says.to_string().contains("core clock (1.04×) makes little")
+            && says.to_string().contains("A factor of 1.73"),
+        "{says}"
+    );
+    assert!(
+        !says.to_string().contains("The cause is") && !said.answer[0].to_string().contains("by core clock"),
+        "{said:?}"
+    );
 }
 
 #[test]
@@ -129,16 +144,16 @@ fn a_clock_measured_with_one_program_is_known_for_the_others() {
     let intel = with_rate(power(18.6, 58_626_314_801.0, 128_284_870_917.0, "process", 2500), 89.1);
     let hygon = with_rate(power(26.7, 317_353_262_523.0, 293_162_940_548.0, "system", 2500), 79.6);
     let said = side_by_side(&[("intel", &intel), ("hygon", &hygon)]);
-    let of = |result: &str| said.explanations.iter().find(|e| e.result.contains(result)).unwrap();
+    let of = |result: &str| said.explanations.iter().find(|e| e.result.to_string().contains(result)).unwrap();
     let (openssl, bc) = (of("openssl"), of("7^999999"));
     assert_eq!(openssl.causes[0].name, "core clock");
     assert!((openssl.causes[0].factor / bc.causes[0].factor - 1.0).abs() < 1e-9, "{openssl:?} {bc:?}");
-    assert_eq!(openssl.causes[0].says, "3.15 GHz while 7^999999 ran against 2.50 GHz advertised");
-    assert!(openssl.says.contains("more than the difference"), "{}", openssl.says);
+    assert_eq!(openssl.causes[0].says, "3.15 GHz while 7^999999 ran against 2.50 GHz advertised".into());
+    assert!(openssl.says.to_string().contains("more than the difference"), "{}", openssl.says);
     // A program of several threads, or one that waits, tells no clock.
     let several = with_rate(power(5.0, 58_626_314_801.0, 128_284_870_917.0, "process", 2500), 89.1);
     let said = side_by_side(&[("several", &several), ("hygon", &hygon)]);
-    let openssl = said.explanations.iter().find(|e| e.result.contains("openssl")).unwrap();
+    let openssl = said.explanations.iter().find(|e| e.result.to_string().contains("openssl")).unwrap();
     assert!(openssl.causes.is_empty(), "{openssl:?}");
 }
 
@@ -149,13 +164,14 @@ fn what_stands_beside_memory_latency_is_not_said_to_multiply_with_it() {
     for said in
         [side_by_side(&[("small", &small), ("big", &big)]), side_by_side(&[("big", &big), ("small", &small)])]
     {
-        let why = said.explanations.iter().find(|why| why.result.contains("waits for memory")).unwrap();
+        let why =
+            said.explanations.iter().find(|why| why.result.to_string().contains("waits for memory")).unwrap();
         for words in [
             "small is 2.00 times as fast as big. The cause is memory's time per element (2.00×).",
             "Beside it, and no part of that factor: core clock (1.42×) speaks for the faster one; number of CPUs \
              (0.0208×) speaks for the slower one.",
         ] {
-            assert!(why.says.contains(words), "{}", why.says);
+            assert!(why.says.to_string().contains(words), "{}", why.says);
         }
     }
 }
@@ -188,7 +204,7 @@ fn what_follows_from_the_time_itself_is_no_cause_between_runs_of_one_machine() {
     let counted = causes(&run("here", "pmu", 4.0), &run("here", "pmu", 2.0));
     assert!(counted.len() == 1 && counted[0].measured, "{counted:?}");
     let between = causes(&run("here", "declared", 4.0), &run("there", "declared", 2.0));
-    assert!(!between[0].measured && between[0].says.ends_with(", declared"), "{between:?}");
+    assert!(!between[0].measured && between[0].says.to_string().ends_with(", declared"), "{between:?}");
 }
 
 #[test]
@@ -212,7 +228,7 @@ fn idle_states_that_noise_could_have_made_are_no_cause() {
     };
     let causes = |one: &Record, other: &Record| {
         let said = side_by_side(&[("before", one), ("after", other)]);
-        let wake = said.explanations.iter().find(|e| e.result.starts_with("wake-up")).unwrap();
+        let wake = said.explanations.iter().find(|e| e.result.to_string().starts_with("wake-up")).unwrap();
         wake.causes.clone()
     };
     // Both took twice as long, tuned or not.
@@ -231,11 +247,14 @@ fn a_thousandth_of_the_time_that_neighbours_took_does_not_explain_a_halved_speed
     let claim = |one: &Record, other: &Record| {
         let said = side_by_side(&[("before", one), ("after", other)]);
         let claims = &said.explanations[0].claims;
-        claims.iter().find(|claim| claim.claim.starts_with("neighbours")).unwrap().clone()
+        claims.iter().find(|claim| claim.claim.to_string().starts_with("neighbours")).unwrap().clone()
     };
     let little = claim(&guest(4.0, 0.001), &guest(2.0, 0.003));
     assert_eq!(little.support, Support::NotSupported, "{little:?}");
-    assert!(little.why.ends_with("too little for what the slower one loses, 50.0 %"), "{little:?}");
+    assert!(
+        little.why.to_string().ends_with("too little for what the slower one loses, 50.0 %"),
+        "{little:?}"
+    );
     let much = claim(&guest(4.0, 0.001), &guest(2.0, 0.4));
     assert_eq!(much.support, Support::Supported, "{much:?}");
 }
@@ -263,10 +282,10 @@ fn changes_that_chance_makes_are_reported_to_be_so_and_the_surest_comes_first() 
         side_by_side(&[("before", &run(100.0, 100.0)), ("after", &run(noisy, sure))]).answer.remove(0)
     };
     let many = says(50.0, 80.0);
-    assert!(many.contains("2 became slower beyond noise, 0 faster; the surest: w1"), "{many}");
+    assert!(many.to_string().contains("2 became slower beyond noise, 0 faster; the surest: w1"), "{many}");
     // A twentieth of 40 figures lies beyond its interval though nothing changed.
     let one = says(79.0, 100.0);
     let words =
         "1 became slower beyond noise, 0 faster, no more than the 2 that chance alone makes; the surest: w0";
-    assert!(one.contains(words), "{one}");
+    assert!(one.to_string().contains(words), "{one}");
 }

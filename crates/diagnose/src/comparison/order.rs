@@ -76,7 +76,13 @@ fn order(of: &TableRow, known: &[Known], names: &[String]) -> Option<Order> {
     // Rows of other groups say themselves what they are about.
     let result =
         if row.group == "wake-up" { format!("{}, {}", row.group, row.what) } else { row.what.clone() };
-    Some(Order { result, metric: row.metric.clone(), unit: row.unit.clone(), ranks, says })
+    Some(Order {
+        result: result.into(),
+        metric: row.metric.clone(),
+        unit: row.unit.clone(),
+        ranks,
+        says: says.into(),
+    })
 }
 
 /// What the load average is called.

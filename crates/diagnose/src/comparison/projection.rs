@@ -90,7 +90,7 @@ fn together(
         setting: format!("{}{TOGETHER}", if has(DEVICES) { format!("{DEVICES} and {BINDING}") } else { BINDING.to_owned() }),
         now: "as it is".to_owned(),
         then: format!("memory as {who} has it"),
-        acts_on: held.held_back.as_ref().map_or_else(|| held.result.clone(), |held| held.work.clone()),
+        acts_on: held.held_back.as_ref().map_or_else(|| held.result.clone(), |held| held.work.clone().into()).to_string(),
         gain: high,
         at_most: true,
         together: true,
@@ -99,7 +99,7 @@ fn together(
              {who} does, or more by its clock and its memory.",
             significant(low),
             significant(high)
-        ),
+        ).into(),
         evidence: vec![proof(&mine.own), proof(&theirs.own)],
     })
 }
@@ -110,11 +110,11 @@ fn usable(datum: Option<&Datum>) -> Option<&Datum> {
 }
 
 fn proof(datum: &Datum) -> Evidence {
-    Evidence { says: figure(datum.value, &datum.unit), from: datum.from.clone() }
+    Evidence { says: figure(datum.value, &datum.unit).into(), from: datum.from.clone() }
 }
 
 fn cite_fact(says: String, from: &str) -> Evidence {
-    Evidence { says, from: from.to_owned() }
+    Evidence { says: says.into(), from: from.to_owned() }
 }
 
 /// Memory devices at the fastest other's speed, so far as they allow it.
@@ -152,7 +152,7 @@ fn devices(this: &Known, (best, who): (u32, usize), names: &[String]) -> Option<
         gain,
         at_most: true,
         together: false,
-        says: format!("As {} has them: {allows}{follows}.", names[who]),
+        says: format!("As {} has them: {allows}{follows}.", names[who]).into(),
         evidence: vec![
             cite_fact(format!("{now} MT/s"), "machine.memory_devices[].configured_mt_s"),
             cite_fact(format!("{}: {best} MT/s", names[who]), "machine.memory_devices[].configured_mt_s"),
@@ -181,7 +181,8 @@ fn binding(this: &Known) -> Option<WhatIf> {
             figure(reach.own.value, &reach.unit),
             figure(reach.average(), &reach.unit),
             reach.what
-        ),
+        )
+        .into(),
         evidence,
     })
 }
@@ -211,7 +212,7 @@ fn siblings(this: &Known, known: &[Known], names: &[String]) -> Option<WhatIf> {
             gain,
             at_most: false,
             together: false,
-            says: format!("By what siblings are worth on {}; here it was not measured.", names[who]),
+            says: format!("By what siblings are worth on {}; here it was not measured.", names[who]).into(),
             evidence: vec![cite_fact(format!("{}: {}", names[who], significant(gain)), "smt.yield")],
         });
     }
@@ -226,7 +227,7 @@ fn siblings(this: &Known, known: &[Known], names: &[String]) -> Option<WhatIf> {
             gain: 1.0 / own,
             at_most: false,
             together: false,
-            says: format!("Both siblings together do {} of what one does alone.", significant(own)),
+            says: format!("Both siblings together do {} of what one does alone.", significant(own)).into(),
             evidence: vec![cite_fact(significant(own), "smt.yield")],
         },
     )
@@ -259,7 +260,8 @@ fn governor(this: &Known, known: &[Known], names: &[String]) -> Option<WhatIf> {
             names[who],
             figure(most, "Hz"),
             figure(clock.value, "Hz")
-        ),
+        )
+        .into(),
         evidence: vec![proof(&clock), cite_fact(figure(most, "Hz"), "machine.processor.max_hz")],
     })
 }
@@ -280,7 +282,7 @@ fn boost(this: &Known, known: &[Known], names: &[String]) -> Option<WhatIf> {
         gain: most / clock.value,
         at_most: true,
         together: false,
-        says: format!("As on {}: at most the advertised {}.", names[who], figure(most, "Hz")),
+        says: format!("As on {}: at most the advertised {}.", names[who], figure(most, "Hz")).into(),
         evidence: vec![proof(&clock), cite_fact(figure(most, "Hz"), "machine.processor.max_hz")],
     })
 }
@@ -310,7 +312,8 @@ fn huge_pages(this: &Known, known: &[Known], names: &[String]) -> Option<WhatIf>
             names[who],
             figure(huge.value, "ns"),
             figure(small.value, "ns")
-        ),
+        )
+        .into(),
         evidence: vec![proof(small), proof(huge)],
     })
 }
@@ -335,7 +338,8 @@ fn wakeup(this: &Known) -> Option<WhatIf> {
             "{} instead of {}, from its own measurements.",
             figure(then.value, "ns"),
             figure(now.value, "ns")
-        ),
+        )
+        .into(),
         evidence: vec![proof(now), proof(then)],
     })
 }
@@ -369,7 +373,8 @@ fn clock_source(this: &Known, known: &[Known], names: &[String]) -> Option<WhatI
             names[who],
             figure(theirs.value, "ns"),
             figure(mine.value, "ns")
-        ),
+        )
+        .into(),
         evidence: vec![proof(mine), proof(theirs)],
     })
 }

@@ -58,7 +58,7 @@ impl Refused {
 
     fn add(&mut self, why: &str, metric: &str, example: &str, subjects: &[usize]) {
         let entry = self.0.entry(why.to_owned()).or_insert_with(|| Refusal {
-            why: why.to_owned(),
+            why: why.into(),
             metrics: Vec::new(),
             figures: 0,
             subjects: Vec::new(),
@@ -205,7 +205,7 @@ fn cells(
             let Some(this) = entry.and_then(datum) else { return Cell::default() };
             let mut cell = Cell {
                 value: Some(this.value),
-                over: this.over.clone(),
+                over: this.over.clone().map(Into::into),
                 from: Some(this.from.clone()),
                 doubt: this.doubt.clone(),
                 ..Cell::default()

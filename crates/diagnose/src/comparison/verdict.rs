@@ -88,11 +88,19 @@ fn result(c: &Comparison, e: &Explanation) -> String {
     let held = e.held_back.is_some();
     let mut said = match &e.held_back {
         Some(held) => {
-            format!("{}: {}; it is held back", capital(&held.work), held.says.trim_end_matches('.'))
+            format!(
+                "{}: {}; it is held back",
+                capital(&held.work),
+                held.says.to_string().trim_end_matches('.')
+            )
         }
         // Alike in the whole and not in its parts.
-        None if e.speed.ln().abs() < ALIKE && !e.adds_up => return e.says.clone() + &judged(&e.claims),
-        None => format!("{}: {fast} is {} times as fast as {slow}", capital(&e.result), significant(times)),
+        None if e.speed.ln().abs() < ALIKE && !e.adds_up => return e.says.to_string() + &judged(&e.claims),
+        None => format!(
+            "{}: {fast} is {} times as fast as {slow}",
+            capital(&e.result.to_string()),
+            significant(times)
+        ),
     };
     let say = |despite: bool| -> Vec<String> {
         let of = e.causes.iter().filter(|cause| cause.despite == despite).take(MOST_CAUSES);
@@ -162,7 +170,7 @@ fn to_try(c: &Comparison, subject: usize) -> Option<String> {
     });
     match (first, together) {
         (Some(first), Some(together)) => Some(format!("{first} {}", together.says)),
-        (first, together) => first.or(together.map(|together| together.says.clone())),
+        (first, together) => first.or(together.map(|together| together.says.to_string())),
     }
 }
 
@@ -290,7 +298,7 @@ fn many(c: &Comparison) -> Vec<String> {
         .explanations
         .iter()
         .flat_map(|e| &e.claims)
-        .filter(|claim| claim.claim == super::explain::NEIGHBOURS)
+        .filter(|claim| claim.claim == super::explain::NEIGHBOURS.into())
         .collect();
     if neighbours.len() + 1 >= c.subjects.len()
         && neighbours.iter().all(|claim| claim.support == Support::NotSupported)
@@ -348,7 +356,7 @@ fn ranked(c: &Comparison, order: &Order) -> String {
         ends.push(reported(last));
         ends
     };
-    let mut words = format!("{}, the best first: {}", capital(&order.result), places.join(", "));
+    let mut words = format!("{}, the best first: {}", capital(&order.result.to_string()), places.join(", "));
     if ratio.is_finite() && ratio > 1.0 {
         words.push_str(&format!("; the first is {} times as fast as the last", significant(ratio)));
     }

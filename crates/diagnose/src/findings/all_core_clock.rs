@@ -87,7 +87,7 @@ fn find_all_core_clock(
         ])
     };
     Some(Finding {
-        place: cpus_text(&cpus_of(found.iter().map(|found| found.measured))),
+        place: cpus_text(&cpus_of(found.iter().map(|found| found.measured))).map(Into::into),
         evidence: seen,
         confidence: if cause.is_set { Confidence::High } else { Confidence::Medium },
         remedy,
@@ -119,14 +119,17 @@ mod tests {
     #[test]
     fn a_clock_below_base_is_found() {
         let finding = &found(&record_with(3.9e9, 2.0e9, Some(2_500_000_000)), RULE)[0];
-        assert!(finding.what.contains("2.00 GHz, below the base clock of 2.50 GHz"), "{finding:?}");
+        assert!(
+            finding.what.to_string().contains("2.00 GHz, below the base clock of 2.50 GHz"),
+            "{finding:?}"
+        );
         assert!((crate::figures::share_of(&finding.loss) - 0.2).abs() < 0.01);
     }
 
     #[test]
     fn without_a_base_clock_half_of_one_core_is_found() {
         let finding = &found(&record_with(4.0e9, 2.0e9, None), RULE)[0];
-        assert!(finding.what.ends_with("run at 2.00 GHz, one alone at 4.00 GHz"), "{finding:?}");
+        assert!(finding.what.to_string().ends_with("run at 2.00 GHz, one alone at 4.00 GHz"), "{finding:?}");
     }
 
     #[test]

@@ -111,7 +111,7 @@ fn by_turns(case: &Case, turns: &Turns) -> Option<Finding> {
         base.confidence = Confidence::Medium;
     }
     Some(Finding {
-        place: (threads > 0).then(|| format!("{threads} CPUs")),
+        place: (threads > 0).then(|| format!("{threads} CPUs")).map(Into::into),
         evidence: seen,
         remedy: remedy(case),
         ..base
@@ -146,7 +146,7 @@ fn by_time(case: &Case) -> Option<Finding> {
     Some(Finding {
         severity: at_most_warning(&loss),
         confidence: Confidence::Low,
-        place: Some(format!("{cpus} CPUs")),
+        place: Some(format!("{cpus} CPUs").into()),
         evidence: seen,
         remedy: remedy(case),
         ..by_model(
@@ -209,7 +209,7 @@ mod tests {
             "{finding:?}"
         );
         assert!((share_of(&finding.loss) - 0.36).abs() < 1e-9, "{finding:?}");
-        assert!(finding.what.contains("take 36.0 % of the memory bandwidth"), "{finding:?}");
+        assert!(finding.what.to_string().contains("take 36.0 % of the memory bandwidth"), "{finding:?}");
         assert_eq!(found(&in_turns(0.02), RULE), [], "not resolved");
     }
 
@@ -225,18 +225,18 @@ mod tests {
         alone(&mut record, 62.5e9);
         let reported = crate::diagnose(&record);
         assert!(
-            reported.findings[0].what.starts_with("others on the CPUs take"),
+            reported.findings[0].what.to_string().starts_with("others on the CPUs take"),
             "{:?}",
             reported.findings[0]
         );
         let ladder = &reported.ladders[0];
         assert!((ladder.ceiling - 62.5e9).abs() < 1.0 && ladder.unexplained == 0.0, "{ladder:?}");
         assert_eq!(ladder.rungs[0].rule.as_deref(), Some(RULE.name), "{ladder:?}");
-        assert!(ladder.ceiling_is.contains("with the CPUs to itself"), "{ladder:?}");
+        assert!(ladder.ceiling_is.to_string().contains("with the CPUs to itself"), "{ladder:?}");
         // 40 GB/s is nearly all that there is, so others were not there when it was measured.
         alone(&mut record, 42e9);
         let finding = &crate::diagnose(&record).findings[0];
-        assert!(finding.what.contains("others on the CPUs at times take 36.0 %"), "{finding:?}");
+        assert!(finding.what.to_string().contains("others on the CPUs at times take 36.0 %"), "{finding:?}");
         assert_eq!(finding.confidence, Confidence::Medium);
     }
 

@@ -95,7 +95,10 @@ mod tests {
         assert_eq!(finding.undo, ["echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost"]);
         let inventory = &found(&record_with(Some(false), 3_500_000_000, None), RULE)[0];
         assert!((share_of(&inventory.loss) - 2.0 / 7.0).abs() < 1e-9, "{inventory:?}");
-        assert!(inventory.what.ends_with("2.50 GHz at most instead of up to 3.50 GHz"), "{inventory:?}");
+        assert!(
+            inventory.what.to_string().ends_with("2.50 GHz at most instead of up to 3.50 GHz"),
+            "{inventory:?}"
+        );
     }
 
     #[test]

@@ -72,7 +72,7 @@ fn of_step(case: &Case, (one, many): Step) -> Option<Finding> {
     Some(Finding {
         severity: at_most_warning(&loss),
         confidence: if declared { Confidence::Medium } else { Confidence::High },
-        place: Some(format!("{workload} on {threads} threads")),
+        place: Some(format!("{workload} on {threads} threads").into()),
         evidence: vec![
             evidence(many, &format!("on {threads} threads, a core each:")),
             evidence(one, "on one thread:"),
@@ -119,7 +119,7 @@ fn of_command(case: &Case) -> Option<Finding> {
     seen.extend(ipc.map(|ipc| evidence(ipc, "instructions a cycle:")));
     Some(Finding {
         severity: at_most_warning(&loss),
-        place: Some("the command".to_owned()),
+        place: Some("the command".into()),
         evidence: seen,
         remedy: lines([
             "keep together what is used together, touch less memory, use huge pages; perf mem record COMMAND tells where",
@@ -153,7 +153,7 @@ mod tests {
     fn work_that_stalls_on_many_cores_is_found_with_its_loss() {
         let finding = &found(&scaled(2.0, 0.5), RULE)[0];
         assert!((crate::figures::share_of(&finding.loss) - 0.75).abs() < 0.01, "{finding:?}");
-        assert!(finding.what.contains("0.5 instructions a cycle instead of 2.00"), "{finding:?}");
+        assert!(finding.what.to_string().contains("0.5 instructions a cycle instead of 2.00"), "{finding:?}");
     }
 
     #[test]
@@ -167,7 +167,7 @@ mod tests {
             record
         };
         let finding = &found(&slots(0.7, 0.2), RULE)[0];
-        assert!(finding.what.contains("70.0 % of its issue slots waited"), "{finding:?}");
+        assert!(finding.what.to_string().contains("70.0 % of its issue slots waited"), "{finding:?}");
         assert_eq!(found(&slots(0.3, 0.6), RULE), []);
     }
 

@@ -40,7 +40,10 @@ fn find_cache_of_host(case: &Case) -> Option<Finding> {
     let size = cache.bytes.filter(|size| *size > 0)?;
     let level = format!("L{}", cache.level);
     // What is missing of it is told by the other rule.
-    if (cache_smaller::RULE.find)(case).iter().any(|found| found.place.as_ref() == Some(&level)) {
+    if (cache_smaller::RULE.find)(case)
+        .iter()
+        .any(|found| found.place.as_ref().is_some_and(|place| place.to_string() == level))
+    {
         return None;
     }
     let seen = case.levels.iter().position(|found| found.name == level);
@@ -60,7 +63,7 @@ fn find_cache_of_host(case: &Case) -> Option<Finding> {
     }
     Some(Finding {
         confidence: Confidence::Low,
-        place: Some(level.clone()),
+        place: Some(level.clone().into()),
         evidence,
         remedy: lines([
             "size working sets by what is measured, and measure again at other times of the day",
@@ -99,7 +102,7 @@ mod tests {
     fn a_cache_shown_whole_is_a_note() {
         let finding = &found(&guest(24), RULE)[0];
         assert_eq!((finding.severity, finding.confidence), (Severity::Note, Confidence::Low));
-        assert!(finding.what.starts_with("the 32 MiB L3 that"), "{finding:?}");
+        assert!(finding.what.to_string().starts_with("the 32 MiB L3 that"), "{finding:?}");
     }
 
     #[test]

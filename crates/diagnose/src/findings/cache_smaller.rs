@@ -64,7 +64,7 @@ fn absent(case: &Case, at: usize, level: &Level) -> Option<Finding> {
     }
     let name = &level.name;
     Some(Finding {
-        place: Some(name.clone()),
+        place: Some(name.clone().into()),
         evidence: vec![
             evidence(first, &format!("from {}, loads take memory's time:", bytes(size(first)))),
             cite_fact(format!("the kernel advertises {}", bytes(advertised)), "machine.caches[].bytes"),
@@ -141,7 +141,7 @@ fn find_smaller_cache(case: &Case, at: usize, level: &Level) -> Option<Finding> 
     figures.extend(disturbed);
     Some(Finding {
         confidence,
-        place: Some(name.clone()),
+        place: Some(name.clone().into()),
         evidence: figures,
         remedy: remedy(case),
         ..of_fact(&RULE, severity, REASON, format!("{when}{seen} of {reported_size} {name} {are} to be had"))
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn a_sixteenth_of_the_cache_is_found() {
         let finding = &found(&record_with(8), RULE)[0];
-        assert_eq!(finding.what, "8 MiB of 128 MiB L3 are to be had");
+        assert_eq!(finding.what, "8 MiB of 128 MiB L3 are to be had".into());
         assert_eq!(finding.severity, Severity::Warning);
         assert!(matches!(finding.loss, record::Verdict::NotMeasurable { .. }), "{finding:?}");
     }
@@ -204,7 +204,7 @@ mod tests {
             record
         };
         let finding = &found(&none(1 << 30), RULE)[0];
-        assert_eq!(finding.what, "of 32 MiB L3 nothing is to be had: loads beyond 1 MiB go to memory");
+        assert_eq!(finding.what, "of 32 MiB L3 nothing is to be had: loads beyond 1 MiB go to memory".into());
         assert_eq!(found(&none(16 << 20), RULE), [], "where nothing large was measured, memory was not");
         let mut busy = none(1 << 30);
         busy.conditions.before.load = Some([2.0, 1.0, 1.0]);
@@ -222,8 +222,11 @@ mod tests {
         for record in [busy, noisy] {
             let finding = &found(&record, RULE)[0];
             assert_eq!(finding.severity, Severity::Note);
-            assert!(finding.what.starts_with("while this ran, 8 MiB of"), "{finding:?}");
-            assert!(finding.evidence.iter().any(|seen| seen.says.starts_with("in doubt: ")), "{finding:?}");
+            assert!(finding.what.to_string().starts_with("while this ran, 8 MiB of"), "{finding:?}");
+            assert!(
+                finding.evidence.iter().any(|seen| seen.says.to_string().starts_with("in doubt: ")),
+                "{finding:?}"
+            );
         }
     }
 

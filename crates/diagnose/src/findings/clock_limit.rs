@@ -88,7 +88,7 @@ fn find_clock_limit(case: &Case) -> Option<Finding> {
     seen.extend(cause.evidence);
     let (is, advertised) = (figure(worst.value(), "Hz"), figure(*promised, "Hz"));
     Some(Finding {
-        place: cpus_text(&cpus_of(found.iter().map(|found| found.measured))),
+        place: cpus_text(&cpus_of(found.iter().map(|found| found.measured))).map(Into::into),
         evidence: seen,
         confidence: if cause.is_set { Confidence::High } else { Confidence::Medium },
         remedy: cause.remedy,
@@ -130,22 +130,22 @@ mod tests {
         let mut record = record_with(2.5e9);
         set(&mut record, "performance", 2_500_000_000);
         let limit = &found(&record, RULE)[0];
-        assert!(limit.what.ends_with("a limit is set"), "{limit:?}");
+        assert!(limit.what.to_string().ends_with("a limit is set"), "{limit:?}");
         assert!(limit.remedy[0].starts_with("echo 4000000 |") && limit.undo[0].starts_with("echo 2500000 |"));
 
         set(&mut record, "schedutil", 4_000_000_000);
         let by_governor = &found(&record, RULE)[0];
-        assert!(by_governor.what.ends_with("the governor is schedutil"), "{by_governor:?}");
+        assert!(by_governor.what.to_string().ends_with("the governor is schedutil"), "{by_governor:?}");
         assert!(by_governor.undo[0].starts_with("echo schedutil |"));
 
         set(&mut record, "powersave", 4_000_000_000).epp = Some("balance_power".to_owned());
         let by_preference = &found(&record, RULE)[0];
-        assert!(by_preference.what.ends_with("preference is balance_power"), "{by_preference:?}");
+        assert!(by_preference.what.to_string().ends_with("preference is balance_power"), "{by_preference:?}");
         assert!(by_preference.undo[0].starts_with("echo balance_power |"));
 
         set(&mut record, "performance", 4_000_000_000).epb = Some(15);
         let by_bias = &found(&record, RULE)[0];
-        assert!(by_bias.what.ends_with("the energy bias is 15 of 15"), "{by_bias:?}");
+        assert!(by_bias.what.to_string().ends_with("the energy bias is 15 of 15"), "{by_bias:?}");
         assert!(by_bias.remedy[0].contains("do echo 0 |") && by_bias.undo[0].contains("do echo 15 |"));
 
         record.conditions.before.boost = Some(false);

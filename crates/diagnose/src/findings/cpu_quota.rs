@@ -59,7 +59,7 @@ fn find_smaller_quota(case: &Case) -> Option<Finding> {
     };
     let old = significant(quota);
     Some(Finding {
-        place: Some("this cgroup".to_owned()),
+        place: Some("this cgroup".into()),
         undo: vec![
             format!("docker update --cpus {old} CONTAINER"),
             format!("sudo systemctl set-property UNIT CPUQuota={:.0}%", quota * 100.0),
@@ -87,7 +87,7 @@ fn stopped(case: &Case) -> Option<Finding> {
         seen.push(cite_fact(format!("{allowed} CPUs allowed"), "machine.counts.cpus_allowed"));
     }
     Some(Finding {
-        place: Some("this cgroup".to_owned()),
+        place: Some("this cgroup".into()),
         evidence: seen,
         remedy: lines([
             "which quota and how often, here and in the cgroups above: cat /sys/fs/cgroup/cpu.max /sys/fs/cgroup/cpu.stat",
@@ -116,8 +116,8 @@ mod tests {
         record.conditions.after = Some(record::Snapshot { quota_throttled: Some(35), ..Default::default() });
         let finding = &found(&record, RULE)[0];
         assert!((crate::figures::share_of(&finding.loss) - 0.875).abs() < 1e-9);
-        assert!(finding.evidence[2].says.contains("25 periods"), "{finding:?}");
-        assert!(finding.what.ends_with("one thread alone gets 50.0 %"), "{finding:?}");
+        assert!(finding.evidence[2].says.to_string().contains("25 periods"), "{finding:?}");
+        assert!(finding.what.to_string().ends_with("one thread alone gets 50.0 %"), "{finding:?}");
     }
 
     #[test]
@@ -126,7 +126,7 @@ mod tests {
         record.conditions.before.quota_throttled = Some(3);
         record.conditions.after = Some(record::Snapshot { quota_throttled: Some(9), ..Default::default() });
         let finding = &found(&record, RULE)[0];
-        assert!(finding.what.contains("in 6 periods"), "{finding:?}");
+        assert!(finding.what.to_string().contains("in 6 periods"), "{finding:?}");
         assert!(matches!(finding.loss, record::Verdict::NotMeasurable { .. }), "{finding:?}");
     }
 

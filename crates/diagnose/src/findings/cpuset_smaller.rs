@@ -55,7 +55,7 @@ fn find_cpuset_smaller(case: &Case) -> Option<Finding> {
     let others: CpuList =
         machine.cpus.iter().filter(|cpu| cpu.online && !cpu.allowed).map(|cpu| cpu.id).collect();
     let mut finding = Finding {
-        place: cpus_text(&mine),
+        place: cpus_text(&mine).map(Into::into),
         evidence: vec![
             cite_fact(
                 if allowed == 1 {
@@ -102,7 +102,7 @@ mod tests {
         record.machine.limits.affinity = (0..2).collect();
         let finding = &found(&record, RULE)[0];
         assert_eq!(
-            (finding.what.as_str(), finding.severity),
+            (finding.what.to_string().as_str(), finding.severity),
             ("only 2 of 8 CPUs may be used", Severity::Serious)
         );
         assert!(finding.remedy[0].contains("taskset"));

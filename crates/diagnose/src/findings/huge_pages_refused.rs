@@ -66,7 +66,7 @@ fn measured(case: &Case) -> Option<Finding> {
     let loss = costs(loss(&small.summary, &huge.summary, Better::Lower))?;
     Some(Finding {
         severity: severity(&loss).min(Severity::Warning),
-        place: Some(format!("loads scattered over {}", bytes(size))),
+        place: Some(format!("loads scattered over {}", bytes(size)).into()),
         evidence: vec![
             cite_fact("refused to this process (PR_SET_THP_DISABLE)", format!("coverage[] {LIFTED}")),
             evidence(small, &format!("a load from {} on 4 KiB pages takes", bytes(size))),
@@ -123,7 +123,7 @@ fn model_refusal(case: &Case) -> Option<Finding> {
     let undo = if thp == Some("never") { undo } else { Vec::new() };
     Some(Finding {
         severity: severity(&loss).min(Severity::Warning),
-        place: Some(format!("loads scattered over {size}")),
+        place: Some(format!("loads scattered over {size}").into()),
         evidence: vec![
             why,
             evidence(largest, &format!("a load from {size} on 4 KiB pages takes")),

@@ -44,7 +44,7 @@ fn find_idle_states(case: &Case) -> Option<Finding> {
     let saved = figure(gain.between.ns, "ns");
     Some(Finding {
         severity: at_most_warning(&loss),
-        place: cpus_text(&gain.cpus),
+        place: cpus_text(&gain.cpus).map(Into::into),
         evidence: seen,
         remedy: remedy(case, states),
         undo: if heeds_disabled(case) { off_before(states) } else { Vec::new() },
@@ -103,8 +103,8 @@ mod tests {
         add_wakeups(&mut record, "fifo", "tuned", [5e3; 2]);
         record.machine.idle_states = vec![IdleState { exit_ns: Some(133_000), ..IdleState::default() }];
         let finding = &found(&record, RULE)[0];
-        assert!(finding.what.contains("55.0 µs"), "{finding:?}");
-        assert!(finding.evidence[2].says.contains("133 µs"), "{finding:?}");
+        assert!(finding.what.to_string().contains("55.0 µs"), "{finding:?}");
+        assert!(finding.evidence[2].says.to_string().contains("133 µs"), "{finding:?}");
         assert_eq!(finding.undo, ["sudo cpupower idle-set -E"]);
         assert!(finding.remedy[2].ends_with("-D 133"), "{finding:?}");
         let (poll, shallow) = (0, 2_000);

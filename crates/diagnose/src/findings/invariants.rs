@@ -39,7 +39,7 @@ pub(crate) fn assert_sound(record: &Record, found: &[Finding]) {
     whole.diagnosis = crate::diagnose(record);
     let json: Value = serde_json::from_str(&whole.to_json()).expect("a record is JSON");
     for finding in found {
-        assert!(!finding.what.is_empty() && !finding.what.ends_with('.'), "what: {finding:#?}");
+        assert!(!finding.what.is_empty() && !finding.what.to_string().ends_with('.'), "what: {finding:#?}");
         assert!(!finding.remedy.is_empty(), "no remedy: {finding:#?}");
         assert!(!finding.evidence.is_empty(), "no evidence: {finding:#?}");
         for seen in &finding.evidence {

@@ -102,7 +102,7 @@ fn of_node(node: Option<u32>, channels: &BTreeMap<String, u64>) -> Option<Findin
         place = Some(place.map_or_else(|| named.clone(), |place| format!("{place}, {named}")));
     }
     Some(Finding {
-        place,
+        place: place.map(Into::into),
         evidence: vec![cite_fact(sizes.join(", "), "machine.memory_devices[].channel and .bytes")],
         remedy: lines(["put the same amount of memory, in equal devices, on every channel"]),
         ..by_model(&RULE, loss, what)
@@ -140,8 +140,11 @@ mod tests {
             .map(|c| device(c, c, if *c < "E" { 32 } else { 0 }))
             .collect();
         let finding = &found(&record, RULE)[0];
-        assert_eq!(finding.what, "2 of 6 memory channels are empty");
-        assert_eq!(finding.place.as_deref(), Some("node or package 0, channels E, F"));
+        assert_eq!(finding.what, "2 of 6 memory channels are empty".into());
+        assert_eq!(
+            finding.place.as_ref().map(|text| text.to_string()).as_deref(),
+            Some("node or package 0, channels E, F")
+        );
         assert!((crate::figures::share_of(&finding.loss) - 1.0 / 3.0).abs() < 1e-9);
     }
 
@@ -149,10 +152,10 @@ mod tests {
     fn uneven_channels_and_nodes_are_found() {
         let mut record = machine(1);
         record.machine.memory_devices = vec![device("A", "A", 64), device("B", "B", 32)];
-        assert!(found(&record, RULE)[0].what.contains("different amounts"));
+        assert!(found(&record, RULE)[0].what.to_string().contains("different amounts"));
         record.machine.memory_devices = vec![device("A", "A", 64), device("B", "A", 32)];
         record.machine.memory_devices[1].node = Some(1);
-        assert_eq!(found(&record, RULE)[0].what, "nodes or packages hold different amounts of memory");
+        assert_eq!(found(&record, RULE)[0].what, "nodes or packages hold different amounts of memory".into());
     }
 
     #[test]

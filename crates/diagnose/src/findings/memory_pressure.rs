@@ -53,6 +53,6 @@ mod tests {
         record.conditions.before.pressure.insert("memory".to_owned(), 0.004);
         assert_eq!(found(&record, RULE), []);
         record.conditions.before.pressure.insert("memory".to_owned(), 0.25);
-        assert!(found(&record, RULE)[0].what.contains("25.0 %"));
+        assert!(found(&record, RULE)[0].what.to_string().contains("25.0 %"));
     }
 }

@@ -54,7 +54,7 @@ fn find_memory_speed((rated, configured): (u32, u32), names: &[String]) -> Optio
     let shown = names.iter().take(4).cloned().collect::<Vec<_>>().join(", ");
     let more = count.checked_sub(5).map_or_else(String::new, |more| format!(" and {} more", more + 1));
     Some(Finding {
-        place: Some(format!("{shown}{more}")),
+        place: Some(format!("{shown}{more}").into()),
         evidence: vec![
             cite_fact(format!("rated for {rated} MT/s"), "machine.memory_devices[].rated_mt_s"),
             cite_fact(format!("configured to {configured} MT/s"), "machine.memory_devices[].configured_mt_s"),
@@ -82,8 +82,11 @@ mod tests {
         }
         let all = found(&record, RULE);
         assert_eq!(all.len(), 1);
-        assert_eq!(all[0].what, "6 memory devices run at 2100 of 2934 MT/s");
-        assert_eq!(all[0].place.as_deref(), Some("DIMM0, DIMM1, DIMM2, DIMM3 and 2 more"));
+        assert_eq!(all[0].what, "6 memory devices run at 2100 of 2934 MT/s".into());
+        assert_eq!(
+            all[0].place.as_ref().map(|text| text.to_string()).as_deref(),
+            Some("DIMM0, DIMM1, DIMM2, DIMM3 and 2 more")
+        );
         assert!(!all[0].measured);
         assert_eq!(all[0].resource.as_deref(), Some("memory bandwidth"));
         record.machine.memory_devices[0].configured_mt_s = Some(1866);

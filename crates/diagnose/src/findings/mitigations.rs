@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn isolated_page_tables_are_found_with_what_a_call_costs() {
         let finding = &found(&record_with("meltdown", "Mitigation: PTI", 400.0), RULE)[0];
-        assert!(finding.what.ends_with("on its way: meltdown"), "{finding:?}");
+        assert!(finding.what.to_string().ends_with("on its way: meltdown"), "{finding:?}");
         assert_eq!((finding.severity, finding.measured), (Severity::Note, false));
         let record::Verdict::Costs { share, interval } = finding.loss else { panic!("{finding:?}") };
         assert!(interval.0 < share && share < interval.1, "{finding:?}");

@@ -173,7 +173,7 @@ pub(crate) fn findings(case: &Case) -> Vec<Finding> {
     let able = RULES.iter().filter(|rule| rule.missing(case).is_none());
     let mut found: Vec<Finding> = able.flat_map(|rule| (rule.find)(case)).collect();
     for finding in &mut found {
-        finding.place.get_or_insert_with(|| MACHINE.to_owned());
+        finding.place.get_or_insert_with(|| MACHINE.into());
         weaken(case, finding);
     }
     found.sort_by(|a, b| {
@@ -237,7 +237,7 @@ fn least_severity(share: f64) -> Severity {
 }
 
 /// A finding of a measured loss, without evidence and remedy yet; its severity follows from the loss.
-fn finding(rule: &Rule, loss: Verdict, what: impl Into<String>) -> Finding {
+fn finding(rule: &Rule, loss: Verdict, what: impl Into<record::Text>) -> Finding {
     Finding {
         rule: rule.name.to_owned(),
         severity: severity(&loss),
@@ -254,12 +254,17 @@ fn finding(rule: &Rule, loss: Verdict, what: impl Into<String>) -> Finding {
 }
 
 /// A finding whose fact is read and whose loss follows from a model.
-fn by_model(rule: &Rule, loss: Verdict, what: impl Into<String>) -> Finding {
+fn by_model(rule: &Rule, loss: Verdict, what: impl Into<record::Text>) -> Finding {
     Finding { measured: false, confidence: Confidence::Medium, ..finding(rule, loss, what) }
 }
 
 /// A finding whose fact is read and whose loss nothing here tells, for the reason given.
-fn of_fact(rule: &Rule, severity: Severity, reason: impl Into<String>, what: impl Into<String>) -> Finding {
+fn of_fact(
+    rule: &Rule,
+    severity: Severity,
+    reason: impl Into<String>,
+    what: impl Into<record::Text>,
+) -> Finding {
     Finding { severity, ..by_model(rule, Verdict::NotMeasurable { reason: reason.into() }, what) }
 }
 

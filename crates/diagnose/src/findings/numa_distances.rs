@@ -43,7 +43,8 @@ fn find_mismatches(numa: &record::diagnosis::Numa) -> Option<Finding> {
         let says = format!("rank correlation of distances and latencies {agreement:.2}");
         seen.push(cite_fact(says, "diagnosis.numa.distance_agreement"));
     }
-    let wrong = first.trim_end_matches('.');
+    let wrong = first.to_string();
+    let wrong = wrong.trim_end_matches('.');
     Some(Finding {
         severity: severity(&loss).max(Severity::Warning),
         evidence: seen,
@@ -80,7 +81,7 @@ mod tests {
     #[test]
     fn a_table_that_lies_is_found_with_what_following_it_costs() {
         let finding = &found(&lying(), RULE)[0];
-        assert!(finding.what.contains("the first is the slower"), "{finding:?}");
+        assert!(finding.what.to_string().contains("the first is the slower"), "{finding:?}");
         assert!((share_of(&finding.loss) - 0.4).abs() < 0.01, "{finding:?}");
         assert_eq!(finding.severity, Severity::Serious);
     }

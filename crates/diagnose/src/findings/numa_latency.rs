@@ -168,9 +168,10 @@ mod tests {
         // Over all accesses 1.375 times the local latency.
         assert!((share_of(&finding.loss) - (1.0 - 1.0 / 1.375)).abs() < 1e-6, "{finding:?}");
         assert!(
-            finding.what.ends_with("waits 1.37 times the local latency") || finding.what.contains("1.38")
+            finding.what.to_string().ends_with("waits 1.37 times the local latency")
+                || finding.what.to_string().contains("1.38")
         );
-        assert!(finding.evidence[0].says.starts_with("75.0 %"), "{finding:?}");
+        assert!(finding.evidence[0].says.to_string().starts_with("75.0 %"), "{finding:?}");
         assert!(!finding.measured && finding.severity == record::diagnosis::Severity::Warning);
     }
 
@@ -198,7 +199,8 @@ mod tests {
         // 1 + 3/4 × (1.85 ÷ 1.20 − 1).
         assert!((share_of(&finding.loss) - (1.0 - 1.0 / 1.406_25)).abs() < 1e-6, "{finding:?}");
         assert!(
-            finding.evidence[0].says.starts_with("75.0 %") && finding.evidence[2].says.ends_with("1.85 ns")
+            finding.evidence[0].says.to_string().starts_with("75.0 %")
+                && finding.evidence[2].says.to_string().ends_with("1.85 ns")
         );
         // As fast from everywhere: nothing to find, and nothing missing.
         record.measurements.pop();

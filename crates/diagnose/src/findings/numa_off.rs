@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(missing(&record, RULE), Some("counts of packages and nodes"));
         record.machine.counts.nodes = Some(1);
         let finding = &found(&record, RULE)[0];
-        assert!(finding.what.starts_with("NUMA is off in the firmware: 50.0 %"), "{finding:?}");
+        assert!(finding.what.to_string().starts_with("NUMA is off in the firmware: 50.0 %"), "{finding:?}");
         let record::Verdict::Costs { share, interval } = finding.loss else { panic!("{finding:?}") };
         assert!((share - 0.245).abs() < 0.001 && interval.0 < share && share < interval.1, "{finding:?}");
         record.machine.kernel.options.push("numa=off".to_owned());

@@ -69,7 +69,7 @@ fn find_offline_cpus(case: &Case) -> Option<Finding> {
     };
     Some(Finding {
         severity,
-        place: cpus_text(&off),
+        place: cpus_text(&off).map(Into::into),
         evidence: seen,
         remedy,
         undo,
@@ -96,11 +96,14 @@ mod tests {
     fn offline_cpus_are_found_with_their_numbers() {
         let finding = &found(&record_with(2), RULE)[0];
         assert_eq!(
-            (finding.what.as_str(), finding.place.as_deref()),
+            (
+                finding.what.to_string().as_str(),
+                finding.place.as_ref().map(|text| text.to_string()).as_deref()
+            ),
             ("2 of 8 CPUs are offline", Some("CPUs 6-7"))
         );
         assert!(finding.remedy[0].contains("for cpu in $(seq 6 7); do echo 1"), "{finding:?}");
-        assert_eq!(found(&record_with(1), RULE)[0].what, "1 of 8 CPUs is offline");
+        assert_eq!(found(&record_with(1), RULE)[0].what, "1 of 8 CPUs is offline".into());
     }
 
     #[test]
@@ -108,7 +111,10 @@ mod tests {
         let mut record = record_with(0);
         record.machine.counts.cpus_present = Some(10);
         let finding = &found(&record, RULE)[0];
-        assert!(finding.what.starts_with("2 of 10") && finding.remedy[0].contains("chcpu -e"), "{finding:?}");
+        assert!(
+            finding.what.to_string().starts_with("2 of 10") && finding.remedy[0].contains("chcpu -e"),
+            "{finding:?}"
+        );
     }
 
     #[test]
@@ -117,7 +123,7 @@ mod tests {
         record.conditions.before.smt = Some("off".to_owned());
         let finding = &found(&record, RULE)[0];
         assert_eq!(
-            (finding.severity, finding.what.as_str()),
+            (finding.severity, finding.what.to_string().as_str()),
             (Severity::Note, "SMT is off: 4 CPUs are not used")
         );
         assert_eq!(finding.undo, [write_command("off", SMT)]);

@@ -231,7 +231,7 @@ mod tests {
         let mut record = record_with(3.0);
         let finding = &found(&record, RULE)[0];
         assert!(finding.severity == Severity::Note && share_of(&finding.loss) == 0.0, "{finding:?}");
-        assert!(finding.what.contains("3.00 CPUs in the minute before, of 4"), "{finding:?}");
+        assert!(finding.what.to_string().contains("3.00 CPUs in the minute before, of 4"), "{finding:?}");
         // A short run in which nobody else worked: what was before has ended.
         ran(&mut record, 0.4, 0.4);
         record.conditions.after.as_mut().unwrap().uptime_seconds = Some(100.4);
@@ -246,7 +246,7 @@ mod tests {
         ran(&mut record, 20.0, 10.0);
         let finding = &found(&record, RULE)[0];
         assert!((share_of(&finding.loss) - 0.2).abs() < 1e-9, "{finding:?}");
-        assert!(finding.what.contains("used 1.00 of 4 CPUs"), "{finding:?}");
+        assert!(finding.what.to_string().contains("used 1.00 of 4 CPUs"), "{finding:?}");
     }
 
     #[test]
@@ -296,7 +296,7 @@ mod tests {
         }
         let finding = &found(&record, RULE)[0];
         assert!((share_of(&finding.loss) - 11.0 / 15.0).abs() < 1e-9, "{finding:?}");
-        assert!(finding.what.contains("used 3.00 of 4 CPUs"), "{finding:?}");
+        assert!(finding.what.to_string().contains("used 3.00 of 4 CPUs"), "{finding:?}");
     }
 
     #[test]

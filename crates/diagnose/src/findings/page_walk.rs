@@ -64,7 +64,7 @@ fn find_page_walk(case: &Case) -> Option<Finding> {
     Some(Finding {
         // Only programs whose data are large and scattered feel it.
         severity: severity(&loss).min(record::diagnosis::Severity::Warning),
-        place: Some(format!("loads scattered over {size}")),
+        place: Some(format!("loads scattered over {size}").into()),
         evidence: seen,
         remedy,
         undo,
@@ -103,7 +103,7 @@ mod tests {
         guest.machine.virtualization.hypervisor = Some("kvm".to_owned());
         let finding = &found(&guest, RULE)[0];
         assert!(
-            finding.what.contains("nested") && finding.remedy[2].starts_with("on the host"),
+            finding.what.to_string().contains("nested") && finding.remedy[2].starts_with("on the host"),
             "{finding:?}"
         );
     }

@@ -76,7 +76,7 @@ fn find_preemption(case: &Case) -> Option<Finding> {
     Some(Finding {
         severity: Severity::Note,
         confidence: Confidence::Low,
-        place: cpus_text(&cpus_of([wakeups])),
+        place: cpus_text(&cpus_of([wakeups])).map(Into::into),
         evidence: seen,
         remedy: vec![
             "where the kernel can choose (PREEMPT_DYNAMIC): echo full | sudo tee /sys/kernel/debug/sched/preempt"
@@ -114,7 +114,7 @@ mod tests {
     fn a_long_tail_without_preemption_is_a_note() {
         let finding = &found(&record_with("voluntary", 200e3), RULE)[0];
         assert_eq!(finding.severity, Severity::Note);
-        assert!(finding.what.contains("waits 200 µs"), "{finding:?}");
+        assert!(finding.what.to_string().contains("waits 200 µs"), "{finding:?}");
         assert_eq!(finding.undo, ["echo voluntary | sudo tee /sys/kernel/debug/sched/preempt"]);
     }
 

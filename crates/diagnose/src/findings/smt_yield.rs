@@ -52,7 +52,7 @@ fn harmful(yields: &[&Measurement]) -> Option<Finding> {
     let workload = worst.labels.word("workload").unwrap_or("some work");
     Some(Finding {
         severity: at_most_warning(&loss),
-        place: Some(workload.to_owned()),
+        place: Some(workload.into()),
         evidence: vec![evidence(worst, "all siblings of a core against one alone:")],
         remedy: vec![
             "one thread a core for such work: OMP_PLACES=cores, or taskset -c with one CPU of each core"
@@ -138,9 +138,12 @@ mod tests {
     #[test]
     fn thirteen_percent_is_little_and_nine_tenths_much() {
         let little = &found(&record_with(&[("openssl", 1.13)]), RULE)[0];
-        assert!(little.what.starts_with("a sibling adds 13.0 % of a core: capacity is 1.13"), "{little:?}");
+        assert!(
+            little.what.to_string().starts_with("a sibling adds 13.0 % of a core: capacity is 1.13"),
+            "{little:?}"
+        );
         let much = &found(&record_with(&[("wait", 1.9)]), RULE)[0];
-        assert!(much.what.starts_with("a sibling is worth 90.0 %"), "{much:?}");
+        assert!(much.what.to_string().starts_with("a sibling is worth 90.0 %"), "{much:?}");
     }
 
     #[test]

@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn steal_during_the_run_is_found() {
-        assert!(found(&record_with(Some(0.07)), RULE)[0].what.contains("7.00 %"));
+        assert!(found(&record_with(Some(0.07)), RULE)[0].what.to_string().contains("7.00 %"));
     }
 
     #[test]
@@ -89,7 +89,10 @@ mod tests {
         let place = record::Labels::new().with_label("cpu", 0u32).with_label("cause", "below");
         record.measurements.push(crate::samples::measured("stolen.gap", place, 5e7));
         let finding = &found(&record, RULE)[0];
-        assert!(finding.what.starts_with("a cap of the hypervisor's withholds 50"), "{finding:?}");
+        assert!(
+            finding.what.to_string().starts_with("a cap of the hypervisor's withholds 50"),
+            "{finding:?}"
+        );
         assert!(finding.remedy[0].starts_with("raise the cap"), "{finding:?}");
     }
 

@@ -53,7 +53,7 @@ fn share(case: &Case) -> Option<Finding> {
         }
     }
     Some(Finding {
-        place: cpus_text(&stolen.cpus),
+        place: cpus_text(&stolen.cpus).map(Into::into),
         evidence: seen,
         remedy,
         ..finding(&RULE, stolen.loss.clone(), format!("{who} takes {}", stolen.says()))
@@ -81,7 +81,7 @@ fn gaps(case: &Case) -> Option<Finding> {
     ];
     seen.extend(wakeups.map(|m| evidence(m, "the quickest wake-ups here take, in the median,")));
     Some(Finding {
-        place: cpus_text(&cpus_of(long.iter().copied())),
+        place: cpus_text(&cpus_of(long.iter().copied())).map(Into::into),
         evidence: seen,
         remedy,
         ..of_fact(
@@ -102,11 +102,11 @@ mod tests {
     #[test]
     fn firmware_and_hypervisor_are_reported_apart() {
         let mut record = stolen("below", [0.05, 0.02]);
-        assert!(found(&record, RULE)[0].what.starts_with("the firmware takes 5"));
+        assert!(found(&record, RULE)[0].what.to_string().starts_with("the firmware takes 5"));
         record.machine.virtualization.hypervisor = Some("kvm".to_owned());
         let finding = &found(&record, RULE)[0];
-        assert!(finding.what.starts_with("the hypervisor takes 5"));
-        assert!(!finding.evidence.iter().any(|seen| seen.says.contains("cap")), "{finding:?}");
+        assert!(finding.what.to_string().starts_with("the hypervisor takes 5"));
+        assert!(!finding.evidence.iter().any(|seen| seen.says.to_string().contains("cap")), "{finding:?}");
     }
 
     #[test]
@@ -117,15 +117,21 @@ mod tests {
             *m = measured("stolen.gap", m.labels.clone(), 5e7);
         }
         let finding = &found(&record, RULE)[0];
-        assert!(finding.evidence.iter().any(|seen| seen.says.contains("as a cap")), "{finding:?}");
+        assert!(
+            finding.evidence.iter().any(|seen| seen.says.to_string().contains("as a cap")),
+            "{finding:?}"
+        );
         assert!(finding.remedy[0].starts_with("raise the cap"), "{finding:?}");
     }
 
     #[test]
     fn rare_long_gaps_are_a_note_without_a_loss() {
         let finding = &found(&stolen("below", [0.0, 0.003]), RULE)[0];
-        assert_eq!((finding.severity, finding.place.as_deref()), (Severity::Note, Some("CPU 1")));
-        assert!(finding.what.contains("for up to 4.01 ms at a time, 0.3 %"), "{finding:?}");
+        assert_eq!(
+            (finding.severity, finding.place.as_ref().map(|text| text.to_string()).as_deref()),
+            (Severity::Note, Some("CPU 1"))
+        );
+        assert!(finding.what.to_string().contains("for up to 4.01 ms at a time, 0.3 %"), "{finding:?}");
     }
 
     #[test]

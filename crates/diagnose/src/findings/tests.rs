@@ -230,7 +230,10 @@ fn a_finding_that_leans_on_a_doubtful_figure_is_a_note() {
     let finding = &crate::diagnose(&record).findings[0];
     assert_eq!((finding.rule.as_str(), finding.severity), ("stolen-os", Severity::Note));
     assert_eq!(finding.confidence, Confidence::Low);
-    assert!(finding.evidence.iter().any(|seen| seen.says == "in doubt: taken on another CPU"), "{finding:?}");
+    assert!(
+        finding.evidence.iter().any(|seen| seen.says == "in doubt: taken on another CPU".into()),
+        "{finding:?}"
+    );
 }
 
 #[test]

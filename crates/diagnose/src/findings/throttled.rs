@@ -69,7 +69,7 @@ mod tests {
         record.conditions.after = Some(record::Snapshot { throttled: Some(7), ..Default::default() });
         assert_eq!(found(&record, RULE), []);
         record.conditions.after = Some(record::Snapshot { throttled: Some(12), ..Default::default() });
-        assert!(found(&record, RULE)[0].what.contains("5 times"));
+        assert!(found(&record, RULE)[0].what.to_string().contains("5 times"));
         record.conditions.after = Some(record::Snapshot { throttled: Some(1), ..Default::default() });
         assert_eq!(found(&record, RULE), [], "counts that fell (a CPU came back) are none");
     }

@@ -72,7 +72,7 @@ fn find_timer_slack(case: &Case) -> Option<Finding> {
     Some(Finding {
         // Everybody has the default, and it costs only programs that sleep and must wake on time.
         severity: if raised { severity(&loss) } else { Severity::Note },
-        place: cpus_text(&gain.cpus),
+        place: cpus_text(&gain.cpus).map(Into::into),
         evidence: seen,
         remedy: lines([
             "in the program: prctl(PR_SET_TIMERSLACK, 1) in each thread that sleeps",
@@ -183,7 +183,11 @@ mod tests {
         add_wakeups(&mut record, "other", "tuned", [21e3; 2]);
         let finding = &found(&record, RULE)[0];
         assert!((share_of(&finding.loss) - 50.0 / 71.0).abs() < 0.01, "{finding:?}");
-        assert!(finding.what.contains("50.0 µs") && finding.place.as_deref() == Some("CPU 0"), "{finding:?}");
+        assert!(
+            finding.what.to_string().contains("50.0 µs")
+                && finding.place.as_ref().map(|text| text.to_string()).as_deref() == Some("CPU 0"),
+            "{finding:?}"
+        );
         assert_eq!(
             finding.evidence[0].from,
             "wakeup.latency cpu=0 policy=other setting=as-is corrected=false"
@@ -196,8 +200,11 @@ mod tests {
         add_wakeups(&mut record, "other", "as-is", [75.3e3, 110.0e3]);
         add_wakeups(&mut record, "other", "tuned", [24.1e3, 32.0e3]);
         let finding = &found(&record, RULE)[0];
-        assert!(finding.evidence[0].says.contains("75.3 µs") && finding.evidence[1].says.contains("24.1 µs"));
-        assert!(finding.what.contains("51.2 µs"), "{finding:?}");
+        assert!(
+            finding.evidence[0].says.to_string().contains("75.3 µs")
+                && finding.evidence[1].says.to_string().contains("24.1 µs")
+        );
+        assert!(finding.what.to_string().contains("51.2 µs"), "{finding:?}");
     }
 
     #[test]
@@ -217,7 +224,7 @@ mod tests {
         fifo(&mut raised);
         let finding = &found(&raised, RULE)[0];
         assert_eq!(finding.severity, Severity::Serious);
-        assert!(finding.what.contains("raised to about 1.00 ms"), "{finding:?}");
+        assert!(finding.what.to_string().contains("raised to about 1.00 ms"), "{finding:?}");
     }
 
     #[test]
@@ -240,13 +247,13 @@ mod tests {
         add_wakeups(&mut record, "other", "tuned", [50e3; 2]);
         let finding = &found(&record, RULE)[0];
         assert_eq!(finding.severity, Severity::Note);
-        assert!(finding.what.starts_with("timer slack and idle states delay"), "{finding:?}");
+        assert!(finding.what.to_string().starts_with("timer slack and idle states delay"), "{finding:?}");
         // Who may not hold idle states off has measured the slack alone.
         let why = "idle states cannot be held off: /dev/cpu_dma_latency: Permission denied (os error 13)";
         record.coverage.push(record::Coverage::degraded("wakeup tuned", why));
         let finding = &found(&record, RULE)[0];
-        assert!(finding.what.starts_with("timer slack delays"), "{finding:?}");
-        assert!(finding.evidence[1].says.starts_with("without timer slack after"), "{finding:?}");
+        assert!(finding.what.to_string().starts_with("timer slack delays"), "{finding:?}");
+        assert!(finding.evidence[1].says.to_string().starts_with("without timer slack after"), "{finding:?}");
     }
 
     #[test]

@@ -86,7 +86,7 @@ fn find_timer_tick(case: &Case) -> Option<Finding> {
     };
     Some(Finding {
         severity: severity(&loss).min(Severity::Warning),
-        place: cpus_text(&cpus_of([wakeups])),
+        place: cpus_text(&cpus_of([wakeups])).map(Into::into),
         evidence: seen,
         remedy,
         undo,
@@ -121,7 +121,7 @@ mod tests {
     fn wakeups_spread_over_a_tick_are_found() {
         let mut record = record_with(2e6, 3.96e6, 250);
         let finding = &found(&record, RULE)[0];
-        assert!(finding.what.contains("every 4.00 ms"), "{finding:?}");
+        assert!(finding.what.to_string().contains("every 4.00 ms"), "{finding:?}");
         assert!((crate::figures::share_of(&finding.loss) - 0.975).abs() < 1e-9, "{finding:?}");
         assert!(finding.remedy[0].contains("dmesg"));
         record.machine.kernel.options.push("highres=off".to_owned());

@@ -59,7 +59,7 @@ mod tests {
         record.machine.counts.packages = Some(4);
         assert_eq!(found(&record, RULE), []);
         record.machine.virtualization.hypervisor = Some("vmware".to_owned());
-        assert!(found(&record, RULE)[0].what.starts_with("all 4 CPUs"));
+        assert!(found(&record, RULE)[0].what.to_string().starts_with("all 4 CPUs"));
         record.machine.counts.packages = Some(2);
         assert_eq!(found(&record, RULE), []);
         record.machine.counts.packages = None;

@@ -15,7 +15,7 @@ pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Stri
     {
         steps.ladder.ceiling = rated;
         steps.level = rated;
-        steps.ladder.ceiling_is = channels.describe_at(channels.rated_mt_s.unwrap_or(channels.mt_s));
+        steps.ladder.ceiling_is = channels.describe_at(channels.rated_mt_s.unwrap_or(channels.mt_s)).into();
         let (slowest, _) = channels.mt_s;
         let cause = format!("memory set to {slowest} MT/s");
         steps.take(&cause, Some("memory-speed"), rated - channels.bytes_per_second, None, false);
@@ -26,7 +26,7 @@ pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Stri
     {
         if steps.ladder.source == CeilingSource::Measured {
             (steps.ladder.ceiling, steps.level) = (alone, alone);
-            steps.ladder.ceiling_is = words;
+            steps.ladder.ceiling_is = words.into();
         }
         // The same loop moved as much alone: no mix of reads and writes is what it lacks, others are.
         steps.take("others on the CPUs", Some("bandwidth-shared"), alone - triad.value(), None, true);

@@ -63,8 +63,8 @@ pub(crate) fn break_down(inputs: BreakdownInputs, headlines: &mut [Headline]) ->
             Better::Higher => ladder.delivered / ladder.ceiling,
             Better::Lower => ladder.ceiling / ladder.delivered,
         });
-        headline.delivered_is.clone_from(&ladder.delivered_is);
-        headline.ceiling_is.clone_from(&ladder.ceiling_is);
+        headline.delivered_is = ladder.delivered_is.to_string();
+        headline.ceiling_is = ladder.ceiling_is.to_string();
         headline.state_meaning();
         ladders.push(ladder);
     }
@@ -93,11 +93,11 @@ impl Steps {
             better,
             ceiling,
             source: resource.source.unwrap_or(CeilingSource::Measured),
-            ceiling_is: ceiling_is.clone(),
+            ceiling_is: ceiling_is.clone().into(),
             rungs: Vec::new(),
             unexplained: 0.0,
             delivered: resource.delivered,
-            delivered_is: delivered_is.clone(),
+            delivered_is: delivered_is.clone().into(),
         };
         Some(Self { level: ceiling, ladder })
     }
@@ -120,7 +120,7 @@ impl Steps {
             Better::Lower => self.level + takes,
         };
         self.ladder.rungs.push(Rung {
-            cause: cause.to_owned(),
+            cause: cause.into(),
             rule: rule.map(str::to_owned),
             takes,
             interval: between.filter(|(low, high)| low.is_finite() && high.is_finite()),
@@ -156,7 +156,7 @@ impl Steps {
             ladder.unexplained = 0.0;
         }
         if let Some(words) = delivered_is {
-            ladder.delivered_is = words;
+            ladder.delivered_is = words.into();
         }
         ladder
     }

@@ -35,7 +35,7 @@ pub(super) fn claims(rows: &Rows, together: Together, floor: Option<&Verdict>) -
             }
             (judged, None) => judged,
         };
-        Claim { claim: (*claim).to_owned(), answer, why }
+        Claim { claim: (*claim).into(), answer, why: why.into() }
     });
     judged.collect()
 }

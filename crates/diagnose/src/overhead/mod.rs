@@ -29,7 +29,13 @@ pub(crate) fn overhead(index: &RecordIndex, layers: &[Layer]) -> Option<Overhead
         None => "No layer was timed twice, so how much of a step is noise is not known.".to_owned(),
     };
     let claims = claims::claims(&rows, together, floor.as_ref());
-    Some(Overhead { line_speed, floor, floor_says, steps: steps::steps(&rows, together), claims })
+    Some(Overhead {
+        line_speed,
+        floor,
+        floor_says: floor_says.into(),
+        steps: steps::steps(&rows, together),
+        claims,
+    })
 }
 
 /// What comes out when a layer is compared with itself.

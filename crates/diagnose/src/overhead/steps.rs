@@ -100,8 +100,8 @@ fn step(pair: &Pair, together: Together) -> LayerStep {
         without: pair.without.label(),
         with: pair.with.label(),
         rounds: gain.rounds as u64,
-        says: in_words(&gain.verdict),
-        each: each(pair, &gain.verdict),
+        says: in_words(&gain.verdict).into(),
+        each: each(pair, &gain.verdict).map(Into::into),
         verdict: gain.verdict,
     }
 }

@@ -34,7 +34,7 @@ pub(super) fn memory(available: &AvailableResources, processes: &[Process]) -> O
             )
         }
     };
-    Some(Advice { about: "memory".to_owned(), says, ..Advice::default() })
+    Some(Advice { about: "memory".to_owned(), says: says.into(), ..Advice::default() })
 }
 
 /// Bytes that each process has at least, when those that share a node share its memory evenly.
@@ -73,10 +73,11 @@ pub(super) fn huge_pages(index: &RecordIndex) -> Option<Advice> {
             );
             if thp == Some("always") {
                 advice.says =
-                    format!("{gain}, and programs have them already (transparent huge pages: always).");
+                    format!("{gain}, and programs have them already (transparent huge pages: always).")
+                        .into();
                 return Some(advice);
             }
-            advice.says = format!("{gain}.");
+            advice.says = format!("{gain}.").into();
             if thp == Some("never") {
                 advice.commands.push(write_command("madvise", ENABLED));
                 advice.undo.extend(pasteable("never").map(|old| write_command(old, ENABLED)));
@@ -87,7 +88,8 @@ pub(super) fn huge_pages(index: &RecordIndex) -> Option<Advice> {
             advice.says = format!(
                 "They make no difference to scattered loads here that was resolved (smaller than {}).",
                 percent(smaller_than)
-            );
+            )
+            .into();
         }
         _ => return None,
     }
@@ -112,7 +114,7 @@ pub(super) fn interrupts(
         }
         advice.says = "Leave irqbalance on: it keeps a device's interrupts on the device's own node. The process that uses \
                        a network card or disk most belongs on that node, too."
-            .to_owned();
+            .into();
         advice
             .commands
             .push("grep -H . /sys/class/net/*/device/numa_node /sys/block/*/device/numa_node".to_owned());
@@ -124,7 +126,7 @@ pub(super) fn interrupts(
         "CPUs {reserved} are kept for interrupts and housekeeping, the program's are kept clear of them. Older versions of \
          irqbalance take a mask (IRQBALANCE_BANNED_CPUS); on Red Hat the file is /etc/sysconfig/irqbalance; interrupts that \
          belong to one CPU cannot be moved.{host}"
-    );
+    ).into();
     advice.commands = vec![
         format!("echo IRQBALANCE_BANNED_CPULIST={cpus} | sudo tee -a /etc/default/irqbalance"),
         "sudo systemctl restart irqbalance".to_owned(),

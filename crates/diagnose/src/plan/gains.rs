@@ -58,7 +58,13 @@ fn gain(
     if matrix.doubtful {
         why.push_str(" Some of these figures are in doubt.");
     }
-    Some(Gain { program: program.to_owned(), factor, interval, why, evidence: matrix.evidence.clone() })
+    Some(Gain {
+        program: program.to_owned(),
+        factor,
+        interval,
+        why: why.into(),
+        evidence: matrix.evidence.clone(),
+    })
 }
 
 fn between(ignoring: &Cost, planned: &Cost) -> Option<(f64, f64)> {

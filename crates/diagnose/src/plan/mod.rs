@@ -71,8 +71,11 @@ fn plan_of(index: &RecordIndex, request: &PlanRequest) -> Result<Plan, PlanError
         .flatten()
         .collect(),
         snippets: snippets::write_snippets(&available, &layout.processes, &reserved),
-        cautions: cautions(record, &available, request, !gains.is_empty()),
-        unknown: unknown(index, &available, &costs, siblings.as_ref()),
+        cautions: cautions(record, &available, request, !gains.is_empty())
+            .into_iter()
+            .map(Into::into)
+            .collect(),
+        unknown: unknown(index, &available, &costs, siblings.as_ref()).into_iter().map(Into::into).collect(),
         siblings,
         gains,
         ..Plan::default()
@@ -81,13 +84,13 @@ fn plan_of(index: &RecordIndex, request: &PlanRequest) -> Result<Plan, PlanError
         let quota = significant(available.quota.unwrap_or(0.0));
         plan.cautions.insert(
             0,
-            format!("A cgroup allows {quota} CPUs' worth of time: more threads than that would only be stopped in turn."),
+            format!("A cgroup allows {quota} CPUs' worth of time: more threads than that would only be stopped in turn.").into(),
         );
     }
-    plan.cautions.extend(siblings_not_reported(&available, &layout.processes));
-    plan.cautions.extend(layout.cautions);
+    plan.cautions.extend(siblings_not_reported(&available, &layout.processes).map(Into::into));
+    plan.cautions.extend(layout.cautions.into_iter().map(Into::into));
     plan.processes = layout.processes;
-    plan.summary = summary(&plan, &available, request);
+    plan.summary = summary(&plan, &available, request).into();
     Ok(plan)
 }
 
@@ -206,17 +209,17 @@ fn caches(
         !process.cpus.is_empty() && domains.iter().any(|domain| process.cpus.is_subset(domain))
     });
     caches.says = if aligned {
-        format!("Each process lies within one L{level} cache.")
+        format!("Each process lies within one L{level} cache.").into()
     } else {
         format!(
             "A node has up to {per_node} L{level} caches. Threads that share data are faster within one of them: \
              --processes {} gives each process one.",
             domains.len()
-        )
+        ).into()
     };
     if let (Some(within), Some(across)) = (pairs(true), pairs(false)) {
-        caches.says.push_str(&format!(
-            " A cache line goes from core to core in {} within one and in {} from one to another.",
+        caches.says.push(format!(
+            "A cache line goes from core to core in {} within one and in {} from one to another.",
             figure(within.value(), "ns"),
             figure(across.value(), "ns")
         ));

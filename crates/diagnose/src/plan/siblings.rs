@@ -62,18 +62,18 @@ pub(super) fn choose(
                     percent(value / f64::from(available.per_core))
                 )
             });
-            siblings.why = format!("A thread answers fastest when it has its core alone.{costs}");
+            siblings.why = format!("A thread answers fastest when it has its core alone.{costs}").into();
         }
         (_, None) => {
             if let Some(reported) = extrapolated(index) {
                 siblings.used = reported.adds > RESOLUTION;
                 let choice = if siblings.used { "they are used" } else { "one thread a core" };
-                siblings.why = format!("{} {}; so {choice}.", reported.workload, reported.says);
+                siblings.why = format!("{} {}; so {choice}.", reported.workload, reported.says).into();
                 return Some(siblings);
             }
             siblings.why = "What siblings are worth was not measured, so all CPUs are used, as the kernel does without a \
                             plan; one thread a core is the other way."
-                .to_owned();
+                .into();
         }
         (_, Some(value)) => {
             let above = yields
@@ -85,7 +85,7 @@ pub(super) fn choose(
             let (above, below) = (above.count(), below.count());
             siblings.measured = true;
             siblings.used = value > 1.0 + RESOLUTION && above > below && above * 2 > yields.len();
-            siblings.why = why(&yields, value, siblings.used, &each);
+            siblings.why = why(&yields, value, siblings.used, &each).into();
         }
     }
     Some(siblings)

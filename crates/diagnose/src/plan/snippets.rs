@@ -49,7 +49,7 @@ fn everywhere(process: &Process) -> bool {
 }
 
 fn snippet(tool: &str, says: &str, pieces: Vec<Piece>) -> Option<Snippet> {
-    (!pieces.is_empty()).then(|| Snippet { tool: tool.to_owned(), says: says.to_owned(), pieces })
+    (!pieces.is_empty()).then(|| Snippet { tool: tool.to_owned(), says: says.into(), pieces })
 }
 
 fn each(processes: &[Process], lines: impl Fn(&Process) -> Option<Vec<String>>) -> Vec<Piece> {

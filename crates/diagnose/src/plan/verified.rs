@@ -33,7 +33,7 @@ pub fn judge_verification(verified: &mut Verification, plan: &Plan, planned_firs
     logs.sort_by(f64::total_cmp);
     let (verdict, slower) = verdict(&logs);
     verified.slower = slower;
-    verified.says = says(&verdict, slower, &logs, plan);
+    verified.says = says(&verdict, slower, &logs, plan).into();
     verified.verdict = Some(verdict);
 }
 
@@ -207,14 +207,22 @@ mod tests {
         let verified = judged(&[1.0; 8], &[1.4, 1.42, 1.38, 1.4, 1.41, 1.39, 1.4, 1.4], Some(1.41));
         let Some(Verdict::Costs { share, interval }) = verified.verdict else { panic!("{verified:?}") };
         assert!((share - (1.0 - 1.0 / 1.4)).abs() < 1e-9 && interval.0 < share && share < interval.1);
-        assert!(!verified.slower && verified.says.contains("1.40 times the work"), "{}", verified.says);
-        assert!(verified.says.contains("Expected were up to 1.41"), "{}", verified.says);
+        assert!(
+            !verified.slower && verified.says.to_string().contains("1.40 times the work"),
+            "{}",
+            verified.says
+        );
+        assert!(verified.says.to_string().contains("Expected were up to 1.41"), "{}", verified.says);
     }
 
     #[test]
     fn a_layout_that_hurts_is_reported_so() {
         let verified = judged(&[1.25; 6], &[1.0; 6], None);
-        assert!(verified.slower && verified.says.contains("Leave this command unbound"), "{}", verified.says);
+        assert!(
+            verified.slower && verified.says.to_string().contains("Leave this command unbound"),
+            "{}",
+            verified.says
+        );
         assert!(matches!(verified.verdict, Some(Verdict::Costs { share, .. }) if (share - 0.2).abs() < 1e-9));
     }
 
@@ -226,7 +234,11 @@ mod tests {
         assert!(
             matches!(verified.verdict, Some(Verdict::NotResolved { smaller_than }) if smaller_than < 0.03)
         );
-        assert!(verified.says.starts_with("No difference resolved (smaller than"), "{}", verified.says);
+        assert!(
+            verified.says.to_string().starts_with("No difference resolved (smaller than"),
+            "{}",
+            verified.says
+        );
         assert!(verified.noise.is_some_and(|noise| noise < 0.03));
     }
 
@@ -235,8 +247,8 @@ mod tests {
         let few = judged(&[1.0; 3], &[2.0; 3], None);
         assert_eq!(few.verdict, Some(Verdict::TooNoisy { rounds_needed: Some(3) }));
         let wild = judged(&[1.0, 2.0, 1.0, 2.0, 1.0, 2.0], &[2.0, 1.0, 2.0, 1.0, 2.0, 1.0], None);
-        assert!(wild.says.starts_with("Too noisy to tell"), "{}", wild.says);
-        assert!(wild.says.ends_with("however many they are."), "{}", wild.says);
+        assert!(wild.says.to_string().starts_with("Too noisy to tell"), "{}", wild.says);
+        assert!(wild.says.to_string().ends_with("however many they are."), "{}", wild.says);
     }
 
     #[test]
@@ -250,10 +262,13 @@ mod tests {
             panic!("{verified:?}")
         };
         assert!((1..=20).contains(&more), "{more}");
-        assert!(verified.says.contains("0.769 times the work"), "{}", verified.says);
-        assert!(verified.says.contains("from 0.765 to 1.48"), "{}", verified.says);
+        assert!(verified.says.to_string().contains("0.769 times the work"), "{}", verified.says);
+        assert!(verified.says.to_string().contains("from 0.765 to 1.48"), "{}", verified.says);
         assert!(
-            verified.says.contains(&format!("about {more} more (-r {}) tell a difference", 6 + more)),
+            verified
+                .says
+                .to_string()
+                .contains(&format!("about {more} more (-r {}) tell a difference", 6 + more)),
             "{verified:?}"
         );
         // As many as that, scattered alike, do tell.

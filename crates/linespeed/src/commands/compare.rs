@@ -150,7 +150,7 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
     let extent = if !asked.html && (asked.csv || json) { Extent::All } else { Extent::Summary };
     let mut comparison = compare(&sides, baseline, tool, extent);
     if comparison.rows.is_empty() && comparison.relation != Relation::SameRecord && count <= FEW {
-        comparison.notes.extend(what_to_run(&sides));
+        comparison.notes.extend(what_to_run(&sides).into_iter().map(Into::into));
     }
     let text = if asked.html {
         report::page::comparison(&comparison)

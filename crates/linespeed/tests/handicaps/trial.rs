@@ -164,7 +164,7 @@ impl std::fmt::Display for Outcome {
             f,
             "first finding: {} ({}); loss told {}, shown {} (two rounds without it differ by {}); {}",
             first.map_or("none", |finding| &finding.rule),
-            first.map_or("", |finding| &finding.what),
+            first.map_or_else(String::new, |finding| finding.what.to_string()),
             self.reported().map_or("none".to_owned(), percent),
             percent(self.shown),
             percent(self.floor),

@@ -249,7 +249,7 @@ fn the_answer_stands_first_and_the_same_again_per_core_cpu_and_package() {
         assert!(rest.contains(per), "no {per:?} in {rest}");
     }
     let said = parsed(&files.compare(&["small.json", "big.json", "--json"]).succeeds());
-    assert!(said.answer[0].contains("big is 3.20 times as fast"), "{:?}", said.answer);
+    assert!(said.answer[0].to_string().contains("big is 3.20 times as fast"), "{:?}", said.answer);
     let per = |what: &str| {
         let row = said.rows.iter().find(|row| row.per.is_some_and(|per| per.word() == what)).expect("a row");
         (row.cells[1].ratio.unwrap() * 100.0).round()
@@ -340,7 +340,11 @@ fn what_is_not_comparable_is_refused_with_its_reason() {
         "other units: queries/s against new orders/s",
         "counted over the whole system (-a)",
     ] {
-        assert!(said.refused.iter().any(|refusal| refusal.why.contains(why)), "{why}: {:#?}", said.refused);
+        assert!(
+            said.refused.iter().any(|refusal| refusal.why.to_string().contains(why)),
+            "{why}: {:#?}",
+            said.refused
+        );
         let first: String = why.split(' ').take(4).collect::<Vec<_>>().join(" ");
         assert!(below.contains(&first), "no {first:?} in {below}");
     }
@@ -427,7 +431,7 @@ fn records_that_share_nothing_are_reported_what_to_run() {
     ran(["import", &from, "--output", &to]).succeeds();
     let said = parsed(&files.compare(&["a.json", "pasted.json", "--json"]).succeeds());
     assert!(said.rows.is_empty());
-    let notes = said.notes.join(" ");
+    let notes = record::Text::sequence(said.notes.clone()).to_string();
     for words in
         ["openssl speed (openssl speed aes-256-ige)", "linespeed import FILE", "linespeed run latency"]
     {

@@ -81,7 +81,7 @@ fn with_a_quota_of_half_a_cpu() {
             let throttled = record.conditions.after.as_ref().and_then(|after| after.quota_throttled);
             assert!(throttled.is_some_and(|periods| periods > 0), "the quota stopped it, and nobody says so");
             assert!(
-                record.diagnosis.findings.iter().any(|finding| finding.what.contains("quota")),
+                record.diagnosis.findings.iter().any(|finding| finding.what.to_string().contains("quota")),
                 "a quota of half a CPU is no finding: {:#?}",
                 record.diagnosis.findings
             );

@@ -87,7 +87,10 @@ fn captured_machines_get_the_plans_of_their_shapes() {
     assert!(offline.cpus().intersection(&"2,5,13-14".parse().unwrap()).is_empty(), "{:?}", offline.processes);
     let place = folder();
     let hybrid = planned(&[&captured("20em64t-hybrid-1p6c2t+2ca4co1t", place.path())]);
-    assert!(hybrid.cautions.iter().any(|says| says.contains("efficiency cores on CPUs 12-19")), "{hybrid:?}");
+    assert!(
+        hybrid.cautions.iter().any(|says| says.to_string().contains("efficiency cores on CPUs 12-19")),
+        "{hybrid:?}"
+    );
 }
 
 #[test]
@@ -208,7 +211,7 @@ fn this_machines_plan_takes_the_figures_of_its_records() {
         command.env("XDG_STATE_HOME", state.path());
         serde_json::from_str::<Plan>(&run(command).succeeds().stdout).unwrap()
     };
-    let pages = |plan: &Plan| plan.unknown.iter().any(|says| says.contains("huge pages"));
+    let pages = |plan: &Plan| plan.unknown.iter().any(|says| says.to_string().contains("huge pages"));
     let before = plan(&[]);
     assert!(pages(&before) && before.sources.is_empty(), "{before:?}");
     // A record of this machine with a latency curve, as a run leaves it.
@@ -222,8 +225,8 @@ fn this_machines_plan_takes_the_figures_of_its_records() {
     std::fs::write(ours.join(format!("{host}-20260102T030405Z.json")), record.to_json()).unwrap();
     std::fs::write(ours.join(format!("{host}-20260103T030405Z.json")), "{ broken").unwrap();
     let after = plan(&[]);
-    assert!(!pages(&after) && after.sources[0].starts_with("load.latency of 20"), "{after:?}");
-    assert!(!after.sources[0].contains("doubt"), "{after:?}");
+    assert!(!pages(&after) && after.sources[0].to_string().starts_with("load.latency of 20"), "{after:?}");
+    assert!(!after.sources[0].to_string().contains("doubt"), "{after:?}");
     // A newer one whose figures are in doubt stands behind it, and alone it is taken with a word on that.
     let mut noisy = record.clone();
     noisy.measurements[0].doubt = Some("too noisy: another user of the CPU".to_owned());
@@ -232,7 +235,10 @@ fn this_machines_plan_takes_the_figures_of_its_records() {
     assert_eq!(plan(&[]).sources, after.sources);
     std::fs::remove_file(ours.join(format!("{host}-20260102T030405Z.json"))).unwrap();
     let doubtful = plan(&[]).sources;
-    assert!(doubtful[0].contains("0104T") && doubtful[0].contains("in doubt"), "{doubtful:?}");
+    assert!(
+        doubtful[0].to_string().contains("0104T") && doubtful[0].to_string().contains("in doubt"),
+        "{doubtful:?}"
+    );
     std::fs::remove_file(&newer).unwrap();
     // Another machine's figures are not this one's.
     record.machine.processor.model_name = Some("another".to_owned());
@@ -297,7 +303,7 @@ fn a_command_runs_both_ways_and_each_process_knows_what_it_is() {
     let verified = verification(&measured(linespeed(args)).succeeds());
     assert_eq!((verified.planned.len(), verified.unbound.len(), verified.ratio.n), (6, 6, 6));
     assert!(
-        verified.verdict.is_some() && verified.how.starts_with("2 processes, each bound to"),
+        verified.verdict.is_some() && verified.how.to_string().starts_with("2 processes, each bound to"),
         "{verified:?}"
     );
     let said = std::fs::read_to_string(place.path().join("said")).unwrap();
@@ -315,7 +321,8 @@ fn a_command_that_is_reported_nothing_runs_as_a_copy_for_each_thread() {
     let args = ["plan", "--verify", "-r", "1", "--json", "--", "sh", "-c", &line];
     let verified = verification(&measured(linespeed(args)).succeeds());
     assert!(
-        verified.says.contains("1 round gives no interval: 5 more are") && verified.says.contains("-r 6"),
+        verified.says.to_string().contains("1 round gives no interval: 5 more are")
+            && verified.says.to_string().contains("-r 6"),
         "{}",
         verified.says
     );
@@ -344,7 +351,7 @@ fn a_signal_ends_all_copies_and_keeps_what_was_measured() {
     let ended = started.ended();
     assert_eq!(ended.code, Some(130), "{ended:?}");
     let verified = verification(&ended);
-    assert!(verified.says.starts_with("Interrupted by signal 2 after"), "{}", verified.says);
+    assert!(verified.says.to_string().starts_with("Interrupted by signal 2 after"), "{}", verified.says);
     assert_eq!(verified.planned.len(), verified.unbound.len());
     assert!(!alive(&mark), "a copy outlived it");
 }

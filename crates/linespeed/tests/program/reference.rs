@@ -155,8 +155,11 @@ fn a_long_power_has_its_order_and_ipc_of_the_whole_system_is_refused() {
         row.cells.iter().map(|cell| cell.value.map(|v| (v * 100.0).round())).collect();
     assert_eq!(values, [Some(219.0), Some(184.0), None, None]);
     assert!(row.cells[2].doubt.as_ref().is_some_and(|why| why.contains("whole system")));
-    let claim =
-        said.explanations.iter().flat_map(|e| &e.claims).find(|c| c.claim.contains("a cycle of hygon"));
+    let claim = said
+        .explanations
+        .iter()
+        .flat_map(|e| &e.claims)
+        .find(|c| c.claim.to_string().contains("a cycle of hygon"));
     assert_eq!(claim.expect("judged").support, Support::NotSupported);
 }
 

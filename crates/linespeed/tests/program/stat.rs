@@ -223,7 +223,7 @@ fn one_busy_thread_is_recognised() {
     let line = "i=0; while [ $i -lt 1000000 ]; do i=$((i+1)); done";
     let (_, record) = record_of(&[], &["sh", "-c", line]);
     let bound = record.diagnosis.bound.as_ref().unwrap();
-    let taken = bound.by == "cpu" && bound.says.contains("other programs");
+    let taken = bound.by == "cpu" && bound.says.to_string().contains("other programs");
     assert!(
         taken || matches!(bound.by.as_str(), "one-thread" | "cpu-contention" | "stolen" | "quota"),
         "{bound:?}"
@@ -261,7 +261,7 @@ fn a_quota_is_recognised() {
         return skipped("a_quota_is_recognised", "other programs left it less than its quota");
     }
     // Where others want the CPUs too, that may come first.
-    assert!(bound.says.contains("quota"), "{bound:?}");
+    assert!(bound.says.to_string().contains("quota"), "{bound:?}");
     assert!(ran.stderr.contains("throttled"), "{}", ran.stderr);
 }
 

@@ -81,7 +81,7 @@ pub fn run(module: &Module, trial: &mut Trial) -> Result<(), String> {
     })?;
     at_once(module, trial)?;
     unplugged(module, trial)?;
-    let answer = module.ask(&request(1000, Some(0), true)).map_err(|failure| failure.reason)?;
+    let answer = module.ask(&request(1000, Some(0), true)).map_err(|failure| failure.reason.to_string())?;
     let primes = answer.passes.first().map(|pass| pass.primes);
     trial.hold(is_loaded() && primes == Some(168), "it counts as before", || format!("{answer:?}"))
 }
@@ -169,9 +169,9 @@ fn unplugged(module: &Module, trial: &mut Trial) -> Result<(), String> {
         (off, pass.join())
     });
     println!("CPU 1 taken offline in the middle: {reported:?}");
-    let refused = module.ask(&request(1_000, Some(1), false)).map_err(|failure| failure.reason);
+    let refused = module.ask(&request(1_000, Some(1), false)).map_err(|failure| failure.reason.to_string());
     let back = online("1");
-    let named = refused.as_ref().is_err_and(|why| why.contains("offline"));
+    let named = refused.as_ref().is_err_and(|why| why.to_string().contains("offline"));
     trial
         .hold(reported.0.is_err() || named, "a CPU that is offline is refused", || format!("{refused:?}"))?;
     trial.hold(back.is_ok(), "it comes back", || format!("{back:?}"))

@@ -19,7 +19,7 @@ pub fn hold(file: &Path) -> Result<(), String> {
     let module = load(file)?;
     loop {
         for (cpu, off) in [(Some(0), true), (None, false)] {
-            module.ask(&request(100_000, cpu, off)).map_err(|failure| failure.reason)?;
+            module.ask(&request(100_000, cpu, off)).map_err(|failure| failure.reason.to_string())?;
         }
     }
 }

@@ -152,7 +152,7 @@ fn layers(module: &Rc<Module>, trial: &mut Trial) -> Result<(), String> {
 fn many(module: &Module, trial: &mut Trial) -> Result<(), String> {
     let answer = module
         .ask(&Request { passes: 32, ..request(2_000, Some(0), true) })
-        .map_err(|failure| failure.reason)?;
+        .map_err(|failure| failure.reason.to_string())?;
     let right = answer.passes.len() == 32 && answer.passes.iter().all(|pass| pass.primes == 303);
     trial.hold(right, "32 passes find 303 primes below 2,000 each", || format!("{answer:?}"))
 }
@@ -164,7 +164,9 @@ fn injected(module: &Module, exact: bool, trial: &mut Trial) -> Result<(), Strin
     let working = |busy_ns: u32| Some(Load { cpu, period_ns: 100_000, busy_ns });
     let load = working(5_000);
     let ask = |off: bool, load: Option<Load>| {
-        module.ask(&Request { load, ..request(200_000, Some(cpu), off) }).map_err(|failure| failure.reason)
+        module
+            .ask(&Request { load, ..request(200_000, Some(cpu), off) })
+            .map_err(|failure| failure.reason.to_string())
     };
     let (plain, loaded, empty) = (ask(false, None)?, ask(false, load)?, ask(false, working(1))?);
     let (plain_off, loaded_off) = (ask(true, None)?, ask(true, load)?);

@@ -168,7 +168,10 @@ mod tests {
     fn a_kernel_without_headers_here_is_a_reason_and_nothing_is_set_up_for_it() {
         let build_directory = BuildDirectory::default();
         let failure = build_directory.module("0.0.0-none", &Stop::new()).unwrap_err();
-        assert!(failure.reason.contains("the headers of kernel 0.0.0-none are not installed"), "{failure:?}");
+        assert!(
+            failure.reason.to_string().contains("the headers of kernel 0.0.0-none are not installed"),
+            "{failure:?}"
+        );
         assert!(failure.remedy.is_some() && build_directory.0.get().is_none());
     }
 

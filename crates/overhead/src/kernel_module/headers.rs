@@ -149,7 +149,10 @@ mod tests {
             ),
         ] {
             let failure = find_in(&system(&files, tools)).unwrap_err();
-            assert!(failure.reason.contains(reason) && !failure.reason.contains('\n'), "{failure:?}");
+            assert!(
+                failure.reason.to_string().contains(reason) && !failure.reason.to_string().contains('\n'),
+                "{failure:?}"
+            );
             assert_eq!(failure.remedy.as_deref(), Some(remedy));
         }
     }

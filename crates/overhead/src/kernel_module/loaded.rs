@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn a_module_of_another_version_is_reported_as_one() {
         let failure = explained(&io::Error::from_raw_os_error(libc::EINVAL));
-        assert!(failure.reason.contains("another linespeed has built it"), "{failure:?}");
+        assert!(failure.reason.to_string().contains("another linespeed has built it"), "{failure:?}");
         assert!(failure.remedy.is_some_and(|remedy| remedy.contains("--kernel-module")));
     }
 
@@ -239,7 +239,7 @@ mod tests {
         // Another test process may have it for a moment.
         let Ok(held) = lock() else { return };
         let failure = lock().unwrap_err();
-        assert!(failure.reason.contains("another linespeed"), "{failure:?}");
+        assert!(failure.reason.to_string().contains("another linespeed"), "{failure:?}");
         drop(held);
     }
 }

@@ -181,7 +181,7 @@ mod tests {
         // A path that is no file, so that nothing is loaded even where it could be.
         let failure =
             Module::load(Source::File(Path::new("/nowhere.ko")), &Arc::default(), &Stop::new()).unwrap_err();
-        assert!(!failure.reason.is_empty() && !failure.reason.contains('\n'), "{failure:?}");
+        assert!(!failure.reason.is_empty() && !failure.reason.to_string().contains('\n'), "{failure:?}");
         let left = fs::read_dir(std::env::temp_dir()).unwrap().flatten().any(|entry| {
             entry.file_name().to_string_lossy() == format!("{}{}", loaded::FOLDER, std::process::id())
         });

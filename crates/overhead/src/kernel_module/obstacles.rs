@@ -114,7 +114,10 @@ mod tests {
             ),
         ] {
             let failure = reported(&files).unwrap();
-            assert!(failure.reason.contains(reason) && !failure.reason.contains('\n'), "{failure:?}");
+            assert!(
+                failure.reason.to_string().contains(reason) && !failure.reason.to_string().contains('\n'),
+                "{failure:?}"
+            );
             assert!(failure.remedy.as_ref().unwrap().contains(remedy), "{failure:?}");
         }
     }

@@ -159,8 +159,8 @@ mod tests {
             (PathBuf::new(), "is not there"),
         ] {
             let failure = Device::open(&path).map(drop).unwrap_err();
-            assert!(failure.reason.contains(said), "{}: {}", path.display(), failure.reason);
-            assert!(!failure.reason.contains('\n'));
+            assert!(failure.reason.to_string().contains(said), "{}: {}", path.display(), failure.reason);
+            assert!(!failure.reason.to_string().contains('\n'));
         }
     }
 
@@ -169,9 +169,9 @@ mod tests {
         let of = |number| not_open(Path::new("/dev/kvm"), &io::Error::from_raw_os_error(number));
         assert!(of(libc::EPERM).remedy.unwrap().contains("--device /dev/kvm"));
         assert!(of(libc::EACCES).remedy.is_some());
-        assert!(of(libc::EIO).reason.contains("cannot be opened"));
+        assert!(of(libc::EIO).reason.to_string().contains("cannot be opened"));
         let busy = no_machine(Path::new("/dev/kvm"), &io::Error::from_raw_os_error(libc::EBUSY));
-        assert!(busy.reason.contains("another hypervisor") && busy.remedy.is_some());
+        assert!(busy.reason.to_string().contains("another hypervisor") && busy.remedy.is_some());
     }
 
     #[test]

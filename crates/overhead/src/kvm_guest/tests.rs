@@ -41,7 +41,11 @@ fn a_guest_that_never_ends_is_ended() {
     let Ok(mut guest) = found(Path::new(PATH)).user else { return };
     guest.worker.spoil();
     let failure = guest.worker.pass(0..10, Duration::from_millis(200)).unwrap_err();
-    assert!(failure.reason.ends_with("did not answer within 0 s and was ended"), "{}", failure.reason);
+    assert!(
+        failure.reason.to_string().ends_with("did not answer within 0 s and was ended"),
+        "{}",
+        failure.reason
+    );
     // What is over stays over, and dropping it waits for nothing.
     assert_eq!(guest.pass(0..10).unwrap_err(), failure);
 }
@@ -60,7 +64,11 @@ fn a_signal_ends_a_guest_that_never_ends() {
     });
     let failure = guest.pass(0..10).unwrap_err();
     asker.join().unwrap();
-    assert!(failure.reason.ends_with("had not answered at signal 2 and was ended"), "{}", failure.reason);
+    assert!(
+        failure.reason.to_string().ends_with("had not answered at signal 2 and was ended"),
+        "{}",
+        failure.reason
+    );
     assert!(from.elapsed() < LIMIT, "it was the limit that ended it");
 }
 
@@ -73,7 +81,7 @@ fn no_device_is_two_rows_with_a_reason_and_a_way_out() {
     let names: Vec<String> = missing.iter().map(|(name, _)| name.to_string()).collect();
     assert_eq!(names, ["guest user, bound to CPU 3", "guest kernel, bound to CPU 3"]);
     for (_, failure) in missing {
-        assert!(failure.reason.contains("/nonexistent/kvm is not there"), "{}", failure.reason);
+        assert!(failure.reason.to_string().contains("/nonexistent/kvm is not there"), "{}", failure.reason);
         assert!(failure.remedy.is_some());
     }
 }
@@ -82,11 +90,11 @@ fn no_device_is_two_rows_with_a_reason_and_a_way_out() {
 fn what_is_no_device_runs_nothing() {
     let found = found(Path::new("/dev/null"));
     assert_eq!(found.kind, Kind::None);
-    assert!(found.user.unwrap_err().reason.contains("is no KVM device"));
+    assert!(found.user.unwrap_err().reason.to_string().contains("is no KVM device"));
 }
 
 #[test]
 fn a_cpu_that_is_not_there_is_reported() {
     let found = probe(Path::new(PATH), 60_000, None, (Ticks::calibrate(), &NEVER));
-    assert!(found.user.unwrap_err().reason.contains("CPU 60000"));
+    assert!(found.user.unwrap_err().reason.to_string().contains("CPU 60000"));
 }

@@ -168,8 +168,9 @@ mod tests {
         assert_eq!((rows.len(), missing.len()), (0, PLACES.len()));
         for (name, failure) in missing {
             // Either QEMU says why, or it is not installed here.
-            let said = failure.reason.contains("the machine has ended") || failure.remedy.is_some();
-            assert!(said && !failure.reason.contains('\n'), "{name}: {}", failure.reason);
+            let said =
+                failure.reason.to_string().contains("the machine has ended") || failure.remedy.is_some();
+            assert!(said && !failure.reason.to_string().contains('\n'), "{name}: {}", failure.reason);
         }
     }
 }

@@ -117,7 +117,7 @@ pub(super) fn answer(line: &str) -> Result<Value, Unavailable> {
     let word = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
     match word("failed") {
         Some(reason) => {
-            Err(Unavailable { reason: format!("in the machine: {reason}"), remedy: word("remedy") })
+            Err(Unavailable { reason: format!("in the machine: {reason}").into(), remedy: word("remedy") })
         }
         None => Ok(value),
     }
@@ -193,7 +193,7 @@ mod tests {
         let failure = Unavailable::new("no such CPU").with_remedy("name another");
         let reported = answer(&line(&Err(failure))).unwrap_err();
         assert_eq!(
-            (reported.reason.as_str(), reported.remedy.as_deref()),
+            (reported.reason.to_string().as_str(), reported.remedy.as_deref()),
             ("in the machine: no such CPU", Some("name another"))
         );
         assert!(GuestCommand::read(&format!("piece {}", PIECE + 1)).is_none());

@@ -143,7 +143,7 @@ mod tests {
     fn a_kernel_that_cannot_be_had_is_reported_with_the_way_out() {
         for path in ["/nowhere/vmlinuz", "/"] {
             let failure = kernel(Some(Path::new(path))).unwrap_err();
-            assert!(failure.reason.contains(path), "{}", failure.reason);
+            assert!(failure.reason.to_string().contains(path), "{}", failure.reason);
             assert!(failure.remedy.unwrap().contains("--vm-kernel"));
         }
         assert!(kernel(Some(Path::new("/proc/self/exe"))).is_ok());

@@ -147,11 +147,13 @@ mod tests {
         let answers =
             answers(b"nonsense\npiece 3\nabcabout\nuser bound off 0 10\nkernel bound on 0 10\npiece 9\nab");
         let failed = |at: usize| answers[at].as_ref().unwrap_err().reason.clone();
-        assert!(failed(0).contains("nothing that can be asked"));
+        assert!(failed(0).to_string().contains("nothing that can be asked"));
         assert_eq!(answers[1].as_ref().unwrap()["bytes"], 3);
         assert!(!protocol::release(answers[2].as_ref().unwrap()).unwrap().is_empty());
-        assert!(failed(3).contains("interrupts off") && failed(4).contains("no module"));
-        assert!(failed(5).contains("did not come whole"));
+        assert!(
+            failed(3).to_string().contains("interrupts off") && failed(4).to_string().contains("no module")
+        );
+        assert!(failed(5).to_string().contains("did not come whole"));
         assert_eq!(answers.len(), 6);
     }
 }

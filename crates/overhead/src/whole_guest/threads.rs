@@ -63,6 +63,6 @@ mod tests {
     #[test]
     fn a_process_without_such_threads_is_a_reason() {
         let why = bind_cpu_threads(std::process::id(), &[0]).unwrap_err();
-        assert!(why.reason.contains("the machine's CPU 0"), "{why:?}");
+        assert!(why.reason.to_string().contains("the machine's CPU 0"), "{why:?}");
     }
 }

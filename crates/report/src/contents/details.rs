@@ -95,7 +95,7 @@ pub(crate) fn levels(record: &Record) -> Table {
             level.latency_cycles.map_or(String::new(), |cycles| units::figure(cycles, "cycles")),
             level.measured_bytes.map_or(String::new(), units::bytes),
             level.advertised_bytes.map_or(String::new(), units::bytes),
-            level.judgement.clone(),
+            level.judgement.clone().to_string(),
         ]);
     }
     table.finished()

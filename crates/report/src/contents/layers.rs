@@ -23,7 +23,7 @@ pub(crate) fn layers(record: &Record) -> Option<Block> {
     }
     if let Some(overhead) = &record.diagnosis.overhead {
         block.parts.push(Part::Table(steps(overhead)));
-        block.parts.push(Part::Says(overhead.floor_says.clone()));
+        block.parts.push(Part::Says(overhead.floor_says.clone().to_string()));
         block.parts.push(Part::Table(claims(overhead)));
     }
     (!record.diagnosis.layers.is_empty()).then_some(block)
@@ -109,7 +109,11 @@ fn steps(overhead: &Overhead) -> Table {
         if let Verdict::Costs { share, .. } = step.verdict {
             table.weigh_row(if share > 0.0 { Weight::Worse } else { Weight::Better });
         }
-        table.row(vec![step.what.clone(), step.says.clone(), step.each.clone().unwrap_or_default()]);
+        table.row(vec![
+            step.what.clone(),
+            step.says.clone().to_string(),
+            step.each.clone().unwrap_or_default().to_string(),
+        ]);
     }
     table.note(&format!("line speed, of what ran: {}", overhead.line_speed));
     table.finished()
@@ -123,7 +127,7 @@ fn claims(overhead: &Overhead) -> Table {
             Answer::Contradicted => "contradicted",
             Answer::CannotTell => "cannot tell",
         };
-        table.row(vec![claim.claim.clone(), answer.to_owned(), claim.why.clone()]);
+        table.row(vec![claim.claim.clone().to_string(), answer.to_owned(), claim.why.clone().to_string()]);
     }
     table.note("of kernel, user mode and virtual machine on an i7-6500U: linespeed reference i7-6500u");
     table.finished()
@@ -165,7 +169,7 @@ mod tests {
             over: 0.0,
             beside: Vec::new(),
             doubt: None,
-            says: String::new(),
+            says: String::new().into(),
             from: String::new(),
         });
         record.diagnosis.siblings.push(SiblingsAdd {
@@ -173,7 +177,7 @@ mod tests {
             bytes: Some(8192),
             adds: 0.13,
             basis: Basis::Measured,
-            says: "siblings add 13.0 %".to_owned(),
+            says: "siblings add 13.0 %".into(),
         });
         assert!(
             matches!(&layers(&record).unwrap().parts[..], [Part::Table(table)] if table.rows[0][3] == "+0 %")
@@ -203,28 +207,28 @@ mod tests {
             interval: Some((0.999e9, 1.001e9)),
             variation: Some(0.002),
             over: 0.0,
-            beside: vec!["251 interrupts/s".to_owned()],
+            beside: vec!["251 interrupts/s".into()],
             doubt: Some("too noisy: the hypervisor took 3 % of the time".to_owned()),
-            says: String::new(),
+            says: String::new().into(),
             from: String::new(),
         });
         record.diagnosis.overhead = Some(Overhead {
             line_speed: "user, bound to CPU 1".to_owned(),
             floor: None,
-            floor_says: "No layer was timed twice.".to_owned(),
+            floor_says: "No layer was timed twice.".into(),
             steps: vec![LayerStep {
                 what: "interrupts".to_owned(),
                 without: "kernel, interrupts off".to_owned(),
                 with: "kernel".to_owned(),
                 rounds: 96,
                 verdict: Verdict::Costs { share: 0.05, interval: (0.04, 0.06) },
-                says: "costs 5.00 % [4.00 % – 6.00 %]".to_owned(),
-                each: Some("10250 interrupts/s with it, 0 without: 4.76 µs each".to_owned()),
+                says: "costs 5.00 % [4.00 % – 6.00 %]".into(),
+                each: Some("10250 interrupts/s with it, 0 without: 4.76 µs each".into()),
             }],
             claims: vec![Claim {
-                claim: "a hypervisor takes little of it".to_owned(),
+                claim: "a hypervisor takes little of it".into(),
                 answer: Answer::CannotTell,
-                why: "no guest was timed".to_owned(),
+                why: "no guest was timed".into(),
             }],
         });
         record

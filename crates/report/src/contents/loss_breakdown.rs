@@ -57,14 +57,20 @@ pub(crate) fn rows(ladder: &Ladder) -> Vec<Row> {
     };
     let mut rows = vec![row(
         Kind::Ceiling,
-        &ladder.ceiling_is,
+        &ladder.ceiling_is.to_string(),
         ladder.ceiling,
         source.to_owned(),
         (0.0, ladder.ceiling),
     )];
     let mut level = ladder.ceiling;
     for rung in &ladder.rungs {
-        rows.push(row(Kind::Loss, &rung.cause, rung.takes, how(ladder, rung), (level, rung.leaves)));
+        rows.push(row(
+            Kind::Loss,
+            &rung.cause.to_string(),
+            rung.takes,
+            how(ladder, rung),
+            (level, rung.leaves),
+        ));
         level = rung.leaves;
     }
     if ladder.unexplained != 0.0 {
@@ -79,7 +85,7 @@ pub(crate) fn rows(ladder: &Ladder) -> Vec<Row> {
     }
     rows.push(row(
         Kind::Delivered,
-        &ladder.delivered_is,
+        &ladder.delivered_is.to_string(),
         ladder.delivered,
         String::new(),
         (0.0, ladder.delivered),
@@ -138,9 +144,9 @@ mod tests {
             better: Better::Higher,
             ceiling: 4e9,
             source: CeilingSource::Parts,
-            ceiling_is: "the highest clock".to_owned(),
+            ceiling_is: "the highest clock".into(),
             rungs: vec![Rung {
-                cause: "all cores at work".to_owned(),
+                cause: "all cores at work".into(),
                 rule: None,
                 takes: 1e9,
                 interval: Some((0.9e9, 1.1e9)),
@@ -149,7 +155,7 @@ mod tests {
             }],
             unexplained: 0.5e9,
             delivered: 2.5e9,
-            delivered_is: "median clock".to_owned(),
+            delivered_is: "median clock".into(),
         }
     }
 

@@ -17,7 +17,7 @@ const MOST_NODES: usize = 1024;
 pub(crate) fn block(record: &Record) -> Option<Block> {
     let mut block = Block::new("Memory of other nodes", Some("numa.latency"));
     if let Some(numa) = &record.diagnosis.numa {
-        block.parts.push(Part::Says(numa.meaning.clone()));
+        block.parts.push(Part::Says(numa.meaning.clone().to_string()));
     }
     block.parts.extend(facts(record).map(Part::Facts));
     for (heat, shown) in [latency(record), bandwidth(record)].into_iter().flatten() {
@@ -51,7 +51,7 @@ fn facts(record: &Record) -> Option<Section> {
             .map(|agreement| format!("rank correlation {} with the measured latencies", signed(agreement))),
     );
     for sentence in &numa.distance_mismatches {
-        section.facts.push(Fact { key: "distances".to_owned(), value: sentence.clone() });
+        section.facts.push(Fact { key: "distances".to_owned(), value: sentence.clone().to_string() });
     }
     Some(section)
 }

@@ -39,7 +39,7 @@ pub(crate) fn reasons(plan: &Plan) -> Vec<(&'static str, String)> {
         };
         ("siblings", format!("{}{other}", siblings.why))
     }));
-    said.extend(plan.caches.as_ref().map(|caches| ("caches", caches.says.clone())));
+    said.extend(plan.caches.as_ref().map(|caches| ("caches", caches.says.to_string())));
     said
 }
 
@@ -59,7 +59,7 @@ fn gain(gain: &Gain) -> String {
 
 /// What running a command both ways gave, a sentence a line.
 pub(crate) fn verification(verified: &Verification) -> Vec<String> {
-    let mut lines = vec![verified.says.clone(), verified.how.clone()];
+    let mut lines = vec![verified.says.to_string(), verified.how.to_string()];
     let times = |values: &[f64]| {
         let all = record::Summary::from_samples(values);
         let seconds = |value: f64| figure(value, "s");

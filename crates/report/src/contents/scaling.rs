@@ -57,7 +57,7 @@ pub(crate) fn blocks(record: &Record, room: Room) -> Vec<Block> {
             meanings.add(&line.placement, &line.meaning);
         }
         block.parts.push(match &lines[..] {
-            [line] => Part::Says(format!("{}.", line.meaning.trim_end_matches('.'))),
+            [line] => Part::Says(format!("{}.", line.meaning.to_string().trim_end_matches('.'))),
             _ => Part::Facts(meanings),
         });
         block.parts.extend(chart(record, name, &lines).map(Part::Chart));
@@ -428,7 +428,7 @@ mod tests {
             speedup_interval: Some((3.59, 3.61)),
             threads: *threads.last().unwrap(),
             knee: None,
-            meaning: "4 threads do 3.60 times the work of one".to_owned(),
+            meaning: "4 threads do 3.60 times the work of one".into(),
             disturbed: false,
             steps,
         }];

@@ -27,10 +27,10 @@ impl Section {
     }
 
     /// Adds a fact.
-    pub(crate) fn add(&mut self, key: impl Into<String>, value: impl Display) {
+    pub(crate) fn add(&mut self, key: impl Display, value: impl Display) {
         let value = value.to_string();
         if !value.trim().is_empty() {
-            self.facts.push(Fact { key: key.into(), value });
+            self.facts.push(Fact { key: key.to_string(), value });
         }
     }
 

@@ -285,8 +285,8 @@ pub(crate) fn remedy_parts(remedy: &str) -> (&str, Option<&str>) {
 }
 
 /// Where a finding is; of what the whole machine has that goes without saying.
-pub(crate) fn place(finding: &Finding) -> Option<&str> {
-    finding.place.as_deref().filter(|place| *place != "the whole machine")
+pub(crate) fn place(finding: &Finding) -> Option<String> {
+    finding.place.as_ref().map(Text::to_string).filter(|place| *place != "the whole machine")
 }
 
 /// Things that could not be seen in full, for one reason.

@@ -12,10 +12,10 @@ pub(super) fn verdict(record: &Record) -> Markup {
     let inside = html! {
         p { code { (crate::text::clean(&command_text(time))) } }
         @if let Some(early) = early(record, time) { p { strong { (prose(&early)) } } }
-        p { (prose(&ends(time))) }
+        p { (prose(ends(time))) }
         @if let Some(bound) = &record.diagnosis.bound {
-            h3 { "Bound by " (prose(&by(&bound.by))) }
-            p { (prose(&bound.says)) }
+            h3 { "Bound by " (prose(by(&bound.by))) }
+            p { (prose(bound.says.to_string())) }
             @for advice in &bound.advice { p { "Try: " (prose(advice)) } }
         }
     };

@@ -74,9 +74,9 @@ fn page(name: &str, tool: &Tool, body: &Markup) -> String {
 }
 
 /// Prose with `names` between backticks set as code, and figures kept with their units.
-fn prose(text: &str) -> Markup {
+fn prose(text: impl std::fmt::Display) -> Markup {
     html! {
-        @for (number, part) in text.split('`').enumerate() {
+        @for (number, part) in text.to_string().split('`').enumerate() {
             @if number % 2 == 1 { code { (part) } } @else { (keep_units(part)) }
         }
     }

@@ -12,16 +12,16 @@ pub(super) fn section(record: &Record) -> Markup {
     let Some(plan) = &record.diagnosis.plan else { return html! {} };
     let more = plan.processes.len().saturating_sub(MOST_PROCESSES);
     let inside = html! {
-        p { (prose(&plan.summary)) }
+        p { (prose(plan.summary.to_string())) }
         (super::figures::table(&processes(&plan.processes)))
         @if more > 0 { p { "… and " (more) " more." } }
         @for (word, says) in reasons(plan) { p { strong { (word) ": " } (prose(&says)) } }
-        @for advice in &plan.advice { p { strong { (advice.about) ": " } (prose(&advice.says)) } }
+        @for advice in &plan.advice { p { strong { (advice.about) ": " } (prose(advice.says.to_string())) } }
         @for says in plan.cautions.iter().chain(&plan.unknown) { p { (prose(says)) } }
         @for snippet in &plan.snippets {
             details {
                 summary { (snippet.tool) }
-                p { (prose(&snippet.says)) }
+                p { (prose(snippet.says.to_string())) }
                 pre {
                     code {
                         @for piece in &snippet.pieces {
@@ -53,7 +53,8 @@ mod tests {
             ..Snippet::default()
         };
         let summary = "Forty <processes>".to_owned();
-        record.diagnosis.plan = Some(Plan { summary, processes, snippets: vec![snippet], ..Plan::default() });
+        record.diagnosis.plan =
+            Some(Plan { summary: summary.into(), processes, snippets: vec![snippet], ..Plan::default() });
         let page = section(&record).0;
         for part in ["Forty &lt;processes&gt;", "… and 8 more.", "numactl --cpunodebind=0 COMMAND\n"] {
             assert!(page.contains(part), "no {part:?} in {page}");

@@ -64,7 +64,7 @@ fn render_resource(resource: &Resource) -> Markup {
             }
         }
         p { (keep_units(&summary::delivered(resource))) }
-        @if !resource.meaning.is_empty() { p class="quiet" { (prose(&resource.meaning)) } }
+        @if !resource.meaning.is_empty() { p class="quiet" { (prose(resource.meaning.to_string())) } }
     }
 }
 
@@ -87,7 +87,7 @@ fn found(finding: &Finding) -> Markup {
     let class =
         if summary::resolved(&finding.loss) { format!("badge {severity}") } else { "badge".to_owned() };
     html! {
-        h3 { (prose(&finding.what)) }
+        h3 { (prose(finding.what.to_string())) }
         p {
             span class=(class) { (severity) } " " (keep_units(&summary::loss(finding)))
             @if let Some(place) = summary::place(finding) { " · " (place) }
@@ -98,7 +98,7 @@ fn found(finding: &Finding) -> Markup {
                 summary { "Evidence" }
                 ul {
                     @for evidence in &finding.evidence {
-                        li { (prose(&evidence.says)) " " span class="quiet" { "(" (evidence.from) ")" } }
+                        li { (prose(evidence.says.to_string())) " " span class="quiet" { "(" (evidence.from) ")" } }
                     }
                 }
                 @for undo in &finding.undo { (advice("Undo", undo)) }
@@ -132,7 +132,7 @@ pub(super) fn unseen(record: &Record) -> Markup {
                 @for item in &items {
                     li {
                         span class="badge" { (item.state.word()) } " "
-                        b { (item.what.join(", ")) } ": " (prose(&item.reason.to_string()))
+                        b { (item.what.join(", ")) } ": " (prose(item.reason.to_string()))
                         @if let Some(remedy) = &item.remedy {
                             " → "
                             @match remedy_parts(remedy) {

@@ -9,7 +9,7 @@ use crate::text::{clean, width};
 
 /// Writes everything.
 pub(super) fn write(screen: &mut Screen, c: &Comparison) {
-    screen.paragraph(&[], Tone::Strong, &compare::title(c));
+    screen.paragraph(&[], Tone::Strong, compare::title(c));
     for says in &c.answer {
         screen.hanging("  ", "  ", says);
     }
@@ -49,7 +49,7 @@ fn pairs(screen: &mut Screen, facts: &[crate::contents::Fact]) {
     let at = facts.iter().map(|fact| width(&clean(&fact.key)) + 4).max().unwrap_or(0);
     for fact in facts {
         if at > WIDEST_KEY.min(screen.width() * 2 / 5) {
-            screen.hanging("  ", "      ", &format!("{}: {}", fact.key, fact.value));
+            screen.hanging("  ", "      ", format!("{}: {}", fact.key, fact.value));
         } else {
             screen.pair(&format!("  {}", fact.key), &fact.value, at.max(8));
         }

@@ -34,7 +34,7 @@ pub(super) fn write(screen: &mut Screen, record: &Record, extent: Extent) {
     let Some(import) = &record.import else { return };
     let name = import.name.as_deref().filter(|name| Some(*name) != record.machine.hostname.as_deref());
     if let Some(name) = name {
-        screen.paragraph(&[], Tone::Strong, &clean(name));
+        screen.paragraph(&[], Tone::Strong, clean(name));
     }
     for (number, line) in summary::machine(record).iter().enumerate() {
         let tone = if number == 0 && name.is_none() { Tone::Strong } else { Tone::Plain };
@@ -58,7 +58,7 @@ fn recognised(screen: &mut Screen, import: &Import, extent: Extent) {
         let of = if import.texts.len() > 1 { format!(" of {}", output.text) } else { String::new() };
         let text =
             format!("{}{version}: {lines}{of}, {}", output.tool, count_noun(output.taken as usize, "figure"));
-        screen.hanging("  ", "      ", &clean(&text));
+        screen.hanging("  ", "      ", clean(&text));
     }
     more(screen, import.outputs.len(), extent.most(MOST * 4));
 }
@@ -73,7 +73,7 @@ fn found(screen: &mut Screen, record: &Record, extent: Extent) {
     for finding in findings.iter().take(extent.most(MOST)) {
         let severity = summary::severity(finding.severity);
         let text = format!("{}: {severity}, {}", finding.what, summary::loss(finding));
-        screen.hanging("  ", "      ", &clean(&text));
+        screen.hanging("  ", "      ", clean(&text));
     }
     more(screen, findings.len(), extent.most(MOST));
 }
@@ -85,7 +85,7 @@ fn withheld(screen: &mut Screen, import: &Import, extent: Extent) {
     screen.heading("Kept as text only, because it cannot be true");
     for withheld in import.withheld.iter().take(extent.most(MOST)) {
         let text = format!("{}: {} ({})", withheld.what, withheld.why, place(&withheld.origin));
-        screen.hanging("  ", "      ", &clean(&text));
+        screen.hanging("  ", "      ", clean(&text));
     }
     more(screen, import.withheld.len(), extent.most(MOST));
 }
@@ -98,7 +98,7 @@ fn contradictions(screen: &mut Screen, import: &Import, extent: Extent) {
     for contradiction in import.contradictions.iter().take(extent.most(MOST)) {
         let places: Vec<String> = contradiction.origins.iter().map(place).collect();
         let text = format!("{} ({})", contradiction.says, places.join("; "));
-        screen.hanging("  ", "      ", &clean(&text));
+        screen.hanging("  ", "      ", clean(&text));
     }
     more(screen, import.contradictions.len(), extent.most(MOST));
 }
@@ -111,7 +111,7 @@ fn not_understood(screen: &mut Screen, import: &Import, extent: Extent) {
     screen.heading(&format!("Not understood: {}", count_noun(lines.lines as usize, "line")));
     let shown = lines.examples.len().min(extent.most(FEW));
     for example in &lines.examples[..shown] {
-        screen.hanging("  ", "      ", &clean(&format!("line {}: {}", example.line, example.says)));
+        screen.hanging("  ", "      ", clean(&format!("line {}: {}", example.line, example.says)));
     }
     more(screen, lines.lines as usize, shown);
 }

@@ -36,7 +36,7 @@ pub(super) fn write(screen: &mut Screen, record: &Record) {
                 pad_left(&row.share, shares)
             )));
             let how = if row.how.is_empty() { String::new() } else { format!(", {}", row.how) };
-            screen.paragraph(&first, Tone::Plain, &format!("{}{how}", row.label));
+            screen.paragraph(&first, Tone::Plain, format!("{}{how}", row.label));
         }
     }
 }

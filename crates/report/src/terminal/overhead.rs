@@ -43,7 +43,7 @@ pub fn overhead(record: &Record, style: &Style) -> String {
         let Some(coverage) = alike.first() else { continue };
         let reason = coverage.why();
         let remedy = coverage.remedy.as_ref().map_or(String::new(), |remedy| format!(" → {remedy}"));
-        screen.hanging("  - ", "    ", &format!("{name}: {reason}{remedy}"));
+        screen.hanging("  - ", "    ", format!("{name}: {reason}{remedy}"));
     }
     screen.finish()
 }

@@ -74,7 +74,7 @@ pub fn pasted(plan: &Plan, tool: &str) -> Option<String> {
 fn more(screen: &mut Screen, count: usize, shown: usize, what: &str, way: &str) {
     if count > shown {
         let rest = count_noun(count - shown, what).replace("processs", "processes");
-        screen.paragraph(&[Span::plain("  ")], Tone::Quiet, &format!("… and {rest} more; {way}."));
+        screen.paragraph(&[Span::plain("  ")], Tone::Quiet, format!("… and {rest} more; {way}."));
     }
 }
 

@@ -118,7 +118,7 @@ pub fn knobs_briefly(audit: &Audit, style: &Style) -> String {
     ] {
         let names: Vec<&str> = of(stand).map(|knob| knob.name.as_str()).collect();
         if !names.is_empty() {
-            screen.paragraph(&[], Tone::Plain, &format!("{title}: {}.", names.join(", ")));
+            screen.paragraph(&[], Tone::Plain, format!("{title}: {}.", names.join(", ")));
         }
     }
     screen.blank();
@@ -214,7 +214,7 @@ fn noisy_table(title: &str, knobs: &[&Audited]) -> Table {
 /// A name, and behind it, in a column, what is said of it.
 fn said(screen: &mut Screen, name: &str, column: usize, words: &[String]) {
     let first = [Span::plain("  "), Span::strong(pad_right(name, column))];
-    screen.paragraph(&first, Tone::Plain, &words.join(" "));
+    screen.paragraph(&first, Tone::Plain, words.join(" "));
 }
 
 /// With a capital letter and a full stop.

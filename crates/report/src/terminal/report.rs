@@ -34,7 +34,7 @@ pub(super) fn write(screen: &mut Screen, record: &Record) {
     for (number, line) in summary::machine(record).iter().enumerate() {
         screen.paragraph(&[], if number == 0 { Tone::Strong } else { Tone::Plain }, line);
     }
-    screen.paragraph(&[], Tone::Quiet, &summary::origin(record));
+    screen.paragraph(&[], Tone::Quiet, summary::origin(record));
     quiet_machine(screen, record, "");
     contradictions(screen, record);
     resources(screen, record);
@@ -92,7 +92,7 @@ fn resources(screen: &mut Screen, record: &Record) {
         if screen.width() >= WITH_BARS {
             first.insert(1, Span::new(Tone::Series(0), format!("{bar} ")));
         }
-        screen.paragraph(&first, Tone::Plain, &summary::delivered(resource));
+        screen.paragraph(&first, Tone::Plain, summary::delivered(resource));
     }
     for line in not_reached {
         screen.paragraph(&[Span::plain("  ")], Tone::Plain, line);
@@ -125,14 +125,14 @@ pub(super) fn findings(screen: &mut Screen, record: &Record) {
     let findings = &record.diagnosis.findings;
     screen.heading("What costs speed");
     if findings.is_empty() {
-        screen.paragraph(&[Span::plain("  ")], Tone::Plain, &summary::nothing(record));
+        screen.paragraph(&[Span::plain("  ")], Tone::Plain, summary::nothing(record));
     }
     for (number, finding) in findings.iter().enumerate() {
         let first = [Span::plain(format!("{:>3}. ", number + 1))];
         let place = summary::place(finding).map(|place| format!(" ({place})")).unwrap_or_default();
-        screen.paragraph(&first, Tone::Strong, &format!("{}{place}", finding.what));
+        screen.paragraph(&first, Tone::Strong, format!("{}{place}", finding.what));
         let severity = Span::new(tone(finding), format!("     {}: ", summary::severity(finding.severity)));
-        screen.paragraph(&[severity], tone(finding), &summary::loss(finding));
+        screen.paragraph(&[severity], tone(finding), summary::loss(finding));
         for remedy in &finding.remedy {
             advice(screen, "     do:   ", remedy);
         }
@@ -148,7 +148,7 @@ fn advice(screen: &mut Screen, first: &str, text: &str) {
             screen.paragraph(&[Span::quiet(first)], Tone::Plain, text);
         }
         (words, Some(command)) => {
-            screen.paragraph(&[Span::quiet(first)], Tone::Plain, &format!("{words}:"));
+            screen.paragraph(&[Span::quiet(first)], Tone::Plain, format!("{words}:"));
             screen.command(&[Span::plain(" ".repeat(width(first) + 2))], command);
         }
     }
@@ -164,7 +164,7 @@ fn unseen(screen: &mut Screen, record: &Record) {
     for item in unseen {
         let first = [Span::quiet(format!("  {:<10}  ", item.state.word()))];
         let remedy = item.remedy.map(|remedy| format!(" → {remedy}")).unwrap_or_default();
-        screen.paragraph(&first, Tone::Plain, &format!("{}: {}{remedy}", item.what.join(", "), item.reason));
+        screen.paragraph(&first, Tone::Plain, format!("{}: {}{remedy}", item.what.join(", "), item.reason));
     }
     if let Some(line) = not_looked_for {
         screen.paragraph(&[Span::plain("  ")], Tone::Quiet, &line);
@@ -204,7 +204,7 @@ fn evidence(screen: &mut Screen, record: &Record) {
     for (number, finding) in findings.iter().enumerate() {
         let first = [Span::plain(format!("{:>3}. ", number + 1))];
         let sure = finding.confidence.word();
-        screen.paragraph(&first, Tone::Strong, &format!("{}, {sure} confidence", finding.rule));
+        screen.paragraph(&first, Tone::Strong, format!("{}, {sure} confidence", finding.rule));
         for evidence in &finding.evidence {
             let text = format!("{} ({})", evidence.says, evidence.from);
             screen.paragraph(&[Span::plain("     ")], Tone::Plain, &text);
@@ -260,7 +260,7 @@ fn titled(screen: &mut Screen, heading: &str, table: &Table) {
 /// A matrix with its legend; in words where the terminal is too narrow for it.
 fn map(screen: &mut Screen, heat: &Heat) {
     screen.blank();
-    screen.paragraph(&[Span::plain("  ")], Tone::Plain, &format!("{} ({})", heat.heading(), heat.axes()));
+    screen.paragraph(&[Span::plain("  ")], Tone::Plain, format!("{} ({})", heat.heading(), heat.axes()));
     match chart::heat::terminal::draw(heat, screen.width() - 2) {
         Some(lines) => {
             for mut line in lines {
@@ -272,7 +272,7 @@ fn map(screen: &mut Screen, heat: &Heat) {
                 screen.paragraph(&[Span::quiet("  ")], Tone::Quiet, &legend);
             }
         }
-        None => screen.paragraph(&[Span::plain("  ")], Tone::Plain, &heat.description()),
+        None => screen.paragraph(&[Span::plain("  ")], Tone::Plain, heat.description()),
     }
     for note in &heat.notes {
         screen.paragraph(&[Span::quiet("  ")], Tone::Quiet, note);
@@ -292,7 +292,7 @@ pub(super) fn draw(screen: &mut Screen, chart: &chart::Chart) {
             }
         }
         None => {
-            screen.paragraph(&[Span::plain("  ")], Tone::Plain, &chart.description());
+            screen.paragraph(&[Span::plain("  ")], Tone::Plain, chart.description());
         }
     }
 }
@@ -309,7 +309,7 @@ mod tests {
             source: None,
             delivered: 3e9,
             share,
-            meaning: String::new(),
+            meaning: String::new().into(),
             doubt: None,
         }
     }

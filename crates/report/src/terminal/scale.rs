@@ -32,11 +32,7 @@ pub fn scale(record: &Record, style: &Style) -> String {
     for coverage in lost {
         let reason = coverage.why();
         let remedy = coverage.remedy.as_ref().map_or(String::new(), |remedy| format!(" ({remedy})"));
-        screen.hanging(
-            "- ",
-            "  ",
-            &format!("{}: {}: {reason}{remedy}", coverage.what, coverage.state.word()),
-        );
+        screen.hanging("- ", "  ", format!("{}: {}: {reason}{remedy}", coverage.what, coverage.state.word()));
     }
     let below = screen.finish();
     if !text.is_empty() && !below.is_empty() {
@@ -142,7 +138,7 @@ pub fn recipes(listed: &[ListedRecipe], style: &Style) -> String {
         }
         for (name, value, what) in &recipe.settings {
             let what = if what.is_empty() { String::new() } else { format!(": {what}") };
-            screen.hanging("  --set ", "        ", &format!("{name}={value}{what}"));
+            screen.hanging("  --set ", "        ", format!("{name}={value}{what}"));
         }
         if let Some(file) = &recipe.file {
             screen.hanging("  from ", "       ", file);
@@ -219,7 +215,7 @@ fn write_placement(screen: &mut Screen, record: &Record, placement: &str) {
     screen.table(&table.finished(), 2);
     if let Some(scaling) = scaling {
         screen.blank();
-        let says = format!("{}.", scaling.meaning.trim_end_matches('.'));
+        let says = format!("{}.", scaling.meaning.to_string().trim_end_matches('.'));
         screen.paragraph(&[Span::plain("  ")], Tone::Plain, &says);
     }
 }

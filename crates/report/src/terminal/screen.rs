@@ -1,5 +1,7 @@
 //! A column of lines of which none is wider than asked.
 
+use std::fmt::Display;
+
 use crate::paint::{Span, Tone, render};
 use crate::table::{Table, Weight};
 use crate::text::{clean, cut, pad_left, pad_right, width, wrap};
@@ -61,7 +63,7 @@ impl Screen {
     }
 
     /// A paragraph: `first` before its first line, as many spaces before the others.
-    pub(crate) fn paragraph(&mut self, first: &[Span], tone: Tone, text: &str) {
+    pub(crate) fn paragraph(&mut self, first: &[Span], tone: Tone, text: impl Display) {
         let indent: usize = first.iter().map(|span| width(span.text())).sum();
         // Where the beginning leaves no room to speak of, the text goes below it.
         let below = self.width.saturating_sub(indent) < LEAST_COLUMN.max(self.width / 4);
@@ -69,7 +71,7 @@ impl Screen {
         if below {
             self.line(first);
         }
-        for (number, line) in wrap(&clean(text), self.width - indent).into_iter().enumerate() {
+        for (number, line) in wrap(&clean(&text.to_string()), self.width - indent).into_iter().enumerate() {
             if number == 0 && !below {
                 let spans: Vec<Span> = first.iter().cloned().chain([Span::new(tone, line)]).collect();
                 self.line(&spans);
@@ -80,9 +82,9 @@ impl Screen {
     }
 
     /// A paragraph whose first line begins with one text and the others with another.
-    pub(crate) fn hanging(&mut self, first: &str, others: &str, text: &str) {
+    pub(crate) fn hanging(&mut self, first: &str, others: &str, text: impl Display) {
         let room = self.width.saturating_sub(width(first).max(width(others)));
-        for (number, line) in wrap(&clean(text), room.max(8)).into_iter().enumerate() {
+        for (number, line) in wrap(&clean(&text.to_string()), room.max(8)).into_iter().enumerate() {
             let before = if number == 0 { first } else { others };
             self.line(&[Span::quiet(before), Span::plain(line)]);
         }
@@ -169,7 +171,7 @@ impl Screen {
                 let cells = table.columns.iter().zip(row).filter(|(_, cell)| !cell.is_empty());
                 let text = cells.map(|(column, cell)| format!("{} {cell}", column.head));
                 let bullet = format!("{}- ", " ".repeat(indent));
-                self.paragraph(&[Span::plain(bullet)], Tone::Plain, &text.collect::<Vec<_>>().join("; "));
+                self.paragraph(&[Span::plain(bullet)], Tone::Plain, text.collect::<Vec<_>>().join("; "));
             }
         }
         for (number, note) in table.notes.iter().enumerate() {

@@ -16,11 +16,11 @@ const MOST_THREADS: usize = 8;
 /// Writes the report of a record of a command; nothing when there is none in it.
 pub(crate) fn write(screen: &mut Screen, record: &Record) {
     let Some(time) = time_of(record) else { return };
-    screen.paragraph(&[Span::strong("  ")], Tone::Strong, &command_text(time));
+    screen.paragraph(&[Span::strong("  ")], Tone::Strong, command_text(time));
     if let Some(early) = early(record, time) {
         screen.paragraph(&[Span::plain("  ")], Tone::Strong, &early);
     }
-    screen.paragraph(&[Span::plain("  ")], Tone::Plain, &ends(time));
+    screen.paragraph(&[Span::plain("  ")], Tone::Plain, ends(time));
     super::report::quiet_machine(screen, record, "  ");
     if let Some(bound) = &record.diagnosis.bound {
         screen.blank();
@@ -62,7 +62,7 @@ pub(crate) fn write(screen: &mut Screen, record: &Record) {
                 format!("No {}: ", coverage.what)
             })],
             Tone::Quiet,
-            &format!("{reason}{remedy}"),
+            format!("{reason}{remedy}"),
         );
     }
 }
@@ -418,9 +418,9 @@ mod tests {
         record.coverage.push(Coverage::impossible("counters", "no PMU").with_remedy("buy one"));
         record.diagnosis.bound = Some(Bound {
             by: "one-thread".to_owned(),
-            says: "One thread did it.".to_owned(),
-            evidence: vec![Evidence { says: "x".to_owned(), from: "y".to_owned() }],
-            advice: vec!["more threads".to_owned()],
+            says: "One thread did it.".into(),
+            evidence: vec![Evidence { says: "x".into(), from: "y".to_owned() }],
+            advice: vec!["more threads".into()],
         });
         record
     }

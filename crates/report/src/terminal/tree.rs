@@ -34,7 +34,7 @@ pub(super) fn write(screen: &mut Screen, machine: &Machine) {
     let offline: CpuList = machine.cpus.iter().filter(|cpu| !cpu.online).map(|cpu| cpu.id).collect();
     if !offline.is_empty() {
         screen.blank();
-        screen.paragraph(&[Span::plain("Offline: ")], Tone::Plain, &format!("CPUs {offline}"));
+        screen.paragraph(&[Span::plain("Offline: ")], Tone::Plain, format!("CPUs {offline}"));
     }
     let packages = placement::packages(machine);
     if !packages.is_empty() {

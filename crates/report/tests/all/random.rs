@@ -152,7 +152,7 @@ fn scaling() -> impl Strategy<Value = Scaling> {
     (text(), text(), any::<u32>(), figure(), figure(), option::of(any::<(u32, u32)>()), vec(step, 0..6))
         .prop_map(|(workload, placement, threads, rate, contention, fitted, steps)| Scaling {
             workload,
-            meaning: placement.clone(),
+            meaning: placement.clone().into(),
             placement,
             points: threads % 9,
             fitted,
@@ -180,9 +180,9 @@ fn numa() -> impl Strategy<Value = Numa> {
             ignoring_factor: ns,
             bandwidth_factor: ns,
             distance_agreement: ns,
-            distance_mismatches,
+            distance_mismatches: distance_mismatches.into_iter().map(Into::into).collect(),
             distance_loss: None,
-            meaning,
+            meaning: meaning.into(),
         },
     )
 }
@@ -295,7 +295,7 @@ fn record() -> impl Strategy<Value = Record> {
                 source: Some(CeilingSource::Parts),
                 delivered,
                 share,
-                meaning,
+                meaning: meaning.into(),
                 doubt,
             });
     let level =
@@ -305,15 +305,15 @@ fn record() -> impl Strategy<Value = Record> {
             latency_cycles: Some(ns),
             measured_bytes: bytes,
             advertised_bytes: bytes,
-            judgement,
+            judgement: judgement.into(),
         });
     let finding = (text(), text(), verdict(), vec(text(), 0..3), text()).prop_map(
         |(rule, what, loss, remedy, says)| Finding {
             rule,
             severity: Severity::Serious,
-            what,
-            place: Some(says.clone()),
-            evidence: vec![Evidence { says: says.clone(), from: says }],
+            what: what.into(),
+            place: Some(says.clone().into()),
+            evidence: vec![Evidence { says: says.clone().into(), from: says }],
             loss,
             measured: true,
             confidence: record::diagnosis::Confidence::Medium,

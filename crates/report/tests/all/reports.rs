@@ -163,7 +163,7 @@ fn a_loss_that_may_be_none_is_never_coloured() {
     let mut finding = Finding {
         rule: "page-walk".to_owned(),
         severity: Severity::Serious,
-        what: "Page walks".to_owned(),
+        what: "Page walks".into(),
         place: None,
         evidence: Vec::new(),
         loss: Verdict::Costs { share: 0.2, interval: (-0.1, 0.4) },
@@ -238,7 +238,7 @@ fn a_headline_in_doubt_says_so_and_memory_that_was_not_reached_has_no_bar() {
     let bandwidth = resources.iter_mut().find(|resource| resource.name == "memory bandwidth").unwrap();
     bandwidth.doubt = Some("too noisy".to_owned());
     let said = "memory latency not reached: the largest working set was 3.1 MiB, within the caches";
-    record.diagnosis.not_reached = vec![said.to_owned()];
+    record.diagnosis.not_reached = vec![said.into()];
     for m in record.measurements.iter_mut().filter(|m| m.metric == "memory.bandwidth") {
         m.doubt = Some("too noisy: known to ±30 % only".to_owned());
     }

@@ -31,7 +31,7 @@ fn more_is_faster(claim: &str, slow: f64, fast: f64, figures: &str) -> Option<Cl
             format!("the slower one has less ({figures}), but nothing here measures what that does to it"),
         )
     };
-    Some(Claim { claim: claim.to_owned(), support, why })
+    Some(Claim { claim: claim.into(), support, why: why.into() })
 }
 
 fn last_level(machine: &Machine) -> (u32, u64) {
@@ -91,7 +91,7 @@ pub(super) fn own_load(pair: &Pair, speed: f64) -> Option<Claim> {
         let why = format!("{figures}: tasks that wanted to run, not what they did to this figure");
         (Support::NotSupported, why)
     };
-    Some(Claim { claim: "its own load".to_owned(), support, why })
+    Some(Claim { claim: "its own load".into(), support, why: why.into() })
 }
 
 /// Time that the hypervisor took: measured from inside, or told by it.
@@ -141,7 +141,7 @@ pub(super) fn neighbours(pair: &Pair, speed: f64) -> Option<Claim> {
             (Support::NotSupported, format!("no time taken from below was measured on {missing}"))
         }
     };
-    Some(Claim { claim: NEIGHBOURS.to_owned(), support, why })
+    Some(Claim { claim: NEIGHBOURS.into(), support, why: why.into() })
 }
 
 /// Another hypervisor.
@@ -149,11 +149,12 @@ pub(super) fn hypervisor(pair: &Pair) -> Option<Claim> {
     let name = |record: &Record| record.machine.virtualization.hypervisor.clone();
     let (base, this) = (name(pair.base.record)?, name(pair.this.record)?);
     (base != this).then(|| Claim {
-        claim: "the hypervisor".to_owned(),
+        claim: "the hypervisor".into(),
         support: Support::NotSupported,
         why: format!(
             "{base} on {}, {this} on {}; nothing here measures what that does",
             pair.base_name, pair.this_name
-        ),
+        )
+        .into(),
     })
 }

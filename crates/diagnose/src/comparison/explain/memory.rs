@@ -39,17 +39,17 @@ pub(super) fn explanation(pair: &Pair) -> Option<Explanation> {
     sort(&mut causes, speed, true);
     let what = "a program that waits for memory";
     let mut reported = Explanation {
-        result: what.to_owned(),
+        result: what.into(),
         subject: pair.index,
         speed,
-        says: standing(pair, "Memory, for a program that waits for it", speed),
+        says: standing(pair, "Memory, for a program that waits for it", speed).into(),
         adds_up: false,
         causes,
         unexplained: None,
         held_back: None,
         claims: Vec::new(),
     };
-    reported.says.push_str(&words::factors(&reported));
+    reported.says.push(words::factors(&reported).trim_start());
     Some(reported)
 }
 
@@ -63,14 +63,14 @@ fn bound_or_not(pair: &Pair, latency: &Cause, own: f64) -> Explanation {
     let mut causes = latency.parts.clone();
     sort(&mut causes, own, false);
     Explanation {
-        result: "a program that waits for memory".to_owned(),
+        result: "a program that waits for memory".into(),
         subject: pair.index,
         speed: latency.factor,
         says: format!(
             "Memory, for a program that waits for it: alike for one that ignores nodes; bound to a node, {fast} is {} \
              times as fast as {slow}.",
             significant(times)
-        ),
+        ).into(),
         adds_up: false,
         causes,
         unexplained: None,

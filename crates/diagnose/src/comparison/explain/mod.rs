@@ -122,7 +122,7 @@ impl Maker<'_> {
         let real = self.factor.is_finite() && self.factor > 0.0 && self.factor.ln().abs() >= NO_CAUSE;
         (real || !self.parts.is_empty()).then_some(Cause {
             name: self.name.to_owned(),
-            says: self.says,
+            says: self.says.into(),
             factor: self.factor,
             despite: false,
             measured: self.measured,
@@ -134,12 +134,15 @@ impl Maker<'_> {
 
 /// Evidence of a figure.
 pub(super) fn evidence(name: &str, datum: &Datum) -> Evidence {
-    Evidence { says: format!("{name}: {}", figure(datum.value, &datum.unit)), from: datum.from.clone() }
+    Evidence {
+        says: format!("{name}: {}", figure(datum.value, &datum.unit)).into(),
+        from: datum.from.clone(),
+    }
 }
 
 /// Evidence from the inventory.
 pub(super) fn cite_fact(says: String, from: &str) -> Evidence {
-    Evidence { says, from: from.to_owned() }
+    Evidence { says: says.into(), from: from.to_owned() }
 }
 
 /// An explanation whose causes multiply up to the speed.
@@ -157,17 +160,17 @@ pub(super) fn adding_up(
     sort(&mut causes, speed, false);
     let claims = if unexplained.ln().abs() >= MUCH_LEFT { claims } else { Vec::new() };
     let mut reported = Explanation {
-        result: result.to_owned(),
+        result: result.into(),
         subject: pair.index,
         speed,
-        says: said,
+        says: said.into(),
         adds_up: true,
         causes,
         unexplained: Some(unexplained),
         held_back: None,
         claims,
     };
-    reported.says.push_str(&words::factors(&reported));
+    reported.says.push(words::factors(&reported).trim_start());
     reported
 }
 

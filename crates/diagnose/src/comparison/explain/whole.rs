@@ -59,7 +59,7 @@ fn explanation(pair: &Pair, name: &str, this: &Datum, base: &Datum) -> Option<Ex
         sort(&mut causes, speed, true);
         let says = standing(pair, &format!("{name}, all CPUs"), speed);
         let mut reported = build_explanation(pair, format!("{name}, all CPUs"), speed, says, causes);
-        reported.says.push_str(&super::words::factors(&reported));
+        reported.says.push(super::words::factors(&reported).trim_start());
         return Some(reported);
     };
     // What speaks against the bigger one explains it.
@@ -74,7 +74,7 @@ fn explanation(pair: &Pair, name: &str, this: &Datum, base: &Datum) -> Option<Ex
         figure(this.value, &this.unit),
         figure(base.value, &base.unit)
     );
-    let held_back = HeldBack { work: name.to_owned(), says: says.clone() };
+    let held_back = HeldBack { work: name.to_owned(), says: says.clone().into() };
     says.push_str(&super::words::held_back(&causes));
     let result = format!("{name}, no more with more cores");
     Some(Explanation { held_back: Some(held_back), ..build_explanation(pair, result, speed, says, causes) })
@@ -88,10 +88,10 @@ fn build_explanation(
     causes: Vec<Cause>,
 ) -> Explanation {
     Explanation {
-        result,
+        result: result.into(),
         subject: pair.index,
         speed,
-        says,
+        says: says.into(),
         // What a program makes of cores and of memory is not known without steps between one thread and all.
         adds_up: false,
         causes,

@@ -195,9 +195,9 @@ fn one_thread(pair: &Pair, name: &str, this: &Work, base: &Work) -> Option<Expla
     for (who, work) in [(pair.base_name, base), (pair.this_name, this)] {
         if let Some((ipc, why)) = work.ipc.as_ref().and_then(|ipc| Some((ipc, ipc.unfit.as_ref()?))) {
             claims.push(Claim {
-                claim: format!("instructions a cycle of {who}"),
+                claim: format!("instructions a cycle of {who}").into(),
                 support: Support::NotSupported,
-                why: format!("{} was {why}", significant(ipc.value)),
+                why: format!("{} was {why}", significant(ipc.value)).into(),
             });
         }
     }

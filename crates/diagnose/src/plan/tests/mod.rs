@@ -68,8 +68,8 @@ fn pasted<'a>(plan: &'a Plan, tool: &str) -> Vec<&'a str> {
     of_tool.flat_map(|snippet| &snippet.pieces).flat_map(|piece| &piece.lines).map(String::as_str).collect()
 }
 
-fn says(sentences: &[String], words: &str) -> bool {
-    sentences.iter().any(|sentence| sentence.contains(words))
+fn says(sentences: &[record::Text], words: &str) -> bool {
+    sentences.iter().any(|sentence| sentence.to_string().contains(words))
 }
 
 #[test]
@@ -81,7 +81,11 @@ fn one_node_of_two_cpus_needs_no_lines() {
         90.0,
     ));
     let plan = default(&record);
-    assert!(plan.summary.contains("there is one node, so binding gains nothing"), "{}", plan.summary);
+    assert!(
+        plan.summary.to_string().contains("there is one node, so binding gains nothing"),
+        "{}",
+        plan.summary
+    );
     assert_eq!((plan.snippets.len(), plan.gains.len(), plan.cautions.len()), (0, 0, 0), "{plan:?}");
     assert_eq!((plan.processes[0].threads, plan.processes[0].memory.len()), (Some(2), 0));
     let two = record_with(&record, 2);
@@ -115,7 +119,7 @@ fn nodes_without_figures_are_planned_and_the_gain_is_said_to_be_unknown() {
     let plan = default(&many(2, 4, 1));
     assert_eq!((plan.processes.len(), plan.gains.len()), (2, 0));
     assert!(says(&plan.unknown, "linespeed run numa"), "{:?}", plan.unknown);
-    assert!(plan.summary.ends_with("its node's memory."), "{}", plan.summary);
+    assert!(plan.summary.to_string().ends_with("its node's memory."), "{}", plan.summary);
 }
 
 #[test]
@@ -138,7 +142,7 @@ fn memory_without_cpus_and_cpus_without_memory_are_reported() {
     assert_eq!(pasted(&without, "numactl")[1], "numactl --cpunodebind=1 --membind=2 COMMAND");
     assert!(says(&without.cautions, "the nearest, of node 2"), "{:?}", without.cautions);
     // Two processes share node 2's memory.
-    assert!(without.advice[0].says.contains("at most 32 GiB each"), "{}", without.advice[0].says);
+    assert!(without.advice[0].says.to_string().contains("at most 32 GiB each"), "{}", without.advice[0].says);
 }
 
 #[test]
@@ -224,7 +228,7 @@ fn siblings_are_used_when_they_are_worth_it() {
     smt_yield(&mut record, "flops", 0.95);
     let none = default(&record);
     let siblings = none.siblings.as_ref().unwrap();
-    assert!(!siblings.used && siblings.why.contains("takes 5.00 %"), "{}", siblings.why);
+    assert!(!siblings.used && siblings.why.to_string().contains("takes 5.00 %"), "{}", siblings.why);
     assert_eq!((none.processes[0].threads, none.cpus().to_string().as_str()), (Some(4), "0-3"));
     assert_eq!(pasted(&none, "taskset"), ["taskset -c 0-3 COMMAND"]);
     // Of programs that wait for memory the others say nothing.
@@ -234,7 +238,11 @@ fn siblings_are_used_when_they_are_worth_it() {
     let mut within = many(1, 4, 2);
     smt_yield(&mut within, "primes", 1.0);
     let siblings = default(&within).siblings.unwrap();
-    assert!(!siblings.used && siblings.why.contains("nothing that is clearly above"), "{}", siblings.why);
+    assert!(
+        !siblings.used && siblings.why.to_string().contains("nothing that is clearly above"),
+        "{}",
+        siblings.why
+    );
 }
 
 #[test]
@@ -244,7 +252,7 @@ fn for_latency_a_core_of_each_node_is_kept_for_interrupts() {
     let plan = super::plan(&record, &latency).unwrap();
     assert_eq!(plan.processes.iter().map(|p| p.cpus.to_string()).collect::<Vec<_>>(), ["1-3", "5-7"]);
     let interrupts = plan.advice.iter().find(|advice| advice.about == "interrupts").unwrap();
-    assert!(interrupts.says.starts_with("CPUs 0,4,8,12 are kept"), "{}", interrupts.says);
+    assert!(interrupts.says.to_string().starts_with("CPUs 0,4,8,12 are kept"), "{}", interrupts.says);
     assert!(
         interrupts.commands[0].contains("IRQBALANCE_BANNED_CPULIST=1-3,5-7,9-11,13-15 "),
         "{interrupts:?}"
@@ -285,7 +293,8 @@ fn several_last_level_caches_on_a_node_are_a_level_of_their_own() {
     let caches = default(&record).caches.unwrap();
     assert_eq!(caches.domains.len(), 4);
     assert!(
-        caches.says.contains("--processes 4") && caches.says.contains("25.0 ns within one and in 90.0 ns"),
+        caches.says.to_string().contains("--processes 4")
+            && caches.says.to_string().contains("25.0 ns within one and in 90.0 ns"),
         "{caches:?}"
     );
     let four = record_with(&record, 4);
@@ -293,7 +302,7 @@ fn several_last_level_caches_on_a_node_are_a_level_of_their_own() {
         four.processes.iter().map(|p| p.cpus.to_string()).collect::<Vec<_>>(),
         ["0-3", "4-7", "8-11", "12-15"]
     );
-    assert!(four.caches.unwrap().says.starts_with("Each process lies within one L3"));
+    assert!(four.caches.unwrap().says.to_string().starts_with("Each process lies within one L3"));
     assert_eq!(
         pasted(&record_with(&record, 4), "numactl")[1],
         "numactl --physcpubind=4-7 --membind=0 COMMAND"
@@ -375,7 +384,7 @@ fn huge_pages_are_advised_where_they_were_worth_something() {
     let pages =
         |record: &Record| default(record).advice.into_iter().find(|advice| advice.about == "huge pages");
     let advice = pages(&record).unwrap();
-    assert!(advice.says.contains("28.6 % less time") && advice.commands.len() == 2, "{advice:?}");
+    assert!(advice.says.to_string().contains("28.6 % less time") && advice.commands.len() == 2, "{advice:?}");
     assert_eq!(advice.undo.len(), 1);
     record.conditions.before.thp = Some("always".to_owned());
     assert!(pages(&record).unwrap().commands.is_empty());

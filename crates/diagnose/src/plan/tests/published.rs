@@ -19,12 +19,20 @@ fn fan_noise(cpus: u32, packages: u32, local: f64, remote: f64) -> Record {
 #[test]
 fn four_packages_whose_remote_memory_is_slow_get_four_processes() {
     let plan = default(&fan_noise(196, 4, 1.2, 1.85));
-    assert!(plan.summary.starts_with("Four processes, one a node, each with 49 threads"), "{}", plan.summary);
+    assert!(
+        plan.summary.to_string().starts_with("Four processes, one a node, each with 49 threads"),
+        "{}",
+        plan.summary
+    );
     // A quarter of the accesses at 1.2 ns and the rest at 1.85, against all at 1.2.
     let gain = &plan.gains[0];
     assert!((gain.factor - (0.25 * 1.2 + 0.75 * 1.85) / 1.2).abs() < 1e-9, "{gain:?}");
     assert_eq!(gain.interval, None);
-    assert!(gain.why.contains("75.0 %") && gain.why.contains("no interval"), "{}", gain.why);
+    assert!(
+        gain.why.to_string().contains("75.0 %") && gain.why.to_string().contains("no interval"),
+        "{}",
+        gain.why
+    );
     assert_eq!(pasted(&plan, "numactl")[3], "numactl --cpunodebind=3 --membind=3 COMMAND");
     assert!(pasted(&plan, "taskset")[1].contains("/sys/devices/system/node/node1/cpulist"));
     assert!(
@@ -72,7 +80,11 @@ fn a_column_of_published_latencies_stands_for_the_machine() {
     let mean = (102.574 + 160.989 + 286.850 + 231.197) / 4.0;
     assert!((plan.gains[0].factor - mean / 102.574).abs() < 1e-9, "{:?}", plan.gains);
     let siblings = plan.siblings.as_ref().unwrap();
-    assert!(siblings.used && siblings.measured && siblings.why.contains("adds 13.1 %"), "{}", siblings.why);
+    assert!(
+        siblings.used && siblings.measured && siblings.why.to_string().contains("adds 13.1 %"),
+        "{}",
+        siblings.why
+    );
     assert_eq!(plan.processes[1].cpus.to_string(), "8-15,40-47");
     // Two processes take the packages, as the distances tell them.
     let two = record_with(&record, 2);

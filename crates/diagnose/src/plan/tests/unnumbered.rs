@@ -48,7 +48,7 @@ fn cpus_kept_for_interrupts_are_whole_cores() {
     let plan = plan(&lists(2, 4), &request).unwrap();
     assert_eq!(cpus(&plan), ["1-3", "5-7"]);
     let interrupts = plan.advice.iter().find(|advice| advice.about == "interrupts").unwrap();
-    assert!(interrupts.says.starts_with("CPUs 0,4,8,12 are kept"), "{}", interrupts.says);
+    assert!(interrupts.says.to_string().starts_with("CPUs 0,4,8,12 are kept"), "{}", interrupts.says);
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn one_range_says_nothing_of_siblings() {
 
 fn kubernetes(plan: &Plan) -> (String, String) {
     let snippet = plan.snippets.iter().find(|snippet| snippet.tool == "kubernetes").unwrap();
-    (snippet.says.clone(), pasted(plan, "kubernetes").join("\n"))
+    (snippet.says.clone().to_string(), pasted(plan, "kubernetes").join("\n"))
 }
 
 #[test]

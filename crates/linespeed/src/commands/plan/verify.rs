@@ -56,7 +56,7 @@ pub fn run(options: &Options, plan: &Plan, made: &mut Layout) -> Result<u8, Fail
     let seconds = |runs: &[LayoutRun]| runs.iter().map(|took| took.seconds).collect::<Vec<f64>>();
     let mut verified = Verification {
         command: plan.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
-        how,
+        how: how.into(),
         planned: seconds(&rounds.planned),
         unbound: seconds(&rounds.unbound),
         marks: count_marks(rounds.planned.iter().chain(&rounds.unbound)),
@@ -70,7 +70,8 @@ pub fn run(options: &Options, plan: &Plan, made: &mut Layout) -> Result<u8, Fail
                 "Interrupted by signal {signal} after {}. {}",
                 count_noun(verified.planned.len(), "round"),
                 verified.says
-            );
+            )
+            .into();
             128u8.wrapping_add(signal as u8)
         }
     };

@@ -210,7 +210,7 @@ pub(crate) fn build(
     for (node, builder) in nodes.iter().zip(builders(context.machine, rows, nodes)) {
         match size_of(context, *node, nodes.len(), wanted) {
             Ok(bytes) => plans.push((*node, bytes, builder)),
-            Err(why) => tell.skipped(*node, &why.reason, FREE_MEMORY),
+            Err(why) => tell.skipped(*node, &why.reason.to_string(), FREE_MEMORY),
         }
     }
     // All at once, but for an emulated machine, whose many CPUs are few threads that would wait for each other's locks.

@@ -3,8 +3,8 @@
 mod figures;
 mod why;
 
-use record::Comparison;
 use record::comparison::{FactKind, Relation};
+use record::{Comparison, Text};
 
 use super::{Block, Part, Section};
 use crate::table::Table;
@@ -82,7 +82,7 @@ pub(crate) fn subjects(c: &Comparison) -> Section {
             let file = subject.source.rsplit('/').next().unwrap_or(&subject.source);
             parts.push(format!("record {file}"));
         }
-        parts.extend(subject.notes.iter().cloned());
+        parts.extend(subject.notes.iter().map(Text::to_string));
         parts.retain(|part| !part.is_empty());
         let letter = letter(c, index).map_or(String::new(), |letter| format!("{letter}: "));
         section.add(format!("{letter}{}{role}", subject.name), parts.join("; "));
@@ -113,7 +113,7 @@ pub(crate) fn blocks(c: &Comparison) -> Vec<Block> {
 /// What each says of itself alone.
 fn within(c: &Comparison) -> Option<Block> {
     let mut block = Block::new("Within each", None);
-    block.parts.extend(c.within.iter().map(|says| Part::Says(says.clone())));
+    block.parts.extend(c.within.iter().map(|says| Part::Says(says.clone().to_string())));
     (!c.within.is_empty()).then_some(block)
 }
 
@@ -204,7 +204,7 @@ fn refused(c: &Comparison) -> Option<Block> {
     let mut table = Table::new("Not comparable", None, &["why", "#figures", "of", "?records"]);
     for refusal in c.refused.iter().take(MOST_REFUSALS) {
         table.row(vec![
-            refusal.why.clone(),
+            refusal.why.clone().to_string(),
             refusal.figures.to_string(),
             refusal.metrics.join(", "),
             names(c, &refusal.subjects),

@@ -29,7 +29,7 @@ pub(super) fn explanations(c: &Comparison) -> Option<Block> {
     }
     let mut block = Block::new("What explains it", None);
     for explanation in c.explanations.iter().take(MOST) {
-        block.parts.push(Part::Says(explanation.says.clone()));
+        block.parts.push(Part::Says(explanation.says.clone().to_string()));
         if !explanation.causes.is_empty() {
             block.parts.push(Part::Facts(causes(explanation)));
         }

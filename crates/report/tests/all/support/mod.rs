@@ -408,7 +408,7 @@ fn diagnose(record: &mut Record) {
         latency_cycles: Some(cycles),
         measured_bytes: seen,
         advertised_bytes: said,
-        judgement: judgement.to_owned(),
+        judgement: judgement.into(),
     };
     record.diagnosis.levels = vec![
         level("L1", 1.35, 4.0, Some(32 << 10), Some(32 << 10), "as advertised"),
@@ -423,7 +423,7 @@ fn diagnose(record: &mut Record) {
         source,
         delivered,
         share,
-        meaning: meaning.to_owned(),
+        meaning: meaning.into(),
         doubt: None,
     };
     record.diagnosis.resources = vec![
@@ -470,9 +470,9 @@ fn diagnose(record: &mut Record) {
         better: Better::Lower,
         ceiling: 2_100.0,
         source: CeilingSource::Measured,
-        ceiling_is: "SCHED_FIFO with C-states held off".to_owned(),
+        ceiling_is: "SCHED_FIFO with C-states held off".into(),
         rungs: vec![Rung {
-            cause: "timer slack".to_owned(),
+            cause: "timer slack".into(),
             rule: Some("timer-slack".to_owned()),
             takes: 50_000.0,
             interval: Some((49_000.0, 51_000.0)),
@@ -481,15 +481,15 @@ fn diagnose(record: &mut Record) {
         }],
         unexplained: 4_900.0,
         delivered: 57_000.0,
-        delivered_is: "SCHED_OTHER as the machine is".to_owned(),
+        delivered_is: "SCHED_OTHER as the machine is".into(),
     }];
     let finding = |rule: &str, severity, what: &str, loss, remedy: &[&str]| Finding {
         rule: rule.to_owned(),
         severity,
-        what: what.to_owned(),
+        what: what.into(),
         place: None,
         evidence: vec![Evidence {
-            says: "median 57.0 µs as it is, 2.10 µs tuned".to_owned(),
+            says: "median 57.0 µs as it is, 2.10 µs tuned".into(),
             from: "wakeup.latency cpu=0".to_owned(),
         }],
         loss,
@@ -534,7 +534,7 @@ fn diagnose(record: &mut Record) {
             &["sysctl -w kernel.numa_balancing=0"],
         ),
     ];
-    record.diagnosis.findings[0].place = Some("CPUs 0-127".to_owned());
+    record.diagnosis.findings[0].place = Some("CPUs 0-127".into());
     record.diagnosis.findings[2].undo =
         vec!["echo madvise > /sys/kernel/mm/transparent_hugepage/enabled".to_owned()];
 }
