@@ -2,6 +2,7 @@
 //! concluded that the figures do not carry.
 
 use diagnose::{Extent, Side, compare};
+use record::Label;
 use record::Record;
 use record::comparison::{Comparison, Support};
 use record::document::Tool;
@@ -103,9 +104,9 @@ fn kunpeng_is_linear_to_96_cores() {
     let rate = |threads: u64| {
         let mut all = record.measurements_of("workload.throughput");
         let at = |m: &&record::Measurement| {
-            m.labels.count("threads") == Some(threads)
-                && m.labels.count("bytes") == Some(8192)
-                && m.labels.word("workload").is_some_and(|name| name.contains("aes-256-ige"))
+            m.labels.count(Label::Threads) == Some(threads)
+                && m.labels.count(Label::Bytes) == Some(8192)
+                && m.labels.word(Label::Workload).is_some_and(|name| name.contains("aes-256-ige"))
         };
         all.find(at).map(|m| (m.value() / threads as f64 / 1e5).round() / 10.0)
     };

@@ -1,6 +1,7 @@
 //! How long the diagnosis of one record takes: `cargo run --release -p linespeed-diagnose --example diagnosis_speed [RECORD]`. Without
 //! a record one of a made-up machine with 512 CPUs and 16 nodes.
 
+use record::Label;
 use std::time::Instant;
 
 use diagnose::RecordIndex;
@@ -56,13 +57,13 @@ fn large() -> Record {
     (counts.cpus_online, counts.cpus_present, counts.cpus_allowed) = (Some(CPUS), Some(CPUS), Some(CPUS));
     (counts.packages, counts.nodes, counts.cores) = (Some(2), Some(NODES), Some(CPUS / 2));
     for cpu in 0..CPUS {
-        let at = || Labels::new().with_label("cpu", cpu);
+        let at = || Labels::new().with_label(Label::Cpu, cpu);
         for vector in ["scalar", "256", "512"] {
             for active in ["one", "all"] {
                 add(
                     &mut record,
                     "core.clock",
-                    at().with_label("active", active).with_label("vector", vector),
+                    at().with_label(Label::Active, active).with_label(Label::Vector, vector),
                     3e9,
                 );
             }
@@ -70,17 +71,17 @@ fn large() -> Record {
         for policy in ["other", "fifo"] {
             for (setting, ns) in [("as-is", 60e3), ("tuned", 5e3)] {
                 for corrected in [false, true] {
-                    let place = at().with_label("policy", policy).with_label("setting", setting);
-                    add(&mut record, "wakeup.latency", place.with_label("corrected", corrected), ns);
+                    let place = at().with_label(Label::Policy, policy).with_label(Label::Setting, setting);
+                    add(&mut record, "wakeup.latency", place.with_label(Label::Corrected, corrected), ns);
                 }
             }
         }
         for (cause, share) in [("os", 0.02), ("below", 0.001)] {
-            add(&mut record, "stolen.share", at().with_label("cause", cause), share);
-            add(&mut record, "stolen.gap", at().with_label("cause", cause), 1e5);
+            add(&mut record, "stolen.share", at().with_label(Label::Cause, cause), share);
+            add(&mut record, "stolen.gap", at().with_label(Label::Cause, cause), 1e5);
         }
         for to in (0..CPUS).step_by(64) {
-            let place = Labels::new().with_label("from", cpu).with_label("to", to);
+            let place = Labels::new().with_label(Label::From, cpu).with_label(Label::To, to);
             add(&mut record, "core_to_core.latency", place, 100.0);
         }
     }
@@ -88,22 +89,22 @@ fn large() -> Record {
         for i in 0..150 {
             let bytes = (4096.0 * 2f64.powf(f64::from(i) / 8.0)) as u64 / 64 * 64;
             let place = Labels::new()
-                .with_label("cpu", 0u32)
-                .with_label("node", 0u32)
-                .with_label("bytes", bytes)
-                .with_label("page", page);
+                .with_label(Label::Cpu, 0u32)
+                .with_label(Label::Node, 0u32)
+                .with_label(Label::Bytes, bytes)
+                .with_label(Label::Page, page);
             add(&mut record, "load.latency", place, 1.0 + f64::from(i));
         }
     }
     for from in 0..NODES {
         for to in 0..NODES {
-            let place = Labels::new().with_label("from", from).with_label("to", to);
+            let place = Labels::new().with_label(Label::From, from).with_label(Label::To, to);
             let ns = if from == to { 100.0 } else { 150.0 + f64::from(from.abs_diff(to)) };
             add(&mut record, "numa.latency", place.clone(), ns);
             add(
                 &mut record,
                 "numa.bandwidth",
-                place.with_label("op", "read").with_label("threads", 32u32),
+                place.with_label(Label::Op, "read").with_label(Label::Threads, 32u32),
                 4e10,
             );
         }

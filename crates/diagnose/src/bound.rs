@@ -4,6 +4,7 @@
 mod core;
 mod time;
 
+use record::Label;
 use record::Measurement;
 use record::diagnosis::{Bound, Evidence};
 use record::units::figure;
@@ -61,7 +62,7 @@ impl<'a> Facts<'a> {
     fn from_index(index: &'a RecordIndex<'a>) -> Option<Self> {
         // With threads it is a step of scaling.
         let alone = |m: &&Measurement| {
-            m.labels.word("workload") == Some("command") && m.labels.get("threads").is_none()
+            m.labels.word(Label::Workload) == Some("command") && m.labels.get(Label::Threads).is_none()
         };
         let time = index.figures_of("workload.time").find(alone)?;
         let wall = time.value();
@@ -71,8 +72,8 @@ impl<'a> Facts<'a> {
         let state = |name: &str| state(index, name).map_or(0.0, |m| m.value().max(0.0));
         let mut threads: Vec<(String, f64)> = index
             .figures_of("workload.cpu_time")
-            .filter(|m| m.labels.word("state") == Some("on-cpu"))
-            .filter_map(|m| Some((m.labels.word("thread")?.to_owned(), m.value())))
+            .filter(|m| m.labels.word(Label::State) == Some("on-cpu"))
+            .filter_map(|m| Some((m.labels.word(Label::Thread)?.to_owned(), m.value())))
             .collect();
         threads.sort_by(|a, b| b.1.total_cmp(&a.1));
         let cpus = time.detail.get("cpus").and_then(|cpus| cpus.as_f64()).unwrap_or(1.0).max(1.0);
@@ -99,9 +100,9 @@ impl<'a> Facts<'a> {
     }
 
     fn count(&self, event: &str) -> Option<&Measurement> {
-        self.index
-            .figures_of("counter.count")
-            .find(|m| m.labels.word("workload") == Some("command") && m.labels.word("event") == Some(event))
+        self.index.figures_of("counter.count").find(|m| {
+            m.labels.word(Label::Workload) == Some("command") && m.labels.word(Label::Event) == Some(event)
+        })
     }
 
     fn counted(&self, event: &str) -> Option<f64> {
@@ -109,12 +110,12 @@ impl<'a> Facts<'a> {
     }
 
     fn share(&self, category: &str) -> Option<&Measurement> {
-        self.index.figures_of("counter.share").find(|m| m.labels.word("category") == Some(category))
+        self.index.figures_of("counter.share").find(|m| m.labels.word(Label::Category) == Some(category))
     }
 
     fn ipc(&self) -> Option<&Measurement> {
         let counted = |m: &&Measurement| {
-            m.labels.word("workload") == Some("command") && m.labels.word("source") == Some("pmu")
+            m.labels.word(Label::Workload) == Some("command") && m.labels.word(Label::Source) == Some("pmu")
         };
         self.index.figures_of("core.ipc").find(counted)
     }
@@ -166,9 +167,9 @@ fn distance(a: f64, b: f64) -> f64 {
 
 fn state<'a>(index: &'a RecordIndex<'a>, name: &str) -> Option<&'a Measurement> {
     index.figures_of("workload.cpu_time").find(|m| {
-        m.labels.word("workload") == Some("command")
-            && m.labels.word("state") == Some(name)
-            && m.labels.get("thread").is_none()
+        m.labels.word(Label::Workload) == Some("command")
+            && m.labels.word(Label::State) == Some(name)
+            && m.labels.get(Label::Thread).is_none()
     })
 }
 

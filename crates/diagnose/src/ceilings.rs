@@ -1,5 +1,6 @@
 //! The ceilings that records of a machine tell of it: what a command is held against.
 
+use record::Label;
 use record::{Measurement, Record};
 use serde_json::{Map, Value, json};
 
@@ -10,8 +11,8 @@ pub fn collect_ceilings(record: &Record) -> Map<String, Value> {
     let most = |values: &mut dyn Iterator<Item = f64>| values.filter(|v| v.is_finite()).reduce(f64::max);
     let mut ipc = Map::new();
     for m in sure("core.ipc") {
-        let alone = m.labels.count("threads").is_none_or(|threads| threads == 1);
-        if let Some(name) = m.labels.word("workload").filter(|name| *name != "command" && alone) {
+        let alone = m.labels.count(Label::Threads).is_none_or(|threads| threads == 1);
+        if let Some(name) = m.labels.word(Label::Workload).filter(|name| *name != "command" && alone) {
             let known = ipc.get(name).and_then(Value::as_f64).unwrap_or(0.0);
             ipc.insert(name.to_owned(), json!(known.max(m.value())));
         }
@@ -19,16 +20,17 @@ pub fn collect_ceilings(record: &Record) -> Map<String, Value> {
     if !ipc.is_empty() {
         all.insert("ipc".to_owned(), Value::Object(ipc));
     }
-    let clocks = sure("core.clock").filter(|m| m.labels.word("vector") == Some("scalar"));
+    let clocks = sure("core.clock").filter(|m| m.labels.word(Label::Vector) == Some("scalar"));
     let clock = most(&mut clocks.map(|m| m.value()));
     // What a miss of the last cache moves is a line read.
-    let reads = || record.measurements_of("memory.bandwidth").filter(|m| m.labels.word("op") == Some("read"));
+    let reads =
+        || record.measurements_of("memory.bandwidth").filter(|m| m.labels.word(Label::Op) == Some("read"));
     let usable = |m: &&Measurement| m.doubt.is_none() && crate::resources::beyond_caches(record, m);
-    let one = reads().filter(|m| m.labels.count("threads") == Some(1)).filter(usable).map(|m| m.value());
+    let one = reads().filter(|m| m.labels.count(Label::Threads) == Some(1)).filter(usable).map(|m| m.value());
     // All are those of the machine, not those that a run was held to.
-    let threads = reads().filter_map(|m| m.labels.count("threads")).max();
+    let threads = reads().filter_map(|m| m.labels.count(Label::Threads)).max();
     let cores = record.machine.one_cpu_a_core(&record.machine.allowed_cpus()).len() as u64;
-    let every = reads().filter(|m| m.labels.count("threads") == threads && threads >= Some(cores));
+    let every = reads().filter(|m| m.labels.count(Label::Threads) == threads && threads >= Some(cores));
     let every = every.filter(usable).map(|m| m.value());
     let latency = record.diagnosis.resources.iter().find(|resource| resource.name == "memory latency");
     let latency = latency.filter(|resource| resource.doubt.is_none() && resource.delivered.is_finite());

@@ -1,6 +1,7 @@
 //! What every rule needs of figures: losses with their interval, evidence with its place, severity, and which text
 //! from a record may stand in a command to paste.
 
+use record::Label;
 use record::diagnosis::{Evidence, Severity};
 use record::statistics::{Summary, Verdict, median_of_sorted};
 use record::units::figure;
@@ -82,7 +83,7 @@ pub(crate) fn locate_figure(measurement: &Measurement) -> String {
     let known = metrics::find(&measurement.metric).map_or(&[][..], |metric| metric.keys);
     let mut text = measurement.metric.to_string();
     for key in known {
-        if let Some(value) = measurement.labels.get(key) {
+        if let Some(value) = measurement.labels.get(*key) {
             text.push_str(&format!(" {key}={value}"));
         }
     }
@@ -90,8 +91,8 @@ pub(crate) fn locate_figure(measurement: &Measurement) -> String {
 }
 
 /// Whether the keys of a measurement's place have these words.
-pub(crate) fn has_labels(measurement: &Measurement, words: &[(&str, &str)]) -> bool {
-    words.iter().all(|(key, word)| measurement.labels.word(key) == Some(word))
+pub(crate) fn has_labels(measurement: &Measurement, words: &[(Label, &str)]) -> bool {
+    words.iter().all(|(key, word)| measurement.labels.word(*key) == Some(word))
 }
 
 /// The measurement with the median value; `None` for none.
@@ -112,7 +113,7 @@ pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
 pub(crate) fn cpus_of<'a>(measurements: impl IntoIterator<Item = &'a Measurement>) -> CpuList {
     measurements
         .into_iter()
-        .filter_map(|m| m.labels.count("cpu").and_then(|cpu| u32::try_from(cpu).ok()))
+        .filter_map(|m| m.labels.count(Label::Cpu).and_then(|cpu| u32::try_from(cpu).ok()))
         .collect()
 }
 
@@ -169,8 +170,8 @@ pub(crate) fn write_for_cpus(value: &str, cpus: &CpuList, file: &str) -> String 
 }
 
 /// The place of a measurement as text, without one of its keys: alike for measurements that differ in that key only.
-pub(crate) fn labels_without(measurement: &Measurement, key: &str) -> String {
-    let keys = measurement.labels.0.iter().filter(|(name, _)| *name != key);
+pub(crate) fn labels_without(measurement: &Measurement, label: Label) -> String {
+    let keys = measurement.labels.0.iter().filter(|(name, _)| *name != label.name());
     keys.map(|(name, value)| format!("{name}={value};")).collect()
 }
 

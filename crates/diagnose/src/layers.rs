@@ -1,6 +1,7 @@
 //! What each layer of a machine adds to the time of one routine: kernel, user program, guest; bound or not, with
 //! interrupts or without.
 
+use record::Label;
 use record::Measurement;
 use record::diagnosis::Layer;
 use record::units::{percent, significant};
@@ -23,13 +24,13 @@ const COUNTED: [(&str, &str); 4] = [
 
 /// A layer's name for people: `user, bound to CPU 1`.
 pub(crate) fn label(m: &Measurement) -> String {
-    let layer = m.labels.word("layer").unwrap_or("?");
-    let bound = match m.labels.word("bound") {
+    let layer = m.labels.word(Label::Layer).unwrap_or("?");
+    let bound = match m.labels.word(Label::Bound) {
         None => String::new(),
         Some("none") => ", not bound".to_owned(),
         Some(bound) => format!(", bound to {}", bound.replacen("cpu", "CPU", 1)),
     };
-    let off = if m.labels.word("interrupts") == Some("off") { ", interrupts off" } else { "" };
+    let off = if m.labels.word(Label::Interrupts) == Some("off") { ", interrupts off" } else { "" };
     format!("{layer}{bound}{off}")
 }
 
@@ -56,9 +57,9 @@ pub(crate) fn layers(index: &RecordIndex) -> Vec<Layer> {
         .filter_map(|m| {
             let over = m.value() / fastest.value() - 1.0;
             over.is_finite().then(|| Layer {
-                layer: m.labels.word("layer").unwrap_or("?").to_owned(),
-                bound: m.labels.get("bound").map(ToString::to_string),
-                interrupts: m.labels.word("interrupts").map(str::to_owned),
+                layer: m.labels.word(Label::Layer).unwrap_or("?").to_owned(),
+                bound: m.labels.get(Label::Bound).map(ToString::to_string),
+                interrupts: m.labels.word(Label::Interrupts).map(str::to_owned),
                 time: m.value(),
                 interval: m.summary.interval,
                 // JSON has no infinity: an imported time of 1e288 would not come back as it was.
@@ -88,7 +89,7 @@ mod tests {
     }
 
     fn timed(record: &mut Record, layer: &str, interrupts: &str, ticks: f64) {
-        let place = Labels::new().with_label("layer", layer).with_label("interrupts", interrupts);
+        let place = Labels::new().with_label(Label::Layer, layer).with_label(Label::Interrupts, interrupts);
         record.measurements.push(Measurement::new("layer.time", place, vec![ticks]));
     }
 

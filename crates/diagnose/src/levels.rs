@@ -1,6 +1,7 @@
 //! The levels of the memory hierarchy: the latency curve of one CPU, held against the caches that the kernel
 //! advertises for it.
 
+use record::Label;
 use std::collections::{BTreeMap, HashMap};
 
 use record::machine::Cache;
@@ -83,14 +84,16 @@ impl<'a> Source<'a> {
     fn find(index: &RecordIndex<'a>) -> Option<Self> {
         let mut cpus: BTreeMap<Option<u64>, Vec<&Measurement>> = BTreeMap::new();
         for m in index.figures_of("load.latency").filter(|m| size_of(m) > 0) {
-            cpus.entry(m.labels.count("cpu")).or_default().push(m);
+            cpus.entry(m.labels.count(Label::Cpu)).or_default().push(m);
         }
         let mut best: Option<Self> = None;
         for (cpu, of_cpu) in cpus {
             let node = nearest_node(&of_cpu);
             let on = |page: &'static str| {
                 let of_page = of_cpu.iter().copied();
-                of_page.filter(move |m| m.labels.count("node") == node && m.labels.word("page") == Some(page))
+                of_page.filter(move |m| {
+                    m.labels.count(Label::Node) == node && m.labels.word(Label::Page) == Some(page)
+                })
             };
             let mut points: Vec<&Measurement> = on("2MiB").collect();
             let first_huge = points.iter().map(|m| size_of(m)).min().unwrap_or(u64::MAX);
@@ -125,9 +128,9 @@ impl<'a> Source<'a> {
             return Some(median_of_sorted(&cycles));
         }
         let clock = index.figures_of("core.clock").find(|m| {
-            m.labels.word("active") == Some("one")
-                && m.labels.word("vector") == Some("scalar")
-                && m.labels.count("cpu") == self.cpu.map(u64::from)
+            m.labels.word(Label::Active) == Some("one")
+                && m.labels.word(Label::Vector) == Some("scalar")
+                && m.labels.count(Label::Cpu) == self.cpu.map(u64::from)
         })?;
         let cycles = latency_ns * clock.value() * 1e-9;
         (cycles.is_finite() && cycles > 0.0).then_some(cycles)
@@ -136,17 +139,17 @@ impl<'a> Source<'a> {
 
 /// The working set of a measurement, bytes; 0 where it has none.
 fn size_of(measurement: &Measurement) -> u64 {
-    measurement.labels.count("bytes").unwrap_or(0)
+    measurement.labels.count(Label::Bytes).unwrap_or(0)
 }
 
 /// The node whose memory answers fastest: by the median over the sizes that it shares with the most measured one.
 fn nearest_node(points: &[&Measurement]) -> Option<u64> {
     let nodes: std::collections::BTreeSet<Option<u64>> =
-        points.iter().map(|m| m.labels.count("node")).collect();
+        points.iter().map(|m| m.labels.count(Label::Node)).collect();
     nodes
         .into_iter()
         .map(|node| {
-            let of_node = points.iter().filter(|m| m.labels.count("node") == node);
+            let of_node = points.iter().filter(|m| m.labels.count(Label::Node) == node);
             let slowest = of_node.clone().map(|m| m.value()).filter(|v| v.is_finite()).fold(0.0, f64::max);
             (node, of_node.count(), slowest)
         })

@@ -1,5 +1,6 @@
 //! What nodes cost a program that ignores them, and whether the firmware's distances tell what was measured.
 
+use record::Label;
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::Measurement;
@@ -18,11 +19,11 @@ pub fn numa(index: &RecordIndex) -> Option<Numa> {
     let latency = cells(index.figures_of("numa.latency"));
     // Of several operations the reading one, which every record has, and of several thread counts the most.
     let mut reads: Vec<&Measurement> = index.figures_of("numa.bandwidth").collect();
-    let of_reads = |m: &&Measurement| m.labels.word("op") == Some("read");
+    let of_reads = |m: &&Measurement| m.labels.word(Label::Op) == Some("read");
     if reads.iter().any(of_reads) {
         reads.retain(of_reads);
     }
-    reads.sort_by_cached_key(|m| std::cmp::Reverse(m.labels.count("threads")));
+    reads.sort_by_cached_key(|m| std::cmp::Reverse(m.labels.count(Label::Threads)));
     let bandwidth = cells(reads.into_iter());
 
     let rows: BTreeSet<u32> = latency.keys().chain(bandwidth.keys()).map(|(from, _)| *from).collect();
@@ -71,7 +72,7 @@ fn cells<'a>(all: impl Iterator<Item = &'a Measurement>) -> Cells {
     let mut cells = Cells::new();
     for m in all.filter(|m| m.summary.n > 0) {
         let id = |key| m.labels.count(key).and_then(|id| u32::try_from(id).ok());
-        let (Some(from), Some(to)) = (id("from"), id("to")) else { continue };
+        let (Some(from), Some(to)) = (id(Label::From), id(Label::To)) else { continue };
         let value = m.value();
         if value.is_finite() && value > 1e-30 && value < 1e30 {
             cells.entry((from, to)).or_insert(Cell {
@@ -166,7 +167,7 @@ mod tests {
             });
         }
         for ((from, to), ns) in latency {
-            let place = Labels::new().with_label("from", *from).with_label("to", *to);
+            let place = Labels::new().with_label(Label::From, *from).with_label(Label::To, *to);
             record.measurements.push(measured("numa.latency", place, *ns));
         }
         record
@@ -223,10 +224,10 @@ mod tests {
         let mut record = record_with(HYGON_DISTANCES, &all);
         for (from, to) in [(0u32, 0u32), (0, 1)] {
             let place = Labels::new()
-                .with_label("from", from)
-                .with_label("to", to)
-                .with_label("op", "read")
-                .with_label("threads", 8u32);
+                .with_label(Label::From, from)
+                .with_label(Label::To, to)
+                .with_label(Label::Op, "read")
+                .with_label(Label::Threads, 8u32);
             let rate = if from == to { 4e10 } else { 2e10 };
             record.measurements.push(measured("numa.bandwidth", place, rate));
         }
@@ -266,7 +267,7 @@ mod tests {
             let rows: Vec<&[u32]> = distances.iter().map(Vec::as_slice).collect();
             let mut record = record_with(&rows, &[]);
             for (from, to, wild, tame) in cells {
-                let place = Labels::new().with_label("from", from).with_label("to", to);
+                let place = Labels::new().with_label(Label::From, from).with_label(Label::To, to);
                 let value = if from == 5 { wild } else { tame };
                 record.measurements.push(measured("numa.latency", place.clone(), value));
                 record.measurements.push(measured("numa.bandwidth", place, value));

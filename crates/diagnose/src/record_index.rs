@@ -1,5 +1,6 @@
 //! A record as everything here reads it: its figures by metric, and what several want to know of them, found out once.
 
+use record::Label;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 
@@ -33,10 +34,10 @@ impl<'a> RecordIndex<'a> {
             by_metric.entry(run[0].metric.as_str()).or_default().extend(run);
         }
         let of = |metric: &str| by_metric.get(metric).map_or(&[][..], Vec::as_slice).iter().copied();
-        let as_measured = |m: &&Measurement| m.labels.switch("corrected") != Some(true);
+        let as_measured = |m: &&Measurement| m.labels.switch(Label::Corrected) != Some(true);
         Self {
-            clocks: by_words(of("core.clock"), "vector", "active"),
-            wakeups: by_words(of("wakeup.latency").filter(as_measured), "policy", "setting"),
+            clocks: by_words(of("core.clock"), Label::Vector, Label::Active),
+            wakeups: by_words(of("wakeup.latency").filter(as_measured), Label::Policy, Label::Setting),
             pages: same_place_on_both_pages(of("load.latency")),
             levels: OnceCell::new(),
             record,
@@ -68,7 +69,7 @@ impl<'a> RecordIndex<'a> {
 }
 
 /// Measurements by the words that they have for two keys; those without one of them are left out.
-fn by_words<'a>(all: impl Iterator<Item = &'a Measurement>, first: &str, second: &str) -> ByWords<'a> {
+fn by_words<'a>(all: impl Iterator<Item = &'a Measurement>, first: Label, second: Label) -> ByWords<'a> {
     let mut found = ByWords::new();
     for m in all {
         if let (Some(one), Some(other)) = (m.labels.word(first), m.labels.word(second)) {
@@ -84,21 +85,21 @@ fn same_place_on_both_pages<'a>(
 ) -> Option<(&'a Measurement, &'a Measurement)> {
     let mut sizes: BTreeMap<u64, [Vec<&Measurement>; 2]> = BTreeMap::new();
     for m in latencies.filter(|m| m.value() > 0.0) {
-        let page = match m.labels.word("page") {
+        let page = match m.labels.word(Label::Page) {
             Some("4KiB") => 0,
             Some("2MiB") => 1,
             _ => continue,
         };
-        if let Some(bytes) = m.labels.count("bytes") {
+        if let Some(bytes) = m.labels.count(Label::Bytes) {
             sizes.entry(bytes).or_default()[page].push(m);
         }
     }
     sizes.values().rev().find_map(|[small, huge]| {
         // By place: a size may have been measured on thousands of CPUs and nodes.
         let huge: HashMap<String, &Measurement> =
-            huge.iter().map(|m| (labels_without(m, "page"), *m)).collect();
+            huge.iter().map(|m| (labels_without(m, Label::Page), *m)).collect();
         let pairs =
-            small.iter().filter_map(|small| Some((*small, *huge.get(&labels_without(small, "page"))?)));
+            small.iter().filter_map(|small| Some((*small, *huge.get(&labels_without(small, Label::Page))?)));
         // Of several the nearest memory stands for the machine.
         pairs.max_by(|a, b| b.1.value().total_cmp(&a.1.value()))
     })
@@ -118,7 +119,7 @@ mod tests {
         add_wakeups(&mut record, "fifo", "tuned", [7e3; 2]);
         add_wakeups(&mut record, "other", "tuned", [9e3; 2]);
         let mut corrected = record.measurements[0].clone();
-        corrected.labels = corrected.labels.with_label("corrected", true);
+        corrected.labels = corrected.labels.with_label(Label::Corrected, true);
         record.measurements.push(corrected);
         let index = RecordIndex::new(&record);
         let values = |all: &[&Measurement]| all.iter().map(|m| m.value()).collect::<Vec<f64>>();

@@ -1,5 +1,6 @@
 //! How far each resource is from line speed: its ceiling, where that comes from, and what was delivered.
 
+use record::Label;
 use std::collections::BTreeMap;
 
 use record::diagnosis::{CeilingSource, Resource};
@@ -72,19 +73,19 @@ pub(crate) fn not_reached(index: &RecordIndex) -> Vec<String> {
         ));
     }
     let least = beyond(record, index.levels(), Walk::Loads);
-    let pair = index.pages().and_then(|(small, _)| small.labels.count("bytes"));
+    let pair = index.pages().and_then(|(small, _)| small.labels.count(Label::Bytes));
     let any = || index.figures_of("load.latency").filter(|m| m.summary.n > 0);
-    let largest = any().filter_map(|m| m.labels.count("bytes")).max();
+    let largest = any().filter_map(|m| m.labels.count(Label::Bytes)).max();
     if let Some(most) = pair.or(largest).filter(|most| *most < least) {
         // Memory for ordinary pages may be dear to make, so that only the curve on large ones reaches memory.
-        let reached = any().filter(|m| m.labels.count("bytes") == largest && largest >= Some(least));
+        let reached = any().filter(|m| m.labels.count(Label::Bytes) == largest && largest >= Some(least));
         let (whose, but) = match middle(reached) {
             Some(m) => (
                 " on ordinary pages",
                 format!(
                     " (on {} pages memory answers in {})",
                     m.labels
-                        .word("page")
+                        .word(Label::Page)
                         .and_then(|page| parse_bytes(page).ok())
                         .map_or("other".to_owned(), bytes),
                     figure(m.value(), "ns")
@@ -234,7 +235,7 @@ fn core(index: &RecordIndex) -> Option<Headline> {
 /// Bandwidths in bus bytes whose arrays were mostly memory.
 fn on_the_bus<'a>(index: &RecordIndex<'a>) -> Vec<&'a Measurement> {
     let least = beyond(index.record, index.levels(), Walk::Arrays);
-    let all = index.figures_of("memory.bandwidth").filter(|m| has_labels(m, &[("bytes_counted", "bus")]));
+    let all = index.figures_of("memory.bandwidth").filter(|m| has_labels(m, &[(Label::BytesCounted, "bus")]));
     all.filter(|m| walked(m) >= least && m.value() > 0.0).collect()
 }
 
@@ -245,10 +246,12 @@ fn fastest<'a>(all: &[&'a Measurement]) -> Option<&'a Measurement> {
 
 /// The fastest triad with the most threads.
 fn triad_of<'a>(all: &[&'a Measurement]) -> Option<&'a Measurement> {
-    let most_threads = all.iter().filter_map(|m| m.labels.count("threads")).max()?;
+    let most_threads = all.iter().filter_map(|m| m.labels.count(Label::Threads)).max()?;
     all.iter()
         .copied()
-        .filter(|m| has_labels(m, &[("op", "triad")]) && m.labels.count("threads") == Some(most_threads))
+        .filter(|m| {
+            has_labels(m, &[(Label::Op, "triad")]) && m.labels.count(Label::Threads) == Some(most_threads)
+        })
         .max_by(|a, b| a.value().total_cmp(&b.value()))
 }
 
@@ -266,9 +269,9 @@ pub(crate) fn bandwidth_alone(index: &RecordIndex) -> Option<(f64, String)> {
     let (m, alone) = all.into_iter().find_map(|m| Some((m, reported(m)?)))?;
     let words = format!(
         "{} with {} stores on {} with the CPUs to itself, in turns of some milliseconds",
-        m.labels.word("op").unwrap_or("a loop"),
-        m.labels.word("stores").unwrap_or("regular"),
-        count_noun(m.labels.count("threads").unwrap_or(0), "thread")
+        m.labels.word(Label::Op).unwrap_or("a loop"),
+        m.labels.word(Label::Stores).unwrap_or("regular"),
+        count_noun(m.labels.count(Label::Threads).unwrap_or(0), "thread")
     );
     Some((alone, words))
 }
@@ -283,16 +286,16 @@ fn maybe_cached(record: &Record, triad: &Measurement) -> Option<String> {
 /// Memory bandwidth: triad with all CPUs, in bus bytes.
 fn memory_bandwidth(index: &RecordIndex) -> Option<Headline> {
     let (best, triad) = bandwidths(index)?;
-    let threads = triad.labels.count("threads")?;
+    let threads = triad.labels.count(Label::Threads)?;
     let channels = memory_channels::channels(&index.record.machine);
     let ceiling = ceiling(channels.map(|channels| channels.bytes_per_second), Some(best.value()));
     let source = ceiling.map(|(_, source)| source);
     let from_parts = channels.map_or_else(String::new, |channels| channels.describe_at(channels.mt_s));
     let from_best = format!(
         "the best measured here ({}, {} stores, {})",
-        best.labels.word("op").unwrap_or("?"),
-        best.labels.word("stores").unwrap_or("no"),
-        count_noun(best.labels.count("threads").unwrap_or(0), "thread")
+        best.labels.word(Label::Op).unwrap_or("?"),
+        best.labels.word(Label::Stores).unwrap_or("no"),
+        count_noun(best.labels.count(Label::Threads).unwrap_or(0), "thread")
     );
     let resource = Resource {
         name: MEMORY_BANDWIDTH.to_owned(),
@@ -308,7 +311,7 @@ fn memory_bandwidth(index: &RecordIndex) -> Option<Headline> {
     };
     let delivered_is = format!(
         "triad with {} stores on {}, bytes on the bus",
-        triad.labels.word("stores").unwrap_or("regular"),
+        triad.labels.word(Label::Stores).unwrap_or("regular"),
         count_noun(threads, "thread")
     );
     let ceiling_is = ceiling_text(source, &from_parts, &from_best);
@@ -318,15 +321,15 @@ fn memory_bandwidth(index: &RecordIndex) -> Option<Headline> {
 /// [`RecordIndex::pages`], where that working set was mostly memory.
 pub(crate) fn memory_pages<'a>(index: &RecordIndex<'a>) -> Option<(&'a Measurement, &'a Measurement)> {
     let least = beyond(index.record, index.levels(), Walk::Loads);
-    index.pages().filter(|(small, _)| small.labels.count("bytes").is_some_and(|bytes| bytes >= least))
+    index.pages().filter(|(small, _)| small.labels.count(Label::Bytes).is_some_and(|bytes| bytes >= least))
 }
 
 /// Memory latency: what ordinary pages leave of the hardware's latency.
 fn memory_latency(index: &RecordIndex) -> Option<Headline> {
     let (small, huge) = memory_pages(index)?;
     let ceiling = huge.value().min(small.value());
-    let size = small.labels.count("bytes").map_or_else(String::new, bytes);
-    let cpu = small.labels.count("cpu").map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
+    let size = small.labels.count(Label::Bytes).map_or_else(String::new, bytes);
+    let cpu = small.labels.count(Label::Cpu).map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
     let resource = Resource {
         name: MEMORY_LATENCY.to_owned(),
         unit: "ns".to_owned(),
@@ -349,7 +352,7 @@ pub(crate) fn wake_up_cpu(index: &RecordIndex) -> Option<u64> {
     let has_figure = |policy: &str, setting: &str| {
         index.wakeups(policy, setting).iter().copied().filter(|m| m.value() > 0.0)
     };
-    let cpu = |m: &Measurement| m.labels.count("cpu");
+    let cpu = |m: &Measurement| m.labels.count(Label::Cpu);
     let ordinary: Vec<Option<u64>> = has_figure("other", "as-is").map(cpu).collect();
     let by_gain = |policy: &str| {
         let mut tuned: BTreeMap<u64, f64> = BTreeMap::new();
@@ -364,7 +367,7 @@ pub(crate) fn wake_up_cpu(index: &RecordIndex) -> Option<u64> {
     };
     by_gain("fifo")
         .or_else(|| by_gain("other"))
-        .or_else(|| middle(has_figure("other", "as-is")).and_then(|m| m.labels.count("cpu")))
+        .or_else(|| middle(has_figure("other", "as-is")).and_then(|m| m.labels.count(Label::Cpu)))
 }
 
 /// Wake-up latency with one policy and setting on [`wake_up_cpu`]. Where that CPU has no figure, or none is named, the middle
@@ -376,7 +379,7 @@ pub(crate) fn wake_up_at<'a>(
 ) -> Option<&'a Measurement> {
     let at = || index.wakeups(policy, setting).iter().copied().filter(|m| m.value() > 0.0);
     let cpu = wake_up_cpu(index);
-    middle(at().filter(|m| m.labels.count("cpu") == cpu)).or_else(|| middle(at()))
+    middle(at().filter(|m| m.labels.count(Label::Cpu) == cpu)).or_else(|| middle(at()))
 }
 
 /// Wake-up latency: an ordinary thread as the machine is, against the best setting measured.
@@ -389,7 +392,7 @@ fn wake_up(index: &RecordIndex) -> Option<Headline> {
         .min_by(|a, b| a.0.value().total_cmp(&b.0.value()))?;
     let policy = if policy == "fifo" { "SCHED_FIFO" } else { "SCHED_OTHER" };
     let tail = delivered.summary.p99.map_or_else(String::new, |p99| format!(" (p99 {})", figure(p99, "ns")));
-    let cpu = delivered.labels.count("cpu").map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
+    let cpu = delivered.labels.count(Label::Cpu).map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
     let resource = Resource {
         name: WAKE_UP.to_owned(),
         unit: "ns".to_owned(),
@@ -417,8 +420,10 @@ mod tests {
     }
 
     fn clock(record: &mut Record, cpu: u32, active: &str, hz: f64) {
-        let place =
-            Labels::new().with_label("cpu", cpu).with_label("active", active).with_label("vector", "scalar");
+        let place = Labels::new()
+            .with_label(Label::Cpu, cpu)
+            .with_label(Label::Active, active)
+            .with_label(Label::Vector, "scalar");
         record.measurements.push(measured("core.clock", place, hz));
     }
 
@@ -453,10 +458,10 @@ mod tests {
     fn triad(record: &mut Record, stores: &str, threads: u32, rate: f64) {
         for (counted, factor) in [("stream", 0.75), ("bus", 1.0)] {
             let place = Labels::new()
-                .with_label("op", "triad")
-                .with_label("stores", stores)
-                .with_label("bytes_counted", counted)
-                .with_label("threads", threads);
+                .with_label(Label::Op, "triad")
+                .with_label(Label::Stores, stores)
+                .with_label(Label::BytesCounted, counted)
+                .with_label(Label::Threads, threads);
             let m = measured("memory.bandwidth", place, rate * factor);
             record.measurements.push(m.with_detail("array_bytes", 64 << 20).with_detail("arrays", 3));
         }
@@ -490,20 +495,24 @@ mod tests {
         let mut record = machine(1);
         for (page, ns) in [("4KiB", 120.0), ("2MiB", 90.0)] {
             let place = Labels::new()
-                .with_label("cpu", 0u32)
-                .with_label("node", 0u32)
-                .with_label("bytes", 1u64 << 29)
-                .with_label("page", page);
+                .with_label(Label::Cpu, 0u32)
+                .with_label(Label::Node, 0u32)
+                .with_label(Label::Bytes, 1u64 << 29)
+                .with_label(Label::Page, page);
             record.measurements.push(measured("load.latency", place, ns));
         }
         for (policy, setting, ns) in
             [("other", "as-is", 60e3), ("other", "tuned", 9e3), ("fifo", "tuned", 6e3)]
         {
             let place = Labels::new()
-                .with_label("cpu", 0u32)
-                .with_label("policy", policy)
-                .with_label("setting", setting);
-            record.measurements.push(measured("wakeup.latency", place.with_label("corrected", false), ns));
+                .with_label(Label::Cpu, 0u32)
+                .with_label(Label::Policy, policy)
+                .with_label(Label::Setting, setting);
+            record.measurements.push(measured(
+                "wakeup.latency",
+                place.with_label(Label::Corrected, false),
+                ns,
+            ));
         }
         let [latency, wake_up] = &resources_of(&record)[..] else { panic!("two resources") };
         assert!((latency.share.unwrap_or(0.0) - 0.75).abs() < 0.01, "{latency:?}");

@@ -1,5 +1,6 @@
 //! Made-up curves and records for tests.
 
+use record::Label;
 use record::machine::{Cache, CacheKind, Cpu, MemoryDevice, Node};
 use record::{Labels, Measurement, Record, Snapshot};
 
@@ -110,10 +111,10 @@ pub(crate) fn add_cache(record: &mut Record, level: u32, bytes: u64, cpus: u32) 
 pub(crate) fn add_curve(record: &mut Record, page: &str, points: &[(u64, f64)]) {
     for (bytes, ns) in points {
         let place = Labels::new()
-            .with_label("cpu", 0u32)
-            .with_label("node", 0u32)
-            .with_label("bytes", *bytes)
-            .with_label("page", page);
+            .with_label(Label::Cpu, 0u32)
+            .with_label(Label::Node, 0u32)
+            .with_label(Label::Bytes, *bytes)
+            .with_label(Label::Page, page);
         record.measurements.push(measured("load.latency", place, *ns));
     }
 }
@@ -121,9 +122,11 @@ pub(crate) fn add_curve(record: &mut Record, page: &str, points: &[(u64, f64)]) 
 /// Adds the wake-up latency of CPUs 0 and 1 with a policy and a setting.
 pub(crate) fn add_wakeups(record: &mut Record, policy: &str, setting: &str, ns: [f64; 2]) {
     for (cpu, ns) in ns.into_iter().enumerate() {
-        let place =
-            Labels::new().with_label("cpu", cpu).with_label("policy", policy).with_label("setting", setting);
-        record.measurements.push(measured("wakeup.latency", place.with_label("corrected", false), ns));
+        let place = Labels::new()
+            .with_label(Label::Cpu, cpu)
+            .with_label(Label::Policy, policy)
+            .with_label(Label::Setting, setting);
+        record.measurements.push(measured("wakeup.latency", place.with_label(Label::Corrected, false), ns));
     }
 }
 
@@ -131,7 +134,7 @@ pub(crate) fn add_wakeups(record: &mut Record, policy: &str, setting: &str, ns: 
 pub(crate) fn stolen(cause: &str, shares: [f64; 2]) -> Record {
     let mut record = machine(2);
     for (cpu, share) in shares.into_iter().enumerate() {
-        let place = Labels::new().with_label("cpu", cpu).with_label("cause", cause);
+        let place = Labels::new().with_label(Label::Cpu, cpu).with_label(Label::Cause, cause);
         record.measurements.push(measured("stolen.share", place.clone(), share));
         if share > 0.0 {
             record.measurements.push(measured("stolen.gap", place, 4e6));
@@ -170,7 +173,7 @@ pub(crate) fn nodes(count: u32, distance: impl Fn(u32, u32) -> u32, ns: impl Fn(
             ..Node::default()
         });
         for to in 0..count {
-            let place = Labels::new().with_label("from", from).with_label("to", to);
+            let place = Labels::new().with_label(Label::From, from).with_label(Label::To, to);
             record.measurements.push(measured("numa.latency", place, ns(from, to)));
         }
     }

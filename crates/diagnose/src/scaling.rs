@@ -1,6 +1,7 @@
 //! How workloads scale: a fit of the Universal Scalability Law to each workload and placement, speed-up, efficiency,
 //! and where more threads stop paying.
 
+use record::Label;
 use std::collections::{BTreeMap, HashMap};
 
 use record::diagnosis::{Scaling, Step};
@@ -30,7 +31,8 @@ pub fn scaling(index: &RecordIndex) -> Vec<Scaling> {
     let mut numbers: HashMap<&str, usize> = HashMap::new();
     let mut lines: HashMap<(&str, &str), usize> = HashMap::new();
     for m in index.figures_of("workload.throughput") {
-        let (Some(workload), Some(placement)) = (m.labels.word("workload"), m.labels.word("placement"))
+        let (Some(workload), Some(placement)) =
+            (m.labels.word(Label::Workload), m.labels.word(Label::Placement))
         else {
             continue;
         };
@@ -65,7 +67,8 @@ struct Line<'a> {
 
 impl Point {
     fn from_measurement(m: &Measurement) -> Option<Self> {
-        let threads = m.labels.count("threads").and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0)?;
+        let threads =
+            m.labels.count(Label::Threads).and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0)?;
         let throughput = m.value();
         // Work whose time is fixed has no throughput that its time tells, and so no speed-up.
         if m.detail.get("fixed_time").and_then(|fixed| fixed.as_bool()) == Some(true) {
@@ -316,9 +319,9 @@ mod tests {
 
     fn add(record: &mut Record, workload: &str, placement: &str, threads: u32, value: f64) {
         let place = Labels::new()
-            .with_label("workload", workload)
-            .with_label("threads", threads)
-            .with_label("placement", placement);
+            .with_label(Label::Workload, workload)
+            .with_label(Label::Threads, threads)
+            .with_label(Label::Placement, placement);
         record.measurements.push(measured("workload.throughput", place, value));
     }
 
@@ -424,7 +427,7 @@ mod tests {
         // What one step alone tells is not hidden by what holds of both.
         let beside_others = |m: &mut Measurement| {
             once(m);
-            if m.labels.count("threads") == Some(2) {
+            if m.labels.count(Label::Threads) == Some(2) {
                 m.marks = vec![record::SampleMark { sample: 0, mark: Mark::Switched }];
             }
         };
@@ -485,9 +488,9 @@ mod tests {
             [(1u32, [50.0, 90.0, 100.0, 110.0, 150.0, 160.0]), (2, [60.0, 80.0, 90.0, 95.0, 200.0, 210.0])]
         {
             let place = Labels::new()
-                .with_label("workload", "w")
-                .with_label("threads", threads)
-                .with_label("placement", "cores-first");
+                .with_label(Label::Workload, "w")
+                .with_label(Label::Threads, threads)
+                .with_label(Label::Placement, "cores-first");
             record.measurements.push(Measurement::new("workload.throughput", place, samples.to_vec()));
         }
         let fit = scaling(&record).remove(0);
@@ -504,9 +507,9 @@ mod tests {
         let mut record = machine(2);
         for (threads, samples) in [(1u32, [11.0, 12.0, 13.0, 90.0, 12.0, 50.0]), (2, [98.0; 6])] {
             let place = Labels::new()
-                .with_label("workload", "w")
-                .with_label("threads", threads)
-                .with_label("placement", "cores-first");
+                .with_label(Label::Workload, "w")
+                .with_label(Label::Threads, threads)
+                .with_label(Label::Placement, "cores-first");
             record.measurements.push(Measurement::new("workload.throughput", place, samples.to_vec()));
         }
         let fit = scaling(&record).remove(0);

@@ -1,6 +1,7 @@
 //! What siblings add to a workload's throughput, from steps of threads alone: also where nobody measured a step of
 //! exactly one thread a core.
 
+use record::Label;
 use std::collections::BTreeMap;
 
 use record::Measurement;
@@ -21,11 +22,15 @@ pub(crate) fn siblings(index: &RecordIndex) -> Vec<SiblingsAdd> {
     }
     let mut steps: BTreeMap<(&str, Option<u64>), BTreeMap<u64, &Measurement>> = BTreeMap::new();
     for m in index.figures_of("workload.throughput").filter(|m| m.value() > 0.0 && unplaced(m)) {
-        let (Some(workload), Some(threads)) = (m.labels.word("workload"), m.labels.count("threads")) else {
+        let (Some(workload), Some(threads)) =
+            (m.labels.word(Label::Workload), m.labels.count(Label::Threads))
+        else {
             continue;
         };
-        if threads > 0 && (steps.len() < MOST || steps.contains_key(&(workload, m.labels.count("bytes")))) {
-            steps.entry((workload, m.labels.count("bytes"))).or_default().insert(threads, m);
+        if threads > 0
+            && (steps.len() < MOST || steps.contains_key(&(workload, m.labels.count(Label::Bytes))))
+        {
+            steps.entry((workload, m.labels.count(Label::Bytes))).or_default().insert(threads, m);
         }
     }
     steps
@@ -37,7 +42,7 @@ pub(crate) fn siblings(index: &RecordIndex) -> Vec<SiblingsAdd> {
 /// Whether the system placed the threads, or cores were filled before siblings: only then is a step of as many threads as
 /// cores one of a thread a core.
 fn unplaced(m: &Measurement) -> bool {
-    matches!(m.labels.word("placement"), None | Some("cores-first"))
+    matches!(m.labels.word(Label::Placement), None | Some("cores-first"))
 }
 
 fn weigh_workload(
@@ -109,9 +114,9 @@ mod tests {
         record.machine.counts.cpus_online = Some(cpus);
         for (threads, rate) in figures {
             let place = Labels::new()
-                .with_label("workload", "openssl")
-                .with_label("bytes", 8192u64)
-                .with_label("threads", *threads);
+                .with_label(Label::Workload, "openssl")
+                .with_label(Label::Bytes, 8192u64)
+                .with_label(Label::Threads, *threads);
             record.measurements.push(Measurement::new("workload.throughput", place, vec![rate * 1e3]));
         }
         record

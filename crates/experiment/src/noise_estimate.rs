@@ -6,6 +6,7 @@ use quiet::audit::{AuditRow, Need};
 use quiet::compound_change::CompoundChange;
 use quiet::knob::{Adjustment, KnobClass};
 use quiet::knobs::find;
+use record::Label;
 use record::paired_comparison::{Scale, compare_pairs};
 use record::statistics::Verdict;
 use record::{Measurement, Record, units};
@@ -334,7 +335,7 @@ fn proven(cache: &ProofCache, knob: &str) -> Option<Worth> {
 /// Wake-up p99 with idle states held off, seconds.
 pub fn find_tuned_p99(record: &Record) -> Option<f64> {
     let tuned = |m: &&Measurement| {
-        m.labels.switch("corrected") != Some(true) && m.labels.word("setting") == Some("tuned")
+        m.labels.switch(Label::Corrected) != Some(true) && m.labels.word(Label::Setting) == Some("tuned")
     };
     let all = record.measurements_of("wakeup.latency").filter(tuned).filter_map(|m| m.summary.p99);
     all.max_by(f64::total_cmp).map(|ns| ns / 1e9)

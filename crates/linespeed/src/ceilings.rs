@@ -114,6 +114,7 @@ fn keep_in(path: &Path, record: &Record, here: Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use record::Label;
     use record::diagnosis::Resource;
     use record::{Labels, Measurement};
 
@@ -121,10 +122,10 @@ mod tests {
 
     fn record(ipc: f64, bandwidth: f64) -> Record {
         let mut record = Record::new("0.1.0", format!("{DAY}T01:02:03Z"), Vec::new());
-        let place = Labels::new().with_label("workload", "primes").with_label("source", "declared");
+        let place = Labels::new().with_label(Label::Workload, "primes").with_label(Label::Source, "declared");
         record.measurements.push(Measurement::new("core.ipc", place, vec![ipc]));
         for (threads, share) in [(1u32, 0.5), (2, 1.0)] {
-            let place = Labels::new().with_label("op", "read").with_label("threads", threads);
+            let place = Labels::new().with_label(Label::Op, "read").with_label(Label::Threads, threads);
             let m = Measurement::new("memory.bandwidth", place, vec![bandwidth * share]);
             record.measurements.push(m.with_detail("array_bytes", 256 << 20));
         }

@@ -202,6 +202,7 @@ fn describe(measurement: &Measurement) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use record::Label;
     use record::Labels;
 
     #[test]
@@ -209,8 +210,16 @@ mod tests {
         let (machine, snapshot, stop) = (Machine::default(), Snapshot::default(), Stop::new());
         let mut silent = Silent;
         let mut context = Context::new(&machine, &snapshot, Depth::Quick, CpuList::new(), &stop, &mut silent);
-        context.push(Measurement::new("core.clock", Labels::new().with_label("cpu", 0u32), vec![7e9; 6]));
-        context.push(Measurement::new("core.clock", Labels::new().with_label("cpu", 0u32), vec![3e9; 6]));
+        context.push(Measurement::new(
+            "core.clock",
+            Labels::new().with_label(Label::Cpu, 0u32),
+            vec![7e9; 6],
+        ));
+        context.push(Measurement::new(
+            "core.clock",
+            Labels::new().with_label(Label::Cpu, 0u32),
+            vec![3e9; 6],
+        ));
         assert_eq!(context.measurements.len(), 1);
         assert!(context.coverage[0].why().contains("7.00 GHz at cpu=0"));
     }

@@ -1,5 +1,6 @@
 //! The list of measurements. A new one is one file below `measurements/` and its line here.
 
+use record::Label;
 use record::{Coverage, CpuList, Machine, Snapshot, text};
 
 use crate::budget::{Budget, Depth};
@@ -176,9 +177,9 @@ fn doubt_unsteady_clock(context: &mut Context) {
     let Some((_, low, high)) = crate::repeat::clock_range(&context.clocks_seen) else { return };
     let lead = context.lead_cpu();
     for m in &mut context.measurements {
-        let is = |key: &str, word: &str| m.labels.word(key) == Some(word);
-        let own = m.metric == "core.clock" && is("active", "one") && is("vector", "scalar");
-        if !own || m.doubt.is_some() || m.labels.count("cpu") != lead.map(u64::from) {
+        let is = |key: Label, word: &str| m.labels.word(key) == Some(word);
+        let own = m.metric == "core.clock" && is(Label::Active, "one") && is(Label::Vector, "scalar");
+        if !own || m.doubt.is_some() || m.labels.count(Label::Cpu) != lead.map(u64::from) {
             continue;
         }
         let range = m::latency::CLOCK_RANGE;

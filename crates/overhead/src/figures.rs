@@ -1,6 +1,7 @@
 //! Passes as figures: a sample is a pass in core cycles, with what happened beside it.
 
 use kernels::primes;
+use record::Label;
 use record::units::percent;
 use record::{Coverage, Labels, Mark, Measurement, SampleMark};
 use serde_json::Value;
@@ -48,9 +49,9 @@ fn cycles(pass: &Pass) -> f64 {
 
 fn measurement(row: &LayerPasses) -> Measurement {
     let place = Labels::new()
-        .with_label("layer", row.name.layer)
-        .with_label("bound", row.name.bound.to_string())
-        .with_label("interrupts", if row.name.interrupts { "on" } else { "off" });
+        .with_label(Label::Layer, row.name.layer)
+        .with_label(Label::Bound, row.name.bound.to_string())
+        .with_label(Label::Interrupts, if row.name.interrupts { "on" } else { "off" });
     let samples = row.passes.iter().map(|pass| pass.iter().map(cycles).sum()).collect();
     let mut measurement = Measurement::new("layer.time", place, samples);
     measurement.marks = marks(row);
@@ -214,7 +215,7 @@ mod tests {
         );
         assert!(!m.detail.contains_key("migrations_per_s"), "what was not counted is not 0");
         assert_eq!(m.doubt, None);
-        assert_eq!(m.labels.word("bound"), Some("cpu 1"));
+        assert_eq!(m.labels.word(Label::Bound), Some("cpu 1"));
     }
 
     #[test]

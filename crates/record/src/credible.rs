@@ -53,11 +53,12 @@ fn doubt(measurement: &Measurement) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Label;
     use crate::{Labels, Record};
 
     fn read(change: impl Fn(&mut Measurement)) -> Record {
         let mut record = Record::new("0.1.0", String::new(), Vec::new());
-        let place = || Labels::new().with_label("cpu", 0u32);
+        let place = || Labels::new().with_label(Label::Cpu, 0u32);
         record.measurements.push(Measurement::new("cost.syscall", place(), vec![80.0, 90.0, 100.0]));
         let mut other = Measurement::new("load.latency", place(), vec![1.25, 1.5, 1.25, 1.25, 1.5, 1.25]);
         change(&mut other);

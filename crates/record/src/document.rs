@@ -243,14 +243,17 @@ impl std::error::Error for ReadError {}
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Label;
     use crate::Labels;
     use proptest::prelude::*;
 
     fn example() -> Record {
         let mut record =
             Record::new("0.1.0", "2026-01-01T00:00:00Z".to_owned(), vec!["linespeed".to_owned()]);
-        let place =
-            Labels::new().with_label("cpu", 0u32).with_label("bytes", 4096u64).with_label("page", "4KiB");
+        let place = Labels::new()
+            .with_label(Label::Cpu, 0u32)
+            .with_label(Label::Bytes, 4096u64)
+            .with_label(Label::Page, "4KiB");
         record.measurements.push(Measurement::new("load.latency", place, vec![1.25, 1.5, 1.25]));
         record.coverage.push(Coverage::skipped("wakeup", "not asked for"));
         record.ended = Ended::Interrupted { signal: 2 };

@@ -1,6 +1,7 @@
 //! By which instructions two CPUs hand a cache line over in `core_to_core.latency`: two ways, whose figures are never put
 //! together.
 
+use crate::Label;
 use crate::Measurement;
 
 /// How a side waits for its turn and takes it. The first is the one that other tools publish, and what reports and plans
@@ -14,9 +15,6 @@ pub enum Handover {
 }
 
 impl Handover {
-    /// The key of a place that tells it.
-    pub const KEY: &'static str = "handover";
-
     /// Both, the one to lean on first.
     pub const ALL: [Self; 2] = [Self::Cas, Self::Store];
 
@@ -39,9 +37,9 @@ impl Handover {
     /// That of a figure. Without the key linespeed's own figures were made by loads and stores, the only way that it had;
     /// what another tool did is not known then.
     pub fn of_measurement(m: &Measurement) -> Option<Self> {
-        match m.labels.get(Self::KEY) {
+        match m.labels.get(Label::Handover) {
             Some(_) => {
-                let word = m.labels.word(Self::KEY)?;
+                let word = m.labels.word(Label::Handover)?;
                 Self::ALL.into_iter().find(|handover| handover.word() == word)
             }
             None => m.method.is_none().then_some(Self::Store),
@@ -57,12 +55,13 @@ impl Handover {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Label;
     use crate::Labels;
 
     fn figure(handover: Option<&str>, method: Option<&str>) -> Measurement {
-        let place = Labels::new().with_label("from", 0u32).with_label("to", 1u32);
+        let place = Labels::new().with_label(Label::From, 0u32).with_label(Label::To, 1u32);
         let place = match handover {
-            Some(word) => place.with_label(Handover::KEY, word),
+            Some(word) => place.with_label(Label::Handover, word),
             None => place,
         };
         let mut m = Measurement::new("core_to_core.latency", place, vec![40.0]);

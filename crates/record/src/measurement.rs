@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::import::Origin;
+use crate::label::Label;
 use crate::metrics::{self, Better};
 use crate::statistics::Summary;
 
@@ -87,45 +88,50 @@ impl Labels {
     }
 
     /// Adds a label.
-    pub fn with_label(mut self, key: &'static str, value: impl Into<Key>) -> Self {
-        self.0.insert(key.to_owned(), value.into());
+    pub fn with_label(mut self, label: Label, value: impl Into<Key>) -> Self {
+        self.0.insert(label.name().to_owned(), value.into());
         self
     }
 
-    /// The value of `key`.
-    pub fn get(&self, key: &str) -> Option<&Key> {
-        self.0.get(key)
+    /// The value of a label.
+    pub fn get(&self, label: Label) -> Option<&Key> {
+        self.0.get(label.name())
     }
 
-    /// The value of `key` as a word.
-    pub fn word(&self, key: &str) -> Option<&str> {
-        match self.0.get(key) {
+    /// The value of a label by its name, which another version may have given it.
+    pub fn named(&self, name: &str) -> Option<&Key> {
+        self.0.get(name)
+    }
+
+    /// The value of a label as a word.
+    pub fn word(&self, label: Label) -> Option<&str> {
+        match self.0.get(label.name()) {
             Some(Key::Word(word)) => Some(word),
             _ => None,
         }
     }
 
-    /// The value of `key` as a whole number.
-    pub fn count(&self, key: &str) -> Option<u64> {
-        match self.0.get(key) {
+    /// The value of a label as a whole number.
+    pub fn count(&self, label: Label) -> Option<u64> {
+        match self.0.get(label.name()) {
             Some(Key::Count(count)) => Some(*count),
             Some(Key::Number(number)) if *number >= 0.0 && number.fract() == 0.0 => Some(*number as u64),
             _ => None,
         }
     }
 
-    /// The value of `key` as a number.
-    pub fn number(&self, key: &str) -> Option<f64> {
-        match self.0.get(key) {
+    /// The value of a label as a number.
+    pub fn number(&self, label: Label) -> Option<f64> {
+        match self.0.get(label.name()) {
             Some(Key::Count(count)) => Some(*count as f64),
             Some(Key::Number(number)) => Some(*number),
             _ => None,
         }
     }
 
-    /// The value of `key` as a switch.
-    pub fn switch(&self, key: &str) -> Option<bool> {
-        match self.0.get(key) {
+    /// The value of a label as a switch.
+    pub fn switch(&self, label: Label) -> Option<bool> {
+        match self.0.get(label.name()) {
             Some(Key::Switch(switch)) => Some(*switch),
             _ => None,
         }

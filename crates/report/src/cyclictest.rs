@@ -5,6 +5,7 @@
 //! a microsecond with `%06d` and a `%06lu` for each thread, then totals, minima, averages, maxima and overflows
 //! (rt-tests, src/cyclictest/cyclictest.c, `print_stat` and `print_hist`).
 
+use record::Label;
 use record::{Measurement, Record};
 
 /// Rows of the histogram, microseconds; what is longer is counted as overflow. cyclictest's users ask for 100 to
@@ -16,17 +17,17 @@ const ROWS: usize = 1000;
 fn threads(record: &Record) -> Vec<&Measurement> {
     let raw: Vec<&Measurement> = record
         .measurements_of("wakeup.latency")
-        .filter(|m| m.labels.switch("corrected") != Some(true) && m.summary.n > 0)
+        .filter(|m| m.labels.switch(Label::Corrected) != Some(true) && m.summary.n > 0)
         .collect();
     let preferred = [("fifo", "tuned"), ("fifo", "as-is"), ("other", "tuned"), ("other", "as-is")];
     let of = |(policy, setting): &(&str, &str)| -> Vec<&Measurement> {
         let fits = |m: &&&Measurement| {
-            m.labels.word("policy") == Some(*policy) && m.labels.word("setting") == Some(*setting)
+            m.labels.word(Label::Policy) == Some(*policy) && m.labels.word(Label::Setting) == Some(*setting)
         };
         raw.iter().filter(fits).copied().collect()
     };
     let mut threads = preferred.iter().map(of).find(|found| !found.is_empty()).unwrap_or(raw);
-    threads.sort_by_key(|m| m.labels.count("cpu"));
+    threads.sort_by_key(|m| m.labels.count(Label::Cpu));
     threads
 }
 
@@ -47,7 +48,7 @@ pub fn lines(record: &Record) -> Option<String> {
         return None;
     }
     let line = |(number, m): (usize, &&Measurement)| {
-        let priority = m.labels.count("priority").or(detail(m, "priority")).unwrap_or(0);
+        let priority = m.labels.count(Label::Priority).or(detail(m, "priority")).unwrap_or(0);
         format!(
             "T:{:2} ({:5}) P:{:2} I:{} C:{:7} Min:{:7} Act:{:5} Avg:{:5} Max:{:8}\n",
             number,

@@ -6,6 +6,7 @@
 //! the standard error of the mean; `(83.33%)` is the share of time that the event was counted. With `-x`: value, unit,
 //! event, deviation of several runs, time counted in ns, its share in percent, metric, unit of the metric.
 
+use record::Label;
 use record::metrics::USUAL_EVENTS;
 use record::{Coverage, Measurement, Record};
 
@@ -23,8 +24,8 @@ enum Row<'a> {
 fn rows(record: &Record) -> Vec<Row<'_>> {
     let counted: Vec<(&str, &Measurement)> = record
         .measurements_of("counter.count")
-        .filter(|m| m.labels.word("workload") == Some("command") && m.summary.n > 0)
-        .filter_map(|m| Some((m.labels.word("event")?, m)))
+        .filter(|m| m.labels.word(Label::Workload) == Some("command") && m.summary.n > 0)
+        .filter_map(|m| Some((m.labels.word(Label::Event)?, m)))
         .filter(|(event, _)| !OURS.contains(event))
         .collect();
     let mut lost: Vec<(&str, &'static str)> = record
@@ -125,16 +126,17 @@ fn metric(record: &Record, event: &str, value: f64) -> Option<(String, &'static 
 }
 
 fn time(record: &Record) -> Option<&Measurement> {
-    let alone =
-        |m: &&Measurement| m.labels.word("workload") == Some("command") && m.labels.get("threads").is_none();
+    let alone = |m: &&Measurement| {
+        m.labels.word(Label::Workload) == Some("command") && m.labels.get(Label::Threads).is_none()
+    };
     record.measurements_of("workload.time").find(alone)
 }
 
 fn state<'a>(record: &'a Record, name: &str) -> Option<&'a Measurement> {
     record.measurements_of("workload.cpu_time").find(|m| {
-        m.labels.word("state") == Some(name)
-            && m.labels.word("workload") == Some("command")
-            && m.labels.get("thread").is_none()
+        m.labels.word(Label::State) == Some(name)
+            && m.labels.word(Label::Workload) == Some("command")
+            && m.labels.get(Label::Thread).is_none()
     })
 }
 
@@ -236,14 +238,14 @@ mod tests {
 
     fn example(runs: usize) -> Record {
         let mut record = Record::new("0.1.0", String::new(), Vec::new());
-        let place = || Labels::new().with_label("workload", "command");
+        let place = || Labels::new().with_label(Label::Workload, "command");
         let samples = |value: f64| (0..runs).map(|run| value * (1.0 + 0.01 * run as f64)).collect::<Vec<_>>();
         record.measurements.push(
             Measurement::new("workload.time", place(), samples(2.0))
                 .with_detail("command", vec!["sh".to_owned(), "-c\u{1b}".to_owned()]),
         );
         for (state, value) in [("user", 1.5), ("system", 0.25)] {
-            let place = place().with_label("state", state);
+            let place = place().with_label(Label::State, state);
             record.measurements.push(Measurement::new("workload.cpu_time", place, samples(value)));
         }
         for (event, value, coverage) in [
@@ -253,7 +255,8 @@ mod tests {
             ("cycles", 4.5e9, 1.0),
             ("involuntary-switches", 3.0, 1.0),
         ] {
-            let m = Measurement::new("counter.count", place().with_label("event", event), samples(value));
+            let m =
+                Measurement::new("counter.count", place().with_label(Label::Event, event), samples(value));
             record.measurements.push(m.with_detail("coverage", coverage));
         }
         record.coverage.push(Coverage::impossible("counter branches", "this CPU's PMU does not count it"));

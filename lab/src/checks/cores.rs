@@ -1,5 +1,6 @@
 //! The matrix of CPUs: every pair is there, its line on the nodes of both in turn, handed over in both ways.
 
+use record::Label;
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::{Handover, Measurement, Record};
@@ -21,7 +22,7 @@ pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
                 .hold(false, format!("each cell of {metric} has two CPUs"), || format!("{:?}", cell.labels));
             continue;
         };
-        let home = cell.labels.count("home");
+        let home = cell.labels.count(Label::Home);
         pairs.entry(pair).or_default().insert(home);
         let way = Handover::of_measurement(cell).map_or("untold", Handover::word);
         if !ways.entry((pair, home)).or_default().insert(way) {
@@ -69,7 +70,7 @@ pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
 /// A cell's CPUs, the lower one first.
 fn pair(cell: &Measurement) -> Option<(u32, u32)> {
     let cpu = |key| u32::try_from(cell.labels.count(key)?).ok();
-    let (a, b) = (cpu("from")?, cpu("to")?);
+    let (a, b) = (cpu(Label::From)?, cpu(Label::To)?);
     Some((a.min(b), a.max(b)))
 }
 
@@ -89,9 +90,11 @@ mod tests {
     /// What is wrong with a matrix of these pairs and homes where CPU 3 is offline and node 1 has no memory.
     fn found(cells: &[(u64, u64, u64)]) -> String {
         let by = |(from, to, home): &(u64, u64, u64), how: Handover| {
-            let place =
-                Labels::new().with_label("from", *from).with_label("to", *to).with_label("home", *home);
-            figure("core_to_core.latency", place.with_label(Handover::KEY, how.word()))
+            let place = Labels::new()
+                .with_label(Label::From, *from)
+                .with_label(Label::To, *to)
+                .with_label(Label::Home, *home);
+            figure("core_to_core.latency", place.with_label(Label::Handover, how.word()))
         };
         let both = |cell| Handover::ALL.map(|how| by(cell, how));
         checked(cells.iter().flat_map(both).collect())
@@ -117,8 +120,11 @@ mod tests {
     #[test]
     fn a_pair_in_one_way_only_is_half_reported() {
         let cell = |from: u64, to: u64, how: &str| {
-            let place = Labels::new().with_label("from", from).with_label("to", to).with_label("home", 0u64);
-            figure("core_to_core.latency", place.with_label(Handover::KEY, how))
+            let place = Labels::new()
+                .with_label(Label::From, from)
+                .with_label(Label::To, to)
+                .with_label(Label::Home, 0u64);
+            figure("core_to_core.latency", place.with_label(Label::Handover, how))
         };
         let mut cells: Vec<_> = [(0, 1), (0, 2), (1, 2)]
             .iter()

@@ -1,6 +1,7 @@
 //! Declared instructions and IPC against counted ones, on a machine whose PMU counts exactly what it executes: an
 //! instruction a cycle.
 
+use record::Label;
 use record::Record;
 
 use super::verdicts::Verdicts;
@@ -17,8 +18,8 @@ pub fn check(record: &Record, verdicts: &mut Verdicts) {
             let all = record.measurements.iter();
             let mut of_workload = all.filter(|m| {
                 m.metric == "core.ipc"
-                    && m.labels.word("workload") == Some(workload)
-                    && m.labels.word("source") == Some(source)
+                    && m.labels.word(Label::Workload) == Some(workload)
+                    && m.labels.word(Label::Source) == Some(source)
             });
             of_workload.next().map(|m| m.value())
         };
@@ -28,8 +29,8 @@ pub fn check(record: &Record, verdicts: &mut Verdicts) {
         verdicts.hold(agree, what, || format!("{declared:?} declared, {counted:?} counted"));
         let counted = record.measurements.iter().find(|m| {
             m.metric == "counter.count"
-                && m.labels.word("event") == Some("instructions")
-                && m.labels.word("workload") == Some(workload)
+                && m.labels.word(Label::Event) == Some("instructions")
+                && m.labels.word(Label::Workload) == Some(workload)
         });
         let what = format!("declared instructions of {workload} are within 1 % of the counted ones");
         let figures = counted.and_then(|m| Some((m.detail.get("declared")?.as_f64()?, m.value())));
@@ -56,12 +57,13 @@ mod tests {
 
     fn found(declared: &[(&str, u64)], declared_ipc: f64) -> String {
         let counted = |(workload, declared): &(&str, u64)| {
-            let place = Labels::new().with_label("event", "instructions").with_label("workload", *workload);
+            let place =
+                Labels::new().with_label(Label::Event, "instructions").with_label(Label::Workload, *workload);
             Measurement::new("counter.count", place, vec![1000.0]).with_detail("declared", *declared)
         };
         // IPC beside them, declared half a hundredth too high.
         let ipc = |(workload, source, value): (&str, &str, f64)| {
-            let place = Labels::new().with_label("workload", workload).with_label("source", source);
+            let place = Labels::new().with_label(Label::Workload, workload).with_label(Label::Source, source);
             Measurement::new("core.ipc", place, vec![value])
         };
         let both = EXACT.iter().flat_map(|name| [(*name, "declared", declared_ipc), (*name, "pmu", 1.0)]);

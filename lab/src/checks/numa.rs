@@ -1,5 +1,6 @@
 //! The matrices of nodes: every cell is there, and the memory of each lay where it says.
 
+use record::Label;
 use std::collections::BTreeMap;
 
 use record::{Measurement, Record};
@@ -19,7 +20,7 @@ pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
     for metric in ["numa.latency", "numa.bandwidth"] {
         let mut cells: BTreeMap<(u64, u64), Vec<&Measurement>> = BTreeMap::new();
         for cell in record.measurements.iter().filter(|m| m.metric == metric) {
-            match (cell.labels.count("from"), cell.labels.count("to")) {
+            match (cell.labels.count(Label::From), cell.labels.count(Label::To)) {
                 (Some(from), Some(to)) => cells.entry((from, to)).or_default().push(cell),
                 _ => verdicts.hold(false, format!("each cell of {metric} has a place"), || {
                     format!("{:?}", cell.labels)
@@ -52,7 +53,10 @@ mod tests {
     fn found(cells: &[(u64, u64)], change: impl Fn(Measurement) -> Measurement) -> String {
         let all = ["numa.latency", "numa.bandwidth"].iter().flat_map(|metric| {
             let cell = |(from, to): &(u64, u64)| {
-                change(figure(metric, Labels::new().with_label("from", *from).with_label("to", *to)))
+                change(figure(
+                    metric,
+                    Labels::new().with_label(Label::From, *from).with_label(Label::To, *to),
+                ))
             };
             cells.iter().map(cell).collect::<Vec<_>>()
         });

@@ -1,5 +1,6 @@
 //! What a sibling is worth: one figure for each core and workload that was tried, taken on that core's CPUs.
 
+use record::Label;
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::{CpuList, Record, State};
@@ -17,7 +18,8 @@ pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
     let with_siblings = (0..shape.cpus.count()).step_by(threads as usize).any(|cpu| of_core(cpu).len() > 1);
     let mut cores: BTreeMap<u64, BTreeSet<&str>> = BTreeMap::new();
     for figure in record.measurements.iter().filter(|m| m.metric == metric) {
-        let (Some(core), Some(workload)) = (figure.labels.count("core"), figure.labels.word("workload"))
+        let (Some(core), Some(workload)) =
+            (figure.labels.count(Label::Core), figure.labels.word(Label::Workload))
         else {
             verdicts.hold(false, format!("{metric} has a core and a workload"), || {
                 format!("{:?}", figure.labels)
@@ -60,8 +62,11 @@ mod tests {
 
     fn found(figures: &[(u64, &str, &str)], threads: u32) -> String {
         let figure = |(core, workload, cpus): &(u64, &str, &str)| {
-            figure("smt.yield", Labels::new().with_label("core", *core).with_label("workload", *workload))
-                .with_detail("cpus", *cpus)
+            figure(
+                "smt.yield",
+                Labels::new().with_label(Label::Core, *core).with_label(Label::Workload, *workload),
+            )
+            .with_detail("cpus", *cpus)
         };
         let record = record(figures.iter().map(figure).collect());
         wrong(|verdicts| check(&shape("", threads), &record, verdicts))

@@ -1,5 +1,6 @@
 //! Scaling: each workload from one CPU to all, on CPUs that the machine has, each step once.
 
+use record::Label;
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::{CpuList, Record};
@@ -14,7 +15,7 @@ pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
     for figure in record.measurements.iter().filter(|m| m.metric == "workload.throughput") {
         let place = &figure.labels;
         let (Some(workload), Some(placement), Some(threads)) =
-            (place.word("workload"), place.word("placement"), place.count("threads"))
+            (place.word(Label::Workload), place.word(Label::Placement), place.count(Label::Threads))
         else {
             verdicts.hold(false, "a step has workload, placement and threads", || format!("{place:?}"));
             continue;
@@ -46,8 +47,8 @@ mod tests {
 
     fn found(steps: &[(u64, &str)]) -> String {
         let step = |(threads, cpus): &(u64, &str)| {
-            let place = Labels::new().with_label("workload", "nop").with_label("threads", *threads);
-            figure("workload.throughput", place.with_label("placement", "cores-first"))
+            let place = Labels::new().with_label(Label::Workload, "nop").with_label(Label::Threads, *threads);
+            figure("workload.throughput", place.with_label(Label::Placement, "cores-first"))
                 .with_detail("cpus", *cpus)
         };
         let record = record(steps.iter().map(step).collect());

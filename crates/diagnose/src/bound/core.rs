@@ -1,5 +1,6 @@
 //! What the cores waited for while they ran a command, by counters and ceilings.
 
+use record::Label;
 use record::Measurement;
 use record::units::{figure, percent, significant};
 
@@ -18,10 +19,9 @@ const NEAR_CEILING: f64 = 0.6;
 /// What its misses of the last cache move, B/s of the time in which it ran, with the count.
 fn traffic<'a>(facts: &Facts<'a>) -> Option<(f64, &'a Measurement)> {
     let misses = ["LLC-load-misses", "cache-misses"].into_iter().find_map(|event| {
-        facts
-            .index
-            .figures_of("counter.count")
-            .find(|m| m.labels.word("workload") == Some("command") && m.labels.word("event") == Some(event))
+        facts.index.figures_of("counter.count").find(|m| {
+            m.labels.word(Label::Workload) == Some("command") && m.labels.word(Label::Event) == Some(event)
+        })
     })?;
     Some((misses.value() * LINE / (facts.wall - facts.off_cpu).max(1e-9), misses))
 }

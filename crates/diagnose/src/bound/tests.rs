@@ -1,6 +1,7 @@
 //! Each cause on a record where it is the answer, and where its figures are missing.
 
 use proptest::prelude::*;
+use record::Label;
 use record::{Labels, Record};
 
 use super::*;
@@ -9,33 +10,37 @@ use crate::samples::measured;
 /// A command of one second on 8 CPUs: seconds in user mode, in the kernel, ready, off CPU.
 fn command(times: [f64; 4]) -> Record {
     let mut record = Record::new("0.1.0", String::new(), Vec::new());
-    let place = || Labels::new().with_label("workload", "command");
+    let place = || Labels::new().with_label(Label::Workload, "command");
     let mut time = measured("workload.time", place(), 1.0);
     time.detail.insert("cpus".to_owned(), 8u32.into());
     record.measurements.push(time);
     for (state, seconds) in ["user", "system", "runnable", "off-cpu"].iter().zip(times) {
-        record.measurements.push(measured("workload.cpu_time", place().with_label("state", *state), seconds));
+        record.measurements.push(measured(
+            "workload.cpu_time",
+            place().with_label(Label::State, *state),
+            seconds,
+        ));
     }
     record
 }
 
 fn with_thread(mut record: Record, name: &str, seconds: f64) -> Record {
     let place = Labels::new()
-        .with_label("workload", "command")
-        .with_label("state", "on-cpu")
-        .with_label("thread", name);
+        .with_label(Label::Workload, "command")
+        .with_label(Label::State, "on-cpu")
+        .with_label(Label::Thread, name);
     record.measurements.push(measured("workload.cpu_time", place, seconds));
     record
 }
 
 fn with_count(mut record: Record, event: &str, count: f64) -> Record {
-    let place = Labels::new().with_label("workload", "command").with_label("event", event);
+    let place = Labels::new().with_label(Label::Workload, "command").with_label(Label::Event, event);
     record.measurements.push(measured("counter.count", place, count));
     record
 }
 
 fn with_share(mut record: Record, category: &str, share: f64) -> Record {
-    let place = Labels::new().with_label("workload", "command").with_label("category", category);
+    let place = Labels::new().with_label(Label::Workload, "command").with_label(Label::Category, category);
     record.measurements.push(measured("counter.share", place, share));
     record
 }
@@ -195,7 +200,7 @@ fn counters_tell_what_the_core_waits_for() {
     let random = with_count(with_count(busy(), "cycles", 2.4e10), "branch-misses", 4e8);
     is_bound(&random, "branches", &["28.3 %"]);
     let mut compute = busy();
-    let place = Labels::new().with_label("workload", "command").with_label("source", "pmu");
+    let place = Labels::new().with_label(Label::Workload, "command").with_label(Label::Source, "pmu");
     compute.measurements.push(measured("core.ipc", place, 1.4));
     is_bound(&compute, "cpu", &["8.00 of 8 CPUs", "primes reaches 1.50", "nop, the most, 6.00"]);
 }
@@ -204,12 +209,12 @@ fn counters_tell_what_the_core_waits_for() {
 fn an_instant_is_not_diagnosed() {
     let mut record = command([0.0005, 0.0005, 0.0, 0.0]);
     record.measurements[0] = {
-        let place = Labels::new().with_label("workload", "command");
+        let place = Labels::new().with_label(Label::Workload, "command");
         measured("workload.time", place, 0.001)
     };
     is_bound(&record, "unknown", &["too short"]);
     // Killed at once on a busy machine: it waited for a CPU to begin and for somebody to notice its end, not for a disk.
-    let place = || Labels::new().with_label("workload", "command");
+    let place = || Labels::new().with_label(Label::Workload, "command");
     for (wall, looks, too_short) in [(0.014, "0", true), (0.06, "0", true), (0.06, "2", false)] {
         let mut record = command([0.0005, 0.0005, 0.0, wall - 0.001]);
         record.measurements[0] = measured("workload.time", place(), wall);
@@ -220,7 +225,8 @@ fn an_instant_is_not_diagnosed() {
     assert_eq!(bound(&Record::new("0", String::new(), Vec::new())), None);
     // A step of scaling is no command of stat's.
     let mut step = command([1.0, 0.0, 0.0, 0.0]);
-    step.measurements[0].labels = Labels::new().with_label("workload", "command").with_label("threads", 2u32);
+    step.measurements[0].labels =
+        Labels::new().with_label(Label::Workload, "command").with_label(Label::Threads, 2u32);
     assert_eq!(bound(&step), None);
 }
 

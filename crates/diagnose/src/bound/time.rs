@@ -1,5 +1,6 @@
 //! Where a command's time went: held back, waiting, in the kernel, on too few CPUs.
 
+use record::Label;
 use record::units::{cpus, figure, percent, significant, thousands};
 
 use super::{Cause, Facts, detail};
@@ -183,7 +184,7 @@ pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
     };
     let evidence =
         ["page-faults", "context-switches"].iter().filter_map(|event| facts.count(event)).map(|m| {
-            let event = m.labels.word("event").unwrap_or_default().to_owned();
+            let event = m.labels.word(Label::Event).unwrap_or_default().to_owned();
             crate::figures::evidence(m, &event)
         });
     Some(Cause {

@@ -1,5 +1,6 @@
 //! One figure of one record, as a comparison needs it: its value, what it was taken from, and what stands against it.
 
+use record::Label;
 use record::statistics::{Summary, median_of_sorted};
 use record::{Key, Measurement};
 
@@ -96,7 +97,7 @@ impl Datum {
             unfit: method::unfit(m),
             settings: None,
             size: None,
-            declared: m.labels.word("source") == Some("declared"),
+            declared: m.labels.word(Label::Source) == Some("declared"),
             share: is_share(&m.metric, &m.unit),
         }
     }

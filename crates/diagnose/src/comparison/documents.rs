@@ -1,5 +1,6 @@
 //! Published machines, from the few figures that were published of them, and what must come out of a comparison.
 
+use record::Label;
 use record::comparison::{Comparison, Support};
 use record::document::Tool;
 use record::machine::{Cache, CacheKind, MemoryDevice, Node};
@@ -38,8 +39,10 @@ fn cloud(cpus: u32, l3: u64, hypervisor: &str, mhz: u64, load: f64, average_us: 
         cpus: (0..cpus).collect(),
     });
     record.conditions.before.load = Some([load, load, load]);
-    let place =
-        Labels::new().with_label("cpu", 0u32).with_label("policy", "other").with_label("priority", 0u32);
+    let place = Labels::new()
+        .with_label(Label::Cpu, 0u32)
+        .with_label(Label::Policy, "other")
+        .with_label(Label::Priority, 0u32);
     let mut average = Measurement::new("wakeup.average", place, vec![average_us * 1000.0]);
     average.method = Some("cyclictest".to_owned());
     record.measurements.push(average);
@@ -100,7 +103,7 @@ fn bigger_caches_do_not_explain_the_slower_server_and_neighbours_are_not_shown()
         add(
             record,
             "stolen.share",
-            Labels::new().with_label("cpu", 0u32).with_label("cause", "below"),
+            Labels::new().with_label(Label::Cpu, 0u32).with_label(Label::Cause, "below"),
             steal,
         );
     }
@@ -130,7 +133,10 @@ pub(super) fn generator(cpus: u32, packages: u32, mhz: u64, (own, other): (f64, 
         ..MemoryDevice::default()
     });
     for (node, ns) in [(0u32, own), (1, other)] {
-        let place = Labels::new().with_label("op", "copy").with_label("cpu", 0u32).with_label("node", node);
+        let place = Labels::new()
+            .with_label(Label::Op, "copy")
+            .with_label(Label::Cpu, 0u32)
+            .with_label(Label::Node, node);
         add(&mut record, "stream.ns_per_element", place, ns);
     }
     record
@@ -144,7 +150,7 @@ fn of_more_cores_that_do_no_more_it_is_said_what_holds_them_back_and_what_to_exp
         add(
             record,
             "workload.throughput",
-            Labels::new().with_label("workload", "load").with_label("threads", threads),
+            Labels::new().with_label(Label::Workload, "load").with_label(Label::Threads, threads),
             1.0,
         );
     }
@@ -225,9 +231,9 @@ fn openssl(cores: u32, cpus: u32, figures: &[(u32, f64)]) -> Record {
     record.machine.counts.cpus_online = Some(cpus);
     for (threads, kb_s) in figures {
         let place = Labels::new()
-            .with_label("workload", "aes-256-ige")
-            .with_label("bytes", 8192u32)
-            .with_label("threads", *threads);
+            .with_label(Label::Workload, "aes-256-ige")
+            .with_label(Label::Bytes, 8192u32)
+            .with_label(Label::Threads, *threads);
         let mut m = Measurement::new("workload.throughput", place, vec![kb_s * 1000.0]);
         m.method = Some("openssl speed".to_owned());
         record.measurements.push(m);
@@ -297,17 +303,17 @@ fn nothing_is_said_of_siblings_where_cores_or_steps_are_not_known() {
 pub(super) fn power(seconds: f64, cycles: f64, instructions: f64, scope: &str, max_mhz: u64) -> Record {
     let mut record = empty();
     record.machine.processor.max_hz = Some(max_mhz * 1_000_000);
-    let workload = |place: Labels| place.with_label("workload", "7^999999");
+    let workload = |place: Labels| place.with_label(Label::Workload, "7^999999");
     add(&mut record, "workload.time", workload(Labels::new()), seconds);
     for (event, count) in [("cycles", cycles), ("instructions", instructions)] {
         add(
             &mut record,
             "counter.count",
-            workload(Labels::new().with_label("event", event).with_label("scope", scope)),
+            workload(Labels::new().with_label(Label::Event, event).with_label(Label::Scope, scope)),
             count,
         );
     }
-    let place = workload(Labels::new().with_label("source", "pmu").with_label("scope", scope));
+    let place = workload(Labels::new().with_label(Label::Source, "pmu").with_label(Label::Scope, scope));
     add(&mut record, "core.ipc", place, instructions / cycles);
     record
 }
@@ -356,7 +362,10 @@ fn nodes(packages: u32, nodes: u32, cpus: u32, figures: &[(u32, u32, f64)]) -> R
         record.machine.nodes.push(Node { id, cpus, ..Node::default() });
     }
     for (cpu, node, ns) in figures {
-        let place = Labels::new().with_label("op", "copy").with_label("cpu", *cpu).with_label("node", *node);
+        let place = Labels::new()
+            .with_label(Label::Op, "copy")
+            .with_label(Label::Cpu, *cpu)
+            .with_label(Label::Node, *node);
         add(&mut record, "stream.ns_per_element", place, *ns);
     }
     record

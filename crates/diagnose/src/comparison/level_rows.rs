@@ -1,5 +1,6 @@
 //! Load latency level by level: L1, L2, L3 and memory, wherever these end on each machine.
 
+use record::Label;
 use record::statistics::median_of_sorted;
 use record::{Level, Measurement, Record};
 
@@ -16,7 +17,7 @@ const ENOUGH: usize = 5;
 pub(super) fn add_level_rows(record: &Record, levels: &[Level], rows: &mut Rows) {
     let points: Vec<&Measurement> = record
         .measurements_of("load.latency")
-        .filter(|m| m.summary.n > 0 && m.value().is_finite() && m.labels.count("bytes").is_some())
+        .filter(|m| m.summary.n > 0 && m.value().is_finite() && m.labels.count(Label::Bytes).is_some())
         .collect();
     if levels.is_empty() {
         single(record, &points, rows);
@@ -53,7 +54,7 @@ pub(super) fn add_level_rows(record: &Record, levels: &[Level], rows: &mut Rows)
 fn plateau(points: &[&Measurement], level: &Level, from: u64, to: u64) -> Datum {
     let on: Vec<&Measurement> = points
         .iter()
-        .filter(|m| m.labels.count("bytes").is_some_and(|bytes| bytes > from && bytes <= to))
+        .filter(|m| m.labels.count(Label::Bytes).is_some_and(|bytes| bytes > from && bytes <= to))
         .filter(|m| (m.value() / level.latency_ns - 1.0).abs() <= ON_PLATEAU)
         .copied()
         .collect();
@@ -86,9 +87,10 @@ fn walks(record: &Record, levels: &[Level], points: &[&Measurement], rows: &mut 
     let Some(memory) = levels.iter().find(|level| level.name == MEMORY) else { return };
     let from = levels.iter().filter_map(|level| level.measured_bytes).max().unwrap_or(0).max(caches);
     for (order, page) in [(40, "4KiB"), (41, "64KiB")] {
-        let on = |page: &str, m: &Measurement| m.labels.word("page") == Some(page);
-        let beyond =
-            |m: &Measurement| m.labels.count("bytes").is_some_and(|bytes| bytes >= from.saturating_mul(2));
+        let on = |page: &str, m: &Measurement| m.labels.word(Label::Page) == Some(page);
+        let beyond = |m: &Measurement| {
+            m.labels.count(Label::Bytes).is_some_and(|bytes| bytes >= from.saturating_mul(2))
+        };
         let of_page: Vec<&Measurement> =
             points.iter().filter(|m| on(page, m) && beyond(m)).copied().collect();
         let huge = points.iter().any(|m| !on(page, m) && beyond(m));
@@ -106,11 +108,11 @@ fn walks(record: &Record, levels: &[Level], points: &[&Measurement], rows: &mut 
 /// what it may be compared with.
 fn single(record: &Record, points: &[&Measurement], rows: &mut Rows) {
     let nodes = super::nodes::Nodes::from_record(record);
-    let mut sizes: Vec<u64> = points.iter().filter_map(|m| m.labels.count("bytes")).collect();
+    let mut sizes: Vec<u64> = points.iter().filter_map(|m| m.labels.count(Label::Bytes)).collect();
     sizes.sort_unstable();
     sizes.dedup();
     for (order, bytes) in sizes.into_iter().enumerate() {
-        let here = |m: &&&Measurement| m.labels.count("bytes") == Some(bytes);
+        let here = |m: &&&Measurement| m.labels.count(Label::Bytes) == Some(bytes);
         let of = |own: bool| -> Vec<&Measurement> {
             points.iter().filter(here).filter(|m| nodes.is_own(m) != Some(!own)).copied().collect()
         };

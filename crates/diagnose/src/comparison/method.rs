@@ -1,5 +1,6 @@
 //! Which ways of measuring give the same figure, and which figures are comparable with none.
 
+use record::Label;
 use std::fmt;
 
 use record::Measurement;
@@ -49,7 +50,7 @@ pub(super) fn describe_method(method: Option<&str>) -> String {
 
 /// Whether a figure was counted over the whole system and not of one program.
 pub(super) fn is_system_wide(m: &Measurement) -> bool {
-    m.labels.word("scope").is_some_and(|scope| scope.starts_with("system"))
+    m.labels.word(Label::Scope).is_some_and(|scope| scope.starts_with("system"))
 }
 
 /// Why a figure is comparable with no other.
@@ -80,7 +81,7 @@ impl fmt::Display for Unfit {
 
 /// Why a figure is comparable with no other, as far as one figure alone tells.
 pub(super) fn unfit(m: &Measurement) -> Option<Unfit> {
-    let of_program = m.labels.get("workload").is_some() || m.metric == "core.ipc";
+    let of_program = m.labels.get(Label::Workload).is_some() || m.metric == "core.ipc";
     (is_system_wide(m) && of_program).then_some(Unfit::SystemWide)
 }
 
@@ -109,9 +110,9 @@ mod tests {
     fn counts_of_the_whole_system_are_not_the_programs() {
         let ipc = |scope: &str| {
             let place = Labels::new()
-                .with_label("workload", "7^999999")
-                .with_label("source", "pmu")
-                .with_label("scope", scope);
+                .with_label(Label::Workload, "7^999999")
+                .with_label(Label::Source, "pmu")
+                .with_label(Label::Scope, scope);
             unfit(&Measurement::new("core.ipc", place, vec![0.92]))
         };
         assert_eq!(ipc("system"), Some(Unfit::SystemWide));

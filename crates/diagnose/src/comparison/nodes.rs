@@ -1,6 +1,7 @@
 //! What nodes cost, from matrices or from single figures that name a CPU and a node: own memory, other nodes' memory, and
 //! what a program sees that ignores nodes.
 
+use record::Label;
 use std::collections::{BTreeMap, HashMap};
 
 use record::{CpuList, Measurement, Record};
@@ -36,24 +37,24 @@ impl<'a> Nodes<'a> {
 
     /// Whether a figure is of the CPU's own node's memory; `None` where the record does not tell.
     pub(crate) fn is_own(&self, m: &Measurement) -> Option<bool> {
-        if let Some(word) = m.labels.word("node") {
+        if let Some(word) = m.labels.word(Label::Node) {
             return match word {
                 "local" | "own" => Some(true),
                 "remote" | "other" => Some(false),
                 _ => None,
             };
         }
-        let node = u32::try_from(m.labels.count("node")?).ok()?;
+        let node = u32::try_from(m.labels.count(Label::Node)?).ok()?;
         let own = self.own(m)?;
         Some(own == node)
     }
 
     /// The node of the CPU that asked, or of the CPUs where all are on one.
     fn own(&self, m: &Measurement) -> Option<u32> {
-        if let Some(cpu) = m.labels.count("cpu").or_else(|| m.labels.count("cpus")) {
+        if let Some(cpu) = m.labels.count(Label::Cpu).or_else(|| m.labels.count(Label::Cpus)) {
             return self.of_cpu.get(&u32::try_from(cpu).ok()?).copied();
         }
-        let cpus: CpuList = m.labels.word("cpus")?.parse().ok()?;
+        let cpus: CpuList = m.labels.word(Label::Cpus)?.parse().ok()?;
         let mut nodes = cpus.iter().map(|cpu| self.of_cpu.get(&cpu).copied());
         let first = nodes.next()??;
         nodes.all(|node| node == Some(first)).then_some(first)
@@ -62,9 +63,12 @@ impl<'a> Nodes<'a> {
     /// Whether a figure is of another package's memory; `None` where the record does not tell.
     pub(crate) fn is_other_package(&self, m: &Measurement) -> Option<bool> {
         let machine = &self.record.machine;
-        let own =
-            if let Some(from) = m.labels.count("from") { u32::try_from(from).ok()? } else { self.own(m)? };
-        let to = u32::try_from(m.labels.count("to").or(m.labels.count("node"))?).ok()?;
+        let own = if let Some(from) = m.labels.count(Label::From) {
+            u32::try_from(from).ok()?
+        } else {
+            self.own(m)?
+        };
+        let to = u32::try_from(m.labels.count(Label::To).or(m.labels.count(Label::Node))?).ok()?;
         let packages = machine.counts.packages.filter(|packages| *packages > 0)?;
         let package = |node: u32| {
             let reported = machine.cpus.iter().find(|cpu| cpu.node == Some(node)).and_then(|cpu| cpu.package);
@@ -182,9 +186,9 @@ pub(crate) fn reaches(record: &Record) -> Vec<Reach> {
     let mut all = Vec::new();
     let matrix: Vec<&Measurement> = usable(record, "numa.latency").collect();
     let own: Vec<&Measurement> =
-        matrix.iter().filter(|m| m.labels.get("from") == m.labels.get("to")).copied().collect();
+        matrix.iter().filter(|m| m.labels.get(Label::From) == m.labels.get(Label::To)).copied().collect();
     let other: Vec<&Measurement> =
-        matrix.iter().filter(|m| m.labels.get("from") != m.labels.get("to")).copied().collect();
+        matrix.iter().filter(|m| m.labels.get(Label::From) != m.labels.get(Label::To)).copied().collect();
     if let Some(datum) = Datum::from_several(&own, "nodes") {
         let reported = crate::numa::numa(&crate::RecordIndex::new(record));
         all.push(Reach {
@@ -205,9 +209,9 @@ pub(crate) fn reaches(record: &Record) -> Vec<Reach> {
             guessed: false,
         });
     }
-    let large = usable(record, "load.latency").filter_map(|m| m.labels.count("bytes")).max();
+    let large = usable(record, "load.latency").filter_map(|m| m.labels.count(Label::Bytes)).max();
     let points: Vec<&Measurement> = usable(record, "load.latency")
-        .filter(|m| m.labels.count("bytes") == large && m.labels.get("node").is_some())
+        .filter(|m| m.labels.count(Label::Bytes) == large && m.labels.get(Label::Node).is_some())
         .collect();
     if let Some(bytes) = large.filter(|bytes| *bytes > nodes.cache_bytes()) {
         let single =
@@ -218,12 +222,13 @@ pub(crate) fn reaches(record: &Record) -> Vec<Reach> {
         }));
     }
     for (number, op) in OPS.iter().enumerate() {
-        let of_op: Vec<&Measurement> =
-            usable(record, "stream.ns_per_element").filter(|m| m.labels.word("op") == Some(*op)).collect();
+        let of_op: Vec<&Measurement> = usable(record, "stream.ns_per_element")
+            .filter(|m| m.labels.word(Label::Op) == Some(*op))
+            .collect();
         all.extend(reach(&nodes, &of_op, Timed::Stream(number), format!("lmbench {op}, an element")));
     }
     let plain: Vec<&Measurement> =
-        usable(record, "stream.ns_per_element").filter(|m| m.labels.get("op").is_none()).collect();
+        usable(record, "stream.ns_per_element").filter(|m| m.labels.get(Label::Op).is_none()).collect();
     all.extend(reach(&nodes, &plain, Timed::Stream(OPS.len()), "lmbench stream, an element".to_owned()));
     all
 }
@@ -271,7 +276,7 @@ fn reach(nodes: &Nodes, all: &[&Measurement], timed: Timed, what: String) -> Opt
         guessed = true;
         let mut by_cpu: BTreeMap<Option<u64>, Vec<&Measurement>> = BTreeMap::new();
         for m in all {
-            by_cpu.entry(m.labels.count("cpu")).or_default().push(m);
+            by_cpu.entry(m.labels.count(Label::Cpu)).or_default().push(m);
         }
         for mut of_cpu in by_cpu.into_values() {
             of_cpu.sort_by(|a, b| a.value().total_cmp(&b.value()));
@@ -282,7 +287,8 @@ fn reach(nodes: &Nodes, all: &[&Measurement], timed: Timed, what: String) -> Opt
         own.extend(all);
     }
     // What other nodes cost is told by CPUs that were measured with both.
-    let both = |m: &&Measurement| other.iter().any(|far| far.labels.get("cpu") == m.labels.get("cpu"));
+    let both =
+        |m: &&Measurement| other.iter().any(|far| far.labels.get(Label::Cpu) == m.labels.get(Label::Cpu));
     if own.iter().any(both) {
         own.retain(both);
     }
@@ -337,8 +343,8 @@ pub(crate) fn add_node_rows(record: &Record, rows: &mut Rows) {
     let cells = |same: bool| -> Vec<&Measurement> {
         record
             .measurements_of("numa.bandwidth")
-            .filter(|m| m.summary.n > 0 && (m.labels.get("from") == m.labels.get("to")) == same)
-            .filter(|m| m.labels.word("op").is_none_or(|op| op == "read"))
+            .filter(|m| m.summary.n > 0 && (m.labels.get(Label::From) == m.labels.get(Label::To)) == same)
+            .filter(|m| m.labels.word(Label::Op).is_none_or(|op| op == "read"))
             .collect()
     };
     for (order, same, what) in

@@ -1,5 +1,6 @@
 //! What must not be concluded from figures that look as if they could be held against each other.
 
+use record::Label;
 use record::comparison::Support;
 use record::{Labels, Measurement, Record};
 
@@ -11,10 +12,11 @@ fn rates(figures: &[(Option<u32>, f64)]) -> Record {
     record.machine.counts.cores = Some(96);
     record.machine.counts.cpus_online = Some(96);
     for (threads, mb_s) in figures {
-        let mut place =
-            Labels::new().with_label("workload", "openssl speed aes-256-ige").with_label("bytes", 8192u32);
+        let mut place = Labels::new()
+            .with_label(Label::Workload, "openssl speed aes-256-ige")
+            .with_label(Label::Bytes, 8192u32);
         if let Some(threads) = threads {
-            place = place.with_label("threads", *threads);
+            place = place.with_label(Label::Threads, *threads);
         }
         let m = Measurement::new("workload.throughput", place, vec![mb_s * 1e6]).with_detail("work", "B");
         record.measurements.push(m);
@@ -53,7 +55,7 @@ fn figures_whose_threads_nobody_reported_are_neither_averaged_nor_taken_for_one_
 fn a_recipe_with_other_settings_is_other_work() {
     let bc = |exponent: &str, seconds: f64| {
         let mut record = empty();
-        let place = || Labels::new().with_label("workload", "bc-power").with_label("threads", 1u32);
+        let place = || Labels::new().with_label(Label::Workload, "bc-power").with_label(Label::Threads, 1u32);
         let throughput = Measurement::new("workload.throughput", place(), vec![1.0 / seconds; 6]);
         record.measurements.push(throughput.with_detail("settings", vec![format!("exponent={exponent}")]));
         record.measurements.push(Measurement::new("workload.time", place(), vec![seconds; 6]));
@@ -72,9 +74,9 @@ fn a_recipe_with_other_settings_is_other_work() {
 fn a_bandwidth_without_its_threads_is_not_one_threads() {
     let bandwidth = |threads: Option<u32>, method: Option<&str>, gb_s: f64| {
         let mut record = empty();
-        let mut place = Labels::new().with_label("op", "triad");
+        let mut place = Labels::new().with_label(Label::Op, "triad");
         if let Some(threads) = threads {
-            place = place.with_label("threads", threads);
+            place = place.with_label(Label::Threads, threads);
         }
         let mut m = Measurement::new("memory.bandwidth", place, vec![gb_s * 1e9]);
         m.method = method.map(str::to_owned);
@@ -181,7 +183,7 @@ fn ran(host: &str, median: f64, figures: &[(&'static str, Labels, f64)]) -> Reco
     let spread = |value: f64| [0.98, 0.99, 1.0, 1.0, 1.01, 1.02].map(|factor| factor * value).to_vec();
     let mut record = empty();
     record.machine.hostname = Some(host.to_owned());
-    let place = Labels::new().with_label("workload", "nop").with_label("threads", 1u32);
+    let place = Labels::new().with_label(Label::Workload, "nop").with_label(Label::Threads, 1u32);
     record.measurements.push(Measurement::new("workload.throughput", place, spread(median)));
     for (metric, place, value) in figures {
         record.measurements.push(Measurement::new(metric, place.clone(), spread(*value)));
@@ -190,7 +192,10 @@ fn ran(host: &str, median: f64, figures: &[(&'static str, Labels, f64)]) -> Reco
 }
 
 fn ipc(source: &'static str) -> Labels {
-    Labels::new().with_label("workload", "nop").with_label("threads", 1u32).with_label("source", source)
+    Labels::new()
+        .with_label(Label::Workload, "nop")
+        .with_label(Label::Threads, 1u32)
+        .with_label(Label::Source, source)
 }
 
 #[test]
@@ -209,7 +214,7 @@ fn what_follows_from_the_time_itself_is_no_cause_between_runs_of_one_machine() {
 
 #[test]
 fn a_clock_that_noise_could_have_made_is_no_cause() {
-    let clock = || Labels::new().with_label("active", "one").with_label("cpu", 0u32);
+    let clock = || Labels::new().with_label(Label::Active, "one").with_label(Label::Cpu, 0u32);
     let run = |rate: f64, hz: f64| ran("here", rate * 1e9, &[("core.clock", clock(), hz * 1e9)]);
     let said = side_by_side(&[("before", &run(4.0, 3.00)), ("after", &run(2.0, 2.97))]);
     assert!(said.explanations[0].causes.is_empty(), "{said:?}");
@@ -219,8 +224,9 @@ fn a_clock_that_noise_could_have_made_is_no_cause() {
 
 #[test]
 fn idle_states_that_noise_could_have_made_are_no_cause() {
-    let wake =
-        |setting: &'static str| Labels::new().with_label("setting", setting).with_label("policy", "other");
+    let wake = |setting: &'static str| {
+        Labels::new().with_label(Label::Setting, setting).with_label(Label::Policy, "other")
+    };
     let run = |as_is: f64, tuned: f64| {
         let figures =
             [("wakeup.latency", wake("as-is"), as_is * 1e3), ("wakeup.latency", wake("tuned"), tuned * 1e3)];
@@ -239,7 +245,7 @@ fn idle_states_that_noise_could_have_made_are_no_cause() {
 #[test]
 fn a_thousandth_of_the_time_that_neighbours_took_does_not_explain_a_halved_speed() {
     let guest = |rate: f64, taken: f64| {
-        let stolen = Labels::new().with_label("cause", "below");
+        let stolen = Labels::new().with_label(Label::Cause, "below");
         let mut record = ran("here", rate * 1e9, &[("stolen.share", stolen, taken)]);
         record.machine.virtualization.hypervisor = Some("kvm".to_owned());
         record
@@ -273,7 +279,8 @@ fn changes_that_chance_makes_are_reported_to_be_so_and_the_surest_comes_first() 
                 1 => (sure, 0.001),
                 _ => (100.0, 0.01),
             };
-            let place = Labels::new().with_label("workload", format!("w{at}")).with_label("threads", 1u32);
+            let place =
+                Labels::new().with_label(Label::Workload, format!("w{at}")).with_label(Label::Threads, 1u32);
             record.measurements.push(Measurement::new("workload.throughput", place, spread(value, by)));
         }
         record

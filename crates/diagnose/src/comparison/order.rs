@@ -1,6 +1,7 @@
 //! Many records in the order of their results, who lies far from the others, and which facts fall in the same order.
 
 use record::Better;
+use record::Label;
 use record::comparison::{Order, Rank};
 use record::statistics::{MAD_SCALE, median_of_sorted};
 
@@ -29,13 +30,13 @@ pub(super) fn orders(rows: &[TableRow], known: &[Known], names: &[String]) -> Ve
 }
 
 fn is_result(TableRow { kind, row, .. }: &TableRow) -> bool {
-    let is = |label: &str, word: &str| row.labels.word(label) == Some(word);
+    let is = |label: Label, word: &str| row.labels.word(label) == Some(word);
     match row.metric.as_str() {
         "workload.throughput" | "workload.time" => *kind != RowKind::Efficiency,
-        "wakeup.average" | "wakeup.latency" => !is("setting", "tuned") && !is("policy", "fifo"),
+        "wakeup.average" | "wakeup.latency" => !is(Label::Setting, "tuned") && !is(Label::Policy, "fifo"),
         "load.latency" => *kind == RowKind::Memory,
         "stream.ns_per_element" | "numa.latency" => *kind == RowKind::IgnoringNodes,
-        "memory.bandwidth" => *kind == RowKind::AllCpus && is("op", "read"),
+        "memory.bandwidth" => *kind == RowKind::AllCpus && is(Label::Op, "read"),
         _ => false,
     }
 }

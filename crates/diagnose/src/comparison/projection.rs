@@ -1,5 +1,6 @@
 //! What each would do with another's best setting: modelled from its own figures where they tell, else from the other's.
 
+use record::Label;
 use record::Record;
 use record::comparison::{Explanation, WhatIf};
 use record::diagnosis::Evidence;
@@ -135,9 +136,9 @@ fn devices(this: &Known, (best, who): (u32, usize), names: &[String]) -> Option<
         .rows
         .iter()
         .find(|(key, entry)| {
-            let is = |label: &str, word: &str| entry.place.word(label) == Some(word);
+            let is = |label: Label, word: &str| entry.place.word(label) == Some(word);
             let of_all = key.metric == "memory.bandwidth" && key.kind == RowKind::AllCpus;
-            of_all && is("op", "read") && !is("bytes_counted", "bus")
+            of_all && is(Label::Op, "read") && !is(Label::BytesCounted, "bus")
         })
         .map(|(_, entry)| &entry.datum);
     let follows = bandwidth.map_or(String::new(), |now| {

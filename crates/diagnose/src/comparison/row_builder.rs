@@ -1,6 +1,7 @@
 //! The figures of one record that people read first: each resource and workload once, summed up over CPUs, pairs of
 //! CPUs and working sets, so that machines of other shapes have the same rows.
 
+use record::Label;
 use std::collections::{BTreeMap, HashMap};
 
 use record::units::percent;
@@ -83,8 +84,8 @@ impl<'a> Builder<'a> {
             rows: BTreeMap::new(),
         };
         for m in &record.measurements {
-            let threads = m.labels.count("threads");
-            match (m.metric.as_str(), m.labels.word("workload")) {
+            let threads = m.labels.count(Label::Threads);
+            match (m.metric.as_str(), m.labels.word(Label::Workload)) {
                 ("workload.throughput" | "workload.time", Some(workload)) => {
                     let steps = new.steps.entry(workload).or_default();
                     let threads = threads.unwrap_or(1);
@@ -96,14 +97,14 @@ impl<'a> Builder<'a> {
                     }
                     let most = new.most_threads.entry(workload).or_default();
                     *most = threads.max(*most);
-                    if let Some(bytes) = m.labels.count("bytes") {
+                    if let Some(bytes) = m.labels.count(Label::Bytes) {
                         let largest = new.largest.entry(workload).or_default();
                         *largest = bytes.max(*largest);
                     }
                 }
                 ("memory.bandwidth", _) => {
                     new.most_bandwidth = new.most_bandwidth.max(threads.unwrap_or(1));
-                    new.streamed |= m.labels.word("bytes_counted") != Some("bus");
+                    new.streamed |= m.labels.word(Label::BytesCounted) != Some("bus");
                 }
                 _ => {}
             }
@@ -135,12 +136,12 @@ impl<'a> Builder<'a> {
         let mut subject = String::new();
         let (group, order, mut what) = match metric {
             "core.clock" => {
-                let active = match m.labels.word("active") {
+                let active = match m.labels.word(Label::Active) {
                     Some("one") => "one core",
                     Some("all") => "all cores",
                     _ => "",
                 };
-                let vector = m.labels.word("vector").unwrap_or("scalar");
+                let vector = m.labels.word(Label::Vector).unwrap_or("scalar");
                 if active == "one core" && vector == "scalar" {
                     kind = RowKind::ClockOfOne;
                 }
@@ -157,7 +158,7 @@ impl<'a> Builder<'a> {
                 row
             }
             "smt.yield" => {
-                let workload = m.labels.word("workload").unwrap_or("");
+                let workload = m.labels.word(Label::Workload).unwrap_or("");
                 (Group::Workloads, 40, format!("siblings of {workload}: together over one alone"))
             }
             "memory.bandwidth" => {
@@ -165,8 +166,8 @@ impl<'a> Builder<'a> {
                 if self.nodes.is_own(m) == Some(false) {
                     return;
                 }
-                let reported = m.labels.word("op").is_none_or(|op| REPORTED.contains(&op));
-                if !reported || self.streamed && m.labels.word("bytes_counted") == Some("bus") {
+                let reported = m.labels.word(Label::Op).is_none_or(|op| REPORTED.contains(&op));
+                if !reported || self.streamed && m.labels.word(Label::BytesCounted) == Some("bus") {
                     return;
                 }
                 kind = self.bandwidth_kind(m);
@@ -174,17 +175,17 @@ impl<'a> Builder<'a> {
             }
             "core_to_core.latency" => {
                 let class = m.detail.get("class").and_then(|class| class.as_str());
-                let Some(class) = class.or(m.labels.word("class")) else { return };
+                let Some(class) = class else { return };
                 // Never one way of handing over against the other; a record of before there were two has one of them.
                 let how = Handover::of_measurement(m);
                 let order = 2 * class_order(class) + u32::from(how == Some(Handover::Store));
                 (Group::CoreToCore, order, listed(&[class, how.map_or("", Handover::says)]))
             }
             // Corrected for missed periods they differ in their tails, which the figures one by one have.
-            _ if metric.starts_with("wakeup.") && m.labels.switch("corrected") == Some(true) => return,
+            _ if metric.starts_with("wakeup.") && m.labels.switch(Label::Corrected) == Some(true) => return,
             _ if metric.starts_with("wakeup.") => (Group::Wakeup, 0, wakeup(m)),
             "stolen.share" | "stolen.gap" => {
-                let by = match m.labels.word("cause") {
+                let by = match m.labels.word(Label::Cause) {
                     Some("os") => "by the kernel and others",
                     Some("below") => "from below the kernel",
                     Some(other) => other,
@@ -195,15 +196,15 @@ impl<'a> Builder<'a> {
                     "stolen.share" => format!("share of time taken, {by} (ratio: of the time left)"),
                     _ => listed(&["a gap", by]),
                 };
-                (Group::Stolen, u32::from(m.labels.get("cause").is_some()), what)
+                (Group::Stolen, u32::from(m.labels.get(Label::Cause).is_some()), what)
             }
             _ if metric.starts_with("cost.") => {
                 let mut what = metric["cost.".len()..].replace('_', " ");
-                let (own, other) = (m.labels.count("cpu"), m.labels.count("to_cpu"));
+                let (own, other) = (m.labels.count(Label::Cpu), m.labels.count(Label::ToCpu));
                 if let (Some(own), Some(other)) = (own, other) {
                     what.push_str(if own == other { ", one CPU" } else { ", two CPUs" });
                 }
-                if let Some(page) = m.labels.word("page") {
+                if let Some(page) = m.labels.word(Label::Page) {
                     what.push_str(&format!(", {page} page"));
                 }
                 (Group::Costs, 0, what)
@@ -212,7 +213,7 @@ impl<'a> Builder<'a> {
         };
         let mut place = shared(&m.labels);
         if let (Group::CoreToCore, Some(how)) = (group, Handover::of_measurement(m)) {
-            place = place.with_label(Handover::KEY, how.word());
+            place = place.with_label(Label::Handover, how.word());
         }
         if group == Group::Others {
             let keys: Vec<String> =
@@ -226,16 +227,16 @@ impl<'a> Builder<'a> {
 
     /// Instructions a cycle: of one thread. Declared ones, which need no counter, before counted ones.
     fn ipc(&self, m: &Measurement) -> Option<(Group, u32, String)> {
-        let workload = m.labels.word("workload").unwrap_or("any");
-        if m.labels.count("threads").is_some_and(|threads| threads > 1) {
+        let workload = m.labels.word(Label::Workload).unwrap_or("any");
+        if m.labels.count(Label::Threads).is_some_and(|threads| threads > 1) {
             return None;
         }
         Some((Group::Core, 10, format!("instructions a cycle, {workload}")))
     }
 
     fn workload(&self, m: &Measurement) -> Option<(Group, u32, String)> {
-        let workload = m.labels.word("workload")?;
-        if let (Some(bytes), Some(largest)) = (m.labels.count("bytes"), self.largest.get(workload))
+        let workload = m.labels.word(Label::Workload)?;
+        if let (Some(bytes), Some(largest)) = (m.labels.count(Label::Bytes), self.largest.get(workload))
             && bytes != *largest
         {
             return None;
@@ -251,7 +252,7 @@ impl<'a> Builder<'a> {
             (_, Some(threads)) => {
                 // Of steps only the few that someone chose; the many of a scaling run are in the figures one by one.
                 self.steps.get(workload).filter(|steps| steps.len() <= FEW_STEPS)?;
-                let placement = m.labels.word("placement").unwrap_or("");
+                let placement = m.labels.word(Label::Placement).unwrap_or("");
                 let name = format!("{name}, {threads} threads");
                 let order = 1 + u32::try_from(threads.min(9999)).unwrap_or(0);
                 (Group::Workloads, order, listed(&[&name, placement]))
@@ -262,7 +263,7 @@ impl<'a> Builder<'a> {
     /// Whether a figure of a workload is of one thread or of all CPUs.
     fn threads_kind(&self, m: &Measurement) -> RowKind {
         let most =
-            m.labels.word("workload").and_then(|name| self.most_threads.get(name)).copied().unwrap_or(1);
+            m.labels.word(Label::Workload).and_then(|name| self.most_threads.get(name)).copied().unwrap_or(1);
         let counts = &self.record.machine.counts;
         let all = counts.cpus_allowed.or(counts.cpus_online).map(u64::from);
         match threads(m) {
@@ -285,7 +286,7 @@ impl<'a> Builder<'a> {
     }
 
     fn bandwidth(&self, m: &Measurement) -> (Group, u32, String) {
-        let op = m.labels.word("op").unwrap_or("operation not told");
+        let op = m.labels.word(Label::Op).unwrap_or("operation not told");
         let (order, by) = match (self.bandwidth_kind(m), threads(m)) {
             (RowKind::AllCpus, _) => (2, "all CPUs".to_owned()),
             (RowKind::OneThread, _) => (0, "one thread".to_owned()),
@@ -293,11 +294,11 @@ impl<'a> Builder<'a> {
             (_, Some(threads)) => (3, format!("{threads} threads")),
             (_, None) => (4, NOT_REPORTED.to_owned()),
         };
-        let stores = match m.labels.word("stores") {
+        let stores = match m.labels.word(Label::Stores) {
             Some("streaming") => "streaming stores",
             _ => "",
         };
-        let counted = match m.labels.word("bytes_counted") {
+        let counted = match m.labels.word(Label::BytesCounted) {
             Some("bus") => "with write-allocates",
             _ => "",
         };
@@ -313,7 +314,7 @@ impl<'a> Builder<'a> {
                     // The program's own counts before those of the whole system, declared ones before counted ones.
                     let rank = |m: &&Measurement| {
                         let scope = method::is_system_wide(m);
-                        (scope, m.labels.word("source") == Some("pmu"))
+                        (scope, m.labels.word(Label::Source) == Some("pmu"))
                     };
                     let best = all.iter().map(rank).min();
                     all.retain(|m| Some(rank(m)) == best);
@@ -323,8 +324,8 @@ impl<'a> Builder<'a> {
                 "smt.yield" => "cores",
                 // Figures over all CPUs stand for those of each.
                 metric if metric.starts_with("wakeup.") => {
-                    if all.iter().any(|m| m.labels.get("cpu").is_none()) {
-                        all.retain(|m| m.labels.get("cpu").is_none());
+                    if all.iter().any(|m| m.labels.get(Label::Cpu).is_none()) {
+                        all.retain(|m| m.labels.get(Label::Cpu).is_none());
                     }
                     "CPUs"
                 }
@@ -345,7 +346,8 @@ impl<'a> Builder<'a> {
                 let arrays = first.detail.get("arrays").and_then(|arrays| arrays.as_u64()).unwrap_or(1);
                 datum.size = Size::classify(bytes.saturating_mul(arrays), caches);
             }
-            datum.settings = first.labels.word("workload").and_then(|name| self.settings.get(name).cloned());
+            datum.settings =
+                first.labels.word(Label::Workload).and_then(|name| self.settings.get(name).cloned());
             let parts = parts(&key, first, self.record);
             rows.insert(key, RowEntry { datum, place, parts });
         }
@@ -358,7 +360,7 @@ impl<'a> Builder<'a> {
     fn loaded(&self, rows: &mut Rows) {
         let best = self.record.measurements_of("load.parallelism").filter(|m| m.value().is_finite());
         if let Some(best) = best.max_by(|a, b| a.value().total_cmp(&b.value())) {
-            let chains = best.labels.count("chains").unwrap_or(0);
+            let chains = best.labels.count(Label::Chains).unwrap_or(0);
             let mut datum = Datum::from_measurement(best);
             datum.over = Some(format!("{chains} chains"));
             add_row(rows, Group::Latency, "load.parallelism", 50, "loads in flight at most", datum);
@@ -419,8 +421,8 @@ fn is_of_all(key: &RowKey) -> bool {
 
 /// A workload with its size: `memory-bound (64 MiB)`.
 fn work_name(m: &Measurement) -> String {
-    let workload = m.labels.word("workload").unwrap_or("");
-    match m.labels.count("bytes") {
+    let workload = m.labels.word(Label::Workload).unwrap_or("");
+    match m.labels.count(Label::Bytes) {
         Some(bytes) => format!("{workload} ({})", record::units::bytes(bytes)),
         None => workload.to_owned(),
     }
@@ -428,11 +430,11 @@ fn work_name(m: &Measurement) -> String {
 
 /// Threads that made a figure: as many as it says, or one for each CPU that it names; `None` where the record does not tell.
 pub(super) fn threads(m: &Measurement) -> Option<u64> {
-    let cpus = || match m.labels.get("cpus")? {
+    let cpus = || match m.labels.get(Label::Cpus)? {
         record::Key::Word(list) => list.parse::<record::CpuList>().ok().map(|cpus| cpus.len() as u64),
         _ => Some(1),
     };
-    m.labels.count("threads").or_else(|| m.labels.get("cpu").map(|_| 1)).or_else(cpus)
+    m.labels.count(Label::Threads).or_else(|| m.labels.get(Label::Cpu).map(|_| 1)).or_else(cpus)
 }
 
 /// Why figures of one place are no repetitions of each other: something that nothing tells differs.
@@ -455,12 +457,12 @@ fn parts(key: &RowKey, m: &Measurement, record: &Record) -> Option<Divisors> {
         "workload.throughput" => key.kind == RowKind::AllCpus,
         "memory.bandwidth" => {
             key.kind == RowKind::AllCpus
-                && m.labels.word("op").is_some_and(|op| DIVIDED.contains(&op))
-                && m.labels.word("bytes_counted") != Some("bus")
+                && m.labels.word(Label::Op).is_some_and(|op| DIVIDED.contains(&op))
+                && m.labels.word(Label::BytesCounted) != Some("bus")
         }
         _ => false,
     };
-    let threads = u32::try_from(m.labels.count("threads")?).ok().filter(|_| divided)?;
+    let threads = u32::try_from(m.labels.count(Label::Threads)?).ok().filter(|_| divided)?;
     let counts = &record.machine.counts;
     let whole = counts.cpus_online.is_none_or(|cpus| cpus == threads);
     Some(Divisors {
@@ -487,8 +489,8 @@ fn loosely(m: &Measurement) -> String {
     if m.metric.starts_with("wakeup.") {
         return "wake-up".to_owned();
     }
-    let main = ["workload", "op", "cause", "active"];
-    let words: Vec<String> = main.iter().filter_map(|key| m.labels.get(key).map(key_text)).collect();
+    let main = [Label::Workload, Label::Op, Label::Cause, Label::Active];
+    let words: Vec<String> = main.iter().filter_map(|key| m.labels.get(*key).map(key_text)).collect();
     words.join(" ")
 }
 
@@ -500,12 +502,12 @@ fn wakeup(m: &Measurement) -> String {
         "wakeup.maximum" => "maximum",
         other => other,
     };
-    let setting = match m.labels.word("setting") {
+    let setting = match m.labels.word(Label::Setting) {
         Some("as-is") | None => "",
         Some("awake") => "idle states held off",
         Some(other) => other,
     };
-    let policy = match m.labels.word("policy") {
+    let policy = match m.labels.word(Label::Policy) {
         Some("other") | None => "",
         Some(other) => other,
     };

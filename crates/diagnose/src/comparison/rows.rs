@@ -1,5 +1,6 @@
 //! The rows of one record in a comparison: a figure that people read, and which rows of two records are the same.
 
+use record::Label;
 use std::collections::BTreeMap;
 
 use record::Labels;
@@ -175,11 +176,11 @@ pub(super) fn find_wakeups<'a>(
 impl RowEntry {
     /// Of wake-ups: the scheduling policy; where it is not told, the ordinary one.
     pub(crate) fn policy(&self) -> &str {
-        self.place.word("policy").unwrap_or("other")
+        self.place.word(Label::Policy).unwrap_or("other")
     }
 
     /// Of wake-ups: the setting; where it is not told, as the machine is.
     pub(crate) fn setting(&self) -> &str {
-        self.place.word("setting").unwrap_or("as-is")
+        self.place.word(Label::Setting).unwrap_or("as-is")
     }
 }

@@ -1,5 +1,6 @@
 //! The figures of several records side by side, and those that are refused.
 
+use record::Label;
 use std::collections::{BTreeMap, HashMap};
 
 use record::comparison::{Cell, Per, Refusal, Row};
@@ -276,7 +277,7 @@ pub(super) fn figures(known: &[Known], baseline: usize) -> Vec<Row> {
             // A record of before there were two ways of handing a line over says by its silence which it is.
             let pair = m.metric == "core_to_core.latency";
             let how = pair.then(|| Handover::of_measurement(m)).flatten().map_or("", Handover::word);
-            let key = format!("{} {}{how}", m.metric, crate::figures::labels_without(m, Handover::KEY));
+            let key = format!("{} {}{how}", m.metric, crate::figures::labels_without(m, Label::Handover));
             let row = all.entry(key).or_insert_with_key(|key| {
                 order.push(key.clone());
                 vec![None; known.len()]

@@ -1,5 +1,6 @@
 use super::*;
 use crate::samples::{machine, measured};
+use record::Label;
 use record::{Handover, Labels};
 
 fn tool() -> Tool {
@@ -15,7 +16,7 @@ fn both(a: &Record, b: &Record) -> Comparison {
 #[test]
 fn the_same_record_twice_is_said_to_be_one() {
     let mut a = machine(2);
-    a.measurements.push(measured("cost.syscall", Labels::new().with_label("cpu", 0u32), 100.0));
+    a.measurements.push(measured("cost.syscall", Labels::new().with_label(Label::Cpu, 0u32), 100.0));
     let said = both(&a, &a.clone());
     assert_eq!(said.relation, Relation::SameRecord);
     assert!(said.notes[0].to_string().contains("very same record"), "{:?}", said.notes);
@@ -25,8 +26,8 @@ fn the_same_record_twice_is_said_to_be_one() {
 #[test]
 fn records_without_a_shared_metric_still_show_their_inventories() {
     let (mut a, mut b) = (machine(2), machine(4));
-    a.measurements.push(measured("cost.syscall", Labels::new().with_label("cpu", 0u32), 100.0));
-    b.measurements.push(measured("cost.clock_read", Labels::new().with_label("cpu", 0u32), 20.0));
+    a.measurements.push(measured("cost.syscall", Labels::new().with_label(Label::Cpu, 0u32), 100.0));
+    b.measurements.push(measured("cost.clock_read", Labels::new().with_label(Label::Cpu, 0u32), 20.0));
     let said = both(&a, &b);
     assert!(
         said.rows.is_empty() && said.notes.iter().any(|note| note.to_string().contains("share no metric")),
@@ -47,9 +48,9 @@ fn figures_of_other_methods_units_and_sizes_are_refused_with_the_reason() {
         let mut record = machine(2);
         crate::samples::add_cache(&mut record, 3, llc, 2);
         let place = Labels::new()
-            .with_label("op", "triad")
-            .with_label("bytes_counted", "stream")
-            .with_label("threads", 2u32);
+            .with_label(Label::Op, "triad")
+            .with_label(Label::BytesCounted, "stream")
+            .with_label(Label::Threads, 2u32);
         let m = measured("memory.bandwidth", place, 1e10)
             .with_detail("array_bytes", array)
             .with_detail("arrays", 1);
@@ -68,7 +69,8 @@ fn figures_of_other_methods_units_and_sizes_are_refused_with_the_reason() {
         said.notes
     );
 
-    let base = record_with(machine(2), "wakeup.average", Labels::new().with_label("policy", "other"), 11e3);
+    let base =
+        record_with(machine(2), "wakeup.average", Labels::new().with_label(Label::Policy, "other"), 11e3);
     let mut other = base.clone();
     other.measurements[0].method = Some("Intel MLC".to_owned());
     let said = both(&base, &other);
@@ -115,8 +117,11 @@ fn a_latency_curve_is_a_row_a_level_and_its_points_are_in_the_figures() {
 #[test]
 fn a_line_handed_over_in_one_way_is_never_held_against_the_other() {
     let pair = |how: Option<Handover>, ns: f64| {
-        let place = Labels::new().with_label("from", 0u32).with_label("to", 1u32).with_label("home", 0u32);
-        let place = how.map_or(place.clone(), |how| place.with_label(Handover::KEY, how.word()));
+        let place = Labels::new()
+            .with_label(Label::From, 0u32)
+            .with_label(Label::To, 1u32)
+            .with_label(Label::Home, 0u32);
+        let place = how.map_or(place.clone(), |how| place.with_label(Label::Handover, how.word()));
         measured("core_to_core.latency", place, ns).with_detail("class", "cache")
     };
     // A record of before there were two ways says nothing and is of loads and stores.
@@ -146,10 +151,16 @@ fn all_cpus_stand_per_core_cpu_and_package_too() {
         let mut record = machine(cpus);
         record.machine.counts.cores = Some(cores);
         record.machine.counts.packages = Some(packages);
-        let place = Labels::new().with_label("workload", "primes").with_label("placement", "cores-first");
+        let place =
+            Labels::new().with_label(Label::Workload, "primes").with_label(Label::Placement, "cores-first");
         let record =
-            record_with(record, "workload.throughput", place.clone().with_label("threads", 1u32), rate);
-        record_with(record, "workload.throughput", place.with_label("threads", cpus), rate * f64::from(cores))
+            record_with(record, "workload.throughput", place.clone().with_label(Label::Threads, 1u32), rate);
+        record_with(
+            record,
+            "workload.throughput",
+            place.with_label(Label::Threads, cpus),
+            rate * f64::from(cores),
+        )
     };
     let said = both(&workload(8, 8, 1, 5.0), &workload(16, 32, 2, 4.0));
     let cell = |per| {
@@ -169,10 +180,15 @@ fn all_cpus_stand_per_core_cpu_and_package_too() {
 #[test]
 fn an_efficiency_that_cannot_be_is_refused_with_its_reason() {
     let workload = |all: f64| {
-        let place = Labels::new().with_label("workload", "primes").with_label("placement", "cores-first");
-        let one =
-            record_with(machine(2), "workload.throughput", place.clone().with_label("threads", 1u32), 5.0);
-        record_with(one, "workload.throughput", place.with_label("threads", 2u32), all)
+        let place =
+            Labels::new().with_label(Label::Workload, "primes").with_label(Label::Placement, "cores-first");
+        let one = record_with(
+            machine(2),
+            "workload.throughput",
+            place.clone().with_label(Label::Threads, 1u32),
+            5.0,
+        );
+        record_with(one, "workload.throughput", place.with_label(Label::Threads, 2u32), all)
     };
     let efficiency = |all: f64| {
         let said = both(&workload(9.8), &workload(all));
@@ -210,7 +226,7 @@ fn what_changed_on_one_machine_is_settings_and_figures_beyond_noise() {
 fn of_many_records_the_bad_one_is_named_and_names_stay_apart() {
     let fleet: Vec<Record> = (0..40)
         .map(|n| {
-            let place = Labels::new().with_label("cpu", 0u32);
+            let place = Labels::new().with_label(Label::Cpu, 0u32);
             let slow = if n == 17 { 1.5 } else { 1.0 + f64::from(n % 5) * 0.002 };
             let mut record = record_with(machine(2), "cost.syscall", place, 100.0 * slow);
             record.started = format!("t{n}");

@@ -101,6 +101,7 @@ mod tests {
     use super::*;
     use crate::findings::invariants::{found, missing};
     use crate::samples::{machine, measured};
+    use record::Label;
     use record::{Labels, Record};
 
     fn record_with(one: f64, all: f64, base: Option<u64>) -> Record {
@@ -108,9 +109,9 @@ mod tests {
         record.machine.processor.base_hz = base;
         for (active, hz) in [("one", one), ("all", all)] {
             let place = Labels::new()
-                .with_label("cpu", 0u32)
-                .with_label("active", active)
-                .with_label("vector", "scalar");
+                .with_label(Label::Cpu, 0u32)
+                .with_label(Label::Active, active)
+                .with_label(Label::Vector, "scalar");
             record.measurements.push(measured("core.clock", place, hz));
         }
         record

@@ -1,5 +1,6 @@
 //! Memory that delivers much less than its channels could carry.
 
+use record::Label;
 use record::diagnosis::Finding;
 use record::units::{figure, percent};
 
@@ -47,10 +48,10 @@ fn find_bandwidth_below_parts(case: &Case) -> Option<Finding> {
     let channels = memory_channels::channels(&record.machine)?;
     let best = case
         .figures_of("memory.bandwidth")
-        .filter(|m| has_labels(m, &[("bytes_counted", "bus")]))
+        .filter(|m| has_labels(m, &[(Label::BytesCounted, "bus")]))
         // Arrays within the caches are no memory; of other tools' figures the arrays are often not told.
         .filter(|m| walked(m) == 0 || walked(m) >= least)
-        .filter(|m| m.labels.count("threads").is_some_and(|count| count >= threads))
+        .filter(|m| m.labels.count(Label::Threads).is_some_and(|count| count >= threads))
         .max_by(|a, b| a.value().total_cmp(&b.value()))?;
     let ceiling = channels.bytes_per_second;
     let share = best.value() / ceiling;
@@ -106,9 +107,9 @@ mod tests {
             })
             .collect();
         let place = Labels::new()
-            .with_label("op", "read")
-            .with_label("bytes_counted", "bus")
-            .with_label("threads", 4u32);
+            .with_label(Label::Op, "read")
+            .with_label(Label::BytesCounted, "bus")
+            .with_label(Label::Threads, 4u32);
         record.measurements.push(measured("memory.bandwidth", place, rate));
         record
     }

@@ -1,5 +1,6 @@
 //! Memory bandwidth that a program does not get because others run on its CPUs meanwhile.
 
+use record::Label;
 use record::Measurement;
 use record::diagnosis::{Confidence, Finding};
 use record::statistics::Verdict;
@@ -81,11 +82,11 @@ fn by_turns(case: &Case, turns: &Turns) -> Option<Finding> {
     let m = turns.measurement;
     let loss = costs(turns.loss.clone())?;
     // Not the place of one figure: that is in doubt because of the others, and what they take was measured in turns.
-    let keys =
-        ["op", "stores", "threads"].map(|key| m.labels.get(key).map(|value| format!(" {key}={value}")));
+    let keys = [Label::Op, Label::Stores, Label::Threads]
+        .map(|key| m.labels.get(key).map(|value| format!(" {key}={value}")));
     let from = format!("{}{}", m.metric, keys.into_iter().flatten().collect::<String>());
     let lost = percent(share_of(&loss));
-    let threads = m.labels.count("threads").unwrap_or(0);
+    let threads = m.labels.count(Label::Threads).unwrap_or(0);
     let mut seen = vec![cite_fact(
         format!(
             "with the CPUs to itself in turns of some milliseconds the same loop moves more: {lost} of that is lost"
@@ -122,7 +123,7 @@ fn by_turns(case: &Case, turns: &Turns) -> Option<Finding> {
 fn in_memory<'a>(case: &Case<'a>) -> impl Iterator<Item = &'a Measurement> {
     let least = beyond(case.record, case.levels, Walk::Arrays);
     let on_the_bus = move |m: &&Measurement| {
-        has_labels(m, &[("bytes_counted", "bus")]) && (walked(m) == 0 || walked(m) >= least)
+        has_labels(m, &[(Label::BytesCounted, "bus")]) && (walked(m) == 0 || walked(m) >= least)
     };
     case.figures_of("memory.bandwidth").filter(on_the_bus).collect::<Vec<_>>().into_iter()
 }
@@ -130,7 +131,7 @@ fn in_memory<'a>(case: &Case<'a>) -> impl Iterator<Item = &'a Measurement> {
 /// The best of them with the most threads.
 fn best<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
     in_memory(case).max_by(|a, b| {
-        let threads = |m: &Measurement| m.labels.count("threads");
+        let threads = |m: &Measurement| m.labels.count(Label::Threads);
         threads(a).cmp(&threads(b)).then(a.value().total_cmp(&b.value()))
     })
 }
@@ -168,9 +169,9 @@ mod tests {
     fn record_with(shares: [f64; 2]) -> Record {
         let mut record = stolen("os", shares);
         let place = Labels::new()
-            .with_label("op", "triad")
-            .with_label("bytes_counted", "bus")
-            .with_label("threads", 2u32);
+            .with_label(Label::Op, "triad")
+            .with_label(Label::BytesCounted, "bus")
+            .with_label(Label::Threads, 2u32);
         record.measurements.push(measured("memory.bandwidth", place, 59e9));
         record
     }
@@ -186,9 +187,9 @@ mod tests {
     fn in_turns(share: f64) -> Record {
         let mut record = machine(2);
         let place = Labels::new()
-            .with_label("op", "triad")
-            .with_label("bytes_counted", "bus")
-            .with_label("threads", 2u32);
+            .with_label(Label::Op, "triad")
+            .with_label(Label::BytesCounted, "bus")
+            .with_label(Label::Threads, 2u32);
         let mut m = measured("memory.bandwidth", place, 40e9)
             .with_detail("taken_by_others", share)
             .with_detail("taken_by_others_low", share - 0.03)

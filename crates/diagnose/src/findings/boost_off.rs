@@ -1,5 +1,6 @@
 //! Boost switched off where no measured clock tells what that costs.
 
+use record::Label;
 use record::Measurement;
 use record::diagnosis::{Finding, Severity};
 use record::units::figure;
@@ -42,7 +43,7 @@ fn find_boost_off(case: &Case) -> Option<Finding> {
     }
     let processor = &case.record.machine.processor;
     let (base, most) = (processor.base_hz.map(|hz| hz as f64), processor.max_hz.map(|hz| hz as f64));
-    let clocks = case.figures_of("core.clock").filter(|m| has_labels(m, &[("vector", "scalar")]));
+    let clocks = case.figures_of("core.clock").filter(|m| has_labels(m, &[(Label::Vector, "scalar")]));
     let best = clocks.map(Measurement::value).filter(|hz| hz.is_finite()).fold(0.0, f64::max);
     // It boosts all the same.
     if base.is_some_and(|base| best > base * (1.0 + RESOLUTION)) {
@@ -73,6 +74,7 @@ mod tests {
     use crate::figures::share_of;
     use crate::findings::invariants::{found, missing};
     use crate::samples::{machine, measured};
+    use record::Label;
     use record::{Labels, Record};
 
     fn record_with(boost: Option<bool>, most: u64, clock: Option<f64>) -> Record {
@@ -81,8 +83,10 @@ mod tests {
         record.conditions.before.boost_source = Some("/sys/devices/system/cpu/cpufreq/boost".to_owned());
         record.machine.processor.base_hz = Some(2_500_000_000);
         record.machine.processor.max_hz = Some(most);
-        let place =
-            Labels::new().with_label("cpu", 0u32).with_label("active", "one").with_label("vector", "scalar");
+        let place = Labels::new()
+            .with_label(Label::Cpu, 0u32)
+            .with_label(Label::Active, "one")
+            .with_label(Label::Vector, "scalar");
         record.measurements.extend(clock.map(|hz| measured("core.clock", place, hz)));
         record
     }

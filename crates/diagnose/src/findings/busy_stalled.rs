@@ -1,5 +1,6 @@
 //! CPUs that are busy and get little done: they wait for memory or for each other, which the CPU time does not show.
 
+use record::Label;
 use std::collections::BTreeMap;
 
 use record::diagnosis::{Confidence, Finding};
@@ -43,11 +44,14 @@ fn steps<'a>(case: &Case<'a>) -> Vec<Step<'a>> {
         case.record.machine.counts.cores.or(case.record.machine.counts.cpus_online).unwrap_or(u32::MAX);
     let mut all: BTreeMap<Work, Vec<(u64, &Measurement)>> = BTreeMap::new();
     for m in case.figures_of("core.ipc").filter(|m| m.value() > 0.0) {
-        let Some(threads) = m.labels.count("threads").filter(|threads| *threads <= u64::from(cores)) else {
+        let Some(threads) = m.labels.count(Label::Threads).filter(|threads| *threads <= u64::from(cores))
+        else {
             continue;
         };
         let key = |key| m.labels.word(key).unwrap_or("");
-        all.entry((key("workload"), key("placement"), key("source"))).or_default().push((threads, m));
+        all.entry((key(Label::Workload), key(Label::Placement), key(Label::Source)))
+            .or_default()
+            .push((threads, m));
     }
     all.into_values()
         .filter_map(|steps| {
@@ -61,13 +65,13 @@ fn steps<'a>(case: &Case<'a>) -> Vec<Step<'a>> {
 
 fn of_step(case: &Case, (one, many): Step) -> Option<Finding> {
     // Declared instructions over time count what others took as cycles of the work.
-    let declared = many.labels.word("source") != Some("pmu");
+    let declared = many.labels.word(Label::Source) != Some("pmu");
     if declared && (!(other_load::RULE.find)(case).is_empty() || steal_time::by_others(case).is_some()) {
         return None;
     }
     let loss = costs(loss(&many.summary, &one.summary, Better::Higher))?;
-    let workload = many.labels.word("workload").unwrap_or("the work");
-    let threads = many.labels.count("threads").unwrap_or(0);
+    let workload = many.labels.word(Label::Workload).unwrap_or("the work");
+    let threads = many.labels.count(Label::Threads).unwrap_or(0);
     let (is, alone) = (significant(many.value()), significant(one.value()));
     Some(Finding {
         severity: at_most_warning(&loss),
@@ -95,9 +99,9 @@ fn of_step(case: &Case, (one, many): Step) -> Option<Finding> {
 /// A category of a command's issue slots.
 fn slots<'a>(case: &Case<'a>, category: &str) -> Option<&'a Measurement> {
     case.figures_of("counter.share").find(|m| {
-        m.labels.word("workload") == Some(COMMAND)
-            && m.labels.word("category") == Some(category)
-            && m.labels.get("threads").is_none()
+        m.labels.word(Label::Workload) == Some(COMMAND)
+            && m.labels.word(Label::Category) == Some(category)
+            && m.labels.get(Label::Threads).is_none()
     })
 }
 
@@ -115,7 +119,7 @@ fn of_command(case: &Case) -> Option<Finding> {
         evidence(waited, "issue slots that waited for memory or a unit:"),
         evidence(worked, "issue slots that did work:"),
     ];
-    let ipc = case.figures_of("core.ipc").find(|m| m.labels.word("workload") == Some(COMMAND));
+    let ipc = case.figures_of("core.ipc").find(|m| m.labels.word(Label::Workload) == Some(COMMAND));
     seen.extend(ipc.map(|ipc| evidence(ipc, "instructions a cycle:")));
     Some(Finding {
         severity: at_most_warning(&loss),
@@ -140,10 +144,10 @@ mod tests {
         record.machine.counts.cores = Some(8);
         for (threads, ipc) in [(1u32, one), (4, (one + many) / 2.0), (8, many), (16, 0.1)] {
             let place = Labels::new()
-                .with_label("workload", "command")
-                .with_label("threads", threads)
-                .with_label("placement", "cores-first")
-                .with_label("source", "pmu");
+                .with_label(Label::Workload, "command")
+                .with_label(Label::Threads, threads)
+                .with_label(Label::Placement, "cores-first")
+                .with_label(Label::Source, "pmu");
             record.measurements.push(measured("core.ipc", place, ipc));
         }
         record
@@ -161,7 +165,8 @@ mod tests {
         let slots = |waited: f64, worked: f64| {
             let mut record = machine(1);
             for (category, share) in [("backend-bound", waited), ("retiring", worked)] {
-                let place = Labels::new().with_label("category", category).with_label("workload", COMMAND);
+                let place =
+                    Labels::new().with_label(Label::Category, category).with_label(Label::Workload, COMMAND);
                 record.measurements.push(measured("counter.share", place, share));
             }
             record

@@ -1,5 +1,6 @@
 //! A cache of which this machine gets much less than it advertises.
 
+use record::Label;
 use record::diagnosis::{Confidence, Evidence, Finding, Severity};
 use record::units::bytes;
 use record::{Level, Measurement};
@@ -30,8 +31,8 @@ const DOUBTFUL: usize = 4;
 /// The smallest working set measured on 2 MiB pages. Below it the curve is one on 4 KiB pages, whose physical addresses fall
 /// together in some sets of a cache and whose TLB ends early: both look like the end of a cache beyond the first.
 fn first_huge(case: &Case) -> Option<u64> {
-    let huge = case.figures_of("load.latency").filter(|m| m.labels.word("page") == Some("2MiB"));
-    huge.filter_map(|m| m.labels.count("bytes")).min()
+    let huge = case.figures_of("load.latency").filter(|m| m.labels.word(Label::Page) == Some("2MiB"));
+    huge.filter_map(|m| m.labels.count(Label::Bytes)).min()
 }
 
 fn find(case: &Case) -> Vec<Finding> {
@@ -51,8 +52,8 @@ fn absent(case: &Case, at: usize, level: &Level) -> Option<Finding> {
     if level.measured_bytes.is_some_and(|seen| seen > before) || disturbed(case).is_some() {
         return None;
     }
-    let points = || case.figures_of("load.latency").filter(|m| m.labels.word("page") == Some("2MiB"));
-    let size = |m: &Measurement| m.labels.count("bytes").unwrap_or(0);
+    let points = || case.figures_of("load.latency").filter(|m| m.labels.word(Label::Page) == Some("2MiB"));
+    let size = |m: &Measurement| m.labels.count(Label::Bytes).unwrap_or(0);
     // Memory's latency is one only of working sets well beyond the cache.
     if points().map(size).max()? / 2 < advertised {
         return None;
@@ -111,11 +112,11 @@ fn find_smaller_cache(case: &Case, at: usize, level: &Level) -> Option<Finding> 
         return None;
     }
     // The size lies between the last working set that the level held and the next one measured.
-    let sizes = case.figures_of("load.latency").filter_map(|m| m.labels.count("bytes"));
+    let sizes = case.figures_of("load.latency").filter_map(|m| m.labels.count(Label::Bytes));
     let next = sizes.filter(|size| *size > measured).min().unwrap_or(measured);
     // Points that are known badly may belong to it too.
     let may_be_on = |m: &&Measurement| spread(&m.summary).0 <= level.latency_ns * STILL_ON;
-    let on = case.figures_of("load.latency").filter(may_be_on).filter_map(|m| m.labels.count("bytes"));
+    let on = case.figures_of("load.latency").filter(may_be_on).filter_map(|m| m.labels.count(Label::Bytes));
     let next = on.max().unwrap_or(next).max(next);
     let (least, most) = (measured as f64 / advertised as f64, next as f64 / advertised as f64);
     if most >= MUCH_SMALLER {
@@ -236,7 +237,10 @@ mod tests {
         assert_eq!(found(&record_with(80), RULE), []);
         assert_eq!(missing(&machine(2), RULE), Some("load latency"));
         let mut small = record_with(8);
-        small.measurements.iter_mut().for_each(|m| m.labels = m.labels.clone().with_label("page", "4KiB"));
+        small
+            .measurements
+            .iter_mut()
+            .for_each(|m| m.labels = m.labels.clone().with_label(Label::Page, "4KiB"));
         assert_eq!(missing(&small, RULE), Some("load latency on 2 MiB pages"));
         let mut unreported = record_with(8);
         unreported.machine.caches.clear();
@@ -247,7 +251,8 @@ mod tests {
     fn points_that_are_known_badly_may_still_be_of_the_cache() {
         let mut record = record_with(8);
         for m in &mut record.measurements {
-            let within = m.labels.count("bytes").is_some_and(|bytes| (8 << 20..100 << 20).contains(&bytes));
+            let within =
+                m.labels.count(Label::Bytes).is_some_and(|bytes| (8 << 20..100 << 20).contains(&bytes));
             if let (true, Some((_, high))) = (within, m.summary.interval) {
                 m.summary.interval = Some((15.0, high));
             }

@@ -1,6 +1,7 @@
 //! A core that alone runs below the clock that it advertises: a limit, boost switched off, a governor, an energy
 //! preference, heat or power.
 
+use record::Label;
 use std::collections::HashMap;
 
 use record::Measurement;
@@ -61,7 +62,7 @@ pub(super) fn below<'a>(
     let mut found: Vec<Below> = case
         .clocks("scalar", active)
         .filter_map(|measured| {
-            let cpu = u32::try_from(measured.labels.count("cpu")?).ok()?;
+            let cpu = u32::try_from(measured.labels.count(Label::Cpu)?).ok()?;
             let promised = promised(known.get(&cpu).copied()).filter(|hz| *hz > 0.0)?;
             let (low, high) = spread(&measured.summary);
             let interval = (1.0 - high / promised - RESOLUTION, 1.0 - low / promised + RESOLUTION);
@@ -109,8 +110,10 @@ mod tests {
         let mut record = machine(1);
         record.machine.processor.max_hz = Some(4_000_000_000);
         record.conditions.before.boost = Some(true);
-        let place =
-            Labels::new().with_label("cpu", 0u32).with_label("active", "one").with_label("vector", "scalar");
+        let place = Labels::new()
+            .with_label(Label::Cpu, 0u32)
+            .with_label(Label::Active, "one")
+            .with_label(Label::Vector, "scalar");
         record.measurements.push(measured("core.clock", place, hz));
         record
     }

@@ -108,6 +108,7 @@ mod tests {
     use super::*;
     use crate::findings::invariants::{found, missing};
     use crate::samples::{machine, measured};
+    use record::Label;
     use record::diagnosis::Severity;
     use record::{Labels, Record};
 
@@ -115,7 +116,7 @@ mod tests {
         let mut record = machine(1);
         record.conditions.before.clocksource = source.map(str::to_owned);
         record.conditions.before.clocksources = vec!["tsc".to_owned(), "hpet".to_owned()];
-        let place = || Labels::new().with_label("cpu", 0u32);
+        let place = || Labels::new().with_label(Label::Cpu, 0u32);
         record.measurements.extend(read.map(|ns| measured("cost.clock_read", place(), ns)));
         record.measurements.push(measured("cost.syscall", place(), call));
         record

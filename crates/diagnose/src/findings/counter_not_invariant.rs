@@ -53,6 +53,7 @@ mod tests {
     use super::*;
     use crate::findings::invariants::{found, missing};
     use crate::samples::{machine, measured};
+    use record::Label;
 
     #[test]
     fn only_a_counter_that_is_known_to_change_is_found() {
@@ -65,7 +66,7 @@ mod tests {
         record.conditions.before.clocksource = Some("kvm-clock".to_owned());
         record.measurements.push(measured(
             "cost.clock_read",
-            record::Labels::new().with_label("cpu", 0u32),
+            record::Labels::new().with_label(Label::Cpu, 0u32),
             35.0,
         ));
         assert_eq!(

@@ -1,5 +1,6 @@
 //! Huge pages that this machine or this process does not get: every large working set is walked for.
 
+use record::Label;
 use record::diagnosis::{Evidence, Finding, Severity};
 use record::units::{bytes, figure};
 use record::{Better, Level, Measurement, State};
@@ -44,7 +45,7 @@ const BY_PARENT: &str =
 
 fn on<'a>(case: &Case<'a>, page: &'static str) -> impl Iterator<Item = &'a Measurement> {
     case.figures_of("load.latency")
-        .filter(move |m| has_labels(m, &[("page", page)]))
+        .filter(move |m| has_labels(m, &[(Label::Page, page)]))
         .collect::<Vec<_>>()
         .into_iter()
 }
@@ -59,7 +60,7 @@ fn measured(case: &Case) -> Option<Finding> {
         return None;
     }
     let (small, huge) = case.index.pages()?;
-    let size = small.labels.count("bytes")?;
+    let size = small.labels.count(Label::Bytes)?;
     if size < beyond(case.record, case.levels, Walk::Loads) {
         return None;
     }
@@ -105,15 +106,15 @@ fn model_refusal(case: &Case) -> Option<Finding> {
     let why = refused(case)?;
     let least = beyond(case.record, case.levels, Walk::Loads);
     let largest = on(case, "4KiB")
-        .filter(|m| m.labels.count("bytes").is_some_and(|size| size >= least))
-        .max_by_key(|m| m.labels.count("bytes"))?;
+        .filter(|m| m.labels.count(Label::Bytes).is_some_and(|size| size >= least))
+        .max_by_key(|m| m.labels.count(Label::Bytes))?;
     let cache = last_cache(case.levels)?;
     let reads = if is_virtual(case.record) { 2.0 } else { 1.0 };
     // The load itself takes longer than one from the last cache would.
     let most = 1.0 - cache.latency_ns / largest.value();
     let share = (reads * cache.latency_ns / largest.value()).min(most);
     let loss = costs(verdict(share, (share / 2.0, (share * 2.0).min(most))))?;
-    let size = largest.labels.count("bytes").map_or_else(String::new, bytes);
+    let size = largest.labels.count(Label::Bytes).map_or_else(String::new, bytes);
     let thp = case.record.conditions.before.thp.as_deref();
     let (remedy, undo) = huge_pages::remedy(thp);
     let remedy = match thp {

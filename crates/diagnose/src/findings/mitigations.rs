@@ -100,12 +100,13 @@ mod tests {
     use super::*;
     use crate::findings::invariants::{found, missing};
     use crate::samples::{machine, measured};
+    use record::Label;
     use record::{Labels, Record};
 
     fn record_with(flaw: &str, report: &str, ns: f64) -> Record {
         let mut record = machine(1);
         record.machine.kernel.mitigations.insert(flaw.to_owned(), report.to_owned());
-        record.measurements.push(measured("cost.syscall", Labels::new().with_label("cpu", 0u32), ns));
+        record.measurements.push(measured("cost.syscall", Labels::new().with_label(Label::Cpu, 0u32), ns));
         record
     }
 

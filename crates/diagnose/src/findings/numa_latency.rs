@@ -1,5 +1,6 @@
 //! What a program pays that ignores nodes: most of its accesses go to other nodes' memory.
 
+use record::Label;
 use record::diagnosis::{Finding, Numa};
 use record::statistics::Verdict;
 use record::units::{figure, percent, significant};
@@ -103,8 +104,9 @@ fn latency_loss(case: &Case, numa: &Numa, factor: f64) -> Option<Verdict> {
 
 /// The median of one end of the intervals over the cells of one matrix, own nodes' or others'.
 fn cells(case: &Case, metric: &str, local: bool, end: fn((f64, f64)) -> f64) -> Option<f64> {
-    let wanted =
-        case.figures_of(metric).filter(|m| (m.labels.count("from") == m.labels.count("to")) == local);
+    let wanted = case
+        .figures_of(metric)
+        .filter(|m| (m.labels.count(Label::From) == m.labels.count(Label::To)) == local);
     median(wanted.map(|m| end(spread(&m.summary))))
 }
 
@@ -191,7 +193,7 @@ mod tests {
         record.machine.counts.nodes = Some(4);
         assert_eq!(missing(&record, RULE), Some("latency or bandwidth between the nodes"));
         for (node, ns) in [("local", 1.2), ("remote", 1.85)] {
-            let place = record::Labels::new().with_label("op", "copy").with_label("node", node);
+            let place = record::Labels::new().with_label(Label::Op, "copy").with_label(Label::Node, node);
             record.measurements.push(record::Measurement::new("stream.ns_per_element", place, vec![ns]));
         }
         assert_eq!(missing(&record, RULE), None);
@@ -204,7 +206,7 @@ mod tests {
         );
         // As fast from everywhere: nothing to find, and nothing missing.
         record.measurements.pop();
-        let place = record::Labels::new().with_label("op", "copy").with_label("node", "remote");
+        let place = record::Labels::new().with_label(Label::Op, "copy").with_label(Label::Node, "remote");
         record.measurements.push(record::Measurement::new("stream.ns_per_element", place, vec![1.2]));
         assert_eq!(found(&record, RULE), []);
         assert_eq!(missing(&record, RULE), None);

@@ -218,6 +218,7 @@ mod tests {
     use crate::figures::share_of;
     use crate::findings::invariants::{found, missing};
     use crate::samples::{machine, measured, ran};
+    use record::Label;
 
     fn record_with(load: f64) -> record::Record {
         let mut record = machine(4);
@@ -270,7 +271,7 @@ mod tests {
     #[test]
     fn a_command_that_hardly_ran_lost_no_more_than_it_could() {
         let mut record = machine(2);
-        let place = record::Labels::new().with_label("workload", "command");
+        let place = record::Labels::new().with_label(Label::Workload, "command");
         let run = measured("workload.throughput", place, 1.0).with_detail("command", "sleep");
         record.measurements.push(run);
         // Over ten seconds: both CPUs busy, with others, or half with the command.

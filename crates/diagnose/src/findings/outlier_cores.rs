@@ -1,5 +1,6 @@
 //! Cores that run slower than the others of their kind while all do the same.
 
+use record::Label;
 use std::collections::{BTreeMap, HashMap};
 
 use record::Measurement;
@@ -47,7 +48,7 @@ fn find(case: &Case) -> Vec<Finding> {
     // Cores that promise different clocks are told apart by their promise.
     let mut kinds: BTreeMap<(Option<&str>, Option<u64>), Vec<&Measurement>> = BTreeMap::new();
     for m in case.clocks("scalar", "all").filter(|m| m.value().is_finite() && m.value() > 0.0) {
-        let cpu = m.labels.count("cpu").and_then(|cpu| known.get(&cpu));
+        let cpu = m.labels.count(Label::Cpu).and_then(|cpu| known.get(&cpu));
         let kind = cpu.map_or((None, None), |cpu| (cpu.kind.as_deref(), cpu.max_hz));
         kinds.entry(kind).or_default().push(m);
     }
@@ -60,7 +61,7 @@ fn find(case: &Case) -> Vec<Finding> {
 fn by_design(case: &Case, known: &HashMap<u64, &Cpu>) -> Option<Finding> {
     let mut kinds: BTreeMap<&str, Vec<&Measurement>> = BTreeMap::new();
     for m in case.clocks("scalar", "all").filter(|m| m.value().is_finite() && m.value() > 0.0) {
-        let cpu = m.labels.count("cpu").and_then(|cpu| known.get(&cpu))?;
+        let cpu = m.labels.count(Label::Cpu).and_then(|cpu| known.get(&cpu))?;
         kinds.entry(cpu.kind.as_deref()?).or_default().push(m);
     }
     let usual = |clocks: &[&Measurement]| median(clocks.iter().map(|m| m.value()));
@@ -158,9 +159,9 @@ mod tests {
         let mut record = machine(clocks.len() as u32);
         for (cpu, hz) in clocks.iter().enumerate() {
             let place = Labels::new()
-                .with_label("cpu", cpu)
-                .with_label("active", "all")
-                .with_label("vector", "scalar");
+                .with_label(Label::Cpu, cpu)
+                .with_label(Label::Active, "all")
+                .with_label(Label::Vector, "scalar");
             record.measurements.push(measured("core.clock", place, *hz));
         }
         record

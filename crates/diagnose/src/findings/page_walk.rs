@@ -1,6 +1,7 @@
 //! Page walks: what loads from large working sets lose on 4 KiB pages, where programs do not get larger ones.
 
 use record::Better;
+use record::Label;
 use record::diagnosis::Finding;
 use record::units::bytes;
 
@@ -30,7 +31,7 @@ pub(super) const RULE: Rule = Rule {
 
 /// The largest working set that was measured on both sizes of page.
 fn size_on_both(case: &Case) -> Option<u64> {
-    case.index.pages().and_then(|(small, _)| small.labels.count("bytes"))
+    case.index.pages().and_then(|(small, _)| small.labels.count(Label::Bytes))
 }
 
 fn find(case: &Case) -> Vec<Finding> {
@@ -46,7 +47,7 @@ fn find_page_walk(case: &Case) -> Option<Finding> {
     }
     let (small, huge) = case.index.pages()?;
     let loss = costs(loss(&small.summary, &huge.summary, Better::Lower))?;
-    let size = small.labels.count("bytes").map_or_else(String::new, bytes);
+    let size = small.labels.count(Label::Bytes).map_or_else(String::new, bytes);
     let mut seen = vec![
         evidence(small, &format!("a load from {size} on 4 KiB pages takes")),
         evidence(huge, "on 2 MiB pages"),
@@ -129,7 +130,7 @@ mod tests {
         add_cache(&mut record, 3, 1 << 30, 1);
         assert!(missing(&record, RULE).is_some_and(|words| words.contains("beyond the caches")));
         assert_eq!(found(&record, RULE), []);
-        record.measurements.retain(|m| m.labels.word("page") == Some("4KiB"));
+        record.measurements.retain(|m| m.labels.word(Label::Page) == Some("4KiB"));
         assert_eq!(missing(&record, RULE), Some("load latency on 2 MiB and on 4 KiB pages"));
         assert_eq!(missing(&machine(1), RULE), Some("load latency"));
     }

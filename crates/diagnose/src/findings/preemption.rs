@@ -1,5 +1,6 @@
 //! A kernel that lets threads finish what they do in it before a more urgent one runs, where answers must be quick.
 
+use record::Label;
 use record::diagnosis::{Confidence, Finding, Severity};
 use record::units::figure;
 
@@ -57,7 +58,7 @@ fn find_preemption(case: &Case) -> Option<Finding> {
         return None;
     }
     // What firmware or a hypervisor takes is not the kernel's.
-    let below = case.figures_of("stolen.gap").filter(|gap| has_labels(gap, &[("cause", "below")]));
+    let below = case.figures_of("stolen.gap").filter(|gap| has_labels(gap, &[(Label::Cause, "below")]));
     if below.map(|gap| gap.summary.max).fold(0.0, f64::max) >= p99 - median {
         return None;
     }

@@ -1,5 +1,6 @@
 //! What siblings are worth: the kernel counts each as a CPU.
 
+use record::Label;
 use record::Measurement;
 use record::diagnosis::{Finding, Severity};
 use record::statistics::Verdict;
@@ -49,7 +50,7 @@ fn harmful(yields: &[&Measurement]) -> Option<Finding> {
         Some((*m, costs(loss)?))
     });
     let (worst, loss) = losses.max_by(|a, b| share_of(&a.1).total_cmp(&share_of(&b.1)))?;
-    let workload = worst.labels.word("workload").unwrap_or("some work");
+    let workload = worst.labels.word(Label::Workload).unwrap_or("some work");
     Some(Finding {
         severity: at_most_warning(&loss),
         place: Some(workload.into()),
@@ -70,7 +71,7 @@ fn worth(yields: &[&Measurement], siblings: f64) -> Option<Finding> {
     let each = (usual - 1.0) / (siblings - 1.0);
     let shown = || {
         yields.iter().map(|m| {
-            let workload = m.labels.word("workload").unwrap_or("work");
+            let workload = m.labels.word(Label::Workload).unwrap_or("work");
             evidence(m, &format!("{workload}: all siblings of a core against one alone"))
         })
     };
@@ -122,7 +123,7 @@ mod tests {
             cpu.siblings = (first..first + 2).collect();
         }
         for (workload, value) in yields {
-            let place = Labels::new().with_label("workload", *workload).with_label("core", 0u32);
+            let place = Labels::new().with_label(Label::Workload, *workload).with_label(Label::Core, 0u32);
             record.measurements.push(measured("smt.yield", place, *value));
         }
         record

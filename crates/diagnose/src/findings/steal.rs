@@ -62,6 +62,7 @@ mod tests {
     use super::*;
     use crate::findings::invariants::{found, missing};
     use crate::samples::machine;
+    use record::Label;
 
     fn record_with(share: Option<f64>) -> record::Record {
         let mut record = machine(1);
@@ -86,7 +87,7 @@ mod tests {
     #[test]
     fn a_cap_is_reported_from_neighbours() {
         let mut record = record_with(Some(0.5));
-        let place = record::Labels::new().with_label("cpu", 0u32).with_label("cause", "below");
+        let place = record::Labels::new().with_label(Label::Cpu, 0u32).with_label(Label::Cause, "below");
         record.measurements.push(crate::samples::measured("stolen.gap", place, 5e7));
         let finding = &found(&record, RULE)[0];
         assert!(

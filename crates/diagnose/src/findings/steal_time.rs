@@ -1,5 +1,6 @@
 //! Time that others took from a thread that never stops: what the rules about it share.
 
+use record::Label;
 use record::diagnosis::Evidence;
 use record::statistics::Verdict;
 use record::units::{figure, percent};
@@ -16,7 +17,7 @@ pub(super) const SHARE: Need = Need { what: "stolen time", is_met: |case| case.h
 /// Whose the stolen time is.
 pub(super) const CAUSE: Need = Need {
     what: "whose the stolen time is (/proc/interrupts)",
-    is_met: |case| case.figures_of("stolen.share").any(|m| m.labels.word("cause").is_some()),
+    is_met: |case| case.figures_of("stolen.share").any(|m| m.labels.word(Label::Cause).is_some()),
 };
 
 /// Whether a record tells how much time was stolen, and whose it is.
@@ -54,7 +55,7 @@ impl StealTime<'_> {
 
     /// `6.00 % of CPU 1's time, 3.00 % of all 2 CPUs'`.
     pub(super) fn says(&self) -> String {
-        let cpu = self.worst.labels.count("cpu").map_or("a CPU".to_owned(), |cpu| format!("CPU {cpu}"));
+        let cpu = self.worst.labels.count(Label::Cpu).map_or("a CPU".to_owned(), |cpu| format!("CPU {cpu}"));
         let lost = percent(share_of(&self.loss));
         if let Some(all) = self.in_all() {
             return format!("{lost} of {cpu}'s time in the median, and in bursts {} in all", percent(all));
@@ -95,7 +96,7 @@ pub(super) fn by_others<'a>(case: &Case<'a>) -> Option<StealTime<'a>> {
 
 /// The worst theft with this cause, where any CPU loses more than [`RESOLUTION`].
 pub(super) fn worst<'a>(case: &Case<'a>, cause: &'static str) -> Option<StealTime<'a>> {
-    let of_cause = case.figures_of("stolen.share").filter(|m| has_labels(m, &[("cause", cause)]));
+    let of_cause = case.figures_of("stolen.share").filter(|m| has_labels(m, &[(Label::Cause, cause)]));
     let all: Vec<&Measurement> = of_cause.filter(|m| m.value().is_finite()).collect();
     let losses: Vec<(&Measurement, Verdict)> = all
         .iter()
@@ -122,8 +123,9 @@ pub(super) fn is_a_cap(gap: &Measurement) -> bool {
 
 /// The gaps on the worst CPU from which time was taken from below, where they look as a cap makes them.
 pub(super) fn cap<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
-    let gaps =
-        case.figures_of("stolen.gap").filter(|gap| has_labels(gap, &[("cause", "below")]) && is_a_cap(gap));
+    let gaps = case
+        .figures_of("stolen.gap")
+        .filter(|gap| has_labels(gap, &[(Label::Cause, "below")]) && is_a_cap(gap));
     gaps.max_by(|a, b| a.value().total_cmp(&b.value()))
 }
 
@@ -153,6 +155,6 @@ pub(super) fn host_remedy(capped: bool) -> Vec<String> {
 /// The quickest wake-ups here by their median, of whatever policy and setting. What stops a CPU for longer than those take
 /// shows even in a program that does all it can.
 pub(super) fn quickest<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
-    let all = case.figures_of("wakeup.latency").filter(|m| m.labels.switch("corrected") != Some(true));
+    let all = case.figures_of("wakeup.latency").filter(|m| m.labels.switch(Label::Corrected) != Some(true));
     all.filter(|m| m.value() > 0.0).min_by(|a, b| a.value().total_cmp(&b.value()))
 }

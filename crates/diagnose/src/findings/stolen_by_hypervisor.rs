@@ -1,5 +1,6 @@
 //! CPU time taken from below the kernel: by firmware, or by the hypervisor.
 
+use record::Label;
 use record::Measurement;
 use record::diagnosis::{Finding, Severity};
 use record::units::{figure, percent};
@@ -64,7 +65,7 @@ fn share(case: &Case) -> Option<Finding> {
 fn gaps(case: &Case) -> Option<Finding> {
     let wakeups = quickest(case);
     let usual = wakeups.map_or(SLACK_NS, Measurement::value);
-    let below = case.figures_of("stolen.gap").filter(|gap| has_labels(gap, &[("cause", "below")]));
+    let below = case.figures_of("stolen.gap").filter(|gap| has_labels(gap, &[(Label::Cause, "below")]));
     // Not one stray gap of many short ones.
     let most = |gap: &Measurement| gap.summary.p95.unwrap_or(gap.summary.max);
     let long: Vec<_> = below.filter(|gap| gap.summary.max > 2.0 * usual && most(gap) > usual).collect();

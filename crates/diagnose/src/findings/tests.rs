@@ -1,6 +1,7 @@
 //! The rules together: silent on a well set-up machine, ordered by loss, and steady whatever a record holds.
 
 use proptest::prelude::*;
+use record::Label;
 use record::machine::{MemoryDevice, Node};
 use record::{Labels, Measurement, Record, Snapshot, metrics};
 
@@ -66,36 +67,38 @@ fn good() -> Record {
         for (active, hz) in [("one", 4.0e9), ("all", 3.6e9)] {
             for vector in ["scalar", "256", "512"] {
                 let place = Labels::new()
-                    .with_label("cpu", cpu)
-                    .with_label("active", active)
-                    .with_label("vector", vector);
+                    .with_label(Label::Cpu, cpu)
+                    .with_label(Label::Active, active)
+                    .with_label(Label::Vector, vector);
                 record.measurements.push(measured("core.clock", place, hz));
             }
         }
         for policy in ["other", "fifo"] {
             for setting in ["as-is", "tuned"] {
                 let place = Labels::new()
-                    .with_label("cpu", cpu)
-                    .with_label("policy", policy)
-                    .with_label("setting", setting);
-                let mut m = measured("wakeup.latency", place.with_label("corrected", false), 3e3);
+                    .with_label(Label::Cpu, cpu)
+                    .with_label(Label::Policy, policy)
+                    .with_label(Label::Setting, setting);
+                let mut m = measured("wakeup.latency", place.with_label(Label::Corrected, false), 3e3);
                 m.summary.p99 = Some(6e3);
                 record.measurements.push(m);
             }
         }
         for (cause, share) in [("os", 5e-4), ("below", 0.0)] {
-            let place = Labels::new().with_label("cpu", cpu).with_label("cause", cause);
+            let place = Labels::new().with_label(Label::Cpu, cpu).with_label(Label::Cause, cause);
             record.measurements.push(measured("stolen.share", place, share));
         }
     }
     for op in ["read", "triad"] {
-        let place =
-            Labels::new().with_label("op", op).with_label("bytes_counted", "bus").with_label("threads", 8u32);
+        let place = Labels::new()
+            .with_label(Label::Op, op)
+            .with_label(Label::BytesCounted, "bus")
+            .with_label(Label::Threads, 8u32);
         let m = measured("memory.bandwidth", place, 44e9);
         record.measurements.push(m.with_detail("array_bytes", 128 << 20).with_detail("arrays", 3));
     }
-    record.measurements.push(measured("cost.clock_read", Labels::new().with_label("cpu", 0u32), 20.0));
-    record.measurements.push(measured("cost.syscall", Labels::new().with_label("cpu", 0u32), 90.0));
+    record.measurements.push(measured("cost.clock_read", Labels::new().with_label(Label::Cpu, 0u32), 20.0));
+    record.measurements.push(measured("cost.syscall", Labels::new().with_label(Label::Cpu, 0u32), 90.0));
     record
 }
 
@@ -150,14 +153,14 @@ fn good_with_two_packages() -> Record {
         }
     }
     for (from, to) in [(0u32, 0u32), (0, 1), (1, 0), (1, 1)] {
-        let at = Labels::new().with_label("from", from).with_label("to", to);
+        let at = Labels::new().with_label(Label::From, from).with_label(Label::To, to);
         record.measurements.push(measured("numa.latency", at, if from == to { 80.0 } else { 130.0 }));
     }
-    let place = Labels::new().with_label("workload", "primes").with_label("core", 0u32);
+    let place = Labels::new().with_label(Label::Workload, "primes").with_label(Label::Core, 0u32);
     record.measurements.push(measured("smt.yield", place, 1.4));
     for threads in [1u32, 4] {
-        let place = Labels::new().with_label("workload", "primes").with_label("threads", threads);
-        let place = place.with_label("placement", "cores-first").with_label("source", "pmu");
+        let place = Labels::new().with_label(Label::Workload, "primes").with_label(Label::Threads, threads);
+        let place = place.with_label(Label::Placement, "cores-first").with_label(Label::Source, "pmu");
         record.measurements.push(measured("core.ipc", place, 2.0));
     }
     record
@@ -219,7 +222,7 @@ fn what_is_serious_stands_before_any_warning() {
 fn a_finding_that_leans_on_a_doubtful_figure_is_a_note() {
     let mut record = good();
     for m in &mut record.measurements {
-        if m.metric == "stolen.share" && m.labels.word("cause") == Some("os") {
+        if m.metric == "stolen.share" && m.labels.word(Label::Cause) == Some("os") {
             *m = measured("stolen.share", m.labels.clone(), 0.4);
         }
     }
@@ -241,7 +244,7 @@ fn a_loss_beyond_the_noise_of_its_figures_is_a_warning() {
     let noisy = |spread: f64| {
         let mut record = good();
         for m in &mut record.measurements {
-            if m.metric == "stolen.share" && m.labels.word("cause") == Some("os") {
+            if m.metric == "stolen.share" && m.labels.word(Label::Cause) == Some("os") {
                 let samples = (0..12).map(|i| 0.4 + spread * f64::from(i % 3 - 1)).collect();
                 *m = Measurement::new("stolen.share", m.labels.clone(), samples);
                 m.doubt = Some("too noisy: the median is known to ±9 % only".to_owned());
@@ -275,7 +278,7 @@ fn every_finding_says_how_sure_it_is_and_of_which_resource_it_takes() {
         device.configured_mt_s = Some(2400);
     }
     for m in &mut record.measurements {
-        if m.metric == "stolen.share" && m.labels.word("cause") == Some("os") {
+        if m.metric == "stolen.share" && m.labels.word(Label::Cause) == Some("os") {
             *m = measured("stolen.share", m.labels.clone(), 0.4);
         }
     }
@@ -308,9 +311,9 @@ proptest! {
         for (at, vector, value, cpu) in values {
             let metric = &metrics::METRICS[at % metrics::METRICS.len()];
             let word = ["scalar", "512", "all", "2MiB"][usize::from(vector)];
-            let place = Labels::new().with_label("cpu", cpu).with_label("vector", word).with_label("active", "all").with_label("page", word)
-                .with_label("policy", "other").with_label("setting", "as-is").with_label("cause", "os").with_label("bytes", value)
-                .with_label("bytes_counted", "bus").with_label("op", "triad").with_label("threads", 8u32);
+            let place = Labels::new().with_label(Label::Cpu, cpu).with_label(Label::Vector, word).with_label(Label::Active, "all").with_label(Label::Page, word)
+                .with_label(Label::Policy, "other").with_label(Label::Setting, "as-is").with_label(Label::Cause, "os").with_label(Label::Bytes, value)
+                .with_label(Label::BytesCounted, "bus").with_label(Label::Op, "triad").with_label(Label::Threads, 8u32);
             record.measurements.push(Measurement::new(metric.name, place, vec![value; usize::from(vector) * 3]));
         }
         record.machine.processor.max_hz = sizes[0];

@@ -1,5 +1,6 @@
 //! Ordinary threads wake late because the kernel may delay their timers by the timer slack.
 
+use record::Label;
 use record::diagnosis::{Finding, Severity};
 use record::statistics::{Summary, Verdict};
 use record::units::figure;
@@ -132,13 +133,14 @@ pub(super) struct Gain<'a> {
 
 /// The CPU and the priority of wake-ups.
 fn thread(m: &Measurement) -> (Option<u64>, Option<u64>) {
-    (m.labels.count("cpu"), m.labels.count("priority"))
+    (m.labels.count(Label::Cpu), m.labels.count(Label::Priority))
 }
 
 /// Whether the wake-up latency of `policy` was measured as-is and tuned.
 pub(super) fn both(case: &Case, policy: &str) -> Option<()> {
     let at = |setting| {
-        case.figures_of("wakeup.latency").any(|m| has_labels(m, &[("policy", policy), ("setting", setting)]))
+        case.figures_of("wakeup.latency")
+            .any(|m| has_labels(m, &[(Label::Policy, policy), (Label::Setting, setting)]))
     };
     (at("as-is") && at("tuned")).then_some(())
 }
@@ -147,7 +149,7 @@ pub(super) fn both(case: &Case, policy: &str) -> Option<()> {
 pub(super) fn gains<'a>(case: &Case<'a>, policy: &str, more: Between) -> Option<Gain<'a>> {
     let on = wake_up_cpu(case.index);
     let tuned = case.wakeups(policy, "tuned");
-    let mut as_is = case.wakeups(policy, "as-is").filter(|m| m.labels.count("cpu") == on);
+    let mut as_is = case.wakeups(policy, "as-is").filter(|m| m.labels.count(Label::Cpu) == on);
     let (as_is, tuned) =
         as_is.find_map(|as_is| Some((as_is, tuned.clone().find(|tuned| thread(tuned) == thread(as_is))?)))?;
     let between = Between::from_summaries(&as_is.summary, &tuned.summary);

@@ -1,5 +1,6 @@
 //! Wide vector work that pulls the core clock down.
 
+use record::Label;
 use std::collections::{BTreeMap, HashMap};
 
 use record::diagnosis::Finding;
@@ -20,7 +21,7 @@ fn find(case: &Case) -> Vec<Finding> {
     // x86-64's names are widths in bits, aarch64's those of its instructions.
     let mut vectors: BTreeMap<&str, Vec<&Measurement>> = BTreeMap::new();
     for m in case.figures_of("core.clock") {
-        let Some(vector) = m.labels.word("vector") else { continue };
+        let Some(vector) = m.labels.word(Label::Vector) else { continue };
         if vectors.len() < MOST_VECTORS || vectors.contains_key(vector) {
             vectors.entry(vector).or_default().push(m);
         }
@@ -38,7 +39,7 @@ fn find(case: &Case) -> Vec<Finding> {
 type CpuAndLoad = (Option<u64>, bool);
 
 fn cpu_and_load(m: &Measurement) -> CpuAndLoad {
-    (m.labels.count("cpu"), m.labels.word("active") == Some("all"))
+    (m.labels.count(Label::Cpu), m.labels.word(Label::Active) == Some("all"))
 }
 
 fn find_slow_vectors(
@@ -46,7 +47,7 @@ fn find_slow_vectors(
     clocks: &[&Measurement],
     plain: &HashMap<CpuAndLoad, &Measurement>,
 ) -> Option<Finding> {
-    let at_work = |active| clocks.iter().copied().filter(move |m| has_labels(m, &[("active", active)]));
+    let at_work = |active| clocks.iter().copied().filter(move |m| has_labels(m, &[(Label::Active, active)]));
     // With all cores at work where that was measured: it is how such programs run.
     let active = if at_work("all").next().is_some() { "all" } else { "one" };
     let mut pairs: Vec<_> = at_work(active)
@@ -97,9 +98,9 @@ mod tests {
         let mut record = machine(1);
         for (vector, hz) in [("scalar", 3.0e9), (vector, hz)] {
             let place = Labels::new()
-                .with_label("cpu", 0u32)
-                .with_label("active", "all")
-                .with_label("vector", vector);
+                .with_label(Label::Cpu, 0u32)
+                .with_label(Label::Active, "all")
+                .with_label(Label::Vector, vector);
             record.measurements.push(measured("core.clock", place, hz));
         }
         record

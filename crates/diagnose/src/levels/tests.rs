@@ -3,6 +3,7 @@
 use super::*;
 use crate::samples::{add_cache, add_curve, gradual, machine, noisy, sizes, sizes_by, steps};
 use proptest::prelude::*;
+use record::Label;
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -229,9 +230,9 @@ fn cycles_come_from_their_measurement_or_from_the_clock() {
     add_curve(&mut record, "2MiB", &steps(&sizes(4 * KIB, GIB), &INCLUSIVE));
     assert_eq!(levels(&record)[0].latency_cycles, None);
     let place = record::Labels::new()
-        .with_label("cpu", 0u32)
-        .with_label("active", "one")
-        .with_label("vector", "scalar");
+        .with_label(Label::Cpu, 0u32)
+        .with_label(Label::Active, "one")
+        .with_label(Label::Vector, "scalar");
     record.measurements.push(crate::samples::measured("core.clock", place, 4e9));
     let by_clock = levels(&record)[0].latency_cycles.unwrap_or(0.0);
     assert!((by_clock - 5.2).abs() < 0.02, "{by_clock}");
@@ -266,7 +267,7 @@ proptest! {
         }
         for (i, (size, ns)) in points.iter().enumerate() {
             let page = if i % 3 == 0 { "4KiB" } else { "2MiB" };
-            let place = record::Labels::new().with_label("cpu", 0u32).with_label("bytes", *size).with_label("page", page);
+            let place = record::Labels::new().with_label(Label::Cpu, 0u32).with_label(Label::Bytes, *size).with_label(Label::Page, page);
             record.measurements.push(Measurement::new("load.latency", place, vec![*ns]));
         }
         let levels = levels(&record);

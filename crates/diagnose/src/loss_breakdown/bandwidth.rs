@@ -1,5 +1,6 @@
 //! Bytes a second between all CPUs and memory.
 
+use record::Label;
 use record::diagnosis::CeilingSource;
 
 use super::{BreakdownInputs, Steps};
@@ -32,8 +33,8 @@ pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Stri
         steps.take("others on the CPUs", Some("bandwidth-shared"), alone - triad.value(), None, true);
         return None;
     }
-    let op = best.labels.word("op").unwrap_or("another mix");
-    let (fewer, all) = (best.labels.count("threads"), triad.labels.count("threads"));
+    let op = best.labels.word(Label::Op).unwrap_or("another mix");
+    let (fewer, all) = (best.labels.count(Label::Threads), triad.labels.count(Label::Threads));
     let cause = match (fewer, all) {
         (Some(fewer), Some(all)) if fewer != all => {
             format!("triad on all {all} CPUs ({op} on {fewer} is the fastest here)")

@@ -1,5 +1,6 @@
 //! Cycles a second that a program gets of each CPU, with all of them at work.
 
+use record::Label;
 use record::Measurement;
 use record::units::figure;
 
@@ -89,7 +90,7 @@ fn stolen(inputs: BreakdownInputs, cause: &'static str) -> Option<f64> {
     let shares: Vec<f64> = inputs
         .index
         .figures_of("stolen.share")
-        .filter(|m| has_labels(m, &[("cause", cause)]))
+        .filter(|m| has_labels(m, &[(Label::Cause, cause)]))
         .filter_map(|m| median([m.value()]))
         .collect();
     (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)

@@ -1,4 +1,5 @@
 use proptest::prelude::*;
+use record::Label;
 use record::machine::MemoryDevice;
 use record::{Labels, Record};
 
@@ -19,13 +20,15 @@ fn adds_up(ladder: &Ladder) -> bool {
 }
 
 fn clock(record: &mut Record, cpu: u32, active: &str, hz: f64) {
-    let place =
-        Labels::new().with_label("cpu", cpu).with_label("active", active).with_label("vector", "scalar");
+    let place = Labels::new()
+        .with_label(Label::Cpu, cpu)
+        .with_label(Label::Active, active)
+        .with_label(Label::Vector, "scalar");
     record.measurements.push(measured("core.clock", place, hz));
 }
 
 fn stolen(record: &mut Record, cpu: u32, cause: &str, share: f64) {
-    let place = Labels::new().with_label("cpu", cpu).with_label("cause", cause);
+    let place = Labels::new().with_label(Label::Cpu, cpu).with_label(Label::Cause, cause);
     record.measurements.push(measured("stolen.share", place, share));
 }
 
@@ -100,10 +103,10 @@ fn slow_memory_devices_are_the_first_rung_below_what_they_are_rated_for() {
         .collect();
     for (op, rate) in [("read", 80e9), ("triad", 70e9)] {
         let place = Labels::new()
-            .with_label("op", op)
-            .with_label("stores", "regular")
-            .with_label("bytes_counted", "bus")
-            .with_label("threads", 2u32);
+            .with_label(Label::Op, op)
+            .with_label(Label::Stores, "regular")
+            .with_label(Label::BytesCounted, "bus")
+            .with_label(Label::Threads, 2u32);
         let m = measured("memory.bandwidth", place, rate);
         record.measurements.push(m.with_detail("array_bytes", 64 << 20).with_detail("arrays", 3));
     }
@@ -123,9 +126,11 @@ fn each_setting_has_its_part_of_a_slow_wake_up() {
     for (policy, setting, ns) in
         [("fifo", "tuned", 5e3), ("fifo", "as-is", 25e3), ("other", "tuned", 8e3), ("other", "as-is", 80e3)]
     {
-        let place =
-            Labels::new().with_label("cpu", 0u32).with_label("policy", policy).with_label("setting", setting);
-        record.measurements.push(measured("wakeup.latency", place.with_label("corrected", false), ns));
+        let place = Labels::new()
+            .with_label(Label::Cpu, 0u32)
+            .with_label(Label::Policy, policy)
+            .with_label(Label::Setting, setting);
+        record.measurements.push(measured("wakeup.latency", place.with_label(Label::Corrected, false), ns));
     }
     let wake = &crate::diagnose(&record).ladders[0];
     let takes: Vec<f64> = wake.rungs.iter().map(|rung| (rung.takes / 1e3).round()).collect();
@@ -145,10 +150,14 @@ fn a_slow_cpu_is_held_against_what_it_gains_itself() {
     ] {
         for (cpu, ns) in (0u32..).zip(ns) {
             let place = Labels::new()
-                .with_label("cpu", cpu)
-                .with_label("policy", policy)
-                .with_label("setting", setting);
-            record.measurements.push(measured("wakeup.latency", place.with_label("corrected", false), ns));
+                .with_label(Label::Cpu, cpu)
+                .with_label(Label::Policy, policy)
+                .with_label(Label::Setting, setting);
+            record.measurements.push(measured(
+                "wakeup.latency",
+                place.with_label(Label::Corrected, false),
+                ns,
+            ));
         }
     }
     let diagnosis = crate::diagnose(&record);
@@ -172,10 +181,10 @@ fn without_real_time_threads_idle_states_and_slack_are_one_rung() {
     let mut record = machine(1);
     for (setting, ns) in [("tuned", 8e3), ("as-is", 80e3)] {
         let place = Labels::new()
-            .with_label("cpu", 0u32)
-            .with_label("policy", "other")
-            .with_label("setting", setting);
-        record.measurements.push(measured("wakeup.latency", place.with_label("corrected", false), ns));
+            .with_label(Label::Cpu, 0u32)
+            .with_label(Label::Policy, "other")
+            .with_label(Label::Setting, setting);
+        record.measurements.push(measured("wakeup.latency", place.with_label(Label::Corrected, false), ns));
     }
     let wake = &crate::diagnose(&record).ladders[0];
     assert_eq!(wake.rungs.len(), 1);
@@ -187,16 +196,16 @@ fn memory_of_other_nodes_stands_below_page_walks() {
     let mut record = machine(2);
     for (page, ns) in [("2MiB", 90.0), ("4KiB", 120.0)] {
         let place = Labels::new()
-            .with_label("cpu", 0u32)
-            .with_label("node", 0u32)
-            .with_label("bytes", 1u64 << 29)
-            .with_label("page", page);
+            .with_label(Label::Cpu, 0u32)
+            .with_label(Label::Node, 0u32)
+            .with_label(Label::Bytes, 1u64 << 29)
+            .with_label(Label::Page, page);
         record.measurements.push(measured("load.latency", place, ns));
     }
     for (from, to, ns) in [(0u32, 0u32, 100.0), (0, 1, 180.0), (1, 0, 180.0), (1, 1, 100.0)] {
         record.measurements.push(measured(
             "numa.latency",
-            Labels::new().with_label("from", from).with_label("to", to),
+            Labels::new().with_label(Label::From, from).with_label(Label::To, to),
             ns,
         ));
     }
@@ -232,8 +241,8 @@ proptest! {
         }
         let places = [("fifo", "tuned"), ("fifo", "as-is"), ("other", "tuned"), ("other", "as-is")];
         for ((policy, setting), ns) in places.into_iter().zip(&wakes) {
-            let place = Labels::new().with_label("cpu", 0u32).with_label("policy", policy).with_label("setting", setting);
-            record.measurements.push(measured("wakeup.latency", place.with_label("corrected", false), *ns));
+            let place = Labels::new().with_label(Label::Cpu, 0u32).with_label(Label::Policy, policy).with_label(Label::Setting, setting);
+            record.measurements.push(measured("wakeup.latency", place.with_label(Label::Corrected, false), *ns));
         }
         for ladder in crate::diagnose(&record).ladders {
             prop_assert!(adds_up(&ladder), "{:?}", ladder);

@@ -1,5 +1,6 @@
 //! Layers that were timed in turn, each with its portions, so that two of them can be held against each other.
 
+use record::Label;
 use record::Measurement;
 
 use crate::layers::{AGAIN, label};
@@ -38,12 +39,12 @@ impl<'a> Row<'a> {
     fn from_measurement(m: &'a Measurement) -> Option<Self> {
         let portions = m.detail.get("portions")?.as_array()?.iter().filter_map(|cycles| cycles.as_f64());
         let portions: Vec<f64> = portions.collect();
-        let bound = m.labels.word("bound")?;
+        let bound = m.labels.word(Label::Bound)?;
         (!portions.is_empty()).then(|| Self {
             m,
-            layer: m.labels.word("layer").unwrap_or_default(),
+            layer: m.labels.word(Label::Layer).unwrap_or_default(),
             cpu: bound.strip_prefix("cpu ").and_then(|cpu| cpu.parse().ok()),
-            interrupts: m.labels.word("interrupts") != Some("off"),
+            interrupts: m.labels.word(Label::Interrupts) != Some("off"),
             portions,
         })
     }

@@ -1,3 +1,4 @@
+use record::Label;
 use record::diagnosis::{Answer, LayerStep, Overhead};
 use record::statistics::Verdict;
 use record::{Labels, Measurement, Record};
@@ -16,9 +17,9 @@ fn timed(
     counts: &[(&'static str, f64)],
 ) {
     let place = Labels::new()
-        .with_label("layer", layer)
-        .with_label("bound", bound)
-        .with_label("interrupts", interrupts);
+        .with_label(Label::Layer, layer)
+        .with_label(Label::Bound, bound)
+        .with_label(Label::Interrupts, interrupts);
     let mut state = 0x9e37_79b9_7f4a_7c15u64 ^ (record.measurements.len() as u64 * 77 + 1);
     let mut chance = || {
         state ^= state << 13;
@@ -158,13 +159,13 @@ fn the_published_figures_support_the_published_conclusions() {
 fn a_whole_guests_kernel_answers_as_the_published_one_did() {
     let mut record = published();
     for m in &mut record.measurements {
-        if m.labels.word("layer") == Some("guest kernel") {
-            let word = |key: &str| m.labels.word(key).unwrap().to_owned();
-            let (bound, interrupts) = (word("bound"), word("interrupts"));
+        if m.labels.word(Label::Layer) == Some("guest kernel") {
+            let word = |key: Label| m.labels.word(key).unwrap().to_owned();
+            let (bound, interrupts) = (word(Label::Bound), word(Label::Interrupts));
             m.labels = Labels::new()
-                .with_label("layer", "guest OS kernel")
-                .with_label("bound", bound)
-                .with_label("interrupts", interrupts);
+                .with_label(Label::Layer, "guest OS kernel")
+                .with_label(Label::Bound, bound)
+                .with_label(Label::Interrupts, interrupts);
         }
     }
     timed(&mut record, "guest OS user", "cpu 1", "on", 1.5e9 / 16.0, &[]);
@@ -224,7 +225,7 @@ fn a_whole_guest_is_held_against_the_user_program_and_against_a_raw_guest() {
 #[test]
 fn single_figures_have_no_steps() {
     let mut record = machine(4);
-    let place = Labels::new().with_label("layer", "user").with_label("bound", "none");
+    let place = Labels::new().with_label(Label::Layer, "user").with_label(Label::Bound, "none");
     record.measurements.push(Measurement::new("layer.time", place, vec![1e9]));
     assert_eq!(overhead(&record), None);
     assert_eq!(overhead(&machine(1)), None);

@@ -1,5 +1,6 @@
 //! What else to set beside the layout: memory, huge pages, interrupts.
 
+use record::Label;
 use std::collections::BTreeMap;
 
 use record::plan::{Advice, Policy, Process, Purpose};
@@ -56,7 +57,7 @@ fn room(available: &AvailableResources, processes: &[Process]) -> Option<u64> {
 /// Huge pages; `None` where nothing was measured (which [`super::unknown`] tells).
 pub(super) fn huge_pages(index: &RecordIndex) -> Option<Advice> {
     let (small, huge) = resources::memory_pages(index)?;
-    let size = small.labels.count("bytes").map_or_else(String::new, bytes);
+    let size = small.labels.count(Label::Bytes).map_or_else(String::new, bytes);
     let evidence = vec![
         evidence(small, &format!("a load from {size} on 4 KiB pages takes")),
         evidence(huge, "on 2 MiB pages"),

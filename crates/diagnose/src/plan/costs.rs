@@ -1,5 +1,6 @@
 //! What a node's accesses to each node's memory cost, from whatever figure a record has of it.
 
+use record::Label;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use record::diagnosis::Evidence;
@@ -173,7 +174,7 @@ fn cost_of(m: &Measurement, better: Better) -> Option<Cost> {
     Some(Cost { value, between })
 }
 
-fn node(m: &Measurement, key: &str) -> Option<u32> {
+fn node(m: &Measurement, key: Label) -> Option<u32> {
     m.labels.count(key).and_then(|id| u32::try_from(id).ok()).filter(|id| *id < 1024)
 }
 
@@ -186,13 +187,14 @@ fn numa(
     distances: &distances::Table,
 ) -> Option<Matrix> {
     let mut all: Vec<&Measurement> = index.figures_of(metric).collect();
-    let of_reads = |m: &&Measurement| m.labels.word("op") == Some("read");
+    let of_reads = |m: &&Measurement| m.labels.word(Label::Op) == Some("read");
     if all.iter().any(of_reads) {
         all.retain(of_reads);
     }
     // Of several thread counts the most: one thread does not fill a node's channels.
-    all.sort_by_cached_key(|m| std::cmp::Reverse(m.labels.count("threads")));
-    let reported = all.into_iter().filter_map(|m| Some(((node(m, "from")?, node(m, "to")?), m))).collect();
+    all.sort_by_cached_key(|m| std::cmp::Reverse(m.labels.count(Label::Threads)));
+    let reported =
+        all.into_iter().filter_map(|m| Some(((node(m, Label::From)?, node(m, Label::To)?), m))).collect();
     Matrix::new(what, reported, better, distances)
 }
 
@@ -210,10 +212,11 @@ impl Homes {
         let own = record.machine.cpus.iter().filter_map(|cpu| Some((u64::from(cpu.id), cpu.node?)));
         let by_cpu: HashMap<u64, u32> = lists.chain(own).collect();
         let mut nearest: HashMap<String, (f64, u32)> = HashMap::new();
-        let reported = |m: &&Measurement| m.labels.count("cpu").is_some_and(|cpu| by_cpu.contains_key(&cpu));
+        let reported =
+            |m: &&Measurement| m.labels.count(Label::Cpu).is_some_and(|cpu| by_cpu.contains_key(&cpu));
         for m in measurements.filter(|m| !reported(m)) {
-            let (Some(node), value) = (node(m, "node"), m.value()) else { continue };
-            let least = nearest.entry(labels_without(m, "node")).or_insert((value, node));
+            let (Some(node), value) = (node(m, Label::Node), m.value()) else { continue };
+            let least = nearest.entry(labels_without(m, Label::Node)).or_insert((value, node));
             if value < least.0 {
                 *least = (value, node);
             }
@@ -222,8 +225,8 @@ impl Homes {
     }
 
     fn node(&self, m: &Measurement) -> Option<u32> {
-        let reported = m.labels.count("cpu").and_then(|cpu| self.by_cpu.get(&cpu)).copied();
-        reported.or_else(|| self.nearest.get(&labels_without(m, "node")).map(|(_, node)| *node))
+        let reported = m.labels.count(Label::Cpu).and_then(|cpu| self.by_cpu.get(&cpu)).copied();
+        reported.or_else(|| self.nearest.get(&labels_without(m, Label::Node)).map(|(_, node)| *node))
     }
 }
 
@@ -232,8 +235,8 @@ fn curve(index: &RecordIndex, distances: &distances::Table) -> Option<Matrix> {
     let homes = Homes::from_record(index.record, index.figures_of("load.latency"));
     let mut sizes: BTreeMap<(u64, String), RatedCell> = BTreeMap::new();
     for m in index.figures_of("load.latency") {
-        let (Some(bytes), Some(to)) = (m.labels.count("bytes"), node(m, "node")) else { continue };
-        let page = m.labels.word("page").unwrap_or_default().to_owned();
+        let (Some(bytes), Some(to)) = (m.labels.count(Label::Bytes), node(m, Label::Node)) else { continue };
+        let page = m.labels.word(Label::Page).unwrap_or_default().to_owned();
         if let Some(from) = homes.node(m) {
             sizes.entry((bytes, page)).or_default().push(((from, to), m));
         }
@@ -249,7 +252,7 @@ fn curve(index: &RecordIndex, distances: &distances::Table) -> Option<Matrix> {
 fn elements(index: &RecordIndex, distances: &distances::Table) -> Option<Matrix> {
     let mut ops: BTreeMap<&str, Vec<&Measurement>> = BTreeMap::new();
     for m in index.figures_of("stream.ns_per_element").filter(|m| m.value() > 0.0) {
-        ops.entry(m.labels.word("op").unwrap_or_default()).or_default().push(m);
+        ops.entry(m.labels.word(Label::Op).unwrap_or_default()).or_default().push(m);
     }
     let homes = Homes::from_record(index.record, index.figures_of("stream.ns_per_element"));
     // Copy is what articles tell first; whichever has local and remote figures will do.
@@ -270,7 +273,7 @@ fn pairs<'a>(figures: &[&'a Measurement], homes: &Homes) -> RatedCell<'a> {
     let mut others = 0;
     let mut reported = RatedCell::new();
     for m in figures {
-        let at = match (m.labels.word("node"), node(m, "node")) {
+        let at = match (m.labels.word(Label::Node), node(m, Label::Node)) {
             (Some("local"), _) => Some((0, 0)),
             (Some("remote"), _) => Some((0, 1)),
             (_, Some(to)) => homes.node(m).map(|from| (from, to)),

@@ -11,6 +11,7 @@ mod siblings;
 mod snippets;
 mod verified;
 
+use record::Label;
 use record::plan::{CacheDomains, Plan, Policy, Process, Purpose, Siblings};
 use record::units::{bytes, figure, significant};
 use record::{CpuList, Handover, Record};
@@ -192,9 +193,9 @@ fn caches(
     // Both of one way of handing over.
     let how = Handover::chief(index.figures_of("core_to_core.latency"));
     let pairs = |same: bool| {
-        let of = |key: &'static str| move |m: &&record::Measurement| m.labels.count(key);
+        let of = |key: Label| move |m: &&record::Measurement| m.labels.count(key);
         middle(index.figures_of("core_to_core.latency").filter(|m| {
-            let (Some(a), Some(b)) = (of("from")(m), of("to")(m)) else { return false };
+            let (Some(a), Some(b)) = (of(Label::From)(m), of(Label::To)(m)) else { return false };
             let (Some(x), Some(y)) = (of_cpu.get(&a), of_cpu.get(&b)) else { return false };
             m.value() > 0.0
                 && Handover::of_measurement(m) == how

@@ -1,5 +1,6 @@
 //! Whether the siblings of a core are worth using.
 
+use record::Label;
 use std::collections::BTreeMap;
 
 use record::diagnosis::{Evidence, SiblingsAdd};
@@ -140,7 +141,7 @@ fn measured(index: &RecordIndex) -> Vec<Yield> {
     for m in
         index.figures_of("smt.yield").filter(|m| m.summary.n > 0 && m.value().is_finite() && m.value() > 0.0)
     {
-        by_workload.entry(m.labels.word("workload").unwrap_or("workload")).or_default().push(m);
+        by_workload.entry(m.labels.word(Label::Workload).unwrap_or("workload")).or_default().push(m);
     }
     let one = |(workload, all): (&str, Vec<&Measurement>)| {
         let m = crate::figures::middle(all.iter().copied())?;
@@ -162,17 +163,17 @@ fn from_scaling(index: &RecordIndex, available: &AvailableResources) -> Vec<Yiel
     }
     let mut at: BTreeMap<String, [Option<&Measurement>; 2]> = BTreeMap::new();
     for m in index.figures_of("workload.throughput").filter(|m| m.summary.n > 0 && m.value() > 0.0) {
-        let threads = m.labels.count("threads");
+        let threads = m.labels.count(Label::Threads);
         let which = [cores, cpus].iter().position(|count| threads == Some(u64::from(*count)));
-        let cores_first = m.labels.word("placement").is_none_or(|placement| placement == "cores-first");
+        let cores_first = m.labels.word(Label::Placement).is_none_or(|placement| placement == "cores-first");
         if let Some(which) = which.filter(|_| cores_first) {
-            at.entry(labels_without(m, "threads")).or_default()[which].get_or_insert(m);
+            at.entry(labels_without(m, Label::Threads)).or_default()[which].get_or_insert(m);
         }
     }
     let mut yields: BTreeMap<String, (f64, Yield)> = BTreeMap::new();
     for pair in at.into_values() {
         let [Some(one), Some(all)] = pair else { continue };
-        let workload = one.labels.word("workload").unwrap_or("workload").to_owned();
+        let workload = one.labels.word(Label::Workload).unwrap_or("workload").to_owned();
         let between = (one.summary.n > 1 && all.summary.n > 1).then(|| {
             let (a, b) = (spread(&one.summary), spread(&all.summary));
             (b.0 / a.1, b.1 / a.0)
@@ -183,7 +184,7 @@ fn from_scaling(index: &RecordIndex, available: &AvailableResources) -> Vec<Yiel
         ];
         let value = all.value() / one.value();
         // Of one workload on blocks of several sizes the largest is the least of call overhead.
-        let bytes = one.labels.number("bytes").unwrap_or(0.0);
+        let bytes = one.labels.number(Label::Bytes).unwrap_or(0.0);
         if value.is_finite() && yields.get(&workload).is_none_or(|(known, _)| bytes >= *known) {
             yields.insert(workload.clone(), (bytes, Yield { workload, value, between, evidence }));
         }

@@ -1,5 +1,6 @@
 //! All steps of a plan in interleaved rounds, and what they give: measurements and coverage.
 
+use record::Label;
 use std::ffi::OsString;
 use std::time::Duration;
 
@@ -248,9 +249,9 @@ fn measurements(job: &Job, step: &Step, taken: &StepRuns) -> Vec<Measurement> {
     let mut all = Vec::new();
     for order in &step.placements {
         let place = Labels::new()
-            .with_label("workload", job.name.as_str())
-            .with_label("threads", step.cpus.len())
-            .with_label("placement", order.name());
+            .with_label(Label::Workload, job.name.as_str())
+            .with_label(Label::Threads, step.cpus.len())
+            .with_label(Label::Placement, order.name());
         let how =
             if job.copies { "a copy pinned to each CPU" } else { "one command on all CPUs of the step" };
         let mut throughput = Measurement::new(
@@ -280,7 +281,7 @@ fn measurements(job: &Job, step: &Step, taken: &StepRuns) -> Vec<Measurement> {
         }
         let ipc: Vec<f64> = runs.iter().filter_map(|run| run.ipc.as_ref().ok().copied()).collect();
         if !ipc.is_empty() {
-            all.push(Measurement::new("core.ipc", place.with_label("source", "pmu"), ipc));
+            all.push(Measurement::new("core.ipc", place.with_label(Label::Source, "pmu"), ipc));
         }
     }
     all
@@ -341,7 +342,7 @@ fn smt_yield(job: &Job, plan: &Plan, machine: &Machine, taken: &[StepRuns]) -> O
     let pairs = taken.first()?.runs.iter().zip(&taken[at].runs);
     let ratios: Vec<f64> =
         pairs.filter_map(|(one, all)| Some(all.as_ref()?.throughput / one.as_ref()?.throughput)).collect();
-    let place = Labels::new().with_label("workload", job.name.as_str()).with_label("core", core);
+    let place = Labels::new().with_label(Label::Workload, job.name.as_str()).with_label(Label::Core, core);
     (!ratios.is_empty()).then(|| {
         Measurement::new("smt.yield", place, ratios).with_detail("cpus", plan.steps[at].set().to_string())
     })
@@ -403,7 +404,7 @@ mod tests {
         let placements: Vec<_> = all
             .iter()
             .filter(|m| m.metric == "workload.throughput")
-            .map(|m| m.labels.word("placement"))
+            .map(|m| m.labels.word(Label::Placement))
             .collect();
         assert_eq!(placements, [Some("cores-first"), Some("siblings-first")]);
     }
@@ -417,7 +418,7 @@ mod tests {
         all[pair] = taken(&[13.0, 26.0]);
         let smt = smt_yield(&job(), &plan, &machine(), &all).unwrap();
         assert_eq!(smt.samples, [1.3, 1.3]);
-        assert_eq!(smt.labels.count("core"), Some(0));
+        assert_eq!(smt.labels.count(Label::Core), Some(0));
         // Without siblings there is nothing to tell.
         let mut single = machine();
         single.cpus.iter_mut().for_each(|cpu| cpu.core = Some(cpu.id));

@@ -3,6 +3,7 @@
 //! `stream` prints nanoseconds per element as latency, which they are not: they become `stream.ns_per_element`. Its MB are
 //! 10^6 bytes, those of the sizes of `lat_mem_rd` 2^20.
 
+use record::Label;
 use record::{Labels, Measurement};
 
 use crate::command_line::CommandLine;
@@ -85,19 +86,19 @@ impl Reader for StreamReader {
         }
         self.seen.push(figure);
         let threads = processes(&self.line);
-        let mut place = Labels::new().with_label("op", op.as_str());
+        let mut place = Labels::new().with_label(Label::Op, op.as_str());
         if let Some(node) = self.line.node() {
-            place = place.with_label("node", node);
+            place = place.with_label(Label::Node, node);
         }
         let mut m = if latency {
             if let Some(cpu) = self.line.cpu() {
-                place = place.with_label("cpu", cpu);
+                place = place.with_label(Label::Cpu, cpu);
             }
             Measurement::exact("stream.ns_per_element", place, vec![number])
         } else {
-            place = place.with_label("bytes_counted", "stream").with_label("threads", threads);
+            place = place.with_label(Label::BytesCounted, "stream").with_label(Label::Threads, threads);
             if let Some(cpus) = &self.line.cpus {
-                place = place.with_label("cpus", cpus.to_string());
+                place = place.with_label(Label::Cpus, cpus.to_string());
             }
             Measurement::exact("memory.bandwidth", place, vec![number])
         };
@@ -185,12 +186,12 @@ impl Reader for LatencyReader {
         }
         // The size is printed with five digits: its bytes are a multiple of a pointer's.
         let bytes = ((bytes / 8.0).round() * 8.0) as u64;
-        let mut place = Labels::new().with_label("bytes", bytes);
+        let mut place = Labels::new().with_label(Label::Bytes, bytes);
         if let Some(cpu) = self.line.cpu() {
-            place = place.with_label("cpu", cpu);
+            place = place.with_label(Label::Cpu, cpu);
         }
         if let Some(node) = self.line.node() {
-            place = place.with_label("node", node);
+            place = place.with_label(Label::Node, node);
         }
         let mut m = Measurement::exact("load.latency", place, vec![ns]);
         m.method = Some(self.method());

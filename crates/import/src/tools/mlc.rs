@@ -1,6 +1,7 @@
 //! Intel Memory Latency Checker, versions 2 to 3.11: idle latencies and bandwidths between nodes, peak bandwidths, latency
 //! under load, transfers between caches. Its MB are 10^6 bytes.
 
+use record::Label;
 use record::{Labels, Measurement};
 
 use crate::line::Line;
@@ -133,24 +134,24 @@ impl MlcReader {
             let m = match self.part {
                 Part::Latency => Measurement::exact(
                     "numa.latency",
-                    place.with_label("from", from).with_label("to", to),
+                    place.with_label(Label::From, from).with_label(Label::To, to),
                     vec![value],
                 ),
                 Part::Between => {
                     let place = place
-                        .with_label("from", from)
-                        .with_label("to", to)
-                        .with_label("op", self.traffic.unwrap_or("read"));
+                        .with_label(Label::From, from)
+                        .with_label(Label::To, to)
+                        .with_label(Label::Op, self.traffic.unwrap_or("read"));
                     Measurement::exact("numa.bandwidth", place, vec![value])
                 }
                 Part::Caches => {
                     let place = place
-                        .with_label("state", "hitm")
-                        .with_label("writer_node", from)
-                        .with_label("reader_node", to);
+                        .with_label(Label::State, "hitm")
+                        .with_label(Label::WriterNode, from)
+                        .with_label(Label::ReaderNode, to);
                     let place = match self.home {
-                        Home::Writer => place.with_label("home", from),
-                        Home::Reader => place.with_label("home", to),
+                        Home::Writer => place.with_label(Label::Home, from),
+                        Home::Reader => place.with_label(Label::Home, to),
                         Home::Unknown => place,
                     };
                     Measurement::exact("core_to_core.latency", place, vec![value])
@@ -176,7 +177,7 @@ impl MlcReader {
             _ => return false,
         };
         // All threads of the machine; how many they are is not told. Of writes it counts what memory carries.
-        let place = Labels::new().with_label("op", op);
+        let place = Labels::new().with_label(Label::Op, op);
         self.push(Measurement::exact("memory.bandwidth", place, vec![value]), line, sink);
         true
     }
@@ -192,7 +193,7 @@ impl MlcReader {
         if !delay_digits || rate < 0.0 {
             return false;
         }
-        let place = Labels::new().with_label("bandwidth", rate.round());
+        let place = Labels::new().with_label(Label::Bandwidth, rate.round());
         let m = Measurement::exact("memory.loaded_latency", place, vec![ns])
             .with_detail("delay", delay)
             .with_detail("traffic", self.traffic.unwrap_or("read"));
@@ -211,9 +212,12 @@ impl MlcReader {
             _ => return false,
         };
         let Some(value) = numbers::parse_decimal(value) else { return false };
-        let m =
-            Measurement::exact("core_to_core.latency", Labels::new().with_label("state", state), vec![value])
-                .with_detail("within", "package");
+        let m = Measurement::exact(
+            "core_to_core.latency",
+            Labels::new().with_label(Label::State, state),
+            vec![value],
+        )
+        .with_detail("within", "package");
         self.push(m, line, sink);
         true
     }

@@ -1,6 +1,7 @@
 //! `openssl speed`, versions 0.9.8 to 3.x: rates of ciphers and digests by block size, of signatures and key exchanges;
 //! the table that people read and the lines of `-mr` and `-multi`.
 
+use record::Label;
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::{Labels, Measurement};
@@ -498,12 +499,12 @@ impl Reader for SpeedReader {
         for rate in &self.rates {
             let name = self.workload(&rate.name);
             let workload = rate.work.map_or(name.clone(), |work| format!("{name} {work}"));
-            let mut place = Labels::new().with_label("workload", workload);
+            let mut place = Labels::new().with_label(Label::Workload, workload);
             if let Some(bytes) = rate.bytes {
-                place = place.with_label("bytes", bytes);
+                place = place.with_label(Label::Bytes, bytes);
             }
             if let Some(threads) = threads {
-                place = place.with_label("threads", threads);
+                place = place.with_label(Label::Threads, threads);
             }
             let mut m = Measurement::exact("workload.throughput", place, vec![rate.value])
                 .with_detail("work", rate.work.unwrap_or("B"));

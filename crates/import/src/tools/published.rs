@@ -1,6 +1,7 @@
 //! Figures that articles print as tables or in prose, written down one a line: what reference machines are made of. The
 //! form is described in `docs/published.md`.
 
+use record::Label;
 use std::fmt;
 
 use record::metrics::Metric;
@@ -173,12 +174,10 @@ impl fmt::Display for Unreadable {
                 write!(f, "{unit:?} is no unit of {}, which is in {}", metric.name, metric.unit)
             }
             Self::NotAPair(word) => write!(f, "{word:?} is no key=value; quote what has blanks"),
-            Self::NoSuchKey(key, metric) => write!(
-                f,
-                "{} has no key {key}; it has {}, method, note, doubt",
-                metric.name,
-                metric.keys.join(", ")
-            ),
+            Self::NoSuchKey(key, metric) => {
+                let keys: Vec<&str> = metric.keys.iter().map(|label| label.name()).collect();
+                write!(f, "{} has no key {key}; it has {}, method, note, doubt", metric.name, keys.join(", "))
+            }
             Self::NotABandwidth(value) => write!(f, "{value:?} is no bandwidth; write 2867.2MB/s"),
             Self::NoBandwidthUnit(unit) => write!(f, "{unit:?} is no unit of bandwidth"),
             Self::OpenQuote => f.write_str("a quotation has no end"),
@@ -312,8 +311,8 @@ fn parse_figure(metric: &'static Metric, rest: &str) -> Result<Measurement, Unre
             "doubt" => m.doubt = Some(value.to_owned()),
             "note" => m = m.with_detail("note", value),
             "work" => m = m.with_detail("work", value),
-            key => match metric.keys.iter().find(|known| **known == key) {
-                Some(known) => place = place.with_label(known, parse_label(key, value)?),
+            key => match metric.keys.iter().find(|known| known.name() == key) {
+                Some(known) => place = place.with_label(*known, parse_label(key, value)?),
                 None => return Err(Unreadable::NoSuchKey(key.to_owned(), metric)),
             },
         }

@@ -1,5 +1,6 @@
 //! John McCalpin's STREAM, versions 5.x: the table of best rates, with what the program says of its arrays and threads.
 
+use record::Label;
 use record::{Labels, Measurement};
 
 use crate::command_line::CommandLine;
@@ -132,8 +133,9 @@ impl Reader for StreamReader {
             }
             self.begun = true;
             self.rows.push(op);
-            let m = Measurement::exact("memory.bandwidth", Labels::new().with_label("op", op), vec![rate])
-                .with_detail("average_seconds", average);
+            let m =
+                Measurement::exact("memory.bandwidth", Labels::new().with_label(Label::Op, op), vec![rate])
+                    .with_detail("average_seconds", average);
             self.measurements.push((m, line.into()));
             return Fit::Taken;
         }
@@ -149,16 +151,16 @@ impl Reader for StreamReader {
 
     fn end(&mut self, sink: &mut Sink) {
         for (mut m, line) in std::mem::take(&mut self.measurements) {
-            let mut place = m.labels.with_label("bytes_counted", "stream");
+            let mut place = m.labels.with_label(Label::BytesCounted, "stream");
             // Built without OpenMP it has one thread, and says nothing of threads.
             if let Some(threads) = self.threads.or(self.elements.map(|_| 1)) {
-                place = place.with_label("threads", threads);
+                place = place.with_label(Label::Threads, threads);
             }
             if let Some(cpus) = &self.line.cpus {
-                place = place.with_label("cpus", cpus.to_string());
+                place = place.with_label(Label::Cpus, cpus.to_string());
             }
             if let Some(node) = self.line.node() {
-                place = place.with_label("node", node);
+                place = place.with_label(Label::Node, node);
             }
             m.labels = place;
             // Whether its stores went past the caches is the compiler's choice, and not told.

@@ -3,6 +3,7 @@
 //! Its memory test writes one block again and again, which is a cache's figure and no memory bandwidth: it becomes the
 //! throughput of a workload whose unit is a byte.
 
+use record::Label;
 use record::{Labels, Measurement};
 
 use crate::command_line::CommandLine;
@@ -344,9 +345,9 @@ impl Reader for SysbenchReader {
         let paced = self.paced.map(|rate| format!("it was told to make {rate} a second, and no more"));
         let doubt = doubt.or(paced);
         let place = |name: &str| {
-            let place = Labels::new().with_label("workload", name);
+            let place = Labels::new().with_label(Label::Workload, name);
             match self.threads {
-                Some(threads) => place.with_label("threads", threads),
+                Some(threads) => place.with_label(Label::Threads, threads),
                 None => place,
             }
         };

@@ -19,10 +19,10 @@ pub(super) fn figures(imported: &Imported) -> Vec<String> {
 fn figure(m: &Measurement) -> String {
     let keys = record::metrics::find(&m.metric).map_or(&[][..], |metric| metric.keys);
     for key in m.labels.0.keys() {
-        assert!(keys.contains(&key.as_str()), "{} has no key {key}", m.metric);
+        assert!(keys.iter().any(|label| label.name() == key), "{} has no key {key}", m.metric);
     }
     let place: String =
-        keys.iter().filter_map(|key| Some(format!(" {key}={}", m.labels.get(key)?))).collect();
+        keys.iter().filter_map(|key| Some(format!(" {key}={}", m.labels.get(*key)?))).collect();
     format!("{}{place}: {}", m.metric, m.value())
 }
 

@@ -1,5 +1,6 @@
 //! `time`, in the words of every shell and of GNU's program: how long a command took on the wall clock, and on CPUs.
 
+use record::Label;
 use record::{Labels, Measurement};
 
 use crate::command_line::CommandLine;
@@ -251,12 +252,12 @@ impl Reader for TimeReader {
         for (part, seconds, line) in &self.times {
             let mut place = Labels::new();
             if let Some(workload) = &self.workload {
-                place = place.with_label("workload", workload.as_str());
+                place = place.with_label(Label::Workload, workload.as_str());
             }
             let (metric, place) = match part {
                 Part::Real => ("workload.time", place),
-                Part::User => ("workload.cpu_time", place.with_label("state", "user")),
-                Part::System => ("workload.cpu_time", place.with_label("state", "system")),
+                Part::User => ("workload.cpu_time", place.with_label(Label::State, "user")),
+                Part::System => ("workload.cpu_time", place.with_label(Label::State, "system")),
             };
             let mut m = Measurement::exact(metric, place, vec![*seconds]);
             if self.workload.is_none() {

@@ -1,6 +1,7 @@
 //! A cost put into a step of `linespeed overhead`: a thread that is moved again and again. The step must show what the
 //! same routine shows with and without it in turn.
 
+use record::Label;
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -55,7 +56,7 @@ fn step(record: &Record, what: &str) -> LayerStep {
 fn rate(record: &Record, bound: &str, count: &str) -> f64 {
     let all = record.measurements_of("layer.time");
     let user = |m: &&record::Measurement| {
-        m.labels.word("layer") == Some("user") && m.labels.word("bound") == Some(bound)
+        m.labels.word(Label::Layer) == Some("user") && m.labels.word(Label::Bound) == Some(bound)
     };
     all.filter(user).find_map(|m| m.detail.get(count)?.as_f64()).unwrap_or(0.0)
 }

@@ -1,5 +1,6 @@
 //! Memory that is slower than it could be: huge pages refused, bandwidth that a neighbour takes.
 
+use record::Label;
 use std::time::{Duration, Instant};
 
 use kernels::stream::{self, Op, Stores};
@@ -140,8 +141,8 @@ const BEYOND_CACHES: usize = 64 << 20;
 
 /// Bytes of the largest working set on small pages.
 fn largest_walked(record: &Record) -> usize {
-    let small = record.measurements_of("load.latency").filter(|m| m.labels.word("page") == Some("4KiB"));
-    small.filter_map(|m| m.labels.count("bytes")).max().unwrap_or(0) as usize
+    let small = record.measurements_of("load.latency").filter(|m| m.labels.word(Label::Page) == Some("4KiB"));
+    small.filter_map(|m| m.labels.count(Label::Bytes)).max().unwrap_or(0) as usize
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Records side by side: on the terminal, as page, JSON and CSV, and arguments that are no records.
 
+use record::Label;
 use std::path::Path;
 
 use record::comparison::{Comparison, Relation};
@@ -44,17 +45,17 @@ fn machine(host: &str, cpus: u32, rate: f64, memory_ns: f64) -> Record {
             _ => memory_ns,
         };
         let place = Labels::new()
-            .with_label("cpu", 0u32)
-            .with_label("node", 0u32)
-            .with_label("bytes", bytes)
-            .with_label("page", "2MiB");
+            .with_label(Label::Cpu, 0u32)
+            .with_label(Label::Node, 0u32)
+            .with_label(Label::Bytes, bytes)
+            .with_label(Label::Page, "2MiB");
         record.measurements.push(Measurement::new("load.latency", place, about(ns)));
     }
     for (threads, rate) in [(1, rate), (cpus, rate * f64::from(cpus) * 0.9)] {
         let place = Labels::new()
-            .with_label("workload", "primes")
-            .with_label("threads", threads)
-            .with_label("placement", "cores-first");
+            .with_label(Label::Workload, "primes")
+            .with_label(Label::Threads, threads)
+            .with_label(Label::Placement, "cores-first");
         record.measurements.push(Measurement::new("workload.throughput", place, about(rate)));
     }
     record
@@ -270,17 +271,17 @@ fn each_is_reported_what_the_others_best_setting_would_do() {
         record.conditions.before.thp = Some(thp.to_owned());
         for bytes in [64u64 << 20, 128 << 20] {
             let place = Labels::new()
-                .with_label("cpu", 0u32)
-                .with_label("node", 0u32)
-                .with_label("bytes", bytes)
-                .with_label("page", "4KiB");
+                .with_label(Label::Cpu, 0u32)
+                .with_label(Label::Node, 0u32)
+                .with_label(Label::Bytes, bytes)
+                .with_label(Label::Page, "4KiB");
             record.measurements.push(Measurement::new("load.latency", place, about(135.0)));
         }
         for (slack, ns) in [("as-is", 52_000.0), ("tuned", 2_000.0)] {
             let place = Labels::new()
-                .with_label("cpu", 0u32)
-                .with_label("policy", "other")
-                .with_label("setting", slack);
+                .with_label(Label::Cpu, 0u32)
+                .with_label(Label::Policy, "other")
+                .with_label(Label::Setting, slack);
             record.measurements.push(Measurement::new("wakeup.latency", place, about(ns)));
         }
     }
@@ -302,10 +303,10 @@ fn what_is_not_comparable_is_refused_with_its_reason() {
     let (mut a, mut b) = (machine("a", 4, 5.0, 90.0), machine("b", 4, 5.0, 90.0));
     let bandwidth = |threads: u32, op: &str| {
         Labels::new()
-            .with_label("op", op)
-            .with_label("stores", "regular")
-            .with_label("bytes_counted", "stream")
-            .with_label("threads", threads)
+            .with_label(Label::Op, op)
+            .with_label(Label::Stores, "regular")
+            .with_label(Label::BytesCounted, "stream")
+            .with_label(Label::Threads, threads)
     };
     let mut other = Measurement::new("memory.bandwidth", bandwidth(1, "copy"), about(1e10));
     a.measurements.push(other.clone());
@@ -317,14 +318,16 @@ fn what_is_not_comparable_is_refused_with_its_reason() {
         record.measurements.push(sized);
     }
     for (record, unit) in [(&mut a, "queries/s"), (&mut b, "new orders/s")] {
-        let place = Labels::new().with_label("workload", "database").with_label("threads", 1u32);
+        let place = Labels::new().with_label(Label::Workload, "database").with_label(Label::Threads, 1u32);
         let mut work = Measurement::new("workload.throughput", place, about(100.0));
         work.unit = unit.into();
         record.measurements.push(work);
     }
     for (record, scope) in [(&mut a, "process"), (&mut b, "system")] {
-        let place =
-            Labels::new().with_label("workload", "bc").with_label("source", "pmu").with_label("scope", scope);
+        let place = Labels::new()
+            .with_label(Label::Workload, "bc")
+            .with_label(Label::Source, "pmu")
+            .with_label(Label::Scope, scope);
         record.measurements.push(Measurement::new("core.ipc", place, about(1.5)));
     }
     let files = Files::of(&[("a.json", &a), ("b.json", &b)]);
@@ -444,7 +447,7 @@ fn single_figures_of_many_are_not_counted_as_faster_or_slower_and_the_best_is_na
     let fleet: Vec<(String, Record)> = (0..6)
         .map(|n| {
             let mut one = Record::new("0.1.0", "2026-01-01T00:00:00Z".to_owned(), vec![]);
-            let place = Labels::new().with_label("workload", "x").with_label("threads", 1u32);
+            let place = Labels::new().with_label(Label::Workload, "x").with_label(Label::Threads, 1u32);
             one.measurements.push(Measurement::new("workload.throughput", place, vec![f64::from(n + 1)]));
             (format!("node{n}-20260102T03040{n}Z.json"), one)
         })
@@ -462,7 +465,7 @@ fn single_figures_of_many_are_not_counted_as_faster_or_slower_and_the_best_is_na
 fn figures_in_doubt_are_not_reported_by_how_much_they_differ() {
     let one = |ns: f64, doubt: bool| {
         let mut record = machine("db1", 2, 5.0, 90.0);
-        let mut m = Measurement::new("cost.syscall", Labels::new().with_label("cpu", 0u32), about(ns));
+        let mut m = Measurement::new("cost.syscall", Labels::new().with_label(Label::Cpu, 0u32), about(ns));
         m.doubt = doubt.then(|| "too noisy: 30 % apart".to_owned());
         record.measurements = vec![m];
         record
@@ -482,7 +485,7 @@ fn figures_in_doubt_are_not_reported_by_how_much_they_differ() {
 fn the_ratio_of_taken_time_says_that_it_is_of_the_rest() {
     let one = |host: &str, share: f64| {
         let mut record = machine(host, 2, 5.0, 90.0);
-        let place = Labels::new().with_label("cpu", 0u32);
+        let place = Labels::new().with_label(Label::Cpu, 0u32);
         record.measurements = vec![Measurement::new("stolen.share", place, about(share))];
         record
     };
@@ -524,8 +527,8 @@ fn the_newest_record_of_this_machine_stands_behind_a_dot() {
     // A run of everything, of which nothing need be said.
     let mut whole = machine(host.trim(), 2, 5.0, 90.0);
     for (metric, place) in [
-        ("core.clock", Labels::new().with_label("cpu", 0u32).with_label("active", "one")),
-        ("memory.bandwidth", Labels::new().with_label("op", "read").with_label("threads", 2u32)),
+        ("core.clock", Labels::new().with_label(Label::Cpu, 0u32).with_label(Label::Active, "one")),
+        ("memory.bandwidth", Labels::new().with_label(Label::Op, "read").with_label(Label::Threads, 2u32)),
     ] {
         whole.measurements.push(Measurement::new(metric, place, about(3e9)));
     }

@@ -1,5 +1,6 @@
 //! Where less is allowed: an ordinary user, containers' filters, missing files. It works, and says what it lost.
 
+use record::Label;
 use std::path::Path;
 
 use record::Record;
@@ -30,7 +31,7 @@ fn an_ordinary_user_is_reported_what_root_would_add() {
     let record = whole(program(&copy, RUN).by_nobody());
     assert_eq!(record.machine.limits.root, Some(false));
     says_lost(&record, "wakeup", "SCHED_FIFO");
-    assert!(record.measurements_of("wakeup.latency").all(|m| m.labels.word("policy") == Some("other")));
+    assert!(record.measurements_of("wakeup.latency").all(|m| m.labels.word(Label::Policy) == Some("other")));
     if Path::new("/dev/cpu_dma_latency").exists() && root() {
         says_lost(&record, "wakeup tuned", "Permission denied");
     }
@@ -140,7 +141,7 @@ fn huge_pages_that_are_refused_to_it_are_measured_all_the_same() {
 }
 
 fn on_pages(record: &Record, word: &str) -> usize {
-    record.measurements_of("load.latency").filter(|m| m.labels.word("page") == Some(word)).count()
+    record.measurements_of("load.latency").filter(|m| m.labels.word(Label::Page) == Some(word)).count()
 }
 
 #[test]
@@ -189,7 +190,9 @@ fn a_clock_source_that_is_not_the_tsc_stands_in_the_record() {
     let record = measured(linespeed(["run", "costs", "--quick", "--json"]).with_file(file, &source));
     let record = record.succeeds().record();
     assert_eq!(record.conditions.before.clocksource.as_deref(), Some("hpet"));
-    assert!(record.measurements_of("cost.clock_read").all(|m| m.labels.word("clocksource") == Some("hpet")));
+    assert!(
+        record.measurements_of("cost.clock_read").all(|m| m.labels.word(Label::Clocksource) == Some("hpet"))
+    );
     assert!(!record.diagnosis.findings.is_empty(), "a slow clock source is no finding");
 }
 

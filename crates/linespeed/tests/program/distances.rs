@@ -1,6 +1,7 @@
 //! A real machine of four nodes whose firmware's table of distances is made to lie: no emulator has memory that is farther
 //! away, so the latencies are published ones of another machine of its kind.
 
+use record::Label;
 use std::path::Path;
 
 use record::diagnosis::Finding;
@@ -40,7 +41,7 @@ fn findings(root: &Path, table: [&str; 4]) -> Vec<Finding> {
     let mut record = ran(["inspect", "--root", root.to_str().unwrap(), "--json"]).succeeds().record();
     for (from, to) in (0..4).flat_map(|from| (0..4).map(move |to| (from, to))) {
         let samples = (0..8).map(|n| ns(from, to) * (1.0 + 1e-3 * f64::from(n % 3))).collect();
-        let place = Labels::new().with_label("from", from).with_label("to", to);
+        let place = Labels::new().with_label(Label::From, from).with_label(Label::To, to);
         record.measurements.push(Measurement::new("numa.latency", place, samples));
     }
     let shown = run_with(linespeed(["show", "-", "--json"]), record.to_json()).succeeds();

@@ -1,5 +1,6 @@
 //! Where there is less of the machine: one CPU, half a CPU, little memory, in control groups of either version.
 
+use record::Label;
 use record::Record;
 
 use crate::support::cgroup::Group;
@@ -33,7 +34,7 @@ fn is_of_one_cpu(record: &Record, cpu: u32) {
     says_lost(record, "clock", "one CPU");
     says_lost(record, "costs", "one CPU");
     for measurement in &record.measurements {
-        let at = measurement.labels.count("cpu");
+        let at = measurement.labels.count(Label::Cpu);
         assert!(at.is_none_or(|at| at == u64::from(cpu)), "{} on CPU {at:?}", measurement.metric);
     }
 }
@@ -120,7 +121,7 @@ fn with_256_mib_of_memory_it_is_not_killed() {
     for metric in ["load.latency", "memory.bandwidth", "core.clock"] {
         assert!(figures(&record, metric) > 0, "no {metric}: {:#?}", lost(&record, ""));
     }
-    let largest = record.measurements_of("load.latency").filter_map(|m| m.labels.count("bytes")).max();
+    let largest = record.measurements_of("load.latency").filter_map(|m| m.labels.count(Label::Bytes)).max();
     assert!(largest.is_some_and(|bytes| bytes < 256 << 20));
     // Smaller arrays than four times the caches are a loss that must be told.
     if record.machine.last_level_bytes() > 64 << 20 {

@@ -2,6 +2,7 @@
 
 use crate::support::started::Started;
 use crate::support::{beside_others, emulated, folder, linespeed, measured, ran, run, skipped};
+use record::Label;
 use record::{Ended, Record};
 
 fn brief(args: &[&str]) -> std::process::Command {
@@ -9,8 +10,9 @@ fn brief(args: &[&str]) -> std::process::Command {
 }
 
 fn layers(record: &Record) -> Vec<(String, String)> {
-    let word = |m: &record::Measurement, key: &str| m.labels.word(key).unwrap_or_default().to_owned();
-    record.measurements_of("layer.time").map(|m| (word(m, "layer"), word(m, "bound"))).collect()
+    let word =
+        |m: &record::Measurement, key: record::Label| m.labels.word(key).unwrap_or_default().to_owned();
+    record.measurements_of("layer.time").map(|m| (word(m, Label::Layer), word(m, Label::Bound))).collect()
 }
 
 #[test]

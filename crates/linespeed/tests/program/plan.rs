@@ -1,5 +1,6 @@
 //! `linespeed plan`: machines of many shapes, lines that the tools take, and commands run both ways.
 
+use record::Label;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -216,8 +217,10 @@ fn this_machines_plan_takes_the_figures_of_its_records() {
     assert!(pages(&before) && before.sources.is_empty(), "{before:?}");
     // A record of this machine with a latency curve, as a run leaves it.
     let mut record: Record = serde_json::from_str(&ran(["inspect", "--json"]).succeeds().stdout).unwrap();
-    let place =
-        record::Labels::new().with_label("cpu", 0u32).with_label("bytes", 4096u32).with_label("page", "4KiB");
+    let place = record::Labels::new()
+        .with_label(Label::Cpu, 0u32)
+        .with_label(Label::Bytes, 4096u32)
+        .with_label(Label::Page, "4KiB");
     record.measurements.push(record::Measurement::new("load.latency", place, vec![1.0; 6]));
     let ours = state.path().join("linespeed");
     std::fs::create_dir_all(&ours).unwrap();

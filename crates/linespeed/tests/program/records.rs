@@ -1,5 +1,6 @@
 //! A record's way: written, shown again, as a page, held against the schema and against `--fail-on`.
 
+use record::Label;
 use record::machine::Cpu;
 use record::{Labels, Measurement, Record, Snapshot};
 
@@ -106,7 +107,7 @@ fn busy() -> Record {
     record.conditions.after = Some(state(110.0, 12.0));
     record.measurements.push(Measurement::new(
         "cost.syscall",
-        Labels::new().with_label("cpu", 0u32),
+        Labels::new().with_label(Label::Cpu, 0u32),
         vec![100.0; 9],
     ));
     record

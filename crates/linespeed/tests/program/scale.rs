@@ -1,5 +1,6 @@
 //! `linespeed scale`: every recipe for real, commands of all kinds, and nothing left behind whatever happens.
 
+use record::Label;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -107,7 +108,7 @@ fn for_real(recipe: &str, programs: &[&str], unit: &str) {
     let steps: Vec<_> = record.measurements_of("workload.throughput").collect();
     assert!(!steps.is_empty() && steps.len() >= cpus().min(2), "{:#?}", lost(&record, ""));
     for step in steps {
-        assert_eq!(step.labels.word("workload"), Some(recipe));
+        assert_eq!(step.labels.word(Label::Workload), Some(recipe));
         assert_eq!(step.detail.get("work").and_then(|work| work.as_str()), Some(unit));
         assert!(step.value() > 0.0);
     }
@@ -182,7 +183,7 @@ fn stream_is_run_by_what_is_there() {
     assert!(
         record
             .measurements_of("workload.throughput")
-            .all(|m| m.labels.word("workload") == Some("likwid-stream"))
+            .all(|m| m.labels.word(Label::Workload) == Some("likwid-stream"))
     );
     says_lost(&record, "recipe stream", "is not installed");
 }
@@ -240,7 +241,7 @@ fn a_commands_time_is_no_shorter_than_it_says_itself() {
     let own = std::fs::read_to_string(log).unwrap();
     let least = own.lines().map(|ns| ns.parse::<f64>().unwrap() / 1e9).fold(f64::INFINITY, f64::min);
     let times = record.measurements_of("workload.time").next().unwrap();
-    assert_eq!((times.labels.word("workload"), times.summary.n), (Some("command"), 2));
+    assert_eq!((times.labels.word(Label::Workload), times.summary.n), (Some("command"), 2));
     assert!(times.summary.min >= least, "{} s, but the command itself says {least}", times.summary.min);
 }
 
@@ -256,7 +257,7 @@ fn a_step_that_fails_is_named_and_the_others_stay() {
         "test {threads} = 1 || { echo no way >&2; exit 7; }",
     );
     let threads: Vec<_> =
-        record.measurements_of("workload.throughput").map(|m| m.labels.count("threads")).collect();
+        record.measurements_of("workload.throughput").map(|m| m.labels.count(Label::Threads)).collect();
     assert_eq!(threads, [Some(1)]);
     says_lost(&record, "scale: 2 CPUs", "exited with code 7; its last words: no way");
 }
@@ -565,8 +566,10 @@ fn more_copies_than_memory_allows_are_refused() {
             let ran: Ran = measured(scale(place.path(), &args).in_group(&group)).succeeds();
             let record = ran.record();
             says_lost(&record, "scale: 2 CPUs", "2 copies need");
-            let one: Vec<_> =
-                record.measurements_of("workload.throughput").map(|m| m.labels.count("threads")).collect();
+            let one: Vec<_> = record
+                .measurements_of("workload.throughput")
+                .map(|m| m.labels.count(Label::Threads))
+                .collect();
             assert_eq!(one, [Some(1)]);
             assert_eq!(group.killed(), 0, "it tried all the same");
             assert!(record.coverage.iter().any(|c| c.what.starts_with("scale") && c.state == State::Skipped));

@@ -1,5 +1,6 @@
 //! What `linespeed scale` says: how it ended, what was run, what failed, what time cannot tell; and `show` of its records.
 
+use record::Label;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -137,7 +138,7 @@ fn a_step_of_which_every_run_fails_is_left_out() {
     let place = folder();
     let record = typed(place.path(), &["-i", "--steps", "1,2", "-r", "2"], "test {threads} = 1");
     let threads: Vec<_> =
-        record.measurements_of("workload.throughput").map(|m| m.labels.count("threads")).collect();
+        record.measurements_of("workload.throughput").map(|m| m.labels.count(Label::Threads)).collect();
     assert_eq!(threads, [Some(1)]);
     says_lost(&record, "scale: 2 CPUs", "every run failed");
 }

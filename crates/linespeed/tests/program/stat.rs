@@ -1,5 +1,6 @@
 //! `linespeed stat -- COMMAND`: the command as it would be without us, the report behind it, and nothing left running.
 
+use record::Label;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -23,12 +24,12 @@ fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn value(record: &Record, metric: &str, key: &str, word: &str) -> f64 {
+fn value(record: &Record, metric: &str, key: Label, word: &str) -> f64 {
     let found = record
         .measurements_of(metric)
-        .find(|m| m.labels.word(key) == Some(word) && m.labels.get("thread").is_none())
+        .find(|m| m.labels.word(key) == Some(word) && m.labels.get(Label::Thread).is_none())
         .unwrap_or_else(|| panic!("no {metric} {key}={word}"));
-    assert_eq!(found.labels.word("workload"), Some("command"));
+    assert_eq!(found.labels.word(Label::Workload), Some("command"));
     found.value()
 }
 
@@ -157,12 +158,12 @@ fn the_record_tells_where_the_time_went_and_what_it_was_bound_by() {
     let (ran, record) = record_of(&[], &["sh", "-c", "sleep 0.4"]);
     assert_eq!(ran.stdout, "");
     let (off, user) = (
-        value(&record, "workload.cpu_time", "state", "off-cpu"),
-        value(&record, "workload.cpu_time", "state", "user"),
+        value(&record, "workload.cpu_time", Label::State, "off-cpu"),
+        value(&record, "workload.cpu_time", Label::State, "user"),
     );
     assert!(off > user, "a sleep took {user} s of CPU and {off} s off it");
-    assert!(value(&record, "counter.count", "event", "page-faults") > 0.0);
-    assert!(value(&record, "counter.count", "event", "context-switches") >= 0.0);
+    assert!(value(&record, "counter.count", Label::Event, "page-faults") > 0.0);
+    assert!(value(&record, "counter.count", Label::Event, "context-switches") >= 0.0);
     assert_eq!(record.diagnosis.bound.as_ref().unwrap().by, "waiting", "{:?}", record.diagnosis.bound);
     assert!(!record.machine.cpus.is_empty() && record.conditions.after.is_some());
     // It can be shown again, and as a page.
@@ -229,7 +230,7 @@ fn one_busy_thread_is_recognised() {
         "{bound:?}"
     );
     let threads =
-        record.measurements_of("workload.cpu_time").filter(|m| m.labels.get("thread").is_some()).count();
+        record.measurements_of("workload.cpu_time").filter(|m| m.labels.get(Label::Thread).is_some()).count();
     assert!(threads > 0, "no thread was seen");
 }
 
@@ -257,7 +258,7 @@ fn a_quota_is_recognised() {
     let time = record.measurements_of("workload.time").next().unwrap();
     let throttled =
         time.detail.get("around").unwrap()["throttled_seconds"].as_f64().expect("the kernel counts it");
-    if throttled < value(&record, "workload.cpu_time", "state", "user") * 0.5 {
+    if throttled < value(&record, "workload.cpu_time", Label::State, "user") * 0.5 {
         return skipped("a_quota_is_recognised", "other programs left it less than its quota");
     }
     // Where others want the CPUs too, that may come first.
@@ -355,12 +356,15 @@ fn without_the_right_to_count_the_setting_is_named_and_the_rest_is_there() {
     let ran = run(linespeed(words).denied(&[libc::SYS_perf_event_open]));
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let record = sound::record(&std::fs::read(&place).unwrap());
-    assert!(value(&record, "counter.count", "event", "page-faults") > 0.0, "rusage tells them anyhow");
+    assert!(value(&record, "counter.count", Label::Event, "page-faults") > 0.0, "rusage tells them anyhow");
     let lost = lost(&record, "counter").join("\n");
     assert!(lost.contains("perf_event_paranoid") || lost.contains("no performance counters"), "{lost}");
     // What the kernel accounts for every process needs nobody's leave.
     for event in ["task-clock", "context-switches", "page-faults"] {
-        assert!(value(&record, "counter.count", "event", event) >= 0.0 && !lost.contains(event), "{lost}");
+        assert!(
+            value(&record, "counter.count", Label::Event, event) >= 0.0 && !lost.contains(event),
+            "{lost}"
+        );
     }
     // So has perf's layout, where counting is refused.
     let perfs = run(linespeed(["stat", "--perf-format", "--", "true"]).denied(&[libc::SYS_perf_event_open]));
@@ -383,8 +387,8 @@ fn an_ordinary_user_gets_what_the_kernel_allows() {
     let ran = run(crate::support::program(&copy, words).by_nobody());
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "hi\n"), "{ran:?}");
     let record = sound::record(&std::fs::read(&place).unwrap());
-    assert!(value(&record, "counter.count", "event", "page-faults") > 0.0);
-    assert!(value(&record, "counter.count", "event", "context-switches") >= 0.0);
+    assert!(value(&record, "counter.count", Label::Event, "page-faults") > 0.0);
+    assert!(value(&record, "counter.count", Label::Event, "context-switches") >= 0.0);
 }
 
 #[test]
@@ -574,7 +578,7 @@ fn a_kill_that_cannot_be_caught_leaves_no_process_of_the_command() {
 #[test]
 fn the_guard_is_no_process_of_the_command() {
     let (_, record) = record_of(&[], &["sh", "-c", "sleep 0.3"]);
-    let seen = record.measurements_of("workload.cpu_time").filter_map(|m| m.labels.word("thread"));
+    let seen = record.measurements_of("workload.cpu_time").filter_map(|m| m.labels.word(Label::Thread));
     let guards: Vec<&str> = seen.filter(|thread| thread.contains("guard")).collect();
     assert!(guards.is_empty(), "{guards:?}");
     assert!(lost(&record, "forked").is_empty() && lost(&record, "command").is_empty());

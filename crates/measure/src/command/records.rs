@@ -1,6 +1,7 @@
 //! Runs of a command as measurements. What has no metric of its own (how it ended, what it waited for, what the machine
 //! did meanwhile) stands in the details of `workload.time`.
 
+use record::Label;
 use record::{Coverage, Labels, Measurement, metrics};
 use serde_json::{Value, json};
 
@@ -34,7 +35,7 @@ pub struct Figures {
 }
 
 fn place() -> Labels {
-    Labels::new().with_label("workload", WORKLOAD)
+    Labels::new().with_label(Label::Workload, WORKLOAD)
 }
 
 /// Seconds of one run by what its threads did.
@@ -88,14 +89,14 @@ pub fn figures(runs: &[Run], job: &Job, cpus: usize) -> Figures {
         let samples = all.iter().map(of).collect();
         figures.measurements.push(Measurement::new(
             "workload.cpu_time",
-            place().with_label("state", state),
+            place().with_label(Label::State, state),
             samples,
         ));
     }
     for thread in typical.seen.threads.iter().take(MOST_THREADS) {
         let name = format!("{} {}", thread.name, thread.tid);
         for (state, ns) in [("on-cpu", thread.on_cpu_ns), ("runnable", thread.runnable_ns)] {
-            let place = place().with_label("state", state).with_label("thread", name.clone());
+            let place = place().with_label(Label::State, state).with_label(Label::Thread, name.clone());
             figures.measurements.push(Measurement::new("workload.cpu_time", place, vec![ns as f64 / 1e9]));
         }
     }
@@ -200,8 +201,9 @@ fn counted(runs: &[Run], figures: &mut Figures) {
         let counts: Vec<_> = runs.iter().filter_map(|run| run.reading.get(event)).collect();
         let coverage = counts.iter().map(|count| count.coverage()).fold(1.0, f64::min);
         let values = counts.iter().map(|count| count.value).collect();
-        let mut measurement = Measurement::new("counter.count", place().with_label("event", event), values)
-            .with_detail("coverage", coverage);
+        let mut measurement =
+            Measurement::new("counter.count", place().with_label(Label::Event, event), values)
+                .with_detail("coverage", coverage);
         if counts.iter().any(|count| count.user_only) {
             measurement = measurement.with_detail("mode", "user");
         }
@@ -212,7 +214,7 @@ fn counted(runs: &[Run], figures: &mut Figures) {
         ipc.extend(run.reading.ipc());
     }
     if !ipc.is_empty() {
-        let measurement = Measurement::new("core.ipc", place().with_label("source", "pmu"), ipc);
+        let measurement = Measurement::new("core.ipc", place().with_label(Label::Source, "pmu"), ipc);
         push_plausible(measurement, figures);
     }
     let shares: Vec<_> = runs.iter().filter_map(|run| run.reading.top_down()).collect();
@@ -226,7 +228,7 @@ fn counted(runs: &[Run], figures: &mut Figures) {
     for (category, of) in categories {
         let samples = shares.iter().map(of).collect();
         let measurement =
-            Measurement::new("counter.share", place().with_label("category", category), samples)
+            Measurement::new("counter.share", place().with_label(Label::Category, category), samples)
                 .with_detail("source", one.source)
                 .with_detail("coverage", one.coverage);
         push_plausible(measurement, figures);
@@ -261,7 +263,7 @@ fn accounted(runs: &[Run], figures: &mut Figures) {
             continue;
         }
         let samples = runs.iter().map(of).collect();
-        let place = place().with_label("event", event);
+        let place = place().with_label(Label::Event, event);
         figures
             .measurements
             .push(Measurement::new("counter.count", place, samples).with_detail("source", "rusage"));
@@ -269,7 +271,7 @@ fn accounted(runs: &[Run], figures: &mut Figures) {
 }
 
 fn has(figures: &Figures, event: &str) -> bool {
-    figures.measurements.iter().any(|m| m.labels.word("event") == Some(event))
+    figures.measurements.iter().any(|m| m.labels.word(Label::Event) == Some(event))
 }
 
 /// Moves to other CPUs as the kernel tells them of each thread, where nobody counted them and all threads were looked at.
@@ -280,7 +282,7 @@ fn moved(runs: &[Run], figures: &mut Figures) {
     }
     let samples: Option<Vec<f64>> = runs.iter().map(moves).collect();
     if let Some(samples) = samples {
-        let moved = Measurement::new("counter.count", place().with_label("event", EVENT), samples);
+        let moved = Measurement::new("counter.count", place().with_label(Label::Event, EVENT), samples);
         figures.measurements.push(moved.with_detail("source", "sched"));
     } else {
         let reason = "the kernel tells them of threads that can be looked at, and not all were";
@@ -331,7 +333,7 @@ fn cover(runs: &[Run], figures: &mut Figures) {
         let have = figures
             .measurements
             .iter()
-            .any(|m| m.labels.word("event") == Some(event) && !m.detail.contains_key("source"));
+            .any(|m| m.labels.word(Label::Event) == Some(event) && !m.detail.contains_key("source"));
         if reported.contains(event) || have {
             continue;
         }

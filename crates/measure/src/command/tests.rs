@@ -1,6 +1,7 @@
 //! What a person would see go wrong in what stat says of a command.
 
 use super::*;
+use record::Label;
 
 fn ran(line: &str) -> Run {
     let argv: Vec<OsString> = ["sh", "-c", line].map(OsString::from).to_vec();
@@ -8,9 +9,9 @@ fn ran(line: &str) -> Run {
         .unwrap()
 }
 
-fn value(figures: &Figures, metric: &str, key: (&str, &str)) -> f64 {
+fn value(figures: &Figures, metric: &str, key: (Label, &str)) -> f64 {
     let found = figures.measurements.iter().find(|m| {
-        m.metric == metric && m.labels.word(key.0) == Some(key.1) && m.labels.get("thread").is_none()
+        m.metric == metric && m.labels.word(key.0) == Some(key.1) && m.labels.get(Label::Thread).is_none()
     });
     found.map(record::Measurement::value).unwrap_or_else(|| panic!("no {metric} {key:?}"))
 }
@@ -25,9 +26,9 @@ fn a_sleep_is_time_off_the_cpu_and_reported_as_a_sleep() {
         2,
     );
     let (off, on) = (
-        value(&figures, "workload.cpu_time", ("state", "off-cpu")),
-        value(&figures, "workload.cpu_time", ("state", "user"))
-            + value(&figures, "workload.cpu_time", ("state", "system")),
+        value(&figures, "workload.cpu_time", (Label::State, "off-cpu")),
+        value(&figures, "workload.cpu_time", (Label::State, "user"))
+            + value(&figures, "workload.cpu_time", (Label::State, "system")),
     );
     assert!(off > on, "{off} off, {on} on");
     if run.seen.samples > 0 {
@@ -57,11 +58,11 @@ fn switches_and_faults_are_there_with_or_without_counters() {
     let runs = [run.clone(), run];
     let figures = figures(&runs, &Job { argv: &argv, cpus: None, env: &[], events: false, guard: None }, 2);
     for event in ["task-clock", "page-faults", "context-switches", "minor-faults", "voluntary-switches"] {
-        assert!(value(&figures, "counter.count", ("event", event)) >= 0.0);
+        assert!(value(&figures, "counter.count", (Label::Event, event)) >= 0.0);
     }
-    assert!(value(&figures, "counter.count", ("event", "page-faults")) > 0.0);
+    assert!(value(&figures, "counter.count", (Label::Event, "page-faults")) > 0.0);
     // Each figure has a sample of each run, and is one of the metrics.
-    assert!(figures.measurements.iter().all(|m| m.labels.get("thread").is_some() || m.summary.n == 2));
+    assert!(figures.measurements.iter().all(|m| m.labels.get(Label::Thread).is_some() || m.summary.n == 2));
     let names: Vec<_> = figures.measurements.iter().map(|m| m.labels.clone()).collect();
     assert!((0..names.len()).all(|at| {
         let same = |other: usize| {
@@ -96,7 +97,7 @@ fn switches_and_their_kinds_add_up() {
         &Job { argv: &argv, cpus: None, env: &[], events: false, guard: None },
         2,
     );
-    let of = |event| value(&figures, "counter.count", ("event", event));
+    let of = |event| value(&figures, "counter.count", (Label::Event, event));
     assert_eq!(of("context-switches"), of("voluntary-switches") + of("involuntary-switches"));
 }
 
@@ -124,7 +125,7 @@ fn what_short_processes_waited_for_a_cpu_is_no_waiting_where_looks_tell() {
     let argv = [OsString::from("sh")];
     let job = Job { argv: &argv, cpus: None, env: &[], events: false, guard: None };
     let reported = |run: &Run, state| {
-        value(&figures(std::slice::from_ref(run), &job, 2), "workload.cpu_time", ("state", state))
+        value(&figures(std::slice::from_ref(run), &job, 2), "workload.cpu_time", (Label::State, state))
     };
     assert!((reported(&run, "off-cpu") - 0.2).abs() < 1e-9, "{}", reported(&run, "off-cpu"));
     assert!((reported(&run, "runnable") - 2.8).abs() < 1e-9, "{}", reported(&run, "runnable"));
@@ -146,7 +147,7 @@ fn the_shares_of_one_thread_are_no_more_than_its_time() {
     let figures = figures(&[run], &job, 2);
     let sum: f64 = ["user", "system", "runnable", "off-cpu"]
         .iter()
-        .map(|state| value(&figures, "workload.cpu_time", ("state", state)))
+        .map(|state| value(&figures, "workload.cpu_time", (Label::State, state)))
         .sum();
     assert!((sum - 0.001).abs() < 1e-9, "{sum} of 0.001 s");
 }

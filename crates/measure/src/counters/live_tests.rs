@@ -1,6 +1,7 @@
 //! Counters on the machine that runs the tests: whatever it has. Where the kernel denies even its own events, only that
 //! this is said is tested.
 
+use record::Label;
 use std::time::Duration;
 
 use super::*;
@@ -170,16 +171,16 @@ fn readings_become_measurements_that_the_record_takes() {
     let Some(counters) = software() else { return };
     counters.enable();
     std::thread::sleep(Duration::from_millis(1));
-    let place = record::Labels::new().with_label("workload", "sleep");
+    let place = record::Labels::new().with_label(Label::Workload, "sleep");
     let measured = measurements(&counters.read(), place);
     assert!(measured.len() >= 4);
     for measurement in &measured {
         let metric = record::metrics::find(&measurement.metric).unwrap();
         assert!(
-            measurement.labels.0.keys().all(|key| metric.keys.contains(&key.as_str())),
+            measurement.labels.0.keys().all(|key| metric.keys.iter().any(|label| label.name() == key)),
             "{measurement:?}"
         );
-        assert_eq!(measurement.labels.word("workload"), Some("sleep"));
+        assert_eq!(measurement.labels.word(Label::Workload), Some("sleep"));
         assert_eq!(measurement.detail.get("coverage").unwrap(), 1.0);
     }
 }

@@ -1,5 +1,6 @@
 //! Readings as a record's measurements.
 
+use record::Label;
 use record::{Labels, Measurement};
 
 use super::reading::Reading;
@@ -11,7 +12,7 @@ use super::top_down::TopDown;
 pub fn measurements(reading: &Reading, place: Labels) -> Vec<Measurement> {
     let mut out = Vec::new();
     for count in &reading.counts {
-        let place = place.clone().with_label("event", count.event);
+        let place = place.clone().with_label(Label::Event, count.event);
         let mut measurement = Measurement::new("counter.count", place, vec![count.value])
             .with_detail("coverage", count.coverage())
             .with_detail("raw", count.raw);
@@ -34,7 +35,7 @@ fn shares(top_down: &TopDown, place: &Labels) -> Vec<Measurement> {
         ("backend-bound", top_down.backend_bound),
     ];
     let measurement = |(category, share)| {
-        Measurement::new("counter.share", place.clone().with_label("category", category), vec![share])
+        Measurement::new("counter.share", place.clone().with_label(Label::Category, category), vec![share])
             .with_detail("source", top_down.source)
             .with_detail("coverage", top_down.coverage)
     };

@@ -6,6 +6,7 @@ mod beside;
 mod walk;
 
 use kernels::stream::{self, Op, Stores, Stream};
+use record::Label;
 use record::{Coverage, CpuList, Labels, Machine, Mark, Measurement, SampleMark, text};
 
 use beside::Taken;
@@ -233,13 +234,13 @@ fn push(
     for bus in [false, true] {
         let bytes = f64::from(counted(stream, bus));
         let mut place = Labels::new()
-            .with_label("op", stream.op.name())
-            .with_label("stores", stream.stores.name())
-            .with_label("bytes_counted", if bus { "bus" } else { "stream" })
-            .with_label("threads", group.cpus.len())
-            .with_label("cpus", list.to_string());
+            .with_label(Label::Op, stream.op.name())
+            .with_label(Label::Stores, stream.stores.name())
+            .with_label(Label::BytesCounted, if bus { "bus" } else { "stream" })
+            .with_label(Label::Threads, group.cpus.len())
+            .with_label(Label::Cpus, list.to_string());
         if let Some(node) = group.node {
-            place = place.with_label("node", node);
+            place = place.with_label(Label::Node, node);
         }
         let samples = rates.iter().map(|rate| rate * bytes).collect();
         let mut m = Measurement::new("memory.bandwidth", place, samples)
@@ -255,9 +256,10 @@ fn push(
     let stream_op = matches!(stream.op, Op::Copy | Op::Scale | Op::Add | Op::Triad);
     if stream_op && stream.stores == Stores::Regular && group.cpus.len() == 1 {
         let elements = f64::from(extent(stream)) / 8.0;
-        let mut place = Labels::new().with_label("op", stream.op.name()).with_label("cpu", group.cpus[0]);
+        let mut place =
+            Labels::new().with_label(Label::Op, stream.op.name()).with_label(Label::Cpu, group.cpus[0]);
         if let Some(node) = group.node {
-            place = place.with_label("node", node);
+            place = place.with_label(Label::Node, node);
         }
         let samples = rates.iter().map(|rate| 1e9 / (rate * elements)).collect();
         let mut m = Measurement::new("stream.ns_per_element", place, samples);

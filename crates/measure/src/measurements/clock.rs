@@ -1,6 +1,7 @@
 //! The effective core clock: a chain of dependent adds, checked by a chain of multiplies; one CPU alone, then all
 //! at once; scalar, and right after heavy vector work of each width.
 
+use record::Label;
 use std::time::{Duration, Instant};
 
 use kernels::{chain, heavy};
@@ -226,8 +227,10 @@ fn sample(member: Member, seconds: f64, vector: Option<&heavy::Heavy>) -> (bool,
 fn summed(cpu: u32, active: &str, vector: &str, mut taken: Taken) -> Measurement {
     let cut = taken.cut.len();
     let made_do = taken.make_do();
-    let place =
-        Labels::new().with_label("cpu", cpu).with_label("active", active).with_label("vector", vector);
+    let place = Labels::new()
+        .with_label(Label::Cpu, cpu)
+        .with_label(Label::Active, active)
+        .with_label(Label::Vector, vector);
     let mut m = Measurement::new("core.clock", place, taken.add)
         .with_detail("kernel", chain::ADD.name)
         .with_detail("method", "t(2N) - t(N)");

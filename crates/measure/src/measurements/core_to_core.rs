@@ -8,6 +8,7 @@ pub(crate) mod pairs;
 pub(crate) mod ping_pong;
 pub(crate) mod topology_class;
 
+use record::Label;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
@@ -249,11 +250,11 @@ fn push(context: &mut Context, done: &mut Done, pair: &Pair, figures: Figures, t
             figures.home
         }
     };
-    let mut place = Labels::new().with_label("from", pair.from).with_label("to", pair.to);
+    let mut place = Labels::new().with_label(Label::From, pair.from).with_label(Label::To, pair.to);
     if let Some(home) = home {
-        place = place.with_label("home", home);
+        place = place.with_label(Label::Home, home);
     }
-    place = place.with_label(Handover::KEY, figures.handover.word());
+    place = place.with_label(Label::Handover, figures.handover.word());
     let proven = lies_on.is_ok();
     let mut m = Measurement::new("core_to_core.latency", place, figures.samples)
         .with_detail("class", pair.class.describe())
@@ -401,7 +402,7 @@ mod tests {
         }
         let measurements = live(&machine, &cpus);
         let ends: Vec<_> =
-            measurements.iter().map(|m| (m.labels.count("from"), m.labels.count("to"))).collect();
+            measurements.iter().map(|m| (m.labels.count(Label::From), m.labels.count(Label::To))).collect();
         let expected = (cpus.iter().next().map(u64::from), cpus.iter().nth(1).map(u64::from));
         assert!(ends.iter().all(|pair| *pair == expected), "{ends:?}");
         for cell in &measurements {
@@ -412,7 +413,8 @@ mod tests {
         let nodes: Vec<_> = cpus.iter().map(|cpu| machine.cpu(cpu).and_then(|cpu| cpu.node)).collect();
         let homes = if nodes[0] == nodes[1] { 1 } else { 2 };
         for how in Handover::ALL {
-            let of = measurements.iter().filter(|m| m.labels.word(Handover::KEY) == Some(how.word())).count();
+            let of =
+                measurements.iter().filter(|m| m.labels.word(Label::Handover) == Some(how.word())).count();
             assert!((1..=homes).contains(&of), "{how:?}: {of}");
         }
         assert!(measurements.len().is_multiple_of(2), "a way is missing on one home");

@@ -1,6 +1,7 @@
 //! Small costs: system call, clock reading, context switch, page fault, mutex hand-over, branch mispredict, the spin
 //! hint. Each is a few thousand of the thing at a time, less what is not the thing.
 
+use record::Label;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -99,7 +100,7 @@ fn other_cpu(context: &Context, lead: u32) -> Option<u32> {
 
 /// A place for metrics of one CPU.
 fn cpu_place(cpu: u32) -> Labels {
-    Labels::new().with_label("cpu", cpu)
+    Labels::new().with_label(Label::Cpu, cpu)
 }
 
 /// Everything that one thread does by itself.
@@ -148,7 +149,7 @@ fn single(
     });
     let mut place = cpu_place(cpu);
     if let Some(source) = &context.snapshot.clocksource {
-        place = place.with_label("clocksource", source.as_str());
+        place = place.with_label(Label::Clocksource, source.as_str());
     }
     add("cost.clock_read", place, CALLS.into(), samples);
 
@@ -157,7 +158,7 @@ fn single(
     add("cost.spin_hint", cpu_place(cpu), per, samples);
 
     for (page, step, pages) in [(Page::Base, base_page() as usize, 1024), (Page::Huge, HUGE, 16)] {
-        let place = cpu_place(cpu).with_label("page", page.word());
+        let place = cpu_place(cpu).with_label(Label::Page, page.word());
         if (step * pages) as u64 > memory {
             coverage
                 .push(Coverage::skipped(format!("costs page fault {}", page.word()), "not enough memory"));
@@ -331,7 +332,7 @@ fn context_switch(context: &mut Context, cpu: u32, to: u32, effort: Effort, part
         taken
     });
     let Some(samples) = samples else { return };
-    let place = cpu_place(cpu).with_label("to_cpu", to);
+    let place = cpu_place(cpu).with_label(Label::ToCpu, to);
     let mut m = measurement("cost.context_switch", place, &samples, |s| {
         (s.ns / f64::from(HANDOVERS) / 2.0 - overhead).max(0.0)
     })
@@ -409,7 +410,7 @@ fn mutex_handover(context: &mut Context, cpu: u32, to: u32, effort: Effort, part
         taken
     });
     let Some(samples) = samples else { return };
-    let place = cpu_place(cpu).with_label("to_cpu", to);
+    let place = cpu_place(cpu).with_label(Label::ToCpu, to);
     let mut m = measurement("cost.mutex_handover", place, &samples, |s| s.ns / f64::from(HANDOVERS) / 2.0);
     drop_switch_marks(&mut m);
     judge(&mut m, 2.0 * TARGET);

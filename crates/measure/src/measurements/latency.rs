@@ -5,6 +5,7 @@ mod curve;
 mod draws;
 mod warm;
 
+use record::Label;
 use std::time::Instant;
 
 use record::{Coverage, CpuList, Labels, Machine, Measurement, text};
@@ -358,11 +359,11 @@ fn close(context: &mut Context, curve: Curve, cpu: u32, node: Option<u32>) -> Op
     let core_bytes = context.machine.data_cache_of(cpu, 2).and_then(|cache| cache.bytes).unwrap_or(1 << 20);
     for point in &curve.points {
         let mut place = Labels::new()
-            .with_label("cpu", cpu)
-            .with_label("bytes", point.bytes)
-            .with_label("page", word.as_str());
+            .with_label(Label::Cpu, cpu)
+            .with_label(Label::Bytes, point.bytes)
+            .with_label(Label::Page, word.as_str());
         if let Some(node) = node {
-            place = place.with_label("node", node);
+            place = place.with_label(Label::Node, node);
         }
         let hops = point.hops as f64;
         let mut ns: Measurement = measurement("load.latency", place.clone(), &point.samples, |s| s.ns / hops);

@@ -1,5 +1,6 @@
 //! Load latency while the other CPUs load the memory at a rising rate.
 
+use record::Label;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -263,9 +264,9 @@ fn push_all(context: &mut Context, cpu: u32, points: &[Point], loaders: &[u32]) 
     let list: CpuList = loaders.iter().copied().collect();
     for point in points {
         let place = Labels::new()
-            .with_label("cpu", cpu)
-            .with_label("bandwidth", point.bandwidth.round())
-            .with_label("share_of_peak", (point.bandwidth / peak * 1e4).round() / 1e4);
+            .with_label(Label::Cpu, cpu)
+            .with_label(Label::Bandwidth, point.bandwidth.round())
+            .with_label(Label::ShareOfPeak, (point.bandwidth / peak * 1e4).round() / 1e4);
         let mut m = Measurement::new("memory.loaded_latency", place, point.samples.clone())
             .with_detail("loaders", list.to_string())
             .with_detail("load", "read")

@@ -8,6 +8,7 @@ pub(crate) mod plan;
 pub(crate) mod reading;
 pub(crate) mod tell;
 
+use record::Label;
 use std::time::{Duration, Instant};
 
 use record::{Coverage, CpuList, Labels, Machine, Mark, Measurement, SampleMark, text};
@@ -103,7 +104,7 @@ impl Measure for Numa {
 
 /// A cell's place.
 fn cell_place(row: &Row, column: &Column) -> Labels {
-    Labels::new().with_label("from", row.node).with_label("to", column.node)
+    Labels::new().with_label(Label::From, row.node).with_label(Label::To, column.node)
 }
 
 /// What all cells of a column say about its memory.
@@ -257,7 +258,8 @@ fn bandwidth(
         }
         reported += 1;
         let list: CpuList = row.cpus.iter().copied().take(threads[cell]).collect();
-        let place = cell_place(row, column).with_label("op", "read").with_label("threads", threads[cell]);
+        let place =
+            cell_place(row, column).with_label(Label::Op, "read").with_label(Label::Threads, threads[cell]);
         let mut m = Measurement::new("numa.bandwidth", place, std::mem::take(&mut samples[cell]))
             .with_detail("vectors", kernel.variant.name())
             .with_detail("array_bytes", column.touched)

@@ -1,5 +1,6 @@
 //! Memory-level parallelism: how many loads one core keeps in flight, by 1 to 16 chases at once.
 
+use record::Label;
 use std::time::{Duration, Instant};
 
 use record::{Coverage, CpuList, Labels, Machine, Measurement, text};
@@ -134,9 +135,9 @@ fn rounds(context: &mut Context, cpu: u32, cycle: &mut Cycle) -> Result<(), Halt
     }
     for (index, &chains) in CHAINS.iter().enumerate() {
         let place = Labels::new()
-            .with_label("cpu", cpu)
-            .with_label("bytes", cycle.bytes())
-            .with_label("chains", chains);
+            .with_label(Label::Cpu, cpu)
+            .with_label(Label::Bytes, cycle.bytes())
+            .with_label(Label::Chains, chains);
         let mut m = Measurement::new("load.parallelism", place, ratios[index].clone())
             .with_detail("ns_per_hop_of_all", record::Summary::from_samples(&times[index]).median)
             .with_detail("page", cycle.mapping().page().word());

@@ -1,6 +1,7 @@
 //! How throughput and IPC grow from one CPU to all of them: the workloads on ever more CPUs, in each order of CPUs that
 //! differs here.
 
+use record::Label;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
@@ -235,9 +236,9 @@ fn measure_steps(
         }
         for order in &step.orders {
             let place = Labels::new()
-                .with_label("workload", workload.name())
-                .with_label("threads", step.cpus.len())
-                .with_label("placement", order.name());
+                .with_label(Label::Workload, workload.name())
+                .with_label(Label::Threads, step.cpus.len())
+                .with_label(Label::Placement, order.name());
             let throughput = seen.throughput(context.machine, place.clone());
             // One figure a place: this one was measured beside the other steps.
             context.measurements.retain(|m| m.metric != throughput.metric || m.labels != throughput.labels);

@@ -1,5 +1,6 @@
 //! What a sibling is worth: all siblings of a core together against one of them alone, in interleaved rounds.
 
+use record::Label;
 use std::time::{Duration, Instant};
 
 use machine::Root;
@@ -205,7 +206,7 @@ fn measure_core(
             return Ok(());
         }
     }
-    let place = Labels::new().with_label("workload", workload.name()).with_label("core", core.core);
+    let place = Labels::new().with_label(Label::Workload, workload.name()).with_label(Label::Core, core.core);
     context.push(yielded(workload, core, place, &rounds, &seen));
     Ok(())
 }

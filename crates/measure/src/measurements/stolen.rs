@@ -2,6 +2,7 @@
 //! somebody else took. A gap with no interrupt and no context switch behind it came from below: firmware or
 //! hypervisor.
 
+use record::Label;
 use std::time::{Duration, Instant};
 
 use kernels::counter;
@@ -236,9 +237,9 @@ fn publish(context: &mut Context, cpu: u32, seen: &Seen, distributions: bool) {
         &[(None, None)]
     };
     for (word, cause) in kinds {
-        let mut place = Labels::new().with_label("cpu", cpu);
+        let mut place = Labels::new().with_label(Label::Cpu, cpu);
         if let Some(word) = word {
-            place = place.with_label("cause", *word);
+            place = place.with_label(Label::Cause, *word);
         }
         let of = |part: &Part| -> f64 {
             part.gaps.iter().filter(|gap| cause.is_none_or(|c| gap.cause == c)).map(|gap| gap.ns).sum()

@@ -2,6 +2,7 @@
 //! SCHED_OTHER and, where allowed, SCHED_FIFO. Missed periods are counted, and a second set of percentiles is
 //! corrected for them.
 
+use record::Label;
 use std::fs::File;
 use std::io::Write;
 use std::time::Duration;
@@ -43,9 +44,9 @@ impl Setting {
 
     fn place(self) -> Labels {
         Labels::new()
-            .with_label("policy", if self.fifo { "fifo" } else { "other" })
-            .with_label("priority", if self.fifo { PRIORITY as u32 } else { 0 })
-            .with_label("setting", if self.tuned { "tuned" } else { "as-is" })
+            .with_label(Label::Policy, if self.fifo { "fifo" } else { "other" })
+            .with_label(Label::Priority, if self.fifo { PRIORITY as u32 } else { 0 })
+            .with_label(Label::Setting, if self.tuned { "tuned" } else { "as-is" })
     }
 }
 
@@ -283,7 +284,7 @@ fn publish(context: &mut Context, setting: Setting, cpus: &[u32], seen: &[Seen])
         }
         for corrected in [false, true] {
             let values = if corrected { correct(&seen.latencies) } else { seen.latencies.clone() };
-            let place = setting.place().with_label("cpu", *cpu).with_label("corrected", corrected);
+            let place = setting.place().with_label(Label::Cpu, *cpu).with_label(Label::Corrected, corrected);
             let mut m = Measurement::new("wakeup.latency", place, values);
             if !together {
                 m.distribution = distribution(&m.samples);
@@ -309,9 +310,10 @@ fn publish(context: &mut Context, setting: Setting, cpus: &[u32], seen: &[Seen])
     }
     if together && !all.is_empty() {
         let missed: u64 = seen.iter().map(|s| s.missed).sum();
-        let mut m = Measurement::new("wakeup.latency", setting.place().with_label("corrected", false), all)
-            .with_detail("cpus", json!(cpus.iter().copied().collect::<CpuList>().to_string()))
-            .with_detail("missed", missed);
+        let mut m =
+            Measurement::new("wakeup.latency", setting.place().with_label(Label::Corrected, false), all)
+                .with_detail("cpus", json!(cpus.iter().copied().collect::<CpuList>().to_string()))
+                .with_detail("missed", missed);
         m.distribution = distribution(&m.samples);
         m.samples.clear();
         context.push(m);

@@ -1,5 +1,6 @@
 //! Each built-in workload on one CPU: throughput, the time of a pass, IPC with the clock beside it.
 
+use record::Label;
 use std::time::{Duration, Instant};
 
 use machine::Root;
@@ -160,10 +161,10 @@ fn measure_cpu(
     if PLAIN.contains(&workload.name()) {
         context.clocks_seen.extend(seen.slices.iter().map(|slice| slice.clock_hz));
     }
-    let place = Labels::new().with_label("workload", workload.name());
-    let together = place.clone().with_label("threads", 1u32).with_label("placement", "cores-first");
+    let place = Labels::new().with_label(Label::Workload, workload.name());
+    let together = place.clone().with_label(Label::Threads, 1u32).with_label(Label::Placement, "cores-first");
     context.push(seen.throughput(context.machine, together));
-    let alone = place.clone().with_label("cpu", cpu);
+    let alone = place.clone().with_label(Label::Cpu, cpu);
     if let Some(pass) = by_the_pass {
         context.push(seen.time(context.machine, alone.clone(), pass));
     }

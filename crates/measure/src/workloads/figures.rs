@@ -1,5 +1,6 @@
 //! Slices into measurements: throughput, IPC, time of a pass; and the words when a result was wrong.
 
+use record::Label;
 use record::{Coverage, CpuList, Labels, Machine, Measurement, SampleMark};
 use serde_json::json;
 
@@ -61,7 +62,7 @@ impl<'a> Seen<'a> {
     /// IPC as declared and, where the CPU counts, as counted; and the counts themselves. `place` is where IPC stands,
     /// `counts` where counts do.
     pub(crate) fn instructions(&self, machine: &Machine, place: Labels, counts: Labels) -> Vec<Measurement> {
-        let from = |source: &str| place.clone().with_label("source", source);
+        let from = |source: &str| place.clone().with_label(Label::Source, source);
         let counted_ipc = |slice: &Slice| slice.counted.as_ref().and_then(Reading::ipc);
         let mut declared = self.measurement(machine, "core.ipc", from("declared"), |slice| slice.ipc);
         let counted = self.measurement(machine, "core.ipc", from("pmu"), counted_ipc);
@@ -80,8 +81,10 @@ impl<'a> Seen<'a> {
         let done: f64 = self.slices.iter().filter(|s| s.counted.is_some()).map(|slice| slice.done).sum();
         for mut count in counters::measurements(&Reading::sum(readings), counts) {
             count.detail.insert("work_done".to_owned(), json!(done));
-            let each =
-                self.workload.instructions().filter(|_| count.labels.word("event") == Some("instructions"));
+            let each = self
+                .workload
+                .instructions()
+                .filter(|_| count.labels.word(Label::Event) == Some("instructions"));
             if let Some(each) = each {
                 count.detail.insert("declared".to_owned(), json!((done * each).round()));
             }

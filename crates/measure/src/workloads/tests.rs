@@ -1,3 +1,4 @@
+use record::Label;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -274,7 +275,7 @@ fn marks_and_clock_come_with_the_figure() {
     visit.slices[last].marks.insert(Mark::Throttled);
     let mut seen = Seen::new(&workload, cpus, None);
     seen.add(visit);
-    let m = seen.throughput(&Machine::default(), Labels::new().with_label("workload", "made-up"));
+    let m = seen.throughput(&Machine::default(), Labels::new().with_label(Label::Workload, "made-up"));
     assert!(m.marks.iter().any(|mark| mark.sample as usize == last && mark.mark == Mark::Throttled));
     assert_eq!(m.detail.get("work").unwrap(), "spin");
     assert!(m.detail.get("clock_hz").unwrap().as_f64().unwrap() > 0.0);

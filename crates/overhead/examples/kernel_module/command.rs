@@ -1,5 +1,6 @@
 //! `linespeed overhead --kernel` as a user types it: it builds its module, loads it, runs it, and leaves nothing.
 
+use record::Label;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
@@ -155,18 +156,20 @@ fn again(file: &str, trial: &mut Trial) -> Result<(), String> {
 
 /// The rows of the kernel stand beside those of user mode: the same work by the same bytes.
 fn rows(record: &Record, trial: &mut Trial) -> Result<(), String> {
-    let word = |row: &Measurement, key: &str| row.labels.word(key).unwrap_or_default().to_owned();
+    let word = |row: &Measurement, key: Label| row.labels.word(key).unwrap_or_default().to_owned();
     let detail =
         |row: &Measurement, key: &str| row.detail.get(key).map(ToString::to_string).unwrap_or_default();
     let all: Vec<&Measurement> = record.measurements_of("layer.time").collect();
-    let layers = |name: &str| all.iter().filter(|row| word(row, "layer") == name).count();
+    let layers = |name: &str| all.iter().filter(|row| word(row, Label::Layer) == name).count();
     trial.hold(layers("user") == 3, "user rows are unbound, bound, and bound to another CPU", || {
         layers("user").to_string()
     })?;
     let kernel: BTreeSet<(String, String)> = all
         .iter()
-        .filter(|row| word(row, "layer") == "kernel")
-        .map(|row| (word(row, "bound").replace(|c: char| c.is_ascii_digit(), "N"), word(row, "interrupts")))
+        .filter(|row| word(row, Label::Layer) == "kernel")
+        .map(|row| {
+            (word(row, Label::Bound).replace(|c: char| c.is_ascii_digit(), "N"), word(row, Label::Interrupts))
+        })
         .collect();
     let expected = KERNEL_ROWS.map(|(bound, interrupts)| (bound.to_owned(), interrupts.to_owned()));
     let right = kernel == BTreeSet::from(expected) && layers("kernel") == KERNEL_ROWS.len();
@@ -174,8 +177,12 @@ fn rows(record: &Record, trial: &mut Trial) -> Result<(), String> {
         format!("{kernel:?}")
     })?;
     for row in &all {
-        let name =
-            format!("{}, {}, interrupts {}", word(row, "layer"), word(row, "bound"), word(row, "interrupts"));
+        let name = format!(
+            "{}, {}, interrupts {}",
+            word(row, Label::Layer),
+            word(row, Label::Bound),
+            word(row, Label::Interrupts)
+        );
         let reported = ["primes", "crc32", "page_offset"].map(|key| detail(row, key));
         let first = ["primes", "crc32", "page_offset"].map(|key| detail(all[0], key));
         trial.hold(
@@ -204,7 +211,7 @@ fn own_time(record: &Record, trial: &mut Trial) -> Result<(), String> {
     let own = |state: &record::Snapshot| state.own_cpu_seconds.unwrap_or_default();
     let others = busy(after) - busy(before) - (own(after) - own(before));
     let kernel =
-        record.measurements_of("layer.time").filter(|row| row.labels.word("layer") == Some("kernel"));
+        record.measurements_of("layer.time").filter(|row| row.labels.word(Label::Layer) == Some("kernel"));
     let seconds =
         |row: &Measurement| row.detail.get("seconds")?.as_f64().map(|one| one * row.summary.n as f64);
     let used: f64 = kernel.filter_map(seconds).sum();

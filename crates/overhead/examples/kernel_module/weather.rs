@@ -1,6 +1,7 @@
 //! `linespeed overhead --kernel` where something is missing, forbidden or cut off: the other rows come, each missing row
 //! says why and what would help, and nothing is left.
 
+use record::Label;
 use std::ffi::CString;
 use std::fs;
 use std::path::Path;
@@ -65,7 +66,10 @@ impl Weather<'_> {
         trial.hold(ran.code == Some(0), &format!("{name}: linespeed ends well"), said)?;
         let record = ran.record()?;
         let layer = |layer: &str| {
-            record.measurements_of("layer.time").filter(|m| m.labels.word("layer") == Some(layer)).count()
+            record
+                .measurements_of("layer.time")
+                .filter(|m| m.labels.word(Label::Layer) == Some(layer))
+                .count()
         };
         let (user, kernel) = (layer("user"), layer("kernel"));
         trial.hold(user == 3 && kernel == 0, &format!("{name}: the other rows come"), || {

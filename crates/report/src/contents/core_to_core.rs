@@ -2,6 +2,7 @@
 //! where it is too large for a terminal, by part of the machine. Handed over by compare-and-swap first; by loads and stores
 //! beside it.
 
+use record::Label;
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::machine::Cpu;
@@ -66,7 +67,7 @@ fn titled(what: &str, how: Option<Handover>) -> String {
 /// The two CPUs of a measurement.
 fn pair(m: &Measurement) -> Option<(u32, u32)> {
     let id = |key| m.labels.count(key).and_then(|id| u32::try_from(id).ok());
-    Some((id("from")?, id("to")?))
+    Some((id(Label::From)?, id(Label::To)?))
 }
 
 /// What kind of pair it is, nearest first: in the record's own words, else by the topology.
@@ -211,7 +212,7 @@ fn by_home(cpus: &Cpus, all: &[&Measurement]) -> BTreeMap<(u32, u32), f64> {
     let mut cells = BTreeMap::new();
     for m in all {
         let Some((from, to)) = pair(m) else { continue };
-        let home = m.labels.count("home");
+        let home = m.labels.count(Label::Home);
         let at_to = home.is_some() && home == node(to) && home != node(from);
         cells.insert(if at_to { (to, from) } else { (from, to) }, m.value());
     }
@@ -361,9 +362,9 @@ mod tests {
         }
         for (from, to) in pairs {
             let place = Labels::new()
-                .with_label("from", *from)
-                .with_label("to", *to)
-                .with_label("home", from % 4 / 2);
+                .with_label(Label::From, *from)
+                .with_label(Label::To, *to)
+                .with_label(Label::Home, from % 4 / 2);
             record.measurements.push(Measurement::new("core_to_core.latency", place, vec![50.0; 6]));
         }
         record
@@ -382,7 +383,7 @@ mod tests {
     /// The same pairs by compare-and-swap, twice as fast.
     fn swapped_too(mut record: Record) -> Record {
         for m in record.measurements.clone() {
-            let place = m.labels.with_label(Handover::KEY, Handover::Cas.word());
+            let place = m.labels.with_label(Label::Handover, Handover::Cas.word());
             record.measurements.push(Measurement::new("core_to_core.latency", place, vec![25.0; 6]));
         }
         record
@@ -439,7 +440,10 @@ mod tests {
     #[test]
     fn both_homes_of_a_line_stand_on_either_side_of_the_diagonal() {
         let mut record = record(&[(0, 2)]);
-        let place = Labels::new().with_label("from", 0u32).with_label("to", 2u32).with_label("home", 1u32);
+        let place = Labels::new()
+            .with_label(Label::From, 0u32)
+            .with_label(Label::To, 2u32)
+            .with_label(Label::Home, 1u32);
         record.measurements.push(Measurement::new("core_to_core.latency", place, vec![90.0; 6]));
         let all: Vec<&Measurement> = record.measurements_of("core_to_core.latency").collect();
         let cells = by_home(&cpus(&record.machine), &all);

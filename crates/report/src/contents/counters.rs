@@ -1,5 +1,6 @@
 //! Hardware and software counters: how often each event happened, and the issue slots by what became of them.
 
+use record::Label;
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::{Key, Measurement, Record, units};
@@ -54,7 +55,7 @@ fn counts(record: &Record, most: usize) -> Table {
     let all: Vec<&Measurement> =
         record.measurements_of("counter.count").filter(|m| m.summary.n > 0).collect();
     let mut instructions: BTreeMap<Place, f64> = BTreeMap::new();
-    for m in all.iter().filter(|m| m.labels.word("event") == Some("instructions")) {
+    for m in all.iter().filter(|m| m.labels.word(Label::Event) == Some("instructions")) {
         instructions.insert(place(m), m.value());
     }
     // What somebody pasted is what they want to see; a run of many workloads counts more than a screen holds.
@@ -68,7 +69,7 @@ fn counts(record: &Record, most: usize) -> Table {
             table.note_row(&remark);
         }
         let here = place(m);
-        let caused = m.labels.word("event").is_some_and(|event| !NOT_CAUSED.contains(&event));
+        let caused = m.labels.word(Label::Event).is_some_and(|event| !NOT_CAUSED.contains(&event));
         let per = instructions.get(&here).filter(|count| **count > 0.0 && caused);
         let per = per.map_or(String::new(), |count| units::significant(m.value() / count * 1000.0));
         let coverage = m.detail.get("coverage").and_then(|share| share.as_f64());
@@ -94,7 +95,7 @@ fn slots(record: &Record, most: usize) -> Table {
     let mut cells: BTreeMap<(Place, String), &Measurement> = BTreeMap::new();
     let mut known: BTreeSet<Place> = BTreeSet::new();
     for m in record.measurements_of("counter.share").filter(|m| m.summary.n > 0) {
-        let Some(Key::Word(category)) = m.labels.get("category") else { continue };
+        let Some(Key::Word(category)) = m.labels.get(Label::Category) else { continue };
         let here = place(m);
         if !CATEGORIES.contains(&category.as_str()) || cells.contains_key(&(here.clone(), category.clone())) {
             continue;
@@ -132,9 +133,9 @@ mod tests {
         let mut record = Record::new("0.1.0", String::new(), Vec::new());
         for (event, count) in [("instructions", 2e9), ("cache-misses", 4e6)] {
             let place = Labels::new()
-                .with_label("workload", "triad")
-                .with_label("threads", 1u32)
-                .with_label("event", event);
+                .with_label(Label::Workload, "triad")
+                .with_label(Label::Threads, 1u32)
+                .with_label(Label::Event, event);
             let m = Measurement::new("counter.count", place, vec![count; 6]).with_detail("coverage", 0.833);
             record.measurements.push(m);
         }
@@ -150,7 +151,8 @@ mod tests {
     fn slots_of_one_workload_are_one_row() {
         let mut record = Record::new("0.1.0", String::new(), Vec::new());
         for (category, share) in [("backend-bound", 0.5), ("retiring", 0.25), ("frontend-bound", 0.2)] {
-            let place = Labels::new().with_label("workload", "aes").with_label("category", category);
+            let place =
+                Labels::new().with_label(Label::Workload, "aes").with_label(Label::Category, category);
             record.measurements.push(Measurement::new("counter.share", place, vec![share; 6]));
         }
         let table = tables(&record, 16).remove(0);

@@ -1,5 +1,6 @@
 //! The charts of a report: latency against working set, latency under load, and how late wake-ups come.
 
+use record::Label;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -25,15 +26,15 @@ pub(crate) fn charts(record: &Record) -> Vec<(&'static str, Chart)> {
 pub(crate) fn latency(record: &Record) -> Option<Chart> {
     let mut places: BTreeMap<(Option<u64>, Option<u64>), usize> = BTreeMap::new();
     for m in record.measurements_of("load.latency") {
-        *places.entry((m.labels.count("cpu"), m.labels.count("node"))).or_default() += 1;
+        *places.entry((m.labels.count(Label::Cpu), m.labels.count(Label::Node))).or_default() += 1;
     }
     // The first of those with the most.
     let (&place, _) = places.iter().rev().max_by_key(|(_, count)| **count)?;
-    let here = |m: &&Measurement| (m.labels.count("cpu"), m.labels.count("node")) == place;
+    let here = |m: &&Measurement| (m.labels.count(Label::Cpu), m.labels.count(Label::Node)) == place;
     let mut pages: BTreeMap<u64, (String, Vec<(f64, f64)>)> = BTreeMap::new();
     for m in record.measurements_of("load.latency").filter(here).filter(|m| m.summary.n > 0) {
-        let Some(bytes) = m.labels.number("bytes") else { continue };
-        let page = m.labels.word("page").unwrap_or("unknown").to_owned();
+        let Some(bytes) = m.labels.number(Label::Bytes) else { continue };
+        let page = m.labels.word(Label::Page).unwrap_or("unknown").to_owned();
         let size = units::parse_bytes(&page).unwrap_or(u64::MAX);
         pages.entry(size).or_insert_with(|| (page, Vec::new())).1.push((bytes, m.value()));
     }
@@ -78,8 +79,8 @@ pub(crate) fn loaded(record: &Record) -> Option<Chart> {
     let sound: Vec<&Measurement> = all.iter().copied().filter(|m| m.doubt.is_none()).collect();
     // A line through points in doubt would show what others did; where there are no others, it is all there is.
     for m in if sound.len() < LEAST_POINTS { all } else { sound } {
-        if let Some(bandwidth) = m.labels.number("bandwidth") {
-            cpus.entry(m.labels.count("cpu")).or_default().push((bandwidth, m.value()));
+        if let Some(bandwidth) = m.labels.number(Label::Bandwidth) {
+            cpus.entry(m.labels.count(Label::Cpu)).or_default().push((bandwidth, m.value()));
         }
     }
     let series = cpus.into_iter().take(8).map(|(cpu, points)| {
@@ -100,9 +101,11 @@ pub(crate) fn wakeups(record: &Record) -> Option<Chart> {
     // As the machine is before tuned, the ordinary policy before the others.
     type Kinds<'a> = BTreeMap<(String, Reverse<String>), (Vec<&'a Measurement>, u64)>;
     let mut kinds = Kinds::new();
-    for m in record.measurements_of("wakeup.latency").filter(|m| m.labels.switch("corrected") != Some(true)) {
+    for m in
+        record.measurements_of("wakeup.latency").filter(|m| m.labels.switch(Label::Corrected) != Some(true))
+    {
         let word = |name| m.labels.word(name).unwrap_or("").to_owned();
-        let kind = kinds.entry((word("setting"), Reverse(word("policy")))).or_default();
+        let kind = kinds.entry((word(Label::Setting), Reverse(word(Label::Policy)))).or_default();
         kind.0.push(m);
         kind.1 = kind.1.saturating_add(m.distribution.iter().map(|b| b.count).fold(0, u64::saturating_add));
     }
@@ -118,7 +121,8 @@ pub(crate) fn wakeups(record: &Record) -> Option<Chart> {
             (wakeups > 0).then(|| Series::steps(name.trim().to_owned(), later_than(&measurements, wakeups)))
         })
         .collect();
-    let mut cpus: Vec<_> = record.measurements_of("wakeup.latency").map(|m| m.labels.count("cpu")).collect();
+    let mut cpus: Vec<_> =
+        record.measurements_of("wakeup.latency").map(|m| m.labels.count(Label::Cpu)).collect();
     cpus.sort_unstable();
     cpus.dedup();
     Chart {
@@ -181,8 +185,10 @@ mod tests {
         let mut record = Record::new("0.1.0", String::new(), Vec::new());
         for page in ["2MiB", "4KiB"] {
             for bytes in [4096u64, 65536] {
-                let place =
-                    Labels::new().with_label("cpu", 0u32).with_label("bytes", bytes).with_label("page", page);
+                let place = Labels::new()
+                    .with_label(Label::Cpu, 0u32)
+                    .with_label(Label::Bytes, bytes)
+                    .with_label(Label::Page, page);
                 record.measurements.push(Measurement::new("load.latency", place, vec![1.0, 2.0]));
             }
         }

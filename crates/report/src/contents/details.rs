@@ -1,5 +1,6 @@
 //! The figures as tables, one a metric that people know.
 
+use record::Label;
 use std::collections::HashSet;
 
 use record::{Measurement, Record, units};
@@ -65,12 +66,12 @@ pub(crate) fn clocks(record: &Record, most: usize) -> Table {
         &["CPU", "busy", "vectors", "#clock", "#spread", "?#least", "?#most"],
     );
     for m in worst(&mut table, record.measurements_of("core.clock").collect(), most, |m| -m.value()) {
-        let busy = match m.labels.word("active") {
+        let busy = match m.labels.word(Label::Active) {
             Some("one") => "one CPU".to_owned(),
             Some("all") => "all CPUs".to_owned(),
             _ => key(m, "active"),
         };
-        let vectors = match m.labels.word("vector") {
+        let vectors = match m.labels.word(Label::Vector) {
             Some(bits @ ("256" | "512")) => format!("{bits} bits"),
             _ => key(m, "vector"),
         };
@@ -104,11 +105,11 @@ pub(crate) fn levels(record: &Record) -> Table {
 /// Loads in flight: a row a CPU and working set, a column a number of chains.
 pub(crate) fn parallelism(record: &Record, most: usize) -> Table {
     let all: Vec<&Measurement> = record.measurements_of("load.parallelism").collect();
-    let mut chains: Vec<u64> = all.iter().filter_map(|m| m.labels.count("chains")).collect();
+    let mut chains: Vec<u64> = all.iter().filter_map(|m| m.labels.count(Label::Chains)).collect();
     chains.sort_unstable();
     chains.dedup();
     let title = "Loads in parallel";
-    if chains.len() > 10 || all.iter().any(|m| m.labels.count("chains").is_none()) {
+    if chains.len() > 10 || all.iter().any(|m| m.labels.count(Label::Chains).is_none()) {
         return generic(title, &all, most);
     }
     let mut heads = vec!["CPU".to_owned(), "#working set".to_owned()];
@@ -129,7 +130,7 @@ pub(crate) fn parallelism(record: &Record, most: usize) -> Table {
     for row in rows.into_iter().take(most) {
         let mut cells = vec![row.0.clone(), row.1.clone()];
         for n in &chains {
-            let m = all.iter().find(|m| place(m) == row && m.labels.count("chains") == Some(*n));
+            let m = all.iter().find(|m| place(m) == row && m.labels.count(Label::Chains) == Some(*n));
             cells.push(m.map_or(String::new(), |m| noted(&mut table, m, value(m))));
         }
         table.row(cells);
@@ -149,7 +150,7 @@ pub(crate) fn bandwidth(record: &Record, most: usize) -> Table {
         table.tells(m);
         let place: Vec<String> =
             ["op", "stores", "threads", "cpus", "node"].map(|name| key(m, name)).to_vec();
-        let at = match m.labels.word("bytes_counted") {
+        let at = match m.labels.word(Label::BytesCounted) {
             Some("stream") => STREAM,
             Some("bus") => BUS,
             _ => OTHER,
@@ -212,9 +213,12 @@ pub(crate) fn loaded(record: &Record) -> Table {
         &["CPU", "#bandwidth", "#of peak", "#latency", "#spread"],
     );
     let mut all: Vec<&Measurement> = record.measurements_of("memory.loaded_latency").collect();
-    let bandwidth = |m: &Measurement| m.labels.number("bandwidth").unwrap_or(0.0);
+    let bandwidth = |m: &Measurement| m.labels.number(Label::Bandwidth).unwrap_or(0.0);
     all.sort_by(|a, b| {
-        a.labels.count("cpu").cmp(&b.labels.count("cpu")).then(bandwidth(a).total_cmp(&bandwidth(b)))
+        a.labels
+            .count(Label::Cpu)
+            .cmp(&b.labels.count(Label::Cpu))
+            .then(bandwidth(a).total_cmp(&bandwidth(b)))
     });
     for m in all {
         let latency = noted(&mut table, m, value(m));
@@ -277,11 +281,11 @@ pub(crate) fn wakeups(record: &Record, most: usize, corrected: bool) -> Table {
     let mut table = Table::new(title, Some("wakeup.latency"), &heads);
     let all: Vec<&Measurement> = record
         .measurements_of("wakeup.latency")
-        .filter(|m| (m.labels.switch("corrected") == Some(true)) == corrected)
+        .filter(|m| (m.labels.switch(Label::Corrected) == Some(true)) == corrected)
         .collect();
     let kind = |m: &Measurement| format!("{} {} {}", key(m, "setting"), key(m, "policy"), key(m, "priority"));
     for m in worst_of_each(&mut table, all, most, kind, |m| m.summary.max) {
-        let policy = match (m.labels.word("policy"), m.labels.count("priority")) {
+        let policy = match (m.labels.word(Label::Policy), m.labels.count(Label::Priority)) {
             (Some(policy), Some(priority)) if priority > 0 => format!("{policy} {priority}"),
             _ => key(m, "policy"),
         };
@@ -311,7 +315,7 @@ pub(crate) fn wakeups(record: &Record, most: usize, corrected: bool) -> Table {
 
 /// Who took time, in words; a column's heading.
 fn taker(m: &Measurement) -> String {
-    match m.labels.word("cause") {
+    match m.labels.word(Label::Cause) {
         Some("os") => "by this kernel".to_owned(),
         Some("below") => "from below".to_owned(),
         Some(other) => format!("by {other}"),
@@ -344,7 +348,9 @@ pub(crate) fn stolen(record: &Record, most: usize) -> Table {
     for first in worst(&mut table, firsts, most, |m| m.value()) {
         let mut row = vec![key(first, "cpu")];
         for name in &takers {
-            let m = all.iter().find(|m| m.labels.get("cpu") == first.labels.get("cpu") && taker(m) == *name);
+            let m = all
+                .iter()
+                .find(|m| m.labels.get(Label::Cpu) == first.labels.get(Label::Cpu) && taker(m) == *name);
             row.push(m.map_or(String::new(), |m| noted(&mut table, m, share(m))));
         }
         table.row(row);
@@ -409,7 +415,9 @@ pub(crate) fn costs(record: &Record, most: usize) -> Table {
 /// A metric's measurements with a column a key of their place.
 pub(crate) fn generic(title: &str, all: &[&Measurement], most: usize) -> Table {
     let keys = keys(all);
-    let numeric = |name: &String| all.iter().all(|m| m.labels.word(name).is_none());
+    let numeric = |name: &String| {
+        all.iter().all(|m| m.labels.named(name).is_none_or(|value| !matches!(value, record::Key::Word(_))))
+    };
     let mut heads: Vec<String> =
         keys.iter().map(|name| format!("{}{name}", if numeric(name) { "#" } else { "" })).collect();
     heads.extend(["#median", "#spread", "?#least", "?#most", "?#samples", "?#marked"].map(str::to_owned));
@@ -454,9 +462,9 @@ mod tests {
         let mut record = record();
         for (counted, value) in [("stream", 2.0e10), ("bus", 2.7e10)] {
             let place = Labels::new()
-                .with_label("op", "triad")
-                .with_label("stores", "regular")
-                .with_label("bytes_counted", counted);
+                .with_label(Label::Op, "triad")
+                .with_label(Label::Stores, "regular")
+                .with_label(Label::BytesCounted, counted);
             record.measurements.push(Measurement::new("memory.bandwidth", place, vec![value; 6]));
         }
         let table = bandwidth(&record, 16);
@@ -469,7 +477,7 @@ mod tests {
     #[test]
     fn a_doubtful_figure_carries_its_doubt() {
         let mut record = record();
-        let mut m = Measurement::new("core.clock", Labels::new().with_label("cpu", 0u32), vec![3e9; 6]);
+        let mut m = Measurement::new("core.clock", Labels::new().with_label(Label::Cpu, 0u32), vec![3e9; 6]);
         m.doubt = Some("too noisy: ±4 %".to_owned());
         record.measurements.push(m);
         let table = clocks(&record, 16);
@@ -481,7 +489,7 @@ mod tests {
     fn of_a_thousand_cpus_the_worst_are_shown_and_the_rest_is_counted() {
         let mut record = record();
         for cpu in 0..1000u32 {
-            let place = Labels::new().with_label("cpu", cpu).with_label("setting", "as-is");
+            let place = Labels::new().with_label(Label::Cpu, cpu).with_label(Label::Setting, "as-is");
             record.measurements.push(Measurement::new("wakeup.latency", place, vec![f64::from(cpu); 3]));
         }
         let table = wakeups(&record, 8, false);

@@ -1,5 +1,6 @@
 //! Wake-ups of which only the shortest, the average and the longest are known, as cyclictest's line has them.
 
+use record::Label;
 use std::collections::HashMap;
 
 use record::{Measurement, Record};
@@ -31,7 +32,7 @@ pub(crate) fn extremes(record: &Record, most: usize) -> Table {
     }
     for row in rows.into_iter().take(most) {
         let Some(m) = row.iter().flatten().next() else { continue };
-        let policy = match m.labels.count("priority") {
+        let policy = match m.labels.count(Label::Priority) {
             Some(priority) if priority > 0 => format!("{} {priority}", key(m, "policy")),
             _ => key(m, "policy"),
         };
@@ -54,9 +55,9 @@ mod tests {
         let mut record = Record::new("0", String::new(), Vec::new());
         for (metric, ns) in METRICS.into_iter().zip([5e3, 8e3, 9e4]) {
             let place = Labels::new()
-                .with_label("policy", "fifo")
-                .with_label("priority", 80u32)
-                .with_label("cpu", 3u32);
+                .with_label(Label::Policy, "fifo")
+                .with_label(Label::Priority, 80u32)
+                .with_label(Label::Cpu, 3u32);
             record.measurements.push(Measurement::new(metric, place, vec![ns]));
         }
         let table = extremes(&record, 16);

@@ -1,6 +1,7 @@
 //! A measurement's figures as people read them: value, spread, place, and what is to be said against them.
 
 use crate::text::range;
+use record::Label;
 use record::{Doubt, DoubtKind, Mark, Measurement, metrics, units};
 
 /// A value of this measurement with its unit. Shares are printed in percent and other ratios with a times sign,
@@ -47,27 +48,22 @@ pub(crate) fn spread(m: &Measurement) -> String {
 
 /// A key of a place as text; sizes with their unit, switches as `yes` and `no`.
 pub(crate) fn key(m: &Measurement, name: &str) -> String {
-    match (name, m.labels.get(name)) {
-        (_, None) => String::new(),
-        ("bytes", _) if m.labels.count(name).is_some() => {
-            units::bytes(m.labels.count(name).unwrap_or_default())
+    let Some(value) = m.labels.named(name) else { return String::new() };
+    let sized = match Label::from_name(name) {
+        Some(label @ Label::Bytes) => m.labels.count(label).map(units::bytes),
+        Some(label @ Label::Page) => {
+            m.labels.word(label).and_then(|page| units::parse_bytes(page).ok()).map(units::bytes)
         }
-        ("page", _) if m.labels.word(name).is_some_and(|page| units::parse_bytes(page).is_ok()) => {
-            units::bytes(
-                m.labels.word(name).and_then(|page| units::parse_bytes(page).ok()).unwrap_or_default(),
-            )
-        }
-        ("bandwidth", _) if m.labels.number(name).is_some() => {
-            units::figure(m.labels.number(name).unwrap_or_default(), "B/s")
-        }
-        ("share_of_peak", _) if m.labels.number(name).is_some() => {
-            units::percent(m.labels.number(name).unwrap_or_default())
-        }
-        (_, Some(record::Key::Switch(true))) => "yes".to_owned(),
-        (_, Some(record::Key::Switch(false))) => "no".to_owned(),
-        (_, Some(record::Key::Number(number))) => units::significant(*number),
-        (_, Some(other)) => other.to_string(),
-    }
+        Some(label @ Label::Bandwidth) => m.labels.number(label).map(|rate| units::figure(rate, "B/s")),
+        Some(label @ Label::ShareOfPeak) => m.labels.number(label).map(units::percent),
+        _ => None,
+    };
+    sized.unwrap_or_else(|| match value {
+        record::Key::Switch(true) => "yes".to_owned(),
+        record::Key::Switch(false) => "no".to_owned(),
+        record::Key::Number(number) => units::significant(*number),
+        other => other.to_string(),
+    })
 }
 
 /// All of a place, to tell it from others.
@@ -80,8 +76,8 @@ pub(crate) fn place(m: &Measurement) -> String {
 pub(crate) fn keys(measurements: &[&Measurement]) -> Vec<String> {
     let mut keys: Vec<String> = Vec::new();
     let defined = measurements.first().and_then(|m| metrics::find(&m.metric)).map_or(&[][..], |m| m.keys);
-    let used = |name: &str| measurements.iter().any(|m| m.labels.get(name).is_some());
-    keys.extend(defined.iter().filter(|name| used(name)).map(|name| (*name).to_owned()));
+    let used = |label: Label| measurements.iter().any(|m| m.labels.get(label).is_some());
+    keys.extend(defined.iter().filter(|label| used(**label)).map(Label::to_string));
     for m in measurements {
         for name in m.labels.0.keys() {
             if !keys.iter().any(|key| name == key) {

@@ -55,6 +55,7 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use record::Label;
     use record::Labels;
 
     fn record(sizes: u64) -> Record {
@@ -62,9 +63,9 @@ mod tests {
         for number in 1..=sizes {
             for metric in ["load.latency", "load.latency_cycles"] {
                 let place = Labels::new()
-                    .with_label("cpu", 0u32)
-                    .with_label("node", 0u32)
-                    .with_label("bytes", number << 20);
+                    .with_label(Label::Cpu, 0u32)
+                    .with_label(Label::Node, 0u32)
+                    .with_label(Label::Bytes, number << 20);
                 record.measurements.push(Measurement::new(metric, place, vec![100.0 + number as f64]));
             }
         }

@@ -1,5 +1,6 @@
 //! Layers of a machine, and what siblings add: what a few figures of one routine or workload say.
 
+use record::Label;
 use record::diagnosis::{Answer, Overhead};
 use record::statistics::Verdict;
 use record::{Record, units};
@@ -97,8 +98,13 @@ fn counted(record: &Record) -> Table {
         if cells.iter().all(String::is_empty) {
             continue;
         }
-        let word = |key: &str| m.labels.word(key).unwrap_or_default().to_owned();
-        table.row([word("layer"), word("bound"), word("interrupts")].into_iter().chain(cells).collect());
+        let word = |key: Label| m.labels.word(key).unwrap_or_default().to_owned();
+        table.row(
+            [word(Label::Layer), word(Label::Bound), word(Label::Interrupts)]
+                .into_iter()
+                .chain(cells)
+                .collect(),
+        );
     }
     table.finished()
 }
@@ -147,6 +153,7 @@ pub(crate) fn siblings(record: &Record) -> Option<Block> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use record::Label;
     use record::diagnosis::{Basis, Claim, Layer, LayerStep, SiblingsAdd};
     use record::{Labels, Measurement};
 
@@ -156,7 +163,7 @@ mod tests {
         assert!(layers(&record).is_none() && siblings(&record).is_none());
         record.measurements.push(Measurement::new(
             "layer.time",
-            Labels::new().with_label("layer", "kernel"),
+            Labels::new().with_label(Label::Layer, "kernel"),
             vec![1e9],
         ));
         record.diagnosis.layers.push(Layer {
@@ -190,9 +197,9 @@ mod tests {
     fn timed() -> Record {
         let mut record = Record::new("0", String::new(), Vec::new());
         let place = Labels::new()
-            .with_label("layer", "user")
-            .with_label("bound", "cpu 1")
-            .with_label("interrupts", "on");
+            .with_label(Label::Layer, "user")
+            .with_label(Label::Bound, "cpu 1")
+            .with_label(Label::Interrupts, "on");
         let m = Measurement::new("layer.time", place, vec![1e9; 6])
             .with_detail("crc32", "00c0ffee")
             .with_detail("page_offset", 0)

@@ -1,5 +1,6 @@
 //! What nodes cost: the matrices of latency and bandwidth, and what follows from them.
 
+use record::Label;
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::{Measurement, Record, units};
@@ -70,11 +71,11 @@ pub(crate) fn latency(record: &Record) -> Option<(Heat, Shown)> {
 /// Bandwidth, node by node: of reading, with the most threads that were tried.
 pub(crate) fn bandwidth(record: &Record) -> Option<(Heat, Shown)> {
     let mut all: Vec<&Measurement> = record.measurements_of("numa.bandwidth").collect();
-    let reading = |m: &&Measurement| m.labels.word("op") == Some("read");
+    let reading = |m: &&Measurement| m.labels.word(Label::Op) == Some("read");
     if all.iter().any(reading) {
         all.retain(reading);
     }
-    all.sort_by_key(|m| std::cmp::Reverse(m.labels.count("threads")));
+    all.sort_by_key(|m| std::cmp::Reverse(m.labels.count(Label::Threads)));
     let (mut heat, shown) = matrix(record, all)?;
     heat.title = "Bandwidth from each node to each node's memory".to_owned();
     heat.unit = "B/s";
@@ -84,10 +85,10 @@ pub(crate) fn bandwidth(record: &Record) -> Option<(Heat, Shown)> {
 
 /// The matrix of these figures, and which of them stand in it.
 fn matrix(record: &Record, all: Vec<&Measurement>) -> Option<(Heat, Shown)> {
-    let id = |m: &Measurement, key: &str| m.labels.count(key).and_then(|id| u32::try_from(id).ok());
+    let id = |m: &Measurement, key: Label| m.labels.count(key).and_then(|id| u32::try_from(id).ok());
     let mut cells: BTreeMap<(u32, u32), &Measurement> = BTreeMap::new();
     for m in all.into_iter().filter(|m| m.summary.n > 0) {
-        if let (Some(from), Some(to)) = (id(m, "from"), id(m, "to")) {
+        if let (Some(from), Some(to)) = (id(m, Label::From), id(m, Label::To)) {
             cells.entry((from, to)).or_insert(m);
         }
     }
@@ -143,7 +144,7 @@ fn by_distance(record: &Record) -> Table {
     }
     let mut groups: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     for m in record.measurements_of("numa.latency").filter(|m| m.summary.n > 0 && m.value().is_finite()) {
-        if let (Some(from), Some(to)) = (m.labels.count("from"), m.labels.count("to"))
+        if let (Some(from), Some(to)) = (m.labels.count(Label::From), m.labels.count(Label::To))
             && let Some(distance) = shown.get(&(from, to))
         {
             groups.entry(*distance).or_default().push(m.value());
@@ -177,7 +178,7 @@ mod tests {
     fn a_memory_only_node_is_a_column_and_no_row() {
         let mut record = Record::new("0.1.0", String::new(), Vec::new());
         for (to, ns) in [(0u32, 100.0), (2, 300.0)] {
-            let place = Labels::new().with_label("from", 0u32).with_label("to", to);
+            let place = Labels::new().with_label(Label::From, 0u32).with_label(Label::To, to);
             record.measurements.push(Measurement::new("numa.latency", place, vec![ns; 6]));
         }
         let (heat, shown) = latency(&record).unwrap();
@@ -190,7 +191,7 @@ mod tests {
     #[test]
     fn one_node_has_no_matrix() {
         let mut record = Record::new("0.1.0", String::new(), Vec::new());
-        let place = Labels::new().with_label("from", 0u32).with_label("to", 0u32);
+        let place = Labels::new().with_label(Label::From, 0u32).with_label(Label::To, 0u32);
         record.measurements.push(Measurement::new("numa.latency", place, vec![90.0; 6]));
         assert_eq!(latency(&record), None);
         assert!(block(&record).is_none());

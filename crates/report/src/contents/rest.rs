@@ -74,6 +74,7 @@ pub(crate) fn heading(metric: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use record::Label;
     use record::Labels;
 
     fn record() -> Record {
@@ -91,7 +92,7 @@ mod tests {
     fn what_was_reported_is_not_reported_again() {
         let mut record = record();
         for cpu in 0..3u32 {
-            let place = Labels::new().with_label("cpu", cpu);
+            let place = Labels::new().with_label(Label::Cpu, cpu);
             record.measurements.push(Measurement::new("core.clock", place, vec![3e9; 6]));
         }
         let mut shown = Shown::default();
@@ -104,11 +105,8 @@ mod tests {
     #[test]
     fn a_metric_of_the_future_is_printed_with_its_place() {
         let mut record = record();
-        let mut m = Measurement::new(
-            "core.clock",
-            Labels::new().with_label("warp", 9u32).with_label("cpu", 1u32),
-            vec![4.0; 6],
-        );
+        let mut m = Measurement::new("core.clock", Labels::new().with_label(Label::Cpu, 1u32), vec![4.0; 6]);
+        m.labels.0.insert("warp".to_owned(), 9u32.into());
         m.metric = "flux.density".into();
         m.unit = "Wb".into();
         record.measurements.push(m);

@@ -1,5 +1,6 @@
 //! How workloads scale with threads: the steps, the fit, and a chart a workload with the linear line.
 
+use record::Label;
 use std::collections::HashMap;
 
 use record::diagnosis::Scaling;
@@ -216,17 +217,17 @@ impl<'a> Steps<'a> {
         for m in record.measurements.iter().filter(|m| m.summary.n > 0) {
             let map = match m.metric.as_str() {
                 "workload.throughput" => &mut steps.throughput,
-                "core.ipc" if m.labels.word("source") == Some("pmu") => &mut steps.counted,
+                "core.ipc" if m.labels.word(Label::Source) == Some("pmu") => &mut steps.counted,
                 "core.ipc" => &mut steps.declared,
                 _ => continue,
             };
-            let Some(workload) = m.labels.word("workload") else { continue };
-            let threads = m.labels.count("threads").unwrap_or(1);
+            let Some(workload) = m.labels.word(Label::Workload) else { continue };
+            let threads = m.labels.count(Label::Threads).unwrap_or(1);
             let kept = map
-                .entry(Self::place(workload, m.labels.word("placement").unwrap_or(""), threads))
+                .entry(Self::place(workload, m.labels.word(Label::Placement).unwrap_or(""), threads))
                 .or_insert(m);
             // The first step's own, not what the workload did alone, perhaps on another CPU.
-            if kept.labels.get("threads").is_none() && m.labels.get("threads").is_some() {
+            if kept.labels.get(Label::Threads).is_none() && m.labels.get(Label::Threads).is_some() {
                 *kept = m;
             }
         }
@@ -402,16 +403,16 @@ mod tests {
             .collect();
         for n in threads {
             let place = Labels::new()
-                .with_label("workload", "primes")
-                .with_label("threads", *n)
-                .with_label("placement", "cores-first");
+                .with_label(Label::Workload, "primes")
+                .with_label(Label::Threads, *n)
+                .with_label(Label::Placement, "cores-first");
             let mut m = Measurement::new("workload.throughput", place.clone(), vec![f64::from(*n) * 90.0; 6]);
             if *n == 2 {
                 m.doubt = Some("too noisy: the median is known to ±9 % only".to_owned());
             }
             record.measurements.push(m.with_detail("work", "primes below a million"));
             for (source, ipc) in [("declared", 1.2), ("pmu", 1.19)] {
-                let place = place.clone().with_label("source", source);
+                let place = place.clone().with_label(Label::Source, source);
                 record.measurements.push(Measurement::new("core.ipc", place, vec![ipc; 6]));
             }
         }
@@ -452,9 +453,9 @@ mod tests {
     fn the_first_step_shows_its_own_ipc_and_not_that_of_another_run() {
         let mut record = record(&[1, 2]);
         let place = Labels::new()
-            .with_label("cpu", 1u32)
-            .with_label("workload", "primes")
-            .with_label("source", "declared");
+            .with_label(Label::Cpu, 1u32)
+            .with_label(Label::Workload, "primes")
+            .with_label(Label::Source, "declared");
         record.measurements.insert(0, Measurement::new("core.ipc", place, vec![9.87; 6]));
         let steps = Steps::from_record(&record);
         assert_eq!(steps.declared[&Steps::place("primes", "cores-first", 1)].value(), 1.2);
@@ -547,7 +548,7 @@ mod tests {
         let mut record = record(&[1, 2, 3, 4]);
         let sure = fits(&workloads(&record), &Steps::from_record(&record));
         assert_eq!((sure.rows[0][4].as_str(), sure.rows[0].len()), ("1.00 %", 9));
-        for m in record.measurements.iter_mut().filter(|m| m.labels.count("threads") == Some(4)) {
+        for m in record.measurements.iter_mut().filter(|m| m.labels.count(Label::Threads) == Some(4)) {
             m.doubt = Some("too noisy: the median is known to ±30 % only".to_owned());
         }
         let table = fits(&workloads(&record), &Steps::from_record(&record));

@@ -1,6 +1,7 @@
 //! The first screen: what the machine is, how far it is from line speed, what costs speed, what could not be
 //! seen, and how noisy it was.
 
+use record::Label;
 use record::diagnosis::{CeilingSource, Finding, Resource, Severity};
 use record::{Coverage, Ended, Machine, Record, State, Text, Verdict, text, units};
 
@@ -392,10 +393,10 @@ pub(crate) fn noise(record: &Record) -> Vec<String> {
     }
     let worst = record
         .measurements_of("stolen.share")
-        .filter(|m| m.labels.get("cause").is_none() && m.summary.n > 0)
+        .filter(|m| m.labels.get(Label::Cause).is_none() && m.summary.n > 0)
         .max_by(|a, b| a.value().total_cmp(&b.value()));
     let taken = worst.map(|m| {
-        let cpu = m.labels.count("cpu").map(|cpu| format!(" of CPU {cpu}")).unwrap_or_default();
+        let cpu = m.labels.count(Label::Cpu).map(|cpu| format!(" of CPU {cpu}")).unwrap_or_default();
         // Of all the time that it was watched for: bursts are not in the median.
         let all = m.detail.get("share_of_all").and_then(|all| all.as_f64()).filter(|all| all.is_finite());
         format!("{}{cpu}'s time was taken from a busy loop", units::percent(all.unwrap_or(m.value())))

@@ -1,5 +1,6 @@
 //! Workloads and commands: a row for each number of threads and size of blocks; and what siblings are worth to them.
 
+use record::Label;
 use std::collections::HashMap;
 
 use record::{Measurement, Record, units};
@@ -30,7 +31,7 @@ fn cell(m: &Measurement) -> Option<usize> {
     if m.labels.0.keys().any(|name| !KEYS.contains(&name.as_str())) {
         return None;
     }
-    match (m.metric.as_str(), m.labels.word("state"), m.labels.word("source")) {
+    match (m.metric.as_str(), m.labels.word(Label::State), m.labels.word(Label::Source)) {
         ("workload.throughput", None, None) => Some(0),
         ("workload.time", None, None) => Some(1),
         ("workload.cpu_time", Some("user"), None) => Some(2),
@@ -46,9 +47,9 @@ fn cell(m: &Measurement) -> Option<usize> {
 type Variant = (Option<u64>, Option<u64>, String);
 
 fn variant(m: &Measurement) -> Variant {
-    let bytes = m.labels.count("bytes");
+    let bytes = m.labels.count(Label::Bytes);
     // What names a CPU ran there alone; what names neither may have run on any, as a command does.
-    let threads = m.labels.count("threads").or(m.labels.get("cpu").map(|_| 1));
+    let threads = m.labels.count(Label::Threads).or(m.labels.get(Label::Cpu).map(|_| 1));
     // One thread is placed alike whatever the placement.
     let placement = if threads == Some(1) { String::new() } else { key(m, "placement") };
     (threads, bytes, placement)
@@ -80,7 +81,7 @@ fn workloads(record: &Record, steps: &Shown) -> Table {
     let mut at: HashMap<(usize, Variant), usize> = HashMap::new();
     let mut again = 0;
     for m in record.measurements.iter().filter(|m| m.summary.n > 0) {
-        let (Some(name), Some(cell)) = (m.labels.word("workload"), cell(m)) else { continue };
+        let (Some(name), Some(cell)) = (m.labels.word(Label::Workload), cell(m)) else { continue };
         let variant = variant(m);
         if variant.0 != Some(1) && steps.has(m) {
             continue;
@@ -94,8 +95,9 @@ fn workloads(record: &Record, steps: &Shown) -> Table {
             rows.push((variant, [None; CELLS]));
             rows.len() - 1
         });
-        let of_a_step =
-            |m: &Measurement| m.labels.get("placement").is_some() && m.labels.count("threads") == Some(1);
+        let of_a_step = |m: &Measurement| {
+            m.labels.get(Label::Placement).is_some() && m.labels.count(Label::Threads) == Some(1)
+        };
         let throughput_of_a_step = rows[row].1[0].is_some_and(of_a_step);
         match &mut rows[row].1[cell] {
             free @ None => *free = Some(m),
@@ -199,15 +201,15 @@ mod tests {
         let mut record = Record::new("0.1.0", String::new(), Vec::new());
         for (source, ipc) in [("declared", 3.98), ("pmu", 4.0)] {
             let place = Labels::new()
-                .with_label("workload", "nop")
-                .with_label("cpu", 0u32)
-                .with_label("source", source);
+                .with_label(Label::Workload, "nop")
+                .with_label(Label::Cpu, 0u32)
+                .with_label(Label::Source, source);
             record.measurements.push(Measurement::new("core.ipc", place, vec![ipc; 6]));
         }
         let place = Labels::new()
-            .with_label("workload", "nop")
-            .with_label("threads", 1u32)
-            .with_label("placement", "cores-first");
+            .with_label(Label::Workload, "nop")
+            .with_label(Label::Threads, 1u32)
+            .with_label(Label::Placement, "cores-first");
         let m = Measurement::new("workload.throughput", place, vec![1.2e10; 6]).with_detail("work", "nops");
         record.measurements.push(m);
         let table = workloads(&record, &Shown::default());
@@ -224,15 +226,15 @@ mod tests {
         let mut record = Record::new("0.1.0", String::new(), Vec::new());
         for (threads, bytes, rate) in [(32u32, 8192u64, 4.58e9), (1, 8192, 1.43e8), (1, 16, 1.33e8)] {
             let place = Labels::new()
-                .with_label("workload", "aes")
-                .with_label("bytes", bytes)
-                .with_label("threads", threads);
+                .with_label(Label::Workload, "aes")
+                .with_label(Label::Bytes, bytes)
+                .with_label(Label::Threads, threads);
             record.measurements.push(ran("workload.throughput", place, rate));
         }
         // A command may have run on any CPUs.
-        let command = || Labels::new().with_label("workload", "bc");
+        let command = || Labels::new().with_label(Label::Workload, "bc");
         record.measurements.push(ran("workload.time", command(), 24.6));
-        record.measurements.push(ran("workload.cpu_time", command().with_label("state", "user"), 24.1));
+        record.measurements.push(ran("workload.cpu_time", command().with_label(Label::State, "user"), 24.1));
         let table = workloads(&record, &Shown::default());
         assert_eq!(table.title, "Workloads");
         let rows: Vec<String> = table
@@ -252,16 +254,16 @@ mod tests {
     fn a_row_has_the_ipc_of_the_run_whose_throughput_it_has() {
         let mut record = Record::new("0.1.0", String::new(), Vec::new());
         let alone = Labels::new()
-            .with_label("cpu", 1u32)
-            .with_label("workload", "nop")
-            .with_label("source", "declared");
+            .with_label(Label::Cpu, 1u32)
+            .with_label(Label::Workload, "nop")
+            .with_label(Label::Source, "declared");
         let step = Labels::new()
-            .with_label("workload", "nop")
-            .with_label("threads", 1u32)
-            .with_label("placement", "cores-first");
+            .with_label(Label::Workload, "nop")
+            .with_label(Label::Threads, 1u32)
+            .with_label(Label::Placement, "cores-first");
         record.measurements.push(ran("core.ipc", alone, 9.87));
         record.measurements.push(ran("workload.throughput", step.clone(), 1e9));
-        record.measurements.push(ran("core.ipc", step.with_label("source", "declared"), 1.2));
+        record.measurements.push(ran("core.ipc", step.with_label(Label::Source, "declared"), 1.2));
         let rows = format!("{:?}", workloads(&record, &Shown::default()).rows);
         assert!(rows.contains("1.2") && !rows.contains("9.87"), "{rows}");
     }
@@ -271,9 +273,9 @@ mod tests {
         let mut record = Record::new("0.1.0", String::new(), Vec::new());
         for threads in [1u32, 1, 2] {
             let place = Labels::new()
-                .with_label("workload", "nop")
-                .with_label("threads", threads)
-                .with_label("placement", "cores-first");
+                .with_label(Label::Workload, "nop")
+                .with_label(Label::Threads, threads)
+                .with_label(Label::Placement, "cores-first");
             record.measurements.push(ran("workload.throughput", place, 1e9));
         }
         let mut steps = Shown::default();

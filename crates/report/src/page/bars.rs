@@ -1,6 +1,7 @@
 //! Bandwidths as bars. They are boxes of the page rather than a drawing, so that their words wrap on a phone; the
 //! table below them is their text alternative.
 
+use record::Label;
 use std::collections::BTreeSet;
 
 use maud::{Markup, html};
@@ -19,13 +20,13 @@ const MOST_GROUPS: usize = 4;
 pub(super) fn bandwidth(record: &Record) -> Markup {
     let shown: Vec<&Measurement> = record
         .measurements_of("memory.bandwidth")
-        .filter(|m| m.labels.word("bytes_counted") != Some("bus"))
+        .filter(|m| m.labels.word(Label::BytesCounted) != Some("bus"))
         .filter(|m| !withheld(m) && m.summary.n > 0 && m.value().is_finite() && m.value() > 0.0)
         .collect();
     let longest = shown.iter().map(|m| m.value()).fold(0.0, f64::max);
-    let threads: BTreeSet<Option<u64>> = shown.iter().map(|m| m.labels.count("threads")).collect();
+    let threads: BTreeSet<Option<u64>> = shown.iter().map(|m| m.labels.count(Label::Threads)).collect();
     let groups = threads.into_iter().map(|threads| {
-        let group = shown.iter().filter(|m| m.labels.count("threads") == threads).take(MOST);
+        let group = shown.iter().filter(|m| m.labels.count(Label::Threads) == threads).take(MOST);
         (threads, group.collect::<Vec<_>>())
     });
     html! {
@@ -47,8 +48,8 @@ pub(super) fn bandwidth(record: &Record) -> Markup {
 }
 
 fn bar(m: &Measurement, share: f64) -> Markup {
-    let streaming = m.labels.word("stores") == Some("streaming");
-    let stores = match m.labels.word("stores") {
+    let streaming = m.labels.word(Label::Stores) == Some("streaming");
+    let stores = match m.labels.word(Label::Stores) {
         Some(stores) if stores != "regular" => format!(", {stores}"),
         _ => String::new(),
     };

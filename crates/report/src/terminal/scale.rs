@@ -1,5 +1,6 @@
 //! What `linespeed scale` prints: for each placement its steps, what they mean, the yield of siblings, and the charts.
 
+use record::Label;
 use std::collections::BTreeMap;
 
 use record::measurement::Mark;
@@ -55,7 +56,7 @@ pub fn scale_briefly(record: &Record, style: &Style) -> String {
     super::report::quiet_machine(&mut screen, record, "  ");
     let mut placements: Vec<&str> = Vec::new();
     for m in record.measurements_of("workload.throughput") {
-        if let Some(placement) = m.labels.word("placement")
+        if let Some(placement) = m.labels.word(Label::Placement)
             && !placements.contains(&placement)
         {
             placements.push(placement);
@@ -68,7 +69,7 @@ pub fn scale_briefly(record: &Record, style: &Style) -> String {
         write_placement(&mut screen, record, placement);
     }
     for m in record.measurements_of("smt.yield") {
-        let core = m.labels.count("core").map_or(String::new(), |core| format!(" of core {core}"));
+        let core = m.labels.count(Label::Core).map_or(String::new(), |core| format!(" of core {core}"));
         screen.blank();
         let says = format!("All siblings{core} together do {} the work of one of them.", times(m.value()));
         screen.paragraph(&[Span::strong("SMT  ")], Tone::Plain, &says);
@@ -172,13 +173,14 @@ fn rate(value: f64, work: &str) -> String {
 
 fn write_placement(screen: &mut Screen, record: &Record, placement: &str) {
     let of = |metric: &'static str| -> BTreeMap<u64, &Measurement> {
-        let here = record.measurements_of(metric).filter(|m| m.labels.word("placement") == Some(placement));
-        here.filter_map(|m| Some((m.labels.count("threads")?, m))).collect()
+        let here =
+            record.measurements_of(metric).filter(|m| m.labels.word(Label::Placement) == Some(placement));
+        here.filter_map(|m| Some((m.labels.count(Label::Threads)?, m))).collect()
     };
     let steps = of("workload.throughput");
     let (times_of, ipc) = (of("workload.time"), of("core.ipc"));
     let Some(first) = steps.values().next() else { return };
-    let workload = first.labels.word("workload").unwrap_or("command");
+    let workload = first.labels.word(Label::Workload).unwrap_or("command");
     let scaling =
         record.diagnosis.scaling.iter().find(|s| s.workload == workload && s.placement == placement);
     screen.heading(&format!("{workload}, {placement}"));
@@ -250,9 +252,9 @@ mod tests {
 
     fn step(placement: &str, cpus: u64, rates: Vec<f64>) -> Measurement {
         let place = Labels::new()
-            .with_label("workload", "x")
-            .with_label("threads", cpus)
-            .with_label("placement", placement);
+            .with_label(Label::Workload, "x")
+            .with_label(Label::Threads, cpus)
+            .with_label(Label::Placement, placement);
         Measurement::new("workload.throughput", place, rates).with_detail("work", "events")
     }
 

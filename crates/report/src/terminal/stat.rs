@@ -1,6 +1,7 @@
 //! What `linespeed stat` says of a command: what it was bound by, where its time went, what was counted, what could not be
 //! seen.
 
+use record::Label;
 use record::{Coverage, Ended, Measurement, Record, State, units};
 
 use super::screen::Screen;
@@ -70,8 +71,9 @@ pub(crate) fn write(screen: &mut Screen, record: &Record) {
 /// The time of the command that a record is of.
 pub(crate) fn time_of(record: &Record) -> Option<&Measurement> {
     // With threads it is a step of scaling.
-    let command =
-        |m: &&Measurement| m.labels.word("workload") == Some("command") && m.labels.get("threads").is_none();
+    let command = |m: &&Measurement| {
+        m.labels.word(Label::Workload) == Some("command") && m.labels.get(Label::Threads).is_none()
+    };
     record.measurements_of("workload.time").find(command)
 }
 
@@ -204,9 +206,9 @@ pub(crate) fn by(word: &str) -> String {
 
 fn state<'a>(record: &'a Record, name: &str) -> Option<&'a Measurement> {
     record.measurements_of("workload.cpu_time").find(|m| {
-        m.labels.word("workload") == Some("command")
-            && m.labels.word("state") == Some(name)
-            && m.labels.get("thread").is_none()
+        m.labels.word(Label::Workload) == Some("command")
+            && m.labels.word(Label::State) == Some(name)
+            && m.labels.get(Label::Thread).is_none()
     })
 }
 
@@ -253,17 +255,17 @@ fn threads(record: &Record) -> Table {
         Table::new("Threads", Some("workload.cpu_time"), &["thread", "#on a CPU", "#ready, no CPU"]);
     let of = |state: &'static str| {
         record.measurements_of("workload.cpu_time").filter(move |m| {
-            m.labels.word("state") == Some(state) && m.labels.word("workload") == Some("command")
+            m.labels.word(Label::State) == Some(state) && m.labels.word(Label::Workload) == Some("command")
         })
     };
     let mut all: Vec<(&str, f64)> =
-        of("on-cpu").filter_map(|m| Some((m.labels.word("thread")?, m.value()))).collect();
+        of("on-cpu").filter_map(|m| Some((m.labels.word(Label::Thread)?, m.value()))).collect();
     if all.len() < 2 {
         return table;
     }
     all.sort_by(|a, b| b.1.total_cmp(&a.1));
     for (name, on) in all.iter().take(MOST_THREADS) {
-        let ready = of("runnable").find(|m| m.labels.word("thread") == Some(name));
+        let ready = of("runnable").find(|m| m.labels.word(Label::Thread) == Some(name));
         let ready = ready.map_or(String::new(), |m| seconds(m.value()));
         table.row(vec![(*name).to_owned(), seconds(*on), ready]);
     }
@@ -286,9 +288,10 @@ fn counts(record: &Record) -> Table {
     let hidden = ["task-clock", "minor-faults", "voluntary-switches"];
     let cpu: f64 =
         ["user", "system"].iter().filter_map(|name| state(record, name)).map(Measurement::value).sum();
-    for m in record.measurements_of("counter.count").filter(|m| m.labels.word("workload") == Some("command"))
+    for m in
+        record.measurements_of("counter.count").filter(|m| m.labels.word(Label::Workload) == Some("command"))
     {
-        let event = m.labels.word("event").unwrap_or_default();
+        let event = m.labels.word(Label::Event).unwrap_or_default();
         if hidden.contains(&event) || m.summary.n == 0 || (event == "major-faults" && m.value() == 0.0) {
             continue;
         }
@@ -326,7 +329,7 @@ fn beside(record: &Record, time: &Measurement) -> Vec<(&'static str, String)> {
         let bound = bound.map(|cpus| format!(", bound to {cpus}")).unwrap_or_default();
         lines.push(("CPUs used", format!("{} of {cpus}{bound}", units::significant(cpu / time.value()))));
     }
-    let ipc = record.measurements_of("core.ipc").find(|m| m.labels.word("workload") == Some("command"));
+    let ipc = record.measurements_of("core.ipc").find(|m| m.labels.word(Label::Workload) == Some("command"));
     if let Some(ipc) = ipc {
         lines.push(("instructions a cycle", units::significant(ipc.value())));
     }
@@ -399,20 +402,21 @@ mod tests {
     /// A record of a command whose details, thread and event are these.
     fn example(details: Value, thread: &str, event: &str, value: f64) -> Record {
         let mut record = Record::new("0.1.0", String::new(), Vec::new());
-        let place = || Labels::new().with_label("workload", "command");
+        let place = || Labels::new().with_label(Label::Workload, "command");
         let mut time = Measurement::new("workload.time", place(), vec![1.5]);
         time.detail = details.as_object().cloned().unwrap_or_default().into_iter().collect();
         record.measurements.push(time);
         for state in ["user", "system", "runnable", "off-cpu"] {
-            let place = place().with_label("state", state);
+            let place = place().with_label(Label::State, state);
             record.measurements.push(Measurement::new("workload.cpu_time", place, vec![value]));
         }
         for number in 0..2 {
-            let place =
-                place().with_label("state", "on-cpu").with_label("thread", format!("{thread} {number}"));
+            let place = place()
+                .with_label(Label::State, "on-cpu")
+                .with_label(Label::Thread, format!("{thread} {number}"));
             record.measurements.push(Measurement::new("workload.cpu_time", place, vec![value]));
         }
-        let place = place().with_label("event", event);
+        let place = place().with_label(Label::Event, event);
         let count = Measurement::new("counter.count", place, vec![value]).with_detail("coverage", 0.8333);
         record.measurements.push(count);
         record.coverage.push(Coverage::impossible("counters", "no PMU").with_remedy("buy one"));

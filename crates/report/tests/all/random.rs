@@ -2,6 +2,7 @@
 
 use crate::html;
 use crate::support;
+use record::Label;
 
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -127,15 +128,15 @@ fn placed() -> impl Strategy<Value = Measurement> {
     (metric, word(), word(), word(), id(), id(), id(), vec(figure(), 0..4), option::of(text())).prop_map(
         |(metric, workload, placement, source, from, to, threads, samples, doubt)| {
             let place = Labels::new()
-                .with_label("from", from)
-                .with_label("to", to)
-                .with_label("home", to)
-                .with_label("workload", workload.clone())
-                .with_label("placement", placement)
-                .with_label("source", source.clone())
-                .with_label("event", source.clone())
-                .with_label("category", source)
-                .with_label("threads", threads);
+                .with_label(Label::From, from)
+                .with_label(Label::To, to)
+                .with_label(Label::Home, to)
+                .with_label(Label::Workload, workload.clone())
+                .with_label(Label::Placement, placement)
+                .with_label(Label::Source, source.clone())
+                .with_label(Label::Event, source.clone())
+                .with_label(Label::Category, source)
+                .with_label(Label::Threads, threads);
             let mut m = Measurement::new(metric, place, samples);
             m.doubt = doubt;
             m.with_detail("class", workload.clone())

@@ -2,6 +2,7 @@
 
 use crate::html;
 use crate::support;
+use record::Label;
 
 use record::diagnosis::{Finding, NotLookedFor, Severity};
 use record::{Record, Verdict};
@@ -291,8 +292,11 @@ fn a_run_that_ended_early_says_so_at_the_top() {
 #[test]
 fn cyclictests_own_lines_and_histogram_keep_their_shape() {
     let mut record = support::named("one").unwrap();
-    record.measurements.retain(|m| m.metric == "wakeup.latency" && m.labels.word("policy") == Some("fifo"));
-    let m = record.measurements.iter_mut().find(|m| m.labels.switch("corrected") == Some(false)).unwrap();
+    record
+        .measurements
+        .retain(|m| m.metric == "wakeup.latency" && m.labels.word(Label::Policy) == Some("fifo"));
+    let m =
+        record.measurements.iter_mut().find(|m| m.labels.switch(Label::Corrected) == Some(false)).unwrap();
     m.distribution = vec![
         record::Bucket { from: 1_500.0, to: 1_600.0, count: 7 },
         record::Bucket { from: 3_000.0, to: 3_100.0, count: 2 },

@@ -2,6 +2,7 @@
 //! how many it leaves out and where they are.
 
 use crate::support;
+use record::Label;
 
 use record::{Measurement, Record, units};
 use report::terminal::{self, Style};
@@ -45,7 +46,7 @@ fn every_figure_of_the_reference_machines_stands_on_the_terminal() {
                 m.labels
             );
             // Workloads carry what tells their rows apart.
-            if let (Some(bytes), true) = (m.labels.count("bytes"), m.metric.starts_with("workload.")) {
+            if let (Some(bytes), true) = (m.labels.count(Label::Bytes), m.metric.starts_with("workload.")) {
                 assert!(text.contains(&units::bytes(bytes)), "{}: blocks of {bytes}", machine.name);
             }
         }
@@ -55,7 +56,8 @@ fn every_figure_of_the_reference_machines_stands_on_the_terminal() {
 #[test]
 fn figures_of_an_unknown_place_are_reported_further_down() {
     let mut record = support::named("small").unwrap();
-    let place = record::Labels::new().with_label("workload", "loop").with_label("warp", 7u32);
+    let mut place = record::Labels::new().with_label(Label::Workload, "loop");
+    place.0.insert("warp".to_owned(), 7u32.into());
     record.measurements.push(Measurement::new("workload.throughput", place, vec![1234.5e6]));
     let text = reported(&record);
     assert!(text.contains("Throughput of workloads") && text.contains("1.23 G/s"), "{text}");

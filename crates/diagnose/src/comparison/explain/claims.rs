@@ -1,5 +1,6 @@
 //! What one might hold for the reason, and whether the figures carry it.
 
+use record::Label;
 use record::comparison::{Claim, Support};
 use record::units::{bytes, figure, percent};
 use record::{Machine, Record};
@@ -96,7 +97,8 @@ pub(super) fn own_load(pair: &Pair, speed: f64) -> Option<Claim> {
 
 /// Time that the hypervisor took: measured from inside, or told by it.
 fn stolen(record: &Record) -> Option<f64> {
-    let below = record.measurements_of("stolen.share").filter(|m| m.labels.word("cause") == Some("below"));
+    let below =
+        record.measurements_of("stolen.share").filter(|m| m.labels.word(Label::Cause) == Some("below"));
     let below = crate::figures::median(below.map(|m| m.value()));
     below.or_else(|| record.conditions.after.as_ref().and_then(|after| after.steal_share))
 }

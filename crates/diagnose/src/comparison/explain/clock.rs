@@ -1,5 +1,6 @@
 //! The clock that a core runs at, as far as a record tells: measured, told by a program's own cycles, or advertised.
 
+use record::Label;
 use std::collections::BTreeMap;
 
 use record::comparison::Cause;
@@ -56,8 +57,10 @@ pub(crate) fn best(known: &Known) -> Option<Clock> {
 /// Cycles over time of the program for which that is most: others waited.
 fn while_another_ran(record: &Record, advertised: f64) -> Option<Clock> {
     let mut times: BTreeMap<&str, f64> = BTreeMap::new();
-    for m in record.measurements_of("workload.time").filter(|m| m.labels.count("threads").unwrap_or(1) == 1) {
-        if let Some(workload) = m.labels.word("workload").filter(|_| m.value() > 0.0) {
+    for m in
+        record.measurements_of("workload.time").filter(|m| m.labels.count(Label::Threads).unwrap_or(1) == 1)
+    {
+        if let Some(workload) = m.labels.word(Label::Workload).filter(|_| m.value() > 0.0) {
             times.entry(workload).or_insert(m.value());
         }
     }
@@ -73,8 +76,8 @@ fn while_another_ran(record: &Record, advertised: f64) -> Option<Clock> {
 pub(super) fn counted(record: &Record, workload: &str, events: &[&str]) -> Option<Datum> {
     record
         .measurements_of("counter.count")
-        .filter(|m: &&Measurement| m.labels.word("workload") == Some(workload))
-        .filter(|m| m.labels.word("event").is_some_and(|event| events.contains(&event)))
+        .filter(|m: &&Measurement| m.labels.word(Label::Workload) == Some(workload))
+        .filter(|m| m.labels.word(Label::Event).is_some_and(|event| events.contains(&event)))
         .find(|m| !is_system_wide(m))
         .map(Datum::from_measurement)
         .filter(|datum| datum.value > 0.0)

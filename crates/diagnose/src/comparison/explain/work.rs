@@ -1,6 +1,7 @@
 //! Work with a known amount: clock × instructions a cycle ÷ instructions for one thread; cores × how well they scale ×
 //! what siblings add for all CPUs.
 
+use record::Label;
 use std::collections::BTreeMap;
 
 use record::comparison::{Cause, Claim, Explanation, Support};
@@ -50,7 +51,7 @@ fn works(known: &Known) -> BTreeMap<String, Work> {
     for (key, entry) in known.rows.iter().filter(|(key, _)| key.group == Group::Workloads) {
         let Some(timed) = is_of_one(key) else { continue };
         let work = works.entry(key.subject.clone()).or_default();
-        if let Some(workload) = entry.place.word("workload") {
+        if let Some(workload) = entry.place.word(Label::Workload) {
             work.workload = workload.to_owned();
         }
         if key.metric == "workload.time" && work.one.is_none() || key.metric == "workload.throughput" {
@@ -79,19 +80,19 @@ fn is_of_one(key: &RowKey) -> Option<bool> {
 
 impl Work {
     fn fill(&mut self, record: &Record, known: &Known, workload: &str) {
-        let of = |m: &&Measurement| m.labels.word("workload") == Some(workload);
+        let of = |m: &&Measurement| m.labels.word(Label::Workload) == Some(workload);
         let size = record
             .measurements_of("workload.throughput")
             .filter(of)
-            .filter_map(|m| m.labels.count("bytes"))
+            .filter_map(|m| m.labels.count(Label::Bytes))
             .max();
         for m in record
             .measurements_of("workload.throughput")
             .filter(of)
-            .filter(|m| m.labels.count("bytes") == size)
+            .filter(|m| m.labels.count(Label::Bytes) == size)
         {
             let Some(threads) = threads(m) else { continue };
-            let first = matches!(m.labels.word("placement"), None | Some("cores-first"));
+            let first = matches!(m.labels.word(Label::Placement), None | Some("cores-first"));
             if first && m.value() > 0.0 && m.value().is_finite() {
                 self.steps.entry(threads).or_insert_with(|| Datum::from_measurement(m));
             }
@@ -116,8 +117,8 @@ impl Work {
     fn reported_clock(&self, record: &Record, known: &Known, workload: &str) -> Option<Clock> {
         let while_it_ran = record
             .measurements_of("workload.throughput")
-            .filter(|m| m.labels.word("workload") == Some(workload))
-            .filter(|m| m.labels.count("threads").unwrap_or(1) == 1)
+            .filter(|m| m.labels.word(Label::Workload) == Some(workload))
+            .filter(|m| m.labels.count(Label::Threads).unwrap_or(1) == 1)
             .find_map(|m| Some((m, m.detail.get("clock_hz")?.as_f64().filter(|hz| *hz > 0.0)?)));
         if let Some((m, hz)) = while_it_ran {
             let from = format!("{} detail.clock_hz", crate::figures::locate_figure(m));

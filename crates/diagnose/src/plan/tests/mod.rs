@@ -4,6 +4,7 @@ mod published;
 mod unnumbered;
 
 use proptest::prelude::*;
+use record::Label;
 use record::machine::{Cache, CacheKind, Cpu, Node};
 use record::plan::{Plan, Policy, Purpose};
 use record::{CpuList, Handover, Labels, Measurement, Record};
@@ -45,7 +46,7 @@ fn latency(record: &mut Record, ns: impl Fn(u32, u32) -> f64) {
     let nodes: Vec<u32> = record.machine.nodes.iter().map(|node| node.id).collect();
     for from in &nodes {
         for to in &nodes {
-            let place = Labels::new().with_label("from", *from).with_label("to", *to);
+            let place = Labels::new().with_label(Label::From, *from).with_label(Label::To, *to);
             record.measurements.push(measured("numa.latency", place, ns(*from, *to)));
         }
     }
@@ -77,7 +78,7 @@ fn one_node_of_two_cpus_needs_no_lines() {
     let mut record = many(1, 2, 1);
     record.measurements.push(measured(
         "numa.latency",
-        Labels::new().with_label("from", 0u32).with_label("to", 0u32),
+        Labels::new().with_label(Label::From, 0u32).with_label(Label::To, 0u32),
         90.0,
     ));
     let plan = default(&record);
@@ -99,10 +100,10 @@ fn the_gain_has_the_interval_of_its_figures() {
     latency(&mut record, |from, to| if from == to { 100.0 } else { 150.0 });
     for (from, to, rate) in [(0u32, 0u32, 4e10), (0, 1, 2e10), (1, 0, 2e10), (1, 1, 4e10)] {
         let place = Labels::new()
-            .with_label("from", from)
-            .with_label("to", to)
-            .with_label("op", "read")
-            .with_label("threads", 4u32);
+            .with_label(Label::From, from)
+            .with_label(Label::To, to)
+            .with_label(Label::Op, "read")
+            .with_label(Label::Threads, 4u32);
         record.measurements.push(measured("numa.bandwidth", place, rate));
     }
     let plan = default(&record);
@@ -211,7 +212,7 @@ fn cores_of_two_kinds_are_reported_apart() {
 }
 
 fn smt_yield(record: &mut Record, workload: &str, value: f64) {
-    let place = Labels::new().with_label("workload", workload).with_label("core", 0u32);
+    let place = Labels::new().with_label(Label::Workload, workload).with_label(Label::Core, 0u32);
     record.measurements.push(measured("smt.yield", place, value));
 }
 
@@ -284,9 +285,12 @@ fn several_last_level_caches_on_a_node_are_a_level_of_their_own() {
     let mut record = many(2, 8, 1);
     caches(&mut record, 4);
     for (to, ns) in [(1u32, 25.0), (2, 25.0), (5, 90.0), (9, 200.0)] {
-        let place = Labels::new().with_label("from", 0u32).with_label("to", to).with_label("home", "from");
+        let place = Labels::new()
+            .with_label(Label::From, 0u32)
+            .with_label(Label::To, to)
+            .with_label(Label::Home, "from");
         // By loads and stores everything takes twice as long, which nobody asked about.
-        let by = |how: Handover| place.clone().with_label(Handover::KEY, how.word());
+        let by = |how: Handover| place.clone().with_label(Label::Handover, how.word());
         record.measurements.push(measured("core_to_core.latency", by(Handover::Cas), ns));
         record.measurements.push(measured("core_to_core.latency", by(Handover::Store), 2.0 * ns));
     }
@@ -423,7 +427,7 @@ proptest! {
         }
         record.machine.limits.cpu_quota = quota;
         for (from, to, value) in cells {
-            let place = Labels::new().with_label("from", from).with_label("to", to);
+            let place = Labels::new().with_label(Label::From, from).with_label(Label::To, to);
             record.measurements.push(single("numa.latency", place.clone(), value));
             record.measurements.push(single("numa.bandwidth", place, value.abs()));
         }

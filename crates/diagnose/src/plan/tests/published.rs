@@ -1,5 +1,6 @@
 //! Published machines with their published figures.
 
+use record::Label;
 use record::{Labels, Record};
 
 use super::{default, many, pasted, record_with, says, single};
@@ -10,7 +11,10 @@ fn fan_noise(cpus: u32, packages: u32, local: f64, remote: f64) -> Record {
     record.machine.counts.packages = Some(packages);
     record.machine.counts.cpus_online = Some(cpus);
     for (node, ns) in [(0u32, local), (1, remote)] {
-        let place = Labels::new().with_label("op", "copy").with_label("cpu", 0u32).with_label("node", node);
+        let place = Labels::new()
+            .with_label(Label::Op, "copy")
+            .with_label(Label::Cpu, 0u32)
+            .with_label(Label::Node, node);
         record.measurements.push(single("stream.ns_per_element", place, ns));
     }
     record
@@ -46,12 +50,12 @@ fn four_packages_whose_remote_memory_is_slow_get_four_processes() {
 fn words_for_local_and_remote_are_understood_too() {
     let mut record = fan_noise(196, 4, 1.2, 1.85);
     for (m, word) in record.measurements.iter_mut().zip(["local", "remote"]) {
-        m.labels = Labels::new().with_label("op", "copy").with_label("node", word);
+        m.labels = Labels::new().with_label(Label::Op, "copy").with_label(Label::Node, word);
     }
     assert!((default(&record).gains[0].factor - 1.40625).abs() < 1e-9);
     // Neither told: the faster is the own node's.
     for m in &mut record.measurements {
-        m.labels = Labels::new().with_label("op", "copy");
+        m.labels = Labels::new().with_label(Label::Op, "copy");
     }
     assert!((default(&record).gains[0].factor - 1.40625).abs() < 1e-9);
 }
@@ -65,15 +69,17 @@ fn a_column_of_published_latencies_stands_for_the_machine() {
         node.distances = row.to_vec();
     }
     for (node, ns) in (0u32..).zip([102.574, 160.989, 286.850, 231.197]) {
-        let place =
-            Labels::new().with_label("cpu", 0u32).with_label("node", node).with_label("bytes", 64u64 << 20);
+        let place = Labels::new()
+            .with_label(Label::Cpu, 0u32)
+            .with_label(Label::Node, node)
+            .with_label(Label::Bytes, 64u64 << 20);
         record.measurements.push(single("load.latency", place, ns));
     }
     for (threads, rate) in [(32u32, 2550723.93e3), (64, 2884302.17e3)] {
         let place = Labels::new()
-            .with_label("workload", "aes-256-ige")
-            .with_label("bytes", 8192u32)
-            .with_label("threads", threads);
+            .with_label(Label::Workload, "aes-256-ige")
+            .with_label(Label::Bytes, 8192u32)
+            .with_label(Label::Threads, threads);
         record.measurements.push(single("workload.throughput", place, rate));
     }
     let plan = default(&record);
@@ -104,7 +110,10 @@ fn sixteen_nodes_in_two_packages_group_by_package() {
     }
     // Copy per element, cpu 7 to its own node and to the other package.
     for (node, ns) in [(0u32, 2.84), (10, 8.80)] {
-        let place = Labels::new().with_label("op", "copy").with_label("cpu", 7u32).with_label("node", node);
+        let place = Labels::new()
+            .with_label(Label::Op, "copy")
+            .with_label(Label::Cpu, 7u32)
+            .with_label(Label::Node, node);
         record.measurements.push(single("stream.ns_per_element", place, ns));
     }
     let all = default(&record);

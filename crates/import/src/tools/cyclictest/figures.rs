@@ -1,5 +1,6 @@
 //! What cyclictest told, as figures of a record.
 
+use record::Label;
 use std::collections::BTreeMap;
 
 use record::{Bucket, Labels, Measurement, Summary};
@@ -223,7 +224,7 @@ impl Seen {
     fn place(&self, cpu: Option<u32>, priority: Option<u64>) -> Labels {
         let mut place = Labels::new();
         if let Some(cpu) = cpu {
-            place = place.with_label("cpu", cpu);
+            place = place.with_label(Label::Cpu, cpu);
         }
         let by_priority = match priority {
             Some(0) => Some("other"),
@@ -238,14 +239,14 @@ impl Seen {
             _ => self.policy.as_deref().or(self.options.policy()).or(by_priority),
         };
         if let Some(policy) = policy {
-            place = place.with_label("policy", policy);
+            place = place.with_label(Label::Policy, policy);
             let real_time = matches!(policy, "fifo" | "rr");
             if self.dma_latency == Some(0) {
-                place = place.with_label("setting", if real_time { "tuned" } else { "awake" });
+                place = place.with_label(Label::Setting, if real_time { "tuned" } else { "awake" });
             }
         }
         match priority.or(self.options.priority) {
-            Some(priority) => place.with_label("priority", priority),
+            Some(priority) => place.with_label(Label::Priority, priority),
             None => place,
         }
     }
@@ -333,7 +334,8 @@ impl Seen {
             variation: None,
         };
         let cpu = thread.and_then(|thread| thread.cpu).or(self.options.cpu(number));
-        let place = self.place(cpu, thread.and_then(|thread| thread.priority)).with_label("corrected", false);
+        let place =
+            self.place(cpu, thread.and_then(|thread| thread.priority)).with_label(Label::Corrected, false);
         let mut m = Measurement { summary, ..Measurement::exact("wakeup.latency", place, Vec::new()) };
         // What was printed is cut to whole units.
         let bucket = |(latency, count): (&u64, &u64)| Bucket {

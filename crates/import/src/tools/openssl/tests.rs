@@ -2,6 +2,7 @@
 
 use crate::tools::testing::{damaged, figures, import, the};
 use proptest::prelude::*;
+use record::Label;
 
 const ONE: &str = include_str!("../../../tests/texts/openssl-3.0.txt");
 const MULTI: &str = include_str!("../../../tests/texts/openssl-3.0-multi.txt");
@@ -39,7 +40,7 @@ fn a_row_of_a_document_takes_the_usual_sizes_and_says_so() {
     let all = figures(&imported);
     assert_eq!(all.len(), 5, "{all:#?}");
     let first = &imported.measurements[0];
-    assert_eq!((first.value(), first.labels.count("bytes")), (133_174_890.0, Some(16)));
+    assert_eq!((first.value(), first.labels.count(Label::Bytes)), (133_174_890.0, Some(16)));
     assert_eq!(imported.measurements[4].value(), 143_196_160.0);
     assert!(first.detail.contains_key("bytes_from"));
 }

@@ -1,5 +1,6 @@
 //! Counters of one output, put together: totals over intervals and sockets, instructions per cycle, the clock.
 
+use record::Label;
 use std::collections::{BTreeSet, HashMap};
 
 use record::metrics::USUAL_EVENTS;
@@ -273,13 +274,14 @@ impl Slot {
 
     fn place(&self, run: &Run) -> Labels {
         let scope = if run.system { "system" } else { "process" };
-        let mut place = if run.unknown { Labels::new() } else { Labels::new().with_label("scope", scope) };
+        let mut place =
+            if run.unknown { Labels::new() } else { Labels::new().with_label(Label::Scope, scope) };
         if let Some(workload) = &run.workload {
-            place = place.with_label("workload", workload.clone());
+            place = place.with_label(Label::Workload, workload.clone());
         }
         match &self.part {
-            Part::Cpu(cpu) => place.with_label("cpu", *cpu),
-            Part::Thread(thread) => place.with_label("thread", thread.as_str()),
+            Part::Cpu(cpu) => place.with_label(Label::Cpu, *cpu),
+            Part::Thread(thread) => place.with_label(Label::Thread, thread.as_str()),
             Part::All | Part::Group(_) => place,
         }
     }
@@ -289,8 +291,11 @@ impl Slot {
         let name = self.event.plain();
         let with_mode = several && !self.event.mode.is_empty();
         let name = if with_mode { format!("{name}:{}", self.event.mode) } else { name };
-        let mut m =
-            Measurement::exact("counter.count", self.place(run).with_label("event", name), vec![self.total]);
+        let mut m = Measurement::exact(
+            "counter.count",
+            self.place(run).with_label(Label::Event, name),
+            vec![self.total],
+        );
         if self.reported_coverage {
             m = m.with_detail("coverage", self.coverage);
         }
@@ -347,13 +352,13 @@ fn ipc(instructions: &Slot, cycles: &Slot, run: &Run, sink: &mut Sink) {
     } else {
         vec![value]
     };
-    let mut place = instructions.place(run).with_label("source", "pmu");
+    let mut place = instructions.place(run).with_label(Label::Source, "pmu");
     if matches!(instructions.part, Part::Thread(_)) {
         // A thread is no place of this metric; its counts stand.
         return;
     }
     if !instructions.event.unit.is_empty() {
-        place = place.with_label("kind", instructions.event.unit.as_str());
+        place = place.with_label(Label::Kind, instructions.event.unit.as_str());
     }
     let mut m = Measurement::exact("core.ipc", place, samples)
         .with_detail("instructions", instructions.total)

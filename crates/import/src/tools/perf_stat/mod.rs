@@ -8,6 +8,7 @@ mod text;
 #[cfg(test)]
 mod tests;
 
+use record::Label;
 use record::{Labels, Measurement};
 
 use self::counts::{Counts, Run};
@@ -273,7 +274,7 @@ impl Reader for PerfReader {
         if self.run.attached.is_none()
             && let Some(workload) = self.run.workload.clone()
         {
-            let place = Labels::new().with_label("workload", workload);
+            let place = Labels::new().with_label(Label::Workload, workload);
             let with = |m: Measurement, time: &PrintedTime, runs: Option<u64>| {
                 let m = time.spread.into_iter().fold(m, |m, spread| m.with_detail("standard_error", spread));
                 runs.into_iter().fold(m, |m, runs| m.with_detail("runs", runs))
@@ -284,7 +285,7 @@ impl Reader for PerfReader {
             }
             for (state, time) in [("user", &self.user), ("system", &self.system)] {
                 let Some(time) = time else { continue };
-                let place = place.clone().with_label("state", state);
+                let place = place.clone().with_label(Label::State, state);
                 let m = Measurement::exact("workload.cpu_time", place, vec![time.seconds]);
                 sink.add_figure(with(m, time, self.run.runs), time.line.line());
             }

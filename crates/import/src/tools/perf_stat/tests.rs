@@ -1,6 +1,7 @@
 //! Real outputs, and what must come of them.
 
 use proptest::prelude::*;
+use record::Label;
 
 use crate::Imported;
 use crate::tools::testing::{damaged, figures, import, the};
@@ -258,15 +259,15 @@ fn fields_alone_tell_whose_counts_they_are_or_nobody_knows() {
     let system = of(
         "CPU0,171.96,msec,cpu-clock,171966602,100.00,1.103,CPUs utilized\nCPU1,155.96,msec,cpu-clock,155959990,100.00,,\n",
     );
-    assert_eq!((system.labels.word("scope"), system.doubt), (Some("system"), None));
+    assert_eq!((system.labels.word(Label::Scope), system.doubt), (Some("system"), None));
     let socket = of("S0,2,163,,context-switches,258569831,100.00,630.398,/sec\n");
-    assert_eq!(socket.labels.word("scope"), Some("system"));
+    assert_eq!(socket.labels.word(Label::Scope), Some("system"));
     let process =
         of("585703,,instructions,585703,100.00,,\n0.59,msec,task-clock,585703,100.00,0.296,CPUs utilized\n");
-    assert_eq!(process.labels.word("scope"), Some("process"));
+    assert_eq!(process.labels.word(Label::Scope), Some("process"));
     let imported = import("1000,,cycles,585703,100.00,,\n2000,,instructions,585703,100.00,,\n");
     assert!(
-        imported.measurements.iter().all(|m| m.labels.word("scope").is_none() && m.doubt.is_some()),
+        imported.measurements.iter().all(|m| m.labels.word(Label::Scope).is_none() && m.doubt.is_some()),
         "{imported:?}"
     );
 }

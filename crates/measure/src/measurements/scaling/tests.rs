@@ -2,6 +2,7 @@ use super::*;
 use crate::context::Silent;
 use crate::workloads::WrongResult;
 use os::Stop;
+use record::Label;
 use record::{Snapshot, Unavailable, machine::Cpu};
 
 /// `cpus` CPUs with `siblings` a core and `nodes` nodes, siblings numbered far apart.
@@ -110,23 +111,23 @@ fn throughput_of_one_and_of_two_threads_with_its_ipc() {
         context.begin("scaling", 60.0);
         // An earlier figure of the same place gives way to the one measured beside the others.
         let place = Labels::new()
-            .with_label("workload", "primes")
-            .with_label("threads", 1u32)
-            .with_label("placement", "cores-first");
+            .with_label(Label::Workload, "primes")
+            .with_label(Label::Threads, 1u32)
+            .with_label(Label::Placement, "cores-first");
         context.push(record::Measurement::new("workload.throughput", place, vec![1e-3; 6]));
         Scaling.run(context).unwrap();
         for name in NORMAL {
             let threads: Vec<u64> = context
                 .measurements
                 .iter()
-                .filter(|m| m.metric == "workload.throughput" && m.labels.word("workload") == Some(name))
-                .filter_map(|m| m.labels.count("threads"))
+                .filter(|m| m.metric == "workload.throughput" && m.labels.word(Label::Workload) == Some(name))
+                .filter_map(|m| m.labels.count(Label::Threads))
                 .collect();
             assert_eq!(threads, [1, 2], "{name}: {:?}", context.coverage);
         }
         assert!(context.measurements.iter().all(|m| m.value() > 2e-3), "the earlier figure is still there");
         let ipc = context.measurements.iter().find(|m| m.metric == "core.ipc").unwrap();
-        assert_eq!(ipc.labels.word("source"), Some("declared"));
+        assert_eq!(ipc.labels.word(Label::Source), Some("declared"));
     });
 }
 
@@ -181,7 +182,7 @@ fn an_interrupted_run_keeps_the_steps_that_it_has() {
         let incidents = Incidents::new(Root::live(), 2);
         measure_steps(context, &Stopping(stop.clone()), &steps, &None, 60.0, &incidents).unwrap();
         let threads: Vec<Option<u64>> =
-            context.measurements.iter().map(|m| m.labels.count("threads")).collect();
+            context.measurements.iter().map(|m| m.labels.count(Label::Threads)).collect();
         assert_eq!(threads, [Some(1)], "the first step is kept, the second was cut short");
         assert!(context.coverage.is_empty(), "nothing is wrong: {:?}", context.coverage);
         assert_eq!(context.check(), Err(Halt::Interrupted));

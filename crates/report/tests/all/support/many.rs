@@ -1,6 +1,7 @@
 //! Made-up records of machines with many CPUs and nodes: matrices, scaling, counters. Shapes, distances and local
 //! latencies are as published of such machines; nothing was measured here.
 
+use record::Label;
 use record::machine::{Cpu, Node};
 use record::{Handover, Labels, Machine, Mark, Measurement, Record, SampleMark};
 
@@ -70,8 +71,12 @@ pub fn sixteen_nodes() -> Record {
     };
     matrices(&mut record, ns, |distance| 1.6e11 / f64::from(distance).sqrt() / 4.0);
     // One cell could not be placed, and one was disturbed.
-    record.measurements.retain(|m| m.metric != "numa.latency" || at(m, "from") != 3 || at(m, "to") != 9);
-    if let Some(m) = record.measurements.iter_mut().find(|m| m.metric == "numa.latency" && at(m, "to") == 4) {
+    record
+        .measurements
+        .retain(|m| m.metric != "numa.latency" || at(m, Label::From) != 3 || at(m, Label::To) != 9);
+    if let Some(m) =
+        record.measurements.iter_mut().find(|m| m.metric == "numa.latency" && at(m, Label::To) == 4)
+    {
         m.doubt = Some("too noisy".to_owned());
     }
     pairs(
@@ -104,9 +109,9 @@ pub fn many_threads() -> Record {
                 let both = n - cores;
                 let speedup = (cores + both * (sibling - 1.0)) / (1.0 + sigma * (cores - 1.0));
                 let place = Labels::new()
-                    .with_label("workload", name)
-                    .with_label("threads", threads)
-                    .with_label("placement", placement);
+                    .with_label(Label::Workload, name)
+                    .with_label(Label::Threads, threads)
+                    .with_label(Label::Placement, placement);
                 let mut m = Measurement::new("workload.throughput", place.clone(), around(one * speedup))
                     .with_detail("work", "units of made-up work");
                 if threads == 78 {
@@ -114,15 +119,15 @@ pub fn many_threads() -> Record {
                 }
                 record.measurements.push(m);
                 for (source, factor) in [("declared", 1.0), ("pmu", 0.996)] {
-                    let place = place.clone().with_label("source", source);
+                    let place = place.clone().with_label(Label::Source, source);
                     let each = ipc * factor * speedup / n;
                     record.measurements.push(Measurement::new("core.ipc", place, around(each)));
                 }
             }
         }
-        let place = Labels::new().with_label("workload", name).with_label("core", 0u32);
+        let place = Labels::new().with_label(Label::Workload, name).with_label(Label::Core, 0u32);
         record.measurements.push(Measurement::new("smt.yield", place, around(sibling)));
-        let place = Labels::new().with_label("workload", name).with_label("cpu", 0u32);
+        let place = Labels::new().with_label(Label::Workload, name).with_label(Label::Cpu, 0u32);
         record.measurements.push(Measurement::new("workload.time", place, around(1.0 / one)));
         for (event, count) in [
             ("cycles", 2.5e9),
@@ -133,16 +138,16 @@ pub fn many_threads() -> Record {
             ("context-switches", 3.0),
         ] {
             let place = Labels::new()
-                .with_label("workload", name)
-                .with_label("threads", 1u32)
-                .with_label("event", event);
+                .with_label(Label::Workload, name)
+                .with_label(Label::Threads, 1u32)
+                .with_label(Label::Event, event);
             let m = Measurement::new("counter.count", place, around(count)).with_detail("coverage", 0.833);
             record.measurements.push(m);
         }
         for (category, share) in
             [("retiring", 0.31), ("bad-speculation", 0.04), ("frontend-bound", 0.12), ("backend-bound", 0.53)]
         {
-            let place = Labels::new().with_label("workload", name).with_label("category", category);
+            let place = Labels::new().with_label(Label::Workload, name).with_label(Label::Category, category);
             record.measurements.push(Measurement::new("counter.share", place, around(share)));
         }
     }
@@ -178,16 +183,16 @@ pub fn emulated() -> Record {
     pairs(&mut record, |_, _| 53.0, &[]);
     for (threads, rate) in [(1u32, 100.0), (2, 196.0)] {
         let place = Labels::new()
-            .with_label("workload", "primes")
-            .with_label("threads", threads)
-            .with_label("placement", "cores-first");
+            .with_label(Label::Workload, "primes")
+            .with_label(Label::Threads, threads)
+            .with_label(Label::Placement, "cores-first");
         record.measurements.push(Measurement::new("workload.throughput", place, around(rate)));
     }
     record.diagnosis = diagnosed(&record);
     record
 }
 
-fn at(m: &Measurement, key: &str) -> u64 {
+fn at(m: &Measurement, key: Label) -> u64 {
     m.labels.count(key).unwrap_or(u64::MAX)
 }
 
@@ -204,10 +209,10 @@ fn matrices(record: &mut Record, ns: impl Fn(u32) -> f64, rate: impl Fn(u32) -> 
     for from in &nodes {
         for (to, distance) in nodes.iter().zip(&from.distances) {
             let drift = 1.0 + f64::from(from.id + to.id) * 0.0005;
-            let place = Labels::new().with_label("from", from.id).with_label("to", to.id);
+            let place = Labels::new().with_label(Label::From, from.id).with_label(Label::To, to.id);
             let m = Measurement::new("numa.latency", place.clone(), around(ns(*distance) * drift));
             record.measurements.push(m.with_detail("on_node", 1.0));
-            let place = place.with_label("op", "read").with_label("threads", from.cpus.len());
+            let place = place.with_label(Label::Op, "read").with_label(Label::Threads, from.cpus.len());
             record.measurements.push(Measurement::new(
                 "numa.bandwidth",
                 place,
@@ -227,13 +232,13 @@ fn pairs(record: &mut Record, ns: impl Fn(&Cpu, &Cpu) -> f64, only: &[&str]) {
             homes.dedup();
             for (side, home) in homes.into_iter().flatten().enumerate() {
                 let at = Labels::new()
-                    .with_label("from", from.id)
-                    .with_label("to", to.id)
-                    .with_label("home", home);
+                    .with_label(Label::From, from.id)
+                    .with_label(Label::To, to.id)
+                    .with_label(Label::Home, home);
                 let value = ns(from, to) * (1.0 + side as f64 * 0.06) * (1.0 + f64::from(to.id % 5) * 0.004);
                 // As on Zen 4, where a line that is only read first takes half as long again.
                 for (how, factor) in [(Handover::Cas, 1.0), (Handover::Store, 1.5)] {
-                    let place = at.clone().with_label(Handover::KEY, how.word());
+                    let place = at.clone().with_label(Label::Handover, how.word());
                     let samples = [0.99, 1.0, 1.02].map(|part| value * factor * part).to_vec();
                     record.measurements.push(Measurement::new("core_to_core.latency", place, samples));
                 }

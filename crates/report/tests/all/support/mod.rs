@@ -9,6 +9,7 @@ mod many;
 pub use hostile::{EVIL, hostile};
 pub use many::{emulated, four_nodes, many_threads, sixteen_nodes};
 
+use record::Label;
 use record::diagnosis::{CeilingSource, Evidence, Finding, Level, Resource, Severity};
 use record::ladder::{Ladder, Rung};
 use record::machine::{Cache, CacheKind, Cpu, IdleState, MemoryDevice, Node};
@@ -275,7 +276,10 @@ fn measure(record: &mut Record, shape: Shape) {
     for (active, vector, hz) in
         [("one", "scalar", 3.79e9), ("all", "scalar", 3.1e9), ("all", "256", 2.8e9), ("all", "512", 2.3e9)]
     {
-        let place = at().with_label("cpu", 0u32).with_label("active", active).with_label("vector", vector);
+        let place = at()
+            .with_label(Label::Cpu, 0u32)
+            .with_label(Label::Active, active)
+            .with_label(Label::Vector, vector);
         all.push(Measurement::new("core.clock", place, around(hz)));
     }
     if let Some(m) = all.last_mut() {
@@ -289,10 +293,10 @@ fn measure(record: &mut Record, shape: Shape) {
         let mut bytes = 4096.0f64;
         while bytes < 2e9 {
             let place = at()
-                .with_label("cpu", 0u32)
-                .with_label("node", 0u32)
-                .with_label("bytes", bytes as u64)
-                .with_label("page", page);
+                .with_label(Label::Cpu, 0u32)
+                .with_label(Label::Node, 0u32)
+                .with_label(Label::Bytes, bytes as u64)
+                .with_label(Label::Page, page);
             let ns = latency(bytes, page == "4KiB");
             all.push(Measurement::new("load.latency", place.clone(), around(ns)));
             all.push(Measurement::new("load.latency_cycles", place, around(ns * 3.1)));
@@ -301,7 +305,10 @@ fn measure(record: &mut Record, shape: Shape) {
     }
     for bytes in [32u64 << 10, 1 << 30] {
         for chains in [1u32, 2, 4, 8, 16] {
-            let place = at().with_label("cpu", 0u32).with_label("bytes", bytes).with_label("chains", chains);
+            let place = at()
+                .with_label(Label::Cpu, 0u32)
+                .with_label(Label::Bytes, bytes)
+                .with_label(Label::Chains, chains);
             all.push(Measurement::new("load.parallelism", place, around(f64::from(chains).min(10.5))));
         }
     }
@@ -318,11 +325,11 @@ fn measure(record: &mut Record, shape: Shape) {
                 let base = if threads == 1 { 1.15e10 } else { 2.1e11 } / if streaming { 1.0 } else { bus };
                 for (counted, factor) in [("stream", 1.0), ("bus", if streaming { 1.0 } else { bus })] {
                     let place = at()
-                        .with_label("op", op)
-                        .with_label("stores", stores)
-                        .with_label("bytes_counted", counted)
-                        .with_label("threads", threads)
-                        .with_label("cpus", on.to_string());
+                        .with_label(Label::Op, op)
+                        .with_label(Label::Stores, stores)
+                        .with_label(Label::BytesCounted, counted)
+                        .with_label(Label::Threads, threads)
+                        .with_label(Label::Cpus, on.to_string());
                     all.push(Measurement::new("memory.bandwidth", place, around(base * factor)));
                 }
             }
@@ -330,13 +337,13 @@ fn measure(record: &mut Record, shape: Shape) {
     }
     for share in [0.02, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.96] {
         let place = at()
-            .with_label("cpu", 0u32)
-            .with_label("bandwidth", share * 2.1e11)
-            .with_label("share_of_peak", share);
+            .with_label(Label::Cpu, 0u32)
+            .with_label(Label::Bandwidth, share * 2.1e11)
+            .with_label(Label::ShareOfPeak, share);
         all.push(Measurement::new("memory.loaded_latency", place, around(91.0 / (1.04 - share).powf(0.4))));
     }
     for op in ["copy", "triad"] {
-        let place = at().with_label("op", op).with_label("cpu", 0u32);
+        let place = at().with_label(Label::Op, op).with_label(Label::Cpu, 0u32);
         all.push(Measurement::new("stream.ns_per_element", place, around(2.1)));
     }
     let gaps = wakeups(1.2e3, 2e3, 9e4);
@@ -351,11 +358,11 @@ fn measure(record: &mut Record, shape: Shape) {
         for cpu in 0..cpus {
             for corrected in [false, true] {
                 let place = at()
-                    .with_label("cpu", cpu)
-                    .with_label("policy", policy)
-                    .with_label("priority", if policy == "fifo" { 80u32 } else { 0 })
-                    .with_label("setting", setting)
-                    .with_label("corrected", corrected);
+                    .with_label(Label::Cpu, cpu)
+                    .with_label(Label::Policy, policy)
+                    .with_label(Label::Priority, if policy == "fifo" { 80u32 } else { 0 })
+                    .with_label(Label::Setting, setting)
+                    .with_label(Label::Corrected, corrected);
                 let mut m = Measurement::new("wakeup.latency", place, Vec::new());
                 m.distribution = distribution.clone();
                 m.summary = summary.clone();
@@ -372,9 +379,9 @@ fn measure(record: &mut Record, shape: Shape) {
     }
     for cpu in 0..cpus {
         for (cause, share) in [(None, 0.0011), (Some("os"), 0.0010), (Some("below"), 0.0001)] {
-            let mut place = at().with_label("cpu", cpu);
+            let mut place = at().with_label(Label::Cpu, cpu);
             if let Some(cause) = cause {
-                place = place.with_label("cause", cause);
+                place = place.with_label(Label::Cause, cause);
             }
             all.push(Measurement::new("stolen.share", place.clone(), around(share)));
             let mut gap = Measurement::new("stolen.gap", place, Vec::new());
@@ -383,20 +390,20 @@ fn measure(record: &mut Record, shape: Shape) {
             all.push(gap);
         }
     }
-    all.push(Measurement::new("cost.syscall", at().with_label("cpu", 0u32), around(96.0)));
+    all.push(Measurement::new("cost.syscall", at().with_label(Label::Cpu, 0u32), around(96.0)));
     all.push(Measurement::new(
         "cost.clock_read",
-        at().with_label("cpu", 0u32).with_label("clocksource", "tsc"),
+        at().with_label(Label::Cpu, 0u32).with_label(Label::Clocksource, "tsc"),
         around(21.0),
     ));
     all.push(Measurement::new(
         "cost.context_switch",
-        at().with_label("cpu", 0u32).with_label("to_cpu", 0u32),
+        at().with_label(Label::Cpu, 0u32).with_label(Label::ToCpu, 0u32),
         around(1130.0),
     ));
     all.push(Measurement::new(
         "cost.page_fault",
-        at().with_label("cpu", 0u32).with_label("page", "2MiB"),
+        at().with_label(Label::Cpu, 0u32).with_label(Label::Page, "2MiB"),
         around(131e3),
     ));
 }
