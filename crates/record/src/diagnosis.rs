@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::evidence::{CeilingSource, Evidence};
 use crate::ladder::Ladder;
 use crate::plan::Plan;
 use crate::statistics::Verdict;
@@ -326,17 +327,6 @@ pub struct Level {
     pub judgement: Text,
 }
 
-/// Where a ceiling comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum CeilingSource {
-    /// From the parts: channels × MT/s × 8 B, the advertised clock.
-    Parts,
-    /// The best ever measured on this machine.
-    Measured,
-}
-
 /// One resource and its distance from line speed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -442,14 +432,4 @@ pub struct NotLookedFor {
     pub rule: String,
     /// What it needs and the record does not hold, in a few words.
     pub missing: String,
-}
-
-/// One figure behind a finding.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Evidence {
-    /// The figure in words and units.
-    pub says: Text,
-    /// Its place in the record: `conditions.before.thp`, `wakeup.latency cpu=0 setting=as-is`.
-    pub from: String,
 }

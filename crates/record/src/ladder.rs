@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::diagnosis::CeilingSource;
+use crate::evidence::CeilingSource;
 use crate::metrics::Better;
 use crate::text::Text;
 

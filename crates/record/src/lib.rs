@@ -24,6 +24,7 @@ mod credible;
 pub mod diagnosis;
 pub mod document;
 pub mod doubt;
+mod evidence;
 pub mod glossary;
 pub mod handover;
 pub mod import;

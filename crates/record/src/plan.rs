@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::CpuList;
-use crate::diagnosis::Evidence;
+use crate::evidence::Evidence;
 use crate::measurement::Mark;
 use crate::statistics::{Summary, Verdict};
 use crate::text::Text;

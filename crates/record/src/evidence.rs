@@ -1,0 +1,26 @@
+//! What figures of a diagnosis rest on.
+
+use serde::{Deserialize, Serialize};
+
+use crate::text::Text;
+
+/// Where a ceiling comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum CeilingSource {
+    /// From the parts: channels × MT/s × 8 B, the advertised clock.
+    Parts,
+    /// The best ever measured on this machine.
+    Measured,
+}
+
+/// One figure behind a finding.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Evidence {
+    /// The figure in words and units.
+    pub says: Text,
+    /// Its place in the record: `conditions.before.thp`, `wakeup.latency cpu=0 setting=as-is`.
+    pub from: String,
+}
