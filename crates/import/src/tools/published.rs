@@ -1,7 +1,6 @@
 //! Figures that articles print as tables or in prose, written down one a line: what reference machines are made of. The
 //! form is described in `docs/published.md`.
 
-use record::Label;
 use std::fmt;
 
 use record::metrics::Metric;

@@ -12,7 +12,7 @@ use record::Label;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use record::{Coverage, CpuList, Handover, Labels, Machine, Measurement, SampleMark, Text, text};
+use record::{Coverage, CpuList, Labels, Machine, Measurement, SampleMark, Text, text};
 
 use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt};
