@@ -6,6 +6,7 @@ mod time;
 
 use record::Label;
 use record::Measurement;
+use record::detail;
 use record::diagnosis::{Bound, Evidence};
 use record::units::figure;
 
@@ -76,7 +77,7 @@ impl<'a> Facts<'a> {
             .filter_map(|m| Some((m.labels.word(Label::Thread)?.to_owned(), m.value())))
             .collect();
         threads.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let cpus = time.detail.get("cpus").and_then(|cpus| cpus.as_f64()).unwrap_or(1.0).max(1.0);
+        let cpus = time.detail.get(detail::CPU_COUNT).unwrap_or(1.0).max(1.0);
         Some(Self {
             index,
             time,
@@ -122,31 +123,33 @@ impl<'a> Facts<'a> {
 
     /// Whether much of its time on a CPU was that of threads that nobody looked at, and looks were too few to tell instead.
     fn hardly_seen(&self) -> bool {
-        let number = |of: &str, name: &str| self.time.detail.get(of)?.get(name)?.as_f64();
-        let seen = number("threads", "seen_seconds").unwrap_or(f64::INFINITY);
-        let looks = number("looks", "all").unwrap_or(0.0);
+        let number = |of: record::DetailKey<serde_json::Value>, name: &str| {
+            self.time.detail.get(of)?.get(name)?.as_f64()
+        };
+        let seen = number(detail::THREADS_SEEN, "seen_seconds").unwrap_or(f64::INFINITY);
+        let looks = number(detail::LOOKS, "all").unwrap_or(0.0);
         // What hardly ran hardly waited for a CPU.
         looks > 0.0 && looks < ENOUGH_LOOKS && self.cpu() - seen > UNSEEN * self.cpu().max(self.wall)
     }
 
     /// Whether it ended before anybody looked at it; false where the record does not tell.
     fn unseen(&self) -> bool {
-        let looks = self.time.detail.get("looks").and_then(|looks| looks.get("all"));
+        let looks = self.time.detail.get(detail::LOOKS).and_then(|looks| looks.get("all"));
         looks.and_then(|all| all.as_u64()) == Some(0)
     }
 
     fn around(&self, name: &str) -> Option<f64> {
-        self.time.detail.get("around")?.get(name)?.as_f64().filter(|value| value.is_finite())
+        self.time.detail.get(detail::AROUND)?.get(name)?.as_f64().filter(|value| value.is_finite())
     }
 
     fn ceiling(&self, name: &str) -> Option<f64> {
-        let value = self.time.detail.get("ceilings")?.get(name)?.as_f64()?;
+        let value = self.time.detail.get(detail::CEILINGS)?.get(name)?.as_f64()?;
         (value.is_finite() && value > 0.0).then_some(value)
     }
 
     /// The built-in workload with the IPC next to `ipc`, and the best of all.
     fn ipc_of_workloads(&self, ipc: f64) -> Option<(String, f64, String, f64)> {
-        let all = self.time.detail.get("ceilings")?.get("ipc")?.as_object()?;
+        let all = self.time.detail.get(detail::CEILINGS)?.get("ipc")?.as_object()?;
         let all: Vec<(&String, f64)> = all
             .iter()
             .filter_map(|(name, ipc)| Some((name, ipc.as_f64().filter(|ipc| *ipc > 0.0)?)))

@@ -1,8 +1,10 @@
 //! What each layer of a machine adds to the time of one routine: kernel, user program, guest; bound or not, with
 //! interrupts or without.
 
+use record::DetailKey;
 use record::Label;
 use record::Measurement;
+use record::detail;
 use record::diagnosis::Layer;
 use record::units::{percent, significant};
 
@@ -15,11 +17,11 @@ pub(crate) const AGAIN: &str = "user again";
 pub(crate) const REAL_TIME: &str = "user real-time";
 
 /// What is counted beside passes, by its name in a figure's details, and its words.
-const COUNTED: [(&str, &str); 4] = [
-    ("interrupts_per_s", "interrupts/s"),
-    ("softirqs_per_s", "softirqs/s"),
-    ("involuntary_switches_per_s", "involuntary switches/s"),
-    ("migrations_per_s", "migrations/s"),
+const COUNTED: [(DetailKey<f64>, &str); 4] = [
+    (detail::INTERRUPTS_PER_S, "interrupts/s"),
+    (detail::SOFTIRQS_PER_S, "softirqs/s"),
+    (detail::INVOLUNTARY_SWITCHES_PER_S, "involuntary switches/s"),
+    (detail::MIGRATIONS_PER_S, "migrations/s"),
 ];
 
 /// A layer's name for people: `user, bound to CPU 1`.
@@ -36,10 +38,10 @@ pub(crate) fn label(m: &Measurement) -> String {
 
 /// What was counted beside a layer's passes.
 fn beside(m: &Measurement) -> Vec<String> {
-    let rate = |name: &str| m.detail.get(name)?.as_f64();
+    let rate = |key| m.detail.get(key);
     let counts =
-        COUNTED.iter().filter_map(|(name, words)| Some(format!("{} {words}", significant(rate(name)?))));
-    let stolen = rate("stolen_share").map(|share| format!("{} stolen", percent(share)));
+        COUNTED.iter().filter_map(|(name, words)| Some(format!("{} {words}", significant(rate(*name)?))));
+    let stolen = rate(detail::STOLEN_SHARE).map(|share| format!("{} stolen", percent(share)));
     counts.chain(stolen).collect()
 }
 

@@ -1,6 +1,7 @@
 //! How far each resource is from line speed: its ceiling, where that comes from, and what was delivered.
 
 use record::Label;
+use record::detail;
 use std::collections::BTreeMap;
 
 use record::diagnosis::{CeilingSource, Resource};
@@ -165,8 +166,7 @@ pub fn beyond_caches(record: &Record, bandwidth: &Measurement) -> bool {
 
 /// Bytes of all arrays that a bandwidth walked; 0 where the record does not tell.
 pub(crate) fn walked(m: &Measurement) -> u64 {
-    let detail = |name: &str| -> Option<u64> { m.detail.get(name).and_then(|value| value.as_u64()) };
-    detail("array_bytes").unwrap_or(0).saturating_mul(detail("arrays").unwrap_or(1))
+    m.detail.get(detail::ARRAY_BYTES).unwrap_or(0).saturating_mul(m.detail.get(detail::ARRAYS).unwrap_or(1))
 }
 
 /// Most characters of a doubt on a headline.
@@ -265,7 +265,7 @@ pub(crate) fn bandwidths<'a>(index: &RecordIndex<'a>) -> Option<(&'a Measurement
 pub(crate) fn bandwidth_alone(index: &RecordIndex) -> Option<(f64, String)> {
     let all = on_the_bus(index);
     let reported =
-        |m: &Measurement| m.detail.get("alone_bytes_per_second")?.as_f64().filter(|rate| rate.is_finite());
+        |m: &Measurement| m.detail.get(detail::ALONE_BYTES_PER_SECOND).filter(|rate| rate.is_finite());
     let (m, alone) = all.into_iter().find_map(|m| Some((m, reported(m)?)))?;
     let words = format!(
         "{} with {} stores on {} with the CPUs to itself, in turns of some milliseconds",
@@ -463,7 +463,9 @@ mod tests {
                 .with_label(Label::BytesCounted, counted)
                 .with_label(Label::Threads, threads);
             let m = measured("memory.bandwidth", place, rate * factor);
-            record.measurements.push(m.with_detail("array_bytes", 64 << 20).with_detail("arrays", 3));
+            record
+                .measurements
+                .push(m.with_detail(detail::ARRAY_BYTES, 64 << 20).with_detail(detail::ARRAYS, 3));
         }
     }
 
@@ -554,7 +556,7 @@ mod tests {
             let mut record = shown_a_huge_cache(largest, 480 << 20);
             triad(&mut record, "regular", 2, 73e9);
             for m in record.measurements.iter_mut().filter(|m| m.metric == "memory.bandwidth") {
-                m.detail.insert("array_bytes".to_owned(), (1 << 20).into());
+                m.detail.set(detail::ARRAY_BYTES, 1 << 20);
             }
             let diagnosis = crate::diagnose(&record);
             assert_eq!(diagnosis.resources, [], "{largest}");
@@ -571,7 +573,7 @@ mod tests {
             let mut record = shown_a_huge_cache(256 << 20, 16 << 20);
             triad(&mut record, "regular", 2, 26e9);
             for m in record.measurements.iter_mut().filter(|m| m.metric == "memory.bandwidth") {
-                m.detail.insert("array_bytes".to_owned(), array.into());
+                m.detail.set(detail::ARRAY_BYTES, array);
             }
             let diagnosis = crate::diagnose(&record);
             let bandwidth = diagnosis.resources.iter().find(|resource| resource.name == MEMORY_BANDWIDTH);

@@ -2,6 +2,7 @@
 //! and where more threads stop paying.
 
 use record::Label;
+use record::detail;
 use std::collections::{BTreeMap, HashMap};
 
 use record::diagnosis::{Scaling, Step};
@@ -71,7 +72,7 @@ impl Point {
             m.labels.count(Label::Threads).and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0)?;
         let throughput = m.value();
         // Work whose time is fixed has no throughput that its time tells, and so no speed-up.
-        if m.detail.get("fixed_time").and_then(|fixed| fixed.as_bool()) == Some(true) {
+        if m.detail.get(detail::FIXED_TIME) == Some(true) {
             return None;
         }
         if m.summary.n == 0 || !(throughput.is_finite() && throughput > 1e-30 && throughput < 1e30) {
@@ -453,7 +454,7 @@ mod tests {
     fn what_runs_for_a_fixed_time_has_no_speed_up() {
         let mut record = by_law(&[1, 2], 1.0, 0.9, 0.0);
         for m in &mut record.measurements {
-            m.detail.insert("fixed_time".to_owned(), true.into());
+            m.detail.set(detail::FIXED_TIME, true);
         }
         assert_eq!(scaling(&record), []);
     }

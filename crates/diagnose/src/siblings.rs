@@ -2,6 +2,7 @@
 //! exactly one thread a core.
 
 use record::Label;
+use record::detail;
 use std::collections::BTreeMap;
 
 use record::Measurement;
@@ -64,8 +65,7 @@ fn weigh_workload(
         return None;
     }
     let last = steps.get(&cpus)?;
-    let bytes_of_work =
-        last.detail.get("work").and_then(|work| work.as_str()).is_some_and(|w| w.starts_with("byte"));
+    let bytes_of_work = last.detail.get(detail::WORK).is_some_and(|w| w.starts_with("byte"));
     let work = if bytes_of_work { "B/s" } else { last.unit.as_str() };
     let rate = |value: f64| figure(value, work);
     let what = match adds {

@@ -115,6 +115,7 @@ fn keep_in(path: &Path, record: &Record, here: Value) {
 mod tests {
     use super::*;
     use record::Label;
+    use record::detail;
     use record::diagnosis::Resource;
     use record::{Labels, Measurement};
 
@@ -127,7 +128,7 @@ mod tests {
         for (threads, share) in [(1u32, 0.5), (2, 1.0)] {
             let place = Labels::new().with_label(Label::Op, "read").with_label(Label::Threads, threads);
             let m = Measurement::new("memory.bandwidth", place, vec![bandwidth * share]);
-            record.measurements.push(m.with_detail("array_bytes", 256 << 20));
+            record.measurements.push(m.with_detail(detail::ARRAY_BYTES, 256 << 20));
         }
         record
     }
@@ -170,7 +171,7 @@ mod tests {
         // Fast because its arrays lie in the caches, and a latency that nobody can be sure of.
         let mut second = record(9.0, 9e10);
         for m in &mut second.measurements {
-            m.detail.insert("array_bytes".to_owned(), json!(1 << 20));
+            m.detail.set(detail::ARRAY_BYTES, json!(1 << 20));
         }
         second.measurements[0].doubt = Some("too noisy: the median is known to ±30 % only".to_owned());
         second.diagnosis.resources.push(latency(4.0, Some("too noisy")));

@@ -1,7 +1,9 @@
 //! Passes as figures: a sample is a pass in core cycles, with what happened beside it.
 
 use kernels::primes;
+use record::DetailKey;
 use record::Label;
+use record::detail;
 use record::units::percent;
 use record::{Coverage, Labels, Mark, Measurement, SampleMark};
 use serde_json::Value;
@@ -17,7 +19,7 @@ const CLOCK_MOVED: f64 = 0.01;
 /// The figures of every layer that ran; those of guests with what KVM ran them.
 pub(crate) fn measurements(timings: &Timings, kvm: Option<Kind>) -> Vec<Measurement> {
     let figure = |row: &LayerPasses| match kvm.filter(|_| row.name.is_guest()) {
-        Some(kvm) => measurement(row).with_detail("kvm", kvm.word()),
+        Some(kvm) => measurement(row).with_detail(detail::KVM, kvm.word()),
         None => measurement(row),
     };
     timings.layers.iter().map(figure).collect()
@@ -63,22 +65,20 @@ fn measurement(row: &LayerPasses) -> Measurement {
     };
     // Whole cycles: a portion has some tens of millions.
     let portions: Vec<Value> = all.iter().map(|pass| Value::from(cycles(pass).round() as u64)).collect();
-    let mut details = vec![
-        ("portions", Value::from(portions)),
-        ("portions_per_pass", Value::from(super::PORTIONS)),
-        ("seconds", Value::from(middle(seconds.collect()))),
-        ("clock_hz", Value::from(middle(all.iter().map(|pass| pass.clock).collect()).round())),
-        ("primes", Value::from(primes::KNOWN)),
-    ];
+    measurement = measurement
+        .with_detail(detail::PORTIONS, portions)
+        .with_detail(detail::PORTIONS_PER_PASS, super::PORTIONS)
+        .with_detail(detail::SECONDS, middle(seconds.collect()))
+        .with_detail(detail::CLOCK_HZ, middle(all.iter().map(|pass| pass.clock).collect()).round())
+        .with_detail(detail::PRIMES, primes::KNOWN);
     if let Some(pass) = all.first() {
-        details.push(("crc32", Value::from(format!("{:08x}", pass.crc))));
-        details.push(("page_offset", Value::from(pass.page_offset)));
+        measurement.detail.set(detail::CRC32, format!("{:08x}", pass.crc));
+        measurement.detail.set(detail::PAGE_OFFSET, pass.page_offset);
     }
-    for (name, count) in COUNTS {
-        details.extend(rate(&all, count).map(|rate| (name, Value::from(rate))));
-    }
-    for (name, value) in details {
-        measurement = measurement.with_detail(name, value);
+    for (key, count) in COUNTS {
+        if let Some(rate) = rate(&all, count) {
+            measurement.detail.set(key, rate);
+        }
     }
     measurement.doubt = doubt(&measurement, &all);
     measurement
@@ -87,13 +87,13 @@ fn measurement(row: &LayerPasses) -> Measurement {
 type Count = fn(&Disturbed) -> Option<f64>;
 
 /// What is counted beside portions, by its name in the details: how often each second, of time the share.
-const COUNTS: [(&str, Count); 6] = [
-    ("interrupts_per_s", |disturbed| disturbed.interrupts.map(|n| n as f64)),
-    ("softirqs_per_s", |disturbed| disturbed.softirqs.map(|n| n as f64)),
-    ("involuntary_switches_per_s", |disturbed| disturbed.involuntary.map(|n| n as f64)),
-    ("voluntary_switches_per_s", |disturbed| disturbed.voluntary.map(|n| n as f64)),
-    ("migrations_per_s", |disturbed| disturbed.migrations.map(|n| n as f64)),
-    ("stolen_share", |disturbed| disturbed.stolen),
+const COUNTS: [(DetailKey<f64>, Count); 6] = [
+    (detail::INTERRUPTS_PER_S, |disturbed| disturbed.interrupts.map(|n| n as f64)),
+    (detail::SOFTIRQS_PER_S, |disturbed| disturbed.softirqs.map(|n| n as f64)),
+    (detail::INVOLUNTARY_SWITCHES_PER_S, |disturbed| disturbed.involuntary.map(|n| n as f64)),
+    (detail::VOLUNTARY_SWITCHES_PER_S, |disturbed| disturbed.voluntary.map(|n| n as f64)),
+    (detail::MIGRATIONS_PER_S, |disturbed| disturbed.migrations.map(|n| n as f64)),
+    (detail::STOLEN_SHARE, |disturbed| disturbed.stolen),
 ];
 
 /// How often something happened in a second of the portions in which it could be counted; `None` where it never could.
@@ -206,14 +206,14 @@ mod tests {
             measurement(&row(vec![vec![pass(0.01, quiet), slower.clone()], vec![slower, pass(0.01, quiet)]]));
         assert_eq!((m.samples.clone(), m.unit.as_str()), (vec![4e7, 4e7], "cycles"));
         assert_eq!(
-            m.detail.get("portions").unwrap(),
+            m.detail.get(detail::PORTIONS).unwrap(),
             &serde_json::json!([20_000_000, 20_000_000, 20_000_000, 20_000_000])
         );
         assert_eq!(
-            (m.detail.get("crc32").unwrap().as_str(), m.detail.get("interrupts_per_s").unwrap().as_f64()),
+            (m.detail.get(detail::CRC32), m.detail.get(detail::INTERRUPTS_PER_S)),
             (Some("000000ab"), Some(333.3333))
         );
-        assert!(!m.detail.contains_key("migrations_per_s"), "what was not counted is not 0");
+        assert!(!m.detail.has(detail::MIGRATIONS_PER_S), "what was not counted is not 0");
         assert_eq!(m.doubt, None);
         assert_eq!(m.labels.word(Label::Bound), Some("cpu 1"));
     }

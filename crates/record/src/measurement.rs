@@ -6,6 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::detail::{Detail, DetailKey};
 use crate::import::Origin;
 use crate::label::Label;
 use crate::metrics::{self, Better};
@@ -217,8 +218,8 @@ pub struct Measurement {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<String>,
     /// How it was measured, for the curious: kernel, variant, placement proof, counts.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub detail: BTreeMap<String, Value>,
+    #[serde(default, skip_serializing_if = "Detail::is_empty")]
+    pub detail: Detail,
     /// How another tool measured it, so far as that decides what it may be compared with: `lmbench lat_mem_rd -t`,
     /// `Intel MLC`, `STREAM`, `cyclictest`. Absent for linespeed's own methods. Figures of two methods are not
     /// comparable unless the metric's definition is the same for both.
@@ -245,7 +246,7 @@ impl Measurement {
             marks: Vec::new(),
             distribution: Vec::new(),
             doubt: None,
-            detail: BTreeMap::new(),
+            detail: Detail::default(),
             method: None,
             origin: None,
         }
@@ -261,8 +262,8 @@ impl Measurement {
     }
 
     /// Adds a line of detail.
-    pub fn with_detail(mut self, key: &'static str, value: impl Into<Value>) -> Self {
-        self.detail.insert(key.to_owned(), value.into());
+    pub fn with_detail<T: ?Sized>(mut self, key: DetailKey<T>, value: impl Into<Value>) -> Self {
+        self.detail.set(key, value);
         self
     }
 

@@ -6,6 +6,7 @@
 //! (rt-tests, src/cyclictest/cyclictest.c, `print_stat` and `print_hist`).
 
 use record::Label;
+use record::detail;
 use record::{Measurement, Record};
 
 /// Rows of the histogram, microseconds; what is longer is counted as overflow. cyclictest's users ask for 100 to
@@ -36,10 +37,6 @@ fn us(ns: f64) -> u64 {
     if ns.is_finite() && ns > 0.0 { (ns / 1000.0) as u64 } else { 0 }
 }
 
-fn detail(m: &Measurement, key: &str) -> Option<u64> {
-    m.detail.get(key).and_then(|value| value.as_u64().or_else(|| value.as_f64().map(|v| v.max(0.0) as u64)))
-}
-
 /// One line a thread as cyclictest prints it; `None` where no wake-up latency was measured. The average, which no
 /// other report of ours has, is in the record for this line.
 pub fn lines(record: &Record) -> Option<String> {
@@ -48,16 +45,16 @@ pub fn lines(record: &Record) -> Option<String> {
         return None;
     }
     let line = |(number, m): (usize, &&Measurement)| {
-        let priority = m.labels.count(Label::Priority).or(detail(m, "priority")).unwrap_or(0);
+        let priority = m.labels.count(Label::Priority).or(m.detail.get(detail::PRIORITY)).unwrap_or(0);
         format!(
             "T:{:2} ({:5}) P:{:2} I:{} C:{:7} Min:{:7} Act:{:5} Avg:{:5} Max:{:8}\n",
             number,
-            detail(m, "thread").unwrap_or(0),
+            m.detail.get(detail::THREAD).unwrap_or(0),
             priority,
-            detail(m, "interval_us").unwrap_or(1000),
-            detail(m, "cycles").unwrap_or(m.summary.n),
+            m.detail.get(detail::INTERVAL_US).unwrap_or(1000),
+            m.detail.get(detail::CYCLES).unwrap_or(m.summary.n),
             us(m.summary.min),
-            m.detail.get("act_ns").and_then(|v| v.as_f64()).map_or(us(m.summary.median), us),
+            m.detail.get(detail::ACT_NS).map_or(us(m.summary.median), us),
             us(m.summary.mean.unwrap_or(m.summary.median)),
             us(m.summary.max),
         )

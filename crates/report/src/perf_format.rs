@@ -7,6 +7,7 @@
 //! event, deviation of several runs, time counted in ns, its share in percent, metric, unit of the metric.
 
 use record::Label;
+use record::detail;
 use record::metrics::USUAL_EVENTS;
 use record::{Coverage, Measurement, Record};
 
@@ -67,11 +68,11 @@ fn error(m: &Measurement) -> Option<f64> {
 }
 
 fn coverage(m: &Measurement) -> f64 {
-    m.detail.get("coverage").and_then(|share| share.as_f64()).unwrap_or(1.0)
+    m.detail.get(detail::COVERAGE).unwrap_or(1.0)
 }
 
 fn user_only(m: &Measurement) -> bool {
-    m.detail.get("mode").and_then(|mode| mode.as_str()) == Some("user")
+    m.detail.get(detail::MODE) == Some("user")
 }
 
 /// The name with perf's modifier.
@@ -141,7 +142,7 @@ fn state<'a>(record: &'a Record, name: &str) -> Option<&'a Measurement> {
 }
 
 fn command(time: &Measurement) -> String {
-    let words = time.detail.get("command").and_then(|command| command.as_array());
+    let words = time.detail.get(detail::COMMAND).and_then(|command| command.as_array());
     let words: Vec<&str> = words.into_iter().flatten().filter_map(|word| word.as_str()).collect();
     crate::text::clean(&words.join(" "))
 }
@@ -242,7 +243,7 @@ mod tests {
         let samples = |value: f64| (0..runs).map(|run| value * (1.0 + 0.01 * run as f64)).collect::<Vec<_>>();
         record.measurements.push(
             Measurement::new("workload.time", place(), samples(2.0))
-                .with_detail("command", vec!["sh".to_owned(), "-c\u{1b}".to_owned()]),
+                .with_detail(detail::COMMAND, vec!["sh".to_owned(), "-c\u{1b}".to_owned()]),
         );
         for (state, value) in [("user", 1.5), ("system", 0.25)] {
             let place = place().with_label(Label::State, state);
@@ -257,7 +258,7 @@ mod tests {
         ] {
             let m =
                 Measurement::new("counter.count", place().with_label(Label::Event, event), samples(value));
-            record.measurements.push(m.with_detail("coverage", coverage));
+            record.measurements.push(m.with_detail(detail::COVERAGE, coverage));
         }
         record.coverage.push(Coverage::impossible("counter branches", "this CPU's PMU does not count it"));
         record.coverage.push(Coverage::skipped("counter branch-misses", "not counted: no turn"));

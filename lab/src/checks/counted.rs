@@ -3,6 +3,7 @@
 
 use record::Label;
 use record::Record;
+use record::detail;
 
 use super::verdicts::Verdicts;
 
@@ -33,7 +34,7 @@ pub fn check(record: &Record, verdicts: &mut Verdicts) {
                 && m.labels.word(Label::Workload) == Some(workload)
         });
         let what = format!("declared instructions of {workload} are within 1 % of the counted ones");
-        let figures = counted.and_then(|m| Some((m.detail.get("declared")?.as_f64()?, m.value())));
+        let figures = counted.and_then(|m| Some((m.detail.get(detail::DECLARED)?, m.value())));
         match figures {
             Some((declared, counted)) => {
                 verdicts.hold(within(declared, counted), what, || {
@@ -59,7 +60,7 @@ mod tests {
         let counted = |(workload, declared): &(&str, u64)| {
             let place =
                 Labels::new().with_label(Label::Event, "instructions").with_label(Label::Workload, *workload);
-            Measurement::new("counter.count", place, vec![1000.0]).with_detail("declared", *declared)
+            Measurement::new("counter.count", place, vec![1000.0]).with_detail(detail::DECLARED, *declared)
         };
         // IPC beside them, declared half a hundredth too high.
         let ipc = |(workload, source, value): (&str, &str, f64)| {

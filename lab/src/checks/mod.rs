@@ -53,6 +53,7 @@ mod made_up {
 
     use super::Verdicts;
     use crate::shape::Shape;
+    use record::detail;
 
     /// A shape of two nodes with two CPUs each, of which the second has no memory, with `lines` before them.
     pub(super) fn shape(lines: &str, threads: u32) -> Shape {
@@ -72,7 +73,9 @@ mod made_up {
 
     /// A figure whose page lay where it says.
     pub(super) fn figure(metric: &'static str, place: Labels) -> Measurement {
-        Measurement::new(metric, place, vec![1.0]).with_detail("on_node", 1.0).with_detail("pages", 8)
+        Measurement::new(metric, place, vec![1.0])
+            .with_detail(detail::ON_NODE, 1.0)
+            .with_detail(detail::PAGES, 8)
     }
 
     /// What a check finds wrong.

@@ -49,6 +49,7 @@ mod tests {
     use super::*;
     use crate::checks::made_up::{figure, record, shape, wrong};
     use record::Labels;
+    use record::detail;
 
     fn found(cells: &[(u64, u64)], change: impl Fn(Measurement) -> Measurement) -> String {
         let all = ["numa.latency", "numa.bandwidth"].iter().flat_map(|metric| {
@@ -77,11 +78,11 @@ mod tests {
     #[test]
     fn pages_that_lay_elsewhere_or_were_never_asked_about_are_not_passed_over() {
         let cells = [(0, 0), (1, 0)];
-        let elsewhere = found(&cells, |cell| cell.with_detail("on_node", 0.98));
+        let elsewhere = found(&cells, |cell| cell.with_detail(detail::ON_NODE, 0.98));
         assert!(elsewhere.contains("from 1: its pages lay on node 0: found share Some(0.98)"), "{elsewhere}");
-        assert!(found(&cells, |cell| cell.with_detail("pages", 0)).contains("of Some(0.0) pages"));
+        assert!(found(&cells, |cell| cell.with_detail(detail::PAGES, 0)).contains("of Some(0) pages"));
         let silent = |mut cell: Measurement| {
-            cell.detail.clear();
+            cell.detail = record::Detail::default();
             cell
         };
         assert!(found(&cells, silent).contains("share None of None pages"));

@@ -1,6 +1,7 @@
 //! What a sibling is worth: one figure for each core and workload that was tried, taken on that core's CPUs.
 
 use record::Label;
+use record::detail;
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::{CpuList, Record, State};
@@ -28,7 +29,7 @@ pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
         };
         let once = cores.entry(core).or_default().insert(workload);
         verdicts.hold(once, format!("{workload} on core {core} is told once"), || "twice".to_owned());
-        let reported = figure.detail.get("cpus").and_then(|cpus| cpus.as_str()).unwrap_or("");
+        let reported = figure.detail.get(detail::CPUS).unwrap_or("");
         let cpus: CpuList = reported.parse().unwrap_or_default();
         let expected = cpus.first().map(|cpu| of_core(cpu - cpu % threads)).unwrap_or_default();
         verdicts.hold(
@@ -66,7 +67,7 @@ mod tests {
                 "smt.yield",
                 Labels::new().with_label(Label::Core, *core).with_label(Label::Workload, *workload),
             )
-            .with_detail("cpus", *cpus)
+            .with_detail(detail::CPUS, *cpus)
         };
         let record = record(figures.iter().map(figure).collect());
         wrong(|verdicts| check(&shape("", threads), &record, verdicts))

@@ -1,6 +1,7 @@
 //! Scaling: each workload from one CPU to all, on CPUs that the machine has, each step once.
 
 use record::Label;
+use record::detail;
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::{CpuList, Record};
@@ -23,7 +24,7 @@ pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
         let once = steps.entry((workload, placement)).or_default().insert(threads);
         verdicts
             .hold(once, format!("{workload} {placement} on {threads} is told once"), || "twice".to_owned());
-        let reported = figure.detail.get("cpus").and_then(|cpus| cpus.as_str()).unwrap_or("");
+        let reported = figure.detail.get(detail::CPUS).unwrap_or("");
         let cpus: CpuList = reported.parse().unwrap_or_default();
         verdicts.hold(
             cpus.len() as u64 == threads && cpus.is_subset(&online),
@@ -49,7 +50,7 @@ mod tests {
         let step = |(threads, cpus): &(u64, &str)| {
             let place = Labels::new().with_label(Label::Workload, "nop").with_label(Label::Threads, *threads);
             figure("workload.throughput", place.with_label(Label::Placement, "cores-first"))
-                .with_detail("cpus", *cpus)
+                .with_detail(detail::CPUS, *cpus)
         };
         let record = record(steps.iter().map(step).collect());
         wrong(|verdicts| check(&shape("offline = '3'", 1), &record, verdicts))

@@ -1,5 +1,6 @@
 //! What was looked at in a record, and whether it is as it should be.
 
+use record::detail;
 use record::{Coverage, Measurement, Record, Template};
 
 /// The share of a figure's pages that must lie where it says.
@@ -115,10 +116,9 @@ impl Verdicts {
 
 /// Holds what a figure says of its memory: that pages were asked about, and that they lay on `node`.
 pub(super) fn check_placed(figure: &Measurement, what: &str, node: u64, verdicts: &mut Verdicts) {
-    let number = |key: &str| figure.detail.get(key).and_then(serde_json::Value::as_f64);
-    let (on_node, pages) = (number("on_node"), number("pages"));
+    let (on_node, pages) = (figure.detail.get(detail::ON_NODE), figure.detail.get(detail::PAGES));
     verdicts.hold(
-        on_node.is_some_and(|share| share >= PLACED) && pages.is_some_and(|pages| pages >= 1.0),
+        on_node.is_some_and(|share| share >= PLACED) && pages.is_some_and(|pages| pages >= 1),
         format!("{what}: its pages lay on node {node}"),
         || format!("share {on_node:?} of {pages:?} pages"),
     );

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use record::Label;
+use record::detail;
 use record::{Labels, Record};
 
 use super::*;
@@ -12,7 +13,7 @@ fn command(times: [f64; 4]) -> Record {
     let mut record = Record::new("0.1.0", String::new(), Vec::new());
     let place = || Labels::new().with_label(Label::Workload, "command");
     let mut time = measured("workload.time", place(), 1.0);
-    time.detail.insert("cpus".to_owned(), 8u32.into());
+    time.detail.set(detail::CPU_COUNT, 8u32);
     record.measurements.push(time);
     for (state, seconds) in ["user", "system", "runnable", "off-cpu"].iter().zip(times) {
         record.measurements.push(measured(
@@ -46,14 +47,8 @@ fn with_share(mut record: Record, category: &str, share: f64) -> Record {
 }
 
 fn with_detail(mut record: Record, key: &str, json: &str) -> Record {
-    let place = Measurement::new("workload.time", Labels::new(), Vec::new());
-    let mut text = Record::new("0", String::new(), Vec::new());
-    text.measurements.push(place.with_detail("x", 0));
-    // A record read from JSON is the way in which details get their values.
-    let text = text.to_json().replace("\"x\": 0", &format!("\"{key}\": {json}"));
-    let read = Record::from_json(text.as_bytes()).unwrap();
-    let value = read.measurements[0].detail.get(key).unwrap().clone();
-    record.measurements[0].detail.insert(key.to_owned(), value);
+    let value: serde_json::Value = serde_json::from_str(json).unwrap();
+    record.measurements[0].detail.set_named(key, value);
     record
 }
 
@@ -77,7 +72,7 @@ fn one_busy_thread_on_a_machine_of_eight_is_reported_by_its_name() {
     let record = with_thread(command([0.98, 0.01, 0.0, 0.01]), "bc 1234", 0.98);
     is_bound(&record, "one-thread", &["One thread (bc)", "one CPU of 8", "7.01 CPUs"]);
     let mut alone = record;
-    alone.measurements[0].detail.insert("cpus".to_owned(), 1u32.into());
+    alone.measurements[0].detail.set(detail::CPU_COUNT, 1u32);
     is_bound(&alone, "cpu", &["its one CPU"]);
 }
 
@@ -150,7 +145,7 @@ fn no_cpu_to_run_on_is_reported_with_who_had_it() {
     // Four jobs on one CPU, beside a program on another.
     let mut jobs =
         with_detail(command([0.95, 0.048, 3.0, 0.0]), "around", r#"{"busy_seconds": 2.0, "seconds": 1.0}"#);
-    jobs.measurements[0].detail.insert("cpus".to_owned(), 1u32.into());
+    jobs.measurements[0].detail.set(detail::CPU_COUNT, 1u32);
     let bound = is_bound(&jobs, "too-few-cpus", &["of 1 CPU busy itself"]);
     assert!(
         bound.advice[0].to_string().contains("more CPUs") && !bound.advice[0].to_string().contains("top"),

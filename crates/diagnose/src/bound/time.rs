@@ -48,7 +48,7 @@ pub(super) fn stolen(facts: &Facts) -> Option<Cause> {
 
 pub(super) fn waiting(facts: &Facts) -> Option<Cause> {
     let share = (facts.off_cpu / facts.wall).min(1.0);
-    let looks = facts.time.detail.get("waiting").and_then(|waiting| waiting.as_object());
+    let looks = facts.time.detail.get(detail::WAITING).and_then(|waiting| waiting.as_object());
     let mut kinds: Vec<(&str, f64)> = looks
         .into_iter()
         .flatten()

@@ -1,6 +1,7 @@
 //! One figure of one record, as a comparison needs it: its value, what it was taken from, and what stands against it.
 
 use record::Label;
+use record::detail;
 use record::statistics::{Summary, median_of_sorted};
 use record::{Key, Measurement};
 
@@ -210,7 +211,7 @@ impl Datum {
 
 /// The unit: of work that is bytes, bytes.
 fn unit(m: &Measurement) -> String {
-    let bytes = m.unit == "work/s" && m.detail.get("work").and_then(|work| work.as_str()) == Some("B");
+    let bytes = m.unit == "work/s" && m.detail.get(detail::WORK) == Some("B");
     if bytes { "B/s".to_owned() } else { m.unit.to_string() }
 }
 

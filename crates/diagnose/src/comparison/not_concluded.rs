@@ -2,6 +2,7 @@
 
 use record::Label;
 use record::comparison::Support;
+use record::detail;
 use record::{Labels, Measurement, Record};
 
 use super::documents::{empty, generator, power, side_by_side};
@@ -18,7 +19,8 @@ fn rates(figures: &[(Option<u32>, f64)]) -> Record {
         if let Some(threads) = threads {
             place = place.with_label(Label::Threads, *threads);
         }
-        let m = Measurement::new("workload.throughput", place, vec![mb_s * 1e6]).with_detail("work", "B");
+        let m =
+            Measurement::new("workload.throughput", place, vec![mb_s * 1e6]).with_detail(detail::WORK, "B");
         record.measurements.push(m);
     }
     record
@@ -57,7 +59,9 @@ fn a_recipe_with_other_settings_is_other_work() {
         let mut record = empty();
         let place = || Labels::new().with_label(Label::Workload, "bc-power").with_label(Label::Threads, 1u32);
         let throughput = Measurement::new("workload.throughput", place(), vec![1.0 / seconds; 6]);
-        record.measurements.push(throughput.with_detail("settings", vec![format!("exponent={exponent}")]));
+        record
+            .measurements
+            .push(throughput.with_detail(detail::SETTINGS, vec![format!("exponent={exponent}")]));
         record.measurements.push(Measurement::new("workload.time", place(), vec![seconds; 6]));
         record
     };

@@ -2,6 +2,7 @@
 //! CPUs and working sets, so that machines of other shapes have the same rows.
 
 use record::Label;
+use record::detail;
 use std::collections::{BTreeMap, HashMap};
 
 use record::units::percent;
@@ -64,7 +65,7 @@ struct Builder<'a> {
 
 /// The settings of the recipe that this is a run of: `exponent=999999`.
 fn settings(m: &Measurement) -> Option<String> {
-    let all = m.detail.get("settings")?.as_array()?;
+    let all = m.detail.get(detail::SETTINGS)?.as_array()?;
     let words: Vec<&str> = all.iter().filter_map(|setting| setting.as_str()).collect();
     Some(words.join(" "))
 }
@@ -174,7 +175,7 @@ impl<'a> Builder<'a> {
                 self.bandwidth(m)
             }
             "core_to_core.latency" => {
-                let class = m.detail.get("class").and_then(|class| class.as_str());
+                let class = m.detail.get(detail::CLASS);
                 let Some(class) = class else { return };
                 // Never one way of handing over against the other; a record of before there were two has one of them.
                 let how = Handover::of_measurement(m);
@@ -342,8 +343,8 @@ impl<'a> Builder<'a> {
             if key.kind == RowKind::ThreadsNotReported && !method::takes_all(first) {
                 datum.unfit.get_or_insert(Unfit::ThreadsNotReported);
             }
-            if let Some(bytes) = first.detail.get("array_bytes").and_then(|bytes| bytes.as_u64()) {
-                let arrays = first.detail.get("arrays").and_then(|arrays| arrays.as_u64()).unwrap_or(1);
+            if let Some(bytes) = first.detail.get(detail::ARRAY_BYTES) {
+                let arrays = first.detail.get(detail::ARRAYS).unwrap_or(1);
                 datum.size = Size::classify(bytes.saturating_mul(arrays), caches);
             }
             datum.settings =
@@ -367,11 +368,12 @@ impl<'a> Builder<'a> {
         }
         let Some(curve) = self.record.measurements_of("memory.loaded_latency").next() else { return };
         for (order, key, what) in [
-            (60, "ns_at_half_of_peak", "latency at half of peak bandwidth"),
-            (61, "ns_at_80_percent_of_peak", "latency at 80 % of peak bandwidth"),
+            (60, detail::NS_AT_HALF_OF_PEAK, "latency at half of peak bandwidth"),
+            (61, detail::NS_AT_80_PERCENT_OF_PEAK, "latency at 80 % of peak bandwidth"),
         ] {
-            if let Some(ns) = curve.detail.get(key).and_then(|ns| ns.as_f64()) {
-                let mut datum = Datum::derived(ns, None, "ns", format!("memory.loaded_latency detail.{key}"));
+            if let Some(ns) = curve.detail.get(key) {
+                let mut datum =
+                    Datum::derived(ns, None, "ns", format!("memory.loaded_latency detail.{}", key.name()));
                 datum.over = Some("from a curve".to_owned());
                 add_row(rows, Group::Latency, "memory.loaded_latency", order, what, datum);
             }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::samples::{machine, measured};
 use record::Label;
+use record::detail;
 use record::{Handover, Labels};
 
 fn tool() -> Tool {
@@ -52,8 +53,8 @@ fn figures_of_other_methods_units_and_sizes_are_refused_with_the_reason() {
             .with_label(Label::BytesCounted, "stream")
             .with_label(Label::Threads, 2u32);
         let m = measured("memory.bandwidth", place, 1e10)
-            .with_detail("array_bytes", array)
-            .with_detail("arrays", 1);
+            .with_detail(detail::ARRAY_BYTES, array)
+            .with_detail(detail::ARRAYS, 1);
         record.measurements.push(m);
         record
     };
@@ -122,7 +123,7 @@ fn a_line_handed_over_in_one_way_is_never_held_against_the_other() {
             .with_label(Label::To, 1u32)
             .with_label(Label::Home, 0u32);
         let place = how.map_or(place.clone(), |how| place.with_label(Label::Handover, how.word()));
-        measured("core_to_core.latency", place, ns).with_detail("class", "cache")
+        measured("core_to_core.latency", place, ns).with_detail(detail::CLASS, "cache")
     };
     // A record of before there were two ways says nothing and is of loads and stores.
     let (mut old, mut new) = (machine(2), machine(2));

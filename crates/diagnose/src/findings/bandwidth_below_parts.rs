@@ -92,6 +92,7 @@ mod tests {
     use super::*;
     use crate::findings::invariants::{found, missing};
     use crate::samples::{machine, measured};
+    use record::detail;
     use record::machine::MemoryDevice;
     use record::{Labels, Record};
 
@@ -140,7 +141,7 @@ mod tests {
         let mut record = record_with(10e9);
         crate::samples::add_cache(&mut record, 3, 32 << 20, 4);
         for m in &mut record.measurements {
-            m.detail.insert("array_bytes".to_owned(), (1 << 20).into());
+            m.detail.set(detail::ARRAY_BYTES, 1 << 20);
         }
         assert_eq!(found(&record, RULE), []);
     }

@@ -2,6 +2,7 @@
 
 use record::Label;
 use record::Measurement;
+use record::detail;
 use record::diagnosis::{Confidence, Finding};
 use record::statistics::Verdict;
 use record::units::{figure, percent};
@@ -54,9 +55,9 @@ struct Turns<'a> {
 
 fn turns<'a>(case: &Case<'a>) -> Option<Turns<'a>> {
     in_memory(case).find_map(|measurement| {
-        let of = |name: &str| measurement.detail.get(name)?.as_f64();
-        let (low, high) = (of("taken_by_others_low")?, of("taken_by_others_high")?);
-        let loss = verdict(of("taken_by_others")?, (low - RESOLUTION, high + RESOLUTION));
+        let of = |key| measurement.detail.get(key);
+        let (low, high) = (of(detail::TAKEN_BY_OTHERS_LOW)?, of(detail::TAKEN_BY_OTHERS_HIGH)?);
+        let loss = verdict(of(detail::TAKEN_BY_OTHERS)?, (low - RESOLUTION, high + RESOLUTION));
         Some(Turns { measurement, loss })
     })
 }
@@ -93,11 +94,11 @@ fn by_turns(case: &Case, turns: &Turns) -> Option<Finding> {
         ),
         from.clone(),
     )];
-    if let Some(rounds) = m.detail.get("taken_by_others_rounds").and_then(|rounds| rounds.as_u64()) {
+    if let Some(rounds) = m.detail.get(detail::TAKEN_BY_OTHERS_ROUNDS) {
         seen.push(cite_fact(format!("{rounds} rounds of both in turn"), from.clone()));
     }
     // The figure is from another moment of the run than the turns.
-    let beside = m.detail.get("alone_bytes_per_second").and_then(|alone| alone.as_f64());
+    let beside = m.detail.get(detail::ALONE_BYTES_PER_SECOND);
     let beside = beside.map(|alone| alone * (1.0 - share_of(&loss)));
     let at_times = beside.is_some_and(|beside| m.value() > beside * AT_TIMES);
     if at_times {
@@ -191,10 +192,10 @@ mod tests {
             .with_label(Label::BytesCounted, "bus")
             .with_label(Label::Threads, 2u32);
         let mut m = measured("memory.bandwidth", place, 40e9)
-            .with_detail("taken_by_others", share)
-            .with_detail("taken_by_others_low", share - 0.03)
-            .with_detail("taken_by_others_high", share + 0.03)
-            .with_detail("taken_by_others_rounds", 6);
+            .with_detail(detail::TAKEN_BY_OTHERS, share)
+            .with_detail(detail::TAKEN_BY_OTHERS_LOW, share - 0.03)
+            .with_detail(detail::TAKEN_BY_OTHERS_HIGH, share + 0.03)
+            .with_detail(detail::TAKEN_BY_OTHERS_ROUNDS, 6);
         m.doubt = Some("too noisy: something else ran on the CPU".to_owned());
         record.measurements.push(m);
         record
@@ -219,8 +220,8 @@ mod tests {
         let mut record = in_turns(0.36);
         let alone = |record: &mut Record, rate: f64| {
             let detail = &mut record.measurements[0].detail;
-            detail.insert("array_bytes".to_owned(), (1u64 << 30).into());
-            detail.insert("alone_bytes_per_second".to_owned(), rate.into());
+            detail.set(detail::ARRAY_BYTES, 1u64 << 30);
+            detail.set(detail::ALONE_BYTES_PER_SECOND, rate);
         };
         // 40 GB/s is what the turns beside others gave.
         alone(&mut record, 62.5e9);

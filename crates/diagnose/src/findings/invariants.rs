@@ -139,7 +139,7 @@ fn is_at(m: &Measurement, from: &str) -> bool {
     // Values may have spaces in them.
     let place = locate_figure(m);
     let held = |word: &str| match word.strip_prefix("detail.") {
-        Some(name) => m.detail.contains_key(name),
+        Some(name) => m.detail.has_name(name),
         None => place.split(' ').any(|own| own == word),
     };
     place == from || words.all(held)

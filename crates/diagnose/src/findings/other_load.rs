@@ -1,5 +1,6 @@
 //! Work of others on the machine while it was measured.
 
+use record::detail;
 use record::diagnosis::{Evidence, Finding, Severity};
 use record::statistics::Verdict;
 use record::units::{self, percent, significant};
@@ -73,7 +74,7 @@ fn used_meanwhile(case: &Case) -> Option<Used> {
 fn is_of_commands(case: &Case) -> bool {
     let measured = &case.record.measurements;
     measured.iter().all(|m| m.metric.starts_with("workload."))
-        && measured.iter().any(|m| m.detail.contains_key("command"))
+        && measured.iter().any(|m| m.detail.has(detail::COMMAND))
 }
 
 /// Whether what others take was measured, and is nothing.
@@ -272,7 +273,7 @@ mod tests {
     fn a_command_that_hardly_ran_lost_no_more_than_it_could() {
         let mut record = machine(2);
         let place = record::Labels::new().with_label(Label::Workload, "command");
-        let run = measured("workload.throughput", place, 1.0).with_detail("command", "sleep");
+        let run = measured("workload.throughput", place, 1.0).with_detail(detail::COMMAND, "sleep");
         record.measurements.push(run);
         // Over ten seconds: both CPUs busy, with others, or half with the command.
         ran(&mut record, 20.0, 0.02);

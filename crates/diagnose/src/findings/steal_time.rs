@@ -1,6 +1,7 @@
 //! Time that others took from a thread that never stops: what the rules about it share.
 
 use record::Label;
+use record::detail;
 use record::diagnosis::Evidence;
 use record::statistics::Verdict;
 use record::units::{figure, percent};
@@ -49,7 +50,7 @@ const OF_BURSTS: f64 = 1.5;
 impl StealTime<'_> {
     /// The share of all the time that the worst CPU was watched for, where that is much more than most moments show.
     fn in_all(&self) -> Option<f64> {
-        let share = self.worst.detail.get("share_of_all")?.as_f64().filter(|share| share.is_finite())?;
+        let share = self.worst.detail.get(detail::SHARE_OF_ALL).filter(|share| share.is_finite())?;
         (share > spread(&self.worst.summary).1 && share > self.worst.value() * OF_BURSTS).then_some(share)
     }
 

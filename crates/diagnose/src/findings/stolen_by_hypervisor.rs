@@ -2,6 +2,7 @@
 
 use record::Label;
 use record::Measurement;
+use record::detail;
 use record::diagnosis::{Finding, Severity};
 use record::units::{figure, percent};
 
@@ -74,7 +75,7 @@ fn gaps(case: &Case) -> Option<Finding> {
     let longest = figure(gap.summary.max, "ns");
     let (who, remedy) = who(case);
     // Of the whole time that it was watched for, where the record has that: half of the moments had less than the median.
-    let all = share.detail.get("share_of_all").and_then(|all| all.as_f64()).filter(|all| all.is_finite());
+    let all = share.detail.get(detail::SHARE_OF_ALL).filter(|all| all.is_finite());
     let taken = percent(all.unwrap_or(share.value()));
     let mut seen = vec![
         evidence(gap, &format!("{} gaps of up to {longest}, in the median", gap.summary.n)),

@@ -43,6 +43,7 @@ mod tests {
     use crate::figures::share_of;
     use crate::findings::invariants::{found, missing};
     use crate::samples::{machine, stolen};
+    use record::detail;
 
     #[test]
     fn the_cpu_that_loses_is_named_and_what_it_is_of_all() {
@@ -64,7 +65,7 @@ mod tests {
         let record_with = |share: f64| {
             let mut record = stolen("os", [0.02, 0.02]);
             for m in &mut record.measurements {
-                m.detail.insert("share_of_all".to_owned(), share.into());
+                m.detail.set(detail::SHARE_OF_ALL, share);
             }
             found(&record, RULE)[0].what.clone()
         };

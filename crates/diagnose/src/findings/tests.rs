@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use record::Label;
+use record::detail;
 use record::machine::{MemoryDevice, Node};
 use record::{Labels, Measurement, Record, Snapshot, metrics};
 
@@ -95,7 +96,9 @@ fn good() -> Record {
             .with_label(Label::BytesCounted, "bus")
             .with_label(Label::Threads, 8u32);
         let m = measured("memory.bandwidth", place, 44e9);
-        record.measurements.push(m.with_detail("array_bytes", 128 << 20).with_detail("arrays", 3));
+        record
+            .measurements
+            .push(m.with_detail(detail::ARRAY_BYTES, 128 << 20).with_detail(detail::ARRAYS, 3));
     }
     record.measurements.push(measured("cost.clock_read", Labels::new().with_label(Label::Cpu, 0u32), 20.0));
     record.measurements.push(measured("cost.syscall", Labels::new().with_label(Label::Cpu, 0u32), 90.0));

@@ -1,6 +1,7 @@
 //! Ordinary threads wake late because the kernel may delay their timers by the timer slack.
 
 use record::Label;
+use record::detail;
 use record::diagnosis::{Finding, Severity};
 use record::statistics::{Summary, Verdict};
 use record::units::figure;
@@ -36,7 +37,7 @@ fn find_timer_slack(case: &Case) -> Option<Finding> {
     let slack = gain.between.ns - idle.map_or(0.0, |idle| idle.ns);
     let saved = figure(slack, "ns");
     let loss = costs(gain.loss)?;
-    let raised = match gain.as_is.detail.get("timer_slack_ns").and_then(|ns| ns.as_f64()) {
+    let raised = match gain.as_is.detail.get(detail::TIMER_SLACK_NS) {
         Some(ns) => ns > DEFAULT_NS,
         // By a quarter: what the default leaves on an idle machine differs that much from its 50 µs.
         None => idle.is_some() && slack > DEFAULT_NS * 1.25,
@@ -236,7 +237,7 @@ mod tests {
             add_wakeups(&mut record, "other", "as-is", [140e3; 2]);
             add_wakeups(&mut record, "other", "tuned", [50e3; 2]);
             for measurement in &mut record.measurements {
-                measurement.detail.insert("timer_slack_ns".to_owned(), slack.into());
+                measurement.detail.set(detail::TIMER_SLACK_NS, slack);
             }
             assert_eq!(found(&record, RULE)[0].severity, severity, "{slack} ns");
         }

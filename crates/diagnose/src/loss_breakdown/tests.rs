@@ -1,5 +1,6 @@
 use proptest::prelude::*;
 use record::Label;
+use record::detail;
 use record::machine::MemoryDevice;
 use record::{Labels, Record};
 
@@ -108,7 +109,7 @@ fn slow_memory_devices_are_the_first_rung_below_what_they_are_rated_for() {
             .with_label(Label::BytesCounted, "bus")
             .with_label(Label::Threads, 2u32);
         let m = measured("memory.bandwidth", place, rate);
-        record.measurements.push(m.with_detail("array_bytes", 64 << 20).with_detail("arrays", 3));
+        record.measurements.push(m.with_detail(detail::ARRAY_BYTES, 64 << 20).with_detail(detail::ARRAYS, 3));
     }
     let diagnosis = crate::diagnose(&record);
     let memory = ladder(&diagnosis.ladders, "memory bandwidth");

@@ -97,7 +97,7 @@ fn migration_takes_much(rows: &Rows, together: Together) -> (Answer, String) {
         return cannot("no layer was timed bound to a CPU and not bound");
     };
     let (size, why) = compared(free, bound, together);
-    match free.rate("migrations_per_s") {
+    match free.rate(record::detail::MIGRATIONS_PER_S) {
         Some(rate) if rate > 0.0 => (answer(size, Size::Much), format!("{why}, with {rate:.2} migrations/s")),
         Some(_) => cannot(&format!("it was never moved while nothing bound it ({why})")),
         None => {

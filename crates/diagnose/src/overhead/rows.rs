@@ -1,7 +1,9 @@
 //! Layers that were timed in turn, each with its portions, so that two of them can be held against each other.
 
+use record::DetailKey;
 use record::Label;
 use record::Measurement;
+use record::detail;
 
 use crate::layers::{AGAIN, label};
 use crate::record_index::RecordIndex;
@@ -37,7 +39,8 @@ pub(super) struct Rows<'a>(pub Vec<Row<'a>>);
 
 impl<'a> Row<'a> {
     fn from_measurement(m: &'a Measurement) -> Option<Self> {
-        let portions = m.detail.get("portions")?.as_array()?.iter().filter_map(|cycles| cycles.as_f64());
+        let portions =
+            m.detail.get(detail::PORTIONS)?.as_array()?.iter().filter_map(|cycles| cycles.as_f64());
         let portions: Vec<f64> = portions.collect();
         let bound = m.labels.word(Label::Bound)?;
         (!portions.is_empty()).then(|| Self {
@@ -55,8 +58,8 @@ impl<'a> Row<'a> {
     }
 
     /// How often something was counted beside it in a second.
-    pub(super) fn rate(&self, count: &str) -> Option<f64> {
-        self.m.detail.get(count)?.as_f64()
+    pub(super) fn rate(&self, count: DetailKey<f64>) -> Option<f64> {
+        self.m.detail.get(count)
     }
 
     /// What this layer takes more than `other`, from the portions that both ran in turn.

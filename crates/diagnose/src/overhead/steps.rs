@@ -1,5 +1,7 @@
 //! Steps between two layers in which one thing differs, and what the cost of each would mean for what was counted.
 
+use record::DetailKey;
+use record::detail;
 use record::diagnosis::LayerStep;
 use record::statistics::Verdict;
 use record::units::{figure, percent, significant};
@@ -21,11 +23,11 @@ enum Events {
 
 impl Events {
     /// Their name in the details, and for people.
-    fn detail_and_label(self) -> Option<(&'static str, &'static str)> {
+    fn detail_and_label(self) -> Option<(DetailKey<f64>, &'static str)> {
         match self {
-            Events::Interrupts => Some(("interrupts_per_s", "interrupts")),
-            Events::Switches => Some(("involuntary_switches_per_s", "involuntary switches")),
-            Events::Migrations => Some(("migrations_per_s", "migrations")),
+            Events::Interrupts => Some((detail::INTERRUPTS_PER_S, "interrupts")),
+            Events::Switches => Some((detail::INVOLUNTARY_SWITCHES_PER_S, "involuntary switches")),
+            Events::Migrations => Some((detail::MIGRATIONS_PER_S, "migrations")),
             Events::None => None,
         }
     }

@@ -1,4 +1,6 @@
+use record::DetailKey;
 use record::Label;
+use record::detail;
 use record::diagnosis::{Answer, LayerStep, Overhead};
 use record::statistics::Verdict;
 use record::{Labels, Measurement, Record};
@@ -14,7 +16,7 @@ fn timed(
     bound: &str,
     interrupts: &str,
     cycles: f64,
-    counts: &[(&'static str, f64)],
+    counts: &[(DetailKey<f64>, f64)],
 ) {
     let place = Labels::new()
         .with_label(Label::Layer, layer)
@@ -29,9 +31,9 @@ fn timed(
     };
     let portions: Vec<f64> = (0..64).map(|_| cycles * (1.0 + chance())).collect();
     let passes = portions.chunks(16).map(|pass| pass.iter().sum()).collect();
-    let mut m = Measurement::new("layer.time", place, passes).with_detail("portions", json!(portions));
+    let mut m = Measurement::new("layer.time", place, passes).with_detail(detail::PORTIONS, json!(portions));
     for (name, count) in counts {
-        m = m.with_detail(name, *count);
+        m = m.with_detail(*name, *count);
     }
     record.measurements.push(m);
 }
@@ -44,10 +46,17 @@ fn overhead(record: &Record) -> Option<Overhead> {
 /// The rows of a user program on CPU 1, of which some are slower.
 fn users(free: f64, migrations: f64, elsewhere: f64, interrupts: f64) -> Record {
     let mut record = machine(4);
-    timed(&mut record, "user", "none", "on", 1e7 * free, &[("migrations_per_s", migrations)]);
-    timed(&mut record, "user", "cpu 1", "on", 1e7, &[("interrupts_per_s", 250.0), ("migrations_per_s", 0.0)]);
-    timed(&mut record, "user again", "cpu 1", "on", 1e7, &[("interrupts_per_s", 251.0)]);
-    timed(&mut record, "user", "cpu 0", "on", 1e7 * elsewhere, &[("interrupts_per_s", interrupts)]);
+    timed(&mut record, "user", "none", "on", 1e7 * free, &[(detail::MIGRATIONS_PER_S, migrations)]);
+    timed(
+        &mut record,
+        "user",
+        "cpu 1",
+        "on",
+        1e7,
+        &[(detail::INTERRUPTS_PER_S, 250.0), (detail::MIGRATIONS_PER_S, 0.0)],
+    );
+    timed(&mut record, "user again", "cpu 1", "on", 1e7, &[(detail::INTERRUPTS_PER_S, 251.0)]);
+    timed(&mut record, "user", "cpu 0", "on", 1e7 * elsewhere, &[(detail::INTERRUPTS_PER_S, interrupts)]);
     record
 }
 
@@ -105,7 +114,7 @@ fn a_machine_on_which_a_layer_differs_from_itself_tells_nothing() {
     let mut record = users(1.06, 90.0, 1.0, 250.0);
     let again = &mut record.measurements[2].detail;
     let noisy: Vec<f64> = (0..64).map(|n| 1e7 * if n % 2 == 0 { 0.96 } else { 1.05 }).collect();
-    again.insert("portions".to_owned(), json!(noisy));
+    again.set(detail::PORTIONS, json!(noisy));
     let claims = overhead(&record).unwrap().claims;
     assert_eq!(claims[1].answer, Answer::CannotTell);
     assert!(
@@ -137,7 +146,7 @@ fn published() -> Record {
         ("guest kernel", "cpu 1", "on", 1_462_007_863.0),
         ("guest kernel", "none", "off", 1_359_371_000.0),
     ] {
-        timed(&mut record, layer, bound, interrupts, cycles / 16.0, &[("migrations_per_s", 5.0)]);
+        timed(&mut record, layer, bound, interrupts, cycles / 16.0, &[(detail::MIGRATIONS_PER_S, 5.0)]);
     }
     record
 }
@@ -169,7 +178,7 @@ fn a_whole_guests_kernel_answers_as_the_published_one_did() {
         }
     }
     timed(&mut record, "guest OS user", "cpu 1", "on", 1.5e9 / 16.0, &[]);
-    timed(&mut record, "guest OS user", "none", "on", 1.6e9 / 16.0, &[("migrations_per_s", 3.0)]);
+    timed(&mut record, "guest OS user", "none", "on", 1.6e9 / 16.0, &[(detail::MIGRATIONS_PER_S, 3.0)]);
     let found = overhead(&record).unwrap();
     for claim in &found.claims {
         assert_eq!(claim.answer, Answer::Supported, "{claim:?}");
@@ -198,7 +207,7 @@ fn figures_that_say_the_contrary_contradict() {
         ("guest kernel", "cpu 1", "on", 1.31e7),
         ("guest kernel", "none", "off", 1.3e7),
     ] {
-        timed(&mut record, layer, bound, interrupts, cycles, &[("migrations_per_s", 5.0)]);
+        timed(&mut record, layer, bound, interrupts, cycles, &[(detail::MIGRATIONS_PER_S, 5.0)]);
     }
     for claim in overhead(&record).unwrap().claims {
         assert_eq!(claim.answer, Answer::Contradicted, "{claim:?}");
@@ -235,8 +244,8 @@ fn single_figures_have_no_steps() {
 fn damaged_portions_are_no_panic() {
     for portions in [json!([]), json!("x"), json!([null, "x"]), json!([0, -1, 1e308])] {
         let mut record = users(1.0, 1.0, 1.0, 1.0);
-        record.measurements[0].detail.insert("portions".to_owned(), portions);
-        record.measurements[1].detail.insert("interrupts_per_s".to_owned(), json!("many"));
+        record.measurements[0].detail.set(detail::PORTIONS, portions);
+        record.measurements[1].detail.set(detail::INTERRUPTS_PER_S, json!("many"));
         let _ = overhead(&record);
     }
 }

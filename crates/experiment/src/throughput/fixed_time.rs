@@ -1,5 +1,6 @@
 //! Whether a command that is told how many CPUs it has runs for a fixed time. Its time then says nothing of its work.
 
+use record::detail;
 use record::{Coverage, Measurement};
 
 use super::rounds::StepRuns;
@@ -121,7 +122,7 @@ impl FixedTime {
                 "it runs for a fixed time: its time does not tell its throughput, and it has no speed-up"
                     .to_owned(),
             );
-            measurement.detail.insert("fixed_time".to_owned(), true.into());
+            measurement.detail.set(detail::FIXED_TIME, true);
         } else if measurement.doubt.is_none() {
             measurement.doubt = Some(
                 "its time is the same with any number of CPUs: it runs for a fixed time, or does not use more CPUs"
@@ -172,7 +173,7 @@ mod tests {
         assert!(says.contains("runs for a fixed time, so its time") && says.contains("1.94 at 2"), "{says}");
         let mut m = Measurement::new("workload.throughput", Labels::new(), vec![0.5]);
         sure.unwrap().mark(&mut m);
-        assert!(m.doubt.is_some() && m.detail.contains_key("fixed_time"));
+        assert!(m.doubt.is_some() && m.detail.has(detail::FIXED_TIME));
         // It may as well use one CPU whatever it is told.
         let unsure = of(&threads, [(2.0, 2.0), (2.0, 2.0)]);
         assert!(reported(unsure.clone()).unwrap().contains("either"));

@@ -1,6 +1,7 @@
 //! All steps of a plan in interleaved rounds, and what they give: measurements and coverage.
 
 use record::Label;
+use record::detail;
 use std::ffi::OsString;
 use std::time::Duration;
 
@@ -259,18 +260,18 @@ fn measurements(job: &Job, step: &Step, taken: &StepRuns) -> Vec<Measurement> {
             place.clone(),
             runs.iter().map(|run| run.throughput).collect(),
         )
-        .with_detail("work", first.unit.as_str())
-        .with_detail("command", job.command_line())
-        .with_detail("cpus", step.set().to_string())
-        .with_detail("how", how);
+        .with_detail(detail::WORK, first.unit.as_str())
+        .with_detail(detail::COMMAND, job.command_line())
+        .with_detail(detail::CPUS, step.set().to_string())
+        .with_detail(detail::HOW, how);
         // Of a recipe: with other settings it is other work.
         if !job.values.is_empty() {
-            throughput = throughput.with_detail("settings", settings(job));
+            throughput = throughput.with_detail(detail::SETTINGS, settings(job));
         }
         if job.copies && step.cpus.len() > 1 {
             let imbalance: Vec<f64> = runs.iter().map(|run| run.imbalance).collect();
             throughput = throughput
-                .with_detail("fastest_to_slowest", record::Summary::from_samples(&imbalance).median);
+                .with_detail(detail::FASTEST_TO_SLOWEST, record::Summary::from_samples(&imbalance).median);
         }
         throughput.marks = marks(&runs);
         judge(&mut throughput);
@@ -344,7 +345,8 @@ fn smt_yield(job: &Job, plan: &Plan, machine: &Machine, taken: &[StepRuns]) -> O
         pairs.filter_map(|(one, all)| Some(all.as_ref()?.throughput / one.as_ref()?.throughput)).collect();
     let place = Labels::new().with_label(Label::Workload, job.name.as_str()).with_label(Label::Core, core);
     (!ratios.is_empty()).then(|| {
-        Measurement::new("smt.yield", place, ratios).with_detail("cpus", plan.steps[at].set().to_string())
+        Measurement::new("smt.yield", place, ratios)
+            .with_detail(detail::CPUS, plan.steps[at].set().to_string())
     })
 }
 

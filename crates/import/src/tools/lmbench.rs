@@ -4,6 +4,7 @@
 //! 10^6 bytes, those of the sizes of `lat_mem_rd` 2^20.
 
 use record::Label;
+use record::detail;
 use record::{Labels, Measurement};
 
 use crate::command_line::CommandLine;
@@ -104,7 +105,7 @@ impl Reader for StreamReader {
         };
         m.method = Some(format!("lmbench {}", if family == "STREAM" { "stream" } else { "stream -v 2" }));
         if latency && threads > 1 {
-            m = m.with_detail("processes", threads);
+            m = m.with_detail(detail::PROCESSES, threads);
         }
         sink.add_figure(sized(m, &self.line), line);
         Fit::Taken
@@ -116,7 +117,7 @@ impl Reader for StreamReader {
 /// The size of the arrays, where the command line tells.
 fn sized(m: Measurement, line: &CommandLine) -> Measurement {
     match line.option(&["-M"]).and_then(|size| record::units::parse_bytes(size).ok()) {
-        Some(bytes) => m.with_detail("array_bytes", bytes),
+        Some(bytes) => m.with_detail(detail::ARRAY_BYTES, bytes),
         None => m,
     }
 }
@@ -197,7 +198,7 @@ impl Reader for LatencyReader {
         m.method = Some(self.method());
         let processes = processes(&self.line);
         if processes > 1 {
-            m = m.with_detail("processes", processes);
+            m = m.with_detail(detail::PROCESSES, processes);
         }
         sink.add_figure(m, line);
         Fit::Taken
@@ -210,6 +211,7 @@ impl Reader for LatencyReader {
 mod tests {
     use crate::tools::testing::{damaged, figures, import, the};
     use proptest::prelude::*;
+    use record::detail;
 
     const STREAM: &str = "# numactl -C 7 -m 0 ./bin/stream -W 5 -N 5 -M 64M\nSTREAM copy latency: 1.84 nanoseconds\nSTREAM copy \
         bandwidth: 8700.75 MB/sec\nSTREAM scale latency: 1.86 nanoseconds\nSTREAM scale bandwidth: 8623.60 MB/sec\nSTREAM add \
@@ -234,7 +236,7 @@ mod tests {
         );
         let copy = the(&imported, "stream.ns_per_element op=copy cpu=7 node=0");
         assert_eq!(copy.method.as_deref(), Some("lmbench stream"));
-        assert_eq!(copy.detail.get("array_bytes").unwrap().as_u64(), Some(64 << 20));
+        assert_eq!(copy.detail.get(detail::ARRAY_BYTES), Some(64 << 20));
     }
 
     #[test]

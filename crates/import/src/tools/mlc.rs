@@ -2,6 +2,7 @@
 //! under load, transfers between caches. Its MB are 10^6 bytes.
 
 use record::Label;
+use record::detail;
 use record::{Labels, Measurement};
 
 use crate::line::Line;
@@ -158,7 +159,7 @@ impl MlcReader {
                 }
                 _ => return false,
             };
-            let m = if self.random { m.with_detail("access", "random") } else { m };
+            let m = if self.random { m.with_detail(detail::ACCESS, "random") } else { m };
             self.push(m, line, sink);
         }
         true
@@ -195,8 +196,8 @@ impl MlcReader {
         }
         let place = Labels::new().with_label(Label::Bandwidth, rate.round());
         let m = Measurement::exact("memory.loaded_latency", place, vec![ns])
-            .with_detail("delay", delay)
-            .with_detail("traffic", self.traffic.unwrap_or("read"));
+            .with_detail(detail::DELAY, delay)
+            .with_detail(detail::TRAFFIC, self.traffic.unwrap_or("read"));
         self.push(m, line, sink);
         true
     }
@@ -217,7 +218,7 @@ impl MlcReader {
             Labels::new().with_label(Label::State, state),
             vec![value],
         )
-        .with_detail("within", "package");
+        .with_detail(detail::WITHIN, "package");
         self.push(m, line, sink);
         true
     }
@@ -300,6 +301,7 @@ impl Reader for MlcReader {
 mod tests {
     use crate::tools::testing::{damaged, figures, import, the};
     use proptest::prelude::*;
+    use record::detail;
 
     const MLC: &str = include_str!("../../tests/texts/mlc-3.9.txt");
 
@@ -343,7 +345,7 @@ mod tests {
             0\t  78.6\t 144.1\t\n       1\t 144.7\t  78.5\t\n";
         let imported = import(&format!("{part}\n{part}"));
         assert_eq!((imported.import.outputs.len(), imported.measurements.len()), (2, 8));
-        assert_eq!(imported.measurements[0].detail.get("access").unwrap().as_str(), Some("random"));
+        assert_eq!(imported.measurements[0].detail.get(detail::ACCESS), Some("random"));
         let imported = import("Each iteration took 250.3 core clocks (\t78.2\tns)\n");
         assert_eq!(figures(&imported), ["numa.latency: 78.2"]);
     }

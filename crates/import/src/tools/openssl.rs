@@ -2,6 +2,7 @@
 //! the table that people read and the lines of `-mr` and `-multi`.
 
 use record::Label;
+use record::detail;
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::{Labels, Measurement};
@@ -507,12 +508,12 @@ impl Reader for SpeedReader {
                 place = place.with_label(Label::Threads, threads);
             }
             let mut m = Measurement::exact("workload.throughput", place, vec![rate.value])
-                .with_detail("work", rate.work.unwrap_or("B"));
+                .with_detail(detail::WORK, rate.work.unwrap_or("B"));
             if rate.assumed {
-                m = m.with_detail("bytes_from", "the block sizes that OpenSSL takes by itself");
+                m = m.with_detail(detail::BYTES_FROM, "the block sizes that OpenSSL takes by itself");
             }
             if self.elapsed || self.command.has("-elapsed") {
-                m = m.with_detail("clock", "elapsed");
+                m = m.with_detail(detail::CLOCK, "elapsed");
             }
             if threads.is_none() {
                 m.doubt = Some("how many processes ran is not told".to_owned());

@@ -1,6 +1,7 @@
 //! Figures that articles print as tables or in prose, written down one a line: what reference machines are made of. The
 //! form is described in `docs/published.md`.
 
+use record::detail;
 use std::fmt;
 
 use record::metrics::Metric;
@@ -95,7 +96,7 @@ impl Reader for PublishedReader {
         match parse_figure(metric, &text[name.len()..]) {
             Ok(mut m) => {
                 if let Some(source) = self.source.as_ref().filter(|source| !source.is_empty()) {
-                    m = m.with_detail("published_in", source.as_str());
+                    m = m.with_detail(detail::PUBLISHED_IN, source.as_str());
                 }
                 sink.add_figure(m, line);
             }
@@ -301,15 +302,15 @@ fn parse_figure(metric: &'static Metric, rest: &str) -> Result<Measurement, Unre
     let mut place = Labels::new();
     let mut m = Measurement::exact(metric.name, Labels::new(), vec![value]);
     if let Some(work) = work {
-        m = m.with_detail("work", work);
+        m = m.with_detail(detail::WORK, work);
     }
     for word in words {
         let (key, value) = word.split_once('=').ok_or_else(|| Unreadable::NotAPair(word.clone()))?;
         match key {
             "method" => m.method = Some(value.to_owned()),
             "doubt" => m.doubt = Some(value.to_owned()),
-            "note" => m = m.with_detail("note", value),
-            "work" => m = m.with_detail("work", value),
+            "note" => m = m.with_detail(detail::NOTE, value),
+            "work" => m = m.with_detail(detail::WORK, value),
             key => match metric.keys.iter().find(|known| known.name() == key) {
                 Some(known) => place = place.with_label(*known, parse_label(key, value)?),
                 None => return Err(Unreadable::NoSuchKey(key.to_owned(), metric)),

@@ -1,6 +1,7 @@
 //! John McCalpin's STREAM, versions 5.x: the table of best rates, with what the program says of its arrays and threads.
 
 use record::Label;
+use record::detail;
 use record::{Labels, Measurement};
 
 use crate::command_line::CommandLine;
@@ -135,7 +136,7 @@ impl Reader for StreamReader {
             self.rows.push(op);
             let m =
                 Measurement::exact("memory.bandwidth", Labels::new().with_label(Label::Op, op), vec![rate])
-                    .with_detail("average_seconds", average);
+                    .with_detail(detail::AVERAGE_SECONDS, average);
             self.measurements.push((m, line.into()));
             return Fit::Taken;
         }
@@ -166,10 +167,13 @@ impl Reader for StreamReader {
             // Whether its stores went past the caches is the compiler's choice, and not told.
             m.method = Some("STREAM".to_owned());
             if let Some(version) = &self.version {
-                m = m.with_detail("version", version.as_str());
+                m = m.with_detail(detail::VERSION, version.as_str());
             }
             if let Some(elements) = self.elements {
-                m = m.with_detail("array_bytes", elements.saturating_mul(self.element_bytes.unwrap_or(8)));
+                m = m.with_detail(
+                    detail::ARRAY_BYTES,
+                    elements.saturating_mul(self.element_bytes.unwrap_or(8)),
+                );
             }
             if self.failed {
                 sink.withhold(
@@ -188,6 +192,7 @@ impl Reader for StreamReader {
 mod tests {
     use crate::tools::testing::{damaged, figures, import, the};
     use proptest::prelude::*;
+    use record::detail;
 
     const STREAM: &str = include_str!("../../tests/texts/stream-5.10.txt");
 
@@ -205,7 +210,7 @@ mod tests {
         );
         let copy = the(&imported, "memory.bandwidth op=copy bytes_counted=stream threads=2");
         assert_eq!(copy.method.as_deref(), Some("STREAM"));
-        assert_eq!(copy.detail.get("array_bytes").unwrap().as_u64(), Some(80_000_000));
+        assert_eq!(copy.detail.get(detail::ARRAY_BYTES), Some(80_000_000));
         assert_eq!(imported.import.outputs[0].version.as_deref(), Some("5.10"));
         assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
     }

@@ -4,6 +4,7 @@
 //! throughput of a workload whose unit is a byte.
 
 use record::Label;
+use record::detail;
 use record::{Labels, Measurement};
 
 use crate::command_line::CommandLine;
@@ -353,13 +354,13 @@ impl Reader for SysbenchReader {
         };
         let mut push = |name: &str, printed: &(f64, PendingLine), work: &str, from: Option<&str>| {
             let mut m = Measurement::exact("workload.throughput", place(name), vec![printed.0])
-                .with_detail("work", work);
+                .with_detail(detail::WORK, work);
             for (key, ms) in &self.latencies {
-                m.detail.insert(key.clone(), (*ms).into());
+                m.detail.set_named(key, *ms);
             }
             m.doubt.clone_from(&doubt);
             if let Some(from) = from {
-                m = m.with_detail("from", from);
+                m = m.with_detail(detail::FROM, from);
             }
             sink.add_figure(m, printed.1.line());
         };
@@ -383,7 +384,7 @@ impl Reader for SysbenchReader {
         if let Some((seconds, line)) = self.seconds.as_ref().filter(|_| self.counted() && !database) {
             let mut m = Measurement::exact("workload.time", place(&workload), vec![*seconds]);
             if let Some((events, _)) = &self.events {
-                m = m.with_detail("events", *events);
+                m = m.with_detail(detail::EVENTS, *events);
             }
             sink.add_figure(m, line.line());
         }
@@ -394,6 +395,7 @@ impl Reader for SysbenchReader {
 mod tests {
     use crate::tools::testing::{damaged, figures, import, the};
     use proptest::prelude::*;
+    use record::detail;
 
     const CPU: &str = include_str!("../../tests/texts/sysbench-1.0-cpu.txt");
     const MEMORY: &str = include_str!("../../tests/texts/sysbench-1.0-memory.txt");
@@ -408,7 +410,7 @@ mod tests {
             figures(&imported),
             ["workload.throughput workload=sysbench cpu --cpu-max-prime=10000 threads=2: 8823.6"]
         );
-        assert_eq!(imported.measurements[0].detail.get("latency_p95_ms").unwrap().as_f64(), Some(0.24));
+        assert_eq!(imported.measurements[0].detail.number_named("latency_p95_ms"), Some(0.24));
         assert_eq!(imported.import.outputs[0].version.as_deref(), Some("1.0.20"));
         assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
     }
@@ -420,7 +422,7 @@ mod tests {
         assert_eq!(the(&imported, &format!("workload.time {name}")).value(), 83.2642);
         let rate = the(&imported, &format!("workload.throughput {name}"));
         assert_eq!(rate.value(), 10000.0 / 83.2642);
-        assert_eq!(rate.detail.get("latency_avg_ms").unwrap().as_f64(), Some(8.33));
+        assert_eq!(rate.detail.get(detail::LATENCY_AVG_MS), Some(8.33));
         assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
     }
 
@@ -430,10 +432,7 @@ mod tests {
         let name = "workload=sysbench memory --memory-block-size=1KiB --memory-oper=write --memory-scope=global threads=1";
         assert_eq!(figures(&imported).len(), 1);
         let rate = the(&imported, &format!("workload.throughput {name}"));
-        assert_eq!(
-            (rate.value(), rate.detail.get("work").unwrap().as_str()),
-            (6843.84 * 1_048_576.0, Some("B"))
-        );
+        assert_eq!((rate.value(), rate.detail.get(detail::WORK)), (6843.84 * 1_048_576.0, Some("B")));
         let imported = import(THREADS);
         assert_eq!(figures(&imported).len(), 1);
         let rate = the(&imported, "workload.throughput workload=sysbench threads threads=1");
@@ -471,7 +470,7 @@ mod tests {
             figures(&imported),
             ["workload.throughput workload=sysbench cpu --cpu-max-prime=10000 threads=2: 8823.6"]
         );
-        assert_eq!(imported.measurements[0].detail.get("latency_p99_ms").unwrap().as_f64(), Some(0.24));
+        assert_eq!(imported.measurements[0].detail.number_named("latency_p99_ms"), Some(0.24));
         assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
     }
 

@@ -3,6 +3,7 @@
 use diagnose::{Extent, Side, compare};
 use record::Record;
 use record::comparison::Relation;
+use record::detail;
 use record::document::Tool;
 
 use super::{output_file, to_standard_output};
@@ -14,14 +15,14 @@ use crate::{files, output, sources};
 const MANY: usize = 16;
 /// Details of measurements that a comparison needs.
 const DETAILS: &[&str] = &[
-    "array_bytes",
-    "arrays",
-    "class",
-    "clock_hz",
-    "ns_at_80_percent_of_peak",
-    "ns_at_half_of_peak",
-    "settings",
-    "work",
+    detail::ARRAY_BYTES.name(),
+    detail::ARRAYS.name(),
+    detail::CLASS.name(),
+    detail::CLOCK_HZ.name(),
+    detail::NS_AT_80_PERCENT_OF_PEAK.name(),
+    detail::NS_AT_HALF_OF_PEAK.name(),
+    detail::SETTINGS.name(),
+    detail::WORK.name(),
 ];
 
 /// Records up to which it is told what to run for figures that they could share.
@@ -113,7 +114,7 @@ fn lighten(record: &mut Record) {
         m.distribution = Vec::new();
         m.marks = Vec::new();
         m.origin = None;
-        m.detail.retain(|name, _| DETAILS.contains(&name.as_str()));
+        m.detail.retain(|name| DETAILS.contains(&name));
     }
 }
 

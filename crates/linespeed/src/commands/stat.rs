@@ -2,6 +2,7 @@
 //!
 //! The command has standard output and standard error as it would without us; the report follows on standard error.
 
+use record::detail;
 use std::fs::File;
 use std::io::{IsTerminal, Seek, SeekFrom};
 use std::os::fd::AsFd;
@@ -197,7 +198,7 @@ fn fill(record: &mut Record, runs: &Runs, job: &Job, asked: u32, cpus: usize) {
     record.measurements = figures.measurements;
     record.coverage = figures.coverage;
     if let Some(time) = record.measurements.first_mut() {
-        time.detail.insert("runs_asked".to_owned(), asked.into());
+        time.detail.set(detail::RUNS_ASKED, asked);
     }
     if let Some(signal) = runs.interrupted {
         record.ended = Ended::Interrupted { signal };
@@ -207,7 +208,7 @@ fn fill(record: &mut Record, runs: &Runs, job: &Job, asked: u32, cpus: usize) {
     let why = match ceilings::read() {
         Known::Here(known) => {
             if let Some(time) = record.measurements.first_mut() {
-                time.detail.insert("ceilings".to_owned(), known);
+                time.detail.set(detail::CEILINGS, known);
             }
             return;
         }

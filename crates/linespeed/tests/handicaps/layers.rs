@@ -2,6 +2,7 @@
 //! same routine shows with and without it in turn.
 
 use record::Label;
+use record::{DetailKey, detail};
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -53,12 +54,12 @@ fn step(record: &Record, what: &str) -> LayerStep {
 }
 
 /// How often something was counted in a second beside a user program that is bound like this.
-fn rate(record: &Record, bound: &str, count: &str) -> f64 {
+fn rate(record: &Record, bound: &str, count: DetailKey<f64>) -> f64 {
     let all = record.measurements_of("layer.time");
     let user = |m: &&record::Measurement| {
         m.labels.word(Label::Layer) == Some("user") && m.labels.word(Label::Bound) == Some(bound)
     };
-    all.filter(user).find_map(|m| m.detail.get(count)?.as_f64()).unwrap_or(0.0)
+    all.filter(user).find_map(|m| m.detail.get(count)).unwrap_or(0.0)
 }
 
 /// All trials whose conditions were met count: in the median a step must show what the work shows. The last of their
@@ -201,8 +202,8 @@ fn a_thread_that_is_moved_every_ten_milliseconds_shows_in_the_migration_step() {
     });
     let Some(record) = agreed else { return };
     let (free, bound) = (
-        rate(&record, "none", "migrations_per_s"),
-        rate(&record, &format!("cpu {}", cpus.iter().last().unwrap()), "migrations_per_s"),
+        rate(&record, "none", detail::MIGRATIONS_PER_S),
+        rate(&record, &format!("cpu {}", cpus.iter().last().unwrap()), detail::MIGRATIONS_PER_S),
     );
     assert!(free > 30.0 && bound == 0.0, "100 moves a second were made, {free} and {bound} counted");
 }

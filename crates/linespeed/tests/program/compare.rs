@@ -1,6 +1,7 @@
 //! Records side by side: on the terminal, as page, JSON and CSV, and arguments that are no records.
 
 use record::Label;
+use record::detail;
 use std::path::Path;
 
 use record::comparison::{Comparison, Relation};
@@ -314,7 +315,7 @@ fn what_is_not_comparable_is_refused_with_its_reason() {
     b.measurements.push(other);
     for (record, bytes) in [(&mut a, 8u64 << 20), (&mut b, 256 << 20)] {
         let mut sized = Measurement::new("memory.bandwidth", bandwidth(4, "triad"), about(2e10));
-        sized.detail.insert("array_bytes".to_owned(), bytes.into());
+        sized.detail.set(detail::ARRAY_BYTES, bytes);
         record.measurements.push(sized);
     }
     for (record, unit) in [(&mut a, "queries/s"), (&mut b, "new orders/s")] {

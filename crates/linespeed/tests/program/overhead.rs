@@ -3,6 +3,7 @@
 use crate::support::started::Started;
 use crate::support::{beside_others, emulated, folder, linespeed, measured, ran, run, skipped};
 use record::Label;
+use record::detail;
 use record::{Ended, Record};
 
 fn brief(args: &[&str]) -> std::process::Command {
@@ -21,13 +22,14 @@ fn user_rows_come_with_the_same_bytes_and_the_same_primes() {
     let found = layers(&record);
     assert!(found.contains(&("user".to_owned(), "none".to_owned())), "{found:?}");
     for m in record.measurements_of("layer.time") {
-        assert_eq!(m.detail.get("primes").unwrap(), 78_498, "{m:?}");
+        assert_eq!(m.detail.get(detail::PRIMES).unwrap(), 78_498, "{m:?}");
         let bytes = |m: &record::Measurement| {
-            ["crc32", "page_offset"].map(|name| m.detail.get(name).cloned().expect("where the bytes lay"))
+            let of = (m.detail.get(detail::CRC32), m.detail.get(detail::PAGE_OFFSET));
+            (of.0.expect("a checksum").to_owned(), of.1.expect("where the bytes lay"))
         };
         assert_eq!(bytes(m), bytes(record.measurements_of("layer.time").next().unwrap()));
-        assert_eq!(m.detail.get("portions").unwrap().as_array().unwrap().len(), 16);
-        assert!(m.detail.get("clock_hz").unwrap().as_f64().unwrap() > 1e7);
+        assert_eq!(m.detail.get(detail::PORTIONS).unwrap().as_array().unwrap().len(), 16);
+        assert!(m.detail.get(detail::CLOCK_HZ).unwrap() > 1e7);
         assert!(m.doubt.is_some(), "one pass says nothing of its spread");
     }
     let overhead = record.diagnosis.overhead.expect("layers were timed in turn");

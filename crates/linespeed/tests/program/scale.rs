@@ -1,6 +1,7 @@
 //! `linespeed scale`: every recipe for real, commands of all kinds, and nothing left behind whatever happens.
 
 use record::Label;
+use record::detail;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -109,7 +110,7 @@ fn for_real(recipe: &str, programs: &[&str], unit: &str) {
     assert!(!steps.is_empty() && steps.len() >= cpus().min(2), "{:#?}", lost(&record, ""));
     for step in steps {
         assert_eq!(step.labels.word(Label::Workload), Some(recipe));
-        assert_eq!(step.detail.get("work").and_then(|work| work.as_str()), Some(unit));
+        assert_eq!(step.detail.get(detail::WORK), Some(unit));
         assert!(step.value() > 0.0);
     }
     assert_eq!(record.diagnosis.scaling.is_empty(), cpus() < 2, "how it scales is not told");
@@ -205,7 +206,7 @@ fn openssl_measures_any_algorithm() {
         let args = [&["--recipe", "openssl-speed", "--quick", "--steps", "1", "--json"], settings].concat();
         let record = measured(scale(place.path(), &args)).succeeds().record();
         let step = record.measurements_of("workload.throughput").next().unwrap();
-        assert_eq!(step.detail.get("work").and_then(|work| work.as_str()), Some(unit), "{settings:?}");
+        assert_eq!(step.detail.get(detail::WORK), Some(unit), "{settings:?}");
     }
     let args = ["--recipe", "openssl-speed", "--quick", "--set", "algorithm=rot13"];
     measured(scale(place.path(), &args)).fails(3, &["openssl-speed", "exited with code", "rot13"]);

@@ -1,6 +1,7 @@
 //! What `linespeed scale` says: how it ended, what was run, what failed, what time cannot tell; and `show` of its records.
 
 use record::Label;
+use record::detail;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -168,7 +169,7 @@ fn a_fixed_time_is_reported_with_the_way_out() {
     std::fs::write(&file, record.to_json()).unwrap();
     // Lines are wrapped where the terminal ends.
     let report = shown(&file).split_whitespace().collect::<Vec<_>>().join(" ");
-    if record.measurements_of("workload.throughput").any(|m| m.detail.contains_key("fixed_time")) {
+    if record.measurements_of("workload.throughput").any(|m| m.detail.has(detail::FIXED_TIME)) {
         assert!(report.contains("it has no speed-up"), "{report}");
         assert!(!report.contains("times the work of one") && !report.contains('×'), "{report}");
     } else {

@@ -1,6 +1,7 @@
 //! `linespeed stat -- COMMAND`: the command as it would be without us, the report behind it, and nothing left running.
 
 use record::Label;
+use record::detail;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -257,7 +258,7 @@ fn a_quota_is_recognised() {
     let bound = record.diagnosis.bound.as_ref().unwrap();
     let time = record.measurements_of("workload.time").next().unwrap();
     let throttled =
-        time.detail.get("around").unwrap()["throttled_seconds"].as_f64().expect("the kernel counts it");
+        time.detail.get(detail::AROUND).unwrap()["throttled_seconds"].as_f64().expect("the kernel counts it");
     if throttled < value(&record, "workload.cpu_time", Label::State, "user") * 0.5 {
         return skipped("a_quota_is_recognised", "other programs left it less than its quota");
     }
@@ -502,23 +503,25 @@ fn memory_is_the_commands_own_or_reported_as_a_bound() {
     if emulated() {
         return skipped("memory_is_the_commands_own_or_told_as_a_bound", "the emulator's memory is in it");
     }
-    let detail = |line: &str, name: &str| {
+    let detail = |line: &str, key| {
         let folder = folder();
         let place = folder.path().join("a.json");
         let words = ["stat", "--output", place.to_str().unwrap(), "--", "sh", "-c", line];
         assert_eq!(ran(words).code, Some(0));
         let record = sound::record(&std::fs::read(&place).unwrap());
         let time = record.measurements_of("workload.time").next().unwrap();
-        time.detail.get(name).and_then(|bytes| bytes.as_f64())
+        time.detail.get(key)
     };
     let large = "head -c 100000000 /dev/zero | tail -c 99999999 >/dev/null";
-    assert!(detail(large, "max_rss_bytes").is_some_and(|bytes| (9e7..3e8).contains(&bytes)));
+    assert!(
+        detail(large, detail::MAX_RSS_BYTES).is_some_and(|bytes| (90_000_000..300_000_000).contains(&bytes))
+    );
     assert_eq!(
-        detail("true", "max_rss_bytes"),
+        detail("true", detail::MAX_RSS_BYTES),
         None,
         "a shell needs less than linespeed, which was there before it"
     );
-    assert!(detail("true", "max_rss_below_bytes").is_some_and(|bytes| bytes < 9e7));
+    assert!(detail("true", detail::MAX_RSS_BELOW_BYTES).is_some_and(|bytes| bytes < 90_000_000));
 }
 
 #[test]

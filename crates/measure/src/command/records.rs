@@ -2,6 +2,7 @@
 //! did meanwhile) stands in the details of `workload.time`.
 
 use record::Label;
+use record::detail;
 use record::{Coverage, Labels, Measurement, metrics};
 use serde_json::{Value, json};
 
@@ -203,9 +204,9 @@ fn counted(runs: &[Run], figures: &mut Figures) {
         let values = counts.iter().map(|count| count.value).collect();
         let mut measurement =
             Measurement::new("counter.count", place().with_label(Label::Event, event), values)
-                .with_detail("coverage", coverage);
+                .with_detail(detail::COVERAGE, coverage);
         if counts.iter().any(|count| count.user_only) {
-            measurement = measurement.with_detail("mode", "user");
+            measurement = measurement.with_detail(detail::MODE, "user");
         }
         figures.measurements.push(measurement);
     }
@@ -229,8 +230,8 @@ fn counted(runs: &[Run], figures: &mut Figures) {
         let samples = shares.iter().map(of).collect();
         let measurement =
             Measurement::new("counter.share", place().with_label(Label::Category, category), samples)
-                .with_detail("source", one.source)
-                .with_detail("coverage", one.coverage);
+                .with_detail(detail::SOURCE, one.source)
+                .with_detail(detail::COVERAGE, one.coverage);
         push_plausible(measurement, figures);
     }
 }
@@ -266,7 +267,7 @@ fn accounted(runs: &[Run], figures: &mut Figures) {
         let place = place().with_label(Label::Event, event);
         figures
             .measurements
-            .push(Measurement::new("counter.count", place, samples).with_detail("source", "rusage"));
+            .push(Measurement::new("counter.count", place, samples).with_detail(detail::SOURCE, "rusage"));
     }
 }
 
@@ -283,7 +284,7 @@ fn moved(runs: &[Run], figures: &mut Figures) {
     let samples: Option<Vec<f64>> = runs.iter().map(moves).collect();
     if let Some(samples) = samples {
         let moved = Measurement::new("counter.count", place().with_label(Label::Event, EVENT), samples);
-        figures.measurements.push(moved.with_detail("source", "sched"));
+        figures.measurements.push(moved.with_detail(detail::SOURCE, "sched"));
     } else {
         let reason = "the kernel tells them of threads that can be looked at, and not all were";
         let remedy = "--perf-format counts them, and takes longer to start";
@@ -333,7 +334,7 @@ fn cover(runs: &[Run], figures: &mut Figures) {
         let have = figures
             .measurements
             .iter()
-            .any(|m| m.labels.word(Label::Event) == Some(event) && !m.detail.contains_key("source"));
+            .any(|m| m.labels.word(Label::Event) == Some(event) && !m.detail.has(detail::SOURCE));
         if reported.contains(event) || have {
             continue;
         }

@@ -2,6 +2,7 @@
 //! this is said is tested.
 
 use record::Label;
+use record::detail;
 use std::time::Duration;
 
 use super::*;
@@ -181,6 +182,6 @@ fn readings_become_measurements_that_the_record_takes() {
             "{measurement:?}"
         );
         assert_eq!(measurement.labels.word(Label::Workload), Some("sleep"));
-        assert_eq!(measurement.detail.get("coverage").unwrap(), 1.0);
+        assert_eq!(measurement.detail.get(detail::COVERAGE).unwrap(), 1.0);
     }
 }

@@ -1,6 +1,7 @@
 //! Readings as a record's measurements.
 
 use record::Label;
+use record::detail;
 use record::{Labels, Measurement};
 
 use super::reading::Reading;
@@ -14,10 +15,10 @@ pub fn measurements(reading: &Reading, place: Labels) -> Vec<Measurement> {
     for count in &reading.counts {
         let place = place.clone().with_label(Label::Event, count.event);
         let mut measurement = Measurement::new("counter.count", place, vec![count.value])
-            .with_detail("coverage", count.coverage())
-            .with_detail("raw", count.raw);
+            .with_detail(detail::COVERAGE, count.coverage())
+            .with_detail(detail::RAW, count.raw);
         if count.user_only {
-            measurement = measurement.with_detail("mode", "user");
+            measurement = measurement.with_detail(detail::MODE, "user");
         }
         out.push(measurement);
     }
@@ -36,8 +37,8 @@ fn shares(top_down: &TopDown, place: &Labels) -> Vec<Measurement> {
     ];
     let measurement = |(category, share)| {
         Measurement::new("counter.share", place.clone().with_label(Label::Category, category), vec![share])
-            .with_detail("source", top_down.source)
-            .with_detail("coverage", top_down.coverage)
+            .with_detail(detail::SOURCE, top_down.source)
+            .with_detail(detail::COVERAGE, top_down.coverage)
     };
     categories.into_iter().map(measurement).collect()
 }

@@ -7,6 +7,7 @@ mod walk;
 
 use kernels::stream::{self, Op, Stores, Stream};
 use record::Label;
+use record::detail;
 use record::{Coverage, CpuList, Labels, Machine, Mark, Measurement, SampleMark, text};
 
 use beside::Taken;
@@ -244,9 +245,9 @@ fn push(
         }
         let samples = rates.iter().map(|rate| rate * bytes).collect();
         let mut m = Measurement::new("memory.bandwidth", place, samples)
-            .with_detail("vectors", stream.variant.name())
-            .with_detail("array_bytes", walked)
-            .with_detail("arrays", stream.arrays);
+            .with_detail(detail::VECTORS, stream.variant.name())
+            .with_detail(detail::ARRAY_BYTES, walked)
+            .with_detail(detail::ARRAYS, stream.arrays);
         m.marks = marks.to_vec();
         m.detail.extend(taken.into_iter().flat_map(|taken| taken.details(bytes)));
         judge(&mut m, TARGET);

@@ -2,6 +2,7 @@
 //! at once; scalar, and right after heavy vector work of each width.
 
 use record::Label;
+use record::detail;
 use std::time::{Duration, Instant};
 
 use kernels::{chain, heavy};
@@ -115,7 +116,7 @@ impl Measure for Clock {
                 }
                 let mut m = summed(*cpu, active, "scalar", taken);
                 if active == "one" && !ramp.is_empty() {
-                    m.detail.insert("ramp_ms_hz".to_owned(), json!(ramp));
+                    m.detail.set(detail::RAMP_MS_HZ, json!(ramp));
                 }
                 context.push(m);
             }
@@ -232,11 +233,11 @@ fn summed(cpu: u32, active: &str, vector: &str, mut taken: Taken) -> Measurement
         .with_label(Label::Active, active)
         .with_label(Label::Vector, vector);
     let mut m = Measurement::new("core.clock", place, taken.add)
-        .with_detail("kernel", chain::ADD.name)
-        .with_detail("method", "t(2N) - t(N)");
+        .with_detail(detail::KERNEL, chain::ADD.name)
+        .with_detail(detail::METHOD, "t(2N) - t(N)");
     m.marks = taken.marks;
     if cut > 0 {
-        m.detail.insert("pairs_cut_by_interruption".to_owned(), json!(cut));
+        m.detail.set(detail::PAIRS_CUT_BY_INTERRUPTION, json!(cut));
     }
     judge(&mut m, TARGET);
     if made_do && m.summary.n > 0 {
@@ -249,9 +250,9 @@ fn summed(cpu: u32, active: &str, vector: &str, mut taken: Taken) -> Measurement
         let latency = cycles.round().clamp(f64::from(least), f64::from(most));
         let second = rate * latency;
         let apart = (second / m.summary.median - 1.0).abs();
-        m.detail.insert("multiply_chain_hz".to_owned(), json!(second.round()));
-        m.detail.insert("multiply_cycles".to_owned(), json!(latency));
-        m.detail.insert("chains_differ".to_owned(), json!((apart * 1e5).round() / 1e5));
+        m.detail.set(detail::MULTIPLY_CHAIN_HZ, json!(second.round()));
+        m.detail.set(detail::MULTIPLY_CYCLES, json!(latency));
+        m.detail.set(detail::CHAINS_DIFFER, json!((apart * 1e5).round() / 1e5));
         if apart > AGREEMENT {
             m.doubt = Some(format!(
                 "the chain of adds says {}, the chain of multiplies {}: they should agree within 1 %",
@@ -291,7 +292,7 @@ mod tests {
         }
         let m = summed(0, "one", "scalar", taken);
         assert_eq!(m.summary.n, 6);
-        assert_eq!(m.detail.get("pairs_cut_by_interruption").unwrap(), &json!(2));
+        assert_eq!(m.detail.get(detail::PAIRS_CUT_BY_INTERRUPTION), Some(2));
         assert_eq!(m.marks, [SampleMark { sample: 1, mark: Mark::Switched }]);
     }
 

@@ -9,6 +9,7 @@ pub(crate) mod ping_pong;
 pub(crate) mod topology_class;
 
 use record::Label;
+use record::detail;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
@@ -257,14 +258,14 @@ fn push(context: &mut Context, done: &mut Done, pair: &Pair, figures: Figures, t
     place = place.with_label(Label::Handover, figures.handover.word());
     let proven = lies_on.is_ok();
     let mut m = Measurement::new("core_to_core.latency", place, figures.samples)
-        .with_detail("class", pair.class.describe())
-        .with_detail("rounds_per_sample", figures.rounds * LINES as u64)
-        .with_detail("lines_per_sample", LINES as u64)
-        .with_detail("pages", u64::from(proven))
-        .with_detail("page", size_word(base_page()))
-        .with_detail("pair_us", (took.as_secs_f64() * 1e7).round() / 10.0);
+        .with_detail(detail::CLASS, pair.class.describe())
+        .with_detail(detail::ROUNDS_PER_SAMPLE, figures.rounds * LINES as u64)
+        .with_detail(detail::LINES_PER_SAMPLE, LINES as u64)
+        .with_detail(detail::PAGES, u64::from(proven))
+        .with_detail(detail::PAGE, size_word(base_page()))
+        .with_detail(detail::PAIR_US, (took.as_secs_f64() * 1e7).round() / 10.0);
     if proven {
-        m = m.with_detail("on_node", 1.0);
+        m = m.with_detail(detail::ON_NODE, 1.0);
     }
     for (sample, marks) in figures.marks.iter().enumerate() {
         m.marks.extend(marks.iter().map(|mark| SampleMark { sample: sample as u32, mark: *mark }));
@@ -375,6 +376,7 @@ mod tests {
     use super::*;
     use crate::context::Silent;
     use os::Stop;
+    use record::Handover;
     use record::Snapshot;
     use topology_class::tests::made;
 
@@ -407,7 +409,7 @@ mod tests {
         assert!(ends.iter().all(|pair| *pair == expected), "{ends:?}");
         for cell in &measurements {
             assert!(cell.metric == "core_to_core.latency" && cell.value() > 0.0, "{cell:?}");
-            assert!(cell.detail.contains_key("class") && cell.detail.contains_key("pages"), "{cell:?}");
+            assert!(cell.detail.has(detail::CLASS) && cell.detail.has(detail::PAGES), "{cell:?}");
         }
         // Both ways of handing over, on both homes where the two are on two nodes, else on one.
         let nodes: Vec<_> = cpus.iter().map(|cpu| machine.cpu(cpu).and_then(|cpu| cpu.node)).collect();

@@ -2,6 +2,7 @@
 //! hint. Each is a few thousand of the thing at a time, less what is not the thing.
 
 use record::Label;
+use record::detail;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -257,7 +258,7 @@ fn mispredicts(cpu: u32, effort: Effort, part: Duration, watch: &mut Watch) -> M
         },
     );
     measurement("cost.branch_mispredict", cpu_place(cpu), &samples, |s| s.ns / (BRANCHES as f64 * 0.5))
-        .with_detail("predicted_branch_ns", record::Summary::from_samples(&fixed).median)
+        .with_detail(detail::PREDICTED_BRANCH_NS, record::Summary::from_samples(&fixed).median)
 }
 
 fn ns_since_boot() -> u64 {
@@ -336,7 +337,7 @@ fn context_switch(context: &mut Context, cpu: u32, to: u32, effort: Effort, part
     let mut m = measurement("cost.context_switch", place, &samples, |s| {
         (s.ns / f64::from(HANDOVERS) / 2.0 - overhead).max(0.0)
     })
-    .with_detail("write_and_read_ns", overhead);
+    .with_detail(detail::WRITE_AND_READ_NS, overhead);
     drop_switch_marks(&mut m);
     judge(&mut m, 2.0 * TARGET);
     context.push(m);

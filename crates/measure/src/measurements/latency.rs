@@ -6,6 +6,7 @@ mod draws;
 mod warm;
 
 use record::Label;
+use record::detail;
 use std::time::Instant;
 
 use record::{Coverage, CpuList, Labels, Machine, Measurement, text};
@@ -384,11 +385,11 @@ fn close(context: &mut Context, curve: Curve, cpu: u32, node: Option<u32>) -> Op
             ));
         }
         ns = ns
-            .with_detail("hops_per_sample", point.hops)
-            .with_detail("placement", proof.as_str())
-            .with_detail("huge_share", json!(huge));
+            .with_detail(detail::HOPS_PER_SAMPLE, point.hops)
+            .with_detail(detail::PLACEMENT, proof.as_str())
+            .with_detail(detail::HUGE_SHARE, json!(huge));
         if point.draws.len() > 1 {
-            ns = ns.with_detail("sets_of_pages", json!(draws::medians(point)));
+            ns = ns.with_detail(detail::SETS_OF_PAGES, json!(draws::medians(point)));
         }
         context.push(ns);
         context.push(cycles);

@@ -1,6 +1,7 @@
 //! Load latency while the other CPUs load the memory at a rising rate.
 
 use record::Label;
+use record::detail;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -268,12 +269,12 @@ fn push_all(context: &mut Context, cpu: u32, points: &[Point], loaders: &[u32]) 
             .with_label(Label::Bandwidth, point.bandwidth.round())
             .with_label(Label::ShareOfPeak, (point.bandwidth / peak * 1e4).round() / 1e4);
         let mut m = Measurement::new("memory.loaded_latency", place, point.samples.clone())
-            .with_detail("loaders", list.to_string())
-            .with_detail("load", "read")
-            .with_detail("idle_ns", curve.first().map_or(json!(null), |first| json!(first.1)))
-            .with_detail("knee_bytes_per_second", json!(knee(&curve)))
-            .with_detail("ns_at_half_of_peak", json!(at_share(&curve, peak, 0.5)))
-            .with_detail("ns_at_80_percent_of_peak", json!(at_share(&curve, peak, 0.8)));
+            .with_detail(detail::LOADERS, list.to_string())
+            .with_detail(detail::LOAD, "read")
+            .with_detail(detail::IDLE_NS, curve.first().map_or(json!(null), |first| json!(first.1)))
+            .with_detail(detail::KNEE_BYTES_PER_SECOND, json!(knee(&curve)))
+            .with_detail(detail::NS_AT_HALF_OF_PEAK, json!(at_share(&curve, peak, 0.5)))
+            .with_detail(detail::NS_AT_80_PERCENT_OF_PEAK, json!(at_share(&curve, peak, 0.8)));
         if point.moved {
             m.marks = (0..point.samples.len() as u32)
                 .map(|sample| SampleMark { sample, mark: Mark::Migrated })

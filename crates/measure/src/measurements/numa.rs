@@ -9,6 +9,7 @@ pub(crate) mod reading;
 pub(crate) mod tell;
 
 use record::Label;
+use record::detail;
 use std::time::{Duration, Instant};
 
 use record::{Coverage, CpuList, Labels, Machine, Mark, Measurement, SampleMark, text};
@@ -114,16 +115,16 @@ fn with_proof(m: Measurement, context: &Context, row: &Row, column: &Column) -> 
         Placement::Unknown(_) => (json!(null), 0),
     };
     let mut m = m
-        .with_detail("on_node", share)
-        .with_detail("pages", pages)
-        .with_detail("page", column.page.as_str())
-        .with_detail("huge_share", json!(column.huge_share))
-        .with_detail("placement", column.placement.describe(column.node));
+        .with_detail(detail::ON_NODE, share)
+        .with_detail(detail::PAGES, pages)
+        .with_detail(detail::PAGE, column.page.as_str())
+        .with_detail(detail::HUGE_SHARE, json!(column.huge_share))
+        .with_detail(detail::PLACEMENT, column.placement.describe(column.node));
     if let Some(distance) = distances(context.machine).get(&(row.node, column.node)) {
-        m = m.with_detail("distance", *distance);
+        m = m.with_detail(detail::DISTANCE, *distance);
     }
     if let Some(balancing) = context.snapshot.numa_balancing {
-        m = m.with_detail("numa_balancing", balancing);
+        m = m.with_detail(detail::NUMA_BALANCING, balancing);
     }
     m
 }
@@ -169,9 +170,9 @@ fn latency(context: &mut Context, rows: &[Row], columns: &mut [Column], seconds:
                 continue;
             };
             let m = m
-                .with_detail("cpu", row.lead)
-                .with_detail("bytes", column.cycle.bytes())
-                .with_detail("evicted", kernels::flush::available());
+                .with_detail(detail::CPU, row.lead)
+                .with_detail(detail::BYTES, column.cycle.bytes())
+                .with_detail(detail::EVICTED, kernels::flush::available());
             let m = with_proof(m, context, row, column);
             context.push(m);
         }
@@ -261,9 +262,9 @@ fn bandwidth(
         let place =
             cell_place(row, column).with_label(Label::Op, "read").with_label(Label::Threads, threads[cell]);
         let mut m = Measurement::new("numa.bandwidth", place, std::mem::take(&mut samples[cell]))
-            .with_detail("vectors", kernel.variant.name())
-            .with_detail("array_bytes", column.touched)
-            .with_detail("cpus", list.to_string());
+            .with_detail(detail::VECTORS, kernel.variant.name())
+            .with_detail(detail::ARRAY_BYTES, column.touched)
+            .with_detail(detail::CPUS, list.to_string());
         m.marks = std::mem::take(&mut marks[cell]);
         judge(&mut m, TARGET);
         let held = plan::caches_of(context.machine, &row.cpus);

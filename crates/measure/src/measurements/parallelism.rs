@@ -1,6 +1,7 @@
 //! Memory-level parallelism: how many loads one core keeps in flight, by 1 to 16 chases at once.
 
 use record::Label;
+use record::detail;
 use std::time::{Duration, Instant};
 
 use record::{Coverage, CpuList, Labels, Machine, Measurement, text};
@@ -139,8 +140,8 @@ fn rounds(context: &mut Context, cpu: u32, cycle: &mut Cycle) -> Result<(), Halt
             .with_label(Label::Bytes, cycle.bytes())
             .with_label(Label::Chains, chains);
         let mut m = Measurement::new("load.parallelism", place, ratios[index].clone())
-            .with_detail("ns_per_hop_of_all", record::Summary::from_samples(&times[index]).median)
-            .with_detail("page", cycle.mapping().page().word());
+            .with_detail(detail::NS_PER_HOP_OF_ALL, record::Summary::from_samples(&times[index]).median)
+            .with_detail(detail::PAGE, cycle.mapping().page().word());
         if chains > 1 {
             judge(&mut m, 0.05);
         }

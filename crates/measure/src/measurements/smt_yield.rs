@@ -1,6 +1,7 @@
 //! What a sibling is worth: all siblings of a core together against one of them alone, in interleaved rounds.
 
 use record::Label;
+use record::detail;
 use std::time::{Duration, Instant};
 
 use machine::Root;
@@ -224,11 +225,11 @@ fn yielded(
         record::Summary::from_samples(&seen.slices.iter().map(of).collect::<Vec<_>>()).median
     };
     let mut m = Measurement::new("smt.yield", place, rounds.iter().map(|(ratio, _)| *ratio).collect())
-        .with_detail("work", workload.work())
-        .with_detail("cpus", list.to_string())
-        .with_detail("alone", json!(middle(&seen[0], |slice| slice.rate)))
-        .with_detail("together", json!(middle(&seen[1], |slice| slice.rate)))
-        .with_detail("clock_hz", json!(middle(&seen[1], |slice| slice.clock_hz).round()));
+        .with_detail(detail::WORK, workload.work())
+        .with_detail(detail::CPUS, list.to_string())
+        .with_detail(detail::ALONE, json!(middle(&seen[0], |slice| slice.rate)))
+        .with_detail(detail::TOGETHER, json!(middle(&seen[1], |slice| slice.rate)))
+        .with_detail(detail::CLOCK_HZ, json!(middle(&seen[1], |slice| slice.clock_hz).round()));
     for (index, (_, slices)) in rounds.iter().enumerate() {
         let marks: std::collections::BTreeSet<_> = slices.iter().flat_map(|slice| &slice.marks).collect();
         m.marks.extend(marks.into_iter().map(|mark| SampleMark { sample: index as u32, mark: *mark }));

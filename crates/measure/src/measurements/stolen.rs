@@ -3,6 +3,7 @@
 //! hypervisor.
 
 use record::Label;
+use record::detail;
 use std::time::{Duration, Instant};
 
 use kernels::counter;
@@ -259,11 +260,11 @@ fn publish(context: &mut Context, cpu: u32, seen: &Seen, distributions: bool) {
             .collect();
         let watched: f64 = seen.parts.iter().map(|part| part.watched_ns).sum();
         let mut share = Measurement::new("stolen.share", place.clone(), shares)
-            .with_detail("threshold_ns", THRESHOLD_NS)
-            .with_detail("watched_seconds", watched / 1e9)
-            .with_detail("gaps", gaps.len())
-            .with_detail("gaps_per_second", gaps.len() as f64 / (watched / 1e9).max(1e-9))
-            .with_detail("share_of_all", gaps.iter().sum::<f64>() / watched.max(1.0));
+            .with_detail(detail::THRESHOLD_NS, THRESHOLD_NS)
+            .with_detail(detail::WATCHED_SECONDS, watched / 1e9)
+            .with_detail(detail::GAPS, gaps.len())
+            .with_detail(detail::GAPS_PER_SECOND, gaps.len() as f64 / (watched / 1e9).max(1e-9))
+            .with_detail(detail::SHARE_OF_ALL, gaps.iter().sum::<f64>() / watched.max(1.0));
         if seen.moved {
             share.marks = (0..share.samples.len() as u32)
                 .map(|sample| SampleMark { sample, mark: Mark::Migrated })

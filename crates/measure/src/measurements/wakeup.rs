@@ -3,6 +3,7 @@
 //! corrected for them.
 
 use record::Label;
+use record::detail;
 use std::fs::File;
 use std::io::Write;
 use std::time::Duration;
@@ -291,13 +292,13 @@ fn publish(context: &mut Context, setting: Setting, cpus: &[u32], seen: &[Seen])
             }
             m.samples.clear();
             m = m
-                .with_detail("interval_us", INTERVAL_NS / 1000)
-                .with_detail("cycles", seen.latencies.len())
-                .with_detail("missed", seen.missed)
-                .with_detail("act_ns", seen.last)
-                .with_detail("thread", seen.thread);
+                .with_detail(detail::INTERVAL_US, INTERVAL_NS / 1000)
+                .with_detail(detail::CYCLES, seen.latencies.len())
+                .with_detail(detail::MISSED, seen.missed)
+                .with_detail(detail::ACT_NS, seen.last)
+                .with_detail(detail::THREAD, seen.thread);
             if let Some(slack) = seen.slack {
-                m = m.with_detail("timer_slack_ns", slack);
+                m = m.with_detail(detail::TIMER_SLACK_NS, slack);
             }
             if seen.moved * 2 > seen.latencies.len() as u64 {
                 m.doubt = Some(format!("{} wake-ups were on another CPU", seen.moved));
@@ -312,8 +313,8 @@ fn publish(context: &mut Context, setting: Setting, cpus: &[u32], seen: &[Seen])
         let missed: u64 = seen.iter().map(|s| s.missed).sum();
         let mut m =
             Measurement::new("wakeup.latency", setting.place().with_label(Label::Corrected, false), all)
-                .with_detail("cpus", json!(cpus.iter().copied().collect::<CpuList>().to_string()))
-                .with_detail("missed", missed);
+                .with_detail(detail::CPUS, json!(cpus.iter().copied().collect::<CpuList>().to_string()))
+                .with_detail(detail::MISSED, missed);
         m.distribution = distribution(&m.samples);
         m.samples.clear();
         context.push(m);

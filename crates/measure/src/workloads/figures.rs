@@ -1,6 +1,7 @@
 //! Slices into measurements: throughput, IPC, time of a pass; and the words when a result was wrong.
 
 use record::Label;
+use record::detail;
 use record::{Coverage, CpuList, Labels, Machine, Measurement, SampleMark};
 use serde_json::json;
 
@@ -80,13 +81,13 @@ impl<'a> Seen<'a> {
         let readings = self.slices.iter().filter_map(|slice| slice.counted.as_ref());
         let done: f64 = self.slices.iter().filter(|s| s.counted.is_some()).map(|slice| slice.done).sum();
         for mut count in counters::measurements(&Reading::sum(readings), counts) {
-            count.detail.insert("work_done".to_owned(), json!(done));
+            count.detail.set(detail::WORK_DONE, json!(done));
             let each = self
                 .workload
                 .instructions()
                 .filter(|_| count.labels.word(Label::Event) == Some("instructions"));
             if let Some(each) = each {
-                count.detail.insert("declared".to_owned(), json!((done * each).round()));
+                count.detail.set(detail::DECLARED, json!((done * each).round()));
             }
             all.push(count);
         }
@@ -104,22 +105,22 @@ impl<'a> Seen<'a> {
             self.slices.iter().filter_map(|slice| Some((slice, value(slice)?))).collect();
         let list: CpuList = self.cpus.iter().copied().collect();
         let mut m = Measurement::new(metric, place, taken.iter().map(|(_, value)| *value).collect())
-            .with_detail("work", self.workload.work())
-            .with_detail("cpus", list.to_string());
+            .with_detail(detail::WORK, self.workload.work())
+            .with_detail(detail::CPUS, list.to_string());
         for (index, (slice, _)) in taken.iter().enumerate() {
             m.marks.extend(slice.marks.iter().map(|mark| SampleMark { sample: index as u32, mark: *mark }));
         }
         let clocks: Vec<f64> = self.slices.iter().map(|slice| slice.clock_hz).collect();
-        m.detail.insert("clock_hz".to_owned(), json!(record::Summary::from_samples(&clocks).median.round()));
+        m.detail.set(detail::CLOCK_HZ, json!(record::Summary::from_samples(&clocks).median.round()));
         if self.cpus.len() > 1
             && let Some((cpu, share)) = self.slowest()
         {
-            m.detail.insert("slowest_cpu".to_owned(), json!(cpu));
-            m.detail.insert("slowest_share".to_owned(), json!((share * 1e4).round() / 1e4));
+            m.detail.set(detail::SLOWEST_CPU, json!(cpu));
+            m.detail.set(detail::SLOWEST_SHARE, json!((share * 1e4).round() / 1e4));
         }
         judge(&mut m, TARGET);
         if let Some(walked) = self.walked {
-            m.detail.insert("array_bytes".to_owned(), json!(walked));
+            m.detail.set(detail::ARRAY_BYTES, json!(walked));
             let caches = last_level_of(machine, &self.cpus);
             if walked.saturating_mul(crate::arrays::ARRAYS as u64) < 2 * caches {
                 m.doubt = Some(format!(

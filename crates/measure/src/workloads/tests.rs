@@ -1,4 +1,5 @@
 use record::Label;
+use record::detail;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -277,8 +278,8 @@ fn marks_and_clock_come_with_the_figure() {
     seen.add(visit);
     let m = seen.throughput(&Machine::default(), Labels::new().with_label(Label::Workload, "made-up"));
     assert!(m.marks.iter().any(|mark| mark.sample as usize == last && mark.mark == Mark::Throttled));
-    assert_eq!(m.detail.get("work").unwrap(), "spin");
-    assert!(m.detail.get("clock_hz").unwrap().as_f64().unwrap() > 0.0);
+    assert_eq!(m.detail.get(detail::WORK).unwrap(), "spin");
+    assert!(m.detail.get(detail::CLOCK_HZ).unwrap() > 0.0);
 }
 
 /// Two nodes of two CPUs each.

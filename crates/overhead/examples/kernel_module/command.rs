@@ -1,6 +1,7 @@
 //! `linespeed overhead --kernel` as a user types it: it builds its module, loads it, runs it, and leaves nothing.
 
 use record::Label;
+use record::detail;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
@@ -157,8 +158,11 @@ fn again(file: &str, trial: &mut Trial) -> Result<(), String> {
 /// The rows of the kernel stand beside those of user mode: the same work by the same bytes.
 fn rows(record: &Record, trial: &mut Trial) -> Result<(), String> {
     let word = |row: &Measurement, key: Label| row.labels.word(key).unwrap_or_default().to_owned();
-    let detail =
-        |row: &Measurement, key: &str| row.detail.get(key).map(ToString::to_string).unwrap_or_default();
+    let same = |row: &Measurement| {
+        let number = |key| row.detail.get(key).map(|number: u64| number.to_string()).unwrap_or_default();
+        let crc = row.detail.get(detail::CRC32).unwrap_or_default().to_owned();
+        [number(detail::PRIMES), crc, number(detail::PAGE_OFFSET)]
+    };
     let all: Vec<&Measurement> = record.measurements_of("layer.time").collect();
     let layers = |name: &str| all.iter().filter(|row| word(row, Label::Layer) == name).count();
     trial.hold(layers("user") == 3, "user rows are unbound, bound, and bound to another CPU", || {
@@ -183,8 +187,8 @@ fn rows(record: &Record, trial: &mut Trial) -> Result<(), String> {
             word(row, Label::Bound),
             word(row, Label::Interrupts)
         );
-        let reported = ["primes", "crc32", "page_offset"].map(|key| detail(row, key));
-        let first = ["primes", "crc32", "page_offset"].map(|key| detail(all[0], key));
+        let reported = same(row);
+        let first = same(all[0]);
         trial.hold(
             reported == first && reported[0] == primes::KNOWN.to_string(),
             &format!("{name}: same work"),
@@ -212,8 +216,7 @@ fn own_time(record: &Record, trial: &mut Trial) -> Result<(), String> {
     let others = busy(after) - busy(before) - (own(after) - own(before));
     let kernel =
         record.measurements_of("layer.time").filter(|row| row.labels.word(Label::Layer) == Some("kernel"));
-    let seconds =
-        |row: &Measurement| row.detail.get("seconds")?.as_f64().map(|one| one * row.summary.n as f64);
+    let seconds = |row: &Measurement| row.detail.get(detail::SECONDS).map(|one| one * row.summary.n as f64);
     let used: f64 = kernel.filter_map(seconds).sum();
     println!("others used {others:.2} s meanwhile; the kernel's rows used {used:.2} s");
     trial.hold(others < used, "the kernel's rows are no work of others", || format!("{others} of {used} s"))

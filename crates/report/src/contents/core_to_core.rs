@@ -3,6 +3,7 @@
 //! beside it.
 
 use record::Label;
+use record::detail;
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::machine::Cpu;
@@ -72,7 +73,7 @@ fn pair(m: &Measurement) -> Option<(u32, u32)> {
 
 /// What kind of pair it is, nearest first: in the record's own words, else by the topology.
 fn class(cpus: &Cpus, dies: bool, m: &Measurement) -> String {
-    if let Some(shown) = m.detail.get("class").and_then(|class| class.as_str()) {
+    if let Some(shown) = m.detail.get(detail::CLASS) {
         // As a record has it: `cache`, `package at distance 16`.
         return if SHARED.iter().any(|part| shown.starts_with(part)) {
             format!("one {shown}")
@@ -467,7 +468,7 @@ mod tests {
     #[test]
     fn the_records_own_kind_of_pair_comes_first() {
         let mut record = record(&[(0, 4), (0, 1), (0, 2), (0, 3)]);
-        let own = record.measurements[0].clone().with_detail("class", "same L2");
+        let own = record.measurements[0].clone().with_detail(detail::CLASS, "same L2");
         record.measurements[0] = own;
         let all: Vec<&Measurement> = record.measurements_of("core_to_core.latency").collect();
         let table = classes(None, &all, &[], |m| class(&cpus(&record.machine), false, m));

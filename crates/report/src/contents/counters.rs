@@ -1,6 +1,7 @@
 //! Hardware and software counters: how often each event happened, and the issue slots by what became of them.
 
 use record::Label;
+use record::detail;
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::{Key, Measurement, Record, units};
@@ -72,7 +73,7 @@ fn counts(record: &Record, most: usize) -> Table {
         let caused = m.labels.word(Label::Event).is_some_and(|event| !NOT_CAUSED.contains(&event));
         let per = instructions.get(&here).filter(|count| **count > 0.0 && caused);
         let per = per.map_or(String::new(), |count| units::significant(m.value() / count * 1000.0));
-        let coverage = m.detail.get("coverage").and_then(|share| share.as_f64());
+        let coverage = m.detail.get(detail::COVERAGE);
         let mut row: Vec<String> = here.into_iter().map(|(_, value)| value).collect();
         row.extend([
             key(m, "event"),
@@ -136,7 +137,8 @@ mod tests {
                 .with_label(Label::Workload, "triad")
                 .with_label(Label::Threads, 1u32)
                 .with_label(Label::Event, event);
-            let m = Measurement::new("counter.count", place, vec![count; 6]).with_detail("coverage", 0.833);
+            let m =
+                Measurement::new("counter.count", place, vec![count; 6]).with_detail(detail::COVERAGE, 0.833);
             record.measurements.push(m);
         }
         let table = tables(&record, 16).remove(0);

@@ -1,6 +1,7 @@
 //! The figures as tables, one a metric that people know.
 
 use record::Label;
+use record::detail;
 use std::collections::HashSet;
 
 use record::{Measurement, Record, units};
@@ -291,7 +292,7 @@ pub(crate) fn wakeups(record: &Record, most: usize, corrected: bool) -> Table {
         };
         let s = &m.summary;
         let some = |v: Option<f64>| v.map_or(String::new(), |v| figure(m, v));
-        let missed = m.detail.get("missed").map(|missed| missed.to_string()).unwrap_or_default();
+        let missed = m.detail.get(detail::MISSED).map(|missed| missed.to_string()).unwrap_or_default();
         let setting = noted(&mut table, m, key(m, "setting"));
         let (least, longest) =
             if s.n == 0 { Default::default() } else { (figure(m, s.min), figure(m, s.max)) };
@@ -368,7 +369,7 @@ const IN_ALL: &str = " in all)";
 
 /// A share of time: the median of its parts, and where bursts make it much more, that of all of the time.
 fn share(m: &Measurement) -> String {
-    let all = m.detail.get("share_of_all").and_then(|all| all.as_f64()).unwrap_or(0.0);
+    let all = m.detail.get(detail::SHARE_OF_ALL).unwrap_or(0.0);
     let most = m.summary.interval.map_or(m.summary.max, |(_, high)| high);
     if m.summary.n > 0 && all > most && all > m.value() * 1.5 {
         format!("{} ({}{IN_ALL}", value(m), figure(m, all))

@@ -1,6 +1,8 @@
 //! Layers of a machine, and what siblings add: what a few figures of one routine or workload say.
 
+use record::DetailKey;
 use record::Label;
+use record::detail;
 use record::diagnosis::{Answer, Overhead};
 use record::statistics::Verdict;
 use record::{Record, units};
@@ -60,27 +62,25 @@ fn times(record: &Record, unit: &str) -> Table {
         ]);
     }
     let details =
-        record.measurements_of("layer.time").find(|m| m.detail.contains_key("crc32")).map(|m| &m.detail);
-    let reported = |name: &str| details.and_then(|detail| detail.get(name));
-    if let (Some(crc), Some(offset), Some(primes)) =
-        (reported("crc32"), reported("page_offset"), reported("primes"))
-    {
-        let crc = crc.as_str().unwrap_or("?");
+        record.measurements_of("layer.time").find(|m| m.detail.has(detail::CRC32)).map(|m| &m.detail);
+    let same = details.and_then(|of| Some((of.get(detail::PAGE_OFFSET)?, of.get(detail::PRIMES)?)));
+    if let Some((offset, primes)) = same {
+        let crc = details.and_then(|of| of.get(detail::CRC32)).unwrap_or("?");
         table.note(&format!("every layer ran the same bytes (CRC-32 {crc}, at {offset} of their page) and counted {primes} primes"));
     }
-    if let Some(kvm) = record.measurements_of("layer.time").find_map(|m| m.detail.get("kvm")?.as_str()) {
+    if let Some(kvm) = record.measurements_of("layer.time").find_map(|m| m.detail.get(detail::KVM)) {
         table.note(&format!("guests are run by raw KVM: {kvm}"));
     }
     table.finished()
 }
 
 /// What was counted beside passes: its name in a figure's details and its heading.
-const COUNTED: [(&str, &str); 5] = [
-    ("interrupts_per_s", "#interrupts/s"),
-    ("softirqs_per_s", "#softirqs/s"),
-    ("involuntary_switches_per_s", "#switches/s"),
-    ("migrations_per_s", "#moves/s"),
-    ("stolen_share", "?#stolen"),
+const COUNTED: [(DetailKey<f64>, &str); 5] = [
+    (detail::INTERRUPTS_PER_S, "#interrupts/s"),
+    (detail::SOFTIRQS_PER_S, "#softirqs/s"),
+    (detail::INVOLUNTARY_SWITCHES_PER_S, "#switches/s"),
+    (detail::MIGRATIONS_PER_S, "#moves/s"),
+    (detail::STOLEN_SHARE, "?#stolen"),
 ];
 
 /// What happened beside the passes of each layer; without rows where nothing was counted.
@@ -89,11 +89,10 @@ fn counted(record: &Record) -> Table {
         ["layer", "bound", "IRQs"].into_iter().chain(COUNTED.map(|(_, head)| head)).collect();
     let mut table = Table::new("What was counted beside", None, &heads);
     for m in record.measurements_of("layer.time").take(MOST) {
-        let rate = |name: &str| m.detail.get(name).and_then(|rate| rate.as_f64());
-        let cells = COUNTED.map(|(name, _)| match (name, rate(name)) {
-            (_, None) => String::new(),
-            ("stolen_share", Some(share)) => units::percent(share),
-            (_, Some(rate)) => units::significant(rate),
+        let cells = COUNTED.map(|(key, _)| match m.detail.get(key) {
+            None => String::new(),
+            Some(share) if key.name() == detail::STOLEN_SHARE.name() => units::percent(share),
+            Some(rate) => units::significant(rate),
         });
         if cells.iter().all(String::is_empty) {
             continue;
@@ -201,10 +200,10 @@ mod tests {
             .with_label(Label::Bound, "cpu 1")
             .with_label(Label::Interrupts, "on");
         let m = Measurement::new("layer.time", place, vec![1e9; 6])
-            .with_detail("crc32", "00c0ffee")
-            .with_detail("page_offset", 0)
-            .with_detail("interrupts_per_s", 251.0)
-            .with_detail("primes", 78_498);
+            .with_detail(detail::CRC32, "00c0ffee")
+            .with_detail(detail::PAGE_OFFSET, 0)
+            .with_detail(detail::INTERRUPTS_PER_S, 251.0)
+            .with_detail(detail::PRIMES, 78_498);
         record.measurements.push(m);
         record.diagnosis.layers.push(Layer {
             layer: "user".to_owned(),

@@ -1,5 +1,6 @@
 //! Where the figures of an imported record stood, and what its texts say in two ways.
 
+use record::detail;
 use std::collections::BTreeSet;
 
 use record::Record;
@@ -82,6 +83,6 @@ fn source(record: &Record, output: &Output) -> String {
         origin.text == output.text && (output.lines.0..=output.lines.1).contains(&origin.line)
     };
     let of = record.measurements.iter().filter(|m| m.origin.as_ref().is_some_and(within));
-    let published = of.filter_map(|m| m.detail.get("published_in")?.as_str()).next();
+    let published = of.filter_map(|m| m.detail.get(detail::PUBLISHED_IN)).next();
     published.map(str::to_owned).or_else(|| output.command.clone()).unwrap_or_default()
 }

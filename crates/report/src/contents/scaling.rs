@@ -1,6 +1,7 @@
 //! How workloads scale with threads: the steps, the fit, and a chart a workload with the linear line.
 
 use record::Label;
+use record::detail;
 use std::collections::HashMap;
 
 use record::diagnosis::Scaling;
@@ -274,7 +275,7 @@ impl<'a> Steps<'a> {
         let measured = lines.iter().filter_map(|line| {
             self.throughput.get(&Self::place(workload, &line.placement, line.threads.into()))
         });
-        measured.filter_map(|m| m.detail.get("work")).find_map(|work| work.as_str())
+        measured.filter_map(|m| m.detail.get(detail::WORK)).next()
     }
 }
 
@@ -410,7 +411,7 @@ mod tests {
             if *n == 2 {
                 m.doubt = Some("too noisy: the median is known to ±9 % only".to_owned());
             }
-            record.measurements.push(m.with_detail("work", "primes below a million"));
+            record.measurements.push(m.with_detail(detail::WORK, "primes below a million"));
             for (source, ipc) in [("declared", 1.2), ("pmu", 1.19)] {
                 let place = place.clone().with_label(Label::Source, source);
                 record.measurements.push(Measurement::new("core.ipc", place, vec![ipc; 6]));

@@ -2,6 +2,7 @@
 //! seen, and how noisy it was.
 
 use record::Label;
+use record::detail;
 use record::diagnosis::{CeilingSource, Finding, Resource, Severity};
 use record::{Coverage, Ended, Machine, Record, State, Text, Verdict, text, units};
 
@@ -398,7 +399,7 @@ pub(crate) fn noise(record: &Record) -> Vec<String> {
     let taken = worst.map(|m| {
         let cpu = m.labels.count(Label::Cpu).map(|cpu| format!(" of CPU {cpu}")).unwrap_or_default();
         // Of all the time that it was watched for: bursts are not in the median.
-        let all = m.detail.get("share_of_all").and_then(|all| all.as_f64()).filter(|all| all.is_finite());
+        let all = m.detail.get(detail::SHARE_OF_ALL).filter(|all| all.is_finite());
         format!("{}{cpu}'s time was taken from a busy loop", units::percent(all.unwrap_or(m.value())))
     });
     lines.extend(taken);

@@ -1,6 +1,7 @@
 //! Workloads and commands: a row for each number of threads and size of blocks; and what siblings are worth to them.
 
 use record::Label;
+use record::detail;
 use std::collections::HashMap;
 
 use record::{Measurement, Record, units};
@@ -142,7 +143,7 @@ fn workloads(record: &Record, steps: &Shown) -> Table {
         unsaid |= threads.is_none();
         let text = |at: usize| cells[at].map_or(String::new(), value);
         let ipc = |at: usize| cells[at].map_or(String::new(), |m| units::significant(m.value()));
-        let work = cells[0].or(cells[1]).and_then(|m| m.detail.get("work")).and_then(|work| work.as_str());
+        let work = cells[0].or(cells[1]).and_then(|m| m.detail.get(detail::WORK));
         table.row(vec![
             (*name).to_owned(),
             threads.filter(|_| !one_cpu).map_or(String::new(), |threads| threads.to_string()),
@@ -210,7 +211,8 @@ mod tests {
             .with_label(Label::Workload, "nop")
             .with_label(Label::Threads, 1u32)
             .with_label(Label::Placement, "cores-first");
-        let m = Measurement::new("workload.throughput", place, vec![1.2e10; 6]).with_detail("work", "nops");
+        let m =
+            Measurement::new("workload.throughput", place, vec![1.2e10; 6]).with_detail(detail::WORK, "nops");
         record.measurements.push(m);
         let table = workloads(&record, &Shown::default());
         assert_eq!(table.title, "Workloads on one CPU");

@@ -1,6 +1,7 @@
 //! What `linespeed scale` prints: for each placement its steps, what they mean, the yield of siblings, and the charts.
 
 use record::Label;
+use record::detail;
 use std::collections::BTreeMap;
 
 use record::measurement::Mark;
@@ -93,8 +94,7 @@ fn early(record: &Record) -> Option<String> {
 
 /// The command that was run: of the steps, else as it was typed behind `--`, else all that was typed.
 fn command(record: &Record) -> String {
-    if let Some(m) = record.measurements_of("workload.throughput").find(|m| m.detail.contains_key("command"))
-    {
+    if let Some(m) = record.measurements_of("workload.throughput").find(|m| m.detail.has(detail::COMMAND)) {
         return super::stat::command_text(m);
     }
     let behind = record.command.iter().position(|word| word == "--").map_or(0, |at| at + 1);
@@ -163,7 +163,7 @@ fn times(ratio: f64) -> String {
 
 /// The unit of a workload's work.
 fn work(m: &Measurement) -> &str {
-    m.detail.get("work").and_then(|work| work.as_str()).unwrap_or("work")
+    m.detail.get(detail::WORK).unwrap_or("work")
 }
 
 /// A rate with its unit: bytes as such, anything else by its own name.
@@ -200,7 +200,7 @@ fn write_placement(screen: &mut Screen, record: &Record, placement: &str) {
         let best = |text: fn(&record::diagnosis::Step) -> String| {
             step.map_or(String::new(), |step| if possible(step) { text(step) } else { "-".to_owned() })
         };
-        let balance = m.detail.get("fastest_to_slowest").and_then(|ratio| ratio.as_f64());
+        let balance = m.detail.get(detail::FASTEST_TO_SLOWEST);
         table.row(vec![
             cpus.to_string(),
             rate(m.value(), work(m)),
@@ -255,7 +255,7 @@ mod tests {
             .with_label(Label::Workload, "x")
             .with_label(Label::Threads, cpus)
             .with_label(Label::Placement, placement);
-        Measurement::new("workload.throughput", place, rates).with_detail("work", "events")
+        Measurement::new("workload.throughput", place, rates).with_detail(detail::WORK, "events")
     }
 
     #[test]
@@ -263,7 +263,7 @@ mod tests {
         let mut record = Record::new("1", String::new(), Vec::new());
         record.measurements.push(step("cores-first", 1, vec![100.0; 3]));
         let mut two =
-            step("cores-first", 2, vec![150.0, 160.0, 170.0]).with_detail("fastest_to_slowest", 1.25);
+            step("cores-first", 2, vec![150.0, 160.0, 170.0]).with_detail(detail::FASTEST_TO_SLOWEST, 1.25);
         two.marks.push(SampleMark { sample: 0, mark: Mark::Stolen });
         record.measurements.push(two);
         record.coverage.push(Coverage::skipped("scale: 4 CPUs, cores-first", "4 copies need 9 GiB"));
@@ -308,7 +308,7 @@ mod tests {
             Record::new("1", String::new(), ["linespeed", "scale", "--", "a b"].map(str::to_owned).into());
         assert!(scale(&record, &Style::default()).starts_with("  'a b'\n"));
         let words = serde_json::json!(["sh", "-c", "echo {threads}"]);
-        record.measurements.push(step("cores-first", 1, vec![100.0; 3]).with_detail("command", words));
+        record.measurements.push(step("cores-first", 1, vec![100.0; 3]).with_detail(detail::COMMAND, words));
         assert!(scale(&record, &Style::default()).starts_with("  sh -c 'echo {threads}'\n"));
         record.machine.counts.cpus_online = Some(2);
         record.conditions.before.load = Some([3.0, 0.0, 0.0]);

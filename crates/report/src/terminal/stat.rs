@@ -2,6 +2,7 @@
 //! seen.
 
 use record::Label;
+use record::detail;
 use record::{Coverage, Ended, Measurement, Record, State, units};
 
 use super::screen::Screen;
@@ -79,7 +80,7 @@ pub(crate) fn time_of(record: &Record) -> Option<&Measurement> {
 
 /// The command as it was typed, more or less.
 pub(crate) fn command_text(time: &Measurement) -> String {
-    let words = time.detail.get("command").and_then(|command| command.as_array());
+    let words = time.detail.get(detail::COMMAND).and_then(|command| command.as_array());
     let shown = words.into_iter().flatten().filter_map(|word| word.as_str()).map(quote_word);
     shown.collect::<Vec<_>>().join(" ")
 }
@@ -96,8 +97,8 @@ pub(crate) fn early(record: &Record, time: &Measurement) -> Option<String> {
         Ended::Interrupted { signal } => format!("by signal {signal}"),
         Ended::Failed { reason } => format!("because {reason}"),
     };
-    let asked = time.detail.get("runs_asked").and_then(|runs| runs.as_u64()).unwrap_or(1);
-    let ends = time.detail.get("ends").and_then(|ends| ends.as_array()).into_iter().flatten();
+    let asked = time.detail.get(detail::RUNS_ASKED).unwrap_or(1);
+    let ends = time.detail.get(detail::ENDS).and_then(|ends| ends.as_array()).into_iter().flatten();
     let whole = ends.filter(|end| end.get("stopped").is_none()).count();
     let reported = match whole {
         0 => "what follows is of a run that was cut short".to_owned(),
@@ -121,7 +122,7 @@ pub(crate) fn ends(time: &Measurement) -> String {
         }
     };
     let mut kinds: Vec<(String, usize)> = Vec::new();
-    for end in time.detail.get("ends").and_then(|ends| ends.as_array()).into_iter().flatten() {
+    for end in time.detail.get(detail::ENDS).and_then(|ends| ends.as_array()).into_iter().flatten() {
         let words = end_words(|key| end.get(key).and_then(|value| value.as_i64()));
         match kinds.iter_mut().find(|(known, _)| *known == words) {
             Some((_, count)) => *count += 1,
@@ -140,7 +141,7 @@ pub(crate) fn ends(time: &Measurement) -> String {
             text.push_str(&format!("; {}", list.join(", ")));
         }
     }
-    if let Some(left) = time.detail.get("left_behind").and_then(|left| left.as_array()) {
+    if let Some(left) = time.detail.get(detail::LEFT_BEHIND).and_then(|left| left.as_array()) {
         let names: Vec<&str> = left.iter().filter_map(|name| name.as_str()).take(5).collect();
         let count = count_noun(left.len(), "process").replace("processs", "processes");
         text.push_str(&format!(
@@ -298,13 +299,13 @@ fn counts(record: &Record) -> Table {
         let rate = if cpu > 0.0 { units::significant(m.value() / cpu) } else { String::new() };
         let rate =
             if cpu > 0.0 && m.value() / cpu >= 1000.0 { units::thousands(m.value() / cpu) } else { rate };
-        let coverage = m.detail.get("coverage").and_then(|share| share.as_f64());
+        let coverage = m.detail.get(detail::COVERAGE);
         let coverage = match coverage {
             Some(share) if share < 0.9999 => format!("{} of the time", units::percent(share)),
             _ => String::new(),
         };
         let mut name = event.to_owned();
-        if m.detail.get("mode").and_then(|mode| mode.as_str()) == Some("user") {
+        if m.detail.get(detail::MODE) == Some("user") {
             name.push_str(":u");
             table.note("events with :u are of user mode alone, all that the kernel allows this user");
         }
@@ -316,16 +317,15 @@ fn counts(record: &Record) -> Table {
 /// What else is known: CPUs, clock, memory, what the machine did meanwhile, the ceilings.
 fn beside(record: &Record, time: &Measurement) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
-    let detail = |name: &str| time.detail.get(name);
-    let number = |name: &str| detail(name).and_then(|value| value.as_f64());
-    let around = |name: &str| detail("around")?.get(name)?.as_f64();
-    let ceiling = |name: &str| detail("ceilings")?.get(name)?.as_f64().filter(|value| *value > 0.0);
+    let around = |name: &str| time.detail.get(detail::AROUND)?.get(name)?.as_f64();
+    let ceiling =
+        |name: &str| time.detail.get(detail::CEILINGS)?.get(name)?.as_f64().filter(|value| *value > 0.0);
     let cpu: f64 =
         ["user", "system"].iter().filter_map(|name| state(record, name)).map(Measurement::value).sum();
-    if let Some(cpus) = number("cpus")
+    if let Some(cpus) = time.detail.get(detail::CPU_COUNT)
         && time.value() > 0.0
     {
-        let bound = detail("bound_to").and_then(|cpus| cpus.as_str());
+        let bound = time.detail.get(detail::BOUND_TO);
         let bound = bound.map(|cpus| format!(", bound to {cpus}")).unwrap_or_default();
         lines.push(("CPUs used", format!("{} of {cpus}{bound}", units::significant(cpu / time.value()))));
     }
@@ -333,20 +333,17 @@ fn beside(record: &Record, time: &Measurement) -> Vec<(&'static str, String)> {
     if let Some(ipc) = ipc {
         lines.push(("instructions a cycle", units::significant(ipc.value())));
     }
-    if let Some(hz) = number("clock_hz") {
-        let source = detail("clock_source").and_then(|source| source.as_str()).unwrap_or_default();
+    if let Some(hz) = time.detail.get(detail::CLOCK_HZ) {
+        let source = time.detail.get(detail::CLOCK_SOURCE).unwrap_or_default();
         // What is exceeded was no ceiling.
         let most = ceiling("clock_hz").filter(|most| *most >= hz);
         let most = most.map(|hz| format!(" of {}", units::figure(hz, "Hz"))).unwrap_or_default();
         lines.push(("core clock", format!("{}{most} ({source})", units::figure(hz, "Hz"))));
     }
-    if let Some(bytes) = number("max_rss_bytes") {
-        lines.push((
-            "memory at its most",
-            format!("{}, of its largest process", units::bytes(bytes.max(0.0) as u64)),
-        ));
-    } else if let Some(bytes) = number("max_rss_below_bytes") {
-        let most = units::bytes(bytes.max(0.0) as u64);
+    if let Some(bytes) = time.detail.get(detail::MAX_RSS_BYTES) {
+        lines.push(("memory at its most", format!("{}, of its largest process", units::bytes(bytes))));
+    } else if let Some(bytes) = time.detail.get(detail::MAX_RSS_BELOW_BYTES) {
+        let most = units::bytes(bytes);
         lines.push(("memory at its most", format!("no more than {most}, of its largest process")));
     }
     if let Some(stolen) = around("stolen_seconds").filter(|stolen| *stolen > 0.0) {
@@ -358,7 +355,7 @@ fn beside(record: &Record, time: &Measurement) -> Vec<(&'static str, String)> {
     if let Some(held) = around("throttled_seconds").filter(|held| *held > 0.0) {
         lines.push(("throttled", format!("{}, by the cgroup's quota", seconds(held))));
     }
-    if let Some(ceilings) = detail("ceilings").and_then(|ceilings| ceilings.as_object()) {
+    if let Some(ceilings) = time.detail.get(detail::CEILINGS).and_then(|ceilings| ceilings.as_object()) {
         let mut parts: Vec<String> = Vec::new();
         if let Some(ipc) = ceilings.get("ipc").and_then(|ipc| ipc.as_object()) {
             let best = ipc.iter().filter_map(|(name, ipc)| Some((name, ipc.as_f64()?)));
@@ -417,7 +414,8 @@ mod tests {
             record.measurements.push(Measurement::new("workload.cpu_time", place, vec![value]));
         }
         let place = place().with_label(Label::Event, event);
-        let count = Measurement::new("counter.count", place, vec![value]).with_detail("coverage", 0.8333);
+        let count =
+            Measurement::new("counter.count", place, vec![value]).with_detail(detail::COVERAGE, 0.8333);
         record.measurements.push(count);
         record.coverage.push(Coverage::impossible("counters", "no PMU").with_remedy("buy one"));
         record.diagnosis.bound = Some(Bound {
@@ -467,7 +465,7 @@ mod tests {
         let text = shown(&record, 100);
         let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("no {words:?} in:\n{text}"));
         assert!(at("ended early by signal 2: 2 of 9 runs counted") < at("took "));
-        record.measurements[0].detail.insert("ends".to_owned(), json!([{"stopped": 2}]));
+        record.measurements[0].detail.set(detail::ENDS, json!([{"stopped": 2}]));
         assert!(
             shown(&record, 100)
                 .contains("ended early by signal 2: what follows is of a run that was cut short")

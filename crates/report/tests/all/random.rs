@@ -3,6 +3,7 @@
 use crate::html;
 use crate::support;
 use record::Label;
+use record::detail;
 
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -139,9 +140,9 @@ fn placed() -> impl Strategy<Value = Measurement> {
                 .with_label(Label::Threads, threads);
             let mut m = Measurement::new(metric, place, samples);
             m.doubt = doubt;
-            m.with_detail("class", workload.clone())
-                .with_detail("work", workload)
-                .with_detail("coverage", 0.5)
+            m.with_detail(detail::CLASS, workload.clone())
+                .with_detail(detail::WORK, workload)
+                .with_detail(detail::COVERAGE, 0.5)
         },
     )
 }

@@ -2,6 +2,7 @@
 
 use record::Label;
 use record::comparison::{Claim, Support};
+use record::detail;
 use record::units::{bytes, figure, percent};
 use record::{Machine, Record};
 
@@ -74,8 +75,7 @@ pub(super) fn clock(pair: &Pair, speed: f64) -> Option<Claim> {
 /// The load average of the last minute: before the run, or as another tool printed it beside its figures.
 pub(crate) fn load(record: &Record) -> Option<f64> {
     let beside = || {
-        let text =
-            record.measurements_of("wakeup.average").find_map(|m| m.detail.get("loadavg")?.as_str())?;
+        let text = record.measurements_of("wakeup.average").find_map(|m| m.detail.get(detail::LOADAVG))?;
         text.split_whitespace().next()?.parse().ok().filter(|load: &f64| load.is_finite() && *load >= 0.0)
     };
     record.conditions.before.load.map(|load| load[0]).or_else(beside)

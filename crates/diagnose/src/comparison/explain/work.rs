@@ -2,6 +2,7 @@
 //! what siblings add for all CPUs.
 
 use record::Label;
+use record::detail;
 use std::collections::BTreeMap;
 
 use record::comparison::{Cause, Claim, Explanation, Support};
@@ -119,7 +120,7 @@ impl Work {
             .measurements_of("workload.throughput")
             .filter(|m| m.labels.word(Label::Workload) == Some(workload))
             .filter(|m| m.labels.count(Label::Threads).unwrap_or(1) == 1)
-            .find_map(|m| Some((m, m.detail.get("clock_hz")?.as_f64().filter(|hz| *hz > 0.0)?)));
+            .find_map(|m| Some((m, m.detail.get(detail::CLOCK_HZ).filter(|hz| *hz > 0.0)?)));
         if let Some((m, hz)) = while_it_ran {
             let from = format!("{} detail.clock_hz", crate::figures::locate_figure(m));
             return Some(Clock::measured(Datum::derived(hz, None, "Hz", from)));

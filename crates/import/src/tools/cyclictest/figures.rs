@@ -1,6 +1,7 @@
 //! What cyclictest told, as figures of a record.
 
 use record::Label;
+use record::detail;
 use std::collections::BTreeMap;
 
 use record::{Bucket, Labels, Measurement, Summary};
@@ -253,10 +254,10 @@ impl Seen {
 
     fn detailed(&self, mut m: Measurement) -> Measurement {
         if let Some(us) = self.dma_latency {
-            m = m.with_detail("dma_latency_us", us);
+            m = m.with_detail(detail::DMA_LATENCY_US, us);
         }
         if let Some(load) = &self.load {
-            m = m.with_detail("loadavg", load.as_str());
+            m = m.with_detail(detail::LOADAVG, load.as_str());
         }
         m
     }
@@ -281,14 +282,15 @@ impl Seen {
         for (metric, value) in [("wakeup.minimum", min), ("wakeup.average", average), ("wakeup.maximum", max)]
         {
             let place = self.place(cpu, first.priority);
-            let mut m = Measurement::exact(metric, place, vec![value * unit]).with_detail("cycles", cycles);
+            let mut m =
+                Measurement::exact(metric, place, vec![value * unit]).with_detail(detail::CYCLES, cycles);
             if let Some(interval) = first.interval {
-                m = m.with_detail("interval_us", interval);
+                m = m.with_detail(detail::INTERVAL_US, interval);
             }
             if ran.len() > 1 {
-                m = m.with_detail("threads", ran.len());
+                m = m.with_detail(detail::THREADS, ran.len());
             } else if let Some(act) = first.act {
-                m = m.with_detail("act_ns", act as f64 * unit);
+                m = m.with_detail(detail::ACT_NS, act as f64 * unit);
             }
             sink.add_figure(self.detailed(m), first.line.line());
         }
@@ -344,15 +346,15 @@ impl Seen {
             count: *count,
         };
         m.distribution = of.counts.iter().map(bucket).collect();
-        m = m.with_detail("resolution_ns", unit);
+        m = m.with_detail(detail::RESOLUTION_NS, unit);
         if of.overflow > 0 {
-            m = m.with_detail("overflow", of.overflow);
+            m = m.with_detail(detail::OVERFLOW, of.overflow);
         }
         if cpu.is_none() && self.distributions.len() > 1 {
-            m = m.with_detail("thread", number);
+            m = m.with_detail(detail::THREAD, number);
         }
         if let Some(interval) = thread.and_then(|thread| thread.interval) {
-            m = m.with_detail("interval_us", interval);
+            m = m.with_detail(detail::INTERVAL_US, interval);
         }
         sink.add_figure(self.detailed(m), line.line());
     }

@@ -1,6 +1,7 @@
 //! Real outputs, and what must come of them.
 
 use proptest::prelude::*;
+use record::detail;
 
 use crate::tools::testing::{damaged, figures, import, the};
 
@@ -24,9 +25,9 @@ fn an_ordinary_thread_kept_awake_is_neither_tuned_nor_as_is() {
         ]
     );
     let average = the(&imported, "wakeup.average policy=other priority=0 setting=awake");
-    assert_eq!(average.detail.get("dma_latency_us").unwrap().as_u64(), Some(0));
-    assert_eq!(average.detail.get("cycles").unwrap().as_f64(), Some(299848.0));
-    assert_eq!(average.detail.get("loadavg").unwrap().as_str(), Some("0.00 0.04 0.69 1/235 9864"));
+    assert_eq!(average.detail.get(detail::DMA_LATENCY_US), Some(0));
+    assert_eq!(average.detail.get(detail::CYCLES), Some(299_848));
+    assert_eq!(average.detail.get(detail::LOADAVG), Some("0.00 0.04 0.69 1/235 9864"));
     assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
 }
 
@@ -47,7 +48,7 @@ fn a_histogram_gives_the_median_that_no_line_tells() {
     assert_eq!((m.summary.median, m.summary.mean), (72_000.0, Some(168_000.0)));
     assert_eq!(m.distribution.iter().map(|bucket| bucket.count).sum::<u64>(), 291);
     let first = the(&imported, "wakeup.latency cpu=0 policy=other setting=awake corrected=false");
-    assert_eq!((first.summary.n, first.detail.get("overflow").unwrap().as_u64()), (300, Some(18)));
+    assert_eq!((first.summary.n, first.detail.get(detail::OVERFLOW)), (300, Some(18)));
     assert_eq!(the(&imported, "wakeup.maximum cpu=0 policy=other setting=awake").value(), 17_398_000.0);
     assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
 }

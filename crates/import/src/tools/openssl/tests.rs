@@ -3,6 +3,7 @@
 use crate::tools::testing::{damaged, figures, import, the};
 use proptest::prelude::*;
 use record::Label;
+use record::detail;
 
 const ONE: &str = include_str!("../../../tests/texts/openssl-3.0.txt");
 const MULTI: &str = include_str!("../../../tests/texts/openssl-3.0-multi.txt");
@@ -27,7 +28,7 @@ fn rates_are_bytes_a_second_by_block_size_and_processes() {
             "workload.throughput workload=openssl speed aes-256-ige bytes=8192 threads=32: 2680422400",
         ]
     );
-    assert_eq!(imported.measurements[0].detail.get("work").unwrap().as_str(), Some("B"));
+    assert_eq!(imported.measurements[0].detail.get(detail::WORK), Some("B"));
     assert_eq!(imported.import.outputs[0].version.as_deref(), Some("1.0.2k-fips"));
     assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
 }
@@ -42,7 +43,7 @@ fn a_row_of_a_document_takes_the_usual_sizes_and_says_so() {
     let first = &imported.measurements[0];
     assert_eq!((first.value(), first.labels.count(Label::Bytes)), (133_174_890.0, Some(16)));
     assert_eq!(imported.measurements[4].value(), 143_196_160.0);
-    assert!(first.detail.contains_key("bytes_from"));
+    assert!(first.detail.has(detail::BYTES_FROM));
 }
 
 #[test]
@@ -139,7 +140,7 @@ fn one_process_is_known_by_what_it_says_while_it_works() {
         in 3.00s\nversion: 3.0.19\ntype             16 bytes\nsha256          129693.08k\n";
     let imported = import(text);
     let rate = the(&imported, "workload.throughput workload=openssl speed sha256 bytes=16 threads=1");
-    assert_eq!((rate.doubt.as_deref(), rate.detail.get("clock").unwrap().as_str()), (None, Some("elapsed")));
+    assert_eq!((rate.doubt.as_deref(), rate.detail.get(detail::CLOCK)), (None, Some("elapsed")));
     assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
     let decrypted =
         import("$ openssl speed -decrypt -evp aes-128-cbc\ntype 16 bytes\nAES-128-CBC    1065383.39k\n");

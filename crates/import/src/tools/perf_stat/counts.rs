@@ -1,6 +1,7 @@
 //! Counters of one output, put together: totals over intervals and sockets, instructions per cycle, the clock.
 
 use record::Label;
+use record::detail;
 use std::collections::{BTreeSet, HashMap};
 
 use record::metrics::USUAL_EVENTS;
@@ -297,24 +298,27 @@ impl Slot {
             vec![self.total],
         );
         if self.reported_coverage {
-            m = m.with_detail("coverage", self.coverage);
+            m = m.with_detail(detail::COVERAGE, self.coverage);
         }
         match self.event.mode.as_str() {
-            "u" => m = m.with_detail("mode", "user"),
-            "k" => m = m.with_detail("mode", "kernel"),
+            "u" => m = m.with_detail(detail::MODE, "user"),
+            "k" => m = m.with_detail(detail::MODE, "kernel"),
             _ => {}
         }
         if !self.unit.is_empty() {
-            m = m.with_detail("unit", self.unit);
+            m = m.with_detail(detail::UNIT, self.unit);
         }
         if self.intervals > 0 {
-            m = m.with_detail("intervals", self.intervals);
+            m = m.with_detail(detail::INTERVALS, self.intervals);
         }
         if !self.groups.is_empty() {
-            m = m.with_detail("sum_of", self.groups.iter().map(String::as_str).collect::<Vec<_>>().join(" "));
+            m = m.with_detail(
+                detail::SUM_OF,
+                self.groups.iter().map(String::as_str).collect::<Vec<_>>().join(" "),
+            );
         }
         if let Some(spread) = self.spread {
-            m = m.with_detail("standard_error", spread);
+            m = m.with_detail(detail::STANDARD_ERROR, spread);
         }
         if self.impossible {
             m.doubt = Some("the share of time that it was counted for cannot be true".to_owned());
@@ -325,16 +329,16 @@ impl Slot {
 
 fn with_run(mut m: Measurement, run: &Run) -> Measurement {
     if let Some(runs) = run.runs {
-        m = m.with_detail("runs", runs);
+        m = m.with_detail(detail::RUNS, runs);
     }
     if let Some(cpus) = &run.cpus {
-        m = m.with_detail("cpus", cpus.as_str());
+        m = m.with_detail(detail::CPUS, cpus.as_str());
     }
     if run.unknown && m.doubt.is_none() {
         m.doubt = Some("whether one process was counted or the whole machine is not told".to_owned());
     }
     if let Some(attached) = &run.attached {
-        m = m.with_detail("attached_to", attached.as_str());
+        m = m.with_detail(detail::ATTACHED_TO, attached.as_str());
     }
     m
 }
@@ -361,19 +365,19 @@ fn ipc(instructions: &Slot, cycles: &Slot, run: &Run, sink: &mut Sink) {
         place = place.with_label(Label::Kind, instructions.event.unit.as_str());
     }
     let mut m = Measurement::exact("core.ipc", place, samples)
-        .with_detail("instructions", instructions.total)
-        .with_detail("cycles", cycles.total);
+        .with_detail(detail::INSTRUCTIONS, instructions.total)
+        .with_detail(detail::CYCLES, cycles.total);
     if instructions.reported_coverage || cycles.reported_coverage {
-        m = m.with_detail("coverage", instructions.coverage.min(cycles.coverage));
+        m = m.with_detail(detail::COVERAGE, instructions.coverage.min(cycles.coverage));
     }
     if instructions.event.mode == "u" {
-        m = m.with_detail("mode", "user");
+        m = m.with_detail(detail::MODE, "user");
     }
     if instructions.impossible || cycles.impossible {
         m.doubt = Some("the share of time that was counted cannot be true".to_owned());
     }
     if let Some((stated, digits)) = instructions.stated_ipc.filter(|_| instructions.intervals == 0) {
-        m = m.with_detail("stated", stated);
+        m = m.with_detail(detail::STATED, stated);
         // Half of the last digit that was printed, and a little for groups that were counted at different times.
         let slack = 0.5 * 10f64.powi(-(digits.min(9) as i32)) + 0.01 * value.abs();
         if (stated - value).abs() > slack {
@@ -409,7 +413,7 @@ fn clocks(slots: &[Slot], run: &Run, sink: &mut Sink) {
     let mut m = Measurement::exact("core.clock", Labels::new(), vec![cycles.total / clock.total * 1e9]);
     m.method = Some("perf stat: cycles over CPU time".to_owned());
     if let Some(workload) = &run.workload {
-        m = m.with_detail("workload", workload.as_str());
+        m = m.with_detail(detail::WORKLOAD, workload.as_str());
     }
     sink.add_figure(with_run(m, run), cycles.line.line());
 }

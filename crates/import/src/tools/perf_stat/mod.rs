@@ -9,6 +9,7 @@ mod text;
 mod tests;
 
 use record::Label;
+use record::detail;
 use record::{Labels, Measurement};
 
 use self::counts::{Counts, Run};
@@ -276,8 +277,11 @@ impl Reader for PerfReader {
         {
             let place = Labels::new().with_label(Label::Workload, workload);
             let with = |m: Measurement, time: &PrintedTime, runs: Option<u64>| {
-                let m = time.spread.into_iter().fold(m, |m, spread| m.with_detail("standard_error", spread));
-                runs.into_iter().fold(m, |m, runs| m.with_detail("runs", runs))
+                let m = time
+                    .spread
+                    .into_iter()
+                    .fold(m, |m, spread| m.with_detail(detail::STANDARD_ERROR, spread));
+                runs.into_iter().fold(m, |m, runs| m.with_detail(detail::RUNS, runs))
             };
             if let Some(time) = &self.elapsed {
                 let m = Measurement::exact("workload.time", place.clone(), vec![time.seconds]);

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use record::Label;
+use record::detail;
 
 use crate::Imported;
 use crate::tools::testing::{damaged, figures, import, the};
@@ -58,10 +59,7 @@ fn a_power_of_7_on_four_machines_reads_as_published() {
 fn every_counter_is_kept_exactly_with_its_share_of_time() {
     let imported = import(INTEL);
     let branches = the(&imported, &format!("counter.count event=branches {POWER} scope=process"));
-    assert_eq!(
-        (branches.value(), branches.detail.get("coverage").unwrap().as_f64()),
-        (25_130_886_211.0, Some(0.1072))
-    );
+    assert_eq!((branches.value(), branches.detail.get(detail::COVERAGE)), (25_130_886_211.0, Some(0.1072)));
     assert_eq!(imported.measurements.iter().filter(|m| m.metric == "counter.count").count(), 28);
     assert_eq!(value(&imported, &format!("workload.cpu_time {POWER} state=user")), 18.525904);
     assert_eq!(value(&imported, &format!("workload.cpu_time {POWER} state=system")), 0.015197);
@@ -70,7 +68,7 @@ fn every_counter_is_kept_exactly_with_its_share_of_time() {
     assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
     let ipc = the(&imported, &format!("core.ipc {POWER} source=pmu scope=process"));
     assert_eq!(
-        (ipc.detail.get("stated").unwrap().as_f64(), ipc.detail.get("coverage").unwrap().as_f64()),
+        (ipc.detail.get(detail::STATED), ipc.detail.get(detail::COVERAGE)),
         (Some(2.19), Some(0.1787))
     );
     assert!(imported.import.contradictions.is_empty(), "{:?}", imported.import.contradictions);
@@ -80,7 +78,7 @@ fn every_counter_is_kept_exactly_with_its_share_of_time() {
 fn the_share_below_a_second_metric_belongs_to_the_line_above() {
     let imported = import(KUNPENG);
     let instructions = the(&imported, &format!("counter.count event=instructions {POWER} scope=process"));
-    assert_eq!(instructions.detail.get("coverage").unwrap().as_f64(), Some(0.6498));
+    assert_eq!(instructions.detail.get(detail::COVERAGE), Some(0.6498));
 }
 
 #[test]
@@ -134,13 +132,10 @@ fn counters_without_a_heading_are_the_commands_above() {
 fn several_runs_are_a_mean_with_its_error() {
     let imported = import(REPEATED);
     let faults = the(&imported, "counter.count event=page-faults workload=true scope=process");
-    assert_eq!(faults.detail.get("runs").unwrap().as_u64(), Some(3));
-    assert_eq!(faults.detail.get("standard_error").unwrap().as_f64(), Some(0.0068000000000000005));
+    assert_eq!(faults.detail.get(detail::RUNS), Some(3));
+    assert_eq!(faults.detail.get(detail::STANDARD_ERROR), Some(0.0068000000000000005));
     let time = the(&imported, "workload.time workload=true");
-    assert_eq!(
-        (time.value(), time.detail.get("standard_error").unwrap().as_f64()),
-        (0.0011939, Some(0.0405))
-    );
+    assert_eq!((time.value(), time.detail.get(detail::STANDARD_ERROR)), (0.0011939, Some(0.0405)));
     assert_eq!(
         figures(&imported).len(),
         3,
@@ -153,7 +148,7 @@ fn several_runs_are_a_mean_with_its_error() {
 fn intervals_add_up_and_give_an_ipc_each() {
     let imported = import(INTERVALS);
     let faults = the(&imported, "counter.count event=page-faults scope=process");
-    assert_eq!((faults.value(), faults.detail.get("intervals").unwrap().as_u64()), (78.0, Some(2)));
+    assert_eq!((faults.value(), faults.detail.get(detail::INTERVALS)), (78.0, Some(2)));
     let text = "#           time             counts unit events\n     1.000123456      1,000,000      cycles\n     1.000123456      \
         2,000,000      instructions  #  2.00  insn per cycle\n     2.000123456      1,000,000      cycles\n     2.000123456      \
         500,000      instructions  #  0.50  insn per cycle\n";
@@ -169,7 +164,7 @@ fn cpus_stay_apart_and_sockets_add_up() {
     assert!(clocks[0].starts_with("counter.count event=cpu-clock cpu=0 scope=system"), "{clocks:?}");
     let imported = import(PER_SOCKET);
     let switches = the(&imported, "counter.count event=context-switches scope=system");
-    assert_eq!(switches.detail.get("sum_of").unwrap().as_str(), Some("S0"));
+    assert_eq!(switches.detail.get(detail::SUM_OF), Some("S0"));
     assert!(
         !figures(&imported).iter().any(|f| f.starts_with("workload.time")),
         "sleep 0.1 is the window, no workload"
@@ -197,7 +192,7 @@ fn an_impossible_share_is_text_and_throws_doubt_on_the_count() {
     assert!(imported.import.withheld[0].why.contains("378407232880.48 %"), "{:?}", imported.import.withheld);
     let ipc = the(&imported, "core.ipc workload=pause source=pmu scope=process");
     assert!(ipc.doubt.is_some() && (ipc.value() - 0.0281).abs() < 1e-4, "{ipc:?}");
-    assert!(!ipc.detail.contains_key("coverage"));
+    assert!(!ipc.detail.has(detail::COVERAGE));
 }
 
 #[test]

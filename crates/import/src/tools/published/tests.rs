@@ -2,6 +2,7 @@
 
 use crate::tools::testing::{figures, import, the};
 use proptest::prelude::*;
+use record::detail;
 
 const LIST: &str = r#"published figures: a comparison of processors, 2021
 # the node that the memory was on
@@ -53,11 +54,8 @@ fn figures_facts_and_contradictions_are_read_with_their_units() {
     );
     let latency = the(&imported, "load.latency cpu=0 node=0 bytes=67108864");
     assert_eq!(latency.method.as_deref(), Some("lmbench lat_mem_rd -t, stride 64"));
-    assert_eq!(
-        latency.detail.get("published_in").unwrap().as_str(),
-        Some("a comparison of processors, 2021")
-    );
-    assert_eq!(imported.measurements[7].detail.get("work").unwrap().as_str(), Some("queries"));
+    assert_eq!(latency.detail.get(detail::PUBLISHED_IN), Some("a comparison of processors, 2021"));
+    assert_eq!(imported.measurements[7].detail.get(detail::WORK), Some("queries"));
     let machine = &imported.machine;
     assert_eq!((machine.architecture.as_str(), machine.counts.packages), ("aarch64", Some(2)));
     assert_eq!(machine.processor.max_hz, Some(2_600_000_000));

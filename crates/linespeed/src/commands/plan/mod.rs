@@ -2,6 +2,7 @@
 
 mod verify;
 
+use record::detail;
 use std::path::{Path, PathBuf};
 
 use diagnose::{PlanError, PlanRequest};
@@ -181,7 +182,7 @@ fn of_this_machine() -> (Record, Vec<String>) {
         missing.retain(|group| {
             let wanted = |m: &&record::Measurement| {
                 // What a command does, or a recipe's, is not what the machine is like.
-                group.contains(&m.metric.as_str()) && !m.detail.contains_key("command")
+                group.contains(&m.metric.as_str()) && !m.detail.has(detail::COMMAND)
             };
             let (sure, doubtful): (Vec<_>, Vec<_>) =
                 other.measurements.iter().filter(wanted).partition(|m| m.doubt.is_none());

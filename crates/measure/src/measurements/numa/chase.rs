@@ -1,5 +1,6 @@
 //! Latency of every cell: the columns' cycles, chased by one CPU of each row in turn.
 
+use record::detail;
 use std::time::Instant;
 
 use record::{Labels, Mark, Measurement};
@@ -166,7 +167,7 @@ impl Cells {
         let mut m = measurement("numa.latency", place, &watched, |sample| sample.ns / hops);
         judge(&mut m, TARGET);
         let migrated = m.marks.iter().filter(|mark| mark.mark == Mark::Migrated).count();
-        m = m.with_detail("hops_per_sample", taken[0].hops);
+        m = m.with_detail(detail::HOPS_PER_SAMPLE, taken[0].hops);
         (migrated * 2 <= taken.len()).then_some(m)
     }
 }

@@ -2,6 +2,7 @@
 //! latencies are as published of such machines; nothing was measured here.
 
 use record::Label;
+use record::detail;
 use record::machine::{Cpu, Node};
 use record::{Handover, Labels, Machine, Mark, Measurement, Record, SampleMark};
 
@@ -113,7 +114,7 @@ pub fn many_threads() -> Record {
                     .with_label(Label::Threads, threads)
                     .with_label(Label::Placement, placement);
                 let mut m = Measurement::new("workload.throughput", place.clone(), around(one * speedup))
-                    .with_detail("work", "units of made-up work");
+                    .with_detail(detail::WORK, "units of made-up work");
                 if threads == 78 {
                     m.marks.push(SampleMark { sample: 0, mark: Mark::Throttled });
                 }
@@ -141,7 +142,8 @@ pub fn many_threads() -> Record {
                 .with_label(Label::Workload, name)
                 .with_label(Label::Threads, 1u32)
                 .with_label(Label::Event, event);
-            let m = Measurement::new("counter.count", place, around(count)).with_detail("coverage", 0.833);
+            let m =
+                Measurement::new("counter.count", place, around(count)).with_detail(detail::COVERAGE, 0.833);
             record.measurements.push(m);
         }
         for (category, share) in
@@ -211,7 +213,7 @@ fn matrices(record: &mut Record, ns: impl Fn(u32) -> f64, rate: impl Fn(u32) -> 
             let drift = 1.0 + f64::from(from.id + to.id) * 0.0005;
             let place = Labels::new().with_label(Label::From, from.id).with_label(Label::To, to.id);
             let m = Measurement::new("numa.latency", place.clone(), around(ns(*distance) * drift));
-            record.measurements.push(m.with_detail("on_node", 1.0));
+            record.measurements.push(m.with_detail(detail::ON_NODE, 1.0));
             let place = place.with_label(Label::Op, "read").with_label(Label::Threads, from.cpus.len());
             record.measurements.push(Measurement::new(
                 "numa.bandwidth",

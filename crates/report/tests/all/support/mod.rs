@@ -10,6 +10,7 @@ pub use hostile::{EVIL, hostile};
 pub use many::{emulated, four_nodes, many_threads, sixteen_nodes};
 
 use record::Label;
+use record::detail;
 use record::diagnosis::{CeilingSource, Evidence, Finding, Level, Resource, Severity};
 use record::ladder::{Ladder, Rung};
 use record::machine::{Cache, CacheKind, Cpu, IdleState, MemoryDevice, Node};
@@ -368,11 +369,11 @@ fn measure(record: &mut Record, shape: Shape) {
                 m.summary = summary.clone();
                 m.summary.max *= 1.0 + f64::from(cpu % 7) / 5.0;
                 all.push(
-                    m.with_detail("interval_us", 1000)
-                        .with_detail("cycles", 2000)
-                        .with_detail("missed", 3)
-                        .with_detail("act_ns", 53_210)
-                        .with_detail("thread", 4711 + cpu),
+                    m.with_detail(detail::INTERVAL_US, 1000)
+                        .with_detail(detail::CYCLES, 2000)
+                        .with_detail(detail::MISSED, 3)
+                        .with_detail(detail::ACT_NS, 53_210)
+                        .with_detail(detail::THREAD, 4711 + cpu),
                 );
             }
         }

@@ -1,0 +1,440 @@
+//! How a figure was measured, for the curious and for those who must know it to judge the figure: one list of what there is,
+//! each with its meaning and its type.
+
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Details of a measurement, by name. Another version may have others.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Detail(BTreeMap<String, Value>);
+
+/// The name of a detail, with the type of its value.
+#[derive(Debug)]
+pub struct DetailKey<T: ?Sized> {
+    name: &'static str,
+    value: PhantomData<fn() -> Box<T>>,
+}
+
+impl<T: ?Sized> Clone for DetailKey<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: ?Sized> Copy for DetailKey<T> {}
+
+impl<T: ?Sized> DetailKey<T> {
+    const fn new(name: &'static str) -> Self {
+        Self { name, value: PhantomData }
+    }
+
+    /// Its name in records.
+    pub const fn name(self) -> &'static str {
+        self.name
+    }
+}
+
+/// A type that a detail can have.
+pub trait DetailValue {
+    /// How it is read.
+    type Read<'a>;
+
+    /// The value, where it is of this type.
+    fn read(value: &Value) -> Option<Self::Read<'_>>;
+}
+
+impl DetailValue for str {
+    type Read<'a> = &'a str;
+
+    fn read(value: &Value) -> Option<&str> {
+        value.as_str()
+    }
+}
+
+impl DetailValue for f64 {
+    type Read<'a> = f64;
+
+    fn read(value: &Value) -> Option<f64> {
+        value.as_f64().filter(|number| number.is_finite())
+    }
+}
+
+impl DetailValue for u64 {
+    type Read<'a> = u64;
+
+    fn read(value: &Value) -> Option<u64> {
+        value
+            .as_u64()
+            .or_else(|| f64::read(value).filter(|number| *number >= 0.0).map(|number| number as u64))
+    }
+}
+
+impl DetailValue for bool {
+    type Read<'a> = bool;
+
+    fn read(value: &Value) -> Option<bool> {
+        value.as_bool()
+    }
+}
+
+impl DetailValue for Value {
+    type Read<'a> = &'a Value;
+
+    fn read(value: &Value) -> Option<&Value> {
+        Some(value)
+    }
+}
+
+impl Detail {
+    /// The value of a detail; none where there is none of its type.
+    pub fn get<T: DetailValue + ?Sized>(&self, key: DetailKey<T>) -> Option<T::Read<'_>> {
+        T::read(self.0.get(key.name)?)
+    }
+
+    /// Whether there is one of this name, of whatever type.
+    pub fn has<T: ?Sized>(&self, key: DetailKey<T>) -> bool {
+        self.has_name(key.name)
+    }
+
+    /// Whether there is one of this name.
+    pub fn has_name(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    /// Sets a detail.
+    pub fn set<T: ?Sized>(&mut self, key: DetailKey<T>, value: impl Into<Value>) {
+        self.set_named(key.name, value);
+    }
+
+    /// Sets a detail whose name another tool gives.
+    pub fn set_named(&mut self, name: impl Into<String>, value: impl Into<Value>) {
+        self.0.insert(name.into(), value.into());
+    }
+
+    /// The number under a name that another tool gave.
+    pub fn number_named(&self, name: &str) -> Option<f64> {
+        f64::read(self.0.get(name)?)
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Keeps those whose names are so.
+    pub fn retain(&mut self, mut keep: impl FnMut(&str) -> bool) {
+        self.0.retain(|name, _| keep(name));
+    }
+}
+
+impl Extend<(String, Value)> for Detail {
+    fn extend<I: IntoIterator<Item = (String, Value)>>(&mut self, all: I) {
+        self.0.extend(all);
+    }
+}
+
+impl FromIterator<(String, Value)> for Detail {
+    fn from_iter<I: IntoIterator<Item = (String, Value)>>(all: I) -> Self {
+        Self(all.into_iter().collect())
+    }
+}
+
+#[cfg(test)]
+impl schemars::JsonSchema for Detail {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        BTreeMap::<String, Value>::schema_name()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        BTreeMap::<String, Value>::json_schema(generator)
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+}
+
+macro_rules! details {
+    ($($(#[doc = $meaning:literal])+ $key:ident: $type:ty = $name:literal;)+) => {
+        $($(#[doc = $meaning])+ pub const $key: DetailKey<$type> = DetailKey::new($name);)+
+    };
+}
+
+details! {
+    /// How Intel MLC went through memory: `random`.
+    ACCESS: str = "access";
+    /// The last wake-up latency, as cyclictest's `Act`, ns.
+    ACT_NS: f64 = "act_ns";
+    /// Throughput of the cores without their siblings, work/s.
+    ALONE: f64 = "alone";
+    /// What the CPUs would move were they alone, by the time that they had, B/s.
+    ALONE_BYTES_PER_SECOND: f64 = "alone_bytes_per_second";
+    /// The whole machine while a command ran.
+    AROUND: Value = "around";
+    /// What one array of a loop holds, bytes.
+    ARRAY_BYTES: u64 = "array_bytes";
+    /// Arrays that a loop walks.
+    ARRAYS: u64 = "arrays";
+    /// The process that perf counted.
+    ATTACHED_TO: str = "attached_to";
+    /// STREAM's average time of a pass, s.
+    AVERAGE_SECONDS: f64 = "average_seconds";
+    /// The CPUs that a command was bound to.
+    BOUND_TO: str = "bound_to";
+    /// Size of the working set, bytes.
+    BYTES: u64 = "bytes";
+    /// Where block sizes come from that a tool does not print.
+    BYTES_FROM: str = "bytes_from";
+    /// What this machine can do, measured before.
+    CEILINGS: Value = "ceilings";
+    /// How far two chains of instructions disagree on a clock, as a share.
+    CHAINS_DIFFER: f64 = "chains_differ";
+    /// The topology class of a pair of CPUs: `same L2`.
+    CLASS: str = "class";
+    /// Which time a rate is of: `elapsed`.
+    CLOCK: str = "clock";
+    /// The core's clock beside it, Hz.
+    CLOCK_HZ: f64 = "clock_hz";
+    /// Where that clock comes from: `counted`, `measured`.
+    CLOCK_SOURCE: str = "clock_source";
+    /// The command as it was typed, word by word.
+    COMMAND: Value = "command";
+    /// Share of the time that a counter was counting.
+    COVERAGE: f64 = "coverage";
+    /// The CPU that asked.
+    CPU: u64 = "cpu";
+    /// The CPUs at work, or how many there are.
+    CPUS: str = "cpus";
+    /// How many CPUs a command could use.
+    CPU_COUNT: f64 = "cpus";
+    /// CRC of the routine's bytes, hexadecimal.
+    CRC32: str = "crc32";
+    /// Wake-ups or cycles that it was taken from.
+    CYCLES: u64 = "cycles";
+    /// What the kernels declare to have executed.
+    DECLARED: f64 = "declared";
+    /// Intel MLC's delay between requests.
+    DELAY: u64 = "delay";
+    /// Time that threads waited for a disk, s.
+    DISK_SECONDS: f64 = "disk_seconds";
+    /// What the firmware says of the distance.
+    DISTANCE: u64 = "distance";
+    /// What was asked of `/dev/cpu_dma_latency`, µs.
+    DMA_LATENCY_US: u64 = "dma_latency_us";
+    /// How each run of a command ended.
+    ENDS: Value = "ends";
+    /// sysbench's number of events.
+    EVENTS: f64 = "events";
+    /// Whether lines were evicted with an instruction.
+    EVICTED: bool = "evicted";
+    /// The fastest copy over the slowest, in the median of the rounds.
+    FASTEST_TO_SLOWEST: f64 = "fastest_to_slowest";
+    /// Whether each copy takes a fixed time, so that its speed-up says nothing.
+    FIXED_TIME: bool = "fixed_time";
+    /// Where a figure stood that a tool prints twice.
+    FROM: str = "from";
+    /// Gaps that were seen.
+    GAPS: u64 = "gaps";
+    /// Gaps a second.
+    GAPS_PER_SECOND: f64 = "gaps_per_second";
+    /// Loads in a sample.
+    HOPS_PER_SAMPLE: u64 = "hops_per_sample";
+    /// How copies were run.
+    HOW: str = "how";
+    /// Share of the memory that lies on huge pages.
+    HUGE_SHARE: f64 = "huge_share";
+    /// Latency without load, ns.
+    IDLE_NS: f64 = "idle_ns";
+    /// Instructions that a ratio was taken of.
+    INSTRUCTIONS: f64 = "instructions";
+    /// Interrupts a second on that CPU.
+    INTERRUPTS_PER_S: f64 = "interrupts_per_s";
+    /// Time between wake-ups, µs.
+    INTERVAL_US: u64 = "interval_us";
+    /// perf's intervals that were added up.
+    INTERVALS: u64 = "intervals";
+    /// Switches to another task a second, against the thread's will.
+    INVOLUNTARY_SWITCHES_PER_S: f64 = "involuntary_switches_per_s";
+    /// The timed loop.
+    KERNEL: str = "kernel";
+    /// The load at which latency begins to rise, B/s.
+    KNEE_BYTES_PER_SECOND: f64 = "knee_bytes_per_second";
+    /// How a guest ran: `interpreted` or by the processor.
+    KVM: str = "kvm";
+    /// sysbench's average latency, ms.
+    LATENCY_AVG_MS: f64 = "latency_avg_ms";
+    /// Processes that a command left behind, by name.
+    LEFT_BEHIND: Value = "left_behind";
+    /// Cache lines in a sample.
+    LINES_PER_SAMPLE: u64 = "lines_per_sample";
+    /// What loaded the memory.
+    LOAD: str = "load";
+    /// The load average as cyclictest prints it.
+    LOADAVG: str = "loadavg";
+    /// The CPUs that loaded the memory.
+    LOADERS: str = "loaders";
+    /// How often a command's threads were looked at.
+    LOOKS: Value = "looks";
+    /// An upper bound of a command's largest resident set, bytes.
+    MAX_RSS_BELOW_BYTES: u64 = "max_rss_below_bytes";
+    /// A command's largest resident set, bytes.
+    MAX_RSS_BYTES: u64 = "max_rss_bytes";
+    /// How a clock was taken.
+    METHOD: str = "method";
+    /// Migrations a second.
+    MIGRATIONS_PER_S: f64 = "migrations_per_s";
+    /// Wake-ups that were left out because the thread was late.
+    MISSED: u64 = "missed";
+    /// `user` where a counter counted in user mode alone.
+    MODE: str = "mode";
+    /// The clock by a chain of multiplies, Hz.
+    MULTIPLY_CHAIN_HZ: f64 = "multiply_chain_hz";
+    /// Cycles of a multiply.
+    MULTIPLY_CYCLES: u64 = "multiply_cycles";
+    /// What its source says of a published figure.
+    NOTE: str = "note";
+    /// Latency at 80 % of the most load, ns.
+    NS_AT_80_PERCENT_OF_PEAK: f64 = "ns_at_80_percent_of_peak";
+    /// Latency at half of the most load, ns.
+    NS_AT_HALF_OF_PEAK: f64 = "ns_at_half_of_peak";
+    /// Time a load of all chains together, ns.
+    NS_PER_HOP_OF_ALL: f64 = "ns_per_hop_of_all";
+    /// Whether the kernel's NUMA balancing was on.
+    NUMA_BALANCING: bool = "numa_balancing";
+    /// Share of the pages that were proven to lie on the node.
+    ON_NODE: f64 = "on_node";
+    /// Wake-ups beyond cyclictest's histogram.
+    OVERFLOW: u64 = "overflow";
+    /// Page size: `4KiB`.
+    PAGE: str = "page";
+    /// Where in a page the routine began.
+    PAGE_OFFSET: u64 = "page_offset";
+    /// Pages whose place was proven.
+    PAGES: u64 = "pages";
+    /// What a pair of CPUs took altogether, µs.
+    PAIR_US: f64 = "pair_us";
+    /// Pairs of runs that an interruption cut into.
+    PAIRS_CUT_BY_INTERRUPTION: u64 = "pairs_cut_by_interruption";
+    /// The proof of where the memory lay.
+    PLACEMENT: str = "placement";
+    /// Cycles of each portion of a pass.
+    PORTIONS: Value = "portions";
+    /// Portions in a pass.
+    PORTIONS_PER_PASS: u64 = "portions_per_pass";
+    /// Time of a branch that is predicted, ns.
+    PREDICTED_BRANCH_NS: f64 = "predicted_branch_ns";
+    /// The real-time priority of a thread.
+    PRIORITY: u64 = "priority";
+    /// Primes that the routine found.
+    PRIMES: u64 = "primes";
+    /// Processes of a tool at work.
+    PROCESSES: u64 = "processes";
+    /// Where a figure was published.
+    PUBLISHED_IN: str = "published_in";
+    /// The clock while it rose: milliseconds, Hz.
+    RAMP_MS_HZ: Value = "ramp_ms_hz";
+    /// What a counter counted, before it was scaled to the whole time.
+    RAW: u64 = "raw";
+    /// Resolution of cyclictest's output, ns.
+    RESOLUTION_NS: f64 = "resolution_ns";
+    /// Times that a sample handed lines over.
+    ROUNDS_PER_SAMPLE: u64 = "rounds_per_sample";
+    /// Runs that perf took the mean of.
+    RUNS: u64 = "runs";
+    /// Runs that were asked for.
+    RUNS_ASKED: u64 = "runs_asked";
+    /// Time of a pass, s.
+    SECONDS: f64 = "seconds";
+    /// Median latency of each set of pages, ns.
+    SETS_OF_PAGES: Value = "sets_of_pages";
+    /// What a recipe was set to: `exponent=30000`.
+    SETTINGS: Value = "settings";
+    /// Share of all the time that was watched.
+    SHARE_OF_ALL: f64 = "share_of_all";
+    /// The CPU that was slowest.
+    SLOWEST_CPU: u64 = "slowest_cpu";
+    /// How fast that one was, over the median.
+    SLOWEST_SHARE: f64 = "slowest_share";
+    /// Softirqs a second on that CPU.
+    SOFTIRQS_PER_S: f64 = "softirqs_per_s";
+    /// Where a count comes from: `rusage`, `sched`, `pmu`.
+    SOURCE: str = "source";
+    /// perf's standard error, as a share.
+    STANDARD_ERROR: f64 = "standard_error";
+    /// The ratio as perf prints it.
+    STATED: f64 = "stated";
+    /// Steal time, as a share.
+    STOLEN_SHARE: f64 = "stolen_share";
+    /// The groups of CPUs that counts were added up over.
+    SUM_OF: str = "sum_of";
+    /// Share of a group's time that other programs took.
+    TAKEN_BY_OTHERS: f64 = "taken_by_others";
+    /// The upper end of its 95 % interval.
+    TAKEN_BY_OTHERS_HIGH: f64 = "taken_by_others_high";
+    /// The lower end of its 95 % interval.
+    TAKEN_BY_OTHERS_LOW: f64 = "taken_by_others_low";
+    /// Rounds that it was taken from.
+    TAKEN_BY_OTHERS_ROUNDS: u64 = "taken_by_others_rounds";
+    /// The number of a thread.
+    THREAD: u64 = "thread";
+    /// Threads of a command, or of a tool.
+    THREADS: u64 = "threads";
+    /// A command's threads: the most at once, how many were looked at, and their CPU time.
+    THREADS_SEEN: Value = "threads";
+    /// The shortest gap that counts, ns.
+    THRESHOLD_NS: f64 = "threshold_ns";
+    /// The timer slack of the thread, ns.
+    TIMER_SLACK_NS: f64 = "timer_slack_ns";
+    /// Throughput of the same cores with their siblings, work/s.
+    TOGETHER: f64 = "together";
+    /// What Intel MLC loaded the memory with.
+    TRAFFIC: str = "traffic";
+    /// The unit that perf prints.
+    UNIT: str = "unit";
+    /// Vector width of the loop.
+    VECTORS: str = "vectors";
+    /// The version of the tool.
+    VERSION: str = "version";
+    /// Switches to another task a second, because the thread waited.
+    VOLUNTARY_SWITCHES_PER_S: f64 = "voluntary_switches_per_s";
+    /// What threads waited for while off a CPU: how often each was seen.
+    WAITING: Value = "waiting";
+    /// Time that was watched, s.
+    WATCHED_SECONDS: f64 = "watched_seconds";
+    /// What a figure stays within: `package`.
+    WITHIN: str = "within";
+    /// What one unit of a workload's work is.
+    WORK: str = "work";
+    /// Work during which an event was counted.
+    WORK_DONE: f64 = "work_done";
+    /// The command that another tool measured.
+    WORKLOAD: str = "workload";
+    /// Time of writing and reading a byte of a pipe within one thread, ns.
+    WRITE_AND_READ_NS: f64 = "write_and_read_ns";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_read_as_its_type_or_not_at_all() {
+        let mut detail = Detail::default();
+        detail.set(CYCLES, 7);
+        detail.set(WORK, "primes");
+        detail.set(ON_NODE, "all");
+        assert_eq!(
+            (detail.get(CYCLES), detail.get(WORK), detail.get(ON_NODE)),
+            (Some(7), Some("primes"), None)
+        );
+        assert!(detail.has(ON_NODE) && !detail.has(PAGES));
+        detail.set(CYCLES, 299_848.0);
+        assert_eq!(detail.get(CYCLES), Some(299_848));
+        detail.set(CYCLES, -1.0);
+        assert_eq!(detail.get(CYCLES), None);
+    }
+}
