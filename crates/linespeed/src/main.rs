@@ -18,6 +18,7 @@ mod date;
 mod delivery;
 mod failure;
 mod files;
+mod glossary;
 mod options;
 mod output;
 mod progress;
