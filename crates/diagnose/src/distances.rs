@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::Machine;
-use record::phrase::agree;
-use record::units::figure;
+use record::text::Value;
+use record::{Machine, Text, text};
 
 /// One measured cell of a matrix.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,7 +30,7 @@ const WORTH_TELLING: f64 = 0.05;
 const ONE_DISTANCE: f64 = 0.25;
 /// Rank correlation from which a table with mistakes is still a table of distances.
 const NEARLY: f64 = 0.9;
-/// Sentences about single pairs; the rest is counted.
+/// Pairs that are named; the rest is counted.
 const MOST_SENTENCES: usize = 8;
 /// Cells that are compared pair by pair: 64 nodes in full.
 const MOST_CELLS: usize = 4096;
@@ -43,8 +42,8 @@ const DEFAULT: (u32, u32) = (10, 20);
 pub(crate) struct Verdict {
     /// Rank correlation (Goodman and Kruskal's gamma: Kendall's over the pairs that both sides tell apart).
     pub agreement: Option<f64>,
-    /// One sentence a pair, the worst first.
-    pub mismatches: Vec<String>,
+    /// One phrase a pair, the worst first.
+    pub mismatches: Vec<Text>,
     /// How many times slower the worst pair is than the one that it is told to be nearer than, or as near as, and
     /// between what it lies.
     pub worst: Option<(f64, (f64, f64))>,
@@ -57,11 +56,11 @@ struct Mismatch {
     /// Slower over faster.
     factor: f64,
     between: (f64, f64),
-    says: String,
+    says: Text,
 }
 
 impl Mismatch {
-    fn new(fast: &RatedCell, slow: &RatedCell, says: String) -> Self {
+    fn new(fast: &RatedCell, slow: &RatedCell, says: Text) -> Self {
         let (fast, slow) = (&fast.cell, &slow.cell);
         let between = (slow.between.0 / fast.between.1, slow.between.1 / fast.between.0);
         Self { factor: slow.value / fast.value, between, says }
@@ -76,25 +75,35 @@ impl Verdict {
     }
 
     /// One sentence, where there is something to say.
-    pub(crate) fn says(&self) -> Option<String> {
+    pub(crate) fn says(&self) -> Option<Text> {
         let agreement = self.agreement?;
+        let correlation = format!("{agreement:.2}");
         Some(match (self.default_table, self.mismatches.is_empty()) {
-            (true, true) => {
-                "The firmware's distances are all alike (10 and 20), and the measured latencies nearly so.".to_owned()
-            }
-            (true, false) => {
-                "The firmware's distances are all alike (10 and 20): they tell programs nothing of what was measured."
-                    .to_owned()
-            }
-            (false, true) if agreement > 0.999 => "The firmware's distances rank the nodes as measured.".to_owned(),
-            (false, true) => format!(
-                "The firmware's distances rank the nodes nearly as measured (rank correlation {agreement:.2})."
+            (true, true) => text!(
+                "distances-uniform",
+                "The firmware's distances are uniform (10 and 20), and the measured latencies nearly so."
             ),
-            (false, false) if agreement >= NEARLY => format!(
-                "The firmware's distances rank the nodes as measured but for a few (rank correlation {agreement:.2})."
+            (true, false) => text!(
+                "distances-uniform-hiding",
+                "The firmware's distances are uniform (10 and 20) and hide the measured differences."
             ),
-            (false, false) => format!(
-                "The firmware's distances do not tell what was measured (rank correlation {agreement:.2})."
+            (false, true) if agreement > 0.999 => {
+                text!("distances-rank", "The firmware's distances rank the nodes as measured.")
+            }
+            (false, true) => text!(
+                "distances-rank-nearly",
+                "The firmware's distances rank the nodes nearly as measured (rank correlation {correlation}).",
+                correlation
+            ),
+            (false, false) if agreement >= NEARLY => text!(
+                "distances-rank-mostly",
+                "The firmware's distances rank the nodes as measured, with a few exceptions (rank correlation {correlation}).",
+                correlation
+            ),
+            (false, false) => text!(
+                "distances-contradict",
+                "The firmware's distances contradict the measured latencies (rank correlation {correlation}).",
+                correlation
             ),
         })
     }
@@ -143,11 +152,10 @@ pub(crate) fn judge(latency: &Cells, distances: &Table) -> Verdict {
     mismatches.sort_by(|a, b| b.factor.total_cmp(&a.factor));
     let worst = mismatches.first().map(|worst| (worst.factor, worst.between));
     let more = mismatches.len().saturating_sub(MOST_SENTENCES);
-    let mut mismatches: Vec<String> =
+    let mut mismatches: Vec<Text> =
         mismatches.into_iter().take(MOST_SENTENCES).map(|mismatch| mismatch.says).collect();
     if more > 0 {
-        let pairs = agree(more, "pair differs", "pairs differ");
-        mismatches.push(format!("{more} more {pairs} likewise."));
+        mismatches.push(text!("distances-more", "{more} more likewise", more));
     }
     Verdict { agreement: gamma(&rated), mismatches, worst, default_table }
 }
@@ -174,12 +182,12 @@ fn apart(a: &RatedCell, b: &RatedCell) -> bool {
     a.cell.between.1 < b.cell.between.0 || b.cell.between.1 < a.cell.between.0
 }
 
-fn says(rated: &RatedCell) -> String {
-    let ns = figure(rated.cell.value, "ns");
-    if rated.at.0 == rated.at.1 {
-        format!("node {} itself ({ns})", rated.at.0)
-    } else {
-        format!("node {} to {} ({ns})", rated.at.0, rated.at.1)
+/// A pair of nodes and its latency.
+fn pair(rated: &RatedCell) -> Text {
+    let ns = Value::Figure(rated.cell.value, "ns");
+    match rated.at {
+        (from, to) if from == to => text!("distances-own-node", "node {from} itself ({ns})", from, ns),
+        (from, to) => text!("distances-pair", "node {from} to {to} ({ns})", from, to, ns),
     }
 }
 
@@ -199,12 +207,13 @@ fn reversed(rated: &[RatedCell]) -> Vec<Mismatch> {
         let factor = slow.cell.value / fast.cell.value;
         let key = (slow.at.0.min(slow.at.1), slow.at.0.max(slow.at.1));
         if worst.get(&key).is_none_or(|known| known.factor < factor) {
-            let text = format!(
-                "{} is told as {} and {} as {}, but the first is the slower.",
-                says(slow),
-                slow.distance,
-                says(fast),
-                fast.distance
+            let text = text!(
+                "distances-reversed",
+                "{slow} has distance {slow_distance} and {fast} has {fast_distance}, but the former is slower",
+                slow = pair(slow),
+                slow_distance = slow.distance,
+                fast = pair(fast),
+                fast_distance = fast.distance
             );
             worst.insert(key, Mismatch::new(fast, slow, text));
         }
@@ -224,7 +233,13 @@ fn one_distance(rated: &[RatedCell]) -> Vec<Mismatch> {
             let (fast, slow) = ends(&cells)?;
             let factor = slow.cell.value / fast.cell.value;
             (factor > 1.0 + ONE_DISTANCE && apart(fast, slow)).then(|| {
-                let text = format!("{} and {} are both told as {distance}.", says(fast), says(slow));
+                let text = text!(
+                    "distances-alike",
+                    "{fast} and {slow} both have distance {distance}",
+                    fast = pair(fast),
+                    slow = pair(slow),
+                    distance
+                );
                 Mismatch::new(fast, slow, text)
             })
         })
@@ -237,12 +252,13 @@ fn hidden(rated: &[RatedCell]) -> Vec<Mismatch> {
     let Some((fast, slow)) = ends(&remote) else { return Vec::new() };
     let factor = slow.cell.value / fast.cell.value;
     if factor > 1.0 + ONE_DISTANCE && apart(fast, slow) {
-        let text = format!(
-            "All other nodes are told as {}, the kernel's default where the firmware has no table; measured are from \
-             {} to {}.",
-            DEFAULT.1,
-            says(fast),
-            says(slow)
+        let text = text!(
+            "distances-default",
+            "all remote nodes have distance {distance}, the kernel's default without a firmware table; measured are {fast} \
+             to {slow}",
+            distance = DEFAULT.1,
+            fast = pair(fast),
+            slow = pair(slow)
         );
         vec![Mismatch::new(fast, slow, text)]
     } else {
@@ -267,6 +283,17 @@ mod tests {
         ns.iter().enumerate().map(|(to, ns)| ((0, to as u32), cell(*ns))).collect()
     }
 
+    /// The nodes and the latency of a pair that a text names.
+    fn of(text: &Text, name: &str) -> (u64, u64, f64) {
+        let Some(Value::Sentence(pair)) = text.value(name) else { panic!("no {name} in {text:?}") };
+        let (Some(Value::Count(from)), Some(Value::Count(to)), Some(Value::Figure(ns, "ns"))) =
+            (pair.value("from"), pair.value("to"), pair.value("ns"))
+        else {
+            panic!("{pair:?}")
+        };
+        (*from, *to, *ns)
+    }
+
     fn distances(row: &[u32]) -> Table {
         row.iter().enumerate().map(|(to, distance)| ((0, to as u32), *distance)).collect()
     }
@@ -274,11 +301,11 @@ mod tests {
     #[test]
     fn a_table_that_has_two_nodes_the_wrong_way_round_is_caught() {
         let verdict = judge(&row(&[100.0, 160.0, 230.0, 290.0]), &distances(&[10, 16, 28, 22]));
-        assert_eq!(verdict.mismatches.len(), 1, "{verdict:?}");
-        assert_eq!(
-            verdict.mismatches[0],
-            "node 0 to 3 (290 ns) is told as 22 and node 0 to 2 (230 ns) as 28, but the first is the slower."
-        );
+        let [mismatch] = verdict.mismatches.as_slice() else { panic!("{verdict:?}") };
+        assert_eq!(mismatch.code(), Some("distances-reversed"));
+        assert_eq!((of(mismatch, "slow"), of(mismatch, "fast")), ((0, 3, 290.0), (0, 2, 230.0)));
+        let distances = ["slow_distance", "fast_distance"].map(|name| mismatch.value(name));
+        assert_eq!(distances, [Some(&Value::Count(22)), Some(&Value::Count(28))]);
         assert!(verdict.agreement.is_some_and(|agreement| agreement > 0.5 && agreement < 1.0), "{verdict:?}");
     }
 
@@ -295,12 +322,10 @@ mod tests {
     fn the_default_table_is_named_and_what_it_hides() {
         let verdict = judge(&row(&[100.0, 160.0, 290.0, 230.0]), &distances(&[10, 20, 20, 20]));
         assert!(verdict.default_table);
-        assert_eq!(verdict.mismatches.len(), 1, "{verdict:?}");
-        assert!(
-            verdict.mismatches[0].contains("node 0 to 1 (160 ns) to node 0 to 2 (290 ns)"),
-            "{verdict:?}"
-        );
-        assert!(verdict.says().unwrap().contains("tell programs nothing"));
+        let [hidden] = verdict.mismatches.as_slice() else { panic!("{verdict:?}") };
+        assert_eq!(hidden.code(), Some("distances-default"));
+        assert_eq!((of(hidden, "fast"), of(hidden, "slow")), ((0, 1, 160.0), (0, 2, 290.0)));
+        assert_eq!(verdict.says().unwrap().code(), Some("distances-uniform-hiding"));
         // With two nodes there is nothing to hide.
         let two = judge(&row(&[78.0, 144.0]), &distances(&[10, 20]));
         assert!(!two.default_table && two.mismatches.is_empty() && two.agreement == Some(1.0), "{two:?}");
@@ -309,10 +334,12 @@ mod tests {
     #[test]
     fn nodes_called_alike_that_are_not_are_reported() {
         let verdict = judge(&row(&[100.0, 160.0, 290.0, 500.0]), &distances(&[10, 21, 21, 30]));
+        let [alike] = verdict.mismatches.as_slice() else { panic!("{verdict:?}") };
         assert_eq!(
-            verdict.mismatches,
-            ["node 0 to 1 (160 ns) and node 0 to 2 (290 ns) are both told as 21."]
+            (alike.code(), alike.value("distance")),
+            (Some("distances-alike"), Some(&Value::Count(21)))
         );
+        assert_eq!((of(alike, "fast"), of(alike, "slow")), ((0, 1, 160.0), (0, 2, 290.0)));
     }
 
     #[test]
@@ -326,7 +353,8 @@ mod tests {
         let verdict = judge(&latency, &backwards);
         assert_eq!(verdict.agreement, Some(-1.0));
         assert_eq!(verdict.mismatches.len(), MOST_SENTENCES + 1, "{verdict:?}");
-        assert!(verdict.mismatches[MOST_SENTENCES].ends_with("more pairs differ likewise."), "{verdict:?}");
+        assert_eq!(verdict.mismatches[MOST_SENTENCES].code(), Some("distances-more"));
+        assert!(matches!(verdict.mismatches[MOST_SENTENCES].value("more"), Some(Value::Count(1..))));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use record::Label;
 use record::diagnosis::{Evidence, Severity};
 use record::statistics::{Summary, Verdict, median_of_sorted};
+use record::text::Value;
 use record::units::figure;
 use record::{Better, CpuList, Measurement, metrics};
 
@@ -71,6 +72,14 @@ pub(crate) fn severity(loss: &Verdict) -> Severity {
 pub(crate) fn evidence(measurement: &Measurement, says: &str) -> Evidence {
     let value = figure(measurement.value(), &measurement.unit);
     Evidence { says: format!("{says} {value}").into(), from: locate_figure(measurement) }
+}
+
+/// A measurement's value as a place of a template takes it.
+pub(crate) fn measured_value(measurement: &Measurement) -> Value {
+    match metrics::find(&measurement.metric) {
+        Some(metric) if metric.unit == measurement.unit => Value::Figure(measurement.value(), metric.unit),
+        _ => Value::from(figure(measurement.value(), &measurement.unit)),
+    }
 }
 
 /// A figure of the inventory or the conditions as evidence.

@@ -1,11 +1,11 @@
-//! What nodes cost a program that ignores them, and whether the firmware's distances tell what was measured.
+//! What nodes cost a program that ignores them, and whether the firmware's distances agree with what was measured.
 
 use record::Label;
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::Measurement;
 use record::diagnosis::Numa;
-use record::units::{figure, percent, significant};
+use record::text::Value;
+use record::{Measurement, Text, text};
 
 use crate::distances::{self, Cell, Cells, Verdict};
 use crate::figures::{median, spread};
@@ -53,17 +53,23 @@ pub fn numa(index: &RecordIndex) -> Option<Numa> {
         ignoring_factor,
         bandwidth_factor,
         distance_agreement: verdict.agreement,
-        distance_mismatches: verdict.mismatches.iter().cloned().map(Into::into).collect(),
         distance_loss: verdict.loss(),
-        meaning: String::new().into(),
+        meaning: Text::default(),
+        distance_mismatches: verdict.mismatches.clone(),
     };
-    numa.meaning = meaning(&numa, &verdict).into();
+    numa.meaning = meaning(&numa, &verdict);
     if emulated {
-        numa.meaning.push("An emulator's times say nothing of the firmware's distances.");
+        numa.meaning.push(text!(
+            "numa-emulated",
+            "An emulator's timings are not compared with the firmware's distances."
+        ));
     } else if doubtful > 0 {
-        let of = latency.len();
-        numa.meaning
-            .push(format!("{doubtful} of {of} latencies are in doubt and were held against no distance."));
+        numa.meaning.push(text!(
+            "numa-latencies-in-doubt",
+            "{doubtful} of {all} latencies are in doubt and not compared with distances.",
+            doubtful,
+            all = latency.len()
+        ));
     }
     Some(numa)
 }
@@ -120,25 +126,25 @@ fn mean_over_all(
     factor.is_finite().then_some(factor)
 }
 
-fn meaning(numa: &Numa, verdict: &Verdict) -> String {
-    let mut says = format!(
-        "A program that ignores nodes makes {} of its accesses to other nodes' memory",
-        percent(numa.remote_share)
+fn meaning(numa: &Numa, verdict: &Verdict) -> Text {
+    let mut says = text!(
+        "numa-ignored",
+        "A program that ignores nodes makes {remote} of its accesses to remote memory.",
+        remote = Value::Share(numa.remote_share)
     );
-    if let Some(factor) = numa.ignoring_factor {
-        let ns = numa.local_ns.map_or(String::new(), |ns| format!(" of {}", figure(ns, "ns")));
-        says.push_str(&format!(
-            "; over all of them it waits {} times the local latency{ns}",
-            significant(factor)
+    if let (Some(factor), Some(local)) = (numa.ignoring_factor, numa.local_ns) {
+        says.push(text!(
+            "numa-ignored-latency",
+            "Its mean latency is {factor} the local latency of {local}.",
+            factor = Value::Factor(factor),
+            local = Value::Figure(local, "ns")
         ));
     }
-    if let Some(factor) = numa.bandwidth_factor {
-        says.push_str(&format!(", and reads at {} of the local bandwidth", percent(factor)));
+    if let Some(share) = numa.bandwidth_factor {
+        let share = Value::Share(share);
+        says.push(text!("numa-ignored-bandwidth", "It reads at {share} of the local bandwidth.", share));
     }
-    says.push('.');
-    if let Some(text) = verdict.says() {
-        says.push_str(&format!(" {text}"));
-    }
+    says.push(verdict.says().unwrap_or_default());
     says
 }
 
@@ -152,6 +158,11 @@ mod tests {
 
     fn numa(record: &Record) -> Option<Numa> {
         super::numa(&RecordIndex::new(record))
+    }
+
+    /// The codes of the sentences.
+    fn codes(numa: &Numa) -> Vec<&str> {
+        numa.meaning.sentences().iter().filter_map(Text::code).collect()
     }
 
     /// A machine with these distances; the figures of `latency` are of (from, to).
@@ -208,11 +219,7 @@ mod tests {
             assert_eq!(numa.distance_agreement, Some(1.0), "{name}: {numa:?}");
             assert!(numa.distance_mismatches.is_empty(), "{name}: {:?}", numa.distance_mismatches);
             assert_eq!(numa.local_ns, Some(ns[0]), "{name}");
-            assert!(
-                numa.meaning.to_string().contains("distances rank the nodes as measured"),
-                "{}",
-                numa.meaning
-            );
+            assert_eq!(codes(&numa).last(), Some(&"distances-rank"), "{}", numa.meaning);
         }
     }
 
@@ -237,7 +244,8 @@ mod tests {
         // A quarter of the bytes at full speed, the rest at half: 1 / (0.25 + 0.75 * 2).
         assert!((numa.bandwidth_factor.unwrap() - 1.0 / 1.75).abs() < 1e-6, "{numa:?}");
         assert_eq!((numa.local_ns, numa.remote_ns), (Some(100.0), Some(200.0)));
-        assert!(numa.meaning.to_string().contains("75.0 % of its accesses"), "{}", numa.meaning);
+        assert_eq!(codes(&numa)[..3], ["numa-ignored", "numa-ignored-latency", "numa-ignored-bandwidth"]);
+        assert_eq!(numa.meaning.value("remote"), Some(&Value::Share(0.75)));
     }
 
     #[test]
@@ -291,15 +299,13 @@ mod tests {
         }
         let doubtful = numa(&record).unwrap();
         assert!(doubtful.distance_mismatches.is_empty(), "{doubtful:?}");
-        assert!(
-            doubtful.meaning.to_string().contains("2 of 4 latencies are in doubt"),
-            "{}",
-            doubtful.meaning
-        );
+        assert_eq!(codes(&doubtful).last(), Some(&"numa-latencies-in-doubt"), "{}", doubtful.meaning);
+        let counts = ["doubtful", "all"].map(|name| doubtful.meaning.value(name));
+        assert_eq!(counts, [Some(&Value::Count(2)), Some(&Value::Count(4))]);
         record.machine.virtualization.emulated = Some(true);
         let emulated = numa(&record).unwrap();
         assert_eq!((emulated.distance_agreement, emulated.local_ns), (None, Some(102.0)));
-        assert!(emulated.meaning.to_string().contains("An emulator's times"), "{}", emulated.meaning);
+        assert_eq!(codes(&emulated).last(), Some(&"numa-emulated"), "{}", emulated.meaning);
     }
 
     #[test]

@@ -5,9 +5,10 @@ use record::Label;
 use record::detail;
 use std::collections::BTreeMap;
 
-use record::Measurement;
 use record::diagnosis::{Basis, SiblingsAdd};
-use record::units::{figure, percent, significant};
+use record::text::Value;
+use record::units::figure;
+use record::{Measurement, text};
 
 use crate::record_index::RecordIndex;
 
@@ -67,34 +68,38 @@ fn weigh_workload(
     let last = steps.get(&cpus)?;
     let bytes_of_work = last.detail.get(detail::WORK).is_some_and(|w| w.starts_with("byte"));
     let work = if bytes_of_work { "B/s" } else { last.unit.as_str() };
-    let rate = |value: f64| figure(value, work);
-    let what = match adds {
-        adds if adds >= 0.0 => format!("siblings add {}", percent(adds)),
-        adds => format!("with siblings at work it is {} less", percent(-adds)),
+    let rate = |value: f64| Value::from(figure(value, work));
+    let mut says = match adds {
+        adds if adds >= 0.0 => text!("siblings-add", "SMT siblings add {share}.", share = Value::Share(adds)),
+        adds => text!("siblings-cost", "SMT siblings cost {share}.", share = Value::Share(-adds)),
     };
+    let (all, alone) = (rate(all), rate(alone));
+    says.push(match basis {
+        Basis::Measured if cores == 1 => {
+            text!("siblings-of-one-core", "All {cpus} CPUs do {all}, one thread {alone}.", cpus, all, alone)
+        }
+        Basis::Measured => text!(
+            "siblings-measured",
+            "All {cpus} CPUs do {all}, one thread on each of {cores} cores {alone}.",
+            cpus,
+            all,
+            cores,
+            alone
+        ),
+        Basis::Extrapolated => text!(
+            "siblings-extrapolated",
+            "All {cpus} CPUs do {all}; {cores} cores would do {alone} if each were as fast as the {threads} measured.",
+            cpus,
+            all,
+            cores,
+            alone,
+            threads
+        ),
+    });
     let each = cpus as f64 / cores as f64;
-    let says = match basis {
-        Basis::Measured => format!(
-            "{what}: all {cpus} CPUs do {}, one thread on {} {}",
-            rate(all),
-            if cores == 1 { "its core".to_owned() } else { format!("each of {cores} cores") },
-            rate(alone)
-        ),
-        Basis::Extrapolated => format!(
-            "{what}, if {cores} cores are as fast each as the {threads} measured: all {cpus} CPUs do {}, {cores} such \
-             cores {}",
-            rate(all),
-            rate(alone)
-        ),
-    };
-    let worth = significant(adds / (each - 1.0));
-    Some(SiblingsAdd {
-        workload: workload.to_owned(),
-        bytes,
-        adds,
-        basis,
-        says: format!("{says}. A sibling is worth {worth} of a core").into(),
-    })
+    let worth = Value::Figure(adds / (each - 1.0), "ratio");
+    says.push(text!("siblings-worth", "A sibling is worth {worth} of a core.", worth));
+    Some(SiblingsAdd { workload: workload.to_owned(), bytes, adds, basis, says })
 }
 
 #[cfg(test)]
@@ -127,7 +132,8 @@ mod tests {
         let found = siblings(&openssl(32, 64, &[(1, 79555.24), (32, 2550723.93), (64, 2884302.17)]));
         assert_eq!(found[0].basis, Basis::Measured);
         assert!((found[0].adds - 0.1308).abs() < 1e-4, "{found:?}");
-        assert!(found[0].says.to_string().starts_with("siblings add 13.1 %: all 64 CPUs"), "{found:?}");
+        assert!(found[0].says.code() == Some("siblings-add"), "{found:?}");
+        assert_eq!(found[0].says.value("cpus"), Some(&Value::Count(64)));
     }
 
     #[test]
@@ -135,10 +141,10 @@ mod tests {
         let found = siblings(&openssl(52, 104, &[(1, 89101.65), (32, 2680422.40), (104, 5247858.60)]));
         assert_eq!(found[0].basis, Basis::Extrapolated);
         assert!((found[0].adds - 0.2048).abs() < 1e-3, "{found:?}");
-        assert!(
-            found[0].says.to_string().contains("if 52 cores are as fast each as the 32 measured"),
-            "{found:?}"
-        );
+        let condition = &found[0].says.sentences()[1];
+        assert_eq!(condition.code(), Some("siblings-extrapolated"));
+        let counts = ["cores", "threads"].map(|name| condition.value(name));
+        assert_eq!(counts, [Some(&Value::Count(52)), Some(&Value::Count(32))]);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The Universal Scalability Law (Gunther, Guerrilla Capacity Planning, 2007), fitted to the throughput of ever more
 //! threads.
 
+use record::{Text, text};
+
 use crate::figures::median;
 
 /// Rounds in which steps that lie far from the fit are given less weight.
@@ -41,14 +43,24 @@ pub(crate) enum Doubt {
 }
 
 impl Doubt {
-    /// In words that end a sentence.
-    pub(crate) fn describe(self) -> &'static str {
+    /// In a sentence.
+    pub(crate) fn describe(self) -> Text {
         match self {
-            Doubt::Quota => "but a CPU quota stopped it, so this is no limit of the machine",
-            Doubt::Switched => "but other programs ran on these CPUs, so this says little of the machine",
-            Doubt::Stolen => "but the hypervisor took time, so this says little of the machine",
-            Doubt::Noisy => "but its steps are in doubt, so nothing more follows",
-            Doubt::Once => "by one run of each, which cannot tell it from chance: -r 6 can",
+            Doubt::Quota => {
+                text!("scaling-throttled", "A CPU quota throttled the run: this is no limit of the machine.")
+            }
+            Doubt::Switched => text!(
+                "scaling-other-programs",
+                "Other programs ran on these CPUs: this says little about the machine."
+            ),
+            Doubt::Stolen => text!(
+                "scaling-steal-time",
+                "The hypervisor took steal time: this says little about the machine."
+            ),
+            Doubt::Noisy => text!("scaling-in-doubt", "Its steps are in doubt: nothing more follows."),
+            Doubt::Once => {
+                text!("scaling-run-once", "Each step ran once, so it may be chance; -r 6 excludes that.")
+            }
         }
     }
 }

@@ -18,7 +18,6 @@ mod date;
 mod delivery;
 mod failure;
 mod files;
-mod glossary;
 mod options;
 mod output;
 mod progress;

@@ -78,7 +78,7 @@ pub struct Numa {
     /// Rank correlation of the firmware's distances with the measured latencies, -1 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distance_agreement: Option<f64>,
-    /// Pairs whose distance says something else than what was measured, one sentence each.
+    /// Pairs whose distance disagrees with what was measured, a phrase each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub distance_mismatches: Vec<Text>,
     /// What the worst of them costs a program that follows the table: it takes the slower node for the nearer one.
@@ -121,7 +121,7 @@ pub struct Scaling {
     /// Threads beyond which more of them add less than half of what they should; absent where that was not reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub knee: Option<u32>,
-    /// What it means, one sentence.
+    /// What it means, in sentences.
     pub meaning: Text,
     /// The steps that were measured, by rising threads.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -187,7 +187,7 @@ pub struct SiblingsAdd {
     pub adds: f64,
     /// Whether the step of one thread a core was measured.
     pub basis: Basis,
-    /// The figures in a sentence.
+    /// The figures, in sentences.
     pub says: Text,
 }
 

@@ -51,7 +51,7 @@ pub struct Plan {
     pub snippets: Vec<Snippet>,
     /// What the plan leaves out or where it is weak, a sentence each.
     pub cautions: Vec<Text>,
-    /// What is not known here, and how to find it out, a sentence each.
+    /// What is not known, and how to find it out, a sentence each.
     pub unknown: Vec<Text>,
     /// Where the figures come from, a sentence each.
     pub sources: Vec<Text>,
@@ -120,9 +120,9 @@ pub struct Siblings {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Gain {
-    /// The kind: `waits for memory`, `reads and writes memory as fast as it can`.
+    /// The kind: `memory-latency-bound`, `memory-bandwidth-bound`.
     pub program: String,
-    /// How many times the work it does in the same time, against a program that ignores nodes.
+    /// How many times the work it does in the same time, against one that ignores nodes.
     pub factor: f64,
     /// Between what the figures' intervals allow it to lie; absent where they have none.
     #[serde(skip_serializing_if = "Option::is_none")]

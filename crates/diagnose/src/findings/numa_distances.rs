@@ -12,12 +12,6 @@ use crate::resources::MEMORY_LATENCY;
 /// The firmware's distances against the measured latencies.
 pub(super) const RULE: Rule = Rule {
     name: "numa-distances",
-    glossary: "
-        The firmware's table of distances contradicts the latencies that were measured: who follows it takes
-        the slower node for the nearer one.
-        How: `numa.latency` pair by pair against the distances; the loss is that of the worst pair, 1 − faster
-        ÷ slower.
-    ",
     resource: Some(MEMORY_LATENCY),
     needs: &[
         MATRIX,
@@ -87,7 +81,7 @@ mod tests {
     #[test]
     fn a_table_that_lies_is_found_with_what_following_it_costs() {
         let finding = &found(&lying(), RULE)[0];
-        assert!(finding.what.to_string().contains("the first is the slower"), "{finding:?}");
+        assert_eq!(finding.evidence[0].says.code(), Some("distances-reversed"), "{finding:?}");
         assert!((share_of(&finding.loss) - 0.4).abs() < 0.01, "{finding:?}");
         assert_eq!(finding.severity, Severity::Serious);
     }

@@ -14,7 +14,6 @@ use crate::figures::{RESOLUTION, evidence, median, share_of, spread, verdict, wr
 /// capacity should be counted in cores, and much more that it should be counted in CPUs.
 pub(super) const RULE: Rule = Rule {
     name: "smt-yield",
-    glossary: "",
     resource: None,
     needs: &[Need {
         what: "the yield of siblings (linespeed run smt-yield)",

@@ -5,16 +5,21 @@ use std::collections::BTreeMap;
 
 use record::plan::{Advice, Policy, Process, Purpose};
 use record::statistics::Verdict;
-use record::units::{bytes, percent};
-use record::{Better, CpuList, Record};
+use record::text::Value;
+use record::{Better, CpuList, Record, text};
 
 use super::available_resources::AvailableResources;
-use crate::figures::{evidence, loss, pasteable, write_command};
+use crate::figures::{cite_fact, locate_figure, loss, measured_value, pasteable, write_command};
 use crate::record_index::RecordIndex;
 use crate::resources;
 
 /// Transparent huge pages' switch.
 const ENABLED: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
+/// The service that spreads interrupts, and its setting of the CPUs to keep them off.
+const IRQBALANCE: &str = "irqbalance";
+const BANNED: &str = "IRQBALANCE_BANNED_CPULIST";
+/// The CPUs of every interrupt, as a shell names the files; `tee` goes on behind one that cannot be moved.
+const IRQ_AFFINITY: &str = "/proc/irq/[0-9]*/smp_affinity_list";
 /// From so many CPUs on it matters where interrupts go on a machine of one node.
 const MANY: usize = 16;
 /// Cores that a node must have for one of them to be kept for interrupts.
@@ -24,18 +29,28 @@ pub(super) const CORES_TO_SPARE_ONE: usize = 4;
 pub(super) fn memory(available: &AvailableResources, processes: &[Process]) -> Option<Advice> {
     let says = match processes.first()?.policy {
         Policy::Default => return None,
-        Policy::Interleave => "One process over all nodes: its memory is spread over them page by page, so that no node's \
-                               channels carry it all. A program that can be split into a process a node gains more."
-            .to_owned(),
+        Policy::Interleave => text!(
+            "plan-memory-interleaved",
+            "One process over all nodes: its memory is interleaved page by page, so that no node's channels carry all \
+             traffic. A program that can be split into one process per node gains more."
+        ),
         Policy::Bind => {
-            let most = room(available, processes).map_or(String::new(), |room| format!(", at most {} each", bytes(room)));
-            format!(
-                "Each process takes memory from its own nodes only{most}. One that needs more fails for want of \
-                 memory, whatever other nodes have free: then --preferred=NODE instead of --membind."
-            )
+            let mut says = match room(available, processes) {
+                Some(room) => text!(
+                    "plan-memory-of-own-nodes-at-most",
+                    "Each process allocates from its own nodes only, at most {room} each.",
+                    room = Value::Bytes(room)
+                ),
+                None => text!("plan-memory-of-own-nodes", "Each process allocates from its own nodes only."),
+            };
+            says.push(text!(
+                "plan-memory-fails",
+                "Allocations beyond that fail, whatever other nodes have free: then --preferred=NODE instead of --membind."
+            ));
+            says
         }
     };
-    Some(Advice { about: "memory".to_owned(), says: says.into(), ..Advice::default() })
+    Some(Advice { about: "memory".to_owned(), says, ..Advice::default() })
 }
 
 /// Bytes that each process has at least, when those that share a node share its memory evenly.
@@ -57,28 +72,33 @@ fn room(available: &AvailableResources, processes: &[Process]) -> Option<u64> {
 /// Huge pages; `None` where nothing was measured (which [`super::unknown`] tells).
 pub(super) fn huge_pages(index: &RecordIndex) -> Option<Advice> {
     let (small, huge) = resources::memory_pages(index)?;
-    let size = small.labels.count(Label::Bytes).map_or_else(String::new, bytes);
-    let evidence = vec![
-        evidence(small, &format!("a load from {size} on 4 KiB pages takes")),
-        evidence(huge, "on 2 MiB pages"),
-    ];
+    let size = Value::Bytes(small.labels.count(Label::Bytes)?);
+    let latency = text!(
+        "plan-latency-on-base-pages",
+        "load latency over {size} on 4 KiB pages: {ns}",
+        size,
+        ns = measured_value(small)
+    );
+    let huge_latency = text!("plan-latency-on-huge-pages", "on 2 MiB pages: {ns}", ns = measured_value(huge));
+    let evidence =
+        vec![cite_fact(latency, locate_figure(small)), cite_fact(huge_latency, locate_figure(huge))];
     let thp = index.record.conditions.before.thp.as_deref();
     let mut advice = Advice { about: "huge pages".to_owned(), evidence, ..Advice::default() };
     match loss(&small.summary, &huge.summary, Better::Lower) {
         Verdict::Costs { share, interval } => {
-            let gain = format!(
-                "Loads scattered over much memory take {} less time on 2 MiB pages ({} to {})",
-                percent(share),
-                percent(interval.0.max(0.0)),
-                percent(interval.1)
+            advice.says = text!(
+                "plan-huge-pages-gain",
+                "Random loads over much memory take {share} less time on 2 MiB pages ({low} to {high}).",
+                share = Value::Share(share),
+                low = Value::Share(interval.0.max(0.0)),
+                high = Value::Share(interval.1)
             );
             if thp == Some("always") {
-                advice.says =
-                    format!("{gain}, and programs have them already (transparent huge pages: always).")
-                        .into();
+                advice
+                    .says
+                    .push(text!("plan-huge-pages-on", "Programs have them already: THP is set to always."));
                 return Some(advice);
             }
-            advice.says = format!("{gain}.").into();
             if thp == Some("never") {
                 advice.commands.push(write_command("madvise", ENABLED));
                 advice.undo.extend(pasteable("never").map(|old| write_command(old, ENABLED)));
@@ -86,11 +106,11 @@ pub(super) fn huge_pages(index: &RecordIndex) -> Option<Advice> {
             advice.commands.push("GLIBC_TUNABLES=glibc.malloc.hugetlb=1 COMMAND".to_owned());
         }
         Verdict::NotResolved { smaller_than } => {
-            advice.says = format!(
-                "They make no difference to scattered loads here that was resolved (smaller than {}).",
-                percent(smaller_than)
-            )
-            .into();
+            advice.says = text!(
+                "plan-huge-pages-no-gain",
+                "No difference resolved for random loads (smaller than {smaller_than}).",
+                smaller_than = Value::Share(smaller_than)
+            );
         }
         _ => return None,
     }
@@ -113,30 +133,34 @@ pub(super) fn interrupts(
         if available.seats.len() < 2 || purpose == Purpose::Latency {
             return None;
         }
-        advice.says = "Leave irqbalance on: it keeps a device's interrupts on the device's own node. The process that uses \
-                       a network card or disk most belongs on that node, too."
-            .into();
+        advice.says = text!(
+            "plan-irqbalance-on",
+            "Leave irqbalance on: it keeps a device's IRQs on the device's node. Run the process that uses a network card or \
+             disk most on that node."
+        );
         advice
             .commands
             .push("grep -H . /sys/class/net/*/device/numa_node /sys/block/*/device/numa_node".to_owned());
         return Some(advice);
     }
     let contained = record.machine.virtualization.container.as_deref().is_some_and(|name| name != "none");
-    let host = if contained { " This is a container: that is set on its host." } else { "" };
-    advice.says = format!(
-        "CPUs {reserved} are kept for interrupts and housekeeping, the program's are kept clear of them. Older versions of \
-         irqbalance take a mask (IRQBALANCE_BANNED_CPUS); on Red Hat the file is /etc/sysconfig/irqbalance; interrupts that \
-         belong to one CPU cannot be moved.{host}"
-    ).into();
+    advice.says = text!(
+        "plan-irq-cpus-reserved",
+        "CPUs {reserved} are reserved for interrupts and housekeeping; IRQs are kept off the program's CPUs. Older \
+         irqbalance takes a mask (IRQBALANCE_BANNED_CPUS); on Red Hat the file is /etc/sysconfig/irqbalance; per-CPU IRQs \
+         cannot be moved.",
+        reserved
+    );
+    if contained {
+        advice.says.push(text!("plan-irqs-of-host", "This is a container: set this on its host."));
+    }
+    let restart = format!("sudo systemctl restart {IRQBALANCE}");
     advice.commands = vec![
-        format!("echo IRQBALANCE_BANNED_CPULIST={cpus} | sudo tee -a /etc/default/irqbalance"),
-        "sudo systemctl restart irqbalance".to_owned(),
-        format!("for irq in /proc/irq/[0-9]*; do echo {reserved} | sudo tee $irq/smp_affinity_list; done"),
+        format!("echo {BANNED}={cpus} | sudo tee -a /etc/default/{IRQBALANCE}"),
+        restart.clone(),
+        write_command(&reserved.to_string(), IRQ_AFFINITY),
     ];
-    advice.undo = vec![
-        "sudo sed -i /^IRQBALANCE_BANNED_CPULIST=/d /etc/default/irqbalance".to_owned(),
-        "sudo systemctl restart irqbalance".to_owned(),
-    ];
+    advice.undo = vec![format!("sudo sed -i /^{BANNED}=/d /etc/default/{IRQBALANCE}"), restart];
     Some(advice)
 }
 

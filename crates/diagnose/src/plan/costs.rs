@@ -4,12 +4,14 @@ use record::Label;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use record::diagnosis::Evidence;
-use record::{Better, Measurement, Record};
+use record::{Better, Measurement, Record, Template, Text, text};
 
 use crate::distances;
-use crate::figures::{evidence, labels_without, spread};
+use crate::figures::{cite_fact, labels_without, locate_figure, measured_value, spread};
 use crate::record_index::RecordIndex;
 
+/// What a load costs.
+const LATENCY: Template = Template { code: "plan-cost-latency", words: "load latency" };
 /// Pairs that stand as evidence; the matrix itself stands in the record.
 const MOST_EVIDENCE: usize = 4;
 /// Figures with the pair of nodes that each is of: the one that asks, and the memory's.
@@ -29,8 +31,8 @@ pub(super) struct Cost {
 /// One kind of cost, pair by pair.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Matrix {
-    /// What was measured, in words: `latency of a load`.
-    pub what: String,
+    /// What was measured: `load latency`.
+    pub what: Text,
     cells: BTreeMap<(u32, u32), Cost>,
     own: Option<Cost>,
     others: Option<Cost>,
@@ -55,10 +57,16 @@ impl Costs {
     /// What a record tells.
     pub(super) fn from_index(index: &RecordIndex) -> Self {
         let distances = distances::table(&index.record.machine);
-        let latency = numa(index, "numa.latency", "latency of a load", Better::Lower, &distances)
+        let latency = numa(index, "numa.latency", text!(LATENCY), Better::Lower, &distances)
             .or_else(|| curve(index, &distances))
             .or_else(|| elements(index, &distances));
-        let bandwidth = numa(index, "numa.bandwidth", "bandwidth", Better::Higher, &distances);
+        let bandwidth = numa(
+            index,
+            "numa.bandwidth",
+            text!("plan-cost-bandwidth", "bandwidth"),
+            Better::Higher,
+            &distances,
+        );
         Self { latency, bandwidth, distances }
     }
 
@@ -89,8 +97,8 @@ impl Costs {
 }
 
 impl Matrix {
-    fn new(what: &str, reported: RatedCell, better: Better, distances: &distances::Table) -> Option<Self> {
-        let mut matrix = Self { what: what.to_owned(), ..Self::default() };
+    fn new(what: Text, reported: RatedCell, better: Better, distances: &distances::Table) -> Option<Self> {
+        let mut matrix = Self { what, ..Self::default() };
         let mut reported = reported;
         reported.sort_by_key(|((from, to), _)| (from != to, *from, *to));
         for (at, m) in &reported {
@@ -101,7 +109,15 @@ impl Matrix {
             matrix.cells.insert(*at, cost);
             matrix.doubtful |= m.doubt.is_some();
             if matrix.evidence.len() < MOST_EVIDENCE {
-                matrix.evidence.push(evidence(m, &format!("{what} from node {} to node {}:", at.0, at.1)));
+                let says = text!(
+                    "plan-cost-between-nodes",
+                    "{what} from node {from} to node {to}: {value}",
+                    what = &matrix.what,
+                    from = at.0,
+                    to = at.1,
+                    value = measured_value(m)
+                );
+                matrix.evidence.push(cite_fact(says, locate_figure(m)));
             }
         }
         let of = |own: bool| {
@@ -182,7 +198,7 @@ fn node(m: &Measurement, key: Label) -> Option<u32> {
 fn numa(
     index: &RecordIndex,
     metric: &'static str,
-    what: &str,
+    what: Text,
     better: Better,
     distances: &distances::Table,
 ) -> Option<Matrix> {
@@ -245,7 +261,7 @@ fn curve(index: &RecordIndex, distances: &distances::Table) -> Option<Matrix> {
         reported.iter().any(|(at, _)| at.0 == at.1) && reported.iter().any(|(at, _)| at.0 != at.1)
     };
     let (_, reported) = sizes.into_iter().rev().find(|(_, reported)| several(reported))?;
-    Matrix::new("latency of a load", reported, Better::Lower, distances)
+    Matrix::new(text!(LATENCY), reported, Better::Lower, distances)
 }
 
 /// Time per element as lmbench's `stream` prints it, local and remote.
@@ -260,9 +276,12 @@ fn elements(index: &RecordIndex, distances: &distances::Table) -> Option<Matrix>
     order.sort_by_key(|op| *op != "copy");
     order.into_iter().find_map(|op| {
         let reported = pairs(ops.get(op)?, &homes);
-        let what =
-            if op.is_empty() { "time per element".to_owned() } else { format!("time per element of {op}") };
-        Matrix::new(&what, reported, Better::Lower, distances)
+        let what = if op.is_empty() {
+            text!("plan-cost-element", "time per element")
+        } else {
+            text!("plan-cost-element-of", "{op} time per element", op = op.to_owned())
+        };
+        Matrix::new(what, reported, Better::Lower, distances)
     })
 }
 

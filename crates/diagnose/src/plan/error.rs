@@ -11,7 +11,7 @@ pub enum PlanError {
     Processes {
         /// So many are asked for.
         asked: u32,
-        /// The CPUs to use, where the record tells them.
+        /// The CPUs to use, where the record has them.
         room: Option<u32>,
         /// The most that there may be.
         most: u32,
@@ -27,11 +27,11 @@ pub enum PlanError {
         /// Those that can.
         usable: CpuList,
     },
-    /// CPUs to stay on are named, and the record does not tell the machine's.
+    /// CPUs to stay on are named, and the record does not list the machine's.
     CpusNotReported,
     /// No CPU of the record is online and may be used.
     NoUsableCpu,
-    /// The record tells neither CPUs nor several nodes.
+    /// The record has neither CPUs nor several nodes.
     NothingReported,
 }
 
@@ -55,12 +55,12 @@ impl fmt::Display for PlanError {
                 f.write_str("--cpus: the list is empty; write for instance --cpus 0-3,8")
             }
             PlanError::CpusNotUsable { asked, missing, usable } => {
-                write!(f, "--cpus {asked}: CPU {missing} cannot be used there; usable are {usable}")
+                write!(f, "--cpus {asked}: CPU {missing} cannot be used; usable are {usable}")
             }
-            PlanError::CpusNotReported => f.write_str("--cpus: the record does not tell the machine's CPUs"),
-            PlanError::NoUsableCpu => f.write_str("the record names no CPU that is online and may be used"),
+            PlanError::CpusNotReported => f.write_str("--cpus: the record does not list the machine's CPUs"),
+            PlanError::NoUsableCpu => f.write_str("the record has no CPU that is online and allowed"),
             PlanError::NothingReported => {
-                f.write_str("the record tells neither the machine's CPUs nor several nodes")
+                f.write_str("the record has neither the machine's CPUs nor several NUMA nodes")
             }
         }
     }

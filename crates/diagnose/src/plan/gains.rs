@@ -2,7 +2,8 @@
 //! against the mean within the processes' own nodes.
 
 use record::plan::{Gain, Process};
-use record::units::{percent, significant};
+use record::text;
+use record::text::Value;
 
 use super::available_resources::AvailableResources;
 use super::costs::{Cost, Costs, Matrix, mean};
@@ -13,10 +14,7 @@ pub(super) fn gains(available: &AvailableResources, costs: &Costs, processes: &[
     if available.memory.len() + available.seats.len() < 3 {
         return Vec::new();
     }
-    let kinds = [
-        (&costs.latency, "waits for memory"),
-        (&costs.bandwidth, "reads and writes memory as fast as it can"),
-    ];
+    let kinds = [(&costs.latency, "memory-latency-bound"), (&costs.bandwidth, "memory-bandwidth-bound")];
     let all = kinds.into_iter().filter_map(|(matrix, program)| {
         let matrix = matrix.as_ref()?;
         gain(available, costs, matrix, processes, program)
@@ -45,26 +43,24 @@ fn gain(
     let interval = between(&ignoring, &planned);
     let own = everywhere.iter().filter(|node| available.memory.contains(node)).count();
     let remote = 1.0 - own as f64 / (everywhere.len() * available.memory.len()) as f64;
-    let mut why = format!(
-        "Without a plan {} of its accesses go to other nodes' memory: over all of them they cost {} times what they cost \
-         as planned ({}).",
-        percent(remote),
-        significant(factor),
-        matrix.what
+    let mut why = text!(
+        "plan-gain-model",
+        "Without a plan {remote} of its accesses are remote; the mean cost of all accesses is {factor} that of the plan \
+         ({what}).",
+        remote = Value::Share(remote),
+        factor = Value::Factor(factor),
+        what = &matrix.what
     );
     if interval.is_none() {
-        why.push_str(" From single figures, so there is no interval.");
+        why.push(text!(
+            "plan-gain-without-interval",
+            "The figures are single ones, so there is no interval."
+        ));
     }
     if matrix.doubtful {
-        why.push_str(" Some of these figures are in doubt.");
+        why.push(text!("plan-gain-in-doubt", "Some of these figures are in doubt."));
     }
-    Some(Gain {
-        program: program.to_owned(),
-        factor,
-        interval,
-        why: why.into(),
-        evidence: matrix.evidence.clone(),
-    })
+    Some(Gain { program: program.to_owned(), factor, interval, why, evidence: matrix.evidence.clone() })
 }
 
 fn between(ignoring: &Cost, planned: &Cost) -> Option<(f64, f64)> {

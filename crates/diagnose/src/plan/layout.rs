@@ -1,8 +1,7 @@
 //! Processes over nodes: how many, on which CPUs, with which memory.
 
-use record::CpuList;
-use record::phrase::{agree, count_noun};
 use record::plan::{Policy, Process};
+use record::{CpuList, Text, text};
 
 use super::PlanRequest;
 use super::available_resources::{AvailableResources, Seat, in_order};
@@ -16,12 +15,12 @@ pub(super) const MOST_PROCESSES: u32 = 4096;
 #[derive(Debug, Default)]
 pub(super) struct Layout {
     pub processes: Vec<Process>,
-    pub cautions: Vec<String>,
+    pub cautions: Vec<Text>,
     /// Whether a cgroup's quota decided the number of threads.
     pub by_quota: bool,
 }
 
-/// Lays processes out. `Err` with a sentence when what is wished for cannot be had.
+/// Lays processes out. `Err` when what is wished for cannot be had.
 pub(super) fn lay_out(
     available: &AvailableResources,
     costs: &Costs,
@@ -232,46 +231,66 @@ fn share_threads(processes: &mut [Process]) {
     }
 }
 
-/// That a number of threads alone gives as many processes as there is room for: one a node would leave CPUs idle.
-fn several_a_node(available: &AvailableResources, layout: &Layout, request: &PlanRequest) -> Option<String> {
-    let (processes, seats) = (layout.processes.len(), available.seats.len());
-    let threads = request.threads.filter(|_| request.processes.is_none() && processes > seats)?;
-    let fewer = agree(seats, "one alone", "one a node");
-    Some(format!(
-        "There is room for {processes} processes of {}, and so many are planned; {fewer}: --processes {seats}.",
-        count_noun(threads, "thread")
-    ))
+/// That a number of threads alone gives as many processes as there is room for: one per node would leave CPUs idle.
+fn several_a_node(available: &AvailableResources, layout: &Layout, request: &PlanRequest) -> Option<Text> {
+    let (processes, nodes) = (layout.processes.len(), available.seats.len());
+    let count = request.threads.filter(|_| request.processes.is_none() && processes > nodes)?;
+    let threads = super::threads(count);
+    Some(if nodes == 1 {
+        text!(
+            "plan-node-filled",
+            "{processes} processes of {threads} fill the node. For a single one: --processes 1.",
+            processes,
+            threads
+        )
+    } else {
+        text!(
+            "plan-nodes-filled",
+            "{processes} processes of {threads} fill the nodes. For one per node: --processes {nodes}.",
+            processes,
+            threads,
+            nodes
+        )
+    })
 }
 
 /// That processes get unequal parts, and which numbers would not.
-fn uneven(available: &AvailableResources, layout: &Layout, request: &PlanRequest) -> Option<String> {
+fn uneven(available: &AvailableResources, layout: &Layout, request: &PlanRequest) -> Option<Text> {
     let threads: Vec<u32> = layout.processes.iter().filter_map(|process| process.threads).collect();
-    let (least, most) = (threads.iter().min()?, threads.iter().max()?);
+    let (least, most) = (*threads.iter().min()?, *threads.iter().max()?);
     if least == most {
         return None;
     }
+    let mut says = text!(
+        "plan-processes-uneven",
+        "The processes are unequal: {least} to {most} threads each. Give them work in that proportion.",
+        least,
+        most
+    );
     let seats = available.seats.len() as u32;
-    let way_out = match request
-        .processes
-        .filter(|processes| !processes.is_multiple_of(seats) && !seats.is_multiple_of(*processes))
-    {
-        Some(processes) => {
-            let above = processes.div_ceil(seats) * seats;
-            let below = (processes / seats) * seats;
-            let even = if below > 0 { format!("{below} or {above}") } else { format!("{above}") };
-            format!(" {even} processes would be even.")
-        }
-        None => String::new(),
-    };
-    Some(format!(
-        "The processes are not equal: {least} to {most} threads each. Give them work in that proportion.{way_out}"
-    ))
+    let odd = |processes: &u32| !processes.is_multiple_of(seats) && !seats.is_multiple_of(*processes);
+    if let Some(processes) = request.processes.filter(odd) {
+        let (below, above) = ((processes / seats) * seats, processes.div_ceil(seats) * seats);
+        says.push(match below {
+            0 => text!("plan-processes-even", "{above} processes would be equal.", above),
+            below => {
+                text!("plan-processes-even-two", "{below} or {above} processes would be equal.", below, above)
+            }
+        });
+    }
+    Some(says)
 }
 
 /// That there are more threads than CPUs.
-fn oversubscribed(layout: &Layout, request: &PlanRequest) -> Option<String> {
+fn oversubscribed(layout: &Layout, request: &PlanRequest) -> Option<Text> {
     let threads = request.threads?;
-    let least = layout.processes.iter().map(|process| process.cpus.len()).filter(|len| *len > 0).min()?;
-    (threads as usize > least)
-        .then(|| format!("{threads} threads share {least} CPUs in a process: they take turns."))
+    let cpus = layout.processes.iter().map(|process| process.cpus.len()).filter(|len| *len > 0).min()?;
+    (threads as usize > cpus).then(|| {
+        text!(
+            "plan-oversubscribed",
+            "Oversubscribed: {threads} threads share {cpus} CPUs in a process.",
+            threads,
+            cpus
+        )
+    })
 }

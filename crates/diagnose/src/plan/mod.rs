@@ -13,10 +13,10 @@ mod verified;
 
 use record::Label;
 use record::plan::{CacheDomains, Plan, Policy, Process, Purpose, Siblings};
-use record::units::{bytes, figure, significant};
-use record::{CpuList, Handover, Record};
+use record::text::Value;
+use record::{CpuList, Handover, Measurement, Record, Template, Text, text};
 
-use crate::figures::{evidence, middle};
+use crate::figures::{cite_fact, cpus_text, locate_figure, measured_value, middle};
 use crate::record_index::RecordIndex;
 use available_resources::AvailableResources;
 use costs::Costs;
@@ -72,26 +72,25 @@ fn plan_of(index: &RecordIndex, request: &PlanRequest) -> Result<Plan, PlanError
         .flatten()
         .collect(),
         snippets: snippets::write_snippets(&available, &layout.processes, &reserved),
-        cautions: cautions(record, &available, request, !gains.is_empty())
-            .into_iter()
-            .map(Into::into)
-            .collect(),
-        unknown: unknown(index, &available, &costs, siblings.as_ref()).into_iter().map(Into::into).collect(),
+        cautions: cautions(record, &available, request, !gains.is_empty()),
+        unknown: unknown(index, &available, &costs, siblings.as_ref()),
         siblings,
         gains,
         ..Plan::default()
     };
     if layout.by_quota {
-        let quota = significant(available.quota.unwrap_or(0.0));
-        plan.cautions.insert(
-            0,
-            format!("A cgroup allows {quota} CPUs' worth of time: more threads than that would only be stopped in turn.").into(),
+        let quota = Value::Figure(available.quota.unwrap_or(0.0), "CPUs");
+        let throttled = text!(
+            "plan-cpu-quota",
+            "A cgroup limits CPU time to {quota}; more threads would be throttled.",
+            quota
         );
+        plan.cautions.insert(0, throttled);
     }
-    plan.cautions.extend(siblings_not_reported(&available, &layout.processes).map(Into::into));
-    plan.cautions.extend(layout.cautions.into_iter().map(Into::into));
+    plan.cautions.extend(siblings_not_reported(&available, &layout.processes));
+    plan.cautions.extend(layout.cautions);
     plan.processes = layout.processes;
-    plan.summary = summary(&plan, &available, request).into();
+    plan.summary = summary(&plan);
     Ok(plan)
 }
 
@@ -103,70 +102,103 @@ pub fn plan_nodes(index: &RecordIndex) -> Option<Plan> {
     made.filter(|made| made.nodes > 1)
 }
 
-/// Small numbers in words, as sentences begin.
-fn number(count: usize) -> String {
-    const WORDS: [&str; 13] = [
-        "No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten", "Eleven",
-        "Twelve",
-    ];
-    WORDS.get(count).map_or_else(|| count.to_string(), |word| (*word).to_owned())
+/// That nodes make no difference.
+const ONE_NODE: Template =
+    Template { code: "plan-one-node", words: "With one NUMA node there is nothing to gain from placement." };
+
+/// So many threads.
+fn threads(count: u32) -> Text {
+    match count {
+        1 => text!("plan-one-thread", "1 thread"),
+        count => text!("plan-threads", "{count} threads", count),
+    }
 }
 
-fn summary(plan: &Plan, available: &AvailableResources, request: &PlanRequest) -> String {
-    let count = plan.processes.len();
-    let threads = |process: &Process| match process.threads {
-        Some(1) => "1 thread".to_owned(),
-        Some(threads) => format!("{threads} threads"),
-        None => "as many threads as its node has CPUs".to_owned(),
-    };
-    let first = plan.processes.first();
-    let each = first.map(threads).unwrap_or_default();
-    let even = plan.processes.iter().all(|process| process.threads == first.and_then(|first| first.threads));
-    let each = if even { each } else { "a thread for each of its CPUs".to_owned() };
-    if count == 1 {
-        let process = match first {
-            Some(process) if plan.nodes > 1 && process.nodes.len() == 1 => {
-                format!("One process on node {} with {each} and that node's memory", process.nodes)
-            }
-            Some(process) if process.policy == Policy::Interleave => {
-                format!("One process with {each} over {} nodes, its memory interleaved", plan.nodes)
-            }
-            _ => format!("One process with {each}"),
-        };
-        let why = match (plan.nodes, request.processes) {
-            (1, _) if plan.snippets.is_empty() => {
-                ": there is one node, so binding gains nothing; the kernel places the threads."
-            }
-            (1, _) => ": there is one node, so nothing is gained by nodes.",
-            _ => ".",
-        };
-        return format!("{process}{why}");
+/// The threads of each process.
+fn threads_each(processes: &[Process]) -> Text {
+    let first = processes.first().and_then(|process| process.threads);
+    match first {
+        _ if processes.iter().any(|process| process.threads != first) => {
+            text!("plan-thread-per-cpu", "one thread per CPU")
+        }
+        Some(count) => threads(count),
+        None => text!("plan-threads-of-node", "as many threads as its node has CPUs"),
     }
-    let place = if plan.nodes < 2 {
-        format!("{} processes with {each} each, on CPUs of their own", number(count))
-    } else if plan.processes.iter().all(|process| process.nodes.len() == 1) && count == plan.nodes as usize {
-        format!("{} processes, one a node, each with {each} and its node's memory", number(count))
-    } else if plan.processes.iter().all(|process| process.nodes.len() == 1) {
-        format!(
-            "{} processes with {each} each on {} nodes, each within one node and with its memory",
-            number(count),
-            available.seats.len()
+}
+
+fn summary(plan: &Plan) -> Text {
+    let threads = threads_each(&plan.processes);
+    let nodes = plan.nodes;
+    if let [process] = plan.processes.as_slice() {
+        let mut says = match process {
+            process if nodes > 1 && process.nodes.len() == 1 => text!(
+                "plan-one-process-on-node",
+                "1 process on node {node} with {threads} and that node's memory.",
+                node = &process.nodes,
+                threads
+            ),
+            process if process.policy == Policy::Interleave => text!(
+                "plan-one-process-interleaved",
+                "1 process with {threads} over {nodes} nodes, memory interleaved.",
+                threads,
+                nodes
+            ),
+            _ => text!("plan-one-process", "1 process with {threads}.", threads),
+        };
+        if nodes == 1 && plan.snippets.is_empty() {
+            says.push(text!(
+                "plan-no-binding",
+                "With one NUMA node binding gains nothing; the kernel places the threads."
+            ));
+        } else if nodes == 1 {
+            says.push(text!(ONE_NODE));
+        }
+        return says;
+    }
+    let processes = plan.processes.len();
+    let within_nodes = plan.processes.iter().all(|process| process.nodes.len() == 1);
+    let mut says = if nodes < 2 {
+        text!(
+            "plan-processes",
+            "{processes} processes with {threads} each, on separate CPUs.",
+            processes,
+            threads
+        )
+    } else if within_nodes && processes == nodes as usize {
+        text!(
+            "plan-process-per-node",
+            "{processes} processes, one per node, each with {threads} and its node's memory.",
+            processes,
+            threads
+        )
+    } else if within_nodes {
+        text!(
+            "plan-processes-within-nodes",
+            "{processes} processes with {threads} each on {nodes} nodes, each within one node and with its memory.",
+            processes,
+            threads,
+            nodes
         )
     } else {
-        format!("{} processes with {each} each, each on nodes that are near each other", number(count))
+        text!(
+            "plan-processes-across-nodes",
+            "{processes} processes with {threads} each, each on neighbouring nodes.",
+            processes,
+            threads
+        )
     };
-    let most = plan.gains.iter().max_by(|a, b| a.factor.total_cmp(&b.factor));
-    let gain = match most {
-        Some(gain) => format!(
-            ": a program that {} does up to {} times the work of one that ignores nodes; one that computes in its caches \
-             gains nothing.",
-            gain.program,
-            significant(gain.factor)
-        ),
-        None if plan.nodes < 2 => ". There is one node, so nothing is gained by nodes.".to_owned(),
-        None => ".".to_owned(),
-    };
-    format!("{place}{gain}")
+    match plan.gains.iter().max_by(|a, b| a.factor.total_cmp(&b.factor)) {
+        Some(gain) => says.push(text!(
+            "plan-gain-at-most",
+            "A {program} program does up to {factor} the work of one that ignores nodes; one that runs from its caches gains \
+             nothing.",
+            program = &gain.program,
+            factor = Value::Factor(gain.factor)
+        )),
+        None if nodes < 2 => says.push(text!(ONE_NODE)),
+        None => {}
+    }
+    says
 }
 
 /// Several last-level caches on a node, and what a line costs within and across them.
@@ -193,7 +225,7 @@ fn caches(
     // Both of one way of handing over.
     let how = Handover::chief(index.figures_of("core_to_core.latency"));
     let pairs = |same: bool| {
-        let of = |key: Label| move |m: &&record::Measurement| m.labels.count(key);
+        let of = |key: Label| move |m: &&Measurement| m.labels.count(key);
         middle(index.figures_of("core_to_core.latency").filter(|m| {
             let (Some(a), Some(b)) = (of(Label::From)(m), of(Label::To)(m)) else { return false };
             let (Some(x), Some(y)) = (of_cpu.get(&a), of_cpu.get(&b)) else { return false };
@@ -210,22 +242,29 @@ fn caches(
         !process.cpus.is_empty() && domains.iter().any(|domain| process.cpus.is_subset(domain))
     });
     caches.says = if aligned {
-        format!("Each process lies within one L{level} cache.").into()
+        text!("plan-within-cache", "Each process stays within one L{level} cache.", level)
     } else {
-        format!(
-            "A node has up to {per_node} L{level} caches. Threads that share data are faster within one of them: \
-             --processes {} gives each process one.",
-            domains.len()
-        ).into()
+        text!(
+            "plan-several-caches",
+            "Up to {per_node} L{level} caches per node: threads that share data are faster within one. --processes {caches} \
+             gives each process its own.",
+            per_node,
+            level,
+            caches = domains.len()
+        )
     };
     if let (Some(within), Some(across)) = (pairs(true), pairs(false)) {
-        caches.says.push(format!(
-            "A cache line goes from core to core in {} within one and in {} from one to another.",
-            figure(within.value(), "ns"),
-            figure(across.value(), "ns")
+        let (within_ns, across_ns) = (measured_value(within), measured_value(across));
+        caches.says.push(text!(
+            "plan-core-to-core",
+            "Core-to-core latency: {within} within one cache, {across} between caches.",
+            within = within_ns.clone(),
+            across = across_ns.clone()
         ));
-        caches.evidence.push(evidence(within, "within one cache:"));
-        caches.evidence.push(evidence(across, "from one cache to another:"));
+        let inside = text!("plan-core-to-core-within", "within one cache: {ns}", ns = within_ns);
+        let between = text!("plan-core-to-core-across", "between caches: {ns}", ns = across_ns);
+        caches.evidence =
+            vec![cite_fact(inside, locate_figure(within)), cite_fact(between, locate_figure(across))];
     }
     Some(caches)
 }
@@ -235,91 +274,98 @@ fn cautions(
     available: &AvailableResources,
     request: &PlanRequest,
     gains: bool,
-) -> Vec<String> {
+) -> Vec<Text> {
     let mut all = Vec::new();
     if record.machine.virtualization.emulated == Some(true) {
-        all.push("This machine is emulated: its times are no speeds, so no gain is told.".to_owned());
+        all.push(text!(
+            "plan-emulated",
+            "This machine is emulated: its timings are not speeds, so no gain is estimated."
+        ));
     }
     if available.assumed {
-        all.push(
-            "The record tells no nodes: one a package is assumed. See numactl -H, since packages may have several or \
+        all.push(text!(
+            "plan-nodes-assumed",
+            "NUMA nodes are not recorded: one per socket is assumed. See numactl -H, since a socket may have several and \
              firmware may hide them."
-                .to_owned(),
-        );
-    }
-    if !available.forbidden.is_empty() {
-        all.push(format!(
-            "CPUs {} are left out: this process may not use them (cpuset or affinity).",
-            available.forbidden
         ));
     }
-    if !available.isolated.is_empty() {
-        all.push(format!(
-            "CPUs {} are isolated at boot and left out: threads bound to several of them are not spread by the kernel. Bind \
-             single threads to single ones.",
-            available.isolated
-        ));
-    }
+    all.extend(cpus_text(&available.forbidden).map(|cpus| {
+        text!("plan-cpus-not-allowed", "{cpus} left out: not allowed by cpuset or affinity.", cpus)
+    }));
+    all.extend(cpus_text(&available.isolated).map(|cpus| {
+        text!(
+            "plan-cpus-isolated",
+            "{cpus} left out: isolated at boot. The kernel does not balance threads over isolated CPUs; bind single threads \
+             to single ones.",
+            cpus
+        )
+    }));
     if available.all_isolated {
-        all.push(
-            "Isolated CPUs are among these: the kernel does not spread threads over them; bind each thread to one."
-                .to_owned(),
-        );
+        all.push(text!(
+            "plan-on-isolated-cpus",
+            "The plan uses isolated CPUs: the kernel does not balance threads over them. Bind each thread to one."
+        ));
     }
-    if !available.offline.is_empty() {
-        all.push(match available.offline.len() {
-            1 => format!("CPU {} is offline and left out.", available.offline),
-            _ => format!("CPUs {} are offline and left out.", available.offline),
-        });
-    }
+    all.extend(
+        cpus_text(&available.offline)
+            .map(|cpus| text!("plan-cpus-offline", "{cpus} left out: offline.", cpus)),
+    );
     for (node, size) in &available.memory_only {
-        let size = size.map_or(String::new(), |size| format!(" ({})", bytes(size)));
-        all.push(format!(
-            "Node {node} has memory{size} and no usable CPU: bound processes do not use it. Add it to --membind where \
-             capacity counts more than latency."
+        all.push(text!(
+            "plan-memory-only-node",
+            "Node {node} has memory ({size}) and no usable CPU: bound processes do not use it. Add it to --membind where \
+             capacity counts more than latency.",
+            node = *node,
+            size = size.map_or(Value::from("size unknown"), Value::Bytes)
         ));
     }
     for node in &available.without_memory {
         let memory = available.seats.iter().find(|seat| seat.node == *node).map_or(0, |seat| seat.memory);
-        all.push(format!(
-            "Node {node} has CPUs and no usable memory: its process takes the nearest, of node {memory}."
+        all.push(text!(
+            "plan-node-without-memory",
+            "Node {node} has CPUs and no usable memory: its process uses the nearest memory, that of node {memory}.",
+            node = *node,
+            memory
         ));
     }
-    if let [(fast, fast_cpus), rest @ ..] = available.kinds.as_slice()
-        && !rest.is_empty()
-    {
-        let others: Vec<String> =
-            rest.iter().map(|(kind, cpus)| format!("{kind} cores on CPUs {cpus}")).collect();
-        all.push(format!(
-            "Cores are not alike: {fast} cores on CPUs {fast_cpus}, {}. Hand work out in small pieces rather than in equal \
-             parts; for even answers stay on the fast ones: --cpus {fast_cpus}.",
-            others.join(", ")
+    if let [(_, fast), _, ..] = available.kinds.as_slice() {
+        let kinds = available.kinds.iter();
+        let cores: Vec<Text> = kinds
+            .map(|(kind, cpus)| text!("plan-cores-of-kind", "{kind} cores on CPUs {cpus}", kind, cpus))
+            .collect();
+        all.push(text!(
+            "plan-hybrid-cores",
+            "Core types differ: {cores}. Hand out work in small pieces, not in equal parts; for even latency use the fast \
+             cores alone: --cpus {fast}.",
+            cores,
+            fast
         ));
     }
     if gains && record.conditions.before.numa_balancing.is_some_and(|setting| setting > 0) {
-        all.push(
-            "Automatic NUMA balancing is on: it moves pages to their users in time, so a program that ignores nodes may \
-             lose less than the model says."
-                .to_owned(),
-        );
+        all.push(text!(
+            "plan-numa-balancing",
+            "Automatic NUMA balancing is on: it migrates pages to the nodes that use them, so a program that ignores nodes \
+             may lose less than modelled."
+        ));
     }
     if request.purpose == Purpose::Latency && available.cpus_known && !available.narrowed {
-        all.push(format!(
-            "There are too few cores to keep one of each node for interrupts ({} are needed).",
-            advice::CORES_TO_SPARE_ONE
+        all.push(text!(
+            "plan-too-few-cores",
+            "Too few cores to reserve one of each node for interrupts (at least {needed} per node needed).",
+            needed = advice::CORES_TO_SPARE_ONE
         ));
     }
     all
 }
 
 /// That siblings are assumed or unknown, where that matters.
-fn siblings_not_reported(available: &AvailableResources, processes: &[Process]) -> Option<String> {
+fn siblings_not_reported(available: &AvailableResources, processes: &[Process]) -> Option<Text> {
     // Whole nodes have all of their cores' CPUs, whichever those are.
     let whole = !available.narrowed && processes.iter().all(|process| process.whole_nodes);
     if whole && available.numbering == Numbering::Unknown {
         return None;
     }
-    available.numbering.says(available.cpus().first()?)
+    available.numbering.caution(available.cpus().first()?)
 }
 
 /// What is not known, and how to find it out.
@@ -328,23 +374,32 @@ fn unknown(
     available: &AvailableResources,
     costs: &Costs,
     siblings: Option<&Siblings>,
-) -> Vec<String> {
+) -> Vec<Text> {
     let mut all = Vec::new();
     let several = available.seats.len() + available.memory.len() > 2;
     if several && costs.latency.is_none() && costs.bandwidth.is_none() {
-        all.push(
-            "What other nodes' memory costs was not measured, so no gain can be told: linespeed run numa."
-                .to_owned(),
-        );
+        all.push(text!(
+            "plan-remote-memory-not-measured",
+            "The cost of remote memory is not measured, so no gain can be estimated: linespeed run numa."
+        ));
     }
     if !available.cpus_known {
-        all.push("Which CPUs each node has is not told: on the machine, numactl -H or lscpu.".to_owned());
+        all.push(text!(
+            "plan-cpus-of-nodes-unknown",
+            "The CPUs of each node are not recorded: see numactl -H or lscpu on the machine."
+        ));
     }
     if siblings.is_some_and(|siblings| !siblings.measured) {
-        all.push("What siblings are worth was not measured: linespeed run smt-yield.".to_owned());
+        all.push(text!(
+            "plan-smt-yield-not-measured",
+            "The yield of SMT siblings is not measured: linespeed run smt-yield."
+        ));
     }
     if index.figures_of("load.latency").next().is_none() && index.record.import.is_none() {
-        all.push("What huge pages are worth was not measured: linespeed run latency.".to_owned());
+        all.push(text!(
+            "plan-huge-pages-not-measured",
+            "The gain from huge pages is not measured: linespeed run latency."
+        ));
     }
     all
 }

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::CpuList;
 use record::machine::Machine;
+use record::phrase::join_list;
+use record::{CpuList, Text, text};
 
 /// What is known of the cores' CPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,28 +20,28 @@ pub(super) enum Numbering {
 
 impl Numbering {
     /// What a reader has to know of it; `first` is a CPU there.
-    pub(super) fn says(self, first: u32) -> Option<String> {
-        let file = format!("cat /sys/devices/system/cpu/cpu{first}/topology/thread_siblings_list");
+    pub(super) fn caution(self, first: u32) -> Option<Text> {
+        let command = format!("cat /sys/devices/system/cpu/cpu{first}/topology/thread_siblings_list");
         match self {
             Self::Recorded => None,
             Self::Assumed { step, per_core } => {
-                let further: Vec<String> =
-                    (1..per_core).map(|part| format!("n+{}", u64::from(part) * u64::from(step))).collect();
-                let others = match further.split_last() {
-                    Some((last, [])) => format!(" and {last}"),
-                    Some((last, before)) => format!(", {} and {last}", before.join(", ")),
-                    None => String::new(),
-                };
+                let mut cpus = vec!["n".to_owned()];
+                cpus.extend((1..per_core).map(|part| format!("n+{}", u64::from(part) * u64::from(step))));
                 let here: CpuList = (0..per_core).map(|part| first.saturating_add(part * step)).collect();
-                Some(format!(
-                    "The record does not tell which CPUs are siblings: CPUs n{others} are taken for those of one core, as \
-                     Linux numbers them. To check on the machine: {file} (it says {here} if so)."
+                Some(text!(
+                    "plan-siblings-assumed",
+                    "SMT siblings are not recorded: CPUs {cpus} are assumed to share a core, as Linux numbers them. To check: \
+                     {command} (prints {here} if so).",
+                    cpus = join_list(&cpus),
+                    command,
+                    here
                 ))
             }
-            Self::Unknown => Some(format!(
-                "The record tells that a core has several CPUs but not which they are: two processes, or a process and the \
-                 CPUs that it leaves free, may share cores. To see it on the machine: {file}. A record by linespeed inspect tells \
-                 them."
+            Self::Unknown => Some(text!(
+                "plan-siblings-unknown",
+                "A core has several CPUs, but which ones is not recorded: two processes, or a process and CPUs left free, may \
+                 share cores. To check: {command}, or record the machine with linespeed inspect.",
+                command
             )),
         }
     }
@@ -111,6 +112,7 @@ fn assumed(
 mod tests {
     use super::*;
     use record::machine::{Cpu, Node};
+    use record::text::Value;
 
     /// A machine of which only its nodes' lists are told, and how many cores it has.
     fn lists(nodes: &[&str], cores: u32) -> Machine {
@@ -143,9 +145,11 @@ mod tests {
         let (core_of, numbering) = find_numbering(&lists(&["0-1,4-5,8-9,12-13", "2-3,6-7,10-11,14-15"], 4));
         assert_eq!(numbering, Numbering::Assumed { step: 4, per_core: 4 });
         assert_eq!((core_of[&13], core_of[&14]), (1, 2));
-        let says = numbering.says(2).unwrap();
-        assert!(says.contains("n, n+4, n+8 and n+12") && says.contains("cpu2/"), "{says}");
-        assert!(says.contains("it says 2,6,10,14 if so"), "{says}");
+        let caution = numbering.caution(2).unwrap();
+        assert_eq!(caution.code(), Some("plan-siblings-assumed"));
+        assert_eq!(caution.value("cpus"), Some(&Value::from("n, n+4, n+8 and n+12")));
+        assert_eq!(caution.value("here"), Some(&Value::from("2,6,10,14")));
+        assert!(caution.value("command").is_some_and(|command| command.to_string().contains("cpu2/")));
         // Nodes in turn, as some firmware numbers packages.
         let (core_of, _) = find_numbering(&lists(&["0,2,4,6", "1,3,5,7"], 4));
         assert_eq!((core_of[&4], core_of[&5], core_of[&7]), (0, 1, 3));
@@ -165,7 +169,7 @@ mod tests {
             let (core_of, numbering) = find_numbering(&lists(nodes, cores));
             assert!(core_of.is_empty() && numbering == Numbering::Unknown, "{nodes:?}: {numbering:?}");
         }
-        assert!(Numbering::Unknown.says(0).unwrap().contains("may share cores"));
+        assert_eq!(Numbering::Unknown.caution(0).unwrap().code(), Some("plan-siblings-unknown"));
     }
 
     #[test]
@@ -176,6 +180,6 @@ mod tests {
             cpu.core = Some(cpu.id / 2);
         }
         let (core_of, numbering) = find_numbering(&machine);
-        assert_eq!((core_of[&3], numbering, numbering.says(0)), (1, Numbering::Recorded, None));
+        assert_eq!((core_of[&3], numbering, numbering.caution(0)), (1, Numbering::Recorded, None));
     }
 }

@@ -5,17 +5,21 @@ use std::collections::BTreeMap;
 
 use record::diagnosis::{Evidence, SiblingsAdd};
 use record::plan::{Purpose, Siblings};
-use record::units::percent;
-use record::{CpuList, Measurement};
+use record::text::Value;
+use record::{CpuList, Measurement, Template, Text, text};
 
 use super::available_resources::AvailableResources;
-use crate::figures::{RESOLUTION, evidence, labels_without, median, spread};
+use crate::figures::{RESOLUTION, cite_fact, labels_without, locate_figure, measured_value, median, spread};
 use crate::record_index::RecordIndex;
 
 /// Workloads that wait for memory.
 const MEMORY: [&str; 2] = ["memory-bound", "triad"];
 /// Workloads that stand as evidence.
 const MOST_EVIDENCE: usize = 8;
+
+/// The choice where siblings are not worth it.
+const ONE_A_CORE: Template =
+    Template { code: "plan-one-thread-per-core", words: "So one thread per core is planned." };
 
 /// What all siblings of a core give over one of them, for one workload.
 #[derive(Debug)]
@@ -48,33 +52,36 @@ pub(super) fn choose(
     }
     siblings.evidence = yields.iter().flat_map(|one| one.evidence.clone()).take(MOST_EVIDENCE).collect();
     let value = median(yields.iter().map(|one| one.value));
-    let each = if available.per_core == 2 {
-        "the sibling".to_owned()
-    } else {
-        format!("{} siblings", available.per_core)
-    };
     match (purpose, value) {
         (Purpose::Latency, value) => {
             siblings.used = false;
             siblings.measured = value.is_some();
-            let costs = value.map_or(String::new(), |value| {
-                format!(
-                    " With both at work each gets {} of a core.",
-                    percent(value / f64::from(available.per_core))
-                )
-            });
-            siblings.why = format!("A thread answers fastest when it has its core alone.{costs}").into();
+            siblings.why =
+                text!("plan-siblings-latency", "A thread responds fastest when it has a core to itself.");
+            if let Some(value) = value {
+                siblings.why.push(text!(
+                    "plan-siblings-share",
+                    "With all siblings busy each gets {share} of a core.",
+                    share = Value::Share(value / f64::from(available.per_core))
+                ));
+            }
         }
         (_, None) => {
-            if let Some(reported) = extrapolated(index) {
-                siblings.used = reported.adds > RESOLUTION;
-                let choice = if siblings.used { "they are used" } else { "one thread a core" };
-                siblings.why = format!("{} {}; so {choice}.", reported.workload, reported.says).into();
+            if let Some(SiblingsAdd { workload, adds, says, .. }) = extrapolated(index) {
+                siblings.used = adds > RESOLUTION;
+                siblings.why = text!("plan-siblings-by-workload", "{workload}: {says}", workload, says);
+                siblings.why.push(if siblings.used {
+                    text!("plan-siblings-used", "So they are used.")
+                } else {
+                    text!(ONE_A_CORE)
+                });
                 return Some(siblings);
             }
-            siblings.why = "What siblings are worth was not measured, so all CPUs are used, as the kernel does without a \
-                            plan; one thread a core is the other way."
-                .into();
+            siblings.why = text!(
+                "plan-siblings-not-measured",
+                "The yield of SMT siblings is not measured, so all CPUs are used, as the kernel does without a plan; the \
+                 alternative is one thread per core."
+            );
         }
         (_, Some(value)) => {
             let above = yields
@@ -86,44 +93,68 @@ pub(super) fn choose(
             let (above, below) = (above.count(), below.count());
             siblings.measured = true;
             siblings.used = value > 1.0 + RESOLUTION && above > below && above * 2 > yields.len();
-            siblings.why = why(&yields, value, siblings.used, &each).into();
+            siblings.why = why(&yields, value, siblings.used, available.per_core);
         }
     }
     Some(siblings)
 }
 
-fn why(yields: &[Yield], value: f64, used: bool, each: &str) -> String {
-    let gain = percent((value - 1.0).abs());
-    let over = match yields {
-        [one] => match one.between.filter(|b| b.1 > b.0) {
-            Some((low, high)) => {
-                format!(" ({} to {} by its interval)", percent(low - 1.0), percent(high - 1.0))
-            }
-            None => " (single figures, no interval)".to_owned(),
-        },
-        several => format!(" in the median of {} workloads", several.len()),
-    };
-    let least = yields.iter().min_by(|a, b| a.value.total_cmp(&b.value));
-    let most = yields.iter().max_by(|a, b| a.value.total_cmp(&b.value));
-    let range = match (least, most) {
-        (Some(least), Some(most)) if yields.len() > 1 => format!(
-            "; from {} ({}) to {} ({})",
-            percent(least.value - 1.0),
-            least.workload,
-            percent(most.value - 1.0),
-            most.workload
-        ),
-        _ => String::new(),
-    };
-    if used {
-        format!("Using {each} adds {gain} to what a core does{over}{range}.")
-    } else if value < 1.0 - RESOLUTION {
-        format!("Using {each} takes {gain} from what a core does{over}{range}: one thread a core.")
-    } else {
-        format!(
-            "Using {each} adds nothing that is clearly above the figures' spread{over}{range}: one thread a core."
+fn why(yields: &[Yield], value: f64, used: bool, per_core: u32) -> Text {
+    let gain = Value::Share((value - 1.0).abs());
+    let mut says = if used {
+        text!(
+            "plan-siblings-add",
+            "SMT siblings ({per_core} per core) add {gain} to the throughput of a core.",
+            per_core,
+            gain
         )
+    } else if value < 1.0 - RESOLUTION {
+        text!(
+            "plan-siblings-cost",
+            "SMT siblings ({per_core} per core) cost {gain} of the throughput of a core.",
+            per_core,
+            gain
+        )
+    } else {
+        text!(
+            "plan-siblings-no-gain",
+            "SMT siblings ({per_core} per core) add nothing to the throughput of a core clearly above the spread of the figures.",
+            per_core
+        )
+    };
+    says.push(match yields {
+        [one] => match one.between.filter(|b| b.1 > b.0) {
+            Some((low, high)) => text!(
+                "plan-siblings-interval",
+                "The interval is {low} to {high}.",
+                low = Value::Share(low - 1.0),
+                high = Value::Share(high - 1.0)
+            ),
+            None => text!("plan-siblings-without-interval", "From single figures, without an interval."),
+        },
+        several => match range(several) {
+            Some((least, most)) => text!(
+                "plan-siblings-median",
+                "This is the median of {workloads} workloads, from {least} ({least_of}) to {most} ({most_of}).",
+                workloads = several.len(),
+                least = Value::Share(least.value - 1.0),
+                least_of = &least.workload,
+                most = Value::Share(most.value - 1.0),
+                most_of = &most.workload
+            ),
+            None => Text::default(),
+        },
+    });
+    if !used {
+        says.push(text!(ONE_A_CORE));
     }
+    says
+}
+
+/// The workloads that gain least and most.
+fn range(yields: &[Yield]) -> Option<(&Yield, &Yield)> {
+    let by = |a: &&Yield, b: &&Yield| a.value.total_cmp(&b.value);
+    Some((yields.iter().min_by(by)?, yields.iter().max_by(by)?))
 }
 
 /// What siblings add by steps of threads that are not exactly one a core; of several workloads or sizes the one in the
@@ -146,7 +177,13 @@ fn measured(index: &RecordIndex) -> Vec<Yield> {
     let one = |(workload, all): (&str, Vec<&Measurement>)| {
         let m = crate::figures::middle(all.iter().copied())?;
         let between = (m.summary.n > 1).then(|| spread(&m.summary));
-        let evidence = vec![evidence(m, &format!("{workload} on all siblings over one:"))];
+        let says = text!(
+            "plan-smt-yield",
+            "{workload}, all siblings of a core over one: {ratio}",
+            workload = workload.to_owned(),
+            ratio = measured_value(m)
+        );
+        let evidence = vec![cite_fact(says, locate_figure(m))];
         Some(Yield { workload: workload.to_owned(), value: m.value(), between, evidence })
     };
     by_workload.into_iter().filter_map(one).collect()
@@ -179,8 +216,26 @@ fn from_scaling(index: &RecordIndex, available: &AvailableResources) -> Vec<Yiel
             (b.0 / a.1, b.1 / a.0)
         });
         let evidence = vec![
-            evidence(one, &format!("{workload}, a thread on each of {cores} cores:")),
-            evidence(all, &format!("{workload}, on all {cpus} CPUs:")),
+            cite_fact(
+                text!(
+                    "plan-throughput-of-cores",
+                    "{workload}, one thread on each of {cores} cores: {rate}",
+                    workload = &workload,
+                    cores,
+                    rate = measured_value(one)
+                ),
+                locate_figure(one),
+            ),
+            cite_fact(
+                text!(
+                    "plan-throughput-of-cpus",
+                    "{workload}, all {cpus} CPUs: {rate}",
+                    workload = &workload,
+                    cpus,
+                    rate = measured_value(all)
+                ),
+                locate_figure(all),
+            ),
         ];
         let value = all.value() / one.value();
         // Of one workload on blocks of several sizes the largest is the least of call overhead.

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use record::CpuList;
 use record::plan::{Piece, Policy, Process, Snippet};
+use record::{CpuList, Text, text};
 
 use super::available_resources::AvailableResources;
 
-/// Nodes up to which the kubelet's topology manager starts without being told how many there are.
+/// Nodes up to which the kubelet's topology manager starts without a setting of how many there are.
 const NODES_OF_KUBELET: usize = 8;
 
 /// The tools, by the name under which one alone can be asked for.
@@ -48,8 +48,8 @@ fn everywhere(process: &Process) -> bool {
     process.policy == Policy::Interleave && process.whole_nodes
 }
 
-fn snippet(tool: &str, says: &str, pieces: Vec<Piece>) -> Option<Snippet> {
-    (!pieces.is_empty()).then(|| Snippet { tool: tool.to_owned(), says: says.into(), pieces })
+fn snippet(tool: &str, says: Text, pieces: Vec<Piece>) -> Option<Snippet> {
+    (!pieces.is_empty()).then(|| Snippet { tool: tool.to_owned(), says, pieces })
 }
 
 fn each(processes: &[Process], lines: impl Fn(&Process) -> Option<Vec<String>>) -> Vec<Piece> {
@@ -75,7 +75,8 @@ fn numactl(processes: &[Process]) -> Option<Snippet> {
         }
         (words.len() > 1).then(|| vec![format!("{} COMMAND", words.join(" "))])
     };
-    snippet("numactl", "CPUs and memory, one line a process.", each(processes, line))
+    let says = text!("plan-numactl", "CPUs and memory, one line per process.");
+    snippet("numactl", says, each(processes, line))
 }
 
 /// A process's CPUs as a shell takes them: the list, or what the kernel says of its nodes where it is not known here.
@@ -97,9 +98,12 @@ fn taskset(processes: &[Process]) -> Option<Snippet> {
     };
     let memory = processes.iter().any(|process| process.policy != Policy::Default);
     let says = if memory {
-        "CPUs only: memory then comes from the node of the CPU that touches it first."
+        text!(
+            "plan-taskset-first-touch",
+            "CPUs only; memory comes from the node of the CPU that touches it first."
+        )
     } else {
-        "One line a process."
+        text!("plan-taskset", "One line per process.")
     };
     snippet("taskset", says, each(processes, line))
 }
@@ -129,12 +133,12 @@ fn systemd(processes: &[Process]) -> Option<Snippet> {
         }
         (lines.len() > 1).then_some(lines)
     };
-    snippet(
-        "systemd",
-        "Into /etc/systemd/system/NAME.service.d/layout.conf, one unit a process; then systemctl daemon-reload and restart \
-         it. AllowedCPUs and AllowedMemoryNodes need cgroup v2; without it CPUAffinity and NUMAPolicy do it alone.",
-        each(processes, lines),
-    )
+    let says = text!(
+        "plan-systemd",
+        "For /etc/systemd/system/NAME.service.d/layout.conf, one unit per process; then systemctl daemon-reload and restart \
+         it. AllowedCPUs and AllowedMemoryNodes require cgroup v2; without it CPUAffinity and NUMAPolicy suffice."
+    );
+    snippet("systemd", says, each(processes, lines))
 }
 
 fn docker(processes: &[Process]) -> Option<Snippet> {
@@ -148,7 +152,8 @@ fn docker(processes: &[Process]) -> Option<Snippet> {
         }
         (words.len() > 1).then(|| vec![format!("{} IMAGE", words.join(" "))])
     };
-    snippet("docker", "One container a process; podman takes the same.", each(processes, line))
+    let says = text!("plan-docker", "One container per process; podman takes the same options.");
+    snippet("docker", says, each(processes, line))
 }
 
 /// What each pod asks for.
@@ -230,21 +235,24 @@ fn kubernetes(available: &AvailableResources, processes: &[Process], reserved: &
         .push(format!("topologyManagerPolicy: {}", if singles { "single-numa-node" } else { "restricted" }));
     kubelet.push("topologyManagerScope: pod".to_owned());
     let nodes = available.seats.len();
-    let newer = if nodes > NODES_OF_KUBELET {
+    if nodes > NODES_OF_KUBELET {
         kubelet.push("topologyManagerPolicyOptions:".to_owned());
         kubelet.push(format!("  max-allowable-numa-nodes: \"{nodes}\""));
-        format!(" More than {NODES_OF_KUBELET} nodes need Kubernetes 1.31.")
-    } else {
-        String::new()
+    }
+    let containers = match processes.len() {
+        1 => text!("plan-pod-alone", "the pod's only container"),
+        count => text!("plan-pods-alike", "{count} pods like this one, each with one container", count),
     };
-    let mut pod = vec![match processes.len() {
-        1 => "# the pod's one container".to_owned(),
-        count => format!("# {count} pods like this one, each with one container"),
-    }];
+    let mut pod = vec![format!("# {containers}")];
     if cpus < wanted {
-        pod.push(format!(
-            "# {cpus} CPUs and not {wanted}: CPUs {first} are the kubelet's, and pods are alike"
-        ));
+        let fewer = text!(
+            "plan-pod-smaller",
+            "{cpus} CPUs instead of {wanted}: the kubelet reserves CPUs {first}, and pods are alike",
+            cpus,
+            wanted,
+            first = &first
+        );
+        pod.push(format!("# {fewer}"));
     }
     pod.extend([
         "resources:".to_owned(),
@@ -255,25 +263,44 @@ fn kubernetes(available: &AvailableResources, processes: &[Process], reserved: &
         format!("    cpu: \"{cpus}\""),
         format!("    memory: {memory}"),
     ]);
-    let threads = match (siblings_idle, cpus / available.per_core.max(1)) {
-        (true, 1) => " Run 1 thread in each, which has its core alone.".to_owned(),
-        (true, cores) => format!(" Run {cores} threads in each, a core for each thread."),
-        (false, _) if cpus < wanted => format!(" Run {cpus} threads in each."),
-        (false, _) => String::new(),
-    };
-    let fewer = if cpus < wanted {
-        format!(" That leaves {cpus} CPUs for each pod where the plan has {wanted}, since pods are alike.")
-    } else {
-        String::new()
-    };
+    let mut says = text!(
+        "plan-kubernetes",
+        "Whole CPUs, the same for requests and limits, make a Guaranteed pod with exclusive CPUs on one node; its memory is \
+         placed there by first touch (memoryManagerPolicy: Static binds it and requires reservedMemory). The kubelet \
+         reserves CPUs {first}.",
+        first
+    );
+    if cpus < wanted {
+        says.push(text!(
+            "plan-pods-smaller",
+            "This leaves {cpus} CPUs per pod where the plan has {wanted}, since pods are alike.",
+            cpus,
+            wanted
+        ));
+    }
+    says.push(match (siblings_idle, cpus / available.per_core.max(1)) {
+        (true, 1) => text!("plan-pod-thread", "Run 1 thread per pod, alone on its core."),
+        (true, threads) => {
+            text!("plan-pod-threads-on-cores", "Run {threads} threads per pod, one per core.", threads)
+        }
+        (false, _) if cpus < wanted => text!("plan-pod-threads", "Run {cpus} threads per pod.", cpus),
+        (false, _) => Text::default(),
+    });
+    if nodes > NODES_OF_KUBELET {
+        says.push(text!(
+            "plan-kubernetes-many-nodes",
+            "More than {most} nodes require Kubernetes 1.31.",
+            most = NODES_OF_KUBELET
+        ));
+    }
+    says.push(text!(
+        "plan-kubelet-policy",
+        "To change the kubelet's policy: drain the node, stop the kubelet, delete /var/lib/kubelet/cpu_manager_state, start \
+         it."
+    ));
     snippet(
         "kubernetes",
-        &format!(
-            "Whole CPUs, the same for requests and limits, make a Guaranteed pod with CPUs of its own on one node; its memory is \
-             taken there by first touch (memoryManagerPolicy: Static binds it, and needs reservedMemory). The kubelet keeps \
-             {first} for itself.{fewer}{threads}{newer} To change its policy: drain the node, stop the kubelet, delete \
-             /var/lib/kubelet/cpu_manager_state, start it."
-        ),
+        says,
         vec![Piece { process: None, lines: kubelet }, Piece { process: None, lines: pod }],
     )
 }

@@ -2,7 +2,8 @@
 
 use record::plan::{Plan, Verification};
 use record::statistics::{Summary, Verdict, median_interval, median_of_sorted};
-use record::units::{percent, significant};
+use record::text::Value;
+use record::{Text, text};
 
 /// Rounds below which there is no interval of the median at 95 %.
 const LEAST_ROUNDS: usize = 6;
@@ -33,7 +34,7 @@ pub fn judge_verification(verified: &mut Verification, plan: &Plan, planned_firs
     logs.sort_by(f64::total_cmp);
     let (verdict, slower) = verdict(&logs);
     verified.slower = slower;
-    verified.says = says(&verdict, slower, &logs, plan).into();
+    verified.says = says(&verdict, slower, &logs, plan);
     verified.verdict = Some(verdict);
 }
 
@@ -91,84 +92,117 @@ fn stretched(sorted: &[f64], count: usize) -> Vec<f64> {
         .collect()
 }
 
-fn says(verdict: &Verdict, slower: bool, logs: &[f64], plan: &Plan) -> String {
+/// The median of the ratios and its interval.
+fn middle(logs: &[f64]) -> [Value; 3] {
+    let middle = median_of_sorted(logs);
+    let (low, high) = median_interval(logs).unwrap_or((middle, middle));
+    [middle, low, high].map(|log| Value::Factor(log.exp()))
+}
+
+fn says(verdict: &Verdict, slower: bool, logs: &[f64], plan: &Plan) -> Text {
     let expected = plan.gains.iter().max_by(|a, b| a.factor.total_cmp(&b.factor));
-    let times = |log: f64| significant(log.exp());
     match verdict {
         Verdict::Costs { share, interval } => {
-            let middle = median_of_sorted(logs);
-            let (low, high) = median_interval(logs).unwrap_or((middle, middle));
-            let mut text = format!(
-                "As planned it did {} times the work in the same time ({} to {}): ",
-                times(middle),
-                times(low),
-                times(high)
+            let [factor, low, high] = middle(logs);
+            let mut text = text!(
+                "plan-verified-factor",
+                "The planned layout did {factor} the work in the same time ({low} to {high}).",
+                factor,
+                low,
+                high
             );
-            let between = format!("{} ({} to {})", percent(*share), percent(interval.0), percent(interval.1));
-            text.push_str(&if slower {
-                format!("the layout costs {between} of the speed. Leave this command unbound.")
+            let (share, low, high) =
+                (Value::Share(*share), Value::Share(interval.0), Value::Share(interval.1));
+            text.push(if slower {
+                text!(
+                    "plan-verified-slower",
+                    "It costs {share} ({low} to {high}) of the speed. Leave this command unbound.",
+                    share,
+                    low,
+                    high
+                )
             } else {
-                format!("running it unbound costs {between} of the speed.")
+                text!(
+                    "plan-verified-faster",
+                    "Running unbound costs {share} ({low} to {high}) of the speed.",
+                    share,
+                    low,
+                    high
+                )
             });
             if let Some(gain) = expected {
-                text.push_str(&format!(
-                    " Expected were up to {} times, of a program that {}.",
-                    significant(gain.factor),
-                    gain.program
+                text.push(text!(
+                    "plan-verified-expected",
+                    "Expected: up to {factor} for a {program} program.",
+                    factor = Value::Factor(gain.factor),
+                    program = &gain.program
                 ));
-                if !slower && low.exp() > gain.interval.map_or(gain.factor, |interval| interval.1) {
-                    text.push_str(
-                        " It gave more than the model, which counts accesses only and no migrations.",
-                    );
+                let most = gain.interval.map_or(gain.factor, |interval| interval.1);
+                if !slower && median_interval(logs).is_some_and(|(low, _)| low.exp() > most) {
+                    text.push(text!(
+                        "plan-verified-above-model",
+                        "The gain exceeds the model, which counts accesses only and no migrations."
+                    ));
                 }
             }
             text
         }
         Verdict::NotResolved { smaller_than } => {
-            let mut text = format!("No difference resolved (smaller than {}).", percent(*smaller_than));
-            text.push_str(&match expected {
-                Some(gain) => format!(
-                    " Expected were up to {} times, of a program that {}: this one does not, or the kernel places it \
-                     well by itself.",
-                    significant(gain.factor),
-                    gain.program
+            let mut text = text!(
+                "plan-verified-no-difference",
+                "No difference resolved (smaller than {smaller_than}).",
+                smaller_than = Value::Share(*smaller_than)
+            );
+            text.push(match expected {
+                Some(gain) => text!(
+                    "plan-verified-expected-more",
+                    "Expected: up to {factor} for a {program} program; this command is not one, or the kernel places it well \
+                     by itself.",
+                    factor = Value::Factor(gain.factor),
+                    program = &gain.program
                 ),
-                None => " None was expected.".to_owned(),
+                None => text!("plan-verified-none-expected", "None was expected."),
             });
             text
         }
-        Verdict::TooNoisy { rounds_needed } if logs.len() < LEAST_ROUNDS => {
-            let give = if logs.len() == 1 { "1 round gives" } else { &format!("{} rounds give", logs.len()) };
-            let are = match rounds_needed.unwrap_or_default() {
-                1 => "1 more is",
-                many => &format!("{many} more are"),
-            };
-            format!("{give} no interval: {are} needed (-r {LEAST_ROUNDS}).")
-        }
+        Verdict::TooNoisy { rounds_needed } if logs.len() < LEAST_ROUNDS => text!(
+            "plan-verified-too-few",
+            "Too few rounds for an interval ({rounds}): {needed} more needed (-r {least}).",
+            rounds = logs.len(),
+            needed = rounds_needed.unwrap_or_default(),
+            least = LEAST_ROUNDS
+        ),
         Verdict::TooNoisy { rounds_needed } => {
-            let middle = median_of_sorted(logs);
-            let (low, high) = median_interval(logs).unwrap_or((middle, middle));
-            let way_out = match rounds_needed {
-                Some(more) => {
-                    let all = logs.len() as u64 + more;
-                    format!(
-                        "If further rounds scatter alike, about {more} more (-r {all}) tell a difference, or that it is \
-                         smaller than {}.",
-                        percent(WORTH)
-                    )
-                }
-                None => "Rounds that scatter so tell nothing, however many they are.".to_owned(),
-            };
-            format!(
-                "Too noisy to tell: as planned it did {} times the work in the same time, but by {} rounds that is anything \
-                 from {} to {}. {way_out}",
-                times(middle),
-                logs.len(),
-                times(low),
-                times(high)
-            )
+            let [factor, low, high] = middle(logs);
+            let rounds = logs.len() as u64;
+            let mut text = text!(
+                "plan-verified-too-noisy",
+                "Too noisy: the planned layout did {factor} the work in the same time, but {rounds} rounds allow {low} to \
+                 {high}.",
+                factor,
+                rounds,
+                low,
+                high
+            );
+            text.push(match rounds_needed {
+                Some(more) => text!(
+                    "plan-verified-rounds-needed",
+                    "If further rounds scatter alike, about {more} more (-r {all}) resolve a difference, or show that it is \
+                     smaller than {worth}.",
+                    more = *more,
+                    all = rounds + more,
+                    worth = Value::Share(WORTH)
+                ),
+                None => text!(
+                    "plan-verified-no-rounds-suffice",
+                    "With such scatter no number of rounds resolves a difference."
+                ),
+            });
+            text
         }
-        Verdict::NotMeasurable { reason } => format!("Not measurable: {reason}."),
+        Verdict::NotMeasurable { reason } => {
+            text!("plan-verified-not-measurable", "Not measurable: {reason}.", reason)
+        }
     }
 }
 
@@ -193,8 +227,11 @@ mod tests {
     use record::plan::Gain;
 
     fn judged(planned: &[f64], unbound: &[f64], factor: Option<f64>) -> Verification {
-        let gains =
-            factor.map(|factor| Gain { program: "waits for memory".to_owned(), factor, ..Gain::default() });
+        let gains = factor.map(|factor| Gain {
+            program: "memory-latency-bound".to_owned(),
+            factor,
+            ..Gain::default()
+        });
         let plan = Plan { gains: gains.into_iter().collect(), ..Plan::default() };
         let mut verified =
             Verification { planned: planned.to_vec(), unbound: unbound.to_vec(), ..Verification::default() };
@@ -207,22 +244,19 @@ mod tests {
         let verified = judged(&[1.0; 8], &[1.4, 1.42, 1.38, 1.4, 1.41, 1.39, 1.4, 1.4], Some(1.41));
         let Some(Verdict::Costs { share, interval }) = verified.verdict else { panic!("{verified:?}") };
         assert!((share - (1.0 - 1.0 / 1.4)).abs() < 1e-9 && interval.0 < share && share < interval.1);
+        let codes: Vec<_> = verified.says.sentences().iter().filter_map(Text::code).collect();
+        assert_eq!(codes, ["plan-verified-factor", "plan-verified-faster", "plan-verified-expected"]);
+        assert!(!verified.slower);
         assert!(
-            !verified.slower && verified.says.to_string().contains("1.40 times the work"),
-            "{}",
-            verified.says
+            matches!(verified.says.value("factor"), Some(Value::Factor(factor)) if (factor - 1.4).abs() < 1e-9)
         );
-        assert!(verified.says.to_string().contains("Expected were up to 1.41"), "{}", verified.says);
+        assert_eq!(verified.says.sentences()[2].value("factor"), Some(&Value::Factor(1.41)));
     }
 
     #[test]
     fn a_layout_that_hurts_is_reported_so() {
         let verified = judged(&[1.25; 6], &[1.0; 6], None);
-        assert!(
-            verified.slower && verified.says.to_string().contains("Leave this command unbound"),
-            "{}",
-            verified.says
-        );
+        assert!(verified.slower && verified.says.sentences()[1].code() == Some("plan-verified-slower"));
         assert!(matches!(verified.verdict, Some(Verdict::Costs { share, .. }) if (share - 0.2).abs() < 1e-9));
     }
 
@@ -231,14 +265,10 @@ mod tests {
         let planned = [1.0, 1.01, 0.99, 1.0, 1.02, 0.98, 1.0, 1.0];
         let unbound = [1.01, 1.0, 1.0, 0.99, 1.0, 1.0, 1.01, 0.99];
         let verified = judged(&planned, &unbound, None);
-        assert!(
-            matches!(verified.verdict, Some(Verdict::NotResolved { smaller_than }) if smaller_than < 0.03)
-        );
-        assert!(
-            verified.says.to_string().starts_with("No difference resolved (smaller than"),
-            "{}",
-            verified.says
-        );
+        let Some(Verdict::NotResolved { smaller_than }) = verified.verdict else { panic!("{verified:?}") };
+        assert!(smaller_than < 0.03);
+        assert_eq!(verified.says.code(), Some("plan-verified-no-difference"));
+        assert_eq!(verified.says.value("smaller_than"), Some(&Value::Share(smaller_than)));
         assert!(verified.noise.is_some_and(|noise| noise < 0.03));
     }
 
@@ -246,9 +276,11 @@ mod tests {
     fn few_or_wild_rounds_tell_nothing() {
         let few = judged(&[1.0; 3], &[2.0; 3], None);
         assert_eq!(few.verdict, Some(Verdict::TooNoisy { rounds_needed: Some(3) }));
+        assert_eq!(few.says.code(), Some("plan-verified-too-few"));
+        assert_eq!(few.says.value("needed"), Some(&Value::Count(3)));
         let wild = judged(&[1.0, 2.0, 1.0, 2.0, 1.0, 2.0], &[2.0, 1.0, 2.0, 1.0, 2.0, 1.0], None);
-        assert!(wild.says.to_string().starts_with("Too noisy to tell"), "{}", wild.says);
-        assert!(wild.says.to_string().ends_with("however many they are."), "{}", wild.says);
+        let codes: Vec<_> = wild.says.sentences().iter().filter_map(Text::code).collect();
+        assert_eq!(codes, ["plan-verified-too-noisy", "plan-verified-no-rounds-suffice"]);
     }
 
     #[test]
@@ -262,15 +294,13 @@ mod tests {
             panic!("{verified:?}")
         };
         assert!((1..=20).contains(&more), "{more}");
-        assert!(verified.says.to_string().contains("0.769 times the work"), "{}", verified.says);
-        assert!(verified.says.to_string().contains("from 0.765 to 1.48"), "{}", verified.says);
-        assert!(
-            verified
-                .says
-                .to_string()
-                .contains(&format!("about {more} more (-r {}) tell a difference", 6 + more)),
-            "{verified:?}"
-        );
+        let shown = |name| verified.says.value(name).map(Value::to_string);
+        let shown: Vec<_> = ["factor", "low", "high"].into_iter().filter_map(shown).collect();
+        assert_eq!(shown, ["0.769×", "0.765×", "1.48×"]);
+        let needed = &verified.says.sentences()[1];
+        assert_eq!(needed.code(), Some("plan-verified-rounds-needed"));
+        assert_eq!(needed.value("more"), Some(&Value::Count(more)));
+        assert_eq!(needed.value("all"), Some(&Value::Count(6 + more)));
         // As many as that, scattered alike, do tell.
         let logs: Vec<f64> = stretched(&[-0.27, -0.265, -0.264, -0.263, -0.26, 0.39], 6 + more as usize);
         assert!(matches!(super::verdict(&logs), (Verdict::Costs { .. }, true)), "{logs:?}");

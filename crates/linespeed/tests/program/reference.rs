@@ -106,7 +106,7 @@ fn the_bigger_load_generator_is_said_to_wait_for_its_memory_before_anything_else
             "(baseline)",
         ],
     );
-    in_order(&said(&["plan", "reference:load-generator-196"]), &["Four processes, one a node", "1.41 times"]);
+    in_order(&said(&["plan", "reference:load-generator-196"]), &["4 processes, one per node", "1.41×"]);
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn a_long_power_has_its_order_and_ipc_of_the_whole_system_is_refused() {
 #[test]
 fn openssl_scales_as_its_figures_say() {
     let hygon = said(&["reference", "hygon-5280"]);
-    assert!(hygon.contains("siblings add 13.1 %") && hygon.contains("0.131 of a core"), "{hygon}");
+    assert!(hygon.contains("SMT siblings add 13.1 %") && hygon.contains("0.131 of a core"), "{hygon}");
     let both = compared(&["xeon-8269cy", "hygon-5280"]);
     assert!(
         both.contains("siblings add about 20 % if its 52 cores are as fast each as the 32 measured"),
@@ -203,7 +203,7 @@ fn a_plan_of_many_nodes_is_one_that_each_tool_takes() {
     let text = ran(["plan", "reference:phytium-ft-2500"]).succeeds().stdout;
     in_order(
         &text,
-        &["16 processes, one a node, each with 8 threads", "numactl --cpunodebind=15 --membind=15 COMMAND"],
+        &["16 processes, one per node, each with 8 threads", "numactl --cpunodebind=15 --membind=15 COMMAND"],
     );
     // The kubelet does not start with more than 8 nodes unless it is told so.
     let kubernetes = ran(["plan", "reference:phytium-ft-2500", "--as", "kubernetes"]).succeeds().stdout;

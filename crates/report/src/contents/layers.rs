@@ -144,7 +144,7 @@ pub(crate) fn siblings(record: &Record) -> Option<Block> {
     let mut block = Block::new("What siblings add", Some("smt.yield"));
     for one in all.iter().take(MOST) {
         let size = one.bytes.map_or_else(String::new, |bytes| format!(", blocks of {}", units::bytes(bytes)));
-        block.parts.push(Part::Says(format!("{}{size}: {}.", one.workload, one.says)));
+        block.parts.push(Part::Says(format!("{}{size}: {}", one.workload, one.says)));
     }
     (!all.is_empty()).then_some(block)
 }
@@ -183,12 +183,12 @@ mod tests {
             bytes: Some(8192),
             adds: 0.13,
             basis: Basis::Measured,
-            says: "siblings add 13.0 %".into(),
+            says: "SMT siblings add 13.0 %.".into(),
         });
         assert!(
             matches!(&layers(&record).unwrap().parts[..], [Part::Table(table)] if table.rows[0][3] == "+0 %")
         );
-        let said = Part::Says("openssl, blocks of 8 KiB: siblings add 13.0 %.".to_owned());
+        let said = Part::Says("openssl, blocks of 8 KiB: SMT siblings add 13.0 %.".to_owned());
         assert_eq!(siblings(&record).unwrap().parts, [said]);
     }
 

@@ -1,9 +1,10 @@
 //! What a plan says: its processes, its reasons, what running a command both ways gave.
 
-use record::Mark;
 use record::plan::{Gain, Plan, Policy, Process, Verification};
-use record::units::{figure, percent, significant};
+use record::text::Value;
+use record::{Summary, Text, text};
 
+use super::figures::mark_words;
 use crate::table::Table;
 
 /// Processes that the table shows; the plan has all.
@@ -17,7 +18,7 @@ pub(crate) fn processes(processes: &[Process]) -> Table {
             process.number.to_string(),
             process.nodes.to_string(),
             process.threads.map_or("-".to_owned(), |threads| threads.to_string()),
-            if process.cpus.is_empty() { "those of its nodes".to_owned() } else { process.cpus.to_string() },
+            if process.cpus.is_empty() { "all of its nodes".to_owned() } else { process.cpus.to_string() },
             match process.policy {
                 Policy::Default => "-".to_owned(),
                 Policy::Bind => format!("of node {}", process.memory),
@@ -29,71 +30,83 @@ pub(crate) fn processes(processes: &[Process]) -> Table {
 }
 
 /// Why it is so, what is gained: a word and what it says.
-pub(crate) fn reasons(plan: &Plan) -> Vec<(&'static str, String)> {
-    let mut said: Vec<(&'static str, String)> = Vec::new();
+pub(crate) fn reasons(plan: &Plan) -> Vec<(&'static str, Text)> {
+    let mut said: Vec<(&'static str, Text)> = Vec::new();
     said.extend(plan.gains.iter().map(|one| ("gain", gain(one))));
     said.extend(plan.siblings.as_ref().map(|siblings| {
-        let other = match (siblings.measured, siblings.one_a_core.is_empty()) {
-            (false, false) => format!(" One CPU of each core: {}.", siblings.one_a_core),
-            _ => String::new(),
-        };
-        ("siblings", format!("{}{other}", siblings.why))
+        let mut why = siblings.why.clone();
+        if !siblings.measured && !siblings.one_a_core.is_empty() {
+            why.push(text!(
+                "plan-one-cpu-per-core",
+                "One CPU per core: {cpus}.",
+                cpus = &siblings.one_a_core
+            ));
+        }
+        ("siblings", why)
     }));
-    said.extend(plan.caches.as_ref().map(|caches| ("caches", caches.says.to_string())));
+    said.extend(plan.caches.as_ref().map(|caches| ("caches", caches.says.clone())));
     said
 }
 
 /// What one kind of program gains and why.
-fn gain(gain: &Gain) -> String {
-    let between = match gain.interval {
-        Some((low, high)) => format!(" ({} to {})", significant(low), significant(high)),
-        None => String::new(),
+fn gain(gain: &Gain) -> Text {
+    let (program, factor) = (&gain.program, Value::Factor(gain.factor));
+    let modelled = match gain.interval {
+        Some((low, high)) => text!(
+            "plan-gain-interval",
+            "Modelled: a {program} program does {factor} ({low} to {high}) the work.",
+            program,
+            factor,
+            low = Value::Factor(low),
+            high = Value::Factor(high)
+        ),
+        None => text!("plan-gain", "Modelled: a {program} program does {factor} the work.", program, factor),
     };
-    format!(
-        "A program that {} does {} times the work{between}, modelled. {}",
-        gain.program,
-        significant(gain.factor),
-        gain.why
-    )
+    Text::sequence([modelled, gain.why.clone()])
 }
 
 /// What running a command both ways gave, a sentence a line.
-pub(crate) fn verification(verified: &Verification) -> Vec<String> {
-    let mut lines = vec![verified.says.to_string(), verified.how.to_string()];
+pub(crate) fn verification(verified: &Verification) -> Vec<Text> {
+    let mut lines = vec![verified.says.clone(), verified.how.clone()];
+    if verified.planned.is_empty() {
+        return lines;
+    }
     let times = |values: &[f64]| {
-        let all = record::Summary::from_samples(values);
-        let seconds = |value: f64| figure(value, "s");
-        format!("{} ({} to {})", seconds(all.median), seconds(all.min), seconds(all.max))
+        let all = Summary::from_samples(values);
+        [all.median, all.min, all.max].map(|seconds| Value::Figure(seconds, "s"))
     };
-    if !verified.planned.is_empty() {
-        let noise = verified.noise.map_or(String::new(), |noise| {
-            format!(
-                "; of two runs of one kind, one right after the other, half differ by less than {}",
-                percent(noise)
-            )
-        });
-        lines.push(format!(
-            "As planned {}, unbound {}: the medians of {} rounds, with the least and the most{noise}.",
-            times(&verified.planned),
-            times(&verified.unbound),
-            verified.planned.len()
+    let ([planned, planned_least, planned_most], [unbound, least, most]) =
+        (times(&verified.planned), times(&verified.unbound));
+    let mut medians = text!(
+        "plan-verified-times",
+        "Medians of {rounds} rounds: planned {planned} ({planned_least} to {planned_most}), unbound {unbound} ({least} to \
+         {most}).",
+        rounds = verified.planned.len(),
+        planned,
+        planned_least,
+        planned_most,
+        unbound,
+        least,
+        most
+    );
+    if let Some(noise) = verified.noise {
+        let noise = Value::Share(noise);
+        medians.push(text!(
+            "plan-verified-noise",
+            "Consecutive runs of one kind differ by {noise} in the median.",
+            noise
         ));
-        for (mark, count) in &verified.marks {
-            let all = verified.planned.len() + verified.unbound.len();
-            lines.push(format!("In {count} of {all} runs {}.", happened(*mark)));
-        }
     }
+    lines.push(medians);
+    let runs = verified.planned.len() + verified.unbound.len();
+    lines.extend(verified.marks.iter().map(|(mark, count)| {
+        text!(
+            "plan-verified-marked",
+            "In {count} of {runs} runs {happened}.",
+            count = *count,
+            runs,
+            happened = mark_words(*mark)
+        )
+    }));
     lines
-}
-
-/// What a mark says of a run.
-fn happened(mark: Mark) -> &'static str {
-    match mark {
-        Mark::ClockMoved => "the core clock moved",
-        Mark::Switched => "other programs ran on these CPUs",
-        Mark::Migrated => "threads found themselves on other CPUs",
-        Mark::Stolen => "the hypervisor took time",
-        Mark::Throttled => "heat or power held the clock down",
-        Mark::Quota => "a CPU quota stopped the command",
-    }
 }

@@ -34,7 +34,7 @@ pub fn plan(plan: &Plan, style: &Style) -> String {
         }
         lines(&mut screen, snippet);
     }
-    for (title, sentences) in [("Mind", &plan.cautions), ("Not known", &plan.unknown)] {
+    for (title, sentences) in [("Cautions", &plan.cautions), ("Not known", &plan.unknown)] {
         for (at, sentence) in sentences.iter().enumerate() {
             if at == 0 {
                 screen.heading(title);

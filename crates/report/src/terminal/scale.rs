@@ -9,6 +9,7 @@ use record::{Coverage, Ended, Measurement, Record, State, units};
 
 use super::Style;
 use super::screen::Screen;
+use crate::contents::figures::mark_words;
 use crate::contents::scaling::DISTURBED;
 use crate::paint::{Span, Tone};
 use crate::table::Table;
@@ -217,27 +218,21 @@ fn write_placement(screen: &mut Screen, record: &Record, placement: &str) {
     screen.table(&table.finished(), 2);
     if let Some(scaling) = scaling {
         screen.blank();
-        let says = format!("{}.", scaling.meaning.to_string().trim_end_matches('.'));
-        screen.paragraph(&[Span::plain("  ")], Tone::Plain, &says);
+        screen.paragraph(&[Span::plain("  ")], Tone::Plain, &scaling.meaning);
     }
 }
 
 /// What is to be known of a step: its doubt, and what happened during its runs.
 fn remarks(m: &Measurement) -> Vec<String> {
     let mut remarks: Vec<String> = m.doubt.iter().cloned().collect();
-    let happened = [
-        (Mark::Switched, "other programs ran on these CPUs"),
-        (Mark::Stolen, "the hypervisor took time"),
-        (Mark::Throttled, "heat or power held the clock down"),
-        (Mark::Quota, "a CPU quota stopped it"),
-    ];
-    for (mark, words) in happened {
+    for mark in [Mark::Switched, Mark::Stolen, Mark::Throttled, Mark::Quota] {
+        let happened = mark_words(mark);
         let runs = m.marks.iter().filter(|marked| marked.mark == mark).count();
         if runs > 1 && runs as u64 == m.summary.n {
-            remarks.push(format!("{words} in all runs"));
+            remarks.push(format!("{happened} in all runs"));
         } else if runs > 0 {
             remarks.push(format!(
-                "{words} in {runs} of {}",
+                "{happened} in {runs} of {}",
                 record::phrase::count_noun(m.summary.n as usize, "run")
             ));
         }

@@ -3,6 +3,7 @@
 use crate::html;
 use crate::support;
 
+use record::text::Value;
 use report::terminal::{self, Style};
 
 fn plain(width: usize) -> Style {
@@ -13,7 +14,7 @@ fn plain(width: usize) -> Style {
 fn sixteen_nodes_are_a_map_with_figures_within_eighty_columns() {
     let text = terminal::report(&support::named("nodes-16").unwrap(), &plain(80));
     for part in [
-        "makes 93.8 % of its accesses to other nodes'",
+        "makes 93.8 % of its accesses to remote",
         "Latency of a load from each node to each node's memory, ns",
         " 0 150 170 197░182 170 182 213░198░457█",
         "· not measured",
@@ -42,9 +43,12 @@ fn the_page_has_every_pair_of_128_cpus_as_a_map_and_as_a_table() {
 #[test]
 fn a_distance_that_the_firmware_tells_wrong_is_named() {
     let record = support::named("nodes-4").unwrap();
-    let says = "node 1 to 3 (287 ns) is told as 22 and node 1 to 2 (232 ns) as 28";
-    assert!(terminal::report(&record, &plain(200)).contains(says));
-    assert!(report::page::html(&record).replace('\u{a0}', " ").contains(says));
+    let says = &record.diagnosis.numa.as_ref().unwrap().distance_mismatches[0];
+    assert_eq!(says.code(), Some("distances-reversed"));
+    let says = says.to_string();
+    assert!(says.contains("node 1 to 3 (287 ns)") && says.contains("node 1 to 2 (232 ns)"), "{says}");
+    assert!(terminal::report(&record, &plain(200)).contains(&says));
+    assert!(report::page::html(&record).replace('\u{a0}', " ").contains(&says));
 }
 
 #[test]
@@ -75,8 +79,11 @@ fn figures_of_an_emulated_machine_are_never_taken_for_speed() {
 fn scaling_tells_where_siblings_begin_and_shows_each_step() {
     let record = support::named("threads-104").unwrap();
     let text = terminal::report(&record, &plain(80));
+    let mut said = record.diagnosis.scaling.iter().flat_map(|line| line.meaning.sentences());
+    let knee = said.find(|says| says.code() == Some("scaling-knee-at-siblings")).unwrap();
+    assert_eq!(knee.value("knee"), Some(&Value::Count(52)));
     for part in [
-        "beyond 52 each further thread adds less than half, where siblings begin to share cores",
+        knee.to_string().as_str(),
         "Steps of primes, cores-first",
         "52 cores",
         "linear",

@@ -7,9 +7,10 @@ use proptest::prelude::*;
 use record::Label;
 use record::machine::{Cache, CacheKind, Cpu, Node};
 use record::plan::{Plan, Policy, Purpose};
-use record::{CpuList, Handover, Labels, Measurement, Record};
+use record::text::Value;
+use record::{CpuList, Handover, Labels, Measurement, Record, Text};
 
-use super::{PlanRequest, TOOLS, plan};
+use super::{PlanError, PlanRequest, TOOLS, plan};
 use crate::samples::{machine, measured};
 
 /// `nodes` of `cores` cores of `threads` siblings each, numbered as Linux does: all first siblings before the second ones.
@@ -69,8 +70,21 @@ fn pasted<'a>(plan: &'a Plan, tool: &str) -> Vec<&'a str> {
     of_tool.flat_map(|snippet| &snippet.pieces).flat_map(|piece| &piece.lines).map(String::as_str).collect()
 }
 
-fn says(sentences: &[record::Text], words: &str) -> bool {
-    sentences.iter().any(|sentence| sentence.to_string().contains(words))
+/// The sentence with this code.
+fn with_code<'a>(sentences: &'a [Text], code: &str) -> Option<&'a Text> {
+    sentences.iter().flat_map(Text::sentences).find(|sentence| sentence.code() == Some(code))
+}
+
+/// Whether one of the sentences has this code.
+fn says(sentences: &[Text], code: &str) -> bool {
+    with_code(sentences, code).is_some()
+}
+
+/// What stands in a place of the sentence with this code.
+#[track_caller]
+fn value<'a>(sentences: &'a [Text], code: &str, name: &str) -> &'a Value {
+    let sentence = with_code(sentences, code).unwrap_or_else(|| panic!("no {code} in {sentences:?}"));
+    sentence.value(name).unwrap_or_else(|| panic!("no {name} in {sentence:?}"))
 }
 
 #[test]
@@ -82,11 +96,7 @@ fn one_node_of_two_cpus_needs_no_lines() {
         90.0,
     ));
     let plan = default(&record);
-    assert!(
-        plan.summary.to_string().contains("there is one node, so binding gains nothing"),
-        "{}",
-        plan.summary
-    );
+    assert!(says(plan.summary.sentences(), "plan-no-binding"), "{}", plan.summary);
     assert_eq!((plan.snippets.len(), plan.gains.len(), plan.cautions.len()), (0, 0, 0), "{plan:?}");
     assert_eq!((plan.processes[0].threads, plan.processes[0].memory.len()), (Some(2), 0));
     let two = record_with(&record, 2);
@@ -112,15 +122,15 @@ fn the_gain_has_the_interval_of_its_figures() {
     let (low, high) = plan.gains[0].interval.unwrap();
     assert!(low < 1.25 && 1.25 < high && high - low < 0.02, "{low} {high}");
     record.conditions.before.numa_balancing = Some(1);
-    assert!(says(&default(&record).cautions, "NUMA balancing is on"));
+    assert!(says(&default(&record).cautions, "plan-numa-balancing"));
 }
 
 #[test]
 fn nodes_without_figures_are_planned_and_the_gain_is_said_to_be_unknown() {
     let plan = default(&many(2, 4, 1));
     assert_eq!((plan.processes.len(), plan.gains.len()), (2, 0));
-    assert!(says(&plan.unknown, "linespeed run numa"), "{:?}", plan.unknown);
-    assert!(plan.summary.to_string().ends_with("its node's memory."), "{}", plan.summary);
+    assert!(says(&plan.unknown, "plan-remote-memory-not-measured"), "{:?}", plan.unknown);
+    assert!(plan.summary.sentences().len() == 1 && plan.summary.code() == Some("plan-process-per-node"));
 }
 
 #[test]
@@ -130,20 +140,18 @@ fn memory_without_cpus_and_cpus_without_memory_are_reported() {
     record.machine.nodes[2].cpus = CpuList::new();
     let memory_only = default(&record);
     assert_eq!(memory_only.processes.len(), 2);
-    assert!(
-        says(&memory_only.cautions, "Node 2 has memory (64 GiB) and no usable CPU"),
-        "{:?}",
-        memory_only.cautions
-    );
+    let idle = |name| value(&memory_only.cautions, "plan-memory-only-node", name);
+    assert_eq!((idle("node"), idle("size")), (&Value::Count(2), &Value::Bytes(64 << 30)));
     let mut record = many(3, 2, 1);
     record.machine.nodes[1].bytes = Some(0);
     record.machine.nodes[1].distances = vec![30, 10, 20];
     let without = default(&record);
     assert_eq!(without.processes[1].memory.to_string(), "2");
     assert_eq!(pasted(&without, "numactl")[1], "numactl --cpunodebind=1 --membind=2 COMMAND");
-    assert!(says(&without.cautions, "the nearest, of node 2"), "{:?}", without.cautions);
+    assert_eq!(value(&without.cautions, "plan-node-without-memory", "memory"), &Value::Count(2));
     // Two processes share node 2's memory.
-    assert!(without.advice[0].says.to_string().contains("at most 32 GiB each"), "{}", without.advice[0].says);
+    let memory = without.advice[0].says.sentences();
+    assert_eq!(value(memory, "plan-memory-of-own-nodes-at-most", "room"), &Value::Bytes(32 << 30));
 }
 
 #[test]
@@ -157,14 +165,12 @@ fn only_what_is_allowed_is_planned_on() {
     let plan = default(&record);
     assert_eq!(plan.cpus().to_string(), "0-2");
     assert!(plan.processes.iter().all(|process| process.memory.is_empty()), "{:?}", plan.processes);
-    assert!(says(&plan.cautions, "CPUs 3-6 are left out") && says(&plan.cautions, "CPU 7 is offline"));
+    assert_eq!(value(&plan.cautions, "plan-cpus-not-allowed", "cpus"), &Value::from("CPUs 3-6"));
+    assert_eq!(value(&plan.cautions, "plan-cpus-offline", "cpus"), &Value::from("CPU 7"));
     let request = PlanRequest { cpus: Some("2-3".parse().unwrap()), ..PlanRequest::default() };
-    assert!(
-        super::plan(&record, &request)
-            .unwrap_err()
-            .to_string()
-            .starts_with("--cpus 2-3: CPU 3 cannot be used")
-    );
+    let refused = super::plan(&record, &request).unwrap_err();
+    let PlanError::CpusNotUsable { asked, missing, usable } = refused else { panic!("{refused}") };
+    assert_eq!([asked, missing, usable].map(|cpus| cpus.to_string()), ["2-3", "3", "0-2"]);
 }
 
 #[test]
@@ -174,13 +180,13 @@ fn a_quota_decides_the_threads() {
     let plan = default(&record);
     assert_eq!(plan.processes.len(), 1);
     assert_eq!((plan.processes[0].threads, plan.processes[0].cpus.len()), (Some(2), 2));
-    assert!(says(&plan.cautions, "allows 2.50 CPUs"), "{:?}", plan.cautions);
+    assert_eq!(value(&plan.cautions, "plan-cpu-quota", "quota"), &Value::Figure(2.5, "CPUs"));
     record.machine.limits.cpu_quota = Some(12.0);
     let plan = default(&record);
     assert_eq!(plan.processes.iter().map(|p| p.threads).collect::<Vec<_>>(), [Some(6), Some(6)]);
     for quota in [16.0, 100.0, f64::NAN, -1.0] {
         record.machine.limits.cpu_quota = Some(quota);
-        assert!(!says(&default(&record).cautions, "allows"), "{quota}");
+        assert!(!says(&default(&record).cautions, "plan-cpu-quota"), "{quota}");
     }
 }
 
@@ -190,9 +196,9 @@ fn isolated_cpus_are_left_out_unless_they_are_named() {
     record.machine.kernel.isolated = "4-7".parse().unwrap();
     let plan = default(&record);
     assert_eq!(plan.cpus().to_string(), "0-3");
-    assert!(says(&plan.cautions, "CPUs 4-7 are isolated at boot and left out"));
+    assert_eq!(value(&plan.cautions, "plan-cpus-isolated", "cpus"), &Value::from("CPUs 4-7"));
     let request = PlanRequest { cpus: Some("4-5".parse().unwrap()), ..PlanRequest::default() };
-    assert!(says(&super::plan(&record, &request).unwrap().cautions, "does not spread threads"));
+    assert!(says(&super::plan(&record, &request).unwrap().cautions, "plan-on-isolated-cpus"));
 }
 
 #[test]
@@ -204,11 +210,11 @@ fn cores_of_two_kinds_are_reported_apart() {
         cpu.max_hz = Some(if fast { 5_000_000_000 } else { 3_000_000_000 });
     }
     let plan = default(&record);
-    assert!(
-        says(&plan.cautions, "performance cores on CPUs 0-1, efficiency cores on CPUs 2-3"),
-        "{:?}",
-        plan.cautions
-    );
+    let Value::List(cores) = value(&plan.cautions, "plan-hybrid-cores", "cores") else { panic!("{plan:?}") };
+    let kinds = cores.iter().map(|cores| cores.value("kind").zip(cores.value("cpus")));
+    let kinds: Vec<_> = kinds.flatten().map(|(kind, cpus)| format!("{kind} {cpus}")).collect();
+    assert_eq!(kinds, ["performance 0-1", "efficiency 2-3"]);
+    assert_eq!(value(&plan.cautions, "plan-hybrid-cores", "fast"), &Value::from("0-1"));
 }
 
 fn smt_yield(record: &mut Record, workload: &str, value: f64) {
@@ -222,14 +228,15 @@ fn siblings_are_used_when_they_are_worth_it() {
     let unknown = default(&record);
     let siblings = unknown.siblings.as_ref().unwrap();
     assert!(siblings.used && !siblings.measured && siblings.one_a_core.to_string() == "0-3", "{siblings:?}");
-    assert!(says(&unknown.unknown, "linespeed run smt-yield"));
+    assert!(says(&unknown.unknown, "plan-smt-yield-not-measured"));
     smt_yield(&mut record, "primes", 1.3);
     assert!(default(&record).siblings.unwrap().used);
     smt_yield(&mut record, "nop", 0.9);
     smt_yield(&mut record, "flops", 0.95);
     let none = default(&record);
     let siblings = none.siblings.as_ref().unwrap();
-    assert!(!siblings.used && siblings.why.to_string().contains("takes 5.00 %"), "{}", siblings.why);
+    assert!(!siblings.used && siblings.why.code() == Some("plan-siblings-cost"), "{}", siblings.why);
+    assert_eq!(siblings.why.value("gain").map(Value::to_string).as_deref(), Some("5.00 %"));
     assert_eq!((none.processes[0].threads, none.cpus().to_string().as_str()), (Some(4), "0-3"));
     assert_eq!(pasted(&none, "taskset"), ["taskset -c 0-3 COMMAND"]);
     // Of programs that wait for memory the others say nothing.
@@ -239,11 +246,7 @@ fn siblings_are_used_when_they_are_worth_it() {
     let mut within = many(1, 4, 2);
     smt_yield(&mut within, "primes", 1.0);
     let siblings = default(&within).siblings.unwrap();
-    assert!(
-        !siblings.used && siblings.why.to_string().contains("nothing that is clearly above"),
-        "{}",
-        siblings.why
-    );
+    assert!(!siblings.used && siblings.why.code() == Some("plan-siblings-no-gain"), "{}", siblings.why);
 }
 
 #[test]
@@ -253,16 +256,18 @@ fn for_latency_a_core_of_each_node_is_kept_for_interrupts() {
     let plan = super::plan(&record, &latency).unwrap();
     assert_eq!(plan.processes.iter().map(|p| p.cpus.to_string()).collect::<Vec<_>>(), ["1-3", "5-7"]);
     let interrupts = plan.advice.iter().find(|advice| advice.about == "interrupts").unwrap();
-    assert!(interrupts.says.to_string().starts_with("CPUs 0,4,8,12 are kept"), "{}", interrupts.says);
+    assert_eq!(interrupts.says.code(), Some("plan-irq-cpus-reserved"));
+    assert_eq!(interrupts.says.value("reserved"), Some(&Value::from("0,4,8,12")));
     assert!(
         interrupts.commands[0].contains("IRQBALANCE_BANNED_CPULIST=1-3,5-7,9-11,13-15 "),
         "{interrupts:?}"
     );
+    assert_eq!(interrupts.commands[2], "echo 0,4,8,12 | sudo tee /proc/irq/[0-9]*/smp_affinity_list");
     assert!(!interrupts.undo.is_empty() && !plan.siblings.unwrap().used);
     // On few cores there is none to spare.
     let few = super::plan(&many(1, 2, 1), &latency).unwrap();
     assert_eq!(few.cpus().to_string(), "0-1");
-    assert!(says(&few.cautions, "too few cores"));
+    assert!(says(&few.cautions, "plan-too-few-cores"));
 }
 
 /// Gives each run of `size` CPUs a last-level cache.
@@ -296,17 +301,16 @@ fn several_last_level_caches_on_a_node_are_a_level_of_their_own() {
     }
     let caches = default(&record).caches.unwrap();
     assert_eq!(caches.domains.len(), 4);
-    assert!(
-        caches.says.to_string().contains("--processes 4")
-            && caches.says.to_string().contains("25.0 ns within one and in 90.0 ns"),
-        "{caches:?}"
-    );
+    assert_eq!(value(caches.says.sentences(), "plan-several-caches", "caches"), &Value::Count(4));
+    let ns = |name| value(caches.says.sentences(), "plan-core-to-core", name);
+    assert_eq!((ns("within"), ns("across")), (&Value::Figure(25.0, "ns"), &Value::Figure(90.0, "ns")));
     let four = record_with(&record, 4);
     assert_eq!(
         four.processes.iter().map(|p| p.cpus.to_string()).collect::<Vec<_>>(),
         ["0-3", "4-7", "8-11", "12-15"]
     );
-    assert!(four.caches.unwrap().says.to_string().starts_with("Each process lies within one L3"));
+    let within = four.caches.unwrap().says;
+    assert_eq!(value(within.sentences(), "plan-within-cache", "level"), &Value::Count(3));
     assert_eq!(
         pasted(&record_with(&record, 4), "numactl")[1],
         "numactl --physcpubind=4-7 --membind=0 COMMAND"
@@ -327,10 +331,8 @@ fn threads_decide_the_processes() {
     };
     assert_eq!(threads(4).processes.len(), 8);
     let cautions = threads(4).cautions;
-    assert!(
-        says(&cautions, "room for 8 processes of 4 threads") && says(&cautions, "--processes 4."),
-        "{cautions:?}"
-    );
+    let filled = ["processes", "nodes"].map(|name| value(&cautions, "plan-nodes-filled", name));
+    assert_eq!(filled, [&Value::Count(8), &Value::Count(4)]);
     assert_eq!((threads(8).processes.len(), threads(8).cautions.len()), (4, 0));
     // More than a node has: over two.
     let wide = threads(16);
@@ -338,7 +340,9 @@ fn threads_decide_the_processes() {
     let one = threads(32);
     assert_eq!((one.processes.len(), one.processes[0].policy), (1, Policy::Interleave));
     assert_eq!(pasted(&one, "numactl"), ["numactl --interleave=0-3 COMMAND"]);
-    assert!(says(&threads(64).cautions, "64 threads share 32 CPUs"));
+    let many = threads(64).cautions;
+    let shared = ["threads", "cpus"].map(|name| value(&many, "plan-oversubscribed", name));
+    assert_eq!(shared, [&Value::Count(64), &Value::Count(32)]);
     // One process that fits on a node stays there.
     let request = PlanRequest { processes: Some(1), threads: Some(6), ..PlanRequest::default() };
     let small = super::plan(&record, &request).unwrap();
@@ -353,22 +357,19 @@ fn numbers_that_cannot_be_are_refused() {
     let record = many(2, 2, 1);
     for processes in [0, 5, u32::MAX] {
         let request = PlanRequest { processes: Some(processes), ..PlanRequest::default() };
-        let why = plan(&record, &request).unwrap_err().to_string();
-        assert!(why.contains("write 1 to 4"), "{why}");
+        let refused = plan(&record, &request).unwrap_err();
+        assert_eq!(refused, PlanError::Processes { asked: processes, room: Some(4), most: 4 });
     }
-    assert!(
-        plan(&Record::new("0", String::new(), Vec::new()), &PlanRequest::default())
-            .unwrap_err()
-            .to_string()
-            .contains("tells neither")
-    );
+    let empty = Record::new("0", String::new(), Vec::new());
+    assert_eq!(plan(&empty, &PlanRequest::default()), Err(PlanError::NothingReported));
 }
 
 #[test]
 fn three_processes_on_two_nodes_are_uneven_and_say_so() {
     let plan = record_with(&many(2, 4, 1), 3);
     assert_eq!(plan.processes.iter().map(|p| p.cpus.to_string()).collect::<Vec<_>>(), ["0-1", "2-3", "4-7"]);
-    assert!(says(&plan.cautions, "2 or 4 processes would be even"), "{:?}", plan.cautions);
+    let even = ["below", "above"].map(|name| value(&plan.cautions, "plan-processes-even-two", name));
+    assert_eq!(even, [&Value::Count(2), &Value::Count(4)]);
 }
 
 #[test]
@@ -388,10 +389,15 @@ fn huge_pages_are_advised_where_they_were_worth_something() {
     let pages =
         |record: &Record| default(record).advice.into_iter().find(|advice| advice.about == "huge pages");
     let advice = pages(&record).unwrap();
-    assert!(advice.says.to_string().contains("28.6 % less time") && advice.commands.len() == 2, "{advice:?}");
+    assert_eq!(advice.says.code(), Some("plan-huge-pages-gain"));
+    assert!(
+        matches!(advice.says.value("share"), Some(Value::Share(share)) if (share - 0.4 / 1.4).abs() < 1e-3)
+    );
+    assert_eq!(advice.commands.len(), 2, "{advice:?}");
     assert_eq!(advice.undo.len(), 1);
     record.conditions.before.thp = Some("always".to_owned());
-    assert!(pages(&record).unwrap().commands.is_empty());
+    let on = pages(&record).unwrap();
+    assert!(on.commands.is_empty() && says(on.says.sentences(), "plan-huge-pages-on"), "{on:?}");
     record.conditions.before.thp = Some("$(reboot)".to_owned());
     assert!(pages(&record).unwrap().commands.iter().all(|line| !line.contains("reboot")));
 }

@@ -3,7 +3,9 @@
 use record::Label;
 use record::{Labels, Record};
 
-use super::{default, many, pasted, record_with, says, single};
+use record::text::Value;
+
+use super::{default, many, pasted, record_with, says, single, value};
 
 /// What an article tells of a machine of four packages and 196 CPUs: time per element, local and remote.
 fn fan_noise(cpus: u32, packages: u32, local: f64, remote: f64) -> Record {
@@ -23,25 +25,17 @@ fn fan_noise(cpus: u32, packages: u32, local: f64, remote: f64) -> Record {
 #[test]
 fn four_packages_whose_remote_memory_is_slow_get_four_processes() {
     let plan = default(&fan_noise(196, 4, 1.2, 1.85));
-    assert!(
-        plan.summary.to_string().starts_with("Four processes, one a node, each with 49 threads"),
-        "{}",
-        plan.summary
-    );
+    assert_eq!(plan.summary.code(), Some("plan-process-per-node"));
+    assert_eq!(plan.processes.iter().map(|p| p.threads).collect::<Vec<_>>(), [Some(49); 4]);
     // A quarter of the accesses at 1.2 ns and the rest at 1.85, against all at 1.2.
     let gain = &plan.gains[0];
     assert!((gain.factor - (0.25 * 1.2 + 0.75 * 1.85) / 1.2).abs() < 1e-9, "{gain:?}");
     assert_eq!(gain.interval, None);
-    assert!(
-        gain.why.to_string().contains("75.0 %") && gain.why.to_string().contains("no interval"),
-        "{}",
-        gain.why
-    );
+    assert_eq!(value(gain.why.sentences(), "plan-gain-model", "remote"), &Value::Share(0.75));
+    assert!(says(gain.why.sentences(), "plan-gain-without-interval"), "{}", gain.why);
     assert_eq!(pasted(&plan, "numactl")[3], "numactl --cpunodebind=3 --membind=3 COMMAND");
     assert!(pasted(&plan, "taskset")[1].contains("/sys/devices/system/node/node1/cpulist"));
-    assert!(
-        says(&plan.cautions, "one a package is assumed") && says(&plan.unknown, "Which CPUs each node has")
-    );
+    assert!(says(&plan.cautions, "plan-nodes-assumed") && says(&plan.unknown, "plan-cpus-of-nodes-unknown"));
     let smaller = default(&fan_noise(72, 2, 1.1, 1.4));
     assert!((smaller.gains[0].factor - (1.1 + 1.4) / 2.0 / 1.1).abs() < 1e-9);
 }
@@ -86,11 +80,8 @@ fn a_column_of_published_latencies_stands_for_the_machine() {
     let mean = (102.574 + 160.989 + 286.850 + 231.197) / 4.0;
     assert!((plan.gains[0].factor - mean / 102.574).abs() < 1e-9, "{:?}", plan.gains);
     let siblings = plan.siblings.as_ref().unwrap();
-    assert!(
-        siblings.used && siblings.measured && siblings.why.to_string().contains("adds 13.1 %"),
-        "{}",
-        siblings.why
-    );
+    assert!(siblings.used && siblings.measured, "{}", siblings.why);
+    assert_eq!(value(siblings.why.sentences(), "plan-siblings-add", "gain").to_string(), "13.1 %");
     assert_eq!(plan.processes[1].cpus.to_string(), "8-15,40-47");
     // Two processes take the packages, as the distances tell them.
     let two = record_with(&record, 2);
@@ -124,5 +115,5 @@ fn sixteen_nodes_in_two_packages_group_by_package() {
     assert!(all.gains[0].factor > two.gains[0].factor, "{:?} {:?}", all.gains, two.gains);
     let three = record_with(&record, 3);
     assert_eq!(three.processes.iter().map(|p| p.nodes.len()).sum::<usize>(), 16);
-    assert!(says(&three.cautions, "not equal"), "{:?}", three.cautions);
+    assert!(says(&three.cautions, "plan-processes-uneven"), "{:?}", three.cautions);
 }

@@ -1,9 +1,10 @@
 //! Machines whose records tell how many CPUs a core has, and of no CPU which core is its own: lists of other tools.
 
-use record::Record;
 use record::plan::{Plan, Purpose};
+use record::text::Value;
+use record::{Record, Text};
 
-use super::{PlanRequest, default, many, pasted, plan, says};
+use super::{PlanRequest, default, many, pasted, plan, says, value};
 
 /// What lscpu tells of `nodes` of `cores` cores of two CPUs each.
 fn lists(nodes: u32, cores: u32) -> Record {
@@ -32,13 +33,14 @@ fn processes_are_laid_out_on_cores_as_where_siblings_are_reported() {
     assert_eq!(cpus(&hygon), ["0-3", "4-7", "8-11", "12-15", "16-19", "20-23", "24-27", "28-31"]);
     let xeon = plan_for(&lists(2, 16), 4, 8);
     assert_eq!(cpus(&xeon), ["0-7", "8-15", "16-23", "24-31"]);
-    assert!(says(&xeon.cautions, "CPUs n and n+32 are taken for those of one core"), "{:?}", xeon.cautions);
-    assert!(says(&xeon.cautions, "cpu0/topology/thread_siblings_list (it says 0,32 if so)"));
+    let assumed = |name| value(&xeon.cautions, "plan-siblings-assumed", name).to_string();
+    assert_eq!((assumed("cpus").as_str(), assumed("here").as_str()), ("n and n+32", "0,32"));
+    assert!(assumed("command").ends_with("cpu0/topology/thread_siblings_list"), "{:?}", xeon.cautions);
     for (nodes, cores, processes, threads) in [(4, 8, 8, 4), (2, 16, 4, 8), (2, 16, 4, 12), (2, 4, 16, 1)] {
         let reported = plan_for(&many(nodes, cores, 2), processes, threads);
         let assumed = plan_for(&lists(nodes, cores), processes, threads);
         assert_eq!((&reported.processes, &reported.snippets), (&assumed.processes, &assumed.snippets));
-        assert!(!says(&reported.cautions, "siblings"), "{:?}", reported.cautions);
+        assert!(!names_siblings(&reported), "{:?}", reported.cautions);
     }
 }
 
@@ -48,7 +50,8 @@ fn cpus_kept_for_interrupts_are_whole_cores() {
     let plan = plan(&lists(2, 4), &request).unwrap();
     assert_eq!(cpus(&plan), ["1-3", "5-7"]);
     let interrupts = plan.advice.iter().find(|advice| advice.about == "interrupts").unwrap();
-    assert!(interrupts.says.to_string().starts_with("CPUs 0,4,8,12 are kept"), "{}", interrupts.says);
+    assert_eq!(interrupts.says.code(), Some("plan-irq-cpus-reserved"));
+    assert_eq!(interrupts.says.value("reserved"), Some(&Value::from("0,4,8,12")));
 }
 
 #[test]
@@ -67,44 +70,50 @@ fn one_range_says_nothing_of_siblings() {
     let one = lists(1, 8);
     let two = plan_for(&one, 2, 4);
     assert_eq!(cpus(&two), ["0-3", "8-11"]);
-    assert!(says(&two.cautions, "may share cores") && two.siblings.is_none(), "{two:?}");
+    assert!(says(&two.cautions, "plan-siblings-unknown") && two.siblings.is_none(), "{two:?}");
     let latency = plan(&one, &PlanRequest { purpose: Purpose::Latency, ..PlanRequest::default() }).unwrap();
-    assert!(says(&latency.cautions, "CPUs that it leaves free"), "{latency:?}");
+    assert!(says(&latency.cautions, "plan-siblings-unknown"), "{latency:?}");
     // All CPUs have all cores, whichever those are.
-    assert!(!says(&default(&one).cautions, "cores"), "{:?}", default(&one).cautions);
+    assert!(!names_siblings(&default(&one)), "{:?}", default(&one).cautions);
 }
 
-fn kubernetes(plan: &Plan) -> (String, String) {
+/// Whether a caution is about which CPUs are siblings.
+fn names_siblings(plan: &Plan) -> bool {
+    says(&plan.cautions, "plan-siblings-assumed") || says(&plan.cautions, "plan-siblings-unknown")
+}
+
+/// What is said of the pods, and their lines.
+fn kubernetes(plan: &Plan) -> (Vec<Text>, String) {
     let snippet = plan.snippets.iter().find(|snippet| snippet.tool == "kubernetes").unwrap();
-    (snippet.says.clone().to_string(), pasted(plan, "kubernetes").join("\n"))
+    (snippet.says.sentences().to_vec(), pasted(plan, "kubernetes").join("\n"))
+}
+
+/// Whether a sentence says how many threads to run in a pod.
+fn names_threads(said: &[Text]) -> bool {
+    ["plan-pod-thread", "plan-pod-threads-on-cores", "plan-pod-threads"].iter().any(|code| says(said, code))
 }
 
 #[test]
 fn pods_are_as_large_as_the_kubelet_has_room_for() {
     // Half of each node: all fit beside the kubelet's core.
-    let (text, lines) = kubernetes(&plan_for(&lists(2, 16), 4, 4));
-    assert!(
-        lines.contains("# 4 pods like this one, each with one container") && lines.contains("cpu: \"8\""),
-        "{lines}"
-    );
-    assert!(
-        text.contains("Run 4 threads in each, a core for each thread.") && !text.contains("leaves"),
-        "{text}"
-    );
+    let (said, lines) = kubernetes(&plan_for(&lists(2, 16), 4, 4));
+    assert!(lines.contains("# 4 pods ") && lines.contains("cpu: \"8\""), "{lines}");
+    assert_eq!(value(&said, "plan-pod-threads-on-cores", "threads"), &Value::Count(4));
+    assert!(!says(&said, "plan-pods-smaller"), "{said:?}");
     // The whole node: a core is the kubelet's.
-    let (text, lines) = kubernetes(&plan_for(&lists(2, 16), 4, 8));
+    let (said, lines) = kubernetes(&plan_for(&lists(2, 16), 4, 8));
     assert!(lines.contains("cpu: \"14\"") && lines.contains("reservedSystemCPUs: \"0,32\""), "{lines}");
-    assert!(lines.contains("# 14 CPUs and not 16: CPUs 0,32 are the kubelet's"), "{lines}");
-    assert!(text.contains("leaves 14 CPUs for each pod where the plan has 16"), "{text}");
-    assert!(text.contains("Run 7 threads in each, a core for each thread."), "{text}");
-    let (text, lines) = kubernetes(&plan_for(&many(2, 16, 1), 2, 8));
-    assert!(
-        lines.contains("cpu: \"8\"") && !text.contains("leaves") && !text.contains("Run "),
-        "{text}\n{lines}"
-    );
-    let (text, lines) = kubernetes(&plan_for(&many(1, 16, 1), 1, 8));
-    assert!(lines.contains("# the pod's one container") && lines.contains("cpu: \"8\""), "{text}\n{lines}");
+    assert!(lines.contains("# 14 CPUs instead of 16: "), "{lines}");
+    let smaller = ["cpus", "wanted"].map(|name| value(&said, "plan-pods-smaller", name));
+    assert_eq!(smaller, [&Value::Count(14), &Value::Count(16)]);
+    assert_eq!(value(&said, "plan-pod-threads-on-cores", "threads"), &Value::Count(7));
+    let (said, lines) = kubernetes(&plan_for(&many(2, 16, 1), 2, 8));
+    assert!(lines.contains("cpu: \"8\"") && !says(&said, "plan-pods-smaller"), "{said:?}\n{lines}");
+    assert!(!names_threads(&said), "{said:?}");
+    let (said, lines) = kubernetes(&plan_for(&many(1, 16, 1), 1, 8));
+    assert!(lines.contains("# the pod's only container"), "{said:?}\n{lines}");
+    assert!(lines.contains("cpu: \"8\""), "{lines}");
     // Siblings that take part are no idle ones.
-    let (text, lines) = kubernetes(&plan_for(&many(2, 16, 2), 2, 24));
-    assert!(lines.contains("cpu: \"24\"") && !text.contains("Run "), "{text}\n{lines}");
+    let (said, lines) = kubernetes(&plan_for(&many(2, 16, 2), 2, 24));
+    assert!(lines.contains("cpu: \"24\"") && !names_threads(&said), "{said:?}\n{lines}");
 }

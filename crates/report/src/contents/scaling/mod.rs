@@ -1,30 +1,30 @@
 //! How workloads scale with threads: the steps, the fit, and a chart a workload with the linear line.
 
-use record::Label;
-use record::detail;
+mod chart;
+mod steps;
+
 use std::collections::HashMap;
 
 use record::diagnosis::Scaling;
-use record::{Measurement, Record, units};
+use record::{Record, units};
 
 use super::block::{Block, Part, Room};
-use super::figures::{brief_remarks, spread, withheld};
+use super::figures::withheld;
 use super::section::Section;
-use crate::chart::{Axis, Chart, Look, Scale, Series};
 use crate::table::Table;
 use crate::text::range;
+use chart::chart;
+pub(crate) use chart::charts;
+pub(crate) use steps::DISTURBED;
+use steps::{Steps, is_vague, table};
 
 /// Fewest steps of a chart: two points are a line whatever they are.
 const CHART_STEPS: usize = 3;
 /// Fewest steps of a fit that is worth drawing: one more than it has parameters.
 const FIT_STEPS: u32 = 4;
-/// Points of the line that shows the fit.
-const FIT_POINTS: u32 = 48;
 /// Placements of one chart; there are four.
 const PLACEMENTS: usize = 6;
-/// Steps of one table.
-const STEPS: usize = 256;
-/// Workloads that are told at all; the rest is among all measurements.
+/// Workloads that are shown here; the rest is among all measurements.
 const WORKLOADS: usize = 32;
 
 /// A summary of all workloads, a block for each that has steps enough for a chart and for which there is room, and one
@@ -43,7 +43,7 @@ pub(crate) fn blocks(record: &Record, room: Room) -> Vec<Block> {
         .partition(|(_, lines)| lines.iter().any(|line| line.steps.len() >= CHART_STEPS));
     if many.len() > room.workloads {
         summary.parts.push(Part::Says(format!(
-            "The steps of {} are shown; those of all {} are on the page (--html) and in the record.",
+            "Only the steps of {} are shown; those of all {} are on the page (--html) and in the record.",
             record::phrase::count_noun(room.workloads, "workload"),
             many.len()
         )));
@@ -59,7 +59,7 @@ pub(crate) fn blocks(record: &Record, room: Room) -> Vec<Block> {
             meanings.add(&line.placement, &line.meaning);
         }
         block.parts.push(match &lines[..] {
-            [line] => Part::Says(format!("{}.", line.meaning.to_string().trim_end_matches('.'))),
+            [line] => Part::Says(line.meaning.to_string()),
             _ => Part::Facts(meanings),
         });
         block.parts.extend(chart(record, name, &lines).map(Part::Chart));
@@ -130,7 +130,7 @@ fn fits(workloads: &[Workload], steps: &Steps) -> Table {
     for (name, lines) in workloads.iter().take(WORKLOADS) {
         for line in lines.iter().take(PLACEMENTS) {
             let efficiency = line.steps.last().map(|step| units::percent(step.efficiency));
-            // What cannot be told from noise is not told.
+            // What may be noise is not shown.
             let doubtful = steps.doubtful(name, line);
             let noisy = line.is_too_noisy() || doubtful;
             // A speed-up leans on its last step: where that is no figure, neither is it.
@@ -164,17 +164,17 @@ fn fits(workloads: &[Workload], steps: &Steps) -> Table {
     if table.rows.iter().any(|row| FIT.iter().any(|at| !row[*at].is_empty())) {
         table.note(
             "serialized and coherency: σ and κ of the Universal Scalability Law; knee: threads beyond which each adds \
-             less than half of one's work",
+             less than half of one thread's work",
         );
     }
     table.finished()
 }
 
-/// The columns of the summary that tell what the fit says, and that of the placement.
+/// The columns of the summary that are of the fit, and that of the placement.
 const FIT: [usize; 4] = [5, 6, 7, 8];
 const PLACEMENT: usize = 1;
 
-/// Empties the columns that tell every row the same, or nothing: what is left fits a terminal.
+/// Empties the columns that are alike in every row, or empty: what is left fits a terminal.
 fn without_the_same_for_all(table: &mut Table) {
     for at in FIT {
         if table.rows.iter().all(|row| row[at] == "-") {
@@ -188,206 +188,16 @@ fn without_the_same_for_all(table: &mut Table) {
     }
 }
 
-/// Why a row has no speed-up though its throughput is known.
-pub(crate) const DISTURBED: &str = "more than so many threads can do: one alone was disturbed";
-
-/// Why the last step has no speed-up though there are two throughputs.
-const VAGUE: &str = "no speed-up (-): known to no better than ± its own size";
-
-/// Whether a line's speed-up, that of its last step, is known to no better than its own size either way: then it is none.
-fn is_vague(line: &Scaling) -> bool {
-    line.speedup_interval.is_some_and(|(low, high)| high - low > 2.0 * line.speedup)
-}
-
 /// A share in percent; 0 where it is too small for any figure.
 fn share(value: f64) -> String {
     if value.abs() < 5e-7 { "0 %".to_owned() } else { units::percent(value) }
 }
 
-/// The measurements of the steps, by workload, placement and threads.
-struct Steps<'a> {
-    throughput: HashMap<(&'a str, &'a str, u64), &'a Measurement>,
-    declared: HashMap<(&'a str, &'a str, u64), &'a Measurement>,
-    counted: HashMap<(&'a str, &'a str, u64), &'a Measurement>,
-}
-
-impl<'a> Steps<'a> {
-    fn from_record(record: &'a Record) -> Self {
-        let mut steps =
-            Self { throughput: HashMap::new(), declared: HashMap::new(), counted: HashMap::new() };
-        for m in record.measurements.iter().filter(|m| m.summary.n > 0) {
-            let map = match m.metric.as_str() {
-                "workload.throughput" => &mut steps.throughput,
-                "core.ipc" if m.labels.word(Label::Source) == Some("pmu") => &mut steps.counted,
-                "core.ipc" => &mut steps.declared,
-                _ => continue,
-            };
-            let Some(workload) = m.labels.word(Label::Workload) else { continue };
-            let threads = m.labels.count(Label::Threads).unwrap_or(1);
-            let kept = map
-                .entry(Self::place(workload, m.labels.word(Label::Placement).unwrap_or(""), threads))
-                .or_insert(m);
-            // The first step's own, not what the workload did alone, perhaps on another CPU.
-            if kept.labels.get(Label::Threads).is_none() && m.labels.get(Label::Threads).is_some() {
-                *kept = m;
-            }
-        }
-        steps
-    }
-
-    /// Where a step is found. One thread alone has neither threads nor placement; it is the first step of any.
-    fn place<'b>(workload: &'b str, placement: &'b str, threads: u64) -> (&'b str, &'b str, u64) {
-        (workload, if threads == 1 { "" } else { placement }, threads)
-    }
-
-    /// Whether a line's speed-up leans on a step in doubt, the first or the last, or its fit on as many as not.
-    fn doubtful(&self, workload: &str, line: &Scaling) -> bool {
-        let doubt = |threads: u32| {
-            let m = self.throughput.get(&Self::place(workload, &line.placement, threads.into()));
-            m.is_some_and(|m| m.doubt.is_some())
-        };
-        let steps = || line.steps.iter().map(|step| step.threads);
-        let ends = [steps().min(), steps().max()];
-        ends.into_iter().flatten().any(doubt) || steps().filter(|n| doubt(*n)).count() * 2 > line.steps.len()
-    }
-
-    /// The figures of a line's steps: its own tables tell them, or a sentence says where they stand.
-    fn of_line<'b>(
-        &'b self,
-        workload: &'b str,
-        line: &'b Scaling,
-    ) -> impl Iterator<Item = &'a Measurement> + 'b {
-        line.steps.iter().flat_map(move |step| {
-            let at = Self::place(workload, &line.placement, step.threads.into());
-            let maps = [&self.throughput, &self.declared, &self.counted];
-            maps.into_iter().filter_map(move |map| map.get(&at).copied())
-        })
-    }
-
-    /// The throughput of a line's last step.
-    fn last_of(&self, workload: &str, line: &Scaling) -> Option<&'a Measurement> {
-        let last = line.steps.last()?;
-        self.throughput.get(&Self::place(workload, &line.placement, last.threads.into())).copied()
-    }
-
-    /// What a unit of work is.
-    fn work(&self, workload: &str, lines: &[&Scaling]) -> Option<&str> {
-        let measured = lines.iter().filter_map(|line| {
-            self.throughput.get(&Self::place(workload, &line.placement, line.threads.into()))
-        });
-        measured.filter_map(|m| m.detail.get(detail::WORK)).next()
-    }
-}
-
-/// The steps of workloads, placement by placement.
-fn table(title: &str, steps: &Steps, workloads: &[Workload]) -> Table {
-    let heads = [
-        "workload",
-        "placement",
-        "#threads",
-        "#throughput",
-        "#speed-up",
-        "?#efficiency",
-        "#IPC declared",
-        "#IPC counted",
-        "?#throughput between",
-    ];
-    let mut table = Table::new(title, Some("workload.throughput"), &heads);
-    let placements = workloads.iter().any(|(_, lines)| lines.len() > 1);
-    let rows = workloads.iter().flat_map(|(workload, lines)| {
-        lines.iter().flat_map(move |line| line.steps.iter().map(move |step| (*workload, *line, step)))
-    });
-    let all = rows.clone().count();
-    if all > STEPS {
-        table.note(&format!("the first {STEPS} of {all} steps; all are in the record"));
-    }
-    for (workload, line, step) in rows.take(STEPS) {
-        let at = Steps::place(workload, &line.placement, step.threads.into());
-        let m = steps.throughput.get(&at);
-        for remark in m.into_iter().flat_map(|m| brief_remarks(m)) {
-            table.note_row(&remark);
-        }
-        let reported = |text: String| if m.is_some_and(|m| withheld(m)) { "-".to_owned() } else { text };
-        let possible = line.is_possible(step);
-        if !possible {
-            table.note_row(DISTURBED);
-        }
-        let vague = step.threads == line.threads && is_vague(line);
-        if vague {
-            table.note_row(VAGUE);
-        }
-        let can_be = |text: String| if possible && !vague { text } else { "-".to_owned() };
-        let ipc = |m: Option<&&Measurement>| m.map_or(String::new(), |m| units::significant(m.value()));
-        table.row(vec![
-            if workloads.len() > 1 { workload.to_owned() } else { String::new() },
-            if placements { line.placement.clone() } else { String::new() },
-            step.threads.to_string(),
-            reported(units::figure(step.throughput, "work/s")),
-            can_be(reported(format!("{}×", units::significant(step.speedup)))),
-            can_be(reported(units::percent(step.efficiency))),
-            ipc(steps.declared.get(&at)),
-            ipc(steps.counted.get(&at)),
-            m.map_or(String::new(), |m| spread(m)),
-        ]);
-    }
-    table.finished()
-}
-
-/// The charts of all workloads that have steps enough, in the order of the record.
-pub(crate) fn charts(record: &Record) -> Vec<Chart> {
-    let workloads = workloads(record);
-    workloads.iter().take(WORKLOADS).filter_map(|(name, lines)| chart(record, name, lines)).collect()
-}
-
-/// Speed-up over threads: a line a placement, the linear line, and the fit of the first placement.
-fn chart(record: &Record, workload: &str, lines: &[&Scaling]) -> Option<Chart> {
-    let mut series: Vec<Series> = lines
-        .iter()
-        .take(PLACEMENTS)
-        .filter(|line| line.steps.len() >= CHART_STEPS)
-        .map(|line| {
-            let possible = line.steps.iter().filter(|step| line.is_possible(step));
-            let points = possible.map(|step| (f64::from(step.threads), step.speedup)).collect();
-            Series::line(line.placement.clone(), points).with_look(Look::Measured)
-        })
-        .collect();
-    let drawn = lines.iter().find(|line| line.steps.len() >= CHART_STEPS)?;
-    let last = lines.iter().filter_map(|line| line.steps.last()).map(|step| step.threads).max()?;
-    let linear = vec![(1.0, 1.0), (f64::from(last), f64::from(last))];
-    series.push(Series::line("linear".to_owned(), linear).with_look(Look::Reference));
-    if drawn.points >= FIT_STEPS {
-        // Beyond the steps that it was made of the fit says nothing.
-        let (least, most) = drawn.fitted.unwrap_or((1, drawn.threads));
-        let (least, most) = (f64::from(least), f64::from(most));
-        let one = drawn.steps.first().map(|step| step.throughput / step.speedup)?;
-        let fit = |part: u32| {
-            let threads = least + (most - least) * f64::from(part) / f64::from(FIT_POINTS);
-            (threads, drawn.throughput_at(threads) / one)
-        };
-        let points = (0..=FIT_POINTS).map(fit).collect();
-        series.push(Series::line(format!("fit, {}", drawn.placement), points).with_look(Look::Fit));
-    }
-    let counts = &record.machine.counts;
-    let cores =
-        counts.cores.filter(|cores| counts.cpus_online.is_some_and(|cpus| *cores < cpus && *cores < last));
-    Chart {
-        title: format!("Speed-up of {workload} with more threads"),
-        x: Axis::new("threads", Scale::FromZero, "count"),
-        y: Axis::new("throughput over that of one thread", Scale::FromZero, "×"),
-        series,
-        verticals: cores
-            .map(|cores| (f64::from(cores), record::phrase::count_noun(cores as usize, "core")))
-            .into_iter()
-            .collect(),
-    }
-    .checked()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::Labels;
     use record::diagnosis::Step;
+    use record::{Label, Labels, Measurement, detail};
 
     fn record(threads: &[u32]) -> Record {
         let mut record = Record::new("0.1.0", String::new(), Vec::new());
@@ -430,7 +240,7 @@ mod tests {
             speedup_interval: Some((3.59, 3.61)),
             threads: *threads.last().unwrap(),
             knee: None,
-            meaning: "4 threads do 3.60 times the work of one".into(),
+            meaning: "4 threads do 3.60× the work of one.".into(),
             disturbed: false,
             steps,
         }];

@@ -1,12 +1,13 @@
 //! How workloads scale: a fit of the Universal Scalability Law to each workload and placement, speed-up, efficiency,
 //! and where more threads stop paying.
 
+mod meaning;
+
 use record::Label;
 use record::detail;
 use std::collections::{BTreeMap, HashMap};
 
 use record::diagnosis::{Scaling, Step};
-use record::units::percent;
 use record::{Mark, Measurement};
 
 use crate::figures::{RESOLUTION, median};
@@ -15,8 +16,6 @@ use crate::usl::{Doubt, Fit, Point, fit};
 
 /// The placement that takes one CPU of each core before any sibling.
 const CORES_FIRST: &str = "cores-first";
-/// A fit that gives one thread less than this share of what one alone does says that it is not alone on its core.
-const ALONE: f64 = 0.9;
 /// Share of a thread's work that one more thread must add at least to be worth having.
 const WORTH: f64 = 0.5;
 /// A figure in doubt is taken for as uncertain as a spread of this share.
@@ -25,6 +24,7 @@ const DOUBTFUL: f64 = 0.05;
 pub(crate) const POOR: f64 = 0.05;
 /// Steps of one workload and placement that are looked at; real ones have about twenty.
 const MOST_STEPS: usize = 4096;
+
 /// One entry for each workload and placement of which there are at least two steps.
 pub fn scaling(index: &RecordIndex) -> Vec<Scaling> {
     let mut workloads: Vec<(&str, Vec<Line>)> = Vec::new();
@@ -145,13 +145,13 @@ fn entry(workload: &str, line: &Line, cores: Option<u32>) -> Option<Scaling> {
         speedup_interval: interval(&points, &fit),
         threads: last,
         knee: if doubt.is_some() { None } else { knee(&points, one) },
-        meaning: String::new().into(),
+        meaning: record::Text::default(),
         disturbed: false,
         steps,
     };
     scaling.disturbed = (doubt.is_some() || scaling.is_too_noisy())
         && scaling.steps.iter().any(|step| step.efficiency > 1.0 + POOR);
-    scaling.meaning = meaning(&scaling, one, cores, doubt).into();
+    scaling.meaning = meaning::meaning(&scaling, one, cores, doubt);
     Some(scaling)
 }
 
@@ -221,101 +221,26 @@ fn knee(points: &[Point], one: f64) -> Option<u32> {
         .map(|(threads, _)| *threads)
 }
 
-fn meaning(scaling: &Scaling, one: f64, cores: Option<u32>, doubt: Option<Doubt>) -> String {
-    let Scaling { threads, speedup, contention, coherency, residual, points, .. } = scaling;
-    if scaling.steps.last().is_some_and(|last| !scaling.is_possible(last)) {
-        return format!(
-            "{threads} threads seemed to do more than {threads} times the work of one: one alone was disturbed, so no \
-             speed-up is told"
-        );
-    }
-    let mut parts =
-        vec![format!("{threads} threads do {} times the work of one", record::units::significant(*speedup))];
-    if scaling.is_too_noisy() {
-        let (low, high) = scaling.speedup_interval.unwrap_or((*speedup, *speedup));
-        let figure = record::units::significant;
-        return format!(
-            "{}, known only to {} to {}: too noisy to say more",
-            parts.concat(),
-            figure(low),
-            figure(high)
-        );
-    }
-    if let Some(doubt) = doubt {
-        return format!("{}, {}", parts.concat(), doubt.describe());
-    }
-    if *speedup > f64::from(*threads) * (1.0 + POOR) {
-        parts.push(
-            "more than linear, so one thread alone had less of something (clock, cache, memory of its node)"
-                .to_owned(),
-        );
-    }
-    let alone = scaling.rate / one;
-    if *points > 2 && *residual <= POOR && alone < ALONE {
-        parts.push(format!("each of several starts from {} of one alone", percent(alone)));
-    }
-    // What the law was fitted to, where that is not all.
-    let to = scaling.fitted.filter(|(_, most)| most < threads);
-    let to = to.map_or(String::new(), |(_, most)| format!(" to {most} cores"));
-    if *points == 2 {
-        if *contention > RESOLUTION {
-            parts.push(format!(
-                "as if {} of the work had to be done by one thread alone, as far as two steps can tell",
-                percent(*contention)
-            ));
-        }
-    } else if *residual > POOR {
-        parts.push(format!("the fit misses the steps by {} and says little", percent(*residual)));
-    } else {
-        // What each of them takes at the last step of the fit; below the resolution of a figure it is none.
-        let last = f64::from(scaling.fitted.map_or(*threads, |(_, most)| most));
-        let costs = [contention * (last - 1.0), coherency * last * (last - 1.0)];
-        let all = 1.0 + costs[0] + costs[1];
-        parts.push(match (costs[0] / all >= RESOLUTION, costs[1] / all >= RESOLUTION) {
-            (false, false) => format!("neither serialized work nor coherency shows in the fit{to}"),
-            (true, false) => format!("{} of the work is serialized by the fit{to}", percent(*contention)),
-            (false, true) => format!("coherency holds it back by the fit{to}{}", falls(scaling)),
-            (true, true) => format!(
-                "{} of the work is serialized by the fit{to}, and coherency on top{}",
-                percent(*contention),
-                falls(scaling)
-            ),
-        });
-    }
-    if let Some(knee) = scaling.knee {
-        let siblings = scaling.placement == CORES_FIRST && cores == Some(knee) && knee < *threads;
-        let why = if siblings { ", where siblings begin to share cores" } else { "" };
-        parts.push(format!("beyond {knee} each further thread adds less than half{why}"));
-    }
-    parts.join("; ")
-}
-
-/// Threads at which the law has its peak.
-fn peak(scaling: &Scaling) -> f64 {
-    ((1.0 - scaling.contention).max(0.0) / scaling.coherency).sqrt()
-}
-
-/// What the law says of threads beyond those measured, or of those that are too many already.
-fn falls(scaling: &Scaling) -> String {
-    let peak = peak(scaling).max(1.0).round();
-    // Far beyond the last step the law is only extrapolated.
-    if peak > f64::from(scaling.threads) * 4.0 {
-        String::new()
-    } else {
-        format!(": the most comes of {peak} threads, more would give less")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::samples::{machine, measured};
     use crate::usl::throughput;
     use proptest::prelude::*;
-    use record::{Labels, Record};
+    use record::text::Value;
+    use record::{Labels, Record, Text};
 
     fn scaling(record: &Record) -> Vec<Scaling> {
         super::scaling(&RecordIndex::new(record))
+    }
+
+    /// The codes of a line's sentences.
+    fn codes(fit: &Scaling) -> Vec<&str> {
+        fit.meaning.sentences().iter().filter_map(Text::code).collect()
+    }
+
+    fn shown(fit: &Scaling, name: &str) -> Option<String> {
+        fit.meaning.value(name).map(Value::to_string)
     }
 
     fn add(record: &mut Record, workload: &str, placement: &str, threads: u32, value: f64) {
@@ -347,7 +272,8 @@ mod tests {
         assert!(near(fit.rate, 9.4e7, 1e-5), "{fit:?}");
         assert!(near(fit.contention, 0.02, 1e-4) && near(fit.coherency, 1.5e-4, 1e-4), "{fit:?}");
         assert!(fit.residual < 1e-5 && fit.points == 9 && fit.threads == 104, "{fit:?}");
-        assert!(fit.meaning.to_string().contains("the most comes of 81 threads"), "{}", fit.meaning);
+        assert_eq!(codes(fit), ["scaling-speed-up", "scaling-fit-both", "scaling-peak", "scaling-knee"]);
+        assert_eq!(fit.meaning.value("peak"), Some(&Value::Count(81)));
         let step = fit.steps.last().unwrap();
         assert!(near(step.speedup / 104.0, step.efficiency, 1e-12) && step.speedup == fit.speedup);
     }
@@ -357,7 +283,8 @@ mod tests {
         let fit = scaling(&by_law(&[1, 2, 4, 8, 16], 3.0, 0.0, 0.0)).remove(0);
         assert_eq!((fit.contention, fit.coherency, fit.knee), (0.0, 0.0, None));
         assert!(near(fit.speedup, 16.0, 1e-9), "{fit:?}");
-        assert!(fit.meaning.to_string().contains("16.0 times the work of one"), "{}", fit.meaning);
+        assert_eq!(codes(&fit), ["scaling-speed-up", "scaling-fit-linear"]);
+        assert_eq!(shown(&fit, "speedup").as_deref(), Some("16.0×"));
     }
 
     #[test]
@@ -368,7 +295,7 @@ mod tests {
         }
         let fit = scaling(&record).remove(0);
         assert_eq!((fit.contention, fit.coherency), (0.0, 0.0));
-        assert!(fit.meaning.to_string().contains("more than linear"), "{}", fit.meaning);
+        assert!(codes(&fit).contains(&"scaling-superlinear"), "{}", fit.meaning);
     }
 
     #[test]
@@ -383,8 +310,10 @@ mod tests {
         assert_eq!(fit.knee, Some(52));
         // The corner at the cores is neither contention nor coherency.
         assert_eq!((fit.points, fit.contention, fit.coherency), (8, 0.0, 0.0));
-        assert!(fit.meaning.to_string().contains("in the fit to 52 cores"), "{}", fit.meaning);
-        assert!(fit.meaning.to_string().contains("siblings begin to share cores"), "{}", fit.meaning);
+        let said =
+            ["scaling-speed-up", "scaling-fit-linear", "scaling-fitted-to-cores", "scaling-knee-at-siblings"];
+        assert_eq!(codes(&fit), said);
+        assert_eq!(fit.meaning.value("cores"), Some(&Value::Count(52)));
     }
 
     #[test]
@@ -418,13 +347,13 @@ mod tests {
             record.measurements.iter_mut().for_each(change);
             let fit = scaling(&record).remove(0);
             assert_eq!(fit.knee, None);
-            fit.meaning
+            codes(&fit).join(" ")
         };
         let once = |m: &mut Measurement| {
             m.samples.truncate(1);
             m.summary = record::Summary::from_samples(&m.samples);
         };
-        assert!(reported(&once).to_string().contains("cannot tell it from chance"), "{}", reported(&once));
+        assert_eq!(reported(&once), "scaling-speed-up scaling-run-once");
         // What one step alone tells is not hidden by what holds of both.
         let beside_others = |m: &mut Measurement| {
             once(m);
@@ -432,22 +361,15 @@ mod tests {
                 m.marks = vec![record::SampleMark { sample: 0, mark: Mark::Switched }];
             }
         };
-        assert!(
-            reported(&beside_others).to_string().contains("other programs ran"),
-            "{}",
-            reported(&beside_others)
-        );
+        assert_eq!(reported(&beside_others), "scaling-speed-up scaling-other-programs");
         let noisy = |m: &mut Measurement| m.doubt = Some("too noisy".to_owned());
-        assert!(
-            reported(&noisy).to_string().contains("in doubt")
-                && !reported(&noisy).to_string().contains("serialized")
-        );
+        assert_eq!(reported(&noisy), "scaling-speed-up scaling-in-doubt");
         let quota = |m: &mut Measurement| {
             m.marks = (0..m.summary.n as u32)
                 .map(|sample| record::SampleMark { sample, mark: Mark::Quota })
                 .collect();
         };
-        assert!(reported(&quota).to_string().contains("a CPU quota stopped it"), "{}", reported(&quota));
+        assert_eq!(reported(&quota), "scaling-speed-up scaling-throttled");
     }
 
     #[test]
@@ -464,7 +386,7 @@ mod tests {
         let fit = scaling(&by_law(&[1, 2], 1.0, 0.25, 0.0)).remove(0);
         assert!(near(fit.contention, 0.25, 1e-3), "{fit:?}");
         assert_eq!(fit.knee, None);
-        assert!(fit.meaning.to_string().contains("as far as two steps can tell"), "{}", fit.meaning);
+        assert_eq!(codes(&fit), ["scaling-speed-up", "scaling-two-steps"]);
     }
 
     #[test]
@@ -475,11 +397,8 @@ mod tests {
             add(&mut record, "w", "siblings-first", n, f64::from(n) * 0.65);
         }
         let fit = scaling(&record).remove(0);
-        assert!(
-            fit.meaning.to_string().contains("each of several starts from 65.0 % of one alone"),
-            "{}",
-            fit.meaning
-        );
+        assert_eq!(codes(&fit)[1], "scaling-from-shared-core");
+        assert_eq!(shown(&fit, "share").as_deref(), Some("65.0 %"));
     }
 
     #[test]
@@ -496,11 +415,8 @@ mod tests {
         }
         let fit = scaling(&record).remove(0);
         assert!(fit.is_too_noisy() && fit.contention <= 1.0 && fit.knee.is_none(), "{fit:?}");
-        assert!(
-            fit.meaning.to_string().ends_with("known only to 0.375 to 4.20: too noisy to say more"),
-            "{}",
-            fit.meaning
-        );
+        assert_eq!(codes(&fit), ["scaling-speed-up", "scaling-too-noisy"]);
+        assert_eq!(["low", "high"].map(|name| shown(&fit, name).unwrap()), ["0.375×", "4.20×"]);
     }
 
     #[test]
@@ -515,17 +431,13 @@ mod tests {
         }
         let fit = scaling(&record).remove(0);
         assert!(fit.disturbed && !fit.is_possible(&fit.steps[1]), "{fit:?}");
-        assert!(
-            fit.is_possible(&fit.steps[0]) && fit.meaning.to_string().ends_with("no speed-up is told"),
-            "{}",
-            fit.meaning
-        );
+        assert!(fit.is_possible(&fit.steps[0]) && codes(&fit) == ["scaling-disturbed"], "{}", fit.meaning);
         // Two threads with a cache each can do more than twice the work, where both steps are sure.
         let mut record = machine(2);
         add(&mut record, "w", "cores-first", 1, 10.0);
         add(&mut record, "w", "cores-first", 2, 25.0);
         let fit = scaling(&record).remove(0);
-        assert!(!fit.disturbed && fit.meaning.to_string().contains("more than linear"), "{}", fit.meaning);
+        assert!(!fit.disturbed && codes(&fit).contains(&"scaling-superlinear"), "{}", fit.meaning);
     }
 
     proptest! {

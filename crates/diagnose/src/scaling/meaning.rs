@@ -1,0 +1,135 @@
+//! What a workload's steps and their fit mean, in sentences.
+
+use record::diagnosis::Scaling;
+use record::text::Value;
+use record::{Text, text};
+
+use super::{CORES_FIRST, POOR};
+use crate::figures::RESOLUTION;
+use crate::usl::Doubt;
+
+/// A fit that gives one thread less than this share of what one alone does says that it is not alone on its core.
+const ALONE: f64 = 0.9;
+/// Beyond so many times the last step's threads the law is only extrapolated.
+const FAR: f64 = 4.0;
+
+/// The meaning of a line's steps; `one` is the throughput of one thread.
+pub(super) fn meaning(scaling: &Scaling, one: f64, cores: Option<u32>, doubt: Option<Doubt>) -> Text {
+    let Scaling { threads, speedup, .. } = *scaling;
+    if scaling.steps.last().is_some_and(|last| !scaling.is_possible(last)) {
+        return text!(
+            "scaling-disturbed",
+            "{threads} threads seem to do more than {threads} times the work of one: the run of one was disturbed, so there \
+             is no speed-up.",
+            threads
+        );
+    }
+    let mut says = text!(
+        "scaling-speed-up",
+        "{threads} threads do {speedup} the work of one.",
+        threads,
+        speedup = Value::Factor(speedup)
+    );
+    if scaling.is_too_noisy() {
+        let (low, high) = scaling.speedup_interval.unwrap_or((speedup, speedup));
+        says.push(text!(
+            "scaling-too-noisy",
+            "Too noisy for more: the interval is {low} to {high}.",
+            low = Value::Factor(low),
+            high = Value::Factor(high)
+        ));
+        return says;
+    }
+    if let Some(doubt) = doubt {
+        says.push(doubt.describe());
+        return says;
+    }
+    if speedup > f64::from(threads) * (1.0 + POOR) {
+        says.push(text!(
+            "scaling-superlinear",
+            "Superlinear: one thread alone had less of a resource (clock, cache, local memory)."
+        ));
+    }
+    let alone = scaling.rate / one;
+    if scaling.points > 2 && scaling.residual <= POOR && alone < ALONE {
+        says.push(text!(
+            "scaling-from-shared-core",
+            "Each of several threads starts from {share} of one alone.",
+            share = Value::Share(alone)
+        ));
+    }
+    says.push(fit(scaling));
+    if let Some(knee) = scaling.knee {
+        let siblings = scaling.placement == CORES_FIRST && cores == Some(knee) && knee < threads;
+        says.push(if siblings {
+            text!(
+                "scaling-knee-at-siblings",
+                "Beyond {knee} threads, where SMT siblings share cores, each further thread adds less than half.",
+                knee
+            )
+        } else {
+            text!("scaling-knee", "Beyond {knee} threads each further thread adds less than half.", knee)
+        });
+    }
+    says
+}
+
+/// What the fit says of serialized work and of coherency.
+fn fit(scaling: &Scaling) -> Text {
+    let Scaling { threads, contention, coherency, residual, points, .. } = *scaling;
+    let share = Value::Share(contention);
+    if points == 2 {
+        return match contention > RESOLUTION {
+            true => {
+                text!("scaling-two-steps", "By two steps only, {share} of the work is serialized.", share)
+            }
+            false => Text::default(),
+        };
+    }
+    if residual > POOR {
+        let residual = Value::Share(residual);
+        return text!(
+            "scaling-fit-poor",
+            "The fit misses the steps by {residual} and says little.",
+            residual
+        );
+    }
+    // What each of them takes at the last step of the fit; below the resolution of a figure it is none.
+    let fitted = scaling.fitted.map_or(threads, |(_, most)| most);
+    let last = f64::from(fitted);
+    let costs = [contention * (last - 1.0), coherency * last * (last - 1.0)];
+    let all = 1.0 + costs[0] + costs[1];
+    let [serialized, coherent] = costs.map(|cost| cost / all >= RESOLUTION);
+    let mut says = match (serialized, coherent) {
+        (false, false) => {
+            text!("scaling-fit-linear", "The fit shows neither serialized work nor coherency cost.")
+        }
+        (true, false) => {
+            text!("scaling-fit-serialized", "By the fit {share} of the work is serialized.", share)
+        }
+        (false, true) => text!("scaling-fit-coherency", "By the fit coherency cost limits scaling."),
+        (true, true) => text!(
+            "scaling-fit-both",
+            "By the fit {share} of the work is serialized, and coherency cost adds to it.",
+            share
+        ),
+    };
+    let peak = peak(scaling).max(1.0).round();
+    if coherent && peak <= f64::from(threads) * FAR {
+        let peak = peak as u64;
+        says.push(text!("scaling-peak", "Throughput peaks at {peak} threads and falls beyond.", peak));
+    }
+    if fitted < threads {
+        says.push(text!(
+            "scaling-fitted-to-cores",
+            "The fit covers {cores} cores, without siblings.",
+            cores = fitted
+        ));
+    }
+    says
+}
+
+/// Threads at which the law has its peak.
+fn peak(scaling: &Scaling) -> f64 {
+    ((1.0 - scaling.contention).max(0.0) / scaling.coherency).sqrt()
+}

@@ -1,0 +1,60 @@
+//! The speed-up of a workload over its threads, as a chart.
+
+use record::Record;
+use record::diagnosis::Scaling;
+
+use super::{CHART_STEPS, FIT_STEPS, PLACEMENTS, WORKLOADS, workloads};
+use crate::chart::{Axis, Chart, Look, Scale, Series};
+
+/// Points of the line that shows the fit.
+const FIT_POINTS: u32 = 48;
+
+/// The charts of all workloads that have steps enough, in the order of the record.
+pub(crate) fn charts(record: &Record) -> Vec<Chart> {
+    let workloads = workloads(record);
+    workloads.iter().take(WORKLOADS).filter_map(|(name, lines)| chart(record, name, lines)).collect()
+}
+
+/// Speed-up over threads: a line a placement, the linear line, and the fit of the first placement.
+pub(super) fn chart(record: &Record, workload: &str, lines: &[&Scaling]) -> Option<Chart> {
+    let mut series: Vec<Series> = lines
+        .iter()
+        .take(PLACEMENTS)
+        .filter(|line| line.steps.len() >= CHART_STEPS)
+        .map(|line| {
+            let possible = line.steps.iter().filter(|step| line.is_possible(step));
+            let points = possible.map(|step| (f64::from(step.threads), step.speedup)).collect();
+            Series::line(line.placement.clone(), points).with_look(Look::Measured)
+        })
+        .collect();
+    let drawn = lines.iter().find(|line| line.steps.len() >= CHART_STEPS)?;
+    let last = lines.iter().filter_map(|line| line.steps.last()).map(|step| step.threads).max()?;
+    let linear = vec![(1.0, 1.0), (f64::from(last), f64::from(last))];
+    series.push(Series::line("linear".to_owned(), linear).with_look(Look::Reference));
+    if drawn.points >= FIT_STEPS {
+        // Beyond the steps that it was made of the fit says nothing.
+        let (least, most) = drawn.fitted.unwrap_or((1, drawn.threads));
+        let (least, most) = (f64::from(least), f64::from(most));
+        let one = drawn.steps.first().map(|step| step.throughput / step.speedup)?;
+        let fit = |part: u32| {
+            let threads = least + (most - least) * f64::from(part) / f64::from(FIT_POINTS);
+            (threads, drawn.throughput_at(threads) / one)
+        };
+        let points = (0..=FIT_POINTS).map(fit).collect();
+        series.push(Series::line(format!("fit, {}", drawn.placement), points).with_look(Look::Fit));
+    }
+    let counts = &record.machine.counts;
+    let cores =
+        counts.cores.filter(|cores| counts.cpus_online.is_some_and(|cpus| *cores < cpus && *cores < last));
+    Chart {
+        title: format!("Speed-up of {workload} with more threads"),
+        x: Axis::new("threads", Scale::FromZero, "count"),
+        y: Axis::new("throughput over that of one thread", Scale::FromZero, "×"),
+        series,
+        verticals: cores
+            .map(|cores| (f64::from(cores), record::phrase::count_noun(cores as usize, "core")))
+            .into_iter()
+            .collect(),
+    }
+    .checked()
+}
