@@ -2,7 +2,17 @@
 
 use record::Label;
 use record::machine::{Cache, CacheKind, Cpu, MemoryDevice, Node};
-use record::{Labels, Measurement, Record, Snapshot};
+use record::text::Value;
+use record::{Labels, Measurement, Record, Snapshot, Text};
+
+/// The figure in one of a sentence's places.
+pub(crate) fn figure_in(text: &Text, name: &str) -> f64 {
+    match text.value(name) {
+        Some(Value::Count(count) | Value::Bytes(count)) => *count as f64,
+        Some(Value::Share(figure) | Value::Figure(figure, _) | Value::Factor(figure)) => *figure,
+        other => panic!("{name} of {text:?} is {other:?}"),
+    }
+}
 
 /// Eight sizes an octave from `from` to `to` bytes, whole lines.
 pub(crate) fn sizes(from: u64, to: u64) -> Vec<u64> {

@@ -148,6 +148,9 @@ impl Coverage {
 
     /// The topic of a run of `linespeed scale`: all of it, and its single steps.
     pub const SCALE: &str = "scale";
+
+    /// Wake-ups with timer slack and idle states off.
+    pub const TUNED_WAKEUP: &str = "wakeup tuned";
     /// The topic of a run of `linespeed overhead`.
     pub const OVERHEAD: &str = "overhead";
     /// The topic of a single event that is counted.

@@ -1,6 +1,7 @@
 //! The kernel's own placement of memory while programs run: it takes pages away to see who comes back for them.
 
 use record::diagnosis::{Finding, Severity};
+use record::text;
 
 use super::needs::Need;
 use super::numa_latency::has_nodes;
@@ -24,14 +25,20 @@ fn find(case: &Case) -> Vec<Finding> {
         return Vec::new();
     };
     vec![Finding {
-        evidence: vec![cite_fact(format!("numa_balancing {setting}"), "conditions.before.numa_balancing")],
+        evidence: vec![cite_fact(
+            text!("numa-balancing-setting", "kernel.numa_balancing = {setting}", setting),
+            "conditions.before.numa_balancing",
+        )],
         remedy: lines(["for programs that are bound to their nodes: sudo sysctl kernel.numa_balancing=0"]),
         undo: vec![format!("sudo sysctl kernel.numa_balancing={setting}")],
         ..of_fact(
             &RULE,
             Severity::Note,
             "it helps programs that ignore nodes and only costs those that are bound: page faults and moved pages",
-            "the kernel moves memory between nodes by itself (automatic NUMA balancing)",
+            text!(
+                "numa-balancing-on",
+                "automatic NUMA balancing is on: the kernel migrates memory between NUMA nodes"
+            ),
         )
     }]
 }

@@ -2,6 +2,7 @@
 
 use record::diagnosis::{Finding, Severity};
 use record::statistics::Verdict;
+use record::text;
 
 use super::needs::Need;
 use super::numa_latency::{MATRIX, has_nodes};
@@ -30,7 +31,9 @@ fn find(case: &Case) -> Vec<Finding> {
 }
 
 fn find_mismatches(numa: &record::diagnosis::Numa) -> Option<Finding> {
-    let first = numa.distance_mismatches.first()?;
+    if numa.distance_mismatches.is_empty() {
+        return None;
+    }
     let loss = numa.distance_loss.clone().unwrap_or_else(|| Verdict::NotMeasurable {
         reason: "the pairs differ within what is known of each".to_owned(),
     });
@@ -40,11 +43,15 @@ fn find_mismatches(numa: &record::diagnosis::Numa) -> Option<Finding> {
         .map(|says| cite_fact(says.clone(), "diagnosis.numa.distance_mismatches"))
         .collect();
     if let Some(agreement) = numa.distance_agreement {
-        let says = format!("rank correlation of distances and latencies {agreement:.2}");
+        let says = text!(
+            "numa-distances-agreement",
+            "rank correlation of distances and latencies: {agreement}",
+            agreement = format!("{agreement:.2}")
+        );
         seen.push(cite_fact(says, "diagnosis.numa.distance_agreement"));
     }
-    let wrong = first.to_string();
-    let wrong = wrong.trim_end_matches('.');
+    let what =
+        text!("numa-distances-wrong", "the firmware's NUMA distances contradict the measured latencies");
     Some(Finding {
         severity: severity(&loss).max(Severity::Warning),
         evidence: seen,
@@ -52,7 +59,7 @@ fn find_mismatches(numa: &record::diagnosis::Numa) -> Option<Finding> {
             "place memory by what was measured, not by what numactl -H shows: numactl --cpunodebind=N --membind=M COMMAND",
             "a newer firmware; in virtual machines the hypervisor's own table (QEMU: -numa dist)",
         ]),
-        ..finding(&RULE, loss, format!("the firmware's distances are wrong: {wrong}"))
+        ..finding(&RULE, loss, what)
     })
 }
 
@@ -82,6 +89,7 @@ mod tests {
     fn a_table_that_lies_is_found_with_what_following_it_costs() {
         let finding = &found(&lying(), RULE)[0];
         assert_eq!(finding.evidence[0].says.code(), Some("distances-reversed"), "{finding:?}");
+        assert_eq!(finding.what.code(), Some("numa-distances-wrong"));
         assert!((share_of(&finding.loss) - 0.4).abs() < 0.01, "{finding:?}");
         assert_eq!(finding.severity, Severity::Serious);
     }

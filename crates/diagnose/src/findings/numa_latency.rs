@@ -3,7 +3,9 @@
 use record::Label;
 use record::diagnosis::{Finding, Numa};
 use record::statistics::Verdict;
-use record::units::{figure, percent, significant};
+use record::text;
+use record::text::Value;
+use record::{Template, Text};
 
 use super::needs::Need;
 use super::{Case, Rule, at_most_warning, by_model, costs, lines};
@@ -53,28 +55,37 @@ fn by_place(case: &Case) -> Option<Reach> {
 fn single(case: &Case, reach: &Reach) -> Option<Finding> {
     let other = reach.other.as_ref()?;
     let loss = modelled(1.0 - 1.0 / reach.ignoring())?;
-    let what = format!(
-        "a program that ignores nodes waits {} times the local latency",
-        significant(reach.ignoring())
-    );
-    let reported_of = |datum: &Datum, whose: &str| {
-        cite_fact(
-            format!("{}, {whose} memory: {}", reach.what, figure(datum.value, &reach.unit)),
-            datum.from.clone(),
-        )
+    let reported_of = |datum: &Datum, template: Template| {
+        let figure = record::units::figure(datum.value, &reach.unit);
+        cite_fact(text!(template, what = &reach.what, figure = figure), datum.from.clone())
     };
-    let share =
-        format!("{} of the accesses of a program that ignores nodes are remote", percent(reach.remote_share));
     Some(Finding {
         severity: at_most_warning(&loss),
         evidence: vec![
-            cite_fact(share, nodes_from(case)),
-            reported_of(&reach.own, "the own node's"),
-            reported_of(other, "other nodes'"),
+            cite_fact(remote_accesses(reach.remote_share), nodes_from(case)),
+            reported_of(&reach.own, LOCAL),
+            reported_of(other, REMOTE),
         ],
         remedy: remedy(),
-        ..by_model(&RULE, loss, what)
+        ..by_model(&RULE, loss, latency_seen(reach.ignoring()))
     })
+}
+
+const LOCAL: Template = Template { code: "numa-latency-local", words: "{what}, local memory: {figure}" };
+const REMOTE: Template = Template { code: "numa-latency-remote", words: "{what}, remote memory: {figure}" };
+
+fn latency_seen(factor: f64) -> Text {
+    let factor = Value::Factor(factor);
+    text!(
+        "numa-latency-ignoring",
+        "a program that ignores NUMA nodes sees {factor} the local latency",
+        factor
+    )
+}
+
+fn remote_accesses(share: f64) -> Text {
+    let share = Value::Share(share);
+    text!("numa-latency-share", "remote accesses of a program that ignores NUMA nodes: {share}", share)
 }
 
 /// Where the record tells how many nodes there are.
@@ -120,37 +131,47 @@ fn bandwidth_loss(case: &Case, numa: &Numa, factor: f64) -> Option<Verdict> {
     costs(verdict(share, (least.min(share), most.max(share))))
 }
 
+fn bandwidth_seen(share: f64) -> Text {
+    let share = Value::Share(share);
+    text!(
+        "numa-latency-bandwidth",
+        "a program that ignores NUMA nodes reads at {share} of the local bandwidth",
+        share
+    )
+}
+
 fn find_node_cost(case: &Case, numa: &Numa) -> Option<Finding> {
     let by_latency =
         numa.ignoring_factor.and_then(|factor| Some((factor, latency_loss(case, numa, factor)?)));
-    let mut seen = vec![cite_fact(
-        format!("{} of the accesses of a program that ignores nodes are remote", percent(numa.remote_share)),
-        "diagnosis.numa.remote_share",
-    )];
+    let mut seen = vec![cite_fact(remote_accesses(numa.remote_share), "diagnosis.numa.remote_share")];
     if let (Some(local), Some(remote)) = (numa.local_ns, numa.remote_ns) {
-        let says = format!("local {}, remote {} in the median", figure(local, "ns"), figure(remote, "ns"));
+        let (local, remote) = (Value::Figure(local, "ns"), Value::Figure(remote, "ns"));
+        let says =
+            text!("numa-latency-medians", "median latency: local {local}, remote {remote}", local, remote);
         seen.push(cite_fact(says, "diagnosis.numa.local_ns and .remote_ns"));
     }
     if let Some((from, to, ns)) = numa.slowest {
-        let says = format!("the slowest pair, node {from} to {to}, {}", figure(ns, "ns"));
+        let latency = Value::Figure(ns, "ns");
+        let says = text!(
+            "numa-latency-slowest",
+            "slowest pair: node {from} to node {to}, {latency}",
+            from,
+            to,
+            latency
+        );
         seen.push(cite_fact(says, "diagnosis.numa.slowest"));
     }
     if let Some(factor) = numa.bandwidth_factor {
-        let says = format!("it reads at {} of the local bandwidth", percent(factor));
+        let says = bandwidth_seen(factor);
         seen.push(cite_fact(says, "diagnosis.numa.bandwidth_factor"));
     }
     let finding = match by_latency {
-        Some((factor, loss)) => by_model(
-            &RULE,
-            loss,
-            format!("a program that ignores nodes waits {} times the local latency", significant(factor)),
-        ),
+        Some((factor, loss)) => by_model(&RULE, loss, latency_seen(factor)),
         None => {
             let factor = numa.bandwidth_factor?;
             let loss = bandwidth_loss(case, numa, factor)?;
-            let what =
-                format!("a program that ignores nodes reads at {} of the local bandwidth", percent(factor));
-            Finding { resource: Some(MEMORY_BANDWIDTH.to_owned()), ..by_model(&RULE, loss, what) }
+            let resource = Some(MEMORY_BANDWIDTH.to_owned());
+            Finding { resource, ..by_model(&RULE, loss, bandwidth_seen(factor)) }
         }
     };
     Some(Finding { severity: at_most_warning(&finding.loss), evidence: seen, remedy: remedy(), ..finding })
@@ -161,7 +182,7 @@ mod tests {
     use super::*;
     use crate::figures::share_of;
     use crate::findings::invariants::{found, missing};
-    use crate::samples::{machine, nodes};
+    use crate::samples::{figure_in, machine, nodes};
 
     #[test]
     fn four_nodes_cost_three_remote_accesses_of_four() {
@@ -169,11 +190,9 @@ mod tests {
         let finding = &found(&record, RULE)[0];
         // Over all accesses 1.375 times the local latency.
         assert!((share_of(&finding.loss) - (1.0 - 1.0 / 1.375)).abs() < 1e-6, "{finding:?}");
-        assert!(
-            finding.what.to_string().ends_with("waits 1.37 times the local latency")
-                || finding.what.to_string().contains("1.38")
-        );
-        assert!(finding.evidence[0].says.to_string().starts_with("75.0 %"), "{finding:?}");
+        assert_eq!(finding.what.code(), Some("numa-latency-ignoring"));
+        assert!((figure_in(&finding.what, "factor") - 1.375).abs() < 1e-6, "{finding:?}");
+        assert_eq!(figure_in(&finding.evidence[0].says, "share"), 0.75);
         assert!(!finding.measured && finding.severity == record::diagnosis::Severity::Warning);
     }
 
@@ -200,10 +219,8 @@ mod tests {
         let finding = &found(&record, RULE)[0];
         // 1 + 3/4 × (1.85 ÷ 1.20 − 1).
         assert!((share_of(&finding.loss) - (1.0 - 1.0 / 1.406_25)).abs() < 1e-6, "{finding:?}");
-        assert!(
-            finding.evidence[0].says.to_string().starts_with("75.0 %")
-                && finding.evidence[2].says.to_string().ends_with("1.85 ns")
-        );
+        assert_eq!(figure_in(&finding.evidence[0].says, "share"), 0.75);
+        assert_eq!(finding.evidence[2].says.value("figure"), Some(&"1.85 ns".into()));
         // As fast from everywhere: nothing to find, and nothing missing.
         record.measurements.pop();
         let place = record::Labels::new().with_label(Label::Op, "copy").with_label(Label::Node, "remote");

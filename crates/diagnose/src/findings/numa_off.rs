@@ -2,7 +2,8 @@
 
 use record::diagnosis::Finding;
 use record::machine::Processor;
-use record::units::percent;
+use record::text;
+use record::text::Value;
 
 use super::needs::Need;
 use super::{Case, Rule, at_most_warning, by_model, is_virtual, lines};
@@ -53,20 +54,34 @@ fn find_numa_off(case: &Case) -> Option<Finding> {
     let remote = 1.0 - 1.0 / f64::from(packages);
     let share = |factor: f64| 1.0 - 1.0 / (1.0 + remote * (factor - 1.0));
     let loss = verdict(share((REMOTE.0 + REMOTE.1) / 2.0), (share(REMOTE.0), share(REMOTE.1)));
-    let mut seen =
-        vec![cite_fact(format!("{packages} packages, one node"), "machine.counts.packages and .nodes")];
+    let mut seen = vec![cite_fact(
+        text!("numa-off-counts", "{packages} sockets, 1 NUMA node", packages),
+        "machine.counts.packages and .nodes",
+    )];
+    let remote = Value::Share(remote);
     let option = machine.kernel.options.iter().find(|option| *option == "numa=off");
-    let (who, remedy, undo) = match option {
+    let (what, remedy, undo) = match option {
         Some(_) => {
-            seen.push(cite_fact("numa=off on the kernel's command line", "machine.kernel.options"));
+            seen.push(cite_fact(
+                text!("numa-off-option", "kernel command line: numa=off"),
+                "machine.kernel.options",
+            ));
             (
-                "on the kernel's command line",
+                text!(
+                    "numa-off-kernel",
+                    "the kernel command line disables NUMA: {remote} of memory accesses go to another socket",
+                    remote
+                ),
                 "take numa=off off the kernel's command line and boot",
                 "put it there again and boot",
             )
         }
         None => (
-            "in the firmware",
+            text!(
+                "numa-off-firmware",
+                "the firmware disables NUMA: {remote} of memory accesses go to another socket",
+                remote
+            ),
             "in the firmware: NUMA on, which is memory (node) interleaving off; then one process a node",
             "in the firmware: memory (node) interleaving on again",
         ),
@@ -76,11 +91,7 @@ fn find_numa_off(case: &Case) -> Option<Finding> {
         evidence: seen,
         remedy: lines([remedy]),
         undo: lines([undo]),
-        ..by_model(
-            &RULE,
-            loss,
-            format!("NUMA is off {who}: {} of all accesses go to another package", percent(remote)),
-        )
+        ..by_model(&RULE, loss, what)
     })
 }
 
@@ -97,7 +108,8 @@ mod tests {
         assert_eq!(missing(&record, RULE), Some("counts of packages and nodes"));
         record.machine.counts.nodes = Some(1);
         let finding = &found(&record, RULE)[0];
-        assert!(finding.what.to_string().starts_with("NUMA is off in the firmware: 50.0 %"), "{finding:?}");
+        assert_eq!(finding.what.code(), Some("numa-off-firmware"));
+        assert_eq!(finding.what.value("remote"), Some(&Value::Share(0.5)));
         let record::Verdict::Costs { share, interval } = finding.loss else { panic!("{finding:?}") };
         assert!((share - 0.245).abs() < 0.001 && interval.0 < share && share < interval.1, "{finding:?}");
         record.machine.kernel.options.push("numa=off".to_owned());

@@ -3,6 +3,7 @@
 use record::CpuList;
 use record::diagnosis::{Finding, Severity};
 use record::statistics::Verdict;
+use record::text;
 
 use super::needs::Need;
 use super::{Case, Rule, by_model, lines};
@@ -34,13 +35,17 @@ fn find_offline_cpus(case: &Case) -> Option<Finding> {
     let off: CpuList = case.record.machine.cpus.iter().filter(|cpu| !cpu.online).map(|cpu| cpu.id).collect();
     let share = modelled(1.0 - f64::from(online) / f64::from(present.max(1)))?;
     let mut seen = vec![cite_fact(
-        format!("{online} of {present} CPUs online"),
+        text!("offline-cpus-online", "CPUs online: {online} of {present}", online, present),
         "machine.counts.cpus_online and .cpus_present",
     )];
     let smt = case.record.conditions.before.smt.as_deref();
     let siblings_off = matches!(smt, Some("off" | "forceoff"));
     let (loss, severity, remedy, undo) = if siblings_off {
-        seen.push(cite_fact(format!("SMT control: {}", smt.unwrap_or("off")), "conditions.before.smt"));
+        let setting = smt.unwrap_or("off").to_owned();
+        seen.push(cite_fact(
+            text!("offline-cpus-smt", "SMT control: {setting}", setting),
+            "conditions.before.smt",
+        ));
         let reason =
             "what a second sibling adds depends on the program: nothing to three quarters".to_owned();
         let remedy = match smt {
@@ -61,11 +66,10 @@ fn find_offline_cpus(case: &Case) -> Option<Finding> {
         (share.clone(), crate::figures::severity(&share), remedy, undo)
     };
     let without = present.saturating_sub(online);
-    let are = if without == 1 { "is" } else { "are" };
     let what = if siblings_off {
-        format!("SMT is off: {without} {} {are} not used", if without == 1 { "CPU" } else { "CPUs" })
+        text!("offline-cpus-siblings", "SMT is off: {without} of {present} CPUs offline", without, present)
     } else {
-        format!("{without} of {present} CPUs {are} offline")
+        text!("offline-cpus-offline", "{without} of {present} CPUs offline", without, present)
     };
     Some(Finding {
         severity,
@@ -95,15 +99,12 @@ mod tests {
     #[test]
     fn offline_cpus_are_found_with_their_numbers() {
         let finding = &found(&record_with(2), RULE)[0];
-        assert_eq!(
-            (
-                finding.what.to_string().as_str(),
-                finding.place.as_ref().map(|text| text.to_string()).as_deref()
-            ),
-            ("2 of 8 CPUs are offline", Some("CPUs 6-7"))
-        );
+        assert_eq!(finding.what.code(), Some("offline-cpus-offline"));
+        assert_eq!(finding.what.value("without"), Some(&2u32.into()));
+        assert_eq!(finding.what.value("present"), Some(&8u32.into()));
+        assert_eq!(finding.place, Some("CPUs 6-7".into()));
         assert!(finding.remedy[0].contains("for cpu in $(seq 6 7); do echo 1"), "{finding:?}");
-        assert_eq!(found(&record_with(1), RULE)[0].what, "1 of 8 CPUs is offline".into());
+        assert_eq!(found(&record_with(1), RULE)[0].what.value("without"), Some(&1u32.into()));
     }
 
     #[test]
@@ -111,10 +112,8 @@ mod tests {
         let mut record = record_with(0);
         record.machine.counts.cpus_present = Some(10);
         let finding = &found(&record, RULE)[0];
-        assert!(
-            finding.what.to_string().starts_with("2 of 10") && finding.remedy[0].contains("chcpu -e"),
-            "{finding:?}"
-        );
+        assert_eq!(finding.what.value("without"), Some(&2u32.into()));
+        assert!(finding.remedy[0].contains("chcpu -e"), "{finding:?}");
     }
 
     #[test]
@@ -122,10 +121,8 @@ mod tests {
         let mut record = record_with(4);
         record.conditions.before.smt = Some("off".to_owned());
         let finding = &found(&record, RULE)[0];
-        assert_eq!(
-            (finding.severity, finding.what.to_string().as_str()),
-            (Severity::Note, "SMT is off: 4 CPUs are not used")
-        );
+        assert_eq!((finding.severity, finding.what.code()), (Severity::Note, Some("offline-cpus-siblings")));
+        assert_eq!(finding.what.value("without"), Some(&4u32.into()));
         assert_eq!(finding.undo, [write_command("off", SMT)]);
     }
 

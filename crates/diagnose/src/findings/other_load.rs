@@ -3,7 +3,9 @@
 use record::detail;
 use record::diagnosis::{Evidence, Finding, Severity};
 use record::statistics::Verdict;
-use record::units::{self, percent, significant};
+use record::text;
+use record::text::Value;
+use record::{Template, Text};
 
 use super::needs::Need;
 use super::{Case, Rule, bandwidth_shared, by_model, finding, lines, of_fact, quota, steal_time};
@@ -42,7 +44,7 @@ fn find(case: &Case) -> Vec<Finding> {
     find_other_load(case).into_iter().collect()
 }
 
-/// What [`used_meanwhile`] tells of a run that is long enough to tell it.
+/// [`used_meanwhile`] of a run that is long enough for ticks.
 fn used(case: &Case) -> Option<Used> {
     used_meanwhile(case).filter(|used| used.seconds >= LEAST_SECONDS)
 }
@@ -114,7 +116,8 @@ fn find_other_load(case: &Case) -> Option<Finding> {
     let (measured, of_commands) = (used.waited.is_some(), used.own.is_some());
     let (loss, what, mut seen) = during(used, average, cpus)?;
     if let Some(pressure) = before.pressure.get("cpu") {
-        let says = format!("some task waited for a CPU {} of the time before", percent(*pressure));
+        let share = Value::Share(*pressure);
+        let says = text!("other-load-pressure", "CPU pressure (PSI) before the run: {share}", share);
         seen.push(cite_fact(says, "conditions.before.pressure.cpu"));
     }
     // What it takes from a program that never stops was measured: that is told first, and where it is nothing this is too.
@@ -122,7 +125,7 @@ fn find_other_load(case: &Case) -> Option<Finding> {
         seen.extend(stolen.evidence().into_iter().take(1));
     } else if give_way(case) {
         seen.push(cite_fact(
-            "others took nothing to speak of from a program that never stops",
+            text!("other-load-gives-way", "other work took no measurable time from a busy thread"),
             "stolen.share cause=os",
         ));
     }
@@ -152,14 +155,17 @@ fn before_it(case: &Case, average: f64, cpus: u32) -> Option<Finding> {
     if average < 1.0 || over {
         return None;
     }
-    let says = significant(average);
-    let what = format!("other work wanted {says} CPUs in the minute before, of {cpus}, and may have gone on");
+    let load = cite_load(average);
+    let average = Value::Figure(average, "ratio");
+    let what = text!(
+        "other-load-before",
+        "other work wanted {average} CPUs of {cpus} in the minute before the run, and may have continued",
+        average,
+        cpus
+    );
     let why = "the run was too short, or its record does not tell what others used meanwhile";
     Some(Finding {
-        evidence: vec![cite_fact(
-            format!("load average {says} over the last minute, {}", units::cpus(cpus)),
-            "conditions.before.load",
-        )],
+        evidence: vec![load],
         remedy: lines(["who: top -b -n1 | head -20", "measure again when it is gone"]),
         ..of_fact(&RULE, Severity::Note, why, what)
     })
@@ -172,21 +178,29 @@ fn is_elsewhere(case: &Case) -> bool {
     part || quota::stopped_share(case).is_some()
 }
 
-fn during(used: Used, average: Option<f64>, cpus: u32) -> Option<(Verdict, String, Vec<Evidence>)> {
+fn cite_load(average: f64) -> Evidence {
+    let average = Value::Figure(average, "ratio");
+    let says = text!("other-load-average", "1-minute load average before the run: {average}", average);
+    cite_fact(says, "conditions.before.load")
+}
+
+/// What others used during the run.
+const USED: Template =
+    Template { code: "other-load-used", words: "other work used {used} CPUs of {cpus} during the run" };
+
+fn during(used: Used, average: Option<f64>, cpus: u32) -> Option<(Verdict, Text, Vec<Evidence>)> {
+    let what = text!(USED, used = Value::Figure(used.used, "ratio"), cpus = cpus);
+    let by_others = cite_fact(what.clone(), "conditions.after.cpu_seconds and .own_cpu_seconds");
     if let Some(waited) = used.waited {
         return (waited >= RESOLUTION).then(|| {
-            let says = significant(used.used);
-            let seen = vec![
-                cite_fact(
-                    format!("the measuring threads waited for a CPU {} of their time", percent(waited)),
-                    "conditions.after.own_ready_seconds and .own_cpu_seconds",
-                ),
-                cite_fact(
-                    format!("others used {says} of {} during the run", units::cpus(cpus)),
-                    "conditions.after.cpu_seconds and .own_cpu_seconds",
-                ),
-            ];
-            let what = format!("other work used {says} of {} while this was measured", units::cpus(cpus));
+            let share = Value::Share(waited);
+            let says = text!(
+                "other-load-waited",
+                "run-queue delay of the measuring threads: {share} of their time",
+                share
+            );
+            let seen =
+                vec![cite_fact(says, "conditions.after.own_ready_seconds and .own_cpu_seconds"), by_others];
             (verdict(waited, (waited, waited)), what, seen)
         });
     }
@@ -197,20 +211,8 @@ fn during(used: Used, average: Option<f64>, cpus: u32) -> Option<(Verdict, Strin
     let usual = used.share(used.wanted, cpus);
     // What they wanted at most: what they wanted before, when nobody measured beside them.
     let most = average.map_or(usual, |average| used.share(average, cpus)).max(usual);
-    let says = significant(used.used);
-    let mut seen = vec![cite_fact(
-        format!("others used {says} of {} during the run", units::cpus(cpus)),
-        "conditions.after.cpu_seconds and .own_cpu_seconds",
-    )];
-    if let Some(average) = average {
-        let says = format!("load average {} over the minute before", significant(average));
-        seen.push(cite_fact(says, "conditions.before.load"));
-    }
-    Some((
-        verdict(usual, (least, most)),
-        format!("other work used {says} of {} while this was measured", units::cpus(cpus)),
-        seen,
-    ))
+    let seen = [by_others].into_iter().chain(average.map(cite_load)).collect();
+    Some((verdict(usual, (least, most)), what, seen))
 }
 
 #[cfg(test)]
@@ -218,7 +220,7 @@ mod tests {
     use super::*;
     use crate::figures::share_of;
     use crate::findings::invariants::{found, missing};
-    use crate::samples::{machine, measured, ran};
+    use crate::samples::{figure_in, machine, measured, ran};
     use record::Label;
 
     fn record_with(load: f64) -> record::Record {
@@ -233,7 +235,8 @@ mod tests {
         let mut record = record_with(3.0);
         let finding = &found(&record, RULE)[0];
         assert!(finding.severity == Severity::Note && share_of(&finding.loss) == 0.0, "{finding:?}");
-        assert!(finding.what.to_string().contains("3.00 CPUs in the minute before, of 4"), "{finding:?}");
+        assert_eq!(finding.what.code(), Some("other-load-before"));
+        assert_eq!((figure_in(&finding.what, "average"), figure_in(&finding.what, "cpus")), (3.0, 4.0));
         // A short run in which nobody else worked: what was before has ended.
         ran(&mut record, 0.4, 0.4);
         record.conditions.after.as_mut().unwrap().uptime_seconds = Some(100.4);
@@ -248,7 +251,8 @@ mod tests {
         ran(&mut record, 20.0, 10.0);
         let finding = &found(&record, RULE)[0];
         assert!((share_of(&finding.loss) - 0.2).abs() < 1e-9, "{finding:?}");
-        assert!(finding.what.to_string().contains("used 1.00 of 4 CPUs"), "{finding:?}");
+        assert!(finding.what.is(&USED) && figure_in(&finding.what, "cpus") == 4.0, "{finding:?}");
+        assert!((figure_in(&finding.what, "used") - 1.0).abs() < 1e-9, "{finding:?}");
     }
 
     #[test]
@@ -298,7 +302,8 @@ mod tests {
         }
         let finding = &found(&record, RULE)[0];
         assert!((share_of(&finding.loss) - 11.0 / 15.0).abs() < 1e-9, "{finding:?}");
-        assert!(finding.what.to_string().contains("used 3.00 of 4 CPUs"), "{finding:?}");
+        assert!(finding.what.is(&USED) && figure_in(&finding.what, "cpus") == 4.0, "{finding:?}");
+        assert!((figure_in(&finding.what, "used") - 3.0).abs() < 1e-9, "{finding:?}");
     }
 
     #[test]

@@ -4,15 +4,17 @@ use record::Label;
 use std::collections::{BTreeMap, HashMap};
 
 use record::Measurement;
+use record::Text;
 use record::diagnosis::{Finding, Severity};
 use record::machine::Cpu;
 use record::statistics::{MAD_SCALE, Verdict};
-use record::units::figure;
+use record::text;
+use record::text::Value;
 
 use super::needs::Need;
 use super::{Case, Rule, costs, finding, lines, needs, of_fact};
 use crate::figures::{
-    RESOLUTION, cite_fact, cpus_of, cpus_text, evidence, median, share_of, spread, verdict,
+    RESOLUTION, cite_fact, cpus_of, cpus_text, locate_figure, median, share_of, spread, verdict,
 };
 
 /// The clock of each CPU with all at work against the median of those of its kind.
@@ -73,21 +75,32 @@ fn by_design(case: &Case, known: &HashMap<u64, &Cpu>) -> Option<Finding> {
         return None;
     }
     let quick = cpus_of(fastest.iter().copied());
-    let reported_kinds: Vec<String> = kinds
+    let reported_kinds: Vec<Text> = kinds
         .iter()
-        .map(|(kind, hz, clocks)| format!("{} {kind} at {}", clocks.len(), figure(*hz, "Hz")))
+        .map(|(kind, hz, clocks)| {
+            let (kind, clock) = ((*kind).to_owned(), Value::Figure(*hz, "Hz"));
+            text!("outlier-cores-of-kind", "{count} {kind} at {clock}", count = clocks.len(), kind, clock)
+        })
         .collect();
     let seen = kinds.iter().map(|(kind, hz, clocks)| {
         let cpus = cpus_text(&cpus_of(clocks.iter().copied())).unwrap_or_default();
-        cite_fact(
-            format!("{kind}: {cpus} at {} in the median", figure(*hz, "Hz")),
-            "core.clock active=all vector=scalar",
-        )
+        let (kind, clock) = ((*kind).to_owned(), Value::Figure(*hz, "Hz"));
+        let says =
+            text!("outlier-cores-kind-clock", "{kind}: {cpus}, median clock {clock}", kind, cpus, clock);
+        cite_fact(says, "core.clock active=all vector=scalar")
     });
+    let what = text!(
+        "outlier-cores-kinds",
+        "cores of {count} kinds: {kinds}",
+        count = kinds.len(),
+        kinds = reported_kinds
+    );
     Some(Finding {
         place: cpus_text(&cpus_of(kinds.iter().flat_map(|(_, _, clocks)| clocks.iter().copied())))
             .map(Into::into),
-        evidence: seen.chain([cite_fact("the kinds of core", "machine.cpus[].kind")]).collect(),
+        evidence: seen
+            .chain([cite_fact(text!("outlier-cores-inventory", "core kinds"), "machine.cpus[].kind")])
+            .collect(),
         remedy: vec![
             "work that is divided evenly waits for the slower ones: divide it in small pieces".to_owned(),
             format!("what must be quick: taskset -c {quick} COMMAND"),
@@ -96,7 +109,7 @@ fn by_design(case: &Case, known: &HashMap<u64, &Cpu>) -> Option<Finding> {
             &RULE,
             Severity::Note,
             "what the slower ones cost depends on how much each kind does in a cycle, and on how work is divided",
-            format!("the cores are of {} kinds: {}", kinds.len(), reported_kinds.join(", ")),
+            what,
         )
     })
 }
@@ -115,28 +128,39 @@ fn find_outliers(clocks: &[&Measurement]) -> Option<Finding> {
         .collect();
     slow.sort_by(|a, b| share_of(&b.1).total_cmp(&share_of(&a.1)));
     let (worst, loss) = slow.first()?.clone();
-    let (is, others) = (figure(worst.value(), "Hz"), figure(usual, "Hz"));
-    let count = slow.len();
+    let (clock, others) = (Value::Figure(worst.value(), "Hz"), Value::Figure(usual, "Hz"));
+    let (count, all) = (slow.len(), clocks.len());
+    let slowest = text!("outlier-cores-slowest", "slowest clock: {clock}", clock = clock.clone());
+    let median = text!(
+        "outlier-cores-median",
+        "median clock of {all} CPUs: {others}, scatter {scatter}",
+        all,
+        others = others.clone(),
+        scatter = Value::Figure(scatter, "Hz")
+    );
     let what = if count == 1 {
-        format!("one core of {} runs at {is} where the others run at {others}", clocks.len())
+        text!(
+            "outlier-cores-one",
+            "1 of {all} CPUs runs at {clock}, the others at {others}",
+            all,
+            clock,
+            others
+        )
     } else {
-        format!(
-            "{count} of {} CPUs run at {is} or little more where the others run at {others}",
-            clocks.len()
+        text!(
+            "outlier-cores-several",
+            "{count} of {all} CPUs run at {clock} or slightly above, the others at {others}",
+            count,
+            all,
+            clock,
+            others
         )
     };
     Some(Finding {
         place: cpus_text(&cpus_of(slow.iter().map(|slow| slow.0))).map(Into::into),
         evidence: vec![
-            evidence(worst, "the slowest runs at"),
-            cite_fact(
-                format!(
-                    "the median of {} CPUs is {others}, their scatter {}",
-                    clocks.len(),
-                    figure(scatter, "Hz")
-                ),
-                "core.clock active=all vector=scalar",
-            ),
+            cite_fact(slowest, locate_figure(worst)),
+            cite_fact(median, "core.clock active=all vector=scalar"),
         ],
         remedy: lines([
             "work that is divided evenly waits for the slowest; keep it off these CPUs: taskset -c LIST COMMAND",
@@ -152,7 +176,7 @@ fn find_outliers(clocks: &[&Measurement]) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::findings::invariants::{found, missing};
-    use crate::samples::{machine, measured};
+    use crate::samples::{figure_in, machine, measured};
     use record::{Labels, Record};
 
     fn record_with(clocks: &[f64]) -> Record {
@@ -170,7 +194,7 @@ mod tests {
     #[test]
     fn one_slow_core_is_found() {
         let finding = &found(&record_with(&[3.6e9, 3.61e9, 2.4e9, 3.6e9, 3.59e9]), RULE)[0];
-        assert_eq!(finding.place.as_ref().map(|text| text.to_string()).as_deref(), Some("CPU 2"));
+        assert_eq!(finding.place, Some("CPU 2".into()));
         assert!((share_of(&finding.loss) - 1.0 / 3.0).abs() < 0.01, "{finding:?}");
     }
 
@@ -198,10 +222,11 @@ mod tests {
         }
         let finding = &found(&record, RULE)[0];
         assert_eq!(finding.severity, Severity::Note);
-        assert!(
-            finding.what.to_string().ends_with("2 performance at 5.00 GHz, 2 efficiency at 3.80 GHz"),
-            "{finding:?}"
-        );
+        let Some(Value::List(kinds)) = finding.what.value("kinds") else { panic!("{finding:?}") };
+        for (kind, (name, hz)) in kinds.iter().zip([("performance", 5.0e9), ("efficiency", 3.8e9)]) {
+            assert_eq!((kind.value("kind"), figure_in(kind, "count")), (Some(&name.into()), 2.0));
+            assert!((figure_in(kind, "clock") - hz).abs() < 1e3, "{finding:?}");
+        }
         assert!(finding.remedy[1].ends_with("taskset -c 0-1 COMMAND"), "{finding:?}");
         for m in &mut record.measurements {
             *m = measured("core.clock", m.labels.clone(), 3.8e9);

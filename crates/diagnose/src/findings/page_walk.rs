@@ -2,12 +2,14 @@
 
 use record::Better;
 use record::Label;
+use record::Template;
 use record::diagnosis::Finding;
-use record::units::bytes;
+use record::text;
+use record::text::Value;
 
 use super::needs::Need;
 use super::{Case, Rule, costs, finding, huge_pages, is_virtual, needs};
-use crate::figures::{cite_fact, evidence, loss, severity};
+use crate::figures::{cite_fact, locate_figure, loss, severity};
 use crate::resources::{MEMORY_LATENCY, Walk, beyond};
 
 /// Load latency on 4 KiB against 2 MiB pages, at the largest working set measured on both; of memory only where that lay
@@ -38,6 +40,11 @@ fn find(case: &Case) -> Vec<Finding> {
     find_page_walk(case).into_iter().collect()
 }
 
+const NESTED: Template = Template {
+    code: "page-walk-waits-nested",
+    words: "programs with large working sets wait for nested page walks (guest and host)",
+};
+
 fn find_page_walk(case: &Case) -> Option<Finding> {
     let thp = case.record.conditions.before.thp.as_deref();
     // Then ordinary memory is on large pages already, and only the measurement had asked for small ones; or this process
@@ -47,13 +54,30 @@ fn find_page_walk(case: &Case) -> Option<Finding> {
     }
     let (small, huge) = case.index.pages()?;
     let loss = costs(loss(&small.summary, &huge.summary, Better::Lower))?;
-    let size = small.labels.count(Label::Bytes).map_or_else(String::new, bytes);
-    let mut seen = vec![
-        evidence(small, &format!("a load from {size} on 4 KiB pages takes")),
-        evidence(huge, "on 2 MiB pages"),
-    ];
-    seen.extend(thp.map(|thp| cite_fact(format!("transparent huge pages: {thp}"), "conditions.before.thp")));
-    let nested = if is_virtual(case.record) { ", nested ones under the hypervisor" } else { "" };
+    let size = Value::Bytes(small.labels.count(Label::Bytes)?);
+    let on_small = text!(
+        "page-walk-small-pages",
+        "random loads from {size} on 4 KiB pages: {latency}",
+        size = size.clone(),
+        latency = Value::Figure(small.value(), "ns")
+    );
+    let on_huge = text!(
+        "page-walk-huge-pages",
+        "on 2 MiB pages: {latency}",
+        latency = Value::Figure(huge.value(), "ns")
+    );
+    let mut seen = vec![cite_fact(on_small, locate_figure(small)), cite_fact(on_huge, locate_figure(huge))];
+    seen.extend(thp.map(|setting| {
+        cite_fact(
+            text!("page-walk-thp", "THP: {setting}", setting = setting.to_owned()),
+            "conditions.before.thp",
+        )
+    }));
+    let what = if is_virtual(case.record) {
+        NESTED.into()
+    } else {
+        text!("page-walk-waits", "programs with large working sets wait for page walks")
+    };
     let (mut remedy, undo) = huge_pages::remedy(thp);
     if is_virtual(case.record) {
         remedy.push(
@@ -65,11 +89,11 @@ fn find_page_walk(case: &Case) -> Option<Finding> {
     Some(Finding {
         // Only programs whose data are large and scattered feel it.
         severity: severity(&loss).min(record::diagnosis::Severity::Warning),
-        place: Some(format!("loads scattered over {size}").into()),
+        place: Some(text!("page-walk-loads", "random loads from {size}", size)),
         evidence: seen,
         remedy,
         undo,
-        ..finding(&RULE, loss, format!("programs with large working sets wait for page walks{nested}"))
+        ..finding(&RULE, loss, what)
     })
 }
 
@@ -103,10 +127,7 @@ mod tests {
         let mut guest = record_with(Some("madvise"), 140.0, 100.0);
         guest.machine.virtualization.hypervisor = Some("kvm".to_owned());
         let finding = &found(&guest, RULE)[0];
-        assert!(
-            finding.what.to_string().contains("nested") && finding.remedy[2].starts_with("on the host"),
-            "{finding:?}"
-        );
+        assert!(finding.what.is(&NESTED) && finding.remedy[2].starts_with("on the host"), "{finding:?}");
     }
 
     #[test]

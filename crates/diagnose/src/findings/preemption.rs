@@ -2,11 +2,12 @@
 
 use record::Label;
 use record::diagnosis::{Confidence, Finding, Severity};
-use record::units::figure;
+use record::text;
+use record::text::Value;
 
 use super::needs::Need;
 use super::{Case, Rule, by_model, needs, steal_time};
-use crate::figures::{cite_fact, cpus_of, cpus_text, evidence, has_labels, verdict};
+use crate::figures::{cite_fact, cpus_of, cpus_text, has_labels, locate_figure, verdict};
 use crate::resources::WAKE_UP;
 
 /// The tail of real-time wake-ups with idle states held off, on a kernel built or booted without full preemption.
@@ -63,16 +64,26 @@ fn find_preemption(case: &Case) -> Option<Finding> {
         return None;
     }
     let share = 1.0 - median / p99;
+    let (model, p99) = (model.to_owned(), Value::Figure(p99, "ns"));
+    let median = Value::Figure(median, "ns");
     let mut seen = vec![
-        evidence(wakeups, "a real-time thread wakes, in the median, after"),
         cite_fact(
-            format!("one in a hundred after {} or more", figure(p99, "ns")),
-            crate::figures::locate_figure(wakeups),
+            text!("preemption-median", "median wake-up of a real-time thread: {median}", median),
+            locate_figure(wakeups),
         ),
-        cite_fact(format!("preemption {model}"), "machine.kernel.preemption"),
+        cite_fact(
+            text!("preemption-p99", "99th percentile: {p99}", p99 = p99.clone()),
+            locate_figure(wakeups),
+        ),
+        cite_fact(
+            text!("preemption-model", "preemption model: {model}", model = &model),
+            "machine.kernel.preemption",
+        ),
     ];
     seen.extend(
-        kernel.hz.map(|hz| cite_fact(format!("{hz} timer interrupts a second"), "machine.kernel.hz")),
+        kernel
+            .hz
+            .map(|hz| cite_fact(text!("preemption-tick", "timer tick: {hz} Hz", hz), "machine.kernel.hz")),
     );
     Some(Finding {
         severity: Severity::Note,
@@ -89,7 +100,7 @@ fn find_preemption(case: &Case) -> Option<Finding> {
         ..by_model(
             &RULE,
             verdict(share, (share, share)),
-            format!("one real-time wake-up in a hundred waits {} on a kernel of preemption {model}", figure(p99, "ns")),
+            text!("preemption-tail", "1 % of real-time wake-ups take {p99} or longer; preemption model: {model}", p99, model),
         )
     })
 }
@@ -115,7 +126,7 @@ mod tests {
     fn a_long_tail_without_preemption_is_a_note() {
         let finding = &found(&record_with("voluntary", 200e3), RULE)[0];
         assert_eq!(finding.severity, Severity::Note);
-        assert!(finding.what.to_string().contains("waits 200 µs"), "{finding:?}");
+        assert_eq!(finding.what.value("p99"), Some(&Value::Figure(200e3, "ns")));
         assert_eq!(finding.undo, ["echo voluntary | sudo tee /sys/kernel/debug/sched/preempt"]);
     }
 

@@ -2,13 +2,16 @@
 
 use record::Label;
 use record::Measurement;
-use record::diagnosis::{Finding, Severity};
+use record::diagnosis::{Evidence, Finding, Severity};
 use record::statistics::Verdict;
-use record::units::{percent, significant};
+use record::text;
+use record::text::Value;
 
 use super::needs::Need;
 use super::{Case, Rule, at_most_warning, by_model, costs, finding, lines};
-use crate::figures::{RESOLUTION, evidence, median, share_of, spread, verdict, write_command};
+use crate::figures::{
+    RESOLUTION, cite_fact, locate_figure, median, share_of, spread, verdict, write_command,
+};
 
 /// Throughput of all siblings of a core against one alone: less than one is a loss, hardly more than one means that
 /// capacity should be counted in cores, and much more that it should be counted in CPUs.
@@ -50,38 +53,58 @@ fn harmful(yields: &[&Measurement]) -> Option<Finding> {
         Some((*m, costs(loss)?))
     });
     let (worst, loss) = losses.max_by(|a, b| share_of(&a.1).total_cmp(&share_of(&b.1)))?;
-    let workload = worst.labels.word(Label::Workload).unwrap_or("some work");
+    let workload = workload_of(worst);
     Some(Finding {
         severity: at_most_warning(&loss),
-        place: Some(workload.into()),
-        evidence: vec![evidence(worst, "all siblings of a core against one alone:")],
+        place: Some(workload.as_str().into()),
+        evidence: vec![cite_yield(worst)],
         remedy: vec![
             "one thread a core for such work: OMP_PLACES=cores, or taskset -c with one CPU of each core"
                 .to_owned(),
             format!("for the whole machine: {}", write_command("off", CONTROL)),
         ],
         undo: vec![write_command("on", CONTROL)],
-        ..finding(&RULE, loss, format!("a second thread on a core makes {workload} slower than one alone"))
+        ..finding(
+            &RULE,
+            loss,
+            text!(
+                "smt-yield-slower",
+                "SMT siblings make {workload} slower than one thread per core",
+                workload
+            ),
+        )
     })
+}
+
+fn workload_of(m: &Measurement) -> String {
+    m.labels.word(Label::Workload).unwrap_or("work").to_owned()
+}
+
+fn cite_yield(m: &Measurement) -> Evidence {
+    let (workload, factor) = (workload_of(m), Value::Factor(m.value()));
+    let says = text!(
+        "smt-yield-measured",
+        "{workload} on all siblings of a core: {factor} of one thread",
+        workload,
+        factor
+    );
+    cite_fact(says, locate_figure(m))
 }
 
 /// Siblings that are worth much less or much more than half a core.
 fn worth(yields: &[&Measurement], siblings: f64) -> Option<Finding> {
     let usual = median(yields.iter().map(|m| m.value()))?;
     let each = (usual - 1.0) / (siblings - 1.0);
-    let shown = || {
-        yields.iter().map(|m| {
-            let workload = m.labels.word(Label::Workload).unwrap_or("work");
-            evidence(m, &format!("{workload}: all siblings of a core against one alone"))
-        })
-    };
-    let share = percent(each.max(0.0));
+    let share = Value::Share(each.max(0.0));
     let reason = "how many CPUs are counted costs no speed; what is planned by the count does";
     let (what, remedy, undo) = if each < LITTLE {
         (
-            format!(
-                "a sibling adds {share} of a core: capacity is {} times the cores, not {siblings:.0}",
-                significant(usual)
+            text!(
+                "smt-yield-little",
+                "an SMT sibling adds {share} of a core: capacity is {factor} the cores, not {siblings}×",
+                share,
+                factor = Value::Factor(usual),
+                siblings = siblings as u64
             ),
             vec![
                 "count cores, not CPUs, when sizing; one thread a core where each must be fast".to_owned(),
@@ -91,8 +114,10 @@ fn worth(yields: &[&Measurement], siblings: f64) -> Option<Finding> {
         )
     } else if each > MUCH {
         (
-            format!(
-                "a sibling is worth {share} of a core: work that leaves siblings idle leaves them unused"
+            text!(
+                "smt-yield-much",
+                "an SMT sibling adds {share} of a core: idle siblings are unused capacity",
+                share
             ),
             lines(["use all CPUs: a thread on each sibling"]),
             Vec::new(),
@@ -102,7 +127,7 @@ fn worth(yields: &[&Measurement], siblings: f64) -> Option<Finding> {
     };
     Some(Finding {
         severity: Severity::Note,
-        evidence: shown().collect(),
+        evidence: yields.iter().map(|m| cite_yield(m)).collect(),
         remedy,
         undo,
         ..by_model(&RULE, Verdict::NotMeasurable { reason: reason.to_owned() }, what)
@@ -113,7 +138,7 @@ fn worth(yields: &[&Measurement], siblings: f64) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::findings::invariants::{found, missing};
-    use crate::samples::{machine, measured};
+    use crate::samples::{figure_in, machine, measured};
     use record::{Labels, Record};
 
     fn record_with(yields: &[(&str, f64)]) -> Record {
@@ -139,12 +164,12 @@ mod tests {
     #[test]
     fn thirteen_percent_is_little_and_nine_tenths_much() {
         let little = &found(&record_with(&[("openssl", 1.13)]), RULE)[0];
-        assert!(
-            little.what.to_string().starts_with("a sibling adds 13.0 % of a core: capacity is 1.13"),
-            "{little:?}"
-        );
+        assert_eq!(little.what.code(), Some("smt-yield-little"));
+        assert!((figure_in(&little.what, "share") - 0.13).abs() < 1e-3, "{little:?}");
+        assert!((figure_in(&little.what, "factor") - 1.13).abs() < 1e-3, "{little:?}");
         let much = &found(&record_with(&[("wait", 1.9)]), RULE)[0];
-        assert!(much.what.to_string().starts_with("a sibling is worth 90.0 %"), "{much:?}");
+        assert_eq!(much.what.code(), Some("smt-yield-much"));
+        assert!((figure_in(&much.what, "share") - 0.9).abs() < 1e-3, "{much:?}");
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! CPU time that the hypervisor says it gave to others while this machine wanted to run.
 
 use record::diagnosis::Finding;
-use record::units::percent;
+use record::text;
+use record::text::Value;
 
 use super::needs::Need;
 use super::{Case, Rule, finding, needs, steal_time};
@@ -38,17 +39,27 @@ fn find_steal(case: &Case) -> Option<Finding> {
         return None;
     }
     let loss = modelled(share)?;
-    let lost = percent(share);
     let mut seen = vec![cite_fact(
-        format!("steal {lost} of all CPU time during the run"),
+        text!(
+            "steal-share",
+            "steal time during the run: {share} of all CPU time",
+            share = Value::Share(share)
+        ),
         "conditions.after.steal_share",
     )];
     // The kernel counts as steal what a cap withholds, too.
     let cap = steal_time::cap(case);
     seen.extend(cap.map(steal_time::as_a_cap));
+    let taken = Value::Share(share);
     let what = match cap {
-        Some(_) => format!("a cap of the hypervisor's withholds {lost} of this machine's CPU time"),
-        None => format!("the hypervisor gave {lost} of this machine's CPU time to others"),
+        Some(_) => text!(
+            "steal-by-cap",
+            "a CPU cap of the hypervisor withholds {taken} of this guest's CPU time",
+            taken
+        ),
+        None => {
+            text!("steal-by-others", "the hypervisor gave {taken} of this guest's CPU time to others", taken)
+        }
     };
     Some(Finding {
         evidence: seen,
@@ -72,7 +83,8 @@ mod tests {
 
     #[test]
     fn steal_during_the_run_is_found() {
-        assert!(found(&record_with(Some(0.07)), RULE)[0].what.to_string().contains("7.00 %"));
+        let what = &found(&record_with(Some(0.07)), RULE)[0].what;
+        assert_eq!((what.code(), what.value("taken")), (Some("steal-by-others"), Some(&Value::Share(0.07))));
     }
 
     #[test]
@@ -90,10 +102,8 @@ mod tests {
         let place = record::Labels::new().with_label(Label::Cpu, 0u32).with_label(Label::Cause, "below");
         record.measurements.push(crate::samples::measured("stolen.gap", place, 5e7));
         let finding = &found(&record, RULE)[0];
-        assert!(
-            finding.what.to_string().starts_with("a cap of the hypervisor's withholds 50"),
-            "{finding:?}"
-        );
+        assert_eq!(finding.what.code(), Some("steal-by-cap"));
+        assert_eq!(finding.what.value("taken"), Some(&Value::Share(0.5)));
         assert!(finding.remedy[0].starts_with("raise the cap"), "{finding:?}");
     }
 

@@ -4,14 +4,13 @@ use record::Label;
 use record::detail;
 use record::diagnosis::Evidence;
 use record::statistics::Verdict;
-use record::units::{figure, percent};
-use record::{CpuList, Measurement};
+use record::text;
+use record::text::Value;
+use record::{CpuList, Measurement, Template, Text};
 
 use super::needs::Need;
 use super::{Case, lines, quota};
-use crate::figures::{
-    RESOLUTION, cite_fact, cpus_of, evidence, has_labels, locate_figure, share_of, spread, verdict,
-};
+use crate::figures::{RESOLUTION, cite_fact, cpus_of, has_labels, locate_figure, share_of, spread, verdict};
 
 /// Time stolen from a thread that never stops.
 pub(super) const SHARE: Need = Need { what: "stolen time", is_met: |case| case.has("stolen.share") };
@@ -44,6 +43,18 @@ pub(super) struct StealTime<'a> {
     cause: &'static str,
 }
 
+/// What is taken where bursts take most of it.
+pub(super) const WITH_BURSTS: Template = Template {
+    code: "steal-time-with-bursts",
+    words: "{share} of {cpu}'s time in the median, {all} including bursts",
+};
+
+/// That gaps look as a cap makes them.
+pub(super) const CAPPED: Template = Template {
+    code: "steal-time-capped",
+    words: "long gaps of equal length indicate a cap (CPU credits, a quota of the host); gaps caused by neighbours vary",
+};
+
 /// Above the median's interval a share of all the time is that of bursts.
 const OF_BURSTS: f64 = 1.5;
 
@@ -54,30 +65,43 @@ impl StealTime<'_> {
         (share > spread(&self.worst.summary).1 && share > self.worst.value() * OF_BURSTS).then_some(share)
     }
 
-    /// `6.00 % of CPU 1's time, 3.00 % of all 2 CPUs'`.
-    pub(super) fn says(&self) -> String {
+    /// `6.00 % of CPU 1's time, 3.00 % of the time of all 2 CPUs`.
+    pub(super) fn taken(&self) -> Text {
         let cpu = self.worst.labels.count(Label::Cpu).map_or("a CPU".to_owned(), |cpu| format!("CPU {cpu}"));
-        let lost = percent(share_of(&self.loss));
+        let share = Value::Share(share_of(&self.loss));
         if let Some(all) = self.in_all() {
-            return format!("{lost} of {cpu}'s time in the median, and in bursts {} in all", percent(all));
+            let all = Value::Share(all);
+            return text!(WITH_BURSTS, share, cpu, all);
         }
-        let worst = format!("{lost} of {cpu}'s time");
         match self.of_all {
-            (share, count) if count > 1 => format!("{worst}, {} of all {count} CPUs'", percent(share)),
-            _ => worst,
+            (all, count) if count > 1 => {
+                let all = Value::Share(all);
+                text!(
+                    "steal-time-of-all",
+                    "{share} of {cpu}'s time, {all} of the time of all {count} CPUs",
+                    share,
+                    cpu,
+                    all,
+                    count
+                )
+            }
+            _ => text!("steal-time-of-cpu", "{share} of {cpu}'s time", share, cpu),
         }
     }
 
     /// The share on the worst CPU, the gaps there, and the share of all CPUs.
     pub(super) fn evidence(&self) -> Vec<Evidence> {
-        let share = percent(self.worst.value());
-        let mut seen = vec![cite_fact(format!("{share} of the worst CPU's time"), locate_figure(self.worst))];
+        let share = Value::Share(self.worst.value());
+        let worst = text!("steal-time-worst", "worst CPU: {share} of its time", share);
+        let mut seen = vec![cite_fact(worst, locate_figure(self.worst))];
         if let Some(gap) = self.gap {
-            let longest = figure(gap.summary.max, "ns");
-            seen.push(evidence(gap, &format!("gaps last up to {longest}, in the median")));
+            let (median, longest) = (Value::Figure(gap.value(), "ns"), Value::Figure(gap.summary.max, "ns"));
+            let says = text!("steal-time-gaps", "gaps: median {median}, longest {longest}", median, longest);
+            seen.push(cite_fact(says, locate_figure(gap)));
         }
-        if self.of_all.1 > 1 {
-            let says = format!("{} on average over {} CPUs", percent(self.of_all.0), self.of_all.1);
+        if let (mean, count @ 2..) = self.of_all {
+            let share = Value::Share(mean);
+            let says = text!("steal-time-mean", "mean of {count} CPUs: {share}", count, share);
             seen.push(cite_fact(says, format!("stolen.share cause={}", self.cause)));
         }
         seen
@@ -132,9 +156,7 @@ pub(super) fn cap<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
 
 /// What says that gaps are a cap's.
 pub(super) fn as_a_cap(gap: &Measurement) -> Evidence {
-    let says = "the gaps are alike and long, as a cap (credits, a quota of the host) makes them; neighbours take what \
-                they happen to need";
-    cite_fact(says, locate_figure(gap))
+    cite_fact(CAPPED, locate_figure(gap))
 }
 
 /// What to do about time that the host gives to others, or withholds by a cap.
@@ -158,4 +180,11 @@ pub(super) fn host_remedy(capped: bool) -> Vec<String> {
 pub(super) fn quickest<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
     let all = case.figures_of("wakeup.latency").filter(|m| m.labels.switch(Label::Corrected) != Some(true));
     all.filter(|m| m.value() > 0.0).min_by(|a, b| a.value().total_cmp(&b.value()))
+}
+
+/// The quickest wake-ups as evidence.
+pub(super) fn cite_quickest(wakeups: &Measurement) -> Evidence {
+    let latency = Value::Figure(wakeups.value(), "ns");
+    let says = text!("steal-time-quickest", "shortest median wake-up latency: {latency}", latency);
+    cite_fact(says, locate_figure(wakeups))
 }

@@ -4,11 +4,12 @@ use record::Label;
 use record::Measurement;
 use record::detail;
 use record::diagnosis::{Finding, Severity};
-use record::units::{figure, percent};
+use record::text;
+use record::text::Value;
 
-use super::steal_time::{self, is_a_cap, quickest, worst};
+use super::steal_time::{self, cite_quickest, is_a_cap, quickest, worst};
 use super::{Case, Rule, finding, is_virtual, lines, of_fact};
-use crate::figures::{cite_fact, cpus_of, cpus_text, evidence, has_labels, locate_figure};
+use crate::figures::{cite_fact, cpus_of, cpus_text, has_labels, locate_figure};
 use crate::resources::CORE;
 
 /// The share stolen with no interrupt or switch of this kernel behind it; and, where the share is small, gaps that are
@@ -23,10 +24,10 @@ fn find(case: &Case) -> Vec<Finding> {
     share(case).or_else(|| gaps(case)).into_iter().collect()
 }
 
-/// Who it is, and what to do about it.
-fn who(case: &Case) -> (&'static str, Vec<String>) {
+/// What to do about it.
+fn remedy(case: &Case) -> Vec<String> {
     if is_virtual(case.record) {
-        ("the hypervisor", steal_time::host_remedy(steal_time::cap(case).is_some()))
+        steal_time::host_remedy(steal_time::cap(case).is_some())
     } else {
         let mut remedy = lines([
             "see its gaps with interrupts off, as the kernel counts them: sudo rtla hwnoise -d 30s",
@@ -38,27 +39,32 @@ fn who(case: &Case) -> (&'static str, Vec<String>) {
                 "count its system management interrupts: sudo turbostat --show CPU,SMI".to_owned(),
             );
         }
-        ("the firmware", remedy)
+        remedy
     }
 }
 
 fn share(case: &Case) -> Option<Finding> {
     let stolen = worst(case, "below")?;
-    let (who, remedy) = who(case);
     let mut seen = stolen.evidence();
-    if is_virtual(case.record) {
+    let taken = stolen.taken();
+    let what = if is_virtual(case.record) {
         seen.extend(stolen.gap.filter(|gap| is_a_cap(gap)).map(steal_time::as_a_cap));
         let after = case.record.conditions.after.as_ref();
         if let Some(steal) = after.and_then(|after| after.steal_share) {
-            let says = format!("the hypervisor itself admits {} of steal over the run", percent(steal));
+            let share = Value::Share(steal);
+            let says =
+                text!("stolen-below-admitted", "steal time reported by the hypervisor: {share}", share);
             seen.push(cite_fact(says, "conditions.after.steal_share"));
         }
-    }
+        text!("stolen-below-hypervisor", "the hypervisor takes {taken}", taken)
+    } else {
+        text!("stolen-below-firmware", "the firmware takes {taken}", taken)
+    };
     Some(Finding {
         place: cpus_text(&stolen.cpus).map(Into::into),
         evidence: seen,
-        remedy,
-        ..finding(&RULE, stolen.loss.clone(), format!("{who} takes {}", stolen.says()))
+        remedy: remedy(case),
+        ..finding(&RULE, stolen.loss.clone(), what)
     })
 }
 
@@ -72,25 +78,50 @@ fn gaps(case: &Case) -> Option<Finding> {
     let long: Vec<_> = below.filter(|gap| gap.summary.max > 2.0 * usual && most(gap) > usual).collect();
     let gap = long.iter().max_by(|a, b| a.summary.max.total_cmp(&b.summary.max))?;
     let share = case.figures_of("stolen.share").find(|share| share.labels == gap.labels)?;
-    let longest = figure(gap.summary.max, "ns");
-    let (who, remedy) = who(case);
+    let longest = Value::Figure(gap.summary.max, "ns");
     // Of the whole time that it was watched for, where the record has that: half of the moments had less than the median.
     let all = share.detail.get(detail::SHARE_OF_ALL).filter(|all| all.is_finite());
-    let taken = percent(all.unwrap_or(share.value()));
-    let mut seen = vec![
-        evidence(gap, &format!("{} gaps of up to {longest}, in the median", gap.summary.n)),
-        cite_fact(format!("together {taken} of the CPU's time"), locate_figure(share)),
+    let taken = Value::Share(all.unwrap_or(share.value()));
+    let seen = [
+        cite_fact(
+            text!(
+                "stolen-below-gaps",
+                "{count} gaps: median {median}, longest {longest}",
+                count = gap.summary.n,
+                median = Value::Figure(gap.value(), "ns"),
+                longest = longest.clone()
+            ),
+            locate_figure(gap),
+        ),
+        cite_fact(
+            text!("stolen-below-sum", "all gaps: {taken} of the CPU's time", taken = taken.clone()),
+            locate_figure(share),
+        ),
     ];
-    seen.extend(wakeups.map(|m| evidence(m, "the quickest wake-ups here take, in the median,")));
+    let what = if is_virtual(case.record) {
+        text!(
+            "stolen-below-gaps-hypervisor",
+            "the hypervisor stops a busy CPU for up to {longest} at a time, {taken} of its time",
+            longest,
+            taken
+        )
+    } else {
+        text!(
+            "stolen-below-gaps-firmware",
+            "the firmware stops a busy CPU for up to {longest} at a time, {taken} of its time",
+            longest,
+            taken
+        )
+    };
     Some(Finding {
         place: cpus_text(&cpus_of(long.iter().copied())).map(Into::into),
-        evidence: seen,
-        remedy,
+        evidence: seen.into_iter().chain(wakeups.map(cite_quickest)).collect(),
+        remedy: remedy(case),
         ..of_fact(
             &RULE,
             Severity::Note,
             "rare gaps cost no throughput; what waits for an answer waits for the gap",
-            format!("{who} stops a busy CPU for up to {longest} at a time, {taken} of its time"),
+            what,
         )
     })
 }
@@ -98,17 +129,22 @@ fn gaps(case: &Case) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figures::share_of;
     use crate::findings::invariants::{found, missing};
-    use crate::samples::{machine, measured, stolen};
+    use crate::findings::steal_time::CAPPED;
+    use crate::samples::{figure_in, machine, measured, stolen};
 
     #[test]
     fn firmware_and_hypervisor_are_reported_apart() {
         let mut record = stolen("below", [0.05, 0.02]);
-        assert!(found(&record, RULE)[0].what.to_string().starts_with("the firmware takes 5"));
+        let firmware = &found(&record, RULE)[0];
+        assert_eq!(firmware.what.code(), Some("stolen-below-firmware"));
+        assert!((share_of(&firmware.loss) - 0.05).abs() < 1e-3, "{firmware:?}");
         record.machine.virtualization.hypervisor = Some("kvm".to_owned());
         let finding = &found(&record, RULE)[0];
-        assert!(finding.what.to_string().starts_with("the hypervisor takes 5"));
-        assert!(!finding.evidence.iter().any(|seen| seen.says.to_string().contains("cap")), "{finding:?}");
+        assert_eq!(finding.what.code(), Some("stolen-below-hypervisor"));
+        assert!((share_of(&finding.loss) - 0.05).abs() < 1e-3, "{finding:?}");
+        assert!(!finding.evidence.iter().any(|seen| seen.says.is(&CAPPED)), "{finding:?}");
     }
 
     #[test]
@@ -119,21 +155,17 @@ mod tests {
             *m = measured("stolen.gap", m.labels.clone(), 5e7);
         }
         let finding = &found(&record, RULE)[0];
-        assert!(
-            finding.evidence.iter().any(|seen| seen.says.to_string().contains("as a cap")),
-            "{finding:?}"
-        );
+        assert!(finding.evidence.iter().any(|seen| seen.says.is(&CAPPED)), "{finding:?}");
         assert!(finding.remedy[0].starts_with("raise the cap"), "{finding:?}");
     }
 
     #[test]
     fn rare_long_gaps_are_a_note_without_a_loss() {
         let finding = &found(&stolen("below", [0.0, 0.003]), RULE)[0];
-        assert_eq!(
-            (finding.severity, finding.place.as_ref().map(|text| text.to_string()).as_deref()),
-            (Severity::Note, Some("CPU 1"))
-        );
-        assert!(finding.what.to_string().contains("for up to 4.01 ms at a time, 0.3 %"), "{finding:?}");
+        assert_eq!((finding.severity, finding.place.clone()), (Severity::Note, Some("CPU 1".into())));
+        assert_eq!(finding.what.code(), Some("stolen-below-gaps-firmware"));
+        assert!((figure_in(&finding.what, "longest") - 4.01e6).abs() < 1e4, "{finding:?}");
+        assert!((figure_in(&finding.what, "taken") - 0.003).abs() < 1e-6, "{finding:?}");
     }
 
     #[test]

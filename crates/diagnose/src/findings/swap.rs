@@ -1,7 +1,8 @@
 //! Memory that had to be moved out to disk.
 
 use record::diagnosis::{Finding, Severity};
-use record::units::bytes;
+use record::text;
+use record::text::Value;
 
 use super::needs::Need;
 use super::{Case, Rule, lines, of_fact};
@@ -38,19 +39,23 @@ fn find_swap(case: &Case) -> Option<Finding> {
     let (severity, what) = match moved {
         Some(pages) if pages > 0 => {
             seen.push(cite_fact(
-                format!("{pages} pages went in or out during the run"),
+                text!("swap-in-use-pages", "pages swapped in or out during the run: {pages}", pages),
                 "conditions.after.swapped_pages",
             ));
-            (Severity::Warning, "memory was swapped while it was measured")
+            (Severity::Warning, text!("swap-in-use-during", "memory was swapped during the run"))
         }
-        _ if no_room => (Severity::Note, "more memory lies in swap than there is room for"),
+        _ if no_room => {
+            (Severity::Note, text!("swap-in-use-no-room", "swap holds more than the available memory"))
+        }
         _ => return None,
     };
     if used > 0 {
-        seen.push(cite_fact(format!("{} in swap", bytes(used)), "conditions.before.swap_used_bytes"));
+        let says = text!("swap-in-use-used", "swap used: {used}", used = Value::Bytes(used));
+        seen.push(cite_fact(says, "conditions.before.swap_used_bytes"));
     }
     if let Some(available) = before.memory_available_bytes {
-        let says = format!("{} of memory available", bytes(available));
+        let available = Value::Bytes(available);
+        let says = text!("swap-in-use-available", "available memory: {available}", available);
         seen.push(cite_fact(says, "conditions.before.memory_available_bytes"));
     }
     let reason = "what it costs depends on which pages a program comes back to";

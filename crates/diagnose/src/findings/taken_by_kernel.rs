@@ -1,6 +1,7 @@
 //! CPU time that this kernel's interrupts and other tasks take from a program that never stops.
 
 use record::diagnosis::Finding;
+use record::text;
 
 use super::{Case, Rule, finding, lines, steal_time};
 use crate::figures::cpus_text;
@@ -32,7 +33,7 @@ fn find(case: &Case) -> Vec<Finding> {
         ..finding(
             &RULE,
             stolen.loss.clone(),
-            format!("other tasks and the kernel's interrupts take {}", stolen.says()),
+            text!("stolen-os-taken", "other tasks and interrupts take {taken}", taken = stolen.taken()),
         )
     }]
 }
@@ -42,22 +43,27 @@ mod tests {
     use super::*;
     use crate::figures::share_of;
     use crate::findings::invariants::{found, missing};
-    use crate::samples::{machine, stolen};
-    use record::detail;
+    use crate::samples::{figure_in, machine, stolen};
+    use record::text::Value;
+    use record::{Text, detail};
+
+    fn taken(finding: &Finding) -> Text {
+        match finding.what.value("taken") {
+            Some(Value::Sentence(taken)) => (**taken).clone(),
+            _ => panic!("{finding:?}"),
+        }
+    }
 
     #[test]
     fn the_cpu_that_loses_is_named_and_what_it_is_of_all() {
         let finding = &found(&stolen("os", [0.0005, 0.5]), RULE)[0];
-        assert_eq!(finding.place.as_ref().map(|text| text.to_string()).as_deref(), Some("CPU 1"));
+        assert_eq!(finding.place, Some("CPU 1".into()));
         assert!((share_of(&finding.loss) - 0.5).abs() < 1e-3, "{finding:?}");
-        assert!(
-            finding.what.to_string().contains("50.0 % of CPU 1's time, 25.0 % of all 2 CPUs'"),
-            "{finding:?}"
-        );
-        assert!(
-            finding.evidence[1].says.to_string().contains("4.01 ms")
-                || finding.evidence[1].says.to_string().contains("4.00 ms")
-        );
+        let taken = taken(finding);
+        assert_eq!((taken.value("cpu"), taken.value("count")), (Some(&"CPU 1".into()), Some(&2u32.into())));
+        assert!((figure_in(&taken, "share") - 0.5).abs() < 1e-3, "{finding:?}");
+        assert!((figure_in(&taken, "all") - 0.25).abs() < 1e-3, "{finding:?}");
+        assert!((figure_in(&finding.evidence[1].says, "longest") - 4e6).abs() < 2e4, "{finding:?}");
     }
 
     #[test]
@@ -67,14 +73,12 @@ mod tests {
             for m in &mut record.measurements {
                 m.detail.set(detail::SHARE_OF_ALL, share);
             }
-            found(&record, RULE)[0].what.clone()
+            taken(&found(&record, RULE)[0])
         };
-        assert!(
-            record_with(0.159)
-                .to_string()
-                .ends_with("2.00 % of CPU 1's time in the median, and in bursts 15.9 % in all")
-        );
-        assert!(!record_with(0.02).to_string().contains("in bursts"), "{}", record_with(0.02));
+        let bursts = record_with(0.159);
+        assert!(bursts.is(&steal_time::WITH_BURSTS) && bursts.value("cpu") == Some(&"CPU 1".into()));
+        assert!((figure_in(&bursts, "share") - 0.02).abs() < 1e-4 && figure_in(&bursts, "all") == 0.159);
+        assert!(!record_with(0.02).is(&steal_time::WITH_BURSTS));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Cores that lowered their clock for heat during the run.
 
 use record::diagnosis::{Finding, Severity};
+use record::text;
 
 use super::needs::Need;
 use super::{Case, Rule, is_virtual, lines, needs, of_fact};
@@ -33,11 +34,15 @@ fn find_throttled(case: &Case) -> Option<Finding> {
     let conditions = &case.record.conditions;
     let after = conditions.after.as_ref()?;
     let times = after.throttled?.checked_sub(conditions.before.throttled?).filter(|times| *times > 0)?;
-    let mut seen =
-        vec![cite_fact(format!("throttled {} during the run", often(times)), "conditions.after.throttled")];
+    let says = text!("throttled-count", "thermal throttling events during the run: {times}", times);
+    let mut seen = vec![cite_fact(says, "conditions.after.throttled")];
     if let Some((sensor, hottest)) = after.temperatures.iter().max_by(|a, b| a.1.total_cmp(b.1)) {
         seen.push(cite_fact(
-            format!("hottest sensor {hottest:.0} °C"),
+            text!(
+                "throttled-hottest",
+                "hottest sensor: {temperature} °C",
+                temperature = format!("{hottest:.0}")
+            ),
             format!("conditions.after.temperatures.{sensor}"),
         ));
     }
@@ -47,12 +52,13 @@ fn find_throttled(case: &Case) -> Option<Finding> {
         remedy: lines([
             "look at fans, dust, airflow and thermal paste; in the firmware at the cooling profile",
         ]),
-        ..of_fact(&RULE, Severity::Warning, reason, format!("heat held the clock down {}", often(times)))
+        ..of_fact(
+            &RULE,
+            Severity::Warning,
+            reason,
+            text!("throttled-by-heat", "heat throttled the CPU clock; events during the run: {times}", times),
+        )
     })
-}
-
-fn often(times: u64) -> String {
-    if times == 1 { "once".to_owned() } else { format!("{times} times") }
 }
 
 #[cfg(test)]
@@ -69,7 +75,7 @@ mod tests {
         record.conditions.after = Some(record::Snapshot { throttled: Some(7), ..Default::default() });
         assert_eq!(found(&record, RULE), []);
         record.conditions.after = Some(record::Snapshot { throttled: Some(12), ..Default::default() });
-        assert!(found(&record, RULE)[0].what.to_string().contains("5 times"));
+        assert_eq!(found(&record, RULE)[0].what.value("times"), Some(&5u64.into()));
         record.conditions.after = Some(record::Snapshot { throttled: Some(1), ..Default::default() });
         assert_eq!(found(&record, RULE), [], "counts that fell (a CPU came back) are none");
     }

@@ -4,12 +4,13 @@ use record::Label;
 use record::detail;
 use record::diagnosis::{Finding, Severity};
 use record::statistics::{Summary, Verdict};
-use record::units::figure;
-use record::{Better, Coverage, Measurement};
+use record::text;
+use record::text::Value;
+use record::{Better, Coverage, Measurement, Template};
 
 use super::needs::Need;
 use super::{Case, Rule, costs, finding, lines, needs};
-use crate::figures::{cite_fact, cpus_of, cpus_text, evidence, has_labels, loss, severity, spread};
+use crate::figures::{cite_fact, cpus_of, cpus_text, has_labels, locate_figure, loss, severity, spread};
 use crate::resources::{WAKE_UP, wake_up_cpu};
 
 /// SCHED_OTHER wake-up latency as the machine is, against the same with 1 ns of slack.
@@ -35,7 +36,7 @@ fn find_timer_slack(case: &Case) -> Option<Finding> {
     let idle = gains(case, "fifo", NOTHING).map(|gain| gain.between.with_least(0.0));
     let gain = gains(case, "other", idle.unwrap_or(NOTHING))?;
     let slack = gain.between.ns - idle.map_or(0.0, |idle| idle.ns);
-    let saved = figure(slack, "ns");
+    let saved = Value::Figure(slack, "ns");
     let loss = costs(gain.loss)?;
     let raised = match gain.as_is.detail.get(detail::TIMER_SLACK_NS) {
         Some(ns) => ns > DEFAULT_NS,
@@ -43,33 +44,42 @@ fn find_timer_slack(case: &Case) -> Option<Finding> {
         None => idle.is_some() && slack > DEFAULT_NS * 1.25,
     };
     let slack_alone = idle.is_some() || !held_off(case);
-    let mut seen = vec![
-        evidence(gain.as_is, "an ordinary thread wakes, in the median, after"),
-        evidence(
-            gain.tuned,
-            if !held_off(case) {
-                "without timer slack after"
-            } else {
-                "without timer slack and deep idle states after"
-            },
-        ),
-    ];
+    let (as_is, tuned) = (Value::Figure(gain.as_is.value(), "ns"), Value::Figure(gain.tuned.value(), "ns"));
+    let as_is =
+        text!("timer-slack-as-is", "median wake-up of an ordinary thread: {latency}", latency = as_is);
+    let tuned = if held_off(case) {
+        text!(
+            "timer-slack-without-idle",
+            "without timer slack and deep idle states: {latency}",
+            latency = tuned
+        )
+    } else {
+        text!(WITHOUT_SLACK, latency = tuned)
+    };
+    let mut seen =
+        vec![cite_fact(as_is, locate_figure(gain.as_is)), cite_fact(tuned, locate_figure(gain.tuned))];
     if let Some(idle) = idle.filter(|idle| idle.ns > 0.0) {
-        let says =
-            format!("idle states, by real-time threads, cost {} of the difference", figure(idle.ns, "ns"));
+        let part = Value::Figure(idle.ns, "ns");
+        let says = text!("timer-slack-idle", "part of idle states, from real-time threads: {part}", part);
         seen.push(cite_fact(says, "wakeup.latency policy=fifo"));
     }
     let what = if raised {
-        let default = figure(DEFAULT_NS, "ns");
-        seen.push(cite_fact(
-            format!("the kernel's default is {default}: somebody raised it"),
-            crate::figures::locate_figure(gain.as_is),
-        ));
-        format!("timer slack raised to about {saved} delays the wake-up of ordinary threads")
+        let default = Value::Figure(DEFAULT_NS, "ns");
+        let says = text!("timer-slack-above-default", "above the kernel's default of {default}", default);
+        seen.push(cite_fact(says, locate_figure(gain.as_is)));
+        text!(
+            "timer-slack-raised",
+            "timer slack raised to about {saved} delays wake-ups of ordinary threads",
+            saved
+        )
     } else if slack_alone {
-        format!("timer slack delays the wake-up of ordinary threads by {saved}")
+        text!("timer-slack-delays", "timer slack delays wake-ups of ordinary threads by {saved}", saved)
     } else {
-        format!("timer slack and idle states delay the wake-up of ordinary threads by {saved}")
+        text!(
+            "timer-slack-and-idle",
+            "timer slack and idle states delay wake-ups of ordinary threads by {saved}",
+            saved
+        )
     };
     Some(Finding {
         // Everybody has the default, and it costs only programs that sleep and must wake on time.
@@ -86,10 +96,13 @@ fn find_timer_slack(case: &Case) -> Option<Finding> {
     })
 }
 
+const WITHOUT_SLACK: Template =
+    Template { code: "timer-slack-without", words: "without timer slack: {latency}" };
+
 /// Whether what was measured tuned had idle states held off.
 fn held_off(case: &Case) -> bool {
     let refused = |coverage: &Coverage| {
-        coverage.what == "wakeup tuned" && coverage.is_for(&Coverage::IDLE_STATES_NOT_HELD)
+        coverage.what == Coverage::TUNED_WAKEUP && coverage.is_for(&Coverage::IDLE_STATES_NOT_HELD)
     };
     !case.record.coverage.iter().any(refused)
 }
@@ -177,7 +190,7 @@ mod tests {
     use super::*;
     use crate::figures::share_of;
     use crate::findings::invariants::{found, missing};
-    use crate::samples::{add_wakeups, machine};
+    use crate::samples::{add_wakeups, figure_in, machine};
 
     #[test]
     fn fifty_microseconds_of_slack_are_found() {
@@ -186,11 +199,8 @@ mod tests {
         add_wakeups(&mut record, "other", "tuned", [21e3; 2]);
         let finding = &found(&record, RULE)[0];
         assert!((share_of(&finding.loss) - 50.0 / 71.0).abs() < 0.01, "{finding:?}");
-        assert!(
-            finding.what.to_string().contains("50.0 µs")
-                && finding.place.as_ref().map(|text| text.to_string()).as_deref() == Some("CPU 0"),
-            "{finding:?}"
-        );
+        assert!((figure_in(&finding.what, "saved") - 50e3).abs() < 1.0, "{finding:?}");
+        assert_eq!(finding.place, Some("CPU 0".into()));
         assert_eq!(
             finding.evidence[0].from,
             "wakeup.latency cpu=0 policy=other setting=as-is corrected=false"
@@ -203,11 +213,10 @@ mod tests {
         add_wakeups(&mut record, "other", "as-is", [75.3e3, 110.0e3]);
         add_wakeups(&mut record, "other", "tuned", [24.1e3, 32.0e3]);
         let finding = &found(&record, RULE)[0];
-        assert!(
-            finding.evidence[0].says.to_string().contains("75.3 µs")
-                && finding.evidence[1].says.to_string().contains("24.1 µs")
-        );
-        assert!(finding.what.to_string().contains("51.2 µs"), "{finding:?}");
+        let shown =
+            [&finding.evidence[0].says, &finding.evidence[1].says].map(|says| figure_in(says, "latency"));
+        assert!((shown[0] - 75.3e3).abs() < 1.0 && (shown[1] - 24.1e3).abs() < 1.0, "{finding:?}");
+        assert!((figure_in(&finding.what, "saved") - 51.2e3).abs() < 1.0, "{finding:?}");
     }
 
     #[test]
@@ -227,7 +236,8 @@ mod tests {
         fifo(&mut raised);
         let finding = &found(&raised, RULE)[0];
         assert_eq!(finding.severity, Severity::Serious);
-        assert!(finding.what.to_string().contains("raised to about 1.00 ms"), "{finding:?}");
+        assert_eq!(finding.what.code(), Some("timer-slack-raised"));
+        assert!((figure_in(&finding.what, "saved") - 1e6).abs() < 1.0, "{finding:?}");
     }
 
     #[test]
@@ -250,13 +260,13 @@ mod tests {
         add_wakeups(&mut record, "other", "tuned", [50e3; 2]);
         let finding = &found(&record, RULE)[0];
         assert_eq!(finding.severity, Severity::Note);
-        assert!(finding.what.to_string().starts_with("timer slack and idle states delay"), "{finding:?}");
+        assert_eq!(finding.what.code(), Some("timer-slack-and-idle"));
         // Who may not hold idle states off has measured the slack alone.
         let why = "idle states cannot be held off: /dev/cpu_dma_latency: Permission denied (os error 13)";
-        record.coverage.push(record::Coverage::degraded("wakeup tuned", why));
+        record.coverage.push(record::Coverage::degraded(Coverage::TUNED_WAKEUP, why));
         let finding = &found(&record, RULE)[0];
-        assert!(finding.what.to_string().starts_with("timer slack delays"), "{finding:?}");
-        assert!(finding.evidence[1].says.to_string().starts_with("without timer slack after"), "{finding:?}");
+        assert_eq!(finding.what.code(), Some("timer-slack-delays"));
+        assert!(finding.evidence[1].says.is(&WITHOUT_SLACK), "{finding:?}");
     }
 
     #[test]

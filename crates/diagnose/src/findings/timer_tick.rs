@@ -1,12 +1,13 @@
 //! Timers that are only as fine as the kernel's tick: whoever sleeps wakes with the next one.
 
 use record::diagnosis::{Finding, Severity};
-use record::units::figure;
+use record::text;
+use record::text::Value;
 
 use super::needs::Need;
-use super::steal_time::quickest;
+use super::steal_time::{cite_quickest, quickest};
 use super::{Case, Rule, by_model, lines, needs};
-use crate::figures::{cite_fact, cpus_of, cpus_text, evidence, severity, verdict};
+use crate::figures::{cite_fact, cpus_of, cpus_text, locate_figure, severity, verdict};
 use crate::resources::WAKE_UP;
 
 /// Wake-ups that are spread evenly over a tick, as they are without high-resolution timers.
@@ -53,24 +54,27 @@ fn find_timer_tick(case: &Case) -> Option<Finding> {
     let share = |slack: f64| 1.0 - slack / wakeups.value();
     let loss = verdict(share(SLACK_NS), (share(SLACK_NS * 2.0), share(SLACK_NS / 2.0)));
     let off = kernel.options.iter().find(|option| *option == "highres=off");
+    let (late, tick) = (Value::Figure(late, "ns"), Value::Figure(tick, "ns"));
     let mut seen = vec![
-        evidence(wakeups, "the quickest wake-ups here take, in the median,"),
+        cite_quickest(wakeups),
+        cite_fact(text!("timer-tick-tail", "99th percentile: {late}", late), locate_figure(wakeups)),
         cite_fact(
-            format!("one in a hundred {} or more", figure(late, "ns")),
-            crate::figures::locate_figure(wakeups),
-        ),
-        cite_fact(
-            format!("{hz} timer interrupts a second: a tick of {}", figure(tick, "ns")),
+            text!("timer-tick-length", "timer tick: {tick} ({hz} Hz)", tick = tick.clone(), hz),
             "machine.kernel.hz",
         ),
     ];
-    seen.extend(
-        off.map(|off| cite_fact(format!("{off} on the kernel's command line"), "machine.kernel.options")),
-    );
-    let source = case.record.conditions.before.clocksource.as_deref();
-    seen.extend(
-        source.map(|source| cite_fact(format!("clocksource {source}"), "conditions.before.clocksource")),
-    );
+    seen.extend(off.map(|option| {
+        cite_fact(
+            text!("timer-tick-option", "kernel command line: {option}", option),
+            "machine.kernel.options",
+        )
+    }));
+    seen.extend(case.record.conditions.before.clocksource.as_ref().map(|source| {
+        cite_fact(
+            text!("timer-tick-clocksource", "clocksource: {source}", source),
+            "conditions.before.clocksource",
+        )
+    }));
     let (remedy, undo) = match off {
         Some(_) => (
             lines(["take highres=off off the kernel's command line and boot"]),
@@ -93,7 +97,11 @@ fn find_timer_tick(case: &Case) -> Option<Finding> {
         ..by_model(
             &RULE,
             loss,
-            format!("sleepers wake with the tick only, every {}: timers are no finer", figure(tick, "ns")),
+            text!(
+                "timer-tick-coarse",
+                "sleeping threads wake only at the timer tick, every {tick}: no high-resolution timers",
+                tick
+            ),
         )
     })
 }
@@ -121,7 +129,7 @@ mod tests {
     fn wakeups_spread_over_a_tick_are_found() {
         let mut record = record_with(2e6, 3.96e6, 250);
         let finding = &found(&record, RULE)[0];
-        assert!(finding.what.to_string().contains("every 4.00 ms"), "{finding:?}");
+        assert_eq!(finding.what.value("tick"), Some(&Value::Figure(4e6, "ns")));
         assert!((crate::figures::share_of(&finding.loss) - 0.975).abs() < 1e-9, "{finding:?}");
         assert!(finding.remedy[0].contains("dmesg"));
         record.machine.kernel.options.push("highres=off".to_owned());

@@ -4,11 +4,12 @@ use record::Label;
 use std::collections::{BTreeMap, HashMap};
 
 use record::diagnosis::Finding;
-use record::units::figure;
+use record::text;
+use record::text::Value;
 use record::{Better, Measurement};
 
 use super::{Case, Rule, at_most_warning, costs, finding, needs};
-use crate::figures::{cpus_of, cpus_text, evidence, has_labels, loss, share_of};
+use crate::figures::{cite_fact, cpus_of, cpus_text, has_labels, locate_figure, loss, share_of};
 
 /// The core clock beside 512-bit or 256-bit work against the clock beside plain work.
 pub(super) const RULE: Rule =
@@ -60,7 +61,7 @@ fn find_slow_vectors(
     pairs.sort_by(|a, b| share_of(&a.2).total_cmp(&share_of(&b.2)));
     let (wide, plain, loss) = pairs.get(pairs.len().checked_sub(1)? / 2)?.clone();
     let loss = costs(loss)?;
-    let (is, could_be) = (figure(wide.value(), "Hz"), figure(plain.value(), "Hz"));
+    let at = |m: &Measurement| Value::Figure(m.value(), "Hz");
     let (vectors, narrower) = match width {
         "512" => ("512-bit".to_owned(), Some("256")),
         "256" => ("256-bit".to_owned(), Some("128")),
@@ -75,14 +76,31 @@ fn find_slow_vectors(
         severity: at_most_warning(&loss),
         place: cpus_text(&cpus_of(pairs.iter().map(|pair| pair.0))).map(Into::into),
         evidence: vec![
-            evidence(wide, &format!("beside {vectors} work the core runs at")),
-            evidence(plain, "beside plain work at"),
+            cite_fact(
+                text!(
+                    "vector-clock-wide",
+                    "clock beside {vectors} work: {clock}",
+                    vectors = &vectors,
+                    clock = at(wide)
+                ),
+                locate_figure(wide),
+            ),
+            cite_fact(
+                text!("vector-clock-scalar", "clock beside scalar work: {clock}", clock = at(plain)),
+                locate_figure(plain),
+            ),
         ],
         remedy: vec![remedy],
         ..finding(
             &RULE,
             loss,
-            format!("{vectors} vectors lower the clock of all code from {could_be} to {is}"),
+            text!(
+                "vector-clock-lowered",
+                "{vectors} vectors lower the clock of all code from {scalar} to {wide}",
+                vectors,
+                scalar = at(plain),
+                wide = at(wide)
+            ),
         )
     })
 }
@@ -91,7 +109,7 @@ fn find_slow_vectors(
 mod tests {
     use super::*;
     use crate::findings::invariants::{found, missing};
-    use crate::samples::{machine, measured};
+    use crate::samples::{figure_in, machine, measured};
     use record::{Labels, Record};
 
     fn record_with(vector: &str, hz: f64) -> Record {
@@ -109,14 +127,16 @@ mod tests {
     #[test]
     fn a_lower_clock_beside_wide_vectors_is_found() {
         let finding = &found(&record_with("512", 2.4e9), RULE)[0];
-        assert!(finding.what.to_string().contains("from 3.00 GHz to 2.40 GHz"), "{finding:?}");
+        assert_eq!(finding.what.value("vectors"), Some(&"512-bit".into()));
+        assert!((figure_in(&finding.what, "scalar") - 3e9).abs() < 1e3, "{finding:?}");
+        assert!((figure_in(&finding.what, "wide") - 2.4e9).abs() < 1e3, "{finding:?}");
         assert!(finding.remedy[0].contains("width=256"));
     }
 
     #[test]
     fn other_instruction_sets_vectors_are_found_too() {
         let finding = &found(&record_with("neon", 2.4e9), RULE)[0];
-        assert!(finding.what.to_string().starts_with("NEON vectors lower the clock"), "{finding:?}");
+        assert_eq!(finding.what.value("vectors"), Some(&"NEON".into()));
         assert!(!finding.remedy[0].contains("-mprefer"), "{finding:?}");
     }
 

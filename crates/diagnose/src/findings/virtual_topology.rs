@@ -1,6 +1,7 @@
 //! A virtual machine whose CPUs are all shown as packages of one core: what they share is hidden from the scheduler.
 
 use record::diagnosis::{Finding, Severity};
+use record::text;
 
 use super::needs::Need;
 use super::{Case, Rule, is_virtual, lines, of_fact};
@@ -30,7 +31,7 @@ fn find(case: &Case) -> Vec<Finding> {
     }
     vec![Finding {
         evidence: vec![cite_fact(
-            format!("{packages} packages for {cpus} CPUs"),
+            text!("virtual-topology-counts", "{packages} sockets, {cpus} CPUs", packages, cpus),
             "machine.counts.packages and .cpus_online",
         )],
         remedy: lines([
@@ -42,7 +43,11 @@ fn find(case: &Case) -> Vec<Finding> {
             Severity::Note,
             "threads that share data may be placed far apart, and licences by the socket count each CPU; what that costs \
              depends on the program",
-            format!("all {cpus} CPUs are shown as packages of one core: what they share is hidden"),
+            text!(
+                "virtual-topology-flat",
+                "all {cpus} CPUs appear as single-core sockets: shared caches are hidden from the scheduler",
+                cpus
+            ),
         )
     }]
 }
@@ -59,7 +64,7 @@ mod tests {
         record.machine.counts.packages = Some(4);
         assert_eq!(found(&record, RULE), []);
         record.machine.virtualization.hypervisor = Some("vmware".to_owned());
-        assert!(found(&record, RULE)[0].what.to_string().starts_with("all 4 CPUs"));
+        assert_eq!(found(&record, RULE)[0].what.value("cpus"), Some(&4u32.into()));
         record.machine.counts.packages = Some(2);
         assert_eq!(found(&record, RULE), []);
         record.machine.counts.packages = None;

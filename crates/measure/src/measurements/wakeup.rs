@@ -191,14 +191,14 @@ fn said(context: &mut Context, settings: &[Setting], seen: &[Vec<Seen>], dma: &D
     }
     if let Dma::Refused(why) = dma {
         context.coverage.push(
-            Coverage::degraded("wakeup tuned", text!(Coverage::IDLE_STATES_NOT_HELD, why = why))
+            Coverage::degraded(Coverage::TUNED_WAKEUP, text!(Coverage::IDLE_STATES_NOT_HELD, why = why))
                 .with_remedy("run as root, or allow the device to this user"),
         );
     }
     if let Some(why) = seen.iter().flatten().find_map(|s| s.slack_refused.clone()) {
         context
             .coverage
-            .push(Coverage::degraded("wakeup tuned", format!("timer slack cannot be set: {why}")));
+            .push(Coverage::degraded(Coverage::TUNED_WAKEUP, format!("timer slack cannot be set: {why}")));
     }
     let unpinned = seen.iter().flatten().any(|s| !s.latencies.is_empty() && !s.pinned);
     let moved: u64 = seen.iter().flatten().map(|s| s.moved).sum();
