@@ -18,6 +18,7 @@
     )
 )]
 
+pub mod audit_json;
 mod chart;
 mod contents;
 pub mod csv;

@@ -1,8 +1,11 @@
 //! A record as text for a terminal. No line is wider than asked, no colour carries a meaning alone, and nothing
 //! that the machine says can act on the terminal.
 
+mod audit;
+mod busy;
 mod compare;
 mod import;
+mod knob_changes;
 mod listing;
 mod loss_breakdown;
 mod overhead;
@@ -22,12 +25,14 @@ pub use crate::contents::conditions::quiet as quiet_machine;
 use crate::contents::inventory;
 use crate::paint::{Span, Tone};
 use crate::text::{clean, width};
+pub use audit::{Seen, audit};
 pub use import::Extent;
+pub use knob_changes::{knobs_applied, knobs_planned, knobs_restored, knobs_set, knobs_standing};
 pub use listing::{Listed, glossary, measurements, references};
 pub use overhead::overhead;
 pub use plan::{pasted, plan};
-pub use proof::{Proof, ProofRow, proof};
-pub use quiet::{Audit, Audited, KnobLine, Stand, knob_lines, knobs, knobs_briefly};
+pub use proof::proof;
+use quiet::{KnobLine, knob_lines};
 pub use scale::{ListedRecipe, is_scale, recipes, scale, scale_briefly};
 use screen::Screen;
 

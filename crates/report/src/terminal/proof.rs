@@ -1,5 +1,7 @@
 //! What turning something gained: a table of states before and after.
 
+use experiment::prove::{self, Compared, Figure};
+
 use super::Style;
 use super::screen::Screen;
 use crate::table::{Table, Weight};
@@ -7,40 +9,67 @@ use crate::text::{pad_right, width};
 
 /// One figure before and after.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProofRow {
+struct ProofRow {
     /// What was turned; it stands once where several rows follow each other.
-    pub name: String,
+    name: String,
     /// What was measured.
-    pub figure: String,
+    figure: String,
     /// Its median before, with its unit.
-    pub before: String,
+    before: String,
     /// Its median after.
-    pub after: String,
+    after: String,
     /// What that means, with its interval.
-    pub result: String,
+    result: String,
     /// How much it differs where nothing was changed; empty where that is not known.
-    pub floor: String,
+    floor: String,
     /// Whether it is better afterwards, or worse; `None` where no difference was resolved.
-    pub better: Option<bool>,
+    better: Option<bool>,
 }
 
 /// All that was compared.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Proof {
+struct Proof {
     /// What it is.
-    pub title: String,
+    title: String,
     /// The heading of the first column.
-    pub head: String,
+    head: String,
     /// The figures.
-    pub rows: Vec<ProofRow>,
+    rows: Vec<ProofRow>,
     /// What was not compared, and why.
-    pub missing: Vec<(String, String)>,
+    missing: Vec<(String, String)>,
     /// What else is to be known, a sentence each.
-    pub remarks: Vec<String>,
+    remarks: Vec<String>,
 }
 
 /// The proof: `linespeed quiet --prove`.
-pub fn proof(proof: &Proof, style: &Style) -> String {
+pub fn proof(proof: &prove::Proof, style: &Style) -> String {
+    draw(&table(proof), style)
+}
+
+/// What the table shows of it.
+fn table(proof: &prove::Proof) -> Proof {
+    let row = |(name, figure, compared): &(String, Figure, Compared)| {
+        let comparison = &compared.comparison;
+        ProofRow {
+            name: name.clone(),
+            figure: figure.name.to_owned(),
+            before: figure.value(comparison.before),
+            after: figure.value(comparison.after),
+            floor: figure.floor(comparison),
+            result: figure.result(comparison),
+            better: comparison.is_less().map(|less| less == figure.less_is_better),
+        }
+    };
+    Proof {
+        title: proof.title.to_owned(),
+        head: proof.head.to_owned(),
+        rows: proof.compared.iter().map(row).collect(),
+        missing: proof.missing.clone(),
+        remarks: proof.remarks.clone(),
+    }
+}
+
+fn draw(proof: &Proof, style: &Style) -> String {
     let mut screen = Screen::new(style);
     screen.heading(&proof.title);
     let mut table =
@@ -104,11 +133,11 @@ mod tests {
             remarks: vec!["12 rounds.".to_owned()],
         };
         for columns in [40, 80, 160] {
-            let text = proof(&all, &Style { width: columns, color: false });
+            let text = draw(&all, &Style { width: columns, color: false });
             assert!(text.lines().all(|line| width(line) <= columns), "{text}");
             assert!(!text.contains('\u{1b}') && text.contains("boost"), "{text}");
         }
-        let text = proof(&all, &Style { width: 120, color: false });
+        let text = draw(&all, &Style { width: 120, color: false });
         assert_eq!(text.matches("governor").count(), 1, "{text}");
         assert!(text.contains("steal") && text.contains("78.6 % less") && text.contains("3.1 %"), "{text}");
     }

@@ -9,7 +9,7 @@ use record::phrase::{agree, count_noun};
 
 /// How a knob stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stand {
+pub(crate) enum Stand {
     /// It adds noise.
     Noisy,
     /// It would be steadier, and is set only for a command, or only when it is named.
@@ -22,48 +22,48 @@ pub enum Stand {
 
 /// One knob of an audit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Audited {
+pub(crate) struct Audited {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// Its value.
-    pub now: String,
+    pub(crate) now: String,
     /// The value that would be steadier; empty for none.
-    pub steadier: String,
+    pub(crate) steadier: String,
     /// How it is set here, in a word or two; empty where nothing is to be set.
-    pub set_by: String,
+    pub(crate) set_by: String,
     /// How it stands.
-    pub stand: Stand,
+    pub(crate) stand: Stand,
     /// What it does to measurements.
-    pub effect: String,
+    pub(crate) effect: String,
     /// What was measured of that on this machine, a sentence.
-    pub here: Option<String>,
+    pub(crate) here: Option<String>,
     /// What it can be worth on this machine, in a few words; empty where nothing says.
-    pub worth: String,
+    pub(crate) worth: String,
     /// What has to be done to set it, where that is more than a word.
-    pub way: Option<String>,
+    pub(crate) way: Option<String>,
     /// Why it is absent.
-    pub why: Option<String>,
+    pub(crate) why: Option<String>,
     /// What else is to be known.
-    pub notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 /// All knobs as they stand.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Audit {
+pub(crate) struct Audit {
     /// The knobs.
-    pub knobs: Vec<Audited>,
+    pub(crate) knobs: Vec<Audited>,
     /// How noisy the machine was when it was measured, a sentence each.
-    pub noise: Vec<String>,
+    pub(crate) noise: Vec<String>,
     /// Whether it is a captured machine, of which only some is to be seen.
-    pub captured: bool,
+    pub(crate) captured: bool,
     /// Who runs on the machine now, in a sentence or two.
-    pub busy: Option<String>,
+    pub(crate) busy: Option<String>,
     /// What to do, a sentence each.
-    pub remarks: Vec<String>,
+    pub(crate) remarks: Vec<String>,
 }
 
 /// The audit: `linespeed quiet`.
-pub fn knobs(audit: &Audit, style: &Style) -> String {
+pub(crate) fn knobs(audit: &Audit, style: &Style) -> String {
     let mut screen = Screen::new(style);
     let of = |stand: Stand| audit.knobs.iter().filter(move |knob| knob.stand == stand);
     head(&mut screen, audit);
@@ -93,7 +93,7 @@ pub fn knobs(audit: &Audit, style: &Style) -> String {
 }
 
 /// The audit on a screen: what adds noise and what that can be worth; the rest by name.
-pub fn knobs_briefly(audit: &Audit, style: &Style) -> String {
+pub(crate) fn knobs_briefly(audit: &Audit, style: &Style) -> String {
     let mut screen = Screen::new(style);
     let of = |stand: Stand| audit.knobs.iter().filter(move |knob| knob.stand == stand);
     head(&mut screen, audit);
@@ -227,7 +227,7 @@ fn sentence(text: &str) -> String {
 
 /// A line about knobs that are turned.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum KnobLine {
+pub(crate) enum KnobLine {
     /// A heading.
     Heading(String),
     /// A knob's name, and what is to be said of it.
@@ -237,7 +237,7 @@ pub enum KnobLine {
 }
 
 /// What became of knobs; a name stands once where several lines follow each other.
-pub fn knob_lines(lines: &[KnobLine], style: &Style) -> String {
+pub(crate) fn knob_lines(lines: &[KnobLine], style: &Style) -> String {
     let mut screen = Screen::new(style);
     let name = |line: &KnobLine| if let KnobLine::Knob(name, _) = line { width(name) } else { 0 };
     let column = lines.iter().map(name).max().unwrap_or(0) + 2;

@@ -1,14 +1,10 @@
 //! `linespeed quiet`: what makes measurements noisy here, turned off and put back.
 
 mod audit;
-mod audit_json;
 mod command;
-mod load;
 mod prove;
-mod text;
 pub mod tuned_session;
 
-use ::quiet::audit::AuditRow;
 use ::quiet::files::Tree;
 use ::quiet::knobs::{KNOBS, find};
 use ::quiet::root_session::RootSession;
@@ -17,6 +13,7 @@ use ::quiet::tuned_session::{TunedSession, read_boot_id, restore_leftover};
 use ::quiet::tuning_plan::{Purpose, TuningPlan, prepare_context};
 use ::quiet::{json, lock};
 use machine::Root;
+use report::terminal;
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -112,7 +109,7 @@ fn dry_run(
         reported["warm"] = quiet.warm.iter().map(|path| path.to_string_lossy().into_owned()).collect();
         format!("{reported:#}\n")
     } else {
-        text::dry_run(&plan, quiet, &output::style(&options.out))
+        terminal::knobs_planned(&plan, quiet.drop_caches, quiet.warm.len(), &output::style(&options.out))
     };
     output::print(&text).map(|()| 0)
 }
@@ -131,7 +128,7 @@ fn apply(options: &Options, names: &[&'static str]) -> Result<u8, Failure> {
     let text = if options.out.json {
         format!("{:#}\n", json!({"applied": json::outcomes(&outcomes), "stands": stands}))
     } else {
-        text::applied(&outcomes, stands, &output::style(&options.out))
+        terminal::knobs_applied(&outcomes, stands, &output::style(&options.out))
     };
     output::print(&text).inspect_err(|_| {
         if stands {
@@ -159,7 +156,7 @@ fn restore(options: &Options) -> Result<u8, Failure> {
         });
         format!("{reported:#}\n")
     } else {
-        text::restored(&restored, &output::style(&options.out))
+        terminal::knobs_restored(&restored, &output::style(&options.out))
     };
     output::print(&text)?;
     if let Some(signal) = stop.signal() {
@@ -184,7 +181,13 @@ fn status(options: &Options) -> Result<u8, Failure> {
         let root_session = root_session.as_ref().map(|session| session.to_json(&tree));
         format!("{:#}\n", json::status(&leftover, holder.as_deref(), &tree, root_session))
     } else {
-        text::status(&leftover, holder.as_deref(), &tree, root_session.as_ref(), &output::style(&options.out))
+        terminal::knobs_standing(
+            &leftover,
+            holder.as_deref(),
+            &tree,
+            root_session.as_ref(),
+            &output::style(&options.out),
+        )
     };
     output::print(&text)?;
     let nothing = matches!(leftover, Leftover::Nothing) && holder.is_none() && root_session.is_none();
@@ -198,8 +201,7 @@ fn tell(options: &Options, tuned: &TunedSession) {
     }
     let style = output::error_style(&options.out);
     if options.out.verbose {
-        let lines = text::outcome_lines(tuned.outcomes());
-        output::print_error(&report::terminal::knob_lines(&lines, &style));
+        output::print_error(&terminal::knobs_set(tuned.outcomes(), &style));
         return;
     }
     let missing: Vec<&str> =
@@ -210,9 +212,4 @@ fn tell(options: &Options, tuned: &TunedSession) {
     for (knob, note) in tuned.outcomes().iter().filter_map(|done| Some((done.knob, done.note.as_ref()?))) {
         output::complain(&format!("{knob}: {note}"));
     }
-}
-
-/// Whether a knob is one that the user must name.
-fn is_disputed(row: &AuditRow) -> bool {
-    row.knob.only_when_named()
 }

@@ -5,10 +5,9 @@ use ::quiet::tuned_session::TunedSession;
 use ::quiet::tuning_plan::Purpose;
 use experiment::proof_cache::ProofCache;
 use experiment::prove::{
-    Compared, Figure, Notice, Proof, ProofError, ProofRequest, ProvenCommand, prove_command, prove_knobs,
+    Notice, Proof, ProofError, ProofRequest, ProvenCommand, prove_command, prove_knobs,
 };
 use record::phrase::count_noun;
-use report::terminal::{self, ProofRow};
 
 use super::tuned_session;
 use crate::failure::Failure;
@@ -64,32 +63,10 @@ fn print(options: &Options, mut proof: Proof) -> Result<u8, Failure> {
     let text = if options.out.json {
         format!("{:#}\n", proof.to_json())
     } else {
-        terminal::proof(&table(&proof), &output::style(&options.out))
+        report::terminal::proof(&proof, &output::style(&options.out))
     };
     output::print(&text)?;
     Ok(proof.interrupted.map_or(0, |signal| 128u8.wrapping_add(signal as u8)))
-}
-
-fn table(proof: &Proof) -> terminal::Proof {
-    let row = |(name, figure, compared): &(String, Figure, Compared)| {
-        let comparison = &compared.comparison;
-        ProofRow {
-            name: name.clone(),
-            figure: figure.name.to_owned(),
-            before: figure.value(comparison.before),
-            after: figure.value(comparison.after),
-            floor: figure.floor(comparison),
-            result: figure.result(comparison),
-            better: comparison.is_less().map(|less| less == figure.less_is_better),
-        }
-    };
-    terminal::Proof {
-        title: proof.title.to_owned(),
-        head: proof.head.to_owned(),
-        rows: proof.compared.iter().map(row).collect(),
-        missing: proof.missing.clone(),
-        remarks: proof.remarks.clone(),
-    }
 }
 
 impl From<ProofError> for Failure {

@@ -1,17 +1,15 @@
-//! The audit in JSON.
+//! The audit of `linespeed quiet` in JSON.
 
 use ::quiet::audit::{AuditRow, Need};
 use ::quiet::change::Change;
 use ::quiet::error::Error;
 use ::quiet::knob::{Adjustment, ProcessSetting, State};
 use experiment::noise_estimate::{NoiseEstimate, ProofBy};
-use measure::busy::Load;
+use measure::busy::{Load, Task};
 use serde_json::{Value, json};
 
-use super::load;
-
 /// Every knob as it stands, how noisy the machine is, and who is busy.
-pub fn to_json(
+pub fn audit(
     rows: &[AuditRow],
     noise: &NoiseEstimate,
     busy: Option<&Load>,
@@ -65,9 +63,22 @@ pub fn to_json(
         "quiet": quiet,
         "noise": noise.describe(),
         "measured": (!noise.source.is_empty()).then(|| json!({"when": noise.source, "figures": noise.measured})),
-        "busy": busy.map(load::to_json),
+        "busy": busy.map(busy_to_json),
         "left_behind": left.ok(),
         "in_the_way": left.err().map(Error::to_string),
         "knobs": rows.iter().map(one).collect::<Vec<_>>(),
+    })
+}
+
+/// Who is busy.
+fn busy_to_json(load: &Load) -> Value {
+    let task =
+        |task: &Task| json!({"pid": task.pid, "name": task.name, "user": task.user, "cpus": task.cpus});
+    json!({
+        "seconds": load.seconds,
+        "cpus": load.cpus,
+        "processes": load.tasks.iter().take(20).map(task).collect::<Vec<_>>(),
+        "users": load.users().iter().map(|(user, cpus)| json!({"user": user, "cpus": cpus})).collect::<Vec<_>>(),
+        "not_seen": load.unseen(),
     })
 }

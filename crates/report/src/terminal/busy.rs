@@ -1,15 +1,14 @@
-//! Who is busy beside what is measured: in a sentence, and in JSON.
+//! Who is busy beside what is measured, in a sentence.
 
-use measure::busy::{Load, Task};
+use measure::busy::Load;
 use record::units;
-use serde_json::{Value, json};
 
 /// Processes that are named, and the least that they take of a CPU.
 const NAMED: usize = 5;
 const WORTH_NAMING: f64 = 0.05;
 
 /// Who runs now, in one sentence.
-pub fn describe(load: &Load, online: usize) -> String {
+pub(crate) fn describe(load: &Load, online: usize) -> String {
     let percent = |cpus: f64| format!("{:.0} %", cpus * 100.0);
     let cpus = |cpus: f64| {
         if cpus < 1.0 { format!("{} of a CPU", percent(cpus)) } else { format!("{cpus:.1} CPUs") }
@@ -44,22 +43,10 @@ pub fn describe(load: &Load, online: usize) -> String {
     reported
 }
 
-/// The same in JSON.
-pub fn to_json(load: &Load) -> Value {
-    let task =
-        |task: &Task| json!({"pid": task.pid, "name": task.name, "user": task.user, "cpus": task.cpus});
-    json!({
-        "seconds": load.seconds,
-        "cpus": load.cpus,
-        "processes": load.tasks.iter().take(20).map(task).collect::<Vec<_>>(),
-        "users": load.users().iter().map(|(user, cpus)| json!({"user": user, "cpus": cpus})).collect::<Vec<_>>(),
-        "not_seen": load.unseen(),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use measure::busy::Task;
 
     fn task(name: &str, user: &str, cpus: f64) -> Task {
         Task { pid: 4711, name: name.to_owned(), user: user.to_owned(), cpus }
@@ -79,6 +66,5 @@ mod tests {
         assert!(reported.contains("not to be seen from here: 28 % of a CPU"), "{reported}");
         let nobody = Load { seconds: 0.3, cpus: Some(0.0), tasks: Vec::new() };
         assert_eq!(describe(&nobody, 2), "nobody, looked at for 300 ms.");
-        assert_eq!(to_json(&load)["processes"][0]["user"], "ann");
     }
 }

@@ -1,4 +1,4 @@
-//! What is said of knobs that are set, and of those that came back.
+//! Knobs that are set, would be set, stand, or were put back.
 
 use ::quiet::apply::RestoreOutcome;
 use ::quiet::change::Change;
@@ -10,15 +10,14 @@ use ::quiet::session::Leftover;
 use ::quiet::tuned_session::Restored;
 use ::quiet::tuning_plan::TuningPlan;
 use record::phrase::count_noun;
-use report::terminal::{KnobLine, Style, knob_lines};
 
-use crate::options::Quiet;
+use super::{KnobLine, Style, knob_lines};
 
-/// `--apply`.
-pub fn applied(outcomes: &[KnobOutcome], stands: bool, style: &Style) -> String {
+/// What `--apply` set.
+pub fn knobs_applied(outcomes: &[KnobOutcome], stands: bool, style: &Style) -> String {
     let mut lines = outcome_lines(outcomes);
     if !outcomes.iter().any(|outcome| !outcome.advice) {
-        lines.push(KnobLine::Note("Nothing is to be set: what can be quiet is.".to_owned()));
+        lines.push(KnobLine::Note("Nothing to set: every knob that can be quiet is.".to_owned()));
     }
     if stands {
         lines.push(KnobLine::Note("Put it back: linespeed quiet --restore".to_owned()));
@@ -26,8 +25,13 @@ pub fn applied(outcomes: &[KnobOutcome], stands: bool, style: &Style) -> String 
     knob_lines(&lines, style)
 }
 
+/// What became of each knob of a session.
+pub fn knobs_set(outcomes: &[KnobOutcome], style: &Style) -> String {
+    knob_lines(&outcome_lines(outcomes), style)
+}
+
 /// A line a knob; those that are not set have the reason.
-pub fn outcome_lines(outcomes: &[KnobOutcome]) -> Vec<KnobLine> {
+fn outcome_lines(outcomes: &[KnobOutcome]) -> Vec<KnobLine> {
     let mut lines = Vec::new();
     let groups = [("Set", true, false), ("Not set", false, false), ("Not linespeed's to set", false, true)];
     for (heading, done, advice) in groups {
@@ -54,37 +58,26 @@ pub fn outcome_lines(outcomes: &[KnobOutcome]) -> Vec<KnobLine> {
     lines
 }
 
-/// `--dry-run`.
-pub fn dry_run(plan: &TuningPlan, quiet: &Quiet, style: &Style) -> String {
+/// What `--dry-run` would set; a command would get the page cache dropped, and so many files read into it.
+pub fn knobs_planned(plan: &TuningPlan, drop_caches: bool, warm: usize, style: &Style) -> String {
     let mut lines = Vec::new();
-    let caches = quiet.drop_caches || !quiet.warm.is_empty();
-    if plan.leaves_traces() || !plan.settings.is_empty() || caches {
+    if plan.leaves_traces() || !plan.settings.is_empty() || drop_caches || warm > 0 {
         lines.push(KnobLine::Heading("Would be set".to_owned()));
     } else {
         lines.push(KnobLine::Note("Nothing would be set.".to_owned()));
     }
-    for change in &plan.changes {
-        lines.push(KnobLine::Knob(
-            change.knob.clone(),
-            format!("{}: {} → {}", change.path, change.old, change.new),
-        ));
-    }
-    for (name, compound) in &plan.compound_changes {
-        let change = compound.as_change();
-        lines.push(KnobLine::Knob(
-            (*name).to_owned(),
-            format!("{}: {} → {}", change.path, change.old, change.new),
-        ));
-    }
+    lines.extend(plan.changes.iter().map(|change| change_line(&change.knob, change)));
+    let compound = plan.compound_changes.iter();
+    lines.extend(compound.map(|(name, compound)| change_line(name, &compound.as_change())));
     for (name, _) in &plan.settings {
         lines.push(KnobLine::Knob((*name).to_owned(), "held while the command runs".to_owned()));
     }
-    if quiet.drop_caches {
-        let what = "dropped for the whole machine before the command; that cannot be put back";
+    if drop_caches {
+        let what = "dropped for the whole machine before the command; cannot be restored";
         lines.push(KnobLine::Knob("page cache".to_owned(), what.to_owned()));
     }
-    if !quiet.warm.is_empty() {
-        let what = format!("{} read into it before the command", count_noun(quiet.warm.len(), "file"));
+    if warm > 0 {
+        let what = format!("{} read into it before the command", count_noun(warm, "file"));
         lines.push(KnobLine::Knob("page cache".to_owned(), what));
     }
     if !plan.not_set.is_empty() {
@@ -99,17 +92,17 @@ pub fn dry_run(plan: &TuningPlan, quiet: &Quiet, style: &Style) -> String {
     knob_lines(&lines, style)
 }
 
-/// `--restore`.
-pub fn restored(restored: &Restored, style: &Style) -> String {
+/// What `--restore` put back.
+pub fn knobs_restored(restored: &Restored, style: &Style) -> String {
     let Restored { values: restored, forgotten, root } = restored;
     let mut lines = Vec::new();
     lines.extend(root.as_ref().map(|root| KnobLine::Note(root.to_string())));
     if let Some(contents) = forgotten {
         lines.push(KnobLine::Note(contents.describe_other_boot()));
     } else if restored.is_empty() && root.is_some() {
-        lines.push(KnobLine::Note("Of this user's nothing is to be put back.".to_owned()));
+        lines.push(KnobLine::Note("Nothing of this user to restore.".to_owned()));
     } else if restored.is_empty() {
-        lines.push(KnobLine::Note("Nothing is to be put back.".to_owned()));
+        lines.push(KnobLine::Note("Nothing to restore.".to_owned()));
     }
     let back = restored.iter().filter(|(_, restored)| restored.is_back()).count();
     if back > 0 {
@@ -122,7 +115,7 @@ pub fn restored(restored: &Restored, style: &Style) -> String {
     for (change, restored) in restored {
         let text = match restored {
             RestoreOutcome::Theirs(now) => {
-                format!("{}: somebody has set it to {now} since; it was {}", change.path, change.old)
+                format!("{}: since set to {now} by somebody else; it was {}", change.path, change.old)
             }
             RestoreOutcome::Refused(why) => format!("{}: {why}; it was {}", change.path, change.old),
             RestoreOutcome::NotUndone(why) => format!("{}: {why}; it was {}", change.path, change.old),
@@ -133,8 +126,8 @@ pub fn restored(restored: &Restored, style: &Style) -> String {
     knob_lines(&lines, style)
 }
 
-/// `--status`.
-pub fn status(
+/// What stands, and by whom: `--status`.
+pub fn knobs_standing(
     left: &Leftover,
     holder: Option<&str>,
     tree: &Tree,
@@ -174,11 +167,14 @@ pub fn status(
             .iter()
             .map(|change| value(change, tree)),
     );
-    for compound in contents.into_iter().flat_map(JournalContents::compound_changes) {
-        let change = compound.as_change();
-        lines.push(KnobLine::Knob(change.knob, format!("{}: {} → {}", change.path, change.old, change.new)));
-    }
+    let compound = contents.into_iter().flat_map(JournalContents::compound_changes);
+    lines.extend(compound.map(|compound| compound.as_change()).map(|change| change_line(&change.knob, &change)));
     knob_lines(&lines, style)
+}
+
+/// A value before and after.
+fn change_line(knob: &str, change: &Change) -> KnobLine {
+    KnobLine::Knob(knob.to_owned(), format!("{}: {} → {}", change.path, change.old, change.new))
 }
 
 /// A value that was changed, and what it is now where it is another one.
