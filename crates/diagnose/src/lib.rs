@@ -47,7 +47,7 @@ pub use comparison::{Extent, Side, compare};
 pub use findings::{Case, Need, RULES, Rule};
 pub use levels::levels;
 pub use numa::numa;
-pub use plan::{PlanError, PlanRequest, TOOLS, judge_verification, plan, plan_nodes};
+pub use plan::{PlanError, PlanRequest, TOOLS, describe_source, judge_verification, merge_records, plan, plan_nodes};
 pub use record_index::RecordIndex;
 pub use resources::{Headline, MEMORY_LATENCY, beyond_caches, resources};
 pub use scaling::scaling;

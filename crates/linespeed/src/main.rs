@@ -14,7 +14,6 @@
 
 mod ceilings;
 mod commands;
-mod date;
 mod delivery;
 mod failure;
 mod files;

@@ -4,13 +4,15 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use record::Record;
+use record::{Machine, Record};
 
 use crate::failure::Failure;
 use crate::files;
 
 /// Records of the state folder that are looked at for the newest of this machine.
 const MOST_LOOKED_AT: usize = 200;
+/// Records of this machine that a plan looks at, the newest first.
+const MOST_RECORDS: usize = 30;
 /// Names that are told when one is not known.
 const MOST_NAMES: usize = 8;
 
@@ -214,6 +216,24 @@ fn newest(folder: &Path, host: &str) -> Option<Source> {
         lacks.join(", ")
     ));
     Some(source)
+}
+
+/// Files that may be records of this machine, the newest first: names begin with the host's and end in the time.
+pub fn records_here(machine: &Machine) -> Vec<PathBuf> {
+    let Ok(folder) = files::state_folder() else { return Vec::new() };
+    let host = files::record_name(machine.hostname.as_deref(), "");
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "json"))
+        .filter(|path| {
+            path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(&host))
+        })
+        .collect();
+    names.sort();
+    names.reverse();
+    names.truncate(MOST_RECORDS);
+    names
 }
 
 /// The metrics of which a record has figures.

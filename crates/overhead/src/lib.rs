@@ -21,6 +21,7 @@
 mod crc;
 mod figures;
 pub mod first_process;
+pub mod images;
 pub mod kernel_module;
 pub mod kvm_guest;
 mod layer;

@@ -20,6 +20,7 @@ pub mod comparison;
 pub mod conditions;
 pub mod coverage;
 pub mod cpu_list;
+pub mod date;
 mod credible;
 pub mod detail;
 pub mod diagnosis;

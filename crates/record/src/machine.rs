@@ -423,6 +423,20 @@ pub struct Limits {
 }
 
 impl Machine {
+    /// Whether two inventories are of the same hardware; what a process may use of it may differ.
+    pub fn is_same_hardware(&self, other: &Self) -> bool {
+        let identity = |machine: &Self| {
+            (
+                machine.hostname.clone(),
+                machine.architecture.clone(),
+                machine.processor.model_name.clone(),
+                machine.counts.cpus_present,
+                machine.counts.nodes,
+            )
+        };
+        identity(self) == identity(other)
+    }
+
     /// The CPUs on which this process may run.
     pub fn allowed_cpus(&self) -> CpuList {
         self.cpus.iter().filter(|cpu| cpu.online && cpu.allowed).map(|cpu| cpu.id).collect()

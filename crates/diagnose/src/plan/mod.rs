@@ -9,6 +9,7 @@ mod layout;
 mod numbering;
 mod siblings;
 mod snippets;
+mod sources;
 mod verified;
 
 use record::Label;
@@ -23,6 +24,7 @@ use costs::Costs;
 pub use error::PlanError;
 use numbering::Numbering;
 pub use snippets::TOOLS;
+pub use sources::{describe_source, merge_records};
 pub use verified::judge_verification;
 
 /// What is asked of a plan.

@@ -17,7 +17,6 @@ mod stat;
 
 use record::{Comparison, Record};
 
-use crate::date;
 use crate::delivery::{output_file, to_standard_output};
 use crate::failure::Failure;
 use crate::options::{Command, Options};
@@ -56,8 +55,13 @@ fn done(options: &Options) -> Result<u8, Failure> {
     }
 }
 
+/// The time of day as records have it.
+pub fn now() -> String {
+    record::date::rfc3339(std::time::SystemTime::now())
+}
+
 /// A record that begins now.
 fn new_record() -> Record {
     let command = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
-    Record::new(env!("CARGO_PKG_VERSION"), date::now(), command)
+    Record::new(env!("CARGO_PKG_VERSION"), now(), command)
 }

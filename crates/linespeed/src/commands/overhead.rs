@@ -1,12 +1,12 @@
 //! `linespeed overhead`: one routine in each layer of the machine, in turn, and what the steps between them cost.
 
-mod named;
-
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use machine::Root;
 use measure::Progress;
 use measure::context::lead_cpu;
+use overhead::images::{ImageError, check_kernel, check_module};
 use overhead::kernel_module::Source;
 use overhead::{Effort, Event, Guests, LayerName, PORTIONS, Request, Unavailable};
 use record::{CpuList, Ended, Machine};
@@ -37,7 +37,7 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
             Guests::Whole { kernel: overhead.vm_kernel.as_deref(), module: overhead.vm_module.as_deref() }
         }
     };
-    named::check(overhead)?;
+    check_files(overhead)?;
     let found = machine::inspect(&root);
     let cpu = chosen(overhead, &found.machine, &cpus)?;
     let tuned = tuned_session::for_measuring(options)?;
@@ -90,6 +90,24 @@ fn usable(options: &Options) -> Result<CpuList, Failure> {
         (Some(wanted), Some(allowed)) => super::run::check_cpus(wanted, allowed).map(|()| wanted.clone()),
         (wanted, allowed) => Ok(wanted.clone().or(allowed.clone()).unwrap_or_default()),
     }
+}
+
+/// Refuses a named file that is no kernel or module: not one more layer that is missing after a run.
+fn check_files(overhead: &Overhead) -> Result<(), Failure> {
+    let check = |path: &Option<PathBuf>, flag: &str, check: fn(&Path) -> Result<(), ImageError>| {
+        let Some(path) = path else { return Ok(()) };
+        check(path).map_err(|error| {
+            let way_out = match error {
+                ImageError::NoModule => ", or leave it out: --kernel builds one",
+                ImageError::NoKernel => ", for instance /boot/vmlinuz-RELEASE",
+                _ => "",
+            };
+            Failure::Input { path: path.clone(), why: format!("{error}; name another with {flag}{way_out}") }
+        })
+    };
+    check(&overhead.vm_kernel, "--vm-kernel", check_kernel)?;
+    check(&overhead.kernel_module, "--kernel-module", check_module)?;
+    check(&overhead.vm_module, "--vm-module", check_module)
 }
 
 /// The CPU that layers are bound to.

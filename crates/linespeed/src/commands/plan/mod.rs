@@ -2,34 +2,17 @@
 
 mod verify;
 
-use record::detail;
 use std::path::{Path, PathBuf};
 
 use diagnose::{PlanError, PlanRequest};
 use machine::Root;
-use record::{Machine, Record};
+use record::{Record, Text};
 use report::terminal;
 
 use super::{new_record, output_file, to_standard_output};
 use crate::failure::Failure;
 use crate::options::{Options, Plan};
 use crate::{files, output, sources};
-
-/// Figures that a plan needs: of each group the newest record counts whose figures are sound, and where none are, the
-/// newest that has any.
-const NEEDED: [&[&str]; 5] = [
-    &["numa.latency", "numa.bandwidth"],
-    &["smt.yield"],
-    LATENCY,
-    &["core_to_core.latency"],
-    &["workload.throughput"],
-];
-
-/// The latency curve.
-const LATENCY: &[&str] = &["load.latency"];
-
-/// Records of this machine that are looked at, the newest first.
-const MOST_RECORDS: usize = 30;
 
 /// Prints the plan.
 pub fn run(options: &Options, plan: &Plan) -> Result<u8, Failure> {
@@ -73,7 +56,7 @@ pub fn run(options: &Options, plan: &Plan) -> Result<u8, Failure> {
         _ => of_this_machine(),
     };
     let mut made = diagnose::plan(&record, &wish).map_err(|error| refused(plan, &wish, &error))?;
-    made.sources = from.into_iter().map(Into::into).collect();
+    made.sources = from;
     if let Some(tool) = &plan.tool {
         let lines = terminal::pasted(&made, tool).ok_or_else(|| nothing_to_paste(tool, &made))?;
         return match output_file(options) {
@@ -127,126 +110,25 @@ fn nothing_to_paste(tool: &str, plan: &record::plan::Plan) -> Failure {
 }
 
 /// A record, with where it lies.
-fn of_record(argument: &str) -> Result<(Record, Vec<String>), Failure> {
+fn of_record(argument: &str) -> Result<(Record, Vec<Text>), Failure> {
     let source = sources::read(argument)?;
     let from = crate::failure::shown(Path::new(&source.from));
-    let says = if source.record.import.is_some() {
-        format!("{from}, by other tools")
-    } else {
-        format!("{from}, of {}", day(&source.record))
-    };
+    let says = diagnose::describe_source(&from, &source.record);
     Ok((source.record, vec![says]))
 }
 
-fn day(record: &Record) -> &str {
-    record.started.get(..10).unwrap_or("an unknown day")
-}
-
-/// What a record's figures must be for a plan to take them.
-enum Demand {
-    /// Without doubt for the most part, and of latency as far as memory.
-    SoundAndWhole,
-    /// Without doubt for the most part.
-    Sound,
-    /// Of latency as far as memory.
-    Whole,
-    Any,
-}
-
 /// This machine as it is now, with the figures of its newest records; and which those are.
-fn of_this_machine() -> (Record, Vec<String>) {
+fn of_this_machine() -> (Record, Vec<Text>) {
     let found = machine::inspect(&Root::live());
     let mut record = new_record();
     record.machine = found.machine;
     record.conditions.before = found.snapshot;
-    let mut sources = Vec::new();
-    let mut missing: Vec<&[&str]> = NEEDED.to_vec();
-    // What huge pages are worth needs a curve that reached memory on both kinds, and what was measured beside others'
-    // work is known less well than what was not: first the newest without such a lack, then with one of them.
-    // A file that is no record, or another machine's, is none of ours.
-    let here: Vec<(PathBuf, Record)> = records_here(&record.machine)
+    // A file that is no record, or another machine's, is left out.
+    let here: Vec<(String, Record)> = sources::records_here(&record.machine)
         .into_iter()
-        .filter_map(|path| Some((Record::read(&path).ok()?, path)))
-        .filter(|(other, _)| same(&record.machine, &other.machine))
-        .map(|(other, path)| (path, other))
+        .filter_map(|path| Some((crate::failure::shown(&path), Record::read(&path).ok()?)))
+        .filter(|(_, other)| record.machine.is_same_hardware(&other.machine))
         .collect();
-    let demands = [Demand::SoundAndWhole, Demand::Sound, Demand::Whole, Demand::Any];
-    let all = demands.iter().flat_map(|demand| here.iter().map(move |(path, other)| (demand, path, other)));
-    for (demand, path, other) in all {
-        if missing.is_empty() {
-            break;
-        }
-        let reached = other.diagnosis.resources.iter().any(|r| r.name == diagnose::MEMORY_LATENCY);
-        let mut taken: Vec<&str> = Vec::new();
-        let mut doubted = false;
-        missing.retain(|group| {
-            let wanted = |m: &&record::Measurement| {
-                // What a command does, or a recipe's, is not what the machine is like.
-                group.contains(&m.metric.as_str()) && !m.detail.has(detail::COMMAND)
-            };
-            let (sure, doubtful): (Vec<_>, Vec<_>) =
-                other.measurements.iter().filter(wanted).partition(|m| m.doubt.is_none());
-            let is_sound = sure.len() > doubtful.len();
-            let is_whole = *group != LATENCY || reached;
-            let suffices = match demand {
-                Demand::SoundAndWhole => is_sound && is_whole,
-                Demand::Sound => is_sound,
-                Demand::Whole => is_whole,
-                Demand::Any => true,
-            };
-            if !suffices {
-                return true;
-            }
-            let mut metrics: Vec<&str> = Vec::new();
-            for m in other.measurements.iter().filter(wanted) {
-                record.measurements.push(m.clone());
-                if let Some(metric) = group.iter().find(|metric| **metric == m.metric)
-                    && !metrics.contains(metric)
-                {
-                    metrics.push(metric);
-                }
-            }
-            taken.extend(&metrics);
-            doubted |= !metrics.is_empty() && !is_sound;
-            metrics.is_empty()
-        });
-        if !taken.is_empty() {
-            let doubt = if doubted { " (most of it in doubt: linespeed show says why)" } else { "" };
-            let path = crate::failure::shown(path);
-            sources.push(format!("{} of {}: {path}{doubt}", taken.join(", "), day(other)));
-        }
-    }
-    (record, sources)
-}
-
-/// Files that may be records of this machine, the newest first: names begin with the host's and end in the time.
-pub(super) fn records_here(machine: &Machine) -> Vec<PathBuf> {
-    let Ok(folder) = files::state_folder() else { return Vec::new() };
-    let host = files::record_name(machine.hostname.as_deref(), "");
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut names: Vec<PathBuf> = entries
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|ending| ending == "json"))
-        .filter(|path| {
-            path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(&host))
-        })
-        .collect();
-    names.sort();
-    names.reverse();
-    names.truncate(MOST_RECORDS);
-    names
-}
-
-/// Whether two inventories are of the same hardware; what a process may use of it may differ.
-pub(super) fn same(here: &Machine, there: &Machine) -> bool {
-    let identity = |machine: &Machine| {
-        (
-            machine.hostname.clone(),
-            machine.architecture.clone(),
-            machine.processor.model_name.clone(),
-            machine.counts.cpus_present,
-            machine.counts.nodes,
-        )
-    };
-    identity(here) == identity(there)
+    let from = diagnose::merge_records(&mut record, &here);
+    (record, from)
 }

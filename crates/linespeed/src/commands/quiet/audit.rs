@@ -18,10 +18,9 @@ use record::Record;
 use report::terminal::Seen;
 
 use super::tuned_session;
-use crate::commands::plan::{records_here, same};
 use crate::failure::Failure;
 use crate::options::Options;
-use crate::{files, output, signals};
+use crate::{files, output, signals, sources};
 
 /// Records that are read, the newest first.
 const MOST_RECORDS: usize = 5;
@@ -80,10 +79,10 @@ fn estimate_noise(options: &Options, stop: &Stop) -> NoiseEstimate {
     let machine = machine::inspect(&Root::live()).machine;
     let hypervisor = machine.virtualization.hypervisor.as_deref().is_some_and(|name| name != "none");
     let cache = files::state_folder().ok().and_then(|state| ProofCache::read(&state, &read_boot_id()));
-    let records = records_here(&machine).into_iter().take(MOST_RECORDS);
+    let records = sources::records_here(&machine).into_iter().take(MOST_RECORDS);
     let tuned = records
         .filter_map(|path| Record::read(&path).ok())
-        .find_map(|record| same(&machine, &record.machine).then(|| find_tuned_p99(&record)).flatten());
+        .find_map(|record| machine.is_same_hardware(&record.machine).then(|| find_tuned_p99(&record)).flatten());
     let cpus = measured_cpus(options.measuring.cpus.as_ref());
     NoiseEstimate::read_or_measure(cache, tuned, hypervisor, &cpus, stop)
 }

@@ -12,7 +12,7 @@ use record::phrase::count_noun;
 use super::tuned_session;
 use crate::failure::Failure;
 use crate::options::{Options, Quiet};
-use crate::{date, files, output, signals};
+use crate::{files, output, signals};
 
 /// Measures and prints; the exit code.
 pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u8, Failure> {
@@ -49,7 +49,7 @@ pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u
 
 /// Keeps what the audit is to know of a proof.
 fn keep(cache: ProofCache) -> Result<(), Failure> {
-    let written = cache.to_file(&files::state_folder()?, date::now());
+    let written = cache.to_file(&files::state_folder()?, crate::commands::now());
     let (path, text) = written.map_err(|error| Failure::Cannot(error.to_string()))?;
     files::write(&path, &text)
 }

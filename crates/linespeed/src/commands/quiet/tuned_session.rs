@@ -9,7 +9,7 @@ use ::quiet::tuning_plan::Purpose;
 
 use crate::failure::Failure;
 use crate::options::Options;
-use crate::{date, files, output};
+use crate::{files, output};
 
 /// Whether something could not be put back in this run.
 static NOT_BACK: AtomicBool = AtomicBool::new(false);
@@ -33,7 +33,7 @@ pub fn caller() -> Caller {
     Caller {
         state: files::state_folder().ok(),
         command: words.collect::<Vec<_>>().join(" "),
-        date: date::now(),
+        date: crate::commands::now(),
         listener: hear,
     }
 }

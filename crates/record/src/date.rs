@@ -1,4 +1,4 @@
-//! The time of day as records tell it: RFC 3339 in UTC, whole seconds.
+//! The time of day in records: RFC 3339 in UTC, whole seconds.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -8,9 +8,9 @@ const ERA: u64 = 146_097;
 /// From 0000-03-01 to 1970-01-01.
 const EPOCH: u64 = 719_468;
 
-/// Now; the beginning of 1970 where the clock stands before that.
-pub fn now() -> String {
-    text(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()))
+/// A time; the beginning of 1970 for one before that.
+pub fn rfc3339(time: SystemTime) -> String {
+    text(time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()))
 }
 
 /// So many seconds after the beginning of 1970.

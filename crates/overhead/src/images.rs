@@ -1,0 +1,106 @@
+//! Kernel images and modules, known by their first bytes.
+
+use std::fmt;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// Bytes in which all magic numbers lie.
+const HEAD: u64 = 0x210;
+
+/// Why a file cannot be a layer's.
+#[derive(Debug)]
+pub enum ImageError {
+    /// It cannot be read.
+    Unreadable(std::io::Error),
+    /// It is a folder, a device, a pipe.
+    NoFile,
+    /// It is no kernel image.
+    NoKernel,
+    /// It is no kernel module.
+    NoModule,
+}
+
+impl fmt::Display for ImageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable(error) => write!(f, "cannot be read: {error}"),
+            Self::NoFile => f.write_str("cannot be read: not a regular file"),
+            Self::NoKernel => f.write_str("is not a kernel image"),
+            Self::NoModule => f.write_str("is not an uncompressed kernel module (a relocatable ELF file, .ko)"),
+        }
+    }
+}
+
+impl std::error::Error for ImageError {}
+
+/// Refuses what is no kernel image that QEMU may boot.
+///
+/// # Errors
+///
+/// It cannot be read, or by its first bytes is none.
+pub fn check_kernel(path: &Path) -> Result<(), ImageError> {
+    if is_kernel(&head(path)?) { Ok(()) } else { Err(ImageError::NoKernel) }
+}
+
+/// Refuses what is no kernel module of this architecture.
+///
+/// # Errors
+///
+/// It cannot be read, or by its first bytes is none.
+pub fn check_module(path: &Path) -> Result<(), ImageError> {
+    if is_module(&head(path)?) { Ok(()) } else { Err(ImageError::NoModule) }
+}
+
+/// The file's first bytes.
+fn head(path: &Path) -> Result<Vec<u8>, ImageError> {
+    // A pipe would be waited for, and cannot be read twice.
+    if !std::fs::metadata(path).map_err(ImageError::Unreadable)?.is_file() {
+        return Err(ImageError::NoFile);
+    }
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut bytes));
+    read.map(|_| bytes).map_err(ImageError::Unreadable)
+}
+
+/// Whether these bytes stand there.
+fn has(bytes: &[u8], at: usize, magic: &[u8]) -> bool {
+    bytes.get(at..).is_some_and(|rest| rest.starts_with(magic))
+}
+
+/// Whether QEMU may boot what begins so: x86's image (Documentation/arch/x86/boot.rst), aarch64's (arm64/booting.rst), one with
+/// an EFI stub, one that gzip has compressed, U-Boot's, an ELF kernel.
+fn is_kernel(bytes: &[u8]) -> bool {
+    let magics: [(usize, &[u8]); 6] = [
+        (0x202, b"HdrS"),
+        (0x38, b"ARM\x64"),
+        (0, b"MZ"),
+        (0, b"\x1f\x8b"),
+        (0, b"\x27\x05\x19\x56"),
+        (0, b"\x7fELF"),
+    ];
+    magics.iter().any(|(at, magic)| has(bytes, *at, magic))
+}
+
+/// Whether it is a relocatable ELF file (elf(5)); its order of bytes is the machine's, or it is another machine's.
+fn is_module(bytes: &[u8]) -> bool {
+    const ET_REL: u16 = 1;
+    has(bytes, 0, b"\x7fELF") && has(bytes, 16, &ET_REL.to_ne_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernels_and_modules_are_known_by_their_first_bytes() {
+        let at = |at: usize, magic: &[u8]| [vec![0u8; at], magic.to_vec(), vec![0; 8]].concat();
+        for image in [at(0x202, b"HdrS"), at(0x38, b"ARM\x64"), at(0, b"MZ"), at(0, b"\x7fELF")] {
+            assert!(is_kernel(&image));
+        }
+        assert!(!is_kernel(b"") && !is_kernel(b"#!/bin/sh\n") && !is_kernel(&at(0x200, b"HdrS")));
+        let elf = |kind: u16| [&b"\x7fELF"[..], &[2, 1, 1, 0], &[0; 8], &kind.to_ne_bytes()].concat();
+        assert!(is_module(&elf(1)));
+        assert!(!is_module(&elf(2)) && !is_module(&elf(3)) && !is_module(b"\x7fELF") && !is_module(b"xz"));
+    }
+}
