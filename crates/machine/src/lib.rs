@@ -23,6 +23,7 @@ pub mod cgroups;
 mod clocks;
 mod cpus;
 pub mod features;
+mod identity;
 mod idle;
 mod kernel;
 mod kinds;
@@ -48,6 +49,7 @@ pub mod x86_names;
 
 use record::{Coverage, Machine, Snapshot};
 
+pub use identity::identity;
 pub use root::{Root, RootError, Unreadable, Why};
 
 /// What [`inspect`] found.

@@ -12,7 +12,9 @@ mod projection;
 mod ratio;
 mod row_builder;
 mod rows;
+mod suggestions;
 mod table;
+mod uncompared;
 mod verdict;
 
 use std::collections::HashMap;
@@ -23,6 +25,8 @@ use record::phrase::count_noun;
 use record::{Coverage, Ended, Machine, Record};
 
 use rows::Rows;
+pub use suggestions::suggest_runs;
+pub use uncompared::drop_uncompared;
 
 /// Records up to which what each says of itself is told.
 const FEW: usize = 6;

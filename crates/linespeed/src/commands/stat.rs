@@ -2,24 +2,21 @@
 //!
 //! The command has standard output and standard error as it would without us; the report follows on standard error.
 
-use record::detail;
-use std::fs::File;
-use std::io::{IsTerminal, Seek, SeekFrom};
-use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::Instant;
 
+use diagnose::KeptCeilings;
 use machine::Root;
-use measure::command::{self, Job, Run};
+use measure::command::{self, Job, Run, SharedInput};
 use os::Stop;
 use os::child::{Exit, Guard, Process, SpawnError};
 use os::pin;
-use record::{Coverage, Ended, Record};
+use record::{Coverage, Ended, Record, detail};
 use report::{perf_format, terminal};
 
 use super::quiet::tuned_session;
 use super::{new_record, output_file, to_standard_output};
-use crate::ceilings::{self, Known};
+use crate::ceilings;
 use crate::failure::Failure;
 use crate::options::{Options, PerfFormat, Stat};
 use crate::{files, output, signals};
@@ -106,9 +103,13 @@ fn repeat(job: &Job, stat: &Stat, options: &Options, stop: &Stop) -> Runs {
         ));
     };
     let all = stat.warmup + stat.repeat;
-    let mut input = Input::of_runs(all);
+    let mut input = SharedInput::of_runs(all);
     for number in 0..all {
-        input.before(number);
+        if input.before(number) {
+            output::complain(
+                "the first run read all of standard input, a pipe; later runs find none. Give a file instead: < FILE",
+            );
+        }
         let mut run = match command::run(job, stop, &mut tell) {
             Ok(run) => run,
             Err(refused) => {
@@ -142,56 +143,6 @@ fn repeat(job: &Job, stat: &Stat, options: &Options, stop: &Stop) -> Runs {
     runs
 }
 
-/// What several runs read.
-enum Input {
-    /// From its beginning each.
-    File(File, u64),
-    /// What those before it left: whether there was anything.
-    Pipe(bool),
-    /// Nobody's concern.
-    Other,
-}
-
-impl Input {
-    /// Standard input as it stands before `all` runs.
-    fn of_runs(all: u32) -> Self {
-        let stdin = std::io::stdin();
-        if all < 2 || stdin.is_terminal() {
-            return Self::Other;
-        }
-        // The copy shares its position with what the command is given.
-        let Ok(copy) = stdin.as_fd().try_clone_to_owned() else { return Self::Other };
-        let mut file = File::from(copy);
-        match file.stream_position() {
-            Ok(at) => Self::File(file, at),
-            Err(_) => Self::Pipe(!is_used_up()),
-        }
-    }
-
-    /// Before run `number`, counted from 0.
-    fn before(&mut self, number: u32) {
-        match self {
-            // It could be told where it stood, so it can be set there; a file that is gone by then is the command's to tell.
-            Self::File(file, at) if number > 0 => {
-                let _ = file.seek(SeekFrom::Start(*at));
-            }
-            // A pipe that nobody reads, as over ssh, is as it was.
-            Self::Pipe(true) if number == 1 && is_used_up() => output::complain(
-                "the first run has read standard input, which cannot be read twice: later runs find none; give a file: < FILE",
-            ),
-            _ => {}
-        }
-    }
-}
-
-/// Whether standard input is a pipe whose writers are gone and that holds nothing any more.
-fn is_used_up() -> bool {
-    let mut asked = libc::pollfd { fd: libc::STDIN_FILENO, events: libc::POLLIN, revents: 0 };
-    // SAFETY: one structure of this function's own, and no waiting.
-    let reported = unsafe { libc::poll(&mut asked, 1, 0) };
-    reported == 1 && asked.revents & libc::POLLHUP != 0 && asked.revents & libc::POLLIN == 0
-}
-
 /// Figures, coverage and ceilings of the runs.
 fn fill(record: &mut Record, runs: &Runs, job: &Job, asked: u32, cpus: usize) {
     let figures = command::figures(&runs.done, job, cpus);
@@ -206,14 +157,14 @@ fn fill(record: &mut Record, runs: &Runs, job: &Job, asked: u32, cpus: usize) {
         record.ended = Ended::Failed { reason: refused.to_string() };
     }
     let why = match ceilings::read() {
-        Known::Here(known) => {
+        KeptCeilings::Here(known) => {
             if let Some(time) = record.measurements.first_mut() {
                 time.detail.set(detail::CEILINGS, known);
             }
             return;
         }
-        Known::Nothing => "none were measured here yet",
-        Known::Elsewhere => "those that are kept here are of another machine or kernel",
+        KeptCeilings::Nothing => "none were measured here yet",
+        KeptCeilings::Elsewhere => "those that are kept here are of another machine or kernel",
     };
     record.coverage.push(Coverage::skipped("ceilings", why).with_remedy("run linespeed once"));
 }

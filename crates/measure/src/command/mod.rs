@@ -6,6 +6,7 @@
 mod around;
 mod records;
 mod sampler;
+mod shared_input;
 mod threads;
 mod waiting;
 
@@ -22,6 +23,7 @@ use os::pin;
 pub use around::Around;
 pub use records::{Figures, figures};
 pub use sampler::Seen;
+pub use shared_input::SharedInput;
 use threads::Had;
 pub use threads::Thread;
 pub use waiting::Waiting;

@@ -1,0 +1,76 @@
+//! What to run where records share no figure.
+
+use record::{Measurement, Record, Text, text};
+
+use super::Side;
+
+/// Commands of one imported text that are named.
+const MOST_COMMANDS: usize = 3;
+/// Letters of a command that are shown.
+const LONGEST_COMMAND: usize = 100;
+
+/// For each record that has figures, how the others get such. `measured_by` names the measurements that a record's figures
+/// are of, `can_measure` says whether a record's machine can run one.
+pub fn suggest_runs(
+    sides: &[Side],
+    measured_by: impl Fn(&Record) -> Vec<&'static str>,
+    can_measure: impl Fn(&Record, &str) -> bool,
+) -> Vec<Text> {
+    let mut suggestions = Vec::new();
+    for side in sides.iter().filter(|side| !side.record.measurements.is_empty()) {
+        let others: Vec<&Side> = sides.iter().filter(|other| !std::ptr::eq(*other, side)).collect();
+        let Some(other) = others.first() else { continue };
+        let on = if others.len() == 1 { other.name } else { "the others" }.to_owned();
+        let record = side.name.to_owned();
+        if side.record.import.is_some() {
+            let tools = tools_of(side.record);
+            if !tools.is_empty() {
+                suggestions.push(text!(
+                    "compare-import-same-tools",
+                    "{record} has figures of {tools}. To compare, run the same on {on} and import the output: linespeed \
+                     import FILE.",
+                    record,
+                    tools = tools.join("; "),
+                    on
+                ));
+            }
+            continue;
+        }
+        // What none of the others can measure is no advice.
+        let mut measured = measured_by(side.record);
+        measured.retain(|name| others.iter().any(|other| can_measure(other.record, name)));
+        if !measured.is_empty() {
+            suggestions.push(text!(
+                "compare-run-same-measurements",
+                "To compare with {record}, run on {on}: linespeed run {measurements}.",
+                record,
+                on,
+                measurements = measured.join(" ")
+            ));
+        }
+    }
+    suggestions
+}
+
+/// The tools whose output a record's figures were read from, each with its command where the text has it.
+fn tools_of(record: &Record) -> Vec<String> {
+    let Some(import) = &record.import else { return Vec::new() };
+    let mut tools: Vec<String> = Vec::new();
+    for output in &import.outputs {
+        let within = |m: &Measurement| {
+            m.origin.as_ref().is_some_and(|origin| {
+                origin.text == output.text && (output.lines.0..=output.lines.1).contains(&origin.line)
+            })
+        };
+        if tools.len() == MOST_COMMANDS || !record.measurements.iter().any(within) {
+            continue;
+        }
+        let command: Option<String> =
+            output.command.as_ref().map(|command| command.chars().take(LONGEST_COMMAND).collect());
+        let named = command.map_or(output.tool.to_string(), |command| format!("{} ({command})", output.tool));
+        if !tools.contains(&named) {
+            tools.push(named);
+        }
+    }
+    tools
+}

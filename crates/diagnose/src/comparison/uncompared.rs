@@ -1,0 +1,26 @@
+//! What of a record no comparison looks at: dropped where many records are held at once.
+
+use record::{Record, detail};
+
+/// Details of measurements that a comparison needs.
+const DETAILS: &[&str] = &[
+    detail::ARRAY_BYTES.name(),
+    detail::ARRAYS.name(),
+    detail::CLASS.name(),
+    detail::CLOCK_HZ.name(),
+    detail::NS_AT_80_PERCENT_OF_PEAK.name(),
+    detail::NS_AT_HALF_OF_PEAK.name(),
+    detail::SETTINGS.name(),
+    detail::WORK.name(),
+];
+
+/// Drops what a comparison does not look at.
+pub fn drop_uncompared(record: &mut Record) {
+    record.coverage = Vec::new();
+    for m in &mut record.measurements {
+        m.distribution = Vec::new();
+        m.marks = Vec::new();
+        m.origin = None;
+        m.detail.retain(|name| DETAILS.contains(&name));
+    }
+}

@@ -1,0 +1,55 @@
+//! Standard input that several runs of a command share: a file is read from the same place by each.
+
+use std::fs::File;
+use std::io::{IsTerminal, Seek, SeekFrom};
+use std::os::fd::AsFd;
+
+/// What several runs of a command read.
+#[derive(Debug)]
+pub enum SharedInput {
+    /// From its beginning each.
+    File(File, u64),
+    /// What those before left: whether there was anything.
+    Pipe(bool),
+    /// One run, or a terminal.
+    Other,
+}
+
+impl SharedInput {
+    /// Standard input as it stands before `all` runs.
+    pub fn of_runs(all: u32) -> Self {
+        let stdin = std::io::stdin();
+        if all < 2 || stdin.is_terminal() {
+            return Self::Other;
+        }
+        // The copy shares its position with what the command is given.
+        let Ok(copy) = stdin.as_fd().try_clone_to_owned() else { return Self::Other };
+        let mut file = File::from(copy);
+        match file.stream_position() {
+            Ok(at) => Self::File(file, at),
+            Err(_) => Self::Pipe(!is_used_up()),
+        }
+    }
+
+    /// Before run `number`, counted from 0: goes back to where the first began. Whether a pipe has nothing left for it.
+    pub fn before(&mut self, number: u32) -> bool {
+        match self {
+            // It could be told where it stood, so it can be set there; a file that is gone by then is the command's to tell.
+            Self::File(file, at) if number > 0 => {
+                let _ = file.seek(SeekFrom::Start(*at));
+            }
+            // A pipe that nobody reads, as over ssh, is as it was.
+            Self::Pipe(true) => return number == 1 && is_used_up(),
+            _ => {}
+        }
+        false
+    }
+}
+
+/// Whether standard input is a pipe whose writers are gone and that holds nothing any more.
+fn is_used_up() -> bool {
+    let mut asked = libc::pollfd { fd: libc::STDIN_FILENO, events: libc::POLLIN, revents: 0 };
+    // SAFETY: one structure of this function's own, and no waiting.
+    let reported = unsafe { libc::poll(&mut asked, 1, 0) };
+    reported == 1 && asked.revents & libc::POLLHUP != 0 && asked.revents & libc::POLLIN == 0
+}
