@@ -5,7 +5,7 @@ use record::{Measurement, Record};
 use serde_json::{Map, Value, json};
 
 /// The ceilings that a record shows beyond doubt; of memory from beyond the caches only.
-pub fn collect_ceilings(record: &Record) -> Map<String, Value> {
+pub(crate) fn collect_ceilings(record: &Record) -> Map<String, Value> {
     let mut all = Map::new();
     let sure = |metric: &'static str| record.measurements_of(metric).filter(|m| m.doubt.is_none());
     let most = |values: &mut dyn Iterator<Item = f64>| values.filter(|v| v.is_finite()).reduce(f64::max);
@@ -46,7 +46,11 @@ pub fn collect_ceilings(record: &Record) -> Map<String, Value> {
 
 /// What was known, with the new figures in place of the old, and the day of each. Of instructions a cycle the most that a
 /// workload has reached is kept: others on the CPU only take from them.
-pub fn update_ceilings(old: Map<String, Value>, new: Map<String, Value>, day: &str) -> Map<String, Value> {
+pub(crate) fn update_ceilings(
+    old: Map<String, Value>,
+    new: Map<String, Value>,
+    day: &str,
+) -> Map<String, Value> {
     let mut all = old;
     let mut days = match all.remove("days") {
         Some(Value::Object(days)) => days,

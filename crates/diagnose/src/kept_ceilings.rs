@@ -52,8 +52,7 @@ impl KeptCeilings {
             Self::Here(Value::Object(old)) => old,
             _ => Map::new(),
         };
-        let file =
-            json!({ "schema": SCHEMA, "machine": here, "ceilings": update_ceilings(old, new, day) });
+        let file = json!({ "schema": SCHEMA, "machine": here, "ceilings": update_ceilings(old, new, day) });
         Some(format!("{file:#}\n"))
     }
 }
@@ -95,7 +94,9 @@ mod tests {
         assert_eq!(KeptCeilings::read(&file, &here), KeptCeilings::Nothing);
         keep(&mut file, &record(1.5, 1e10), &here);
         keep(&mut file, &record(1.2, 2e10), &here);
-        let KeptCeilings::Here(ceilings) = KeptCeilings::read(&file, &here) else { panic!("nothing was kept") };
+        let KeptCeilings::Here(ceilings) = KeptCeilings::read(&file, &here) else {
+            panic!("nothing was kept")
+        };
         assert_eq!(
             ceilings,
             json!({"ipc": {"primes": 1.5}, "bandwidth_one": 1e10, "bandwidth_all": 2e10,
@@ -134,7 +135,9 @@ mod tests {
         let mut file = Vec::new();
         keep(&mut file, &first, &here);
         keep(&mut file, &second, &here);
-        let KeptCeilings::Here(ceilings) = KeptCeilings::read(&file, &here) else { panic!("nothing was kept") };
+        let KeptCeilings::Here(ceilings) = KeptCeilings::read(&file, &here) else {
+            panic!("nothing was kept")
+        };
         assert_eq!(
             (ceilings["latency_ns"].as_f64(), ceilings["bandwidth_all"].as_f64()),
             (Some(90.0), Some(1e10))
@@ -145,7 +148,9 @@ mod tests {
         third.measurements.clear();
         third.diagnosis.resources.push(latency(110.0, None));
         keep(&mut file, &third, &here);
-        let KeptCeilings::Here(ceilings) = KeptCeilings::read(&file, &here) else { panic!("nothing was kept") };
+        let KeptCeilings::Here(ceilings) = KeptCeilings::read(&file, &here) else {
+            panic!("nothing was kept")
+        };
         assert_eq!(ceilings["latency_ns"], json!(110.0));
         assert_eq!(
             (&ceilings["days"]["latency_ns"], &ceilings["days"]["ipc"]),

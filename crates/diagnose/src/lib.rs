@@ -48,7 +48,9 @@ pub use findings::{Case, Need, RULES, Rule};
 pub use kept_ceilings::{Identity, KeptCeilings};
 pub use levels::levels;
 pub use numa::numa;
-pub use plan::{PlanError, PlanRequest, TOOLS, describe_source, judge_verification, merge_records, plan, plan_nodes};
+pub use plan::{
+    PlanError, PlanRequest, TOOLS, describe_source, judge_verification, merge_records, plan, plan_nodes,
+};
 pub use record_index::RecordIndex;
 pub use resources::{Headline, MEMORY_LATENCY, beyond_caches, resources};
 pub use scaling::scaling;

@@ -13,8 +13,9 @@ use crate::error::{Clash, Error};
 use crate::limits::{MOST_ENTRIES, MOST_ENTRIES_IN_ALL, MOST_EXAMPLES};
 use crate::line::{Line, quote};
 use crate::prompts::{self, Mark};
-use crate::sections::{Section, Sections, Split};
+use crate::sections::{Section, Sections};
 use crate::sink::Sink;
+use crate::split::Split;
 use crate::tool::{Command, Fit, Reader, Tool};
 use crate::tools::{TOOLS, dmidecode};
 

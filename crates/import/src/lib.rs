@@ -18,6 +18,7 @@
 )]
 
 mod assemble;
+mod choose;
 mod clean;
 mod command_line;
 #[cfg(test)]
@@ -32,11 +33,13 @@ mod numbers;
 mod prompts;
 mod sections;
 mod sink;
+mod split;
 mod tool;
 mod tools;
 
 pub use assemble::Imported;
+pub use choose::{NoSuchMachine, choose_machine, list_machines};
 pub use error::{Clash, Error};
 pub use importer::Importer;
-pub use sections::Split;
+pub use split::{Split, SplitError};
 pub use tools::tool_names;

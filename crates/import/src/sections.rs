@@ -2,26 +2,9 @@
 
 use std::collections::HashMap;
 
-use regex_lite::Regex;
-
 use crate::limits::{MOST_EXAMPLES, MOST_MACHINES};
 use crate::sink::Draft;
-
-/// What divides a text into machines, beside the host names of its prompts.
-#[derive(Clone, Debug, Default)]
-pub enum Split {
-    /// Nothing else.
-    #[default]
-    Hosts,
-    /// Each file is a machine.
-    Files,
-    /// A heading names the machine that the outputs below it are of, as does the first cell of a table's row. Headings
-    /// of one level that begin with the same words are one machine.
-    Headings,
-    /// A line that this expression matches begins a machine; its first group is the machine's name, and without a group
-    /// every such line begins another machine.
-    Lines(Regex),
-}
+use crate::split::Split;
 
 /// Names of which is remembered what they mean.
 const MOST_FOUND: usize = 256;

@@ -21,9 +21,8 @@ fn path() -> Option<PathBuf> {
 pub fn read() -> KeptCeilings {
     // Who we are is asked only where there is something to compare it with.
     let path = path().filter(|path| path.exists());
-    let small = |path: &PathBuf| {
-        std::fs::metadata(path).is_ok_and(|data| data.is_file() && data.len() <= MOST_BYTES)
-    };
+    let small =
+        |path: &PathBuf| std::fs::metadata(path).is_ok_and(|data| data.is_file() && data.len() <= MOST_BYTES);
     match path.filter(small).and_then(|path| std::fs::read(path).ok()) {
         Some(text) => KeptCeilings::read(&text, &machine::identity(&Root::live())),
         None => KeptCeilings::Nothing,

@@ -27,8 +27,7 @@ pub fn state_folder() -> Result<PathBuf, Failure> {
 
 /// Checks before a run that a file can be written at `path`, so that a minute of measuring is not lost.
 pub fn check_writable(path: &Path) -> Result<(), Failure> {
-    let failed =
-        |error| Failure::Output { path: Some(path.to_owned()), error: plain(error), way_out: WAY_OUT };
+    let failed = |error| cannot_write(path, error);
     if is_special(path) {
         return std::fs::File::options().write(true).open(path).map(drop).map_err(failed);
     }
@@ -38,7 +37,11 @@ pub fn check_writable(path: &Path) -> Result<(), Failure> {
     let target = behind_links(path);
     let folder = folder_of(&target);
     have(folder).map_err(failed)?;
-    tempfile::NamedTempFile::new_in(folder).map(drop).map_err(failed)
+    temporary(folder).map(drop).map_err(failed)
+}
+
+fn cannot_write(path: &Path, error: std::io::Error) -> Failure {
+    Failure::Output { path: Some(path.to_owned()), error, way_out: WAY_OUT }
 }
 
 /// Writes `text` to `path`: a temporary file beside it, synced, then renamed, so that there is the old file or the
@@ -48,8 +51,7 @@ pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
 }
 
 fn put(path: &Path, contents: Contents) -> Result<(), Failure> {
-    let failed =
-        |error| Failure::Output { path: Some(path.to_owned()), error: plain(error), way_out: WAY_OUT };
+    let failed = |error| cannot_write(path, error);
     if is_special(path) {
         let mut file = std::fs::File::options().write(true).open(path).map_err(failed)?;
         return contents(&mut file).map_err(failed);
@@ -85,19 +87,27 @@ fn have(folder: &Path) -> std::io::Result<()> {
 /// A temporary file in `folder`, on disk.
 fn staged(folder: &Path, contents: Contents) -> std::io::Result<tempfile::NamedTempFile> {
     have(folder)?;
-    let mut file = tempfile::Builder::new().prefix(".linespeed-").tempfile_in(folder)?;
-    contents(&mut file)?;
+    let mut file = temporary(folder)?;
+    contents(file.as_file_mut())?;
     file.as_file().sync_all()?;
-    // Temporary files are private; a record is as readable as the user's other files.
-    set_usual_mode(file.as_file());
     Ok(file)
+}
+
+/// An empty temporary file in `folder`, as readable as the user's other files. The error is the system's own: the name of a
+/// temporary file in it would only confuse.
+fn temporary(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
+    let mut system = None;
+    let made = tempfile::Builder::new().prefix(".linespeed-").make_in(folder, |path| {
+        let made = std::fs::File::options().read(true).write(true).create_new(true).open(path);
+        made.inspect_err(|error| system = error.raw_os_error())
+    });
+    made.map_err(|error| system.map_or(error, std::io::Error::from_raw_os_error))
 }
 
 /// Writes under a name of our own choosing, which another run of the same second may have taken: then a number is added.
 /// Returns the name.
 fn write_beside_others(path: &Path, contents: Contents) -> Result<PathBuf, Failure> {
-    let failed =
-        |error| Failure::Output { path: Some(path.to_owned()), error: plain(error), way_out: WAY_OUT };
+    let failed = |error| cannot_write(path, error);
     let mut file = staged(folder_of(path), contents).map_err(failed)?;
     for number in 1..1000 {
         let name = if number == 1 { path.to_owned() } else { numbered(path, number) };
@@ -148,21 +158,7 @@ fn put_or_rescue(path: &Path, named: bool, contents: Contents) -> Result<PathBuf
     {
         return Err(Failure::Rescued { path: path.to_owned(), error: failure, saved });
     }
-    Err(Failure::Output { path: Some(path.to_owned()), error: failure, way_out: WAY_OUT })
-}
-
-/// The system's error without the name of the temporary file, which would only confuse.
-fn plain(error: std::io::Error) -> std::io::Error {
-    let inner = error.get_ref().and_then(|inner| inner.source());
-    let system = inner.and_then(|inner| inner.downcast_ref::<std::io::Error>()?.raw_os_error());
-    match system {
-        Some(code) => std::io::Error::from_raw_os_error(code),
-        // tempfile puts the path behind the words.
-        None => {
-            let words = error.to_string();
-            words.split_once(" at path ").map_or(error, |(words, _)| std::io::Error::other(words.to_owned()))
-        }
-    }
+    Err(cannot_write(path, failure))
 }
 
 /// The file behind a symbolic link: it is what gets replaced, as a shell's redirection would.
@@ -195,17 +191,6 @@ fn folder_of(path: &Path) -> &Path {
 /// A device or a pipe (/dev/stdout, /dev/null) is written to, not replaced.
 fn is_special(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|data| !data.is_file() && !data.is_dir())
-}
-
-fn set_usual_mode(file: &std::fs::File) {
-    use std::os::unix::fs::PermissionsExt;
-    // SAFETY: umask only swaps a number of this process; this program has no other thread that creates files now.
-    let mask = unsafe {
-        let mask = libc::umask(0o022);
-        libc::umask(mask);
-        mask
-    };
-    let _ = file.set_permissions(std::fs::Permissions::from_mode(0o666 & !mask));
 }
 
 /// A record's file name: host and time, so that records of many machines lie side by side in order.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::parser::ValueSource;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use record::CpuList;
@@ -253,44 +254,23 @@ const IDLE: &[(&str, &[&str])] = &[
 
 impl Options {
     /// Refuses flags that all commands take and that mean nothing to this one: it would ignore them.
-    pub fn check(&self) -> Result<(), Failure> {
-        let name = match &self.command {
-            Some(Command::Inspect(_)) => "inspect",
-            Some(Command::List) => "list",
-            Some(Command::Stat(_)) => "stat",
-            Some(Command::Plan(_)) => "plan",
-            Some(Command::Quiet(_)) => "quiet",
-            Some(Command::Overhead(_)) => "overhead",
-            Some(Command::Import(_)) => "import",
-            Some(Command::Compare(_)) => "compare",
-            Some(Command::Show(_)) => "show",
-            Some(Command::Reference(_)) => "reference",
-            Some(Command::Explain { .. }) => "explain",
-            Some(Command::Schema { .. }) => "schema",
-            Some(Command::Completions { .. }) => "completions",
-            Some(Command::Man { .. }) => "man",
-            Some(Command::Run(run)) => return run.check(),
-            _ => return Ok(()),
-        };
+    fn check(&self, matches: &clap::ArgMatches) -> Result<(), Failure> {
+        let Some((name, given)) = matches.subcommand() else { return Ok(()) };
+        if let Some(Command::Run(run)) = &self.command {
+            run.check()?;
+        }
         let idle = IDLE.iter().find(|(command, _)| *command == name).map_or(&[][..], |(_, flags)| *flags);
-        let given = [
-            ("--quick", self.measuring.quick),
-            ("--full", self.measuring.full),
-            ("--cpus", self.measuring.cpus.is_some()),
-            ("--fail-on", self.measuring.fail_on.is_some()),
-            ("--quiet-machine", self.measuring.quiet_machine),
-            ("--json", self.out.json),
-            ("--output", self.out.output.is_some()),
-        ];
-        let Some((flag, _)) = given.into_iter().find(|(flag, given)| *given && idle.contains(flag)) else {
-            return Ok(());
+        let is_given = |flag: &&&str| {
+            let id = flag.trim_start_matches('-').replace('-', "_");
+            given.value_source(&id) == Some(ValueSource::CommandLine)
         };
-        let way_out = match flag {
+        let Some(flag) = idle.iter().find(is_given) else { return Ok(()) };
+        let way_out = match *flag {
             "--output" if name == "man" => "name a folder: linespeed man FOLDER".to_owned(),
             "--output" => format!("redirect standard output: linespeed {name} … >FILE"),
             _ => "leave it out".to_owned(),
         };
-        Err(Failure::Usage(format!("{flag} means nothing to linespeed {name}; {way_out}")))
+        Err(Failure::Usage(format!("linespeed {name} has no use for {flag}; {way_out}")))
     }
 }
 
@@ -303,8 +283,9 @@ mod tests {
 
     fn refusal(line: &str) -> Option<String> {
         let words = line.split(' ').map(std::ffi::OsString::from).collect::<Vec<_>>();
-        let read = super::reading::read(words.into_iter()).unwrap_or_else(|error| panic!("{line}: {error}"));
-        read.check().err().map(|failure| failure.to_string())
+        let read = super::reading::read(words);
+        let (options, matches) = read.unwrap_or_else(|error| panic!("{line}: {error}"));
+        options.check(&matches).err().map(|failure| failure.to_string())
     }
 
     #[test]
@@ -317,7 +298,7 @@ mod tests {
         assert!(
             refusal("linespeed import a.txt --cpus 0").is_some_and(|reported| reported.contains("--cpus"))
         );
-        // Read by itself or with all others, a command line of stat says the same.
+        // A flag before the command is the command's.
         assert!(
             refusal("linespeed stat --quick -- true").is_some_and(|reported| reported.contains("--quick"))
         );
@@ -340,7 +321,7 @@ mod tests {
             // Still understood, so that the refusal can say what to do.
             if *name != "stat" && *name != "man" && *name != "completions" {
                 let words = ["linespeed", name, "--full"].map(std::ffi::OsString::from);
-                let kind = super::reading::read(words.into_iter()).err().map(|error| error.kind());
+                let kind = super::reading::read(words.to_vec()).err().map(|error| error.kind());
                 assert_ne!(kind, Some(clap::error::ErrorKind::UnknownArgument), "{name}");
             }
         }

@@ -5,8 +5,10 @@ use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use measure::Progress;
+use os::child::Process;
 
 use crate::options::Out;
+use crate::output;
 
 /// Shows how far a run is.
 pub struct Shown {
@@ -89,4 +91,68 @@ impl Progress for Shown {
             }
         }
     }
+}
+
+/// Shows how far the runs of a command are.
+pub struct RunProgress<'a> {
+    out: &'a Out,
+    /// What is run.
+    pub name: String,
+    bar: Option<Shown>,
+    said_left: bool,
+}
+
+impl<'a> RunProgress<'a> {
+    /// Before the first run.
+    pub fn new(out: &'a Out, name: &str) -> Self {
+        Self { out, name: name.to_owned(), bar: None, said_left: false }
+    }
+
+    /// A line with `--verbose`.
+    pub fn verbose(&self, words: &str) {
+        if self.out.verbose {
+            output::complain(words);
+        }
+    }
+
+    /// All runs may take so long.
+    pub fn begin(&mut self, seconds: f64) {
+        let mut bar = Shown::new(self.out, seconds);
+        bar.begin(&self.name, seconds);
+        self.bar = Some(bar);
+    }
+
+    /// A run of `all` is done.
+    pub fn done(&mut self, done: usize, all: usize, says: &str) {
+        self.verbose(&format!("{done} of {all}: {says}"));
+        if let Some(bar) = &mut self.bar {
+            bar.advance(done as f64 / all.max(1) as f64);
+        }
+    }
+
+    /// The command has ended and left processes behind: said once.
+    pub fn left(&mut self, names: &[String]) {
+        if !self.out.quiet_output && !self.said_left {
+            self.said_left = true;
+            say_left(names, "Ctrl-C ends it, --timeout limits it");
+        }
+    }
+
+    /// Clears the bar.
+    pub fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish();
+        }
+    }
+}
+
+/// Says what a command left running in the background, and what that means.
+pub fn say_left(names: &[String], means: &str) {
+    let names = names.join(", ");
+    output::complain(&format!("the command has ended; waiting for {names}, which it left running: {means}"));
+}
+
+/// Names of processes, the first few.
+pub fn name_processes(left: &[Process]) -> Vec<String> {
+    left.iter().take(5).map(|process| format!("{} {}", process.name, process.pid)).collect()
 }

@@ -27,7 +27,9 @@ impl fmt::Display for ImageError {
             Self::Unreadable(error) => write!(f, "cannot be read: {error}"),
             Self::NoFile => f.write_str("cannot be read: not a regular file"),
             Self::NoKernel => f.write_str("is not a kernel image"),
-            Self::NoModule => f.write_str("is not an uncompressed kernel module (a relocatable ELF file, .ko)"),
+            Self::NoModule => {
+                f.write_str("is not an uncompressed kernel module (a relocatable ELF file, .ko)")
+            }
         }
     }
 }

@@ -42,9 +42,8 @@ pub fn merge_records(record: &mut Record, others: &[(String, Record)]) -> Vec<Te
             let mut doubted = false;
             missing.retain(|group| {
                 // What a command does, or a recipe's, is not what the machine is like.
-                let wanted = |m: &&Measurement| {
-                    group.contains(&m.metric.as_str()) && !m.detail.has(detail::COMMAND)
-                };
+                let wanted =
+                    |m: &&Measurement| group.contains(&m.metric.as_str()) && !m.detail.has(detail::COMMAND);
                 let figures: Vec<&Measurement> = other.measurements.iter().filter(wanted).collect();
                 let sound = figures.iter().filter(|m| m.doubt.is_none()).count() * 2 > figures.len();
                 let whole = *group != LATENCY || reached;

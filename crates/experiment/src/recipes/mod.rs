@@ -1,6 +1,7 @@
 //! Recipes: how programs that people measure machines with are run, and where their score stands. Small TOML files, one
 //! a program, in this folder; people's own in `$XDG_CONFIG_HOME/linespeed/recipes/`. How to write one: docs/recipes.md.
 
+mod choose;
 pub mod needs;
 mod read;
 mod recipe;
@@ -9,6 +10,7 @@ pub mod template;
 
 use std::path::{Path, PathBuf};
 
+pub use choose::{ChoiceError, choose};
 pub use read::{ReadError, file, text_of};
 pub use recipe::{Origin, Recipe, Service, Setting};
 

@@ -55,7 +55,8 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
         files::check_writable(&path)?;
     }
     let many = asked.records.len() > MANY;
-    let sources = sources::read_all(&asked.records, if many { Some(diagnose::drop_uncompared) } else { None })?;
+    let sources =
+        sources::read_all(&asked.records, if many { Some(diagnose::drop_uncompared) } else { None })?;
     sources.iter().for_each(|source| source.say_note(&options.out));
     let sides: Vec<Side> = sources
         .iter()

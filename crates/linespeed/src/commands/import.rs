@@ -3,10 +3,9 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use import::{Imported, Importer, Split};
+use import::{Imported, Importer, Split, choose_machine, list_machines};
 use record::Record;
 use record::import::NotUnderstood;
-use regex_lite::RegexBuilder;
 use report::terminal::{self, Extent};
 
 use super::{new_record, output_file, to_standard_output};
@@ -17,19 +16,17 @@ use crate::{files, output};
 /// How origins call standard input.
 const STANDARD_INPUT: &str = "standard input";
 
-/// The largest program that a regular expression may become, in bytes.
-const MOST_REGEX: usize = 1 << 20;
-
 /// Reads the texts, makes a record of each machine, and says what was made of them.
 pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
-    let mut importer = Importer::new(parse_split(import.split.as_deref())?);
+    let mut importer =
+        Importer::new(import.split.as_deref().map_or(Ok(Split::Hosts), Split::parse).map_err(usage)?);
     for path in &import.files {
         read_text(&mut importer, path)?;
     }
     let not_understood = importer.not_understood().clone();
     let mut machines = importer.finish().map_err(|error| refused(&error, import))?;
     if let Some(wanted) = &import.only {
-        machines = vec![choose_machine(machines, wanted)?];
+        machines = vec![choose_machine(machines, wanted).map_err(usage)?];
     }
     let destinations = choose_destinations(options, &machines)?;
     let diagnosed = |machine: Imported| {
@@ -61,6 +58,10 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
         output::print(&describe(options, &records, &paths))?;
     }
     Ok(exit_code(options, &records))
+}
+
+fn usage(error: impl std::error::Error) -> Failure {
+    Failure::Usage(error.to_string())
 }
 
 /// What was made of the texts, in words.
@@ -96,24 +97,6 @@ fn suggest_next(written: &[String]) -> String {
     }
 }
 
-fn parse_split(asked: Option<&str>) -> Result<Split, Failure> {
-    match asked {
-        None => Ok(Split::Hosts),
-        Some("files") => Ok(Split::Files),
-        Some("headings") => Ok(Split::Headings),
-        Some("") => {
-            Err(Failure::Usage("--split is empty: say files, headings or a regular expression".to_owned()))
-        }
-        Some(text) => {
-            RegexBuilder::new(text).size_limit(MOST_REGEX).build().map(Split::Lines).map_err(|error| {
-                Failure::Usage(format!(
-                    "--split {text:?} is not a regular expression: {error}; or say files or headings"
-                ))
-            })
-        }
-    }
-}
-
 fn read_text(importer: &mut Importer, path: &Path) -> Result<(), Failure> {
     let unreadable = |why: String| Failure::Input { path: path.to_owned(), why };
     let read = if path.as_os_str() == "-" {
@@ -142,45 +125,18 @@ fn refused(error: &import::Error, options: &Import) -> Failure {
     })
 }
 
-/// The machine that the user named: by its name in full, by its number, or by a part of its name that only one has.
-fn choose_machine(machines: Vec<Imported>, wanted: &str) -> Result<Imported, Failure> {
-    let names: Vec<String> = machines.iter().enumerate().map(|(at, machine)| name_of(machine, at)).collect();
-    let lower: Vec<String> = names.iter().map(|name| name.to_lowercase()).collect();
-    let asked = wanted.to_lowercase();
-    let number = wanted.parse::<usize>().ok().filter(|number| (1..=names.len()).contains(number));
-    let mut parts = lower.iter().enumerate().filter(|(_, name)| name.contains(&asked)).map(|(at, _)| at);
-    let by_part = parts.next().filter(|_| parts.next().is_none());
-    let exact = lower.iter().position(|name| *name == asked);
-    let chosen = exact.or(number.map(|number| number - 1)).or(by_part.filter(|_| !asked.is_empty()));
-    chosen
-        .and_then(|at| machines.into_iter().nth(at))
-        .ok_or_else(|| Failure::Usage(format!("--only {wanted}: the text has {}", list_names(&names))))
-}
-
-/// A machine's name, or its number.
-fn name_of(machine: &Imported, at: usize) -> String {
-    machine.name.clone().unwrap_or_else(|| format!("machine {}", at + 1))
-}
-
-fn list_names(names: &[String]) -> String {
-    const MOST: usize = 12;
-    let mut text: Vec<String> =
-        names.iter().take(MOST).enumerate().map(|(at, name)| format!("{}: {name}", at + 1)).collect();
-    if names.len() > MOST {
-        text.push(format!("and {} more", names.len() - MOST));
-    }
-    text.join(", ")
-}
-
 /// Where each record goes and whether the user named that very file; `None` for standard output.
 fn choose_destinations(
     options: &Options,
     machines: &[Imported],
 ) -> Result<Option<Vec<(PathBuf, bool)>>, Failure> {
-    let names: Vec<String> = machines.iter().enumerate().map(|(at, machine)| name_of(machine, at)).collect();
     let several = machines.len() > 1;
     let too_many = |way_out: &str| {
-        Failure::Usage(format!("the text is of {} machines ({}): {way_out}", names.len(), list_names(&names)))
+        Failure::Usage(format!(
+            "the text is of {} machines ({}): {way_out}",
+            machines.len(),
+            list_machines(machines)
+        ))
     };
     if to_standard_output(options) {
         if several {

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use experiment::raise_file_limit;
-use experiment::recipes::{self, Recipe, needs};
+use experiment::recipes::{self, ChoiceError, Recipe, needs};
 use experiment::throughput::{
     self, Job, Observer, Plan, Run, RunObserver, Step, Trouble, measure_with_recipe,
 };
@@ -22,7 +22,7 @@ use super::quiet::tuned_session;
 use crate::delivery::{deliver, destination};
 use crate::failure::Failure;
 use crate::options::{Options, Scale};
-use crate::progress::Shown;
+use crate::progress::RunProgress;
 use crate::{output, signals};
 
 /// Runs of each step by depth: one tells nothing of its spread, six give an interval of the median.
@@ -65,10 +65,10 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
         memory: memory.into_iter().flatten().min(),
         environment: vec![("PATH".into(), path())],
     };
-    let mut watching = Watching::new(options, &job.name);
+    let mut watching = Watching(RunProgress::new(&options.out, &job.name));
     let results =
         measure_with_recipe(&mut job, recipe.as_ref(), &plan, &found.machine, how, stop, &mut watching);
-    watching.finish();
+    watching.0.finish();
 
     record.conditions.after = Some(machine::snapshot_since(&root, &found.snapshot));
     record.conditions.knobs = tuned_session::knobs(tuned.as_ref());
@@ -175,35 +175,14 @@ fn chosen(scale: &Scale, own: Option<&Path>) -> Result<(Option<Recipe>, Option<C
     if !scale.command.is_empty() {
         return Err(Failure::Usage("a recipe brings its own command; leave out what follows --".to_owned()));
     }
-    let os_release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
-    let folders = needs::search_path();
-    let mut recipe = named(name, own)?;
-    let Err(missing) = recipe.find_programs(&folders, &os_release) else { return Ok((Some(recipe), None)) };
-    if let Some(mut other) = recipe.otherwise.as_deref().and_then(|name| named(name, own).ok())
-        && other.find_programs(&folders, &os_release).is_ok()
-    {
-        let says = format!("{missing}. {} is run instead", other.name);
-        output::complain(&says);
-        return Ok((Some(other), Some(Coverage::impossible(format!("recipe {}", recipe.name), says))));
+    let (recipe, instead) = recipes::choose(name, own).map_err(|error| match error {
+        ChoiceError::Unknown(..) => Failure::Usage(error.to_string()),
+        _ => Failure::Cannot(error.to_string()),
+    })?;
+    if let Some(reason) = instead.as_ref().and_then(|instead| instead.reason.as_ref()) {
+        output::complain(&reason.to_string());
     }
-    Err(Failure::Cannot(missing))
-}
-
-/// The recipe of this name, or in this file.
-fn named(name: &str, own: Option<&Path>) -> Result<Recipe, Failure> {
-    let broken = |error: recipes::ReadError| Failure::Cannot(error.to_string());
-    if name.contains('/') || name.ends_with(".toml") {
-        return recipes::file(Path::new(name)).map_err(broken);
-    }
-    match recipes::find(name, own) {
-        Some(found) => found.map_err(broken),
-        None => {
-            let all: Vec<String> = recipes::all(own).into_iter().map(|(name, _)| name).collect();
-            let nearest = record::glossary::find_nearest(name, all.iter().map(String::as_str));
-            let hint = nearest.map_or(".".to_owned(), |near| format!("; did you mean {near}?"));
-            Err(Failure::Usage(format!("there is no recipe {name:?}{hint} There are: {}", all.join(", "))))
-        }
-    }
+    Ok((Some(recipe), instead))
 }
 
 /// The recipe's settings: small in a quick run, and as --set says.
@@ -223,60 +202,28 @@ fn path() -> OsString {
 }
 
 /// Shows how far it is.
-struct Watching<'a> {
-    options: &'a Options,
-    name: String,
-    bar: Option<Shown>,
-    tried: bool,
-}
-
-impl<'a> Watching<'a> {
-    fn new(options: &'a Options, name: &str) -> Self {
-        Self { options, name: name.to_owned(), bar: None, tried: false }
-    }
-
-    fn verbose(&self, words: &str) {
-        if self.options.out.verbose {
-            output::complain(words);
-        }
-    }
-
-    fn finish(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish();
-        }
-    }
-}
+struct Watching<'a>(RunProgress<'a>);
 
 impl RunObserver for Watching<'_> {
     fn left(&mut self, names: &[String]) {
-        if !self.options.out.quiet_output && !self.tried {
-            output::complain(&format!(
-                "the command has ended, but {} that it started has not: waiting for it (Ctrl-C ends it; --timeout \
-                 limits it)",
-                names.join(", ")
-            ));
-        }
+        self.0.left(names);
     }
 }
 
 impl Observer for Watching<'_> {
     fn preparing(&mut self) {
-        self.verbose(&format!("{}: preparing what it runs against", self.name));
+        self.0.verbose(&format!("{}: preparing the service", self.0.name));
     }
 
     fn trial_done(&mut self, seconds: f64, run: &Run) {
-        self.tried = true;
         let wall = run.seconds.iter().copied().fold(0.0, f64::max);
-        self.verbose(&format!(
+        self.0.verbose(&format!(
             "trial on one CPU: {}, {} of memory; all runs take about {}",
             record::units::figure(wall, "s"),
             record::units::bytes(run.usage.max_rss_bytes),
             record::units::figure(seconds, "s")
         ));
-        let mut bar = Shown::new(&self.options.out, seconds);
-        measure::Progress::begin(&mut bar, &self.name, seconds);
-        self.bar = Some(bar);
+        self.0.begin(seconds);
     }
 
     fn run_done(&mut self, step: &Step, done: usize, all: usize, result: &Result<Run, Trouble>) {
@@ -284,9 +231,6 @@ impl Observer for Watching<'_> {
             Ok(run) => format!("{} {}/s", record::units::significant(run.throughput), run.unit),
             Err(trouble) => trouble.to_string(),
         };
-        self.verbose(&format!("{done} of {all}: CPUs {}: {says}", step.set()));
-        if let Some(bar) = &mut self.bar {
-            measure::Progress::advance(bar, done as f64 / all.max(1) as f64);
-        }
+        self.0.done(done, all, &format!("CPUs {}: {says}", step.set()));
     }
 }

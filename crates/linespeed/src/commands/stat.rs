@@ -19,6 +19,7 @@ use super::{new_record, output_file, to_standard_output};
 use crate::ceilings;
 use crate::failure::Failure;
 use crate::options::{Options, PerfFormat, Stat};
+use crate::progress::{name_processes, say_left};
 use crate::{files, output, signals};
 
 /// What came of the runs.
@@ -94,14 +95,7 @@ fn code(runs: &Runs) -> u8 {
 /// Runs the command as often as was asked for, or until somebody or something stops it.
 fn repeat(job: &Job, stat: &Stat, options: &Options, stop: &Stop) -> Runs {
     let mut runs = Runs { done: Vec::new(), refused: None, interrupted: None };
-    let mut tell = |left: &[Process]| {
-        let names: Vec<String> =
-            left.iter().take(5).map(|process| format!("{} {}", process.name, process.pid)).collect();
-        output::complain(&format!(
-            "the command has ended and left {} running in the background: waiting for it; Ctrl-C ends it",
-            names.join(", ")
-        ));
-    };
+    let mut tell = |left: &[Process]| say_left(&name_processes(left), "Ctrl-C ends it");
     let all = stat.warmup + stat.repeat;
     let mut input = SharedInput::of_runs(all);
     for number in 0..all {

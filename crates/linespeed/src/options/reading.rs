@@ -1,8 +1,12 @@
 //! Reading the command line, and what else its definition gives.
 
-use clap::{CommandFactory, FromArgMatches};
+use std::ffi::OsString;
 
-use super::{Command, IDLE, Measuring, Options, Out, Stat};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory, FromArgMatches};
+use record::phrase::quote_word;
+
+use super::{IDLE, Options};
 use crate::failure::Failure;
 
 /// What the command line asks for.
@@ -16,10 +20,11 @@ pub enum Asked {
 /// Reads the command line.
 pub fn parse() -> Result<Asked, Failure> {
     use std::io::IsTerminal;
-    match read(std::env::args_os().collect::<Vec<_>>().into_iter()) {
-        Ok(options) => options.check().map(|()| Asked::Do(Box::new(options))),
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    match read(arguments.clone()) {
+        Ok((options, matches)) => options.check(&matches).map(|()| Asked::Do(Box::new(options))),
         Err(mut error) if error.use_stderr() => {
-            add_way_out(&mut error);
+            add_way_out(&mut error, arguments);
             let text = error.render().to_string();
             Err(Failure::Usage(text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned()))
         }
@@ -29,76 +34,34 @@ pub fn parse() -> Result<Asked, Failure> {
 }
 
 /// Reads arguments, of which the first is the program.
-pub(super) fn read(
-    arguments: impl Iterator<Item = std::ffi::OsString> + Clone,
-) -> Result<Options, clap::Error> {
-    // To put the others' definitions together takes longer than many a command that stat runs.
-    if arguments.clone().nth(1).is_some_and(|word| word == "stat")
-        && let Some(options) = read_stat(arguments.clone())
-    {
-        return Ok(options);
-    }
+pub(super) fn read(arguments: Vec<OsString>) -> Result<(Options, clap::ArgMatches), clap::Error> {
     // Helps and complaints name what all have and hide what is idle.
     let mut whole = definition();
     let matches = whole.try_get_matches_from_mut(arguments)?;
-    Options::from_arg_matches(&matches).map_err(|error| error.format(&mut whole))
+    let options = Options::from_arg_matches(&matches).map_err(|error| error.format(&mut whole))?;
+    Ok((options, matches))
 }
 
-/// The command line as [`Options`] has it, with `stat` alone.
-#[derive(clap::Parser)]
-struct Alone {
-    #[command(subcommand)]
-    command: OnlyStat,
-    #[command(flatten)]
-    measuring: Measuring,
-    #[command(flatten)]
-    out: Out,
-}
-
-#[derive(clap::Subcommand)]
-enum OnlyStat {
-    Stat(Stat),
-}
-
-/// What `stat` is asked for, if nothing is wrong with it.
-fn read_stat(arguments: impl Iterator<Item = std::ffi::OsString>) -> Option<Options> {
-    let mut definition = Alone::command();
-    let matches = definition.try_get_matches_from_mut(arguments).ok()?;
-    let Alone { command: OnlyStat::Stat(stat), measuring, out } = Alone::from_arg_matches(&matches).ok()?;
-    // Taking them apart is nobody's gain: they are few, and the process short.
-    std::mem::forget((definition, matches));
-    Some(Options { command: Some(Command::Stat(stat)), measuring, out })
-}
-
-/// Adds to the complaint about a command without `--` before it what to write instead.
-fn add_way_out(error: &mut clap::Error) {
-    use clap::error::{ContextKind, ContextValue, ErrorKind};
-    let (Some(ContextValue::String(word)), Some(ContextValue::StyledStr(usage))) =
-        (error.get(ContextKind::InvalidArg), error.get(ContextKind::Usage))
-    else {
-        return;
-    };
-    if error.kind() != ErrorKind::UnknownArgument || word.starts_with('-') {
+/// Adds to the complaint about a command of `scale` without `--` before it what to write instead.
+fn add_way_out(error: &mut clap::Error, mut arguments: Vec<OsString>) {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return };
+    let matches = definition().ignore_errors(true).try_get_matches_from_mut(&arguments);
+    let is_scale = matches.is_ok_and(|matches| matches.subcommand_name() == Some("scale"));
+    if error.kind() != ErrorKind::UnknownArgument || word.starts_with('-') || !is_scale {
         return;
     }
-    if !usage.to_string().contains("linespeed scale") {
-        return;
-    }
-    let mut words: Vec<String> =
-        std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
-    let begin = words.iter().position(|arg| arg == "scale").unwrap_or(0);
-    let Some(at) = words.iter().skip(begin + 1).position(|arg| arg == word).map(|at| begin + 1 + at) else {
+    let begin = arguments.iter().position(|argument| argument == "scale").unwrap_or(0) + 1;
+    let Some(at) = arguments.iter().skip(begin).position(|argument| argument == word.as_str()) else {
         return;
     };
-    let way_out = if experiment::recipes::BUILT_IN.iter().any(|(name, _)| name == word) {
-        words.insert(at, "--recipe".to_owned());
-        "to run the recipe"
+    let (way_out, added) = if experiment::recipes::BUILT_IN.iter().any(|(name, _)| name == word) {
+        ("to run the recipe", "--recipe")
     } else {
-        words.insert(at, "--".to_owned());
-        "a command stands after --"
+        ("a command stands after --", "--")
     };
-    let words: Vec<String> = words.iter().map(|word| record::phrase::quote_word(word)).collect();
-    let tip = format!("{way_out}: linespeed {}", words.join(" "));
+    arguments.insert(begin + at, added.into());
+    let words = arguments.iter().skip(1).map(|argument| quote_word(&argument.to_string_lossy()));
+    let tip = format!("{way_out}: linespeed {}", words.collect::<Vec<_>>().join(" "));
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
 }
 

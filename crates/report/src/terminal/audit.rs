@@ -7,9 +7,9 @@ use ::quiet::knob::{Adjustment, State};
 use experiment::noise_estimate::{NoiseEstimate, ProofBy};
 use measure::busy::Load;
 
+use super::Style;
 use super::busy;
 use super::quiet::{Audit, Audited, Stand, knobs, knobs_briefly};
-use super::Style;
 
 /// What was seen of a machine's knobs.
 pub struct Seen<'a> {

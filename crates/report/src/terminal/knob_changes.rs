@@ -168,7 +168,9 @@ pub fn knobs_standing(
             .map(|change| value(change, tree)),
     );
     let compound = contents.into_iter().flat_map(JournalContents::compound_changes);
-    lines.extend(compound.map(|compound| compound.as_change()).map(|change| change_line(&change.knob, &change)));
+    lines.extend(
+        compound.map(|compound| compound.as_change()).map(|change| change_line(&change.knob, &change)),
+    );
     knob_lines(&lines, style)
 }
 

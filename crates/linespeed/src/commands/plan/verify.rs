@@ -16,8 +16,8 @@ use crate::commands::quiet::tuned_session;
 use crate::commands::scale::timeout;
 use crate::failure::Failure;
 use crate::options::{Options, Plan};
-use crate::progress::Shown;
-use crate::{output, signals};
+use crate::progress::RunProgress;
+use crate::signals;
 
 /// Runs the command both ways and puts what it gave into the plan; returns the exit code.
 pub fn run(options: &Options, plan: &Plan, made: &mut Layout) -> Result<u8, Failure> {
@@ -42,11 +42,9 @@ pub fn run(options: &Options, plan: &Plan, made: &mut Layout) -> Result<u8, Fail
         memory: os::memory_available(),
         environment: vec![guard.variable()],
     };
-    let mut watching = Watching { options, bar: None, reported: false };
+    let mut watching = Watching(RunProgress::new(&options.out, "verify"));
     let rounds = layouts::run_layouts(&command, &planned, &unbound, &how_to_run, stop, &mut watching);
-    if let Some(bar) = &watching.bar {
-        bar.finish();
-    }
+    watching.0.finish();
     drop(guard);
     match &rounds.failed {
         None => {}
@@ -80,45 +78,22 @@ pub fn run(options: &Options, plan: &Plan, made: &mut Layout) -> Result<u8, Fail
 }
 
 /// Shows how far it is.
-struct Watching<'a> {
-    options: &'a Options,
-    bar: Option<Shown>,
-    reported: bool,
-}
-
-impl Watching<'_> {
-    fn verbose(&self, words: &str) {
-        if self.options.out.verbose {
-            output::complain(words);
-        }
-    }
-}
+struct Watching<'a>(RunProgress<'a>);
 
 impl RunObserver for Watching<'_> {
     fn left(&mut self, names: &[String]) {
-        if !self.options.out.quiet_output && !self.reported {
-            self.reported = true;
-            output::complain(&format!(
-                "the command has ended, but {} that it started has not: waiting for it (Ctrl-C ends it; --timeout limits it)",
-                names.join(", ")
-            ));
-        }
+        self.0.left(names);
     }
 }
 
 impl layouts::LayoutObserver for Watching<'_> {
     fn trial_done(&mut self, seconds: f64) {
-        self.verbose(&format!("trial done; all rounds take about {}", units::figure(seconds, "s")));
-        let mut bar = Shown::new(&self.options.out, seconds);
-        measure::Progress::begin(&mut bar, "verify", seconds);
-        self.bar = Some(bar);
+        self.0.verbose(&format!("trial done; all rounds take about {}", units::figure(seconds, "s")));
+        self.0.begin(seconds);
     }
 
     fn run_done(&mut self, planned: bool, took: &LayoutRun, done: usize, all: usize) {
         let which = if planned { "as planned" } else { "unbound" };
-        self.verbose(&format!("{done} of {all}: {which}: {}", units::figure(took.seconds, "s")));
-        if let Some(bar) = &mut self.bar {
-            measure::Progress::advance(bar, done as f64 / all.max(1) as f64);
-        }
+        self.0.done(done, all, &format!("{which}: {}", units::figure(took.seconds, "s")));
     }
 }

@@ -80,9 +80,9 @@ fn estimate_noise(options: &Options, stop: &Stop) -> NoiseEstimate {
     let hypervisor = machine.virtualization.hypervisor.as_deref().is_some_and(|name| name != "none");
     let cache = files::state_folder().ok().and_then(|state| ProofCache::read(&state, &read_boot_id()));
     let records = sources::records_here(&machine).into_iter().take(MOST_RECORDS);
-    let tuned = records
-        .filter_map(|path| Record::read(&path).ok())
-        .find_map(|record| machine.is_same_hardware(&record.machine).then(|| find_tuned_p99(&record)).flatten());
+    let tuned = records.filter_map(|path| Record::read(&path).ok()).find_map(|record| {
+        machine.is_same_hardware(&record.machine).then(|| find_tuned_p99(&record)).flatten()
+    });
     let cpus = measured_cpus(options.measuring.cpus.as_ref());
     NoiseEstimate::read_or_measure(cache, tuned, hypervisor, &cpus, stop)
 }

@@ -18,6 +18,7 @@ use serde_json::json;
 use super::tuned_session;
 use crate::failure::Failure;
 use crate::options::{Options, Quiet};
+use crate::progress::{name_processes, say_left};
 use crate::{files, output, signals};
 
 /// Runs the command; its exit code. With `--json` what became of it is told once, however it ended.
@@ -182,11 +183,6 @@ impl Watcher for Ending {
     }
 
     fn left(&mut self, left: &[Process]) {
-        let names: Vec<String> =
-            left.iter().take(5).map(|process| format!("{} {}", process.name, process.pid)).collect();
-        output::complain(&format!(
-            "the command has ended and left {} running in the background: the knobs stay until that ends; Ctrl-C ends it",
-            names.join(", ")
-        ));
+        say_left(&name_processes(left), "the knobs stay until it ends; Ctrl-C ends it");
     }
 }

@@ -4,9 +4,7 @@ use ::quiet::error::Error;
 use ::quiet::tuned_session::TunedSession;
 use ::quiet::tuning_plan::Purpose;
 use experiment::proof_cache::ProofCache;
-use experiment::prove::{
-    Notice, Proof, ProofError, ProofRequest, ProvenCommand, prove_command, prove_knobs,
-};
+use experiment::prove::{Notice, Proof, ProofError, ProofRequest, ProvenCommand, prove_command, prove_knobs};
 use record::phrase::count_noun;
 
 use super::tuned_session;

@@ -1,0 +1,70 @@
+//! The recipe that somebody names, with its programs found, or another one in its place.
+
+use std::fmt;
+use std::path::Path;
+
+use record::{Coverage, text};
+
+use super::{ReadError, Recipe, all, file, find, needs};
+
+/// Why a recipe that was named cannot be run.
+#[derive(Debug)]
+pub enum ChoiceError {
+    /// There is none of this name; all that there are.
+    Unknown(String, Vec<String>),
+    /// Its file cannot be read.
+    Unreadable(ReadError),
+    /// Programs are missing, and how to get them.
+    Missing(String),
+}
+
+impl fmt::Display for ChoiceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown(name, all) => {
+                let nearest = record::glossary::find_nearest(name, all.iter().map(String::as_str));
+                let hint = nearest.map_or(".".to_owned(), |near| format!("; did you mean {near}?"));
+                write!(f, "there is no recipe {name:?}{hint} Recipes: {}", all.join(", "))
+            }
+            Self::Unreadable(error) => error.fmt(f),
+            Self::Missing(what) => f.write_str(what),
+        }
+    }
+}
+
+impl std::error::Error for ChoiceError {}
+
+/// The recipe of this name, the user's own in `own` first, or in this file. Where its programs are missing and it names
+/// another recipe, that one, with what is to be said of the change.
+///
+/// # Errors
+///
+/// There is none, it cannot be read, or programs are missing.
+pub fn choose(name: &str, own: Option<&Path>) -> Result<(Recipe, Option<Coverage>), ChoiceError> {
+    let os_release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
+    let folders = needs::search_path();
+    let mut recipe = named(name, own)?;
+    let Err(missing) = recipe.find_programs(&folders, &os_release) else { return Ok((recipe, None)) };
+    if let Some(mut other) = recipe.otherwise.as_deref().and_then(|name| named(name, own).ok())
+        && other.find_programs(&folders, &os_release).is_ok()
+    {
+        let name = other.name.clone();
+        let replaced = text!("recipe-replaced", "{missing}. {name} runs instead", missing, name);
+        let replaced = Coverage::impossible(format!("recipe {}", recipe.name), replaced);
+        return Ok((other, Some(replaced)));
+    }
+    Err(ChoiceError::Missing(missing))
+}
+
+fn named(name: &str, own: Option<&Path>) -> Result<Recipe, ChoiceError> {
+    if name.contains('/') || name.ends_with(".toml") {
+        return file(Path::new(name)).map_err(ChoiceError::Unreadable);
+    }
+    match find(name, own) {
+        Some(found) => found.map_err(ChoiceError::Unreadable),
+        None => {
+            let all = all(own).into_iter().map(|(name, _)| name).collect();
+            Err(ChoiceError::Unknown(name.to_owned(), all))
+        }
+    }
+}

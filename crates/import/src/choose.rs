@@ -1,0 +1,59 @@
+//! One machine of several, by what a user calls it.
+
+use std::fmt;
+
+use crate::Imported;
+
+/// Machines that are named where several could be meant.
+const MOST_NAMED: usize = 12;
+
+/// No machine is called so, or several are.
+#[derive(Debug)]
+pub struct NoSuchMachine {
+    wanted: String,
+    there: String,
+}
+
+impl fmt::Display for NoSuchMachine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "--only {}: the text has {}", self.wanted, self.there)
+    }
+}
+
+impl std::error::Error for NoSuchMachine {}
+
+/// The machine that the user named: by its name in full, by its number, or by a part of its name that only one has.
+///
+/// # Errors
+///
+/// None is meant, or several are.
+pub fn choose_machine(machines: Vec<Imported>, wanted: &str) -> Result<Imported, NoSuchMachine> {
+    let there = list_machines(&machines);
+    let names: Vec<String> = names(&machines).map(|name| name.to_lowercase()).collect();
+    let asked = wanted.to_lowercase();
+    let number = wanted.parse::<usize>().ok().filter(|number| (1..=names.len()).contains(number));
+    let mut parts = names.iter().enumerate().filter(|(_, name)| name.contains(&asked)).map(|(at, _)| at);
+    let by_part = parts.next().filter(|_| parts.next().is_none());
+    let exact = names.iter().position(|name| *name == asked);
+    let chosen = exact.or(number.map(|number| number - 1)).or(by_part.filter(|_| !asked.is_empty()));
+    chosen
+        .and_then(|at| machines.into_iter().nth(at))
+        .ok_or_else(|| NoSuchMachine { wanted: wanted.to_owned(), there })
+}
+
+/// The machines with their numbers, as many as a line has room for.
+pub fn list_machines(machines: &[Imported]) -> String {
+    let named = names(machines).enumerate().take(MOST_NAMED);
+    let mut all: Vec<String> = named.map(|(at, name)| format!("{}: {name}", at + 1)).collect();
+    if machines.len() > MOST_NAMED {
+        all.push(format!("and {} more", machines.len() - MOST_NAMED));
+    }
+    all.join(", ")
+}
+
+fn names(machines: &[Imported]) -> impl Iterator<Item = String> {
+    let name = |(at, machine): (usize, &Imported)| {
+        machine.name.clone().unwrap_or_else(|| format!("machine {}", at + 1))
+    };
+    machines.iter().enumerate().map(name)
+}

@@ -1,0 +1,65 @@
+//! What divides a text into machines, beside the host names of its prompts.
+
+use std::fmt;
+
+use regex_lite::{Regex, RegexBuilder};
+
+/// The largest program that a regular expression may become, in bytes.
+const MOST_REGEX: usize = 1 << 20;
+
+/// What divides a text into machines, beside the host names of its prompts.
+#[derive(Clone, Debug, Default)]
+pub enum Split {
+    /// Nothing else.
+    #[default]
+    Hosts,
+    /// Each file is a machine.
+    Files,
+    /// A heading names the machine that the outputs below it are of, as does the first cell of a table's row. Headings
+    /// of one level that begin with the same words are one machine.
+    Headings,
+    /// A line that this expression matches begins a machine; its first group is the machine's name, and without a group
+    /// every such line begins another machine.
+    Lines(Regex),
+}
+
+/// What divides a text was not understood.
+#[derive(Debug)]
+pub enum SplitError {
+    /// Nothing was said.
+    Empty,
+    /// It is no regular expression.
+    Expression(String, regex_lite::Error),
+}
+
+impl fmt::Display for SplitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("--split is empty: say files, headings or a regular expression"),
+            Self::Expression(text, error) => {
+                write!(f, "--split {text:?} is not a regular expression: {error}; or say files or headings")
+            }
+        }
+    }
+}
+
+impl std::error::Error for SplitError {}
+
+impl Split {
+    /// `files`, `headings`, or a regular expression.
+    ///
+    /// # Errors
+    ///
+    /// It is none of these.
+    pub fn parse(text: &str) -> Result<Self, SplitError> {
+        match text {
+            "files" => Ok(Self::Files),
+            "headings" => Ok(Self::Headings),
+            "" => Err(SplitError::Empty),
+            text => {
+                let expression = RegexBuilder::new(text).size_limit(MOST_REGEX).build();
+                expression.map(Self::Lines).map_err(|error| SplitError::Expression(text.to_owned(), error))
+            }
+        }
+    }
+}
