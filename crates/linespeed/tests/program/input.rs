@@ -53,7 +53,7 @@ fn flags_that_would_be_ignored_are_refused() {
         (&["completions", "bash", "--json"], "--json"),
         (&["man", "--output", "x"], "--output"),
     ] {
-        ran(words).fails(2, &[flag, "means nothing to linespeed"]);
+        ran(words).fails(2, &[flag, "has no use for"]);
     }
     // Behind -- they are the command's own.
     assert_eq!(ran(["stat", "-q", "--", "echo", "--quick"]).stdout, "--quick\n");

@@ -66,7 +66,7 @@ fn wrong_usage_is_said_in_a_line() {
     ran(["overhead", "--rounds", "0"]).misused(&["--rounds"]);
     ran(["overhead", "--rounds", "1001"]).misused(&["--rounds", "1000"]);
     ran(["overhead", "--cpu", "x"]).misused(&["--cpu"]);
-    ran(["overhead", "--fail-on", "note"]).fails(2, &["--fail-on", "means nothing"]);
+    ran(["overhead", "--fail-on", "note"]).fails(2, &["--fail-on", "no use for"]);
     run(brief(&["--cpus", "60000"])).fails(2, &["60000"]);
     run(brief(&["--output", "/there-is-no-such-folder/x.json"])).fails(3, &["there is no folder"]);
 }
@@ -142,10 +142,11 @@ fn a_whole_guest_that_cannot_be_had_says_what_is_missing() {
 fn a_named_file_that_is_none_is_reported_before_anything_is_measured() {
     for flag in ["--vm-kernel", "--kernel-module", "--vm-module"] {
         run(brief(&[flag, "/nowhere/file"])).fails(3, &["/nowhere/file: cannot be read", flag]);
-        run(brief(&[flag, "/proc"])).fails(3, &["/proc: cannot be read: it is no file", flag]);
+        run(brief(&[flag, "/proc"])).fails(3, &["/proc: cannot be read: not a regular file", flag]);
     }
-    run(brief(&["--vm-kernel", "/etc/hostname"])).fails(3, &["/etc/hostname: is no kernel image"]);
-    run(brief(&["--kernel-module", "/proc/self/exe"])).fails(3, &["/proc/self/exe: is no kernel module"]);
+    run(brief(&["--vm-kernel", "/etc/hostname"])).fails(3, &["/etc/hostname: is not a kernel image"]);
+    run(brief(&["--kernel-module", "/proc/self/exe"]))
+        .fails(3, &["/proc/self/exe: is not an uncompressed kernel module"]);
 }
 
 #[test]

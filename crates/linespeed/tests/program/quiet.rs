@@ -157,8 +157,8 @@ fn wrong_words_are_reported_what_to_write() {
     ran(["quiet", "--apply", "--restore"]).misused(&["--restore"]);
     ran(["quiet", "--warm", "/etc/hostname"]).misused(&["COMMAND"]);
     ran(["quiet", "--drop-caches"]).misused(&["COMMAND"]);
-    ran(["quiet", "--full"]).fails(2, &["means nothing"]);
-    ran(["quiet", "--output", "file"]).fails(2, &["--output means nothing", "redirect standard output"]);
+    ran(["quiet", "--full"]).fails(2, &["no use for --full"]);
+    ran(["quiet", "--output", "file"]).fails(2, &["no use for --output", "redirect standard output"]);
     ran(["quiet", "--cpus", "0,,1"]).misused(&["beside a comma"]);
     for name in ["affinity", "interrupts", "isolation", "shield", "workqueues"] {
         for rest in [&["--apply"][..], &["--dry-run"], &["--", "true"]] {
@@ -167,7 +167,7 @@ fn wrong_words_are_reported_what_to_write() {
         }
     }
     ran(["quiet", "shield", "affinity", "--apply"]).fails(2, &["shield, affinity are set", "need to know"]);
-    ran(["inspect", "--quiet-machine"]).fails(2, &["means nothing"]);
+    ran(["inspect", "--quiet-machine"]).fails(2, &["no use for"]);
     ran(["plan", "--quiet-machine"]).fails(2, &["--verify"]);
     let online = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap();
     ran(["quiet", "--cpus", online.trim()]).fails(2, &["--cpus"]);
@@ -251,7 +251,7 @@ fn what_stays_stays_until_it_is_put_back_and_what_is_somebody_elses_is_left_alon
     ran(["quiet", "--apply", KNOB]).succeeds();
     std::fs::write(FILE, "7").unwrap();
     let done = ended(&["quiet", "--restore"], 1);
-    assert!(done.stdout.contains("somebody has set it to 7"), "{}", done.stdout);
+    assert!(done.stdout.contains("since set to 7"), "{}", done.stdout);
     assert_eq!(value(), "7");
     std::fs::write(FILE, &before).unwrap();
     ran(["quiet", "--status"]).succeeds();
@@ -265,7 +265,7 @@ fn what_the_command_left_in_the_background_is_waited_for() {
     let script = format!("(sleep 1; cat {FILE} >{}) >/dev/null 2>&1 & exit 3", seen.display());
     let done = ran(["quiet", KNOB, "--", "sh", "-c", &script]);
     assert_eq!(done.code, Some(3));
-    assert!(done.stderr.contains("in the background"), "{}", done.stderr);
+    assert!(done.stderr.contains("left running"), "{}", done.stderr);
     assert_eq!(std::fs::read_to_string(&seen).unwrap(), "10\n");
     assert_eq!(value(), before);
 }

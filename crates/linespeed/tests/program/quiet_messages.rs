@@ -252,7 +252,7 @@ fn what_lies_in_the_way_is_named_with_a_way_out() {
     with_state(&format!("echo x >{JOURNAL} && chown 65534 {JOURNAL}"), &apply).fails(3, &["somebody else"]);
     with_state("chmod 777 /var/lib/linespeed", &apply).fails(3, &["others may write there", "chmod go-w"]);
     let audit = with_state(&format!("echo x >{JOURNAL}"), "quiet").stdout;
-    assert!(audit.contains("Nothing can be set now") && !audit.contains("For a command"), "{audit}");
+    assert!(audit.contains("No knob can be set now") && !audit.contains("For a command"), "{audit}");
     assert_eq!(value(), before);
     // Of an empty one nothing was ever set.
     let done = with_state(&format!(": >{JOURNAL}"), &format!("quiet {KNOB} -- cat {FILE}"));

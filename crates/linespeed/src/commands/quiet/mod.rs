@@ -58,7 +58,7 @@ pub fn run(options: &Options, quiet: &Quiet) -> Result<u8, Failure> {
 fn refuse_idle(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<(), Failure> {
     let runs = !quiet.command.is_empty() && !quiet.dry_run && !quiet.prove;
     if options.out.output.is_some() && !(runs && options.out.json) {
-        let why = "--output means nothing to linespeed quiet, except for --json -- COMMAND";
+        let why = "linespeed quiet has no use for --output, except with --json -- COMMAND";
         return Err(Failure::Usage(format!("{why}; redirect standard output: linespeed quiet … >FILE")));
     }
     // A proof of a command takes a CPU by itself.
