@@ -83,6 +83,14 @@ def template_spans(all_tokens):
     for index, token in enumerate(all_tokens):
         if token.text in ("text", "texts", "reasons", "templates") and index + 2 < len(all_tokens) and all_tokens[index + 1].text == "!":
             yield index, rust.closing(all_tokens, index + 2)
+        elif token.text == "glossary" and index + 2 < len(all_tokens) and all_tokens[index + 1].text == ":":
+            yield index, index + 2
+        elif token.text in ("glossary", "GLOSSARY") and index > 0 and all_tokens[index - 1].text in ("fn", "const"):
+            body = next((at for at in range(index, len(all_tokens)) if all_tokens[at].text in ("{", ";", "=")), None)
+            if body is not None and all_tokens[body].text == "{":
+                yield index, rust.closing(all_tokens, body)
+            elif body is not None and all_tokens[body].text == "=":
+                yield index, rust.closing(all_tokens, body + 2)
         elif token.text == "Template" and index + 1 < len(all_tokens) and all_tokens[index + 1].text == "{":
             yield index, rust.closing(all_tokens, index + 1)
 

@@ -17,6 +17,7 @@ mod commands;
 mod delivery;
 mod failure;
 mod files;
+mod glossary;
 mod options;
 mod output;
 mod progress;

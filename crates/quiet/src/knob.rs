@@ -13,6 +13,10 @@ use crate::process_settings::process::{ProcessAttributes, read_attributes};
 pub trait Knob: Sync {
     /// Its name on the command line.
     fn name(&self) -> &'static str;
+    /// What it is, for the glossary, in the form of [`record::glossary`]; empty where the inventory has it.
+    fn glossary(&self) -> &'static str {
+        ""
+    }
     /// By what it moves figures, and so what bounds its worth.
     fn class(&self) -> KnobClass {
         KnobClass::Other

@@ -1,18 +1,48 @@
-//! What every metric, measurement and inventory word means. The one text is `docs/words.md`, which is also the
-//! documentation; this reads it.
+//! What metrics, measurements, knobs, findings and words mean. Each entry stands beside what it is about; this reads entries and
+//! finds them. `docs/glossary.md` is made of all.
 //!
-//! Form: `## Group`, then for each word `### name`, a paragraph that says what it is, and the lines
-//! `Also: other, names`, `How: …`, `Usual: …`, `Moves: …` (each may be absent, each may run over several lines).
+//! Form of an entry: paragraphs that say what it is, and the lines `Also: other, names`, `How: …`, `Usual: …`, `Moves: …` (each may
+//! be absent, each may run over several lines).
 
-use std::sync::OnceLock;
+use crate::metrics::METRICS;
 
-/// The document.
-const TEXT: &str = include_str!("../../../docs/words.md");
-
-/// Labels that begin a part of a word's text.
+/// Lines that begin a part of an entry.
 const LABELS: [&str; 4] = ["Also: ", "How: ", "Usual: ", "Moves: "];
 
-/// The words about one name.
+/// Entries of one group: names and texts.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// `Metrics`, `Measurements`, `Inventory`, `Knobs`, `Proofs`, `Findings`, `Words`.
+    pub name: &'static str,
+    /// Name and text of each entry.
+    pub entries: Vec<(&'static str, &'static str)>,
+}
+
+impl Group {
+    /// The metrics.
+    pub fn metrics() -> Self {
+        let entries = METRICS.iter().map(|metric| (metric.name, metric.glossary)).collect();
+        Self { name: "Metrics", entries }
+    }
+
+    /// What a record says of a machine and its state.
+    pub fn inventory() -> Self {
+        Self { name: "Inventory", entries: sections(include_str!("glossary/inventory.md")) }
+    }
+
+    /// Terms of the field and of reports.
+    pub fn words() -> Self {
+        Self { name: "Words", entries: sections(include_str!("glossary/words.md")) }
+    }
+}
+
+/// Name and text of each section that begins with `### name`.
+fn sections(text: &'static str) -> Vec<(&'static str, &'static str)> {
+    let all = text.split("### ").skip(1);
+    all.map(|section| section.split_once('\n').unwrap_or((section, ""))).collect()
+}
+
+/// One entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Term {
     /// The name as in a record: `load.latency`, `wakeup`, `governor`.
@@ -31,41 +61,92 @@ pub struct Term {
     pub moves: Option<String>,
 }
 
-/// Every word, in the document's order.
-pub fn all() -> &'static [Term] {
-    static TERMS: OnceLock<Vec<Term>> = OnceLock::new();
-    TERMS.get_or_init(|| parse_terms(TEXT))
+/// Entries of several groups.
+#[derive(Clone, Debug)]
+pub struct Glossary {
+    terms: Vec<Term>,
 }
 
-/// The words about `name`: a word's own name, one of its other names, a path in the record that ends in one
-/// (`conditions.before.thp`), or the last part of the only metric that ends in it (`IPC`). Upper and lower case, `_`, `-`
-/// and blanks make no difference.
-pub fn find(name: &str) -> Option<&'static Term> {
-    let wanted = fold(name);
-    let by = |wanted: &str| {
-        all()
+impl Glossary {
+    /// Of these groups, in their order. An entry without a text is left out: another group has it.
+    pub fn new(groups: impl IntoIterator<Item = Group>) -> Self {
+        let entries = |group: Group| {
+            group
+                .entries
+                .into_iter()
+                .filter(|(_, text)| !text.is_empty())
+                .map(move |(name, text)| (name, group.name, text))
+        };
+        Self {
+            terms: groups
+                .into_iter()
+                .flat_map(entries)
+                .map(|(name, group, text)| Term::parse(name, group, text))
+                .collect(),
+        }
+    }
+
+    /// Every entry, in order.
+    pub fn terms(&self) -> &[Term] {
+        &self.terms
+    }
+
+    /// The entry of `name`: its own name, one of its other names, a path in the record that ends in one
+    /// (`conditions.before.thp`), or the last part of the only metric that ends in it (`IPC`). Upper and lower case, `_`, `-`
+    /// and blanks make no difference.
+    pub fn find(&self, name: &str) -> Option<&Term> {
+        let wanted = fold(name);
+        let by = |wanted: &str| {
+            let own = self.terms.iter().find(|term| fold(term.name) == wanted);
+            own.or_else(|| self.terms.iter().find(|term| term.also.iter().any(|other| fold(other) == wanted)))
+        };
+        by(&wanted).or_else(|| by(wanted.rsplit_once('.')?.1)).or_else(|| {
+            match self.find_ending_in(name).as_slice() {
+                [only] => Some(*only),
+                _ => None,
+            }
+        })
+    }
+
+    /// The metrics whose names end in `.name`: `load.parallelism` for `parallelism`.
+    pub fn find_ending_in(&self, name: &str) -> Vec<&Term> {
+        let wanted = fold(name);
+        let ends = |term: &&Term| term.name.rsplit_once('.').is_some_and(|(_, last)| fold(last) == wanted);
+        self.terms.iter().filter(ends).collect()
+    }
+
+    /// The name that is nearest to `name` by edit distance, for a person who mistyped one; `None` when nothing is near.
+    pub fn find_nearest(&self, name: &str) -> Option<&str> {
+        let names = self
+            .terms
             .iter()
-            .find(|word| fold(word.name) == wanted)
-            .or_else(|| all().iter().find(|word| word.also.iter().any(|other| fold(other) == wanted)))
-    };
-    by(&wanted).or_else(|| by(wanted.rsplit_once('.')?.1)).or_else(|| match find_ending_in(name).as_slice() {
-        [only] => Some(*only),
-        _ => None,
-    })
-}
+            .flat_map(|term| std::iter::once(term.name).chain(term.also.iter().map(String::as_str)));
+        find_nearest(name, names)
+    }
 
-/// The words about metrics whose names end in `.name`: `load.parallelism` for `parallelism`.
-pub fn find_ending_in(name: &str) -> Vec<&'static Term> {
-    let wanted = fold(name);
-    let ends = |word: &&Term| word.name.rsplit_once('.').is_some_and(|(_, last)| fold(last) == wanted);
-    all().iter().filter(ends).collect()
-}
-
-/// The name that is nearest to `name` by edit distance, for a person who mistyped one; `None` when nothing is near.
-pub fn find_nearest_term(name: &str) -> Option<&str> {
-    let names =
-        all().iter().flat_map(|word| std::iter::once(word.name).chain(word.also.iter().map(String::as_str)));
-    find_nearest(name, names)
+    /// As a document.
+    pub fn to_markdown(&self) -> String {
+        let mut text = "# Glossary\n\nGenerated; each entry stands in the sources beside what it is about. `linespeed explain NAME` and \
+                        the page's help show the same.\n"
+            .to_owned();
+        let mut group = "";
+        for term in &self.terms {
+            if term.group != group {
+                group = term.group;
+                text.push_str(&format!("\n## {group}\n"));
+            }
+            text.push_str(&format!("\n### {}\n\n{}\n", term.name, term.what));
+            let also = (!term.also.is_empty()).then(|| term.also.join(", "));
+            for (label, part) in
+                [("Also", &also), ("How", &term.how), ("Usual", &term.usual), ("Moves", &term.moves)]
+            {
+                if let Some(part) = part {
+                    text.push_str(&format!("\n{label}: {part}\n"));
+                }
+            }
+        }
+        text
+    }
 }
 
 /// The one of `names` that is nearest to `name`: at most a third of its letters (and at least one) may differ.
@@ -110,25 +191,17 @@ fn edit_distance(a: &[char], b: &[char]) -> usize {
     up[b.len()]
 }
 
-fn parse_terms(text: &'static str) -> Vec<Term> {
-    let mut words: Vec<Term> = Vec::new();
-    let mut group = "";
-    for section in text.split("\n#").skip(1) {
-        if let Some(rest) = section.strip_prefix("## ") {
-            let (name, body) = rest.split_once('\n').unwrap_or((rest, ""));
-            let mut word = Term { name: name.trim(), group, ..Term::default() };
-            for part in body.split("\n\n").flat_map(split_labels) {
-                word.take(&part);
-            }
-            words.push(word);
-        } else if let Some(rest) = section.strip_prefix("# ") {
-            group = rest.split('\n').next().unwrap_or("").trim();
-        }
-    }
-    words
-}
-
 impl Term {
+    /// An entry of a group, read from its text.
+    pub fn parse(name: &'static str, group: &'static str, text: &str) -> Self {
+        let mut term = Term { name: name.trim(), group, ..Term::default() };
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        for part in lines.join("\n").split("\n\n").flat_map(split_labels) {
+            term.take(&part);
+        }
+        term
+    }
+
     /// Puts one part of the text where it belongs.
     fn take(&mut self, part: &str) {
         if let Some(names) = part.strip_prefix("Also: ") {
@@ -170,49 +243,39 @@ fn split_labels(paragraph: &str) -> Vec<String> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use std::collections::{BTreeMap, BTreeSet};
+    use std::collections::BTreeSet;
+
+    fn own() -> Glossary {
+        Glossary::new([Group::metrics(), Group::inventory(), Group::words()])
+    }
 
     #[test]
-    fn every_metric_has_words_in_full() {
-        for metric in crate::metrics::METRICS {
-            let word = find(metric.name).unwrap_or_else(|| panic!("docs/words.md has no {}", metric.name));
-            assert_eq!(word.name, metric.name);
-            assert!(!word.what.is_empty(), "{}: what it is", metric.name);
-            assert!(word.how.is_some(), "{}: how it is measured", metric.name);
-            assert!(word.usual.is_some(), "{}: what is usual", metric.name);
-            assert!(word.moves.is_some(), "{}: what moves it", metric.name);
+    fn every_metric_is_explained_in_full() {
+        for term in Glossary::new([Group::metrics()]).terms() {
+            assert!(!term.what.is_empty(), "{}: what it is", term.name);
+            assert!(term.how.is_some(), "{}: how it is measured", term.name);
+            assert!(term.usual.is_some(), "{}: what is usual", term.name);
+            assert!(term.moves.is_some(), "{}: what moves it", term.name);
         }
     }
 
     #[test]
-    fn every_word_says_what_it_is_and_every_name_leads_to_one_word() {
-        let mut seen: BTreeMap<String, &str> = BTreeMap::new();
-        for word in all() {
-            assert!(!word.what.is_empty(), "{} says nothing", word.name);
-            for name in std::iter::once(word.name).chain(word.also.iter().map(String::as_str)) {
-                let other = seen.insert(fold(name), word.name);
-                assert!(other.is_none(), "{name} stands in {} and in {other:?}", word.name);
-            }
-        }
-    }
-
-    #[test]
-    fn every_key_of_the_inventory_and_the_conditions_has_words() {
+    fn every_key_of_the_inventory_and_the_conditions_is_explained() {
         // Keys that need no words: a number in a list, or the name of what it stands in.
         let plain = BTreeSet::from(["id", "name", "bytes", "cpus"]);
         let schemas = [
             serde_json::to_value(schemars::schema_for!(crate::Machine)),
             serde_json::to_value(schemars::schema_for!(crate::Conditions)),
         ];
-        let mut missing = BTreeSet::new();
+        let (own, mut missing) = (own(), BTreeSet::new());
         for schema in schemas {
             keys(&schema.unwrap(), &mut |key| {
-                if !plain.contains(key) && find(key).is_none() {
+                if !plain.contains(key) && own.find(key).is_none() {
                     missing.insert(key.to_owned());
                 }
             });
         }
-        assert_eq!(missing, BTreeSet::new(), "docs/words.md explains no such key");
+        assert_eq!(missing, BTreeSet::new(), "no entry explains them");
     }
 
     fn keys(schema: &serde_json::Value, seen: &mut impl FnMut(&str)) {
@@ -232,6 +295,7 @@ mod tests {
 
     #[test]
     fn names_are_found_as_people_type_them() {
+        let own = own();
         for (typed, name) in [
             ("THP", "thp"),
             ("working-set", "working set"),
@@ -248,42 +312,46 @@ mod tests {
             ("kind of pair", "core_to_core.latency"),
             ("off the fit", "scalability law"),
         ] {
-            assert_eq!(find(typed).map(|word| word.name), Some(name), "{typed}");
+            assert_eq!(own.find(typed).map(|word| word.name), Some(name), "{typed}");
         }
         // Of several metrics none is meant more than another.
-        assert_eq!(find("time"), None);
-        let names: Vec<&str> = find_ending_in("time").iter().map(|word| word.name).collect();
-        assert_eq!(names, ["layer.time", "workload.time"]);
-        assert_eq!(find("nonsense.nonsense"), None);
-        assert_eq!(find(""), None);
+        assert_eq!(own.find("time"), None);
+        let names: Vec<&str> = own.find_ending_in("time").iter().map(|word| word.name).collect();
+        assert_eq!(names, ["workload.time", "layer.time"]);
+        assert_eq!(own.find("nonsense.nonsense"), None);
+        assert_eq!(own.find(""), None);
     }
 
     #[test]
     fn a_slip_of_the_finger_finds_the_name_that_was_meant() {
+        let own = own();
         for (typed, name) in [
             ("load.latancy", "load.latency"),
             ("governer", "governor"),
-            ("wakup", "wakeup"),
             ("core.clokc", "core.clock"),
             ("numa_balancin", "numa_balancing"),
         ] {
-            assert_eq!(find_nearest_term(typed), Some(name), "{typed}");
+            assert_eq!(own.find_nearest(typed), Some(name), "{typed}");
         }
-        assert_eq!(find_nearest_term("xyzzyplugh"), None);
-        assert_eq!(find_nearest_term(""), None);
-        assert_eq!(find_nearest_term(&"a".repeat(1 << 20)), None);
+        assert_eq!(own.find_nearest("xyzzyplugh"), None);
+        assert_eq!(own.find_nearest(""), None);
+        assert_eq!(own.find_nearest(&"a".repeat(1 << 20)), None);
     }
 
     #[test]
-    fn sections_read_into_their_parts() {
-        let words = parse_terms(
-            "\n## Group\n\n### a.b\nOne\ntwo.\nAlso: c d, e\n\nHow: x\ny.\nUsual: z.\n\n### c\nThree.\n",
+    fn an_entry_reads_into_its_parts() {
+        let term = Term::parse(
+            "a.b",
+            "Group",
+            "\n    One\n    two.\n    Also: c d, e\n\n    How: x\n    y.\n    Usual: z.\n",
         );
-        assert_eq!(words.len(), 2);
-        assert_eq!((words[0].name, words[0].group, words[0].what.as_str()), ("a.b", "Group", "One two."));
-        assert_eq!(words[0].also, ["c d", "e"]);
-        assert_eq!((words[0].how.as_deref(), words[0].usual.as_deref()), (Some("x y."), Some("z.")));
-        assert_eq!(words[1].what, "Three.");
+        assert_eq!((term.name, term.group, term.what.as_str()), ("a.b", "Group", "One two."));
+        assert_eq!(term.also, ["c d", "e"]);
+        assert_eq!(
+            (term.how.as_deref(), term.usual.as_deref(), term.moves.as_deref()),
+            (Some("x y."), Some("z."), None)
+        );
+        assert_eq!(sections("### a\nOne.\n\n### c d\nTwo.\n"), [("a", "One.\n\n"), ("c d", "Two.\n")]);
     }
 
     proptest! {
@@ -297,7 +365,8 @@ mod tests {
 
         #[test]
         fn nothing_typed_panics(text in "\\PC{0,40}") {
-            let _ = (find(&text), find_nearest_term(&text));
+            let own = own();
+            let _ = (own.find(&text), own.find_nearest(&text));
         }
     }
 }

@@ -13,6 +13,12 @@ use crate::resources::CORE;
 /// All cores together against the base clock; where that is not told, against the clock of one core alone.
 pub(super) const RULE: Rule = Rule {
     name: "all-core-clock",
+    glossary: "
+        All cores at work together run below the base clock; where that is not told, more than a third below
+        one core alone.
+        How: `core.clock` with `active=all` against `base_hz`, or against `active=one`. Between the base clock
+        and that of one core turbo steps are as they were sold.
+    ",
     resource: Some(CORE),
     needs: &[
         needs::CORE_CLOCK,

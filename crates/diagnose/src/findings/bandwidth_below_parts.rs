@@ -13,6 +13,11 @@ use crate::resources::{MEMORY_BANDWIDTH, Walk, beyond, walked};
 /// The best bandwidth measured with all CPUs against channels × MT/s × 8 B.
 pub(super) const RULE: Rule = Rule {
     name: "bandwidth-below-parts",
+    glossary: "
+        Memory delivers less than 70 % of what its populated channels could carry with all CPUs asking.
+        How: Best `memory.bandwidth` in bus bytes against channels × configured MT/s × 8 B. Only on bare
+        metal, with every CPU allowed and every channel told by the firmware.
+    ",
     resource: Some(MEMORY_BANDWIDTH),
     needs: &[
         Need {

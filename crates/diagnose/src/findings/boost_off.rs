@@ -17,6 +17,12 @@ use crate::resources::CORE;
 /// Modelled, where the record tells both: 1 − base clock ÷ highest clock.
 pub(super) const RULE: Rule = Rule {
     name: "boost-off",
+    glossary: "
+        Boost (turbo) is switched off, and no measured clock tells what that costs: drivers lower the
+        advertised clock with it.
+        How: The kernel's account of boost. Where the base and the highest clock are told and none was
+        measured, modelled: 1 − base ÷ highest. What `clock-limit` measured is told there.
+    ",
     resource: Some(CORE),
     needs: &[
         // A guest's boost is its host's.

@@ -15,6 +15,12 @@ use crate::figures::{RESOLUTION, evidence, loss, spread, verdict};
 /// issue slots that waited.
 pub(super) const RULE: Rule = Rule {
     name: "busy-stalled",
+    glossary: "
+        CPUs are busy and get little done: they wait for memory or for each other, which the CPU time does not
+        show.
+        How: `core.ipc` of the same work on many cores against one; of a command, more issue slots that waited
+        than worked.
+    ",
     resource: None,
     needs: &[Need {
         what: "instructions a cycle of a command, or at several thread counts (a PMU, linespeed stat or scale)",

@@ -13,6 +13,12 @@ use crate::levels::MUCH_SMALLER;
 /// one piece, whatever part of its cores a guest has. What the curve shows to be missing is `cache-smaller`'s.
 pub(super) const RULE: Rule = Rule {
     name: "cache-of-host",
+    glossary: "
+        A virtual machine is shown one last-level cache for all its CPUs: it is the host's in one piece, and
+        others may share it.
+        How: The kernel's tables under a hypervisor. What the latency curve shows to be missing is
+        `cache-smaller`.
+    ",
     resource: None,
     needs: &[Need {
         what: needs::CACHE_SIZES.what,

@@ -13,6 +13,13 @@ use crate::levels::MUCH_SMALLER;
 /// Where the latency curve leaves a level against its advertised size.
 pub(super) const RULE: Rule = Rule {
     name: "cache-smaller",
+    glossary: "
+        A cache of which less than half of the advertised size is to be had, or nothing: loads beyond the
+        cache before it go to memory.
+        How: Where the latency curve leaves the level, against the kernel's tables. Points that are known
+        badly may belong to the level: then nothing is said. Beside other work it is a note in doubt. Beyond
+        L1 only on 2 MiB pages: the TLB of smaller ones ends earlier than a large cache.
+    ",
     resource: None,
     needs: &[
         needs::LOAD_LATENCY,

@@ -19,6 +19,12 @@ use crate::resources::CORE;
 /// One core alone against its highest clock.
 pub(super) const RULE: Rule = Rule {
     name: "clock-limit",
+    glossary: "
+        A core alone stays below the clock it advertises. The finding names what holds it: a limit that was
+        set, boost switched off, the energy preference or bias, the governor, or none of these (then heat,
+        power or other load).
+        How: `core.clock` with `active=one` against `max_hz`.
+    ",
     resource: Some(CORE),
     needs: &[
         needs::CORE_CLOCK,

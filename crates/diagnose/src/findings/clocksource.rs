@@ -14,6 +14,7 @@ use crate::figures::{cite_fact, evidence, middle, restore_command, spread, verdi
 /// Modelled: the loss is against what reading costs in user space by published figures.
 pub(super) const RULE: Rule = Rule {
     name: "clocksource",
+    glossary: "",
     resource: None,
     needs: &[Need {
         what: "the clocksource, or the cost of reading the clock",

@@ -10,6 +10,11 @@ use crate::figures::{cite_fact, evidence, middle};
 /// Whether the cycle counter keeps its rate in every state.
 pub(super) const RULE: Rule = Rule {
     name: "counter-not-invariant",
+    glossary: "
+        The cycle counter changes its rate with the clock or stops in idle states, so that clocks that read it
+        go wrong.
+        How: `counter_invariant`.
+    ",
     resource: None,
     needs: &[Need {
         what: "whether the cycle counter keeps its rate",

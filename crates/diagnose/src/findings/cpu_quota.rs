@@ -12,6 +12,7 @@ use crate::resources::CORE;
 /// The quota against the CPUs allowed.
 pub(super) const RULE: Rule = Rule {
     name: "cpu-quota",
+    glossary: "",
     resource: Some(CORE),
     needs: &[
         // No quota is none, not a quota that is not told.

@@ -10,6 +10,10 @@ use crate::figures::{cite_fact, cpus_text, modelled};
 /// CPUs allowed against CPUs online.
 pub(super) const RULE: Rule = Rule {
     name: "cpuset-smaller",
+    glossary: "
+        The process may run on only some of the CPUs. A note where the others were isolated at boot.
+        How: Modelled: 1 − CPUs allowed ÷ CPUs online.
+    ",
     resource: None,
     needs: &[Need {
         what: "the CPUs that this process may use",

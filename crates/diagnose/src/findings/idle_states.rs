@@ -13,6 +13,7 @@ use crate::resources::WAKE_UP;
 /// FIFO wake-up latency (which has no timer slack) as the machine is, against the same with idle states held off.
 pub(super) const RULE: Rule = Rule {
     name: "idle-states",
+    glossary: "",
     resource: Some(WAKE_UP),
     needs: &[
         needs::WAKE_UP,

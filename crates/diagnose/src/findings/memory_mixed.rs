@@ -17,6 +17,10 @@ use crate::resources::MEMORY_BANDWIDTH;
 /// 1 − slowest ÷ mean.
 pub(super) const RULE: Rule = Rule {
     name: "memory-mixed",
+    glossary: "
+        Memory devices of different speeds stand side by side, so that the slowest sets the speed of all.
+        How: Modelled: memory is interleaved evenly over its channels, so 1 − slowest ÷ mean is lost.
+    ",
     resource: Some(MEMORY_BANDWIDTH),
     needs: &[
         needs::MEMORY_DEVICES,

@@ -19,6 +19,11 @@ use crate::resources::MEMORY_BANDWIDTH;
 /// 1 − mean ÷ maximum.
 pub(super) const RULE: Rule = Rule {
     name: "memory-population",
+    glossary: "
+        Channels or nodes hold different amounts of memory, or none.
+        How: Modelled: work that uses all memory evenly ends when the fullest channel does, so 1 − mean ÷
+        maximum is lost.
+    ",
     resource: Some(MEMORY_BANDWIDTH),
     needs: &[
         needs::MEMORY_DEVICES,

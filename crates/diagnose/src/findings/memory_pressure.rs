@@ -10,6 +10,10 @@ use crate::figures::{cite_fact, modelled};
 /// Pressure stall information for memory: the share of time in which some task waited.
 pub(super) const RULE: Rule = Rule {
     name: "memory-pressure",
+    glossary: "
+        Tasks waited for memory to be freed before the run began.
+        How: Pressure stall information.
+    ",
     resource: None,
     needs: &[Need {
         what: "memory pressure (PSI)",

@@ -16,6 +16,10 @@ use crate::resources::MEMORY_BANDWIDTH;
 /// them holds down are `memory-mixed`'s.
 pub(super) const RULE: Rule = Rule {
     name: "memory-speed",
+    glossary: "
+        Memory devices run below the speed that they are rated for.
+        How: Modelled: 1 − configured ÷ rated MT/s, for programs that are bound by bandwidth.
+    ",
     resource: Some(MEMORY_BANDWIDTH),
     needs: &[
         needs::MEMORY_DEVICES,

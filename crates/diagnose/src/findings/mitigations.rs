@@ -12,6 +12,7 @@ use crate::figures::{RESOLUTION, cite_fact, evidence, middle, spread, verdict};
 /// Modelled: against 50 to 150 ns for a system call without page-table isolation by published figures.
 pub(super) const RULE: Rule = Rule {
     name: "mitigations",
+    glossary: "",
     resource: None,
     needs: &[
         Need {

@@ -106,6 +106,8 @@ fn has_figure(m: &&Measurement) -> bool {
 pub struct Rule {
     /// Its name, stable: findings carry it.
     pub name: &'static str,
+    /// What it finds, for the glossary, in the form of [`record::glossary`]; empty where another entry has it.
+    pub glossary: &'static str,
     /// The resource of which its findings take, as in `diagnosis.resources[].name`; `None` where they take CPU time or
     /// something that is none of the resources.
     pub resource: Option<&'static str>,

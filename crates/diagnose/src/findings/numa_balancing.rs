@@ -11,6 +11,7 @@ use crate::figures::cite_fact;
 /// Automatic NUMA balancing switched on, on a machine of several nodes.
 pub(super) const RULE: Rule = Rule {
     name: "numa-balancing",
+    glossary: "",
     resource: None,
     needs: &[Need {
         what: "the setting of automatic NUMA balancing",

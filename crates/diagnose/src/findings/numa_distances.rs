@@ -13,6 +13,12 @@ use crate::resources::MEMORY_LATENCY;
 /// The firmware's distances against the measured latencies.
 pub(super) const RULE: Rule = Rule {
     name: "numa-distances",
+    glossary: "
+        The firmware's table of distances contradicts the latencies that were measured: who follows it takes
+        the slower node for the nearer one.
+        How: `numa.latency` pair by pair against the distances; the loss is that of the worst pair, 1 − faster
+        ÷ slower.
+    ",
     resource: Some(MEMORY_LATENCY),
     needs: &[
         MATRIX,

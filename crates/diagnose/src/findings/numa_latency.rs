@@ -18,8 +18,18 @@ use crate::resources::{MEMORY_BANDWIDTH, MEMORY_LATENCY};
 ///
 /// The matrix is measured; that accesses spread evenly over all nodes is the model. A record without a matrix may hold
 /// single figures of own and other nodes' memory, as other tools print them; then these serve.
-pub(super) const RULE: Rule =
-    Rule { name: "numa-latency", resource: Some(MEMORY_LATENCY), needs: &[MATRIX], find };
+pub(super) const RULE: Rule = Rule {
+    name: "numa-latency",
+    glossary: "
+        A program that ignores nodes makes most of its accesses to other nodes' memory.
+        How: `numa.latency` over all pairs against each node's own. The matrix is measured; that accesses
+        spread evenly is the model. Of other tools' output single figures of own and other nodes' memory serve
+        (lmbench's stream or `lat_mem_rd` under numactl).
+    ",
+    resource: Some(MEMORY_LATENCY),
+    needs: &[MATRIX],
+    find,
+};
 
 /// Whether the machine has more than one node.
 pub(super) fn has_nodes(case: &Case) -> bool {

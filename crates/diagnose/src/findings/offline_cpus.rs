@@ -12,6 +12,10 @@ use crate::figures::{cite_fact, cpus_text, modelled, write_command, write_for_cp
 /// CPUs present that are not online.
 pub(super) const RULE: Rule = Rule {
     name: "offline-cpus",
+    glossary: "
+        CPUs that are present are switched off, one by one or as siblings by SMT control.
+        How: Modelled: the share of CPUs; for siblings not at all, since their yield depends on the program.
+    ",
     resource: None,
     needs: &[Need {
         what: "counts of CPUs present and online",

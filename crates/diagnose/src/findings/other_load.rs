@@ -22,6 +22,17 @@ use crate::figures::{RESOLUTION, cite_fact, severity, verdict};
 /// as it ran, times L ÷ n, at most.
 pub(super) const RULE: Rule = Rule {
     name: "other-load",
+    glossary: "
+        Others worked on this machine while it was measured.
+        How: What the measuring threads waited for a CPU (`own_ready_seconds`), as far as others used that
+        time: of what they ran and waited together. Where the kernel does not tell that, CPU time during the
+        run less linespeed's own, as L CPUs of n; where the record does not tell that either, the load average
+        before. On a full machine L is the load average, if it stood there before and after, less linespeed's
+        own part. Modelled: L ÷ (L + n) of a fair share is lost; of a command no more than it ran, times L ÷
+        n. A note where what they take was measured (`stolen.share`), and where they worked on CPUs or in time
+        that this process may not use; where they gave way to a program that never stops, the load average
+        does not count.
+    ",
     resource: None,
     needs: &[
         Need { what: "a run of measurements", is_met: |case| !case.record.measurements.is_empty() },

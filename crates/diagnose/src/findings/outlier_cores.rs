@@ -22,6 +22,11 @@ use crate::figures::{
 /// A CPU is slower when its whole interval is, by more than the CPUs of its kind scatter among each other.
 pub(super) const RULE: Rule = Rule {
     name: "outlier-cores",
+    glossary: "
+        Cores run slower than the others of their kind while all do the same work.
+        How: `core.clock` with `active=all` against the median of the kind, beyond its own interval and the
+        scatter of all. Kinds of core with different clocks are a note.
+    ",
     resource: None,
     needs: &[
         Need {

@@ -16,6 +16,7 @@ use crate::resources::{MEMORY_LATENCY, Walk, beyond};
 /// beyond the caches.
 pub(super) const RULE: Rule = Rule {
     name: "page-walk",
+    glossary: "",
     resource: Some(MEMORY_LATENCY),
     needs: &[
         needs::LOAD_LATENCY,

@@ -16,6 +16,7 @@ use crate::resources::WAKE_UP;
 /// rare wake-up is lost.
 pub(super) const RULE: Rule = Rule {
     name: "preemption",
+    glossary: "",
     resource: Some(WAKE_UP),
     needs: &[
         Need {

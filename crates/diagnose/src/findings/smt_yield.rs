@@ -17,6 +17,7 @@ use crate::figures::{
 /// capacity should be counted in cores, and much more that it should be counted in CPUs.
 pub(super) const RULE: Rule = Rule {
     name: "smt-yield",
+    glossary: "",
     resource: None,
     needs: &[Need {
         what: "the yield of siblings (linespeed run smt-yield)",

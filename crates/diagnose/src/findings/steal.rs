@@ -12,6 +12,7 @@ use crate::resources::CORE;
 /// Steal during the run, by the kernel's account.
 pub(super) const RULE: Rule = Rule {
     name: "steal",
+    glossary: "",
     resource: Some(CORE),
     needs: &[
         needs::STATE_AFTER,

@@ -14,8 +14,17 @@ use crate::resources::CORE;
 
 /// The share stolen with no interrupt or switch of this kernel behind it; and, where the share is small, gaps that are
 /// longer than the quickest wake-ups here.
-pub(super) const RULE: Rule =
-    Rule { name: "stolen-below", resource: Some(CORE), needs: &[steal_time::SHARE, steal_time::CAUSE], find };
+pub(super) const RULE: Rule = Rule {
+    name: "stolen-below",
+    glossary: "
+        Firmware or hypervisor took time from a program that never stops: its share on the worst CPU and of
+        all CPUs. Where the share is small but gaps are longer than the quickest wake-ups here, a note.
+        How: `stolen.share` and `stolen.gap` with `cause=below`.
+    ",
+    resource: Some(CORE),
+    needs: &[steal_time::SHARE, steal_time::CAUSE],
+    find,
+};
 
 /// Where wake-ups were not measured: the kernel's default timer slack, which programs that sleep wait anyway.
 const SLACK_NS: f64 = 50e3;

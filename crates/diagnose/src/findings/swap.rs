@@ -11,6 +11,10 @@ use crate::figures::cite_fact;
 /// Pages swapped during the run, or more memory swapped out than could be taken back.
 pub(super) const RULE: Rule = Rule {
     name: "swap-in-use",
+    glossary: "
+        Memory was swapped during the run, or more lies in swap than there is room for.
+        How: The kernel's counts of pages, before and after.
+    ",
     resource: None,
     needs: &[Need {
         what: "swap in use",

@@ -10,8 +10,17 @@ use crate::resources::CORE;
 /// The share stolen by the operating system.
 ///
 /// What a quota of this cgroup explains is `cpu-quota`'s: with all CPUs at work each is stopped for 1 − quota ÷ CPUs.
-pub(super) const RULE: Rule =
-    Rule { name: "stolen-os", resource: Some(CORE), needs: &[steal_time::SHARE, steal_time::CAUSE], find };
+pub(super) const RULE: Rule = Rule {
+    name: "stolen-os",
+    glossary: "
+        Interrupts and other tasks took time from a program that never stops: the share on the worst CPU and
+        of all CPUs.
+        How: `stolen.share` with `cause=os`. What a quota of the cgroup explains is `cpu-quota`.
+    ",
+    resource: Some(CORE),
+    needs: &[steal_time::SHARE, steal_time::CAUSE],
+    find,
+};
 
 fn find(case: &Case) -> Vec<Finding> {
     let Some(stolen) = steal_time::by_others(case) else {

@@ -11,6 +11,7 @@ use crate::resources::CORE;
 /// The kernel's count of throttling for heat, after against before.
 pub(super) const RULE: Rule = Rule {
     name: "throttled",
+    glossary: "",
     resource: Some(CORE),
     needs: &[
         // The host's thermometers are not a guest's.

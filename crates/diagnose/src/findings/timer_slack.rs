@@ -16,6 +16,7 @@ use crate::resources::{WAKE_UP, wake_up_cpu};
 /// SCHED_OTHER wake-up latency as the machine is, against the same with 1 ns of slack.
 pub(super) const RULE: Rule = Rule {
     name: "timer-slack",
+    glossary: "",
     resource: Some(WAKE_UP),
     needs: &[
         needs::WAKE_UP,

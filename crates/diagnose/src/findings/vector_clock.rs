@@ -12,8 +12,16 @@ use super::{Case, Rule, at_most_warning, costs, finding, needs};
 use crate::figures::{cite_fact, cpus_of, cpus_text, has_labels, locate_figure, loss, share_of};
 
 /// The core clock beside 512-bit or 256-bit work against the clock beside plain work.
-pub(super) const RULE: Rule =
-    Rule { name: "vector-clock", resource: None, needs: &[needs::CORE_CLOCK], find };
+pub(super) const RULE: Rule = Rule {
+    name: "vector-clock",
+    glossary: "
+        Wide vector work lowers the clock of all code on the core.
+        How: `core.clock` beside vector work (512 and 256 bits on x86-64, NEON on aarch64) against plain work.
+    ",
+    resource: None,
+    needs: &[needs::CORE_CLOCK],
+    find,
+};
 
 /// More kinds of vectors than this no processor has; a record made by hand may name any number.
 const MOST_VECTORS: usize = 16;

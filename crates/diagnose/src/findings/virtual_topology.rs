@@ -10,6 +10,11 @@ use crate::figures::cite_fact;
 /// As many packages as CPUs under a hypervisor.
 pub(super) const RULE: Rule = Rule {
     name: "virtual-topology",
+    glossary: "
+        A virtual machine shows each CPU as a package of its own, which hides from the scheduler what CPUs
+        share.
+        How: As many packages as CPUs, under a hypervisor.
+    ",
     resource: None,
     needs: &[Need {
         what: "counts of packages and CPUs",

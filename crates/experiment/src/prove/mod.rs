@@ -4,6 +4,7 @@
 mod command;
 mod error;
 mod figure;
+mod glossary;
 mod knobs;
 mod notice;
 
@@ -18,6 +19,7 @@ use serde_json::{Value, json};
 pub use command::{ProvenCommand, prove_command};
 pub use error::ProofError;
 pub use figure::{Compared, Figure, Unit};
+pub use glossary::GLOSSARY;
 pub use knobs::{measured_cpus, prove_knobs};
 pub use notice::Notice;
 

@@ -51,7 +51,7 @@ fn with_names(definition: clap::Command) -> clap::Command {
     let known = recipes::all(recipes::own_folder().as_deref()).into_iter().map(|(name, _)| &*name.leak());
     let recipes = PossibleValuesParser::new(known);
     let references = PossibleValuesParser::new(reference::MACHINES.iter().map(|machine| machine.name));
-    let words = PossibleValuesParser::new(record::glossary::all().iter().map(|word| word.name));
+    let words = PossibleValuesParser::new(crate::glossary::all().terms().iter().map(|term| term.name));
     let knobs = PossibleValuesParser::new(::quiet::knobs::KNOBS.iter().map(|knob| knob.name()));
     definition
         .mut_subcommand("quiet", |quiet| quiet.mut_arg("knobs", |names| names.value_parser(knobs)))

@@ -1,19 +1,18 @@
 //! `linespeed explain`: the words about a name.
 
-use record::glossary;
 use report::terminal;
 
 use crate::failure::Failure;
 use crate::options::Options;
-use crate::output;
+use crate::{glossary, output};
 
 /// Prints what `name` means, or every name with its group.
 pub fn run(options: &Options, name: Option<&str>) -> Result<u8, Failure> {
-    let style = output::style(&options.out);
+    let (glossary, style) = (glossary::all(), output::style(&options.out));
     let Some(name) = name else {
-        return output::print(&terminal::glossary(glossary::all(), &style)).map(|()| 0);
+        return output::print(&terminal::glossary(glossary.terms(), &style)).map(|()| 0);
     };
-    match glossary::find(name) {
+    match glossary.find(name) {
         Some(word) if options.out.json => {
             let value = serde_json::json!({
                 "name": word.name, "group": word.group, "what": word.what,
@@ -23,9 +22,9 @@ pub fn run(options: &Options, name: Option<&str>) -> Result<u8, Failure> {
         }
         Some(word) => output::print(&terminal::word(word, &style)).map(|()| 0),
         None => {
-            let several: Vec<&str> = glossary::find_ending_in(name).iter().map(|word| word.name).collect();
+            let several: Vec<&str> = glossary.find_ending_in(name).iter().map(|word| word.name).collect();
             let near = if several.is_empty() {
-                glossary::find_nearest_term(name).map(str::to_owned)
+                glossary.find_nearest(name).map(str::to_owned)
             } else {
                 Some(several.join(", "))
             };

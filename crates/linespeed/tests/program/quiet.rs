@@ -116,17 +116,6 @@ fn the_table_names_every_knob_and_needs_nothing() {
 }
 
 #[test]
-fn every_knob_is_explained() {
-    for knob in quiet::knobs::KNOBS {
-        assert!(
-            record::glossary::find(knob.name()).is_some(),
-            "docs/words.md does not explain {}",
-            knob.name()
-        );
-    }
-}
-
-#[test]
 fn a_captured_machine_is_looked_at_and_never_written() {
     let folder = folder();
     let tree = folder.path().join("tree");

@@ -34,6 +34,14 @@ impl Measure for Bandwidth {
         "bandwidth"
     }
 
+    fn glossary(&self) -> &'static str {
+        "
+            How many bytes a second can one CPU and all CPUs move, for each kind of loop and store? `linespeed
+            list` says how long it takes. It needs memory of several times the last-level caches.
+            How: See `memory.bandwidth`, `stream.ns_per_element`.
+        "
+    }
+
     fn metrics(&self) -> &'static [&'static str] {
         &["memory.bandwidth", "stream.ns_per_element"]
     }

@@ -73,6 +73,14 @@ impl Measure for Clock {
         "clock"
     }
 
+    fn glossary(&self) -> &'static str {
+        "
+            What clock do the cores really run at: alone, all together, and with wide vectors? `linespeed
+            list` says how long it takes. It needs nothing.
+            How: See `core.clock`.
+        "
+    }
+
     fn metrics(&self) -> &'static [&'static str] {
         &["core.clock"]
     }

@@ -82,6 +82,14 @@ impl Measure for CoreToCore {
         "core-to-core"
     }
 
+    fn glossary(&self) -> &'static str {
+        "
+            How long does a cache line take between any two CPUs? `linespeed list` says how long it takes. It
+            needs two CPUs.
+            How: See `core_to_core.latency`.
+        "
+    }
+
     fn metrics(&self) -> &'static [&'static str] {
         &["core_to_core.latency"]
     }

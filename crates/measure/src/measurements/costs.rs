@@ -37,6 +37,14 @@ impl Measure for Costs {
         "costs"
     }
 
+    fn glossary(&self) -> &'static str {
+        "
+            What do the small things cost: system call, clock read, context switch, page fault, mutex, branch,
+            spin hint? `linespeed list` says how long it takes. Two of them need a second CPU.
+            How: See the metrics that begin with `cost.`.
+        "
+    }
+
     fn metrics(&self) -> &'static [&'static str] {
         &[
             "cost.syscall",

@@ -50,6 +50,17 @@ impl Measure for Latency {
         "latency"
     }
 
+    fn glossary(&self) -> &'static str {
+        "
+            How long does a load take from each cache and from memory, and how much of it is the page walk?
+            Also finds the caches in the curve and holds them against what the kernel says. `linespeed list`
+            says how long it takes. It needs memory of four times the last-level cache for the full curve and
+            2 MiB pages for the second one (transparent huge pages set to `madvise` or `always`, or reserved
+            ones).
+            How: See `load.latency`.
+        "
+    }
+
     fn metrics(&self) -> &'static [&'static str] {
         &["load.latency", "load.latency_cycles"]
     }

@@ -52,6 +52,14 @@ impl Measure for LoadedLatency {
         "loaded-latency"
     }
 
+    fn glossary(&self) -> &'static str {
+        "
+            How slow does memory get when it is busy, and from which load on? `linespeed list` says how long
+            it takes. It needs at least two CPUs.
+            How: See `memory.loaded_latency`.
+        "
+    }
+
     fn metrics(&self) -> &'static [&'static str] {
         &["memory.loaded_latency"]
     }

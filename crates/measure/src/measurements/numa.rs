@@ -44,6 +44,15 @@ impl Measure for Numa {
         "numa"
     }
 
+    fn glossary(&self) -> &'static str {
+        "
+            How fast is each node's memory from each node, does the firmware's table of distances tell the
+            truth, and what does a program pay that ignores nodes? `linespeed list` says how long it takes. It
+            needs two nodes.
+            How: See `numa.latency`, `numa.bandwidth`.
+        "
+    }
+
     fn metrics(&self) -> &'static [&'static str] {
         &["numa.latency", "numa.bandwidth"]
     }

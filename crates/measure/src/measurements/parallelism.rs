@@ -32,6 +32,14 @@ impl Measure for Parallelism {
         "parallelism"
     }
 
+    fn glossary(&self) -> &'static str {
+        "
+            How many misses can one core have under way? `linespeed list` says how long it takes. It needs 2
+            MiB pages for a clean answer.
+            How: See `load.parallelism`.
+        "
+    }
+
     fn metrics(&self) -> &'static [&'static str] {
         &["load.parallelism"]
     }

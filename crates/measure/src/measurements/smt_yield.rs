@@ -44,6 +44,14 @@ impl Measure for SmtYield {
         "smt-yield"
     }
 
+    fn glossary(&self) -> &'static str {
+        "
+            What is a sibling worth, workload by workload? `linespeed list` says how long it takes. It needs a
+            core with two siblings.
+            How: See `smt.yield`.
+        "
+    }
+
     fn metrics(&self) -> &'static [&'static str] {
         &["smt.yield"]
     }

@@ -68,6 +68,14 @@ impl Measure for Stolen {
         "stolen"
     }
 
+    fn glossary(&self) -> &'static str {
+        "
+            How much of each CPU is taken away from a program that never stops, by this kernel and from below
+            it? `linespeed list` says how long it takes. It needs nothing.
+            How: See `stolen.share`, `stolen.gap`.
+        "
+    }
+
     fn metrics(&self) -> &'static [&'static str] {
         &["stolen.share", "stolen.gap"]
     }

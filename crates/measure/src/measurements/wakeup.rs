@@ -85,6 +85,15 @@ impl Measure for Wakeup {
         "wakeup"
     }
 
+    fn glossary(&self) -> &'static str {
+        "
+            How late do sleeping threads run, as the machine is and with it tuned? `linespeed list` says how
+            long it takes. FIFO needs permission for real-time scheduling (root, CAP_SYS_NICE or an rtprio
+            limit); holding idle states off needs write access to `/dev/cpu_dma_latency`.
+            How: See `wakeup.latency`.
+        "
+    }
+
     fn metrics(&self) -> &'static [&'static str] {
         &["wakeup.latency"]
     }

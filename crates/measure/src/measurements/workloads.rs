@@ -35,6 +35,15 @@ impl Measure for Workloads {
         "workloads"
     }
 
+    fn glossary(&self) -> &'static str {
+        "
+            How fast does one CPU do known work: nops, primes, AES, big numbers, digits of pi, flushes,
+            multiply-adds, triad? Each is checked by its result. `linespeed list` says how long it takes. It
+            needs nothing.
+            How: See `workload.time`, `workload.throughput`, `core.ipc`.
+        "
+    }
+
     fn metrics(&self) -> &'static [&'static str] {
         &["workload.throughput", "workload.time", "core.ipc", "counter.count", "counter.share"]
     }

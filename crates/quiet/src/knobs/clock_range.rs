@@ -15,6 +15,16 @@ impl Knob for ClockRange {
         "clock-range"
     }
 
+    fn glossary(&self) -> &'static str {
+        "
+            The lowest and the highest clock that the kernel may choose, both set to the nominal clock.
+            How: `scaling_min_freq` and `scaling_max_freq` of each policy; the nominal clock is
+            `base_frequency`.
+            Moves: The clock neither falls when a core rests nor rises with boost, so a run does not depend on
+            what ran before it.
+        "
+    }
+
     fn class(&self) -> KnobClass {
         KnobClass::Clock
     }

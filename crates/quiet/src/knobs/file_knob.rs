@@ -9,6 +9,8 @@ use crate::value_syntax::ValueSyntax;
 pub struct FileKnob {
     /// Name on the command line.
     pub name: &'static str,
+    /// What it is, for the glossary; empty where the inventory has it.
+    pub glossary: &'static str,
     /// By what it moves figures.
     pub class: KnobClass,
     /// The file.
@@ -32,6 +34,10 @@ pub struct FileKnob {
 impl Knob for FileKnob {
     fn name(&self) -> &'static str {
         self.name
+    }
+
+    fn glossary(&self) -> &'static str {
+        self.glossary
     }
 
     fn class(&self) -> KnobClass {

@@ -22,6 +22,17 @@ impl Knob for GuestHalt {
         "guest-halt"
     }
 
+    fn glossary(&self) -> &'static str {
+        "
+            A virtual CPU with nothing to do halts, which leaves it to its host; how long it then takes to
+            wake up is the host's, whatever the guest's driver (haltpoll) says. Turned only when it is named.
+            How: Polling instead: `/dev/cpu_dma_latency` held open at 0, or `n/a` in each CPU's
+            `pm_qos_resume_latency_us`.
+            Moves: Wake-up latency lacks the host's part. The guest looks busy all the time, to its host, its
+            bill and the sibling of its core.
+        "
+    }
+
     fn class(&self) -> KnobClass {
         KnobClass::WakeUp
     }

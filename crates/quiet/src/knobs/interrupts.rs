@@ -17,6 +17,16 @@ impl Knob for Interrupts {
         "interrupts"
     }
 
+    fn glossary(&self) -> &'static str {
+        "
+            Interrupts of devices, kept away from the CPUs that are to be quiet (`--cpus`).
+            How: `/proc/irq/N/smp_affinity_list` and `/proc/irq/default_smp_affinity`. Those that belong to
+            one CPU (NVMe queues, some network queues) refuse, and are named. `irqbalance` moves them back
+            after some seconds when it runs.
+            Moves: A core that measures is not stopped in the middle by a disk or a network card.
+        "
+    }
+
     fn class(&self) -> KnobClass {
         KnobClass::Kernel
     }

@@ -11,6 +11,13 @@ impl Knob for Irqbalance {
         "irqbalance"
     }
 
+    fn glossary(&self) -> &'static str {
+        "
+            The daemon that moves interrupts between CPUs, every ten seconds. Found, not stopped: `systemctl
+            stop irqbalance`.
+        "
+    }
+
     fn class(&self) -> KnobClass {
         KnobClass::Kernel
     }

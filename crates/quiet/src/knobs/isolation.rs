@@ -14,6 +14,15 @@ impl Knob for Isolation {
         "isolation"
     }
 
+    fn glossary(&self) -> &'static str {
+        "
+            CPUs that the scheduler leaves alone since boot, without the tick and without the kernel's
+            callbacks.
+            Also: rcu_nocbs
+            How: Only on the kernel's command line; `linespeed quiet --cpus LIST` prints the line.
+        "
+    }
+
     fn class(&self) -> KnobClass {
         KnobClass::OtherTasks
     }

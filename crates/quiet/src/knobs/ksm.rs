@@ -7,6 +7,7 @@ use crate::value_syntax::ValueSyntax;
 /// `/sys/kernel/mm/ksm/run` (Documentation/admin-guide/mm/ksm.rst): 0 stops the thread and keeps what is merged.
 pub const KNOB: FileKnob = FileKnob {
     name: "ksm",
+    glossary: "",
     class: KnobClass::Kernel,
     path: "/sys/kernel/mm/ksm/run",
     syntax: ValueSyntax::Word,

@@ -7,6 +7,11 @@ use crate::value_syntax::ValueSyntax;
 /// `kernel.nmi_watchdog` (Documentation/admin-guide/lockup-watchdogs.rst).
 pub const KNOB: FileKnob = FileKnob {
     name: "nmi-watchdog",
+    glossary: "
+        The kernel's detector of hard lockups: an interrupt on each CPU some times a minute, and a hardware
+        counter that perf then lacks.
+        How: `/proc/sys/kernel/nmi_watchdog`.
+    ",
     class: KnobClass::Kernel,
     path: "/proc/sys/kernel/nmi_watchdog",
     syntax: ValueSyntax::Word,

@@ -7,6 +7,7 @@ use crate::value_syntax::ValueSyntax;
 /// `kernel.numa_balancing` (Documentation/admin-guide/sysctl/kernel.rst).
 pub const KNOB: FileKnob = FileKnob {
     name: "numa-balancing",
+    glossary: "",
     class: KnobClass::Other,
     path: "/proc/sys/kernel/numa_balancing",
     syntax: ValueSyntax::Word,

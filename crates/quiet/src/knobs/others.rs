@@ -14,6 +14,12 @@ impl Knob for Others {
         "others"
     }
 
+    fn glossary(&self) -> &'static str {
+        "
+            Whoever else runs: the load average of the last minute. Found, not stopped.
+        "
+    }
+
     fn class(&self) -> KnobClass {
         KnobClass::OtherTasks
     }

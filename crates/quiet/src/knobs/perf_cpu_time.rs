@@ -7,6 +7,11 @@ use crate::value_syntax::ValueSyntax;
 /// `kernel.perf_cpu_time_max_percent` (Documentation/admin-guide/sysctl/kernel.rst).
 pub const KNOB: FileKnob = FileKnob {
     name: "perf-cpu-time",
+    glossary: "
+        What share of a CPU perf's interrupts may take, percent, before the kernel slows them down. Set only
+        when it is named.
+        How: `/proc/sys/kernel/perf_cpu_time_max_percent`.
+    ",
     class: KnobClass::Kernel,
     path: "/proc/sys/kernel/perf_cpu_time_max_percent",
     syntax: ValueSyntax::Word,

@@ -7,6 +7,11 @@ use crate::value_syntax::ValueSyntax;
 /// `kernel.perf_event_max_sample_rate`, a second (Documentation/admin-guide/sysctl/kernel.rst).
 pub const KNOB: FileKnob = FileKnob {
     name: "perf-sample-rate",
+    glossary: "
+        How often a second whoever profiles may interrupt a CPU. Set only when it is named: one who profiles
+        the command needs it.
+        How: `/proc/sys/kernel/perf_event_max_sample_rate`.
+    ",
     class: KnobClass::Kernel,
     path: "/proc/sys/kernel/perf_event_max_sample_rate",
     syntax: ValueSyntax::Word,

@@ -13,6 +13,12 @@ impl Knob for Power {
         "power"
     }
 
+    fn glossary(&self) -> &'static str {
+        "
+            Mains or battery. Found, not changed.
+        "
+    }
+
     fn effect(&self) -> &'static str {
         "on battery the firmware and the governor lower clocks, the more the emptier it is"
     }

@@ -67,6 +67,16 @@ impl Knob for Nice {
         "nice"
     }
 
+    fn glossary(&self) -> &'static str {
+        "
+            The command's weight against others that want the same CPU: -20 is the most.
+            How: `setpriority`; below what this user has it needs root or RLIMIT_NICE.
+            Moves: Nothing against tasks of other sessions where the kernel groups tasks by session
+            (`kernel.sched_autogroup_enabled`), nor against those of other control groups where the command's
+            has a share of the CPUs of its own: `fifo` does.
+        "
+    }
+
     fn class(&self) -> KnobClass {
         KnobClass::OtherTasks
     }
@@ -105,6 +115,15 @@ impl Knob for Fifo {
         "fifo"
     }
 
+    fn glossary(&self) -> &'static str {
+        "
+            The command under SCHED_FIFO: before everything that is not real-time. Set only when it is named.
+            How: Priority 1, which is above all ordinary tasks and below the kernel's own real-time threads.
+            Moves: A command that never sleeps then keeps its CPU from everybody but for 50 ms of each second
+            (`rt-runtime`); some machines stall.
+        "
+    }
+
     fn class(&self) -> KnobClass {
         KnobClass::OtherTasks
     }
@@ -136,6 +155,13 @@ pub struct IoPriority;
 impl Knob for IoPriority {
     fn name(&self) -> &'static str {
         "ionice"
+    }
+
+    fn glossary(&self) -> &'static str {
+        r#"
+            The command's place at a disk, before others of the class "best effort".
+            How: `ioprio_set`; schedulers of disks without priorities (none, kyber) take no notice.
+        "#
     }
 
     fn effect(&self) -> &'static str {

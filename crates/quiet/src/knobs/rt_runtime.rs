@@ -7,6 +7,12 @@ use crate::value_syntax::ValueSyntax;
 /// `kernel.sched_rt_runtime_us` (Documentation/scheduler/sched-rt-group.rst).
 pub const KNOB: FileKnob = FileKnob {
     name: "rt-runtime",
+    glossary: "
+        How long real-time threads may run in each second, µs, before the kernel lets others run. Set only
+        when it is named: without it a thread that never sleeps can lock a machine up.
+        Also: sched_rt_runtime_us
+        How: `/proc/sys/kernel/sched_rt_runtime_us`.
+    ",
     class: KnobClass::Kernel,
     path: "/proc/sys/kernel/sched_rt_runtime_us",
     syntax: ValueSyntax::Word,

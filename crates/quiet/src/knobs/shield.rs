@@ -12,6 +12,16 @@ impl Knob for Shield {
         "shield"
     }
 
+    fn glossary(&self) -> &'static str {
+        "
+            CPUs that only the command runs on, while it runs: what `cset shield` does.
+            How: An isolated partition of control groups, version 2, read back, since the kernel may call it
+            invalid; two cpusets with version 1. Tasks that somebody has bound to CPUs stay where they are,
+            and so do the kernel's own that belong to one CPU.
+            Moves: Other tasks do not take the CPU, its caches and its sibling from the command.
+        "
+    }
+
     fn class(&self) -> KnobClass {
         KnobClass::OtherTasks
     }

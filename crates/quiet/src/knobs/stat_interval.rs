@@ -7,6 +7,10 @@ use crate::value_syntax::ValueSyntax;
 /// `vm.stat_interval`, seconds (Documentation/admin-guide/sysctl/vm.rst).
 pub const KNOB: FileKnob = FileKnob {
     name: "stat-interval",
+    glossary: "
+        How often each CPU adds up its memory statistics, seconds.
+        How: `/proc/sys/vm/stat_interval`.
+    ",
     class: KnobClass::Kernel,
     path: "/proc/sys/vm/stat_interval",
     syntax: ValueSyntax::Word,

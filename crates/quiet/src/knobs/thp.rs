@@ -7,6 +7,7 @@ use crate::value_syntax::ValueSyntax;
 /// `/sys/kernel/mm/transparent_hugepage/enabled` (Documentation/admin-guide/mm/transhuge.rst).
 pub const KNOB: FileKnob = FileKnob {
     name: "thp",
+    glossary: "",
     class: KnobClass::Other,
     path: "/sys/kernel/mm/transparent_hugepage/enabled",
     syntax: ValueSyntax::Chosen,

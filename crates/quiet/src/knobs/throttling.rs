@@ -11,6 +11,12 @@ impl Knob for Throttling {
         "throttling"
     }
 
+    fn glossary(&self) -> &'static str {
+        "
+            Clocks lowered for heat since boot: the machine is too hot for what it does. Found, not changed.
+        "
+    }
+
     fn class(&self) -> KnobClass {
         KnobClass::Clock
     }

@@ -7,6 +7,11 @@ use crate::value_syntax::ValueSyntax;
 /// `kernel.timer_migration` (Documentation/admin-guide/sysctl/kernel.rst).
 pub const KNOB: FileKnob = FileKnob {
     name: "timer-migration",
+    glossary: "
+        Whether timers of idle CPUs move to a busy one, which is the one that measures.
+        How: `/proc/sys/kernel/timer_migration`. With CPUs isolated for real-time work some leave it on, so
+        that timers move away from them.
+    ",
     class: KnobClass::Kernel,
     path: "/proc/sys/kernel/timer_migration",
     syntax: ValueSyntax::Word,

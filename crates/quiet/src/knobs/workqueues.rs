@@ -18,6 +18,14 @@ impl Knob for Workqueues {
         "workqueues"
     }
 
+    fn glossary(&self) -> &'static str {
+        "
+            Work that the kernel puts off and that is bound to no CPU, kept away from the CPUs that are to be
+            quiet.
+            How: `/sys/devices/virtual/workqueue/cpumask`.
+        "
+    }
+
     fn class(&self) -> KnobClass {
         KnobClass::Kernel
     }

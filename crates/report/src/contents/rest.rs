@@ -35,40 +35,7 @@ pub(crate) fn tables(record: &Record, shown: &Shown, most: usize) -> Vec<Table> 
 
 /// What the figures of a metric are called; one that this version does not know by its own name.
 pub(crate) fn heading(metric: &str) -> &str {
-    match metric {
-        "core.clock" => "Core clock",
-        "load.latency" => "Load latency",
-        "load.latency_cycles" => "Load latency in cycles",
-        "load.parallelism" => "Loads in parallel",
-        "memory.bandwidth" => "Memory bandwidth",
-        "memory.loaded_latency" => "Loaded latency",
-        "stream.ns_per_element" => "Time an element (as lmbench's stream)",
-        "wakeup.latency" => "Wake-up latency",
-        "wakeup.minimum" => "Wake-up latency, least",
-        "wakeup.average" => "Wake-up latency, average",
-        "wakeup.maximum" => "Wake-up latency, longest",
-        "stolen.share" => "Stolen time",
-        "stolen.gap" => "Gaps in busy loops",
-        "cost.syscall" => "A system call",
-        "cost.clock_read" => "Reading the clock",
-        "cost.context_switch" => "A context switch",
-        "cost.page_fault" => "A page fault",
-        "cost.mutex_handover" => "Handing a mutex over",
-        "cost.branch_mispredict" => "A mispredicted branch",
-        "cost.spin_hint" => "A spin hint",
-        "numa.latency" => "Latency of nodes' memory",
-        "numa.bandwidth" => "Bandwidth of nodes' memory",
-        "core_to_core.latency" => "From CPU to CPU",
-        "workload.throughput" => "Throughput of workloads",
-        "workload.time" => "Time of workloads",
-        "workload.cpu_time" => "CPU time of workloads",
-        "core.ipc" => "Instructions a cycle",
-        "smt.yield" => "What siblings are worth",
-        "counter.count" => "Counters",
-        "counter.share" => "Issue slots (top-down)",
-        "layer.time" => "One routine in each layer",
-        other => other,
-    }
+    record::metrics::find(metric).map_or(metric, |known| known.title)
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use maud::{Markup, html};
-use record::glossary::{self, Term};
+use record::glossary::Term;
+use record::metrics;
 use record::{Record, State};
 
 use super::{bars, prose, section};
@@ -42,7 +43,7 @@ fn figure_section(record: &Record, id: &str, block: &Block) -> Markup {
     let bars = word == Some("memory.bandwidth");
     let drawn = bars || block.parts.iter().any(|part| matches!(part, Part::Chart(_)));
     let inside = html! {
-        @if let Some(word) = word.and_then(glossary::find) { p class="quiet what" { (prose(&word.what)) } }
+        @if let Some(word) = word.and_then(explained) { p class="quiet what" { (prose(&word.what)) } }
         @for (number, part) in block.parts.iter().enumerate() {
             @let id = format!("{id}-{number}");
             @match part {
@@ -215,7 +216,7 @@ pub(super) fn provenance(record: &Record) -> Markup {
 /// Every measurement, in a table a metric.
 pub(super) fn all(record: &Record) -> Markup {
     let inside = html! {
-        @for metric in metrics(record) {
+        @for metric in metrics_of(record) {
             @let measurements: Vec<_> = record.measurements_of(metric).collect();
             details {
                 summary { (metric) " " span class="quiet" { (count_noun(measurements.len(), "figure")) } }
@@ -232,14 +233,19 @@ fn most_of(metric: &str) -> usize {
     if metric == "core_to_core.latency" { 1024 } else { usize::MAX }
 }
 
-fn metrics(record: &Record) -> Vec<&str> {
+fn metrics_of(record: &Record) -> Vec<&str> {
     let mut seen = BTreeSet::new();
     record.measurements.iter().map(|m| m.metric.as_str()).filter(|metric| seen.insert(*metric)).collect()
 }
 
+/// What a metric means.
+fn explained(metric: &str) -> Option<Term> {
+    metrics::find(metric).map(|metric| Term::parse(metric.name, "Metrics", metric.glossary))
+}
+
 /// What each metric of this record means.
 pub(super) fn glossary(record: &Record) -> Markup {
-    let words: Vec<&Term> = metrics(record).into_iter().filter_map(glossary::find).collect();
+    let words: Vec<Term> = metrics_of(record).into_iter().filter_map(explained).collect();
     let inside = html! {
         @for word in words {
             details {

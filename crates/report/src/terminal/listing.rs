@@ -106,10 +106,12 @@ mod tests {
 
     #[test]
     fn every_word_is_listed_once_within_the_width() {
+        use record::glossary::{Glossary, Group};
+        let all = Glossary::new([Group::metrics(), Group::inventory(), Group::words()]);
         for columns in [40, 80, 160] {
-            let text = glossary(record::glossary::all(), &Style { width: columns, color: false });
+            let text = glossary(all.terms(), &Style { width: columns, color: false });
             assert!(text.lines().all(|line| width(line) <= columns), "{text}");
-            for word in record::glossary::all() {
+            for word in all.terms() {
                 assert!(text.lines().any(|line| line.trim_start().starts_with(word.name)), "{}", word.name);
             }
         }

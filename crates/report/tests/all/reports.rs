@@ -216,7 +216,7 @@ fn the_page_holds_every_measurement_and_what_its_metric_means() {
     record.measurements[0].unit = "Wb".into();
     let page = report::page::html(&record);
     assert!(page.contains("3790000000 Wb"), "a metric of the future is missing");
-    let word = record::glossary::find("load.latency").unwrap();
+    let word = &metric_term("load.latency");
     let usual = word.usual.as_deref().unwrap().split(['`', '"', '&', '<', ' ']).next().unwrap();
     assert!(page.contains("<b>Usual: </b>") && page.contains(usual));
     let rows = page.matches("<tr>").count();
@@ -320,9 +320,14 @@ fn cyclictests_own_lines_and_histogram_keep_their_shape() {
 
 #[test]
 fn a_word_is_explained_in_its_parts() {
-    let word = record::glossary::find("wakeup.latency").unwrap();
+    let word = &metric_term("wakeup.latency");
     let text = terminal::word(word, &plain(80));
     assert!(text.starts_with("wakeup.latency  metrics\n"), "{text}");
     assert!(text.contains("  How    ") && text.contains("  Usual  ") && text.contains("  Moves  "), "{text}");
     assert!(text.lines().all(|line| line.width() <= 80), "{text}");
+}
+
+fn metric_term(name: &str) -> record::glossary::Term {
+    let metric = record::metrics::find(name).unwrap();
+    record::glossary::Term::parse(metric.name, "Metrics", metric.glossary)
 }

@@ -60,5 +60,5 @@ fn figures_of_an_unknown_place_are_reported_further_down() {
     place.0.insert("warp".to_owned(), 7u32.into());
     record.measurements.push(Measurement::new("workload.throughput", place, vec![1234.5e6]));
     let text = reported(&record);
-    assert!(text.contains("Throughput of workloads") && text.contains("1.23 G/s"), "{text}");
+    assert!(text.contains("Workload throughput") && text.contains("1.23 G/s"), "{text}");
 }

@@ -1,0 +1,61 @@
+//! The whole glossary, of all crates: what `linespeed explain` says and `docs/glossary.md` is made of.
+
+use record::glossary::{Glossary, Group};
+
+/// Every entry.
+pub fn all() -> Glossary {
+    let measurements = measure::MEASUREMENTS.iter().map(|one| (one.name(), one.glossary())).collect();
+    let knobs = quiet::knobs::KNOBS.iter().map(|knob| (knob.name(), knob.glossary())).collect();
+    let findings = diagnose::RULES.iter().map(|rule| (rule.name, rule.glossary)).collect();
+    Glossary::new([
+        Group::metrics(),
+        Group { name: "Measurements", entries: measurements },
+        Group::inventory(),
+        Group { name: "Knobs", entries: knobs },
+        Group { name: "Proofs", entries: experiment::prove::GLOSSARY.to_vec() },
+        Group { name: "Findings", entries: findings },
+        Group::words(),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn every_entry_says_something_and_every_name_leads_to_one() {
+        let all = all();
+        let mut seen: BTreeMap<String, &str> = BTreeMap::new();
+        for term in all.terms() {
+            assert!(!term.what.is_empty(), "{} says nothing", term.name);
+            for name in std::iter::once(term.name).chain(term.also.iter().map(String::as_str)) {
+                let folded = name.to_lowercase().replace(['_', ' '], "-");
+                let other = seen.insert(folded, term.name);
+                assert!(other.is_none(), "{name} stands in {} and in {other:?}", term.name);
+            }
+        }
+    }
+
+    #[test]
+    fn whatever_can_be_measured_set_or_found_is_explained() {
+        let all = all();
+        let names = measure::MEASUREMENTS.iter().map(|one| one.name());
+        let names = names.chain(quiet::knobs::KNOBS.iter().map(|knob| knob.name()));
+        for name in names.chain(diagnose::RULES.iter().map(|rule| rule.name)) {
+            assert!(all.find(name).is_some(), "{name}");
+        }
+    }
+
+    /// `RENEW_GLOSSARY=1 cargo test -p linespeed glossary` writes it.
+    #[test]
+    fn the_document_is_current() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/glossary.md");
+        let text = all().to_markdown();
+        if std::env::var_os("RENEW_GLOSSARY").is_some() {
+            std::fs::write(path, &text).unwrap();
+        }
+        assert!(std::fs::read_to_string(path).is_ok_and(|written| written == text), "renew docs/glossary.md");
+    }
+}
