@@ -83,7 +83,7 @@ def template_spans(all_tokens):
     for index, token in enumerate(all_tokens):
         if token.text in ("text", "texts", "reasons", "templates") and index + 2 < len(all_tokens) and all_tokens[index + 1].text == "!":
             yield index, rust.closing(all_tokens, index + 2)
-        elif token.text == "glossary" and index + 2 < len(all_tokens) and all_tokens[index + 1].text == ":":
+        elif token.text in ("glossary", "title") and index + 2 < len(all_tokens) and all_tokens[index + 1].text == ":":
             yield index, index + 2
         elif token.text in ("glossary", "GLOSSARY") and index > 0 and all_tokens[index - 1].text in ("fn", "const"):
             body = next((at for at in range(index, len(all_tokens)) if all_tokens[at].text in ("{", ";", "=")), None)
