@@ -12,6 +12,9 @@ SENTENCES = ("reason", "doubt", "why", "remedy", "error", "says", "said", "told"
 READS_TEXTS = ("import",)
 # These know codes and figures; words stand in templates and in errors' Display.
 WORDLESS = ("record", "machine", "os", "measure", "experiment", "overhead", "quiet", "diagnose")
+# What holds details and labels, which have typed keys; and how a key is looked up in them.
+KEYED = ("detail", "details", "labels", "looks", "around", "ceilings")
+LOOK_UPS = ("get", "named", "number_named", "has_name", "contains_key")
 WORD = re.compile(r"""["(]?[A-Za-z][A-Za-z'’-]*[.,:;!?)"]*$""")
 
 
@@ -102,6 +105,23 @@ def literals(text):
     for token in rust.without_spans(found, spans):
         if token.kind == "string" and words(token.text) >= 4:
             yield token.line, token.text
+
+
+def look_ups(text):
+    """(line, what) of every look-up in details or labels by a literal key."""
+    found = rust.product_tokens(text)
+    for index, token in enumerate(found):
+        if token.text in LOOK_UPS and 0 < index < len(found) - 2 and found[index - 1].text == "." and found[index + 1].text == "(":
+            holder = [name for name in receiver(found, index - 1) if name in KEYED]
+            if holder and found[index + 2].kind == "string":
+                yield token.line, f"{'.'.join(reversed(holder))}.{token.text}({found[index + 2].text})"
+
+
+def all_look_ups():
+    """(file, line, what) outside of what reads and writes records."""
+    for path in rust.sources("crates", "lab"):
+        if path.relative_to(rust.ROOT).parts[1] != "record":
+            yield from ((path, line, what) for line, what in look_ups(path.read_text()))
 
 
 def all_decisions():

@@ -53,7 +53,18 @@ class Sentences(unittest.TestCase):
         self.assertEqual(found('text!("{n} of {all} cells are missing here");'), [])
         self.assertEqual(found('impl fmt::Display for Error { fn fmt() { write!(f, "no such file is to be had") } }'), [])
         self.assertEqual(found('#[cfg(test)] mod tests { fn f() { g("the time ended before it") } }'), [])
+        self.assertEqual(found('const OFF: Template = Template { code: "off", words: "the time ended before it" };'), [])
+        self.assertEqual(found('const RULE: Rule = Rule { glossary: "the time ended before it", name: "x" };'), [])
+        self.assertEqual(found("impl Knob for K { fn glossary(&self) -> &'static str { \"the time ended before it\" } }"), [])
+        self.assertEqual(found('fn f() { g(glossary, "the time ended before it") }'), ['"the time ended before it"'])
         self.assertEqual(found('#[serde(doc = "four words stand in here")] struct A;'), [])
+
+
+    def test_a_look_up_by_a_literal_key_is_found(self):
+        found = lambda text: [what for _, what in sentences.look_ups("fn f() { " + text + " }")]
+        self.assertEqual(found('m.detail.get(detail::LOOKS)?.get("all")'), ['detail.get("all")'])
+        self.assertEqual(found('m.labels.named("cpu")'), ['labels.named("cpu")'])
+        self.assertEqual(found('m.detail.get(detail::WORK); map.get("all"); m.labels.word(Label::Cpu)'), [])
 
 
 class Circles(unittest.TestCase):
