@@ -6,7 +6,7 @@ use record::diagnosis::{Evidence, Severity};
 use record::statistics::{Summary, Verdict, median_of_sorted};
 use record::text::Value;
 use record::units::figure;
-use record::{Better, CpuList, Measurement, metrics};
+use record::{Better, CpuList, Measurement, Remedy, Text, metrics, text};
 
 /// Below this share nothing is called a loss: two runs of the same measurement on an idle machine may differ by as
 /// much, and the two clock chains may disagree by as much.
@@ -36,7 +36,9 @@ pub(crate) fn loss(is: &Summary, could_be: &Summary, better: Better) -> Verdict 
 /// figures are none.
 pub(crate) fn verdict(share: f64, (least, most): (f64, f64)) -> Verdict {
     if !(share.is_finite() && least.is_finite() && most.is_finite()) {
-        return Verdict::NotMeasurable { reason: "a figure behind it is not a number".to_owned() };
+        return Verdict::NotMeasurable {
+            reason: text!("not-a-number", "a figure behind it is not a number"),
+        };
     }
     if least <= 0.0 || share <= 0.0 {
         return Verdict::NotResolved { smaller_than: most.abs().max(least.abs()).min(1.0) };
@@ -82,8 +84,13 @@ pub(crate) fn measured_value(measurement: &Measurement) -> Value {
     }
 }
 
+/// A measurement as evidence, in words that have its figure in them.
+pub(crate) fn cite_figure(measurement: &Measurement, says: Text) -> Evidence {
+    Evidence { says, from: locate_figure(measurement) }
+}
+
 /// A figure of the inventory or the conditions as evidence.
-pub(crate) fn cite_fact(says: impl Into<record::Text>, from: impl Into<String>) -> Evidence {
+pub(crate) fn cite_fact(says: impl Into<Text>, from: impl Into<String>) -> Evidence {
     Evidence { says: says.into(), from: from.into() }
 }
 
@@ -155,10 +162,13 @@ pub(crate) fn write_command(value: &str, path: &str) -> String {
 
 /// How a file gets back the value that the record has; of a value that may not stand in a command, that it is to be noted
 /// first.
-pub(crate) fn restore_command(old: &str, path: &str) -> String {
+pub(crate) fn restore_command(old: &str, path: &str) -> Remedy {
     match pasteable(old) {
-        Some(old) => write_command(old, path),
-        None => format!("note before what stands there, and write that again: cat {path}"),
+        Some(old) => Remedy::command(write_command(old, path)),
+        None => Remedy::both(
+            text!("note-old-value", "note the current value first, to write it back"),
+            format!("cat {path}"),
+        ),
     }
 }
 
@@ -216,8 +226,8 @@ mod tests {
         }
         assert!(pasteable("/sys/devices/system/cpu/intel_pstate/no_turbo").is_some());
         assert_eq!(pasteable("powersave"), Some("powersave"));
-        assert_eq!(restore_command("never", "/sys/x"), "echo never | sudo tee /sys/x");
-        assert!(!restore_command("$(reboot)", "/sys/x").contains("reboot"));
+        assert_eq!(restore_command("never", "/sys/x"), Remedy::command("echo never | sudo tee /sys/x"));
+        assert_eq!(restore_command("$(reboot)", "/sys/x").command.as_deref(), Some("cat /sys/x"));
     }
 
     #[test]

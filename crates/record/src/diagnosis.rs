@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 pub use crate::evidence::{CeilingSource, Evidence};
+pub use crate::finding::{Confidence, Finding, NotLookedFor, Severity};
 use crate::ladder::Ladder;
 use crate::plan::Plan;
 use crate::statistics::Verdict;
@@ -351,85 +352,4 @@ pub struct Resource {
     /// Why the figures behind it should not be leaned on, in a few words: `too noisy`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<String>,
-}
-
-/// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// Worth knowing; costs nothing measurable, or only some programs.
-    Note,
-    /// Costs some speed.
-    Warning,
-    /// Costs much speed, or makes figures wrong.
-    Serious,
-}
-
-/// Something that costs speed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Finding {
-    /// The rule's name, stable: `timer-slack`.
-    pub rule: String,
-    /// How bad it is.
-    pub severity: Severity,
-    /// What, in one line.
-    pub what: Text,
-    /// Where: which CPUs, nodes, devices.
-    #[serde(rename = "where", default, skip_serializing_if = "Option::is_none")]
-    pub place: Option<Text>,
-    /// The figures behind it, each with its place in the record.
-    pub evidence: Vec<Evidence>,
-    /// What it costs.
-    pub loss: Verdict,
-    /// Whether the loss was measured here or modelled.
-    pub measured: bool,
-    /// How sure it is that this is so.
-    #[serde(default)]
-    pub confidence: Confidence,
-    /// The resource that it takes from, as in `diagnosis.resources[].name`, where it takes from one of them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resource: Option<String>,
-    /// What to do: commands to paste, or what to buy or change.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub remedy: Vec<String>,
-    /// How to undo the remedy.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub undo: Vec<String>,
-}
-
-/// How sure a finding is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum Confidence {
-    /// One reading of the figures; others are possible, or the figures are in doubt.
-    Low,
-    /// The fact is read, its cost is modelled.
-    #[default]
-    Medium,
-    /// The fact is read and its cost measured, without doubt on either.
-    High,
-}
-
-impl Confidence {
-    /// The word for people and JSON.
-    pub fn word(self) -> &'static str {
-        match self {
-            Confidence::Low => "low",
-            Confidence::Medium => "medium",
-            Confidence::High => "high",
-        }
-    }
-}
-
-/// A rule that could not look.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct NotLookedFor {
-    /// The rule's name.
-    pub rule: String,
-    /// What it needs and the record does not hold, in a few words.
-    pub missing: String,
 }

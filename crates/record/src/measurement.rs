@@ -230,6 +230,16 @@ pub struct Measurement {
     pub origin: Option<Origin>,
 }
 
+/// Its median in its unit.
+impl From<&Measurement> for crate::text::Value {
+    fn from(m: &Measurement) -> Self {
+        match metrics::find(&m.metric).filter(|metric| metric.unit == m.unit) {
+            Some(metric) => Self::Figure(m.value(), metric.unit),
+            None => crate::units::figure(m.value(), &m.unit).into(),
+        }
+    }
+}
+
 impl Measurement {
     /// A measurement of a metric of [`metrics::METRICS`], whose unit and direction it takes from there.
     pub fn new(metric: &'static str, labels: Labels, samples: Vec<f64>) -> Self {

@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::text::Text;
+
 /// Scale that makes the median absolute deviation estimate the standard deviation of a normal distribution.
 pub const MAD_SCALE: f64 = 1.4826;
 
@@ -165,7 +167,7 @@ pub enum Verdict {
     /// Not measurable here.
     NotMeasurable {
         /// Why.
-        reason: String,
+        reason: Text,
     },
 }
 

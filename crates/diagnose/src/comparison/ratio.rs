@@ -45,7 +45,7 @@ pub(super) fn compare(this: &Datum, base: &Datum, better: Option<Better>) -> Com
     };
     if !(this.value > 0.0 && base.value > 0.0 && this.value.is_finite() && base.value.is_finite()) {
         let reason = "a figure that is 0 has no ratio".to_owned();
-        let verdict = better.map(|_| Verdict::NotMeasurable { reason });
+        let verdict = better.map(|_| Verdict::NotMeasurable { reason: reason.into() });
         return Compared { verdict, ..Compared::default() };
     }
     let ratio = this.value / base.value;
@@ -68,7 +68,7 @@ fn judge(
         if this.n <= 1 || base.n <= 1 {
             let reason =
                 if this.n <= 1 && base.n <= 1 { "one figure each" } else { "one side is one figure" };
-            return (Verdict::NotMeasurable { reason: reason.to_owned() }, None);
+            return (Verdict::NotMeasurable { reason: reason.into() }, None);
         }
         let fewest = this.n.min(base.n);
         return (
@@ -349,7 +349,7 @@ mod tests {
     fn one_figure_each_has_a_ratio_and_no_interval() {
         let said = compare(&datum_of(&[55.0]), &datum_of(&[11.0]), Some(Better::Lower));
         assert_eq!((said.ratio, said.interval, said.slower), (Some(5.0), None, None));
-        assert_eq!(said.verdict, Some(Verdict::NotMeasurable { reason: "one figure each".to_owned() }));
+        assert_eq!(said.verdict, Some(Verdict::NotMeasurable { reason: "one figure each".into() }));
     }
 
     #[test]

@@ -2,11 +2,12 @@
 
 use record::diagnosis::{Confidence, Finding};
 use record::units::figure;
+use record::{Remedy, Template};
 
 use super::clock_cause::cause;
 use super::clock_limit::{Below, below, hz_reported};
 use super::needs::Need;
-use super::{Case, Rule, finding, is_virtual, lines, needs};
+use super::{Case, Rule, finding, is_virtual, needs};
 use crate::figures::{cite_fact, cpus_of, cpus_text, evidence, middle};
 use crate::resources::CORE;
 
@@ -23,7 +24,7 @@ pub(super) const RULE: Rule = Rule {
     needs: &[
         needs::CORE_CLOCK,
         Need {
-            what: "the clock of all cores together",
+            what: Template { code: "needs-all-core-clock", words: "the clock of all cores together" },
             is_met: |case| case.clocks("scalar", "all").next().is_some(),
         },
     ],
@@ -82,15 +83,14 @@ fn find_all_core_clock(
         seen.extend(cause.evidence);
         cause.remedy
     } else if is_virtual(case.record) {
-        lines([
+        vec![Remedy::advice(
             "the host gives this machine less than a core; another instance type or a dedicated host gives it all",
-        ])
+        )]
     } else {
-        lines([
-            "look for heat and power limits: cooling, fans, the firmware's power profile",
-            "a power cap: grep . \
-             /sys/class/powercap/*/constraint_*_power_limit_uw",
-        ])
+        vec![
+            Remedy::advice("look for heat and power limits: cooling, fans, the firmware's power profile"),
+            Remedy::both("a power cap", "grep . /sys/class/powercap/*/constraint_*_power_limit_uw"),
+        ]
     };
     Some(Finding {
         place: cpus_text(&cpus_of(found.iter().map(|found| found.measured))).map(Into::into),
@@ -145,6 +145,6 @@ mod tests {
         assert_eq!(found(&record_with(3.9e9, 2.7e9, None), RULE), []);
         let mut record = record_with(3.9e9, 3.0e9, None);
         record.measurements.pop();
-        assert_eq!(missing(&record, RULE), Some("the clock of all cores together"));
+        assert_eq!(missing(&record, RULE), Some("needs-all-core-clock"));
     }
 }

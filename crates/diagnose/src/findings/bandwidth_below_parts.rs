@@ -1,11 +1,11 @@
 //! Memory that delivers much less than its channels could carry.
 
-use record::Label;
 use record::diagnosis::Finding;
 use record::units::{figure, percent};
+use record::{Label, Remedy, Template};
 
 use super::needs::Need;
-use super::{Case, Rule, costs, finding, is_virtual, lines};
+use super::{Case, Rule, costs, finding, is_virtual};
 use crate::figures::{RESOLUTION, cite_fact, evidence, has_labels, spread, verdict};
 use crate::memory_channels;
 use crate::resources::{MEMORY_BANDWIDTH, Walk, beyond, walked};
@@ -21,10 +21,16 @@ pub(super) const RULE: Rule = Rule {
     resource: Some(MEMORY_BANDWIDTH),
     needs: &[
         Need {
-            what: "memory devices with channel and speed (SMBIOS)",
+            what: Template {
+                code: "needs-channel-speeds",
+                words: "memory devices with channel and speed (SMBIOS)",
+            },
             is_met: |case| !whole(case) || memory_channels::channels(&case.record.machine).is_some(),
         },
-        Need { what: "memory bandwidth", is_met: |case| !whole(case) || case.has("memory.bandwidth") },
+        Need {
+            what: Template { code: "needs-memory-bandwidth", words: "memory bandwidth" },
+            is_met: |case| !whole(case) || case.has("memory.bandwidth"),
+        },
     ],
     find,
 };
@@ -78,12 +84,14 @@ fn find_bandwidth_below_parts(case: &Case) -> Option<Finding> {
                 "machine.memory_devices[].channel and .configured_mt_s",
             ),
         ],
-        remedy: lines([
-            "whether memory of all nodes was used: numastat -m",
-            "for one program, over all nodes: numactl --interleave=all COMMAND",
-            "in the firmware: memory interleaving on, no memory mirroring or sparing, no power saving for memory or uncore",
-            "few cores may not be able to ask for more: compare the figure for one thread",
-        ]),
+        remedy: vec![
+            Remedy::both("whether memory of all nodes was used", "numastat -m"),
+            Remedy::both("for one program, over all nodes", "numactl --interleave=all COMMAND"),
+            Remedy::advice(
+                "in the firmware: memory interleaving on, no memory mirroring or sparing, no power saving for memory or uncore",
+            ),
+            Remedy::advice("few cores may not be able to ask for more: compare the figure for one thread"),
+        ],
         ..finding(
             &RULE,
             loss,
@@ -137,7 +145,7 @@ mod tests {
         assert_eq!(found(&guest, RULE), []);
         let mut unreported = record_with(10e9);
         unreported.machine.memory_devices[1].configured_mt_s = None;
-        assert_eq!(missing(&unreported, RULE), Some("memory devices with channel and speed (SMBIOS)"));
+        assert_eq!(missing(&unreported, RULE), Some("needs-channel-speeds"));
         assert_eq!(missing(&guest, RULE), None, "a guest cannot have what it looks for");
     }
 

@@ -1,14 +1,12 @@
 //! Memory bandwidth that a program does not get because others run on its CPUs meanwhile.
 
-use record::Label;
-use record::Measurement;
-use record::detail;
 use record::diagnosis::{Confidence, Finding};
 use record::statistics::Verdict;
 use record::units::{figure, percent};
+use record::{Label, Measurement, Remedy, Template, detail};
 
 use super::needs::Need;
-use super::{Case, Rule, at_most_warning, by_model, costs, finding, lines, steal_time};
+use super::{Case, Rule, at_most_warning, by_model, costs, finding, steal_time};
 use crate::figures::{RESOLUTION, cite_fact, evidence, has_labels, share_of, verdict};
 use crate::resources::{MEMORY_BANDWIDTH, Walk, beyond, walked};
 
@@ -32,7 +30,10 @@ pub(super) const RULE: Rule = Rule {
     ",
     resource: Some(MEMORY_BANDWIDTH),
     needs: &[
-        Need { what: "memory bandwidth", is_met: |case| case.has("memory.bandwidth") },
+        Need {
+            what: Template { code: "needs-memory-bandwidth", words: "memory bandwidth" },
+            is_met: |case| case.has("memory.bandwidth"),
+        },
         Need {
             what: steal_time::SHARE.what,
             is_met: |case| turns(case).is_some() || steal_time::SHARE.is_met(case),
@@ -77,15 +78,15 @@ pub(super) fn is_measured(case: &Case) -> bool {
     turns(case).is_some_and(|turns| costs(turns.loss).is_some())
 }
 
-fn remedy(case: &Case) -> Vec<String> {
+fn remedy(case: &Case) -> Vec<Remedy> {
     let own = if case.record.machine.counts.nodes.unwrap_or(1) > 1 { "CPUs and a node" } else { "CPUs" };
-    let mut all = lines(["who: top -b -n1 | head -20"]);
-    all.push(format!("measure again when it is gone, or keep it on {own} of its own"));
+    let mut all = vec![Remedy::both("who", "top -b -n1 | head -20")];
+    all.push(Remedy::advice(format!("measure again when it is gone, or keep it on {own} of its own")));
     // Nobody counts on a machine without counters.
     if !case.record.coverage.iter().any(|one| one.what.ends_with("counters")) {
-        all.push("whether it streams: sudo perf stat -a -e LLC-load-misses sleep 1".to_owned());
+        all.push(Remedy::both("whether it streams", "sudo perf stat -a -e LLC-load-misses sleep 1"));
     }
-    all.push("where resctrl is there, limit it: MB in its schemata".to_owned());
+    all.push(Remedy::advice("where resctrl is there, limit it: MB in its schemata"));
     all
 }
 
@@ -267,9 +268,9 @@ mod tests {
         quota.conditions.before.quota_throttled = Some(1);
         quota.conditions.after = Some(record::Snapshot { quota_throttled: Some(9), ..Default::default() });
         assert_eq!(found(&quota, RULE), [], "a quota is no neighbour");
-        assert_eq!(missing(&machine(2), RULE), Some("memory bandwidth"));
+        assert_eq!(missing(&machine(2), RULE), Some("needs-memory-bandwidth"));
         let mut alone = record_with([0.5, 0.5]);
         alone.measurements.retain(|m| m.metric == "memory.bandwidth");
-        assert_eq!(missing(&alone, RULE), Some("stolen time"));
+        assert_eq!(missing(&alone, RULE), Some("needs-stolen-time"));
     }
 }

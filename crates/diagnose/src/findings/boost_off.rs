@@ -1,9 +1,8 @@
 //! Boost switched off where no measured clock tells what that costs.
 
-use record::Label;
-use record::Measurement;
 use record::diagnosis::{Finding, Severity};
 use record::units::figure;
+use record::{Label, Measurement, Template};
 
 use super::clock_cause::no_boost;
 use super::needs::Need;
@@ -27,7 +26,7 @@ pub(super) const RULE: Rule = Rule {
     needs: &[
         // A guest's boost is its host's.
         Need {
-            what: "whether boost is allowed",
+            what: Template { code: "needs-boost", words: "the boost setting" },
             is_met: |case| is_virtual(case.record) || case.record.conditions.before.boost.is_some(),
         },
     ],
@@ -81,7 +80,7 @@ mod tests {
     use crate::findings::invariants::{found, missing};
     use crate::samples::{machine, measured};
     use record::Label;
-    use record::{Labels, Record};
+    use record::{Labels, Record, Remedy};
 
     fn record_with(boost: Option<bool>, most: u64, clock: Option<f64>) -> Record {
         let mut record = machine(1);
@@ -101,8 +100,14 @@ mod tests {
     fn boost_off_is_found_though_the_advertised_clock_fell_with_it() {
         let finding = &found(&record_with(Some(false), 2_500_000_000, Some(2.5e9)), RULE)[0];
         assert_eq!(finding.severity, Severity::Note);
-        assert_eq!(finding.remedy, ["echo 1 | sudo tee /sys/devices/system/cpu/cpufreq/boost"]);
-        assert_eq!(finding.undo, ["echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost"]);
+        assert_eq!(
+            finding.remedy,
+            [Remedy::command("echo 1 | sudo tee /sys/devices/system/cpu/cpufreq/boost")]
+        );
+        assert_eq!(
+            finding.undo,
+            [Remedy::command("echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost")]
+        );
         let inventory = &found(&record_with(Some(false), 3_500_000_000, None), RULE)[0];
         assert!((share_of(&inventory.loss) - 2.0 / 7.0).abs() < 1e-9, "{inventory:?}");
         assert!(
@@ -122,7 +127,7 @@ mod tests {
     fn boost_on_clocks_beyond_the_base_and_guests_are_silence() {
         assert_eq!(found(&record_with(Some(true), 2_500_000_000, Some(2.5e9)), RULE), []);
         assert_eq!(found(&record_with(Some(false), 3_500_000_000, Some(3.49e9)), RULE), []);
-        assert_eq!(missing(&record_with(None, 2_500_000_000, None), RULE), Some("whether boost is allowed"));
+        assert_eq!(missing(&record_with(None, 2_500_000_000, None), RULE), Some("needs-boost"));
         let mut guest = record_with(Some(false), 2_500_000_000, None);
         guest.machine.virtualization.hypervisor = Some("kvm".to_owned());
         assert_eq!(found(&guest, RULE), []);

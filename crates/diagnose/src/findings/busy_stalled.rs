@@ -1,14 +1,13 @@
 //! CPUs that are busy and get little done: they wait for memory or for each other, which the CPU time does not show.
 
-use record::Label;
 use std::collections::BTreeMap;
 
 use record::diagnosis::{Confidence, Finding};
 use record::units::{percent, significant};
-use record::{Better, Measurement};
+use record::{Better, Label, Measurement, Remedy, Template};
 
 use super::needs::Need;
-use super::{Case, Rule, at_most_warning, costs, finding, lines, other_load, steal_time};
+use super::{Case, Rule, at_most_warning, costs, finding, other_load, steal_time};
 use crate::figures::{RESOLUTION, evidence, loss, spread, verdict};
 
 /// Instructions a cycle of the same work on many cores against one; and of a command, by the core's own account, the
@@ -23,7 +22,10 @@ pub(super) const RULE: Rule = Rule {
     ",
     resource: None,
     needs: &[Need {
-        what: "instructions a cycle of a command, or at several thread counts (a PMU, linespeed stat or scale)",
+        what: Template {
+            code: "needs-command-ipc",
+            words: "instructions per cycle of a command, or at several thread counts (PMU, linespeed stat or scale)",
+        },
         is_met: |case| !steps(case).is_empty() || slots(case, "backend-bound").is_some(),
     }],
     find,
@@ -87,11 +89,16 @@ fn of_step(case: &Case, (one, many): Step) -> Option<Finding> {
             evidence(many, &format!("on {threads} threads, a core each:")),
             evidence(one, "on one thread:"),
         ],
-        remedy: lines([
-            "what they share is full: memory bandwidth, the last cache, the way between nodes; bind a process to each node, \
+        remedy: vec![
+            Remedy::advice(
+                "what they share is full: memory bandwidth, the last cache, the way between nodes; bind a process to each node, \
              touch less memory, or use fewer threads",
-            "whether they wait for each other (locks, lines of memory): perf c2c record COMMAND; perf c2c report",
-        ]),
+            ),
+            Remedy::both(
+                "whether they wait for each other (locks, lines of memory)",
+                "perf c2c record COMMAND; perf c2c report",
+            ),
+        ],
         ..finding(
             &RULE,
             loss,
@@ -131,9 +138,9 @@ fn of_command(case: &Case) -> Option<Finding> {
         severity: at_most_warning(&loss),
         place: Some("the command".into()),
         evidence: seen,
-        remedy: lines([
+        remedy: vec![Remedy::advice(
             "keep together what is used together, touch less memory, use huge pages; perf mem record COMMAND tells where",
-        ]),
+        )],
         ..finding(&RULE, loss, format!("the command is busy but stalled: {share} of its issue slots waited"))
     })
 }
@@ -185,6 +192,6 @@ mod tests {
     #[test]
     fn work_that_keeps_its_pace_is_silence_and_no_counters_are_missing() {
         assert_eq!(found(&scaled(2.0, 1.99), RULE), []);
-        assert!(missing(&machine(1), RULE).is_some_and(|words| words.starts_with("instructions a cycle")));
+        assert_eq!(missing(&machine(1), RULE), Some("needs-command-ipc"));
     }
 }

@@ -1,11 +1,12 @@
 //! A virtual machine that is shown its host's last-level cache as if it were its own.
 
+use record::Remedy;
 use record::diagnosis::{Confidence, Finding, Severity};
 use record::machine::Cache;
 use record::units::{bytes, percent};
 
 use super::needs::Need;
-use super::{Case, Rule, cache_smaller, is_virtual, lines, needs, of_fact};
+use super::{Case, Rule, cache_smaller, is_virtual, needs, of_fact};
 use crate::figures::cite_fact;
 use crate::levels::MUCH_SMALLER;
 
@@ -71,10 +72,12 @@ fn find_cache_of_host(case: &Case) -> Option<Finding> {
         confidence: Confidence::Low,
         place: Some(level.clone().into()),
         evidence,
-        remedy: lines([
-            "size working sets by what is measured, and measure again at other times of the day",
-            "an instance type with the whole package to itself gets the whole cache",
-        ]),
+        remedy: vec![
+            Remedy::advice(
+                "size working sets by what is measured, and measure again at other times of the day",
+            ),
+            Remedy::advice("an instance type with the whole package to itself gets the whole cache"),
+        ],
         ..of_fact(
             &RULE,
             Severity::Note,
@@ -126,6 +129,6 @@ mod tests {
         own.machine.caches[1].cpus = (0..1).collect();
         assert_eq!(found(&own, RULE), []);
         own.machine.caches.clear();
-        assert_eq!(missing(&own, RULE), Some("sizes of the caches"));
+        assert_eq!(missing(&own, RULE), Some("needs-cache-sizes"));
     }
 }

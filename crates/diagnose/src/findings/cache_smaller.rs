@@ -1,12 +1,11 @@
 //! A cache of which this machine gets much less than it advertises.
 
-use record::Label;
 use record::diagnosis::{Confidence, Evidence, Finding, Severity};
 use record::units::bytes;
-use record::{Level, Measurement};
+use record::{Label, Level, Measurement, Remedy, Template};
 
 use super::needs::Need;
-use super::{Case, Rule, costs, is_virtual, lines, needs, of_fact};
+use super::{Case, Rule, costs, is_virtual, needs, of_fact};
 use crate::figures::{cite_fact, evidence, spread, verdict};
 use crate::levels::MUCH_SMALLER;
 
@@ -23,7 +22,10 @@ pub(super) const RULE: Rule = Rule {
     resource: None,
     needs: &[
         needs::LOAD_LATENCY,
-        Need { what: "load latency on 2 MiB pages", is_met: |case| first_huge(case).is_some() },
+        Need {
+            what: Template { code: "needs-load-latency-2mib", words: "load latency on 2 MiB pages" },
+            is_met: |case| first_huge(case).is_some(),
+        },
         needs::CACHE_SIZES,
     ],
     find,
@@ -93,18 +95,20 @@ fn absent(case: &Case, at: usize, level: &Level) -> Option<Finding> {
 
 const REASON: &str = "what a smaller cache costs depends on the working set of a program";
 
-fn remedy(case: &Case) -> Vec<String> {
+fn remedy(case: &Case) -> Vec<Remedy> {
     if is_virtual(case.record) {
-        lines([
-            "size working sets by what is measured, not by what the kernel shows",
-            "an instance type with the whole package to itself gets the whole cache",
-        ])
+        vec![
+            Remedy::advice("size working sets by what is measured, not by what the kernel shows"),
+            Remedy::advice("an instance type with the whole package to itself gets the whole cache"),
+        ]
     } else {
-        lines([
-            "who else uses it: measure again on an idle machine",
-            "whether it is divided: sudo mount -t resctrl resctrl /sys/fs/resctrl; cat /sys/fs/resctrl/schemata; \
-             sudo umount /sys/fs/resctrl",
-        ])
+        vec![
+            Remedy::advice("who else uses it: measure again on an idle machine"),
+            Remedy::both(
+                "whether it is divided",
+                "sudo mount -t resctrl resctrl /sys/fs/resctrl; cat /sys/fs/resctrl/schemata; sudo umount /sys/fs/resctrl",
+            ),
+        ]
     }
 }
 
@@ -242,16 +246,16 @@ mod tests {
     fn most_of_the_cache_or_no_curve_is_silence() {
         assert_eq!(found(&record_with(128), RULE), []);
         assert_eq!(found(&record_with(80), RULE), []);
-        assert_eq!(missing(&machine(2), RULE), Some("load latency"));
+        assert_eq!(missing(&machine(2), RULE), Some("needs-load-latency"));
         let mut small = record_with(8);
         small
             .measurements
             .iter_mut()
             .for_each(|m| m.labels = m.labels.clone().with_label(Label::Page, "4KiB"));
-        assert_eq!(missing(&small, RULE), Some("load latency on 2 MiB pages"));
+        assert_eq!(missing(&small, RULE), Some("needs-load-latency-2mib"));
         let mut unreported = record_with(8);
         unreported.machine.caches.clear();
-        assert_eq!(missing(&unreported, RULE), Some("sizes of the caches"));
+        assert_eq!(missing(&unreported, RULE), Some("needs-cache-sizes"));
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! What holds a clock down, as far as the settings tell.
 
-use record::Record;
 use record::conditions::{ClockSetting, Snapshot};
 use record::diagnosis::Evidence;
 use record::units::figure;
+use record::{Record, Remedy, text};
 
-use super::{is_virtual, lines};
+use super::is_virtual;
 use crate::figures::{RESOLUTION, cite_fact, pasteable, restore_command, write_command, write_for_cpus};
 
 /// A cause with what speaks for it and what to do.
@@ -14,8 +14,8 @@ pub(super) struct Cause {
     /// In a few words: `a limit is set`.
     pub what: String,
     pub evidence: Vec<Evidence>,
-    pub remedy: Vec<String>,
-    pub undo: Vec<String>,
+    pub remedy: Vec<Remedy>,
+    pub undo: Vec<Remedy>,
     /// Whether a setting says so; otherwise it is what is left.
     pub is_set: bool,
 }
@@ -31,16 +31,16 @@ struct Setting<'a> {
 
 impl Setting<'_> {
     /// The command that writes `file` of all CPUs with this setting; others have one that is not to be touched.
-    fn write(&self, value: &str, file: &str) -> String {
-        if self.only {
+    fn write(&self, value: &str, file: &str) -> Remedy {
+        Remedy::command(if self.only {
             write_command(value, &format!("/sys/devices/system/cpu/cpufreq/policy*/{file}"))
         } else {
             write_for_cpus(value, &self.setting.cpus, &format!("cpufreq/{file}"))
-        }
+        })
     }
 
     /// The way back to what the record has.
-    fn undo(&self, old: &str, file: &str) -> String {
+    fn undo(&self, old: &str, file: &str) -> Remedy {
         match pasteable(old) {
             Some(old) => self.write(old, file),
             None => restore_command(old, &format!("/sys/devices/system/cpu/cpufreq/policy*/{file}")),
@@ -74,7 +74,9 @@ pub(super) fn cause(record: &Record, cpu: u32, promised: f64) -> Cause {
     if is_virtual(record) {
         return Cause {
             what: "the hypervisor decides".to_owned(),
-            remedy: lines(["none from inside: compare instance types, or ask for a host that is not shared"]),
+            remedy: vec![Remedy::advice(
+                "none from inside: compare instance types, or ask for a host that is not shared",
+            )],
             ..Cause::default()
         };
     }
@@ -82,18 +84,20 @@ pub(super) fn cause(record: &Record, cpu: u32, promised: f64) -> Cause {
         return Cause {
             what: "the machine runs on battery".to_owned(),
             evidence: vec![cite_fact("on battery", "conditions.before.power_supply")],
-            remedy: lines(["run it on mains"]),
+            remedy: vec![Remedy::advice("run it on mains")],
             is_set: true,
             ..Cause::default()
         };
     }
     Cause {
         what: "no setting explains it, so heat, a power limit or other load does".to_owned(),
-        remedy: lines([
-            "measure again on an idle machine",
-            "then look at cooling and power limits: grep . \
-             /sys/class/hwmon/hwmon*/temp*_input /sys/class/powercap/*/constraint_*_power_limit_uw",
-        ]),
+        remedy: vec![
+            Remedy::advice("measure again on an idle machine"),
+            Remedy::both(
+                "then look at cooling and power limits",
+                "grep . /sys/class/hwmon/hwmon*/temp*_input /sys/class/powercap/*/constraint_*_power_limit_uw",
+            ),
+        ],
         ..Cause::default()
     }
 }
@@ -125,10 +129,12 @@ pub(super) fn no_boost(snapshot: &Snapshot) -> Option<Cause> {
         Some(path) => {
             // Intel's file says the opposite of all others.
             let (on, off) = if path.ends_with("no_turbo") { ("0", "1") } else { ("1", "0") };
-            cause.remedy.push(write_command(on, path));
-            cause.undo.push(write_command(off, path));
+            cause.remedy.push(Remedy::command(write_command(on, path)));
+            cause.undo.push(Remedy::command(write_command(off, path)));
         }
-        None => cause.remedy.push("switch boost (turbo) on in the firmware".to_owned()),
+        None => cause
+            .remedy
+            .push(Remedy::advice(text!("boost-in-firmware", "enable boost (turbo) in the firmware"))),
     }
     Some(cause)
 }
@@ -167,8 +173,8 @@ fn biased(setting: &Setting) -> Option<Cause> {
     Some(Cause {
         what: format!("the energy bias is {bias} of 15"),
         evidence: setting.seen(format!("energy-performance bias {bias}, 0 is performance"), "epb"),
-        remedy: vec![write_for_cpus("0", cpus, FILE)],
-        undo: vec![write_for_cpus(&bias.to_string(), cpus, FILE)],
+        remedy: vec![Remedy::command(write_for_cpus("0", cpus, FILE))],
+        undo: vec![Remedy::command(write_for_cpus(&bias.to_string(), cpus, FILE))],
         is_set: true,
     })
 }

@@ -1,14 +1,13 @@
 //! A core that alone runs below the clock that it advertises: a limit, boost switched off, a governor, an energy
 //! preference, heat or power.
 
-use record::Label;
 use std::collections::HashMap;
 
-use record::Measurement;
 use record::diagnosis::{Confidence, Finding};
 use record::machine::Cpu;
 use record::statistics::Verdict;
 use record::units::figure;
+use record::{Label, Measurement, Template};
 
 use super::clock_cause::cause;
 use super::needs::Need;
@@ -29,7 +28,10 @@ pub(super) const RULE: Rule = Rule {
     needs: &[
         needs::CORE_CLOCK,
         Need {
-            what: "the highest clock that the cores advertise",
+            what: Template {
+                code: "needs-highest-clock",
+                words: "the advertised maximum clock of the cores",
+            },
             is_met: |case| {
                 let machine = &case.record.machine;
                 machine.processor.max_hz.is_some() || machine.cpus.iter().any(|cpu| cpu.max_hz.is_some())
@@ -110,7 +112,7 @@ mod tests {
     use crate::findings::invariants::{found, missing};
     use crate::samples::{machine, measured};
     use record::conditions::ClockSetting;
-    use record::{Labels, Record};
+    use record::{Labels, Record, Remedy};
 
     fn record_with(hz: f64) -> Record {
         let mut record = machine(1);
@@ -140,30 +142,39 @@ mod tests {
         set(&mut record, "performance", 2_500_000_000);
         let limit = &found(&record, RULE)[0];
         assert!(limit.what.to_string().ends_with("a limit is set"), "{limit:?}");
-        assert!(limit.remedy[0].starts_with("echo 4000000 |") && limit.undo[0].starts_with("echo 2500000 |"));
+        assert!(
+            limit.remedy[0].to_string().starts_with("echo 4000000 |")
+                && limit.undo[0].to_string().starts_with("echo 2500000 |")
+        );
 
         set(&mut record, "schedutil", 4_000_000_000);
         let by_governor = &found(&record, RULE)[0];
         assert!(by_governor.what.to_string().ends_with("the governor is schedutil"), "{by_governor:?}");
-        assert!(by_governor.undo[0].starts_with("echo schedutil |"));
+        assert!(by_governor.undo[0].to_string().starts_with("echo schedutil |"));
 
         set(&mut record, "powersave", 4_000_000_000).epp = Some("balance_power".to_owned());
         let by_preference = &found(&record, RULE)[0];
         assert!(by_preference.what.to_string().ends_with("preference is balance_power"), "{by_preference:?}");
-        assert!(by_preference.undo[0].starts_with("echo balance_power |"));
+        assert!(by_preference.undo[0].to_string().starts_with("echo balance_power |"));
 
         set(&mut record, "performance", 4_000_000_000).epb = Some(15);
         let by_bias = &found(&record, RULE)[0];
         assert!(by_bias.what.to_string().ends_with("the energy bias is 15 of 15"), "{by_bias:?}");
-        assert!(by_bias.remedy[0].contains("do echo 0 |") && by_bias.undo[0].contains("do echo 15 |"));
+        assert!(
+            by_bias.remedy[0].to_string().contains("do echo 0 |")
+                && by_bias.undo[0].to_string().contains("do echo 15 |")
+        );
 
         record.conditions.before.boost = Some(false);
         record.conditions.before.boost_source =
             Some("/sys/devices/system/cpu/intel_pstate/no_turbo".to_owned());
         let no_boost = &found(&record, RULE)[0];
-        assert_eq!(no_boost.remedy, ["echo 0 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo"]);
+        assert_eq!(
+            no_boost.remedy,
+            [Remedy::command("echo 0 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo")]
+        );
         record.conditions.before.boost_source = Some("/sys/x; reboot".to_owned());
-        assert!(!found(&record, RULE)[0].remedy[0].contains("reboot"));
+        assert!(!found(&record, RULE)[0].remedy[0].to_string().contains("reboot"));
     }
 
     #[test]
@@ -175,8 +186,11 @@ mod tests {
         others.governor = Some("performance".to_owned());
         record.conditions.before.clocks.push(others);
         let finding = &found(&record, RULE)[0];
-        assert!(finding.remedy[0].starts_with("for cpu in 0; do echo performance |"), "{finding:?}");
-        assert!(finding.undo[0].starts_with("for cpu in 0; do echo powersave |"), "{finding:?}");
+        assert!(
+            finding.remedy[0].to_string().starts_with("for cpu in 0; do echo performance |"),
+            "{finding:?}"
+        );
+        assert!(finding.undo[0].to_string().starts_with("for cpu in 0; do echo powersave |"), "{finding:?}");
     }
 
     #[test]
@@ -190,7 +204,7 @@ mod tests {
     fn without_a_clock_to_hold_it_against_it_says_so() {
         let mut record = record_with(2.0e9);
         record.machine.processor.max_hz = None;
-        assert_eq!(missing(&record, RULE), Some("the highest clock that the cores advertise"));
-        assert_eq!(missing(&machine(1), RULE), Some("the core clock"));
+        assert_eq!(missing(&record, RULE), Some("needs-highest-clock"));
+        assert_eq!(missing(&machine(1), RULE), Some("needs-core-clock"));
     }
 }

@@ -1,9 +1,9 @@
 //! A clock that programs cannot read without a system call.
 
-use record::Measurement;
 use record::diagnosis::{Evidence, Finding};
 use record::statistics::Verdict;
 use record::units::figure;
+use record::{Measurement, Remedy, Template, text};
 
 use super::needs::Need;
 use super::{Case, Rule, by_model};
@@ -17,7 +17,10 @@ pub(super) const RULE: Rule = Rule {
     glossary: "",
     resource: None,
     needs: &[Need {
-        what: "the clocksource, or the cost of reading the clock",
+        what: Template {
+            code: "needs-clocksource",
+            words: "the clocksource, or the cost of reading the clock",
+        },
         is_met: |case| case.record.conditions.before.clocksource.is_some() || case.has("cost.clock_read"),
     }],
     find,
@@ -45,7 +48,9 @@ fn find_clocksource(case: &Case) -> Option<Finding> {
         return None;
     }
     let loss = read.map_or_else(
-        || Verdict::NotMeasurable { reason: "reading the clock was not measured".to_owned() },
+        || Verdict::NotMeasurable {
+            reason: text!("clocksource-read-not-measured", "the cost of reading the clock was not measured"),
+        },
         |read| {
             let (low, high) = spread(&read.summary);
             // Between the ends by their ratio: most machines lie near the lower one.
@@ -65,11 +70,13 @@ fn find_clocksource(case: &Case) -> Option<Finding> {
     let mut undo = Vec::new();
     match fast {
         Some(fast) => {
-            remedy.push(write_command(fast, PATH));
+            remedy.push(Remedy::command(write_command(fast, PATH)));
             undo.push(restore_command(source.unwrap_or_default(), PATH));
         }
-        None => remedy
-            .push("why the kernel gave up the fast one: sudo dmesg | grep -iE 'tsc|clocksource'".to_owned()),
+        None => remedy.push(Remedy::both(
+            text!("clocksource-why-given-up", "why the kernel rejected the fast clocksource"),
+            "sudo dmesg | grep -iE 'tsc|clocksource'",
+        )),
     }
     let what = match (source, read) {
         (Some(source), Some(read)) => {
@@ -127,7 +134,8 @@ mod tests {
     fn a_clock_in_a_device_is_found_with_the_way_there_and_back() {
         let finding = &found(&record_with(Some("hpet"), Some(1500.0), 100.0), RULE)[0];
         assert!(
-            finding.remedy[0].starts_with("echo tsc |") && finding.undo[0].starts_with("echo hpet |"),
+            finding.remedy[0].to_string().starts_with("echo tsc |")
+                && finding.undo[0].to_string().starts_with("echo hpet |"),
             "{finding:?}"
         );
         assert!(matches!(finding.loss, Verdict::Costs { share, .. } if share > 0.9));
@@ -159,7 +167,7 @@ mod tests {
         assert_eq!(found(&record_with(Some("tsc"), Some(25.0), 100.0), RULE), []);
         assert_eq!(found(&record_with(Some("kvm-clock"), Some(130.0), 60.0), RULE), []);
         assert_eq!(found(&record_with(Some("tsc"), None, 100.0), RULE), []);
-        let nothing = Some("the clocksource, or the cost of reading the clock");
+        let nothing = Some("needs-clocksource");
         assert_eq!(missing(&machine(1), RULE), nothing);
     }
 }

@@ -2,10 +2,11 @@
 //! to a slow clock.
 
 use record::diagnosis::{Finding, Severity};
+use record::{Remedy, Template, text};
 
 use super::needs::Need;
-use super::{Case, Rule, clocksource, lines, of_fact};
-use crate::figures::{cite_fact, evidence, middle};
+use super::{Case, Rule, clocksource, of_fact};
+use crate::figures::{cite_fact, cite_figure, middle};
 
 /// Whether the cycle counter keeps its rate in every state.
 pub(super) const RULE: Rule = Rule {
@@ -17,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
     ",
     resource: None,
     needs: &[Need {
-        what: "whether the cycle counter keeps its rate",
+        what: Template { code: "needs-counter-invariant", words: "whether the cycle counter is invariant" },
         is_met: |case| case.record.machine.processor.counter_invariant.is_some(),
     }],
     find,
@@ -36,14 +37,23 @@ fn find(case: &Case) -> Vec<Finding> {
     // Programs that read it through the kernel's clock, in user space, lose nothing.
     let read =
         middle(case.figures_of("cost.clock_read")).filter(|_| (clocksource::RULE.find)(case).is_empty());
-    seen.extend(read.map(|read| evidence(read, "reading the clock takes, in user space,")));
+    seen.extend(read.map(|read| {
+        cite_figure(
+            read,
+            text!("counter-not-invariant-clock-read", "reading the clock takes {read} (in user space)", read),
+        )
+    }));
     let severity = if read.is_some() { Severity::Note } else { Severity::Warning };
     vec![Finding {
         evidence: seen,
-        remedy: lines([
-            "a virtual machine: have the host pass it on (QEMU: -cpu host,migratable=no,+invtsc), or an instance type that does",
-            "a real one: newer firmware or microcode; time with clock_gettime, not with the counter",
-        ]),
+        remedy: vec![
+            Remedy::advice(
+                "a virtual machine: have the host pass it on (QEMU: -cpu host,migratable=no,+invtsc), or an instance type that does",
+            ),
+            Remedy::advice(
+                "a real one: newer firmware or microcode; time with clock_gettime, not with the counter",
+            ),
+        ],
         ..of_fact(
             &RULE,
             severity,
@@ -63,7 +73,7 @@ mod tests {
     #[test]
     fn only_a_counter_that_is_known_to_change_is_found() {
         let mut record = machine(1);
-        assert_eq!(missing(&record, RULE), Some("whether the cycle counter keeps its rate"));
+        assert_eq!(missing(&record, RULE), Some("needs-counter-invariant"));
         record.machine.processor.counter_invariant = Some(true);
         assert_eq!(found(&record, RULE), []);
         record.machine.processor.counter_invariant = Some(false);

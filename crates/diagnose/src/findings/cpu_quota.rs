@@ -2,10 +2,11 @@
 
 use record::diagnosis::{Finding, Severity};
 use record::units::{self, percent, significant};
+use record::{Remedy, Template};
 
 use super::needs::Need;
 use super::quota::{quota, throttled_periods};
-use super::{Case, Rule, by_model, lines, of_fact, steal_time};
+use super::{Case, Rule, by_model, of_fact, steal_time};
 use crate::figures::{cite_fact, modelled};
 use crate::resources::CORE;
 
@@ -17,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
     needs: &[
         // No quota is none, not a quota that is not told.
         Need {
-            what: "the CPUs that this process may use",
+            what: Template { code: "needs-cpus-allowed", words: "the CPUs allowed for this process" },
             is_met: |case| case.record.machine.counts.cpus_allowed.is_some(),
         },
     ],
@@ -62,17 +63,19 @@ fn find_smaller_quota(case: &Case) -> Option<Finding> {
     Some(Finding {
         place: Some("this cgroup".into()),
         undo: vec![
-            format!("docker update --cpus {old} CONTAINER"),
-            format!("sudo systemctl set-property UNIT CPUQuota={:.0}%", quota * 100.0),
+            Remedy::command(format!("docker update --cpus {old} CONTAINER")),
+            Remedy::command(format!("sudo systemctl set-property UNIT CPUQuota={:.0}%", quota * 100.0)),
         ],
         evidence: seen,
-        remedy: lines([
-            "raise or lift it, of a container: docker update --cpus N CONTAINER",
-            "of a service: sudo systemctl set-property UNIT CPUQuota=",
-            "in Kubernetes resources.limits.cpu; elsewhere cpu.max in the cgroup",
-            "or run no more threads than the quota has CPUs (GOMAXPROCS, -XX:ActiveProcessorCount, OMP_NUM_THREADS): \
+        remedy: vec![
+            Remedy::both("raise or lift it, of a container", "docker update --cpus N CONTAINER"),
+            Remedy::both("of a service", "sudo systemctl set-property UNIT CPUQuota="),
+            Remedy::advice("in Kubernetes resources.limits.cpu; elsewhere cpu.max in the cgroup"),
+            Remedy::advice(
+                "or run no more threads than the quota has CPUs (GOMAXPROCS, -XX:ActiveProcessorCount, OMP_NUM_THREADS): \
              stops of tens of milliseconds then end",
-        ]),
+            ),
+        ],
         ..by_model(&RULE, loss, what)
     })
 }
@@ -90,10 +93,15 @@ fn stopped(case: &Case) -> Option<Finding> {
     Some(Finding {
         place: Some("this cgroup".into()),
         evidence: seen,
-        remedy: lines([
-            "which quota and how often, here and in the cgroups above: cat /sys/fs/cgroup/cpu.max /sys/fs/cgroup/cpu.stat",
-            "raise it, or run fewer threads: a burst of many threads spends the quota of a period in a part of it",
-        ]),
+        remedy: vec![
+            Remedy::both(
+                "which quota and how often, here and in the cgroups above",
+                "cat /sys/fs/cgroup/cpu.max /sys/fs/cgroup/cpu.stat",
+            ),
+            Remedy::advice(
+                "raise it, or run fewer threads: a burst of many threads spends the quota of a period in a part of it",
+            ),
+        ],
         ..of_fact(
             &RULE,
             Severity::Warning,
@@ -144,6 +152,6 @@ mod tests {
         record.conditions.after = Some(record::Snapshot { quota_throttled: Some(3), ..Default::default() });
         assert_eq!(found(&record, RULE), []);
         record.machine.counts.cpus_allowed = None;
-        assert_eq!(missing(&record, RULE), Some("the CPUs that this process may use"));
+        assert_eq!(missing(&record, RULE), Some("needs-cpus-allowed"));
     }
 }

@@ -1,10 +1,10 @@
 //! A process that may use only some of the machine's CPUs.
 
-use record::CpuList;
 use record::diagnosis::{Finding, Severity};
+use record::{CpuList, Remedy, Template};
 
 use super::needs::Need;
-use super::{Case, Rule, by_model, lines};
+use super::{Case, Rule, by_model};
 use crate::figures::{cite_fact, cpus_text, modelled};
 
 /// CPUs allowed against CPUs online.
@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
     ",
     resource: None,
     needs: &[Need {
-        what: "the CPUs that this process may use",
+        what: Template { code: "needs-cpus-allowed", words: "the CPUs allowed for this process" },
         is_met: |case| {
             let counts = &case.record.machine.counts;
             counts.cpus_allowed.is_some() && counts.cpus_online.is_some()
@@ -74,12 +74,14 @@ fn find_cpuset_smaller(case: &Case) -> Option<Finding> {
                 "machine.counts.cpus_online",
             ),
         ],
-        remedy: lines([
-            remedy[0],
-            remedy[1],
-            "programs that size themselves by the machine: give them the number (nproc tells it)",
-        ]),
-        undo: if now.is_empty() { Vec::new() } else { vec![undo] },
+        remedy: vec![
+            Remedy::of_words(remedy[0]),
+            Remedy::of_words(remedy[1]),
+            Remedy::advice(
+                "programs that size themselves by the machine: give them the number (nproc tells it)",
+            ),
+        ],
+        undo: if now.is_empty() { Vec::new() } else { vec![Remedy::command(undo)] },
         ..by_model(&RULE, loss, format!("only {allowed} of {online} CPUs may be used"))
     };
     let isolated = &machine.kernel.isolated;
@@ -109,9 +111,9 @@ mod tests {
             (finding.what.to_string().as_str(), finding.severity),
             ("only 2 of 8 CPUs may be used", Severity::Serious)
         );
-        assert!(finding.remedy[0].contains("taskset"));
+        assert!(finding.remedy[0].to_string().contains("taskset"));
         record.machine.limits.cpuset = (0..2).collect();
-        assert!(found(&record, RULE)[0].remedy[0].contains("cpuset"));
+        assert!(found(&record, RULE)[0].remedy[0].to_string().contains("cpuset"));
     }
 
     #[test]
@@ -131,6 +133,6 @@ mod tests {
         let mut record = machine(8);
         assert_eq!(found(&record, RULE), []);
         record.machine.counts.cpus_allowed = None;
-        assert_eq!(missing(&record, RULE), Some("the CPUs that this process may use"));
+        assert_eq!(missing(&record, RULE), Some("needs-cpus-allowed"));
     }
 }

@@ -1,9 +1,8 @@
 //! Huge pages: whether this process was refused them, and how programs get them.
 
-use record::State;
-
 use super::Case;
 use crate::figures::{restore_command, write_command};
+use record::{Remedy, State, text};
 
 /// Where the kernel keeps which programs get transparent huge pages.
 pub(super) const ENABLED: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
@@ -17,20 +16,23 @@ pub(super) fn is_refusal_lifted(case: &Case) -> bool {
 }
 
 /// How programs get larger pages, and the way back.
-pub(super) fn remedy(thp: Option<&str>) -> (Vec<String>, Vec<String>) {
+pub(super) fn remedy(thp: Option<&str>) -> (Vec<Remedy>, Vec<Remedy>) {
     let Some(old) = thp else {
+        let reserve = text!("huge-pages-reserve", "reserve huge pages for programs that ask for them");
         return (
-            vec!["reserve pages for programs that ask for them: sudo sysctl vm.nr_hugepages=N".to_owned()],
-            vec!["sudo sysctl vm.nr_hugepages=0".to_owned()],
+            vec![Remedy::both(reserve, "sudo sysctl vm.nr_hugepages=N")],
+            vec![Remedy::command("sudo sysctl vm.nr_hugepages=0")],
         );
     };
     let mut remedy = Vec::new();
     if old == "never" {
-        remedy.push(write_command("madvise", ENABLED));
+        remedy.push(Remedy::command(write_command("madvise", ENABLED)));
     }
-    remedy.push(
-        "in the program: madvise(…, MADV_HUGEPAGE), or GLIBC_TUNABLES=glibc.malloc.hugetlb=1".to_owned(),
-    );
-    remedy.push(format!("for every program: {}", write_command("always", ENABLED)));
+    remedy.push(Remedy::advice(text!(
+        "huge-pages-in-the-program",
+        "in the program: madvise(…, MADV_HUGEPAGE), or GLIBC_TUNABLES=glibc.malloc.hugetlb=1"
+    )));
+    let every = text!("huge-pages-for-every-program", "for every program");
+    remedy.push(Remedy::both(every, write_command("always", ENABLED)));
     (remedy, vec![restore_command(old, ENABLED)])
 }

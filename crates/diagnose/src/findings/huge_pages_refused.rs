@@ -1,9 +1,8 @@
 //! Huge pages that this machine or this process does not get: every large working set is walked for.
 
-use record::Label;
 use record::diagnosis::{Evidence, Finding, Severity};
 use record::units::{bytes, figure};
-use record::{Better, Level, Measurement, State};
+use record::{Better, Label, Level, Measurement, Remedy, State, Template};
 
 use super::huge_pages::{LIFTED, is_refusal_lifted};
 use super::needs::Need;
@@ -32,7 +31,7 @@ pub(super) const RULE: Rule = Rule {
     needs: &[
         // What was measured on both sizes needs no model.
         Need {
-            what: "whether huge pages are to be had",
+            what: Template { code: "needs-huge-pages", words: "whether huge pages are available" },
             is_met: |case| {
                 let reported = case.record.conditions.before.thp.is_some();
                 reported || ["2MiB", "4KiB"].iter().any(|page| on(case, page).next().is_some())
@@ -81,7 +80,7 @@ fn measured(case: &Case) -> Option<Finding> {
             evidence(small, &format!("a load from {} on 4 KiB pages takes", bytes(size))),
             evidence(huge, "on 2 MiB pages, with the refusal taken back,"),
         ],
-        remedy: vec![BY_PARENT.to_owned()],
+        remedy: vec![Remedy::advice(BY_PARENT)],
         ..finding(&RULE, loss, WHAT)
     })
 }
@@ -127,7 +126,7 @@ fn model_refusal(case: &Case) -> Option<Finding> {
     let (remedy, undo) = huge_pages::remedy(thp);
     let remedy = match thp {
         Some("never") | None => remedy,
-        Some(_) => vec![BY_PARENT.to_owned()],
+        Some(_) => vec![Remedy::advice(BY_PARENT)],
     };
     let undo = if thp == Some("never") { undo } else { Vec::new() };
     Some(Finding {
@@ -173,7 +172,10 @@ mod tests {
     fn pages_switched_off_are_found_with_a_modelled_loss() {
         let finding = &found(&record_with("never"), RULE)[0];
         assert!((crate::figures::share_of(&finding.loss) - 0.1).abs() < 0.005, "{finding:?}");
-        assert!(!finding.measured && finding.remedy[0].starts_with("echo madvise"), "{finding:?}");
+        assert!(
+            !finding.measured && finding.remedy[0].to_string().starts_with("echo madvise"),
+            "{finding:?}"
+        );
         let mut guest = record_with("never");
         guest.machine.virtualization.hypervisor = Some("kvm".to_owned());
         assert!((crate::figures::share_of(&found(&guest, RULE)[0].loss) - 0.2).abs() < 0.01);
@@ -185,7 +187,10 @@ mod tests {
         assert_eq!(found(&record, RULE), [], "nothing says that they are refused");
         record.coverage.push(Coverage::impossible("latency 2MiB", "the kernel gave 4 KiB pages"));
         let finding = &found(&record, RULE)[0];
-        assert!(finding.remedy[0].contains("PR_SET_THP_DISABLE") && finding.undo.is_empty(), "{finding:?}");
+        assert!(
+            finding.remedy[0].to_string().contains("PR_SET_THP_DISABLE") && finding.undo.is_empty(),
+            "{finding:?}"
+        );
     }
 
     #[test]
@@ -198,7 +203,7 @@ mod tests {
         let finding = &findings[0];
         assert_eq!((finding.rule.as_str(), finding.measured), (RULE.name, true), "{findings:?}");
         assert!((crate::figures::share_of(&finding.loss) - 0.5).abs() < 0.01, "{finding:?}");
-        assert!(finding.remedy[0].contains("PR_SET_THP_DISABLE"), "{finding:?}");
+        assert!(finding.remedy[0].to_string().contains("PR_SET_THP_DISABLE"), "{finding:?}");
         assert!(findings.iter().all(|finding| finding.rule != "page-walk"), "told twice: {findings:?}");
     }
 
@@ -223,9 +228,9 @@ mod tests {
         add_curve(&mut record, "2MiB", &[(512 << 20, 130.0)]);
         assert_eq!(found(&record, RULE), []);
         assert_eq!(missing(&record, RULE), None);
-        assert_eq!(missing(&machine(1), RULE), Some("whether huge pages are to be had"));
+        assert_eq!(missing(&machine(1), RULE), Some("needs-huge-pages"));
         let mut inventory = machine(1);
         inventory.conditions.before.thp = Some("never".to_owned());
-        assert_eq!(missing(&inventory, RULE), Some("load latency"));
+        assert_eq!(missing(&inventory, RULE), Some("needs-load-latency"));
     }
 }

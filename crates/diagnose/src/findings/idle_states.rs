@@ -3,6 +3,7 @@
 use record::diagnosis::Finding;
 use record::machine::IdleState;
 use record::units::figure;
+use record::{Remedy, Template, text};
 
 use super::needs::Need;
 use super::timer_slack::{NOTHING, both, gains};
@@ -18,7 +19,10 @@ pub(super) const RULE: Rule = Rule {
     needs: &[
         needs::WAKE_UP,
         Need {
-            what: "real-time wake-up latency with idle states held off (needs root)",
+            what: Template {
+                code: "needs-tuned-real-time-wake-up",
+                words: "real-time wake-up latency with idle states held off (requires root)",
+            },
             is_met: |case| both(case, "fifo").is_some(),
         },
     ],
@@ -59,16 +63,24 @@ fn heeds_disabled(case: &Case) -> bool {
     case.record.machine.idle.governor.as_deref() != Some("haltpoll")
 }
 
-fn remedy(case: &Case, states: &[IdleState]) -> Vec<String> {
-    let while_it_runs = "as long as this runs, until Ctrl-C: sudo sh -c 'exec 3>/dev/cpu_dma_latency && printf \
+fn remedy(case: &Case, states: &[IdleState]) -> Vec<Remedy> {
+    let while_it_runs = "sudo sh -c 'exec 3>/dev/cpu_dma_latency && printf \
          \"\\0\\0\\0\\0\" >&3 && sleep infinity'";
     let guest = case.record.machine.virtualization.hypervisor.as_deref().is_some_and(|name| name != "none");
     let knob = if guest { "guest-halt" } else { "idle-states" };
-    let mut all =
-        vec![format!("for a command: sudo linespeed quiet {knob} -- COMMAND"), while_it_runs.to_owned()];
+    let mut all = vec![
+        Remedy::both(
+            text!("idle-states-for-a-command", "for one command"),
+            format!("sudo linespeed quiet {knob} -- COMMAND"),
+        ),
+        Remedy::both(text!("idle-states-until-ctrl-c", "while this runs, until Ctrl-C"), while_it_runs),
+    ];
     // A guest without states has none of its own to disable: its halt is the hypervisor's.
     if heeds_disabled(case) && (!guest || !states.is_empty()) {
-        all.push(format!("until the next boot: sudo cpupower idle-set -D {}", shallowest_us(states)));
+        all.push(Remedy::both(
+            text!("idle-states-until-boot", "until the next boot"),
+            format!("sudo cpupower idle-set -D {}", shallowest_us(states)),
+        ));
     }
     all
 }
@@ -85,10 +97,10 @@ fn shallowest_us(states: &[IdleState]) -> u64 {
 }
 
 /// All states on again, but for those that were off before.
-fn off_before(states: &[IdleState]) -> Vec<String> {
+fn off_before(states: &[IdleState]) -> Vec<Remedy> {
     let off = states.iter().enumerate().filter(|(_, state)| state.disabled == Some(true));
     let off: String = off.map(|(at, _)| format!("; sudo cpupower idle-set -d {at}")).collect();
-    vec![format!("sudo cpupower idle-set -E{off}")]
+    vec![Remedy::command(format!("sudo cpupower idle-set -E{off}"))]
 }
 
 #[cfg(test)]
@@ -106,21 +118,24 @@ mod tests {
         let finding = &found(&record, RULE)[0];
         assert!(finding.what.to_string().contains("55.0 µs"), "{finding:?}");
         assert!(finding.evidence[2].says.to_string().contains("133 µs"), "{finding:?}");
-        assert_eq!(finding.undo, ["sudo cpupower idle-set -E"]);
-        assert!(finding.remedy[2].ends_with("-D 133"), "{finding:?}");
+        assert_eq!(finding.undo, [Remedy::command("sudo cpupower idle-set -E")]);
+        assert!(finding.remedy[2].to_string().ends_with("-D 133"), "{finding:?}");
         let (poll, shallow) = (0, 2_000);
         let states = [poll, shallow].map(|exit| IdleState { exit_ns: Some(exit), ..IdleState::default() });
         record.machine.idle_states.splice(0..0, states);
         // From the first that sleeps on, as it was measured.
-        assert!(found(&record, RULE)[0].remedy[2].ends_with("-D 2"));
+        assert!(found(&record, RULE)[0].remedy[2].to_string().ends_with("-D 2"));
         record.machine.idle.governor = Some("haltpoll".to_owned());
         let heedless = &found(&record, RULE)[0];
-        assert!(heedless.remedy.iter().all(|line| !line.contains("idle-set")), "{heedless:?}");
-        assert_eq!(heedless.undo, [""; 0]);
+        assert!(heedless.remedy.iter().all(|line| !line.to_string().contains("idle-set")), "{heedless:?}");
+        assert_eq!(heedless.undo, []);
         record.machine.idle.governor = None;
         record.machine.idle_states.drain(..2);
         record.machine.idle_states.push(IdleState { disabled: Some(true), ..IdleState::default() });
-        assert_eq!(found(&record, RULE)[0].undo, ["sudo cpupower idle-set -E; sudo cpupower idle-set -d 1"]);
+        assert_eq!(
+            found(&record, RULE)[0].undo,
+            [Remedy::command("sudo cpupower idle-set -E; sudo cpupower idle-set -d 1")]
+        );
     }
 
     #[test]
@@ -134,9 +149,9 @@ mod tests {
     #[test]
     fn when_waking_is_as_fast_or_was_not_measured_it_is_silent() {
         let mut record = machine(2);
-        assert_eq!(missing(&record, RULE), Some("wake-up latency"));
+        assert_eq!(missing(&record, RULE), Some("needs-wake-up"));
         add_wakeups(&mut record, "other", "as-is", [60e3; 2]);
-        assert!(missing(&record, RULE).is_some_and(|words| words.contains("real-time")));
+        assert_eq!(missing(&record, RULE), Some("needs-tuned-real-time-wake-up"));
         add_wakeups(&mut record, "fifo", "as-is", [5.05e3; 2]);
         add_wakeups(&mut record, "fifo", "tuned", [5e3; 2]);
         assert_eq!(found(&record, RULE), []);

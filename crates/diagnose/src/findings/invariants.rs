@@ -1,7 +1,7 @@
 //! What every finding must be, whatever rule made it: held against each finding of each rule's tests.
 
 use record::diagnosis::Finding;
-use record::{Measurement, Record, Verdict};
+use record::{Measurement, Record, Remedy, Text, Verdict};
 use serde_json::Value;
 
 use super::{Case, Rule};
@@ -23,11 +23,11 @@ pub(crate) fn found(record: &Record, rule: Rule) -> Vec<Finding> {
     all
 }
 
-/// What a rule says that it misses in a record; then it must find nothing in it either.
+/// The code of what a rule misses in a record; then it must find nothing in it either.
 pub(crate) fn missing(record: &Record, rule: Rule) -> Option<&'static str> {
     let index = RecordIndex::new(record);
     let numa = crate::numa::numa(&index);
-    rule.missing(&Case::new(&index, numa.as_ref()))
+    rule.missing(&Case::new(&index, numa.as_ref())).map(|need| need.code)
 }
 
 /// Panics, with the finding, where one misses something that a user needs of it.
@@ -67,26 +67,29 @@ pub(crate) fn assert_sound(record: &Record, found: &[Finding]) {
     }
 }
 
+/// Tools whose changes are undone by themselves.
+const TOOLS: [&str; 4] = ["cpupower idle-set", "chcpu", "docker update", "systemctl set-property"];
+
 /// What a remedy changes on the machine can be changed back: each file that is written, each setting, each boot option.
 fn assert_undone(finding: &Finding) {
-    let undo = finding.undo.join("\n");
-    let undone = |what: &str| assert!(undo.contains(what), "nothing undoes {what:?}: {finding:#?}");
-    for remedy in &finding.remedy {
-        for written in remedy.split("sudo tee ").skip(1) {
+    let commands = |all: &[Remedy]| all.iter().filter_map(|one| one.command.clone()).collect::<Vec<_>>();
+    let undo = commands(&finding.undo).join("\n");
+    let undone = |changed: &str| assert!(undo.contains(changed), "nothing undoes {changed:?}: {finding:#?}");
+    for command in commands(&finding.remedy) {
+        for written in command.split("sudo tee ").skip(1) {
             let path: String = written.chars().take_while(|c| !c.is_whitespace() && *c != ';').collect();
             undone(&path);
         }
-        for key in remedy.split("sudo sysctl ").skip(1) {
+        for key in command.split("sudo sysctl ").skip(1) {
             undone(key.split('=').next().unwrap_or(key));
         }
-        for tool in ["cpupower idle-set", "chcpu", "docker update", "systemctl set-property"] {
-            if remedy.contains(tool) {
-                undone(tool);
-            }
-        }
-        if remedy.contains("kernel's command line") {
-            assert!(!undo.is_empty(), "nothing undoes a boot option: {finding:#?}");
-        }
+        TOOLS.iter().filter(|tool| command.contains(**tool)).for_each(|tool| undone(tool));
+    }
+    let is_boot_option = |remedy: &Remedy| {
+        remedy.text.as_ref().and_then(Text::code).is_some_and(|code| code.ends_with("-boot-option"))
+    };
+    if finding.remedy.iter().any(is_boot_option) {
+        assert!(!finding.undo.is_empty(), "nothing undoes a boot option: {finding:#?}");
     }
 }
 

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use record::Machine;
 use record::diagnosis::Finding;
+use record::{Machine, Remedy, Template};
 
 use super::needs::Need;
-use super::{Case, Rule, by_model, lines, needs};
+use super::{Case, Rule, by_model, needs};
 use crate::figures::{cite_fact, modelled};
 use crate::memory_channels;
 use crate::resources::MEMORY_BANDWIDTH;
@@ -25,7 +25,10 @@ pub(super) const RULE: Rule = Rule {
     needs: &[
         needs::MEMORY_DEVICES,
         Need {
-            what: "rated and configured speed of memory devices",
+            what: Template {
+                code: "needs-memory-speeds",
+                words: "rated and configured speed of memory devices",
+            },
             is_met: |case| {
                 let mut devices = memory_channels::populated(&case.record.machine);
                 devices.any(|device| device.rated_mt_s.or(device.configured_mt_s).is_some())
@@ -88,9 +91,9 @@ fn find_memory_mixed(speeds: &BTreeMap<u32, usize>, how: &str, from: &str) -> Op
         speeds.iter().map(|(speed, count)| format!("{count} at {speed} MT/s")).collect();
     Some(Finding {
         evidence: vec![cite_fact(format!("{count} devices: {}", groups.join(", ")), from)],
-        remedy: lines([
+        remedy: vec![Remedy::advice(
             "fit devices of one kind and speed on all channels; the slowest sets the speed of all",
-        ]),
+        )],
         ..by_model(
             &RULE,
             loss,
@@ -137,8 +140,8 @@ mod tests {
         let mut record = record_with(&[(3200, 3200)]);
         record.machine.memory_devices[0].rated_mt_s = None;
         record.machine.memory_devices[0].configured_mt_s = None;
-        assert_eq!(missing(&record, RULE), Some("rated and configured speed of memory devices"));
+        assert_eq!(missing(&record, RULE), Some("needs-memory-speeds"));
         record.machine.memory_devices.clear();
-        assert_eq!(missing(&record, RULE), Some(needs::MEMORY_DEVICES.what));
+        assert_eq!(missing(&record, RULE), Some(needs::MEMORY_DEVICES.what.code));
     }
 }

@@ -6,9 +6,10 @@ use record::diagnosis::Finding;
 use record::machine::MemoryDevice;
 use record::phrase::agree;
 use record::units::bytes;
+use record::{Remedy, Template};
 
 use super::needs::Need;
-use super::{Case, Rule, by_model, lines, needs};
+use super::{Case, Rule, by_model, needs};
 use crate::figures::{cite_fact, modelled};
 use crate::memory_channels;
 use crate::resources::MEMORY_BANDWIDTH;
@@ -28,7 +29,7 @@ pub(super) const RULE: Rule = Rule {
     needs: &[
         needs::MEMORY_DEVICES,
         Need {
-            what: "channels or nodes of memory devices",
+            what: Template { code: "needs-memory-channels", words: "channels or nodes of memory devices" },
             is_met: |case| {
                 let slots = &case.record.machine.memory_devices;
                 slots.iter().any(|slot| slot.channel.is_some() || slot.node.is_some())
@@ -109,7 +110,7 @@ fn of_node(node: Option<u32>, channels: &BTreeMap<String, u64>) -> Option<Findin
     Some(Finding {
         place: place.map(Into::into),
         evidence: vec![cite_fact(sizes.join(", "), "machine.memory_devices[].channel and .bytes")],
-        remedy: lines(["put the same amount of memory, in equal devices, on every channel"]),
+        remedy: vec![Remedy::advice("put the same amount of memory, in equal devices, on every channel")],
         ..by_model(&RULE, loss, what)
     })
 }
@@ -126,7 +127,7 @@ fn nodes(slots: &[&MemoryDevice]) -> Option<Finding> {
         nodes.iter().map(|(node, size)| format!("{node}: {}", bytes(*size))).collect();
     Some(Finding {
         evidence: vec![cite_fact(reported_sizes.join(", "), "machine.memory_devices[].node and .bytes")],
-        remedy: lines(["put the same amount of memory on every node or package"]),
+        remedy: vec![Remedy::advice("put the same amount of memory on every node or package")],
         ..by_model(&RULE, loss, "nodes or packages hold different amounts of memory")
     })
 }
@@ -173,6 +174,6 @@ mod tests {
         record.machine.memory_devices[3].channel = None;
         assert_eq!(found(&record, RULE), []);
         record.machine.memory_devices.clear();
-        assert_eq!(missing(&record, RULE), Some(needs::MEMORY_DEVICES.what));
+        assert_eq!(missing(&record, RULE), Some(needs::MEMORY_DEVICES.what.code));
     }
 }

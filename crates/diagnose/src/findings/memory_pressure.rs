@@ -2,9 +2,10 @@
 
 use record::diagnosis::Finding;
 use record::units::percent;
+use record::{Remedy, Template};
 
 use super::needs::Need;
-use super::{Case, Rule, finding, lines};
+use super::{Case, Rule, finding};
 use crate::figures::{cite_fact, modelled};
 
 /// Pressure stall information for memory: the share of time in which some task waited.
@@ -16,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
     ",
     resource: None,
     needs: &[Need {
-        what: "memory pressure (PSI)",
+        what: Template { code: "needs-memory-pressure", words: "memory pressure (PSI)" },
         is_met: |case| case.record.conditions.before.pressure.contains_key("memory"),
     }],
     find,
@@ -36,10 +37,10 @@ fn find_memory_pressure(case: &Case) -> Option<Finding> {
             format!("some task waited {waited} of the time"),
             "conditions.before.pressure.memory",
         )],
-        remedy: lines([
-            "who: ps -eo rss,comm --sort=-rss | head",
-            "lift its memory limit, move it, or add memory",
-        ]),
+        remedy: vec![
+            Remedy::both("who", "ps -eo rss,comm --sort=-rss | head"),
+            Remedy::advice("lift its memory limit, move it, or add memory"),
+        ],
         ..finding(&RULE, loss, format!("tasks wait for memory {waited} of the time"))
     })
 }
@@ -53,7 +54,7 @@ mod tests {
     #[test]
     fn waiting_for_memory_is_found_and_hardly_any_is_not() {
         let mut record = machine(1);
-        assert_eq!(missing(&record, RULE), Some("memory pressure (PSI)"));
+        assert_eq!(missing(&record, RULE), Some("needs-memory-pressure"));
         record.conditions.before.pressure.insert("memory".to_owned(), 0.004);
         assert_eq!(found(&record, RULE), []);
         record.conditions.before.pressure.insert("memory".to_owned(), 0.25);

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use record::diagnosis::Finding;
 use record::phrase::agree;
+use record::{Remedy, Template};
 
 use super::memory_mixed::{ROUNDING, slowest_rated};
 use super::needs::Need;
-use super::{Case, Rule, by_model, lines, needs};
+use super::{Case, Rule, by_model, needs};
 use crate::figures::{cite_fact, modelled};
 use crate::memory_channels;
 use crate::resources::MEMORY_BANDWIDTH;
@@ -24,7 +25,10 @@ pub(super) const RULE: Rule = Rule {
     needs: &[
         needs::MEMORY_DEVICES,
         Need {
-            what: "rated and configured speed of memory devices",
+            what: Template {
+                code: "needs-memory-speeds",
+                words: "rated and configured speed of memory devices",
+            },
             is_met: |case| {
                 let mut devices = memory_channels::populated(&case.record.machine);
                 devices.any(|device| device.rated_mt_s.is_some() && device.configured_mt_s.is_some())
@@ -63,10 +67,14 @@ fn find_memory_speed((rated, configured): (u32, u32), names: &[String]) -> Optio
             cite_fact(format!("rated for {rated} MT/s"), "machine.memory_devices[].rated_mt_s"),
             cite_fact(format!("configured to {configured} MT/s"), "machine.memory_devices[].configured_mt_s"),
         ],
-        remedy: lines([
-            "in the firmware: memory speed to automatic or maximum performance, no power saving for memory",
-            "if it stays: the processor's limit or two devices on a channel hold it down; fit fewer or faster ones",
-        ]),
+        remedy: vec![
+            Remedy::advice(
+                "in the firmware: memory speed to automatic or maximum performance, no power saving for memory",
+            ),
+            Remedy::advice(
+                "if it stays: the processor's limit or two devices on a channel hold it down; fit fewer or faster ones",
+            ),
+        ],
         ..by_model(&RULE, loss, format!("{count} memory {devices} at {configured} of {rated} MT/s"))
     })
 }
@@ -120,9 +128,9 @@ mod tests {
     #[test]
     fn what_is_missing_is_said() {
         let mut record = machine(1);
-        assert_eq!(missing(&record, RULE), Some(needs::MEMORY_DEVICES.what));
+        assert_eq!(missing(&record, RULE), Some(needs::MEMORY_DEVICES.what.code));
         record.machine.memory_devices = vec![device("A", "A", 32)];
         record.machine.memory_devices[0].configured_mt_s = None;
-        assert_eq!(missing(&record, RULE), Some("rated and configured speed of memory devices"));
+        assert_eq!(missing(&record, RULE), Some("needs-memory-speeds"));
     }
 }

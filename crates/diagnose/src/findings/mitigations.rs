@@ -2,6 +2,7 @@
 
 use record::diagnosis::{Confidence, Finding, Severity};
 use record::units::figure;
+use record::{Remedy, Template};
 
 use super::needs::Need;
 use super::{Case, Rule, by_model};
@@ -16,10 +17,13 @@ pub(super) const RULE: Rule = Rule {
     resource: None,
     needs: &[
         Need {
-            what: "the kernel's report of mitigations",
+            what: Template { code: "needs-mitigations", words: "the kernel's report of mitigations" },
             is_met: |case| !case.record.machine.kernel.mitigations.is_empty(),
         },
-        Need { what: "the cost of a system call", is_met: |case| case.has("cost.syscall") },
+        Need {
+            what: Template { code: "needs-syscall-cost", words: "the cost of a system call" },
+            is_met: |case| case.has("cost.syscall"),
+        },
     ],
     find,
 };
@@ -82,16 +86,21 @@ fn find_mitigations(case: &Case) -> Option<Finding> {
         confidence: Confidence::Low,
         evidence: seen,
         remedy: vec![
-            "call the kernel less: larger reads and writes, io_uring, batches".to_owned(),
-            "newer processors need fewer of them; only where no foreign code ever runs: mitigations=off on the kernel's \
-             command line"
-                .to_owned(),
+            Remedy::advice("call the kernel less: larger reads and writes, io_uring, batches"),
+            Remedy::advice(
+                "newer processors need fewer of them; only where no foreign code ever runs: mitigations=off on the kernel's \
+             command line",
+            ),
         ],
-        undo: vec!["take mitigations=off off the kernel's command line again and boot".to_owned()],
+        undo: vec![Remedy::advice("take mitigations=off off the kernel's command line again and boot")],
         ..by_model(
             &RULE,
             loss,
-            format!("a system call takes {}, with mitigations on its way: {}", figure(call.value(), "ns"), names.join(", ")),
+            format!(
+                "a system call takes {}, with mitigations on its way: {}",
+                figure(call.value(), "ns"),
+                names.join(", ")
+            ),
         )
     })
 }
@@ -147,9 +156,9 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_said() {
-        assert_eq!(missing(&machine(1), RULE), Some("the kernel's report of mitigations"));
+        assert_eq!(missing(&machine(1), RULE), Some("needs-mitigations"));
         let mut record = record_with("mds", "Not affected", 90.0);
         record.measurements.clear();
-        assert_eq!(missing(&record, RULE), Some("the cost of a system call"));
+        assert_eq!(missing(&record, RULE), Some("needs-syscall-cost"));
     }
 }

@@ -47,7 +47,7 @@ mod virtual_topology;
 
 use record::diagnosis::{Confidence, Evidence, Finding, NotLookedFor, Numa, Severity};
 use record::statistics::Verdict;
-use record::{DoubtKind, Level, Measurement, Record};
+use record::{DoubtKind, Level, Measurement, Record, Template, Text};
 
 use crate::figures::{cite_fact, locate_figure, severity, share_of};
 pub use needs::Need;
@@ -120,7 +120,7 @@ pub struct Rule {
 impl Rule {
     /// The first of its needs that the record does not meet; `None` when it can look, and when this machine cannot have what
     /// it looks for.
-    pub fn missing(&self, case: &Case) -> Option<&'static str> {
+    pub fn missing(&self, case: &Case) -> Option<Template> {
         self.needs.iter().find(|need| !need.is_met(case)).map(|need| need.what)
     }
 }
@@ -167,15 +167,12 @@ pub const RULES: &[Rule] = &[
     virtual_topology::RULE,
 ];
 
-/// Where a finding is that has no narrower place.
-const MACHINE: &str = "the whole machine";
-
 /// The findings of all rules, the worst first; of those equally bad the largest loss, then by the rule's name.
 pub(crate) fn findings(case: &Case) -> Vec<Finding> {
     let able = RULES.iter().filter(|rule| rule.missing(case).is_none());
     let mut found: Vec<Finding> = able.flat_map(|rule| (rule.find)(case)).collect();
     for finding in &mut found {
-        finding.place.get_or_insert_with(|| MACHINE.into());
+        finding.place.get_or_insert_with(|| Finding::WHOLE_MACHINE.into());
         weaken(case, finding);
     }
     found.sort_by(|a, b| {
@@ -191,7 +188,7 @@ pub(crate) fn findings(case: &Case) -> Vec<Finding> {
 pub(crate) fn not_looked_for(case: &Case) -> Vec<NotLookedFor> {
     let unreported = |rule: &Rule| {
         let missing = rule.missing(case)?;
-        Some(NotLookedFor { rule: rule.name.to_owned(), missing: missing.to_owned() })
+        Some(NotLookedFor { rule: rule.name.to_owned(), missing: missing.into() })
     };
     RULES.iter().filter_map(unreported).collect()
 }
@@ -239,7 +236,7 @@ fn least_severity(share: f64) -> Severity {
 }
 
 /// A finding of a measured loss, without evidence and remedy yet; its severity follows from the loss.
-fn finding(rule: &Rule, loss: Verdict, what: impl Into<record::Text>) -> Finding {
+fn finding(rule: &Rule, loss: Verdict, what: impl Into<Text>) -> Finding {
     Finding {
         rule: rule.name.to_owned(),
         severity: severity(&loss),
@@ -256,17 +253,12 @@ fn finding(rule: &Rule, loss: Verdict, what: impl Into<record::Text>) -> Finding
 }
 
 /// A finding whose fact is read and whose loss follows from a model.
-fn by_model(rule: &Rule, loss: Verdict, what: impl Into<record::Text>) -> Finding {
+fn by_model(rule: &Rule, loss: Verdict, what: impl Into<Text>) -> Finding {
     Finding { measured: false, confidence: Confidence::Medium, ..finding(rule, loss, what) }
 }
 
 /// A finding whose fact is read and whose loss nothing here tells, for the reason given.
-fn of_fact(
-    rule: &Rule,
-    severity: Severity,
-    reason: impl Into<String>,
-    what: impl Into<record::Text>,
-) -> Finding {
+fn of_fact(rule: &Rule, severity: Severity, reason: impl Into<Text>, what: impl Into<Text>) -> Finding {
     Finding { severity, ..by_model(rule, Verdict::NotMeasurable { reason: reason.into() }, what) }
 }
 
@@ -283,11 +275,6 @@ fn at_most_warning(loss: &Verdict) -> Severity {
 /// Whether the record is of a virtual machine.
 fn is_virtual(record: &Record) -> bool {
     record.machine.virtualization.hypervisor.as_deref().is_some_and(|name| name != "none")
-}
-
-/// Several lines as a list of texts.
-fn lines<const N: usize>(texts: [&str; N]) -> Vec<String> {
-    texts.into_iter().map(str::to_owned).collect()
 }
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
 //! What rules need of a record.
 
 use super::Case;
+use record::Template;
 
 /// Something that a rule needs of a record.
 #[derive(Clone, Copy, Debug)]
 pub struct Need {
-    /// What it is, in the words in which a report says that it is missing.
-    pub what: &'static str,
+    /// What it is, as a report names it where it is missing.
+    pub what: Template,
     /// Whether the record holds it; and where this machine cannot have what the rule looks for, for siblings that no core
     /// has are not missing.
     pub is_met: fn(&Case) -> bool,
@@ -20,19 +21,32 @@ impl Need {
 }
 
 /// Memory devices with their size: the firmware's table, which guests and unprivileged users often do not see.
-pub(super) const MEMORY_DEVICES: Need =
-    Need { what: "memory devices (SMBIOS)", is_met: |case| !case.record.machine.memory_devices.is_empty() };
+pub(super) const MEMORY_DEVICES: Need = Need {
+    what: Template { code: "needs-memory-devices", words: "memory devices (SMBIOS)" },
+    is_met: |case| !case.record.machine.memory_devices.is_empty(),
+};
 /// The state of the machine when the run ended.
-pub(super) const STATE_AFTER: Need =
-    Need { what: "the state after a run", is_met: |case| case.record.conditions.after.is_some() };
+pub(super) const STATE_AFTER: Need = Need {
+    what: Template { code: "needs-state-after", words: "the machine's state after the run" },
+    is_met: |case| case.record.conditions.after.is_some(),
+};
 /// Clocks of the cores with plain work.
-pub(super) const CORE_CLOCK: Need = Need { what: "the core clock", is_met: |case| case.has("core.clock") };
+pub(super) const CORE_CLOCK: Need = Need {
+    what: Template { code: "needs-core-clock", words: "core clock" },
+    is_met: |case| case.has("core.clock"),
+};
 /// Load latency at any working set.
-pub(super) const LOAD_LATENCY: Need = Need { what: "load latency", is_met: |case| case.has("load.latency") };
+pub(super) const LOAD_LATENCY: Need = Need {
+    what: Template { code: "needs-load-latency", words: "load latency" },
+    is_met: |case| case.has("load.latency"),
+};
 /// Wake-up latency.
-pub(super) const WAKE_UP: Need = Need { what: "wake-up latency", is_met: |case| case.has("wakeup.latency") };
+pub(super) const WAKE_UP: Need = Need {
+    what: Template { code: "needs-wake-up", words: "wake-up latency" },
+    is_met: |case| case.has("wakeup.latency"),
+};
 /// The size of a cache.
 pub(super) const CACHE_SIZES: Need = Need {
-    what: "sizes of the caches",
+    what: Template { code: "needs-cache-sizes", words: "cache sizes" },
     is_met: |case| case.record.machine.caches.iter().any(|cache| cache.bytes.is_some()),
 };

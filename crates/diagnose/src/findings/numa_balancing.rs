@@ -1,11 +1,11 @@
 //! The kernel's own placement of memory while programs run: it takes pages away to see who comes back for them.
 
 use record::diagnosis::{Finding, Severity};
-use record::text;
+use record::{Remedy, Template, text};
 
 use super::needs::Need;
 use super::numa_latency::has_nodes;
-use super::{Case, Rule, lines, of_fact};
+use super::{Case, Rule, of_fact};
 use crate::figures::cite_fact;
 
 /// Automatic NUMA balancing switched on, on a machine of several nodes.
@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     glossary: "",
     resource: None,
     needs: &[Need {
-        what: "the setting of automatic NUMA balancing",
+        what: Template { code: "needs-numa-balancing", words: "the automatic NUMA balancing setting" },
         is_met: |case| !has_nodes(case) || case.record.conditions.before.numa_balancing.is_some(),
     }],
     find,
@@ -30,8 +30,11 @@ fn find(case: &Case) -> Vec<Finding> {
             text!("numa-balancing-setting", "kernel.numa_balancing = {setting}", setting),
             "conditions.before.numa_balancing",
         )],
-        remedy: lines(["for programs that are bound to their nodes: sudo sysctl kernel.numa_balancing=0"]),
-        undo: vec![format!("sudo sysctl kernel.numa_balancing={setting}")],
+        remedy: vec![Remedy::both(
+            "for programs that are bound to their nodes",
+            "sudo sysctl kernel.numa_balancing=0",
+        )],
+        undo: vec![Remedy::command(format!("sudo sysctl kernel.numa_balancing={setting}"))],
         ..of_fact(
             &RULE,
             Severity::Note,
@@ -53,9 +56,9 @@ mod tests {
     #[test]
     fn it_is_a_note_where_there_are_nodes_to_move_between() {
         let mut record = nodes(2, |_, _| 10, |_, _| 100.0);
-        assert_eq!(missing(&record, RULE), Some("the setting of automatic NUMA balancing"));
+        assert_eq!(missing(&record, RULE), Some("needs-numa-balancing"));
         record.conditions.before.numa_balancing = Some(1);
-        assert_eq!(found(&record, RULE)[0].undo, ["sudo sysctl kernel.numa_balancing=1"]);
+        assert_eq!(found(&record, RULE)[0].undo, [Remedy::command("sudo sysctl kernel.numa_balancing=1")]);
         record.conditions.before.numa_balancing = Some(0);
         assert_eq!(found(&record, RULE), []);
         let mut one = machine(2);

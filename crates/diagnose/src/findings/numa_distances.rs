@@ -2,11 +2,11 @@
 
 use record::diagnosis::{Finding, Severity};
 use record::statistics::Verdict;
-use record::text;
+use record::{Remedy, Template, text};
 
 use super::needs::Need;
 use super::numa_latency::{MATRIX, has_nodes};
-use super::{Case, Rule, finding, lines};
+use super::{Case, Rule, finding};
 use crate::figures::{cite_fact, severity};
 use crate::resources::MEMORY_LATENCY;
 
@@ -23,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
     needs: &[
         MATRIX,
         Need {
-            what: "the firmware's distances between nodes",
+            what: Template { code: "needs-node-distances", words: "the firmware's node distances" },
             is_met: |case| {
                 !has_nodes(case) || case.record.machine.nodes.iter().any(|node| !node.distances.is_empty())
             },
@@ -41,7 +41,7 @@ fn find_mismatches(numa: &record::diagnosis::Numa) -> Option<Finding> {
         return None;
     }
     let loss = numa.distance_loss.clone().unwrap_or_else(|| Verdict::NotMeasurable {
-        reason: "the pairs differ within what is known of each".to_owned(),
+        reason: text!("numa-distances-within-the-noise", "the pairs differ within their intervals"),
     });
     let mut seen: Vec<_> = numa
         .distance_mismatches
@@ -61,10 +61,15 @@ fn find_mismatches(numa: &record::diagnosis::Numa) -> Option<Finding> {
     Some(Finding {
         severity: severity(&loss).max(Severity::Warning),
         evidence: seen,
-        remedy: lines([
-            "place memory by what was measured, not by what numactl -H shows: numactl --cpunodebind=N --membind=M COMMAND",
-            "a newer firmware; in virtual machines the hypervisor's own table (QEMU: -numa dist)",
-        ]),
+        remedy: vec![
+            Remedy::both(
+                "place memory by what was measured, not by what numactl -H shows",
+                "numactl --cpunodebind=N --membind=M COMMAND",
+            ),
+            Remedy::advice(
+                "a newer firmware; in virtual machines the hypervisor's own table (QEMU: -numa dist)",
+            ),
+        ],
         ..finding(&RULE, loss, what)
     })
 }
@@ -109,6 +114,6 @@ mod tests {
         for node in &mut unreported.machine.nodes {
             node.distances.clear();
         }
-        assert_eq!(missing(&unreported, RULE), Some("the firmware's distances between nodes"));
+        assert_eq!(missing(&unreported, RULE), Some("needs-node-distances"));
     }
 }

@@ -1,14 +1,12 @@
 //! What a program pays that ignores nodes: most of its accesses go to other nodes' memory.
 
-use record::Label;
 use record::diagnosis::{Finding, Numa};
 use record::statistics::Verdict;
-use record::text;
 use record::text::Value;
-use record::{Template, Text};
+use record::{Label, Remedy, Template, Text, text};
 
 use super::needs::Need;
-use super::{Case, Rule, at_most_warning, by_model, costs, lines};
+use super::{Case, Rule, at_most_warning, by_model, costs};
 use crate::comparison::datum::Datum;
 use crate::comparison::nodes::{Reach, reaches};
 use crate::figures::{RESOLUTION, cite_fact, median, modelled, spread, verdict};
@@ -39,7 +37,7 @@ pub(super) fn has_nodes(case: &Case) -> bool {
 
 /// Figures between the nodes, where there are several.
 pub(super) const MATRIX: Need = Need {
-    what: "latency or bandwidth between the nodes",
+    what: Template { code: "needs-node-matrix", words: "latency or bandwidth between nodes" },
     is_met: |case| !has_nodes(case) || case.numa.is_some() || by_place(case).is_some(),
 };
 
@@ -103,11 +101,17 @@ fn nodes_from(case: &Case) -> &'static str {
     if case.record.machine.nodes.len() > 1 { "machine.nodes" } else { "machine.counts.nodes" }
 }
 
-fn remedy() -> Vec<String> {
-    lines([
-        "a process a node, each bound to its own: numactl --cpunodebind=N --membind=N COMMAND",
-        "one process that needs more than a node, its memory spread evenly: numactl --interleave=all COMMAND",
-    ])
+fn remedy() -> Vec<Remedy> {
+    vec![
+        Remedy::both(
+            "a process a node, each bound to its own",
+            "numactl --cpunodebind=N --membind=N COMMAND",
+        ),
+        Remedy::both(
+            "one process that needs more than a node, its memory spread evenly",
+            "numactl --interleave=all COMMAND",
+        ),
+    ]
 }
 
 /// The loss of latency with its interval, from those of the local and the remote cells.
@@ -213,14 +217,14 @@ mod tests {
         assert_eq!(missing(&machine(2), RULE), None, "one node cannot be ignored");
         let mut unmeasured = alike;
         unmeasured.measurements.clear();
-        assert_eq!(missing(&unmeasured, RULE), Some("latency or bandwidth between the nodes"));
+        assert_eq!(missing(&unmeasured, RULE), Some("needs-node-matrix"));
     }
 
     #[test]
     fn without_a_matrix_own_and_remote_figures_of_another_tool_serve() {
         let mut record = machine(4);
         record.machine.counts.nodes = Some(4);
-        assert_eq!(missing(&record, RULE), Some("latency or bandwidth between the nodes"));
+        assert_eq!(missing(&record, RULE), Some("needs-node-matrix"));
         for (node, ns) in [("local", 1.2), ("remote", 1.85)] {
             let place = record::Labels::new().with_label(Label::Op, "copy").with_label(Label::Node, node);
             record.measurements.push(record::Measurement::new("stream.ns_per_element", place, vec![ns]));

@@ -2,11 +2,11 @@
 
 use record::diagnosis::Finding;
 use record::machine::Processor;
-use record::text;
 use record::text::Value;
+use record::{Remedy, Template, text};
 
 use super::needs::Need;
-use super::{Case, Rule, at_most_warning, by_model, is_virtual, lines};
+use super::{Case, Rule, at_most_warning, by_model, is_virtual};
 use crate::figures::{cite_fact, verdict};
 use crate::resources::MEMORY_LATENCY;
 
@@ -24,7 +24,7 @@ pub(super) const RULE: Rule = Rule {
     ",
     resource: Some(MEMORY_LATENCY),
     needs: &[Need {
-        what: "counts of packages and nodes",
+        what: Template { code: "needs-packages-and-nodes", words: "counts of packages and nodes" },
         is_met: |case| {
             let counts = &case.record.machine.counts;
             is_virtual(case.record) || counts.packages.is_some() && counts.nodes.is_some()
@@ -95,8 +95,8 @@ fn find_numa_off(case: &Case) -> Option<Finding> {
     Some(Finding {
         severity: at_most_warning(&loss),
         evidence: seen,
-        remedy: lines([remedy]),
-        undo: lines([undo]),
+        remedy: vec![Remedy::advice(remedy)],
+        undo: vec![Remedy::advice(undo)],
         ..by_model(&RULE, loss, what)
     })
 }
@@ -111,7 +111,7 @@ mod tests {
     fn two_packages_in_one_node_are_found() {
         let mut record = machine(8);
         record.machine.counts.packages = Some(2);
-        assert_eq!(missing(&record, RULE), Some("counts of packages and nodes"));
+        assert_eq!(missing(&record, RULE), Some("needs-packages-and-nodes"));
         record.machine.counts.nodes = Some(1);
         let finding = &found(&record, RULE)[0];
         assert_eq!(finding.what.code(), Some("numa-off-firmware"));
@@ -119,7 +119,7 @@ mod tests {
         let record::Verdict::Costs { share, interval } = finding.loss else { panic!("{finding:?}") };
         assert!((share - 0.245).abs() < 0.001 && interval.0 < share && share < interval.1, "{finding:?}");
         record.machine.kernel.options.push("numa=off".to_owned());
-        assert!(found(&record, RULE)[0].remedy[0].starts_with("take numa=off"));
+        assert!(found(&record, RULE)[0].remedy[0].to_string().starts_with("take numa=off"));
     }
 
     #[test]

@@ -1,12 +1,11 @@
 //! CPUs that are there but switched off.
 
-use record::CpuList;
 use record::diagnosis::{Finding, Severity};
 use record::statistics::Verdict;
-use record::text;
+use record::{CpuList, Remedy, Template, text};
 
 use super::needs::Need;
-use super::{Case, Rule, by_model, lines};
+use super::{Case, Rule, by_model};
 use crate::figures::{cite_fact, cpus_text, modelled, write_command, write_for_cpus};
 
 /// CPUs present that are not online.
@@ -18,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
     ",
     resource: None,
     needs: &[Need {
-        what: "counts of CPUs present and online",
+        what: Template { code: "needs-cpus-present", words: "counts of CPUs present and online" },
         is_met: |case| {
             let counts = &case.record.machine.counts;
             counts.cpus_present.is_some() && counts.cpus_online.is_some()
@@ -53,19 +52,27 @@ fn find_offline_cpus(case: &Case) -> Option<Finding> {
         let reason =
             "what a second sibling adds depends on the program: nothing to three quarters".to_owned();
         let remedy = match smt {
-            Some("forceoff") => "start without nosmt=force, or switch SMT on in the firmware".to_owned(),
-            _ => write_command("on", SMT),
+            Some("forceoff") => Remedy::advice("start without nosmt=force, or switch SMT on in the firmware"),
+            _ => Remedy::command(write_command("on", SMT)),
         };
-        let undo = (smt == Some("off")).then(|| write_command("off", SMT));
-        (Verdict::NotMeasurable { reason }, Severity::Note, vec![remedy], undo.into_iter().collect())
+        let undo = (smt == Some("off")).then(|| Remedy::command(write_command("off", SMT)));
+        (
+            Verdict::NotMeasurable { reason: reason.into() },
+            Severity::Note,
+            vec![remedy],
+            undo.into_iter().collect(),
+        )
     } else {
         let (remedy, undo) = if off.is_empty() {
             (
-                lines(["each that is in /sys/devices/system/cpu/offline: sudo chcpu -e LIST"]),
-                lines(["sudo chcpu -d LIST"]),
+                vec![Remedy::both("each that is in /sys/devices/system/cpu/offline", "sudo chcpu -e LIST")],
+                vec![Remedy::command("sudo chcpu -d LIST")],
             )
         } else {
-            (vec![write_for_cpus("1", &off, "online")], vec![write_for_cpus("0", &off, "online")])
+            (
+                vec![Remedy::command(write_for_cpus("1", &off, "online"))],
+                vec![Remedy::command(write_for_cpus("0", &off, "online"))],
+            )
         };
         (share.clone(), crate::figures::severity(&share), remedy, undo)
     };
@@ -107,7 +114,7 @@ mod tests {
         assert_eq!(finding.what.value("without"), Some(&2u32.into()));
         assert_eq!(finding.what.value("present"), Some(&8u32.into()));
         assert_eq!(finding.place, Some("CPUs 6-7".into()));
-        assert!(finding.remedy[0].contains("for cpu in $(seq 6 7); do echo 1"), "{finding:?}");
+        assert!(finding.remedy[0].to_string().contains("for cpu in $(seq 6 7); do echo 1"), "{finding:?}");
         assert_eq!(found(&record_with(1), RULE)[0].what.value("without"), Some(&1u32.into()));
     }
 
@@ -117,7 +124,7 @@ mod tests {
         record.machine.counts.cpus_present = Some(10);
         let finding = &found(&record, RULE)[0];
         assert_eq!(finding.what.value("without"), Some(&2u32.into()));
-        assert!(finding.remedy[0].contains("chcpu -e"), "{finding:?}");
+        assert!(finding.remedy[0].to_string().contains("chcpu -e"), "{finding:?}");
     }
 
     #[test]
@@ -127,7 +134,7 @@ mod tests {
         let finding = &found(&record, RULE)[0];
         assert_eq!((finding.severity, finding.what.code()), (Severity::Note, Some("offline-cpus-siblings")));
         assert_eq!(finding.what.value("without"), Some(&4u32.into()));
-        assert_eq!(finding.undo, [write_command("off", SMT)]);
+        assert_eq!(finding.undo, [Remedy::command(write_command("off", SMT))]);
     }
 
     #[test]
@@ -135,6 +142,6 @@ mod tests {
         assert_eq!(found(&record_with(0), RULE), []);
         let mut record = record_with(2);
         record.machine.counts.cpus_present = None;
-        assert_eq!(missing(&record, RULE), Some("counts of CPUs present and online"));
+        assert_eq!(missing(&record, RULE), Some("needs-cpus-present"));
     }
 }

@@ -1,14 +1,12 @@
 //! Work of others on the machine while it was measured.
 
-use record::detail;
 use record::diagnosis::{Evidence, Finding, Severity};
 use record::statistics::Verdict;
-use record::text;
 use record::text::Value;
-use record::{Template, Text};
+use record::{Remedy, Template, Text, detail, text};
 
 use super::needs::Need;
-use super::{Case, Rule, bandwidth_shared, by_model, finding, lines, of_fact, quota, steal_time};
+use super::{Case, Rule, bandwidth_shared, by_model, finding, of_fact, quota, steal_time};
 use crate::cpu_accounting::{CpuAccounting, LEAST_SECONDS};
 use crate::figures::{RESOLUTION, cite_fact, severity, verdict};
 
@@ -35,10 +33,19 @@ pub(super) const RULE: Rule = Rule {
     ",
     resource: None,
     needs: &[
-        Need { what: "a run of measurements", is_met: |case| !case.record.measurements.is_empty() },
-        Need { what: "the number of CPUs", is_met: |case| case.record.machine.counts.cpus_online.is_some() },
         Need {
-            what: "CPU time during the run, or the load average before it",
+            what: Template { code: "needs-run", words: "a run of measurements" },
+            is_met: |case| !case.record.measurements.is_empty(),
+        },
+        Need {
+            what: Template { code: "needs-cpus-online", words: "the number of CPUs" },
+            is_met: |case| case.record.machine.counts.cpus_online.is_some(),
+        },
+        Need {
+            what: Template {
+                code: "needs-cpu-time",
+                words: "CPU time during the run, or the load average before it",
+            },
             is_met: |case| used(case).is_some() || case.record.conditions.before.load.is_some(),
         },
     ],
@@ -151,7 +158,10 @@ fn find_other_load(case: &Case) -> Option<Finding> {
     Some(Finding {
         severity,
         evidence: seen,
-        remedy: lines(["who: top -b -n1 | head -20", "measure again when it is gone"]),
+        remedy: vec![
+            Remedy::both("who", "top -b -n1 | head -20"),
+            Remedy::advice("measure again when it is gone"),
+        ],
         ..found
     })
 }
@@ -177,7 +187,10 @@ fn before_it(case: &Case, average: f64, cpus: u32) -> Option<Finding> {
     let why = "the run was too short, or its record does not tell what others used meanwhile";
     Some(Finding {
         evidence: vec![load],
-        remedy: lines(["who: top -b -n1 | head -20", "measure again when it is gone"]),
+        remedy: vec![
+            Remedy::both("who", "top -b -n1 | head -20"),
+            Remedy::advice("measure again when it is gone"),
+        ],
         ..of_fact(&RULE, Severity::Note, why, what)
     })
 }
@@ -369,9 +382,9 @@ mod tests {
         assert_eq!(found(&record_with(0.4), RULE), []);
         let mut inventory = record_with(3.0);
         inventory.measurements.clear();
-        assert_eq!(missing(&inventory, RULE), Some("a run of measurements"));
+        assert_eq!(missing(&inventory, RULE), Some("needs-run"));
         let mut unreported = record_with(3.0);
         unreported.conditions.before.load = None;
-        assert!(missing(&unreported, RULE).is_some_and(|words| words.starts_with("CPU time")));
+        assert_eq!(missing(&unreported, RULE), Some("needs-cpu-time"));
     }
 }

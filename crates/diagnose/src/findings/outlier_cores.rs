@@ -1,18 +1,15 @@
 //! Cores that run slower than the others of their kind while all do the same.
 
-use record::Label;
 use std::collections::{BTreeMap, HashMap};
 
-use record::Measurement;
-use record::Text;
 use record::diagnosis::{Finding, Severity};
 use record::machine::Cpu;
 use record::statistics::{MAD_SCALE, Verdict};
-use record::text;
 use record::text::Value;
+use record::{Label, Measurement, Remedy, Template, Text, text};
 
 use super::needs::Need;
-use super::{Case, Rule, costs, finding, lines, needs, of_fact};
+use super::{Case, Rule, costs, finding, needs, of_fact};
 use crate::figures::{
     RESOLUTION, cite_fact, cpus_of, cpus_text, locate_figure, median, share_of, spread, verdict,
 };
@@ -34,7 +31,7 @@ pub(super) const RULE: Rule = Rule {
             is_met: |case| !is_many(case) || needs::CORE_CLOCK.is_met(case),
         },
         Need {
-            what: "the clock of all cores together",
+            what: Template { code: "needs-all-core-clock", words: "the clock of all cores together" },
             is_met: |case| !is_many(case) || case.clocks("scalar", "all").count() >= FEWEST,
         },
     ],
@@ -107,8 +104,10 @@ fn by_design(case: &Case, known: &HashMap<u64, &Cpu>) -> Option<Finding> {
             .chain([cite_fact(text!("outlier-cores-inventory", "core kinds"), "machine.cpus[].kind")])
             .collect(),
         remedy: vec![
-            "work that is divided evenly waits for the slower ones: divide it in small pieces".to_owned(),
-            format!("what must be quick: taskset -c {quick} COMMAND"),
+            Remedy::advice(
+                "work that is divided evenly waits for the slower ones: divide it in small pieces",
+            ),
+            Remedy::both("what must be quick", format!("taskset -c {quick} COMMAND")),
         ],
         ..of_fact(
             &RULE,
@@ -167,12 +166,18 @@ fn find_outliers(clocks: &[&Measurement]) -> Option<Finding> {
             cite_fact(slowest, locate_figure(worst)),
             cite_fact(median, "core.clock active=all vector=scalar"),
         ],
-        remedy: lines([
-            "work that is divided evenly waits for the slowest; keep it off these CPUs: taskset -c LIST COMMAND",
-            "or divide it in small pieces",
-            "settings of their own: grep . /sys/devices/system/cpu/cpufreq/policy*/scaling_max_freq",
-            "else heat at these cores, or a bad part",
-        ]),
+        remedy: vec![
+            Remedy::both(
+                "work that is divided evenly waits for the slowest; keep it off these CPUs",
+                "taskset -c LIST COMMAND",
+            ),
+            Remedy::advice("or divide it in small pieces"),
+            Remedy::both(
+                "settings of their own",
+                "grep . /sys/devices/system/cpu/cpufreq/policy*/scaling_max_freq",
+            ),
+            Remedy::advice("else heat at these cores, or a bad part"),
+        ],
         ..finding(&RULE, loss, what)
     })
 }
@@ -232,7 +237,7 @@ mod tests {
             assert_eq!((kind.value("kind"), figure_in(kind, "count")), (Some(&name.into()), 2.0));
             assert!((figure_in(kind, "clock") - hz).abs() < 1e3, "{finding:?}");
         }
-        assert!(finding.remedy[1].ends_with("taskset -c 0-1 COMMAND"), "{finding:?}");
+        assert!(finding.remedy[1].to_string().ends_with("taskset -c 0-1 COMMAND"), "{finding:?}");
         for m in &mut record.measurements {
             *m = measured("core.clock", m.labels.clone(), 3.8e9);
         }
@@ -242,7 +247,7 @@ mod tests {
     #[test]
     fn cores_that_scatter_have_no_outlier_and_unmeasured_ones_are_missing() {
         assert_eq!(found(&record_with(&[3.6e9, 3.3e9, 3.0e9, 3.4e9, 2.9e9]), RULE), []);
-        assert_eq!(missing(&machine(4), RULE), Some("the core clock"));
+        assert_eq!(missing(&machine(4), RULE), Some("needs-core-clock"));
         assert_eq!(missing(&machine(2), RULE), None, "of two none is the odd one");
     }
 }

@@ -1,11 +1,8 @@
 //! Page walks: what loads from large working sets lose on 4 KiB pages, where programs do not get larger ones.
 
-use record::Better;
-use record::Label;
-use record::Template;
 use record::diagnosis::Finding;
-use record::text;
 use record::text::Value;
+use record::{Better, Label, Remedy, Template, text};
 
 use super::needs::Need;
 use super::{Case, Rule, costs, finding, huge_pages, is_virtual, needs};
@@ -21,11 +18,17 @@ pub(super) const RULE: Rule = Rule {
     needs: &[
         needs::LOAD_LATENCY,
         Need {
-            what: "load latency on 2 MiB and on 4 KiB pages",
+            what: Template {
+                code: "needs-both-page-sizes",
+                words: "load latency on 2 MiB and on 4 KiB pages",
+            },
             is_met: |case| size_on_both(case).is_some(),
         },
         Need {
-            what: "load latency beyond the caches on both page sizes (linespeed run latency --full)",
+            what: Template {
+                code: "needs-both-page-sizes-in-memory",
+                words: "load latency beyond the caches on both page sizes (linespeed run latency --full)",
+            },
             is_met: |case| size_on_both(case) >= Some(beyond(case.record, case.levels, Walk::Loads)),
         },
     ],
@@ -81,11 +84,10 @@ fn find_page_walk(case: &Case) -> Option<Finding> {
     };
     let (mut remedy, undo) = huge_pages::remedy(thp);
     if is_virtual(case.record) {
-        remedy.push(
+        remedy.push(Remedy::advice(
             "on the host, which is walked too: huge pages behind this machine's memory (libvirt: <hugepages/>; QEMU: \
-             -mem-path /dev/hugepages)"
-                .to_owned(),
-        );
+             -mem-path /dev/hugepages)",
+        ));
     }
     Some(Finding {
         // Only programs whose data are large and scattered feel it.
@@ -119,8 +121,8 @@ mod tests {
     fn walks_that_cost_are_found_with_the_way_back() {
         let finding = &found(&record_with(Some("never"), 140.0, 100.0), RULE)[0];
         assert!(finding.evidence[0].from.contains("bytes=536870912 page=4KiB"), "{finding:?}");
-        assert!(finding.remedy[0].starts_with("echo madvise | sudo tee"), "{finding:?}");
-        assert_eq!(finding.undo, [write_command("never", ENABLED)]);
+        assert!(finding.remedy[0].to_string().starts_with("echo madvise | sudo tee"), "{finding:?}");
+        assert_eq!(finding.undo, [Remedy::command(write_command("never", ENABLED))]);
     }
 
     #[test]
@@ -128,14 +130,17 @@ mod tests {
         let mut guest = record_with(Some("madvise"), 140.0, 100.0);
         guest.machine.virtualization.hypervisor = Some("kvm".to_owned());
         let finding = &found(&guest, RULE)[0];
-        assert!(finding.what.is(&NESTED) && finding.remedy[2].starts_with("on the host"), "{finding:?}");
+        assert!(
+            finding.what.is(&NESTED) && finding.remedy[2].to_string().starts_with("on the host"),
+            "{finding:?}"
+        );
     }
 
     #[test]
     fn a_setting_from_a_hostile_record_is_never_pasted() {
         let finding = &found(&record_with(Some("$(reboot)"), 140.0, 100.0), RULE)[0];
         assert!(
-            finding.remedy.iter().chain(&finding.undo).all(|line| !line.contains("reboot")),
+            finding.remedy.iter().chain(&finding.undo).all(|line| !line.to_string().contains("reboot")),
             "{finding:?}"
         );
     }
@@ -150,10 +155,10 @@ mod tests {
     fn one_page_size_or_a_working_set_within_the_caches_is_missing() {
         let mut record = record_with(Some("madvise"), 140.0, 100.0);
         add_cache(&mut record, 3, 1 << 30, 1);
-        assert!(missing(&record, RULE).is_some_and(|words| words.contains("beyond the caches")));
+        assert_eq!(missing(&record, RULE), Some("needs-both-page-sizes-in-memory"));
         assert_eq!(found(&record, RULE), []);
         record.measurements.retain(|m| m.labels.word(Label::Page) == Some("4KiB"));
-        assert_eq!(missing(&record, RULE), Some("load latency on 2 MiB and on 4 KiB pages"));
-        assert_eq!(missing(&machine(1), RULE), Some("load latency"));
+        assert_eq!(missing(&record, RULE), Some("needs-both-page-sizes"));
+        assert_eq!(missing(&machine(1), RULE), Some("needs-load-latency"));
     }
 }

@@ -1,9 +1,8 @@
 //! A kernel that lets threads finish what they do in it before a more urgent one runs, where answers must be quick.
 
-use record::Label;
 use record::diagnosis::{Confidence, Finding, Severity};
-use record::text;
 use record::text::Value;
+use record::{Label, Remedy, Template, text};
 
 use super::needs::Need;
 use super::{Case, Rule, by_model, needs, steal_time};
@@ -20,11 +19,17 @@ pub(super) const RULE: Rule = Rule {
     resource: Some(WAKE_UP),
     needs: &[
         Need {
-            what: "the kernel's preemption model",
+            what: Template { code: "needs-preemption-model", words: "the kernel's preemption model" },
             is_met: |case| case.record.machine.kernel.preemption.is_some(),
         },
         needs::WAKE_UP,
-        Need { what: "tails of real-time wake-ups (needs root)", is_met: |case| worst(case).is_some() },
+        Need {
+            what: Template {
+                code: "needs-real-time-tails",
+                words: "tail latency of real-time wake-ups (requires root)",
+            },
+            is_met: |case| worst(case).is_some(),
+        },
     ],
     find,
 };
@@ -92,16 +97,24 @@ fn find_preemption(case: &Case) -> Option<Finding> {
         place: cpus_text(&cpus_of([wakeups])).map(Into::into),
         evidence: seen,
         remedy: vec![
-            "where the kernel can choose (PREEMPT_DYNAMIC): echo full | sudo tee /sys/kernel/debug/sched/preempt"
-                .to_owned(),
-            "for good: preempt=full on the kernel's command line, or a PREEMPT_RT kernel for bounds below 100 µs"
-                .to_owned(),
+            Remedy::both(
+                "where the kernel can choose (PREEMPT_DYNAMIC)",
+                "echo full | sudo tee /sys/kernel/debug/sched/preempt",
+            ),
+            Remedy::advice(
+                "for good: preempt=full on the kernel's command line, or a PREEMPT_RT kernel for bounds below 100 µs",
+            ),
         ],
-        undo: vec![format!("echo {model} | sudo tee /sys/kernel/debug/sched/preempt")],
+        undo: vec![Remedy::command(format!("echo {model} | sudo tee /sys/kernel/debug/sched/preempt"))],
         ..by_model(
             &RULE,
             verdict(share, (share, share)),
-            text!("preemption-tail", "1 % of real-time wake-ups take {p99} or longer; preemption model: {model}", p99, model),
+            text!(
+                "preemption-tail",
+                "1 % of real-time wake-ups take {p99} or longer; preemption model: {model}",
+                p99,
+                model
+            ),
         )
     })
 }
@@ -128,7 +141,10 @@ mod tests {
         let finding = &found(&record_with("voluntary", 200e3), RULE)[0];
         assert_eq!(finding.severity, Severity::Note);
         assert_eq!(finding.what.value("p99"), Some(&Value::Figure(200e3, "ns")));
-        assert_eq!(finding.undo, ["echo voluntary | sudo tee /sys/kernel/debug/sched/preempt"]);
+        assert_eq!(
+            finding.undo,
+            [Remedy::command("echo voluntary | sudo tee /sys/kernel/debug/sched/preempt")]
+        );
     }
 
     #[test]
@@ -145,13 +161,13 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_said() {
-        assert_eq!(missing(&machine(1), RULE), Some("the kernel's preemption model"));
+        assert_eq!(missing(&machine(1), RULE), Some("needs-preemption-model"));
         let mut record = record_with("none", 200e3);
         for m in &mut record.measurements {
             m.summary.p99 = None;
         }
-        assert_eq!(missing(&record, RULE), Some("tails of real-time wake-ups (needs root)"));
+        assert_eq!(missing(&record, RULE), Some("needs-real-time-tails"));
         record.measurements.clear();
-        assert_eq!(missing(&record, RULE), Some("wake-up latency"));
+        assert_eq!(missing(&record, RULE), Some("needs-wake-up"));
     }
 }

@@ -1,14 +1,12 @@
 //! What siblings are worth: the kernel counts each as a CPU.
 
-use record::Label;
-use record::Measurement;
 use record::diagnosis::{Evidence, Finding, Severity};
 use record::statistics::Verdict;
-use record::text;
 use record::text::Value;
+use record::{Label, Measurement, Remedy, Template, text};
 
 use super::needs::Need;
-use super::{Case, Rule, at_most_warning, by_model, costs, finding, lines};
+use super::{Case, Rule, at_most_warning, by_model, costs, finding};
 use crate::figures::{
     RESOLUTION, cite_fact, locate_figure, median, share_of, spread, verdict, write_command,
 };
@@ -20,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
     glossary: "",
     resource: None,
     needs: &[Need {
-        what: "the yield of siblings (linespeed run smt-yield)",
+        what: Template { code: "needs-smt-yield", words: "SMT yield (linespeed run smt-yield)" },
         is_met: |case| siblings(case) < 2 || case.has("smt.yield"),
     }],
     find,
@@ -60,11 +58,12 @@ fn harmful(yields: &[&Measurement]) -> Option<Finding> {
         place: Some(workload.as_str().into()),
         evidence: vec![cite_yield(worst)],
         remedy: vec![
-            "one thread a core for such work: OMP_PLACES=cores, or taskset -c with one CPU of each core"
-                .to_owned(),
-            format!("for the whole machine: {}", write_command("off", CONTROL)),
+            Remedy::advice(
+                "one thread a core for such work: OMP_PLACES=cores, or taskset -c with one CPU of each core",
+            ),
+            Remedy::both("for the whole machine", write_command("off", CONTROL)),
         ],
-        undo: vec![write_command("on", CONTROL)],
+        undo: vec![Remedy::command(write_command("on", CONTROL))],
         ..finding(
             &RULE,
             loss,
@@ -108,10 +107,12 @@ fn worth(yields: &[&Measurement], siblings: f64) -> Option<Finding> {
                 siblings = siblings as u64
             ),
             vec![
-                "count cores, not CPUs, when sizing; one thread a core where each must be fast".to_owned(),
-                format!("or without siblings: {}", write_command("off", CONTROL)),
+                Remedy::advice(
+                    "count cores, not CPUs, when sizing; one thread a core where each must be fast",
+                ),
+                Remedy::both("or without siblings", write_command("off", CONTROL)),
             ],
-            vec![write_command("on", CONTROL)],
+            vec![Remedy::command(write_command("on", CONTROL))],
         )
     } else if each > MUCH {
         (
@@ -120,7 +121,7 @@ fn worth(yields: &[&Measurement], siblings: f64) -> Option<Finding> {
                 "an SMT sibling adds {share} of a core: idle siblings are unused capacity",
                 share
             ),
-            lines(["use all CPUs: a thread on each sibling"]),
+            vec![Remedy::advice("use all CPUs: a thread on each sibling")],
             Vec::new(),
         )
     } else {
@@ -131,7 +132,7 @@ fn worth(yields: &[&Measurement], siblings: f64) -> Option<Finding> {
         evidence: yields.iter().map(|m| cite_yield(m)).collect(),
         remedy,
         undo,
-        ..by_model(&RULE, Verdict::NotMeasurable { reason: reason.to_owned() }, what)
+        ..by_model(&RULE, Verdict::NotMeasurable { reason: reason.into() }, what)
     })
 }
 
@@ -159,7 +160,7 @@ mod tests {
     fn work_that_siblings_slow_down_is_found_with_its_loss() {
         let finding = &found(&record_with(&[("primes", 1.3), ("flops", 0.8)]), RULE)[0];
         assert!((share_of(&finding.loss) - 0.2).abs() < 0.01, "{finding:?}");
-        assert_eq!(finding.undo, [write_command("on", CONTROL)]);
+        assert_eq!(finding.undo, [Remedy::command(write_command("on", CONTROL))]);
     }
 
     #[test]
@@ -176,7 +177,7 @@ mod tests {
     #[test]
     fn half_a_core_is_silence_and_an_unmeasured_yield_is_missing() {
         assert_eq!(found(&record_with(&[("primes", 1.5)]), RULE), []);
-        assert_eq!(missing(&record_with(&[]), RULE), Some("the yield of siblings (linespeed run smt-yield)"));
+        assert_eq!(missing(&record_with(&[]), RULE), Some("needs-smt-yield"));
         assert_eq!(missing(&machine(2), RULE), None, "cores without siblings miss nothing");
     }
 }

@@ -1,8 +1,8 @@
 //! CPU time that the hypervisor says it gave to others while this machine wanted to run.
 
 use record::diagnosis::Finding;
-use record::text;
 use record::text::Value;
+use record::{Template, text};
 
 use super::needs::Need;
 use super::{Case, Rule, finding, needs, steal_time};
@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
     needs: &[
         needs::STATE_AFTER,
         Need {
-            what: "steal (/proc/stat)",
+            what: Template { code: "needs-steal", words: "steal time (/proc/stat)" },
             is_met: |case| {
                 case.record.conditions.after.as_ref().is_some_and(|after| after.steal_share.is_some())
             },
@@ -105,15 +105,15 @@ mod tests {
         let finding = &found(&record, RULE)[0];
         assert_eq!(finding.what.code(), Some("steal-by-cap"));
         assert_eq!(finding.what.value("taken"), Some(&Value::Share(0.5)));
-        assert!(finding.remedy[0].starts_with("raise the cap"), "{finding:?}");
+        assert!(finding.remedy[0].to_string().starts_with("raise the cap"), "{finding:?}");
     }
 
     #[test]
     fn hardly_any_or_an_unfinished_run_is_silence() {
         assert_eq!(found(&record_with(Some(0.004)), RULE), []);
-        assert_eq!(missing(&record_with(None), RULE), Some("steal (/proc/stat)"));
+        assert_eq!(missing(&record_with(None), RULE), Some("needs-steal"));
         let mut record = machine(1);
         record.conditions.before.steal_share = Some(0.5);
-        assert_eq!(missing(&record, RULE), Some(needs::STATE_AFTER.what));
+        assert_eq!(missing(&record, RULE), Some(needs::STATE_AFTER.what.code));
     }
 }

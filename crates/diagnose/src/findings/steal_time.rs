@@ -1,22 +1,22 @@
 //! Time that others took from a thread that never stops: what the rules about it share.
 
-use record::Label;
-use record::detail;
 use record::diagnosis::Evidence;
 use record::statistics::Verdict;
-use record::text;
 use record::text::Value;
-use record::{CpuList, Measurement, Template, Text};
+use record::{CpuList, Label, Measurement, Remedy, Template, Text, detail, text};
 
 use super::needs::Need;
-use super::{Case, lines, quota};
+use super::{Case, quota};
 use crate::figures::{RESOLUTION, cite_fact, cpus_of, has_labels, locate_figure, share_of, spread, verdict};
 
 /// Time stolen from a thread that never stops.
-pub(super) const SHARE: Need = Need { what: "stolen time", is_met: |case| case.has("stolen.share") };
+pub(super) const SHARE: Need = Need {
+    what: Template { code: "needs-stolen-time", words: "stolen time" },
+    is_met: |case| case.has("stolen.share"),
+};
 /// Whose the stolen time is.
 pub(super) const CAUSE: Need = Need {
-    what: "whose the stolen time is (/proc/interrupts)",
+    what: Template { code: "needs-stolen-cause", words: "the cause of stolen time (/proc/interrupts)" },
     is_met: |case| case.figures_of("stolen.share").any(|m| m.labels.word(Label::Cause).is_some()),
 };
 
@@ -160,18 +160,22 @@ pub(super) fn as_a_cap(gap: &Measurement) -> Evidence {
 }
 
 /// What to do about time that the host gives to others, or withholds by a cap.
-pub(super) fn host_remedy(capped: bool) -> Vec<String> {
+pub(super) fn host_remedy(capped: bool) -> Vec<Remedy> {
     if capped {
-        lines([
-            "raise the cap: an instance type without credits, or on the host the machine's quota (virsh schedinfo \
+        vec![
+            Remedy::advice(
+                "raise the cap: an instance type without credits, or on the host the machine's quota (virsh schedinfo \
              DOMAIN; cpu.max of its cgroup)",
-            "or ask for no more CPU time than it allows: fewer threads",
-        ])
+            ),
+            Remedy::advice("or ask for no more CPU time than it allows: fewer threads"),
+        ]
     } else {
-        lines([
-            "none from inside: an instance type with CPUs of its own, or a dedicated host",
-            "on the host: pin the virtual CPUs, and count the runnable ones against the real ones",
-        ])
+        vec![
+            Remedy::advice("none from inside: an instance type with CPUs of its own, or a dedicated host"),
+            Remedy::advice(
+                "on the host: pin the virtual CPUs, and count the runnable ones against the real ones",
+            ),
+        ]
     }
 }
 

@@ -1,14 +1,11 @@
 //! CPU time taken from below the kernel: by firmware, or by the hypervisor.
 
-use record::Label;
-use record::Measurement;
-use record::detail;
 use record::diagnosis::{Finding, Severity};
-use record::text;
 use record::text::Value;
+use record::{Label, Measurement, Remedy, detail, text};
 
 use super::steal_time::{self, cite_quickest, is_a_cap, quickest, worst};
-use super::{Case, Rule, finding, is_virtual, lines, of_fact};
+use super::{Case, Rule, finding, is_virtual, of_fact};
 use crate::figures::{cite_fact, cpus_of, cpus_text, has_labels, locate_figure};
 use crate::resources::CORE;
 
@@ -34,18 +31,23 @@ fn find(case: &Case) -> Vec<Finding> {
 }
 
 /// What to do about it.
-fn remedy(case: &Case) -> Vec<String> {
+fn remedy(case: &Case) -> Vec<Remedy> {
     if is_virtual(case.record) {
         steal_time::host_remedy(steal_time::cap(case).is_some())
     } else {
-        let mut remedy = lines([
-            "see its gaps with interrupts off, as the kernel counts them: sudo rtla hwnoise -d 30s",
-            "in the firmware: no USB legacy support, no power capping, no memory error polling; a newer version",
-        ]);
+        let mut remedy = vec![
+            Remedy::both(
+                "see its gaps with interrupts off, as the kernel counts them",
+                "sudo rtla hwnoise -d 30s",
+            ),
+            Remedy::advice(
+                "in the firmware: no USB legacy support, no power capping, no memory error polling; a newer version",
+            ),
+        ];
         if case.record.machine.processor.vendor.as_deref() == Some("GenuineIntel") {
             remedy.insert(
                 1,
-                "count its system management interrupts: sudo turbostat --show CPU,SMI".to_owned(),
+                Remedy::both("count its system management interrupts", "sudo turbostat --show CPU,SMI"),
             );
         }
         remedy
@@ -165,7 +167,7 @@ mod tests {
         }
         let finding = &found(&record, RULE)[0];
         assert!(finding.evidence.iter().any(|seen| seen.says.is(&CAPPED)), "{finding:?}");
-        assert!(finding.remedy[0].starts_with("raise the cap"), "{finding:?}");
+        assert!(finding.remedy[0].to_string().starts_with("raise the cap"), "{finding:?}");
     }
 
     #[test]
@@ -185,6 +187,6 @@ mod tests {
             *m = measured("stolen.gap", m.labels.clone(), 20e3);
         }
         assert_eq!(found(&short, RULE), []);
-        assert_eq!(missing(&machine(2), RULE), Some("stolen time"));
+        assert_eq!(missing(&machine(2), RULE), Some("needs-stolen-time"));
     }
 }

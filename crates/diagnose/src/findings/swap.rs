@@ -1,11 +1,11 @@
 //! Memory that had to be moved out to disk.
 
 use record::diagnosis::{Finding, Severity};
-use record::text;
 use record::text::Value;
+use record::{Remedy, Template, text};
 
 use super::needs::Need;
-use super::{Case, Rule, lines, of_fact};
+use super::{Case, Rule, of_fact};
 use crate::figures::cite_fact;
 
 /// Pages swapped during the run, or more memory swapped out than could be taken back.
@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
     ",
     resource: None,
     needs: &[Need {
-        what: "swap in use",
+        what: Template { code: "needs-swap", words: "swap in use" },
         is_met: |case| {
             let before = &case.record.conditions.before;
             before.swap_used_bytes.is_some() || before.swapped_pages.is_some()
@@ -65,10 +65,10 @@ fn find_swap(case: &Case) -> Option<Finding> {
     let reason = "what it costs depends on which pages a program comes back to";
     Some(Finding {
         evidence: seen,
-        remedy: lines([
-            "who: grep VmSwap /proc/*/status | sort -k2 -n | tail",
-            "give it memory, or less to do",
-        ]),
+        remedy: vec![
+            Remedy::both("who", "grep VmSwap /proc/*/status | sort -k2 -n | tail"),
+            Remedy::advice("give it memory, or less to do"),
+        ],
         ..of_fact(&RULE, severity, reason, what)
     })
 }
@@ -98,6 +98,6 @@ mod tests {
     #[test]
     fn swap_that_lies_still_is_silence() {
         assert_eq!(found(&record_with(0, 100 << 20), RULE), []);
-        assert_eq!(missing(&machine(1), RULE), Some("swap in use"));
+        assert_eq!(missing(&machine(1), RULE), Some("needs-swap"));
     }
 }

@@ -1,9 +1,9 @@
 //! CPU time that this kernel's interrupts and other tasks take from a program that never stops.
 
 use record::diagnosis::Finding;
-use record::text;
+use record::{Remedy, text};
 
-use super::{Case, Rule, finding, lines, steal_time};
+use super::{Case, Rule, finding, steal_time};
 use crate::figures::cpus_text;
 use crate::resources::CORE;
 
@@ -29,16 +29,20 @@ fn find(case: &Case) -> Vec<Finding> {
     vec![Finding {
         place: cpus_text(&stolen.cpus).map(Into::into),
         evidence: stolen.evidence(),
-        remedy: lines([
-            "who runs there: ps -eo psr,pcpu,comm --sort=-pcpu | head",
-            "which interrupts: cat /proc/interrupts",
-            "keep a CPU for one program: taskset -c CPU, an isolated cpuset partition, interrupts moved by \
+        remedy: vec![
+            Remedy::both("who runs there", "ps -eo psr,pcpu,comm --sort=-pcpu | head"),
+            Remedy::both("which interrupts", "cat /proc/interrupts"),
+            Remedy::advice(
+                "keep a CPU for one program: taskset -c CPU, an isolated cpuset partition, interrupts moved by \
              /proc/irq/*/smp_affinity_list",
-            "for good, on the kernel's command line: isolcpus=LIST nohz_full=LIST rcu_nocbs=LIST",
-        ]),
-        undo: lines([
+            ),
+            Remedy::advice(
+                "for good, on the kernel's command line: isolcpus=LIST nohz_full=LIST rcu_nocbs=LIST",
+            ),
+        ],
+        undo: vec![Remedy::advice(
             "take isolcpus=, nohz_full= and rcu_nocbs= off the kernel's command line again and boot",
-        ]),
+        )],
         ..finding(
             &RULE,
             stolen.loss.clone(),
@@ -106,11 +110,11 @@ mod tests {
     fn a_quiet_cpu_is_silence_and_an_unreported_cause_is_missing() {
         assert_eq!(found(&stolen("os", [0.0005, 0.0099]), RULE), []);
         assert_eq!(found(&stolen("below", [0.2, 0.2]), RULE), []);
-        assert_eq!(missing(&machine(2), RULE), Some("stolen time"));
+        assert_eq!(missing(&machine(2), RULE), Some("needs-stolen-time"));
         let mut unreported = stolen("os", [0.5, 0.5]);
         for m in &mut unreported.measurements {
             m.labels.0.remove("cause");
         }
-        assert_eq!(missing(&unreported, RULE), Some("whose the stolen time is (/proc/interrupts)"));
+        assert_eq!(missing(&unreported, RULE), Some("needs-stolen-cause"));
     }
 }

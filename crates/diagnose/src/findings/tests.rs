@@ -1,10 +1,8 @@
 //! The rules together: silent on a well set-up machine, ordered by loss, and steady whatever a record holds.
 
 use proptest::prelude::*;
-use record::Label;
-use record::detail;
 use record::machine::{MemoryDevice, Node};
-use record::{Labels, Measurement, Record, Snapshot, metrics};
+use record::{Label, Labels, Measurement, Record, Snapshot, detail, metrics};
 
 use super::*;
 use crate::samples::{add_cache, add_curve, machine, measured, sizes, steps};

@@ -1,10 +1,10 @@
 //! Cores that lowered their clock for heat during the run.
 
 use record::diagnosis::{Finding, Severity};
-use record::text;
+use record::{Remedy, Template, text};
 
 use super::needs::Need;
-use super::{Case, Rule, is_virtual, lines, needs, of_fact};
+use super::{Case, Rule, is_virtual, needs, of_fact};
 use crate::figures::cite_fact;
 use crate::resources::CORE;
 
@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
     needs: &[
         // The host's thermometers are not a guest's.
         Need {
-            what: "counts of throttling for heat",
+            what: Template { code: "needs-throttle-counts", words: "counts of thermal throttling" },
             is_met: |case| is_virtual(case.record) || case.record.conditions.before.throttled.is_some(),
         },
         Need {
@@ -50,9 +50,9 @@ fn find_throttled(case: &Case) -> Option<Finding> {
     let reason = "how long each time lasted is not told; the clocks measured show what was left";
     Some(Finding {
         evidence: seen,
-        remedy: lines([
+        remedy: vec![Remedy::advice(
             "look at fans, dust, airflow and thermal paste; in the firmware at the cooling profile",
-        ]),
+        )],
         ..of_fact(
             &RULE,
             Severity::Warning,
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn heat_during_the_run_is_found_and_heat_before_is_not() {
         let mut record = machine(1);
-        assert_eq!(missing(&record, RULE), Some("counts of throttling for heat"));
+        assert_eq!(missing(&record, RULE), Some("needs-throttle-counts"));
         record.conditions.before.throttled = Some(7);
         record.conditions.after = Some(record::Snapshot { throttled: Some(7), ..Default::default() });
         assert_eq!(found(&record, RULE), []);

@@ -1,15 +1,12 @@
 //! Ordinary threads wake late because the kernel may delay their timers by the timer slack.
 
-use record::Label;
-use record::detail;
 use record::diagnosis::{Finding, Severity};
 use record::statistics::{Summary, Verdict};
-use record::text;
 use record::text::Value;
-use record::{Better, Coverage, Measurement, Template};
+use record::{Better, Coverage, Label, Measurement, Remedy, Template, detail, text};
 
 use super::needs::Need;
-use super::{Case, Rule, costs, finding, lines, needs};
+use super::{Case, Rule, costs, finding, needs};
 use crate::figures::{cite_fact, cpus_of, cpus_text, has_labels, locate_figure, loss, severity, spread};
 use crate::resources::{WAKE_UP, wake_up_cpu};
 
@@ -20,7 +17,13 @@ pub(super) const RULE: Rule = Rule {
     resource: Some(WAKE_UP),
     needs: &[
         needs::WAKE_UP,
-        Need { what: "wake-up latency without timer slack", is_met: |case| both(case, "other").is_some() },
+        Need {
+            what: Template {
+                code: "needs-wake-up-without-slack",
+                words: "wake-up latency without timer slack",
+            },
+            is_met: |case| both(case, "other").is_some(),
+        },
     ],
     find,
 };
@@ -87,12 +90,17 @@ fn find_timer_slack(case: &Case) -> Option<Finding> {
         severity: if raised { severity(&loss) } else { Severity::Note },
         place: cpus_text(&gain.cpus).map(Into::into),
         evidence: seen,
-        remedy: lines([
-            "in the program: prctl(PR_SET_TIMERSLACK, 1) in each thread that sleeps",
-            "a running process: for t in /proc/$PID/task/*; do echo 1 | sudo tee /proc/${t##*/}/timerslack_ns; done",
-            "a service: TimerSlackNSec=1 in its [Service] section",
-        ]),
-        undo: lines(["for t in /proc/$PID/task/*; do echo 0 | sudo tee /proc/${t##*/}/timerslack_ns; done"]),
+        remedy: vec![
+            Remedy::advice("in the program: prctl(PR_SET_TIMERSLACK, 1) in each thread that sleeps"),
+            Remedy::both(
+                "a running process",
+                "for t in /proc/$PID/task/*; do echo 1 | sudo tee /proc/${t##*/}/timerslack_ns; done",
+            ),
+            Remedy::advice("a service: TimerSlackNSec=1 in its [Service] section"),
+        ],
+        undo: vec![Remedy::command(
+            "for t in /proc/$PID/task/*; do echo 0 | sudo tee /proc/${t##*/}/timerslack_ns; done",
+        )],
         ..finding(&RULE, loss, what)
     })
 }
@@ -285,7 +293,7 @@ mod tests {
     fn without_a_difference_or_without_both_settings_it_is_silent() {
         let mut record = machine(2);
         add_wakeups(&mut record, "other", "as-is", [20.1e3; 2]);
-        assert_eq!(missing(&record, RULE), Some("wake-up latency without timer slack"));
+        assert_eq!(missing(&record, RULE), Some("needs-wake-up-without-slack"));
         add_wakeups(&mut record, "other", "tuned", [20e3; 2]);
         assert_eq!(found(&record, RULE), []);
     }

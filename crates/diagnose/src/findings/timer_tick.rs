@@ -1,12 +1,12 @@
 //! Timers that are only as fine as the kernel's tick: whoever sleeps wakes with the next one.
 
 use record::diagnosis::{Finding, Severity};
-use record::text;
 use record::text::Value;
+use record::{Remedy, Template, text};
 
 use super::needs::Need;
 use super::steal_time::{cite_quickest, quickest};
-use super::{Case, Rule, by_model, lines, needs};
+use super::{Case, Rule, by_model, needs};
 use crate::figures::{cite_fact, cpus_of, cpus_text, locate_figure, severity, verdict};
 use crate::resources::WAKE_UP;
 
@@ -26,7 +26,7 @@ pub(super) const RULE: Rule = Rule {
     needs: &[
         needs::WAKE_UP,
         Need {
-            what: "the kernel's timer interrupts a second (HZ)",
+            what: Template { code: "needs-timer-hz", words: "the kernel's tick rate (HZ)" },
             is_met: |case| case.record.machine.kernel.hz.is_some_and(|hz| hz > 0),
         },
     ],
@@ -83,14 +83,19 @@ fn find_timer_tick(case: &Case) -> Option<Finding> {
     }));
     let (remedy, undo) = match off {
         Some(_) => (
-            lines(["take highres=off off the kernel's command line and boot"]),
-            lines(["put highres=off on the kernel's command line again and boot"]),
+            vec![Remedy::advice("take highres=off off the kernel's command line and boot")],
+            vec![Remedy::advice("put highres=off on the kernel's command line again and boot")],
         ),
         None => (
-            lines([
-                "why the kernel has no finer timers: sudo dmesg | grep -iE 'high.res|one.?shot|clocksource|tsc'",
-                "a kernel with CONFIG_HIGH_RES_TIMERS; where that cannot be, one with CONFIG_HZ=1000",
-            ]),
+            vec![
+                Remedy::both(
+                    "why the kernel has no finer timers",
+                    "sudo dmesg | grep -iE 'high.res|one.?shot|clocksource|tsc'",
+                ),
+                Remedy::advice(
+                    "a kernel with CONFIG_HIGH_RES_TIMERS; where that cannot be, one with CONFIG_HZ=1000",
+                ),
+            ],
             Vec::new(),
         ),
     };
@@ -137,9 +142,9 @@ mod tests {
         let finding = &found(&record, RULE)[0];
         assert_eq!(finding.what.value("tick"), Some(&Value::Figure(4e6, "ns")));
         assert!((crate::figures::share_of(&finding.loss) - 0.975).abs() < 1e-9, "{finding:?}");
-        assert!(finding.remedy[0].contains("dmesg"));
+        assert!(finding.remedy[0].to_string().contains("dmesg"));
         record.machine.kernel.options.push("highres=off".to_owned());
-        assert!(found(&record, RULE)[0].remedy[0].starts_with("take highres=off"));
+        assert!(found(&record, RULE)[0].remedy[0].to_string().starts_with("take highres=off"));
     }
 
     #[test]
@@ -155,7 +160,7 @@ mod tests {
     fn an_unreported_tick_or_no_wakeups_are_missing() {
         let mut record = record_with(2e6, 3.96e6, 250);
         record.machine.kernel.hz = None;
-        assert_eq!(missing(&record, RULE), Some("the kernel's timer interrupts a second (HZ)"));
-        assert_eq!(missing(&machine(1), RULE), Some("wake-up latency"));
+        assert_eq!(missing(&record, RULE), Some("needs-timer-hz"));
+        assert_eq!(missing(&machine(1), RULE), Some("needs-wake-up"));
     }
 }

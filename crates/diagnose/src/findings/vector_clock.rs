@@ -1,12 +1,10 @@
 //! Wide vector work that pulls the core clock down.
 
-use record::Label;
 use std::collections::{BTreeMap, HashMap};
 
 use record::diagnosis::Finding;
-use record::text;
 use record::text::Value;
-use record::{Better, Measurement};
+use record::{Better, Label, Measurement, Remedy, text};
 
 use super::{Case, Rule, at_most_warning, costs, finding, needs};
 use crate::figures::{cite_fact, cpus_of, cpus_text, has_labels, locate_figure, loss, share_of};
@@ -98,7 +96,7 @@ fn find_slow_vectors(
                 locate_figure(plain),
             ),
         ],
-        remedy: vec![remedy],
+        remedy: vec![Remedy::advice(remedy)],
         ..finding(
             &RULE,
             loss,
@@ -138,20 +136,20 @@ mod tests {
         assert_eq!(finding.what.value("vectors"), Some(&"512-bit".into()));
         assert!((figure_in(&finding.what, "scalar") - 3e9).abs() < 1e3, "{finding:?}");
         assert!((figure_in(&finding.what, "wide") - 2.4e9).abs() < 1e3, "{finding:?}");
-        assert!(finding.remedy[0].contains("width=256"));
+        assert!(finding.remedy[0].to_string().contains("width=256"));
     }
 
     #[test]
     fn other_instruction_sets_vectors_are_found_too() {
         let finding = &found(&record_with("neon", 2.4e9), RULE)[0];
         assert_eq!(finding.what.value("vectors"), Some(&"NEON".into()));
-        assert!(!finding.remedy[0].contains("-mprefer"), "{finding:?}");
+        assert!(!finding.remedy[0].to_string().contains("-mprefer"), "{finding:?}");
     }
 
     #[test]
     fn the_same_clock_or_no_wide_measurement_is_silence() {
         assert_eq!(found(&record_with("512", 2.99e9), RULE), []);
         assert_eq!(found(&record_with("neon", 2.99e9), RULE), []);
-        assert_eq!(missing(&machine(1), RULE), Some("the core clock"));
+        assert_eq!(missing(&machine(1), RULE), Some("needs-core-clock"));
     }
 }

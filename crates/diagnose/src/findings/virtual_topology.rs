@@ -1,10 +1,10 @@
 //! A virtual machine whose CPUs are all shown as packages of one core: what they share is hidden from the scheduler.
 
 use record::diagnosis::{Finding, Severity};
-use record::text;
+use record::{Remedy, Template, text};
 
 use super::needs::Need;
-use super::{Case, Rule, is_virtual, lines, of_fact};
+use super::{Case, Rule, is_virtual, of_fact};
 use crate::figures::cite_fact;
 
 /// As many packages as CPUs under a hypervisor.
@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
     ",
     resource: None,
     needs: &[Need {
-        what: "counts of packages and CPUs",
+        what: Template { code: "needs-packages-and-cpus", words: "counts of packages and CPUs" },
         is_met: |case| {
             let counts = &case.record.machine.counts;
             !is_virtual(case.record) || counts.packages.is_some() && counts.cpus_online.is_some()
@@ -39,10 +39,10 @@ fn find(case: &Case) -> Vec<Finding> {
             text!("virtual-topology-counts", "{packages} sockets, {cpus} CPUs", packages, cpus),
             "machine.counts.packages and .cpus_online",
         )],
-        remedy: lines([
+        remedy: vec![Remedy::advice(
             "in the hypervisor: one socket with all cores (QEMU: -smp cpus=N,sockets=1; libvirt: <topology>), with \
              siblings as threads where the virtual CPUs are pinned to them",
-        ]),
+        )],
         ..of_fact(
             &RULE,
             Severity::Note,
@@ -73,6 +73,6 @@ mod tests {
         record.machine.counts.packages = Some(2);
         assert_eq!(found(&record, RULE), []);
         record.machine.counts.packages = None;
-        assert_eq!(missing(&record, RULE), Some("counts of packages and CPUs"));
+        assert_eq!(missing(&record, RULE), Some("needs-packages-and-cpus"));
     }
 }

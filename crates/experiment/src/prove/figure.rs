@@ -155,7 +155,7 @@ impl Figure {
                 format!("too noisy (+{more} {rounds})")
             }
             Verdict::TooNoisy { rounds_needed: None } => "too noisy".to_owned(),
-            Verdict::NotMeasurable { reason } => reason.clone(),
+            Verdict::NotMeasurable { reason } => reason.to_string(),
         }
     }
 }

@@ -126,7 +126,7 @@ impl Proof {
             })
         };
         let why = |(name, why): &(String, String)| {
-            let verdict = Verdict::NotMeasurable { reason: why.clone() };
+            let verdict = Verdict::NotMeasurable { reason: why.clone().into() };
             json!({self.head: name, "why": why, "verdict": verdict})
         };
         json!({

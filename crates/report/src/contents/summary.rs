@@ -216,79 +216,9 @@ pub(crate) fn resolved(verdict: &Verdict) -> bool {
     matches!(verdict, Verdict::Costs { interval, .. } if interval.0 > 0.0 || interval.1 < 0.0)
 }
 
-/// Programs and words of the shell that a remedy begins with when it is a command.
-const PROGRAMS: &[&str] = &[
-    "apt-get",
-    "cat",
-    "chrt",
-    "cpupower",
-    "cset",
-    "dmidecode",
-    "dnf",
-    "docker",
-    "echo",
-    "export",
-    "for",
-    "grep",
-    "grubby",
-    "hdparm",
-    "irqbalance",
-    "kexec",
-    "linespeed",
-    "lscpu",
-    "modprobe",
-    "mount",
-    "nice",
-    "numactl",
-    "numastat",
-    "perf",
-    "prlimit",
-    "ps",
-    "setpci",
-    "sudo",
-    "swapoff",
-    "sysctl",
-    "systemctl",
-    "systemd-run",
-    "taskset",
-    "tee",
-    "timedatectl",
-    "top",
-    "tuned-adm",
-    "turbostat",
-    "ulimit",
-    "update-grub",
-    "wrmsr",
-    "x86_energy_perf_policy",
-];
-
-/// A remedy as the words before a command and the command to paste: `for every program: echo always | …`. Where
-/// it is advice and no command, all of it is words.
-pub(crate) fn remedy_parts(remedy: &str) -> (&str, Option<&str>) {
-    let begins = |text: &str| {
-        let first = text.trim_start().split(' ').next().unwrap_or("");
-        PROGRAMS.contains(&first) || first.starts_with('/')
-    };
-    let command = |text: &str| {
-        // Prose goes on after a comma, or names another thing to do behind a semicolon or a colon.
-        let mut steps = text.split("; ");
-        steps.next().is_some_and(begins)
-            && steps.all(|step| begins(step) || ["do ", "done"].iter().any(|word| step.starts_with(word)))
-            && !text.contains(", ")
-            && !text.contains(": ")
-    };
-    if command(remedy) {
-        return ("", Some(remedy));
-    }
-    match remedy.split_once(": ") {
-        Some((words, rest)) if command(rest) => (words, Some(rest)),
-        _ => (remedy, None),
-    }
-}
-
 /// Where a finding is; of what the whole machine has that goes without saying.
-pub(crate) fn place(finding: &Finding) -> Option<String> {
-    finding.place.as_ref().map(Text::to_string).filter(|place| *place != "the whole machine")
+pub(crate) fn place(finding: &Finding) -> Option<&Text> {
+    finding.place.as_ref().filter(|place| !place.is(&Finding::WHOLE_MACHINE))
 }
 
 /// Things that could not be seen in full, for one reason.
@@ -360,9 +290,9 @@ pub(crate) fn not_looked_for(record: &Record) -> Option<String> {
              linespeed looks for all"
         ));
     }
-    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut groups: Vec<(&Text, Vec<&str>)> = Vec::new();
     for rule in unreported {
-        match groups.iter_mut().find(|(missing, _)| *missing == rule.missing) {
+        match groups.iter_mut().find(|(missing, _)| **missing == rule.missing) {
             Some((_, rules)) => rules.push(&rule.rule),
             None => groups.push((&rule.missing, vec![&rule.rule])),
         }
@@ -427,7 +357,7 @@ mod tests {
         let mut record = Record::new("0.1.0", String::new(), Vec::new());
         record.measurements.push(record::Measurement::new("cost.syscall", record::Labels::new(), vec![1.0]));
         record.diagnosis.not_looked_for = ["steal", "numa-off"]
-            .map(|rule| record::diagnosis::NotLookedFor { rule: rule.to_owned(), missing: "x".to_owned() })
+            .map(|rule| record::diagnosis::NotLookedFor { rule: rule.to_owned(), missing: "x".into() })
             .into();
         assert!(!is_narrow(&record) && not_looked_for(&record).unwrap().contains("needs x"));
         for what in ["a", "b", "c", "d", "e", "f"] {
@@ -454,18 +384,6 @@ mod tests {
             (State::Impossible, Some("sudo linespeed"))
         );
         assert_eq!(unseen[1].what, ["wakeup", "stolen"]);
-    }
-
-    #[test]
-    fn only_commands_are_offered_for_pasting() {
-        let paste = "echo always | sudo tee /sys/kernel/mm/transparent_hugepage/enabled";
-        assert_eq!(remedy_parts(paste), ("", Some(paste)));
-        assert_eq!(remedy_parts("at boot: sudo grubby --args=x"), ("at boot", Some("sudo grubby --args=x")));
-        for advice in
-            ["size working sets by what is measured", "who: ps -e | head; which: cat /proc/interrupts"]
-        {
-            assert_eq!(remedy_parts(advice), (advice, None));
-        }
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! The top of the page: what the terminal's first screen says.
 
 use maud::{Markup, html};
-use record::Record;
 use record::diagnosis::{Finding, Resource};
+use record::{Record, Remedy};
 
 use super::{prose, section};
 use crate::contents::provenance;
-use crate::contents::summary::{self, remedy_parts};
+use crate::contents::summary;
 use crate::text::keep_units;
 
 /// What the machine is.
@@ -90,7 +90,7 @@ fn found(finding: &Finding) -> Markup {
         h3 { (prose(finding.what.to_string())) }
         p {
             span class=(class) { (severity) } " " (keep_units(&summary::loss(finding)))
-            @if let Some(place) = summary::place(finding) { " · " (place) }
+            @if let Some(place) = summary::place(finding) { " · " (place.to_string()) }
         }
         @for remedy in &finding.remedy { (advice("Do", remedy)) }
         @if !finding.evidence.is_empty() || !finding.undo.is_empty() {
@@ -108,17 +108,16 @@ fn found(finding: &Finding) -> Markup {
     }
 }
 
-fn advice(word: &str, text: &str) -> Markup {
-    let (words, command) = remedy_parts(text);
+fn advice(word: &str, remedy: &Remedy) -> Markup {
     html! {
-        @if let Some(command) = command {
-            @if !words.is_empty() { p { span class="quiet" { (word) ": " } (prose(words)) ":" } }
+        @if let Some(command) = &remedy.command {
+            @if let Some(text) = &remedy.text { p { span class="quiet" { (word) ": " } (prose(text.to_string())) ":" } }
             div class="advice" {
-                @if words.is_empty() { span class="quiet" { (word) ":" } }
+                @if remedy.text.is_none() { span class="quiet" { (word) ":" } }
                 pre { code { (command) } }
             }
         } @else {
-            p { span class="quiet" { (word) ": " } (prose(words)) }
+            p { span class="quiet" { (word) ": " } (prose(remedy.to_string())) }
         }
     }
 }
@@ -133,13 +132,10 @@ pub(super) fn unseen(record: &Record) -> Markup {
                     li {
                         span class="badge" { (item.state.word()) } " "
                         b { (item.what.join(", ")) } ": " (prose(item.reason.to_string()))
-                        @if let Some(remedy) = &item.remedy {
+                        @if let Some(remedy) = item.remedy.as_deref().map(Remedy::of_words) {
                             " → "
-                            @match remedy_parts(remedy) {
-                                ("", Some(command)) => code { (command) },
-                                (words, Some(command)) => { (prose(words)) ": " code { (command) } }
-                                (words, None) => (prose(words)),
-                            }
+                            @if let Some(text) = &remedy.text { (prose(text.to_string())) @if remedy.command.is_some() { ": " } }
+                            @if let Some(command) = &remedy.command { code { (command) } }
                         }
                     }
                 }

@@ -1,7 +1,7 @@
 //! The first screen of a report, and the details below it.
 
-use record::Record;
 use record::diagnosis::{Finding, Resource, Severity};
+use record::{Record, Remedy};
 
 use super::screen::Screen;
 use crate::chart;
@@ -10,7 +10,7 @@ use crate::contents::block::{Block, Part, Room};
 use crate::contents::blocks::blocks;
 use crate::contents::conditions;
 use crate::contents::provenance;
-use crate::contents::summary::{self, remedy_parts};
+use crate::contents::summary;
 use crate::paint::{Span, Tone};
 use crate::table::Table;
 use crate::text::{clean, pad_left, pad_right, width};
@@ -139,18 +139,16 @@ pub(super) fn findings(screen: &mut Screen, record: &Record) {
     }
 }
 
-fn advice(screen: &mut Screen, first: &str, text: &str) {
-    match remedy_parts(text) {
-        ("", Some(command)) => screen.command(&[Span::quiet(first)], command),
-        (words, None) => screen.paragraph(&[Span::quiet(first)], Tone::Plain, words),
-        // Short ones stand behind their words.
-        (_, Some(_)) if width(first) + width(text) <= screen.width() => {
-            screen.paragraph(&[Span::quiet(first)], Tone::Plain, text);
-        }
-        (words, Some(command)) => {
-            screen.paragraph(&[Span::quiet(first)], Tone::Plain, format!("{words}:"));
+fn advice(screen: &mut Screen, first: &str, remedy: &Remedy) {
+    let whole = remedy.to_string();
+    match (&remedy.text, &remedy.command) {
+        (None, Some(command)) => screen.command(&[Span::quiet(first)], command),
+        // Long ones stand below their words.
+        (Some(text), Some(command)) if width(first) + width(&whole) > screen.width() => {
+            screen.paragraph(&[Span::quiet(first)], Tone::Plain, format!("{text}:"));
             screen.command(&[Span::plain(" ".repeat(width(first) + 2))], command);
         }
+        _ => screen.paragraph(&[Span::quiet(first)], Tone::Plain, whole),
     }
 }
 

@@ -277,7 +277,7 @@ fn verdict() -> impl Strategy<Value = Verdict> {
         (figure(), figure(), figure()).prop_map(|(share, a, b)| Verdict::Costs { share, interval: (a, b) }),
         figure().prop_map(|smaller_than| Verdict::NotResolved { smaller_than }),
         option::of(any::<u64>()).prop_map(|rounds_needed| Verdict::TooNoisy { rounds_needed }),
-        text().prop_map(|reason| Verdict::NotMeasurable { reason }),
+        text().prop_map(|reason| Verdict::NotMeasurable { reason: reason.into() }),
     ]
 }
 
@@ -320,8 +320,8 @@ fn record() -> impl Strategy<Value = Record> {
             measured: true,
             confidence: record::diagnosis::Confidence::Medium,
             resource: None,
-            undo: remedy.clone(),
-            remedy,
+            undo: remedy.iter().map(record::Remedy::command).collect(),
+            remedy: remedy.iter().map(|words| record::Remedy::of_words(words)).collect(),
         },
     );
     (

@@ -42,7 +42,7 @@ fn what_was_not_looked_for_is_a_list_here_and_one_sentence_of_other_tools_output
     let mut record = support::named("small").unwrap();
     for (rule, missing) in [("clock-limit", "the core clock"), ("steal", "the state after a run")] {
         let (rule, missing) = (rule.to_owned(), missing.to_owned());
-        record.diagnosis.not_looked_for.push(NotLookedFor { rule, missing });
+        record.diagnosis.not_looked_for.push(NotLookedFor { rule, missing: missing.into() });
     }
     let text = terminal::report(&record, &plain(160));
     assert!(text.contains("clock-limit (needs the core clock)"), "{text}");

@@ -134,7 +134,7 @@ fn verdict(row: &Row, cell: &Cell, base: &str, other: &str) -> String {
         }
         (Some(Verdict::TooNoisy { rounds_needed: Some(more) }), _) => format!("too noisy (+{more} samples)"),
         (Some(Verdict::TooNoisy { rounds_needed: None }), _) => "too noisy".to_owned(),
-        (Some(Verdict::NotMeasurable { reason }), _) => reason.clone(),
+        (Some(Verdict::NotMeasurable { reason }), _) => reason.to_string(),
         (None, _) if row.better.is_none() && cell.ratio.is_some() => "neither is better".to_owned(),
         (None, _) => String::new(),
     }

@@ -504,7 +504,7 @@ fn diagnose(record: &mut Record) {
         measured: true,
         confidence: record::diagnosis::Confidence::Medium,
         resource: None,
-        remedy: remedy.iter().map(|text| (*text).to_owned()).collect(),
+        remedy: remedy.iter().map(|words| record::Remedy::of_words(words)).collect(),
         undo: Vec::new(),
     };
     record.diagnosis.findings = vec![
@@ -544,5 +544,5 @@ fn diagnose(record: &mut Record) {
     ];
     record.diagnosis.findings[0].place = Some("CPUs 0-127".into());
     record.diagnosis.findings[2].undo =
-        vec!["echo madvise > /sys/kernel/mm/transparent_hugepage/enabled".to_owned()];
+        vec![record::Remedy::command("echo madvise > /sys/kernel/mm/transparent_hugepage/enabled")];
 }

@@ -1,0 +1,161 @@
+//! What costs speed: a finding, how bad and how sure it is, and rules that could not look.
+
+use serde::{Deserialize, Serialize};
+
+use crate::evidence::Evidence;
+use crate::remedy::Remedy;
+use crate::statistics::Verdict;
+use crate::text::{Template, Text};
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Worth knowing; costs nothing measurable, or only some programs.
+    Note,
+    /// Costs some speed.
+    Warning,
+    /// Costs much speed, or makes figures wrong.
+    Serious,
+}
+
+/// Something that costs speed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(from = "Written", into = "Written")]
+pub struct Finding {
+    /// The rule's name, stable: `timer-slack`.
+    pub rule: String,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What, in one line.
+    pub what: Text,
+    /// Where: which CPUs, nodes, devices.
+    pub place: Option<Text>,
+    /// The figures behind it, each with its place in the record.
+    pub evidence: Vec<Evidence>,
+    /// What it costs.
+    pub loss: Verdict,
+    /// Whether the loss was measured here or modelled.
+    pub measured: bool,
+    /// How sure it is that this is so.
+    pub confidence: Confidence,
+    /// The resource that it takes from, as in `diagnosis.resources[].name`, where it takes from one of them.
+    pub resource: Option<String>,
+    /// What to do: commands to paste, or what to buy or change.
+    pub remedy: Vec<Remedy>,
+    /// How to undo the remedy.
+    pub undo: Vec<Remedy>,
+}
+
+impl Finding {
+    /// Where a finding is that has no narrower place.
+    pub const WHOLE_MACHINE: Template = Template { code: "whole-machine", words: "the whole machine" };
+}
+
+/// As it stands in JSON.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Written {
+    /// The rule's name, stable: `timer-slack`.
+    rule: String,
+    /// How bad it is.
+    severity: Severity,
+    /// What, in one line.
+    what: Text,
+    /// Where: which CPUs, nodes, devices.
+    #[serde(rename = "where", default, skip_serializing_if = "Option::is_none")]
+    place: Option<Text>,
+    /// The figures behind it, each with its place in the record.
+    evidence: Vec<Evidence>,
+    /// What it costs.
+    loss: Verdict,
+    /// Whether the loss was measured here or modelled.
+    measured: bool,
+    /// How sure it is that this is so.
+    #[serde(default)]
+    confidence: Confidence,
+    /// The resource that it takes from, as in `diagnosis.resources[].name`, where it takes from one of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    resource: Option<String>,
+    /// What to do: commands to paste, or what to buy or change.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    remedy: Vec<String>,
+    /// For each entry of `remedy` the command in it, `null` where it has none. Absent in records of 0.1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    remedy_commands: Vec<Option<String>>,
+    /// How to undo the remedy.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    undo: Vec<String>,
+    /// For each entry of `undo` the command in it, `null` where it has none. Absent in records of 0.1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    undo_commands: Vec<Option<String>>,
+}
+
+impl From<Written> for Finding {
+    fn from(written: Written) -> Self {
+        let Written { rule, severity, what, place, evidence, loss, measured, confidence, resource, .. } =
+            written;
+        let remedy = Remedy::read_all(written.remedy, written.remedy_commands);
+        let undo = Remedy::read_all(written.undo, written.undo_commands);
+        Self { rule, severity, what, place, evidence, loss, measured, confidence, resource, remedy, undo }
+    }
+}
+
+impl From<Finding> for Written {
+    fn from(finding: Finding) -> Self {
+        let words = |all: &[Remedy]| all.iter().map(Remedy::to_string).collect();
+        let commands = |all: Vec<Remedy>| all.into_iter().map(|one| one.command).collect();
+        Self {
+            rule: finding.rule,
+            severity: finding.severity,
+            what: finding.what,
+            place: finding.place,
+            evidence: finding.evidence,
+            loss: finding.loss,
+            measured: finding.measured,
+            confidence: finding.confidence,
+            resource: finding.resource,
+            remedy: words(&finding.remedy),
+            remedy_commands: commands(finding.remedy),
+            undo: words(&finding.undo),
+            undo_commands: commands(finding.undo),
+        }
+    }
+}
+
+/// How sure a finding is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Confidence {
+    /// One reading of the figures; others are possible, or the figures are in doubt.
+    Low,
+    /// The fact is read, its cost is modelled.
+    #[default]
+    Medium,
+    /// The fact is read and its cost measured, without doubt on either.
+    High,
+}
+
+impl Confidence {
+    /// The word for people and JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Confidence::Low => "low",
+            Confidence::Medium => "medium",
+            Confidence::High => "high",
+        }
+    }
+}
+
+/// A rule that could not look.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct NotLookedFor {
+    /// The rule's name.
+    pub rule: String,
+    /// What it needs and the record does not hold.
+    pub missing: Text,
+}
