@@ -40,18 +40,18 @@ const DEFAULT: (u32, u32) = (10, 20);
 /// What the comparison says.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Verdict {
-    /// Rank correlation (Goodman and Kruskal's gamma: Kendall's over the pairs that both sides tell apart).
+    /// Rank correlation (Goodman and Kruskal's gamma: Kendall's over the pairs that both sides rank).
     pub agreement: Option<f64>,
     /// One phrase a pair, the worst first.
     pub mismatches: Vec<Text>,
-    /// How many times slower the worst pair is than the one that it is told to be nearer than, or as near as, and
+    /// How many times slower the worst pair is than the one that its distance calls farther, or as far, and
     /// between what it lies.
     pub worst: Option<(f64, (f64, f64))>,
     /// Whether the table is the default one on a machine where it hides something or could.
     pub default_table: bool,
 }
 
-/// A pair of cells that the table tells wrong.
+/// A pair of cells that the table ranks wrong.
 struct Mismatch {
     /// Slower over faster.
     factor: f64,
@@ -109,7 +109,7 @@ impl Verdict {
     }
 }
 
-/// The firmware's distances; empty where it tells none.
+/// The firmware's distances; empty where it has none.
 pub(crate) fn table(machine: &Machine) -> Table {
     let ids: Vec<u32> = machine.nodes.iter().map(|node| node.id).collect();
     let mut table = Table::new();
@@ -118,7 +118,7 @@ pub(crate) fn table(machine: &Machine) -> Table {
             table.insert((node.id, *to), *distance);
         }
     }
-    // One direction stands for both where only one is told.
+    // One direction stands for both where the table has only one.
     let rated: Vec<((u32, u32), u32)> = table.iter().map(|(at, distance)| (*at, *distance)).collect();
     for ((from, to), distance) in rated {
         table.entry((to, from)).or_insert(distance);
@@ -191,7 +191,7 @@ fn pair(rated: &RatedCell) -> Text {
     }
 }
 
-/// Pairs of one row or column of which the firmware calls the slower one nearer. For each slower cell the worst is told, and
+/// Pairs of one row or column of which the firmware calls the slower one nearer. For each slower cell the worst is named, and
 /// of the two directions between two nodes the worse.
 fn reversed(rated: &[RatedCell]) -> Vec<Mismatch> {
     let mut worst: BTreeMap<(u32, u32), Mismatch> = BTreeMap::new();

@@ -66,7 +66,7 @@ pub fn numa(index: &RecordIndex) -> Option<Numa> {
     } else if doubtful > 0 {
         numa.meaning.push(text!(
             "numa-latencies-in-doubt",
-            "{doubtful} of {all} latencies are in doubt and not compared with distances.",
+            "In doubt and not compared with distances: {doubtful} of {all} latencies.",
             doubtful,
             all = latency.len()
         ));

@@ -1,5 +1,5 @@
-//! What siblings add to a workload's throughput, from steps of threads alone: also where nobody measured a step of
-//! exactly one thread a core.
+//! What siblings add to a workload's throughput, from steps of threads alone: also where no step of exactly one
+//! thread a core was measured.
 
 use record::Label;
 use record::detail;
@@ -55,7 +55,7 @@ fn weigh_workload(
 ) -> Option<SiblingsAdd> {
     let all = steps.get(&cpus)?.value();
     let (threads, least) = steps.range(1..=cores).next_back().map(|(threads, m)| (*threads, m.value()))?;
-    // One thread alone says nothing of how several cores do together.
+    // One thread alone does not show how several cores do together.
     if threads == 1 && cores > 1 {
         return None;
     }
@@ -66,7 +66,7 @@ fn weigh_workload(
         return None;
     }
     let last = steps.get(&cpus)?;
-    let bytes_of_work = last.detail.get(detail::WORK).is_some_and(|w| w.starts_with("byte"));
+    let bytes_of_work = last.detail.get(detail::WORK).is_some_and(|w| w == "B" || w.starts_with("byte"));
     let work = if bytes_of_work { "B/s" } else { last.unit.as_str() };
     let rate = |value: f64| Value::from(figure(value, work));
     let mut says = match adds {
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_of_a_thread_a_core_tells_what_siblings_add() {
+    fn a_step_of_a_thread_a_core_shows_what_siblings_add() {
         let found = siblings(&openssl(32, 64, &[(1, 79555.24), (32, 2550723.93), (64, 2884302.17)]));
         assert_eq!(found[0].basis, Basis::Measured);
         assert!((found[0].adds - 0.1308).abs() < 1e-4, "{found:?}");

@@ -9,7 +9,7 @@ use record::text::Value;
 use record::{Better, CpuList, Record, text};
 
 use super::available_resources::AvailableResources;
-use crate::figures::{cite_fact, locate_figure, loss, measured_value, pasteable, write_command};
+use crate::figures::{cite_fact, cpus_text, locate_figure, loss, measured_value, pasteable, write_command};
 use crate::record_index::RecordIndex;
 use crate::resources;
 
@@ -45,7 +45,7 @@ pub(super) fn memory(available: &AvailableResources, processes: &[Process]) -> O
             };
             says.push(text!(
                 "plan-memory-fails",
-                "Allocations beyond that fail, whatever other nodes have free: then --preferred=NODE instead of --membind."
+                "Allocations beyond that fail even if other nodes have memory free; --preferred=NODE instead of --membind avoids it."
             ));
             says
         }
@@ -69,7 +69,7 @@ fn room(available: &AvailableResources, processes: &[Process]) -> Option<u64> {
     processes.iter().map(of).min().flatten()
 }
 
-/// Huge pages; `None` where nothing was measured (which [`super::unknown`] tells).
+/// Huge pages; `None` where nothing was measured (which [`super::unknown`] reports).
 pub(super) fn huge_pages(index: &RecordIndex) -> Option<Advice> {
     let (small, huge) = resources::memory_pages(index)?;
     let size = Value::Bytes(small.labels.count(Label::Bytes)?);
@@ -146,10 +146,9 @@ pub(super) fn interrupts(
     let contained = record.machine.virtualization.container.as_deref().is_some_and(|name| name != "none");
     advice.says = text!(
         "plan-irq-cpus-reserved",
-        "CPUs {reserved} are reserved for interrupts and housekeeping; IRQs are kept off the program's CPUs. Older \
-         irqbalance takes a mask (IRQBALANCE_BANNED_CPUS); on Red Hat the file is /etc/sysconfig/irqbalance; per-CPU IRQs \
-         cannot be moved.",
-        reserved
+        "{cpus} reserved for interrupts and housekeeping; IRQs are kept off the program's CPUs. Older irqbalance takes a mask \
+         (IRQBALANCE_BANNED_CPUS); on Red Hat the file is /etc/sysconfig/irqbalance; per-CPU IRQs cannot be moved.",
+        cpus = cpus_text(reserved).unwrap_or_default()
     );
     if contained {
         advice.says.push(text!("plan-irqs-of-host", "This is a container: set this on its host."));

@@ -59,7 +59,7 @@ pub(super) struct AvailableResources {
     pub seats: Vec<Seat>,
     /// Whether the CPUs of each node are known by number.
     pub cpus_known: bool,
-    /// Whether one node a package was assumed, since no node is told.
+    /// Whether one node per package was assumed, since the record has no nodes.
     pub assumed: bool,
     /// Nodes whose memory may be used.
     pub memory: Vec<u32>,
@@ -85,7 +85,7 @@ pub(super) struct AvailableResources {
     pub quota: Option<f64>,
     /// The level of the last cache.
     pub last_level: u32,
-    /// Whether somebody, or the plan, leaves usable CPUs out.
+    /// Whether the request, or the plan, leaves usable CPUs out.
     pub narrowed: bool,
 }
 
@@ -125,7 +125,7 @@ pub(super) fn survey(
     for cpu in machine.cpus.iter().filter(|cpu| cpu.online) {
         *online.entry(on_node.get(&cpu.id).copied().unwrap_or(0)).or_default() += 1;
     }
-    // By all CPUs, also those that may not be used: they tell how CPUs are numbered.
+    // By all CPUs, also those that may not be used: they show how CPUs are numbered.
     let (core_of, numbering) = numbering::cores(machine, &on_node);
     available.numbering = numbering;
     let domain_of = domains(machine, &usable, &core_of);
@@ -180,7 +180,7 @@ fn usable(
     let online: CpuList = machine.cpus.iter().filter(|cpu| cpu.online).map(|cpu| cpu.id).collect();
     available.offline = machine.cpus.iter().filter(|cpu| !cpu.online).map(|cpu| cpu.id).collect();
     let online = if online.is_empty() { listed } else { online };
-    // Records of other tools do not tell what is allowed.
+    // Records of other tools lack what is allowed.
     let allowed = machine.allowed_cpus();
     let mut usable = if allowed.is_empty() { online.clone() } else { allowed.intersection(&online) };
     available.forbidden = online.difference(&usable);
@@ -228,7 +228,7 @@ fn cores(cpus: &CpuList, core_of: &BTreeMap<u32, u32>, domain_of: &BTreeMap<u32,
     let mut cores: BTreeMap<(usize, bool, u32), Vec<u32>> = BTreeMap::new();
     for cpu in cpus {
         let domain = domain_of.get(&cpu).copied().unwrap_or(usize::MAX);
-        // A CPU whose core is not told counts as a core of its own.
+        // A CPU whose core is not known counts as a core of its own.
         let core = core_of.get(&cpu).copied();
         cores.entry((domain, core.is_none(), core.unwrap_or(cpu))).or_default().push(cpu);
     }
@@ -281,12 +281,12 @@ fn kinds(machine: &Machine, usable: &CpuList) -> Vec<(String, CpuList)> {
     }
     let mut kinds: Vec<(u64, String, CpuList)> =
         kinds.into_iter().map(|(kind, (speed, cpus))| (speed, kind, cpus)).collect();
-    // Where no speed is told, performance cores are named so.
+    // Where no speed is known, performance cores are named so.
     kinds.sort_by_key(|(speed, kind, _)| (std::cmp::Reverse(*speed), kind != "performance"));
     kinds.into_iter().map(|(_, kind, cpus)| (kind, cpus)).collect()
 }
 
-/// From numbers alone, as articles and other tools tell them: nodes, or packages, and CPUs.
+/// From counts alone, as articles and other tools have them: nodes, or packages, and CPUs.
 fn by_counts(
     record: &Record,
     costs: &Costs,
@@ -311,7 +311,7 @@ fn by_counts(
     } else {
         vec![reported.first().copied().unwrap_or(0)]
     };
-    // Of a machine of which only cores are told, they stand for its CPUs.
+    // Where only the cores of a machine are known, they stand for its CPUs.
     let cpus = counts.cpus_online.or(counts.cpus_present).or(counts.cores);
     if cpus.is_none() && nodes.len() < 2 {
         return Err(PlanError::NothingReported);

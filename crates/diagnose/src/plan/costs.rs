@@ -16,7 +16,7 @@ const LATENCY: Template = Template { code: "plan-cost-latency", words: "load lat
 const MOST_EVIDENCE: usize = 4;
 /// Figures with the pair of nodes that each is of: the one that asks, and the memory's.
 type RatedCell<'a> = Vec<((u32, u32), &'a Measurement)>;
-/// Distance of a pair of nodes that nothing is told of.
+/// Distance of a pair of nodes without a figure or a distance.
 const FAR: f64 = 1e9;
 
 /// The cost of one access, relative to nothing: only ratios of these mean something.
@@ -54,7 +54,7 @@ pub(super) struct Costs {
 }
 
 impl Costs {
-    /// What a record tells.
+    /// The costs that a record has figures of.
     pub(super) fn from_index(index: &RecordIndex) -> Self {
         let distances = distances::table(&index.record.machine);
         let latency = numa(index, "numa.latency", text!(LATENCY), Better::Lower, &distances)
@@ -194,7 +194,7 @@ fn node(m: &Measurement, key: Label) -> Option<u32> {
     m.labels.count(key).and_then(|id| u32::try_from(id).ok()).filter(|id| *id < 1024)
 }
 
-/// linespeed's own matrices, and those of other tools that tell pairs of nodes.
+/// linespeed's own matrices, and those of other tools that name pairs of nodes.
 fn numa(
     index: &RecordIndex,
     metric: &'static str,
@@ -217,7 +217,7 @@ fn numa(
 /// Which node the CPU of a figure is on.
 struct Homes {
     by_cpu: HashMap<u64, u32>,
-    /// The node of the least figure of each kind and CPU, for records that do not tell where CPUs are.
+    /// The node of the least figure of each kind and CPU, for records without the nodes of CPUs.
     nearest: HashMap<String, (f64, u32)>,
 }
 
@@ -271,7 +271,7 @@ fn elements(index: &RecordIndex, distances: &distances::Table) -> Option<Matrix>
         ops.entry(m.labels.word(Label::Op).unwrap_or_default()).or_default().push(m);
     }
     let homes = Homes::from_record(index.record, index.figures_of("stream.ns_per_element"));
-    // Copy is what articles tell first; whichever has local and remote figures will do.
+    // Articles have copy first; whichever has local and remote figures will do.
     let mut order: Vec<&str> = ops.keys().copied().collect();
     order.sort_by_key(|op| *op != "copy");
     order.into_iter().find_map(|op| {
@@ -287,7 +287,7 @@ fn elements(index: &RecordIndex, distances: &distances::Table) -> Option<Matrix>
 
 /// The pairs of nodes that figures of one operation are of.
 fn pairs<'a>(figures: &[&'a Measurement], homes: &Homes) -> RatedCell<'a> {
-    // Where neither CPU nor node is told, the fastest is the own node's.
+    // Where neither CPU nor node is known, the fastest is the own node's.
     let fastest = figures.iter().map(|m| m.value()).fold(f64::INFINITY, f64::min);
     let mut others = 0;
     let mut reported = RatedCell::new();

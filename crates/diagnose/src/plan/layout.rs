@@ -8,7 +8,7 @@ use super::available_resources::{AvailableResources, Seat, in_order};
 use super::costs::Costs;
 use super::error::PlanError;
 
-/// More processes than this nobody starts by hand; the largest machines have a few thousand CPUs.
+/// Most processes of a plan: the largest machines have a few thousand CPUs.
 pub(super) const MOST_PROCESSES: u32 = 4096;
 
 /// The processes, and what to say of them.

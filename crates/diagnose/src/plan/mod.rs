@@ -96,7 +96,7 @@ fn plan_of(index: &RecordIndex, request: &PlanRequest) -> Result<Plan, PlanError
     Ok(plan)
 }
 
-/// The plan that nobody asked for in particular, of a machine of several nodes; on one node there is little to tell.
+/// The plan of a report, for a machine of several nodes; on one node placement changes little.
 pub fn plan_nodes(index: &RecordIndex) -> Option<Plan> {
     let machine = &index.record.machine;
     let several = machine.nodes.len() > 1 || machine.counts.nodes.is_some_and(|nodes| nodes > 1);
@@ -297,8 +297,8 @@ fn cautions(
     all.extend(cpus_text(&available.isolated).map(|cpus| {
         text!(
             "plan-cpus-isolated",
-            "{cpus} left out: isolated at boot. The kernel does not balance threads over isolated CPUs; bind single threads \
-             to single ones.",
+            "{cpus} left out: isolated at boot. The kernel does not balance threads over isolated CPUs; bind each thread \
+             to one.",
             cpus
         )
     }));

@@ -1,4 +1,4 @@
-//! Which CPUs share a core where a record tells how many there are of both, and no CPU's core: as lists of other tools do.
+//! Which CPUs share a core where a record has the counts of both but no CPU's core: as lists of other tools do.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use record::{CpuList, Text, text};
 /// What is known of the cores' CPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Numbering {
-    /// The record tells them, or a core has one CPU.
+    /// The record has them, or a core has one CPU.
     #[default]
     Recorded,
     /// Taken as Linux numbers them: CPUs so far apart, so many, are one core's.
@@ -47,7 +47,7 @@ impl Numbering {
     }
 }
 
-/// The core of each CPU, and how it is known. A core that is not told has the number of its first CPU.
+/// The core of each CPU, and how it is known. A core without a number has that of its first CPU.
 pub(super) fn cores(machine: &Machine, on_node: &BTreeMap<u32, u32>) -> (BTreeMap<u32, u32>, Numbering) {
     let reported: BTreeMap<u32, u32> =
         machine.cpus.iter().filter_map(|cpu| Some((cpu.id, cpu.core?))).collect();
@@ -114,7 +114,7 @@ mod tests {
     use record::machine::{Cpu, Node};
     use record::text::Value;
 
-    /// A machine of which only its nodes' lists are told, and how many cores it has.
+    /// A machine of which only its nodes' lists and its count of cores are known.
     fn lists(nodes: &[&str], cores: u32) -> Machine {
         let mut machine = Machine::default();
         for (id, list) in (0u32..).zip(nodes) {

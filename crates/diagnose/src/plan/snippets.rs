@@ -6,6 +6,7 @@ use record::plan::{Piece, Policy, Process, Snippet};
 use record::{CpuList, Text, text};
 
 use super::available_resources::AvailableResources;
+use crate::figures::cpus_text;
 
 /// Nodes up to which the kubelet's topology manager starts without a setting of how many there are.
 const NODES_OF_KUBELET: usize = 8;
@@ -135,7 +136,7 @@ fn systemd(processes: &[Process]) -> Option<Snippet> {
     };
     let says = text!(
         "plan-systemd",
-        "For /etc/systemd/system/NAME.service.d/layout.conf, one unit per process; then systemctl daemon-reload and restart \
+        "Put into /etc/systemd/system/NAME.service.d/layout.conf, one unit per process; then systemctl daemon-reload and restart \
          it. AllowedCPUs and AllowedMemoryNodes require cgroup v2; without it CPUAffinity and NUMAPolicy suffice."
     );
     snippet("systemd", says, each(processes, lines))
@@ -171,7 +172,7 @@ struct Pod {
 fn pod(available: &AvailableResources, processes: &[Process], reserved: &CpuList) -> Option<Pod> {
     let taken = processes.iter().fold(CpuList::new(), |all, process| all.union(&process.cpus));
     let cores = || available.seats.iter().flat_map(|seat| &seat.cores);
-    // A thread on each of its cores, whose siblings nobody uses.
+    // A thread on each of its cores, whose siblings stay idle.
     let alone = |process: &Process| {
         let own = || cores().filter(|core| core.iter().any(|cpu| process.cpus.contains(*cpu)));
         own().any(|core| core.len() > 1)
@@ -247,10 +248,10 @@ fn kubernetes(available: &AvailableResources, processes: &[Process], reserved: &
     if cpus < wanted {
         let fewer = text!(
             "plan-pod-smaller",
-            "{cpus} CPUs instead of {wanted}: the kubelet reserves CPUs {first}, and pods are alike",
+            "{cpus} CPUs instead of {wanted}: the kubelet reserves {first}, and pods are alike",
             cpus,
             wanted,
-            first = &first
+            first = cpus_text(&first).unwrap_or_default()
         );
         pod.push(format!("# {fewer}"));
     }
@@ -267,8 +268,8 @@ fn kubernetes(available: &AvailableResources, processes: &[Process], reserved: &
         "plan-kubernetes",
         "Whole CPUs, the same for requests and limits, make a Guaranteed pod with exclusive CPUs on one node; its memory is \
          placed there by first touch (memoryManagerPolicy: Static binds it and requires reservedMemory). The kubelet \
-         reserves CPUs {first}.",
-        first
+         reserves {cpus}.",
+        cpus = cpus_text(&first).unwrap_or_default()
     );
     if cpus < wanted {
         says.push(text!(

@@ -9,9 +9,9 @@ use record::{Text, text};
 const LEAST_ROUNDS: usize = 6;
 /// Where less than this share could have been resolved, nothing was: the runs differ too much.
 const TOO_NOISY: f64 = 0.25;
-/// With so small a difference left to either side a further run has told that there is none.
+/// With so small a difference left to either side there is none worth a further run.
 const WORTH: f64 = 0.05;
-/// Rounds beyond this nobody can ask for (-r).
+/// The most rounds that -r takes.
 const MOST_ROUNDS: usize = 10_000;
 
 /// Times that runs can have, seconds.
@@ -63,7 +63,7 @@ fn share(log: f64) -> f64 {
     1.0 - (-log).exp()
 }
 
-/// About how many more rounds would tell: the fewest whose interval leaves out "no difference", or leaves hardly any, were they
+/// About how many more rounds would resolve it: the fewest whose interval leaves out "no difference", or leaves hardly any, were they
 /// to scatter as these did. The root of the number of rounds says too much: of six rounds the interval goes from the
 /// least to the most, and a single one that is far off counts no longer once there are a few more. `None` where no number
 /// that can be asked for would do.
@@ -301,7 +301,7 @@ mod tests {
         assert_eq!(needed.code(), Some("plan-verified-rounds-needed"));
         assert_eq!(needed.value("more"), Some(&Value::Count(more)));
         assert_eq!(needed.value("all"), Some(&Value::Count(6 + more)));
-        // As many as that, scattered alike, do tell.
+        // As many as that, scattered alike, resolve it.
         let logs: Vec<f64> = stretched(&[-0.27, -0.265, -0.264, -0.263, -0.26, 0.39], 6 + more as usize);
         assert!(matches!(super::verdict(&logs), (Verdict::Costs { .. }, true)), "{logs:?}");
     }

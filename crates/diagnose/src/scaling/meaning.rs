@@ -54,7 +54,7 @@ pub(super) fn meaning(scaling: &Scaling, one: f64, cores: Option<u32>, doubt: Op
     if scaling.points > 2 && scaling.residual <= POOR && alone < ALONE {
         says.push(text!(
             "scaling-from-shared-core",
-            "Each of several threads starts from {share} of one alone.",
+            "Beside others a thread does {share} of one alone.",
             share = Value::Share(alone)
         ));
     }
@@ -64,11 +64,11 @@ pub(super) fn meaning(scaling: &Scaling, one: f64, cores: Option<u32>, doubt: Op
         says.push(if siblings {
             text!(
                 "scaling-knee-at-siblings",
-                "Beyond {knee} threads, where SMT siblings share cores, each further thread adds less than half.",
+                "The knee is at {knee}, where SMT siblings begin to share cores: each further thread adds less than half.",
                 knee
             )
         } else {
-            text!("scaling-knee", "Beyond {knee} threads each further thread adds less than half.", knee)
+            text!("scaling-knee", "The knee is at {knee}: each further thread adds less than half.", knee)
         });
     }
     says

@@ -71,7 +71,7 @@ impl Point {
         let threads =
             m.labels.count(Label::Threads).and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0)?;
         let throughput = m.value();
-        // Work whose time is fixed has no throughput that its time tells, and so no speed-up.
+        // The time of fixed-time work gives no throughput, and so no speed-up.
         if m.detail.get(detail::FIXED_TIME) == Some(true) {
             return None;
         }
@@ -354,7 +354,7 @@ mod tests {
             m.summary = record::Summary::from_samples(&m.samples);
         };
         assert_eq!(reported(&once), "scaling-speed-up scaling-run-once");
-        // What one step alone tells is not hidden by what holds of both.
+        // What holds of one step alone is not hidden by what holds of both.
         let beside_others = |m: &mut Measurement| {
             once(m);
             if m.labels.count(Label::Threads) == Some(2) {

@@ -1,5 +1,5 @@
-//! What `linespeed plan` prints: the plan in a sentence, its processes, what it should give and why, what else to set, the
-//! lines to paste, and what is left out or not known.
+//! What `linespeed plan` prints: the plan in a sentence, its processes, its gain and why, what else to set, the lines to paste,
+//! and what is left out or not known.
 
 use record::plan::{Plan, Snippet};
 
@@ -7,7 +7,7 @@ use super::Style;
 use super::screen::Screen;
 use crate::contents::plan::{MOST_PROCESSES, processes, reasons, verification};
 use crate::paint::{Span, Tone};
-use record::phrase::count_noun;
+use record::phrase::agree;
 
 /// Lines of one tool that are shown for more than the first process.
 const MOST_LINES: usize = 16;
@@ -19,7 +19,7 @@ pub fn plan(plan: &Plan, style: &Style) -> String {
     if plan.processes.len() > 1 || !plan.snippets.is_empty() {
         screen.blank();
         screen.table(&processes(&plan.processes), 2);
-        more(&mut screen, plan.processes.len(), MOST_PROCESSES, "process", "--json has them all");
+        more(&mut screen, plan.processes.len(), MOST_PROCESSES, "--json");
     }
     if let Some(verification) = &plan.verification {
         screen.heading("Verified");
@@ -71,10 +71,12 @@ pub fn pasted(plan: &Plan, tool: &str) -> Option<String> {
     Some(super::safe(&text))
 }
 
-fn more(screen: &mut Screen, count: usize, shown: usize, what: &str, way: &str) {
+/// How many processes more there are than are shown, and where they stand.
+fn more(screen: &mut Screen, count: usize, shown: usize, way: &str) {
     if count > shown {
-        let rest = count_noun(count - shown, what).replace("processs", "processes");
-        screen.paragraph(&[Span::plain("  ")], Tone::Quiet, format!("… and {rest} more; {way}."));
+        let processes = agree(count - shown, "process", "processes");
+        let rest = format!("… and {} more {processes}: {way}", count - shown);
+        screen.paragraph(&[Span::plain("  ")], Tone::Quiet, rest);
     }
 }
 
@@ -116,6 +118,6 @@ fn lines(screen: &mut Screen, snippet: &Snippet) {
         }
     }
     let way = format!("linespeed plan --as {}", snippet.tool);
-    more(screen, snippet.pieces.len(), shown, "process", &way);
+    more(screen, snippet.pieces.len(), shown, &way);
     screen.blank();
 }

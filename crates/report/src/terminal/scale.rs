@@ -149,7 +149,7 @@ pub fn recipes(listed: &[ListedRecipe], style: &Style) -> String {
     screen.finish()
 }
 
-/// Whether a line of the coverage is about the command: what the inventory lacks is told elsewhere, and an early end first.
+/// Whether a line of the coverage is about the command: what the inventory lacks stands elsewhere, and an early end first.
 fn is_about_command(coverage: &Coverage, record: &Record) -> bool {
     if coverage.what == Coverage::SCALE && matches!(record.ended, Ended::Interrupted { .. }) {
         return false;

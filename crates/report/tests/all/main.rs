@@ -2,6 +2,7 @@
 
 mod html;
 mod matrices;
+mod plans;
 mod random;
 mod reports;
 mod shown;

@@ -120,3 +120,20 @@ fn a_workload_keeps_the_main_report_short() {
     let longer = terminal::report(&record, &plain(80)).lines().count();
     assert!(longer < long + 20, "{long} lines grew to {longer}");
 }
+
+#[test]
+fn what_nodes_cost_and_how_workloads_scale_is_said_in_a_few_sentences() {
+    let mut said = Vec::new();
+    for name in ["nodes-4", "nodes-16", "threads-104", "small"] {
+        let diagnosis = support::named(name).unwrap().diagnosis;
+        let numa = diagnosis.numa.iter();
+        said.extend(numa.clone().map(|numa| format!("{name}: {}", numa.meaning)));
+        said.extend(numa.flat_map(|numa| &numa.distance_mismatches).map(|pair| format!("    {pair}")));
+        let lines = diagnosis.scaling.iter();
+        said.extend(
+            lines.map(|line| format!("{name}, {}, {}: {}", line.workload, line.placement, line.meaning)),
+        );
+        said.extend(diagnosis.siblings.iter().map(|one| format!("{name}, {}: {}", one.workload, one.says)));
+    }
+    insta::assert_snapshot!(said.join("\n"));
+}

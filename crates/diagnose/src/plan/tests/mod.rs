@@ -257,7 +257,7 @@ fn for_latency_a_core_of_each_node_is_kept_for_interrupts() {
     assert_eq!(plan.processes.iter().map(|p| p.cpus.to_string()).collect::<Vec<_>>(), ["1-3", "5-7"]);
     let interrupts = plan.advice.iter().find(|advice| advice.about == "interrupts").unwrap();
     assert_eq!(interrupts.says.code(), Some("plan-irq-cpus-reserved"));
-    assert_eq!(interrupts.says.value("reserved"), Some(&Value::from("0,4,8,12")));
+    assert_eq!(interrupts.says.value("cpus"), Some(&Value::from("CPUs 0,4,8,12")));
     assert!(
         interrupts.commands[0].contains("IRQBALANCE_BANNED_CPULIST=1-3,5-7,9-11,13-15 "),
         "{interrupts:?}"
@@ -294,7 +294,7 @@ fn several_last_level_caches_on_a_node_are_a_level_of_their_own() {
             .with_label(Label::From, 0u32)
             .with_label(Label::To, to)
             .with_label(Label::Home, "from");
-        // By loads and stores everything takes twice as long, which nobody asked about.
+        // By loads and stores everything takes twice as long, which is another way of handing over.
         let by = |how: Handover| place.clone().with_label(Label::Handover, how.word());
         record.measurements.push(measured("core_to_core.latency", by(Handover::Cas), ns));
         record.measurements.push(measured("core_to_core.latency", by(Handover::Store), 2.0 * ns));

@@ -7,7 +7,7 @@ use record::text::Value;
 
 use super::{default, many, pasted, record_with, says, single, value};
 
-/// What an article tells of a machine of four packages and 196 CPUs: time per element, local and remote.
+/// What an article has of a machine of four packages and 196 CPUs: time per element, local and remote.
 fn fan_noise(cpus: u32, packages: u32, local: f64, remote: f64) -> Record {
     let mut record = Record::new("0.0.0", String::new(), Vec::new());
     record.machine.counts.packages = Some(packages);
@@ -47,7 +47,7 @@ fn words_for_local_and_remote_are_understood_too() {
         m.labels = Labels::new().with_label(Label::Op, "copy").with_label(Label::Node, word);
     }
     assert!((default(&record).gains[0].factor - 1.40625).abs() < 1e-9);
-    // Neither told: the faster is the own node's.
+    // Neither is known: the faster is the own node's.
     for m in &mut record.measurements {
         m.labels = Labels::new().with_label(Label::Op, "copy");
     }
@@ -83,7 +83,7 @@ fn a_column_of_published_latencies_stands_for_the_machine() {
     assert!(siblings.used && siblings.measured, "{}", siblings.why);
     assert_eq!(value(siblings.why.sentences(), "plan-siblings-add", "gain").to_string(), "13.1 %");
     assert_eq!(plan.processes[1].cpus.to_string(), "8-15,40-47");
-    // Two processes take the packages, as the distances tell them.
+    // Two processes take the packages, by the distances.
     let two = record_with(&record, 2);
     assert_eq!(two.processes.iter().map(|p| p.memory.to_string()).collect::<Vec<_>>(), ["0-1", "2-3"]);
     assert!(two.gains[0].factor < plan.gains[0].factor && two.gains[0].factor > 1.3);

@@ -1,4 +1,4 @@
-//! Machines whose records tell how many CPUs a core has, and of no CPU which core is its own: lists of other tools.
+//! Machines whose records have the number of CPUs per core, but no CPU's core: lists of other tools.
 
 use record::plan::{Plan, Purpose};
 use record::text::Value;
@@ -6,7 +6,7 @@ use record::{Record, Text};
 
 use super::{PlanRequest, default, many, pasted, plan, says, value};
 
-/// What lscpu tells of `nodes` of `cores` cores of two CPUs each.
+/// What lscpu shows of `nodes` of `cores` cores of two CPUs each.
 fn lists(nodes: u32, cores: u32) -> Record {
     let mut record = many(nodes, cores, 2);
     for cpu in &mut record.machine.cpus {
@@ -51,7 +51,7 @@ fn cpus_kept_for_interrupts_are_whole_cores() {
     assert_eq!(cpus(&plan), ["1-3", "5-7"]);
     let interrupts = plan.advice.iter().find(|advice| advice.about == "interrupts").unwrap();
     assert_eq!(interrupts.says.code(), Some("plan-irq-cpus-reserved"));
-    assert_eq!(interrupts.says.value("reserved"), Some(&Value::from("0,4,8,12")));
+    assert_eq!(interrupts.says.value("cpus"), Some(&Value::from("CPUs 0,4,8,12")));
 }
 
 #[test]
