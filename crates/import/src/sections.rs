@@ -144,9 +144,10 @@ impl Sections {
             if !section.outputs.iter().any(|output| output.text == text && output.lines.1 == number) {
                 continue;
             }
-            section.draft.machine.notes.push(format!(
+            let note = format!(
                 "{text}: it ends within line {number}, with no line end; what stands there may be cut off"
-            ));
+            );
+            section.draft.machine.notes.push(note.into());
             for m in &mut section.draft.measurements {
                 if m.origin.as_ref().is_some_and(|origin| origin.line == number && origin.text == text) {
                     m.doubt.get_or_insert_with(|| {

@@ -55,18 +55,23 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
     }
     caches.sort_by_key(|cache| (cache.level, cache.kind, cache.cpus.first()));
     if caches.is_empty() && !online.is_empty() {
-        machine.notes.push(format!("{CPUS}/cpu0/cache: no cache is described"));
+        machine.notes.push(text!(
+            "caches-none-described",
+            "{path}: no cache is described",
+            path = format!("{CPUS}/cpu0/cache")
+        ));
         coverage.push(
             Coverage::impossible(
                 "caches",
                 text!(
                     "caches-not-described",
-                    "the kernel describes none (common in virtual machines on Arm)"
+                    "the kernel describes no caches (common in virtual machines on Arm)"
                 ),
             )
-            .with_remedy(
-                "have the hypervisor pass the cache topology on; measured latency shows the levels anyway",
-            ),
+            .with_remedy(text!(
+                "caches-let-the-hypervisor-pass-them",
+                "let the hypervisor expose the cache topology; the measured latency shows the levels in any case"
+            )),
         );
     }
     machine.caches = caches;
@@ -128,13 +133,21 @@ impl Reader<'_> {
             Ok(text) => {
                 let value = parse(&text);
                 if value.is_none() {
-                    self.notes.add(name, &path, format_args!("{} makes no sense for a cache", shown(&text)));
+                    self.notes.add(
+                        name,
+                        &path,
+                        text!(
+                            "caches-value-invalid",
+                            "{value} is not valid for a cache",
+                            value = shown(&text)
+                        ),
+                    );
                 }
                 value
             }
             Err(error) => {
                 if !error.is_missing() {
-                    self.notes.add(name, &path, error.why);
+                    self.notes.add(name, &path, error.why.to_string());
                 }
                 None
             }
@@ -154,7 +167,7 @@ impl Reader<'_> {
                 self.notes.add(
                     "sharers unknown",
                     &path,
-                    "no sharers are told; the cache is taken to be private",
+                    text!("caches-sharers-unknown", "no sharing CPUs listed; assumed private"),
                 );
                 CpuList::new()
             }
@@ -162,9 +175,9 @@ impl Reader<'_> {
         if !cpus.contains(cpu) {
             if !cpus.is_empty() {
                 self.notes.add(
-                    "not shared with itself",
+                    "own CPU missing",
                     &path,
-                    format_args!("does not hold CPU {cpu} itself"),
+                    text!("caches-own-cpu-missing", "CPU {cpu} is missing from its own list", cpu),
                 );
             }
             cpus.insert(cpu);
@@ -172,8 +185,13 @@ impl Reader<'_> {
         let taken = self.taken.entry((level, kind)).or_default();
         let twice: CpuList = cpus.iter().filter(|cpu| taken.contains(cpu)).collect();
         if let Some(first) = twice.first() {
-            let what = format!("CPU {first} would have two level {level} caches of one kind");
-            self.notes.add("two of a kind", &path, what);
+            let what = text!(
+                "caches-same-level-twice",
+                "CPU {cpu} would have two level {level} caches of one kind",
+                cpu = first,
+                level
+            );
+            self.notes.add("second cache", &path, what);
             cpus = cpus.difference(&twice);
         }
         taken.extend(cpus.iter());

@@ -1,7 +1,7 @@
 //! Which CPUs there are and which of them the kernel runs.
 
 use record::machine::Cpu;
-use record::{Coverage, CpuList, Machine};
+use record::{Coverage, CpuList, Machine, text};
 
 use crate::notes::Notes;
 use crate::root::Root;
@@ -28,9 +28,9 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
             coverage.push(
                 Coverage::degraded(
                     "cpus",
-                    format!("neither {CPUS} nor /proc/cpuinfo can be read: only the CPUs of this process are known"),
+                    text!("cpus-only-own-known", "neither {folder} nor /proc/cpuinfo is readable: only the CPUs of this process are known", folder = CPUS),
                 )
-                .with_remedy("run where sysfs and procfs are mounted"),
+                .with_remedy(text!("cpus-mount-sysfs", "run where sysfs and procfs are mounted")),
             );
         }
     }
@@ -38,9 +38,12 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
         coverage.push(
             Coverage::impossible(
                 "cpus",
-                format!("neither {CPUS} nor /proc/cpuinfo tells which CPUs there are"),
+                text!("cpus-unknown", "neither {folder} nor /proc/cpuinfo lists CPUs", folder = CPUS),
             )
-            .with_remedy("run where sysfs and procfs are mounted, or capture them with the tree"),
+            .with_remedy(text!(
+                "cpus-mount-or-capture-sysfs",
+                "run where sysfs and procfs are mounted, or include them in the captured tree"
+            )),
         );
     }
     notes.finish(&mut machine.notes);
@@ -89,13 +92,13 @@ pub(crate) fn listed(root: &Root, path: &str, notes: &mut Notes) -> Option<CpuLi
     match root.try_text(path) {
         Err(error) if error.is_missing() => None,
         Err(error) => {
-            notes.add("unreadable list", path, error.why);
+            notes.add("unreadable list", path, error.why.to_string());
             None
         }
         Ok(text) => match text.parse::<CpuList>() {
             Ok(list) => Some(list),
             Err(error) => {
-                notes.add("not a list", path, error);
+                notes.add("not a list", path, error.to_string());
                 None
             }
         },
@@ -117,7 +120,11 @@ fn present(root: &Root, folders: &CpuList, notes: &mut Notes) -> CpuList {
                 return listed;
             }
             // The kernel makes a folder for each CPU present: a list that goes beyond them is wrong.
-            notes.add("no folder", &path, format_args!("lists {} CPUs that have no folder", without.len()));
+            notes.add(
+                "no folder",
+                &path,
+                text!("cpus-without-folder", "lists {cpus} CPUs without a folder", cpus = without.len()),
+            );
             let both = listed.intersection(folders);
             if both.is_empty() { folders.clone() } else { both }
         }
@@ -132,7 +139,11 @@ fn online(root: &Root, present: &mut CpuList, folders: &CpuList, notes: &mut Not
     if let Some(listed) = listed(root, &path, notes) {
         let strange = listed.difference(present);
         if !strange.is_empty() && !present.is_empty() {
-            let what = format!("lists {} CPUs that are not present", strange.len());
+            let what = text!(
+                "cpus-online-not-present",
+                "lists {cpus} CPUs that are not present",
+                cpus = strange.len()
+            );
             notes.add("online, not present", &path, what);
         }
         *present = present.union(&strange.intersection(folders));
@@ -145,7 +156,11 @@ fn online(root: &Root, present: &mut CpuList, folders: &CpuList, notes: &mut Not
     let is_online = |cpu: &u32| root.text(&format!("{CPUS}/cpu{cpu}/online")).is_none_or(|text| text != "0");
     let online: CpuList = present.iter().filter(is_online).collect();
     if online.is_empty() && !present.is_empty() {
-        notes.add("none online", &path, "no CPU is said to be online; all that are present are taken to be");
+        let what = text!(
+            "cpus-none-online",
+            "no CPU is listed as online; all present CPUs are assumed to be online"
+        );
+        notes.add("none online", &path, what);
         return present.clone();
     }
     online

@@ -165,8 +165,13 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Cover
     let uname = root.text("/proc/hwloc-nofile-info").unwrap_or_default();
     let line =
         root.text("/proc/version").map(|line| text::clean_to(&line, MAX_VERSION)).filter(|l| !l.is_empty());
-    let release_in_line =
-        || line.as_deref()?.strip_prefix("Linux version ")?.split(' ').next().and_then(text::name);
+    // "Linux version 6.12.0 (builder) …"
+    let release_in_line = || {
+        let mut words = line.as_deref()?.split(' ');
+        (words.next() == Some("Linux") && words.next() == Some("version"))
+            .then(|| words.next())?
+            .and_then(text::name)
+    };
     kernel.release = root
         .text("/proc/sys/kernel/osrelease")
         .as_deref()

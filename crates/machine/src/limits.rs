@@ -76,10 +76,10 @@ pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
                 "cgroup limits",
                 text!(
                     "no-cgroup-mount",
-                    "no cgroup file system is mounted here, so a quota or a memory limit stays unseen"
+                    "no cgroup file system is mounted: a CPU quota or memory limit would not be seen"
                 ),
             )
-            .with_remedy("mount it (in a container: run with /sys/fs/cgroup mounted read-only)"),
+            .with_remedy(text!("cgroup-mount-it", "mount /sys/fs/cgroup (in a container: read-only)")),
         );
     }
     allow(machine);

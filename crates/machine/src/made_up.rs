@@ -12,7 +12,7 @@ impl Tree {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         for name in ["proc", "sys"] {
-            std::fs::create_dir(folder.path().join(name)).expect("a folder in it");
+            std::fs::create_dir(folder.path().join(name)).expect("its folders");
         }
         Self(folder)
     }

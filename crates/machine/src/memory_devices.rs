@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use record::machine::MemoryDevice;
-use record::{Coverage, Machine};
+use record::{Coverage, Machine, text};
 
 use crate::root::Why;
 use crate::text::assignment;
@@ -28,9 +28,11 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
     };
     let tables = smbios::read(table);
     if !tables.complete {
-        machine
-            .notes
-            .push(format!("{TABLE}: damaged or cut off; memory devices after the damage are missing"));
+        machine.notes.push(text!(
+            "memory-devices-table-damaged",
+            "{table}: damaged or truncated; later memory devices are missing",
+            table = TABLE
+        ));
     }
     // QEMU puts its board's version where the processor's name belongs.
     let of_qemu = |name: &String| name.starts_with("pc-") || name.starts_with("virt-");
@@ -40,7 +42,14 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
         machine.processor.base_hz = machine.processor.base_hz.or(tables.processor_hz);
     }
     coverage.push(if tables.devices.is_empty() {
-        Coverage::impossible(WHAT, format!("the firmware lists none ({TABLE})"))
+        Coverage::impossible(
+            WHAT,
+            text!(
+                "memory-devices-none-listed",
+                "the firmware lists no memory devices ({table})",
+                table = TABLE
+            ),
+        )
     } else {
         Coverage::measured(WHAT)
     });
@@ -57,14 +66,34 @@ fn without_table(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage
     coverage.push(match why {
         Some(Why::Missing) if root.is_live() => Coverage::impossible(
             WHAT,
-            format!("the firmware gives no SMBIOS table (no {TABLE}), as in most small guests"),
+            text!(
+                "memory-devices-no-table",
+                "the firmware has no SMBIOS table (no {table}), as in most small guests",
+                table = TABLE
+            ),
         ),
-        Some(Why::Missing) => Coverage::impossible(WHAT, format!("the captured tree has no {TABLE}"))
-            .with_remedy(format!("capture {TABLE} too, as root")),
-        Some(Why::Denied) => Coverage::impossible(WHAT, format!("{TABLE}: permission denied"))
-            .with_remedy("run as root: sudo linespeed inspect"),
-        Some(why) => Coverage::impossible(WHAT, format!("{TABLE}: {why}")),
-        None => Coverage::impossible(WHAT, format!("{TABLE}: cannot be read")),
+        Some(Why::Missing) => Coverage::impossible(
+            WHAT,
+            text!("memory-devices-not-captured", "the captured tree has no {table}", table = TABLE),
+        )
+        .with_remedy(text!(
+            "memory-devices-capture-as-root",
+            "capture {table} too, as root",
+            table = TABLE
+        )),
+        Some(Why::Denied) => Coverage::impossible(
+            WHAT,
+            text!("memory-devices-denied", "{table}: permission denied", table = TABLE),
+        )
+        .with_remedy(text!("memory-devices-run-as-root", "run as root: sudo linespeed inspect")),
+        Some(why) => Coverage::impossible(
+            WHAT,
+            text!("memory-devices-unreadable", "{table}: {why}", table = TABLE, why = why.to_string()),
+        ),
+        None => Coverage::impossible(
+            WHAT,
+            text!("memory-devices-unreadable", "{table}: {why}", table = TABLE, why = "cannot be read"),
+        ),
     });
 }
 
@@ -165,7 +194,7 @@ mod tests {
         let one = |length: usize, size: u16, extended: u32, speed: u16| {
             let (machine, coverage) = tables(&[array(1, 3), device_bytes(1, size, extended, speed, length)]);
             assert_eq!(coverage[0].state, State::Measured);
-            assert_eq!(machine.notes, Vec::<String>::new());
+            assert!(machine.notes.is_empty());
             machine.memory_devices[0].clone()
         };
         // SMBIOS 2.1, 2.3, 2.6, 2.7, 3.2 and 3.3.
@@ -229,13 +258,14 @@ mod tests {
         assert_eq!(machine.memory_devices, []);
         assert_eq!((coverage[0].what.as_str(), coverage[0].state), (WHAT, State::Impossible));
         assert!(
-            coverage[0].remedy.as_deref().is_some_and(|remedy| remedy.contains("as root")),
+            coverage[0].remedy.as_ref().and_then(|text| text.code())
+                == Some("memory-devices-capture-as-root"),
             "{coverage:?}"
         );
         let (_, coverage) = tables(&[]);
         assert_eq!(coverage[0].state, State::Impossible);
         let cut = Tree::new().file("sys/firmware/dmi/tables/DMI", [array(1, 3), vec![17, 40, 1]].concat());
-        assert!(inspected(&cut).0.notes[0].contains("cut off"));
+        assert_eq!(inspected(&cut).0.notes[0].code(), Some("memory-devices-table-damaged"));
     }
 
     #[test]

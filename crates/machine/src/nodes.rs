@@ -2,7 +2,7 @@
 //! (Documentation/ABI/stable/sysfs-devices-node of the kernel). A machine without NUMA is one node.
 
 use record::machine::Node;
-use record::{Coverage, CpuList, Machine};
+use record::{Coverage, CpuList, Machine, text};
 
 use crate::cpus::{cpu_mut, listed, online_of};
 use crate::notes::{Notes, shown};
@@ -42,10 +42,18 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
             allowed: true,
         });
         coverage.push(
-            Coverage::degraded("numa", format!("{NODES} is missing: the machine is taken to be one node"))
-                .with_remedy(
-                    "on a machine with several nodes boot a kernel with CONFIG_NUMA, without numa=off",
+            Coverage::degraded(
+                "numa",
+                text!(
+                    "numa-assumed-one-node",
+                    "{folder} is missing: the machine is assumed to be one NUMA node",
+                    folder = NODES
                 ),
+            )
+            .with_remedy(text!(
+                "numa-boot-with-numa",
+                "on a machine with several nodes boot a kernel with CONFIG_NUMA, without numa=off"
+            )),
         );
     }
     let nodes_bytes = machine.nodes.iter().filter_map(|node| node.bytes).reduce(u64::saturating_add);
@@ -54,7 +62,12 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
         && total.abs_diff(nodes) > total / 8
     {
         // Seen in guests whose balloon gives memory back on demand: only /proc/meminfo counts that memory.
-        let what = format!("{nodes} bytes on all nodes, but {total} in /proc/meminfo");
+        let what = text!(
+            "numa-memory-sum-differs",
+            "{nodes} bytes on all nodes, but {total} in /proc/meminfo",
+            nodes,
+            total
+        );
         notes.add("memory of nodes", NODES, what);
     }
     machine.memory_bytes = total.or(nodes_bytes);
@@ -77,8 +90,8 @@ fn ids(root: &Root, notes: &mut Notes) -> CpuList {
     if without.is_empty() {
         return listed;
     }
-    let have = if without.len() == 1 { "node that has" } else { "nodes that have" };
-    notes.add("no folder", &path, format_args!("lists {} {have} no folder", without.len()));
+    let what = text!("numa-nodes-without-folder", "nodes without a folder: {nodes}", nodes = without);
+    notes.add("no folder", &path, what);
     let both = listed.intersection(&folders);
     if both.is_empty() { folders } else { both }
 }
@@ -93,11 +106,15 @@ fn cpus_of(root: &Root, id: u32, online: &CpuList, taken: &mut CpuList, notes: &
             match root.text(&path).map(|text| CpuList::from_mask(&text)) {
                 Some(Ok(list)) => list,
                 Some(Err(error)) => {
-                    notes.add("not a CPU mask", &path, error);
+                    notes.add("invalid mask", &path, error.to_string());
                     CpuList::new()
                 }
                 None => {
-                    notes.add("no CPUs told", &path, "neither cpulist nor cpumap can be read");
+                    notes.add(
+                        "no CPUs told",
+                        &path,
+                        text!("numa-cpus-unreadable", "neither cpulist nor cpumap is readable"),
+                    );
                     CpuList::new()
                 }
             }
@@ -106,7 +123,11 @@ fn cpus_of(root: &Root, id: u32, online: &CpuList, taken: &mut CpuList, notes: &
     let cpus = cpus.intersection(online);
     let twice = cpus.intersection(taken);
     if let Some(first) = twice.first() {
-        notes.add("on two nodes", &path, format_args!("CPU {first} is on another node already"));
+        notes.add(
+            "on two nodes",
+            &path,
+            text!("numa-cpu-on-two-nodes", "CPU {cpu} already belongs to another node", cpu = first),
+        );
     }
     let cpus = cpus.difference(&twice);
     *taken = taken.union(&cpus);
@@ -119,7 +140,7 @@ fn memory_of(root: &Root, id: u32, notes: &mut Notes) -> (Option<u64>, Option<u6
     let text = match root.try_text(&path) {
         Ok(text) => text,
         Err(error) => {
-            notes.add("node memory unreadable", &path, error.why);
+            notes.add("node memory unreadable", &path, error.why.to_string());
             return (None, None);
         }
     };
@@ -129,7 +150,7 @@ fn memory_of(root: &Root, id: u32, notes: &mut Notes) -> (Option<u64>, Option<u6
     let lines = lines.join("\n");
     let total = kilobytes(&lines, "MemTotal");
     if total.is_none() {
-        notes.add("no MemTotal", &path, "does not tell the node's memory");
+        notes.add("no MemTotal", &path, text!("numa-memory-missing", "no MemTotal for the node"));
     }
     let free = kilobytes(&lines, "MemFree");
     (total, free.filter(|free| total.is_none_or(|total| *free <= total)))
@@ -149,7 +170,7 @@ fn distances_of(root: &Root, id: u32, nodes: usize, notes: &mut Notes) -> Vec<u3
         Ok(text) => text,
         Err(error) => {
             if !error.is_missing() {
-                notes.add("distances unreadable", &path, error.why);
+                notes.add("distances unreadable", &path, error.why.to_string());
             }
             return Vec::new();
         }
@@ -157,11 +178,19 @@ fn distances_of(root: &Root, id: u32, nodes: usize, notes: &mut Notes) -> Vec<u3
     match distances(&text) {
         Some(row) if row.len() == nodes => row,
         Some(row) => {
-            notes.add("row length", &path, format_args!("has {} distances for {nodes} nodes", row.len()));
+            let what = text!(
+                "numa-distances-count",
+                "{distances} distances for {nodes} nodes",
+                distances = row.len(),
+                nodes
+            );
+            notes.add("row length", &path, what);
             Vec::new()
         }
         None => {
-            notes.add("not distances", &path, format_args!("{} is not a row of distances", shown(&text)));
+            let what =
+                text!("numa-distances-invalid", "{value} is not a row of distances", value = shown(&text));
+            notes.add("not distances", &path, what);
             Vec::new()
         }
     }

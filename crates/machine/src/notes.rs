@@ -1,6 +1,6 @@
-//! Collects what a tree tells wrongly: one sentence a kind, however many files are wrong in the same way.
+//! Collects what is wrong in a tree: one sentence a kind, however many files are wrong in the same way.
 
-use std::fmt::Display;
+use record::{Text, text};
 
 /// Complaints about files, gathered while a part of the inventory is read.
 #[derive(Debug, Default)]
@@ -11,28 +11,27 @@ pub(crate) struct Notes {
 #[derive(Debug)]
 struct Kind {
     name: &'static str,
-    first: String,
+    path: String,
+    what: Text,
     more: usize,
 }
 
 impl Notes {
     /// Notes that the file `path` is wrong in the way `kind` names; `what` says so to a person. Only the first of
-    /// a kind is kept in words: a thousand CPUs may share one mistake.
-    pub(crate) fn add(&mut self, kind: &'static str, path: &str, what: impl Display) {
+    /// a kind is kept: a thousand CPUs may share one mistake.
+    pub(crate) fn add(&mut self, kind: &'static str, path: &str, what: impl Into<Text>) {
         match self.kinds.iter_mut().find(|known| known.name == kind) {
             Some(known) => known.more += 1,
-            None => self.kinds.push(Kind { name: kind, first: format!("{path}: {what}"), more: 0 }),
+            None => self.kinds.push(Kind { name: kind, path: path.to_owned(), what: what.into(), more: 0 }),
         }
     }
 
     /// Appends the sentences to `notes`.
-    pub(crate) fn finish(self, notes: &mut Vec<String>) {
-        for kind in self.kinds {
-            notes.push(match kind.more {
-                0 => kind.first,
-                more => format!("{} (and {more} more such)", kind.first),
-            });
-        }
+    pub(crate) fn finish(self, notes: &mut Vec<Text>) {
+        notes.extend(self.kinds.into_iter().map(|Kind { path, what, more, .. }| match more {
+            0 => text!("inventory-note", "{path}: {what}", path, what),
+            more => text!("inventory-notes", "{path}: {what} (and {more} more)", path, what, more),
+        }));
     }
 }
 
@@ -56,7 +55,11 @@ mod tests {
         }
         let mut sentences = Vec::new();
         notes.finish(&mut sentences);
-        assert_eq!(sentences, ["/cpu0/size: not a size (and 999 more such)"]);
+        assert_eq!(sentences.len(), 1);
+        assert!(
+            sentences[0].value("path") == Some(&"/cpu0/size".into())
+                && sentences[0].value("more") == Some(&999u32.into())
+        );
     }
 
     #[test]

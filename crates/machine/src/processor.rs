@@ -13,7 +13,11 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Cover
     let cpuinfo = match root.try_text("/proc/cpuinfo") {
         Ok(text) => text,
         Err(unreadable) => {
-            machine.notes.push(format!("{unreadable}: the processor's name and features are not known"));
+            machine.notes.push(record::text!(
+                "processor-unknown",
+                "{unreadable}: the processor's name and features are unknown",
+                unreadable = unreadable.to_string()
+            ));
             String::new()
         }
     };
@@ -292,7 +296,7 @@ mod tests {
     fn a_missing_cpuinfo_is_said_and_guessed_nothing() {
         let (machine, processor) = processor(&Tree::new().file("proc/version", "x"));
         assert_eq!(processor, Processor::default());
-        assert!(machine.notes[0].contains("/proc/cpuinfo"), "{:?}", machine.notes);
+        assert!(machine.notes[0].code() == Some("processor-unknown"), "{:?}", machine.notes);
     }
 
     proptest! {

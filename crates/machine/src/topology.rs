@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use record::machine::Cpu;
-use record::{Coverage, CpuList, Machine};
+use record::{Coverage, CpuList, Machine, Text, text};
 
 use crate::cpus::{CPUS, cpu_mut, online_of};
 use crate::notes::Notes;
@@ -64,7 +64,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
             notes.add(
                 "core across packages",
                 &path,
-                format_args!("the core of CPUs {core} lies on two packages"),
+                text!("topology-core-on-two-packages", "the core of CPUs {core} is on two sockets", core),
             );
         }
     }
@@ -84,18 +84,26 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
 
 /// The coverage where `topology` folders are missing.
 fn missing(cores: &[CpuList]) -> Coverage {
-    let reason = format!("{CPUS}/cpuN/topology cannot be read");
-    let remedy = "run where sysfs is mounted, or capture /sys/devices/system/cpu with the tree";
-    if cores.is_empty() {
-        Coverage::impossible(
-            "topology",
-            format!("{reason}, and /proc/cpuinfo does not tell cores and packages"),
-        )
-        .with_remedy(remedy)
+    let coverage = if cores.is_empty() {
+        let reason = text!(
+            "topology-unknown",
+            "{folder}/cpuN/topology is not readable, and /proc/cpuinfo lists no cores and sockets",
+            folder = CPUS
+        );
+        Coverage::impossible("topology", reason)
     } else {
-        Coverage::degraded("topology", format!("{reason}; cores and packages are from /proc/cpuinfo"))
-            .with_remedy(remedy)
-    }
+        let reason = text!(
+            "topology-from-cpuinfo",
+            "{folder}/cpuN/topology is not readable; cores and sockets are from /proc/cpuinfo",
+            folder = CPUS
+        );
+        Coverage::degraded("topology", reason)
+    };
+    coverage.with_remedy(text!(
+        "topology-mount-or-capture-sysfs",
+        "run where sysfs is mounted, or include {folder} in the captured tree",
+        folder = CPUS
+    ))
 }
 
 /// Numbers the groups in their order.
@@ -141,11 +149,14 @@ impl Reader<'_> {
                 continue;
             };
             if verify && list.len() > MOST_SIBLINGS {
-                let many = list.len();
                 self.notes.add(
                     "absurd core",
                     &path,
-                    format_args!("{many} CPUs in one core; each is taken as its own"),
+                    text!(
+                        "topology-core-absurd",
+                        "{cpus} CPUs in one core; each is counted as its own core",
+                        cpus = list.len()
+                    ),
                 );
                 if !placed {
                     let _ = partition.add(cpu, &[cpu].into_iter().collect(), self.online);
@@ -190,7 +201,7 @@ impl Reader<'_> {
                 Ok(text) => text,
                 Err(error) if error.is_missing() => continue,
                 Err(error) => {
-                    self.notes.add("unreadable", &path, error.why);
+                    self.notes.add("unreadable", &path, error.why.to_string());
                     continue;
                 }
             };
@@ -200,7 +211,7 @@ impl Reader<'_> {
                     *preferred = index;
                     return Some((list, path));
                 }
-                Err(error) => self.notes.add("not a CPU list", &path, error),
+                Err(error) => self.notes.add("invalid list", &path, error.to_string()),
             }
         }
         None
@@ -225,24 +236,34 @@ impl Partition {
 
     /// Adds what `cpu` says of its group, as far as the CPUs are online and in no group yet. The error says what
     /// contradicts what was said before.
-    fn add(&mut self, cpu: u32, list: &CpuList, online: &CpuList) -> Result<(), String> {
+    fn add(&mut self, cpu: u32, list: &CpuList, online: &CpuList) -> Result<(), Text> {
         let mut members = list.intersection(online);
         let mut complaint = None;
         if !members.contains(cpu) {
-            complaint = Some(format!("the list does not hold CPU {cpu} itself"));
+            complaint =
+                Some(text!("topology-own-cpu-missing", "CPU {cpu} is missing from its own list", cpu));
             members.insert(cpu);
         }
         match self.group_of(cpu) {
             Some(group) if *group == members => {}
             Some(group) => {
-                let text = format!("says CPUs {}, but these said {}", short(list), short(group));
+                let text = text!(
+                    "topology-lists-differ",
+                    "lists CPUs {list}, but their own lists say {group}",
+                    list = short(list),
+                    group = short(group)
+                );
                 complaint = complaint.or(Some(text));
             }
             None => {
                 let taken: CpuList = members.iter().filter(|cpu| self.of.contains_key(cpu)).collect();
                 if let Some(first) = taken.first() {
                     members = members.difference(&taken);
-                    complaint = Some(format!("claims CPU {first}, which belongs to another group"));
+                    complaint = Some(text!(
+                        "topology-cpu-in-two-groups",
+                        "lists CPU {cpu}, which belongs to another group",
+                        cpu = first
+                    ));
                 }
                 let index = self.groups.len();
                 self.of.extend(members.iter().map(|cpu| (cpu, index)));
@@ -291,6 +312,7 @@ fn groups_in_cpuinfo(text: &str, online: &CpuList) -> (Vec<CpuList>, Vec<CpuList
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use record::text::Value;
 
     fn list(text: &str) -> CpuList {
         text.parse().unwrap()
@@ -318,11 +340,11 @@ mod tests {
         std::fs::write(folder.path().join("sys/devices/system/cpu/online"), "0-99\n").unwrap();
         let machine = crate::inspect(&Root::captured(folder.path()).unwrap()).machine;
         assert_eq!(machine.counts.cores, Some(100));
-        assert!(
-            machine.notes.iter().any(|note| note.contains("65536 CPUs in one core")),
-            "{:?}",
-            machine.notes
-        );
+        let absurd = |note: &Text| match note.value("what") {
+            Some(Value::Sentence(what)) => what.value("cpus") == Some(&65_536u32.into()),
+            _ => false,
+        };
+        assert!(machine.notes.iter().any(absurd), "{:?}", machine.notes);
     }
 
     #[test]

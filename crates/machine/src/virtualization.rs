@@ -17,10 +17,10 @@ pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
     let container = container(root).map(str::to_owned);
     machine.virtualization = Virtualization { hypervisor, container, emulated: emulated.then_some(true) };
     if emulated {
-        coverage.push(
-            Coverage::degraded("times", Coverage::EMULATED)
-                .with_remedy("measure on the hardware itself, or in a virtual machine that runs on KVM"),
-        );
+        coverage.push(Coverage::degraded("times", Coverage::EMULATED).with_remedy(record::text!(
+            "emulated-measure-elsewhere",
+            "measure on the hardware itself, or in a KVM guest"
+        )));
     }
 }
 
@@ -99,11 +99,11 @@ fn from_firmware(root: &Root) -> Option<&'static str> {
         return None;
     }
     // Amazon's and Microsoft's real and virtual machines share the vendor's name.
-    if vendor == "Amazon EC2" {
-        return Some(if product.ends_with(".metal") || product.contains(".metal-") { "none" } else { "kvm" });
-    }
-    if vendor == "Microsoft Corporation" && product == "Virtual Machine" {
-        return Some("hyperv");
+    match (vendor.as_str(), product.as_str()) {
+        ("Amazon EC2", name) if name.ends_with(".metal") || name.contains(".metal-") => return Some("none"),
+        ("Amazon EC2", _) => return Some("kvm"),
+        ("Microsoft Corporation", "Virtual Machine") => return Some("hyperv"),
+        _ => {}
     }
     let strings = [product, vendor, file("board_vendor"), file("bios_vendor")];
     let named = |(name, _): &&(&str, &str)| strings.iter().any(|text| text.starts_with(name));
@@ -189,7 +189,7 @@ fn container(root: &Root) -> Option<&'static str> {
         return Some("wsl");
     }
     // gVisor answers for the kernel with one fixed build line.
-    if version.starts_with("Linux version 4.4.0 #1 SMP Sun Jan 10 15:06:54 PST 2016") {
+    if version.contains(" 4.4.0 #1 SMP ") && version.contains("10 15:06:54 PST 2016") {
         return Some("gvisor");
     }
     if let Some(word) = root.text("/run/systemd/container") {

@@ -246,8 +246,8 @@ mod tests {
         let reported = &coverage(&timings)[0];
         assert_eq!(reported.what, "overhead (kernel, not bound, interrupts off)");
         assert_eq!(
-            (reported.state, reported.remedy.as_deref()),
-            (record::State::Impossible, Some("apt install make"))
+            (reported.state, &reported.remedy),
+            (record::State::Impossible, &Some("apt install make".into()))
         );
         timings.layers = vec![LayerPasses { name, passes: vec![vec![pass(1.0, Disturbed::default())]] }];
         assert_eq!(coverage(&timings)[0].state, record::State::Degraded);

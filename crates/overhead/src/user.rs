@@ -147,6 +147,8 @@ mod tests {
     #[test]
     fn a_cpu_that_is_not_there_is_a_reason_with_a_way_out() {
         let why = User::start(UserMode::Bound(60_000), Ticks::calibrate()).unwrap_err();
-        assert!(why.reason.to_string().contains("CPU 60000") && why.remedy.unwrap().contains("--cpu"));
+        assert!(
+            why.reason.to_string().contains("CPU 60000") && why.remedy.unwrap().to_string().contains("--cpu")
+        );
     }
 }

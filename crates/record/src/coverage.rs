@@ -44,7 +44,7 @@ pub struct Coverage {
     /// Why not in full; absent when it was.
     pub reason: Option<Text>,
     /// What would make it possible, as a person would do it.
-    pub remedy: Option<String>,
+    pub remedy: Option<Text>,
 }
 
 /// As it stands in JSON.
@@ -70,7 +70,12 @@ struct Written {
 impl From<Written> for Coverage {
     fn from(written: Written) -> Self {
         let Written { what, state, code, reason, remedy } = written;
-        Self { what, state, reason: reason.map(|words| Text::read(code, words)), remedy }
+        Self {
+            what,
+            state,
+            reason: reason.map(|words| Text::read(code, words)),
+            remedy: remedy.map(Text::from),
+        }
     }
 }
 
@@ -78,7 +83,8 @@ impl From<Coverage> for Written {
     fn from(coverage: Coverage) -> Self {
         let Coverage { what, state, reason, remedy } = coverage;
         let code = reason.as_ref().and_then(Text::code).map(str::to_owned);
-        Self { what, state, code, reason: reason.map(|text| text.to_string()), remedy }
+        let words = |text: Text| text.to_string();
+        Self { what, state, code, reason: reason.map(words), remedy: remedy.map(words) }
     }
 }
 
@@ -183,7 +189,7 @@ impl Coverage {
     }
 
     /// Adds what would make it possible.
-    pub fn with_remedy(mut self, remedy: impl Into<String>) -> Self {
+    pub fn with_remedy(mut self, remedy: impl Into<Text>) -> Self {
         self.remedy = Some(remedy.into());
         self
     }

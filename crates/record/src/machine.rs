@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::CpuList;
+use crate::{CpuList, Text};
 
 /// What a machine is. Every list is in ascending order of its id.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -45,7 +45,7 @@ pub struct Machine {
     pub limits: Limits,
     /// Parts of the inventory that could not be read, or that contradict each other: one sentence each, naming
     /// the file.
-    pub notes: Vec<String>,
+    pub notes: Vec<Text>,
 }
 
 /// Names from the firmware (DMI) or the device tree.

@@ -10,7 +10,7 @@ pub struct Unavailable {
     /// One clear line.
     pub reason: Text,
     /// What would help.
-    pub remedy: Option<String>,
+    pub remedy: Option<Text>,
 }
 
 impl Unavailable {
@@ -21,7 +21,7 @@ impl Unavailable {
 
     /// With what would help.
     #[must_use]
-    pub fn with_remedy(mut self, remedy: impl Into<String>) -> Self {
+    pub fn with_remedy(mut self, remedy: impl Into<Text>) -> Self {
         self.remedy = Some(remedy.into());
         self
     }

@@ -75,7 +75,7 @@ fn a_working_set_within_the_caches_is_reported() {
     let fits = reported("96MB", &machine).unwrap();
     let (reason, remedy) = (fits.why(), fits.remedy.unwrap());
     assert!(reason.contains("96MB fits the last-level caches (200 MiB)"), "{reason}");
-    assert_eq!(remedy, "--set size=839MB");
+    assert_eq!(remedy, "--set size=839MB".into());
     assert_eq!(reported("839MB", &machine), None);
     assert!(reported("400MB", &machine).unwrap().why().contains("less than four times"));
     assert_eq!(reported("96MB", &record::Machine::default()), None, "64 MiB do where no cache is known");

@@ -63,7 +63,11 @@ fn what_stands_in_a_last_line_without_line_end_is_in_doubt() {
             .iter()
             .all(|m| m.doubt.as_deref().is_some_and(|why| why.contains("cut off")))
     );
-    assert!(imported[0].machine.notes[0].contains("ends within line 1"), "{:?}", imported[0].machine.notes);
+    assert!(
+        imported[0].machine.notes[0].to_string().contains("ends within line 1"),
+        "{:?}",
+        imported[0].machine.notes
+    );
     let whole = machines(&format!("{text}\n"), Split::Hosts).unwrap();
     assert!(whole[0].machine.notes.is_empty());
     assert!(!whole[0].measurements.is_empty() && whole[0].measurements.iter().all(|m| m.doubt.is_none()));

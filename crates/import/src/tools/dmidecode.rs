@@ -395,7 +395,7 @@ impl Structure {
     fn device(&self, sink: &mut Sink) {
         let at = sink.draft.machine.memory_devices.len();
         if at >= machine::smbios::MAX_DEVICES {
-            let note = format!("memory devices after the first {at} were left out");
+            let note = format!("memory devices after the first {at} were left out").into();
             if !sink.draft.machine.notes.contains(&note) {
                 sink.draft.machine.notes.push(note);
             }
@@ -478,7 +478,7 @@ pub(crate) fn dump(bytes: &[u8], sink: &mut Sink) -> bool {
     let tables = machine::smbios::read(table.to_vec());
     if !tables.complete {
         let note = "the SMBIOS table is damaged or cut off; what stands after the damage is missing";
-        sink.draft.machine.notes.push(format!("{}: {note}", sink.text));
+        sink.draft.machine.notes.push(format!("{}: {note}", sink.text).into());
     }
     let first = sink.draft.machine.memory_devices.len();
     for (at, mut device) in tables.devices.into_iter().enumerate() {

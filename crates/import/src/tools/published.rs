@@ -64,7 +64,7 @@ impl Reader for PublishedReader {
             return Fit::Taken;
         }
         if let Some(note) = text.strip_prefix("note:") {
-            sink.draft.machine.notes.push(note.trim().to_owned());
+            sink.draft.machine.notes.push(note.trim().into());
             return Fit::Taken;
         }
         if self.facts.len() >= crate::limits::MOST_ENTRIES {

@@ -72,9 +72,10 @@ fn wrong_usage_is_said_in_a_line() {
 }
 
 /// What the coverage says of the layers whose names begin so.
-fn reported<'a>(record: &'a Record, layer: &str) -> Vec<(String, &'a str)> {
+fn reported(record: &Record, layer: &str) -> Vec<(String, String)> {
     let begin = format!("overhead ({layer}");
-    let of = |c: &'a record::Coverage| (c.why(), c.remedy.as_deref().unwrap_or_default());
+    let remedy = |c: &record::Coverage| c.remedy.as_ref().map(ToString::to_string).unwrap_or_default();
+    let of = |c: &record::Coverage| (c.why(), remedy(c));
     record.coverage.iter().filter(|c| c.what.starts_with(&begin)).map(of).collect()
 }
 

@@ -135,7 +135,7 @@ fn strings_from_a_machine_reach_neither_the_terminal_nor_the_page() {
     record.machine.processor.model_name = Some(evil.to_owned());
     record.command = vec![evil.to_owned()];
     record.coverage.push(record::Coverage::impossible(evil, evil).with_remedy(evil));
-    record.machine.notes.push(evil.to_owned());
+    record.machine.notes.push(evil.into());
     for args in [&["show", "-"][..], &["show", "-", "--color", "always"]] {
         let shown = run_with(linespeed(args), record.to_json()).succeeds().stdout;
         assert!(

@@ -154,7 +154,7 @@ fn a_fixed_time_is_reported_with_the_way_out() {
     let record = typed(place.path(), &["--quick", "--steps", "1,2"], "sleep 3 # {threads}");
     let line =
         record.coverage.iter().find(|c| c.what == "scale: time of a run").expect("nothing is said of it");
-    let (reason, remedy) = (line.why(), line.remedy.as_deref().unwrap());
+    let (reason, remedy) = (line.why(), line.remedy.as_ref().unwrap().to_string());
     assert!(reason.contains("runs for a fixed time"), "{reason}");
     assert!(remedy.contains("[[score]]") && remedy.contains("--recipe FILE"), "{remedy}");
     // It does not use more CPUs, so this one's speed-up may mean something; that of what stops by the clock does not.

@@ -14,7 +14,7 @@ fn read(files: &Files) -> Machine {
     let folder = crate::support::temporary();
     files.write(folder.path()).unwrap();
     let machine = inspect_below(folder.path()).machine;
-    assert_eq!(machine.notes, Vec::<String>::new());
+    assert!(machine.notes.is_empty(), "{:?}", machine.notes);
     machine
 }
 

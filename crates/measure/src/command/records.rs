@@ -317,7 +317,7 @@ fn cover(runs: &[Run], figures: &mut Figures) {
     if !here.pmu {
         let why = here.reason.clone().unwrap_or_else(|| "no hardware counters".to_owned());
         let mut lost = Coverage::impossible("counters", why);
-        lost.remedy = here.remedy.clone();
+        lost.remedy = here.remedy.clone().map(Into::into);
         figures.coverage.push(lost);
     }
     let refused = runs.iter().flat_map(|run| &run.refused);

@@ -298,7 +298,7 @@ mod tests {
         off.cpus[2].online = false;
         off.cpus[3].online = false;
         off.cpus.iter_mut().for_each(|cpu| cpu.siblings = [cpu.id].into_iter().collect());
-        assert!(no_siblings(&off, Some("off")).remedy.unwrap().contains("smt/control"));
+        assert!(no_siblings(&off, Some("off")).remedy.unwrap().to_string().contains("smt/control"));
         let masked = made(4, |id| id % 2);
         assert!(no_siblings(&masked, Some("on")).why().contains("may use"));
     }

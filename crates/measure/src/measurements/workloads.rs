@@ -197,7 +197,7 @@ pub(crate) fn say_what_counts(context: &mut Context, measurement: &str) {
     }
     let reason = available.reason.clone().unwrap_or_else(|| "this CPU counts nothing".to_owned());
     let mut entry = Coverage::impossible(format!("{measurement} counters"), reason);
-    entry.remedy = available.remedy.clone();
+    entry.remedy = available.remedy.clone().map(Into::into);
     context.coverage.push(entry);
 }
 

@@ -39,7 +39,9 @@ impl Default for Weather<'_> {
 
 /// The kernel rows that are missing: which, why, and what would help.
 pub fn reported(record: &Record) -> Vec<(String, String, String)> {
-    let of = |c: &record::Coverage| (c.what.clone(), c.why(), c.remedy.clone().unwrap_or_default());
+    let of = |c: &record::Coverage| {
+        (c.what.clone(), c.why(), c.remedy.as_ref().map(ToString::to_string).unwrap_or_default())
+    };
     record.coverage.iter().filter(|c| c.what.starts_with("overhead (kernel")).map(of).collect()
 }
 

@@ -255,7 +255,7 @@ mod tests {
         let failure =
             build(&headers, Path::new("/tmp/a b"), OsStr::new(""), &Stop::new(), |_| {}).unwrap_err();
         let BuildError::Other(failure) = failure else { panic!("{failure}") };
-        assert!(failure.remedy.unwrap().contains("TMPDIR"), "{}", failure.reason);
+        assert!(failure.remedy.unwrap().to_string().contains("TMPDIR"), "{}", failure.reason);
     }
 
     #[test]

@@ -155,11 +155,11 @@ mod tests {
     fn a_build_that_failed_says_what_to_look_at_unless_it_was_ended() {
         let (root, stop) = (Path::new("/nowhere"), Stop::new());
         let reported = |failure: Unavailable| add_remedy(failure.into(), root, "6.1.0", &stop).remedy;
-        assert!(reported(Unavailable::new("x")).unwrap().contains("the headers of kernel 6.1.0"));
+        assert!(reported(Unavailable::new("x")).unwrap().to_string().contains("6.1.0"));
         let full = BuildError::NoSpace("/x.s: No space left on device".to_owned());
         let remedy = add_remedy(full, root, "6.1.0", &stop).remedy;
-        assert!(remedy.unwrap().starts_with("TMPDIR=/var/tmp "));
-        assert_eq!(reported(Unavailable::new("x").with_remedy("y")).as_deref(), Some("y"));
+        assert!(remedy.unwrap().to_string().starts_with("TMPDIR=/var/tmp "));
+        assert_eq!(reported(Unavailable::new("x").with_remedy("y")), Some("y".into()));
         stop.ask(2);
         assert_eq!(add_remedy(Unavailable::new("a signal came").into(), root, "6.1.0", &stop).remedy, None);
     }

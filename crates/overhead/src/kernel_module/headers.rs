@@ -153,7 +153,7 @@ mod tests {
                 failure.reason.to_string().contains(reason) && !failure.reason.to_string().contains('\n'),
                 "{failure:?}"
             );
-            assert_eq!(failure.remedy.as_deref(), Some(remedy));
+            assert_eq!(failure.remedy.unwrap().to_string(), remedy);
         }
     }
 

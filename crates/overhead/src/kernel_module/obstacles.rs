@@ -118,7 +118,7 @@ mod tests {
                 failure.reason.to_string().contains(reason) && !failure.reason.to_string().contains('\n'),
                 "{failure:?}"
             );
-            assert!(failure.remedy.as_ref().unwrap().contains(remedy), "{failure:?}");
+            assert!(failure.remedy.as_ref().unwrap().to_string().contains(remedy), "{failure:?}");
         }
     }
 

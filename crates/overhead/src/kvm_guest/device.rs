@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn each_refusal_has_its_way_out() {
         let of = |number| not_open(Path::new("/dev/kvm"), &io::Error::from_raw_os_error(number));
-        assert!(of(libc::EPERM).remedy.unwrap().contains("--device /dev/kvm"));
+        assert!(of(libc::EPERM).remedy.unwrap().to_string().contains("--device /dev/kvm"));
         assert!(of(libc::EACCES).remedy.is_some());
         assert!(of(libc::EIO).reason.to_string().contains("cannot be opened"));
         let busy = no_machine(Path::new("/dev/kvm"), &io::Error::from_raw_os_error(libc::EBUSY));

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
+use record::{Text, text};
 use serde_json::{Value, json};
 
 use crate::{Disturbed, Pass, Unavailable};
@@ -116,9 +117,10 @@ pub(super) fn answer(line: &str) -> Result<Value, Unavailable> {
     let value: Value = serde_json::from_str(line).map_err(|_| unclear(line))?;
     let word = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
     match word("failed") {
-        Some(reason) => {
-            Err(Unavailable { reason: format!("in the machine: {reason}").into(), remedy: word("remedy") })
-        }
+        Some(reason) => Err(Unavailable {
+            reason: text!("overhead-guest-refused", "in the guest: {reason}", reason),
+            remedy: word("remedy").map(Text::from),
+        }),
         None => Ok(value),
     }
 }
@@ -193,8 +195,8 @@ mod tests {
         let failure = Unavailable::new("no such CPU").with_remedy("name another");
         let reported = answer(&line(&Err(failure))).unwrap_err();
         assert_eq!(
-            (reported.reason.to_string().as_str(), reported.remedy.as_deref()),
-            ("in the machine: no such CPU", Some("name another"))
+            (reported.reason.value("reason"), reported.remedy),
+            (Some(&"no such CPU".into()), Some("name another".into()))
         );
         assert!(GuestCommand::read(&format!("piece {}", PIECE + 1)).is_none());
     }

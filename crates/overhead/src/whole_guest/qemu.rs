@@ -144,11 +144,11 @@ mod tests {
         for path in ["/nowhere/vmlinuz", "/"] {
             let failure = kernel(Some(Path::new(path))).unwrap_err();
             assert!(failure.reason.to_string().contains(path), "{}", failure.reason);
-            assert!(failure.remedy.unwrap().contains("--vm-kernel"));
+            assert!(failure.remedy.unwrap().to_string().contains("--vm-kernel"));
         }
         assert!(kernel(Some(Path::new("/proc/self/exe"))).is_ok());
         if let Err(failure) = kernel(None) {
-            assert!(failure.remedy.unwrap().contains("--vm-kernel"));
+            assert!(failure.remedy.unwrap().to_string().contains("--vm-kernel"));
         }
     }
 }

@@ -241,17 +241,13 @@ pub(crate) fn unseen(record: &Record) -> Vec<Unseen> {
     for state in [State::Impossible, State::Degraded, State::Skipped] {
         for item in record.coverage.iter().filter(|item| item.state == state) {
             let reason = item.reason.clone().unwrap_or_else(|| text!("no-reason", "no reason is given"));
+            let remedy = item.remedy.as_ref().map(Text::to_string);
             let same = |group: &&mut Unseen| {
-                group.state == state && group.reason == reason && group.remedy == item.remedy
+                group.state == state && group.reason == reason && group.remedy == remedy
             };
             match groups.iter_mut().find(same) {
                 Some(group) => group.what.push(item.what.clone()),
-                None => groups.push(Unseen {
-                    state,
-                    what: vec![item.what.clone()],
-                    reason,
-                    remedy: item.remedy.clone(),
-                }),
+                None => groups.push(Unseen { state, what: vec![item.what.clone()], reason, remedy }),
             }
         }
     }

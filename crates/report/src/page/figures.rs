@@ -192,7 +192,7 @@ pub(super) fn coverage(record: &Record) -> Markup {
             item.what.clone(),
             item.state.word().to_owned(),
             item.why(),
-            item.remedy.clone().unwrap_or_default(),
+            item.remedy.as_ref().map(ToString::to_string).unwrap_or_default(),
         ]);
     }
     let full = record.coverage.iter().filter(|item| item.state == State::Measured).count();

@@ -86,9 +86,9 @@ pub fn measurements(listed: &[Listed], style: &Style) -> String {
     ]);
     screen.table(&table, 0);
     for one in listed {
-        let reason = one.outlook.reason.as_ref().map(ToString::to_string);
-        for text in [reason, one.outlook.remedy.clone()].into_iter().flatten() {
-            screen.hanging(&format!("{}: ", one.name), "  ", &text);
+        let (reason, remedy) = (&one.outlook.reason, &one.outlook.remedy);
+        for text in [reason, remedy].into_iter().flatten() {
+            screen.hanging(&format!("{}: ", one.name), "  ", text.to_string());
         }
     }
     screen.blank();

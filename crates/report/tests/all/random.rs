@@ -267,7 +267,7 @@ fn machine() -> impl Strategy<Value = Machine> {
             nodes,
             memory_devices,
             hostname,
-            notes,
+            notes: notes.into_iter().map(record::Text::from).collect(),
             ..Machine::default()
         })
 }
@@ -286,7 +286,8 @@ fn record() -> impl Strategy<Value = Record> {
         proptest::sample::select(vec![State::Measured, State::Degraded, State::Skipped, State::Impossible]);
     let coverage =
         (text(), state, option::of(text()), option::of(text())).prop_map(|(what, state, reason, remedy)| {
-            Coverage { what, state, reason: reason.map(record::Text::from), remedy }
+            let (reason, remedy) = (reason.map(record::Text::from), remedy.map(record::Text::from));
+            Coverage { what, state, reason, remedy }
         });
     let resource =
         (text(), text(), option::of(figure()), figure(), option::of(figure()), text(), option::of(text()))

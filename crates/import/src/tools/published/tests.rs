@@ -62,7 +62,11 @@ fn figures_facts_and_contradictions_are_read_with_their_units() {
     assert_eq!(machine.memory_devices[0].configured_mt_s, Some(2100));
     assert_eq!((machine.caches[0].bytes, machine.memory_bytes), (Some(24 << 20), Some(64 << 30)));
     assert!(imported.import.inventory.contains_key("machine.nodes[0].distances"));
-    assert!(machine.notes.iter().any(|note| note == "measured in a virtual machine"), "{:?}", machine.notes);
+    assert!(
+        machine.notes.iter().any(|note| *note == "measured in a virtual machine".into()),
+        "{:?}",
+        machine.notes
+    );
     assert!(imported.import.inventory.contains_key("machine.memory_devices[0].configured_mt_s"));
     assert_eq!(imported.import.contradictions.len(), 1);
     assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);

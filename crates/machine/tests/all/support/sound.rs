@@ -72,7 +72,11 @@ pub fn check(machine: &Machine) {
             assert_eq!(machine.cpu(cpu).unwrap().node, Some(node.id));
         }
     }
-    assert!(machine.notes.iter().all(|note| !note.chars().any(char::is_control)), "{:?}", machine.notes);
+    assert!(
+        machine.notes.iter().all(|note| !note.to_string().chars().any(char::is_control)),
+        "{:?}",
+        machine.notes
+    );
     assert!(machine.notes.len() < 60, "notes without end: {:?}", machine.notes);
 }
 

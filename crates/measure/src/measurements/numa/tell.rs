@@ -142,7 +142,7 @@ mod tests {
                 ("numa node 3", "50.0 % of memory on huge pages: latencies include page walks"),
             ]
         );
-        assert_eq!(lines[1].remedy.as_deref(), Some("linespeed run numa"));
+        assert_eq!(lines[1].remedy, Some("linespeed run numa".into()));
         assert!(Tell::default().lines(1, "").is_empty());
     }
 }
