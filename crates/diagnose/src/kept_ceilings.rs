@@ -119,7 +119,7 @@ mod tests {
             delivered: ns,
             share: None,
             meaning: String::new().into(),
-            doubt: doubt.map(str::to_owned),
+            doubt: doubt.map(Into::into),
         };
         let mut first = record(1.5, 1e10);
         first.diagnosis.resources.push(latency(90.0, None));
@@ -128,7 +128,7 @@ mod tests {
         for m in &mut second.measurements {
             m.detail.set(detail::ARRAY_BYTES, json!(1 << 20));
         }
-        second.measurements[0].doubt = Some("too noisy: the median is known to ±30 % only".to_owned());
+        second.measurements[0].doubt = Some("too noisy: the median is known to ±30 % only".into());
         second.diagnosis.resources.push(latency(4.0, Some("too noisy")));
         assert_eq!(collect_ceilings(&second), Map::new());
         let here = host("a");

@@ -295,7 +295,7 @@ mod tests {
         let mut record = record_with(HYGON_DISTANCES, &column(&[102.0, 161.0, 231.0, 287.0]));
         assert!(!numa(&record).unwrap().distance_mismatches.is_empty());
         for m in &mut record.measurements[2..] {
-            m.doubt = Some("too noisy".to_owned());
+            m.doubt = Some("too noisy".into());
         }
         let doubtful = numa(&record).unwrap();
         assert!(doubtful.distance_mismatches.is_empty(), "{doubtful:?}");

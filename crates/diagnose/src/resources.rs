@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use record::diagnosis::{CeilingSource, Resource};
 use record::phrase::count_noun;
 use record::units::{bytes, figure, parse_bytes};
-use record::{Level, Measurement, Record};
+use record::{Doubt, Level, Measurement, Record, text};
 
 use crate::figures::{RESOLUTION, cpus_of, cpus_text, has_labels, median, middle};
 use crate::levels;
@@ -169,13 +169,9 @@ pub(crate) fn walked(m: &Measurement) -> u64 {
     m.detail.get(detail::ARRAY_BYTES).unwrap_or(0).saturating_mul(m.detail.get(detail::ARRAYS).unwrap_or(1))
 }
 
-/// Most characters of a doubt on a headline.
-const SHORT: usize = 32;
-
 /// The first of these doubts, in a few words: what stands before the figures of it.
-fn doubt<'a>(behind: impl IntoIterator<Item = &'a Measurement>) -> Option<String> {
-    let short = behind.into_iter().find_map(Measurement::read_doubt)?.gist();
-    Some(if short.chars().count() > SHORT { "see the notes on its figures" } else { short }.to_owned())
+fn doubt<'a>(behind: impl IntoIterator<Item = &'a Measurement>) -> Option<Doubt> {
+    behind.into_iter().find_map(|m| m.doubt.as_ref()).map(Doubt::gist)
 }
 
 /// The ceiling from the parts, unless more than that was measured here: then the parts were told wrong.
@@ -278,9 +274,9 @@ pub(crate) fn bandwidth_alone(index: &RecordIndex) -> Option<(f64, String)> {
 
 /// The doubt about arrays that are beyond the part of the caches that was found, but not beyond those that the kernel
 /// shows: neighbours who were quiet while the arrays were walked may have left more of them.
-fn maybe_cached(record: &Record, triad: &Measurement) -> Option<String> {
+fn maybe_cached(record: &Record, triad: &Measurement) -> Option<Doubt> {
     (walked(triad) < beyond_advertised(record, Walk::Arrays))
-        .then(|| "arrays may fit in the caches".to_owned())
+        .then(|| text!("bandwidth-arrays-may-fit", "arrays may fit in the caches").into())
 }
 
 /// Memory bandwidth: triad with all CPUs, in bus bytes.
@@ -577,14 +573,14 @@ mod tests {
             }
             let diagnosis = crate::diagnose(&record);
             let bandwidth = diagnosis.resources.iter().find(|resource| resource.name == MEMORY_BANDWIDTH);
-            bandwidth.map(|bandwidth| bandwidth.doubt.clone())
+            bandwidth.map(|bandwidth| bandwidth.doubt.as_ref().and_then(Doubt::code).map(str::to_owned))
         };
         assert_eq!(
             doubt_of(100 << 20),
             None,
             "300 MiB may all lie in 480 MiB, whose share is as neighbours leave it"
         );
-        assert_eq!(doubt_of(200 << 20), Some(Some("arrays may fit in the caches".to_owned())));
+        assert_eq!(doubt_of(200 << 20), Some(Some("bandwidth-arrays-may-fit".to_owned())));
         assert_eq!(doubt_of(320 << 20), Some(None), "three arrays of 320 MiB are twice 480 MiB");
     }
 
@@ -603,12 +599,14 @@ mod tests {
         triad(&mut record, "regular", 2, 16e9);
         assert_eq!(resources_of(&record)[0].doubt, None);
         for m in &mut record.measurements {
-            m.doubt = Some("too noisy: the median is known to ±30 % only; no cause seen".to_owned());
+            m.doubt = Some("too noisy: the median is known to ±30 % only; no cause seen".into());
         }
-        assert_eq!(resources_of(&record)[0].doubt.as_deref(), Some("too noisy"));
+        let doubt = resources_of(&record)[0].doubt.clone().unwrap();
+        assert_eq!((doubt.kind(), doubt.code()), (record::DoubtKind::TooNoisy, Some("doubt-too-noisy")));
         for m in &mut record.measurements {
-            m.doubt = Some("the chain of adds says 3.34 GHz, the chain of multiplies 4.01 GHz".to_owned());
+            m.doubt = Some("the chain of adds says 3.34 GHz, the chain of multiplies 4.01 GHz".into());
         }
-        assert_eq!(resources_of(&record)[0].doubt.as_deref(), Some("see the notes on its figures"));
+        let doubt = resources_of(&record)[0].doubt.clone().unwrap();
+        assert_eq!(doubt.code(), Some("doubt-see-notes"));
     }
 }

@@ -151,7 +151,7 @@ impl Sections {
             for m in &mut section.draft.measurements {
                 if m.origin.as_ref().is_some_and(|origin| origin.line == number && origin.text == text) {
                     m.doubt.get_or_insert_with(|| {
-                        "perhaps cut off: the text ends within its line, with no line end".to_owned()
+                        "perhaps cut off: the text ends within its line, with no line end".into()
                     });
                 }
             }

@@ -1,7 +1,7 @@
 //! The list of measurements. A new one is one file below `measurements/` and its line here.
 
-use record::Label;
-use record::{Coverage, CpuList, Machine, Snapshot, text};
+use record::text::Value;
+use record::{Coverage, CpuList, Doubt, Label, Machine, Snapshot, text};
 
 use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt, Progress};
@@ -187,11 +187,12 @@ fn doubt_unsteady_clock(context: &mut Context) {
         }
         let range = m::latency::CLOCK_RANGE;
         if high > m.value() * (1.0 + range) || low < m.value() * (1.0 - range) {
-            m.doubt = Some(format!(
-                "too noisy: later in this run the same CPU ran at {} to {}",
-                record::units::figure(low, "Hz"),
-                record::units::figure(high, "Hz")
-            ));
+            m.doubt = Some(Doubt::too_noisy(text!(
+                "clock-unsteady",
+                "later in this run the same CPU ran at {low} to {high}",
+                low = Value::Figure(low, "Hz"),
+                high = Value::Figure(high, "Hz")
+            )));
         }
     }
 }

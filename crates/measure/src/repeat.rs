@@ -1,7 +1,7 @@
 //! Repetition: how many samples, when to stop, and what to say when they never agree.
 
-use record::doubt::{too_few_samples, too_noisy};
-use record::{Labels, Mark, Measurement, SampleMark};
+use record::text::Value;
+use record::{Doubt, Labels, Mark, Measurement, SampleMark, Template, text};
 
 use crate::watch::Watched;
 
@@ -68,6 +68,18 @@ fn marks(samples: &[Watched]) -> Vec<SampleMark> {
     all
 }
 
+const CLOCK_MOVED: Template =
+    Template { code: "noise-clock-moved", words: "the clock moved in {seen} of {n} samples" };
+const SWITCHED: Template =
+    Template { code: "noise-switched", words: "something else ran on the CPU in {seen} of {n} samples" };
+const STOLEN: Template = Template { code: "noise-stolen", words: "steal time in {seen} of {n} samples" };
+const MIGRATED: Template =
+    Template { code: "noise-migrated", words: "the thread migrated in {seen} of {n} samples" };
+const THROTTLED: Template =
+    Template { code: "noise-throttled", words: "the CPU was throttled in {seen} of {n} samples" };
+const QUOTA: Template =
+    Template { code: "noise-quota", words: "the cgroup's CPU quota throttled it in {seen} of {n} samples" };
+
 /// Says "too noisy", and why as far as the marks tell, when the interval is wider than `target`; and that the
 /// figure belongs to another CPU when most samples were taken off their own.
 pub(crate) fn judge(measurement: &mut Measurement, target: f64) {
@@ -75,14 +87,20 @@ pub(crate) fn judge(measurement: &mut Measurement, target: f64) {
     let count = |mark: Mark| measurement.marks.iter().filter(|m| m.mark == mark).count() as u64;
     let migrated = count(Mark::Migrated);
     if migrated * 2 > n {
-        measurement.doubt = Some(format!(
-            "{migrated} of {n} samples were taken on another CPU: this one went offline, or pinning is not allowed"
-        ));
+        measurement.doubt = Some(
+            text!(
+                "samples-on-another-cpu",
+                "{migrated} of {n} samples were taken on another CPU: this CPU went offline, or pinning is not allowed",
+                migrated,
+                n
+            )
+            .into(),
+        );
         return;
     }
     let Some(width) = measurement.summary.relative_half_width() else {
         if n > 0 {
-            measurement.doubt = Some(too_few_samples(n));
+            measurement.doubt = Some(Doubt::too_few_samples(n));
         }
         return;
     };
@@ -97,25 +115,28 @@ pub(crate) fn judge(measurement: &mut Measurement, target: f64) {
     }
     let mut causes = Vec::new();
     for (mark, words) in [
-        (Mark::ClockMoved, "the clock moved"),
-        (Mark::Switched, "something else ran on the CPU"),
-        (Mark::Stolen, "the hypervisor took time"),
-        (Mark::Migrated, "the thread was moved"),
-        (Mark::Throttled, "the CPU was throttled"),
-        (Mark::Quota, "the cgroup's quota stopped it"),
+        (Mark::ClockMoved, CLOCK_MOVED),
+        (Mark::Switched, SWITCHED),
+        (Mark::Stolen, STOLEN),
+        (Mark::Migrated, MIGRATED),
+        (Mark::Throttled, THROTTLED),
+        (Mark::Quota, QUOTA),
     ] {
         let seen = count(mark);
         if seen > 0 {
-            causes.push(format!("{words} in {seen} of {n} samples"));
+            causes.push(text!(words, seen, n));
         }
     }
-    let cause = (!causes.is_empty()).then(|| causes.join(", "));
-    let how = if width > target {
-        format!("the median is known to ±{} only", record::units::percent(width))
+    let extent = if width > target {
+        text!("noise-interval", "the median is known to ±{width} only", width = Value::Share(width))
     } else {
-        format!("samples scatter by ±{} about the median", record::units::percent(scatter))
+        text!(
+            "noise-scatter",
+            "samples scatter by ±{scatter} about the median",
+            scatter = Value::Share(scatter)
+        )
     };
-    measurement.doubt = Some(too_noisy(&how, cause.as_deref()));
+    measurement.doubt = Some(Doubt::too_noisy_for(extent, causes));
 }
 
 /// How far some clocks lie apart, all but the outermost fiftieth on either side, relative to their median, with their ends in Hz; `None`
@@ -134,6 +155,7 @@ pub(crate) fn clock_range(clocks: &[f64]) -> Option<(f64, f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use record::DoubtKind;
 
     fn watched(ns: f64, marks: &[Mark]) -> Watched {
         Watched { ns, clock_hz: 1e9, marks: marks.to_vec() }
@@ -162,7 +184,13 @@ mod tests {
         let mut m = measurement("cost.syscall", Labels::new(), &samples, |s| s.ns);
         judge(&mut m, 0.05);
         let doubt = m.doubt.unwrap();
-        assert!(doubt.contains("too noisy") && doubt.contains("ran on the CPU in 2 of 8 samples"), "{doubt}");
+        assert_eq!(doubt.kind(), DoubtKind::TooNoisy);
+        let Some(Value::List(causes)) = doubt.value("cause") else { panic!("{doubt}") };
+        assert!(causes.len() == 1 && causes[0].is(&SWITCHED), "{doubt}");
+        assert_eq!(
+            (causes[0].value("seen"), causes[0].value("n")),
+            (Some(&Value::Count(2)), Some(&Value::Count(8)))
+        );
         let steady: Vec<Watched> = (0..8).map(|_| watched(3.0, &[])).collect();
         let mut m = measurement("cost.syscall", Labels::new(), &steady, |s| s.ns);
         judge(&mut m, 0.05);
@@ -177,7 +205,10 @@ mod tests {
         m.summary.interval = Some((3.6, 3.6));
         m.summary.mad = 0.3;
         judge(&mut m, 0.01);
-        assert!(m.doubt.unwrap().contains("scatter"));
+        let doubt = m.doubt.unwrap();
+        assert_eq!(doubt.kind(), DoubtKind::TooNoisy);
+        let Some(Value::Sentence(extent)) = doubt.value("extent") else { panic!("{doubt}") };
+        assert_eq!(extent.code(), Some("noise-scatter"));
     }
 
     #[test]
@@ -195,6 +226,6 @@ mod tests {
         let samples: Vec<Watched> = (0..8).map(|_| watched(3.0, &[Mark::Migrated])).collect();
         let mut m = measurement("cost.syscall", Labels::new(), &samples, |s| s.ns);
         judge(&mut m, 0.05);
-        assert!(m.doubt.unwrap().contains("another CPU"));
+        assert_eq!(m.doubt.unwrap().code(), Some("samples-on-another-cpu"));
     }
 }

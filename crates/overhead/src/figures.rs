@@ -4,9 +4,9 @@ use kernels::primes;
 use record::DetailKey;
 use record::Label;
 use record::detail;
-use record::units::percent;
-use record::{Coverage, Labels, Mark, Measurement, SampleMark};
-use serde_json::Value;
+use record::phrase::count_noun;
+use record::text::Value;
+use record::{Coverage, Doubt, Labels, Mark, Measurement, SampleMark, text};
 
 use crate::kvm_guest::Kind;
 use crate::{Disturbed, LayerPasses, Pass, Timings};
@@ -64,7 +64,7 @@ fn measurement(row: &LayerPasses) -> Measurement {
         record::statistics::median_of_sorted(&values)
     };
     // Whole cycles: a portion has some tens of millions.
-    let portions: Vec<Value> = all.iter().map(|pass| Value::from(cycles(pass).round() as u64)).collect();
+    let portions: Vec<u64> = all.iter().map(|pass| cycles(pass).round() as u64).collect();
     measurement = measurement
         .with_detail(detail::PORTIONS, portions)
         .with_detail(detail::PORTIONS_PER_PASS, super::PORTIONS)
@@ -128,11 +128,12 @@ fn marks(row: &LayerPasses) -> Vec<SampleMark> {
 }
 
 /// Says "too noisy", and why, where passes scatter by more than an idle machine's do.
-fn doubt(measurement: &Measurement, all: &[&Pass]) -> Option<String> {
+fn doubt(measurement: &Measurement, all: &[&Pass]) -> Option<Doubt> {
     let passes = measurement.summary.n;
     let Some(variation) = measurement.summary.variation else {
         return Some(
-            "one pass says nothing of how far passes scatter; give it more with --rounds".to_owned(),
+            text!("overhead-one-pass", "a single pass does not show how far passes vary; more: --rounds")
+                .into(),
         );
     };
     if variation <= STEADY {
@@ -144,41 +145,47 @@ fn doubt(measurement: &Measurement, all: &[&Pass]) -> Option<String> {
     let stolen = total(|disturbed| disturbed.stolen);
     if stolen > 0.0 {
         let seconds: f64 = all.iter().map(|pass| pass.seconds).sum();
-        causes.push(format!("the hypervisor took {} of the time", percent(stolen / seconds)));
+        causes.push(text!("overhead-steal", "steal time {share}", share = Value::Share(stolen / seconds)));
     }
-    let times = |count: f64| if count == 1.0 { "once".to_owned() } else { format!("{count} times") };
+    let times = |count: f64| count_noun(count as u64, "time");
     let switched = total(|disturbed| disturbed.involuntary.map(|n| n as f64));
     if switched > 0.0 {
         let in_passes = marked(Mark::Switched);
-        causes.push(format!(
-            "something else ran on the CPU {}, in {in_passes} of {passes} passes",
-            times(switched)
+        causes.push(text!(
+            "overhead-switched",
+            "something else ran on the CPU {times}, in {in_passes} of {passes} passes",
+            times = times(switched),
+            in_passes,
+            passes
         ));
     }
     let moved = total(|disturbed| disturbed.migrations.map(|n| n as f64));
     if moved > 0.0 {
-        causes.push(format!("the thread was moved {}", times(moved)));
+        causes.push(text!("overhead-migrated", "the thread migrated {times}", times = times(moved)));
     }
     if marked(Mark::ClockMoved) > 0 {
-        causes.push(format!("the clock moved in {} of {passes} passes", marked(Mark::ClockMoved)));
+        let seen = marked(Mark::ClockMoved);
+        causes.push(text!(
+            "overhead-clock-moved",
+            "the clock moved in {seen} of {passes} passes",
+            seen,
+            passes
+        ));
     }
-    let cause = if causes.is_empty() {
-        "no cause seen from here: the sibling thread of the core, or a hypervisor that does not tell"
-            .to_owned()
-    } else {
-        causes.join("; ")
-    };
-    Some(format!(
-        "too noisy: passes vary by {} (on an idle machine by less than {}): {cause}",
-        percent(variation),
-        percent(STEADY)
-    ))
+    let extent = text!(
+        "overhead-passes-vary",
+        "passes vary by {variation} (on an idle machine by less than {steady})",
+        variation = Value::Share(variation),
+        steady = Value::Share(STEADY)
+    );
+    Some(Doubt::too_noisy_for(extent, causes))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{Bound, LayerName, Unavailable};
+    use record::DoubtKind;
 
     fn pass(seconds: f64, disturbed: Disturbed) -> Pass {
         Pass {
@@ -227,15 +234,21 @@ mod tests {
             vec![pass(1.0, Disturbed::default())],
         ]));
         let doubt = m.doubt.unwrap();
-        for words in ["too noisy", "took 0.323 %", "ran on the CPU 3 times, in 1 of 3 passes"] {
-            assert!(doubt.contains(words), "{doubt}");
-        }
+        assert_eq!(doubt.kind(), DoubtKind::TooNoisy);
+        let Some(Value::List(causes)) = doubt.value("cause") else { panic!("{doubt}") };
+        assert_eq!(causes[0].code(), Some("overhead-steal"));
+        assert!(
+            matches!(causes[0].value("share"), Some(Value::Share(share)) if (share - 0.01 / 3.1).abs() < 1e-9)
+        );
+        assert_eq!(causes[1].code(), Some("overhead-switched"));
+        let values = ["times", "in_passes", "passes"].map(|name| causes[1].value(name).unwrap().to_string());
+        assert_eq!(values, ["3 times", "1", "3"]);
         assert_eq!(m.marks.len(), 2);
         let unseen = measurement(&row(vec![
             vec![pass(1.0, Disturbed::default())],
             vec![pass(1.1, Disturbed::default())],
         ]));
-        assert!(unseen.doubt.unwrap().contains("no cause seen"));
+        assert!(unseen.doubt.unwrap().noise().is_some_and(|noise| !noise.is_explained));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::diagnosis::Evidence;
 use crate::document::Tool;
+use crate::doubt::Doubt;
 use crate::measurement::Labels;
 use crate::metrics::Better;
 use crate::statistics::Verdict;
@@ -194,8 +195,8 @@ pub struct Cell {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
     /// Why it should not be leaned on, or cannot be compared.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub doubt: Option<String>,
+    #[serde(flatten)]
+    pub doubt: Option<Doubt>,
 }
 
 /// Figures that are not comparable.

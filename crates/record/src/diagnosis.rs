@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::doubt::Doubt;
 pub use crate::evidence::{CeilingSource, Evidence};
 pub use crate::finding::{Confidence, Finding, NotLookedFor, Severity};
 use crate::ladder::Ladder;
@@ -218,8 +219,8 @@ pub struct Layer {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<Text>,
     /// Why the figure should not be leaned on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub doubt: Option<String>,
+    #[serde(flatten)]
+    pub doubt: Option<Doubt>,
     /// The same in words.
     pub says: Text,
     /// The measurement.
@@ -350,6 +351,6 @@ pub struct Resource {
     /// Which figures these are, one sentence.
     pub meaning: Text,
     /// Why the figures behind it should not be leaned on, in a few words: `too noisy`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub doubt: Option<String>,
+    #[serde(flatten)]
+    pub doubt: Option<Doubt>,
 }

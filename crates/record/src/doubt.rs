@@ -1,14 +1,34 @@
-//! Doubts: what stands against a figure. A record holds them as text; how that is written and how it is read stand here, so
-//! that nobody else decides by its words.
+//! Doubts: what stands against a figure. Code decides by their kind; records of 0.1 have no codes, and their doubts are known by
+//! their words here alone.
 
-use crate::Measurement;
+use std::fmt;
 
-/// How the text of a figure begins that is too noisy.
-const TOO_NOISY: &str = "too noisy";
-/// How the text of a figure begins that has too few samples for an interval.
-const TOO_FEW_SAMPLES: &str = "too few samples";
-/// How a cause begins that is none.
-const NO_CAUSE: &str = "no cause seen";
+use serde::{Deserialize, Serialize};
+
+use crate::text::{Template, Text, Value};
+
+const NOISY: Template = Template { code: "doubt-too-noisy", words: "too noisy" };
+const NOISE: Template = Template { code: "doubt-noise", words: "too noisy: {extent}" };
+const NOISE_EXPLAINED: Template =
+    Template { code: "doubt-noise-explained", words: "too noisy: {extent}; {cause}" };
+const NOISE_UNEXPLAINED: Template =
+    Template { code: "doubt-noise-unexplained", words: "too noisy: {extent}; {cause}" };
+const NO_CAUSE: Template = Template {
+    code: "doubt-no-cause",
+    words: "no cause seen from here: likely another user of the caches, the memory or the core",
+};
+const FEW_SAMPLES: Template = Template { code: "doubt-few-samples", words: "too few samples" };
+const FEW_SAMPLES_OF: Template = Template {
+    code: "doubt-too-few-samples",
+    words: "too few samples ({n}) for an interval; give it more time with --full",
+};
+const SEE_NOTES: Template = Template { code: "doubt-see-notes", words: "see the notes on its figures" };
+
+/// How a cause begins in a record of 0.1 that is none.
+const NO_CAUSE_OF_0_1: &str = "no cause seen";
+
+/// Most characters of a doubt in a few words.
+const SHORT: usize = 32;
 
 /// What a doubt is about, as far as something is decided by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,84 +41,189 @@ pub enum DoubtKind {
     Other,
 }
 
-/// A doubt that was read.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Doubt<'a> {
-    /// What it is about.
-    pub kind: DoubtKind,
-    /// All of it.
-    pub text: &'a str,
+/// What stands against a figure. In a record it is two keys of the figure: `doubt` and `doubt_code`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(from = "Written", into = "Written")]
+pub struct Doubt(Text);
+
+/// As it stands in JSON, among the keys of what it is a doubt about.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Written {
+    /// Why the figure should not be leaned on: "too noisy: …", "placed 97 % …". Absent when nothing is wrong.
+    doubt: String,
+    /// What the doubt is, for programs: it stays when its words change. Absent in records of 0.1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    doubt_code: Option<String>,
+}
+
+impl From<Written> for Doubt {
+    fn from(written: Written) -> Self {
+        Self(Text::read(written.doubt_code, written.doubt))
+    }
+}
+
+impl From<Doubt> for Written {
+    fn from(doubt: Doubt) -> Self {
+        Self { doubt: doubt.0.to_string(), doubt_code: doubt.0.code().map(str::to_owned) }
+    }
 }
 
 /// How noisy a figure is and why.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Noise<'a> {
+#[derive(Clone, Debug, PartialEq)]
+pub struct Noise {
     /// How much: `too noisy: the median is known to ±12 % only`.
-    pub extent: &'a str,
-    /// The cause that the marks tell.
-    pub cause: &'a str,
+    pub extent: String,
+    /// The cause that the marks show.
+    pub cause: String,
     /// Whether that is one.
     pub is_explained: bool,
 }
 
-/// The text of a figure that is too noisy: how much, and the cause where marks tell one.
-pub fn too_noisy(how: &str, cause: Option<&str>) -> String {
-    let none = format!("{NO_CAUSE} from here: another user of the caches, the memory or the core below");
-    format!("{TOO_NOISY}: {how}; {}", cause.unwrap_or(&none))
-}
+impl Doubt {
+    /// The interval, or the scatter, is too wide.
+    pub fn too_noisy(extent: Text) -> Self {
+        Self(crate::text!(NOISE, extent))
+    }
 
-/// The text of a figure that has too few samples for an interval.
-pub fn too_few_samples(n: u64) -> String {
-    format!("{TOO_FEW_SAMPLES} ({n}) for an interval; give it more time with --full")
-}
+    /// The same, with the causes that the marks show; none is said, too.
+    pub fn too_noisy_for(extent: Text, causes: Vec<Text>) -> Self {
+        Self(if causes.is_empty() {
+            crate::text!(NOISE_UNEXPLAINED, extent, cause = Text::from(NO_CAUSE))
+        } else {
+            crate::text!(NOISE_EXPLAINED, extent, cause = causes)
+        })
+    }
 
-impl<'a> Doubt<'a> {
-    /// A doubt of this text.
-    pub fn read(text: &'a str) -> Self {
-        let kind = if text.starts_with(TOO_NOISY) {
+    /// Too few samples for an interval.
+    pub fn too_few_samples(n: u64) -> Self {
+        Self(crate::text!(FEW_SAMPLES_OF, n))
+    }
+
+    /// What it is about.
+    pub fn kind(&self) -> DoubtKind {
+        let is_any = |templates: &[&Template]| templates.iter().any(|template| self.0.is(template));
+        if is_any(&[&NOISY, &NOISE, &NOISE_EXPLAINED, &NOISE_UNEXPLAINED]) {
             DoubtKind::TooNoisy
-        } else if text.starts_with(TOO_FEW_SAMPLES) {
+        } else if is_any(&[&FEW_SAMPLES, &FEW_SAMPLES_OF]) {
             DoubtKind::TooFewSamples
         } else {
             DoubtKind::Other
+        }
+    }
+
+    /// The same in a few words.
+    pub fn gist(&self) -> Self {
+        match self.kind() {
+            DoubtKind::TooNoisy => Self(NOISY.into()),
+            DoubtKind::TooFewSamples => Self(FEW_SAMPLES.into()),
+            DoubtKind::Other if self.to_string().chars().count() > SHORT => Self(SEE_NOTES.into()),
+            DoubtKind::Other => self.clone(),
+        }
+    }
+
+    /// The noise and its cause, where it is about noise and its cause is given.
+    pub fn noise(&self) -> Option<Noise> {
+        if self.kind() != DoubtKind::TooNoisy {
+            return None;
+        }
+        let words = self.to_string();
+        let (extent, cause) = words.split_once("; ")?;
+        let is_explained = match self.0.code() {
+            Some(code) => code != NOISE_UNEXPLAINED.code,
+            None => !cause.starts_with(NO_CAUSE_OF_0_1),
         };
-        Self { kind, text }
+        Some(Noise { extent: extent.to_owned(), cause: cause.to_owned(), is_explained })
     }
 
-    /// Its gist: the text up to its first explanation.
-    pub fn gist(&self) -> &'a str {
-        self.text.split([':', ';', '(']).next().unwrap_or(self.text).trim()
+    /// Its sentence.
+    pub fn text(&self) -> &Text {
+        &self.0
     }
 
-    /// The noise and its cause, where it is about noise of which a cause is told.
-    pub fn noise(&self) -> Option<Noise<'a>> {
-        let (extent, cause) = self.text.split_once("; ").filter(|_| self.kind == DoubtKind::TooNoisy)?;
-        Some(Noise { extent, cause, is_explained: !cause.starts_with(NO_CAUSE) })
+    /// Its code; none in a record of 0.1.
+    pub fn code(&self) -> Option<&str> {
+        self.0.code()
+    }
+
+    /// What stands in one of its places.
+    pub fn value(&self, name: &str) -> Option<&Value> {
+        self.0.value(name)
     }
 }
 
-impl Measurement {
-    /// What stands against it.
-    pub fn read_doubt(&self) -> Option<Doubt<'_>> {
-        self.doubt.as_deref().map(Doubt::read)
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl From<Text> for Doubt {
+    fn from(text: Text) -> Self {
+        Self(text)
+    }
+}
+
+/// Another program's words.
+impl From<String> for Doubt {
+    fn from(words: String) -> Self {
+        Self(words.into())
+    }
+}
+
+/// Another program's words.
+impl From<&str> for Doubt {
+    fn from(words: &str) -> Self {
+        Self(words.into())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Labels, Measurement, text};
+
+    fn read_back(doubt: &Doubt) -> Doubt {
+        let mut m = Measurement::new("core.clock", Labels::new(), vec![3e9]);
+        m.doubt = Some(doubt.clone());
+        let written = serde_json::to_string(&m).unwrap();
+        serde_json::from_str::<Measurement>(&written).unwrap().doubt.unwrap()
+    }
 
     #[test]
     fn what_is_written_is_read() {
-        let unexplained = too_noisy("the median is known to ±12 % only", None);
-        let doubt = Doubt::read(&unexplained);
-        assert_eq!((doubt.kind, doubt.gist()), (DoubtKind::TooNoisy, "too noisy"));
-        assert!(doubt.noise().is_some_and(|noise| !noise.is_explained && noise.extent.ends_with("only")));
-        let explained = too_noisy("samples scatter by ±3 %", Some("time was stolen in 3 of 9 samples"));
-        assert!(Doubt::read(&explained).noise().is_some_and(|noise| noise.is_explained));
-        let few = too_few_samples(3);
-        assert_eq!(Doubt::read(&few).kind, DoubtKind::TooFewSamples);
-        let other = Doubt::read("3 wake-ups were on another CPU");
-        assert_eq!((other.kind, other.noise()), (DoubtKind::Other, None));
+        let extent = || text!("known-to", "the median is known to ±{width} only", width = Value::Share(0.12));
+        let unexplained = Doubt::too_noisy_for(extent(), Vec::new());
+        let explained =
+            Doubt::too_noisy_for(extent(), vec![text!("stolen", "steal time in {n} of 9 samples", n = 3u64)]);
+        for (doubt, is_explained) in [(unexplained, false), (explained, true)] {
+            for doubt in [read_back(&doubt), doubt] {
+                assert_eq!((doubt.kind(), doubt.gist().kind()), (DoubtKind::TooNoisy, DoubtKind::TooNoisy));
+                let noise = doubt.noise().unwrap();
+                assert!(noise.is_explained == is_explained && noise.extent.ends_with("only"), "{noise:?}");
+                assert_eq!(read_back(&doubt.gist()).code(), Some(NOISY.code));
+            }
+        }
+        let few = read_back(&Doubt::too_few_samples(3));
+        assert_eq!((few.kind(), few.code()), (DoubtKind::TooFewSamples, Some(FEW_SAMPLES_OF.code)));
+        let alone = Doubt::too_noisy(extent());
+        assert_eq!((alone.kind(), alone.noise()), (DoubtKind::TooNoisy, None));
+        let other = read_back(&text!("moved", "{n} wake-ups were on another CPU", n = 3u64).into());
+        assert_eq!((other.kind(), other.noise(), other.code()), (DoubtKind::Other, None, Some("moved")));
+        assert_eq!(other.gist(), other);
+    }
+
+    #[test]
+    fn records_of_0_1_are_known_by_their_words() {
+        let of = |words: &str| read_back(&words.into());
+        let unexplained = of("too noisy: the median is known to ±12 % only; no cause seen from here: others");
+        assert!(unexplained.kind() == DoubtKind::TooNoisy && !unexplained.noise().unwrap().is_explained);
+        let explained = of("too noisy: samples scatter by ±3 %; the hypervisor took time in 3 of 9 samples");
+        assert!(explained.noise().unwrap().is_explained);
+        assert_eq!(of("too noisy").kind(), DoubtKind::TooNoisy);
+        assert_eq!(of("too few samples (3) for an interval").kind(), DoubtKind::TooFewSamples);
+        let other = of("the chain of adds says 3.34 GHz, the chain of multiplies 4.01 GHz");
+        assert_eq!((other.kind(), other.gist().code()), (DoubtKind::Other, Some(SEE_NOTES.code)));
     }
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::detail::{Detail, DetailKey};
+use crate::doubt::Doubt;
 use crate::import::Origin;
 use crate::label::Label;
 use crate::metrics::{self, Better};
@@ -214,9 +215,9 @@ pub struct Measurement {
     /// The distribution, where there are too many samples to keep each (wake-up latency, gaps).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub distribution: Vec<Bucket>,
-    /// Why the figure should not be leaned on: "too noisy: …", "placed 97 % …". Absent when nothing is wrong.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub doubt: Option<String>,
+    /// Why the figure should not be leaned on; absent when nothing is wrong.
+    #[serde(flatten)]
+    pub doubt: Option<Doubt>,
     /// How it was measured, for the curious: kernel, variant, placement proof, counts.
     #[serde(default, skip_serializing_if = "Detail::is_empty")]
     pub detail: Detail,

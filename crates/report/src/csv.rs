@@ -53,7 +53,7 @@ fn write(text: &mut String, c: &Comparison, kind: &str, row: &Row) {
             number(share),
             cell.slower.map_or(String::new(), |slower| slower.to_string()),
             field(cell.from.as_deref().unwrap_or("")),
-            field(cell.doubt.as_deref().unwrap_or("")),
+            field(&cell.doubt.as_ref().map(ToString::to_string).unwrap_or_default()),
         ];
         text.push_str(&fields.join(","));
         text.push_str("\r\n");

@@ -3,7 +3,7 @@
 use record::Label;
 use record::detail;
 use record::statistics::{Summary, median_of_sorted};
-use record::{Key, Measurement};
+use record::{Doubt, Key, Measurement, text};
 
 use super::method::{self, Unfit};
 use crate::figures::locate_figure;
@@ -31,7 +31,7 @@ pub(crate) struct Datum {
     /// Its place in the record.
     pub from: String,
     /// Why it should not be leaned on.
-    pub doubt: Option<String>,
+    pub doubt: Option<Doubt>,
     /// How another tool measured it; `None` for linespeed's own way, or one that is defined alike.
     pub method: Option<String>,
     /// Unit.
@@ -139,7 +139,10 @@ impl Datum {
         datum.samples = if few { pooled } else { Vec::new() };
         datum.over = Some(format!("median of {} {what}", all.len()));
         let doubtful = all.iter().filter(|m| m.doubt.is_some()).count();
-        datum.doubt = (doubtful * 2 > all.len()).then(|| format!("{doubtful} of {} are in doubt", all.len()));
+        datum.doubt = (doubtful * 2 > all.len()).then(|| {
+            text!("comparison-most-in-doubt", "{doubtful} of {all} are in doubt", doubtful, all = all.len())
+                .into()
+        });
         if let Some(other) = all.iter().find(|m| m.method != first.method) {
             datum.unfit = Some(Unfit::Because(format!(
                 "measured in two ways in one record ({} and {})",

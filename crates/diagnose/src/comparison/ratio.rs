@@ -332,7 +332,7 @@ mod tests {
     fn figures_in_doubt_differ_by_much_or_not_at_all() {
         let doubtful = |value: f64| {
             let mut datum = datum_of(&[1.0, 1.01, 0.99, 1.0, 1.005, 0.995].map(|factor| factor * value));
-            datum.doubt = Some("too noisy: its samples spread by 30 %".to_owned());
+            datum.doubt = Some("too noisy: its samples spread by 30 %".into());
             datum
         };
         let said = compare(

@@ -213,7 +213,7 @@ fn cells(
             };
             if index == baseline {
                 if let Some(why) = &this.unfit {
-                    cell = Cell { doubt: Some(why.to_string()), ..Cell::default() };
+                    cell = Cell { doubt: Some(why.to_string().into()), ..Cell::default() };
                     refused.add_unfit(why, &key.metric, &this.from, &[index]);
                 }
                 return cell;
@@ -226,7 +226,7 @@ fn cells(
                     Some(unfit) => refused.add_unfit(unfit, &key.metric, &this.from, &of),
                     None => refused.add(&why, &key.metric, &this.from, &of),
                 }
-                return Cell { doubt: Some(why), ..Cell::default() };
+                return Cell { doubt: Some(why.into()), ..Cell::default() };
             }
             let compared = ratio::compare(&this, base, direction);
             cell.ratio = compared.ratio;

@@ -207,7 +207,7 @@ mod tests {
             .with_detail(detail::TAKEN_BY_OTHERS_LOW, share - 0.03)
             .with_detail(detail::TAKEN_BY_OTHERS_HIGH, share + 0.03)
             .with_detail(detail::TAKEN_BY_OTHERS_ROUNDS, 6);
-        m.doubt = Some("too noisy: something else ran on the CPU".to_owned());
+        m.doubt = Some("too noisy: something else ran on the CPU".into());
         record.measurements.push(m);
         record
     }

@@ -229,7 +229,7 @@ mod tests {
         busy.conditions.before.load = Some([2.0, 1.0, 1.0]);
         let mut noisy = record_with(8);
         for m in noisy.measurements.iter_mut().step_by(3) {
-            m.doubt = Some("too noisy".to_owned());
+            m.doubt = Some("too noisy".into());
         }
         for record in [busy, noisy] {
             let finding = &found(&record, RULE)[0];

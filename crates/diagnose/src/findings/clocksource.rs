@@ -94,7 +94,7 @@ fn find_clocksource(case: &Case) -> Option<Finding> {
 /// What a reading costs. Where the name alone says that it is slow, a doubt about how slow does not weaken the finding: it
 /// stands in the words instead of at the figure's place.
 fn index(read: &Measurement, known_slow: bool) -> Evidence {
-    match read.doubt.as_deref().filter(|_| known_slow) {
+    match read.doubt.as_ref().filter(|_| known_slow) {
         None => evidence(read, "reading the clock takes"),
         Some(doubt) => {
             let (low, high) = spread(&read.summary);
@@ -147,7 +147,7 @@ mod tests {
     fn the_name_of_a_slow_one_is_sure_even_where_its_cost_is_in_doubt() {
         let doubtful = |source| {
             let mut record = record_with(Some(source), Some(1500.0), 100.0);
-            record.measurements[0].doubt = Some("too few samples (2) for an interval".to_owned());
+            record.measurements[0].doubt = Some("too few samples (2) for an interval".into());
             crate::diagnose(&record).findings.swap_remove(0)
         };
         let by_name = doubtful("hpet");

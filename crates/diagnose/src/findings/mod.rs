@@ -47,7 +47,7 @@ mod virtual_topology;
 
 use record::diagnosis::{Confidence, Evidence, Finding, NotLookedFor, Numa, Severity};
 use record::statistics::Verdict;
-use record::{DoubtKind, Level, Measurement, Record, Template, Text};
+use record::{DoubtKind, Level, Measurement, Record, Template, Text, text};
 
 use crate::figures::{cite_fact, locate_figure, severity, share_of};
 pub use needs::Need;
@@ -206,11 +206,15 @@ fn weaken(case: &Case, finding: &mut Finding) {
         Some(cite_fact("from one sample: how far it scatters is not known", seen.from.clone()))
     };
     let single = finding.evidence.iter().find_map(single).filter(|_| finding.measured);
-    let doubtful = |seen: &Evidence| of(seen, |m| m.doubt.is_some())?.read_doubt();
+    let doubtful = |seen: &Evidence| of(seen, |m| m.doubt.is_some())?.doubt.as_ref();
     let noise_alone =
-        finding.evidence.iter().filter_map(doubtful).all(|doubt| doubt.kind == DoubtKind::TooNoisy);
-    let doubt =
-        |seen: &Evidence| Some(cite_fact(format!("in doubt: {}", doubtful(seen)?.text), seen.from.clone()));
+        finding.evidence.iter().filter_map(doubtful).all(|doubt| doubt.kind() == DoubtKind::TooNoisy);
+    let doubt = |seen: &Evidence| {
+        Some(cite_fact(
+            text!("finding-in-doubt", "in doubt: {doubt}", doubt = doubtful(seen)?.text()),
+            seen.from.clone(),
+        ))
+    };
     let mut doubts: Vec<Evidence> = finding.evidence.iter().filter_map(doubt).collect();
     doubts.dedup();
     if let Some(single) = single.filter(|single| doubts.iter().all(|doubt| doubt.from != single.from)) {

@@ -229,7 +229,7 @@ fn a_finding_that_leans_on_a_doubtful_figure_is_a_note() {
     }
     assert_eq!(crate::diagnose(&record).findings[0].severity, Severity::Serious);
     for m in &mut record.measurements {
-        m.doubt = Some("taken on another CPU".to_owned());
+        m.doubt = Some("taken on another CPU".into());
     }
     let finding = &crate::diagnose(&record).findings[0];
     assert_eq!((finding.rule.as_str(), finding.severity), ("stolen-os", Severity::Note));
@@ -248,7 +248,7 @@ fn a_loss_beyond_the_noise_of_its_figures_is_a_warning() {
             if m.metric == "stolen.share" && m.labels.word(Label::Cause) == Some("os") {
                 let samples = (0..12).map(|i| 0.4 + spread * f64::from(i % 3 - 1)).collect();
                 *m = Measurement::new("stolen.share", m.labels.clone(), samples);
-                m.doubt = Some("too noisy: the median is known to ±9 % only".to_owned());
+                m.doubt = Some("too noisy: the median is known to ±9 % only".into());
             }
         }
         let diagnosis = crate::diagnose(&record);

@@ -334,7 +334,7 @@ mod tests {
         let mut record = by_law(&[1, 2, 4, 8, 16, 32, 64], 1.0, 0.01, 0.0);
         let disturbed = &mut record.measurements[3];
         *disturbed = measured("workload.throughput", disturbed.labels.clone(), disturbed.value() * 0.6);
-        disturbed.doubt = Some("too noisy".to_owned());
+        disturbed.doubt = Some("too noisy".into());
         let fit = scaling(&record).remove(0);
         assert!((fit.contention - 0.01).abs() < 0.003, "{fit:?}");
         assert!(fit.residual < 0.02, "{fit:?}");
@@ -362,7 +362,7 @@ mod tests {
             }
         };
         assert_eq!(reported(&beside_others), "scaling-speed-up scaling-other-programs");
-        let noisy = |m: &mut Measurement| m.doubt = Some("too noisy".to_owned());
+        let noisy = |m: &mut Measurement| m.doubt = Some("too noisy".into());
         assert_eq!(reported(&noisy), "scaling-speed-up scaling-in-doubt");
         let quota = |m: &mut Measurement| {
             m.marks = (0..m.summary.n as u32)

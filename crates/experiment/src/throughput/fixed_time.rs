@@ -1,7 +1,7 @@
 //! Whether a command that is told how many CPUs it has runs for a fixed time. Its time then says nothing of its work.
 
 use record::detail;
-use record::{Coverage, Measurement};
+use record::{Coverage, Measurement, text};
 
 use super::rounds::StepRuns;
 use super::run::Run;
@@ -119,14 +119,20 @@ impl FixedTime {
         }
         if self.is_sure() {
             measurement.doubt = Some(
-                "it runs for a fixed time: its time does not tell its throughput, and it has no speed-up"
-                    .to_owned(),
+                text!(
+                    "scale-fixed-time-sure",
+                    "runs for a fixed time: its time does not show its throughput, and it has no speed-up"
+                )
+                .into(),
             );
             measurement.detail.set(detail::FIXED_TIME, true);
         } else if measurement.doubt.is_none() {
             measurement.doubt = Some(
-                "its time is the same with any number of CPUs: it runs for a fixed time, or does not use more CPUs"
-                    .to_owned(),
+                text!(
+                    "scale-fixed-time-likely",
+                    "takes the same time on any number of CPUs: it runs for a fixed time or uses one CPU"
+                )
+                .into(),
             );
         }
     }
@@ -179,7 +185,7 @@ mod tests {
         assert!(reported(unsure.clone()).unwrap().contains("either"));
         let mut m = Measurement::new("workload.throughput", Labels::new(), vec![0.5]);
         unsure.unwrap().mark(&mut m);
-        assert!(m.doubt.unwrap().contains("or does not use more CPUs") && m.detail.is_empty());
+        assert!(m.doubt.unwrap().code() == Some("scale-fixed-time-likely") && m.detail.is_empty());
     }
 
     #[test]

@@ -5,7 +5,8 @@ use record::detail;
 use std::ffi::OsString;
 use std::time::Duration;
 
-use record::{Coverage, Labels, Machine, Mark, Measurement, SampleMark, text};
+use record::text::Value;
+use record::{Coverage, Doubt, Labels, Machine, Mark, Measurement, SampleMark, text};
 
 use super::coverage::{self, implausible, left_behind, lost, without_ipc};
 use super::fixed_time::{self, FixedTime};
@@ -313,19 +314,23 @@ fn judge(measurement: &mut Measurement) {
         return;
     }
     let marked = |mark: Mark| measurement.marks.iter().any(|m| m.mark == mark);
-    let why = if marked(Mark::Stolen) {
-        "; the hypervisor took time"
+    let cause = if marked(Mark::Stolen) {
+        Some(text!("runs-steal", "steal time"))
     } else if marked(Mark::Quota) {
-        "; a CPU quota stopped it"
+        Some(text!("runs-quota", "a CPU quota throttled it"))
     } else if marked(Mark::Throttled) {
-        "; heat or power held the clock down"
+        Some(text!("runs-throttled", "heat or power lowered the clock"))
     } else if marked(Mark::Switched) {
-        "; other programs ran on these CPUs"
+        Some(text!("runs-switched", "other programs ran on these CPUs"))
     } else {
-        ""
+        None
     };
-    measurement.doubt =
-        Some(format!("too noisy: runs differ by {}{why}; more runs: -r", record::units::percent(spread)));
+    let extent =
+        text!("runs-differ", "runs differ by {spread} (more runs: -r)", spread = Value::Share(spread));
+    measurement.doubt = Some(match cause {
+        Some(cause) => Doubt::too_noisy_for(extent, vec![cause]),
+        None => Doubt::too_noisy(extent),
+    });
 }
 
 /// All siblings of the first core over one of them, round by round.
@@ -493,8 +498,16 @@ mod tests {
         noisy.runs[1].as_mut().unwrap().marks.push(Mark::Stolen);
         let step = &plan().steps[0];
         let all = measurements(&job(), step, &noisy);
-        let doubt = all[0].doubt.as_deref().unwrap();
-        assert!(doubt.contains("18.2 %") && doubt.contains("hypervisor"), "{doubt}");
+        let doubt = all[0].doubt.as_ref().unwrap();
+        let (Some(Value::Sentence(extent)), Some(Value::List(causes))) =
+            (doubt.value("extent"), doubt.value("cause"))
+        else {
+            panic!("{doubt}")
+        };
+        assert!(
+            matches!(extent.value("spread"), Some(Value::Share(spread)) if (spread - 2.0 / 11.0).abs() < 1e-9)
+        );
+        assert_eq!(causes[0].code(), Some("runs-steal"));
         assert_eq!(all[0].marks, [SampleMark { sample: 1, mark: Mark::Stolen }]);
         assert_eq!(measurements(&job(), step, &taken(&[10.0, 10.1, 10.0]))[0].doubt, None);
     }

@@ -516,7 +516,7 @@ impl Reader for SpeedReader {
                 m = m.with_detail(detail::CLOCK, "elapsed");
             }
             if threads.is_none() {
-                m.doubt = Some("how many processes ran is not told".to_owned());
+                m.doubt = Some("how many processes ran is not told".into());
             }
             sink.add_figure(m, rate.line.line());
         }

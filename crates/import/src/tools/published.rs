@@ -308,7 +308,7 @@ fn parse_figure(metric: &'static Metric, rest: &str) -> Result<Measurement, Unre
         let (key, value) = word.split_once('=').ok_or_else(|| Unreadable::NotAPair(word.clone()))?;
         match key {
             "method" => m.method = Some(value.to_owned()),
-            "doubt" => m.doubt = Some(value.to_owned()),
+            "doubt" => m.doubt = Some(value.into()),
             "note" => m = m.with_detail(detail::NOTE, value),
             "work" => m = m.with_detail(detail::WORK, value),
             key => match metric.keys.iter().find(|known| known.name() == key) {

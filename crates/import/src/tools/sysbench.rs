@@ -358,7 +358,7 @@ impl Reader for SysbenchReader {
             for (key, ms) in &self.latencies {
                 m.detail.set_named(key, *ms);
             }
-            m.doubt.clone_from(&doubt);
+            m.doubt = doubt.clone().map(Into::into);
             if let Some(from) = from {
                 m = m.with_detail(detail::FROM, from);
             }
@@ -481,10 +481,18 @@ mod tests {
                 "Number of threads: 2\n",
                 "Number of threads: 2\nTarget transaction rate: 100/sec\n",
             ));
-        assert!(paced.measurements[0].doubt.as_ref().is_some_and(|doubt| doubt.contains("100 a second")));
+        assert!(
+            paced.measurements[0]
+                .doubt
+                .as_ref()
+                .is_some_and(|doubt| doubt.to_string().contains("100 a second"))
+        );
         let (_, unnamed) = THREADS.split_once('\n').expect("the command line is the first");
         assert!(
-            import(unnamed).measurements[0].doubt.as_ref().is_some_and(|doubt| doubt.contains("not told"))
+            import(unnamed).measurements[0]
+                .doubt
+                .as_ref()
+                .is_some_and(|doubt| doubt.to_string().contains("not told"))
         );
         let random = format!(
             "$ sysbench memory --memory-access-mode=rnd run\n{}",

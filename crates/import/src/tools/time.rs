@@ -261,7 +261,7 @@ impl Reader for TimeReader {
             };
             let mut m = Measurement::exact(metric, place, vec![*seconds]);
             if self.workload.is_none() {
-                m.doubt = Some("what was timed is not told".to_owned());
+                m.doubt = Some("what was timed is not told".into());
             }
             sink.add_figure(m, line.line());
         }

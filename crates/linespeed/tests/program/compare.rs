@@ -386,7 +386,7 @@ fn of_one_machine_it_is_said_what_changed_since_and_noise_is_no_change() {
     noisy.started = "2026-01-02T00:00:00Z".to_owned();
     for m in noisy.measurements.iter_mut().filter(|m| m.metric == "workload.throughput") {
         // A third slower, by samples that nobody should lean on.
-        let (doubt, place) = (Some("too noisy: ±20 %, where 2 % was wanted".to_owned()), m.labels.clone());
+        let (doubt, place) = (Some("too noisy: ±20 %, where 2 % was wanted".into()), m.labels.clone());
         let samples = m.samples.iter().map(|value| value * 0.75).collect();
         *m = Measurement::new("workload.throughput", place, samples);
         m.doubt = doubt;
@@ -467,7 +467,7 @@ fn figures_in_doubt_are_not_reported_by_how_much_they_differ() {
     let one = |ns: f64, doubt: bool| {
         let mut record = machine("db1", 2, 5.0, 90.0);
         let mut m = Measurement::new("cost.syscall", Labels::new().with_label(Label::Cpu, 0u32), about(ns));
-        m.doubt = doubt.then(|| "too noisy: 30 % apart".to_owned());
+        m.doubt = doubt.then(|| "too noisy: 30 % apart".into());
         record.measurements = vec![m];
         record
     };

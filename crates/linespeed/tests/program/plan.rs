@@ -230,7 +230,7 @@ fn this_machines_plan_takes_the_figures_of_its_records() {
     assert!(!after.sources[0].to_string().contains("doubt"), "{after:?}");
     // A newer one whose figures are in doubt stands behind it, and alone it is taken with a word on that.
     let mut noisy = record.clone();
-    noisy.measurements[0].doubt = Some("too noisy: another user of the CPU".to_owned());
+    noisy.measurements[0].doubt = Some("too noisy: another user of the CPU".into());
     let newer = ours.join(format!("{host}-20260104T030405Z.json"));
     std::fs::write(&newer, noisy.to_json()).unwrap();
     assert_eq!(plan(&[]).sources, after.sources);

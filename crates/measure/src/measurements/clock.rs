@@ -6,7 +6,8 @@ use record::detail;
 use std::time::{Duration, Instant};
 
 use kernels::{chain, heavy};
-use record::{Coverage, CpuList, Labels, Machine, Mark, Measurement, SampleMark, text};
+use record::text::Value;
+use record::{Coverage, CpuList, Doubt, Labels, Machine, Mark, Measurement, SampleMark, text};
 use serde_json::json;
 
 use crate::budget::{Budget, Depth};
@@ -249,7 +250,11 @@ fn summed(cpu: u32, active: &str, vector: &str, mut taken: Taken) -> Measurement
     }
     judge(&mut m, TARGET);
     if made_do && m.summary.n > 0 {
-        m.doubt = Some(format!("too noisy: {cut} pairs of runs were cut into, hardly one was not"));
+        m.doubt = Some(Doubt::too_noisy(text!(
+            "clock-pairs-interrupted",
+            "{cut} run pairs were interrupted, hardly any was not",
+            cut
+        )));
     }
     if !taken.multiply.is_empty() && m.summary.n > 0 {
         let rate = record::Summary::from_samples(&taken.multiply).median;
@@ -262,11 +267,16 @@ fn summed(cpu: u32, active: &str, vector: &str, mut taken: Taken) -> Measurement
         m.detail.set(detail::MULTIPLY_CYCLES, json!(latency));
         m.detail.set(detail::CHAINS_DIFFER, json!((apart * 1e5).round() / 1e5));
         if apart > AGREEMENT {
-            m.doubt = Some(format!(
-                "the chain of adds says {}, the chain of multiplies {}: they should agree within 1 %",
-                record::units::figure(m.summary.median, "Hz"),
-                record::units::figure(second, "Hz")
-            ));
+            m.doubt = Some(
+                text!(
+                    "clock-chains-disagree",
+                    "clock by adds {adds}, by multiplies {multiplies}: they should agree within {agreement}",
+                    adds = Value::Figure(m.summary.median, "Hz"),
+                    multiplies = Value::Figure(second, "Hz"),
+                    agreement = Value::Share(AGREEMENT)
+                )
+                .into(),
+            );
         }
     }
     m
@@ -275,6 +285,7 @@ fn summed(cpu: u32, active: &str, vector: &str, mut taken: Taken) -> Measurement
 #[cfg(test)]
 mod tests {
     use super::*;
+    use record::DoubtKind;
 
     #[test]
     fn chains_that_disagree_cast_doubt() {
@@ -285,7 +296,9 @@ mod tests {
             ..Taken::default()
         };
         assert_eq!(summed(0, "one", "scalar", taken(1.0)).doubt, None);
-        assert!(summed(0, "one", "scalar", taken(1.02)).doubt.unwrap().contains("agree within 1 %"));
+        assert!(
+            summed(0, "one", "scalar", taken(1.02)).doubt.unwrap().code() == Some("clock-chains-disagree")
+        );
         // Two dependent adds a cycle: the multiplies seem to take twice their cycles, which the slowest core's do not.
         let twice = latency / (2.0 * f64::from(*chain::MULTIPLY_CYCLES.end()));
         assert!(summed(0, "one", "scalar", taken(twice)).doubt.is_some());
@@ -312,6 +325,6 @@ mod tests {
         }
         let m = summed(0, "one", "scalar", taken);
         assert_eq!((m.summary.n, m.summary.max), (3, 3e9));
-        assert!(m.doubt.unwrap().contains("cut into"));
+        assert_eq!(m.doubt.unwrap().kind(), DoubtKind::TooNoisy);
     }
 }

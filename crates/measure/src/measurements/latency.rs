@@ -9,7 +9,8 @@ use record::Label;
 use record::detail;
 use std::time::Instant;
 
-use record::{Coverage, CpuList, Labels, Machine, Measurement, text};
+use record::text::Value;
+use record::{Coverage, CpuList, Doubt, Labels, Machine, Measurement, text};
 use serde_json::json;
 
 use curve::{Curve, GROWTH, Point, SAMPLE_NS, sample};
@@ -389,11 +390,12 @@ fn close(context: &mut Context, curve: Curve, cpu: u32, node: Option<u32>) -> Op
             && range > CLOCK_RANGE
             && point.bytes as u64 <= core_bytes
         {
-            ns.doubt = Some(format!(
-                "too noisy: the core clock lay between {} and {} during the curve; compare runs by load.latency_cycles",
-                record::units::figure(low, "Hz"),
-                record::units::figure(high, "Hz")
-            ));
+            ns.doubt = Some(Doubt::too_noisy(text!(
+                "latency-clock-unsteady",
+                "the core clock was {low} to {high} during the curve, so compare runs by load.latency_cycles",
+                low = Value::Figure(low, "Hz"),
+                high = Value::Figure(high, "Hz")
+            )));
         }
         ns = ns
             .with_detail(detail::HOPS_PER_SAMPLE, point.hops)

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use kernels::chain;
 use kernels::stream::{self, Op, Stores};
-use record::{Coverage, CpuList, Labels, Machine, Mark, Measurement, SampleMark, text};
+use record::{Coverage, CpuList, Labels, Machine, Mark, Measurement, SampleMark, Template, Text, text};
 use serde_json::json;
 
 use crate::array_setup;
@@ -290,15 +290,17 @@ fn push_all(context: &mut Context, cpu: u32, points: &[Point], loaders: &[u32]) 
         }
         judge(&mut m, 0.05);
         if m.doubt.is_none() && refuted(point) {
-            m.doubt = Some(REFUTED.to_owned());
+            m.doubt = Some(Text::from(REFUTED).into());
         }
         context.push(m);
     }
 }
 
 /// Why a point is in doubt that another one refutes.
-const REFUTED: &str =
-    "latency was lower at a higher load: others used the memory or the caches at this point";
+const REFUTED: Template = Template {
+    code: "loaded-latency-refuted",
+    words: "latency was lower at a higher load: likely others used the memory or the caches",
+};
 
 /// The bandwidth at which latency first reaches twice the idle one, between the points by a straight line; `None`
 /// where it never does.

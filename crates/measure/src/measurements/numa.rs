@@ -12,6 +12,7 @@ use record::Label;
 use record::detail;
 use std::time::{Duration, Instant};
 
+use record::text::Value;
 use record::{Coverage, CpuList, Labels, Machine, Mark, Measurement, SampleMark, text};
 use serde_json::json;
 
@@ -278,11 +279,15 @@ fn bandwidth(
         judge(&mut m, TARGET);
         let held = plan::caches_of(context.machine, &row.cpus);
         if m.doubt.is_none() && (column.touched as u64) < held.saturating_mul(2) {
-            m.doubt = Some(format!(
-                "read from {} only, while the node's caches hold {}: a part came from them",
-                record::units::bytes(column.touched as u64),
-                record::units::bytes(held)
-            ));
+            m.doubt = Some(
+                text!(
+                    "numa-partly-cached",
+                    "array of {array} only: a part came from the node's caches ({caches})",
+                    array = Value::Bytes(column.touched as u64),
+                    caches = Value::Bytes(held)
+                )
+                .into(),
+            );
         }
         let m = with_proof(m, context, row, column);
         context.push(m);

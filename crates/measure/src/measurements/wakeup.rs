@@ -310,7 +310,10 @@ fn publish(context: &mut Context, setting: Setting, cpus: &[u32], seen: &[Seen])
                 m = m.with_detail(detail::TIMER_SLACK_NS, slack);
             }
             if seen.moved * 2 > seen.latencies.len() as u64 {
-                m.doubt = Some(format!("{} wake-ups were on another CPU", seen.moved));
+                m.doubt = Some(
+                    text!("wakeup-migrated", "{moved} wake-ups were on another CPU", moved = seen.moved)
+                        .into(),
+                );
             }
             context.push(m);
         }

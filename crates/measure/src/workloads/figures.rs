@@ -2,7 +2,8 @@
 
 use record::Label;
 use record::detail;
-use record::{Coverage, CpuList, Labels, Machine, Measurement, SampleMark};
+use record::text::Value;
+use record::{Coverage, CpuList, Labels, Machine, Measurement, SampleMark, text};
 use serde_json::json;
 
 use super::Workload;
@@ -70,11 +71,15 @@ impl<'a> Seen<'a> {
         if counted.summary.n > 0 && declared.summary.n > 0 && declared.doubt.is_none() {
             let apart = declared.value() / counted.value() - 1.0;
             if apart.abs() > AGREEMENT {
-                declared.doubt = Some(format!(
-                    "the counters say {:.3} instructions a cycle, {} off: their cycles or this clock are not the core's",
-                    counted.value(),
-                    record::units::percent(apart.abs())
-                ));
+                declared.doubt = Some(
+                    text!(
+                        "ipc-counters-disagree",
+                        "the counters show {counted} instructions a cycle, {apart} off: their cycles or this clock are not the core's",
+                        counted = format!("{:.3}", counted.value()),
+                        apart = Value::Share(apart.abs())
+                    )
+                    .into(),
+                );
             }
         }
         let mut all = vec![declared, counted];
@@ -123,16 +128,22 @@ impl<'a> Seen<'a> {
             m.detail.set(detail::ARRAY_BYTES, json!(walked));
             let caches = last_level_of(machine, &self.cpus);
             if walked.saturating_mul(crate::arrays::ARRAYS as u64) < 2 * caches {
-                m.doubt = Some(format!(
-                    "the arrays ({} each) lie in the last-level caches in part, which hold {}",
-                    record::units::bytes(walked),
-                    record::units::bytes(caches)
-                ));
+                m.doubt = Some(
+                    text!(
+                        "workload-partly-cached",
+                        "the arrays ({walked} each) lie partly in the last-level caches ({caches})",
+                        walked = Value::Bytes(walked),
+                        caches = Value::Bytes(caches)
+                    )
+                    .into(),
+                );
             }
         }
         if !self.unpinned.is_empty() {
             let cpus: CpuList = self.unpinned.iter().copied().collect();
-            m.doubt = Some(format!("the thread for CPU {cpus} could not be kept there"));
+            m.doubt = Some(
+                text!("workload-not-pinned", "the thread for CPU {cpus} could not be pinned", cpus).into(),
+            );
         }
         m
     }

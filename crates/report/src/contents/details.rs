@@ -479,7 +479,7 @@ mod tests {
     fn a_doubtful_figure_carries_its_doubt() {
         let mut record = record();
         let mut m = Measurement::new("core.clock", Labels::new().with_label(Label::Cpu, 0u32), vec![3e9; 6]);
-        m.doubt = Some("too noisy: ±4 %".to_owned());
+        m.doubt = Some("too noisy: ±4 %".into());
         record.measurements.push(m);
         let table = clocks(&record, 16);
         assert_eq!(table.rows[0].last().map(String::as_str), Some("[1]"));

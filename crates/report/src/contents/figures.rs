@@ -93,7 +93,7 @@ pub(crate) fn remarks(m: &Measurement) -> Vec<String> {
     if withheld(m) {
         return vec![WITHHELD.to_owned()];
     }
-    let mut remarks: Vec<String> = m.doubt.iter().cloned().collect();
+    let mut remarks: Vec<String> = m.doubt.iter().map(ToString::to_string).collect();
     let mut kinds: Vec<Mark> = m.marks.iter().map(|mark| mark.mark).collect();
     kinds.sort();
     kinds.dedup();
@@ -103,23 +103,32 @@ pub(crate) fn remarks(m: &Measurement) -> Vec<String> {
 
 /// What is to be said against a measurement, in a table of many: noise in a few words, so that rows share their notes.
 pub(crate) fn brief_remarks(m: &Measurement) -> Vec<String> {
-    let brief = |remark: String| match Doubt::read(&remark).kind {
-        DoubtKind::TooNoisy => "too noisy to lean on".to_owned(),
-        DoubtKind::TooFewSamples => "too few samples for an interval".to_owned(),
-        DoubtKind::Other => remark,
-    };
-    remarks(m).into_iter().map(brief).collect()
+    let mut remarks = remarks(m);
+    if let Some(doubt) = standing_doubt(m) {
+        remarks[0] = match doubt.kind() {
+            DoubtKind::TooNoisy => "too noisy to lean on".to_owned(),
+            DoubtKind::TooFewSamples => "too few samples for an interval".to_owned(),
+            DoubtKind::Other => doubt.to_string(),
+        };
+    }
+    remarks
 }
 
 /// What is to be said against a measurement, in the parts that rows of a table may share: noise without its causes,
 /// which the marks tell again.
 pub(crate) fn parted_remarks(m: &Measurement) -> Vec<String> {
-    let part = |remark: String| match Doubt::read(&remark).noise() {
-        Some(noise) if !noise.is_explained => vec![noise.extent.to_owned(), noise.cause.to_owned()],
-        Some(noise) if !m.marks.is_empty() => vec![noise.extent.to_owned()],
-        _ => vec![remark],
-    };
-    remarks(m).into_iter().flat_map(part).collect()
+    let mut remarks = remarks(m);
+    match standing_doubt(m).and_then(Doubt::noise) {
+        Some(noise) if !noise.is_explained => drop(remarks.splice(..1, [noise.extent, noise.cause])),
+        Some(noise) if !m.marks.is_empty() => remarks[0] = noise.extent,
+        _ => {}
+    }
+    remarks
+}
+
+/// The doubt that is the first of the remarks.
+fn standing_doubt(m: &Measurement) -> Option<&Doubt> {
+    m.doubt.as_ref().filter(|_| !withheld(m))
 }
 
 /// How many of these are in doubt or have marked samples, where single remarks would be too many.
@@ -170,8 +179,7 @@ mod tests {
     #[test]
     fn noise_of_other_causes_shares_a_note() {
         let mut m = Measurement::new("memory.bandwidth", Labels::new(), vec![3e9; 8]);
-        m.doubt =
-            Some("too noisy: the median is known to ±5 % only; no cause seen from here: others".to_owned());
+        m.doubt = Some("too noisy: the median is known to ±5 % only; no cause seen from here: others".into());
         let parts = parted_remarks(&m);
         assert_eq!(parts, ["too noisy: the median is known to ±5 % only", "no cause seen from here: others"]);
     }

@@ -48,7 +48,7 @@ fn times(record: &Record, unit: &str) -> Table {
     }
     for layer in layers.iter().take(MOST) {
         if let Some(doubt) = &layer.doubt {
-            table.note_row(doubt);
+            table.note_row(&doubt.to_string());
         }
         let time = |value: f64| units::figure(value, unit);
         table.row(vec![
@@ -214,7 +214,7 @@ mod tests {
             variation: Some(0.002),
             over: 0.0,
             beside: vec!["251 interrupts/s".into()],
-            doubt: Some("too noisy: the hypervisor took 3 % of the time".to_owned()),
+            doubt: Some("too noisy: the hypervisor took 3 % of the time".into()),
             says: String::new().into(),
             from: String::new(),
         });

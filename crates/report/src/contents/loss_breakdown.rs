@@ -2,7 +2,7 @@
 
 use record::diagnosis::CeilingSource;
 use record::ladder::{Ladder, Rung};
-use record::{Better, Record, units};
+use record::{Better, Doubt, Record, units};
 
 use crate::text::range;
 
@@ -129,8 +129,8 @@ fn how(ladder: &Ladder, rung: &Rung) -> String {
 }
 
 /// Why the figures of a ladder should not be leaned on, where its resource says so.
-pub(crate) fn doubt<'a>(record: &'a Record, ladder: &Ladder) -> Option<&'a str> {
-    record.diagnosis.resources.iter().find(|resource| resource.name == ladder.resource)?.doubt.as_deref()
+pub(crate) fn doubt<'a>(record: &'a Record, ladder: &Ladder) -> Option<&'a Doubt> {
+    record.diagnosis.resources.iter().find(|resource| resource.name == ladder.resource)?.doubt.as_ref()
 }
 
 #[cfg(test)]

@@ -224,7 +224,7 @@ fn write_placement(screen: &mut Screen, record: &Record, placement: &str) {
 
 /// What is to be known of a step: its doubt, and what happened during its runs.
 fn remarks(m: &Measurement) -> Vec<String> {
-    let mut remarks: Vec<String> = m.doubt.iter().cloned().collect();
+    let mut remarks: Vec<String> = m.doubt.iter().map(ToString::to_string).collect();
     for mark in [Mark::Switched, Mark::Stolen, Mark::Throttled, Mark::Quota] {
         let happened = mark_words(mark);
         let runs = m.marks.iter().filter(|marked| marked.mark == mark).count();

@@ -139,7 +139,7 @@ fn placed() -> impl Strategy<Value = Measurement> {
                 .with_label(Label::Category, source)
                 .with_label(Label::Threads, threads);
             let mut m = Measurement::new(metric, place, samples);
-            m.doubt = doubt;
+            m.doubt = doubt.map(Into::into);
             m.with_detail(detail::CLASS, workload.clone())
                 .with_detail(detail::WORK, workload)
                 .with_detail(detail::COVERAGE, 0.5)
@@ -211,7 +211,7 @@ fn measurement() -> impl Strategy<Value = Measurement> {
                 m.summary = Summary { n: 9, min: at(0), median: at(1), mad: at(2), max: at(3), ..Summary::default() };
                 m.summary.interval = Some((at(4), at(5)));
             }
-            Measurement { metric, unit, distribution, marks, doubt, ..m }
+            Measurement { metric, unit, distribution, marks, doubt: doubt.map(Into::into), ..m }
         })
 }
 
@@ -299,7 +299,7 @@ fn record() -> impl Strategy<Value = Record> {
                 delivered,
                 share,
                 meaning: meaning.into(),
-                doubt,
+                doubt: doubt.map(Into::into),
             });
     let level =
         (text(), figure(), option::of(any::<u64>()), text()).prop_map(|(name, ns, bytes, judgement)| Level {

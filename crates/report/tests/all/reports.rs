@@ -237,11 +237,11 @@ fn a_headline_in_doubt_says_so_and_memory_that_was_not_reached_has_no_bar() {
     let resources = &mut record.diagnosis.resources;
     resources.retain(|resource| resource.name != "memory latency");
     let bandwidth = resources.iter_mut().find(|resource| resource.name == "memory bandwidth").unwrap();
-    bandwidth.doubt = Some("too noisy".to_owned());
+    bandwidth.doubt = Some("too noisy".into());
     let said = "memory latency not reached: the largest working set was 3.1 MiB, within the caches";
     record.diagnosis.not_reached = vec![said.into()];
     for m in record.measurements.iter_mut().filter(|m| m.metric == "memory.bandwidth") {
-        m.doubt = Some("too noisy: known to ±30 % only".to_owned());
+        m.doubt = Some("too noisy: known to ±30 % only".into());
     }
     let text = terminal::report(&record, &plain(160));
     let line = text.lines().find(|line| line.contains("memory bandwidth")).unwrap_or_default();

@@ -321,7 +321,7 @@ impl Slot {
             m = m.with_detail(detail::STANDARD_ERROR, spread);
         }
         if self.impossible {
-            m.doubt = Some("the share of time that it was counted for cannot be true".to_owned());
+            m.doubt = Some("the share of time that it was counted for cannot be true".into());
         }
         with_run(m, run)
     }
@@ -335,7 +335,7 @@ fn with_run(mut m: Measurement, run: &Run) -> Measurement {
         m = m.with_detail(detail::CPUS, cpus.as_str());
     }
     if run.unknown && m.doubt.is_none() {
-        m.doubt = Some("whether one process was counted or the whole machine is not told".to_owned());
+        m.doubt = Some("whether one process was counted or the whole machine is not told".into());
     }
     if let Some(attached) = &run.attached {
         m = m.with_detail(detail::ATTACHED_TO, attached.as_str());
@@ -374,7 +374,7 @@ fn ipc(instructions: &Slot, cycles: &Slot, run: &Run, sink: &mut Sink) {
         m = m.with_detail(detail::MODE, "user");
     }
     if instructions.impossible || cycles.impossible {
-        m.doubt = Some("the share of time that was counted cannot be true".to_owned());
+        m.doubt = Some("the share of time that was counted cannot be true".into());
     }
     if let Some((stated, digits)) = instructions.stated_ipc.filter(|_| instructions.intervals == 0) {
         m = m.with_detail(detail::STATED, stated);

@@ -10,7 +10,7 @@
 
 use std::ops::Range;
 
-use record::{Labels, Measurement, SampleMark, Summary};
+use record::{Doubt, Labels, Measurement, SampleMark, Summary};
 
 use super::curve::{Curve, GROWTH, Point, SAMPLE_NS, TARGET, sample};
 use super::warm;
@@ -110,7 +110,7 @@ fn visited(
 
 /// What makes a figure of the point doubtful, by the samples of each set of pages: that sets differ is no noise, and the
 /// interval over all of them tells it.
-pub(super) fn doubt(point: &Point, figure: &Measurement) -> Option<String> {
+pub(super) fn doubt(point: &Point, figure: &Measurement) -> Option<Doubt> {
     sets(point).find_map(|range| {
         let mut of_one =
             Measurement::new("load.latency", Labels::new(), figure.samples.get(range.clone())?.to_vec());
@@ -142,6 +142,7 @@ pub(super) fn medians(point: &Point) -> Vec<f64> {
 mod tests {
     use super::*;
     use crate::watch::Watched;
+    use record::DoubtKind;
 
     fn point(sets: &[&[f64]]) -> Point {
         let mut point = Point { bytes: 128 << 20, hops: 2, samples: Vec::new(), draws: Vec::new() };
@@ -178,6 +179,6 @@ mod tests {
         let quiet = [165.0; 12];
         let point = point(&[&quiet, &noisy]);
         let doubt = doubt(&point, &figure(&point)).unwrap();
-        assert!(doubt.contains("too noisy"), "{doubt}");
+        assert_eq!(doubt.kind(), DoubtKind::TooNoisy, "{doubt}");
     }
 }

@@ -2,7 +2,7 @@
 
 use record::comparison::{Cell, Row};
 use record::statistics::Verdict;
-use record::{Better, Comparison, Doubt, DoubtKind, units};
+use record::{Better, Comparison, DoubtKind, units};
 
 use super::{COLUMNS, label as called, name};
 use crate::contents::figures::figure_of;
@@ -75,8 +75,8 @@ fn weight<'a>(cells: impl Iterator<Item = &'a Cell>) -> Weight {
 fn notes(table: &mut Table, row: &Row) {
     for cell in &row.cells {
         if let Some(doubt) = &cell.doubt {
-            let noisy = Doubt::read(doubt).kind == DoubtKind::TooNoisy;
-            table.note_row(if noisy { "too noisy to lean on" } else { doubt });
+            let noisy = doubt.kind() == DoubtKind::TooNoisy;
+            table.note_row(&if noisy { "too noisy to lean on".to_owned() } else { doubt.to_string() });
         }
     }
 }

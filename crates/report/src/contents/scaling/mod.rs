@@ -219,7 +219,7 @@ mod tests {
                 .with_label(Label::Placement, "cores-first");
             let mut m = Measurement::new("workload.throughput", place.clone(), vec![f64::from(*n) * 90.0; 6]);
             if *n == 2 {
-                m.doubt = Some("too noisy: the median is known to ±9 % only".to_owned());
+                m.doubt = Some("too noisy: the median is known to ±9 % only".into());
             }
             record.measurements.push(m.with_detail(detail::WORK, "primes below a million"));
             for (source, ipc) in [("declared", 1.2), ("pmu", 1.19)] {
@@ -360,7 +360,7 @@ mod tests {
         let sure = fits(&workloads(&record), &Steps::from_record(&record));
         assert_eq!((sure.rows[0][4].as_str(), sure.rows[0].len()), ("1.00 %", 9));
         for m in record.measurements.iter_mut().filter(|m| m.labels.count(Label::Threads) == Some(4)) {
-            m.doubt = Some("too noisy: the median is known to ±30 % only".to_owned());
+            m.doubt = Some("too noisy: the median is known to ±30 % only".into());
         }
         let table = fits(&workloads(&record), &Steps::from_record(&record));
         assert_eq!(table.rows[0].len(), 6, "{:?}", table.rows);

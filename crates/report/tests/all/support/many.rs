@@ -78,7 +78,7 @@ pub fn sixteen_nodes() -> Record {
     if let Some(m) =
         record.measurements.iter_mut().find(|m| m.metric == "numa.latency" && at(m, Label::To) == 4)
     {
-        m.doubt = Some("too noisy".to_owned());
+        m.doubt = Some("too noisy".into());
     }
     pairs(
         &mut record,

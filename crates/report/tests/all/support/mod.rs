@@ -288,7 +288,7 @@ fn measure(record: &mut Record, shape: Shape) {
             SampleMark { sample: 1, mark: Mark::Throttled },
             SampleMark { sample: 2, mark: Mark::Throttled },
         ];
-        m.doubt = Some("too noisy: the interval is ±4.1 % wide after the whole budget".to_owned());
+        m.doubt = Some("too noisy: the interval is ±4.1 % wide after the whole budget".into());
     }
     for page in ["4KiB", "2MiB"] {
         let mut bytes = 4096.0f64;
