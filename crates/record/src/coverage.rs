@@ -161,6 +161,18 @@ impl Coverage {
     pub const OVERHEAD: &str = "overhead";
     /// The topic of a single event that is counted.
     pub const COUNTER: &str = "counter";
+    /// All events that are counted: of a command, and, behind its name, of a measurement.
+    pub const COUNTERS: &str = "counters";
+
+    /// What the counters of a measurement are called: `workloads counters`.
+    pub fn counters_of(measurement: &str) -> String {
+        format!("{measurement} {}", Self::COUNTERS)
+    }
+
+    /// Whether it is about the counters, of the whole run or of one measurement.
+    pub fn is_about_counters(&self) -> bool {
+        self.what.split(' ').next_back() == Some(Self::COUNTERS)
+    }
 
     /// What it is about, without which part of it: `scale` of `scale: 4 CPUs`, `counter` of `counter cycles`.
     pub fn topic(&self) -> &str {

@@ -3,7 +3,7 @@
 use record::diagnosis::{Confidence, Finding};
 use record::statistics::Verdict;
 use record::units::{figure, percent};
-use record::{Label, Measurement, Remedy, Template, detail};
+use record::{Coverage, Label, Measurement, Remedy, Template, detail};
 
 use super::needs::Need;
 use super::{Case, Rule, at_most_warning, by_model, costs, finding, steal_time};
@@ -83,7 +83,7 @@ fn remedy(case: &Case) -> Vec<Remedy> {
     let mut all = vec![Remedy::both("who", "top -b -n1 | head -20")];
     all.push(Remedy::advice(format!("measure again when it is gone, or keep it on {own} of its own")));
     // Nobody counts on a machine without counters.
-    if !case.record.coverage.iter().any(|one| one.what.ends_with("counters")) {
+    if !case.record.coverage.iter().any(Coverage::is_about_counters) {
         all.push(Remedy::both("whether it streams", "sudo perf stat -a -e LLC-load-misses sleep 1"));
     }
     all.push(Remedy::advice("where resctrl is there, limit it: MB in its schemata"));

@@ -1,6 +1,6 @@
 //! What a run of all steps says of what it could not measure: lines of the coverage.
 
-use record::{Coverage, Measurement, text};
+use record::{Coverage, Measurement, Unavailable, text};
 
 use super::rounds::StepRuns;
 use super::run::{Failed, Run};
@@ -21,13 +21,9 @@ pub(crate) fn implausible(measurement: &Measurement) -> Option<Coverage> {
 /// Why there is no IPC, in one line.
 pub(crate) fn without_ipc(trial: &Run) -> Option<Coverage> {
     let why = trial.ipc.as_ref().err()?;
-    let availability = counters::availability();
-    let reason = availability.reason.as_ref().filter(|_| !availability.pmu).unwrap_or(why);
-    let coverage = Coverage::impossible("counters", format!("no IPC: {reason}"));
-    Some(match &availability.remedy {
-        Some(remedy) => coverage.with_remedy(remedy.clone()),
-        None => coverage,
-    })
+    let refusal = counters::availability().refusal.clone().unwrap_or_else(|| Unavailable::new(why.clone()));
+    let reason = text!("scale-no-ipc", "no IPC: {why}", why = refusal.reason);
+    Some(Unavailable { reason, ..refusal }.into_impossible(Coverage::COUNTERS))
 }
 
 /// What to say of a command that forks away.

@@ -160,7 +160,7 @@ mod tests {
                 seconds: vec![wall],
                 imbalance: 1.0,
                 usage: Usage { user: cpu, ..Usage::default() },
-                ipc: Err(String::new()),
+                ipc: Err(record::Text::default()),
                 marks: Vec::new(),
                 left: Vec::new(),
                 failed: None,

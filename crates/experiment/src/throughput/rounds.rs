@@ -389,7 +389,7 @@ mod tests {
             seconds: vec![1.0 / throughput],
             imbalance: 1.0,
             usage: Usage { max_rss_bytes: 100 << 20, ..Usage::default() },
-            ipc: Err("none".to_owned()),
+            ipc: Err("none".into()),
             marks: Vec::new(),
             left: Vec::new(),
             failed: None,

@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use machine::Root;
-use record::{CpuList, Mark};
+use record::{CpuList, Mark, Text, text};
 
 use super::Job;
 use super::service::Running;
@@ -36,7 +36,7 @@ pub struct Run {
     /// What all copies used; the memory is that of the largest process.
     pub usage: Usage,
     /// Instructions a cycle over all copies, by the counters; `Err` with why there is none.
-    pub ipc: Result<f64, String>,
+    pub ipc: Result<f64, Text>,
     /// What happened meanwhile.
     pub marks: Vec<Mark>,
     /// Processes that the command left behind when it ended, by name; they were waited for.
@@ -318,18 +318,26 @@ fn counting(pid: i32) -> Counters {
 }
 
 /// Instructions over cycles of all copies; `Err` unless all were counted.
-fn ipc(counters: &[Counters]) -> Result<f64, String> {
+fn ipc(counters: &[Counters]) -> Result<f64, Text> {
     let (mut cycles, mut instructions) = (0.0, 0.0);
     for counters in counters {
         let reading = counters.read();
         let (Some(c), Some(i)) = (reading.get("cycles"), reading.get("instructions")) else {
-            let refused = counters.refused().first().map(|(event, why)| format!("{event}: {why}"));
-            return Err(refused.unwrap_or_else(|| "the counters were never given to it".to_owned()));
+            let refused = counters
+                .refused()
+                .first()
+                .map(|(event, why)| text!("scale-event-refused", "{event}: {why}", event = *event, why));
+            return Err(refused
+                .unwrap_or_else(|| text!("scale-counters-busy", "no counter was free for the command")));
         };
         cycles += c.value;
         instructions += i.value;
     }
-    if cycles > 0.0 { Ok(instructions / cycles) } else { Err("no cycle was counted".to_owned()) }
+    if cycles > 0.0 {
+        Ok(instructions / cycles)
+    } else {
+        Err(text!("scale-no-cycles", "the PMU counted no cycles"))
+    }
 }
 
 /// How the first copy that failed did; `None` when none has.

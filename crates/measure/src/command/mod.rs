@@ -13,7 +13,7 @@ mod waiting;
 use std::ffi::OsString;
 use std::time::Duration;
 
-use record::CpuList;
+use record::{CpuList, Text};
 
 use crate::counters::{Counters, Reading, Set, Target, availability};
 use os::Stop;
@@ -53,7 +53,7 @@ pub struct Run {
     /// What the counters show of it and all that it started.
     pub reading: Reading,
     /// Events that could not be opened, and why; those that then were not counted are in the reading.
-    pub refused: Vec<(&'static str, String)>,
+    pub refused: Vec<(&'static str, Text)>,
     /// What was seen of its threads.
     pub seen: Seen,
     /// What the machine did meanwhile; `None` for a run that was too short to look.
@@ -139,7 +139,7 @@ fn usable(job: &Job) -> usize {
 }
 
 /// Why events could not be had. Where none could, what we may not count of ourselves either is no fault of the command's.
-fn refusals(counters: &Counters) -> Vec<(&'static str, String)> {
+fn refusals(counters: &Counters) -> Vec<(&'static str, Text)> {
     if counters.is_empty() {
         let own = Counters::open(Target::ThisThread, Set::Software);
         if own.is_empty() {
@@ -157,12 +157,12 @@ fn clock(reading: &Reading, cpufreq: Option<f64>, samples: u64) -> Option<(f64, 
         && time.value > 0.0
         && !cycles.user_only
     {
-        return Some((cycles.value / time.value * 1e9, "counted cycles over time on a CPU"));
+        return Some((cycles.value / time.value * 1e9, "PMU cycles"));
     }
     if let Some(hz) = cpufreq {
-        return Some((hz, "cpufreq's current clock while it ran"));
+        return Some((hz, "cpufreq"));
     }
-    (samples > 0).then(|| (crate::watch::look_at_clock(), "a chain of adds just after the end"))
+    (samples > 0).then(|| (crate::watch::look_at_clock(), "dependent adds afterwards"))
 }
 
 struct Watch<'a> {

@@ -1,13 +1,11 @@
 //! Runs of a command as measurements. What has no metric of its own (how it ended, what it waited for, what the machine
 //! did meanwhile) stands in the details of `workload.time`.
 
-use record::Label;
-use record::detail;
-use record::{Coverage, Labels, Measurement, metrics};
+use record::{Coverage, Label, Labels, Measurement, Unavailable, detail, metrics, text};
 use serde_json::{Value, json};
 
 use super::{Job, Run};
-use crate::counters::{TopDown, availability, find};
+use crate::counters::{NO_COUNTERS, TopDown, availability, find};
 use os::child::Exit;
 
 /// The name of a command's own time among workloads.
@@ -241,7 +239,11 @@ fn push_plausible(measurement: Measurement, figures: &mut Figures) {
     if (low..=high).contains(&measurement.value()) {
         figures.measurements.push(measurement);
     } else {
-        let reason = format!("counted {}, which no hardware can do", measurement.value());
+        let reason = text!(
+            "counter-implausible",
+            "counted {count}, which no hardware can do",
+            count = measurement.value().to_string()
+        );
         figures.coverage.push(Coverage::skipped(measurement.metric, reason));
     }
 }
@@ -286,8 +288,11 @@ fn moved(runs: &[Run], figures: &mut Figures) {
         let moved = Measurement::new("counter.count", place().with_label(Label::Event, EVENT), samples);
         figures.measurements.push(moved.with_detail(detail::SOURCE, "sched"));
     } else {
-        let reason = "the kernel tells them of threads that can be looked at, and not all were";
-        let remedy = "--perf-format counts them, and takes longer to start";
+        let reason = text!(
+            "stat-migrations-unseen",
+            "the kernel counts migrations of sampled threads, and some threads were never sampled"
+        );
+        let remedy = text!("stat-count-migrations", "--perf-format counts them, with a longer start-up");
         figures.coverage.push(Coverage::skipped("counter cpu-migrations", reason).with_remedy(remedy));
     }
 }
@@ -315,10 +320,8 @@ fn minor_faults(run: &Run) -> f64 {
 fn cover(runs: &[Run], figures: &mut Figures) {
     let here = availability();
     if !here.pmu {
-        let why = here.reason.clone().unwrap_or_else(|| "no hardware counters".to_owned());
-        let mut lost = Coverage::impossible("counters", why);
-        lost.remedy = here.remedy.clone().map(Into::into);
-        figures.coverage.push(lost);
+        let refusal = here.refusal.clone().unwrap_or_else(|| Unavailable::new(NO_COUNTERS));
+        figures.coverage.push(refusal.into_impossible(Coverage::COUNTERS));
     }
     let refused = runs.iter().flat_map(|run| &run.refused);
     let not_counted = runs.iter().flat_map(|run| &run.reading.not_counted);
@@ -349,25 +352,28 @@ fn cover(runs: &[Run], figures: &mut Figures) {
     if runs.iter().all(|run| run.seen.samples == 0) {
         figures.coverage.push(Coverage::skipped(
             "threads",
-            format!(
-                "it ended before the first look at its threads, {} ms",
-                super::sampler::FIRST.as_millis()
+            text!(
+                "stat-ended-before-threads-sampled",
+                "the command ended before its threads were first sampled, after {delay}",
+                delay = text::Value::Figure(super::sampler::FIRST.as_secs_f64() * 1e3, "ms")
             ),
         ));
     } else if runs.iter().any(|run| run.seen.too_many) {
-        let reason = "it has more threads than are looked at: the first of them stand for all";
+        let reason =
+            text!("stat-too-many-threads", "more threads than are sampled: the first ones stand for all");
         figures.coverage.push(Coverage::degraded("threads", reason));
     }
     // Threads that begin and end between two looks: their time on a CPU is known, from what the kernel adds up of those
     // that ended, but what they waited for one is not.
     let unseen = runs.iter().map(unseen_share).fold(0.0, f64::max);
     if unseen > UNSEEN && runs.iter().all(|run| run.seen.samples > 0) {
-        let share = record::units::percent(unseen);
         figures.coverage.push(Coverage::degraded(
             "runnable",
-            format!(
-                "{share} of its time on a CPU was that of threads that ended before they could be looked at once more: the \
-                 time that they were ready is more than what is told"
+            text!(
+                "stat-short-threads-unseen",
+                "{share} of CPU time belongs to threads that ended between two samples: \
+                 their run-queue delay is not included",
+                share = text::Value::Share(unseen)
             ),
         ));
     }

@@ -4,11 +4,13 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
+use record::{Template, Text, Unavailable, text};
+
 use super::attr::{self, Attr, Code, Mode};
 use super::events::{self, Event, Kind};
 use super::pmu::Pmu;
 use super::reading::Tally;
-use super::refusal::{Refusal, Scope, Surroundings};
+use super::refusal::{Scope, Surroundings};
 use super::top_down::Planned;
 
 /// Most events in one group; no set has more than six.
@@ -82,8 +84,8 @@ impl Group {
                 let mut words = [0u64; 3];
                 match attr::read(fd, &mut words) {
                     Ok(3) => tally.add_kind(event, words[0], words[1], words[2], self.user_only),
-                    Ok(_) => tally.refuse(event, TAKEN),
-                    Err(error) => tally.refuse(event, &format!("not counted: {error}")),
+                    Ok(_) => tally.refuse(event, TAKEN.into()),
+                    Err(error) => tally.refuse(event, text!(NOT_READABLE, error)),
                 }
             }
             return;
@@ -97,15 +99,19 @@ impl Group {
                 Ok(words_got) if *words_got >= 3 + self.members.len() && words[0] as usize > index => {
                     tally.add_kind(event, words[3 + index], words[1], words[2], self.user_only);
                 }
-                Ok(_) => tally.refuse(event, TAKEN),
-                Err(error) => tally.refuse(event, &format!("not counted: {error}")),
+                Ok(_) => tally.refuse(event, TAKEN.into()),
+                Err(error) => tally.refuse(event, text!(NOT_READABLE, error)),
             }
         }
     }
 }
 
 /// A pinned group that found no counter is in error, and reads as nothing.
-const TAKEN: &str = "not counted: another program holds the CPU's counters";
+const TAKEN: Template =
+    Template { code: "counters-taken", words: "not counted: another program holds the CPU's counters" };
+
+/// A descriptor that fails.
+const NOT_READABLE: Template = Template { code: "counters-not-readable", words: "not counted: {error}" };
 
 fn read_retrying(fd: &OwnedFd, words: &mut [u64]) -> io::Result<usize> {
     let mut result = attr::read(fd, words);
@@ -133,7 +139,7 @@ pub(super) struct Opener<'a> {
     /// Whether an event has been opened, so that the mode stands.
     settled: bool,
     pub(super) groups: Vec<Group>,
-    pub(super) refused: Vec<(&'static str, String)>,
+    pub(super) refused: Vec<(&'static str, Text)>,
 }
 
 impl<'a> Opener<'a> {
@@ -182,7 +188,7 @@ impl<'a> Opener<'a> {
     }
 
     /// Why the first event of `wish` that cannot be had cannot; nothing stays open.
-    pub(super) fn first_refusal(&mut self, wish: &Wish) -> Option<Refusal> {
+    pub(super) fn first_refusal(&mut self, wish: &Wish) -> Option<Unavailable> {
         if let Some(refusal) = self.here.without_unit() {
             return Some(refusal);
         }
@@ -205,14 +211,14 @@ impl<'a> Opener<'a> {
         mode.user_only || self.user_asked && !software
     }
 
-    pub(super) fn refuse(&mut self, event: &'static str, reason: String) {
+    pub(super) fn refuse(&mut self, event: &'static str, reason: Text) {
         if !self.refused.iter().any(|(known, _)| *known == event) {
             self.refused.push((event, reason));
         }
     }
 
     /// Why `event` need not be tried.
-    fn known_refusal(&self, event: &str) -> Option<String> {
+    fn known_refusal(&self, event: &str) -> Option<Text> {
         if let Some(refusal) = self.here.without_call() {
             return Some(refusal.reason);
         }
@@ -318,10 +324,10 @@ mod tests {
             group_of("/dev/null", false, together).read(&mut tally);
             let reading = tally.reading();
             assert!(reading.counts.is_empty());
-            assert_eq!(reading.not_counted, [("cycles", TAKEN.to_owned())]);
+            assert_eq!(reading.not_counted, [("cycles", TAKEN.into())]);
             let mut tally = Tally::default();
             group_of("/dev/null", true, together).read(&mut tally);
-            assert!(tally.reading().not_counted[0].1.starts_with("not counted: "));
+            assert!(tally.reading().not_counted[0].1.is(&NOT_READABLE));
         }
     }
 
@@ -358,7 +364,7 @@ mod tests {
         let here = crate::counters::refusal::surroundings();
         let mut opener = Opener::new(0, -1, Scope::Own, Mode { user_only: true, ..Mode::default() }, here);
         opener.open(&Wish::plain(events::SOFTWARE_GROUP));
-        let blamed = opener.refused.iter().any(|(_, why)| why.contains("only user mode"));
+        let blamed = opener.refused.iter().any(|(_, why)| *why == here.user_mode_only().reason);
         assert_eq!(blamed, opener.user_only(), "{:?}", opener.refused);
         assert!(opener.user_mode(opener.wanted, false));
         if let [group] = &opener.groups[..] {

@@ -121,9 +121,12 @@ fn with_few_descriptors() {
     let open: Vec<Counters> = (0..3).map(|_| Counters::open(Target::ThisThread, Set::Software)).collect();
     let last = open.last().unwrap();
     assert!(last.refused().len() >= 5, "{:?}", last.refused());
-    let full = "no file descriptor is left";
     let denied = Counters::open(Target::ThisThread, Set::Software).is_empty() && open[0].is_empty();
-    assert!(denied || last.refused().iter().all(|(_, why)| why == full), "{:?}", last.refused());
+    assert!(
+        denied || last.refused().iter().all(|(_, why)| why.code() == Some("counters-no-descriptor")),
+        "{:?}",
+        last.refused()
+    );
 }
 
 #[test]
@@ -144,10 +147,10 @@ fn what_is_not_there_is_named_for_each_event() {
             assert_eq!(here.supported.contains(&event.name), refused.is_none(), "{}", event.name);
         }
         if let Some((_, why)) = refused {
-            assert!(!why.is_empty() && !why.contains('\n'), "{why:?}");
+            assert!(!why.is_empty() && !why.to_string().contains('\n'), "{why:?}");
         }
     }
-    assert_eq!(here.pmu, here.reason.is_none(), "{here:?}");
+    assert_eq!(here.pmu, here.refusal.is_none(), "{here:?}");
     match reading.ipc() {
         Some(ipc) => assert!(here.pmu && (0.01..12.0).contains(&ipc), "{ipc}"),
         None => assert!(!here.pmu || !reading.not_counted.is_empty(), "{reading:?}"),

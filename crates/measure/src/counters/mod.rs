@@ -17,6 +17,8 @@ mod wishes;
 
 use std::sync::{Mutex, PoisonError};
 
+use record::{Text, text};
+
 use attr::Mode;
 use group::{Group, Opener};
 use reading::Tally;
@@ -24,7 +26,7 @@ use refusal::Scope;
 use wishes::{group_wishes, named_events};
 
 pub use events::{EVENTS, Event, Kind, find};
-pub use probe::{Availability, availability};
+pub use probe::{Availability, NO_COUNTERS, availability};
 pub use reading::{Count, Reading};
 pub use records::measurements;
 pub use top_down::{TopDown, top_down};
@@ -52,7 +54,7 @@ pub enum Target {
 #[derive(Debug)]
 pub struct Counters {
     groups: Vec<Group>,
-    refused: Vec<(&'static str, String)>,
+    refused: Vec<(&'static str, Text)>,
     user_only: bool,
     /// What [`Counters::reset`] set to nothing. The kernel's own reset would leave times and ended children as they are.
     zero: Mutex<Option<Reading>>,
@@ -87,7 +89,7 @@ impl Counters {
         if matches!(target, Target::Process { pid: ..=0, .. }) {
             for wish in group_wishes(set) {
                 for (event, _) in wish.events {
-                    opener.refuse(event, "there is no such process".to_owned());
+                    opener.refuse(event, text!("counters-no-process", "there is no such process"));
                 }
             }
         } else {
@@ -97,7 +99,7 @@ impl Counters {
         let open = |event: &str| opener.groups.iter().any(|group| group.has(event));
         let missing = named_events(set).filter(|event| !open(event)).collect::<Vec<_>>();
         for event in missing {
-            opener.refuse(event, refusal::NOT_COUNTED.to_owned());
+            opener.refuse(event, refusal::NOT_COUNTED.into());
         }
         let open = |event: &str| opener.groups.iter().any(|group| group.has(event));
         let refused = opener.refused.iter().filter(|(event, _)| !open(event)).cloned().collect();
@@ -136,7 +138,7 @@ impl Counters {
     }
 
     /// Events that could not be had, each with the reason.
-    pub fn refused(&self) -> &[(&'static str, String)] {
+    pub fn refused(&self) -> &[(&'static str, Text)] {
         &self.refused
     }
 

@@ -2,21 +2,24 @@
 
 use std::sync::OnceLock;
 
+use record::{Template, Unavailable};
+
 use super::attr::Mode;
 use super::events::{self, EVENTS, Event, HARDWARE_GROUPS};
 use super::group::{Opener, Wish};
 use super::refusal::{self, Scope};
 use super::wishes::hardware_wishes;
 
+/// Why nothing is counted, where nothing else is known of it.
+pub const NO_COUNTERS: Template = Template { code: "counters-none", words: "no hardware counters" };
+
 /// Which counters this machine gives to this user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Availability {
     /// Whether the CPU's cycles can be counted.
     pub pmu: bool,
-    /// Why not, one line; with the setting that is at fault.
-    pub reason: Option<String>,
-    /// What would change that.
-    pub remedy: Option<String>,
+    /// Why not, with the setting that is at fault, and what would change that.
+    pub refusal: Option<Unavailable>,
     /// Hardware events of [`EVENTS`] that can be counted, by perf's names. The kernel's own are not tried: where nobody
     /// counts anything, the first event that can be had keeps its caller for ten milliseconds and more.
     pub supported: Vec<&'static str>,
@@ -42,11 +45,5 @@ fn probe_counters() -> Availability {
     let pmu = !opener.groups.is_empty();
     // The remedy belongs to the same failure: asked for again, with the error at hand.
     let refusal = if pmu { None } else { opener.first_refusal(&Wish::plain(events::CORE_GROUP)) };
-    Availability {
-        pmu,
-        reason: refusal.as_ref().map(|refusal| refusal.reason.clone()),
-        remedy: refusal.and_then(|refusal| refusal.remedy),
-        supported,
-        user_only,
-    }
+    Availability { pmu, refusal, supported, user_only }
 }

@@ -1,5 +1,7 @@
 //! What counters show: counts with the share of time that they were counted for, and the arithmetic on them.
 
+use record::{Template, Text};
+
 /// How often an event happened.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Count {
@@ -55,7 +57,7 @@ pub struct Reading {
     /// The events that were counted.
     pub counts: Vec<Count>,
     /// Events that are open but were never on a counter: no figure. With the reason.
-    pub not_counted: Vec<(&'static str, String)>,
+    pub not_counted: Vec<(&'static str, Text)>,
     /// What both come from: times count even where nothing was counted.
     rows: Vec<Row>,
 }
@@ -90,7 +92,7 @@ impl Reading {
                 now.user_only,
             );
         }
-        self.not_counted.iter().for_each(|(event, why)| since.refuse(event, why));
+        self.not_counted.iter().for_each(|(event, why)| since.refuse(event, why.clone()));
         since.reading()
     }
 
@@ -102,7 +104,7 @@ impl Reading {
             for row in &reading.rows {
                 total.add(row.event, row.raw, row.enabled, row.running, row.user_only);
             }
-            reading.not_counted.iter().for_each(|(event, why)| total.refuse(event, why));
+            reading.not_counted.iter().for_each(|(event, why)| total.refuse(event, why.clone()));
         }
         total.reading()
     }
@@ -122,13 +124,16 @@ impl Reading {
 }
 
 /// Why an open event has no figure.
-pub(super) const NO_TURN: &str = "not counted: it never had its turn on a counter while the program ran";
+pub(super) const NO_TURN: Template = Template {
+    code: "counters-no-turn",
+    words: "not counted: no counter was free for it while the program ran",
+};
 
 /// Sums readings of single descriptors by event: threads, or the kinds of core of a hybrid machine.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     rows: Vec<Row>,
-    refused: Vec<(&'static str, String)>,
+    refused: Vec<(&'static str, Text)>,
 }
 
 impl Tally {
@@ -172,9 +177,9 @@ impl Tally {
     }
 
     /// Notes why an event has no figure.
-    pub(super) fn refuse(&mut self, event: &'static str, why: &str) {
+    pub(super) fn refuse(&mut self, event: &'static str, why: Text) {
         if !self.refused.iter().any(|(known, _)| *known == event) {
-            self.refused.push((event, why.to_owned()));
+            self.refused.push((event, why));
         }
     }
 
@@ -184,7 +189,7 @@ impl Tally {
         for row in &reading.rows {
             match Count::scale(row.event, row.raw, row.enabled, row.running, row.user_only) {
                 Some(count) => reading.counts.push(count),
-                None => reading.not_counted.push((row.event, NO_TURN.to_owned())),
+                None => reading.not_counted.push((row.event, NO_TURN.into())),
             }
         }
         for (event, why) in self.refused {
@@ -220,7 +225,7 @@ mod tests {
         let reading = reading(&[("branches", 0, 8_000, 0)]);
         assert!(reading.get("branches").is_none());
         assert_eq!(reading.not_counted[0].0, "branches");
-        assert!(reading.not_counted[0].1.starts_with("not counted"));
+        assert!(reading.not_counted[0].1.is(&NO_TURN));
     }
 
     #[test]

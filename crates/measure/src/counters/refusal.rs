@@ -4,12 +4,26 @@ use std::io;
 use std::sync::OnceLock;
 
 use machine::Root;
+use record::{Template, Text, Unavailable, text};
 
 use super::attr;
 use super::pmu::{self, Pmu};
 
 /// An event that this PMU lacks.
-pub(super) const NOT_COUNTED: &str = "this CPU's PMU does not count it";
+pub(super) const NOT_COUNTED: Template =
+    Template { code: "counters-no-such-event", words: "not supported by this CPU's PMU" };
+
+/// A kernel without the call.
+const NO_CALL: Template = Template {
+    code: "counters-no-perf-event-open",
+    words: "this kernel lacks perf_event_open (not built in, or user-mode emulation)",
+};
+
+/// A guest that its host gave no PMU.
+const NO_VIRTUAL_PMU: Template = Template {
+    code: "counters-no-virtual-pmu",
+    words: "no performance counters: the virtual machine has no PMU",
+};
 
 /// What decides about a refusal's words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,26 +47,6 @@ pub(super) enum Scope {
     Process(i32),
     /// All that runs on a CPU.
     Cpu(u32),
-}
-
-/// A refusal in words.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Refusal {
-    /// What and why, one line.
-    pub reason: String,
-    /// The way out, where there is one.
-    pub remedy: Option<String>,
-}
-
-impl Refusal {
-    fn new(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into(), remedy: None }
-    }
-
-    fn with_remedy(mut self, remedy: impl Into<String>) -> Self {
-        self.remedy = Some(remedy.into());
-        self
-    }
 }
 
 /// Those of the machine that we run on, read once.
@@ -84,96 +78,132 @@ fn has_hypervisor(root: &Root) -> bool {
 
 impl Surroundings {
     /// Why there are no events at all, where the kernel lacks the call.
-    pub(super) fn without_call(&self) -> Option<Refusal> {
-        self.no_call.then(|| {
-            Refusal::new(
-                "this kernel has no perf_event_open (built without it, or an emulator of user programs)",
-            )
-        })
+    pub(super) fn without_call(&self) -> Option<Unavailable> {
+        self.no_call.then(|| Unavailable::new(NO_CALL))
     }
 
     /// Why there are no hardware events at all, where the CPUs show no counting unit.
-    pub(super) fn without_unit(&self) -> Option<Refusal> {
+    pub(super) fn without_unit(&self) -> Option<Unavailable> {
         if self.no_call {
             return self.without_call();
         }
         if !self.units.as_ref()?.is_empty() {
             return None;
         }
-        let what = "this machine shows no performance counters";
         Some(if self.virtual_machine {
-            Refusal::new(format!("{what} (a virtual machine without a PMU)")).with_remedy(
-                "give the guest a virtual PMU (QEMU: -cpu host,pmu=on), or measure on bare metal",
-            )
+            Unavailable::new(NO_VIRTUAL_PMU).with_remedy(text!(
+                "counters-add-virtual-pmu",
+                "give the guest a virtual PMU (QEMU: -cpu host,pmu=on), or measure on bare metal"
+            ))
         } else {
-            Refusal::new(format!("{what} (the kernel has no driver for the PMU, or the firmware hides it)"))
+            text!(
+                "counters-no-pmu",
+                "no performance counters: the kernel has no driver for the PMU, or the firmware hides it"
+            )
+            .into()
         })
     }
 
     /// Why opening an event failed with `error`, when user mode alone was refused too.
-    pub(super) fn explain(&self, error: &io::Error, scope: Scope) -> Refusal {
+    pub(super) fn explain(&self, error: &io::Error, scope: Scope) -> Unavailable {
         if let Some(refusal) = self.without_call() {
             return refusal;
         }
         match error.raw_os_error() {
             Some(libc::EACCES | libc::EPERM) => self.denied(scope),
             Some(libc::ENOENT | libc::EOPNOTSUPP | libc::EINVAL | libc::ENODEV | libc::ENXIO) => {
-                self.without_unit().unwrap_or_else(|| Refusal::new(NOT_COUNTED))
+                self.without_unit().unwrap_or_else(|| Unavailable::new(NOT_COUNTED))
             }
             Some(libc::EMFILE | libc::ENFILE) => {
-                Refusal::new("no file descriptor is left").with_remedy("raise the limit: ulimit -n 4096")
+                Unavailable::new(text!("counters-no-descriptor", "no file descriptor is free"))
+                    .with_remedy(text!("counters-raise-descriptors", "raise the limit: ulimit -n 4096"))
             }
-            Some(libc::EBUSY) => Refusal::new("another program holds the PMU for itself"),
-            Some(libc::ESRCH) => Refusal::new("the process has ended"),
-            _ => Refusal::new(format!("perf_event_open: {error}")),
+            Some(libc::EBUSY) => {
+                text!("counters-pmu-busy", "another program has exclusive use of the PMU").into()
+            }
+            Some(libc::ESRCH) => text!("counters-process-ended", "the process has ended").into(),
+            _ => text!("counters-refused", "perf_event_open: {error}", error).into(),
         }
     }
 
-    fn denied(&self, scope: Scope) -> Refusal {
-        let setting = "kernel.perf_event_paranoid";
-        let remedy = |level: i64| format!("sudo sysctl {setting}={level}, or run with CAP_PERFMON");
+    fn denied(&self, scope: Scope) -> Unavailable {
         match (self.paranoid, scope) {
             // Debian and Ubuntu have levels above the kernel's own highest, 2, at which nothing is left.
-            (Some(level @ 3..), _) => {
-                Refusal::new(format!("{setting} is {level}: only privileged users may count events"))
-                    .with_remedy(remedy(1))
-            }
-            (Some(level @ 1..), Scope::Cpu(_)) => Refusal::new(format!(
-                "{setting} is {level}: counting a whole CPU is left to privileged users"
+            (Some(level @ 3..), _) => Unavailable::new(text!(
+                "counters-need-privilege",
+                "kernel.perf_event_paranoid is {level}: only privileged users may count events",
+                level = level.unsigned_abs()
             ))
-            .with_remedy(remedy(0)),
-            (_, Scope::Process(pid)) => Refusal::new(format!(
-                "process {pid} may not be looked into: it has other rights than this one"
+            .with_remedy(lower_to(1)),
+            (Some(level @ 1..), Scope::Cpu(_)) => Unavailable::new(text!(
+                "counters-whole-cpu-needs-privilege",
+                "kernel.perf_event_paranoid is {level}: only privileged users may count a whole CPU",
+                level = level.unsigned_abs()
             ))
-            .with_remedy("count it as its own user, or with CAP_PERFMON and CAP_SYS_PTRACE"),
+            .with_remedy(lower_to(0)),
+            (_, Scope::Process(pid)) => Unavailable::new(text!(
+                "counters-other-process",
+                "process {pid} has other privileges than this one and may not be counted",
+                pid = pid.unsigned_abs()
+            ))
+            .with_remedy(text!(
+                "counters-count-as-its-user",
+                "count as the user of that process, or with CAP_PERFMON and CAP_SYS_PTRACE"
+            )),
             (level, _) => {
-                let level = level.map_or_else(
-                    || format!("{setting} cannot be read"),
-                    |level| format!("{setting} is {level}, which would allow it"),
-                );
-                Refusal::new(format!(
-                    "perf_event_open is denied by a seccomp filter or security module ({level})"
+                let denied = match level {
+                    None => text!(
+                        "counters-denied-paranoid-unknown",
+                        "perf_event_open is denied by a seccomp filter or security module \
+                         (kernel.perf_event_paranoid cannot be read)"
+                    ),
+                    Some(level) => text!(
+                        "counters-denied",
+                        "perf_event_open is denied by a seccomp filter or security module \
+                         (kernel.perf_event_paranoid is {level}, which would allow it)",
+                        level = level.to_string()
+                    ),
+                };
+                Unavailable::new(denied).with_remedy(text!(
+                    "counters-allow-in-container",
+                    "in a container: allow perf_event_open, as with --cap-add PERFMON"
                 ))
-                .with_remedy("in a container: allow perf_event_open, as with --cap-add PERFMON")
             }
         }
     }
 
     /// Why an event of the kernel's own cannot be counted where only user mode may be.
-    pub(super) fn user_mode_only(&self) -> Refusal {
-        let level = self
-            .paranoid
-            .map_or_else(String::new, |level| format!("kernel.perf_event_paranoid is {level}: "));
-        Refusal::new(format!("{level}only user mode may be counted, and this happens in the kernel"))
-            .with_remedy("sudo sysctl kernel.perf_event_paranoid=1, or run with CAP_PERFMON")
+    pub(super) fn user_mode_only(&self) -> Unavailable {
+        let reason = match self.paranoid {
+            Some(level) => text!(
+                "counters-user-mode-only",
+                "kernel.perf_event_paranoid is {level}: only user mode may be counted, and this event is of the kernel",
+                level = level.to_string()
+            ),
+            None => text!(
+                "counters-user-mode-only-paranoid-unknown",
+                "only user mode may be counted, and this event is of the kernel"
+            ),
+        };
+        Unavailable::new(reason).with_remedy(lower_to(1))
     }
+}
+
+/// What lets this user count more.
+fn lower_to(level: u64) -> Text {
+    text!(
+        "counters-lower-paranoid",
+        "sudo sysctl kernel.perf_event_paranoid={level}, or run with CAP_PERFMON",
+        level
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use record::text::Value::Count;
 
-    fn refused(paranoid: Option<i64>, errno: i32, scope: Scope) -> Refusal {
+    fn refused(paranoid: Option<i64>, errno: i32, scope: Scope) -> Unavailable {
         let unit = Pmu { name: "cpu".to_owned(), kind: 4, cpus: None };
         let here = Surroundings { paranoid, units: Some(vec![unit]), virtual_machine: false, no_call: false };
         here.explain(&io::Error::from_raw_os_error(errno), scope)
@@ -182,24 +212,32 @@ mod tests {
     #[test]
     fn the_setting_that_forbids_is_named_with_its_value_and_the_way_out() {
         let refusal = refused(Some(3), libc::EACCES, Scope::Own);
-        assert!(refusal.reason.starts_with("kernel.perf_event_paranoid is 3:"), "{}", refusal.reason);
-        assert!(refusal.remedy.unwrap().starts_with("sudo sysctl kernel.perf_event_paranoid=1"));
-        let refusal = refused(Some(2), libc::EACCES, Scope::Cpu(3));
-        assert!(
-            refusal.reason.contains("is 2") && refusal.reason.contains("whole CPU"),
-            "{}",
-            refusal.reason
+        assert_eq!(
+            (refusal.reason.code(), refusal.reason.value("level")),
+            (Some("counters-need-privilege"), Some(&Count(3)))
         );
-        assert!(refusal.remedy.unwrap().contains("paranoid=0"));
+        assert_eq!(
+            refusal.remedy.unwrap().to_string(),
+            "sudo sysctl kernel.perf_event_paranoid=1, or run with CAP_PERFMON"
+        );
+        let refusal = refused(Some(2), libc::EACCES, Scope::Cpu(3));
+        assert_eq!(refusal.reason.code(), Some("counters-whole-cpu-needs-privilege"));
+        assert_eq!(
+            (refusal.reason.value("level"), refusal.remedy.unwrap().value("level")),
+            (Some(&Count(2)), Some(&Count(0)))
+        );
     }
 
     #[test]
     fn a_container_is_not_reported_to_change_a_setting_that_is_not_at_fault() {
         let refusal = refused(Some(1), libc::EPERM, Scope::Own);
-        assert!(refusal.reason.contains("seccomp") && refusal.reason.contains("is 1"), "{}", refusal.reason);
-        assert!(!refusal.remedy.unwrap().contains("sysctl"));
+        assert_eq!(
+            (refusal.reason.code(), refusal.reason.value("level")),
+            (Some("counters-denied"), Some(&"1".into()))
+        );
+        assert_eq!(refusal.remedy.unwrap().code(), Some("counters-allow-in-container"));
         let other = refused(Some(1), libc::EACCES, Scope::Process(42));
-        assert!(other.reason.contains("process 42"), "{}", other.reason);
+        assert_eq!(other.reason.value("pid"), Some(&Count(42)));
     }
 
     #[test]
@@ -208,17 +246,14 @@ mod tests {
             Surroundings { units: Some(Vec::new()), virtual_machine: true, ..Surroundings::default() };
         let host = Surroundings { virtual_machine: false, ..guest.clone() };
         let missing = io::Error::from_raw_os_error(libc::ENOENT);
-        assert_eq!(
-            guest.explain(&missing, Scope::Own).reason,
-            "this machine shows no performance counters (a virtual machine without a PMU)"
-        );
-        assert!(!host.explain(&missing, Scope::Own).reason.contains("virtual"));
+        assert!(guest.explain(&missing, Scope::Own).reason.is(&NO_VIRTUAL_PMU));
+        assert_eq!(host.explain(&missing, Scope::Own).reason.code(), Some("counters-no-pmu"));
         // Nothing else is worth saying where there is no call.
         let emulated = Surroundings { no_call: true, ..guest.clone() };
-        assert!(emulated.explain(&missing, Scope::Own).reason.contains("no perf_event_open"));
-        assert!(emulated.without_unit().unwrap().reason.contains("no perf_event_open"));
+        assert!(emulated.explain(&missing, Scope::Own).reason.is(&NO_CALL));
+        assert!(emulated.without_unit().unwrap().reason.is(&NO_CALL));
         // Where there is a PMU the event is at fault, not the machine.
-        assert_eq!(refused(Some(-1), libc::ENOENT, Scope::Own).reason, "this CPU's PMU does not count it");
+        assert!(refused(Some(-1), libc::ENOENT, Scope::Own).reason.is(&NOT_COUNTED));
     }
 
     #[test]
@@ -227,10 +262,12 @@ mod tests {
             for scope in [Scope::Own, Scope::Process(1), Scope::Cpu(0)] {
                 for paranoid in [None, Some(-1), Some(2), Some(4), Some(i64::MAX), Some(i64::MIN)] {
                     let refusal = refused(paranoid, errno, scope);
-                    assert!(!refusal.reason.is_empty() && !refusal.reason.contains('\n'));
+                    let words = refusal.reason.to_string();
+                    assert!(!words.is_empty() && !words.contains('\n'));
                 }
             }
         }
-        assert!(refused(None, libc::EMFILE, Scope::Own).remedy.unwrap().contains("ulimit -n"));
+        let full = refused(None, libc::EMFILE, Scope::Own);
+        assert_eq!(full.remedy.unwrap().code(), Some("counters-raise-descriptors"));
     }
 }

@@ -57,12 +57,12 @@ pub(super) enum Method {
 impl Method {
     fn source(self) -> &'static str {
         match self {
-            Self::Categories => "the CPU's own top-down slots",
-            Self::Bubbles { .. } => "slots and bubbles of the kernel's topdown events",
+            Self::Categories => "CPU top-down slots",
+            Self::Bubbles { .. } => "kernel topdown events",
             Self::Dispatch { .. } => "AMD's dispatch slots",
             Self::Slots { .. } => "Arm's stall slots",
-            Self::Fetch { .. } => "fetch bubbles and instructions",
-            Self::Cycles => "stalled cycles, not slots",
+            Self::Fetch { .. } => "fetch bubbles",
+            Self::Cycles => "stalled cycles",
         }
     }
 }

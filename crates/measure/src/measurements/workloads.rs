@@ -4,6 +4,7 @@ use record::Label;
 use std::time::{Duration, Instant};
 
 use machine::Root;
+use record::text::Value;
 use record::{Coverage, CpuList, Labels, Machine, Unavailable, text};
 
 use crate::arrays;
@@ -109,8 +110,8 @@ pub(crate) fn chosen(
     }
     if !others.is_empty() {
         let why = match context.depth {
-            Depth::Quick => "a quick run leaves them out",
-            _ => "no time for it in this run",
+            Depth::Quick => text!("workloads-not-in-quick-run", "left out of a quick run"),
+            _ => text!("workloads-no-time", "no time left in this run"),
         };
         context.coverage.push(
             Coverage::skipped(format!("{measurement} {}", others.join(", ")), why)
@@ -134,10 +135,11 @@ fn measure_cpu(
     incidents: &Incidents,
 ) -> Result<(), Unavailable> {
     if workload.bytes(context.machine) > context.memory_allowance() {
-        return Err(format!(
-            "it needs {}, memory allows {}",
-            record::units::bytes(workload.bytes(context.machine)),
-            record::units::bytes(context.memory_allowance())
+        return Err(text!(
+            "workloads-memory-short",
+            "requires {needed} of memory, at most {allowed} may be used",
+            needed = Value::Bytes(workload.bytes(context.machine)),
+            allowed = Value::Bytes(context.memory_allowance())
         )
         .into());
     }
@@ -192,13 +194,11 @@ fn counted(depth: Depth) -> Option<Set> {
 /// Says once in a run why IPC is declared and not counted too.
 pub(crate) fn say_what_counts(context: &mut Context, measurement: &str) {
     let available = counters::availability();
-    if available.pmu || context.coverage.iter().any(|entry| entry.what.ends_with(" counters")) {
+    if available.pmu || context.coverage.iter().any(Coverage::is_about_counters) {
         return;
     }
-    let reason = available.reason.clone().unwrap_or_else(|| "this CPU counts nothing".to_owned());
-    let mut entry = Coverage::impossible(format!("{measurement} counters"), reason);
-    entry.remedy = available.remedy.clone().map(Into::into);
-    context.coverage.push(entry);
+    let refusal = available.refusal.clone().unwrap_or_else(|| Unavailable::new(counters::NO_COUNTERS));
+    context.coverage.push(refusal.into_impossible(Coverage::counters_of(measurement)));
 }
 
 /// Bytes of each array that these CPUs walk in a workload that streams.
