@@ -285,3 +285,5 @@ fn is_virtual(record: &Record) -> bool {
 pub(crate) mod invariants;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod wording;

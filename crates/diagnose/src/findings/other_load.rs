@@ -213,8 +213,10 @@ const USED: Template =
     Template { code: "other-load-used", words: "other work used {used} CPUs of {cpus} during the run" };
 
 fn during(used: Used, average: Option<f64>, cpus: u32) -> Option<(Verdict, Text, Vec<Evidence>)> {
-    let what = text!(USED, used = Value::Figure(used.used, "ratio"), cpus = cpus);
-    let by_others = cite_fact(what.clone(), "conditions.after.cpu_seconds and .own_cpu_seconds");
+    let others = Value::Figure(used.used, "ratio");
+    let busy = text!("other-load-busy", "busy CPUs minus this run's own: {others}", others = others.clone());
+    let by_others = cite_fact(busy, "conditions.after.cpu_seconds and .own_cpu_seconds");
+    let what = text!(USED, used = others, cpus = cpus);
     if let Some(waited) = used.waited {
         return (waited >= RESOLUTION).then(|| {
             let share = Value::Share(waited);

@@ -46,7 +46,7 @@ pub(super) struct StealTime<'a> {
 /// What is taken where bursts take most of it.
 pub(super) const WITH_BURSTS: Template = Template {
     code: "steal-time-with-bursts",
-    words: "{share} of {cpu}'s time in the median, {all} including bursts",
+    words: "{share} of {cpu}'s time in the median ({all} including bursts)",
 };
 
 /// That gaps look as a cap makes them.
@@ -65,7 +65,7 @@ impl StealTime<'_> {
         (share > spread(&self.worst.summary).1 && share > self.worst.value() * OF_BURSTS).then_some(share)
     }
 
-    /// `6.00 % of CPU 1's time, 3.00 % of the time of all 2 CPUs`.
+    /// `6.00 % of CPU 1's time (3.00 % of all CPU time)`.
     pub(super) fn taken(&self) -> Text {
         let cpu = self.worst.labels.count(Label::Cpu).map_or("a CPU".to_owned(), |cpu| format!("CPU {cpu}"));
         let share = Value::Share(share_of(&self.loss));
@@ -76,14 +76,7 @@ impl StealTime<'_> {
         match self.of_all {
             (all, count) if count > 1 => {
                 let all = Value::Share(all);
-                text!(
-                    "steal-time-of-all",
-                    "{share} of {cpu}'s time, {all} of the time of all {count} CPUs",
-                    share,
-                    cpu,
-                    all,
-                    count
-                )
+                text!("steal-time-of-all", "{share} of {cpu}'s time ({all} of all CPU time)", share, cpu, all)
             }
             _ => text!("steal-time-of-cpu", "{share} of {cpu}'s time", share, cpu),
         }
