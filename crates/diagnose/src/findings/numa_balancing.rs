@@ -31,14 +31,17 @@ fn find(case: &Case) -> Vec<Finding> {
             "conditions.before.numa_balancing",
         )],
         remedy: vec![Remedy::both(
-            "for programs that are bound to their nodes",
+            text!("numa-balancing-switch-off", "for programs bound to their nodes"),
             "sudo sysctl kernel.numa_balancing=0",
         )],
         undo: vec![Remedy::command(format!("sudo sysctl kernel.numa_balancing={setting}"))],
         ..of_fact(
             &RULE,
             Severity::Note,
-            "it helps programs that ignore nodes and only costs those that are bound: page faults and moved pages",
+            text!(
+                "numa-balancing-cost",
+                "helps programs that ignore NUMA nodes; costs programs bound to a node page faults and page migrations"
+            ),
             text!(
                 "numa-balancing-on",
                 "automatic NUMA balancing is on: the kernel migrates memory between NUMA nodes"

@@ -63,12 +63,16 @@ fn find_mismatches(numa: &record::diagnosis::Numa) -> Option<Finding> {
         evidence: seen,
         remedy: vec![
             Remedy::both(
-                "place memory by what was measured, not by what numactl -H shows",
+                text!(
+                    "numa-distances-place",
+                    "place memory by the measured latencies, not by the distances of numactl -H"
+                ),
                 "numactl --cpunodebind=N --membind=M COMMAND",
             ),
-            Remedy::advice(
-                "a newer firmware; in virtual machines the hypervisor's own table (QEMU: -numa dist)",
-            ),
+            Remedy::advice(text!(
+                "numa-distances-firmware",
+                "newer firmware; in a guest, the hypervisor's distance table (QEMU: -numa dist)"
+            )),
         ],
         ..finding(&RULE, loss, what)
     })

@@ -104,11 +104,14 @@ fn nodes_from(case: &Case) -> &'static str {
 fn remedy() -> Vec<Remedy> {
     vec![
         Remedy::both(
-            "a process a node, each bound to its own",
+            text!("numa-latency-bind", "one process per node, bound to it"),
             "numactl --cpunodebind=N --membind=N COMMAND",
         ),
         Remedy::both(
-            "one process that needs more than a node, its memory spread evenly",
+            text!(
+                "numa-latency-interleave",
+                "one process larger than a node: memory interleaved over all nodes"
+            ),
             "numactl --interleave=all COMMAND",
         ),
     ]

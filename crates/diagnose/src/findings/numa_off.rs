@@ -78,8 +78,8 @@ fn find_numa_off(case: &Case) -> Option<Finding> {
                     "the kernel command line disables NUMA: {remote} of memory accesses go to another socket",
                     remote
                 ),
-                "take numa=off off the kernel's command line and boot",
-                "put it there again and boot",
+                text!("numa-off-remove", "remove numa=off from the kernel command line and reboot"),
+                text!("numa-off-add", "add numa=off to the kernel command line and reboot"),
             )
         }
         None => (
@@ -88,8 +88,11 @@ fn find_numa_off(case: &Case) -> Option<Finding> {
                 "the firmware disables NUMA: {remote} of memory accesses go to another socket",
                 remote
             ),
-            "in the firmware: NUMA on, which is memory (node) interleaving off; then one process a node",
-            "in the firmware: memory (node) interleaving on again",
+            text!(
+                "numa-off-firmware-on",
+                "firmware: disable memory (node) interleaving, which enables NUMA; then run one process per node"
+            ),
+            text!("numa-off-firmware-off", "firmware: enable memory (node) interleaving"),
         ),
     };
     Some(Finding {

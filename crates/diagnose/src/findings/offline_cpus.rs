@@ -49,23 +49,26 @@ fn find_offline_cpus(case: &Case) -> Option<Finding> {
             text!("offline-cpus-smt", "SMT control: {setting}", setting),
             "conditions.before.smt",
         ));
-        let reason =
-            "what a second sibling adds depends on the program: nothing to three quarters".to_owned();
+        let reason = text!(
+            "offline-cpus-sibling-adds",
+            "a second SMT sibling adds 0 to 75 % of a core, depending on the program"
+        );
         let remedy = match smt {
-            Some("forceoff") => Remedy::advice("start without nosmt=force, or switch SMT on in the firmware"),
+            Some("forceoff") => Remedy::advice(text!(
+                "offline-cpus-enable-smt",
+                "boot without nosmt=force, or enable SMT in the firmware"
+            )),
             _ => Remedy::command(write_command("on", SMT)),
         };
         let undo = (smt == Some("off")).then(|| Remedy::command(write_command("off", SMT)));
-        (
-            Verdict::NotMeasurable { reason: reason.into() },
-            Severity::Note,
-            vec![remedy],
-            undo.into_iter().collect(),
-        )
+        (Verdict::NotMeasurable { reason }, Severity::Note, vec![remedy], undo.into_iter().collect())
     } else {
         let (remedy, undo) = if off.is_empty() {
             (
-                vec![Remedy::both("each that is in /sys/devices/system/cpu/offline", "sudo chcpu -e LIST")],
+                vec![Remedy::both(
+                    text!("offline-cpus-each", "each CPU listed in /sys/devices/system/cpu/offline"),
+                    "sudo chcpu -e LIST",
+                )],
                 vec![Remedy::command("sudo chcpu -d LIST")],
             )
         } else {

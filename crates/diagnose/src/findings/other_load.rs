@@ -155,19 +155,21 @@ fn find_other_load(case: &Case) -> Option<Finding> {
         (false, true) => of_fact(&RULE, severity, OF_COMMANDS, what),
         (false, false) => by_model(&RULE, loss, what),
     };
-    Some(Finding {
-        severity,
-        evidence: seen,
-        remedy: vec![
-            Remedy::both("who", "top -b -n1 | head -20"),
-            Remedy::advice("measure again when it is gone"),
-        ],
-        ..found
-    })
+    Some(Finding { severity, evidence: seen, remedy: remedy(), ..found })
 }
 
-/// Why nobody tells what it cost commands.
-const OF_COMMANDS: &str = "each step of a command has its own share of it: see what disturbed the steps";
+/// Why the cost to commands is unknown.
+const OF_COMMANDS: Template = Template {
+    code: "other-load-of-commands",
+    words: "the cost differs by step of the command; see the disturbances of each step",
+};
+
+fn remedy() -> Vec<Remedy> {
+    vec![
+        Remedy::both(text!("other-load-find", "find the busy tasks"), "top -b -n1 | head -20"),
+        Remedy::advice(text!("other-load-again", "measure again without the other work")),
+    ]
+}
 
 /// What the load average alone tells: nothing of the run itself.
 fn before_it(case: &Case, average: f64, cpus: u32) -> Option<Finding> {
@@ -184,15 +186,11 @@ fn before_it(case: &Case, average: f64, cpus: u32) -> Option<Finding> {
         average,
         cpus
     );
-    let why = "the run was too short, or its record does not tell what others used meanwhile";
-    Some(Finding {
-        evidence: vec![load],
-        remedy: vec![
-            Remedy::both("who", "top -b -n1 | head -20"),
-            Remedy::advice("measure again when it is gone"),
-        ],
-        ..of_fact(&RULE, Severity::Note, why, what)
-    })
+    let why = text!(
+        "other-load-unknown",
+        "the run was too short, or the record lacks the CPU time of other work during it"
+    );
+    Some(Finding { evidence: vec![load], remedy: remedy(), ..of_fact(&RULE, Severity::Note, why, what) })
 }
 
 /// Whether others may have worked in what this process may not use: CPUs outside its cpuset, time beyond its quota.

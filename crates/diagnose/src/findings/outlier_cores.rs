@@ -104,15 +104,22 @@ fn by_design(case: &Case, known: &HashMap<u64, &Cpu>) -> Option<Finding> {
             .chain([cite_fact(text!("outlier-cores-inventory", "core kinds"), "machine.cpus[].kind")])
             .collect(),
         remedy: vec![
-            Remedy::advice(
-                "work that is divided evenly waits for the slower ones: divide it in small pieces",
+            Remedy::advice(text!(
+                "outlier-cores-small-pieces",
+                "evenly divided work waits for the slower cores: divide it into small pieces"
+            )),
+            Remedy::both(
+                text!("outlier-cores-pin", "latency-critical work"),
+                format!("taskset -c {quick} COMMAND"),
             ),
-            Remedy::both("what must be quick", format!("taskset -c {quick} COMMAND")),
         ],
         ..of_fact(
             &RULE,
             Severity::Note,
-            "what the slower ones cost depends on how much each kind does in a cycle, and on how work is divided",
+            text!(
+                "outlier-cores-cost",
+                "the cost depends on the instructions per cycle of each kind and on how work is divided"
+            ),
             what,
         )
     })
@@ -168,15 +175,21 @@ fn find_outliers(clocks: &[&Measurement]) -> Option<Finding> {
         ],
         remedy: vec![
             Remedy::both(
-                "work that is divided evenly waits for the slowest; keep it off these CPUs",
+                text!(
+                    "outlier-cores-avoid",
+                    "evenly divided work waits for the slowest CPU: keep it off these CPUs"
+                ),
                 "taskset -c LIST COMMAND",
             ),
-            Remedy::advice("or divide it in small pieces"),
+            Remedy::advice(text!("outlier-cores-or-pieces", "or divide it into small pieces")),
             Remedy::both(
-                "settings of their own",
+                text!("outlier-cores-settings", "per-CPU clock limits"),
                 "grep . /sys/devices/system/cpu/cpufreq/policy*/scaling_max_freq",
             ),
-            Remedy::advice("else heat at these cores, or a bad part"),
+            Remedy::advice(text!(
+                "outlier-cores-heat",
+                "otherwise likely heat at these cores, or a faulty part"
+            )),
         ],
         ..finding(&RULE, loss, what)
     })

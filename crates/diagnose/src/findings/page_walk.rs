@@ -85,8 +85,7 @@ fn find_page_walk(case: &Case) -> Option<Finding> {
     let (mut remedy, undo) = huge_pages::remedy(thp);
     if is_virtual(case.record) {
         remedy.push(Remedy::advice(
-            "on the host, which is walked too: huge pages behind this machine's memory (libvirt: <hugepages/>; QEMU: \
-             -mem-path /dev/hugepages)",
+            text!("page-walk-host", "on the host: back the guest's memory with huge pages (libvirt: <hugepages/>; QEMU: -mem-path /dev/hugepages)"),
         ));
     }
     Some(Finding {

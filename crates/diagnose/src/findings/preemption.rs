@@ -6,7 +6,7 @@ use record::{Label, Remedy, Template, text};
 
 use super::needs::Need;
 use super::{Case, Rule, by_model, needs, steal_time};
-use crate::figures::{cite_fact, cpus_of, cpus_text, has_labels, locate_figure, verdict};
+use crate::figures::{cite_fact, cpus_of, cpus_text, has_labels, locate_figure, verdict, write_command};
 use crate::resources::WAKE_UP;
 
 /// The tail of real-time wake-ups with idle states held off, on a kernel built or booted without full preemption.
@@ -33,6 +33,9 @@ pub(super) const RULE: Rule = Rule {
     ],
     find,
 };
+
+/// Where a kernel that can choose has its model.
+const MODEL: &str = "/sys/kernel/debug/sched/preempt";
 
 /// A tail this many times the median is one: the published tails of kernels with full preemption stay within it.
 const TAIL: f64 = 4.0;
@@ -97,15 +100,13 @@ fn find_preemption(case: &Case) -> Option<Finding> {
         place: cpus_text(&cpus_of([wakeups])).map(Into::into),
         evidence: seen,
         remedy: vec![
-            Remedy::both(
-                "where the kernel can choose (PREEMPT_DYNAMIC)",
-                "echo full | sudo tee /sys/kernel/debug/sched/preempt",
-            ),
-            Remedy::advice(
-                "for good: preempt=full on the kernel's command line, or a PREEMPT_RT kernel for bounds below 100 µs",
-            ),
+            Remedy::both(text!("preemption-dynamic", "with PREEMPT_DYNAMIC"), write_command("full", MODEL)),
+            Remedy::advice(text!(
+                "preemption-boot-option",
+                "permanently: preempt=full on the kernel command line, or a PREEMPT_RT kernel for latency bounds below 100 µs"
+            )),
         ],
-        undo: vec![Remedy::command(format!("echo {model} | sudo tee /sys/kernel/debug/sched/preempt"))],
+        undo: vec![Remedy::command(write_command(&model, MODEL))],
         ..by_model(
             &RULE,
             verdict(share, (share, share)),

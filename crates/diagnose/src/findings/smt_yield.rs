@@ -58,10 +58,11 @@ fn harmful(yields: &[&Measurement]) -> Option<Finding> {
         place: Some(workload.as_str().into()),
         evidence: vec![cite_yield(worst)],
         remedy: vec![
-            Remedy::advice(
-                "one thread a core for such work: OMP_PLACES=cores, or taskset -c with one CPU of each core",
-            ),
-            Remedy::both("for the whole machine", write_command("off", CONTROL)),
+            Remedy::advice(text!(
+                "smt-yield-thread-per-core",
+                "run such work with one thread per core: OMP_PLACES=cores, or taskset -c with one CPU of each core"
+            )),
+            Remedy::both(text!("smt-yield-off", "or disable SMT"), write_command("off", CONTROL)),
         ],
         undo: vec![Remedy::command(write_command("on", CONTROL))],
         ..finding(
@@ -96,7 +97,7 @@ fn worth(yields: &[&Measurement], siblings: f64) -> Option<Finding> {
     let usual = median(yields.iter().map(|m| m.value()))?;
     let each = (usual - 1.0) / (siblings - 1.0);
     let share = Value::Share(each.max(0.0));
-    let reason = "how many CPUs are counted costs no speed; what is planned by the count does";
+    let reason = text!("smt-yield-count", "the CPU count costs no speed; capacity planned by it does");
     let (what, remedy, undo) = if each < LITTLE {
         (
             text!(
@@ -107,10 +108,11 @@ fn worth(yields: &[&Measurement], siblings: f64) -> Option<Finding> {
                 siblings = siblings as u64
             ),
             vec![
-                Remedy::advice(
-                    "count cores, not CPUs, when sizing; one thread a core where each must be fast",
-                ),
-                Remedy::both("or without siblings", write_command("off", CONTROL)),
+                Remedy::advice(text!(
+                    "smt-yield-size-by-cores",
+                    "size by cores, not CPUs; one thread per core where each must be fast"
+                )),
+                Remedy::both(text!("smt-yield-off", "or disable SMT"), write_command("off", CONTROL)),
             ],
             vec![Remedy::command(write_command("on", CONTROL))],
         )
@@ -121,7 +123,7 @@ fn worth(yields: &[&Measurement], siblings: f64) -> Option<Finding> {
                 "an SMT sibling adds {share} of a core: idle siblings are unused capacity",
                 share
             ),
-            vec![Remedy::advice("use all CPUs: a thread on each sibling")],
+            vec![Remedy::advice(text!("smt-yield-use-all", "use all CPUs: one thread per sibling"))],
             Vec::new(),
         )
     } else {
@@ -132,7 +134,7 @@ fn worth(yields: &[&Measurement], siblings: f64) -> Option<Finding> {
         evidence: yields.iter().map(|m| cite_yield(m)).collect(),
         remedy,
         undo,
-        ..by_model(&RULE, Verdict::NotMeasurable { reason: reason.into() }, what)
+        ..by_model(&RULE, Verdict::NotMeasurable { reason }, what)
     })
 }
 

@@ -156,18 +156,22 @@ pub(super) fn as_a_cap(gap: &Measurement) -> Evidence {
 pub(super) fn host_remedy(capped: bool) -> Vec<Remedy> {
     if capped {
         vec![
-            Remedy::advice(
-                "raise the cap: an instance type without credits, or on the host the machine's quota (virsh schedinfo \
-             DOMAIN; cpu.max of its cgroup)",
-            ),
-            Remedy::advice("or ask for no more CPU time than it allows: fewer threads"),
+            Remedy::advice(text!(
+                "steal-time-raise-cap",
+                "raise the cap: an instance type without CPU credits, or on the host the guest's quota (virsh schedinfo DOMAIN; cpu.max of its cgroup)"
+            )),
+            Remedy::advice(text!("steal-time-fewer-threads", "or run fewer threads, within the cap")),
         ]
     } else {
         vec![
-            Remedy::advice("none from inside: an instance type with CPUs of its own, or a dedicated host"),
-            Remedy::advice(
-                "on the host: pin the virtual CPUs, and count the runnable ones against the real ones",
-            ),
+            Remedy::advice(text!(
+                "steal-time-dedicated",
+                "no remedy inside the guest: use an instance type with dedicated CPUs, or a dedicated host"
+            )),
+            Remedy::advice(text!(
+                "steal-time-pin",
+                "on the host: pin the virtual CPUs, and avoid oversubscribed physical CPUs"
+            )),
         ]
     }
 }

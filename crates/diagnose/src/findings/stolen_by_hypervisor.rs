@@ -37,17 +37,21 @@ fn remedy(case: &Case) -> Vec<Remedy> {
     } else {
         let mut remedy = vec![
             Remedy::both(
-                "see its gaps with interrupts off, as the kernel counts them",
+                text!("stolen-below-hwnoise", "see the gaps that the kernel counts with interrupts off"),
                 "sudo rtla hwnoise -d 30s",
             ),
-            Remedy::advice(
-                "in the firmware: no USB legacy support, no power capping, no memory error polling; a newer version",
-            ),
+            Remedy::advice(text!(
+                "stolen-below-firmware-settings",
+                "firmware: disable USB legacy support, power capping and memory error polling; or update it"
+            )),
         ];
         if case.record.machine.processor.vendor.as_deref() == Some("GenuineIntel") {
             remedy.insert(
                 1,
-                Remedy::both("count its system management interrupts", "sudo turbostat --show CPU,SMI"),
+                Remedy::both(
+                    text!("stolen-below-smi", "count system management interrupts (SMI)"),
+                    "sudo turbostat --show CPU,SMI",
+                ),
             );
         }
         remedy
@@ -131,7 +135,10 @@ fn gaps(case: &Case) -> Option<Finding> {
         ..of_fact(
             &RULE,
             Severity::Note,
-            "rare gaps cost no throughput; what waits for an answer waits for the gap",
+            text!(
+                "stolen-below-rare",
+                "rare gaps cost no throughput, but delay each response that falls into one"
+            ),
             what,
         )
     })

@@ -62,12 +62,15 @@ fn find_swap(case: &Case) -> Option<Finding> {
         let says = text!("swap-in-use-available", "available memory: {available}", available);
         seen.push(cite_fact(says, "conditions.before.memory_available_bytes"));
     }
-    let reason = "what it costs depends on which pages a program comes back to";
+    let reason = text!("swap-in-use-cost", "the cost depends on which swapped pages a program touches again");
     Some(Finding {
         evidence: seen,
         remedy: vec![
-            Remedy::both("who", "grep VmSwap /proc/*/status | sort -k2 -n | tail"),
-            Remedy::advice("give it memory, or less to do"),
+            Remedy::both(
+                text!("swap-in-use-find", "find the processes in swap"),
+                "grep VmSwap /proc/*/status | sort -k2 -n | tail",
+            ),
+            Remedy::advice(text!("swap-in-use-memory", "add memory, or reduce the work")),
         ],
         ..of_fact(&RULE, severity, reason, what)
     })

@@ -30,19 +30,24 @@ fn find(case: &Case) -> Vec<Finding> {
         place: cpus_text(&stolen.cpus).map(Into::into),
         evidence: stolen.evidence(),
         remedy: vec![
-            Remedy::both("who runs there", "ps -eo psr,pcpu,comm --sort=-pcpu | head"),
-            Remedy::both("which interrupts", "cat /proc/interrupts"),
-            Remedy::advice(
-                "keep a CPU for one program: taskset -c CPU, an isolated cpuset partition, interrupts moved by \
-             /proc/irq/*/smp_affinity_list",
+            Remedy::both(
+                text!("stolen-os-tasks", "find the tasks by CPU"),
+                "ps -eo psr,pcpu,comm --sort=-pcpu | head",
             ),
-            Remedy::advice(
-                "for good, on the kernel's command line: isolcpus=LIST nohz_full=LIST rcu_nocbs=LIST",
-            ),
+            Remedy::both(text!("stolen-os-interrupts", "find the interrupts"), "cat /proc/interrupts"),
+            Remedy::advice(text!(
+                "stolen-os-isolate",
+                "reserve a CPU for one program: taskset -c CPU, an isolated cpuset partition, IRQs moved by /proc/irq/*/smp_affinity_list"
+            )),
+            Remedy::advice(text!(
+                "stolen-os-boot-option",
+                "permanently, on the kernel command line: isolcpus=LIST nohz_full=LIST rcu_nocbs=LIST"
+            )),
         ],
-        undo: vec![Remedy::advice(
-            "take isolcpus=, nohz_full= and rcu_nocbs= off the kernel's command line again and boot",
-        )],
+        undo: vec![Remedy::advice(text!(
+            "stolen-os-boot-without",
+            "remove isolcpus=, nohz_full= and rcu_nocbs= from the kernel command line and reboot"
+        ))],
         ..finding(
             &RULE,
             stolen.loss.clone(),

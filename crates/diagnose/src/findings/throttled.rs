@@ -47,12 +47,14 @@ fn find_throttled(case: &Case) -> Option<Finding> {
             format!("conditions.after.temperatures.{sensor}"),
         ));
     }
-    let reason = "how long each time lasted is not told; the clocks measured show what was left";
+    let reason =
+        text!("throttled-duration", "the duration of throttling is unknown; the measured clocks include it");
     Some(Finding {
         evidence: seen,
-        remedy: vec![Remedy::advice(
-            "look at fans, dust, airflow and thermal paste; in the firmware at the cooling profile",
-        )],
+        remedy: vec![Remedy::advice(text!(
+            "throttled-cooling",
+            "check fans, dust, airflow, thermal paste and the firmware's cooling profile"
+        ))],
         ..of_fact(
             &RULE,
             Severity::Warning,

@@ -7,7 +7,9 @@ use record::{Better, Coverage, Label, Measurement, Remedy, Template, detail, tex
 
 use super::needs::Need;
 use super::{Case, Rule, costs, finding, needs};
-use crate::figures::{cite_fact, cpus_of, cpus_text, has_labels, locate_figure, loss, severity, spread};
+use crate::figures::{
+    cite_fact, cpus_of, cpus_text, has_labels, locate_figure, loss, severity, spread, write_command,
+};
 use crate::resources::{WAKE_UP, wake_up_cpu};
 
 /// SCHED_OTHER wake-up latency as the machine is, against the same with 1 ns of slack.
@@ -91,22 +93,29 @@ fn find_timer_slack(case: &Case) -> Option<Finding> {
         place: cpus_text(&gain.cpus).map(Into::into),
         evidence: seen,
         remedy: vec![
-            Remedy::advice("in the program: prctl(PR_SET_TIMERSLACK, 1) in each thread that sleeps"),
-            Remedy::both(
-                "a running process",
-                "for t in /proc/$PID/task/*; do echo 1 | sudo tee /proc/${t##*/}/timerslack_ns; done",
-            ),
-            Remedy::advice("a service: TimerSlackNSec=1 in its [Service] section"),
+            Remedy::advice(text!(
+                "timer-slack-prctl",
+                "in the program: prctl(PR_SET_TIMERSLACK, 1) in each sleeping thread"
+            )),
+            Remedy::both(text!("timer-slack-process", "a running process"), set_slack("1")),
+            Remedy::advice(text!(
+                "timer-slack-service",
+                "a service: TimerSlackNSec=1 in its [Service] section"
+            )),
         ],
-        undo: vec![Remedy::command(
-            "for t in /proc/$PID/task/*; do echo 0 | sudo tee /proc/${t##*/}/timerslack_ns; done",
-        )],
+        undo: vec![Remedy::command(set_slack("0"))],
         ..finding(&RULE, loss, what)
     })
 }
 
 const WITHOUT_SLACK: Template =
     Template { code: "timer-slack-without", words: "without timer slack: {latency}" };
+
+/// A command that sets the slack of a process, ns; 0 is the default.
+fn set_slack(ns: &str) -> String {
+    let write = write_command(ns, "/proc/${t##*/}/timerslack_ns");
+    format!("for t in /proc/$PID/task/*; do {write}; done")
+}
 
 /// Whether what was measured tuned had idle states held off.
 fn held_off(case: &Case) -> bool {

@@ -83,18 +83,25 @@ fn find_timer_tick(case: &Case) -> Option<Finding> {
     }));
     let (remedy, undo) = match off {
         Some(_) => (
-            vec![Remedy::advice("take highres=off off the kernel's command line and boot")],
-            vec![Remedy::advice("put highres=off on the kernel's command line again and boot")],
+            vec![Remedy::advice(text!(
+                "timer-tick-remove",
+                "remove highres=off from the kernel command line and reboot"
+            ))],
+            vec![Remedy::advice(text!(
+                "timer-tick-add",
+                "add highres=off to the kernel command line and reboot"
+            ))],
         ),
         None => (
             vec![
                 Remedy::both(
-                    "why the kernel has no finer timers",
+                    text!("timer-tick-dmesg", "find why high-resolution timers are off"),
                     "sudo dmesg | grep -iE 'high.res|one.?shot|clocksource|tsc'",
                 ),
-                Remedy::advice(
-                    "a kernel with CONFIG_HIGH_RES_TIMERS; where that cannot be, one with CONFIG_HZ=1000",
-                ),
+                Remedy::advice(text!(
+                    "timer-tick-kernel",
+                    "use a kernel with CONFIG_HIGH_RES_TIMERS, otherwise one with CONFIG_HZ=1000"
+                )),
             ],
             Vec::new(),
         ),

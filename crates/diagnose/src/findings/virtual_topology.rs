@@ -39,15 +39,17 @@ fn find(case: &Case) -> Vec<Finding> {
             text!("virtual-topology-counts", "{packages} sockets, {cpus} CPUs", packages, cpus),
             "machine.counts.packages and .cpus_online",
         )],
-        remedy: vec![Remedy::advice(
-            "in the hypervisor: one socket with all cores (QEMU: -smp cpus=N,sockets=1; libvirt: <topology>), with \
-             siblings as threads where the virtual CPUs are pinned to them",
-        )],
+        remedy: vec![Remedy::advice(text!(
+            "virtual-topology-set",
+            "in the hypervisor: one socket with all cores (QEMU: -smp cpus=N,sockets=1; libvirt: <topology>), siblings as threads where virtual CPUs are pinned to them"
+        ))],
         ..of_fact(
             &RULE,
             Severity::Note,
-            "threads that share data may be placed far apart, and licences by the socket count each CPU; what that costs \
-             depends on the program",
+            text!(
+                "virtual-topology-cost",
+                "threads that share data may be placed far apart, and per-socket licences count each CPU; the cost depends on the program"
+            ),
             text!(
                 "virtual-topology-flat",
                 "all {cpus} CPUs appear as single-core sockets: shared caches are hidden from the scheduler",
