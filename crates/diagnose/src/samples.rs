@@ -3,7 +3,7 @@
 use record::Label;
 use record::machine::{Cache, CacheKind, Cpu, MemoryDevice, Node};
 use record::text::Value;
-use record::{Labels, Measurement, Record, Snapshot, Text};
+use record::{Labels, Measurement, Record, Remedy, Snapshot, Text};
 
 /// The figure in one of a sentence's places.
 pub(crate) fn figure_in(text: &Text, name: &str) -> f64 {
@@ -12,6 +12,11 @@ pub(crate) fn figure_in(text: &Text, name: &str) -> f64 {
         Some(Value::Share(figure) | Value::Figure(figure, _) | Value::Factor(figure)) => *figure,
         other => panic!("{name} of {text:?} is {other:?}"),
     }
+}
+
+/// The code of a remedy's words; nothing for a command alone.
+pub(crate) fn code_of(remedy: &Remedy) -> &str {
+    remedy.text.as_ref().and_then(Text::code).unwrap_or_default()
 }
 
 /// Eight sizes an octave from `from` to `to` bytes, whole lines.

@@ -40,7 +40,7 @@ fn find(case: &Case) -> Vec<Finding> {
             Severity::Note,
             text!(
                 "numa-balancing-cost",
-                "helps programs that ignore NUMA nodes; costs programs bound to a node page faults and page migrations"
+                "helps programs that ignore NUMA nodes; costs programs bound to a node page faults and migrations"
             ),
             text!(
                 "numa-balancing-on",

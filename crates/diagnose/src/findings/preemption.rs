@@ -103,7 +103,7 @@ fn find_preemption(case: &Case) -> Option<Finding> {
             Remedy::both(text!("preemption-dynamic", "with PREEMPT_DYNAMIC"), write_command("full", MODEL)),
             Remedy::advice(text!(
                 "preemption-boot-option",
-                "permanently: preempt=full on the kernel command line, or a PREEMPT_RT kernel for latency bounds below 100 µs"
+                "permanently: preempt=full at boot, or a PREEMPT_RT kernel for latency bounds below 100 µs"
             )),
         ],
         undo: vec![Remedy::command(write_command(&model, MODEL))],

@@ -52,7 +52,7 @@ pub(super) const WITH_BURSTS: Template = Template {
 /// That gaps look as a cap makes them.
 pub(super) const CAPPED: Template = Template {
     code: "steal-time-capped",
-    words: "long gaps of equal length indicate a cap (CPU credits, a quota of the host); gaps caused by neighbours vary",
+    words: "long gaps of equal length indicate a cap (CPU credits, host quota); neighbours cause varying gaps",
 };
 
 /// Above the median's interval a share of all the time is that of bursts.
@@ -158,7 +158,7 @@ pub(super) fn host_remedy(capped: bool) -> Vec<Remedy> {
         vec![
             Remedy::advice(text!(
                 "steal-time-raise-cap",
-                "raise the cap: an instance type without CPU credits, or on the host the guest's quota (virsh schedinfo DOMAIN; cpu.max of its cgroup)"
+                "raise the cap: an instance type without CPU credits, or the guest's quota (virsh schedinfo, cpu.max)"
             )),
             Remedy::advice(text!("steal-time-fewer-threads", "or run fewer threads, within the cap")),
         ]

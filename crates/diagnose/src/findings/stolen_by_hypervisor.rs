@@ -150,7 +150,7 @@ mod tests {
     use crate::figures::share_of;
     use crate::findings::invariants::{found, missing};
     use crate::findings::steal_time::CAPPED;
-    use crate::samples::{figure_in, machine, measured, stolen};
+    use crate::samples::{code_of, figure_in, machine, measured, stolen};
 
     #[test]
     fn firmware_and_hypervisor_are_reported_apart() {
@@ -174,7 +174,7 @@ mod tests {
         }
         let finding = &found(&record, RULE)[0];
         assert!(finding.evidence.iter().any(|seen| seen.says.is(&CAPPED)), "{finding:?}");
-        assert!(finding.remedy[0].to_string().starts_with("raise the cap"), "{finding:?}");
+        assert_eq!(code_of(&finding.remedy[0]), "steal-time-raise-cap");
     }
 
     #[test]

@@ -37,7 +37,7 @@ fn find(case: &Case) -> Vec<Finding> {
             Remedy::both(text!("stolen-os-interrupts", "find the interrupts"), "cat /proc/interrupts"),
             Remedy::advice(text!(
                 "stolen-os-isolate",
-                "reserve a CPU for one program: taskset -c CPU, an isolated cpuset partition, IRQs moved by /proc/irq/*/smp_affinity_list"
+                "reserve a CPU: taskset -c CPU, an isolated cpuset partition, IRQs moved by /proc/irq/*/smp_affinity_list"
             )),
             Remedy::advice(text!(
                 "stolen-os-boot-option",

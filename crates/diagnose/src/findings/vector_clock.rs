@@ -23,7 +23,8 @@ pub(super) const RULE: Rule = Rule {
 
 const NARROWER: Template = Template {
     code: "vector-clock-narrower",
-    words: "where only part of the code is vectorised: run it on CPUs of its own, or compile it with -mprefer-vector-width={width}",
+    words: "where only part of the code is vectorised: run it on CPUs of its own, or compile it with \
+            -mprefer-vector-width={width}",
 };
 
 /// More kinds of vectors than this no processor has; a record made by hand may name any number.

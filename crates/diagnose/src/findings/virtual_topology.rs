@@ -48,7 +48,8 @@ fn find(case: &Case) -> Vec<Finding> {
             Severity::Note,
             text!(
                 "virtual-topology-cost",
-                "threads that share data may be placed far apart, and per-socket licences count each CPU; the cost depends on the program"
+                "threads that share data may be placed far apart, and per-socket licences count each CPU; the cost \
+                 depends on the program"
             ),
             text!(
                 "virtual-topology-flat",
