@@ -108,10 +108,7 @@ fn remedy() -> Vec<Remedy> {
             "numactl --cpunodebind=N --membind=N COMMAND",
         ),
         Remedy::both(
-            text!(
-                "numa-latency-interleave",
-                "one process larger than a node: memory interleaved over all nodes"
-            ),
+            text!("numa-latency-interleave", "interleaved memory, for one process larger than a node"),
             "numactl --interleave=all COMMAND",
         ),
     ]

@@ -66,7 +66,7 @@ fn find_timer_slack(case: &Case) -> Option<Finding> {
         vec![cite_fact(as_is, locate_figure(gain.as_is)), cite_fact(tuned, locate_figure(gain.tuned))];
     if let Some(idle) = idle.filter(|idle| idle.ns > 0.0) {
         let part = Value::Figure(idle.ns, "ns");
-        let says = text!("timer-slack-idle", "of that, idle states: {part} (from real-time wake-ups)", part);
+        let says = text!("timer-slack-idle", "part of idle states: {part} (from real-time wake-ups)", part);
         seen.push(cite_fact(says, "wakeup.latency policy=fifo"));
     }
     let what = if raised {
