@@ -29,6 +29,7 @@ mod layers;
 mod levels;
 mod loss_breakdown;
 mod memory_channels;
+mod node_costs;
 mod numa;
 mod overhead;
 mod plan;

@@ -1,14 +1,14 @@
 //! What nodes cost a program that ignores them, and whether the firmware's distances agree with what was measured.
 
-use record::Label;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use record::diagnosis::Numa;
 use record::text::Value;
-use record::{Measurement, Text, text};
+use record::{Label, Measurement, Text, text};
 
 use crate::distances::{self, Cell, Cells, Verdict};
 use crate::figures::{median, spread};
+use crate::node_costs::{Costs, Matrix, nodes_figures};
 use crate::record_index::RecordIndex;
 
 /// A machine of more nodes than this is none; Linux stops at 1024 (`CONFIG_NODES_SHIFT`).
@@ -16,15 +16,8 @@ const MOST_NODES: usize = 1024;
 
 /// What the matrices say; `None` with fewer than two nodes.
 pub fn numa(index: &RecordIndex) -> Option<Numa> {
-    let latency = cells(index.figures_of("numa.latency"));
-    // Of several operations the reading one, which every record has, and of several thread counts the most.
-    let mut reads: Vec<&Measurement> = index.figures_of("numa.bandwidth").collect();
-    let of_reads = |m: &&Measurement| m.labels.word(Label::Op) == Some("read");
-    if reads.iter().any(of_reads) {
-        reads.retain(of_reads);
-    }
-    reads.sort_by_cached_key(|m| std::cmp::Reverse(m.labels.count(Label::Threads)));
-    let bandwidth = cells(reads.into_iter());
+    let latency = cells(nodes_figures(index, "numa.latency"));
+    let bandwidth = cells(nodes_figures(index, "numa.bandwidth"));
 
     let rows: BTreeSet<u32> = latency.keys().chain(bandwidth.keys()).map(|(from, _)| *from).collect();
     let columns: BTreeSet<u32> = latency.keys().chain(bandwidth.keys()).map(|(_, to)| *to).collect();
@@ -34,15 +27,21 @@ pub fn numa(index: &RecordIndex) -> Option<Numa> {
     let local = |cells: &Cells| median(cells.iter().filter(|(at, _)| at.0 == at.1).map(|(_, c)| c.value));
     let remote = median(latency.iter().filter(|(at, _)| at.0 != at.1).map(|(_, cell)| cell.value));
     let slowest = latency.iter().max_by(|a, b| a.1.value.total_cmp(&b.1.value));
-    let distances = distances::table(&index.record.machine);
     // Latencies add up over accesses, and so do the times that bytes take.
-    let ignoring_factor = mean_over_all(&latency, &rows, &columns, &distances, |ns| ns);
-    let bandwidth_factor =
-        mean_over_all(&bandwidth, &rows, &columns, &distances, |rate| 1.0 / rate).map(|factor| 1.0 / factor);
+    let costs = Costs::of_matrices(index);
+    let ignored = |matrix: &Option<Matrix>| {
+        let (from, to): (Vec<u32>, Vec<u32>) =
+            (rows.iter().copied().collect(), columns.iter().copied().collect());
+        let matrix = matrix.as_ref()?;
+        let factor = matrix.mean(&from, &to, &costs)?.value / matrix.own()?.value;
+        factor.is_finite().then_some(factor)
+    };
+    let ignoring_factor = ignored(&costs.latency);
+    let bandwidth_factor = ignored(&costs.bandwidth).map(|factor| 1.0 / factor);
     let own = rows.intersection(&columns).count();
     // Times of an emulator hold nothing against a table.
     let emulated = index.record.machine.virtualization.emulated == Some(true);
-    let verdict = if emulated { Verdict::default() } else { distances::judge(&latency, &distances) };
+    let verdict = if emulated { Verdict::default() } else { distances::judge(&latency, &costs.distances) };
     let doubtful = latency.values().filter(|cell| !cell.sure).count();
     let mut numa = Numa {
         nodes: u32::try_from(columns.len()).unwrap_or(u32::MAX),
@@ -74,9 +73,9 @@ pub fn numa(index: &RecordIndex) -> Option<Numa> {
     Some(numa)
 }
 
-fn cells<'a>(all: impl Iterator<Item = &'a Measurement>) -> Cells {
+fn cells(all: Vec<&Measurement>) -> Cells {
     let mut cells = Cells::new();
-    for m in all.filter(|m| m.summary.n > 0) {
+    for m in all.into_iter().filter(|m| m.summary.n > 0) {
         let id = |key| m.labels.count(key).and_then(|id| u32::try_from(id).ok());
         let (Some(from), Some(to)) = (id(Label::From), id(Label::To)) else { continue };
         let value = m.value();
@@ -89,41 +88,6 @@ fn cells<'a>(all: impl Iterator<Item = &'a Measurement>) -> Cells {
         }
     }
     cells
-}
-
-/// The mean of `cost` over all pairs of a node that asks and a node that has memory, against the mean of each node's
-/// own. A pair that was not measured costs what pairs of the same distance cost, or what other pairs do.
-fn mean_over_all(
-    cells: &Cells,
-    rows: &BTreeSet<u32>,
-    columns: &BTreeSet<u32>,
-    distances: &distances::Table,
-    cost: impl Fn(f64) -> f64,
-) -> Option<f64> {
-    let mean = |values: &mut dyn Iterator<Item = f64>| {
-        let (sum, count) = values.fold((0.0, 0usize), |(sum, count), value| (sum + value, count + 1));
-        (count > 0).then(|| sum / count as f64)
-    };
-    let own = mean(&mut cells.iter().filter(|(at, _)| at.0 == at.1).map(|(_, cell)| cost(cell.value)))?;
-    let others = mean(&mut cells.iter().filter(|(at, _)| at.0 != at.1).map(|(_, cell)| cost(cell.value)))?;
-    let mut by_distance: BTreeMap<u32, (f64, usize)> = BTreeMap::new();
-    for (at, cell) in cells.iter().filter(|(at, _)| at.0 != at.1) {
-        if let Some(distance) = distances.get(at) {
-            let sum = by_distance.entry(*distance).or_default();
-            *sum = (sum.0 + cost(cell.value), sum.1 + 1);
-        }
-    }
-    let of = |at: (u32, u32)| match cells.get(&at) {
-        Some(cell) => cost(cell.value),
-        None if at.0 == at.1 => own,
-        None => {
-            let alike = distances.get(&at).and_then(|distance| by_distance.get(distance));
-            alike.map_or(others, |(sum, count)| sum / *count as f64)
-        }
-    };
-    let pairs = rows.iter().flat_map(|from| columns.iter().map(move |to| (*from, *to)));
-    let factor = mean(&mut pairs.map(of))? / own;
-    factor.is_finite().then_some(factor)
 }
 
 fn meaning(numa: &Numa, verdict: &Verdict) -> Text {

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use record::machine::Machine;
 use record::{CpuList, Record};
 
-use super::costs::Costs;
 use super::error::PlanError;
 use super::numbering::{self, Numbering};
+use crate::node_costs::Costs;
 
 /// A machine of more nodes than this is none; Linux stops at 1024 (`CONFIG_NODES_SHIFT`).
 const MOST_NODES: u32 = 1024;

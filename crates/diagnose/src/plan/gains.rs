@@ -6,8 +6,8 @@ use record::text;
 use record::text::Value;
 
 use super::available_resources::AvailableResources;
-use super::costs::{Cost, Costs, Matrix, mean};
 use crate::figures::RESOLUTION;
+use crate::node_costs::{Cost, Costs, Matrix, mean};
 
 /// The gains, one a kind of program that has one.
 pub(super) fn gains(available: &AvailableResources, costs: &Costs, processes: &[Process]) -> Vec<Gain> {

@@ -5,8 +5,8 @@ use record::{CpuList, Text, text};
 
 use super::PlanRequest;
 use super::available_resources::{AvailableResources, Seat, in_order};
-use super::costs::Costs;
 use super::error::PlanError;
+use crate::node_costs::Costs;
 
 /// Most processes of a plan: the largest machines have a few thousand CPUs.
 pub(super) const MOST_PROCESSES: u32 = 4096;

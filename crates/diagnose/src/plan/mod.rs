@@ -2,7 +2,6 @@
 
 mod advice;
 mod available_resources;
-mod costs;
 mod error;
 mod gains;
 mod layout;
@@ -18,9 +17,9 @@ use record::text::Value;
 use record::{CpuList, Handover, Measurement, Record, Template, Text, text};
 
 use crate::figures::{cite_fact, cpus_text, locate_figure, measured_value, middle};
+use crate::node_costs::Costs;
 use crate::record_index::RecordIndex;
 use available_resources::AvailableResources;
-use costs::Costs;
 pub use error::PlanError;
 use numbering::Numbering;
 pub use snippets::TOOLS;

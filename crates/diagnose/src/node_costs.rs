@@ -11,7 +11,7 @@ use crate::figures::{cite_fact, labels_without, locate_figure, measured_value, s
 use crate::record_index::RecordIndex;
 
 /// What a load costs.
-const LATENCY: Template = Template { code: "plan-cost-latency", words: "load latency" };
+const LATENCY: Template = Template { code: "node-cost-latency", words: "load latency" };
 /// Pairs that stand as evidence; the matrix itself stands in the record.
 const MOST_EVIDENCE: usize = 4;
 /// Figures with the pair of nodes that each is of: the one that asks, and the memory's.
@@ -21,7 +21,7 @@ const FAR: f64 = 1e9;
 
 /// The cost of one access, relative to nothing: only ratios of these mean something.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Cost {
+pub(crate) struct Cost {
     /// The median.
     pub value: f64,
     /// Least and most by the intervals; `None` for a single figure.
@@ -30,7 +30,7 @@ pub(super) struct Cost {
 
 /// One kind of cost, pair by pair.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Matrix {
+pub(crate) struct Matrix {
     /// What was measured: `load latency`.
     pub what: Text,
     cells: BTreeMap<(u32, u32), Cost>,
@@ -45,39 +45,46 @@ pub(super) struct Matrix {
 
 /// All costs of a record.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Costs {
+pub(crate) struct Costs {
     /// Waiting: a load's latency, or time per element.
     pub latency: Option<Matrix>,
     /// Moving: the time that a byte takes.
     pub bandwidth: Option<Matrix>,
-    distances: distances::Table,
+    /// The firmware's distances.
+    pub distances: distances::Table,
 }
 
 impl Costs {
     /// The costs that a record has figures of.
-    pub(super) fn from_index(index: &RecordIndex) -> Self {
+    pub(crate) fn from_index(index: &RecordIndex) -> Self {
+        let mut costs = Self::of_matrices(index);
+        let distances = &costs.distances;
+        costs.latency =
+            costs.latency.or_else(|| curve(index, distances)).or_else(|| elements(index, distances));
+        costs
+    }
+
+    /// Those of pairs of nodes alone.
+    pub(crate) fn of_matrices(index: &RecordIndex) -> Self {
         let distances = distances::table(&index.record.machine);
-        let latency = numa(index, "numa.latency", text!(LATENCY), Better::Lower, &distances)
-            .or_else(|| curve(index, &distances))
-            .or_else(|| elements(index, &distances));
-        let bandwidth = numa(
-            index,
-            "numa.bandwidth",
-            text!("plan-cost-bandwidth", "bandwidth"),
-            Better::Higher,
-            &distances,
-        );
-        Self { latency, bandwidth, distances }
+        let latency = nodes_figures(index, "numa.latency");
+        let bandwidth = nodes_figures(index, "numa.bandwidth");
+        let moved = text!("node-cost-bandwidth", "bandwidth");
+        Self {
+            latency: Matrix::new(text!(LATENCY), of_nodes(latency), Better::Lower, &distances),
+            bandwidth: Matrix::new(moved, of_nodes(bandwidth), Better::Higher, &distances),
+            distances,
+        }
     }
 
     /// Nodes that figures are of.
-    pub(super) fn nodes(&self) -> BTreeSet<u32> {
+    pub(crate) fn nodes(&self) -> BTreeSet<u32> {
         let both = [&self.latency, &self.bandwidth].into_iter().flatten();
         both.flat_map(|matrix| matrix.cells.keys().flat_map(|(from, to)| [*from, *to])).collect()
     }
 
     /// How far apart two nodes are: by what was measured, else by the firmware's distances.
-    pub(super) fn distance(&self, from: u32, to: u32) -> f64 {
+    pub(crate) fn distance(&self, from: u32, to: u32) -> f64 {
         if from == to {
             return 0.0;
         }
@@ -88,7 +95,7 @@ impl Costs {
     }
 
     /// The nearest of some nodes.
-    pub(super) fn nearest(&self, from: u32, nodes: &[u32]) -> Option<u32> {
+    pub(crate) fn nearest(&self, from: u32, nodes: &[u32]) -> Option<u32> {
         nodes
             .iter()
             .copied()
@@ -110,7 +117,7 @@ impl Matrix {
             matrix.doubtful |= m.doubt.is_some();
             if matrix.evidence.len() < MOST_EVIDENCE {
                 let says = text!(
-                    "plan-cost-between-nodes",
+                    "node-cost-between-nodes",
                     "{what} from node {from} to node {to}: {value}",
                     what = &matrix.what,
                     from = at.0,
@@ -151,14 +158,19 @@ impl Matrix {
         alike.copied().or(self.others)
     }
 
+    /// The mean cost of each node's own memory.
+    pub(crate) fn own(&self) -> Option<Cost> {
+        self.own
+    }
+
     /// The mean cost over all pairs of nodes that ask and nodes of memory.
-    pub(super) fn mean(&self, from: &[u32], to: &[u32], costs: &Costs) -> Option<Cost> {
+    pub(crate) fn mean(&self, from: &[u32], to: &[u32], costs: &Costs) -> Option<Cost> {
         mean(from.iter().flat_map(|from| to.iter().filter_map(|to| self.cost_between(*from, *to, costs))))
     }
 }
 
 /// The mean of costs; its interval holds all theirs, and is none where one of them has none.
-pub(super) fn mean(costs: impl Iterator<Item = Cost>) -> Option<Cost> {
+pub(crate) fn mean(costs: impl Iterator<Item = Cost>) -> Option<Cost> {
     let (mut sum, mut low, mut high, mut count, mut reported) = (0.0, 0.0, 0.0, 0usize, true);
     for cost in costs {
         sum += cost.value;
@@ -194,24 +206,22 @@ fn node(m: &Measurement, key: Label) -> Option<u32> {
     m.labels.count(key).and_then(|id| u32::try_from(id).ok()).filter(|id| *id < 1024)
 }
 
-/// linespeed's own matrices, and those of other tools that name pairs of nodes.
-fn numa(
-    index: &RecordIndex,
-    metric: &'static str,
-    what: Text,
-    better: Better,
-    distances: &distances::Table,
-) -> Option<Matrix> {
+/// The figures of a matrix, linespeed's own or another tool's: of several operations reading, which every record has, and of
+/// several thread counts the most first, since one thread does not fill a node's channels.
+pub(crate) fn nodes_figures<'a>(index: &RecordIndex<'a>, metric: &'static str) -> Vec<&'a Measurement> {
     let mut all: Vec<&Measurement> = index.figures_of(metric).collect();
     let of_reads = |m: &&Measurement| m.labels.word(Label::Op) == Some("read");
     if all.iter().any(of_reads) {
         all.retain(of_reads);
     }
-    // Of several thread counts the most: one thread does not fill a node's channels.
     all.sort_by_cached_key(|m| std::cmp::Reverse(m.labels.count(Label::Threads)));
-    let reported =
-        all.into_iter().filter_map(|m| Some(((node(m, Label::From)?, node(m, Label::To)?), m))).collect();
-    Matrix::new(what, reported, better, distances)
+    all
+}
+
+/// Figures with the pair of nodes that each names.
+fn of_nodes(figures: Vec<&Measurement>) -> RatedCell<'_> {
+    let pair = |m: &&Measurement| Some((node(m, Label::From)?, node(m, Label::To)?));
+    figures.into_iter().filter_map(|m| pair(&m).map(|at| (at, m))).collect()
 }
 
 /// Which node the CPU of a figure is on.
@@ -277,9 +287,9 @@ fn elements(index: &RecordIndex, distances: &distances::Table) -> Option<Matrix>
     order.into_iter().find_map(|op| {
         let reported = pairs(ops.get(op)?, &homes);
         let what = if op.is_empty() {
-            text!("plan-cost-element", "time per element")
+            text!("node-cost-element", "time per element")
         } else {
-            text!("plan-cost-element-of", "{op} time per element", op = op.to_owned())
+            text!("node-cost-element-of", "{op} time per element", op = op.to_owned())
         };
         Matrix::new(what, reported, Better::Lower, distances)
     })
