@@ -1,14 +1,14 @@
 //! All cores at work together run slower than they were sold for.
 
 use record::diagnosis::{Confidence, Finding};
-use record::units::figure;
-use record::{Remedy, Template};
+use record::text::Value;
+use record::{Remedy, Template, Text, text};
 
 use super::clock_cause::cause;
 use super::clock_limit::{Below, below, hz_reported};
 use super::needs::Need;
 use super::{Case, Rule, finding, is_virtual, needs};
-use crate::figures::{cite_fact, cpus_of, cpus_text, evidence, middle};
+use crate::figures::{cite_fact, cite_figure, cpus_of, cpus_text, middle};
 use crate::resources::CORE;
 
 /// All cores together against the base clock; where that is not told, against the clock of one core alone.
@@ -44,11 +44,17 @@ fn below_base(case: &Case) -> Option<Finding> {
     let found = below(case, "all", |cpu| cpu.and_then(|cpu| cpu.base_hz).or(of_all).map(|hz| hz as f64));
     let Below { promised: base, cpu, .. } = *found.first()?;
     let reported_base = cite_fact(
-        format!("its base clock is {}", figure(base, "Hz")),
+        text!("all-core-clock-base", "base clock {base}", base = Value::Figure(base, "Hz")),
         hz_reported(case, cpu, "base_hz", |cpu| cpu.base_hz),
     );
-    let what =
-        |is: &str| format!("all cores together run at {is}, below the base clock of {}", figure(base, "Hz"));
+    let what = |is: Value| {
+        text!(
+            "all-core-clock-below-base",
+            "all cores together run at {is}, below the base clock of {base}",
+            is,
+            base = Value::Figure(base, "Hz")
+        )
+    };
     find_all_core_clock(case, &found, reported_base, what)
 }
 
@@ -60,35 +66,49 @@ fn below_one(case: &Case) -> Option<Finding> {
     let alone = middle(case.clocks("scalar", "one"))?;
     let mut found = below(case, "all", |_| Some(alone.value()));
     found.retain(|below| below.measured.value() < alone.value() * (1.0 - TURBO));
-    let what =
-        |is: &str| format!("all cores together run at {is}, one alone at {}", figure(alone.value(), "Hz"));
-    find_all_core_clock(case, &found, evidence(alone, "a core alone runs at"), what)
+    let what = |is: Value| {
+        text!(
+            "all-core-clock-below-one",
+            "all cores together run at {is}, one core alone at {alone}",
+            is,
+            alone
+        )
+    };
+    let seen = cite_figure(alone, text!("all-core-clock-one-alone", "one core alone runs at {alone}", alone));
+    find_all_core_clock(case, &found, seen, what)
 }
 
 fn find_all_core_clock(
     case: &Case,
     found: &[Below],
     against: record::diagnosis::Evidence,
-    what: impl Fn(&str) -> String,
+    what: impl Fn(Value) -> Text,
 ) -> Option<Finding> {
     let Below { measured: worst, cpu, promised, loss } = found.first()?;
-    let mut seen = vec![evidence(worst, &format!("CPU {cpu} with all at work runs at")), against];
+    let (cpu, worst) = (*cpu, *worst);
+    let at = text!("all-core-clock-cpu", "CPU {cpu} runs at {worst} with all cores busy", cpu, worst);
+    let mut seen = vec![cite_figure(worst, at), against];
     let hottest = case.record.conditions.before.temperatures.iter().max_by(|a, b| a.1.total_cmp(b.1));
     if let Some((sensor, hottest)) = hottest {
         let from = format!("conditions.before.temperatures.{sensor}");
-        seen.push(cite_fact(format!("hottest sensor {hottest:.0} °C"), from));
+        let hottest = format!("{hottest:.0} °C");
+        seen.push(cite_fact(text!("all-core-clock-hottest", "hottest sensor {hottest}", hottest), from));
     }
-    let cause = cause(case.record, *cpu, *promised);
+    let cause = cause(case.record, cpu, *promised);
     let remedy = if cause.is_set {
         seen.extend(cause.evidence);
         cause.remedy
     } else if is_virtual(case.record) {
-        vec![Remedy::advice(
-            "the host gives this machine less than a core; another instance type or a dedicated host gives it all",
-        )]
+        vec![Remedy::advice(text!(
+            "all-core-clock-host",
+            "the host allots less than full cores: choose another instance type or a dedicated host"
+        ))]
     } else {
         vec![
-            Remedy::advice("look for heat and power limits: cooling, fans, the firmware's power profile"),
+            Remedy::advice(text!(
+                "all-core-clock-heat",
+                "check heat and power limits: cooling, fans, the firmware's power profile"
+            )),
             Remedy::both("a power cap", "grep . /sys/class/powercap/*/constraint_*_power_limit_uw"),
         ]
     };
@@ -98,7 +118,7 @@ fn find_all_core_clock(
         confidence: if cause.is_set { Confidence::High } else { Confidence::Medium },
         remedy,
         undo: cause.undo,
-        ..finding(&RULE, loss.clone(), what(&figure(worst.value(), "Hz")))
+        ..finding(&RULE, loss.clone(), what(worst.into()))
     })
 }
 
@@ -106,7 +126,7 @@ fn find_all_core_clock(
 mod tests {
     use super::*;
     use crate::findings::invariants::{found, missing};
-    use crate::samples::{machine, measured};
+    use crate::samples::{figure_in, machine, measured};
     use record::Label;
     use record::{Labels, Record};
 
@@ -126,17 +146,16 @@ mod tests {
     #[test]
     fn a_clock_below_base_is_found() {
         let finding = &found(&record_with(3.9e9, 2.0e9, Some(2_500_000_000)), RULE)[0];
-        assert!(
-            finding.what.to_string().contains("2.00 GHz, below the base clock of 2.50 GHz"),
-            "{finding:?}"
-        );
+        assert_eq!(finding.what.code(), Some("all-core-clock-below-base"));
+        assert_eq!([figure_in(&finding.what, "is"), figure_in(&finding.what, "base")], [2.0e9, 2.5e9]);
         assert!((crate::figures::share_of(&finding.loss) - 0.2).abs() < 0.01);
     }
 
     #[test]
     fn without_a_base_clock_half_of_one_core_is_found() {
         let finding = &found(&record_with(4.0e9, 2.0e9, None), RULE)[0];
-        assert!(finding.what.to_string().ends_with("run at 2.00 GHz, one alone at 4.00 GHz"), "{finding:?}");
+        assert_eq!(finding.what.code(), Some("all-core-clock-below-one"));
+        assert_eq!([figure_in(&finding.what, "is"), figure_in(&finding.what, "alone")], [2.0e9, 4.0e9]);
     }
 
     #[test]

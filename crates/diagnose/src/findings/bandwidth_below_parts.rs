@@ -1,12 +1,12 @@
 //! Memory that delivers much less than its channels could carry.
 
 use record::diagnosis::Finding;
-use record::units::{figure, percent};
-use record::{Label, Remedy, Template};
+use record::text::Value;
+use record::{Label, Remedy, Template, text};
 
 use super::needs::Need;
 use super::{Case, Rule, costs, finding, is_virtual};
-use crate::figures::{RESOLUTION, cite_fact, evidence, has_labels, spread, verdict};
+use crate::figures::{RESOLUTION, cite_fact, cite_figure, has_labels, spread, verdict};
 use crate::memory_channels;
 use crate::resources::{MEMORY_BANDWIDTH, Walk, beyond, walked};
 
@@ -72,30 +72,56 @@ fn find_bandwidth_below_parts(case: &Case) -> Option<Finding> {
     let (low, high) = spread(&best.summary);
     let interval = (1.0 - high / ceiling - RESOLUTION, 1.0 - low / ceiling + RESOLUTION);
     let loss = costs(verdict(1.0 - share, interval))?;
-    let (is, could_be) = (figure(best.value(), "B/s"), figure(ceiling, "B/s"));
+    let could_be = || Value::Figure(ceiling, "B/s");
     Some(Finding {
         evidence: vec![
-            evidence(best, "best bandwidth with all CPUs, bytes on the bus"),
+            cite_figure(
+                best,
+                text!(
+                    "bandwidth-below-parts-best",
+                    "best bandwidth on all CPUs: {best}, bytes on the bus",
+                    best
+                ),
+            ),
             cite_fact(
-                format!(
-                    "{} channels at {} MT/s and above carry {could_be}",
-                    channels.populated, channels.mt_s.0
+                text!(
+                    "bandwidth-below-parts-channels",
+                    "{channels} memory channels at {rate} MT/s or more carry {could_be}",
+                    channels = channels.populated,
+                    rate = channels.mt_s.0,
+                    could_be = could_be()
                 ),
                 "machine.memory_devices[].channel and .configured_mt_s",
             ),
         ],
         remedy: vec![
-            Remedy::both("whether memory of all nodes was used", "numastat -m"),
-            Remedy::both("for one program, over all nodes", "numactl --interleave=all COMMAND"),
-            Remedy::advice(
-                "in the firmware: memory interleaving on, no memory mirroring or sparing, no power saving for memory or uncore",
+            Remedy::both(
+                text!("bandwidth-below-parts-which-nodes", "check that memory of all nodes was used"),
+                "numastat -m",
             ),
-            Remedy::advice("few cores may not be able to ask for more: compare the figure for one thread"),
+            Remedy::both(
+                text!("bandwidth-below-parts-interleave", "for one program, interleave over all nodes"),
+                "numactl --interleave=all COMMAND",
+            ),
+            Remedy::advice(text!(
+                "bandwidth-below-parts-firmware",
+                "in the firmware: memory interleaving on; mirroring, sparing and power saving of memory and uncore off"
+            )),
+            Remedy::advice(text!(
+                "bandwidth-below-parts-few-cores",
+                "few cores may not saturate memory: compare the figure for one thread"
+            )),
         ],
         ..finding(
             &RULE,
             loss,
-            format!("memory delivers {is}, {} of its channels' {could_be}", percent(share)),
+            text!(
+                "bandwidth-below-parts-delivers",
+                "memory delivers {best}, {share} of its channels' {could_be}",
+                best,
+                share = Value::Share(share),
+                could_be = could_be()
+            ),
         )
     })
 }

@@ -2,12 +2,12 @@
 
 use record::diagnosis::{Confidence, Finding};
 use record::statistics::Verdict;
-use record::units::{figure, percent};
-use record::{Coverage, Label, Measurement, Remedy, Template, detail};
+use record::text::Value;
+use record::{Coverage, Label, Measurement, Remedy, Template, detail, text};
 
 use super::needs::Need;
 use super::{Case, Rule, at_most_warning, by_model, costs, finding, steal_time};
-use crate::figures::{RESOLUTION, cite_fact, evidence, has_labels, share_of, verdict};
+use crate::figures::{RESOLUTION, cite_fact, cite_figure, has_labels, share_of, verdict};
 use crate::resources::{MEMORY_BANDWIDTH, Walk, beyond, walked};
 
 /// What others on the CPUs take of the bandwidth of all of them: measured where it could be, in turns with and without
@@ -79,14 +79,25 @@ pub(super) fn is_measured(case: &Case) -> bool {
 }
 
 fn remedy(case: &Case) -> Vec<Remedy> {
-    let own = if case.record.machine.counts.nodes.unwrap_or(1) > 1 { "CPUs and a node" } else { "CPUs" };
-    let mut all = vec![Remedy::both("who", "top -b -n1 | head -20")];
-    all.push(Remedy::advice(format!("measure again when it is gone, or keep it on {own} of its own")));
-    // Nobody counts on a machine without counters.
+    let keep = if case.record.machine.counts.nodes.unwrap_or(1) > 1 {
+        text!(
+            "bandwidth-shared-own-node",
+            "stop it and measure again, or bind it to CPUs and a node of its own"
+        )
+    } else {
+        text!("bandwidth-shared-own-cpus", "stop it and measure again, or bind it to CPUs of its own")
+    };
+    let which = text!("bandwidth-shared-who", "find the process");
+    let mut all = vec![Remedy::both(which, "top -b -n1 | head -20"), Remedy::advice(keep)];
+    // Nothing is counted on a machine without counters.
     if !case.record.coverage.iter().any(Coverage::is_about_counters) {
-        all.push(Remedy::both("whether it streams", "sudo perf stat -a -e LLC-load-misses sleep 1"));
+        let streams = text!("bandwidth-shared-misses", "count its cache misses");
+        all.push(Remedy::both(streams, "sudo perf stat -a -e LLC-load-misses sleep 1"));
     }
-    all.push(Remedy::advice("where resctrl is there, limit it: MB in its schemata"));
+    all.push(Remedy::advice(text!(
+        "bandwidth-shared-resctrl",
+        "with resctrl, limit its bandwidth: MB in its schemata"
+    )));
     all
 }
 
@@ -97,34 +108,47 @@ fn by_turns(case: &Case, turns: &Turns) -> Option<Finding> {
     let keys = [Label::Op, Label::Stores, Label::Threads]
         .map(|key| m.labels.get(key).map(|value| format!(" {key}={value}")));
     let from = format!("{}{}", m.metric, keys.into_iter().flatten().collect::<String>());
-    let lost = percent(share_of(&loss));
+    let lost = || Value::Share(share_of(&loss));
     let threads = m.labels.count(Label::Threads).unwrap_or(0);
     let mut seen = vec![cite_fact(
-        format!(
-            "with the CPUs to itself in turns of some milliseconds the same loop moves more: {lost} of that is lost"
+        text!(
+            "bandwidth-shared-in-turns",
+            "in alternating turns of milliseconds with and without other tasks, {lost} of the bandwidth alone is lost",
+            lost = lost()
         ),
         from.clone(),
     )];
     if let Some(rounds) = m.detail.get(detail::TAKEN_BY_OTHERS_ROUNDS) {
-        seen.push(cite_fact(format!("{rounds} rounds of both in turn"), from.clone()));
+        let rounds = text!("bandwidth-shared-rounds", "{rounds} rounds of both", rounds);
+        seen.push(cite_fact(rounds, from.clone()));
     }
     // The figure is from another moment of the run than the turns.
     let beside = m.detail.get(detail::ALONE_BYTES_PER_SECOND);
     let beside = beside.map(|alone| alone * (1.0 - share_of(&loss)));
     let at_times = beside.is_some_and(|beside| m.value() > beside * AT_TIMES);
     if at_times {
-        let says =
-            format!("at another time of this run it moved {}: they come and go", figure(m.value(), "B/s"));
+        let says = text!(
+            "bandwidth-shared-comes-and-goes",
+            "at another time of this run the loop moved {m}: the other load comes and goes",
+            m
+        );
         seen.push(cite_fact(says, from));
     }
-    let when = if at_times { "at times " } else { "" };
-    let mut base =
-        finding(&RULE, loss, format!("others on the CPUs {when}take {lost} of the memory bandwidth"));
+    let what = if at_times {
+        text!(
+            "bandwidth-shared-at-times",
+            "other tasks at times take {lost} of the memory bandwidth",
+            lost = lost()
+        )
+    } else {
+        text!("bandwidth-shared-taken", "other tasks take {lost} of the memory bandwidth", lost = lost())
+    };
+    let mut base = finding(&RULE, loss, what);
     if at_times {
         base.confidence = Confidence::Medium;
     }
     Some(Finding {
-        place: (threads > 0).then(|| format!("{threads} CPUs")).map(Into::into),
+        place: (threads > 0).then(|| text!("bandwidth-shared-cpus", "{cpus} CPUs", cpus = threads)),
         evidence: seen,
         remedy: remedy(case),
         ..base
@@ -153,19 +177,25 @@ fn by_time(case: &Case) -> Option<Finding> {
     let best = best(case)?;
     let (share, cpus) = stolen.of_all;
     let loss = costs(verdict(share, stolen.between)).filter(|_| share >= RESOLUTION)?;
-    let mut seen = vec![evidence(best, "with the most threads memory delivered, meanwhile,")];
+    let mut seen = vec![cite_figure(
+        best,
+        text!("bandwidth-shared-meanwhile", "meanwhile memory delivered {best} with the most threads", best),
+    )];
     seen.extend(stolen.evidence());
-    let lost = percent(share);
     Some(Finding {
         severity: at_most_warning(&loss),
         confidence: Confidence::Low,
-        place: Some(format!("{cpus} CPUs").into()),
+        place: Some(text!("bandwidth-shared-cpus", "{cpus} CPUs", cpus)),
         evidence: seen,
         remedy: remedy(case),
         ..by_model(
             &RULE,
             loss,
-            format!("others on the CPUs take about {lost} of the memory bandwidth with their time"),
+            text!(
+                "bandwidth-shared-by-time",
+                "other tasks take about {lost} of the memory bandwidth by their CPU time",
+                lost = Value::Share(share)
+            ),
         )
     })
 }
@@ -174,7 +204,7 @@ fn by_time(case: &Case) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::findings::invariants::{found, missing};
-    use crate::samples::{machine, measured, stolen};
+    use crate::samples::{figure_in, machine, measured, stolen};
     use record::diagnosis::Severity;
     use record::{Labels, Record};
 
@@ -222,7 +252,10 @@ mod tests {
             "{finding:?}"
         );
         assert!((share_of(&finding.loss) - 0.36).abs() < 1e-9, "{finding:?}");
-        assert!(finding.what.to_string().contains("take 36.0 % of the memory bandwidth"), "{finding:?}");
+        assert_eq!(
+            (finding.what.code(), figure_in(&finding.what, "lost")),
+            (Some("bandwidth-shared-taken"), 0.36)
+        );
         assert_eq!(found(&in_turns(0.02), RULE), [], "not resolved");
     }
 
@@ -237,11 +270,7 @@ mod tests {
         // 40 GB/s is what the turns beside others gave.
         alone(&mut record, 62.5e9);
         let reported = crate::diagnose(&record);
-        assert!(
-            reported.findings[0].what.to_string().starts_with("others on the CPUs take"),
-            "{:?}",
-            reported.findings[0]
-        );
+        assert_eq!(reported.findings[0].what.code(), Some("bandwidth-shared-taken"));
         let ladder = &reported.ladders[0];
         assert!((ladder.ceiling - 62.5e9).abs() < 1.0 && ladder.unexplained == 0.0, "{ladder:?}");
         assert_eq!(ladder.rungs[0].rule.as_deref(), Some(RULE.name), "{ladder:?}");
@@ -249,7 +278,10 @@ mod tests {
         // 40 GB/s is nearly all that there is, so others were not there when it was measured.
         alone(&mut record, 42e9);
         let finding = &crate::diagnose(&record).findings[0];
-        assert!(finding.what.to_string().contains("others on the CPUs at times take 36.0 %"), "{finding:?}");
+        assert_eq!(
+            (finding.what.code(), figure_in(&finding.what, "lost")),
+            (Some("bandwidth-shared-at-times"), 0.36)
+        );
         assert_eq!(finding.confidence, Confidence::Medium);
     }
 

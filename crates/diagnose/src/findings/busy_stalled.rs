@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use record::diagnosis::{Confidence, Finding};
-use record::units::{percent, significant};
-use record::{Better, Label, Measurement, Remedy, Template};
+use record::text::Value;
+use record::{Better, Label, Measurement, Remedy, Template, text};
 
 use super::needs::Need;
 use super::{Case, Rule, at_most_warning, costs, finding, other_load, steal_time};
-use crate::figures::{RESOLUTION, evidence, loss, spread, verdict};
+use crate::figures::{RESOLUTION, cite_figure, loss, spread, verdict};
 
 /// Instructions a cycle of the same work on many cores against one; and of a command, by the core's own account, the
 /// issue slots that waited.
@@ -80,30 +80,43 @@ fn of_step(case: &Case, (one, many): Step) -> Option<Finding> {
     let loss = costs(loss(&many.summary, &one.summary, Better::Higher))?;
     let workload = many.labels.word(Label::Workload).unwrap_or("the work");
     let threads = many.labels.count(Label::Threads).unwrap_or(0);
-    let (is, alone) = (significant(many.value()), significant(one.value()));
     Some(Finding {
         severity: at_most_warning(&loss),
         confidence: if declared { Confidence::Medium } else { Confidence::High },
-        place: Some(format!("{workload} on {threads} threads").into()),
+        place: Some(text!(
+            "busy-stalled-place",
+            "{workload} on {threads} threads",
+            workload = workload.to_owned(),
+            threads
+        )),
         evidence: vec![
-            evidence(many, &format!("on {threads} threads, a core each:")),
-            evidence(one, "on one thread:"),
+            cite_figure(
+                many,
+                text!("busy-stalled-many", "{many} on {threads} threads, a core each", many, threads),
+            ),
+            cite_figure(one, text!("busy-stalled-one", "{one} on one thread", one)),
         ],
         remedy: vec![
-            Remedy::advice(
-                "what they share is full: memory bandwidth, the last cache, the way between nodes; bind a process to each node, \
-             touch less memory, or use fewer threads",
-            ),
+            Remedy::advice(text!(
+                "busy-stalled-shared",
+                "a shared resource may be saturated (memory bandwidth, last-level cache, node interconnect): bind a process \
+                 to each node, touch less memory, or use fewer threads"
+            )),
             Remedy::both(
-                "whether they wait for each other (locks, lines of memory)",
+                text!("busy-stalled-contention", "check for contention (locks, shared cache lines)"),
                 "perf c2c record COMMAND; perf c2c report",
             ),
         ],
         ..finding(
             &RULE,
             loss,
-            format!(
-                "{workload} is busy on {threads} CPUs but stalled: {is} instructions a cycle instead of {alone}"
+            text!(
+                "busy-stalled-workload",
+                "{workload} is busy on {threads} CPUs but stalled: {many} instructions per cycle instead of {one}",
+                workload = workload.to_owned(),
+                threads,
+                many = Value::Figure(many.value(), ""),
+                one = Value::Figure(one.value(), "")
             ),
         )
     })
@@ -127,21 +140,40 @@ fn of_command(case: &Case) -> Option<Finding> {
     }
     let (low, high) = spread(&waited.summary);
     let loss = costs(verdict(waited.value(), (low - RESOLUTION, high + RESOLUTION)))?;
-    let share = percent(waited.value());
     let mut seen = vec![
-        evidence(waited, "issue slots that waited for memory or a unit:"),
-        evidence(worked, "issue slots that did work:"),
+        cite_figure(
+            waited,
+            text!("busy-stalled-slots-waiting", "{waited} of the issue slots back-end bound", waited),
+        ),
+        cite_figure(
+            worked,
+            text!("busy-stalled-slots-retiring", "{worked} of the issue slots retiring", worked),
+        ),
     ];
     let ipc = case.figures_of("core.ipc").find(|m| m.labels.word(Label::Workload) == Some(COMMAND));
-    seen.extend(ipc.map(|ipc| evidence(ipc, "instructions a cycle:")));
+    seen.extend(ipc.map(|ipc| {
+        cite_figure(
+            ipc,
+            text!("busy-stalled-ipc", "{ipc} instructions per cycle", ipc = Value::Figure(ipc.value(), "")),
+        )
+    }));
     Some(Finding {
         severity: at_most_warning(&loss),
-        place: Some("the command".into()),
+        place: Some(text!("busy-stalled-command-place", "the command")),
         evidence: seen,
-        remedy: vec![Remedy::advice(
-            "keep together what is used together, touch less memory, use huge pages; perf mem record COMMAND tells where",
-        )],
-        ..finding(&RULE, loss, format!("the command is busy but stalled: {share} of its issue slots waited"))
+        remedy: vec![Remedy::advice(text!(
+            "busy-stalled-locality",
+            "improve locality, touch less memory, use huge pages; perf mem record COMMAND shows where"
+        ))],
+        ..finding(
+            &RULE,
+            loss,
+            text!(
+                "busy-stalled-command",
+                "the command is busy but stalled: {share} of its issue slots are back-end bound",
+                share = Value::Share(waited.value())
+            ),
+        )
     })
 }
 
@@ -149,7 +181,7 @@ fn of_command(case: &Case) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::findings::invariants::{found, missing};
-    use crate::samples::{machine, measured};
+    use crate::samples::{figure_in, machine, measured};
     use record::{Labels, Record};
 
     fn scaled(one: f64, many: f64) -> Record {
@@ -170,7 +202,7 @@ mod tests {
     fn work_that_stalls_on_many_cores_is_found_with_its_loss() {
         let finding = &found(&scaled(2.0, 0.5), RULE)[0];
         assert!((crate::figures::share_of(&finding.loss) - 0.75).abs() < 0.01, "{finding:?}");
-        assert!(finding.what.to_string().contains("0.5 instructions a cycle instead of 2.00"), "{finding:?}");
+        assert_eq!([figure_in(&finding.what, "many"), figure_in(&finding.what, "one")], [0.5, 2.0]);
     }
 
     #[test]
@@ -185,7 +217,10 @@ mod tests {
             record
         };
         let finding = &found(&slots(0.7, 0.2), RULE)[0];
-        assert!(finding.what.to_string().contains("70.0 % of its issue slots waited"), "{finding:?}");
+        assert_eq!(
+            (finding.what.code(), figure_in(&finding.what, "share")),
+            (Some("busy-stalled-command"), 0.7)
+        );
         assert_eq!(found(&slots(0.3, 0.6), RULE), []);
     }
 

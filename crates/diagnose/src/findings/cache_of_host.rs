@@ -1,9 +1,9 @@
 //! A virtual machine that is shown its host's last-level cache as if it were its own.
 
-use record::Remedy;
 use record::diagnosis::{Confidence, Finding, Severity};
 use record::machine::Cache;
-use record::units::{bytes, percent};
+use record::text::Value;
+use record::{Remedy, text};
 
 use super::needs::Need;
 use super::{Case, Rule, cache_smaller, is_virtual, needs, of_fact};
@@ -57,14 +57,21 @@ fn find_cache_of_host(case: &Case) -> Option<Finding> {
     let seen = seen.and_then(|at| Some((at, case.levels[at].measured_bytes?)));
     let seen = seen.map(|(at, seen)| (at, seen, seen as f64 / size as f64));
     let mut evidence = vec![cite_fact(
-        format!("{level} of {}, one for all {online} CPUs", bytes(size)),
+        text!(
+            "cache-of-host-one-for-all",
+            "{size} {level} shared by all {online} CPUs",
+            size = Value::Bytes(size),
+            level = level.clone(),
+            online
+        ),
         "machine.caches[].bytes and .cpus",
     )];
     if let Some((at, seen, share)) = seen.filter(|(_, _, share)| *share >= MUCH_SMALLER) {
-        let says = format!(
-            "while this ran, the latency curve left it at {}, {}",
-            bytes(seen),
-            percent(share.min(1.0))
+        let says = text!(
+            "cache-of-host-curve",
+            "the latency curve leaves the level at {seen}, {share} of the size reported",
+            seen = Value::Bytes(seen),
+            share = Value::Share(share.min(1.0))
         );
         evidence.push(cite_fact(says, format!("diagnosis.levels[{at}].measured_bytes")));
     }
@@ -73,18 +80,24 @@ fn find_cache_of_host(case: &Case) -> Option<Finding> {
         place: Some(level.clone().into()),
         evidence,
         remedy: vec![
-            Remedy::advice(
-                "size working sets by what is measured, and measure again at other times of the day",
-            ),
-            Remedy::advice("an instance type with the whole package to itself gets the whole cache"),
+            Remedy::advice(text!(
+                "cache-of-host-measure-again",
+                "size working sets by the measured size; measure again at other times of day"
+            )),
+            Remedy::advice(text!(
+                "whole-socket-instance",
+                "an instance type with a whole socket has the whole cache"
+            )),
         ],
         ..of_fact(
             &RULE,
             Severity::Note,
-            "who shares it, and how much they take, is not seen from inside",
-            format!(
-                "the {} {level} that this virtual machine is shown is its host's, and others may share it",
-                bytes(size)
+            text!("cache-of-host-others-unseen", "other guests' use of the cache is invisible from inside"),
+            text!(
+                "cache-of-host-shown",
+                "the {size} {level} of this virtual machine is the host's and may be shared with other guests",
+                size = Value::Bytes(size),
+                level
             ),
         )
     })
@@ -111,7 +124,8 @@ mod tests {
     fn a_cache_shown_whole_is_a_note() {
         let finding = &found(&guest(24), RULE)[0];
         assert_eq!((finding.severity, finding.confidence), (Severity::Note, Confidence::Low));
-        assert!(finding.what.to_string().starts_with("the 32 MiB L3 that"), "{finding:?}");
+        assert_eq!(finding.what.value("size"), Some(&Value::Bytes(32 << 20)));
+        assert_eq!(finding.place, Some("L3".into()));
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! A cache of which this machine gets much less than it advertises.
 
 use record::diagnosis::{Confidence, Evidence, Finding, Severity};
-use record::units::bytes;
-use record::{Label, Level, Measurement, Remedy, Template};
+use record::text::Value;
+use record::{Label, Level, Measurement, Remedy, Template, Text, text};
 
 use super::needs::Need;
 use super::{Case, Rule, costs, is_virtual, needs, of_fact};
-use crate::figures::{cite_fact, evidence, spread, verdict};
+use crate::figures::{cite_fact, cite_figure, spread, verdict};
 use crate::levels::MUCH_SMALLER;
 
 /// Where the latency curve leaves a level against its advertised size.
@@ -76,36 +76,62 @@ fn absent(case: &Case, at: usize, level: &Level) -> Option<Finding> {
     Some(Finding {
         place: Some(name.clone().into()),
         evidence: vec![
-            evidence(first, &format!("from {}, loads take memory's time:", bytes(size(first)))),
-            cite_fact(format!("the kernel advertises {}", bytes(advertised)), "machine.caches[].bytes"),
+            cite_figure(
+                first,
+                text!(
+                    "cache-smaller-memory-latency",
+                    "from {size} on, loads take memory latency: {first}",
+                    size = Value::Bytes(size(first)),
+                    first
+                ),
+            ),
+            advertises(advertised),
         ],
         remedy: remedy(case),
         ..of_fact(
             &RULE,
             Severity::Warning,
-            REASON,
-            format!(
-                "of {} {name} nothing is to be had: loads beyond {} go to memory",
-                bytes(advertised),
-                bytes(before)
+            reason(),
+            text!(
+                "cache-smaller-absent",
+                "none of the {advertised} {name} is available: loads beyond {before} go to memory",
+                advertised = Value::Bytes(advertised),
+                name,
+                before = Value::Bytes(before)
             ),
         )
     })
 }
 
-const REASON: &str = "what a smaller cache costs depends on the working set of a program";
+fn advertises(size: u64) -> Evidence {
+    let says = text!("cache-smaller-advertised", "the kernel reports {size}", size = Value::Bytes(size));
+    cite_fact(says, "machine.caches[].bytes")
+}
+
+fn reason() -> Text {
+    text!("cache-smaller-depends", "the cost of a smaller cache depends on a program's working set")
+}
 
 fn remedy(case: &Case) -> Vec<Remedy> {
     if is_virtual(case.record) {
         vec![
-            Remedy::advice("size working sets by what is measured, not by what the kernel shows"),
-            Remedy::advice("an instance type with the whole package to itself gets the whole cache"),
+            Remedy::advice(text!(
+                "cache-smaller-size-by-measured",
+                "size working sets by the measured size, not by the size that the kernel reports"
+            )),
+            Remedy::advice(text!(
+                "whole-socket-instance",
+                "an instance type with a whole socket has the whole cache"
+            )),
         ]
     } else {
         vec![
-            Remedy::advice("who else uses it: measure again on an idle machine"),
+            Remedy::advice(text!(
+                "cache-smaller-idle-machine",
+                "measure again on an idle machine: other tasks may use the cache"
+            )),
             Remedy::both(
-                "whether it is divided",
+                text!("cache-smaller-divided", "check whether resctrl divides it"),
                 "sudo mount -t resctrl resctrl /sys/fs/resctrl; cat /sys/fs/resctrl/schemata; sudo umount /sys/fs/resctrl",
             ),
         ]
@@ -136,27 +162,44 @@ fn find_smaller_cache(case: &Case, at: usize, level: &Level) -> Option<Finding> 
     // Whether size is missing at all; that is no share of speed.
     costs(verdict(1.0 - least, (1.0 - most, 1.0 - least)))?;
     let name = &level.name;
-    let (seen, reported_size) = (bytes(measured), bytes(advertised));
+    let seen = Value::Bytes(measured);
     let mut figures = vec![
         cite_fact(
-            format!("the latency curve leaves {name} between {seen} and {}", bytes(next)),
+            text!(
+                "cache-smaller-curve",
+                "the latency curve leaves {name} between {seen} and {next}",
+                name,
+                seen = seen.clone(),
+                next = Value::Bytes(next)
+            ),
             format!("diagnosis.levels[{at}].measured_bytes"),
         ),
-        cite_fact(format!("the kernel advertises {reported_size}"), "machine.caches[].bytes"),
+        advertises(advertised),
     ];
     let disturbed = disturbed(case);
     let (severity, confidence) = match disturbed {
         Some(_) => (Severity::Note, Confidence::Low),
         None => (Severity::Warning, Confidence::High),
     };
-    let (when, are) = if disturbed.is_some() { ("while this ran, ", "were") } else { ("", "are") };
+    let size = Value::Bytes(advertised);
+    let what = if disturbed.is_some() {
+        text!(
+            "cache-smaller-while-disturbed",
+            "during this run {seen} of {size} {name} were available",
+            seen,
+            size,
+            name
+        )
+    } else {
+        text!("cache-smaller-available", "{seen} of {size} {name} are available", seen, size, name)
+    };
     figures.extend(disturbed);
     Some(Finding {
         confidence,
         place: Some(name.clone().into()),
         evidence: figures,
         remedy: remedy(case),
-        ..of_fact(&RULE, severity, REASON, format!("{when}{seen} of {reported_size} {name} {are} to be had"))
+        ..of_fact(&RULE, severity, reason(), what)
     })
 }
 
@@ -164,7 +207,10 @@ fn find_smaller_cache(case: &Case, at: usize, level: &Level) -> Option<Finding> 
 fn disturbed(case: &Case) -> Option<Evidence> {
     if let Some(load) = (super::other_load::RULE.find)(case).into_iter().next() {
         let from = load.evidence.into_iter().next().map_or_else(String::new, |seen| seen.from);
-        return Some(cite_fact(format!("in doubt: {}", load.what), from));
+        return Some(cite_fact(
+            text!("cache-smaller-other-load", "in doubt: {load}", load = load.what),
+            from,
+        ));
     }
     let (mut points, mut doubtful) = (0usize, 0usize);
     for m in case.figures_of("load.latency") {
@@ -173,7 +219,12 @@ fn disturbed(case: &Case) -> Option<Evidence> {
     }
     (doubtful * DOUBTFUL > points).then(|| {
         cite_fact(
-            format!("in doubt: {doubtful} of {points} points of the curve are in doubt"),
+            text!(
+                "cache-smaller-doubtful-points",
+                "in doubt: {doubtful} of {points} points of the latency curve",
+                doubtful,
+                points
+            ),
             "load.latency",
         )
     })
@@ -183,7 +234,7 @@ fn disturbed(case: &Case) -> Option<Evidence> {
 mod tests {
     use super::*;
     use crate::findings::invariants::{found, missing};
-    use crate::samples::{add_cache, add_curve, machine, sizes, steps};
+    use crate::samples::{add_cache, add_curve, figure_in, machine, sizes, steps};
     use record::Record;
 
     fn record_with(seen_mib: u64) -> Record {
@@ -199,7 +250,8 @@ mod tests {
     #[test]
     fn a_sixteenth_of_the_cache_is_found() {
         let finding = &found(&record_with(8), RULE)[0];
-        assert_eq!(finding.what, "8 MiB of 128 MiB L3 are to be had".into());
+        assert_eq!(finding.what.code(), Some("cache-smaller-available"));
+        assert_eq!(["seen", "size"].map(|name| figure_in(&finding.what, name) as u64 >> 20), [8, 128]);
         assert_eq!(finding.severity, Severity::Warning);
         assert!(matches!(finding.loss, record::Verdict::NotMeasurable { .. }), "{finding:?}");
     }
@@ -216,7 +268,8 @@ mod tests {
             record
         };
         let finding = &found(&none(1 << 30), RULE)[0];
-        assert_eq!(finding.what, "of 32 MiB L3 nothing is to be had: loads beyond 1 MiB go to memory".into());
+        assert_eq!(finding.what.code(), Some("cache-smaller-absent"));
+        assert_eq!(["advertised", "before"].map(|name| figure_in(&finding.what, name) as u64 >> 20), [32, 1]);
         assert_eq!(found(&none(16 << 20), RULE), [], "where nothing large was measured, memory was not");
         let mut busy = none(1 << 30);
         busy.conditions.before.load = Some([2.0, 1.0, 1.0]);
@@ -234,9 +287,14 @@ mod tests {
         for record in [busy, noisy] {
             let finding = &found(&record, RULE)[0];
             assert_eq!(finding.severity, Severity::Note);
-            assert!(finding.what.to_string().starts_with("while this ran, 8 MiB of"), "{finding:?}");
+            assert_eq!(finding.what.code(), Some("cache-smaller-while-disturbed"));
+            assert_eq!(finding.what.value("seen"), Some(&Value::Bytes(8 << 20)));
+            let codes = ["cache-smaller-other-load", "cache-smaller-doubtful-points"];
             assert!(
-                finding.evidence.iter().any(|seen| seen.says.to_string().starts_with("in doubt: ")),
+                finding
+                    .evidence
+                    .iter()
+                    .any(|seen| seen.says.code().is_some_and(|code| codes.contains(&code))),
                 "{finding:?}"
             );
         }

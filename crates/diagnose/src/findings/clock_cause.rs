@@ -2,8 +2,8 @@
 
 use record::conditions::{ClockSetting, Snapshot};
 use record::diagnosis::Evidence;
-use record::units::figure;
-use record::{Record, Remedy, text};
+use record::text::Value;
+use record::{Record, Remedy, Text, text};
 
 use super::is_virtual;
 use crate::figures::{RESOLUTION, cite_fact, pasteable, restore_command, write_command, write_for_cpus};
@@ -11,8 +11,8 @@ use crate::figures::{RESOLUTION, cite_fact, pasteable, restore_command, write_co
 /// A cause with what speaks for it and what to do.
 #[derive(Default)]
 pub(super) struct Cause {
-    /// In a few words: `a limit is set`.
-    pub what: String,
+    /// In a few words: `a frequency limit is set`.
+    pub what: Text,
     pub evidence: Vec<Evidence>,
     pub remedy: Vec<Remedy>,
     pub undo: Vec<Remedy>,
@@ -47,7 +47,7 @@ impl Setting<'_> {
         }
     }
 
-    fn seen(&self, says: String, file: &str) -> Vec<Evidence> {
+    fn seen(&self, says: Text, file: &str) -> Vec<Evidence> {
         vec![cite_fact(says, format!("conditions.before.clocks[{}].{file}", self.at))]
     }
 }
@@ -73,28 +73,35 @@ pub(super) fn cause(record: &Record, cpu: u32, promised: f64) -> Cause {
     }
     if is_virtual(record) {
         return Cause {
-            what: "the hypervisor decides".to_owned(),
-            remedy: vec![Remedy::advice(
-                "none from inside: compare instance types, or ask for a host that is not shared",
-            )],
+            what: text!("clock-cause-hypervisor", "the hypervisor decides"),
+            remedy: vec![Remedy::advice(text!(
+                "clock-cause-from-outside",
+                "none from inside: compare instance types, or choose a dedicated host"
+            ))],
             ..Cause::default()
         };
     }
     if snapshot.power_supply.as_deref() == Some("battery") {
         return Cause {
-            what: "the machine runs on battery".to_owned(),
-            evidence: vec![cite_fact("on battery", "conditions.before.power_supply")],
-            remedy: vec![Remedy::advice("run it on mains")],
+            what: text!("clock-cause-battery", "the machine runs on battery"),
+            evidence: vec![cite_fact(
+                text!("clock-cause-on-battery", "on battery"),
+                "conditions.before.power_supply",
+            )],
+            remedy: vec![Remedy::advice(text!("clock-cause-mains", "connect mains power"))],
             is_set: true,
             ..Cause::default()
         };
     }
     Cause {
-        what: "no setting explains it, so heat, a power limit or other load does".to_owned(),
+        what: text!(
+            "clock-cause-no-setting",
+            "no setting explains it: likely heat, a power limit or other load"
+        ),
         remedy: vec![
-            Remedy::advice("measure again on an idle machine"),
+            Remedy::advice(text!("clock-cause-idle-machine", "measure again on an idle machine")),
             Remedy::both(
-                "then look at cooling and power limits",
+                text!("clock-cause-limits", "check temperatures and power limits"),
                 "grep . /sys/class/hwmon/hwmon*/temp*_input /sys/class/powercap/*/constraint_*_power_limit_uw",
             ),
         ],
@@ -105,9 +112,14 @@ pub(super) fn cause(record: &Record, cpu: u32, promised: f64) -> Cause {
 fn limited(setting: &Setting, promised: f64) -> Option<Cause> {
     const FILE: &str = "scaling_max_freq";
     let limit = setting.setting.max_hz.filter(|limit| (*limit as f64) < promised * (1.0 - RESOLUTION))?;
-    let says = format!("upper limit set to {} for CPUs {}", figure(limit as f64, "Hz"), setting.setting.cpus);
+    let says = text!(
+        "clock-cause-limit-set",
+        "frequency limit {limit} on CPUs {cpus}",
+        limit = Value::Figure(limit as f64, "Hz"),
+        cpus = &setting.setting.cpus
+    );
     Some(Cause {
-        what: "a limit is set".to_owned(),
+        what: text!("clock-cause-limit", "a frequency limit is set"),
         evidence: setting.seen(says, "max_hz"),
         remedy: vec![setting.write(&((promised / 1e3) as u64).to_string(), FILE)],
         undo: vec![setting.write(&(limit / 1000).to_string(), FILE)],
@@ -119,8 +131,8 @@ fn limited(setting: &Setting, promised: f64) -> Option<Cause> {
 pub(super) fn no_boost(snapshot: &Snapshot) -> Option<Cause> {
     snapshot.boost.filter(|boost| !boost)?;
     let mut cause = Cause {
-        what: "boost is switched off".to_owned(),
-        evidence: vec![cite_fact("boost off", "conditions.before.boost")],
+        what: text!("clock-cause-boost", "boost is off"),
+        evidence: vec![cite_fact(text!("clock-cause-boost-off", "boost off"), "conditions.before.boost")],
         is_set: true,
         ..Cause::default()
     };
@@ -145,8 +157,15 @@ fn preferred(setting: &Setting) -> Option<Cause> {
     let epp = setting.setting.epp.as_deref();
     let epp = epp.filter(|epp| !matches!(*epp, "performance" | "default" | "0"))?;
     Some(Cause {
-        what: format!("the energy preference is {epp}"),
-        evidence: setting.seen(format!("energy-performance preference {epp}"), "epp"),
+        what: text!(
+            "clock-cause-energy-preference",
+            "the energy-performance preference is {epp}",
+            epp = epp.to_owned()
+        ),
+        evidence: setting.seen(
+            text!("clock-cause-epp", "energy-performance preference {epp}", epp = epp.to_owned()),
+            "epp",
+        ),
         remedy: vec![setting.write("performance", FILE)],
         undo: vec![setting.undo(epp, FILE)],
         is_set: true,
@@ -157,8 +176,11 @@ fn governed(setting: &Setting) -> Option<Cause> {
     const FILE: &str = "scaling_governor";
     let governor = setting.setting.governor.as_deref().filter(|governor| *governor != "performance")?;
     Some(Cause {
-        what: format!("the governor is {governor}"),
-        evidence: setting.seen(format!("governor {governor}"), "governor"),
+        what: text!("clock-cause-governor", "the governor is {governor}", governor = governor.to_owned()),
+        evidence: setting.seen(
+            text!("clock-cause-governed", "governor {governor}", governor = governor.to_owned()),
+            "governor",
+        ),
         remedy: vec![setting.write("performance", FILE)],
         undo: vec![setting.undo(governor, FILE)],
         is_set: true,
@@ -171,8 +193,9 @@ fn biased(setting: &Setting) -> Option<Cause> {
     let bias = setting.setting.epb.filter(|bias| *bias > 0)?;
     let cpus = &setting.setting.cpus;
     Some(Cause {
-        what: format!("the energy bias is {bias} of 15"),
-        evidence: setting.seen(format!("energy-performance bias {bias}, 0 is performance"), "epb"),
+        what: text!("clock-cause-energy-bias", "the energy-performance bias is {bias} of 15", bias),
+        evidence: setting
+            .seen(text!("clock-cause-epb", "energy-performance bias {bias} (0 is performance)", bias), "epb"),
         remedy: vec![Remedy::command(write_for_cpus("0", cpus, FILE))],
         undo: vec![Remedy::command(write_for_cpus(&bias.to_string(), cpus, FILE))],
         is_set: true,

@@ -6,13 +6,13 @@ use std::collections::HashMap;
 use record::diagnosis::{Confidence, Finding};
 use record::machine::Cpu;
 use record::statistics::Verdict;
-use record::units::figure;
-use record::{Label, Measurement, Template};
+use record::text::Value;
+use record::{Label, Measurement, Template, text};
 
 use super::clock_cause::cause;
 use super::needs::Need;
 use super::{Case, Rule, costs, finding, needs};
-use crate::figures::{RESOLUTION, cite_fact, cpus_of, cpus_text, evidence, share_of, spread, verdict};
+use crate::figures::{RESOLUTION, cite_fact, cite_figure, cpus_of, cpus_text, share_of, spread, verdict};
 use crate::resources::CORE;
 
 /// One core alone against its highest clock.
@@ -86,23 +86,34 @@ fn find_clock_limit(case: &Case) -> Option<Finding> {
     let of_all = case.record.machine.processor.max_hz;
     let found = below(case, "one", |cpu| cpu.and_then(|cpu| cpu.max_hz).or(of_all).map(|hz| hz as f64));
     let Below { measured: worst, cpu, promised, loss } = found.first()?;
+    let worst = *worst;
     let cause = cause(case.record, *cpu, *promised);
     let mut seen = vec![
-        evidence(worst, &format!("CPU {cpu} alone runs at")),
+        cite_figure(worst, text!("clock-limit-cpu", "CPU {cpu} alone runs at {worst}", cpu = *cpu, worst)),
         cite_fact(
-            format!("it advertises {}", figure(*promised, "Hz")),
+            text!(
+                "clock-limit-advertised",
+                "it advertises {promised}",
+                promised = Value::Figure(*promised, "Hz")
+            ),
             hz_reported(case, *cpu, "max_hz", |cpu| cpu.max_hz),
         ),
     ];
     seen.extend(cause.evidence);
-    let (is, advertised) = (figure(worst.value(), "Hz"), figure(*promised, "Hz"));
+    let what = text!(
+        "clock-limit-below",
+        "one core alone reaches {is} of {advertised}: {cause}",
+        is = worst,
+        advertised = Value::Figure(*promised, "Hz"),
+        cause = cause.what
+    );
     Some(Finding {
         place: cpus_text(&cpus_of(found.iter().map(|found| found.measured))).map(Into::into),
         evidence: seen,
         confidence: if cause.is_set { Confidence::High } else { Confidence::Medium },
         remedy: cause.remedy,
         undo: cause.undo,
-        ..finding(&RULE, loss.clone(), format!("a core alone reaches {is} of {advertised}: {}", cause.what))
+        ..finding(&RULE, loss.clone(), what)
     })
 }
 
@@ -136,12 +147,20 @@ mod tests {
         &mut record.conditions.before.clocks[0]
     }
 
+    /// The code of the cause that a finding names.
+    fn cause_of(finding: &Finding) -> Option<&str> {
+        match finding.what.value("cause") {
+            Some(Value::Sentence(cause)) => cause.code(),
+            _ => None,
+        }
+    }
+
     #[test]
     fn each_cause_is_named_with_its_remedy() {
         let mut record = record_with(2.5e9);
         set(&mut record, "performance", 2_500_000_000);
         let limit = &found(&record, RULE)[0];
-        assert!(limit.what.to_string().ends_with("a limit is set"), "{limit:?}");
+        assert_eq!(cause_of(limit), Some("clock-cause-limit"));
         assert!(
             limit.remedy[0].to_string().starts_with("echo 4000000 |")
                 && limit.undo[0].to_string().starts_with("echo 2500000 |")
@@ -149,17 +168,17 @@ mod tests {
 
         set(&mut record, "schedutil", 4_000_000_000);
         let by_governor = &found(&record, RULE)[0];
-        assert!(by_governor.what.to_string().ends_with("the governor is schedutil"), "{by_governor:?}");
+        assert_eq!(cause_of(by_governor), Some("clock-cause-governor"));
         assert!(by_governor.undo[0].to_string().starts_with("echo schedutil |"));
 
         set(&mut record, "powersave", 4_000_000_000).epp = Some("balance_power".to_owned());
         let by_preference = &found(&record, RULE)[0];
-        assert!(by_preference.what.to_string().ends_with("preference is balance_power"), "{by_preference:?}");
+        assert_eq!(cause_of(by_preference), Some("clock-cause-energy-preference"));
         assert!(by_preference.undo[0].to_string().starts_with("echo balance_power |"));
 
         set(&mut record, "performance", 4_000_000_000).epb = Some(15);
         let by_bias = &found(&record, RULE)[0];
-        assert!(by_bias.what.to_string().ends_with("the energy bias is 15 of 15"), "{by_bias:?}");
+        assert_eq!(cause_of(by_bias), Some("clock-cause-energy-bias"));
         assert!(
             by_bias.remedy[0].to_string().contains("do echo 0 |")
                 && by_bias.undo[0].to_string().contains("do echo 15 |")

@@ -2,12 +2,12 @@
 
 use record::diagnosis::{Evidence, Finding};
 use record::statistics::Verdict;
-use record::units::figure;
+use record::text::Value;
 use record::{Measurement, Remedy, Template, text};
 
 use super::needs::Need;
 use super::{Case, Rule, by_model};
-use crate::figures::{cite_fact, evidence, middle, restore_command, spread, verdict, write_command};
+use crate::figures::{cite_fact, cite_figure, middle, restore_command, spread, verdict, write_command};
 
 /// The cost of reading the clock, and the clocksource behind it.
 ///
@@ -59,9 +59,7 @@ fn find_clocksource(case: &Case) -> Option<Finding> {
         },
     );
     let mut seen: Vec<_> = read.map(|read| index(read, known_slow)).into_iter().collect();
-    seen.extend(
-        source.map(|source| cite_fact(format!("clocksource {source}"), "conditions.before.clocksource")),
-    );
+    seen.extend(source.map(cite_source));
     let fast =
         ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"].into_iter().find(|fast| {
             source != Some(*fast) && snapshot.clocksources.iter().any(|available| available == fast)
@@ -80,26 +78,47 @@ fn find_clocksource(case: &Case) -> Option<Finding> {
     }
     let what = match (source, read) {
         (Some(source), Some(read)) => {
-            format!(
-                "reading the clock ({source}) costs {}: it is not read in user space",
-                figure(read.value(), "ns")
+            text!(
+                "clocksource-costs",
+                "reading the clock ({source}) costs {read}: not read in user space",
+                source = source.to_owned(),
+                read
             )
         }
-        (Some(source), None) => format!("the clocksource {source} needs a system call for each reading"),
-        (None, _) => "reading the clock costs a system call".to_owned(),
+        (Some(source), None) => text!(
+            "clocksource-by-name",
+            "clocksource {source} requires a system call for each reading",
+            source = source.to_owned()
+        ),
+        (None, _) => text!("clocksource-a-system-call", "reading the clock costs a system call"),
     };
     Some(Finding { evidence: seen, remedy, undo, ..by_model(&RULE, loss, what) })
+}
+
+/// The clocksource as evidence.
+pub(super) fn cite_source(source: &str) -> Evidence {
+    cite_fact(
+        text!("clocksource-in-use", "clocksource {source}", source = source.to_owned()),
+        "conditions.before.clocksource",
+    )
 }
 
 /// What a reading costs. Where the name alone says that it is slow, a doubt about how slow does not weaken the finding: it
 /// stands in the words instead of at the figure's place.
 fn index(read: &Measurement, known_slow: bool) -> Evidence {
     match read.doubt.as_ref().filter(|_| known_slow) {
-        None => evidence(read, "reading the clock takes"),
+        None => cite_figure(read, text!("clocksource-read", "reading the clock takes {read}", read)),
         Some(doubt) => {
             let (low, high) = spread(&read.summary);
-            let (low, high) = (figure(low, "ns"), figure(high, "ns"));
-            cite_fact(format!("reading the clock takes {low} to {high} ({doubt})"), read.metric.clone())
+            let (low, high) = (Value::Figure(low, "ns"), Value::Figure(high, "ns"));
+            let says = text!(
+                "clocksource-read-in-doubt",
+                "reading the clock takes {low} to {high} ({doubt})",
+                low,
+                high,
+                doubt = doubt.text()
+            );
+            cite_fact(says, read.metric.clone())
         }
     }
 }
@@ -143,16 +162,19 @@ mod tests {
         assert!(matches!(unmeasured.loss, Verdict::NotMeasurable { .. }));
     }
 
+    const DOUBT: &str = "too few samples (2) for an interval";
+
     #[test]
     fn the_name_of_a_slow_one_is_sure_even_where_its_cost_is_in_doubt() {
         let doubtful = |source| {
             let mut record = record_with(Some(source), Some(1500.0), 100.0);
-            record.measurements[0].doubt = Some("too few samples (2) for an interval".into());
+            record.measurements[0].doubt = Some(DOUBT.into());
             crate::diagnose(&record).findings.swap_remove(0)
         };
         let by_name = doubtful("hpet");
         assert_eq!(by_name.severity, Severity::Serious, "{by_name:?}");
-        assert!(by_name.evidence[0].says.to_string().contains("too few samples"), "{by_name:?}");
+        let doubt = by_name.evidence[0].says.value("doubt").map(Value::to_string);
+        assert_eq!(doubt.as_deref(), Some(DOUBT));
         assert_eq!(doubtful("tsc").severity, Severity::Note, "its cost is all that says so");
     }
 

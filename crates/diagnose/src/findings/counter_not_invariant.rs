@@ -28,12 +28,12 @@ fn find(case: &Case) -> Vec<Finding> {
     if case.record.machine.processor.counter_invariant != Some(false) {
         return Vec::new();
     }
-    let mut seen =
-        vec![cite_fact("the cycle counter does not keep its rate", "machine.processor.counter_invariant")];
+    let mut seen = vec![cite_fact(
+        text!("counter-not-invariant-reported", "cycle counter not invariant"),
+        "machine.processor.counter_invariant",
+    )];
     let source = case.record.conditions.before.clocksource.as_deref();
-    seen.extend(
-        source.map(|source| cite_fact(format!("clocksource {source}"), "conditions.before.clocksource")),
-    );
+    seen.extend(source.map(clocksource::cite_source));
     // Programs that read it through the kernel's clock, in user space, lose nothing.
     let read =
         middle(case.figures_of("cost.clock_read")).filter(|_| (clocksource::RULE.find)(case).is_empty());
@@ -47,18 +47,26 @@ fn find(case: &Case) -> Vec<Finding> {
     vec![Finding {
         evidence: seen,
         remedy: vec![
-            Remedy::advice(
-                "a virtual machine: have the host pass it on (QEMU: -cpu host,migratable=no,+invtsc), or an instance type that does",
-            ),
-            Remedy::advice(
-                "a real one: newer firmware or microcode; time with clock_gettime, not with the counter",
-            ),
+            Remedy::advice(text!(
+                "counter-not-invariant-guest",
+                "virtual machine: an instance type with an invariant TSC, or QEMU -cpu host,migratable=no,+invtsc on the host"
+            )),
+            Remedy::advice(text!(
+                "counter-not-invariant-real",
+                "physical machine: newer firmware or microcode; time with clock_gettime, not with the counter"
+            )),
         ],
         ..of_fact(
             &RULE,
             severity,
-            "what it costs shows in reading the clock, where the kernel has fallen back to a slow one",
-            "the cycle counter is not invariant: it changes its rate with the clock or stops in idle states",
+            text!(
+                "counter-not-invariant-cost",
+                "the cost appears in reading the clock, once the kernel falls back to a slow clocksource"
+            ),
+            text!(
+                "counter-not-invariant-rate",
+                "the cycle counter is not invariant: its rate follows the core clock, or it stops in idle states"
+            ),
         )
     }]
 }

@@ -1,8 +1,9 @@
 //! A cgroup quota below the CPUs that the process may run on.
 
-use record::diagnosis::{Finding, Severity};
-use record::units::{self, percent, significant};
-use record::{Remedy, Template};
+use record::diagnosis::{Evidence, Finding, Severity};
+use record::text::Value;
+use record::units::{self, significant};
+use record::{Remedy, Template, text};
 
 use super::needs::Need;
 use super::quota::{quota, throttled_periods};
@@ -36,77 +37,119 @@ fn find_smaller_quota(case: &Case) -> Option<Finding> {
         return stopped(case);
     };
     let mut seen = vec![
-        cite_fact(format!("quota of {} CPUs", significant(quota)), "machine.limits.cpu_quota"),
+        cite_quota(quota),
         cite_fact(
-            format!("{} allowed, which is what programs count", units::cpus(allowed)),
+            text!(
+                "cpu-quota-allowed",
+                "{cpus} allowed, the number that programs see",
+                cpus = units::cpus(allowed)
+            ),
             "machine.counts.cpus_allowed",
         ),
     ];
     if let Some(periods) = throttled_periods(case) {
-        let says = format!("the quota stopped this cgroup in {periods} periods during the run");
-        seen.push(cite_fact(says, "conditions.after.quota_throttled"));
+        seen.push(cite_periods(periods));
         if let Some(stolen) = steal_time::worst(case, "os") {
             seen.extend(stolen.evidence());
         }
     }
     let what = if quota < 1.0 && allowed > 1 {
-        format!(
-            "a quota of {} CPUs stops the work on {}; one thread alone gets {}",
-            significant(quota),
-            units::cpus(allowed),
-            percent(quota)
+        text!(
+            "cpu-quota-below-one",
+            "a quota of {quota} CPUs throttles work on {cpus}; one thread alone gets {share}",
+            quota = significant(quota),
+            cpus = units::cpus(allowed),
+            share = Value::Share(quota)
         )
     } else {
-        format!("a quota of {} CPUs stops the work on {allowed} CPUs", significant(quota))
+        text!(
+            "cpu-quota-below-cpus",
+            "a quota of {quota} CPUs throttles work on {allowed} CPUs",
+            quota = significant(quota),
+            allowed
+        )
     };
     let old = significant(quota);
     Some(Finding {
-        place: Some("this cgroup".into()),
+        place: Some(text!("cpu-quota-cgroup", "this cgroup")),
         undo: vec![
             Remedy::command(format!("docker update --cpus {old} CONTAINER")),
-            Remedy::command(format!("sudo systemctl set-property UNIT CPUQuota={:.0}%", quota * 100.0)),
+            Remedy::command(set_unit_quota(&format!("{:.0}%", quota * 100.0))),
         ],
         evidence: seen,
         remedy: vec![
-            Remedy::both("raise or lift it, of a container", "docker update --cpus N CONTAINER"),
-            Remedy::both("of a service", "sudo systemctl set-property UNIT CPUQuota="),
-            Remedy::advice("in Kubernetes resources.limits.cpu; elsewhere cpu.max in the cgroup"),
-            Remedy::advice(
-                "or run no more threads than the quota has CPUs (GOMAXPROCS, -XX:ActiveProcessorCount, OMP_NUM_THREADS): \
-             stops of tens of milliseconds then end",
+            Remedy::both(
+                text!("cpu-quota-raise-container", "raise or lift the quota of a container"),
+                "docker update --cpus=N CONTAINER",
             ),
+            Remedy::both(text!("cpu-quota-raise-service", "of a service"), set_unit_quota("")),
+            Remedy::advice(text!(
+                "cpu-quota-raise-elsewhere",
+                "in Kubernetes resources.limits.cpu; elsewhere cpu.max of the cgroup"
+            )),
+            Remedy::advice(text!(
+                "cpu-quota-fewer-threads",
+                "or run no more threads than the quota has CPUs (GOMAXPROCS, -XX:ActiveProcessorCount, OMP_NUM_THREADS): \
+                 no stops of tens of milliseconds then"
+            )),
         ],
         ..by_model(&RULE, loss, what)
     })
+}
+
+fn set_unit_quota(value: &str) -> String {
+    format!("sudo systemctl set-property UNIT CPUQuota={value}")
+}
+
+fn cite_quota(quota: f64) -> Evidence {
+    let says = text!("cpu-quota-set", "quota of {quota} CPUs", quota = significant(quota));
+    cite_fact(says, "machine.limits.cpu_quota")
+}
+
+fn cite_periods(periods: u64) -> Evidence {
+    let says = text!(
+        "cpu-quota-periods",
+        "the quota throttled this cgroup in {periods} periods of the run",
+        periods
+    );
+    cite_fact(says, "conditions.after.quota_throttled")
 }
 
 /// Periods in which a cgroup was stopped though its quota is not below the CPUs allowed: it is another cgroup's above, or
 /// one of many threads that all run for moments.
 fn stopped(case: &Case) -> Option<Finding> {
     let periods = throttled_periods(case)?;
-    let says = format!("the quota stopped this cgroup in {periods} periods during the run");
-    let mut seen = vec![cite_fact(says, "conditions.after.quota_throttled")];
+    let mut seen = vec![cite_periods(periods)];
     if let Some((quota, allowed)) = quota(case) {
-        seen.push(cite_fact(format!("quota of {} CPUs", significant(quota)), "machine.limits.cpu_quota"));
-        seen.push(cite_fact(format!("{allowed} CPUs allowed"), "machine.counts.cpus_allowed"));
+        seen.push(cite_quota(quota));
+        let says = text!("cpu-quota-cpus-allowed", "{allowed} CPUs allowed", allowed);
+        seen.push(cite_fact(says, "machine.counts.cpus_allowed"));
     }
     Some(Finding {
-        place: Some("this cgroup".into()),
+        place: Some(text!("cpu-quota-cgroup", "this cgroup")),
         evidence: seen,
         remedy: vec![
             Remedy::both(
-                "which quota and how often, here and in the cgroups above",
+                text!("cpu-quota-which", "show the quota and its throttling, here and in parent cgroups"),
                 "cat /sys/fs/cgroup/cpu.max /sys/fs/cgroup/cpu.stat",
             ),
-            Remedy::advice(
-                "raise it, or run fewer threads: a burst of many threads spends the quota of a period in a part of it",
-            ),
+            Remedy::advice(text!(
+                "cpu-quota-burst",
+                "raise it, or run fewer threads: a burst of many threads spends the quota of a period early"
+            )),
         ],
         ..of_fact(
             &RULE,
             Severity::Warning,
-            "how long each stop lasted is not told; stolen time shows what was taken",
-            format!("a quota stopped the work in {periods} periods though it allows all CPUs"),
+            text!(
+                "cpu-quota-length-unknown",
+                "the length of each stop is not reported; stolen time shows what was taken"
+            ),
+            text!(
+                "cpu-quota-threads-throttled",
+                "a quota that allows all CPUs throttled work in {periods} periods",
+                periods
+            ),
         )
     })
 }
@@ -125,8 +168,8 @@ mod tests {
         record.conditions.after = Some(record::Snapshot { quota_throttled: Some(35), ..Default::default() });
         let finding = &found(&record, RULE)[0];
         assert!((crate::figures::share_of(&finding.loss) - 0.875).abs() < 1e-9);
-        assert!(finding.evidence[2].says.to_string().contains("25 periods"), "{finding:?}");
-        assert!(finding.what.to_string().ends_with("one thread alone gets 50.0 %"), "{finding:?}");
+        assert_eq!(finding.evidence[2].says.value("periods"), Some(&Value::Count(25)));
+        assert_eq!(finding.what.value("share"), Some(&Value::Share(0.5)));
     }
 
     #[test]
@@ -135,7 +178,7 @@ mod tests {
         record.conditions.before.quota_throttled = Some(3);
         record.conditions.after = Some(record::Snapshot { quota_throttled: Some(9), ..Default::default() });
         let finding = &found(&record, RULE)[0];
-        assert!(finding.what.to_string().contains("in 6 periods"), "{finding:?}");
+        assert_eq!(finding.what.value("periods"), Some(&Value::Count(6)));
         assert!(matches!(finding.loss, record::Verdict::NotMeasurable { .. }), "{finding:?}");
     }
 

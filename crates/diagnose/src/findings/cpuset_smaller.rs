@@ -1,7 +1,7 @@
 //! A process that may use only some of the machine's CPUs.
 
 use record::diagnosis::{Finding, Severity};
-use record::{CpuList, Remedy, Template};
+use record::{CpuList, Remedy, Template, text, units};
 
 use super::needs::Need;
 use super::{Case, Rule, by_model};
@@ -37,21 +37,34 @@ fn find_cpuset_smaller(case: &Case) -> Option<Finding> {
     let limits = &machine.limits;
     let by_cpuset = !limits.cpuset.is_empty() && limits.cpuset.len() <= limits.affinity.len();
     let now = if by_cpuset { &limits.cpuset } else { &limits.affinity };
-    let (who, from, remedy, undo) = if by_cpuset {
+    let (says, from, [remedy, other], undo) = if by_cpuset {
         (
-            "its cpuset",
+            text!("cpuset-smaller-by-cpuset", "{cpus} allowed by the cpuset", cpus = units::cpus(allowed)),
             "machine.limits.cpuset",
             [
-                "widen it, of a container: docker update --cpuset-cpus LIST CONTAINER",
-                "elsewhere cpuset.cpus in the cgroup",
+                Remedy::both(
+                    text!("cpuset-smaller-widen", "widen the cpuset of a container"),
+                    "docker update --cpuset-cpus=LIST CONTAINER",
+                ),
+                Remedy::advice(text!("cpuset-smaller-elsewhere", "elsewhere: cpuset.cpus of the cgroup")),
             ],
-            format!("docker update --cpuset-cpus {now} CONTAINER"),
+            format!("docker update --cpuset-cpus={now} CONTAINER"),
         )
     } else {
         (
-            "its affinity",
+            text!(
+                "cpuset-smaller-by-affinity",
+                "{cpus} allowed by the affinity",
+                cpus = units::cpus(allowed)
+            ),
             "machine.limits.affinity",
-            ["start it on all CPUs: taskset -c LIST COMMAND", "one that runs: taskset -acp LIST PID"],
+            [
+                Remedy::both(
+                    text!("cpuset-smaller-start", "start it on all CPUs"),
+                    "taskset -c LIST COMMAND",
+                ),
+                Remedy::both(text!("cpuset-smaller-running", "a running process"), "taskset -acp LIST PID"),
+            ],
             format!("taskset -acp {now} PID"),
         )
     };
@@ -61,36 +74,39 @@ fn find_cpuset_smaller(case: &Case) -> Option<Finding> {
     let mut finding = Finding {
         place: cpus_text(&mine).map(Into::into),
         evidence: vec![
+            cite_fact(says, from),
             cite_fact(
-                if allowed == 1 {
-                    format!("1 CPU allowed by {who}")
-                } else {
-                    format!("{allowed} CPUs allowed by {who}")
-                },
-                from,
-            ),
-            cite_fact(
-                format!("{online} CPUs online: what programs count that ask for the machine's CPUs"),
+                text!(
+                    "cpuset-smaller-online",
+                    "{online} CPUs online, the number that many programs use",
+                    online
+                ),
                 "machine.counts.cpus_online",
             ),
         ],
         remedy: vec![
-            Remedy::of_words(remedy[0]),
-            Remedy::of_words(remedy[1]),
-            Remedy::advice(
-                "programs that size themselves by the machine: give them the number (nproc tells it)",
-            ),
+            remedy,
+            other,
+            Remedy::advice(text!(
+                "cpuset-smaller-count",
+                "set the thread count of programs that size themselves by the machine (nproc shows the CPUs allowed)"
+            )),
         ],
         undo: if now.is_empty() { Vec::new() } else { vec![Remedy::command(undo)] },
-        ..by_model(&RULE, loss, format!("only {allowed} of {online} CPUs may be used"))
+        ..by_model(
+            &RULE,
+            loss,
+            text!("cpuset-smaller-allowed", "only {allowed} of {online} CPUs are allowed", allowed, online),
+        )
     };
     let isolated = &machine.kernel.isolated;
     if !others.is_empty() && others.iter().all(|cpu| isolated.contains(cpu)) {
         // They are kept for programs that are put there by name.
         finding.severity = Severity::Note;
-        finding
-            .evidence
-            .push(cite_fact(format!("CPUs {others} are isolated at boot"), "machine.kernel.isolated"));
+        finding.evidence.push(cite_fact(
+            text!("cpuset-smaller-isolated", "CPUs {others} are isolated at boot", others),
+            "machine.kernel.isolated",
+        ));
     }
     Some(finding)
 }
@@ -99,7 +115,7 @@ fn find_cpuset_smaller(case: &Case) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::findings::invariants::{found, missing};
-    use crate::samples::machine;
+    use crate::samples::{figure_in, machine};
 
     #[test]
     fn a_part_of_the_cpus_is_reported_with_its_loss() {
@@ -107,13 +123,11 @@ mod tests {
         record.machine.counts.cpus_allowed = Some(2);
         record.machine.limits.affinity = (0..2).collect();
         let finding = &found(&record, RULE)[0];
-        assert_eq!(
-            (finding.what.to_string().as_str(), finding.severity),
-            ("only 2 of 8 CPUs may be used", Severity::Serious)
-        );
-        assert!(finding.remedy[0].to_string().contains("taskset"));
+        assert_eq!(finding.severity, Severity::Serious);
+        assert_eq!(["allowed", "online"].map(|name| figure_in(&finding.what, name)), [2.0, 8.0]);
+        assert_eq!(finding.remedy[0].command.as_deref(), Some("taskset -c LIST COMMAND"));
         record.machine.limits.cpuset = (0..2).collect();
-        assert!(found(&record, RULE)[0].remedy[0].to_string().contains("cpuset"));
+        assert_eq!(found(&record, RULE)[0].evidence[0].says.code(), Some("cpuset-smaller-by-cpuset"));
     }
 
     #[test]
