@@ -30,15 +30,11 @@ pub(super) const RULE: Rule = Rule {
             is_virtual(case.record) || counts.packages.is_some() && counts.nodes.is_some()
         },
     }],
-    find,
+    find: |case| find(case).into_iter().collect(),
 };
 
 /// Latency to another package over the local one: the least and the most published for two packages.
 const REMOTE: (f64, f64) = (1.5, 1.8);
-
-fn find(case: &Case) -> Vec<Finding> {
-    find_numa_off(case).into_iter().collect()
-}
 
 /// Whether all packages reach all memory over one bus: processors before AMD's K8 (family 15) and Intel's Nehalem (family 6,
 /// model 26), and Dunnington (29), have no memory controller of their own, and so no nodes to be switched off.
@@ -51,7 +47,7 @@ fn share_a_bus(processor: &Processor) -> bool {
     }
 }
 
-fn find_numa_off(case: &Case) -> Option<Finding> {
+fn find(case: &Case) -> Option<Finding> {
     let machine = &case.record.machine;
     let packages = machine.counts.packages.filter(|packages| *packages > 1)?;
     if machine.counts.nodes != Some(1) || is_virtual(case.record) || share_a_bus(&machine.processor) {

@@ -23,16 +23,12 @@ pub(super) const RULE: Rule = Rule {
             counts.cpus_present.is_some() && counts.cpus_online.is_some()
         },
     }],
-    find,
+    find: |case| find(case).into_iter().collect(),
 };
 
 const SMT: &str = "/sys/devices/system/cpu/smt/control";
 
-fn find(case: &Case) -> Vec<Finding> {
-    find_offline_cpus(case).into_iter().collect()
-}
-
-fn find_offline_cpus(case: &Case) -> Option<Finding> {
+fn find(case: &Case) -> Option<Finding> {
     let counts = &case.record.machine.counts;
     let (present, online) = (counts.cpus_present?, counts.cpus_online?);
     let off: CpuList = case.record.machine.cpus.iter().filter(|cpu| !cpu.online).map(|cpu| cpu.id).collect();

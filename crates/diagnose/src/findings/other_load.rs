@@ -49,7 +49,7 @@ pub(super) const RULE: Rule = Rule {
             is_met: |case| used(case).is_some() || case.record.conditions.before.load.is_some(),
         },
     ],
-    find,
+    find: |case| find(case).into_iter().collect(),
 };
 
 /// With less idle time than this share of the busy time no CPU was free for what others wanted.
@@ -57,10 +57,6 @@ const IDLE: f64 = 0.1;
 
 /// By so much the CPU time of a CPU may be wrong: a tick at either end.
 const TICKS: f64 = 0.02;
-
-fn find(case: &Case) -> Vec<Finding> {
-    find_other_load(case).into_iter().collect()
-}
 
 /// [`used_meanwhile`] of a run that is long enough for ticks.
 fn used(case: &Case) -> Option<Used> {
@@ -125,7 +121,7 @@ impl Used {
     }
 }
 
-fn find_other_load(case: &Case) -> Option<Finding> {
+fn find(case: &Case) -> Option<Finding> {
     let before = &case.record.conditions.before;
     let cpus = case.record.machine.counts.cpus_online.filter(|cpus| *cpus > 0)?;
     let average = before.load.map(|load| load[0]).filter(|load| load.is_finite() && *load >= 0.0);

@@ -32,7 +32,7 @@ pub(super) const RULE: Rule = Rule {
             is_met: |case| size_on_both(case) >= Some(beyond(case.record, case.levels, Walk::Loads)),
         },
     ],
-    find,
+    find: |case| find(case).into_iter().collect(),
 };
 
 /// The largest working set that was measured on both sizes of page.
@@ -40,16 +40,12 @@ fn size_on_both(case: &Case) -> Option<u64> {
     case.index.pages().and_then(|(small, _)| small.labels.count(Label::Bytes))
 }
 
-fn find(case: &Case) -> Vec<Finding> {
-    find_page_walk(case).into_iter().collect()
-}
-
 const NESTED: Template = Template {
     code: "page-walk-waits-nested",
     words: "programs with large working sets wait for nested page walks (guest and host)",
 };
 
-fn find_page_walk(case: &Case) -> Option<Finding> {
+fn find(case: &Case) -> Option<Finding> {
     let thp = case.record.conditions.before.thp.as_deref();
     // Then ordinary memory is on large pages already, and only the measurement had asked for small ones; or this process
     // is refused them, which is a finding of its own.

@@ -31,7 +31,7 @@ pub(super) const RULE: Rule = Rule {
             is_met: |case| worst(case).is_some(),
         },
     ],
-    find,
+    find: |case| find(case).into_iter().collect(),
 };
 
 /// Where a kernel that can choose has its model.
@@ -39,10 +39,6 @@ const MODEL: &str = "/sys/kernel/debug/sched/preempt";
 
 /// A tail this many times the median is one: the published tails of kernels with full preemption stay within it.
 const TAIL: f64 = 4.0;
-
-fn find(case: &Case) -> Vec<Finding> {
-    find_preemption(case).into_iter().collect()
-}
 
 /// The real-time wake-ups with the longest 99th percentile, tuned where that was measured, with that percentile.
 fn worst<'a>(case: &Case<'a>) -> Option<(&'a record::Measurement, f64)> {
@@ -55,7 +51,7 @@ fn worst<'a>(case: &Case<'a>) -> Option<(&'a record::Measurement, f64)> {
     at("tuned").or_else(|| at("as-is"))
 }
 
-fn find_preemption(case: &Case) -> Option<Finding> {
+fn find(case: &Case) -> Option<Finding> {
     let kernel = &case.record.machine.kernel;
     let model = kernel.preemption.as_deref().filter(|model| matches!(*model, "none" | "voluntary"))?;
     let (wakeups, p99) = worst(case)?;

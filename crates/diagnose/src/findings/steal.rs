@@ -23,17 +23,13 @@ pub(super) const RULE: Rule = Rule {
             },
         },
     ],
-    find,
+    find: |case| find(case).into_iter().collect(),
 };
 
 /// Seconds of steal below which it may be chance: the kernel counts it in ticks of 10 ms.
 const FEW_TICKS: f64 = 0.05;
 
-fn find(case: &Case) -> Vec<Finding> {
-    find_steal(case).into_iter().collect()
-}
-
-fn find_steal(case: &Case) -> Option<Finding> {
+fn find(case: &Case) -> Option<Finding> {
     let share = case.record.conditions.after.as_ref()?.steal_share?;
     let cpus = case.record.machine.cpus.iter().filter(|cpu| cpu.online).count().max(1) as f64;
     if case.record.seconds.is_some_and(|seconds| share * seconds * cpus < FEW_TICKS) {

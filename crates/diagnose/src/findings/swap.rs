@@ -23,14 +23,10 @@ pub(super) const RULE: Rule = Rule {
             before.swap_used_bytes.is_some() || before.swapped_pages.is_some()
         },
     }],
-    find,
+    find: |case| find(case).into_iter().collect(),
 };
 
-fn find(case: &Case) -> Vec<Finding> {
-    find_swap(case).into_iter().collect()
-}
-
-fn find_swap(case: &Case) -> Option<Finding> {
+fn find(case: &Case) -> Option<Finding> {
     let conditions = &case.record.conditions;
     let (before, after) = (&conditions.before, conditions.after.as_ref());
     let moved =

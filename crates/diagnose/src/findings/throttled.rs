@@ -24,14 +24,10 @@ pub(super) const RULE: Rule = Rule {
             is_met: |case| is_virtual(case.record) || needs::STATE_AFTER.is_met(case),
         },
     ],
-    find,
+    find: |case| find(case).into_iter().collect(),
 };
 
-fn find(case: &Case) -> Vec<Finding> {
-    find_throttled(case).into_iter().collect()
-}
-
-fn find_throttled(case: &Case) -> Option<Finding> {
+fn find(case: &Case) -> Option<Finding> {
     let conditions = &case.record.conditions;
     let after = conditions.after.as_ref()?;
     let times = after.throttled?.checked_sub(conditions.before.throttled?).filter(|times| *times > 0)?;

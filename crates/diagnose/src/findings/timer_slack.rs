@@ -27,17 +27,13 @@ pub(super) const RULE: Rule = Rule {
             is_met: |case| both(case, "other").is_some(),
         },
     ],
-    find,
+    find: |case| find(case).into_iter().collect(),
 };
 
 /// The kernel's default slack, ns (`init_task`: 50 µs), which every ordinary thread has unless somebody changed it.
 const DEFAULT_NS: f64 = 50e3;
 
-fn find(case: &Case) -> Vec<Finding> {
-    find_timer_slack(case).into_iter().collect()
-}
-
-fn find_timer_slack(case: &Case) -> Option<Finding> {
+fn find(case: &Case) -> Option<Finding> {
     // Tuning holds off idle states too. Real-time threads have no slack, so theirs is that share of the difference.
     let idle = gains(case, "fifo", NOTHING).map(|gain| gain.between.with_least(0.0));
     let gain = gains(case, "other", idle.unwrap_or(NOTHING))?;

@@ -30,7 +30,7 @@ pub(super) const RULE: Rule = Rule {
             is_met: |case| case.record.machine.kernel.hz.is_some_and(|hz| hz > 0),
         },
     ],
-    find,
+    find: |case| find(case).into_iter().collect(),
 };
 
 /// The kernel's default timer slack, ns.
@@ -40,11 +40,7 @@ const SLACK_NS: f64 = 50e3;
 const MIDDLE: std::ops::RangeInclusive<f64> = 0.25..=0.75;
 const LATEST: f64 = 1.25;
 
-fn find(case: &Case) -> Vec<Finding> {
-    find_timer_tick(case).into_iter().collect()
-}
-
-fn find_timer_tick(case: &Case) -> Option<Finding> {
+fn find(case: &Case) -> Option<Finding> {
     let kernel = &case.record.machine.kernel;
     // An emulator's timers are its host's.
     if case.record.machine.virtualization.emulated == Some(true) {
