@@ -4,13 +4,11 @@
 mod core;
 mod time;
 
-use record::Label;
-use record::Measurement;
-use record::detail;
-use record::diagnosis::{Bound, Evidence};
-use record::units::figure;
+use record::diagnosis::{Bound, BoundBy, Evidence};
+use record::text::Value;
+use record::{Label, Measurement, Template, Text, detail, text};
 
-use crate::figures::evidence;
+use crate::figures::{cite_figure, measured_value};
 use crate::record_index::RecordIndex;
 
 /// Shorter commands are little more than the start of a process and the notice of its end, and nobody looked at them while
@@ -45,17 +43,17 @@ struct Facts<'a> {
 
 /// Something that took time.
 struct Cause {
-    by: &'static str,
+    by: BoundBy,
     /// Share of the command's time that it explains.
     share: f64,
-    says: String,
-    advice: Vec<String>,
+    says: Text,
+    advice: Text,
     evidence: Vec<Evidence>,
 }
 
 impl Cause {
     fn is_outside(&self) -> bool {
-        matches!(self.by, "quota" | "stolen" | "cpu-contention")
+        matches!(self.by, BoundBy::Quota | BoundBy::Stolen | BoundBy::CpuContention)
     }
 }
 
@@ -100,7 +98,7 @@ impl<'a> Facts<'a> {
         self.cpu() / self.wall
     }
 
-    fn count(&self, event: &str) -> Option<&Measurement> {
+    fn count(&self, event: &str) -> Option<&'a Measurement> {
         self.index.figures_of("counter.count").find(|m| {
             m.labels.word(Label::Workload) == Some("command") && m.labels.word(Label::Event) == Some(event)
         })
@@ -182,13 +180,13 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
     let mut evidence = base_evidence(&facts);
     if facts.wall < SHORT || (facts.unseen() && facts.wall < SHORT_UNSEEN) {
         return Some(Bound {
-            by: "unknown".to_owned(),
-            says: format!(
-                "It took {}: too short to tell what bound it. Its start, and the notice of its end, are part of that.",
-                figure(facts.wall, "s")
-            ).into(),
+            by: BoundBy::Unknown,
+            says: text!(TOO_SHORT, wall = Value::Figure(facts.wall, "s")),
             evidence,
-            advice: vec!["give it more work in one run; -r 10 shows how steady it is".into()],
+            advice: vec![text!(
+                "bound-try-longer",
+                "give it more work in one run; -r 10 shows how steady it is"
+            )],
         });
     }
     let rules: [fn(&Facts) -> Option<Cause>; 11] = [
@@ -207,8 +205,9 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
     let mut causes: Vec<Cause> = rules.iter().filter_map(|rule| rule(&facts)).collect();
     causes.retain(|cause| cause.share >= WORTH);
     // What holds a command back from outside, or keeps it waiting, makes it look as if it used few CPUs.
-    let order =
-        |cause: &Cause| ((cause.is_outside() || cause.by == "waiting") && cause.share >= SECOND, cause.share);
+    let order = |cause: &Cause| {
+        ((cause.is_outside() || cause.by == BoundBy::Waiting) && cause.share >= SECOND, cause.share)
+    };
     causes.sort_by(|a, b| {
         let (a, b) = (order(a), order(b));
         b.0.cmp(&a.0).then(b.1.total_cmp(&a.1))
@@ -219,34 +218,39 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
         causes.insert(0, compute);
     }
     let mut causes = causes.into_iter();
-    let first = causes.next()?;
-    let mut says = first.says;
-    let mut advice = first.advice;
-    evidence.extend(first.evidence);
+    let Cause { by, mut says, advice, evidence: of_first, .. } = causes.next()?;
+    let mut advice = vec![advice];
+    evidence.extend(of_first);
     if let Some(second) = causes.next().filter(|cause| cause.share >= SECOND || cause.is_outside()) {
-        says.push_str(&format!(" Besides: {}", second.says));
-        advice.extend(second.advice);
+        says.push(BESIDES);
+        says.push(second.says);
+        advice.push(second.advice);
         evidence.extend(second.evidence);
     }
-    Some(Bound {
-        by: first.by.to_owned(),
-        says: says.into(),
-        evidence,
-        advice: advice.into_iter().map(Into::into).collect(),
-    })
+    Some(Bound { by, says, evidence, advice })
 }
+
+const TOO_SHORT: Template = Template {
+    code: "bound-too-short",
+    words: "Took {wall}: too short for a verdict. Process start and the notice of its end are part of that.",
+};
+/// Before the second cause.
+const BESIDES: Template = Template { code: "bound-besides", words: "Besides:" };
+
+const STATES: [(&str, Template); 4] = [
+    ("user", Template { code: "bound-user", words: "in user mode {value}" }),
+    ("system", Template { code: "bound-system", words: "in the kernel {value}" }),
+    ("runnable", Template { code: "bound-run-queue", words: "run-queue delay {value}" }),
+    ("off-cpu", Template { code: "bound-off-cpu", words: "off-CPU {value}" }),
+];
 
 /// The figures that stand behind any answer.
 fn base_evidence(facts: &Facts) -> Vec<Evidence> {
-    let mut all = vec![evidence(facts.time, "took")];
-    let states = [
-        ("user", "on a CPU in user mode"),
-        ("system", "on a CPU in the kernel"),
-        ("runnable", "ready, without a CPU"),
-        ("off-cpu", "nothing of it ran or was ready"),
-    ];
-    for (name, says) in states {
-        all.extend(state(facts.index, name).map(|m| evidence(m, says)));
+    let took = text!("bound-took", "took {value}", value = measured_value(facts.time));
+    let mut all = vec![cite_figure(facts.time, took)];
+    for (name, says) in STATES {
+        let cite = |m| cite_figure(m, text!(says, value = measured_value(m)));
+        all.extend(state(facts.index, name).map(cite));
     }
     all
 }

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::bound::{Bound, BoundBy};
 use crate::doubt::Doubt;
 pub use crate::evidence::{CeilingSource, Evidence};
 pub use crate::finding::{Confidence, Finding, NotLookedFor, Severity};
@@ -290,22 +291,6 @@ pub enum Answer {
     Contradicted,
     /// They do not tell.
     CannotTell,
-}
-
-/// What a command was bound by.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Bound {
-    /// `cpu`, `memory-latency`, `memory-bandwidth`, `frontend`, `branches`, `waiting`, `cpu-contention`, `too-few-cpus`, `kernel`,
-    /// `quota`, `one-thread`, `imbalance`, `stolen`, `unknown`.
-    pub by: String,
-    /// The answer in a person's words.
-    pub says: Text,
-    /// The figures behind it.
-    pub evidence: Vec<Evidence>,
-    /// What to try.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub advice: Vec<Text>,
 }
 
 /// One level of the memory hierarchy as the latency curve shows it.

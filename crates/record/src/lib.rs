@@ -16,6 +16,7 @@
     )
 )]
 
+mod bound;
 pub mod comparison;
 pub mod conditions;
 pub mod coverage;

@@ -1,12 +1,13 @@
 //! What the cores waited for while they ran a command, by counters and ceilings.
 
-use record::Label;
-use record::Measurement;
-use record::units::{figure, percent, significant};
+use record::diagnosis::BoundBy;
+use record::text::Value;
+use record::units::significant;
+use record::{Measurement, Template, Text, text};
 
 use super::time::used_by_others;
 use super::{Cause, Facts, detail};
-use crate::figures::{cite_fact, evidence};
+use crate::figures::{cite_fact, cite_figure, measured_value};
 
 /// Bytes that a miss of the last cache moves.
 const LINE: f64 = 64.0;
@@ -16,38 +17,50 @@ const MISPREDICT_CYCLES: f64 = 17.0;
 /// From this share of a bandwidth ceiling on, requests queue for memory.
 const NEAR_CEILING: f64 = 0.6;
 
+const OF_ONE_CPU: Template = Template {
+    code: "bound-bandwidth-one",
+    words: "Reads {traffic} from memory, {share} of what one CPU reaches here.",
+};
+const OF_ALL_CPUS: Template = Template {
+    code: "bound-bandwidth-all",
+    words: "Reads {traffic} from memory, {share} of what all CPUs reach here.",
+};
+
 /// What its misses of the last cache move, B/s of the time in which it ran, with the count.
 fn traffic<'a>(facts: &Facts<'a>) -> Option<(f64, &'a Measurement)> {
-    let misses = ["LLC-load-misses", "cache-misses"].into_iter().find_map(|event| {
-        facts.index.figures_of("counter.count").find(|m| {
-            m.labels.word(Label::Workload) == Some("command") && m.labels.word(Label::Event) == Some(event)
-        })
-    })?;
+    let misses = ["LLC-load-misses", "cache-misses"].into_iter().find_map(|event| facts.count(event))?;
     Some((misses.value() * LINE / (facts.wall - facts.off_cpu).max(1e-9), misses))
+}
+
+fn cite_misses(misses: &Measurement) -> record::diagnosis::Evidence {
+    cite_figure(
+        misses,
+        text!("bound-misses", "last-level cache misses {misses}", misses = measured_value(misses)),
+    )
 }
 
 pub(super) fn bandwidth(facts: &Facts) -> Option<Cause> {
     let (traffic, misses) = traffic(facts)?;
     let one = facts.ceiling("bandwidth_one").filter(|_| facts.used() < 1.5);
-    let (ceiling, whose) = match one {
-        Some(one) => (one, "one CPU"),
-        None => (facts.ceiling("bandwidth_all")?, "all CPUs"),
+    let (ceiling, says) = match one {
+        Some(one) => (one, OF_ONE_CPU),
+        None => (facts.ceiling("bandwidth_all")?, OF_ALL_CPUS),
     };
     let share = traffic / ceiling;
     Some(Cause {
-        by: "memory-bandwidth",
+        by: BoundBy::MemoryBandwidth,
         share: if share >= NEAR_CEILING { share.min(1.0) } else { 0.0 },
-        says: format!(
-            "It reads {} from memory, {} of what {whose} can get here.",
-            figure(traffic, "B/s"),
-            percent(share)
+        says: text!(says, traffic = Value::Figure(traffic, "B/s"), share = Value::Share(share)),
+        advice: text!(
+            "bound-touch-less-memory",
+            "touch less memory: smaller types, blocks that fit the caches, each line once"
         ),
-        advice: vec![
-            "touch less memory: smaller types, blocks that fit the caches, each line once".to_owned(),
-        ],
         evidence: vec![
-            evidence(misses, "misses of the last cache"),
-            cite_fact(format!("the ceiling is {}", figure(ceiling, "B/s")), detail("ceilings")),
+            cite_misses(misses),
+            cite_fact(
+                text!("bound-ceiling", "ceiling {ceiling}", ceiling = Value::Figure(ceiling, "B/s")),
+                detail("ceilings"),
+            ),
         ],
     })
 }
@@ -68,20 +81,24 @@ pub(super) fn latency(facts: &Facts) -> Option<Cause> {
         (None, None) => return None,
     };
     let on_cpu = (facts.cpu() / facts.wall).min(1.0);
-    let mut all = vec![evidence(misses, "misses of the last cache")];
-    all.extend(back_end.map(|(_, m)| evidence(m, "issue slots that waited for memory or a unit")));
+    let mut all = vec![cite_misses(misses)];
+    all.extend(back_end.map(|(_, m)| {
+        let share = measured_value(m);
+        cite_figure(m, text!("bound-back-end", "issue slots stalled on memory or a unit {share}", share))
+    }));
     Some(Cause {
-        by: "memory-latency",
+        by: BoundBy::MemoryLatency,
         share: if share >= 0.3 { share * on_cpu } else { 0.0 },
-        says: format!(
-            "Up to {} of its time on a CPU it waits for memory: {} loads missed all caches.",
-            percent(share),
-            figure(misses.value(), "count")
+        says: text!(
+            "bound-memory-latency",
+            "Up to {share} of CPU time may be memory stalls: {misses} loads missed the last-level cache.",
+            share = Value::Share(share),
+            misses = Value::Figure(misses.value(), "count")
         ),
-        advice: vec![
-            "keep together what is used together, ask early (prefetch, several at once), use huge pages"
-                .to_owned(),
-        ],
+        advice: text!(
+            "bound-use-memory-together",
+            "keep together what is used together, prefetch, issue several loads at once, use huge pages"
+        ),
         evidence: all,
     })
 }
@@ -90,16 +107,25 @@ pub(super) fn front_end(facts: &Facts) -> Option<Cause> {
     let share = facts.share("frontend-bound")?;
     let on_cpu = (facts.cpu() / facts.wall).min(1.0);
     Some(Cause {
-        by: "frontend",
+        by: BoundBy::Frontend,
         share: if share.value() >= 0.3 { share.value() * on_cpu } else { 0.0 },
-        says: format!(
-            "{} of the core's issue slots were empty because instructions did not come fast enough.",
-            percent(share.value())
+        says: text!(
+            "bound-front-end",
+            "{share} of the core's issue slots were empty: instruction fetch and decode were too slow.",
+            share = Value::Share(share.value())
         ),
-        advice: vec![
-            "make the hot code smaller: profile-guided optimisation, BOLT, huge pages for code".to_owned(),
-        ],
-        evidence: vec![evidence(share, "issue slots without an instruction")],
+        advice: text!(
+            "bound-smaller-code",
+            "make the hot code smaller: profile-guided optimisation, BOLT, huge pages for code"
+        ),
+        evidence: vec![cite_figure(
+            share,
+            text!(
+                "bound-empty-slots",
+                "issue slots without an instruction {share}",
+                share = measured_value(share)
+            ),
+        )],
     })
 }
 
@@ -110,11 +136,21 @@ pub(super) fn branches(facts: &Facts) -> Option<Cause> {
     let share = facts.share("bad-speculation").map_or(modelled, Measurement::value).min(1.0);
     let on_cpu = (facts.cpu() / facts.wall).min(1.0);
     Some(Cause {
-        by: "branches",
+        by: BoundBy::Branches,
         share: if share >= 0.15 { share * on_cpu } else { 0.0 },
-        says: format!("About {} of its time on a CPU went into wrongly predicted branches.", percent(share)),
-        advice: vec!["make branches on random data into arithmetic, or sort the data first".to_owned()],
-        evidence: vec![evidence(misses, "wrongly predicted branches")],
+        says: text!(
+            "bound-branches",
+            "About {share} of CPU time went into mispredicted branches.",
+            share = Value::Share(share)
+        ),
+        advice: text!(
+            "bound-fewer-branches",
+            "turn branches on random data into arithmetic, or sort the data first"
+        ),
+        evidence: vec![cite_figure(
+            misses,
+            text!("bound-mispredicted", "mispredicted branches {misses}", misses = measured_value(misses)),
+        )],
     })
 }
 
@@ -124,41 +160,61 @@ const LEAST_OTHERS: f64 = 0.1;
 /// When nothing stands out: it computes, as far as counters show that it does not wait for memory.
 pub(super) fn compute(facts: &Facts) -> Cause {
     let used = facts.used();
-    let what = if facts.cpus < 1.5 {
-        format!("it was on its one CPU for {} of the time.", percent(used.min(1.0)))
+    // Whoever asks why not more of them were has the answer here.
+    let others = used_by_others(facts).filter(|others| *others >= LEAST_OTHERS);
+    let busy = if facts.cpus < 1.5 {
+        text!("bound-cpu-one", "On its one CPU {share} of the time.", share = Value::Share(used.min(1.0)))
+    } else if let Some(others) = others {
+        text!(
+            "bound-cpu-beside-others",
+            "{used} of {cpus} CPUs busy, other programs {others}.",
+            used = significant(used),
+            cpus = facts.cpus.to_string(),
+            others = significant(others)
+        )
     } else {
-        // Whoever asks why not more of them were has the answer here.
-        let others = match used_by_others(facts).filter(|others| *others >= LEAST_OTHERS) {
-            Some(others) => format!(", other programs {}", significant(others)),
-            None => String::new(),
-        };
-        format!("it kept {} of {} CPUs busy{others}.", significant(used), facts.cpus)
-    };
-    let mut says = match facts.ipc() {
-        Some(_) => format!("It computes: {what}"),
-        None => {
-            let what = what.replacen("it", "It", 1);
-            format!("{what} Whether it computed there or waited for memory, only counters would tell.")
-        }
+        text!(
+            "bound-cpu-busy",
+            "{used} of {cpus} CPUs busy.",
+            used = significant(used),
+            cpus = facts.cpus.to_string()
+        )
     };
     let mut evidence = Vec::new();
-    if let Some(ipc) = facts.ipc() {
-        says.push_str(&format!(" {} instructions a cycle", significant(ipc.value())));
-        match facts.ipc_of_workloads(ipc.value()) {
-            Some((near, near_ipc, best, best_ipc)) => says.push_str(&format!(
-                "; on this machine {near} reaches {} and {best}, the most, {}.",
-                significant(near_ipc),
-                significant(best_ipc)
-            )),
-            None => says.push('.'),
+    let computes = match facts.ipc() {
+        Some(ipc) => {
+            let value = measured_value(ipc);
+            evidence.push(cite_figure(ipc, text!("bound-ipc", "instructions a cycle: {value}", value)));
+            computes(facts, ipc.value())
         }
-        evidence.push(crate::figures::evidence(ipc, "instructions a cycle:"));
-    }
+        None => text!(
+            "bound-cpu-uncounted",
+            "Without hardware counters, computing cannot be told from memory stalls."
+        ),
+    };
     Cause {
-        by: "cpu",
+        by: BoundBy::Cpu,
         share: 1.0,
-        says,
-        advice: vec!["a profile tells where: perf record -g, perf report".to_owned()],
+        says: Text::sequence([busy, computes]),
+        advice: text!("bound-profile", "a profile shows where: perf record -g, perf report"),
         evidence,
+    }
+}
+
+/// Instructions a cycle, beside what workloads reach here.
+fn computes(facts: &Facts, ipc: f64) -> Text {
+    match facts.ipc_of_workloads(ipc) {
+        Some((near, near_ipc, best, best_ipc)) => text!(
+            "bound-cpu-ipc-beside",
+            "It computes at {ipc} instructions a cycle; on this machine {near} reaches {near_ipc} and {best}, the most, {best_ipc}.",
+            ipc = significant(ipc),
+            near,
+            near_ipc = significant(near_ipc),
+            best,
+            best_ipc = significant(best_ipc)
+        ),
+        None => {
+            text!("bound-cpu-ipc", "It computes at {ipc} instructions a cycle.", ipc = significant(ipc))
+        }
     }
 }

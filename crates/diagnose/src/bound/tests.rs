@@ -56,24 +56,36 @@ fn bound(record: &Record) -> Option<Bound> {
     super::bound(&RecordIndex::new(record))
 }
 
+/// What a record is bound by; the sentences of the verdict have these codes, and their places show these figures.
 #[track_caller]
-fn is_bound(record: &Record, by: &str, words: &[&str]) -> Bound {
+fn is_bound(record: &Record, by: BoundBy, codes: &[&str], figures: &[(&str, &str)]) -> Bound {
     let bound = bound(record).expect("there is a command");
     assert_eq!(bound.by, by, "{}", bound.says);
-    for word in words {
-        assert!(bound.says.to_string().contains(word), "no {word:?} in: {}", bound.says);
+    let said: Vec<&str> = bound.says.sentences().iter().filter_map(Text::code).collect();
+    assert_eq!(said, codes, "{}", bound.says);
+    for (name, figure) in figures {
+        assert_eq!(
+            bound.says.value(name).map(ToString::to_string).as_deref(),
+            Some(*figure),
+            "{}",
+            bound.says
+        );
     }
     assert!(!bound.evidence.is_empty() && !bound.advice.is_empty());
     bound
 }
 
+const UNCOUNTED: &str = "bound-cpu-uncounted";
+
 #[test]
 fn one_busy_thread_on_a_machine_of_eight_is_reported_by_its_name() {
     let record = with_thread(command([0.98, 0.01, 0.0, 0.01]), "bc 1234", 0.98);
-    is_bound(&record, "one-thread", &["One thread (bc)", "one CPU of 8", "7.01 CPUs"]);
+    let figures = [("name", "bc"), ("cpus", "8"), ("idle", "7.01")];
+    let bound = is_bound(&record, BoundBy::OneThread, &["bound-one-thread"], &figures);
+    insta::assert_snapshot!(bound.says, @"One thread (bc) did the work, on one CPU of 8; 7.01 CPUs were idle.");
     let mut alone = record;
     alone.measurements[0].detail.set(detail::CPU_COUNT, 1u32);
-    is_bound(&alone, "cpu", &["its one CPU"]);
+    is_bound(&alone, BoundBy::Cpu, &["bound-cpu-one", UNCOUNTED], &[]);
 }
 
 #[test]
@@ -86,17 +98,21 @@ fn one_thread_that_waited_for_a_cpu_is_not_reported_that_more_of_them_do_not_hel
         )
     };
     // Others use two of eight.
-    let bound = is_bound(&waited("2.88"), "one-thread", &["One thread (bc)", "5.12 CPUs"]);
-    assert!(
-        !bound.advice[0].to_string().contains("more cores") && bound.advice[0].to_string().contains("--cpus"),
-        "{bound:?}"
+    let figures = [("name", "bc"), ("idle", "5.12")];
+    let bound = is_bound(
+        &waited("2.88"),
+        BoundBy::OneThread,
+        &["bound-one-thread", "bound-besides", "bound-cpu-contention"],
+        &figures,
     );
+    assert_eq!(bound.advice[0].code(), Some("bound-try-free-core"));
     // And all of them: most of its time it computed, and that it waited is told beside.
-    is_bound(&waited("7.95"), "cpu", &["0.88 of 8 CPUs busy", "without getting a CPU"]);
+    let besides = ["bound-cpu-beside-others", UNCOUNTED, "bound-besides", "bound-cpu-contention"];
+    is_bound(&waited("7.95"), BoundBy::Cpu, &besides, &[("used", "0.88"), ("cpus", "8")]);
     let long = with_thread(command([0.6, 0.0, 0.4, 0.0]), "bc 1234", 0.6);
     let long = with_detail(long, "around", r#"{"busy_seconds": 7.95, "seconds": 1.0}"#);
-    let bound = is_bound(&long, "cpu-contention", &["without getting a CPU"]);
-    assert!(bound.advice[0].to_string().contains("quiet --cpus"), "binding keeps nobody away: {bound:?}");
+    let bound = is_bound(&long, BoundBy::CpuContention, &["bound-cpu-contention"], &[]);
+    assert_eq!(bound.advice[0].code(), Some("bound-try-own-cpus"), "binding keeps nobody away: {bound:?}");
 }
 
 #[test]
@@ -105,69 +121,83 @@ fn who_computes_beside_others_is_reported_what_they_used() {
         let times = format!(r#"{{"busy_seconds": {busy}, "seconds": 1.0}}"#);
         with_detail(with_thread(command([0.97, 0.0, 0.02, 0.01]), "bc 1234", 0.97), "around", &times)
     };
-    is_bound(&beside("7.95"), "cpu", &["0.97 of 8 CPUs busy, other programs 6.98."]);
+    let figures = [("used", "0.97"), ("cpus", "8"), ("others", "6.98")];
+    let bound = is_bound(&beside("7.95"), BoundBy::Cpu, &["bound-cpu-beside-others", UNCOUNTED], &figures);
+    insta::assert_snapshot!(bound.says, @"0.97 of 8 CPUs busy, other programs 6.98. Without hardware counters, computing cannot be told from memory stalls.");
     let alone =
         with_detail(command([7.9, 0.0, 0.02, 0.01]), "around", r#"{"busy_seconds": 7.95, "seconds": 1.0}"#);
-    let alone = is_bound(&alone, "cpu", &[" of 8 CPUs busy.", "only counters would tell"]);
-    assert!(
-        !alone.says.to_string().contains("other") && !alone.says.to_string().contains("computes"),
-        "{alone:?}"
-    );
+    is_bound(&alone, BoundBy::Cpu, &["bound-cpu-busy", UNCOUNTED], &[("cpus", "8")]);
 }
 
 #[test]
 fn many_short_processes_are_not_called_a_thread() {
     let record = with_thread(command([0.6, 0.35, 0.0, 0.05]), "make 7", 0.1);
-    let bound = is_bound(&record, "one-thread", &["one short process after the other"]);
-    assert!(bound.advice[0].to_string().contains("make -j"));
+    let codes = ["bound-short-processes", "bound-besides", "bound-kernel"];
+    let bound = is_bound(&record, BoundBy::OneThread, &codes, &[]);
+    assert_eq!(bound.advice[0].code(), Some("bound-try-fewer-processes"));
 }
 
 #[test]
 fn waiting_is_reported_with_what_for() {
     let idle = command([0.05, 0.01, 0.0, 0.94]);
-    is_bound(&idle, "waiting", &["94.0 %", "something else than a CPU"]);
-    for (kind, words) in [("disk", "for a disk"), ("lock", "for locks"), ("sleep", "in sleeps")] {
+    is_bound(&idle, BoundBy::Waiting, &["bound-waiting"], &[("share", "94.0 %")]);
+    for (kind, code) in
+        [("disk", "bound-waiting-disk"), ("lock", "bound-waiting-lock"), ("sleep", "bound-waiting-sleep")]
+    {
         let record = with_detail(idle.clone(), "waiting", &format!("{{\"{kind}\": 15, \"unknown\": 3}}"));
-        let bound = is_bound(&record, "waiting", &[words]);
-        assert!(bound.evidence.iter().any(|evidence| evidence.says.to_string().contains(kind)));
+        let bound = is_bound(&record, BoundBy::Waiting, &[code], &[]);
+        let kinds = bound.evidence.iter().find_map(|evidence| evidence.says.value("kinds")).unwrap();
+        assert!(kinds.to_string().starts_with(kind), "{kinds}");
     }
 }
 
 #[test]
 fn no_cpu_to_run_on_is_reported_with_who_had_it() {
     let record = command([0.4, 0.0, 0.6, 0.0]);
-    is_bound(&record, "cpu-contention", &["without getting a CPU", "other programs"]);
+    let bound = is_bound(&record, BoundBy::CpuContention, &["bound-cpu-contention"], &[]);
+    insta::assert_snapshot!(bound.says, @"Run-queue delay 600 ms, 60.0 % of its threads' time: other programs, or its own threads, had the CPU.");
     let mut own = command([7.0, 0.9, 9.0, 0.0]);
     for thread in 0..16 {
         own = with_thread(own, &format!("worker {thread}"), 0.5);
     }
-    is_bound(&own, "too-few-cpus", &["7.90 of 8 CPUs busy itself", "more of its threads"]);
+    let figures = [("used", "7.90"), ("cpus", "8 CPUs")];
+    is_bound(&own, BoundBy::TooFewCpus, &["bound-too-few-cpus"], &figures);
     // Four jobs on one CPU, beside a program on another.
     let mut jobs =
         with_detail(command([0.95, 0.048, 3.0, 0.0]), "around", r#"{"busy_seconds": 2.0, "seconds": 1.0}"#);
     jobs.measurements[0].detail.set(detail::CPU_COUNT, 1u32);
-    let bound = is_bound(&jobs, "too-few-cpus", &["of 1 CPU busy itself"]);
-    assert!(
-        bound.advice[0].to_string().contains("more CPUs") && !bound.advice[0].to_string().contains("top"),
-        "{bound:?}"
-    );
+    let bound = is_bound(&jobs, BoundBy::TooFewCpus, &["bound-too-few-cpus"], &[("cpus", "1 CPU")]);
+    assert_eq!(bound.advice[0].code(), Some("bound-try-more-cpus"));
 }
 
 #[test]
 fn a_short_want_of_a_cpu_is_not_what_a_sleeper_is_bound_by() {
-    is_bound(&command([0.003, 0.0, 0.016, 0.98]), "waiting", &["98.0 %"]);
+    is_bound(
+        &command([0.003, 0.0, 0.016, 0.98]),
+        BoundBy::Waiting,
+        &["bound-waiting"],
+        &[("share", "98.0 %")],
+    );
 }
 
 #[test]
 fn the_kernel_the_quota_and_the_hypervisor_are_reported_apart() {
     let record = with_count(command([0.2, 5.0, 0.0, 0.0]), "page-faults", 3e6);
-    is_bound(&record, "kernel", &["96.2 %", "page faults"]);
+    let bound =
+        is_bound(&record, BoundBy::Kernel, &["bound-kernel", "bound-kernel-faults"], &[("share", "96.2 %")]);
+    insta::assert_snapshot!(bound.says, @"96.2 % of CPU time was in the kernel, not in its own code. It took 576,923 page faults per second of CPU time.");
     let around =
         "{\"seconds\": 1.0, \"throttled_seconds\": 3.0, \"stolen_seconds\": 0.0, \"busy_seconds\": 1.0}";
     // The kernel counts threads that a quota holds as ready.
-    is_bound(&with_detail(command([1.0, 0.0, 3.1, 0.0]), "around", around), "quota", &["quota"]);
+    is_bound(
+        &with_detail(command([1.0, 0.0, 3.1, 0.0]), "around", around),
+        BoundBy::Quota,
+        &["bound-quota", "bound-besides", "bound-short-processes"],
+        &[],
+    );
     let around = "{\"seconds\": 1.0, \"stolen_seconds\": 6.0, \"busy_seconds\": 2.0}";
-    is_bound(&with_detail(command([2.0, 0.0, 0.0, 0.0]), "around", around), "stolen", &["75.0 %"]);
+    let taken = with_detail(command([2.0, 0.0, 0.0, 0.0]), "around", around);
+    is_bound(&taken, BoundBy::Stolen, &["bound-stolen"], &[("share", "75.0 %")]);
 }
 
 #[test]
@@ -176,7 +206,7 @@ fn uneven_threads_are_reported() {
     for thread in 2..9 {
         record = with_thread(record, &format!("small {thread}"), 0.2);
     }
-    is_bound(&record, "imbalance", &["busiest of 8"]);
+    is_bound(&record, BoundBy::Imbalance, &["bound-imbalance"], &[("threads", "8")]);
 }
 
 const CEILINGS: &str = "{\"bandwidth_one\": 1e10, \"bandwidth_all\": 4e10, \"latency_ns\": 100.0, \
@@ -187,17 +217,29 @@ fn counters_tell_what_the_core_waits_for() {
     let busy = || with_detail(command([8.0, 0.0, 0.0, 0.0]), "ceilings", CEILINGS);
     // 30 GB/s of 40.
     let stream = with_count(busy(), "LLC-load-misses", 3e10 / 64.0);
-    is_bound(&stream, "memory-bandwidth", &["30.0 GB/s", "75.0 %", "all CPUs"]);
+    let figures = [("traffic", "30.0 GB/s"), ("share", "75.0 %")];
+    is_bound(&stream, BoundBy::MemoryBandwidth, &["bound-bandwidth-all"], &figures);
     // 5 s of 8 behind misses, at little bandwidth.
     let chase = with_count(busy(), "LLC-load-misses", 5e7);
-    is_bound(&chase, "memory-latency", &["62.5 %"]);
-    is_bound(&with_share(busy(), "frontend-bound", 0.5), "frontend", &["50.0 %"]);
+    let bound = is_bound(&chase, BoundBy::MemoryLatency, &["bound-memory-latency"], &[("share", "62.5 %")]);
+    insta::assert_snapshot!(bound.says, @"Up to 62.5 % of CPU time may be memory stalls: 50,000,000 loads missed the last-level cache.");
+    let fetch = with_share(busy(), "frontend-bound", 0.5);
+    is_bound(&fetch, BoundBy::Frontend, &["bound-front-end"], &[("share", "50.0 %")]);
     let random = with_count(with_count(busy(), "cycles", 2.4e10), "branch-misses", 4e8);
-    is_bound(&random, "branches", &["28.3 %"]);
+    is_bound(&random, BoundBy::Branches, &["bound-branches"], &[("share", "28.3 %")]);
     let mut compute = busy();
     let place = Labels::new().with_label(Label::Workload, "command").with_label(Label::Source, "pmu");
     compute.measurements.push(measured("core.ipc", place, 1.4));
-    is_bound(&compute, "cpu", &["8.00 of 8 CPUs", "primes reaches 1.50", "nop, the most, 6.00"]);
+    let figures = [
+        ("used", "8.00"),
+        ("cpus", "8"),
+        ("near", "primes"),
+        ("near_ipc", "1.50"),
+        ("best", "nop"),
+        ("best_ipc", "6.00"),
+    ];
+    let bound = is_bound(&compute, BoundBy::Cpu, &["bound-cpu-busy", "bound-cpu-ipc-beside"], &figures);
+    insta::assert_snapshot!(bound.says, @"8.00 of 8 CPUs busy. It computes at 1.40 instructions a cycle; on this machine primes reaches 1.50 and nop, the most, 6.00.");
 }
 
 #[test]
@@ -207,7 +249,7 @@ fn an_instant_is_not_diagnosed() {
         let place = Labels::new().with_label(Label::Workload, "command");
         measured("workload.time", place, 0.001)
     };
-    is_bound(&record, "unknown", &["too short"]);
+    is_bound(&record, BoundBy::Unknown, &[TOO_SHORT.code], &[("wall", "1.00 ms")]);
     // Killed at once on a busy machine: it waited for a CPU to begin and for somebody to notice its end, not for a disk.
     let place = || Labels::new().with_label(Label::Workload, "command");
     for (wall, looks, too_short) in [(0.014, "0", true), (0.06, "0", true), (0.06, "2", false)] {
@@ -215,7 +257,7 @@ fn an_instant_is_not_diagnosed() {
         record.measurements[0] = measured("workload.time", place(), wall);
         let record = with_detail(record, "looks", &format!("{{\"all\": {looks}}}"));
         let said = bound(&record).unwrap();
-        assert_eq!(said.says.to_string().contains("too short"), too_short, "{wall} s: {}", said.says);
+        assert_eq!(said.says.is(&TOO_SHORT), too_short, "{wall} s: {}", said.says);
     }
     assert_eq!(bound(&Record::new("0", String::new(), Vec::new())), None);
     // A step of scaling is no command of stat's.
@@ -258,16 +300,8 @@ fn what_threads_too_short_for_looks_did_besides_is_not_called_waiting_for_a_disk
         let record = with_detail(record, "threads", &format!("{{\"most\": 2, \"seen_seconds\": {seen}}}"));
         bound(&record).unwrap().says
     };
-    assert!(
-        reported(0.1, 9).to_string().contains("Whether it waited or was ready and got no CPU is not told"),
-        "{}",
-        reported(0.1, 9)
-    );
+    assert_eq!(reported(0.1, 9).code(), Some("bound-waiting-unsampled"));
     for (seen, looks) in [(0.3, 9), (0.1, 20), (0.25, 9)] {
-        assert!(
-            reported(seen, looks).to_string().contains("it waited for something else than a CPU"),
-            "{}",
-            reported(seen, looks)
-        );
+        assert_eq!(reported(seen, looks).code(), Some("bound-waiting"));
     }
 }

@@ -1,31 +1,35 @@
 //! Where a command's time went: held back, waiting, in the kernel, on too few CPUs.
 
-use record::Label;
-use record::units::{cpus, figure, percent, significant, thousands};
+use record::diagnosis::BoundBy;
+use record::text::Value;
+use record::units::{cpus, significant, thousands};
+use record::{Label, Template, text};
 
 use super::{Cause, Facts, detail};
-use crate::figures::cite_fact;
-
-/// Binding alone would not keep others away.
-const OWN_CPUS: &str = "give it CPUs of its own: sudo linespeed quiet --cpus LIST -- COMMAND";
+use crate::figures::{cite_fact, cite_figure, measured_value};
 
 pub(super) fn quota(facts: &Facts) -> Option<Cause> {
     let throttled = facts.around("throttled_seconds")?;
     let seconds = facts.around("seconds")?.max(1e-9);
     // Summed over CPUs: of the time that its threads would have run.
     let share = throttled / (throttled + facts.cpu() * seconds / facts.wall).max(1e-9);
+    let throttled_s = || Value::Figure(throttled, "s");
     Some(Cause {
-        by: "quota",
+        by: BoundBy::Quota,
         share: if throttled > 0.0 { share } else { 0.0 },
-        says: format!(
-            "The cgroup's CPU quota held it: its threads were stopped for {} although they could have run.",
-            figure(throttled, "s")
+        says: text!(
+            "bound-quota",
+            "The cgroup's CPU quota throttled its runnable threads for {throttled}.",
+            throttled = throttled_s()
         ),
-        advice: vec![
-            "raise the quota (cpu.max; Kubernetes: the CPU limit), or start fewer threads than it allows"
-                .to_owned(),
-        ],
-        evidence: vec![cite_fact(format!("throttled for {}", figure(throttled, "s")), detail("around"))],
+        advice: text!(
+            "bound-raise-quota",
+            "raise the quota (cpu.max; Kubernetes: the CPU limit), or start fewer threads than the quota allows"
+        ),
+        evidence: vec![cite_fact(
+            text!("bound-throttled", "throttled for {throttled}", throttled = throttled_s()),
+            detail("around"),
+        )],
     })
 }
 
@@ -34,17 +38,64 @@ pub(super) fn stolen(facts: &Facts) -> Option<Cause> {
     let busy = facts.around("busy_seconds")?;
     let share = stolen / (stolen + busy).max(1e-9);
     Some(Cause {
-        by: "stolen",
+        by: BoundBy::Stolen,
         // Ticks of 10 ms: less than a few of them may be chance.
         share: if stolen >= 0.05 { share } else { 0.0 },
-        says: format!("The hypervisor took {} of the CPU time that this machine asked for.", percent(share)),
-        advice: vec!["measure again at another hour, or on an instance whose CPUs are not shared".to_owned()],
+        says: text!(
+            "bound-stolen",
+            "Steal time was {share} of the CPU time that this machine asked for.",
+            share = Value::Share(share)
+        ),
+        advice: text!(
+            "bound-unshared-cpus",
+            "measure again at another time, or on an instance with dedicated CPUs"
+        ),
         evidence: vec![cite_fact(
-            format!("stolen {} of {} CPU time", figure(stolen, "s"), figure(stolen + busy, "s")),
+            text!(
+                "bound-steal-time",
+                "steal time {stolen} of {asked} CPU time",
+                stolen = Value::Figure(stolen, "s"),
+                asked = Value::Figure(stolen + busy, "s")
+            ),
             detail("around"),
         )],
     })
 }
+
+const ON_DISK: Template =
+    Template { code: "bound-waiting-disk", words: "Off-CPU {share} of the time, waiting for a disk." };
+const ON_NETWORK: Template = Template {
+    code: "bound-waiting-network",
+    words: "Off-CPU {share} of the time, waiting for the network.",
+};
+const ON_TERMINAL: Template = Template {
+    code: "bound-waiting-terminal",
+    words: "Off-CPU {share} of the time, waiting for input from a terminal.",
+};
+const ON_PIPE: Template = Template {
+    code: "bound-waiting-pipe",
+    words: "Off-CPU {share} of the time, waiting for another process through a pipe.",
+};
+const ON_SLEEP: Template = Template {
+    code: "bound-waiting-sleep",
+    words: "Off-CPU {share} of the time, in sleeps that it requested.",
+};
+const ON_EVENTS: Template = Template {
+    code: "bound-waiting-events",
+    words: "Off-CPU {share} of the time, waiting for events or signals (poll, epoll, sigsuspend).",
+};
+const ON_LOCK: Template = Template {
+    code: "bound-waiting-lock",
+    words: "Off-CPU {share} of the time, waiting for locks or other threads.",
+};
+const ON_CHILD: Template = Template {
+    code: "bound-waiting-child",
+    words: "Off-CPU {share} of the time, waiting for processes that it started.",
+};
+const ON_SOMETHING: Template = Template {
+    code: "bound-waiting",
+    words: "Off-CPU {share} of the time, waiting for a disk, the network, a lock or a sleep.",
+};
 
 pub(super) fn waiting(facts: &Facts) -> Option<Cause> {
     let share = (facts.off_cpu / facts.wall).min(1.0);
@@ -57,58 +108,70 @@ pub(super) fn waiting(facts: &Facts) -> Option<Cause> {
     kinds.sort_by(|a, b| b.1.total_cmp(&a.1));
     let all: f64 = kinds.iter().map(|(_, count)| count).sum();
     let most = kinds.first().filter(|(_, count)| *count >= all / 3.0).map(|(word, _)| *word);
-    let (what, advice) = match most {
-        Some("disk") => {
-            ("for a disk", "look at the disk (iostat -x 1), read less, or keep the data in memory")
-        }
-        Some("network") => {
-            ("for the network", "look at the other side and at round trips; do several at once")
-        }
-        Some("terminal") => ("for input from a terminal", "give it its input from a file"),
-        Some("pipe") => ("for another process, through a pipe", "measure the process at the other end"),
-        Some("sleep") => ("in sleeps that it asked for", "wait for what it needs instead of for a time"),
+    let (says, advice) = match most {
+        Some("disk") => (
+            ON_DISK,
+            text!("bound-try-disk", "look at the disk (iostat -x 1), read less, or keep the data in memory"),
+        ),
+        Some("network") => (
+            ON_NETWORK,
+            text!("bound-try-network", "look at the other side and at round trips; do several at once"),
+        ),
+        Some("terminal") => (ON_TERMINAL, text!("bound-try-terminal", "give it its input from a file")),
+        Some("pipe") => (ON_PIPE, text!("bound-try-pipe", "measure the process at the other end")),
+        Some("sleep") => (ON_SLEEP, text!("bound-try-sleep", "wait for what it needs instead of for a time")),
         Some("events") => (
-            "for events or signals (poll, epoll, sigsuspend)",
-            "measure what sends them: this program has nothing to do until then",
+            ON_EVENTS,
+            text!("bound-try-events", "measure what sends them: until then this program has nothing to do"),
         ),
-        Some("lock") => ("for locks or other threads", "hold locks shorter, or share less between threads"),
-        Some("child") => ("for processes that it started", "measure those"),
-        _ => (
-            "for something else than a CPU: a disk, the network, a lock, a sleep",
-            "see where: strace -c -f -w",
-        ),
+        Some("lock") => {
+            (ON_LOCK, text!("bound-try-lock", "hold locks shorter, or share less between threads"))
+        }
+        Some("child") => (ON_CHILD, text!("bound-try-child", "measure those")),
+        _ => (ON_SOMETHING, text!("bound-try-waiting", "see where: strace -c -f -w")),
     };
     let mut evidence = Vec::new();
     if !kinds.is_empty() {
-        let list: Vec<String> =
-            kinds.iter().map(|(word, count)| format!("{word} {}", percent(count / all))).collect();
-        evidence.push(cite_fact(format!("looks while nothing ran: {}", list.join(", ")), detail("waiting")));
+        let sampled = |(kind, count): &(&str, f64)| {
+            text!(
+                "bound-sampled-in",
+                "{kind} {share}",
+                kind = (*kind).to_owned(),
+                share = Value::Share(count / all)
+            )
+        };
+        let kinds: Vec<_> = kinds.iter().map(sampled).collect();
+        evidence.push(cite_fact(
+            text!("bound-sampled", "sampled while off-CPU: {kinds}", kinds),
+            detail("waiting"),
+        ));
     }
     // Threads that ended before they were looked at may have been ready all that time.
-    if facts.hardly_seen() {
-        return Some(Cause {
-            by: "waiting",
-            share,
-            says: format!(
-                "For {} of the time nothing of it ran. Whether it waited or was ready and got no CPU is not told: its \
-                 processes or threads ended before they could be looked at.",
-                percent(share)
+    let (says, advice) = if facts.hardly_seen() {
+        (
+            UNSAMPLED,
+            text!(
+                "bound-try-unsampled",
+                "see which: perf sched timehist; or give it CPUs of its own: sudo linespeed quiet --cpus LIST -- COMMAND"
             ),
-            advice: vec![format!("see which: perf sched timehist; or {OWN_CPUS}")],
-            evidence,
-        });
-    }
+        )
+    } else {
+        (says, advice)
+    };
     Some(Cause {
-        by: "waiting",
+        by: BoundBy::Waiting,
         share,
-        says: format!(
-            "For {} of the time nothing of it ran or was ready to: it waited {what}.",
-            percent(share)
-        ),
-        advice: vec![advice.to_owned()],
+        says: text!(says, share = Value::Share(share)),
+        advice,
         evidence,
     })
 }
+
+const UNSAMPLED: Template = Template {
+    code: "bound-waiting-unsampled",
+    words: "Not running {share} of the time; waiting cannot be told from run-queue delay, because its processes or threads \
+            ended before they were sampled.",
+};
 
 /// Seconds that its threads were ready without a CPU, of all. Threads that a quota holds count as ready for the kernel, but
 /// that is another cause.
@@ -132,33 +195,45 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
     let left = (facts.cpus - facts.used()).max(0.0);
     let taken = others.map_or(left, |others| others.min(left)) * facts.wall;
     let own = runnable - taken > runnable / 2.0;
-    let (by, who, advice) = if own {
-        let (used, cpus) = (significant(facts.used()), cpus(facts.cpus as u32));
+    let (runnable, of) = (Value::Figure(runnable, "s"), Value::Share(share));
+    let (by, says, advice) = if own {
         (
-            "too-few-cpus",
-            format!("it kept {used} of {cpus} busy itself, and more of its threads wanted to run than that"),
-            "give it more CPUs, or start as many threads or jobs as it has CPUs".to_owned(),
+            BoundBy::TooFewCpus,
+            text!(
+                "bound-too-few-cpus",
+                "Run-queue delay {runnable}, {share} of its threads' time: {used} of {cpus} busy, and more threads wanted to run.",
+                runnable,
+                share = of,
+                used = significant(facts.used()),
+                cpus = cpus(facts.cpus as u32)
+            ),
+            text!(
+                "bound-try-more-cpus",
+                "give it more CPUs, or start as many threads or jobs as it has CPUs"
+            ),
         )
     } else {
-        let who = "other programs, or its own threads, had the CPU".to_owned();
-        ("cpu-contention", who, format!("see who: top; or {OWN_CPUS}"))
+        (
+            BoundBy::CpuContention,
+            text!(
+                "bound-cpu-contention",
+                "Run-queue delay {runnable}, {share} of its threads' time: other programs, or its own threads, had the CPU.",
+                runnable,
+                share = of
+            ),
+            // Binding alone would not keep others away.
+            text!(
+                "bound-try-own-cpus",
+                "see who: top; or give it CPUs of its own: sudo linespeed quiet --cpus LIST -- COMMAND"
+            ),
+        )
     };
-    let mut evidence = Vec::new();
-    if let Some(others) = others {
-        let says = format!("other programs used {} CPUs meanwhile", significant(others));
-        evidence.push(cite_fact(says, detail("around")));
-    }
-    Some(Cause {
-        by,
-        share: share * wanted,
-        says: format!(
-            "Its threads were ready for {} without getting a CPU, {} of their time: {who}.",
-            figure(runnable, "s"),
-            percent(share)
-        ),
-        advice: vec![advice],
-        evidence,
-    })
+    let used = |others: f64| {
+        let says =
+            text!("bound-others-used", "other programs used {others} CPUs", others = significant(others));
+        cite_fact(says, detail("around"))
+    };
+    Some(Cause { by, share: share * wanted, says, advice, evidence: others.map(used).into_iter().collect() })
 }
 
 pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
@@ -169,34 +244,34 @@ pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
     let faults = rate("page-faults").unwrap_or(0.0);
     let switches = rate("context-switches").unwrap_or(0.0);
     // A fault costs half a microsecond to two (in a guest), a switch one to two: from a tenth of the time on they matter.
-    let (why, advice) = if faults > 1e5 {
-        (
-            format!(" It took {} page faults a second of CPU.", thousands(faults.round())),
-            "reuse memory instead of giving it back, or use huge pages",
-        )
+    let mut says = text!(
+        "bound-kernel",
+        "{share} of CPU time was in the kernel, not in its own code.",
+        share = Value::Share(share)
+    );
+    let advice = if faults > 1e5 {
+        says.push(text!(
+            "bound-kernel-faults",
+            "It took {faults} page faults per second of CPU time.",
+            faults = thousands(faults.round())
+        ));
+        text!("bound-try-reuse-memory", "reuse memory instead of giving it back, or use huge pages")
     } else if switches > 1e5 {
-        (
-            format!(" Its threads were switched {} times a second of CPU.", thousands(switches.round())),
-            "hand over more work at a time between threads and processes",
-        )
+        says.push(text!(
+            "bound-kernel-switches",
+            "It made {switches} context switches per second of CPU time.",
+            switches = thousands(switches.round())
+        ));
+        text!("bound-try-larger-work", "hand over more work at a time between threads and processes")
     } else {
-        (String::new(), "see which calls: strace -c -f; read and write more at a time")
+        text!("bound-try-fewer-calls", "see which calls: strace -c -f; read and write more at a time")
     };
     let evidence =
         ["page-faults", "context-switches"].iter().filter_map(|event| facts.count(event)).map(|m| {
             let event = m.labels.word(Label::Event).unwrap_or_default().to_owned();
-            crate::figures::evidence(m, &event)
+            cite_figure(m, text!("bound-count", "{event} {count}", event, count = measured_value(m)))
         });
-    Some(Cause {
-        by: "kernel",
-        share: share_of_time,
-        says: format!(
-            "{} of its time on a CPU went to the kernel, not to its own code.{why}",
-            percent(share)
-        ),
-        advice: vec![advice.to_owned()],
-        evidence: evidence.collect(),
-    })
+    Some(Cause { by: BoundBy::Kernel, share: share_of_time, says, advice, evidence: evidence.collect() })
 }
 
 /// CPUs without work from which on they could have worked for it.
@@ -217,43 +292,76 @@ pub(super) fn one_thread(facts: &Facts) -> Option<Cause> {
     let waited = without_a_cpu(facts) > MOST_WAITED * facts.wall;
     let seen: f64 = facts.threads.iter().map(|(_, on)| on).sum();
     let first = facts.threads.first().filter(|(_, on)| *on >= facts.cpu() * 0.6);
-    let (who, advice, figures) = match first {
+    let (idle_cpus, cpus, seconds) =
+        (significant(idle), facts.cpus.to_string(), |s: f64| Value::Figure(s, "s"));
+    let (says, advice, figures) = match first {
         Some((name, on)) => {
-            let name = name.rsplit_once(' ').map_or(name.as_str(), |(name, _)| name);
+            let name = name.rsplit_once(' ').map_or(name.as_str(), |(name, _)| name).to_owned();
             (
-                format!("One thread ({name}) did the work"),
+                text!(
+                    "bound-one-thread",
+                    "One thread ({name}) did the work, on one CPU of {cpus}; {idle} CPUs were idle.",
+                    name,
+                    cpus,
+                    idle = idle_cpus
+                ),
                 if waited {
-                    "a core that nobody else uses helps (--cpus), and a faster one; look for an option for threads or jobs"
+                    text!(
+                        "bound-try-free-core",
+                        "a core that nobody else uses helps (--cpus), and a faster one; look for an option for threads or jobs"
+                    )
                 } else if facts.ipc().is_some() {
-                    "a faster core helps, more cores do not; look for an option for threads or jobs, or run several"
+                    text!(
+                        "bound-try-faster-core",
+                        "a faster core helps, more cores do not; look for an option for threads or jobs, or run several"
+                    )
                 } else {
-                    "a faster core helps, or faster memory if that is what it waits for, and more cores do not; look for an \
-                     option for threads or jobs, or run several"
+                    text!(
+                        "bound-try-faster-core-or-memory",
+                        "a faster core helps (or faster memory, if memory-bound), more cores do not; look for an option for \
+                         threads or jobs, or run several"
+                    )
                 },
-                format!("the busiest thread was on a CPU for {}", figure(*on, "s")),
+                text!("bound-busiest-thread", "the busiest thread was on-CPU for {on}", on = seconds(*on)),
             )
         }
         None if seen < facts.cpu() * 0.5 => (
-            "It started one short process after the other".to_owned(),
-            "start fewer processes, or several at a time (make -j, xargs -P)",
-            format!("only {} of its CPU time was in processes of more than an instant", figure(seen, "s")),
+            text!(
+                "bound-short-processes",
+                "One short process after the other, on one CPU of {cpus}; {idle} CPUs were idle.",
+                cpus,
+                idle = idle_cpus
+            ),
+            text!(
+                "bound-try-fewer-processes",
+                "start fewer processes, or several at a time (make -j, xargs -P)"
+            ),
+            text!(
+                "bound-long-processes",
+                "only {seen} of its CPU time was in processes long enough to be sampled",
+                seen = seconds(seen)
+            ),
         ),
         None => (
-            "Its threads and processes took turns".to_owned(),
-            "let them work at the same time: they wait for each other, or for one lock",
-            format!("its threads were on a CPU for {} in all", figure(seen, "s")),
+            text!(
+                "bound-taking-turns",
+                "Its threads and processes took turns, on one CPU of {cpus}; {idle} CPUs were idle.",
+                cpus,
+                idle = idle_cpus
+            ),
+            text!(
+                "bound-try-concurrency",
+                "let them work at the same time: they wait for each other, or for one lock"
+            ),
+            text!("bound-all-threads", "its threads were on-CPU for {seen} in all", seen = seconds(seen)),
         ),
     };
     Some(Cause {
-        by: "one-thread",
+        by: BoundBy::OneThread,
         // Of all that this machine could have done for it meanwhile.
         share: (idle / facts.cpus * busy).min(1.0),
-        says: format!(
-            "{who}, on one CPU of {}: {} CPUs had nothing to do for it.",
-            facts.cpus,
-            significant(idle)
-        ),
-        advice: vec![advice.to_owned()],
+        says,
+        advice,
         evidence: vec![cite_fact(figures, "workload.cpu_time workload=command state=on-cpu")],
     })
 }
@@ -269,19 +377,29 @@ pub(super) fn imbalance(facts: &Facts) -> Option<Cause> {
     let mean = working.iter().sum::<f64>() / working.len() as f64;
     // Had they shared it evenly, the last would have ended this much earlier.
     let share = (1.0 - mean / busiest) * (busiest / facts.wall).min(1.0);
+    let (on, mean) = (|| Value::Figure(busiest, "s"), || Value::Figure(mean, "s"));
     Some(Cause {
-        by: "imbalance",
+        by: BoundBy::Imbalance,
         share,
-        says: format!(
-            "Its threads do not share the work evenly: the busiest of {} was on a CPU for {}, the mean for {}.",
-            working.len(),
-            figure(busiest, "s"),
-            figure(mean, "s")
+        says: text!(
+            "bound-imbalance",
+            "Uneven work: of {threads} threads the busiest was on-CPU for {busiest}, the mean for {mean}.",
+            threads = working.len(),
+            busiest = on(),
+            mean = mean()
         ),
-        advice: vec!["cut the work into smaller pieces that threads take when they are free".to_owned()],
+        advice: text!(
+            "bound-try-smaller-pieces",
+            "cut the work into smaller pieces that threads take when they are free"
+        ),
         evidence: vec![cite_fact(
-            format!("the busiest thread {}, the mean {}", figure(busiest, "s"), figure(mean, "s")),
-            "workload.cpu_time workload=command state=on-cpu".to_owned(),
+            text!(
+                "bound-uneven-threads",
+                "busiest thread {busiest}, mean {mean}",
+                busiest = on(),
+                mean = mean()
+            ),
+            "workload.cpu_time workload=command state=on-cpu",
         )],
     })
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use record::diagnosis::BoundBy;
 use record::{Ended, Record};
 
 use crate::support::confine::Confine;
@@ -161,7 +162,7 @@ fn the_record_tells_where_the_time_went_and_what_it_was_bound_by() {
     assert!(off > user, "a sleep took {user} s of CPU and {off} s off it");
     assert!(value(&record, "counter.count", Label::Event, "page-faults") > 0.0);
     assert!(value(&record, "counter.count", Label::Event, "context-switches") >= 0.0);
-    assert_eq!(record.diagnosis.bound.as_ref().unwrap().by, "waiting", "{:?}", record.diagnosis.bound);
+    assert_eq!(record.diagnosis.bound.as_ref().unwrap().by, BoundBy::Waiting, "{:?}", record.diagnosis.bound);
     assert!(!record.machine.cpus.is_empty() && record.conditions.after.is_some());
     // It can be shown again, and as a page.
     let text = record.to_json();
@@ -221,9 +222,13 @@ fn one_busy_thread_is_recognised() {
     let line = "i=0; while [ $i -lt 1000000 ]; do i=$((i+1)); done";
     let (_, record) = record_of(&[], &["sh", "-c", line]);
     let bound = record.diagnosis.bound.as_ref().unwrap();
-    let taken = bound.by == "cpu" && bound.says.to_string().contains("other programs");
+    let taken = bound.by == BoundBy::Cpu && bound.says.to_string().contains("other programs");
     assert!(
-        taken || matches!(bound.by.as_str(), "one-thread" | "cpu-contention" | "stolen" | "quota"),
+        taken
+            || matches!(
+                bound.by,
+                BoundBy::OneThread | BoundBy::CpuContention | BoundBy::Stolen | BoundBy::Quota
+            ),
         "{bound:?}"
     );
     let threads =

@@ -3,6 +3,7 @@
 
 use record::Label;
 use record::detail;
+use record::diagnosis::BoundBy;
 use record::{Coverage, Ended, Measurement, Record, State, units};
 
 use super::screen::Screen;
@@ -187,21 +188,23 @@ fn signal_name(signal: i64) -> String {
     format!("{name} ({signal})")
 }
 
-pub(crate) fn by(word: &str) -> String {
-    match word {
-        "cpu" => "the CPU".to_owned(),
-        "memory-latency" => "memory latency".to_owned(),
-        "memory-bandwidth" => "memory bandwidth".to_owned(),
-        "frontend" => "the core's front end".to_owned(),
-        "cpu-contention" => "other work on the CPUs".to_owned(),
-        "too-few-cpus" => "too few CPUs for its threads".to_owned(),
-        "kernel" => "the kernel".to_owned(),
-        "quota" => "its quota".to_owned(),
-        "stolen" => "the hypervisor".to_owned(),
-        "one-thread" => "one thread".to_owned(),
-        "imbalance" => "its slowest thread".to_owned(),
-        "unknown" => "nothing that shows".to_owned(),
-        other => other.to_owned(),
+pub(crate) fn by(bound: &BoundBy) -> &str {
+    match bound {
+        BoundBy::Cpu => "the CPU",
+        BoundBy::MemoryLatency => "memory latency",
+        BoundBy::MemoryBandwidth => "memory bandwidth",
+        BoundBy::Frontend => "the core's front end",
+        BoundBy::Branches => "branches",
+        BoundBy::Waiting => "waiting",
+        BoundBy::CpuContention => "other work on the CPUs",
+        BoundBy::TooFewCpus => "too few CPUs for its threads",
+        BoundBy::Kernel => "the kernel",
+        BoundBy::Quota => "its quota",
+        BoundBy::Stolen => "the hypervisor",
+        BoundBy::OneThread => "one thread",
+        BoundBy::Imbalance => "its slowest thread",
+        BoundBy::Unknown => "nothing that shows",
+        BoundBy::Other(word) => word,
     }
 }
 
@@ -419,7 +422,7 @@ mod tests {
         record.measurements.push(count);
         record.coverage.push(Coverage::impossible("counters", "no PMU").with_remedy("buy one"));
         record.diagnosis.bound = Some(Bound {
-            by: "one-thread".to_owned(),
+            by: BoundBy::OneThread,
             says: "One thread did it.".into(),
             evidence: vec![Evidence { says: "x".into(), from: "y".to_owned() }],
             advice: vec!["more threads".into()],

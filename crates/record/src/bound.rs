@@ -1,0 +1,74 @@
+//! What a command was bound by.
+
+use serde::{Deserialize, Serialize};
+
+use crate::evidence::Evidence;
+use crate::text::Text;
+
+/// What held a command back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum BoundBy {
+    /// Nothing but the CPUs that it used.
+    Cpu,
+    /// Loads that missed all caches.
+    MemoryLatency,
+    /// The bytes that memory moves a second.
+    MemoryBandwidth,
+    /// Instruction fetch and decode.
+    Frontend,
+    /// Mispredicted branches.
+    Branches,
+    /// Something else than a CPU: a disk, the network, a lock.
+    Waiting,
+    /// Others on its CPUs.
+    CpuContention,
+    /// More runnable threads than CPUs.
+    TooFewCpus,
+    /// Time in the kernel.
+    Kernel,
+    /// The cgroup's CPU quota.
+    Quota,
+    /// One thread, beside idle CPUs.
+    OneThread,
+    /// The busiest of its threads.
+    Imbalance,
+    /// Steal time.
+    Stolen,
+    /// Nothing that shows.
+    Unknown,
+    /// What a record of another version says.
+    #[serde(untagged)]
+    Other(String),
+}
+
+/// What a command was bound by.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Bound {
+    /// `cpu`, `memory-latency`, `memory-bandwidth`, `frontend`, `branches`, `waiting`, `cpu-contention`, `too-few-cpus`, `kernel`,
+    /// `quota`, `one-thread`, `imbalance`, `stolen`, `unknown`.
+    pub by: BoundBy,
+    /// The answer in a person's words.
+    pub says: Text,
+    /// The figures behind it.
+    pub evidence: Vec<Evidence>,
+    /// What to try.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub advice: Vec<Text>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_other_versions_are_kept() {
+        let words = r#"["cpu-contention","one-thread","disk-bandwidth"]"#;
+        let read: Vec<BoundBy> = serde_json::from_str(words).unwrap();
+        assert_eq!(read[..2], [BoundBy::CpuContention, BoundBy::OneThread]);
+        assert_eq!(read[2], BoundBy::Other("disk-bandwidth".to_owned()));
+        assert_eq!(serde_json::to_string(&read).unwrap(), words);
+    }
+}
