@@ -96,7 +96,7 @@ fn remote_accesses(share: f64) -> Text {
     text!("numa-latency-share", "remote accesses of a program that ignores NUMA nodes: {share}", share)
 }
 
-/// Where the record tells how many nodes there are.
+/// Where the record has the number of nodes.
 fn nodes_from(case: &Case) -> &'static str {
     if case.record.machine.nodes.len() > 1 { "machine.nodes" } else { "machine.counts.nodes" }
 }

@@ -1,4 +1,4 @@
-//! Several packages shown as one node: memory is interleaved over them, and nobody can stay near their own.
+//! Several packages shown as one node: memory is interleaved over them, and no program can stay local.
 
 use record::diagnosis::Finding;
 use record::machine::Processor;

@@ -86,7 +86,7 @@ fn used_meanwhile(case: &Case) -> Option<Used> {
     used.is_finite().then_some(Used { used, wanted, own, waited, seconds })
 }
 
-/// Whether nothing but commands was measured, of which nobody knows whether they would never stop.
+/// Whether nothing but commands was measured, which may sleep.
 fn is_of_commands(case: &Case) -> bool {
     let measured = &case.record.measurements;
     measured.iter().all(|m| m.metric.starts_with("workload."))
@@ -102,7 +102,7 @@ fn give_way(case: &Case) -> bool {
 struct Used {
     /// Used on average during the run.
     used: f64,
-    /// Wanted, as far as that can be told.
+    /// Wanted, as far as that is known.
     wanted: f64,
     /// CPUs that commands used, where nothing else was measured.
     own: Option<f64>,
@@ -134,7 +134,7 @@ fn find(case: &Case) -> Option<Finding> {
         let says = text!("other-load-pressure", "CPU pressure (PSI) before the run: {share}", share);
         seen.push(cite_fact(says, "conditions.before.pressure.cpu"));
     }
-    // What it takes from a program that never stops was measured: that is told first, and where it is nothing this is too.
+    // The time taken from a busy thread was measured: the better evidence.
     if let Some(stolen) = steal_time::by_others(case) {
         seen.extend(stolen.evidence().into_iter().take(1));
     } else if give_way(case) {
@@ -167,7 +167,7 @@ fn remedy() -> Vec<Remedy> {
     ]
 }
 
-/// What the load average alone tells: nothing of the run itself.
+/// From the load average alone, which says nothing of the run itself.
 fn before_it(case: &Case, average: f64, cpus: u32) -> Option<Finding> {
     let over =
         used_meanwhile(case).is_some_and(|used| used.used + TICKS * f64::from(cpus) / used.seconds < 0.5);
@@ -229,7 +229,7 @@ fn during(used: Used, average: Option<f64>, cpus: u32) -> Option<(Verdict, Text,
         return None;
     }
     let usual = used.share(used.wanted, cpus);
-    // What they wanted at most: what they wanted before, when nobody measured beside them.
+    // What they wanted at most: what they wanted before the run.
     let most = average.map_or(usual, |average| used.share(average, cpus)).max(usual);
     let seen = [by_others].into_iter().chain(average.map(cite_load)).collect();
     Some((verdict(usual, (least, most)), what, seen))

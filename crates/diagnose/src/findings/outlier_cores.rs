@@ -49,7 +49,7 @@ fn is_many(case: &Case) -> bool {
 fn find(case: &Case) -> Vec<Finding> {
     let known: HashMap<u64, &Cpu> =
         case.record.machine.cpus.iter().map(|cpu| (u64::from(cpu.id), cpu)).collect();
-    // Cores that promise different clocks are told apart by their promise.
+    // Cores that promise different clocks are kinds of their own.
     let mut kinds: BTreeMap<(Option<&str>, Option<u64>), Vec<&Measurement>> = BTreeMap::new();
     for m in case.clocks("scalar", "all").filter(|m| m.value().is_finite() && m.value() > 0.0) {
         let cpu = m.labels.count(Label::Cpu).and_then(|cpu| known.get(&cpu));
