@@ -2,13 +2,13 @@
 
 use record::diagnosis::Finding;
 use record::machine::IdleState;
-use record::units::figure;
+use record::text::Value;
 use record::{Remedy, Template, text};
 
 use super::needs::Need;
 use super::timer_slack::{NOTHING, both, gains};
 use super::{Case, Rule, at_most_warning, costs, finding, needs};
-use crate::figures::{cite_fact, cpus_text, evidence};
+use crate::figures::{cite_fact, cite_figure, cpus_text};
 use crate::resources::WAKE_UP;
 
 /// FIFO wake-up latency (which has no timer slack) as the machine is, against the same with idle states held off.
@@ -37,23 +37,33 @@ fn find_idle_states(case: &Case) -> Option<Finding> {
     let gain = gains(case, "fifo", NOTHING)?;
     let loss = costs(gain.loss)?;
     let mut seen = vec![
-        evidence(gain.as_is, "a real-time thread wakes, in the median, after"),
-        evidence(gain.tuned, "with deep idle states held off after"),
+        cite_figure(
+            gain.as_is,
+            text!("idle-states-as-is", "median wake-up of a real-time thread: {as_is}", as_is = gain.as_is),
+        ),
+        cite_figure(
+            gain.tuned,
+            text!("idle-states-held-off", "with deep idle states held off: {tuned}", tuned = gain.tuned),
+        ),
     ];
     let states = &case.record.machine.idle_states;
     let deepest = states.iter().rposition(|state| state.disabled != Some(true));
     if let Some((at, exit)) = deepest.and_then(|at| Some((at, states[at].exit_ns?))) {
-        let says = format!("the deepest idle state in use takes {} to leave", figure(exit as f64, "ns"));
+        let says = text!(
+            "idle-states-deepest",
+            "exit latency of the deepest idle state in use: {exit}",
+            exit = Value::Figure(exit as f64, "ns")
+        );
         seen.push(cite_fact(says, format!("machine.idle_states[{at}].exit_ns")));
     }
-    let saved = figure(gain.between.ns, "ns");
+    let saved = Value::Figure(gain.between.ns, "ns");
     Some(Finding {
         severity: at_most_warning(&loss),
         place: cpus_text(&gain.cpus).map(Into::into),
         evidence: seen,
         remedy: remedy(case, states),
         undo: if heeds_disabled(case) { off_before(states) } else { Vec::new() },
-        ..finding(&RULE, loss, format!("idle states delay each wake-up by {saved}"))
+        ..finding(&RULE, loss, text!("idle-states-delay", "idle states delay each wake-up by {saved}", saved))
     })
 }
 
@@ -107,7 +117,7 @@ fn off_before(states: &[IdleState]) -> Vec<Remedy> {
 mod tests {
     use super::*;
     use crate::findings::invariants::{found, missing};
-    use crate::samples::{add_wakeups, machine};
+    use crate::samples::{add_wakeups, figure_in, machine};
 
     #[test]
     fn deep_sleep_is_found_in_real_time_threads() {
@@ -116,8 +126,8 @@ mod tests {
         add_wakeups(&mut record, "fifo", "tuned", [5e3; 2]);
         record.machine.idle_states = vec![IdleState { exit_ns: Some(133_000), ..IdleState::default() }];
         let finding = &found(&record, RULE)[0];
-        assert!(finding.what.to_string().contains("55.0 µs"), "{finding:?}");
-        assert!(finding.evidence[2].says.to_string().contains("133 µs"), "{finding:?}");
+        assert!((figure_in(&finding.what, "saved") - 55e3).abs() < 50.0, "{finding:?}");
+        assert_eq!(figure_in(&finding.evidence[2].says, "exit"), 133e3);
         assert_eq!(finding.undo, [Remedy::command("sudo cpupower idle-set -E")]);
         assert!(finding.remedy[2].to_string().ends_with("-D 133"), "{finding:?}");
         let (poll, shallow) = (0, 2_000);

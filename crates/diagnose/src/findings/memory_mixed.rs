@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use record::diagnosis::Finding;
-use record::{Machine, Remedy, Template};
+use record::{Machine, Remedy, Template, text};
 
 use super::needs::Need;
 use super::{Case, Rule, by_model, needs};
@@ -90,14 +90,23 @@ fn find_memory_mixed(speeds: &BTreeMap<u32, usize>, how: &str, from: &str) -> Op
     let groups: Vec<String> =
         speeds.iter().map(|(speed, count)| format!("{count} at {speed} MT/s")).collect();
     Some(Finding {
-        evidence: vec![cite_fact(format!("{count} devices: {}", groups.join(", ")), from)],
-        remedy: vec![Remedy::advice(
-            "fit devices of one kind and speed on all channels; the slowest sets the speed of all",
+        evidence: vec![cite_fact(
+            text!("memory-mixed-groups", "{count} devices: {groups}", count, groups = groups.join(", ")),
+            from,
         )],
+        remedy: vec![Remedy::advice(text!(
+            "memory-mixed-one-kind",
+            "fit devices of one kind and speed on all channels: the slowest sets the speed of all"
+        ))],
         ..by_model(
             &RULE,
             loss,
-            format!("memory devices {how} different speeds, {slowest:.0} MT/s the slowest"),
+            text!(
+                "memory-mixed-speeds",
+                "memory devices {how} different speeds, the slowest {slowest} MT/s",
+                how = how.to_owned(),
+                slowest = slowest as u64
+            ),
         )
     })
 }
@@ -125,7 +134,7 @@ mod tests {
         assert_eq!(finding.evidence[0].says, "4 devices: 1 at 2400 MT/s, 3 at 3200 MT/s".into());
         assert!((crate::figures::share_of(&finding.loss) - 0.2).abs() < 1e-9, "{finding:?}");
         let run = &found(&record_with(&[(3200, 3200), (3200, 2666)]), RULE)[0];
-        assert!(run.what.to_string().contains("run at different speeds"), "{run:?}");
+        assert_eq!(run.what.value("how"), Some(&"run at".into()));
     }
 
     #[test]

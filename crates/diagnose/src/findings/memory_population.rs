@@ -6,7 +6,7 @@ use record::diagnosis::Finding;
 use record::machine::MemoryDevice;
 use record::phrase::agree;
 use record::units::bytes;
-use record::{Remedy, Template};
+use record::{Remedy, Template, text};
 
 use super::needs::Need;
 use super::{Case, Rule, by_model, needs};
@@ -95,10 +95,19 @@ fn of_node(node: Option<u32>, channels: &BTreeMap<String, u64>) -> Option<Findin
     let empty: Vec<&str> =
         channels.iter().filter(|(_, size)| **size == 0).map(|(name, _)| name.as_str()).collect();
     let what = if empty.is_empty() {
-        "memory channels hold different amounts, so the fullest ones carry more than their share".to_owned()
+        text!(
+            "memory-population-uneven",
+            "memory channels hold different amounts: the fullest carry more than their share"
+        )
     } else {
         let are = agree(empty.len(), "is", "are");
-        format!("{} of {} memory channels {are} empty", empty.len(), channels.len())
+        text!(
+            "memory-population-empty",
+            "{empty} of {channels} memory channels {are} empty",
+            empty = empty.len(),
+            channels = channels.len(),
+            are
+        )
     };
     let sizes: Vec<String> = channels.iter().map(|(name, size)| format!("{name} {}", bytes(*size))).collect();
     let mut place = node.map(|node| format!("node or package {node}"));
@@ -110,7 +119,10 @@ fn of_node(node: Option<u32>, channels: &BTreeMap<String, u64>) -> Option<Findin
     Some(Finding {
         place: place.map(Into::into),
         evidence: vec![cite_fact(sizes.join(", "), "machine.memory_devices[].channel and .bytes")],
-        remedy: vec![Remedy::advice("put the same amount of memory, in equal devices, on every channel")],
+        remedy: vec![Remedy::advice(text!(
+            "memory-population-channels",
+            "fit the same amount of memory, in equal devices, on every channel"
+        ))],
         ..by_model(&RULE, loss, what)
     })
 }
@@ -127,8 +139,15 @@ fn nodes(slots: &[&MemoryDevice]) -> Option<Finding> {
         nodes.iter().map(|(node, size)| format!("{node}: {}", bytes(*size))).collect();
     Some(Finding {
         evidence: vec![cite_fact(reported_sizes.join(", "), "machine.memory_devices[].node and .bytes")],
-        remedy: vec![Remedy::advice("put the same amount of memory on every node or package")],
-        ..by_model(&RULE, loss, "nodes or packages hold different amounts of memory")
+        remedy: vec![Remedy::advice(text!(
+            "memory-population-nodes",
+            "fit the same amount of memory on every node or socket"
+        ))],
+        ..by_model(
+            &RULE,
+            loss,
+            text!("memory-population-uneven-nodes", "nodes or sockets hold different amounts of memory"),
+        )
     })
 }
 
@@ -136,7 +155,7 @@ fn nodes(slots: &[&MemoryDevice]) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::findings::invariants::{found, missing};
-    use crate::samples::{device, machine};
+    use crate::samples::{device, figure_in, machine};
 
     #[test]
     fn empty_channels_are_found() {
@@ -146,7 +165,7 @@ mod tests {
             .map(|c| device(c, c, if *c < "E" { 32 } else { 0 }))
             .collect();
         let finding = &found(&record, RULE)[0];
-        assert_eq!(finding.what, "2 of 6 memory channels are empty".into());
+        assert_eq!(["empty", "channels"].map(|name| figure_in(&finding.what, name)), [2.0, 6.0]);
         assert_eq!(
             finding.place.as_ref().map(|text| text.to_string()).as_deref(),
             Some("node or package 0, channels E, F")
@@ -158,10 +177,10 @@ mod tests {
     fn uneven_channels_and_nodes_are_found() {
         let mut record = machine(1);
         record.machine.memory_devices = vec![device("A", "A", 64), device("B", "B", 32)];
-        assert!(found(&record, RULE)[0].what.to_string().contains("different amounts"));
+        assert_eq!(found(&record, RULE)[0].what.code(), Some("memory-population-uneven"));
         record.machine.memory_devices = vec![device("A", "A", 64), device("B", "A", 32)];
         record.machine.memory_devices[1].node = Some(1);
-        assert_eq!(found(&record, RULE)[0].what, "nodes or packages hold different amounts of memory".into());
+        assert_eq!(found(&record, RULE)[0].what.code(), Some("memory-population-uneven-nodes"));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Tasks that wait for memory to be freed.
 
 use record::diagnosis::Finding;
-use record::units::percent;
-use record::{Remedy, Template};
+use record::text::Value;
+use record::{Remedy, Template, text};
 
 use super::needs::Need;
 use super::{Case, Rule, finding};
@@ -31,17 +31,21 @@ fn find_memory_pressure(case: &Case) -> Option<Finding> {
     // What the run itself causes by its arrays is not a finding about the machine.
     let share = *case.record.conditions.before.pressure.get("memory")?;
     let loss = modelled(share)?;
-    let waited = percent(share);
+    let share = Value::Share(share);
     Some(Finding {
         evidence: vec![cite_fact(
-            format!("some task waited {waited} of the time"),
+            text!("memory-pressure-some", "some task waited {share} of the time", share = share.clone()),
             "conditions.before.pressure.memory",
         )],
         remedy: vec![
             Remedy::both("who", "ps -eo rss,comm --sort=-rss | head"),
-            Remedy::advice("lift its memory limit, move it, or add memory"),
+            Remedy::advice(text!("memory-pressure-lift", "raise its memory limit, move it, or add memory")),
         ],
-        ..finding(&RULE, loss, format!("tasks wait for memory {waited} of the time"))
+        ..finding(
+            &RULE,
+            loss,
+            text!("memory-pressure-waiting", "tasks wait for memory {share} of the time", share),
+        )
     })
 }
 
@@ -58,6 +62,6 @@ mod tests {
         record.conditions.before.pressure.insert("memory".to_owned(), 0.004);
         assert_eq!(found(&record, RULE), []);
         record.conditions.before.pressure.insert("memory".to_owned(), 0.25);
-        assert!(found(&record, RULE)[0].what.to_string().contains("25.0 %"));
+        assert_eq!(found(&record, RULE)[0].what.value("share"), Some(&Value::Share(0.25)));
     }
 }

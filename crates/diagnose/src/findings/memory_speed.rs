@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use record::diagnosis::Finding;
 use record::phrase::agree;
-use record::{Remedy, Template};
+use record::{Remedy, Template, text};
 
 use super::memory_mixed::{ROUNDING, slowest_rated};
 use super::needs::Need;
@@ -58,24 +58,42 @@ fn find(case: &Case) -> Vec<Finding> {
 fn find_memory_speed((rated, configured): (u32, u32), names: &[String]) -> Option<Finding> {
     let loss = modelled(1.0 - f64::from(configured) / f64::from(rated))?;
     let count = names.len();
-    let devices = agree(count, "device runs", "devices run");
+    let devices = format!("{count} memory {}", agree(count, "device runs", "devices run"));
     let shown = names.iter().take(4).cloned().collect::<Vec<_>>().join(", ");
     let more = count.checked_sub(5).map_or_else(String::new, |more| format!(" and {} more", more + 1));
     Some(Finding {
         place: Some(format!("{shown}{more}").into()),
         evidence: vec![
-            cite_fact(format!("rated for {rated} MT/s"), "machine.memory_devices[].rated_mt_s"),
-            cite_fact(format!("configured to {configured} MT/s"), "machine.memory_devices[].configured_mt_s"),
+            cite_fact(
+                text!("memory-speed-rated", "rated for {rated} MT/s", rated),
+                "machine.memory_devices[].rated_mt_s",
+            ),
+            cite_fact(
+                text!("memory-speed-configured", "configured to {configured} MT/s", configured),
+                "machine.memory_devices[].configured_mt_s",
+            ),
         ],
         remedy: vec![
-            Remedy::advice(
-                "in the firmware: memory speed to automatic or maximum performance, no power saving for memory",
-            ),
-            Remedy::advice(
-                "if it stays: the processor's limit or two devices on a channel hold it down; fit fewer or faster ones",
-            ),
+            Remedy::advice(text!(
+                "memory-speed-firmware",
+                "in the firmware: memory speed automatic or maximum performance, no power saving for memory"
+            )),
+            Remedy::advice(text!(
+                "memory-speed-limits",
+                "otherwise the processor's limit or two devices per channel: fit fewer or faster devices"
+            )),
         ],
-        ..by_model(&RULE, loss, format!("{count} memory {devices} at {configured} of {rated} MT/s"))
+        ..by_model(
+            &RULE,
+            loss,
+            text!(
+                "memory-speed-below-rated",
+                "{devices} at {configured} of {rated} MT/s",
+                devices,
+                configured,
+                rated
+            ),
+        )
     })
 }
 
@@ -83,7 +101,7 @@ fn find_memory_speed((rated, configured): (u32, u32), names: &[String]) -> Optio
 mod tests {
     use super::*;
     use crate::findings::invariants::{found, missing};
-    use crate::samples::{device, machine};
+    use crate::samples::{device, figure_in, machine};
 
     #[test]
     fn slow_devices_are_found_by_group() {
@@ -94,7 +112,8 @@ mod tests {
         }
         let all = found(&record, RULE);
         assert_eq!(all.len(), 1);
-        assert_eq!(all[0].what, "6 memory devices run at 2100 of 2934 MT/s".into());
+        assert_eq!(all[0].what.value("devices"), Some(&"6 memory devices run".into()));
+        assert_eq!(["configured", "rated"].map(|name| figure_in(&all[0].what, name)), [2100.0, 2934.0]);
         assert_eq!(
             all[0].place.as_ref().map(|text| text.to_string()).as_deref(),
             Some("DIMM0, DIMM1, DIMM2, DIMM3 and 2 more")

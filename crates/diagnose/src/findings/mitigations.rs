@@ -1,12 +1,11 @@
 //! Mitigations of processor flaws that lengthen each way into the kernel and back.
 
 use record::diagnosis::{Confidence, Finding, Severity};
-use record::units::figure;
-use record::{Remedy, Template};
+use record::{Remedy, Template, text};
 
 use super::needs::Need;
 use super::{Case, Rule, by_model};
-use crate::figures::{RESOLUTION, cite_fact, evidence, middle, spread, verdict};
+use crate::figures::{RESOLUTION, cite_fact, cite_figure, middle, spread, verdict};
 
 /// The cost of a system call, where mitigations on its way are active.
 ///
@@ -75,9 +74,18 @@ fn find_mitigations(case: &Case) -> Option<Finding> {
     }
     let usual = (WITHOUT_NS.0 * WITHOUT_NS.1).sqrt();
     let loss = verdict(1.0 - usual / call.value(), (1.0 - WITHOUT_NS.1 / low, 1.0 - WITHOUT_NS.0 / high));
-    let mut seen = vec![evidence(call, "a system call that does nothing takes")];
+    let mut seen =
+        vec![cite_figure(call, text!("mitigations-system-call", "an empty system call takes {call}", call))];
     seen.extend(active.iter().map(|(flaw, report)| {
-        cite_fact(format!("{flaw}: {report}"), format!("machine.kernel.mitigations.{flaw}"))
+        cite_fact(
+            text!(
+                "mitigations-reported",
+                "{flaw}: {report}",
+                flaw = flaw.as_str().to_owned(),
+                report = report.as_str().to_owned()
+            ),
+            format!("machine.kernel.mitigations.{flaw}"),
+        )
     }));
     let names: Vec<&str> = active.iter().map(|(flaw, _)| flaw.as_str()).collect();
     Some(Finding {
@@ -86,20 +94,27 @@ fn find_mitigations(case: &Case) -> Option<Finding> {
         confidence: Confidence::Low,
         evidence: seen,
         remedy: vec![
-            Remedy::advice("call the kernel less: larger reads and writes, io_uring, batches"),
-            Remedy::advice(
-                "newer processors need fewer of them; only where no foreign code ever runs: mitigations=off on the kernel's \
-             command line",
-            ),
+            Remedy::advice(text!(
+                "mitigations-fewer-calls",
+                "make fewer system calls: larger reads and writes, io_uring, batches"
+            )),
+            Remedy::advice(text!(
+                "mitigations-boot-option",
+                "newer processors need fewer; only where no foreign code runs: mitigations=off on the kernel's command line"
+            )),
         ],
-        undo: vec![Remedy::advice("take mitigations=off off the kernel's command line again and boot")],
+        undo: vec![Remedy::advice(text!(
+            "mitigations-undo",
+            "remove mitigations=off from the kernel's command line and reboot"
+        ))],
         ..by_model(
             &RULE,
             loss,
-            format!(
-                "a system call takes {}, with mitigations on its way: {}",
-                figure(call.value(), "ns"),
-                names.join(", ")
+            text!(
+                "mitigations-on-the-way",
+                "a system call takes {call}, with mitigations on its path: {flaws}",
+                call,
+                flaws = names.join(", ")
             ),
         )
     })
@@ -123,7 +138,7 @@ mod tests {
     #[test]
     fn isolated_page_tables_are_found_with_what_a_call_costs() {
         let finding = &found(&record_with("meltdown", "Mitigation: PTI", 400.0), RULE)[0];
-        assert!(finding.what.to_string().ends_with("on its way: meltdown"), "{finding:?}");
+        assert_eq!(finding.what.value("flaws"), Some(&"meltdown".into()));
         assert_eq!((finding.severity, finding.measured), (Severity::Note, false));
         let record::Verdict::Costs { share, interval } = finding.loss else { panic!("{finding:?}") };
         assert!(interval.0 < share && share < interval.1, "{finding:?}");
