@@ -89,18 +89,33 @@ fn names_of(program: &Path) -> BTreeSet<String> {
 
 /// Adds the libraries of a program, and its loader.
 fn libraries(tree: &mut Tree, program: &Path) -> Result<(), Failure> {
-    let listed = match output(Command::new("ldd").arg(program)) {
-        Ok(listed) => listed,
-        // A static program has none; ldd calls that a failure.
-        Err(why) if why.contains("not a dynamic executable") => return Ok(()),
-        Err(why) => return Err(Failure::Cannot(why)),
-    };
+    let bytes =
+        fs::read(program).map_err(|error| Failure::Cannot(format!("{}: {error}", program.display())))?;
+    // A static program has none; ldd calls that a failure.
+    if !has_loader(&bytes) {
+        return Ok(());
+    }
+    let listed = output(Command::new("ldd").arg(program)).map_err(Failure::Cannot)?;
     for library in needed(&listed).map_err(|name| {
         Failure::Cannot(format!("{} needs {name}, which is not installed", program.display()))
     })? {
         tree.file(library, library)?;
     }
     Ok(())
+}
+
+/// Whether a 64-bit ELF program of this host names a loader (elf(5)); a script does not.
+fn has_loader(program: &[u8]) -> bool {
+    const PT_INTERP: usize = 3;
+    let at = |from: usize, bytes: usize| {
+        let field = program.get(from..from + bytes)?;
+        Some(field.iter().rev().fold(0u64, |number, byte| number << 8 | u64::from(*byte)) as usize)
+    };
+    let headers = || {
+        let (first, size, count) = (at(32, 8)?, at(54, 2)?, at(56, 2)?);
+        Some((0..count).any(|index| at(first + index * size, 4) == Some(PT_INTERP)))
+    };
+    program.starts_with(b"\x7fELF") && headers().unwrap_or(false)
 }
 
 /// The paths that `ldd` lists; the name of a library that is not there otherwise.

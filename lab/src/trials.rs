@@ -118,10 +118,9 @@ fn overhead(shape: &Shape, parts: &Parts) -> Result<Verdicts, Failure> {
     let outcome = boot_shape(shape, &arguments, false, &along, parts.verbose, parts)?;
     let printed = String::from_utf8_lossy(&outcome.printed).trim_end().to_owned();
     // How long it takes in an emulator holds nowhere else; it is told, and not judged.
-    if let Some(took) = printed.lines().find(|line| line.starts_with("linespeed overhead")) {
-        eprintln!("lab: {}: {took}", shape.name);
-    }
-    let last = printed.lines().next_back().unwrap_or("it said nothing");
+    let mut lines = printed.lines();
+    let last = lines.next_back().unwrap_or("it said nothing");
+    lines.for_each(|line| eprintln!("lab: {}: {line}", shape.name));
     Ok(Verdicts::of_trial(outcome.ended == Ended::Exit(0), last))
 }
 

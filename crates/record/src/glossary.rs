@@ -61,6 +61,13 @@ pub struct Term {
     pub moves: Option<String>,
 }
 
+impl Term {
+    /// What it is, in the first sentence.
+    pub fn brief(&self) -> &str {
+        self.what.find(". ").and_then(|end| self.what.get(..end)).unwrap_or(&self.what)
+    }
+}
+
 /// Entries of several groups.
 #[derive(Clone, Debug)]
 pub struct Glossary {

@@ -39,7 +39,7 @@ fn rows(record: &Record) -> Vec<Row<'_>> {
         })
         .filter(|(event, _)| !OURS.contains(event))
         .collect();
-    if record.coverage.iter().any(|c| c.what == "counters" && c.state == record::State::Impossible) {
+    if record.coverage.iter().any(|c| c.what == Coverage::COUNTERS && c.state == record::State::Impossible) {
         lost.extend(HARDWARE.map(|event| (event, "<not supported>")));
     }
     let mut names: Vec<&str> = USUAL_EVENTS.to_vec();

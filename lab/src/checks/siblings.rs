@@ -40,8 +40,10 @@ pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
     }
     if !with_siblings {
         verdicts.equal("cores with a yield of siblings", 0, cores.len());
-        let impossible =
-            record.coverage.iter().any(|entry| entry.what == "smt-yield" && entry.state == State::Impossible);
+        let impossible = record
+            .coverage
+            .iter()
+            .any(|entry| entry.topic() == "smt-yield" && entry.state == State::Impossible);
         verdicts.hold(impossible, "without siblings the coverage says so", || "nothing of it".to_owned());
         return;
     }

@@ -60,7 +60,7 @@ impl Verdicts {
 
     /// None of the cells of `measurement` may be missing, unless the record says that the host was too busy.
     pub(super) fn complete(&mut self, record: &Record, measurement: &str, what: String, missing: &[String]) {
-        let mut reported = record.coverage.iter().filter(|entry| entry.what.starts_with(measurement));
+        let mut reported = record.coverage.iter().filter(|entry| entry.topic() == measurement);
         let busy = reported.find(|entry| BUSY.iter().any(|reason| entry.is_for(reason)));
         match busy.filter(|_| !missing.is_empty()) {
             Some(entry) => self

@@ -107,12 +107,14 @@ const SHARED: [&str; 5] = ["cluster", "cache", "die", "node", "package"];
 
 /// How near two CPUs of this kind of pair are: siblings first, then by what they share and by distance.
 fn rank(kind: &str) -> (usize, u32, String) {
-    let shared =
-        SHARED.iter().position(|part| kind.strip_prefix("one ").is_some_and(|k| k.starts_with(part)));
-    let place = match kind {
-        "siblings" => 0,
-        _ if kind.starts_with("other package") => SHARED.len() + 1,
-        _ => shared.map_or(SHARED.len() + 2, |at| at + 1),
+    let mut words = kind.split_whitespace();
+    let place = match (words.next(), words.next()) {
+        (Some("siblings"), _) => 0,
+        (Some("one"), Some(part)) => {
+            SHARED.iter().position(|shared| *shared == part).map_or(SHARED.len() + 2, |at| at + 1)
+        }
+        (Some("other"), Some("package")) => SHARED.len() + 1,
+        _ => SHARED.len() + 2,
     };
     let distance = kind.rsplit(' ').next().and_then(|last| last.parse().ok()).unwrap_or(0);
     (place, distance, kind.to_owned())

@@ -31,8 +31,10 @@ pub(crate) enum Kind {
 pub(crate) struct Label {
     /// What kind of part.
     pub kind: Kind,
-    /// `package`, `L3 32 MiB`, `node, 188 GiB`.
+    /// `package`, `L3 32 MiB`, `node`.
     pub what: String,
+    /// A node's memory: `188 GiB`.
+    pub memory: Option<String>,
     /// Its number, where it has one that a user would type.
     pub number: Option<u32>,
 }
@@ -40,11 +42,9 @@ pub(crate) struct Label {
 impl Label {
     /// `package 0`, `L3 32 MiB`; a node's memory stands behind its number.
     pub(crate) fn text(&self) -> String {
-        match (self.number, self.what.split_once(", ")) {
-            (Some(number), Some((what, more))) => format!("{what} {number}, {more}"),
-            (Some(number), None) => format!("{} {number}", self.what),
-            (None, _) => self.what.clone(),
-        }
+        let number = self.number.map(|number| format!(" {number}")).unwrap_or_default();
+        let memory = self.memory.as_ref().map(|memory| format!(", {memory}")).unwrap_or_default();
+        format!("{}{number}{memory}", self.what)
     }
 }
 
@@ -176,12 +176,13 @@ fn divisions(machine: &Machine) -> Vec<Division> {
             }
         }
         let numbered = kind == Kind::Package;
-        let label = |number| Label { kind, what: what.to_owned(), number: numbered.then_some(number) };
+        let label =
+            |number| Label { kind, what: what.to_owned(), memory: None, number: numbered.then_some(number) };
         Division::new(kind, 0, groups.into_iter().map(|(number, cpus)| (label(number), cpus)).collect())
     };
     let nodes = machine.nodes.iter().filter(|node| !node.cpus.is_empty()).map(|node| {
-        let memory = node.bytes.map(|bytes| format!(", {}", units::bytes(bytes))).unwrap_or_default();
-        let label = Label { kind: Kind::Node, what: format!("node{memory}"), number: Some(node.id) };
+        let memory = node.bytes.map(units::bytes);
+        let label = Label { kind: Kind::Node, what: "node".to_owned(), memory, number: Some(node.id) };
         (label, node.cpus.clone())
     });
     let mut divisions = vec![
@@ -194,7 +195,12 @@ fn divisions(machine: &Machine) -> Vec<Division> {
     let mut caches: BTreeMap<(u32, CacheKind), Vec<(Label, CpuList)>> = BTreeMap::new();
     for cache in &machine.caches {
         let size = cache.bytes.map(|bytes| format!(" {}", units::bytes(bytes))).unwrap_or_default();
-        let label = Label { kind: Kind::Cache, what: format!("{}{size}", cache_name(cache)), number: None };
+        let label = Label {
+            kind: Kind::Cache,
+            what: format!("{}{size}", cache_name(cache)),
+            memory: None,
+            number: None,
+        };
         caches.entry((cache.level, cache.kind)).or_default().push((label, cache.cpus.clone()));
     }
     divisions
@@ -218,7 +224,8 @@ fn split(cpus: &CpuList, divisions: &[Division]) -> Vec<Part> {
             // Of these CPUs this division tells nothing: what the inner ones tell stands in its place.
             None if !inside.is_empty() => parts.extend(inside),
             None => {
-                let labels = vec![Label { kind: Kind::Core, what: "CPU".to_owned(), number: None }];
+                let labels =
+                    vec![Label { kind: Kind::Core, what: "CPU".to_owned(), memory: None, number: None }];
                 parts.extend(cpus.iter().map(|cpu| Part {
                     labels: labels.clone(),
                     cpus: [cpu].into_iter().collect(),

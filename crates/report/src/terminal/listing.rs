@@ -32,9 +32,8 @@ pub fn glossary(words: &[Term], style: &Style) -> String {
             group = word.group;
             screen.heading(group);
         }
-        let sentence = word.what.split_once(". ").map_or(word.what.as_str(), |(first, _)| first);
         let room = style.width.saturating_sub(column + 2);
-        let cut = crate::text::cut(sentence, room);
+        let cut = crate::text::cut(word.brief(), room);
         let name = pad_right(word.name, column);
         screen.line(&[Span::plain("  "), Span::strong(name), Span::plain(cut.trim_end_matches('.'))]);
     }

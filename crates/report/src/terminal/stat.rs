@@ -50,7 +50,7 @@ pub(crate) fn write(screen: &mut Screen, record: &Record) {
     // One line for each thing that was lost; single events stand in the record.
     let lost =
         record.coverage.iter().filter(|c| c.state != State::Measured && c.topic() != Coverage::COUNTER);
-    let stat = ["counters", "kernel events", "threads", "runnable", "ceilings"];
+    let stat = [Coverage::COUNTERS, "kernel events", "threads", Coverage::RUNNABLE, "ceilings"];
     for (at, coverage) in lost.filter(|c| stat.contains(&c.what.as_str())).enumerate() {
         if at == 0 {
             screen.blank();
@@ -59,7 +59,7 @@ pub(crate) fn write(screen: &mut Screen, record: &Record) {
         let remedy =
             coverage.remedy.as_ref().map(|remedy| format!("; to have them: {remedy}")).unwrap_or_default();
         screen.paragraph(
-            &[Span::quiet(if coverage.what == "runnable" {
+            &[Span::quiet(if coverage.what == Coverage::RUNNABLE {
                 "Time ready: ".to_owned()
             } else {
                 format!("No {}: ", coverage.what)
