@@ -296,7 +296,7 @@ fn check(imported: &Imported, lines: &[usize]) {
         }
     }
     let empty = Record::new("0.0.0", "2026-01-01T00:00:00Z".to_owned(), Vec::new());
-    let json = imported.clone().into_record(empty).to_json();
+    let json = imported.clone().into_record(empty).to_json().unwrap();
     Record::from_json(json.as_bytes())
         .unwrap_or_else(|error| panic!("the record cannot be read again: {error}"));
 }

@@ -37,6 +37,11 @@ pub fn destination(
     Ok(Some(path))
 }
 
+/// JSON of a record, a plan, a comparison.
+pub fn as_json(json: std::io::Result<String>) -> Result<String, Failure> {
+    json.map_err(|error| Failure::Cannot(format!("this has no form in JSON: {error}")))
+}
+
 /// Writes the record and prints its report. What was measured is shown even when it could not be stored.
 pub fn deliver(
     options: &Options,
@@ -44,7 +49,7 @@ pub fn deliver(
     destination: Option<&Path>,
     report: impl FnOnce(&Record, &Style) -> String,
 ) -> Result<(), Failure> {
-    let json = record.to_json();
+    let json = as_json(record.to_json())?;
     let mut text = String::new();
     if to_standard_output(options) {
         text.push_str(&json);

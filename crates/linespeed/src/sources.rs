@@ -295,7 +295,8 @@ mod tests {
     fn a_run_of_everything_stands_for_this_machine_before_a_part_and_others_never() {
         let folder = tempfile::tempdir().unwrap();
         let place = |name: &str| folder.path().join(name);
-        let write = |name: &str, record: &Record| std::fs::write(place(name), record.to_json()).unwrap();
+        let write =
+            |name: &str, record: &Record| std::fs::write(place(name), record.to_json().unwrap()).unwrap();
         assert!(newest(folder.path(), "here").is_none());
         write("there.json", &record("there", &["core.clock", "load.latency"], "x"));
         std::fs::write(place("broken.json"), "{").unwrap();
@@ -343,7 +344,7 @@ mod tests {
                 .iter()
                 .map(|file| {
                     let path = folder.path().join(format!("{file}.json"));
-                    std::fs::write(&path, record("h", &[], "t").to_json()).unwrap();
+                    std::fs::write(&path, record("h", &[], "t").to_json().unwrap()).unwrap();
                     path.to_string_lossy().into_owned()
                 })
                 .collect();
@@ -365,7 +366,7 @@ mod tests {
         for host in ["db1", "db2"] {
             std::fs::create_dir(folder.path().join(host)).unwrap();
             let path = folder.path().join(host).join("record.json");
-            std::fs::write(&path, record(host, &[], "t").to_json()).unwrap();
+            std::fs::write(&path, record(host, &[], "t").to_json().unwrap()).unwrap();
             arguments.push(path.to_string_lossy().into_owned());
         }
         let names: Vec<String> =

@@ -373,7 +373,11 @@ pub struct Rank {
 
 impl Comparison {
     /// As JSON, indented, with a newline at the end, and nothing in it that a terminal would act on.
-    pub fn to_json(&self) -> String {
+    ///
+    /// # Errors
+    ///
+    /// A value has no form in JSON.
+    pub fn to_json(&self) -> std::io::Result<String> {
         crate::json::write_text(self)
     }
 

@@ -63,7 +63,7 @@ mod tests {
         let mut other = Measurement::new("load.latency", place(), vec![1.25, 1.5, 1.25, 1.25, 1.5, 1.25]);
         change(&mut other);
         record.measurements.push(other);
-        Record::from_json(record.to_json().as_bytes()).unwrap()
+        Record::from_json(record.to_json().unwrap().as_bytes()).unwrap()
     }
 
     #[test]

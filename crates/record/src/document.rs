@@ -111,7 +111,11 @@ impl Record {
     }
 
     /// As JSON, indented, with a newline at the end.
-    pub fn to_json(&self) -> String {
+    ///
+    /// # Errors
+    ///
+    /// A value has no form in JSON.
+    pub fn to_json(&self) -> std::io::Result<String> {
         json::write_text(self)
     }
 
@@ -263,29 +267,31 @@ mod tests {
     #[test]
     fn a_record_survives_its_file() {
         let record = example();
-        assert_eq!(Record::from_json(record.to_json().as_bytes()).unwrap(), record);
+        assert_eq!(Record::from_json(record.to_json().unwrap().as_bytes()).unwrap(), record);
     }
 
     #[test]
     fn a_terminal_finds_nothing_to_act_on_in_json() {
         let mut record = example();
         record.machine.hostname = Some("a\u{9b}2J\u{202e}b\u{1b}[0m".to_owned());
-        let json = record.to_json();
+        let json = record.to_json().unwrap();
         assert!(!json.chars().any(|c| c.is_control() && c != '\n' || c == '\u{202e}'), "{json}");
         assert_eq!(Record::from_json(json.as_bytes()).unwrap(), record);
     }
 
     #[test]
     fn a_list_of_more_cpus_than_there_are_is_refused() {
-        let json =
-            example().to_json().replace("\"cpus\": []", "\"cpus\": [{\"id\": 0, \"siblings\": \"0-65535\"}]");
+        let json = example()
+            .to_json()
+            .unwrap()
+            .replace("\"cpus\": []", "\"cpus\": [{\"id\": 0, \"siblings\": \"0-65535\"}]");
         let error = Record::from_json(json.as_bytes()).unwrap_err().to_string();
         assert!(error.contains("65536 CPUs on a machine of 1"), "{error}");
     }
 
     #[test]
     fn fields_of_the_future_are_tolerated() {
-        let mut value: serde_json::Value = serde_json::from_str(&example().to_json()).unwrap();
+        let mut value: serde_json::Value = serde_json::from_str(&example().to_json().unwrap()).unwrap();
         value["warp"] = 9.into();
         value["machine"]["flux"] = serde_json::json!({"a": [1]});
         value["measurements"][0]["colour"] = "red".into();
@@ -294,7 +300,7 @@ mod tests {
 
     #[test]
     fn each_bad_file_is_named_for_what_it_is() {
-        let whole = example().to_json();
+        let whole = example().to_json().unwrap();
         let error = |text: &str| Record::from_json(text.as_bytes()).unwrap_err().to_string();
         assert!(error(&whole[..whole.len() / 2]).contains("ends in the middle"));
         assert!(error("hello").contains("is not JSON"));
@@ -307,7 +313,7 @@ mod tests {
     #[test]
     fn the_schema_describes_every_field_of_a_record() {
         let schema = Record::json_schema();
-        let record: serde_json::Value = serde_json::from_str(&example().to_json()).unwrap();
+        let record: serde_json::Value = serde_json::from_str(&example().to_json().unwrap()).unwrap();
         for field in record.as_object().unwrap().keys() {
             assert!(schema["properties"].get(field).is_some(), "{field} is not in the schema");
         }
@@ -321,7 +327,7 @@ mod tests {
 
         #[test]
         fn no_cut_or_change_of_a_record_panics(at in 0usize..2000, byte: u8) {
-            let mut text = example().to_json().into_bytes();
+            let mut text = example().to_json().unwrap().into_bytes();
             let at = at % text.len();
             let _ = Record::from_json(&text[..at]);
             text[at] = byte;

@@ -221,7 +221,11 @@ pub struct Verification {
 
 impl Plan {
     /// As JSON, indented, with a newline at the end.
-    pub fn to_json(&self) -> String {
+    ///
+    /// # Errors
+    ///
+    /// A value has no form in JSON.
+    pub fn to_json(&self) -> std::io::Result<String> {
         crate::json::write_text(self)
     }
 

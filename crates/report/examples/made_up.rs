@@ -26,7 +26,7 @@ fn main() -> ExitCode {
             print!("{}", terminal::tree(&record.machine, &style));
             ExitCode::SUCCESS
         }
-        [file] if std::fs::write(file, record.to_json()).is_ok() => ExitCode::SUCCESS,
+        [file] if record.to_json().and_then(|json| std::fs::write(file, json)).is_ok() => ExitCode::SUCCESS,
         _ => {
             eprintln!("the record could not be written");
             ExitCode::from(3)

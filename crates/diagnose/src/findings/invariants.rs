@@ -37,7 +37,8 @@ pub(crate) fn assert_sound(record: &Record, found: &[Finding]) {
     }
     let mut whole = record.clone();
     whole.diagnosis = crate::diagnose(record);
-    let json: Value = serde_json::from_str(&whole.to_json()).expect("a record is JSON");
+    let json: Value = serde_json::from_str(&whole.to_json().expect("a record has a form in JSON"))
+        .expect("a record is JSON");
     for finding in found {
         assert!(!finding.what.is_empty() && !finding.what.to_string().ends_with('.'), "what: {finding:#?}");
         assert!(!finding.remedy.is_empty(), "no remedy: {finding:#?}");
@@ -154,7 +155,8 @@ fn places_are_found_where_they_are_and_nowhere_else() {
     record.machine.cpus[1].max_hz = Some(3);
     record.conditions.before.temperatures.insert("chip 1.core".to_owned(), 40.0);
     record.measurements.extend(crate::samples::stolen("os", [0.1, 0.2]).measurements);
-    let json: Value = serde_json::from_str(&record.to_json()).expect("a record is JSON");
+    let json: Value = serde_json::from_str(&record.to_json().expect("a record has a form in JSON"))
+        .expect("a record is JSON");
     for there in [
         "machine.cpus[1].max_hz",
         "machine.cpus[].max_hz and .id",

@@ -79,7 +79,7 @@ fn nodes_of_cpus_that_there_are_not_are_cut_so_that_the_record_can_be_read() {
     let mut imported = machines(text, Split::Hosts).unwrap();
     assert!(imported[0].import.contradictions[0].says.contains("node 0 has 0-3"), "{:?}", imported[0].import);
     let empty = record::Record::new("0", String::new(), Vec::new());
-    let json = imported.remove(0).into_record(empty).to_json();
+    let json = imported.remove(0).into_record(empty).to_json().unwrap();
     assert!(record::Record::from_json(json.as_bytes()).is_ok());
 }
 

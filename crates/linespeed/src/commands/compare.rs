@@ -6,6 +6,7 @@ use record::comparison::Relation;
 use record::document::Tool;
 
 use super::{output_file, to_standard_output};
+use crate::delivery::as_json;
 use crate::failure::Failure;
 use crate::options::{Compare, Options};
 use crate::{files, output, sources};
@@ -74,7 +75,7 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
     } else if asked.csv {
         report::csv::comparison(&comparison)
     } else if json {
-        comparison.to_json()
+        as_json(comparison.to_json())?
     } else {
         report::terminal::comparison(&comparison, &output::style(&options.out))
     };

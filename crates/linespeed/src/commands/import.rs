@@ -9,6 +9,7 @@ use record::import::NotUnderstood;
 use report::terminal::{self, Extent};
 
 use super::{new_record, output_file, to_standard_output};
+use crate::delivery::as_json;
 use crate::failure::{Failure, shown};
 use crate::options::{Import, Options};
 use crate::{files, output};
@@ -40,8 +41,7 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
     }
     let Some(destinations) = destinations else {
         // Several were refused before.
-        let text: String = records.iter().map(Record::to_json).collect();
-        output::print(&text)?;
+        print_json(&records)?;
         return Ok(exit_code(options, &records));
     };
     // Each is tried: what cannot be written is rescued.
@@ -52,8 +52,7 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
         .collect();
     let paths = written.into_iter().collect::<Result<Vec<PathBuf>, Failure>>()?;
     if to_standard_output(options) {
-        let text: String = records.iter().map(Record::to_json).collect();
-        output::print(&text)?;
+        print_json(&records)?;
     } else if !options.out.quiet_output {
         output::print(&describe(options, &records, &paths))?;
     }
@@ -62,6 +61,11 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
 
 fn usage(error: impl std::error::Error) -> Failure {
     Failure::Usage(error.to_string())
+}
+
+fn print_json(records: &[Record]) -> Result<(), Failure> {
+    let texts = records.iter().map(|record| as_json(record.to_json())).collect::<Result<String, _>>()?;
+    output::print(&texts)
 }
 
 /// What was made of the texts, in words.

@@ -4,6 +4,7 @@ use machine::Root;
 use report::terminal;
 
 use super::{new_record, output_file, to_standard_output};
+use crate::delivery::as_json;
 use crate::failure::Failure;
 use crate::options::{Inspect, Options};
 use crate::{files, output};
@@ -21,13 +22,13 @@ pub fn run(options: &Options, inspect: &Inspect) -> Result<u8, Failure> {
     record.conditions.before = found.snapshot;
     record.coverage = found.coverage;
     if let Some(path) = output_file(options) {
-        files::write(&path, &record.to_json())?;
+        files::write(&path, &as_json(record.to_json())?)?;
         if options.out.quiet_output {
             return Ok(0);
         }
     }
     if to_standard_output(options) {
-        return output::print(&record.to_json()).map(|()| 0);
+        return output::print(&as_json(record.to_json())?).map(|()| 0);
     }
     let style = output::style(&options.out);
     let text = if inspect.tree {

@@ -10,7 +10,7 @@ use report::terminal;
 
 use super::quiet::tuned_session;
 use super::{new_record, to_standard_output};
-use crate::delivery::destination;
+use crate::delivery::{as_json, destination};
 use crate::failure::{FOUND, Failure};
 use crate::options::{Measuring, Options, Run, WakeupForms};
 use crate::progress::Shown;
@@ -172,7 +172,7 @@ fn deliver(
     destination: Option<&Path>,
     forms: Option<&WakeupForms>,
 ) -> Result<(), Failure> {
-    let json = record.to_json();
+    let json = as_json(record.to_json())?;
     let mut text = String::new();
     if to_standard_output(options) {
         text.push_str(&json);

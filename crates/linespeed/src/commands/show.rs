@@ -3,6 +3,7 @@
 use report::terminal;
 
 use super::{output_file, to_standard_output};
+use crate::delivery::as_json;
 use crate::failure::Failure;
 use crate::options::{Options, Show};
 use crate::{files, output, sources};
@@ -21,7 +22,7 @@ pub fn run(options: &Options, show: &Show) -> Result<u8, Failure> {
     let text = if show.html {
         report::page::html(&record)
     } else if to_standard_output(options) || options.out.output.is_some() {
-        record.to_json()
+        as_json(record.to_json())?
     } else if show.forms.cyclictest || show.forms.histogram {
         super::run::wakeup_forms(&record, &show.forms).ok_or_else(|| Failure::Input {
             path: show.record.clone(),

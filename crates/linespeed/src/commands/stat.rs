@@ -17,6 +17,7 @@ use report::{perf_format, terminal};
 use super::quiet::tuned_session;
 use super::{new_record, output_file, to_standard_output};
 use crate::ceilings;
+use crate::delivery::as_json;
 use crate::failure::Failure;
 use crate::options::{Options, PerfFormat, Stat};
 use crate::progress::{name_processes, say_left};
@@ -176,23 +177,23 @@ fn deliver(
         (None, Some(PerfFormat::Text)) => perf_format::text(record),
         (None, None) => None,
     };
-    let kept = || perf.clone().unwrap_or_else(|| record.to_json());
+    let kept = || perf.clone().map_or_else(|| as_json(record.to_json()), Ok);
     let written = match (destination, &perf) {
         (Some(path), Some(perf)) => match files::write(path, perf) {
             Ok(()) => return Ok(()),
             failed => failed,
         },
-        (Some(path), None) => files::write_or_rescue(path, true, &kept()).map(drop),
+        (Some(path), None) => files::write_or_rescue(path, true, &kept()?).map(drop),
         (None, _) => Ok(()),
     };
     if destination.is_none() && to_standard_output(options) && !options.out.json {
         // --output -: the user wants it beside what the command prints.
-        return output::print(&kept());
+        return output::print(&kept()?);
     }
     let text = if let Some(perf) = perf {
         perf
     } else if options.out.json {
-        if destination.is_some() && written.is_ok() { String::new() } else { record.to_json() }
+        if destination.is_some() && written.is_ok() { String::new() } else { as_json(record.to_json())? }
     } else if options.out.quiet_output {
         String::new()
     } else {

@@ -68,7 +68,7 @@ impl Files {
     fn of(records: &[(&str, &Record)]) -> Self {
         let files = Self(folder());
         for (name, record) in records {
-            std::fs::write(files.path(name), record.to_json()).unwrap();
+            std::fs::write(files.path(name), record.to_json().unwrap()).unwrap();
         }
         files
     }
@@ -500,7 +500,7 @@ fn the_ratio_of_taken_time_says_that_it_is_of_the_rest() {
 #[test]
 fn what_is_no_record_is_said_in_a_line_with_the_way_out() {
     let files = two();
-    let newer = machine("n", 1, 5.0, 90.0).to_json().replacen("\"schema\": 1", "\"schema\": 99", 1);
+    let newer = machine("n", 1, 5.0, 90.0).to_json().unwrap().replacen("\"schema\": 1", "\"schema\": 99", 1);
     std::fs::write(files.path("newer.json"), newer).unwrap();
     std::fs::write(files.path("broken.json"), "{\"schema\":").unwrap();
     files.compare(&["small.json"]).fails(2, &["at least two", "reference:NAME"]);
@@ -533,7 +533,7 @@ fn the_newest_record_of_this_machine_stands_behind_a_dot() {
     ] {
         whole.measurements.push(Measurement::new(metric, place, about(3e9)));
     }
-    std::fs::write(state.join("here.json"), whole.to_json()).unwrap();
+    std::fs::write(state.join("here.json"), whole.to_json().unwrap()).unwrap();
     let mut command = linespeed(["compare", ".", &files.path("small.json")]);
     command.env("XDG_STATE_HOME", files.0.path());
     let text = run(command).succeeds().stdout;

@@ -44,7 +44,7 @@ fn findings(root: &Path, table: [&str; 4]) -> Vec<Finding> {
         let place = Labels::new().with_label(Label::From, from).with_label(Label::To, to);
         record.measurements.push(Measurement::new("numa.latency", place, samples));
     }
-    let shown = run_with(linespeed(["show", "-", "--json"]), record.to_json()).succeeds();
+    let shown = run_with(linespeed(["show", "-", "--json"]), record.to_json().unwrap()).succeeds();
     Record::from_json(shown.stdout.as_bytes()).expect("a record").diagnosis.findings
 }
 

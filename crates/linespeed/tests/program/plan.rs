@@ -223,7 +223,7 @@ fn this_machines_plan_takes_the_figures_of_its_records() {
     let ours = state.path().join("linespeed");
     std::fs::create_dir_all(&ours).unwrap();
     let host = record.machine.hostname.clone().unwrap_or("machine".to_owned());
-    std::fs::write(ours.join(format!("{host}-20260102T030405Z.json")), record.to_json()).unwrap();
+    std::fs::write(ours.join(format!("{host}-20260102T030405Z.json")), record.to_json().unwrap()).unwrap();
     std::fs::write(ours.join(format!("{host}-20260103T030405Z.json")), "{ broken").unwrap();
     let after = plan(&[]);
     assert!(!pages(&after) && after.sources[0].to_string().starts_with("load.latency of 20"), "{after:?}");
@@ -232,7 +232,7 @@ fn this_machines_plan_takes_the_figures_of_its_records() {
     let mut noisy = record.clone();
     noisy.measurements[0].doubt = Some("too noisy: another user of the CPU".into());
     let newer = ours.join(format!("{host}-20260104T030405Z.json"));
-    std::fs::write(&newer, noisy.to_json()).unwrap();
+    std::fs::write(&newer, noisy.to_json().unwrap()).unwrap();
     assert_eq!(plan(&[]).sources, after.sources);
     std::fs::remove_file(ours.join(format!("{host}-20260102T030405Z.json"))).unwrap();
     let doubtful = plan(&[]).sources;
@@ -243,7 +243,7 @@ fn this_machines_plan_takes_the_figures_of_its_records() {
     std::fs::remove_file(&newer).unwrap();
     // Another machine's figures are not this one's.
     record.machine.processor.model_name = Some("another".to_owned());
-    std::fs::write(ours.join(format!("{host}-20260102T030405Z.json")), record.to_json()).unwrap();
+    std::fs::write(ours.join(format!("{host}-20260102T030405Z.json")), record.to_json().unwrap()).unwrap();
     assert!(pages(&plan(&[])));
 }
 

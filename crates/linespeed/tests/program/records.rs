@@ -116,7 +116,7 @@ fn busy() -> Record {
 #[test]
 fn fail_on_ends_with_1_when_there_is_a_finding_of_that_level() {
     let code = |record: &Record, level: &str| {
-        run_with(linespeed(["show", "-", "--fail-on", level]), record.to_json()).code
+        run_with(linespeed(["show", "-", "--fail-on", level]), record.to_json().unwrap()).code
     };
     assert_eq!(code(&busy(), "note"), Some(1));
     assert_eq!(code(&busy(), "warning"), Some(1));
@@ -124,7 +124,7 @@ fn fail_on_ends_with_1_when_there_is_a_finding_of_that_level() {
     let mut calm = busy();
     calm.conditions.after = Some(Snapshot { uptime_seconds: Some(110.0), ..calm.conditions.before.clone() });
     assert_eq!(code(&calm, "note"), Some(0), "a finding on a calm machine");
-    assert_eq!(run_with(linespeed(["show", "-"]), busy().to_json()).code, Some(0), "nobody asked");
+    assert_eq!(run_with(linespeed(["show", "-"]), busy().to_json().unwrap()).code, Some(0), "nobody asked");
 }
 
 #[test]
@@ -137,14 +137,14 @@ fn strings_from_a_machine_reach_neither_the_terminal_nor_the_page() {
     record.coverage.push(record::Coverage::impossible(evil, evil).with_remedy(evil));
     record.machine.notes.push(evil.into());
     for args in [&["show", "-"][..], &["show", "-", "--color", "always"]] {
-        let shown = run_with(linespeed(args), record.to_json()).succeeds().stdout;
+        let shown = run_with(linespeed(args), record.to_json().unwrap()).succeeds().stdout;
         assert!(
             !shown.contains("\u{1b}]") && !shown.contains("\u{1b}[2J") && !shown.contains('\u{7}'),
             "{shown:?}"
         );
         assert!(!shown.contains('\u{202e}'), "text that runs backwards: {shown:?}");
     }
-    let page = run_with(linespeed(["show", "-", "--html"]), record.to_json()).succeeds().stdout;
+    let page = run_with(linespeed(["show", "-", "--html"]), record.to_json().unwrap()).succeeds().stdout;
     assert!(page.contains("&lt;script&gt;") && !page.contains("<script"), "unescaped");
     assert!(!page.contains('\u{1b}'));
 }
@@ -159,7 +159,8 @@ fn cyclictest_forms_come_from_a_record_too() {
     assert_eq!(ran(["show", place, "--cyclictest"]).succeeds().stdout, lines);
     let histogram = ran(["show", place, "--histogram"]).succeeds().stdout;
     assert!(histogram.contains("# Histogram") && histogram.contains("000000 "), "{histogram}");
-    run_with(linespeed(["show", "-", "--histogram"]), busy().to_json()).fails(3, &["linespeed run wakeup"]);
+    run_with(linespeed(["show", "-", "--histogram"]), busy().to_json().unwrap())
+        .fails(3, &["linespeed run wakeup"]);
 }
 
 #[test]

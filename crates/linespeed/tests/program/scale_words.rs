@@ -96,7 +96,7 @@ fn other_load_is_reported() {
     record.conditions.before.load = Some([7.0, 1.0, 1.0]);
     // Where it took long enough to count, what others used meanwhile would be told instead.
     record.conditions.after = None;
-    std::fs::write(&file, record.to_json()).unwrap();
+    std::fs::write(&file, record.to_json().unwrap()).unwrap();
     assert!(shown(&file).contains("other work wanted 7.00 CPUs"), "{}", shown(&file));
 }
 
@@ -166,7 +166,7 @@ fn a_fixed_time_is_reported_with_the_way_out() {
     let clocked = "timeout 3 sh -c 'while :; do :; done' & if test {threads} = 2; then timeout 3 sh -c 'while :; do :; done' & fi; wait";
     let file = place.path().join("clocked.json");
     let record = typed(place.path(), &["--quick", "--steps", "1,2"], clocked);
-    std::fs::write(&file, record.to_json()).unwrap();
+    std::fs::write(&file, record.to_json().unwrap()).unwrap();
     // Lines are wrapped where the terminal ends.
     let report = shown(&file).split_whitespace().collect::<Vec<_>>().join(" ");
     if record.measurements_of("workload.throughput").any(|m| m.detail.has(detail::FIXED_TIME)) {

@@ -165,7 +165,7 @@ fn the_record_tells_where_the_time_went_and_what_it_was_bound_by() {
     assert_eq!(record.diagnosis.bound.as_ref().unwrap().by, BoundBy::Waiting, "{:?}", record.diagnosis.bound);
     assert!(!record.machine.cpus.is_empty() && record.conditions.after.is_some());
     // It can be shown again, and as a page.
-    let text = record.to_json();
+    let text = record.to_json().unwrap();
     let shown = run_with(linespeed(["show", "-"]), text.clone()).succeeds();
     assert!(shown.stdout.contains("Bound by waiting"), "{}", shown.stdout);
     let page = run_with(linespeed(["show", "-", "--html"]), text).succeeds().stdout;

@@ -10,6 +10,7 @@ use record::{Record, Text};
 use report::terminal;
 
 use super::{new_record, output_file, to_standard_output};
+use crate::delivery::as_json;
 use crate::failure::Failure;
 use crate::options::{Options, Plan};
 use crate::{files, output, sources};
@@ -73,7 +74,7 @@ pub fn run(options: &Options, plan: &Plan) -> Result<u8, Failure> {
         }
         code = verify::run(options, plan, &mut made)?;
     }
-    let json = made.to_json();
+    let json = as_json(made.to_json())?;
     let text = if to_standard_output(options) {
         json.clone()
     } else if options.out.quiet_output {

@@ -115,7 +115,7 @@ fn is_of(value: &Value, name: &str) -> bool {
 fn faults_are_found() {
     let schema = record::Record::json_schema();
     let record = record::Record::new("1", "2026-01-01T00:00:00Z".to_owned(), vec![]);
-    let right: Value = serde_json::from_str(&record.to_json()).unwrap();
+    let right: Value = serde_json::from_str(&record.to_json().unwrap()).unwrap();
     assert_eq!(faults(&schema, &right), [""; 0]);
     for (pointer, value) in [
         ("/machine/warp", serde_json::json!(9)),

@@ -10,7 +10,7 @@ pub const EVIL: &str = "\u{1b}[2J\u{1b}]0;x\u{7}\u{9b}31m\u{202e}evil\u{2066}\u{
 
 /// The small machine with that string wherever a string can stand.
 pub fn hostile() -> Record {
-    let json = named("small").unwrap_or_else(empty).to_json();
+    let json = named("small").unwrap_or_else(empty).to_json().unwrap();
     let mut value: serde_json::Value = serde_json::from_str(&json).unwrap_or_default();
     poison(&mut value, "");
     Record::from_json(value.to_string().as_bytes()).unwrap_or_else(|_| empty())
