@@ -34,13 +34,13 @@ use scale::SCALE_HELP;
 use stat::STAT_HELP;
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done; 1 a finding at or above --fail-on; 2 wrong usage; 3 could not do it; \
-128+n on signal n, after writing what was measured so far.";
+Exit codes: 0 done; 1 a finding at or above --fail-on; 2 wrong usage; 3 failed; 128+n ended by signal n, with what was \
+measured so far written.";
 
-/// How far this machine runs below the speed of its own hardware, and what takes the rest.
+/// Measure how far this machine runs below its hardware's speed, and find out why.
 ///
-/// Without a command: inspect, measure, diagnose and report, in about a minute; leaves a record (JSON) and a page
-/// (HTML) in $XDG_STATE_HOME/linespeed.
+/// Without a command: inspect, measure, diagnose and report, in about a minute. Writes a record (JSON) and a page (HTML)
+/// to $XDG_STATE_HOME/linespeed.
 #[derive(Debug, Parser)]
 #[command(name = "linespeed", version, after_help = EXIT_CODES)]
 pub struct Options {
@@ -55,57 +55,56 @@ pub struct Options {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// What this machine is and how it is set up; measures nothing
+    /// Show the hardware and its settings, without measuring
     Inspect(Inspect),
-    /// Measure only these: clock, latency, parallelism, loaded-latency, bandwidth, workloads, scaling, smt-yield, numa,
-    /// core-to-core, wakeup, stolen, costs
+    /// Run only some measurements: clock, latency, parallelism, loaded-latency, bandwidth, workloads, scaling, smt-yield,
+    /// numa, core-to-core, wakeup, stolen, costs
     Run(Run),
-    /// What can be measured here, what not and why, and how long each takes
+    /// List the measurements: whether each is available here, and the time it takes
     List,
-    /// A command or a recipe on 1 to all CPUs, placement by placement: throughput, speed-up, IPC, the yield of siblings
+    /// Measure a command or recipe on 1 to all CPUs, in each placement: throughput, speed-up, IPC, SMT yield
     #[command(after_help = SCALE_HELP)]
     Scale(Scale),
-    /// What a command is bound by, against what this machine can do
+    /// Run a command and show what bounds it, against this machine's ceilings
     #[command(after_help = STAT_HELP)]
     Stat(Stat),
-    /// How to lay a program out on this machine, or on that of a record: processes, threads, CPUs, memory, as lines to
-    /// paste
+    /// Plan a program's layout on this machine or a record's: processes, threads, CPUs, memory, as lines to paste
     #[command(after_help = PLAN_HELP)]
     Plan(Plan),
-    /// What makes measurements noisy here, and how to turn it off: for a command, or until it is put back
+    /// Show what adds noise to measurements here, and turn it off: for a command, or until --restore
     #[command(after_help = QUIET_HELP, override_usage = QUIET_USAGE)]
     Quiet(Quiet),
-    /// What the kernel, interrupts and migration take of a CPU's speed: one routine, the same bytes, in each layer in turn
+    /// Measure what kernel, interrupts, migrations and guests take: one routine, the same bytes, in each layer in turn
     #[command(after_help = OVERHEAD_HELP)]
     Overhead(Overhead),
-    /// A record again, on the terminal or as a page
+    /// Show a record, on the terminal or as a page
     Show(Show),
-    /// Records side by side: what differs, by how much, and which differences explain it
+    /// Compare records: what differs, by how much, and which differences explain it
     #[command(after_help = COMPARE_HELP)]
     Compare(Compare),
-    /// Other tools' output as a record: lscpu, numactl, dmidecode, perf, cyclictest and more, also pasted together
+    /// Import other tools' output: lscpu, numactl, dmidecode, perf, cyclictest and more, also several in one text
     #[command(after_help = IMPORT_HELP)]
     Import(Import),
-    /// The machines that ship with linespeed, or one of them: published figures, each with its source
+    /// List the reference machines, or show one: published figures, each with its source
     #[command(after_help = REFERENCE_HELP)]
     Reference(Reference),
-    /// What a metric, a measurement or a word means: how it is measured, what is usual, what moves it
+    /// Explain a metric, measurement or term: how it is measured, usual values, what moves it
     Explain {
-        /// A metric (load.latency), a measurement (wakeup) or a word (governor); without: all of them
+        /// A metric (load.latency), a measurement (wakeup) or a term (governor) [without: list all]
         name: Option<String>,
     },
-    /// The JSON Schema of a record, or of a comparison
+    /// Print the JSON Schema of a record, or of a comparison
     Schema {
-        /// That of what compare --json prints
+        /// Print the schema of compare --json
         #[arg(long)]
         comparison: bool,
     },
-    /// Completions for a shell, to be sourced or installed
+    /// Print completions for a shell, to source or install
     Completions {
         /// The shell
         shell: Shell,
     },
-    /// The manual pages, into a folder, or the main one to standard output
+    /// Write the manual pages to a folder, or print the main one
     Man {
         /// The folder
         folder: Option<PathBuf>,
@@ -123,7 +122,7 @@ fn cpu_list(text: &str) -> Result<CpuList, String> {
 /// Options of `run`.
 #[derive(Debug, Args)]
 pub struct Run {
-    /// Which measurements (see `linespeed list`); without: all
+    /// Measurements to run; see linespeed list [without: all]
     #[arg(value_name = "MEASUREMENT")]
     pub names: Vec<String>,
     #[command(flatten)]
@@ -151,19 +150,19 @@ impl Run {
 /// How to measure; for the main job and `run`.
 #[derive(Debug, Args)]
 pub struct Measuring {
-    /// About 10 seconds instead of a minute
+    /// Take about 10 seconds instead of a minute
     #[arg(long, global = true, conflicts_with = "full")]
     pub quick: bool,
-    /// Minutes instead of a minute: more samples, narrower intervals
+    /// Take several minutes: more samples, narrower intervals
     #[arg(long, global = true)]
     pub full: bool,
-    /// Measure on these CPUs only, for instance 0-3,8
+    /// Use these CPUs only, for example 0-3,8
     #[arg(long, global = true, value_name = "LIST", value_parser = cpu_list)]
     pub cpus: Option<CpuList>,
-    /// Make the machine quiet while it measures, as linespeed quiet does, and put everything back
+    /// Quiet the machine while measuring, as linespeed quiet does, and restore it
     #[arg(long, global = true)]
     pub quiet_machine: bool,
-    /// Exit with 1 when there is a finding at or above this level
+    /// Exit with 1 if a finding is at or above this level
     #[arg(long, global = true, value_name = "LEVEL")]
     pub fail_on: Option<Level>,
 }
@@ -171,11 +170,11 @@ pub struct Measuring {
 /// Levels of findings.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Level {
-    /// Anything
+    /// Any finding
     Note,
-    /// What costs speed
+    /// Findings that cost speed
     Warning,
-    /// What costs much speed or makes figures wrong
+    /// Findings that cost much speed or make figures wrong
     Serious,
 }
 
@@ -192,20 +191,19 @@ impl From<Level> for Severity {
 /// Where results go.
 #[derive(Debug, Args)]
 pub struct Out {
-    /// The record (JSON) on standard output, and nothing else there; stat and quiet print it on standard error where a command
-    /// has standard output
+    /// Print only the record (JSON); stat and quiet print it to standard error, since standard output is the command's
     #[arg(long, global = true)]
     pub json: bool,
-    /// Where the record goes (with `show --html`: the page); - is standard output
+    /// Write the record (with show --html: the page) to FILE; - is standard output
     #[arg(short, long, global = true, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// No report and no progress: only the record's file
+    /// Print no report and no progress
     #[arg(short, long, global = true)]
     pub quiet_output: bool,
-    /// Say on standard error what is done and how long it took
+    /// Print each step and its time to standard error
     #[arg(short, long, global = true)]
     pub verbose: bool,
-    /// Colours
+    /// When to use colours
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub color: Color,
 }

@@ -9,29 +9,28 @@ use crate::failure::Failure;
 /// Options of `overhead`.
 #[derive(Debug, Args)]
 pub struct Overhead {
-    /// Passes of each layer, in turn; without: as many as fit 15 seconds (6 seconds with --quick, 60 with --full)
+    /// Passes of each layer, in turn [without: as many as fit 15 seconds; 6 with --quick, 60 with --full]
     #[arg(long, value_name = "N",
           value_parser = clap::value_parser!(u32).range(1..=overhead::MOST_ROUNDS as i64))]
     pub rounds: Option<u32>,
-    /// The CPU that layers are bound to; without: of the fastest ones one that has few interrupts
+    /// The CPU that bound layers run on [without: a fast one with few interrupts]
     #[arg(long, value_name = "N")]
     pub cpu: Option<u32>,
-    /// Kernel threads too, with interrupts and without: a kernel module is built for the running kernel, loaded, and unloaded
-    /// at the end; needs root, the kernel's headers, make and a compiler
+    /// Time kernel threads, too, with and without interrupts: builds a module for the running kernel, loads and unloads it;
+    /// requires root, the kernel's headers, make and a compiler
     #[arg(long)]
     pub kernel: bool,
-    /// The same with a module that this linespeed has built for this kernel before
+    /// The same with a module that this linespeed built for this kernel before
     #[arg(long, value_name = "FILE")]
     pub kernel_module: Option<PathBuf>,
-    /// Guests: none; raw, of KVM with no other software; full, a whole operating system under QEMU beside those
-    /// [without: raw]
+    /// Guests: none; raw KVM without any other software; full, also an operating system under QEMU [without: raw]
     #[arg(long, value_enum, value_name = "GUESTS")]
     pub vm: Option<Vm>,
-    /// The kernel that the whole guest boots, and --vm full; without: the one that runs here
+    /// The kernel that the full guest boots; implies --vm full [without: the running one]
     #[arg(long, value_name = "FILE")]
     pub vm_kernel: Option<PathBuf>,
-    /// A kernel module that this linespeed has built for the whole guest's kernel before, and --vm full; without, --kernel
-    /// builds one, if the headers of the guest's kernel are installed here
+    /// A module that this linespeed built for the full guest's kernel before; implies --vm full [without: --kernel builds one,
+    /// if the headers of that kernel are installed]
     #[arg(long, value_name = "FILE")]
     pub vm_module: Option<PathBuf>,
 }
@@ -39,11 +38,11 @@ pub struct Overhead {
 /// Which guests are timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Vm {
-    /// None
+    /// No guest
     None,
-    /// Of raw KVM, in user mode and in kernel mode
+    /// Raw KVM, in user mode and in kernel mode
     Raw,
-    /// Those, and a whole one: a kernel under QEMU, with linespeed as its first process
+    /// Raw, and full: a kernel under QEMU, with linespeed as its first process
     Full,
 }
 
@@ -68,13 +67,12 @@ impl Overhead {
 }
 
 pub(super) const OVERHEAD_HELP: &str = "\
-A pass counts the primes below 1,000,000 by trial division, in portions of some 20 ms; the layers take turns portion by \
-portion. Times are in cycles of the core's own clock, which is measured beside each portion. --cpus LIST is where a program \
-that is not bound may run.
+A pass counts the primes below 1,000,000 by trial division, in portions of some 20 ms; the layers take turns, portion by \
+portion. Times are in cycles of the core clock, which is measured beside each portion. Unbound programs run on --cpus LIST.
 
-The kernel module is unloaded however linespeed ends, killed or not. The whole guest needs QEMU; where KVM does not run it at the \
-processor's speed, it counts the primes once, and its times are withheld. With --kernel, threads of the guest's kernel are \
-timed as well: of a machine without modules, name another kernel with --vm-kernel.
+The kernel module is unloaded however linespeed ends, killed or not. The full guest requires QEMU; where KVM does not run it \
+at the processor's speed, it counts the primes once and its times are withheld. With --kernel, kernel threads of the guest \
+are timed as well; if the running kernel has no modules, name another with --vm-kernel.
 
-Exit codes: 0 done; 2 wrong usage; 3 could not do it, or layers did not do the same work; 128+n on signal n, after writing \
-the passes that were whole.";
+Exit codes: 0 done; 2 wrong usage; 3 failed, or layers did not do the same work; 128+n ended by signal n, with the complete \
+passes written.";

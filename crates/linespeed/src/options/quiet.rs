@@ -7,39 +7,38 @@ use clap::Args;
 /// Options of `quiet`.
 #[derive(Debug, Args)]
 pub struct Quiet {
-    /// Only these knobs, as the table names them; without: all, and of those that are set by hand on some machines for good
-    /// reason none
+    /// Only these knobs, as the table names them [without: all but those marked as set only when named]
     #[arg(value_name = "KNOB")]
     pub knobs: Vec<String>,
-    /// Set them, and leave them so until --restore
+    /// Set the knobs until --restore
     #[arg(long, conflicts_with_all = ["restore", "status", "command"])]
     pub apply: bool,
-    /// Say what would be written, and write nothing
+    /// Print what would be written, and write nothing
     #[arg(long, conflicts_with_all = ["restore", "status"])]
     pub dry_run: bool,
-    /// Put back what was set
+    /// Restore the original values
     #[arg(long, conflicts_with_all = ["status", "knobs", "command"])]
     pub restore: bool,
-    /// What is set, and by whom
+    /// Show what is set, and by whom
     #[arg(long, conflicts_with_all = ["knobs", "command"])]
     pub status: bool,
-    /// Measure what each knob gains here, before and after in turn; with a command what boost, affinity, priority and the page
-    /// cache (or the knobs named) do to its own time
+    /// Measure what each knob gains, before and after in turn; with a command, what boost, affinity, priority and the page
+    /// cache (or the knobs named) change in its time
     #[arg(long, conflicts_with_all = ["apply", "dry_run", "restore", "status"])]
     pub prove: bool,
-    /// Rounds of --prove; without: as many as an interval needs, and some to spare
+    /// Rounds of --prove [without: as many as an interval needs, and some to spare]
     #[arg(long, value_name = "N", requires = "prove", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub rounds: Option<u32>,
-    /// Look at a captured tree of another machine (a folder with its /proc and /sys)
+    /// Read a captured tree of another machine (a folder with its /proc and /sys)
     #[arg(long, value_name = "DIR", conflicts_with_all = ["apply", "prove", "restore", "status", "command", "warm", "drop_caches"])]
     pub root: Option<PathBuf>,
     /// Read these files into the page cache before the command
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "command", conflicts_with_all = ["apply", "restore", "status"])]
     pub warm: Vec<PathBuf>,
-    /// Drop the page cache of the whole machine before the command (before --warm): cannot be put back, needs root
+    /// Drop the whole machine's page cache before the command (before --warm); requires root, cannot be restored
     #[arg(long, requires = "command", conflicts_with_all = ["apply", "restore", "status"])]
     pub drop_caches: bool,
-    /// Run this command while they are set, and put them back
+    /// Run this command with the knobs set, then restore them
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<std::ffi::OsString>,
 }
@@ -53,20 +52,21 @@ linespeed quiet [--cpus LIST] [KNOB]...
        linespeed quiet --root DIR [--dry-run] [--cpus LIST] [KNOB]...";
 
 pub(super) const QUIET_HELP: &str = "\
-Without --apply, --restore and a command nothing is changed, and no root is needed. --cpus LIST names the CPUs that are to be \
-quiet: interrupts, the kernel's own work and other tasks go to the others, and a command is bound to them.
+Without --apply, --restore or a command nothing is changed and root is not required. --cpus LIST names the CPUs to keep \
+quiet: interrupts, kernel work and other tasks move to the other CPUs, and a command is bound to the quiet ones.
 
-What is set is written down before (root: in /var/lib/linespeed, others: in the state folder), and a process of its own puts it \
-back when this one is killed. What somebody else has changed since is left alone and named. One session stands at a time: \
-below another one's, or after --apply, nothing more is set on the machine. A command is given what ends with it all the same \
-(nice, affinity, idle states held off), and is told what stays open.
+Original values are saved first (root: in /var/lib/linespeed, others: in the state folder), and a guardian process restores \
+them if linespeed is killed. Values changed by somebody else since are left alone and named. Only one session sets knobs of \
+the machine: within another session, or after --apply, a command gets only the settings that end with it (nice, affinity, \
+idle states held off), and what stays unset is printed.
 
-The audit shows what adds noise and names the rest; -v tells all. What a knob can be worth here it knows from the last --prove of \
-this boot (noise.json in the state folder), or it measures for half a second. --prove -- COMMAND runs the command several dozen times, \
-and once under ptrace to see which files it opens.
+The audit lists the knobs that add noise and names the rest; -v describes all. What a knob can gain at most here is known \
+from the last --prove of this boot (noise.json in the state folder), or measured for half a second. --prove -- COMMAND runs \
+the command several dozen times, and once under ptrace to see which files it opens.
 
-With a command --json tells what was set, how it ended and why it did not run on standard error, or in the file that --output \
-names: standard output is the command's own.
+With a command, --json prints what was set, how the command ended or why it did not run, to standard error or to --output: \
+standard output is the command's own.
 
-Exit codes: 0 quiet, or done; 1 not quiet, or not all of it could be set or put back; with --status 0 nothing is set, 1 \
-something is; 2 wrong usage; 3 could not do it. With a command its own (1 where that is 0 and not all could be put back); 128+n when signal n ended it; 127 it was not found; 126 it cannot be run.";
+Exit codes: 0 quiet, or done; 1 not quiet, or not everything could be set or restored; with --status 0 nothing is set, 1 \
+something is; 2 wrong usage; 3 failed. With a command its own (1 if that is 0 and not everything could be restored); 128+n \
+for signal n; 127 command not found; 126 command cannot be run.";

@@ -5,18 +5,18 @@ use clap::{Args, ValueEnum};
 /// Options of `stat`.
 #[derive(Debug, Args)]
 pub struct Stat {
-    /// Run it this many times: the median, and from 6 on its 95 % interval (each reads the same file on standard input from where it stood)
+    /// Run the command N times: median, and from 6 runs its 95 % interval; a file on standard input is read anew by each
     #[arg(short, long, value_name = "N", default_value = "1", hide_default_value = true,
           value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub repeat: u32,
-    /// Run it this many times before, uncounted
+    /// Run the command N times before, uncounted
     #[arg(long, value_name = "N", default_value = "0", hide_default_value = true,
           value_parser = clap::value_parser!(u32).range(0..=100_000))]
     pub warmup: u32,
-    /// Print the counts as perf stat does; with --output, into that file
+    /// Print the counts in perf stat's format, to --output if given
     #[arg(long, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "text", conflicts_with = "json")]
     pub perf_format: Option<PerfFormat>,
-    /// The same as fields, with this between them, as perf stat -x (\t is a tab)
+    /// Print fields with this separator, as perf stat -x (\t is a tab)
     #[arg(short = 'x', value_name = "SEPARATOR", value_parser = separator, conflicts_with_all = ["perf_format", "json"])]
     pub separator: Option<String>,
     /// The command and its arguments
@@ -39,8 +39,8 @@ fn separator(text: &str) -> Result<String, std::convert::Infallible> {
 }
 
 pub(super) const STAT_HELP: &str = "\
-Standard output and standard error stay the command's own. The report follows it on standard error; --json prints the \
-record on standard error in the report's place, --output FILE writes the record to a file beside the report. --cpus LIST binds the command.
+Standard output and standard error stay the command's own. The report follows on standard error; --json prints the record \
+there instead, --output FILE writes the record to a file as well. --cpus LIST binds the command.
 
-Exit codes: the command's own; 128+n when signal n ended it, or linespeed; 127 it was not found; 126 it cannot be run; \
-2 wrong usage; 3 a file cannot be written.";
+Exit codes: the command's own; 128+n for signal n; 127 command not found; 126 command cannot be run; 2 wrong usage; 3 a \
+file cannot be written.";

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::support::{folder, ran, run_with};
+use crate::support::{folder, linespeed, ran, run, run_with};
 
 const COMMANDS: [&str; 16] = [
     "inspect",
@@ -37,6 +37,18 @@ fn help_names_the_commands_and_the_exit_codes() {
     for measurement in measure::MEASUREMENTS {
         assert!(help.contains(measurement.name()), "no {} in:\n{help}", measurement.name());
     }
+}
+
+#[test]
+fn each_help_reads_as_it_was_written() {
+    for name in COMMANDS {
+        let mut command = linespeed([name, "--help"]);
+        command.env("COLUMNS", "80");
+        insta::assert_snapshot!(format!("help-{name}"), run(command).succeeds().stdout);
+    }
+    let mut command = linespeed(["--help"]);
+    command.env("COLUMNS", "80");
+    insta::assert_snapshot!("help", run(command).succeeds().stdout);
 }
 
 #[test]
