@@ -29,7 +29,7 @@ pub fn destination(
         Some(path) => path,
         None if to_standard_output(options) => return Ok(None),
         None => {
-            let name = files::record_name(machine.hostname.as_deref(), &record.started);
+            let name = record::file_name::record_name(machine.hostname.as_deref(), &record.started);
             files::state_folder()?.join(format!("{name}.json"))
         }
     };
@@ -49,6 +49,18 @@ pub fn deliver(
     destination: Option<&Path>,
     report: impl FnOnce(&Record, &Style) -> String,
 ) -> Result<(), Failure> {
+    deliver_with_page(options, record, destination, report, None, true)
+}
+
+/// The same with a page beside a record whose place the user has not named. `names_files`: the report ends with their names.
+pub fn deliver_with_page(
+    options: &Options,
+    record: &Record,
+    destination: Option<&Path>,
+    report: impl FnOnce(&Record, &Style) -> String,
+    page: Option<fn(&Record) -> String>,
+    names_files: bool,
+) -> Result<(), Failure> {
     let json = as_json(record.to_json())?;
     let mut text = String::new();
     if to_standard_output(options) {
@@ -57,16 +69,19 @@ pub fn deliver(
         text = report(record, &output::style(&options.out));
     }
     let Some(destination) = destination else { return output::print(&text) };
-    match files::write_or_rescue(destination, options.out.output.is_some(), &json) {
-        Ok(path) => {
-            if !text.is_empty() && !to_standard_output(options) {
-                text.push_str(&format!("\nRecord: {}\n", crate::failure::shown(&path)));
-            }
-            output::print(&text)
-        }
-        Err(failure) => {
-            output::print(&text)?;
-            Err(failure)
+    let named = options.out.output.is_some();
+    let path = match files::write_or_rescue(destination, named, &json) {
+        Ok(path) => path,
+        Err(failure) => return output::print(&text).and(Err(failure)),
+    };
+    // A page beside a record that the user named would surprise.
+    let page = page.filter(|_| !named).map(|page| (path.with_extension("html"), page(record)));
+    let written = page.as_ref().map_or(Ok(()), |(path, page)| files::write(path, page));
+    if names_files && !text.is_empty() && !to_standard_output(options) {
+        text.push_str(&format!("\nRecord: {}\n", crate::failure::shown(&path)));
+        if let (Some((page, _)), Ok(())) = (&page, &written) {
+            text.push_str(&format!("Page:   {}\n", crate::failure::shown(page)));
         }
     }
+    output::print(&text).and(written)
 }

@@ -193,37 +193,6 @@ fn is_special(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|data| !data.is_file() && !data.is_dir())
 }
 
-/// A record's file name: host and time, so that records of many machines lie side by side in order.
-pub fn record_name(hostname: Option<&str>, started: &str) -> String {
-    let host: String = hostname
-        .unwrap_or("machine")
-        .chars()
-        .filter(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'))
-        .take(64)
-        .collect();
-    let host = host.trim_start_matches('.');
-    let time: String = started.chars().filter(|c| !matches!(c, '-' | ':')).collect();
-    format!("{}-{time}", if host.is_empty() { "machine" } else { host })
-}
-
-/// The host of a record's file name, as [`record_name`] makes it, without its ending; `None` for any other name.
-pub fn host_of(stem: &str) -> Option<&str> {
-    let digits = |text: &str, count: usize| text.len() == count && text.bytes().all(|b| b.is_ascii_digit());
-    let is_time = |text: &str| {
-        let parts = text.strip_suffix('Z').and_then(|text| text.split_once('T'));
-        parts.is_some_and(|(day, time)| digits(day, 8) && digits(time, 6))
-    };
-    let (before, last) = stem.rsplit_once('-')?;
-    let (host, time) = if is_time(last) {
-        (before, last)
-    } else {
-        // Records of one second have a number behind the time.
-        let (host, time) = before.rsplit_once('-')?;
-        (host, if !last.is_empty() && digits(last, last.len()) { time } else { last })
-    };
-    (is_time(time) && !host.is_empty()).then_some(host)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -236,18 +205,6 @@ mod tests {
         write(&path, "second").unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "second");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
-    }
-
-    #[test]
-    fn names_hold_no_path_of_the_machines_choosing() {
-        assert_eq!(record_name(Some("db-1"), "2026-01-02T03:04:05Z"), "db-1-20260102T030405Z");
-        assert_eq!(record_name(Some("../../etc/x\n"), "t"), "etcx-t");
-        assert_eq!(record_name(None, "t"), "machine-t");
-        assert_eq!(host_of("db-1-20260102T030405Z"), Some("db-1"));
-        assert_eq!(host_of("db-1-20260102T030405Z-12"), Some("db-1"));
-        for other in ["db-1", "-20260102T030405Z", "q1-run-2", "20260102T030405Z", "db1-20260102T0304Z", ""] {
-            assert_eq!(host_of(other), None, "{other}");
-        }
     }
 
     #[test]

@@ -221,7 +221,7 @@ fn newest(folder: &Path, host: &str) -> Option<Source> {
 /// Files that may be records of this machine, the newest first: names begin with the host's and end in the time.
 pub fn records_here(machine: &Machine) -> Vec<PathBuf> {
     let Ok(folder) = files::state_folder() else { return Vec::new() };
-    let host = files::record_name(machine.hostname.as_deref(), "");
+    let host = record::file_name::record_name(machine.hostname.as_deref(), "");
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<PathBuf> = entries
         .map(|entry| entry.path())
@@ -248,7 +248,7 @@ fn shorten(sources: &mut [Source], arguments: &[String]) {
         .zip(arguments)
         .map(|(source, argument)| {
             let file = argument != HERE && argument != "-" && !argument.starts_with(reference::PREFIX);
-            files::host_of(&source.name).filter(|_| file).map(str::to_owned)
+            record::file_name::host_of(&source.name).filter(|_| file).map(str::to_owned)
         })
         .collect();
     let mut count: std::collections::HashMap<String, usize> = std::collections::HashMap::new();

@@ -159,8 +159,6 @@ impl Coverage {
     pub const TUNED_WAKEUP: &str = "wakeup tuned";
     /// The topic of a run of `linespeed overhead`.
     pub const OVERHEAD: &str = "overhead";
-    /// All hardware counters.
-    pub const COUNTERS: &str = "counters";
     /// How long a command's threads were ready without a CPU.
     pub const RUNNABLE: &str = "runnable";
     /// The topic of a single event that is counted.

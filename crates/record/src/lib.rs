@@ -28,6 +28,7 @@ pub mod diagnosis;
 pub mod document;
 pub mod doubt;
 mod evidence;
+pub mod file_name;
 mod finding;
 pub mod glossary;
 pub mod handover;

@@ -37,6 +37,13 @@ fn us(ns: f64) -> u64 {
     if ns.is_finite() && ns > 0.0 { (ns / 1000.0) as u64 } else { 0 }
 }
 
+/// Both forms, as asked for; `None` where none was, or the record has no wake-up latency.
+pub fn forms(record: &Record, as_lines: bool, as_histogram: bool) -> Option<String> {
+    let lines = as_lines.then(|| lines(record)).flatten();
+    let histogram = as_histogram.then(|| histogram(record)).flatten();
+    (lines.is_some() || histogram.is_some()).then(|| [lines, histogram].into_iter().flatten().collect())
+}
+
 /// One line a thread as cyclictest prints it; `None` where no wake-up latency was measured. The average, which no
 /// other report of ours has, is in the record for this line.
 pub fn lines(record: &Record) -> Option<String> {

@@ -153,8 +153,9 @@ fn choose_destinations(
     let started = new_record().started;
     let own = |folder: &Path| -> Vec<(PathBuf, bool)> {
         let name = |machine: &Imported| machine.machine.hostname.clone().or_else(|| machine.name.clone());
-        let file =
-            |machine: &Imported| format!("{}.json", files::record_name(name(machine).as_deref(), &started));
+        let file = |machine: &Imported| {
+            format!("{}.json", record::file_name::record_name(name(machine).as_deref(), &started))
+        };
         machines.iter().map(|machine| (folder.join(file(machine)), false)).collect()
     };
     let destinations = match output_file(options) {

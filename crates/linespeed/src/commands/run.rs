@@ -1,20 +1,19 @@
 //! The main job, and `linespeed run`: inspect, measure, diagnose, report, and leave a record and a page.
 
-use std::path::Path;
 use std::time::Instant;
 
 use machine::Root;
 use measure::{Depth, MEASUREMENTS, Measure, list};
-use record::{Coverage, CpuList, Ended, Machine, Record, Snapshot, State};
-use report::terminal;
+use record::{CpuList, Ended, Machine, Record, Snapshot};
+use report::terminal::{self, Style};
 
+use super::new_record;
 use super::quiet::tuned_session;
-use super::{new_record, to_standard_output};
-use crate::delivery::{as_json, destination};
+use crate::delivery::{deliver_with_page, destination};
 use crate::failure::{FOUND, Failure};
 use crate::options::{Measuring, Options, Run, WakeupForms};
 use crate::progress::Shown;
-use crate::{files, output, signals};
+use crate::signals;
 
 /// The main job: everything, with a page.
 pub fn everything(options: &Options) -> Result<u8, Failure> {
@@ -93,10 +92,8 @@ fn measure_and_report(
     let results = list::run(&chosen, &found.machine, &found.snapshot, depth, &cpus, stop, &mut progress);
     progress.finish();
     record.conditions.knobs = tuned_session::knobs(tuned.as_ref());
-    if chosen.len() < MEASUREMENTS.len()
-        && let Some(why) = all_impossible(&chosen, &results)
-    {
-        return Err(Failure::Cannot(why));
+    if chosen.len() < MEASUREMENTS.len() {
+        results.refuse_impossible(&chosen).map_err(|error| Failure::Cannot(error.to_string()))?;
     }
 
     let after = machine::snapshot_since(&root, &found.snapshot);
@@ -108,14 +105,19 @@ fn measure_and_report(
     record.measurements = results.measurements;
     record.coverage = results.coverage;
     record.coverage.extend(found.coverage);
-    record.coverage.extend(went_offline(&root, &cpus));
+    record.coverage.extend(measure::find_offline(&root, &cpus));
     if let Some(signal) = results.interrupted {
         record.ended = Ended::Interrupted { signal };
     }
     record.seconds = Some((began.elapsed().as_secs_f64() * 100.0).round() / 100.0);
     record.diagnosis = diagnose::diagnose(&record);
     crate::ceilings::keep(&record, options.out.output.is_none() && !options.out.json);
-    deliver(options, &record, destination.as_deref(), forms)?;
+    let page = options.command.is_none().then_some(report::page::html as fn(&Record) -> String);
+    let (lines, histogram) = forms.map_or((false, false), |forms| (forms.cyclictest, forms.histogram));
+    let report = |record: &Record, style: &Style| {
+        report::cyclictest::forms(record, lines, histogram).unwrap_or_else(|| terminal::report(record, style))
+    };
+    deliver_with_page(options, &record, destination.as_deref(), report, page, !lines && !histogram)?;
     if record.measurements.is_empty() && record.ended == Ended::Complete {
         return Err(Failure::Cannot(
             "nothing could be measured here; linespeed list says what stands in the way".to_owned(),
@@ -127,94 +129,8 @@ fn measure_and_report(
     })
 }
 
-/// Why nothing of what was named can be measured here; `None` where something could, or might have been.
-fn all_impossible(chosen: &[&dyn Measure], results: &list::Results) -> Option<String> {
-    if !results.measurements.is_empty() || results.interrupted.is_some() {
-        return None;
-    }
-    let why = |m: &&dyn Measure| {
-        let mut entries = results.coverage.iter();
-        let reported = entries.find(|c| c.what == m.name() && c.state == State::Impossible)?;
-        let remedy = reported.remedy.as_ref().map(|remedy| format!(" ({remedy})")).unwrap_or_default();
-        let reason = reported
-            .reason
-            .as_ref()
-            .map_or("the machine lacks what it needs".to_owned(), ToString::to_string);
-        Some(format!("{} cannot be measured here: {reason}{remedy}", m.name()))
-    };
-    Some(chosen.iter().map(why).collect::<Option<Vec<_>>>()?.join("; "))
-}
-
-/// CPUs that were to be measured and are offline now. The kernel moves their threads to others without a word.
-fn went_offline(root: &Root, cpus: &CpuList) -> Option<Coverage> {
-    let online = root.cpu_list("/sys/devices/system/cpu/online")?;
-    let gone = cpus.difference(&online);
-    (!gone.is_empty()).then(|| {
-        let reason =
-            format!("CPU {gone} went offline during the run; what is told of it may be of another CPU");
-        Coverage::degraded("cpus", reason).with_remedy(format!(
-            "measure again, or leave it out: linespeed --cpus {}",
-            cpus.intersection(&online)
-        ))
-    })
-}
-
 /// The exit code that `--fail-on` asks for.
 pub fn found_code(measuring: &Measuring, record: &Record) -> u8 {
     let Some(level) = measuring.fail_on else { return 0 };
     if record.diagnosis.findings.iter().any(|finding| finding.severity >= level.into()) { FOUND } else { 0 }
-}
-
-/// Writes the record and its page, and prints the report.
-fn deliver(
-    options: &Options,
-    record: &Record,
-    destination: Option<&Path>,
-    forms: Option<&WakeupForms>,
-) -> Result<(), Failure> {
-    let json = as_json(record.to_json())?;
-    let mut text = String::new();
-    if to_standard_output(options) {
-        text.push_str(&json);
-    } else if !options.out.quiet_output {
-        let style = output::style(&options.out);
-        match forms.and_then(|forms| wakeup_forms(record, forms)) {
-            Some(forms) => text.push_str(&forms),
-            None => text.push_str(&terminal::report(record, &style)),
-        }
-    }
-    // What was measured is shown even when it could not be stored.
-    let Some(destination) = destination else { return output::print(&text) };
-    let shown = match files::write_or_rescue(destination, options.out.output.is_some(), &json) {
-        Ok(shown) => shown,
-        Err(failure) => {
-            output::print(&text)?;
-            return Err(failure);
-        }
-    };
-    // A page beside a record that the user named would surprise; beside our own it is expected.
-    let page =
-        (options.command.is_none() && options.out.output.is_none()).then(|| shown.with_extension("html"));
-    let page_written = page.as_deref().map(|path| files::write(path, &report::page::html(record)));
-    if !text.is_empty() && !to_standard_output(options) && !forms.is_some_and(|f| f.cyclictest || f.histogram)
-    {
-        text.push_str(&format!("\nRecord: {}\n", crate::failure::shown(&shown)));
-        if let (Some(page), Some(Ok(()))) = (&page, &page_written) {
-            text.push_str(&format!("Page:   {}\n", crate::failure::shown(page)));
-        }
-    }
-    output::print(&text)?;
-    page_written.unwrap_or(Ok(()))
-}
-
-/// cyclictest's forms, as asked for.
-pub fn wakeup_forms(record: &Record, forms: &WakeupForms) -> Option<String> {
-    let mut text = String::new();
-    if forms.cyclictest {
-        text.push_str(&report::cyclictest::lines(record).unwrap_or_default());
-    }
-    if forms.histogram {
-        text.push_str(&report::cyclictest::histogram(record).unwrap_or_default());
-    }
-    (!text.is_empty()).then_some(text)
 }

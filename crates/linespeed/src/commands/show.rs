@@ -24,9 +24,11 @@ pub fn run(options: &Options, show: &Show) -> Result<u8, Failure> {
     } else if to_standard_output(options) || options.out.output.is_some() {
         as_json(record.to_json())?
     } else if show.forms.cyclictest || show.forms.histogram {
-        super::run::wakeup_forms(&record, &show.forms).ok_or_else(|| Failure::Input {
-            path: show.record.clone(),
-            why: "has no wake-up latency; measure it with linespeed run wakeup".to_owned(),
+        report::cyclictest::forms(&record, show.forms.cyclictest, show.forms.histogram).ok_or_else(|| {
+            Failure::Input {
+                path: show.record.clone(),
+                why: "has no wake-up latency; measure it with linespeed run wakeup".to_owned(),
+            }
         })?
     } else if terminal::is_scale(&record) {
         let style = output::style(&options.out);
