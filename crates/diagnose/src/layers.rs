@@ -6,7 +6,9 @@ use record::Label;
 use record::Measurement;
 use record::detail;
 use record::diagnosis::Layer;
+use record::text::Value;
 use record::units::{percent, significant};
+use record::{Template, text};
 
 use crate::figures::locate_figure;
 use crate::record_index::RecordIndex;
@@ -15,6 +17,8 @@ use crate::record_index::RecordIndex;
 pub(crate) const AGAIN: &str = "user again";
 /// The user program with real-time priority.
 pub(crate) const REAL_TIME: &str = "user real-time";
+
+const FASTEST: Template = Template { code: "layer-fastest", words: "the fastest: line speed" };
 
 /// What is counted beside passes, by its name in a figure's details, and its words.
 const COUNTED: [(DetailKey<f64>, &str); 4] = [
@@ -70,9 +74,9 @@ pub(crate) fn layers(index: &RecordIndex) -> Vec<Layer> {
                 beside: beside(m).into_iter().map(Into::into).collect(),
                 doubt: m.doubt.clone(),
                 says: if over > 0.0 {
-                    format!("{} longer than the fastest", percent(over)).into()
+                    text!("layer-longer", "{over} longer than the fastest", over = Value::Share(over))
                 } else {
-                    "the fastest: line speed".into()
+                    FASTEST.into()
                 },
                 from: locate_figure(m),
             })
@@ -105,7 +109,7 @@ mod tests {
         let over: Vec<(&str, f64)> =
             found.iter().map(|layer| (layer.layer.as_str(), (layer.over * 1e4).round() / 100.0)).collect();
         assert_eq!(over, [("kernel", 0.0), ("guest user", 11.67), ("kernel", 12.13)]);
-        assert_eq!(found[0].says, "the fastest: line speed".into());
+        assert!(found[0].says.is(&FASTEST));
     }
 
     #[test]
