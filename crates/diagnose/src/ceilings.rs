@@ -32,7 +32,8 @@ pub(crate) fn collect_ceilings(record: &Record) -> Map<String, Value> {
     let cores = record.machine.one_cpu_a_core(&record.machine.allowed_cpus()).len() as u64;
     let every = reads().filter(|m| m.labels.count(Label::Threads) == threads && threads >= Some(cores));
     let every = every.filter(usable).map(|m| m.value());
-    let latency = record.diagnosis.resources.iter().find(|resource| resource.name == crate::resources::MEMORY_LATENCY);
+    let latency =
+        record.diagnosis.resources.iter().find(|resource| resource.name == crate::resources::MEMORY_LATENCY);
     let latency = latency.filter(|resource| resource.doubt.is_none() && resource.delivered.is_finite());
     let figures = [
         ("clock_hz", clock),

@@ -1,14 +1,14 @@
 //! Bytes a second between all CPUs and memory.
 
-use record::Label;
 use record::diagnosis::CeilingSource;
+use record::{Label, Text, text};
 
 use super::{BreakdownInputs, Steps};
 use crate::{memory_channels, resources};
 
 /// From what the devices are rated for over the speed that they are set to and the best mix of reads and writes down to
 /// triad.
-pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<String> {
+pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Text> {
     if steps.ladder.source == CeilingSource::Parts
         && let Some(channels) = memory_channels::channels(&inputs.index.record.machine)
         && let Some(rated) = channels.rated_bytes_per_second
@@ -18,8 +18,9 @@ pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Stri
         steps.level = rated;
         steps.ladder.ceiling_is = channels.describe_at(channels.rated_mt_s.unwrap_or(channels.mt_s)).into();
         let (slowest, _) = channels.mt_s;
-        let cause = format!("memory set to {slowest} MT/s");
-        steps.take(&cause, Some("memory-speed"), rated - channels.bytes_per_second, None, false);
+        let cause =
+            text!("breakdown-memory-speed", "memory set to {slowest} MT/s", slowest = slowest.to_string());
+        steps.take(cause, Some("memory-speed"), rated - channels.bytes_per_second, None, false);
     }
     let (best, triad) = resources::bandwidths(inputs.index)?;
     if let Some((alone, words)) = resources::bandwidth_alone(inputs.index)
@@ -30,17 +31,33 @@ pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Stri
             steps.ladder.ceiling_is = words.into();
         }
         // The same loop moved as much alone: no mix of reads and writes is what it lacks, others are.
-        steps.take("others on the CPUs", Some("bandwidth-shared"), alone - triad.value(), None, true);
+        steps.take(
+            text!("breakdown-others", "others on the CPUs"),
+            Some("bandwidth-shared"),
+            alone - triad.value(),
+            None,
+            true,
+        );
         return None;
     }
     let op = best.labels.word(Label::Op).unwrap_or("another mix");
     let (fewer, all) = (best.labels.count(Label::Threads), triad.labels.count(Label::Threads));
     let cause = match (fewer, all) {
         (Some(fewer), Some(all)) if fewer != all => {
-            format!("triad on all {all} CPUs ({op} on {fewer} is the fastest here)")
+            text!(
+                "breakdown-triad-on-all",
+                "triad on all {all} CPUs ({op} on {fewer} is the fastest here)",
+                all,
+                op = op.to_owned(),
+                fewer
+            )
         }
-        _ => format!("triad's reads and writes in turn ({op} is the fastest here)"),
+        _ => text!(
+            "breakdown-triad",
+            "triad's reads and writes in turn ({op} is the fastest here)",
+            op = op.to_owned()
+        ),
     };
-    steps.between(&cause, None, best, triad);
+    steps.between(cause, None, best, triad);
     None
 }

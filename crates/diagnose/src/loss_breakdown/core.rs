@@ -2,36 +2,43 @@
 
 use record::Label;
 use record::Measurement;
-use record::units::figure;
+use record::text::Value;
+use record::{Text, text};
 
 use super::{BreakdownInputs, Steps};
 use crate::figures::{cpus_of, cpus_text, has_labels, median, middle};
 
 /// From the advertised clock over limits on it, the clocks that all cores reach together, a quota and stolen time to what a
 /// program gets.
-pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<String> {
+pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Text> {
     let scalar = |active: &str| inputs.index.clocks("scalar", active).iter().copied();
     let (one, all) = (middle(scalar("one")), middle(scalar("all")));
     limit(inputs, steps, one.or(all));
     if let (Some(one), Some(all)) = (one, all) {
-        steps.between("all cores at work at once", None, one, all);
+        steps.between(text!("breakdown-all-cores", "all cores at work at once"), None, one, all);
     }
     let clock = steps.ladder.delivered;
     let mut taken = 0.0;
     let mut words = Vec::new();
     if let Some((_, share, _)) = inputs.found("cpu-quota") {
         let takes = clock * share;
-        steps.take("the quota of the cgroup", Some("cpu-quota"), takes, None, false);
+        steps.take(
+            text!("breakdown-quota", "the quota of the cgroup"),
+            Some("cpu-quota"),
+            takes,
+            None,
+            false,
+        );
         taken += takes;
-        words.push("a quota".to_owned());
+        words.push(text!("breakdown-less-quota", "a quota"));
     }
     // Gaps in which a quota stopped the thread are among those that somebody stole.
     let stolen = |cause: &'static str| stolen(inputs, cause).unwrap_or(0.0) * clock;
     let (os, below) = (stolen("os"), stolen("below"));
     let left = if os + below > 0.0 { ((os + below - taken) / (os + below)).clamp(0.0, 1.0) } else { 0.0 };
     for (cause, rule, takes) in [
-        ("the kernel and other tasks", "stolen-os", os * left),
-        ("the hypervisor or firmware", "stolen-below", below * left),
+        (text!("breakdown-stolen-os", "the kernel and other tasks"), "stolen-os", os * left),
+        (text!("breakdown-stolen-below", "the hypervisor or firmware"), "stolen-below", below * left),
     ] {
         let before = steps.ladder.rungs.len();
         steps.take(cause, Some(rule), takes, None, true);
@@ -47,16 +54,22 @@ pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Stri
         let takes = (clock - taken) * share;
         let interval = Some(((clock - taken) * least, (clock - taken) * most));
         let before = steps.ladder.rungs.len();
-        steps.take("other work on the CPUs", Some("other-load"), takes, interval, found.measured);
+        steps.take(
+            text!("breakdown-other-load", "other work on the CPUs"),
+            Some("other-load"),
+            takes,
+            interval,
+            found.measured,
+        );
         if steps.ladder.rungs.len() > before {
             taken += takes;
-            words.push("other work".to_owned());
+            words.push(text!("breakdown-less-other-work", "other work"));
         }
     }
     steps.ladder.delivered = (clock - taken).max(clock * 1e-3);
     words.dedup();
     let clock_is = &steps.ladder.delivered_is;
-    (!words.is_empty()).then(|| format!("{clock_is}, less {}", words.join(" and ")))
+    (!words.is_empty()).then(|| text!("breakdown-clock-less", "{clock_is}, less {words}", clock_is, words))
 }
 
 /// A limit that somebody set on the clock, as far as one core alone does stay below the ceiling by it.
@@ -66,22 +79,33 @@ fn limit(inputs: BreakdownInputs, steps: &mut Steps, alone: Option<&Measurement>
     let upper = median(before.clocks.iter().filter_map(|setting| Some(setting.max_hz? as f64)));
     let base = inputs.index.record.machine.processor.base_hz.filter(|_| before.boost == Some(false));
     let set = [
-        upper.map(|hz| (hz, format!("the clock is limited to {}", figure(hz, "Hz")))),
-        base.map(|hz| (hz as f64, "boost is off".to_owned())),
+        upper.map(|hz| {
+            (
+                hz,
+                text!(
+                    "breakdown-clock-limit",
+                    "the clock is limited to {limit}",
+                    limit = Value::Figure(hz, "Hz")
+                ),
+            )
+        }),
+        base.map(|hz| (hz as f64, text!("breakdown-boost-off", "boost is off"))),
     ];
     let Some((hz, cause)) = set.into_iter().flatten().min_by(|a, b| a.0.total_cmp(&b.0)) else { return };
     let ceiling = steps.ladder.ceiling;
     let takes = (ceiling - hz).min(ceiling - alone.value());
-    steps.take(&cause, Some("clock-limit"), takes, None, true);
+    steps.take(cause, Some("clock-limit"), takes, None, true);
 }
 
 /// Whose stolen time it is: where a short run looked at some CPUs only, it says which.
-fn stolen_from(inputs: BreakdownInputs) -> String {
+fn stolen_from(inputs: BreakdownInputs) -> Text {
     let looked_at = cpus_of(inputs.index.figures_of("stolen.share"));
     let all = inputs.index.record.machine.cpus.iter().filter(|cpu| cpu.online && cpu.allowed).count();
     match cpus_text(&looked_at) {
-        Some(cpus) if looked_at.len() < all => format!("time stolen from {cpus}"),
-        _ => "stolen time".to_owned(),
+        Some(cpus) if looked_at.len() < all => {
+            text!("breakdown-less-stolen-from", "time stolen from {cpus}", cpus)
+        }
+        _ => text!("breakdown-less-stolen", "stolen time"),
     }
 }
 

@@ -1,12 +1,20 @@
 //! Nanoseconds that a load from memory takes.
 
+use record::text::Value;
+use record::{Text, text};
+
 use super::{BreakdownInputs, Steps};
 
 /// From the hardware's latency on huge pages of the own node over page walks and other nodes' memory to what a program
 /// gets that cares for neither.
-pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<String> {
+pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Text> {
     let (small, huge) = inputs.index.pages()?;
-    steps.between("page walks: ordinary pages instead of huge ones", Some("page-walk"), huge, small);
+    steps.between(
+        text!("breakdown-page-walks", "page walks: ordinary pages instead of huge ones"),
+        Some("page-walk"),
+        huge,
+        small,
+    );
     let numa = inputs.numa?;
     let (local, remote) = (numa.local_ns?, numa.remote_ns?);
     let takes = numa.remote_share * (remote - local);
@@ -14,9 +22,12 @@ pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Stri
         return None;
     }
     let before = steps.ladder.rungs.len();
-    let share = record::units::percent(numa.remote_share);
     steps.take(
-        &format!("{share} of loads from other nodes' memory"),
+        text!(
+            "breakdown-remote-loads",
+            "{share} of loads from other nodes' memory",
+            share = Value::Share(numa.remote_share)
+        ),
         Some("numa-latency"),
         takes,
         None,
@@ -26,5 +37,9 @@ pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Stri
         return None;
     }
     steps.ladder.delivered += takes;
-    Some(format!("{}, by a program that ignores nodes", steps.ladder.delivered_is))
+    Some(text!(
+        "breakdown-ignores-nodes",
+        "{latency}, by a program that ignores nodes",
+        latency = &steps.ladder.delivered_is
+    ))
 }

@@ -6,6 +6,7 @@ mod core;
 mod latency;
 mod wakeup;
 
+use record::Text;
 use record::diagnosis::{CeilingSource, Finding, Numa};
 use record::ladder::{Ladder, Rung};
 use record::statistics::Verdict;
@@ -105,7 +106,7 @@ impl Steps {
     /// A cause that takes so much, in the ladder's unit. What lies below the resolution of the measurements is none.
     fn take(
         &mut self,
-        cause: &str,
+        cause: Text,
         rule: Option<&str>,
         takes: f64,
         between: Option<(f64, f64)>,
@@ -120,7 +121,7 @@ impl Steps {
             Better::Lower => self.level + takes,
         };
         self.ladder.rungs.push(Rung {
-            cause: cause.into(),
+            cause,
             rule: rule.map(str::to_owned),
             takes,
             interval: between.filter(|(low, high)| low.is_finite() && high.is_finite()),
@@ -130,7 +131,7 @@ impl Steps {
     }
 
     /// What `worse` falls short of `better` is taken by this cause; measured, with the interval that both spreads allow.
-    fn between(&mut self, cause: &str, rule: Option<&str>, better: &Measurement, worse: &Measurement) {
+    fn between(&mut self, cause: Text, rule: Option<&str>, better: &Measurement, worse: &Measurement) {
         let ((better_low, better_high), (worse_low, worse_high)) =
             (spread(&better.summary), spread(&worse.summary));
         let (takes, interval) = match self.ladder.better {
@@ -145,7 +146,7 @@ impl Steps {
     }
 
     /// The ladder; what lies between the last rung and what is delivered is what nobody explains.
-    fn end(self, delivered_is: Option<String>) -> Ladder {
+    fn end(self, delivered_is: Option<Text>) -> Ladder {
         let mut ladder = self.ladder;
         ladder.unexplained = match ladder.better {
             Better::Higher => self.level - ladder.delivered,
@@ -156,7 +157,7 @@ impl Steps {
             ladder.unexplained = 0.0;
         }
         if let Some(words) = delivered_is {
-            ladder.delivered_is = words.into();
+            ladder.delivered_is = words;
         }
         ladder
     }
