@@ -61,9 +61,7 @@ impl Guardian {
     /// which nobody lives on; or the kernel's.
     pub fn post(name: &'static CStr, keep: &[RawFd], work: impl FnOnce(&Lifeline)) -> io::Result<Self> {
         if !has_one_thread() || std::process::id() == 1 {
-            return Err(io::Error::other(
-                "this process has threads already, or is the first of its namespace",
-            ));
+            return Err(io::Error::other("process has threads, or is PID 1"));
         }
         // SAFETY: this process has one thread, so that nothing, the allocator's locks included, is in a state that the copy
         // could not go on from.

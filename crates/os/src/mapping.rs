@@ -87,7 +87,7 @@ impl Mapping {
             .unwrap_or(0);
         let bytes = bytes.min(free.saturating_mul(HUGE));
         if bytes == 0 {
-            return Err(io::Error::other("transparent ones are off and none are reserved"));
+            return Err(io::Error::other("THP off, none reserved"));
         }
         let base = map(bytes, libc::MAP_HUGETLB | libc::MAP_HUGE_2MB)?;
         Ok(Self { start: base, bytes, base, whole: bytes, page: Page::Huge, reserved: true })

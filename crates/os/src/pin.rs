@@ -69,7 +69,7 @@ impl Pinned {
         let pinned = Self::within(&[cpu].into_iter().collect())?;
         match current_cpu() {
             Some(now) if now != cpu => {
-                Err(io::Error::other(format!("pinned to CPU {cpu}, but getcpu says CPU {now}")))
+                Err(io::Error::other(format!("pinned to CPU {cpu}, but on CPU {now}")))
             }
             _ => Ok(pinned),
         }

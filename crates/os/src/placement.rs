@@ -57,7 +57,7 @@ impl Placement {
                 let touched = nodes.iter().filter(|node| **node >= 0).count();
                 let right = nodes.iter().filter(|n| **n >= 0 && **n as u32 == node).count();
                 if touched == 0 {
-                    Placement::Unknown("no page was told".to_owned())
+                    Placement::Unknown("no page reported".to_owned())
                 } else {
                     Placement::Share { on_node: right as f64 / touched as f64, pages: touched }
                 }

@@ -3,6 +3,8 @@
 
 use std::io;
 
+use record::{Text, text};
+
 pub(crate) fn result(value: libc::c_long) -> io::Result<libc::c_long> {
     if value < 0 { Err(io::Error::last_os_error()) } else { Ok(value) }
 }
@@ -68,12 +70,15 @@ pub fn set_fifo(priority: i32) -> io::Result<()> {
 
 /// The way out where SCHED_FIFO is refused. With CONFIG_RT_GROUP_SCHED a cgroup of version 1 starts without any
 /// real-time time, and then the kernel refuses it to root, too (sched-rt-group.rst).
-pub fn fifo_remedy() -> &'static str {
+pub fn fifo_remedy() -> Text {
     if crate::is_root() {
-        "root is refused by its cpu cgroup, which has no real-time time (cpu.rt_runtime_us is 0), or by a container: run outside \
-         of it, or give it CAP_SYS_NICE"
+        text!(
+            "fifo-refused-to-root",
+            "the cpu cgroup has no real-time share (cpu.rt_runtime_us is 0), or a container refuses root: run outside of it, \
+             or add CAP_SYS_NICE"
+        )
     } else {
-        "run as root, or raise RLIMIT_RTPRIO: ulimit -r 80"
+        text!("fifo-run-as-root", "run as root, or raise RLIMIT_RTPRIO: ulimit -r 80")
     }
 }
 

@@ -33,7 +33,13 @@ pub(crate) fn coverage(timings: &Timings) -> Vec<Coverage> {
         let coverage = match row {
             Some(row) => {
                 let passes = row.passes.len();
-                Coverage::degraded(what, format!("it ended after {passes} passes: {}", failure.reason))
+                let why = text!(
+                    "overhead-layer-ended",
+                    "ended after {passes} passes: {why}",
+                    passes,
+                    why = &failure.reason
+                );
+                Coverage::degraded(what, why)
             }
             None => Coverage::impossible(what, failure.reason.clone()),
         };

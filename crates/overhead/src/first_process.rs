@@ -41,14 +41,14 @@ pub fn run() -> ! {
     let orders = match read_orders() {
         Ok(orders) => orders,
         Err(error) => {
-            eprintln!("linespeed as the first process: {error}; boot it with the lab");
+            eprintln!("linespeed (PID 1): {error}; boot it with the lab");
             std::process::exit(3);
         }
     };
     notes.extend(MOUNTS.iter().skip(1).filter_map(mount));
     if let Err(error) = obey(&orders, notes) {
         // The console is all that is left to speak to.
-        eprintln!("linespeed as the first process: {error}");
+        eprintln!("linespeed (PID 1): {error}");
     }
     power_off()
 }
@@ -228,7 +228,7 @@ fn mount((kind, at, make): &(&str, &str, bool)) -> Option<String> {
 /// Takes a CPU offline; what went wrong otherwise.
 fn take_offline(cpu: u32) -> Option<String> {
     let path = format!("/sys/devices/system/cpu/cpu{cpu}/online");
-    fs::write(&path, "0").err().map(|error| format!("CPU {cpu} cannot be taken offline: {path}: {error}"))
+    fs::write(&path, "0").err().map(|error| format!("offline: {path}: {error}"))
 }
 
 fn power_off() -> ! {

@@ -1,5 +1,6 @@
 //! The thread on which a layer runs its portions: it sleeps between them, as a program does that waits for work.
 
+use record::{Template, text};
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
@@ -46,8 +47,8 @@ impl LayerThread {
         };
         let thread =
             std::thread::Builder::new().name("linespeed/layer".to_owned()).spawn(body).map_err(|error| {
-                Unavailable::new(format!("no thread can be started: {error}"))
-                    .with_remedy("raise the limit of processes: ulimit -u")
+                Unavailable::new(text!("overhead-no-thread", "cannot start a thread: {error}", error))
+                    .with_remedy(text!("overhead-raise-process-limit", "raise the process limit: ulimit -u"))
             })?;
         let worker = Self { ask: Some(ask), answers, thread: Some(thread) };
         prepared.recv().unwrap_or_else(|_| Err(gone())).map(|()| worker)
@@ -67,8 +68,11 @@ impl LayerThread {
     }
 }
 
+const THREAD_ENDED: Template =
+    Template { code: "overhead-thread-ended", words: "the layer's thread ended early" };
+
 fn gone() -> Unavailable {
-    Unavailable::new("its thread has ended before its time")
+    Unavailable::new(THREAD_ENDED)
 }
 
 impl Drop for LayerThread {
@@ -94,7 +98,7 @@ mod tests {
     #[test]
     fn a_thread_that_ends_is_an_answer_and_no_hang() {
         let worker = LayerThread::start(|| Ok(Box::new(|_| panic!("expected by this test")))).unwrap();
-        assert!(worker.pass(0..10).unwrap_err().reason.to_string().contains("ended"));
-        assert!(worker.pass(0..10).unwrap_err().reason.to_string().contains("ended"));
+        assert!(worker.pass(0..10).unwrap_err().reason.is(&THREAD_ENDED));
+        assert!(worker.pass(0..10).unwrap_err().reason.is(&THREAD_ENDED));
     }
 }

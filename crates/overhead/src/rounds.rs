@@ -1,5 +1,6 @@
 //! Layers in turn: portion by portion, forwards and backwards, with everything checked that makes them comparable.
 
+use record::text;
 use std::fmt;
 use std::ops::Range;
 use std::time::Instant;
@@ -278,9 +279,10 @@ impl Runner {
             return Err(self.mismatch(MismatchKind::Portion { range, primes, before }));
         }
         if !(pass.seconds > 0.0 && pass.clock > 0.0 && pass.clock.is_finite()) {
-            return Err(Halted::Failed(Unavailable::new(
-                "the counter that tells time stood still or stepped back during a portion",
-            )));
+            return Err(Halted::Failed(Unavailable::new(text!(
+                "overhead-counter-stood-still",
+                "the cycle counter stood still or stepped back during a portion"
+            ))));
         }
         Ok(pass)
     }

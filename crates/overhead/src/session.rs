@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use os::Stop;
-use record::{Coverage, CpuList, Machine, Measurement, Snapshot, Unavailable};
+use record::{Coverage, CpuList, Machine, Measurement, Snapshot, Unavailable, text};
 
 use crate::figures;
 use crate::kernel_module::{self, BuildDirectory, Source, ThreadTime};
@@ -188,14 +188,16 @@ fn find_second_cpu(request: &Request) -> Result<u32, (u32, Unavailable)> {
     Err(match first {
         Some(other) => (
             other,
-            Unavailable::new(format!(
-                "it is of another kind than CPU {cpu}, so more than interrupts differs"
+            Unavailable::new(text!(
+                "overhead-second-cpu-of-another-kind",
+                "another core type than CPU {cpu}, so more than interrupts differs",
+                cpu
             )),
         ),
         None => (
             u32::from(cpu == 0),
-            Unavailable::new("there is no other CPU that this process may use")
-                .with_remedy("allow it more than one CPU (taskset, --cpus, the container's CPU set)"),
+            Unavailable::new(text!("overhead-no-second-cpu", "this process may use no other CPU"))
+                .with_remedy(crate::MORE_CPUS),
         ),
     })
 }
@@ -203,9 +205,10 @@ fn find_second_cpu(request: &Request) -> Result<u32, (u32, Unavailable)> {
 /// What kernel rows would need, where they were not asked for. Where the kernel takes no modules, who asks would be told that.
 fn kernel_not_asked_for() -> Coverage {
     let why = kernel_module::find_missing_support(Path::new("/")).unwrap_or_else(|| {
-        Unavailable::new(
-            "not asked for: a kernel thread needs --kernel, which loads a kernel module, and root",
-        )
+        Unavailable::new(text!(
+            "overhead-kernel-not-asked-for",
+            "not asked for: --kernel loads a kernel module and requires root"
+        ))
         .with_remedy("sudo linespeed overhead --kernel")
     });
     let coverage = Coverage::skipped("overhead (kernel)", why.reason);

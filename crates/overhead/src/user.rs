@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use kernels::primes;
-use record::CpuList;
+use record::{CpuList, text};
 
 use super::layer_thread::{LayerThread, PassFunction};
 use super::{Bound, Layer, LayerName, Observer, Pass, Ticks, Unavailable, crc32};
@@ -78,13 +78,25 @@ fn prepare(how: &UserMode, ticks: Ticks) -> Result<PassFunction, Unavailable> {
         }
     };
     let pinned = Pinned::within(&cpus).map_err(|error| {
-        Unavailable::new(format!("cannot be bound to CPU {cpus}: {error}"))
-            .with_remedy("name a CPU that this process may use with --cpu, or --cpus")
+        Unavailable::new(text!(
+            "overhead-not-bound",
+            "cannot bind a thread to CPU {cpus}: {error}",
+            cpus = &cpus,
+            error
+        ))
+        .with_remedy(text!(
+            "overhead-name-allowed-cpu",
+            "choose a CPU that this process may use: --cpu or --cpus"
+        ))
     })?;
     if matches!(how, UserMode::RealTime(_)) {
         os::set_fifo(PRIORITY).map_err(|error| {
-            Unavailable::new(format!("real-time priority (SCHED_FIFO) is not allowed: {error}"))
-                .with_remedy(os::fifo_remedy())
+            Unavailable::new(text!(
+                "overhead-fifo-refused",
+                "real-time priority (SCHED_FIFO) is refused: {error}",
+                error
+            ))
+            .with_remedy(os::fifo_remedy())
         })?;
     }
     let mut observer = Observer::new(ticks);
@@ -97,10 +109,16 @@ fn prepare(how: &UserMode, ticks: Ticks) -> Result<PassFunction, Unavailable> {
             .flatten()
             .find(|cpu| bound.is_some_and(|b| b != *cpu));
         if let Some(cpu) = strayed {
-            return Err(Unavailable::new(format!(
-                "it was bound to CPU {cpus} and found itself on CPU {cpu}"
+            return Err(Unavailable::new(text!(
+                "overhead-strayed",
+                "bound to CPU {cpus}, but ran on CPU {cpu}",
+                cpus = &cpus,
+                cpu
             ))
-            .with_remedy("the CPU went offline: name another with --cpu"));
+            .with_remedy(text!(
+                "overhead-name-online-cpu",
+                "the CPU went offline: choose another with --cpu"
+            )));
         }
         let code = primes::code();
         Ok(Pass {
@@ -147,8 +165,6 @@ mod tests {
     #[test]
     fn a_cpu_that_is_not_there_is_a_reason_with_a_way_out() {
         let why = User::start(UserMode::Bound(60_000), Ticks::calibrate()).unwrap_err();
-        assert!(
-            why.reason.to_string().contains("CPU 60000") && why.remedy.unwrap().to_string().contains("--cpu")
-        );
+        assert!(why.reason.value("cpus") == Some(&"60000".into()) && why.remedy.is_some());
     }
 }

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use record::CpuList;
+use record::{CpuList, text};
 
 use crate::compound_change::CompoundChange;
 use crate::knob::{Adjustment, Inspection, Knob, KnobContext, ProcessSetting, State};
-use crate::knobs::KNOBS;
+use crate::knobs::{KNOBS, NOT_A_GUESTS};
 use crate::process_settings::dma_latency;
 use crate::value_syntax::name_cpus;
 
@@ -30,10 +30,10 @@ pub fn audit(context: &KnobContext, names: &[&str]) -> Vec<AuditRow> {
             let mut inspection = knob.inspect(context);
             if let State::Absent(why) = &mut inspection.state
                 && !context.live
-                && !why.contains("tree")
+                && !why.is(&NOT_A_GUESTS)
             {
                 // Why a running machine lacks it says nothing of one of which some files were copied.
-                *why = "this tree does not show it".to_owned();
+                *why = text!("quiet-not-captured", "not in this captured tree");
             }
             let needs = find_need(context, &inspection);
             AuditRow { knob: *knob, inspection, needs }

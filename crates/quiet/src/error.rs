@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use record::CpuList;
+use record::{CpuList, Text};
 
 use crate::audit::CpuRefusal;
 use crate::compound_change::CompoundError;
@@ -46,7 +46,7 @@ pub enum Error {
     /// Knobs that were named and cannot be set, each with why.
     NotSet {
         /// The knobs.
-        knobs: Vec<(&'static str, String)>,
+        knobs: Vec<(&'static str, Text)>,
         /// Whether others had been set, and are put back.
         restored: bool,
     },

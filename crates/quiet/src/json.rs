@@ -1,5 +1,6 @@
 //! What is said of knobs in JSON.
 
+use record::Text;
 use serde_json::{Value, json};
 
 use crate::apply::RestoreOutcome;
@@ -39,7 +40,7 @@ pub fn plan(plan: &TuningPlan) -> Value {
     })
 }
 
-fn why((name, why): &(&'static str, String)) -> Value {
+fn why((name, why): &(&'static str, Text)) -> Value {
     json!({"knob": name, "why": why})
 }
 

@@ -1,7 +1,7 @@
 //! What every knob is: inspected, judged, and turned into changes.
 
 use machine::Root;
-use record::CpuList;
+use record::{CpuList, Text};
 
 use crate::change::Change;
 use crate::compound_change::CompoundChange;
@@ -22,7 +22,7 @@ pub trait Knob: Sync {
         KnobClass::Other
     }
     /// What it is known to do to measurements, one sentence.
-    fn effect(&self) -> &'static str;
+    fn effect(&self) -> Text;
     /// Its state, and what would be steadier.
     fn inspect(&self, context: &KnobContext) -> Inspection;
     /// Whether it is set only when it is named: it takes something from the machine that others may need.
@@ -109,15 +109,15 @@ impl<'a> KnobContext<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inspection {
     /// Its value now, in a person's words.
-    pub now: String,
+    pub now: Text,
     /// The value that would be steadier; absent where it is steady, or where there is none.
-    pub steadier: Option<String>,
+    pub steadier: Option<Text>,
     /// How it is.
     pub state: State,
     /// How it can be set.
     pub adjustment: Adjustment,
     /// What else should be known: where experts disagree, why.
-    pub notes: Vec<String>,
+    pub notes: Vec<Text>,
 }
 
 /// How a knob stands.
@@ -128,9 +128,9 @@ pub enum State {
     /// It adds noise.
     Noisy,
     /// This machine does not have it, with what that means.
-    Absent(String),
+    Absent(Text),
     /// It could not be seen, and why.
-    Unseen(String),
+    Unseen(Text),
 }
 
 /// How a knob is set.
@@ -147,7 +147,7 @@ pub enum Adjustment {
     /// Only at boot, with the exact parameters.
     BootParameters(String),
     /// Only by hand, with the command or the thing to do.
-    Manual(String),
+    Manual(Text),
 }
 
 /// A setting that lasts as long as a process: for itself or for the machine.
@@ -188,7 +188,7 @@ impl ProcessSetting {
 
 impl Inspection {
     /// It is as steady as it gets.
-    pub fn steady(now: impl Into<String>) -> Self {
+    pub fn steady(now: impl Into<Text>) -> Self {
         Self {
             now: now.into(),
             steadier: None,
@@ -199,7 +199,7 @@ impl Inspection {
     }
 
     /// It adds noise; this would be steadier, and this is the way there.
-    pub fn noisy(now: impl Into<String>, steadier: impl Into<String>, adjustment: Adjustment) -> Self {
+    pub fn noisy(now: impl Into<Text>, steadier: impl Into<Text>, adjustment: Adjustment) -> Self {
         Self {
             now: now.into(),
             steadier: Some(steadier.into()),
@@ -210,17 +210,17 @@ impl Inspection {
     }
 
     /// This machine does not have it.
-    pub fn absent(why: impl Into<String>) -> Self {
-        Self { now: "-".to_owned(), state: State::Absent(why.into()), ..Self::steady("") }
+    pub fn absent(why: impl Into<Text>) -> Self {
+        Self { now: "-".into(), state: State::Absent(why.into()), ..Self::steady("") }
     }
 
     /// It could not be seen.
     pub fn unseen(refusal: &Refusal) -> Self {
-        Self { now: "?".to_owned(), state: State::Unseen(refusal.to_string()), ..Self::steady("") }
+        Self { now: "?".into(), state: State::Unseen(refusal.to_string().into()), ..Self::steady("") }
     }
 
     /// With something else that should be known.
-    pub fn note(mut self, note: impl Into<String>) -> Self {
+    pub fn note(mut self, note: impl Into<Text>) -> Self {
         self.notes.push(note.into());
         self
     }

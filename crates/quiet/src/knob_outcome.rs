@@ -5,6 +5,7 @@ use crate::audit::AuditRow;
 use crate::change::Change;
 use crate::files::Files;
 use crate::tuning_plan::TuningPlan;
+use record::{Text, text};
 
 /// What became of one knob.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,11 +19,11 @@ pub struct KnobOutcome {
     /// How many values were set to that; 0 for what a process holds.
     pub values: usize,
     /// Why it is not so; `None` where it is.
-    pub why_not: Option<String>,
+    pub why_not: Option<Text>,
     /// Whether it is somebody else's to set: at boot, or by hand.
     pub advice: bool,
     /// What should be known of it though it is done.
-    pub note: Option<String>,
+    pub note: Option<Text>,
 }
 
 impl KnobOutcome {
@@ -38,12 +39,14 @@ impl KnobOutcome {
 }
 
 /// A knob as it was to be set, or why it is not.
-pub(crate) fn describe_knob(rows: &[AuditRow], name: &'static str, why_not: Option<String>) -> KnobOutcome {
+pub(crate) fn describe_knob(rows: &[AuditRow], name: &'static str, why_not: Option<Text>) -> KnobOutcome {
     let inspection = rows.iter().find(|row| row.knob.name() == name).map(|row| &row.inspection);
     KnobOutcome {
         knob: name,
-        old: inspection.map(|inspection| inspection.now.clone()).unwrap_or_default(),
-        new: inspection.and_then(|inspection| inspection.steadier.clone()).unwrap_or_default(),
+        old: inspection.map(|inspection| inspection.now.to_string()).unwrap_or_default(),
+        new: inspection
+            .and_then(|inspection| inspection.steadier.as_ref().map(Text::to_string))
+            .unwrap_or_default(),
         values: 0,
         why_not,
         advice: false,
@@ -57,9 +60,9 @@ pub(crate) fn describe_unset<'a>(
     plan: &'a TuningPlan,
 ) -> impl Iterator<Item = KnobOutcome> + 'a {
     let one = |advice| {
-        move |(name, why): &(&'static str, String)| KnobOutcome {
+        move |(name, why): &(&'static str, Text)| KnobOutcome {
             advice,
-            ..describe_knob(rows, name, Some(why.clone()))
+            ..describe_knob(rows, name, Some(why.clone().into()))
         }
     };
     plan.not_set.iter().map(one(false)).chain(plan.advice.iter().map(one(true)))
@@ -81,10 +84,14 @@ pub(crate) fn group_values(changes: &[Change], written: &[WriteOutcome]) -> Vec<
     for (change, written) in changes.iter().zip(written) {
         let why_not = match written {
             WriteOutcome::Set => None,
-            WriteOutcome::NotKept(now) => Some(format!("the kernel takes it and stays at {now}")),
-            WriteOutcome::Refused(why) => Some(why.clone()),
-            WriteOutcome::Gone => Some("the file has gone, with its CPU or device".to_owned()),
-            WriteOutcome::Changed(now) => Some(format!("somebody has set it to {now} meanwhile")),
+            WriteOutcome::NotKept(now) => {
+                Some(text!("quiet-value-not-kept", "the kernel accepts the value and stays at {now}", now))
+            }
+            WriteOutcome::Refused(why) => Some(why.clone().into()),
+            WriteOutcome::Gone => Some(text!("quiet-file-gone", "the file is gone, with its CPU or device")),
+            WriteOutcome::Changed(now) => {
+                Some(text!("quiet-changed-meanwhile", "set to {now} by another process meanwhile", now))
+            }
         };
         let Some(knob) = crate::knobs::find(&change.knob).map(|knob| knob.name()) else { continue };
         let same = |(outcome, _): &&mut (KnobOutcome, &str)| {
@@ -109,8 +116,14 @@ pub(crate) fn group_values(changes: &[Change], written: &[WriteOutcome]) -> Vec<
     }
     let with_path = |(mut outcome, first): (KnobOutcome, &str)| {
         outcome.why_not = outcome.why_not.map(|why| match outcome.values {
-            1 => format!("{first}: {why}"),
-            many => format!("{many} values, the first {first}: {why}"),
+            1 => text!("quiet-value-not-set", "{first}: {why}", first = first.to_owned(), why),
+            many => text!(
+                "quiet-values-not-set",
+                "{many} values, {first} first: {why}",
+                many,
+                first = first.to_owned(),
+                why
+            ),
         });
         outcome
     };

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use machine::Root;
-use record::CpuList;
+use record::{CpuList, Text};
 
 use crate::apply::RestoreOutcome;
 use crate::audit::{AuditRow, audit};
@@ -181,13 +181,13 @@ impl TunedSession {
         for (name, compound) in &plan.compound_changes {
             let (notes, why_not) = match session.apply_compound(compound) {
                 Ok(notes) => (notes, None),
-                Err(why) => (Vec::new(), Some(why.to_string())),
+                Err(why) => (Vec::new(), Some(Text::from(why.to_string()))),
             };
             tuned.compound_applied |= why_not.is_none();
             if let (CompoundChange::Shield(shield), None) = (compound, &why_not) {
                 tuned.shield = Some(shield.clone());
             }
-            let note = (!notes.is_empty()).then(|| notes.join("; "));
+            let note = (!notes.is_empty()).then(|| Text::from(notes.join("; ")));
             tuned.outcomes.push(KnobOutcome { note, ..describe_knob(rows, name, why_not) });
         }
         tuned.outcomes.extend(describe_unset(rows, &plan));
@@ -214,7 +214,7 @@ impl TunedSession {
                         tuned.latency = Some(latency);
                         None
                     }
-                    Err(refusal) => Some(refusal.to_string()),
+                    Err(refusal) => Some(refusal.to_string().into()),
                 },
                 setting => {
                     tuned.settings.push(setting.clone());
@@ -228,7 +228,7 @@ impl TunedSession {
 
     /// Puts everything back where something that was named could not be set.
     fn or_refuse(self, named: bool) -> Result<Self, Error> {
-        let missing: Vec<(&'static str, String)> = self
+        let missing: Vec<(&'static str, Text)> = self
             .outcomes
             .iter()
             .filter_map(|outcome| Some((outcome.knob, outcome.why_not.clone()?)))
@@ -257,12 +257,12 @@ impl TunedSession {
 
     fn refuse_knob(&mut self, knob: &str, why: String) {
         if let Some(outcome) = self.outcomes.iter_mut().find(|outcome| outcome.knob == knob) {
-            outcome.why_not = Some(why);
+            outcome.why_not = Some(why.into());
         }
     }
 
     /// Adds what should be known of a knob that is set.
-    pub fn note(&mut self, knob: &str, note: String) {
+    pub fn note(&mut self, knob: &str, note: Text) {
         let done = |outcome: &&mut KnobOutcome| outcome.knob == knob && outcome.is_done();
         if let Some(outcome) = self.outcomes.iter_mut().find(done) {
             outcome.note = Some(note);
@@ -275,7 +275,7 @@ impl TunedSession {
             name: outcome.knob.to_owned(),
             was: outcome.old.clone(),
             set_to: outcome.is_done().then(|| outcome.new.clone()),
-            not_set: outcome.why_not.clone(),
+            not_set: outcome.why_not.as_ref().map(Text::to_string),
         };
         self.outcomes.iter().filter(|outcome| !outcome.advice).map(knob).collect()
     }

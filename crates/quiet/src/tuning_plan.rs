@@ -1,7 +1,7 @@
 //! What is to be changed, of all knobs that were inspected.
 
 use machine::Root;
-use record::CpuList;
+use record::{CpuList, Text, text};
 
 use crate::audit::{AuditRow, refuse_cpus};
 use crate::change::Change;
@@ -31,9 +31,9 @@ pub struct TuningPlan {
     /// Compound changes, with the knob's name.
     pub compound_changes: Vec<(&'static str, CompoundChange)>,
     /// Knobs that stay as they are though they were to be set, and why.
-    pub not_set: Vec<(&'static str, String)>,
+    pub not_set: Vec<(&'static str, Text)>,
     /// What linespeed does not set by itself: at boot, or by hand.
-    pub advice: Vec<(&'static str, String)>,
+    pub advice: Vec<(&'static str, Text)>,
 }
 
 impl TuningPlan {
@@ -57,7 +57,11 @@ impl TuningPlan {
 
     fn take(&mut self, row: &AuditRow, named: bool, purpose: Purpose, files: &dyn Files) {
         let name = row.knob.name();
-        let lacking = || row.needs.as_ref().map(|needs| format!("it needs {needs}"));
+        let lacking = || {
+            row.needs
+                .as_ref()
+                .map(|needs| text!("quiet-needs", "requires {needs}", needs = needs.to_string()))
+        };
         match &row.inspection.adjustment {
             Adjustment::None => {}
             Adjustment::Write(changes) => {
@@ -65,12 +69,19 @@ impl TuningPlan {
                     changes.iter().partition(|change| files.writable(&change.path));
                 self.changes.extend(open.into_iter().cloned());
                 if let (Some(first), Some(why)) = (locked.first(), lacking()) {
-                    let of = if locked.len() == changes.len() {
-                        String::new()
+                    let why = if locked.len() == changes.len() {
+                        why
                     } else {
-                        format!("{} of its {} values, {} first: ", locked.len(), changes.len(), first.path)
+                        text!(
+                            "quiet-values-locked",
+                            "{locked} of {all} values, {first} first: {why}",
+                            locked = locked.len(),
+                            all = changes.len(),
+                            first = &first.path,
+                            why
+                        )
                     };
-                    self.not_set.push((name, format!("{of}{why}")));
+                    self.not_set.push((name, why));
                 }
             }
             Adjustment::ProcessSetting(setting) if fits(setting, purpose) => match lacking() {
@@ -87,17 +98,25 @@ impl TuningPlan {
             }
             Adjustment::ProcessSetting(_) | Adjustment::Compound(_) => {
                 if named {
-                    let way_out = format!("only for a command: linespeed quiet {name} -- COMMAND");
+                    let way_out = text!(
+                        "quiet-only-for-a-command",
+                        "only for a command: linespeed quiet {name} -- COMMAND",
+                        name
+                    );
                     self.not_set.push((name, way_out));
                 }
             }
             Adjustment::BootParameters(parameters) => {
-                let line = format!("only at boot, on the kernel's command line: {parameters}");
+                let line = text!(
+                    "quiet-only-at-boot",
+                    "only at boot, on the kernel command line: {parameters}",
+                    parameters
+                );
                 self.not_by_us(named).push((name, line));
             }
-            Adjustment::Manual(adjustment) => {
-                self.not_by_us(named).push((name, format!("by hand: {adjustment}")))
-            }
+            Adjustment::Manual(adjustment) => self
+                .not_by_us(named)
+                .push((name, text!("quiet-by-hand", "by hand: {adjustment}", adjustment))),
         }
     }
 
@@ -118,7 +137,7 @@ impl TuningPlan {
     }
 
     /// Where it is told that somebody else has to do it: who named it wants it done.
-    fn not_by_us(&mut self, named: bool) -> &mut Vec<(&'static str, String)> {
+    fn not_by_us(&mut self, named: bool) -> &mut Vec<(&'static str, Text)> {
         if named { &mut self.not_set } else { &mut self.advice }
     }
 

@@ -184,7 +184,7 @@ pub(super) fn find_settable(
     let rows = audit(&context, names);
     let plan = TuningPlan::from_audit(&rows, !names.is_empty(), purpose, &tree);
     let mut left: Vec<(String, String)> =
-        plan.not_set.iter().map(|(name, why)| ((*name).to_owned(), why.clone())).collect();
+        plan.not_set.iter().map(|(name, why)| ((*name).to_owned(), why.to_string())).collect();
     let tuned = |name: &str| {
         plan.changes.iter().any(|change| change.knob == name)
             || plan.settings.iter().any(|(held, _)| *held == name)
@@ -195,7 +195,7 @@ pub(super) fn find_settable(
         change: format!(
             "{}, then {}",
             row.inspection.now,
-            row.inspection.steadier.as_deref().unwrap_or("steadier")
+            row.inspection.steadier.as_ref().map_or("steadier".to_owned(), ToString::to_string)
         ),
         setting: plan
             .settings

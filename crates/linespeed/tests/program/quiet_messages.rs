@@ -303,7 +303,7 @@ fn where_nice_counts_in_a_session_only_it_says_so_and_is_worth_no_more() {
     if row["state"] == "noisy" {
         assert_eq!(
             (&row["notes"][0], &row["worth"]["at_most"]),
-            (&words.as_str().into(), &Value::Null),
+            (&words.to_string().into(), &Value::Null),
             "{row}"
         );
     }

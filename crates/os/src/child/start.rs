@@ -83,7 +83,7 @@ pub(super) struct Plan {
 }
 
 fn c_string(text: &OsStr) -> io::Result<CString> {
-    let refused = || io::Error::other(format!("{text:?} has a NUL byte in it"));
+    let refused = || io::Error::other(format!("{text:?}: NUL byte"));
     CString::new(text.as_bytes()).map_err(|_| refused())
 }
 

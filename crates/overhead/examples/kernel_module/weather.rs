@@ -131,18 +131,18 @@ fn missing(trial: &mut Trial) -> Result<(), String> {
     let build = format!("/lib/modules/{release}/build");
     let install = format!("sudo apt install linux-headers-{release} make gcc");
     let away = Away::take(&[&build])?;
-    let reason = format!("there is no {build}");
+    let reason = format!("no {build}");
     let (reason, remedy) = (reason.as_str(), install.as_str());
     Weather { name: "without headers", reason, remedy, ..Weather::default() }.look(trial)?;
     drop(away);
     for (tool, package) in [("make", "make"), ("ld", "binutils")] {
         let away = Away::take(&[&format!("/bin/{tool}")])?;
-        let (name, reason) = (format!("without {tool}"), format!("{tool} is not installed"));
+        let (name, reason) = (format!("without {tool}"), format!("{tool}, needed to build"));
         let remedy = format!("sudo apt install {package}");
         Weather { name: &name, reason: &reason, remedy: &remedy, ..Weather::default() }.look(trial)?;
         drop(away);
     }
-    let reason = "loading a module needs root";
+    let reason = "loading a module requires root";
     let remedy = "sudo linespeed overhead --kernel";
     Weather { name: "without root", user: NOBODY, reason, remedy, ..Weather::default() }.look(trial)
 }
@@ -168,7 +168,7 @@ fn unfit(file: &str, trial: &mut Trial) -> Result<(), String> {
     let whole = fs::read(file).map_err(|error| format!("{file}: {error}"))?;
     fs::write(broken, whole.get(..4096).unwrap_or(&whole)).map_err(|error| format!("{broken}: {error}"))?;
     let source = ["--kernel-module", broken];
-    let (reason, remedy) = ("does not take the module", "leave out --kernel-module");
+    let (reason, remedy) = ("refuses the module", "leave out --kernel-module");
     Weather { name: "with a module that is cut off", source: &source, reason, remedy, ..Weather::default() }
         .look(trial)
 }
@@ -189,7 +189,8 @@ fn killed(file: &str, trial: &mut Trial) -> Result<(), String> {
     let long = ["--kernel-module", file, "--rounds", "1000", "--vm", "none", "--json"];
     let mut running = Running::start(&long, &[], 0)?;
     running.until("the module is loaded", is_loaded)?;
-    let (reason, remedy) = ("another linespeed is using the kernel module", "wait until it has ended");
+    let (reason, remedy) =
+        ("another linespeed is using the kernel module", "wait until the other linespeed has ended");
     let second = Weather { name: "beside another linespeed", reason, remedy, ..Weather::default() };
     let ran = Running::start(&[second.source, &BRIEF].concat(), &[], 0)?.end()?;
     second.judge(&ran, trial)?;
@@ -226,7 +227,7 @@ fn forbidden(file: &str, trial: &mut Trial) -> Result<(), String> {
         .look(trial)?;
     unmount(SECURITY)?;
     // Then only the kernel's refusal tells.
-    let (reason, remedy) = ("does not take the module", "lockdown");
+    let (reason, remedy) = ("refuses the module", "lockdown");
     Weather {
         name: "with lockdown that nothing shows",
         source: &source,
@@ -236,7 +237,7 @@ fn forbidden(file: &str, trial: &mut Trial) -> Result<(), String> {
     }
     .look(trial)?;
     set("/proc/sys/kernel/modules_disabled", "1")?;
-    let (reason, remedy) = ("switched off until the next boot", "boot again");
+    let (reason, remedy) = ("disabled until the next boot", "reboot");
     Weather { name: "with modules disabled", reason, remedy, ..Weather::default() }.look(trial)
 }
 

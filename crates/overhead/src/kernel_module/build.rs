@@ -1,7 +1,10 @@
 //! Building the module: make in the kernel's own headers, in a folder of ours.
 
+use record::text::Value;
+use record::{Text, text};
 use std::ffi::OsStr;
 use std::fs::{self, File};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -37,21 +40,16 @@ pub struct Built {
 /// Why a module was not built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BuildError {
-    /// There is no room where it is built, as make or the system says.
-    NoSpace(String),
+    /// The file system where it is built is full.
+    NoSpace(Text),
     /// Anything else.
     Other(Unavailable),
 }
 
 impl BuildError {
-    /// As make's first complaint, which is another program's words: here alone they are read.
-    fn read_complaint(what: &str, words: &str) -> Self {
-        let reason = format!("{what}: {}", complaint(words));
-        if reason.contains("No space left on device") {
-            Self::NoSpace(reason)
-        } else {
-            Self::Other(Unavailable::new(reason))
-        }
+    /// With the reason; whether the disk is full the file system of the build says, not make's words.
+    fn of_build(folder: &Path, reason: Text) -> Self {
+        if is_full(folder) { Self::NoSpace(reason) } else { Self::Other(Unavailable::new(reason)) }
     }
 }
 
@@ -64,7 +62,7 @@ impl From<Unavailable> for BuildError {
 impl std::fmt::Display for BuildError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            BuildError::NoSpace(reason) => f.write_str(reason),
+            BuildError::NoSpace(reason) => write!(f, "{reason}"),
             BuildError::Other(why) => write!(f, "{why}"),
         }
     }
@@ -100,20 +98,20 @@ fn build_within(
     match folder.to_str() {
         Some(text) if !text.contains(odd) => {}
         _ => {
-            return Err(Unavailable::new(format!(
-                "make cannot build in {}: its name has characters that make takes for its own",
-                folder.display()
+            return Err(Unavailable::new(text!(
+                "module-build-folder-name",
+                "make cannot build in {folder}: its name has characters special to make",
+                folder = folder.display().to_string()
             ))
             .with_remedy("TMPDIR=/tmp linespeed overhead --kernel")
             .into());
         }
     }
-    let cannot = |what: &str, error: std::io::Error| {
-        let reason = format!("the module cannot be built: {what}: {error}");
-        match error.kind() {
-            std::io::ErrorKind::StorageFull => BuildError::NoSpace(reason),
-            _ => BuildError::Other(Unavailable::new(reason)),
-        }
+    let cannot = |what: &'static str, error: std::io::Error| {
+        let full = error.kind() == std::io::ErrorKind::StorageFull;
+        let reason =
+            text!("module-build-not-started", "cannot build the module: {what}: {error}", what, error);
+        if full { BuildError::NoSpace(reason) } else { BuildError::Other(Unavailable::new(reason)) }
     };
     let words = folder.join(WORDS);
     let output = File::create(&words).map_err(|error| cannot("its output", error))?;
@@ -144,11 +142,18 @@ fn build_within(
     let ended = wait(child, limit, stop)?;
     let said = last_words(&words);
     if !ended {
-        return Err(BuildError::read_complaint("the module could not be built", &said));
+        let reason = text!(
+            "module-build-failed",
+            "building the module failed: {complaint}",
+            complaint = complaint(&said)
+        );
+        return Err(BuildError::of_build(folder, reason));
     }
     let module = folder.join(MODULE);
     if !module.is_file() {
-        return Err(BuildError::read_complaint("make built no module", &said));
+        let reason =
+            text!("module-not-built", "make built no module: {complaint}", complaint = complaint(&said));
+        return Err(BuildError::of_build(folder, reason));
     }
     Ok(Built { module, words: said })
 }
@@ -160,19 +165,33 @@ fn wait(mut child: Child, limit: Duration, stop: &Stop) -> Result<bool, Unavaila
         match child.try_wait() {
             Ok(Some(status)) => return Ok(status.success()),
             Ok(None) if stop.signal().is_some() => {
-                break "a signal came while the module was built".to_owned();
+                break text!("module-build-interrupted", "interrupted by a signal while building the module");
             }
             Ok(None) if began.elapsed() > limit => {
-                break format!("the module was not built after {} s", limit.as_secs());
+                let limit = Value::Figure(limit.as_secs_f64(), "s");
+                break text!("module-build-too-long", "building the module took longer than {limit}", limit);
             }
             Ok(None) => std::thread::sleep(LOOK),
-            Err(error) => break format!("make cannot be waited for: {error}"),
+            Err(error) => break text!("module-build-not-waited", "cannot wait for make: {error}", error),
         }
     };
     // SAFETY: takes numbers. The group is the child's own; it has not been waited for, so that its number is its own yet.
     unsafe { libc::kill(-child.id().cast_signed(), libc::SIGKILL) };
     let _ = child.wait();
     Err(Unavailable::new(why))
+}
+
+/// Whether there is too little room for a build: make does not pass the compiler's errno on, and its files are gone by then.
+fn is_full(folder: &Path) -> bool {
+    /// More than all files of a build together.
+    const NEEDED: u64 = 16 << 20;
+    let Ok(name) = std::ffi::CString::new(folder.as_os_str().as_bytes()) else { return false };
+    // SAFETY: the name ends with a zero byte and outlives the call; all zeros are a value of the structure, which is filled.
+    let (code, system) = unsafe {
+        let mut system: libc::statvfs64 = std::mem::zeroed();
+        (libc::statvfs64(name.as_ptr(), &mut system), system)
+    };
+    code == 0 && system.f_bavail.saturating_mul(system.f_frsize) < NEEDED
 }
 
 fn last_words(words: &Path) -> String {
@@ -218,25 +237,31 @@ mod tests {
             built("@echo all is well; touch $(M)/linespeed.ko", limit).unwrap().words.contains("all is well")
         );
         for (recipe, said) in [
-            ("@echo 'x.c:1:2: error: y'; echo z; exit 1", "could not be built: x.c:1:2: error: y"),
+            ("@echo 'x.c:1:2: error: y'; echo z; exit 1", "x.c:1:2: error: y"),
             (
                 "@echo 'ERROR: modpost: \"x\" [y.ko] undefined!'; echo 'make: *** [Makefile:9: z] Error 1'; exit 1",
-                "could not be built: ERROR: modpost: \"x\" [y.ko] undefined!",
+                "ERROR: modpost: \"x\" [y.ko] undefined!",
             ),
             ("@no-such-program-anywhere", "no-such-program-anywhere: "),
             ("@exit 3", "Error 3"),
-            ("@true", "make built no module"),
+            ("@true", ""),
         ] {
             let failure = built(recipe, limit).unwrap_err();
-            let reason = failure.to_string();
-            assert!(reason.contains(said) && !reason.contains('\n'), "{failure:?}");
+            let BuildError::Other(failure) = failure else { panic!("{failure}") };
+            let Some(Value::Text(complaint)) = failure.reason.value("complaint") else {
+                panic!("{failure:?}")
+            };
+            assert!(complaint.contains(said) && !complaint.contains('\n'), "{failure:?}");
+            let built = if recipe == "@true" { "module-not-built" } else { "module-build-failed" };
+            assert_eq!(failure.reason.code(), Some(built));
         }
     }
 
     #[test]
     fn a_build_that_does_not_end_is_ended() {
         let failure = built("@sleep 600", Duration::from_millis(300)).unwrap_err();
-        assert!(failure.to_string().contains("was not built after 0 s"), "{failure:?}");
+        let BuildError::Other(failure) = failure else { panic!("{failure}") };
+        assert_eq!(failure.reason.value("limit"), Some(&Value::Figure(0.3, "s")), "{failure:?}");
     }
 
     #[test]
@@ -259,11 +284,11 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_reported_from_other_complaints() {
-        let built = built(
-            "@echo 'x.c:1:2: fatal error: /x.s: No space left on device'; exit 1",
-            Duration::from_secs(60),
-        );
-        assert!(matches!(built, Err(BuildError::NoSpace(_))), "{built:?}");
+    fn a_full_disk_is_known_by_its_free_space() {
+        // No block of it is free, as of a full disk.
+        let reason = text!("full", "full");
+        assert!(matches!(BuildError::of_build(Path::new("/proc"), reason.clone()), BuildError::NoSpace(_)));
+        let folder = tempfile::tempdir().unwrap();
+        assert!(matches!(BuildError::of_build(folder.path(), reason), BuildError::Other(_)));
     }
 }

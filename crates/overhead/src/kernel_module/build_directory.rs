@@ -1,6 +1,7 @@
 //! Where modules are built: a folder of our own, one linespeed at a time, with a guardian that clears everything away
 //! however we end.
 
+use record::{Text, text};
 use std::ffi::OsString;
 use std::fs;
 use std::os::fd::AsRawFd;
@@ -73,7 +74,7 @@ impl BuildDirectory {
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir(&folder)
             .and_then(|()| sources::write(&folder))
-            .map_err(|error| elsewhere(format!("{}: {error}", folder.display())))?;
+            .map_err(|error| elsewhere(format!("{}: {error}", folder.display()).into()))?;
         let watch_group = |group| prepared.guardian.iter().for_each(|guardian| guardian.watch_group(group));
         let built = build::build(&headers, &folder, &path, stop, watch_group);
         // Its number may soon be another process group's.
@@ -97,14 +98,21 @@ impl Prepared {
         loaded::clear_leftovers(temporary)?;
         let folder = temporary.join(format!("{}{}", loaded::FOLDER, std::process::id()));
         let guardian = ModuleGuardian::post(Some(&folder), lock.as_raw_fd()).map_err(|error| {
-            Unavailable::new(format!("no process can be made that would unload the kernel module: {error}"))
-                .with_remedy("raise the limit of processes (ulimit -u, or pids.max of the cgroup)")
+            Unavailable::new(text!(
+                "module-no-guardian",
+                "cannot start the process that unloads the kernel module: {error}",
+                error
+            ))
+            .with_remedy(text!(
+                "module-raise-process-limit",
+                "raise the process limit (ulimit -u, or pids.max of the cgroup)"
+            ))
         })?;
         // Only ours: nobody else may change what is loaded.
         if let Err(error) = fs::DirBuilder::new().mode(0o700).create(&folder) {
             // Whatever is there already is not ours to remove.
             guardian.dismiss();
-            return Err(elsewhere(format!("{}: {error}", folder.display())));
+            return Err(elsewhere(format!("{}: {error}", folder.display()).into()));
         }
         Ok(Self {
             folder,
@@ -129,7 +137,7 @@ impl Drop for Prepared {
 }
 
 /// It cannot be built where temporary files lie.
-fn elsewhere(reason: String) -> Unavailable {
+fn elsewhere(reason: Text) -> Unavailable {
     Unavailable::new(reason).with_remedy("TMPDIR=/var/tmp linespeed overhead --kernel")
 }
 
@@ -144,7 +152,11 @@ fn add_remedy(failure: BuildError, root: &Path, release: &str, stop: &Stop) -> U
         return failure;
     }
     let install = distribution::install_headers(root, release);
-    failure.with_remedy(format!("see that what builds modules is whole: {install}"))
+    failure.with_remedy(text!(
+        "module-reinstall-build-tools",
+        "reinstall the build tools: {install}",
+        install
+    ))
 }
 
 #[cfg(test)]
@@ -156,7 +168,7 @@ mod tests {
         let (root, stop) = (Path::new("/nowhere"), Stop::new());
         let reported = |failure: Unavailable| add_remedy(failure.into(), root, "6.1.0", &stop).remedy;
         assert!(reported(Unavailable::new("x")).unwrap().to_string().contains("6.1.0"));
-        let full = BuildError::NoSpace("/x.s: No space left on device".to_owned());
+        let full = BuildError::NoSpace("full".into());
         let remedy = add_remedy(full, root, "6.1.0", &stop).remedy;
         assert!(remedy.unwrap().to_string().starts_with("TMPDIR=/var/tmp "));
         assert_eq!(reported(Unavailable::new("x").with_remedy("y")), Some("y".into()));
@@ -168,10 +180,7 @@ mod tests {
     fn a_kernel_without_headers_here_is_a_reason_and_nothing_is_set_up_for_it() {
         let build_directory = BuildDirectory::default();
         let failure = build_directory.module("0.0.0-none", &Stop::new()).unwrap_err();
-        assert!(
-            failure.reason.to_string().contains("the headers of kernel 0.0.0-none are not installed"),
-            "{failure:?}"
-        );
+        assert_eq!(failure.reason.code(), Some("module-headers-missing"), "{failure:?}");
         assert!(failure.remedy.is_some() && build_directory.0.get().is_none());
     }
 

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use record::{Text, text};
+
 /// How packages are installed here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Family {
@@ -37,21 +39,22 @@ fn family(root: &Path) -> Family {
 }
 
 /// How to install the headers of the kernel `release`, and what builds with them.
-pub(crate) fn install_headers(root: &Path, release: &str) -> String {
+pub(crate) fn install_headers(root: &Path, release: &str) -> Text {
     let tools = "make gcc";
-    match family(root) {
+    let command = match family(root) {
         Family::Debian => format!("sudo apt install linux-headers-{release} {tools}"),
         // The package has the release as its version; other kernels than the usual one have a name of their own.
         Family::RedHat => {
             let kind = if release.contains("uek") { "kernel-uek" } else { "kernel" };
             format!("sudo dnf install {kind}-devel-{release} {tools}")
         }
-        Family::Suse => match release.rsplit_once('-') {
-            Some((version, flavour)) => {
-                format!("sudo zypper install kernel-{flavour}-devel={version} {tools}")
-            }
-            None => format!("sudo zypper install kernel-default-devel {tools}"),
-        },
+        Family::Suse => {
+            let package = match release.rsplit_once('-') {
+                Some((version, flavour)) => format!("kernel-{flavour}-devel={version}"),
+                None => "kernel-default-devel".to_owned(),
+            };
+            format!("sudo zypper install {package} {tools}")
+        }
         Family::Arch => {
             let flavour = ["lts", "zen", "hardened", "rt"]
                 .iter()
@@ -59,15 +62,21 @@ pub(crate) fn install_headers(root: &Path, release: &str) -> String {
                 .map_or(String::new(), |word| format!("-{word}"));
             format!("sudo pacman -S linux{flavour}-headers {tools}")
         }
-        Family::Alpine => match release.rsplit_once('-') {
-            Some((_, flavour)) => format!("doas apk add linux-{flavour}-dev {tools}"),
-            None => format!("doas apk add linux-lts-dev {tools}"),
-        },
-        Family::Unknown => format!(
-            "install the headers of kernel {release} (linux-headers-{release} or kernel-devel-{release}), so that \
-             /lib/modules/{release}/build is there, and {tools}"
-        ),
-    }
+        Family::Alpine => {
+            let flavour = release.rsplit_once('-').map_or("lts", |(_, flavour)| flavour);
+            format!("doas apk add linux-{flavour}-dev {tools}")
+        }
+        Family::Unknown => {
+            return text!(
+                "module-install-headers",
+                "install {tools} and the headers of kernel {release} (linux-headers-{release} or kernel-devel-{release}), \
+                 which provide /lib/modules/{release}/build",
+                tools,
+                release = release.to_owned()
+            );
+        }
+    };
+    command.into()
 }
 
 /// How to install a program by the package of the same name.
@@ -116,7 +125,7 @@ mod tests {
             ("ID=slackware\n", "6.6.1", "/lib/modules/6.6.1/build"),
             ("", "6.6.1", "/lib/modules/6.6.1/build"),
         ] {
-            let reported = install_headers(root(os).path(), release);
+            let reported = install_headers(root(os).path(), release).to_string();
             assert!(reported.contains(said), "{os}: {reported}");
         }
         assert_eq!(install_package(root("ID=fedora\n").path(), "make"), "sudo dnf install make");

@@ -1,5 +1,6 @@
 //! The headers that a module is built with, and what builds it: there, of this kernel, complete; or what to install.
 
+use record::{Text, text};
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,21 +25,38 @@ pub struct Headers {
 pub(crate) fn find_headers(root: &Path, release: &str, path: &OsStr) -> Result<Headers, Unavailable> {
     let link = root.join("lib/modules").join(release).join("build");
     let missing =
-        |reason: String| Unavailable::new(reason).with_remedy(distribution::install_headers(root, release));
+        |reason: Text| Unavailable::new(reason).with_remedy(distribution::install_headers(root, release));
     let name = format!("/lib/modules/{release}/build");
     if !link.join("Makefile").is_file() {
         let why = match fs::symlink_metadata(&link) {
-            Ok(_) => format!("{name} leads to no headers"),
-            Err(_) => format!("there is no {name}"),
+            Ok(_) => text!("module-headers-link-dangling", "{name} leads to no headers", name),
+            Err(_) => text!("module-headers-no-folder", "no {name}", name),
         };
-        return Err(missing(format!("the headers of kernel {release} are not installed ({why})")));
+        return Err(missing(text!(
+            "module-headers-missing",
+            "the headers of kernel {release} are not installed ({why})",
+            release = release.to_owned(),
+            why
+        )));
     }
     match fs::read_to_string(link.join("include/generated/utsrelease.h")).ok().as_deref().map(release_of) {
         Some(Some(other)) if other != release => {
-            return Err(missing(format!("{name} has the headers of kernel {other}, not of {release}")));
+            return Err(missing(text!(
+                "module-headers-of-another-kernel",
+                "{name} has the headers of kernel {other}, not of {release}",
+                name,
+                other = other.to_owned(),
+                release = release.to_owned()
+            )));
         }
         Some(Some(_)) => {}
-        _ => return Err(missing(format!("the headers in {name} are not complete (no utsrelease.h)"))),
+        _ => {
+            return Err(missing(text!(
+                "module-headers-incomplete",
+                "the headers in {name} are incomplete (no utsrelease.h)",
+                name
+            )));
+        }
     }
     let config = ["include/config/auto.conf", ".config"]
         .iter()
@@ -57,8 +75,12 @@ pub(crate) fn find_headers(root: &Path, release: &str, path: &OsStr) -> Result<H
                 "ld.lld" => "lld",
                 other => other,
             };
-            return Err(Unavailable::new(format!("{tool} is not installed, which builds the module"))
-                .with_remedy(distribution::install_package(root, package)));
+            return Err(Unavailable::new(text!(
+                "module-tool-missing",
+                "{tool}, needed to build the module, is not installed",
+                tool = *tool
+            ))
+            .with_remedy(distribution::install_package(root, package)));
         }
     }
     let arguments = if clang { vec!["LLVM=1".to_owned()] } else { Vec::new() };
@@ -129,22 +151,22 @@ mod tests {
     fn whatever_is_missing_is_named_with_what_to_install() {
         let headers = "sudo apt install linux-headers-6.1.0-56-amd64 make gcc";
         for (files, tools, reason, remedy) in [
-            (vec![], &TOOLS[..], "there is no /lib/modules/6.1.0-56-amd64/build", headers),
+            (vec![], &TOOLS[..], "no /lib/modules/6.1.0-56-amd64/build", headers),
             (vec![("x", "")], &TOOLS, "leads to no headers", headers),
-            (vec![MAKEFILE], &TOOLS, "not complete", headers),
+            (vec![MAKEFILE], &TOOLS, "incomplete", headers),
             (
                 vec![MAKEFILE, (HEADER, "#define UTS_RELEASE \"6.1.0-40-amd64\"\n")],
                 &TOOLS,
                 "has the headers of kernel 6.1.0-40-amd64, not of 6.1.0-56-amd64",
                 headers,
             ),
-            (vec![MAKEFILE, OWN], &["gcc", "ld"], "make is not installed", "sudo apt install make"),
-            (vec![MAKEFILE, OWN], &["make", "ld"], "gcc is not installed", "sudo apt install gcc"),
-            (vec![MAKEFILE, OWN], &["make", "gcc"], "ld is not installed", "sudo apt install binutils"),
+            (vec![MAKEFILE, OWN], &["gcc", "ld"], "make, needed", "sudo apt install make"),
+            (vec![MAKEFILE, OWN], &["make", "ld"], "gcc, needed", "sudo apt install gcc"),
+            (vec![MAKEFILE, OWN], &["make", "gcc"], "ld, needed", "sudo apt install binutils"),
             (
                 vec![MAKEFILE, OWN, (".config", "CONFIG_CC_IS_CLANG=y\n")],
                 &TOOLS,
-                "clang is not installed",
+                "clang, needed",
                 "sudo apt install clang",
             ),
         ] {

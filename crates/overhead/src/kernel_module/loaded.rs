@@ -1,5 +1,6 @@
 //! The module in the kernel: loaded, asked through its device, unloaded.
 
+use record::text;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -10,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::guardian;
+use super::obstacles::BOOT_WITH_MODULES;
 use super::request::{Answer, Request};
 use crate::Unavailable;
 
@@ -33,9 +35,14 @@ const PAUSE: Duration = Duration::from_millis(25);
 pub(super) fn lock() -> Result<UnixListener, Unavailable> {
     let bound = SocketAddr::from_abstract_name(LOCK).and_then(|name| UnixListener::bind_addr(&name));
     bound.map_err(|error| match error.kind() {
-        io::ErrorKind::AddrInUse => Unavailable::new("another linespeed is using the kernel module")
-            .with_remedy("wait until it has ended, and start again"),
-        _ => Unavailable::new(format!("the lock of the kernel module cannot be taken: {error}")),
+        io::ErrorKind::AddrInUse => {
+            Unavailable::new(text!("module-in-use", "another linespeed is using the kernel module"))
+                .with_remedy(text!(
+                    "module-wait-and-retry",
+                    "wait until the other linespeed has ended, then start again"
+                ))
+        }
+        _ => Unavailable::new(text!("module-not-locked", "cannot lock the kernel module: {error}", error)),
     })
 }
 
@@ -55,9 +62,16 @@ pub(super) fn clear_leftovers(temporary: &Path) -> Result<(), Unavailable> {
     if !Path::new(LOADED).exists() {
         return Ok(());
     }
-    unload().map_err(|why| {
-        Unavailable::new(format!("a module named linespeed is loaded already and cannot be unloaded: {why}"))
-            .with_remedy("end what uses /dev/linespeed, then: sudo rmmod linespeed")
+    unload().map_err(|error| {
+        Unavailable::new(text!(
+            "module-leftover-stays",
+            "a module named linespeed is already loaded and cannot be unloaded: {error}",
+            error
+        ))
+        .with_remedy(text!(
+            "module-unload-by-hand",
+            "end what uses /dev/linespeed, then: sudo rmmod linespeed"
+        ))
     })
 }
 
@@ -84,22 +98,28 @@ pub(super) fn load(module: &Path, release: &str) -> Result<(), Unavailable> {
 fn refused(error: &io::Error, release: &str) -> Unavailable {
     let number = error.raw_os_error().unwrap_or(0);
     let remedy = match number {
-        libc::ENOEXEC | libc::ESRCH => Some(format!(
-            "it was built for another kernel than {release}: install this kernel's own headers, and leave out --kernel-module"
+        libc::ENOEXEC | libc::ESRCH => Some(text!(
+            "module-of-another-kernel",
+            "the module was not built for kernel {release}: install this kernel's headers, and leave out --kernel-module",
+            release = release.to_owned()
         )),
-        libc::ENOENT => Some("it needs what this kernel does not have; dmesg tells the symbol".to_owned()),
-        libc::EKEYREJECTED | libc::ENOKEY | libc::EBADMSG => {
-            Some("the kernel takes signed modules only: switch off secure boot or module.sig_enforce".to_owned())
+        libc::ENOENT => {
+            Some(text!("module-missing-symbol", "the kernel lacks a symbol that the module needs: see dmesg"))
         }
-        libc::EPERM => Some(
-            "loading modules is forbidden here: a container, lockdown, or kernel.modules_disabled; run it on the host"
-                .to_owned(),
-        ),
-        libc::ENOSYS => Some("boot a kernel with loadable modules (CONFIG_MODULES)".to_owned()),
-        libc::EEXIST => Some("sudo rmmod linespeed".to_owned()),
+        libc::EKEYREJECTED | libc::ENOKEY | libc::EBADMSG => Some(text!(
+            "module-needs-signature",
+            "the kernel loads signed modules only: switch off secure boot or module.sig_enforce"
+        )),
+        libc::EPERM => Some(text!(
+            "module-loading-forbidden",
+            "loading modules is forbidden here (container, lockdown or kernel.modules_disabled): run on the host"
+        )),
+        libc::ENOSYS => Some(BOOT_WITH_MODULES.into()),
+        libc::EEXIST => Some("sudo rmmod linespeed".into()),
         _ => None,
     };
-    let failure = Unavailable::new(format!("the kernel does not take the module: {error}"));
+    let failure =
+        Unavailable::new(text!("module-not-loaded", "the kernel refuses the module: {error}", error));
     match remedy {
         Some(remedy) => failure.with_remedy(remedy),
         None => failure,
@@ -139,7 +159,14 @@ impl Device {
             }
             opened.unwrap_or(Err(error))
         });
-        opened.map(Self).map_err(|error| Unavailable::new(format!("{DEVICE} cannot be opened: {error}")))
+        opened.map(Self).map_err(|error| {
+            Unavailable::new(text!(
+                "module-device-not-opened",
+                "cannot open {device}: {error}",
+                device = DEVICE,
+                error
+            ))
+        })
     }
 
     /// Has the passes of a request made, and returns what the module tells of them.
@@ -147,9 +174,10 @@ impl Device {
         let reported =
             self.raw(&request.bytes(), request.answer_bytes()).map_err(|error| explained(&error))?;
         Answer::read(&reported, request.passes).ok_or_else(|| {
-            Unavailable::new(format!(
-                "the kernel module told {} bytes that are no answer to what it was asked",
-                reported.len()
+            Unavailable::new(text!(
+                "module-answer-invalid",
+                "the kernel module gave an invalid answer of {bytes} bytes",
+                bytes = reported.len()
             ))
         })
     }
@@ -177,17 +205,30 @@ fn own_node(folder: &Path) -> Option<PathBuf> {
 
 fn explained(error: &io::Error) -> Unavailable {
     match error.raw_os_error() {
-        Some(libc::ENODEV) => Unavailable::new("the kernel module finds that CPU offline")
-            .with_remedy("choose a CPU that is online: see linespeed inspect"),
-        Some(libc::ETIME) => Unavailable::new(
-            "a single number takes longer than interrupts may be off (2 ms), so the kernel module ended the pass",
-        ),
-        Some(libc::EINVAL) => Unavailable::new(
-            "the kernel module does not know what it was asked: another linespeed has built it",
-        )
-        .with_remedy("leave out --kernel-module, so that it is built anew"),
-        Some(libc::EINTR) => Unavailable::new("a signal came while the kernel module ran the routine"),
-        _ => Unavailable::new(format!("the kernel module did not run the routine: {error}")),
+        Some(libc::ENODEV) => {
+            Unavailable::new(text!("module-cpu-offline", "the CPU is offline to the kernel module"))
+                .with_remedy(text!(
+                    "module-choose-online-cpu",
+                    "choose a CPU that is online: see linespeed inspect"
+                ))
+        }
+        Some(libc::ETIME) => Unavailable::new(text!(
+            "module-pass-too-slow",
+            "a single number takes longer than interrupts may be off (2 ms): the kernel module ended the pass"
+        )),
+        Some(libc::EINVAL) => Unavailable::new(text!(
+            "module-of-another-version",
+            "the kernel module is of another linespeed version"
+        ))
+        .with_remedy(text!("module-build-anew", "leave out --kernel-module to build the module anew")),
+        Some(libc::EINTR) => {
+            Unavailable::new(text!("module-interrupted", "interrupted by a signal in the kernel module"))
+        }
+        _ => Unavailable::new(text!(
+            "module-pass-failed",
+            "the kernel module did not run the routine: {error}",
+            error
+        )),
     }
 }
 
@@ -198,13 +239,13 @@ mod tests {
     #[test]
     fn the_kernels_refusals_are_reported_with_a_way_out() {
         for (number, said) in [
-            (libc::ENOEXEC, "another kernel than 6.1.0"),
-            (libc::EKEYREJECTED, "secure boot"),
-            (libc::EPERM, "on the host"),
-            (libc::ENOSYS, "CONFIG_MODULES"),
+            (libc::ENOEXEC, "module-of-another-kernel"),
+            (libc::EKEYREJECTED, "module-needs-signature"),
+            (libc::EPERM, "module-loading-forbidden"),
+            (libc::ENOSYS, BOOT_WITH_MODULES.code),
         ] {
             let failure = refused(&io::Error::from_raw_os_error(number), "6.1.0");
-            assert!(failure.remedy.as_ref().unwrap().to_string().contains(said), "{failure:?}");
+            assert_eq!(failure.remedy.as_ref().unwrap().code(), Some(said), "{failure:?}");
         }
         assert_eq!(refused(&io::Error::from_raw_os_error(libc::ENOMEM), "6.1.0").remedy, None);
     }
@@ -212,8 +253,8 @@ mod tests {
     #[test]
     fn a_module_of_another_version_is_reported_as_one() {
         let failure = explained(&io::Error::from_raw_os_error(libc::EINVAL));
-        assert!(failure.reason.to_string().contains("another linespeed has built it"), "{failure:?}");
-        assert!(failure.remedy.is_some_and(|remedy| remedy.to_string().contains("--kernel-module")));
+        assert_eq!(failure.reason.code(), Some("module-of-another-version"), "{failure:?}");
+        assert_eq!(failure.remedy.unwrap().code(), Some("module-build-anew"));
     }
 
     #[test]
@@ -239,7 +280,7 @@ mod tests {
         // Another test process may have it for a moment.
         let Ok(held) = lock() else { return };
         let failure = lock().unwrap_err();
-        assert!(failure.reason.to_string().contains("another linespeed"), "{failure:?}");
+        assert_eq!(failure.reason.code(), Some("module-in-use"), "{failure:?}");
         drop(held);
     }
 }

@@ -15,6 +15,7 @@ mod obstacles;
 mod request;
 pub mod sources;
 
+use record::text;
 use std::fs;
 use std::path::Path;
 use std::rc::Rc;
@@ -71,7 +72,11 @@ impl Module {
         let file = match source {
             Source::Build => build_directory.module(&release, stop)?,
             Source::File(file) if !file.is_file() => {
-                return Err(Unavailable::new(format!("{}: there is no such file", file.display())));
+                return Err(Unavailable::new(text!(
+                    "module-no-such-file",
+                    "{file}: no such file",
+                    file = file.display().to_string()
+                )));
             }
             Source::File(file) => file.to_owned(),
         };
@@ -94,7 +99,7 @@ impl Module {
     pub fn ask(&self, request: &Request) -> Result<Answer, Unavailable> {
         match &self.device {
             Some(device) => device.ask(request).inspect(|answer| self.thread_time.add(answer.thread_ns)),
-            None => Err(Unavailable::new("the kernel module is not loaded")),
+            None => Err(Unavailable::new(text!("module-absent", "the kernel module is not loaded"))),
         }
     }
 

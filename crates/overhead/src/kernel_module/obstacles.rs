@@ -1,5 +1,6 @@
 //! What keeps this kernel from taking a module, told before anything is built.
 
+use record::{Template, Text, text};
 use std::fs;
 use std::path::Path;
 
@@ -7,6 +8,12 @@ use crate::Unavailable;
 
 /// The number of CAP_SYS_MODULE (include/uapi/linux/capability.h).
 const CAP_SYS_MODULE: u32 = 16;
+
+/// What would help where the kernel has no modules.
+pub(super) const BOOT_WITH_MODULES: Template = Template {
+    code: "module-boot-with-modules",
+    words: "boot a kernel with loadable modules (CONFIG_MODULES)",
+};
 
 /// The first obstacle, by the files below `root`; `None` where there is none that they tell of.
 pub(crate) fn find_obstacle(root: &Path) -> Option<Unavailable> {
@@ -16,21 +23,31 @@ pub(crate) fn find_obstacle(root: &Path) -> Option<Unavailable> {
     }
     if read("proc/sys/kernel/modules_disabled").is_some_and(|text| text.trim() == "1") {
         return Some(
-            Unavailable::new(
-                "loading modules has been switched off until the next boot (kernel.modules_disabled is 1)",
-            )
-            .with_remedy("boot again, and measure before kernel.modules_disabled is set"),
+            Unavailable::new(text!(
+                "module-loading-disabled",
+                "module loading is disabled until the next boot (kernel.modules_disabled is 1)"
+            ))
+            .with_remedy(text!(
+                "module-reboot-first",
+                "reboot, and measure before kernel.modules_disabled is set"
+            )),
         );
     }
     if let Some(mode) = read("sys/kernel/security/lockdown").as_deref().and_then(locked_down) {
-        return Some(unsigned(root, &format!("the kernel is locked down ({mode})")));
+        return Some(unsigned(
+            root,
+            text!("module-lockdown", "the kernel is locked down ({mode})", mode = mode.to_owned()),
+        ));
     }
     if read("sys/module/module/parameters/sig_enforce").is_some_and(|text| text.trim() == "Y") {
-        return Some(unsigned(root, "the kernel enforces module signatures (module.sig_enforce)"));
+        return Some(unsigned(
+            root,
+            text!("module-signature-enforced", "the kernel enforces module signatures (module.sig_enforce)"),
+        ));
     }
     match read("proc/self/status").as_deref().and_then(effective_capabilities) {
         Some(held) if held >> CAP_SYS_MODULE & 1 == 0 => Some(
-            Unavailable::new("loading a module needs root (CAP_SYS_MODULE), which this process has not")
+            Unavailable::new(text!("module-needs-root", "loading a module requires root (CAP_SYS_MODULE)"))
                 .with_remedy("sudo linespeed overhead --kernel"),
         ),
         _ => None,
@@ -40,8 +57,11 @@ pub(crate) fn find_obstacle(root: &Path) -> Option<Unavailable> {
 /// Why no module can ever be loaded into this kernel, by the files below `root`; `None` where it takes modules.
 pub fn find_missing_support(root: &Path) -> Option<Unavailable> {
     (!root.join("proc/modules").exists()).then(|| {
-        Unavailable::new("this kernel takes no modules (there is no /proc/modules)")
-            .with_remedy("boot a kernel with loadable modules (CONFIG_MODULES)")
+        Unavailable::new(text!(
+            "module-unsupported",
+            "this kernel has no loadable modules (no /proc/modules)"
+        ))
+        .with_remedy(BOOT_WITH_MODULES)
     })
 }
 
@@ -58,15 +78,22 @@ fn effective_capabilities(status: &str) -> Option<u64> {
     u64::from_str_radix(line.trim(), 16).ok()
 }
 
-fn unsigned(root: &Path, why: &str) -> Unavailable {
-    let reason = format!("{why} and takes no module without a signature that it knows");
+fn unsigned(root: &Path, why: Text) -> Unavailable {
     if secure_boot(root) {
-        Unavailable::new(format!("{reason}; secure boot is on"))
-            .with_remedy("switch secure boot off in the firmware's settings; all other rows need no module")
+        let reason = text!(
+            "module-unsigned-secure-boot",
+            "{why}: unsigned modules are refused; secure boot is on",
+            why
+        );
+        Unavailable::new(reason).with_remedy(text!(
+            "module-secure-boot-off",
+            "switch secure boot off in the firmware settings; only the kernel rows need a module"
+        ))
     } else {
-        Unavailable::new(reason).with_remedy(
-            "boot without lockdown= and module.sig_enforce on the kernel's command line; all other rows need no module",
-        )
+        Unavailable::new(text!("module-unsigned", "{why}: unsigned modules are refused", why)).with_remedy(text!(
+            "module-signature-off",
+            "boot without lockdown= and module.sig_enforce on the kernel command line; only the kernel rows need a module"
+        ))
     }
 }
 
@@ -98,27 +125,28 @@ mod tests {
         let efi = "sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
         let lockdown = ("sys/kernel/security/lockdown", "none [integrity] confidentiality\n");
         for (files, reason, remedy) in [
-            (vec![ROOT], "takes no modules", "CONFIG_MODULES"),
-            (vec![MODULES, ROOT, ("proc/sys/kernel/modules_disabled", "1\n")], "next boot", "boot again"),
-            (vec![MODULES, ROOT, lockdown], "locked down (integrity)", "lockdown="),
-            (vec![MODULES, ROOT, lockdown, (efi, "\x06\0\0\0\x01")], "secure boot is on", "firmware"),
+            (vec![ROOT], "module-unsupported", BOOT_WITH_MODULES.code),
+            (
+                vec![MODULES, ROOT, ("proc/sys/kernel/modules_disabled", "1\n")],
+                "module-loading-disabled",
+                "module-reboot-first",
+            ),
+            (vec![MODULES, ROOT, lockdown], "module-unsigned", "module-signature-off"),
+            (
+                vec![MODULES, ROOT, lockdown, (efi, "\x06\0\0\0\x01")],
+                "module-unsigned-secure-boot",
+                "module-secure-boot-off",
+            ),
             (
                 vec![MODULES, ROOT, ("sys/module/module/parameters/sig_enforce", "Y\n")],
-                "module.sig_enforce",
-                "command line",
+                "module-unsigned",
+                "module-signature-off",
             ),
-            (
-                vec![MODULES, ("proc/self/status", "CapEff:\t00000000a80425fb\n")],
-                "needs root",
-                "sudo linespeed overhead --kernel",
-            ),
+            (vec![MODULES, ("proc/self/status", "CapEff:\t00000000a80425fb\n")], "module-needs-root", ""),
         ] {
             let failure = reported(&files).unwrap();
-            assert!(
-                failure.reason.to_string().contains(reason) && !failure.reason.to_string().contains('\n'),
-                "{failure:?}"
-            );
-            assert!(failure.remedy.as_ref().unwrap().to_string().contains(remedy), "{failure:?}");
+            assert_eq!(failure.reason.code(), Some(reason), "{failure:?}");
+            assert_eq!(failure.remedy.as_ref().unwrap().code().unwrap_or_default(), remedy, "{failure:?}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! The guest on aarch64: translation on, because with it off data would bypass the caches and the routine's bytes
 //! would be fetched otherwise than everywhere else; one page table, and an exception table that only says so.
 
+use record::{Text, text};
 use std::arch::global_asm;
 use std::ffi::c_ulong;
 use std::io;
@@ -132,13 +133,25 @@ pub(super) fn after_cpu(_: &Device, machine: &Machine) -> Result<(), Unavailable
         abi::tell(machine.whole(), PREFERRED_TARGET, &mut target)
             .and_then(|()| abi::tell(machine.cpu(), VCPU_INIT, &mut target))
     };
-    made.map_err(|error| Unavailable::new(format!("KVM makes no virtual CPU of this kind: {error}")))?;
-    let features = get(machine, ID_AA64MMFR0_EL1)
-        .map_err(|error| Unavailable::new(format!("KVM does not tell the guest's page sizes: {error}")))?;
+    made.map_err(|error| {
+        Unavailable::new(text!(
+            "kvm-no-cpu-of-this-kind",
+            "KVM cannot create a virtual CPU of this kind: {error}",
+            error
+        ))
+    })?;
+    let features = get(machine, ID_AA64MMFR0_EL1).map_err(|error| {
+        Unavailable::new(text!(
+            "kvm-no-page-sizes",
+            "KVM does not report the guest's page sizes: {error}",
+            error
+        ))
+    })?;
     if features >> 28 & 0xf == 0xf {
-        return Err(Unavailable::new(
-            "the processor has no pages of 4 KiB, which the guest's page table needs",
-        ));
+        return Err(Unavailable::new(text!(
+            "kvm-no-4-kib-pages",
+            "the processor has no pages of 4 KiB, which the guest's page table needs"
+        )));
     }
     Ok(())
 }
@@ -177,7 +190,7 @@ pub(super) fn prepare(machine: &Machine) -> Result<(), Unavailable> {
         && (0..16).all(|entry| machine.write(EXCEPTIONS as usize + entry * 0x80, &exception))
         && machine.write(CODE as usize, code)
         && machine.write(ROUTINE as usize, kernels::primes::code());
-    if written { Ok(()) } else { Err(Unavailable::new("the guest's code does not fit into its memory")) }
+    if written { Ok(()) } else { Err(Unavailable::new(super::machine::CODE_TOO_LARGE)) }
 }
 
 /// Counts in the guest.
@@ -235,13 +248,16 @@ fn enter(machine: &Machine, mode: Mode) -> io::Result<()> {
 }
 
 /// Why there may be no KVM.
-pub(super) fn without() -> &'static str {
-    "the kernel was built without it, or it was not started at the level of a hypervisor (EL2)"
+pub(super) fn without() -> Text {
+    text!("kvm-not-in-kernel", "the kernel was built without KVM, or not started at EL2")
 }
 
 /// What would help.
-pub(super) fn remedy() -> &'static str {
-    "measure on the hardware itself; on a machine that is virtual, let its host give it nested virtualization"
+pub(super) fn remedy() -> Text {
+    text!(
+        "kvm-on-hardware-or-nested",
+        "measure on the hardware itself; in a virtual machine, have the host enable nested virtualization"
+    )
 }
 
 /// So that tests see a guest that never ends.

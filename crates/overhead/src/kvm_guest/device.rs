@@ -1,5 +1,6 @@
 //! Opening `/dev/kvm`, and what to tell where it does not open.
 
+use record::text;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -35,12 +36,22 @@ impl Device {
             .map_err(|error| not_open(path, &error))?;
         match abi::ask(file.as_fd(), abi::GET_API_VERSION, 0) {
             Ok(abi::VERSION) => Ok(Self { file, path: path.to_owned() }),
-            Ok(version) => Err(Unavailable::new(format!(
-                "{} speaks version {version} of KVM's interface, not {}",
-                path.display(),
-                abi::VERSION
+            Ok(version) => Err(Unavailable::new(text!(
+                "kvm-other-version",
+                "{device} has version {version} of the KVM interface, not {known}",
+                device = path.display().to_string(),
+                version = version.unsigned_abs(),
+                known = abi::VERSION.unsigned_abs()
             ))),
-            Err(error) => Err(Unavailable::new(format!("{} is no KVM device: {error}", path.display()))),
+            Err(error) => {
+                let device = path.display().to_string();
+                Err(Unavailable::new(text!(
+                    "kvm-no-kvm-device",
+                    "{device} is not a KVM device: {error}",
+                    device,
+                    error
+                )))
+            }
         }
     }
 
@@ -69,43 +80,73 @@ impl AsFd for Device {
 
 /// What keeps a virtual machine from being made.
 fn no_machine(path: &Path, error: &io::Error) -> Unavailable {
-    let failure = Unavailable::new(format!("{} makes no virtual machine: {error}", path.display()));
+    let device = || path.display().to_string();
+    let failure = Unavailable::new(text!(
+        "kvm-no-machine",
+        "{device} cannot create a virtual machine: {error}",
+        device = device(),
+        error
+    ));
     match error.raw_os_error() {
-        Some(libc::EBUSY) => Unavailable::new(format!(
-            "{} is busy: another hypervisor holds the processor's virtualization",
-            path.display()
+        Some(libc::EBUSY) => Unavailable::new(text!(
+            "kvm-held-by-another-hypervisor",
+            "{device} is busy: another hypervisor holds the processor's virtualization",
+            device = device()
         ))
-        .with_remedy(
-            "end the virtual machines of VirtualBox or VMware, and unload their modules (sudo rmmod vboxdrv)",
-        ),
-        Some(libc::ENOMEM) => {
-            failure.with_remedy("free some memory, or raise the limit of this control group")
+        .with_remedy(text!(
+            "kvm-end-other-hypervisors",
+            "end the virtual machines of VirtualBox or VMware, and unload their modules (sudo rmmod vboxdrv)"
+        )),
+        Some(libc::ENOMEM) => failure
+            .with_remedy(text!("kvm-free-memory", "free memory, or raise the memory limit of this cgroup")),
+        Some(libc::EMFILE | libc::ENFILE) => {
+            failure.with_remedy(text!("kvm-raise-file-limit", "raise the open-file limit (ulimit -n)"))
         }
-        Some(libc::EMFILE | libc::ENFILE) => failure.with_remedy("raise the limit of open files (ulimit -n)"),
         _ => failure,
     }
 }
 
 /// What keeps the device from being opened.
 fn not_open(path: &Path, error: &io::Error) -> Unavailable {
-    let shown = path.display();
+    let shown = || path.display().to_string();
     match error.raw_os_error() {
         Some(libc::ENOENT | libc::ENOTDIR | libc::ENXIO | libc::ENODEV) => absent(path),
         Some(libc::EACCES) => {
-            let failure = Unavailable::new(format!("{shown} may not be opened by this user"));
+            let failure = Unavailable::new(text!(
+                "kvm-denied-to-user",
+                "{device}: permission denied for this user",
+                device = shown()
+            ));
             match std::fs::metadata(path).ok().and_then(|file| group_that_may(&file)) {
-                Some(group) => {
-                    failure.with_remedy(format!("sudo usermod -aG {group} $USER, then log in again"))
-                }
-                None => failure.with_remedy("run it as root"),
+                Some(group) => failure.with_remedy(text!(
+                    "kvm-join-group",
+                    "sudo usermod -aG {group} $USER, then log in again",
+                    group
+                )),
+                None => failure.with_remedy("run as root"),
             }
         }
-        Some(libc::EPERM) => {
-            Unavailable::new(format!("{shown} may not be opened in this container or control group"))
-                .with_remedy(format!("start the container with --device {shown}"))
-        }
-        Some(libc::EBUSY) => Unavailable::new(format!("{shown} is busy: somebody else holds it alone")),
-        _ => Unavailable::new(format!("{shown} cannot be opened: {error}")),
+        Some(libc::EPERM) => Unavailable::new(text!(
+            "kvm-denied-to-container",
+            "{device}: denied in this container or cgroup",
+            device = shown()
+        ))
+        .with_remedy(text!(
+            "kvm-give-device",
+            "start the container with --device {device}",
+            device = shown()
+        )),
+        Some(libc::EBUSY) => Unavailable::new(text!(
+            "kvm-device-busy",
+            "{device} is busy: opened exclusively by another process",
+            device = shown()
+        )),
+        _ => Unavailable::new(text!(
+            "kvm-not-opened",
+            "cannot open {device}: {error}",
+            device = shown(),
+            error
+        )),
     }
 }
 
@@ -123,15 +164,26 @@ fn group_that_may(file: &std::fs::Metadata) -> Option<String> {
 
 /// Why there is no device, as far as it can be told.
 fn absent(path: &Path) -> Unavailable {
-    let shown = path.display();
+    let shown = || path.display().to_string();
     // The kernel lists its devices whatever a container is given of them.
     if path == Path::new(PATH) && Path::new("/sys/class/misc/kvm").exists() {
-        return Unavailable::new(format!(
-            "{shown} is not there, though the kernel has KVM: it is not given to this container"
+        return Unavailable::new(text!(
+            "kvm-not-in-container",
+            "{device} is missing from this container, though the kernel has KVM",
+            device = shown()
         ))
-        .with_remedy(format!("start the container with --device {shown}"));
+        .with_remedy(text!(
+            "kvm-give-device",
+            "start the container with --device {device}",
+            device = shown()
+        ));
     }
-    let failure = Unavailable::new(format!("{shown} is not there: {}", super::processor::without()));
+    let failure = Unavailable::new(text!(
+        "kvm-absent",
+        "no {device}: {why}",
+        device = shown(),
+        why = super::processor::without()
+    ));
     failure.with_remedy(super::processor::remedy())
 }
 
@@ -150,16 +202,16 @@ mod tests {
         // SAFETY: the path ends with a zero byte.
         assert_eq!(unsafe { libc::mkfifo(pipe.as_ptr(), 0o600) }, 0);
         for (path, said) in [
-            (at("file"), "is no KVM device"),
-            (at("pipe"), "is no KVM device"),
-            (PathBuf::from("/dev/null"), "is no KVM device"),
-            (at("nothing"), "is not there"),
-            (at("file/below"), "is not there"),
-            (folder.path().to_owned(), "cannot be opened"),
-            (PathBuf::new(), "is not there"),
+            (at("file"), "kvm-no-kvm-device"),
+            (at("pipe"), "kvm-no-kvm-device"),
+            (PathBuf::from("/dev/null"), "kvm-no-kvm-device"),
+            (at("nothing"), "kvm-absent"),
+            (at("file/below"), "kvm-absent"),
+            (folder.path().to_owned(), "kvm-not-opened"),
+            (PathBuf::new(), "kvm-absent"),
         ] {
             let failure = Device::open(&path).map(drop).unwrap_err();
-            assert!(failure.reason.to_string().contains(said), "{}: {}", path.display(), failure.reason);
+            assert_eq!(failure.reason.code(), Some(said), "{}: {}", path.display(), failure.reason);
             assert!(!failure.reason.to_string().contains('\n'));
         }
     }
@@ -167,11 +219,11 @@ mod tests {
     #[test]
     fn each_refusal_has_its_way_out() {
         let of = |number| not_open(Path::new("/dev/kvm"), &io::Error::from_raw_os_error(number));
-        assert!(of(libc::EPERM).remedy.unwrap().to_string().contains("--device /dev/kvm"));
+        assert!(of(libc::EPERM).remedy.unwrap().value("device") == Some(&"/dev/kvm".into()));
         assert!(of(libc::EACCES).remedy.is_some());
-        assert!(of(libc::EIO).reason.to_string().contains("cannot be opened"));
+        assert!(of(libc::EIO).reason.code() == Some("kvm-not-opened"));
         let busy = no_machine(Path::new("/dev/kvm"), &io::Error::from_raw_os_error(libc::EBUSY));
-        assert!(busy.reason.to_string().contains("another hypervisor") && busy.remedy.is_some());
+        assert!(busy.reason.code() == Some("kvm-held-by-another-hypervisor") && busy.remedy.is_some());
     }
 
     #[test]

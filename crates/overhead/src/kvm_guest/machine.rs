@@ -1,5 +1,6 @@
 //! A virtual machine of 64 KiB and one virtual CPU.
 
+use record::{Template, text};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
@@ -44,16 +45,21 @@ pub(super) struct Machine {
     memory: Mapping,
 }
 
-fn failed(what: &'static str) -> impl Fn(io::Error) -> Unavailable {
-    move |error| Unavailable::new(format!("KVM {what}: {error}"))
+/// The guest needs more memory than it has.
+pub(super) const CODE_TOO_LARGE: Template =
+    Template { code: "kvm-code-too-large", words: "the guest's code does not fit into its memory" };
+
+/// The request of KVM's interface that failed.
+fn failed(request: &'static str) -> impl Fn(io::Error) -> Unavailable {
+    move |error| Unavailable::new(text!("kvm-request-failed", "KVM: {request}: {error}", request, error))
 }
 
 impl Machine {
     /// Makes one on this device; its memory is zero and its CPU as after a reset.
     pub(crate) fn new(device: &Device) -> Result<Self, Unavailable> {
         let machine = device.machine(processor::kind(device))?;
-        processor::before_cpu(&machine).map_err(failed("takes no address for its own pages"))?;
-        let memory = Mapping::new(BYTES, Page::Base).map_err(failed("has no memory for the guest"))?;
+        processor::before_cpu(&machine).map_err(failed("KVM_SET_TSS_ADDR"))?;
+        let memory = Mapping::new(BYTES, Page::Base).map_err(failed("guest memory"))?;
         let mut region = MemoryRegion {
             bytes: BYTES as u64,
             host_address: memory.start().addr() as u64,
@@ -62,18 +68,18 @@ impl Machine {
         // SAFETY: the structure is the request's; the memory outlives the machine, and is only touched through
         // raw pointers, while the guest does not run.
         unsafe { abi::tell(machine.as_fd(), abi::SET_USER_MEMORY_REGION, &mut region) }
-            .map_err(failed("takes no memory"))?;
-        let cpu = abi::ask(machine.as_fd(), abi::CREATE_VCPU, 0).map_err(failed("makes no virtual CPU"))?;
+            .map_err(failed("KVM_SET_USER_MEMORY_REGION"))?;
+        let cpu = abi::ask(machine.as_fd(), abi::CREATE_VCPU, 0).map_err(failed("KVM_CREATE_VCPU"))?;
         // SAFETY: the kernel has just made this descriptor, and nobody else knows it.
         let cpu = unsafe { OwnedFd::from_raw_fd(cpu) };
-        let bytes = abi::ask(device.as_fd(), abi::GET_VCPU_MMAP_SIZE, 0)
-            .map_err(failed("does not tell how large a virtual CPU's page is"))?;
-        let shared = Shared::map(cpu.as_fd(), bytes as usize).map_err(failed("shares no page"))?;
+        let bytes =
+            abi::ask(device.as_fd(), abi::GET_VCPU_MMAP_SIZE, 0).map_err(failed("KVM_GET_VCPU_MMAP_SIZE"))?;
+        let shared = Shared::map(cpu.as_fd(), bytes as usize).map_err(failed("mmap"))?;
         // All signals stay away but the one, and that only while the guest runs: nothing can be missed between.
         let mut mask = SignalMask { bytes: 8, blocked: !(1 << (INTERRUPT - 1)) };
         // SAFETY: the structure is the request's.
         unsafe { abi::tell(cpu.as_fd(), abi::SET_SIGNAL_MASK, &mut mask) }
-            .map_err(failed("takes no signal mask"))?;
+            .map_err(failed("KVM_SET_SIGNAL_MASK"))?;
         let machine = Self { shared, cpu, machine, memory };
         processor::after_cpu(device, &machine)?;
         Ok(machine)

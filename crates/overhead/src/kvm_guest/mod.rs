@@ -20,6 +20,9 @@ use aarch64 as processor;
 #[cfg(target_arch = "x86_64")]
 use x86_64 as processor;
 
+use record::text;
+use record::text::Value;
+
 use std::fmt;
 use std::ops::Range;
 use std::path::Path;
@@ -190,17 +193,19 @@ fn interpreted(mode: Mode, trial: &worker::Trial) -> Unavailable {
         Mode::User => "user",
         Mode::Kernel => "kernel",
     };
-    Unavailable::new(format!(
-        "KVM emulates a guest's {mode} mode here: the primes below {} took {} in it, {:.0} times as long as outside; \
-         that is no cost of a hypervisor",
-        TRIAL.end,
-        record::units::figure(trial.seconds, "s"),
-        trial.times
+    Unavailable::new(text!(
+        "kvm-emulates-mode",
+        "KVM emulates the guest's {mode} mode: counting the primes below {end} took {time}, {times} of the time outside; \
+         this is not a hypervisor's cost",
+        mode,
+        end = TRIAL.end,
+        time = Value::Figure(trial.seconds, "s"),
+        times = Value::Factor(trial.times)
     ))
-    .with_remedy(
-        "measure where KVM uses the processor's virtualization: on the hardware itself, or in a virtual machine that \
-         is given it (nested)",
-    )
+    .with_remedy(text!(
+        "kvm-measure-with-virtualization",
+        "measure where KVM uses the processor's virtualization: on the hardware itself, or with nested virtualization"
+    ))
 }
 
 impl Layer for Guest {

@@ -1,6 +1,7 @@
 //! Guests on this machine's KVM where it has one, and on what is none.
 
 use super::*;
+use record::text::Value;
 use std::path::PathBuf;
 
 /// Nobody asks.
@@ -36,16 +37,18 @@ fn a_guest_counts_what_the_program_counts_with_the_same_bytes() {
     }
 }
 
+/// Whether the guest could be ended.
+fn is_ended(failure: &Unavailable) -> bool {
+    matches!(failure.reason.value("end"), Some(Value::Sentence(end)) if end.code() == Some("kvm-guest-ended"))
+}
+
 #[test]
 fn a_guest_that_never_ends_is_ended() {
     let Ok(mut guest) = found(Path::new(PATH)).user else { return };
     guest.worker.spoil();
     let failure = guest.worker.pass(0..10, Duration::from_millis(200)).unwrap_err();
-    assert!(
-        failure.reason.to_string().ends_with("did not answer within 0 s and was ended"),
-        "{}",
-        failure.reason
-    );
+    assert_eq!(failure.reason.value("limit"), Some(&Value::Figure(0.2, "s")), "{}", failure.reason);
+    assert!(is_ended(&failure), "{}", failure.reason);
     // What is over stays over, and dropping it waits for nothing.
     assert_eq!(guest.pass(0..10).unwrap_err(), failure);
 }
@@ -64,11 +67,8 @@ fn a_signal_ends_a_guest_that_never_ends() {
     });
     let failure = guest.pass(0..10).unwrap_err();
     asker.join().unwrap();
-    assert!(
-        failure.reason.to_string().ends_with("had not answered at signal 2 and was ended"),
-        "{}",
-        failure.reason
-    );
+    assert_eq!(failure.reason.value("signal"), Some(&"2".into()), "{}", failure.reason);
+    assert!(is_ended(&failure), "{}", failure.reason);
     assert!(from.elapsed() < LIMIT, "it was the limit that ended it");
 }
 
@@ -81,7 +81,8 @@ fn no_device_is_two_rows_with_a_reason_and_a_way_out() {
     let names: Vec<String> = missing.iter().map(|(name, _)| name.to_string()).collect();
     assert_eq!(names, ["guest user, bound to CPU 3", "guest kernel, bound to CPU 3"]);
     for (_, failure) in missing {
-        assert!(failure.reason.to_string().contains("/nonexistent/kvm is not there"), "{}", failure.reason);
+        assert_eq!(failure.reason.value("device"), Some(&"/nonexistent/kvm".into()), "{}", failure.reason);
+        assert_eq!(failure.reason.code(), Some("kvm-absent"));
         assert!(failure.remedy.is_some());
     }
 }
@@ -90,7 +91,7 @@ fn no_device_is_two_rows_with_a_reason_and_a_way_out() {
 fn what_is_no_device_runs_nothing() {
     let found = found(Path::new("/dev/null"));
     assert_eq!(found.kind, Kind::None);
-    assert!(found.user.unwrap_err().reason.to_string().contains("is no KVM device"));
+    assert_eq!(found.user.unwrap_err().reason.code(), Some("kvm-no-kvm-device"));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! A guest's thread: everything that asks KVM for something happens there, so that whoever waits can give up.
 
+use record::text::Value;
+use record::{Template, text};
 use std::io;
 use std::ops::Range;
 use std::os::unix::thread::JoinHandleExt;
@@ -23,6 +25,13 @@ const LOOK: Duration = Duration::from_millis(50);
 const TRIALS: usize = 5;
 /// A trial that takes longer is not repeated often.
 const LONG: f64 = 0.05;
+
+/// A signal took it out.
+const INTERRUPTED: Template = Template { code: "kvm-guest-signalled", words: "the guest was interrupted" };
+
+/// A guest's thread does not keep to its orders.
+const OTHER_ANSWER: Template =
+    Template { code: "kvm-guest-other-answer", words: "the guest's thread gave an unexpected answer" };
 
 /// What came of the trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -78,12 +87,18 @@ impl Worker {
             .name("linespeed/guest".to_owned())
             .stack_size(256 << 10)
             .spawn(move || serve(&to, cpu, mode, ticks, &receiver, &sender))
-            .map_err(|error| Unavailable::new(format!("no thread for a guest: {error}")))?;
+            .map_err(|error| {
+                Unavailable::new(text!(
+                    "kvm-no-thread",
+                    "cannot start a thread for the guest: {error}",
+                    error
+                ))
+            })?;
         let what = format!("KVM ({})", path.display());
         let mut worker = Self { orders: Some(orders), answers, thread: Some(thread), what, stop, over: None };
         match worker.answer(limit)? {
             Answer::Ready => Ok(worker),
-            _ => Err(Unavailable::new("a guest's thread has answered something else")),
+            _ => Err(Unavailable::new(OTHER_ANSWER)),
         }
     }
 
@@ -91,7 +106,7 @@ impl Worker {
     pub(crate) fn try_out(&mut self, limit: Duration) -> Result<Trial, Unavailable> {
         match self.ask(Order::TryOut, limit)? {
             Answer::Tried(trial) => Ok(trial),
-            _ => Err(Unavailable::new("a guest's thread has answered something else")),
+            _ => Err(Unavailable::new(OTHER_ANSWER)),
         }
     }
 
@@ -99,7 +114,7 @@ impl Worker {
     pub(crate) fn pass(&mut self, range: Range<u64>, limit: Duration) -> Result<Pass, Unavailable> {
         match self.ask(Order::Pass(range), limit)? {
             Answer::Passed(pass) => Ok(pass),
-            _ => Err(Unavailable::new("a guest's thread has answered something else")),
+            _ => Err(Unavailable::new(OTHER_ANSWER)),
         }
     }
 
@@ -126,7 +141,9 @@ impl Worker {
             match self.answers.recv_timeout(left.min(LOOK)) {
                 Ok(Answer::Failed(failure)) => break failure,
                 Ok(answer) => return Ok(answer),
-                Err(RecvTimeoutError::Disconnected) => break Unavailable::new("a guest's thread has ended"),
+                Err(RecvTimeoutError::Disconnected) => {
+                    break Unavailable::new(text!("kvm-guest-thread-ended", "the guest's thread has ended"));
+                }
                 Err(RecvTimeoutError::Timeout) if left > LOOK && self.stop.signal().is_none() => {}
                 Err(RecvTimeoutError::Timeout) => break self.given_up(limit),
             }
@@ -137,15 +154,33 @@ impl Worker {
 
     /// Ends a guest that did not answer in time, or that nobody waits for any more.
     fn given_up(&mut self, limit: Duration) -> Unavailable {
-        let how = if self.leave_guest() { "and was ended" } else { "and could not be ended" };
+        let end = if self.leave_guest() {
+            text!("kvm-guest-ended", "guest ended")
+        } else {
+            text!("kvm-guest-hangs", "guest cannot be ended")
+        };
+        let device = &self.what;
         match self.stop.signal() {
             Some(signal) => {
-                Unavailable::new(format!("{} had not answered at signal {signal} {how}", self.what))
+                let signal = signal.to_string();
+                Unavailable::new(text!(
+                    "kvm-guest-interrupted",
+                    "{device}: interrupted by signal {signal}; {end}",
+                    device,
+                    signal,
+                    end
+                ))
             }
             None => {
-                let seconds = limit.as_secs_f64();
-                Unavailable::new(format!("{} did not answer within {seconds:.0} s {how}", self.what))
-                    .with_remedy("look what the kernel says of it: sudo dmesg | grep -i kvm")
+                let limit = Value::Figure(limit.as_secs_f64(), "s");
+                Unavailable::new(text!(
+                    "kvm-guest-silent",
+                    "{device} did not answer within {limit}; {end}",
+                    device,
+                    limit,
+                    end
+                ))
+                .with_remedy(text!("kvm-see-dmesg", "see the kernel's messages: sudo dmesg | grep -i kvm"))
             }
         }
     }
@@ -221,8 +256,14 @@ struct Running {
 impl Running {
     fn make(path: PathBuf, cpu: u32, mode: Mode, ticks: Ticks) -> Result<Self, Unavailable> {
         block_signals();
-        let pinned = Pinned::to(cpu)
-            .map_err(|error| Unavailable::new(format!("a guest cannot be bound to CPU {cpu}: {error}")))?;
+        let pinned = Pinned::to(cpu).map_err(|error| {
+            Unavailable::new(text!(
+                "kvm-guest-not-bound",
+                "cannot bind the guest to CPU {cpu}: {error}",
+                cpu,
+                error
+            ))
+        })?;
         let machine = Machine::new(&Device::open(&path)?)?;
         processor::prepare(&machine)?;
         Ok(Self { machine, mode, way: None, ticks, observer: Observer::new(ticks), path, _pinned: pinned })
@@ -233,7 +274,13 @@ impl Running {
     }
 
     fn refused(&self, error: &io::Error) -> Unavailable {
-        Unavailable::new(format!("KVM ({}) does not run the guest: {error}", self.path.display()))
+        let device = self.path.display().to_string();
+        Unavailable::new(text!(
+            "kvm-guest-not-run",
+            "KVM ({device}) does not run the guest: {error}",
+            device,
+            error
+        ))
     }
 
     /// The first way out that works, and how long the first numbers take.
@@ -251,7 +298,9 @@ impl Running {
             }
         }
         let Some(way) = self.way else {
-            return Err(last.unwrap_or_else(|| Unavailable::new("there is no way out of a guest")));
+            return Err(
+                last.unwrap_or_else(|| Unavailable::new(text!("kvm-no-exit", "the guest cannot be left")))
+            );
         };
         let outside = (0..TRIALS)
             .map(|_| {
@@ -281,7 +330,9 @@ impl Running {
     }
 
     fn pass(&mut self, range: &Range<u64>) -> Result<Pass, Unavailable> {
-        let Some(way) = self.way else { return Err(Unavailable::new("the guest was not tried out")) };
+        let Some(way) = self.way else {
+            return Err(Unavailable::new(text!("kvm-guest-untried", "the guest was not tested")));
+        };
         let (machine, mode) = (&self.machine, self.mode);
         let (counted, beside) = self.observer.observe(|| processor::count(machine, mode, way, range));
         let counted = counted.map_err(|error| self.refused(&error))?;
@@ -291,8 +342,9 @@ impl Running {
         if !counted.ended {
             return Err(wrong(&counted, 0));
         }
-        let code = processor::routine(&self.machine)
-            .ok_or_else(|| Unavailable::new("the guest's routine cannot be read back"))?;
+        let code = processor::routine(&self.machine).ok_or_else(|| {
+            Unavailable::new(text!("kvm-routine-unreadable", "cannot read the guest's code back"))
+        })?;
         let seconds = inside(&counted, beside.seconds, self.ticks).unwrap_or(beside.seconds);
         Ok(Pass {
             primes: counted.primes,
@@ -316,18 +368,35 @@ fn inside(counted: &Counted, around: f64, ticks: Ticks) -> Option<f64> {
 }
 
 fn wrong(counted: &Counted, expected: u64) -> Unavailable {
-    let why = match counted.exit {
-        Exit::Shutdown => "it met an exception".to_owned(),
-        Exit::Store(address) => format!("it met an exception, and stored at {address:#x}"),
-        Exit::Refused(reason) => format!("the processor or KVM refused to run it (reason {reason:#x})"),
-        Exit::Port(port) => format!("it left at port {port:#x}"),
-        Exit::Other(number) => format!("it left for KVM's reason {number}"),
-        Exit::Interrupted => "it was interrupted".to_owned(),
-    };
     if counted.ended {
-        return Unavailable::new(format!("the guest counted {} primes, not {expected}", counted.primes));
+        let primes = counted.primes;
+        return Unavailable::new(text!(
+            "kvm-guest-miscounted",
+            "the guest counted {primes} primes, not {expected}",
+            primes,
+            expected
+        ));
     }
-    Unavailable::new(format!("the guest did not end as it should: {why}"))
+    Unavailable::new(match counted.exit {
+        Exit::Shutdown => text!("kvm-guest-exception", "an exception ended the guest"),
+        Exit::Store(address) => {
+            let address = format!("{address:#x}");
+            text!("kvm-guest-stored", "an exception ended the guest (store to {address})", address)
+        }
+        Exit::Refused(reason) => {
+            let reason = format!("{reason:#x}");
+            text!(
+                "kvm-guest-refused",
+                "the processor or KVM refused to run the guest (reason {reason})",
+                reason
+            )
+        }
+        Exit::Port(port) => {
+            text!("kvm-guest-left-at-port", "the guest exited at port {port}", port = format!("{port:#x}"))
+        }
+        Exit::Other(number) => text!("kvm-guest-left", "the guest exited with KVM's reason {number}", number),
+        Exit::Interrupted => INTERRUPTED.into(),
+    })
 }
 
 fn interrupted() -> Unavailable {
@@ -340,7 +409,7 @@ fn interrupted() -> Unavailable {
         let none = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         libc::sigtimedwait(&set, std::ptr::null_mut(), &none);
     }
-    Unavailable::new("the guest was interrupted")
+    Unavailable::new(INTERRUPTED)
 }
 
 /// Keeps all signals away from the calling thread: others of the process take them.

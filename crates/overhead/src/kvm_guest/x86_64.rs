@@ -1,6 +1,7 @@
 //! The guest on x86-64: 64-bit mode at once, one page table, no interrupt table, so that whatever goes wrong in it
 //! ends it.
 
+use record::{Text, text};
 use std::arch::global_asm;
 use std::ffi::c_ulong;
 use std::io;
@@ -37,7 +38,7 @@ global_asm!(
     "out dx, al",
     "ud2",
     "2:",
-    "mov byte ptr [r14], al",
+    "mov byte ptr [r14],al",
     "ud2",
     ".globl linespeed_guest_end",
     ".hidden linespeed_guest_end",
@@ -184,7 +185,7 @@ pub(super) fn after_cpu(device: &Device, machine: &Machine) -> Result<(), Unavai
             .and_then(|()| abi::tell(machine.cpu(), SET_CPUID, &mut *cpuid))
     };
     set.map_err(|error| {
-        Unavailable::new(format!("KVM does not tell which processor a guest can have: {error}"))
+        Unavailable::new(text!("kvm-no-cpuid", "KVM does not report the CPUID of a guest: {error}", error))
     })
 }
 
@@ -215,7 +216,7 @@ pub(super) fn prepare(machine: &Machine) -> Result<(), Unavailable> {
         ])
         && machine.write(CODE as usize, code)
         && machine.write(ROUTINE as usize, kernels::primes::code());
-    if written { Ok(()) } else { Err(Unavailable::new("the guest's code does not fit into its memory")) }
+    if written { Ok(()) } else { Err(Unavailable::new(super::machine::CODE_TOO_LARGE)) }
 }
 
 /// Counts in the guest.
@@ -294,24 +295,27 @@ fn enter(machine: &Machine, mode: Mode) -> io::Result<()> {
 }
 
 /// Why there may be no KVM, by what the processor says of itself.
-pub(super) fn without() -> &'static str {
+pub(super) fn without() -> Text {
     if virtualization() {
-        "the kernel's module for it is not loaded"
+        text!("kvm-module-not-loaded", "the kernel module kvm_intel or kvm_amd is not loaded")
     } else if std::arch::x86_64::__cpuid(1).ecx & 1 << 31 != 0 {
-        "this virtual machine is not given the processor's virtualization"
+        text!("kvm-not-nested", "this virtual machine has no nested virtualization")
     } else {
-        "the processor shows no virtualization (VMX or SVM)"
+        text!("kvm-no-virtualization", "the processor shows no virtualization (VMX or SVM)")
     }
 }
 
 /// What would help.
-pub(super) fn remedy() -> &'static str {
+pub(super) fn remedy() -> Text {
     if virtualization() {
-        "sudo modprobe kvm_intel, or kvm_amd"
+        "sudo modprobe kvm_intel, or kvm_amd".into()
     } else if std::arch::x86_64::__cpuid(1).ecx & 1 << 31 != 0 {
-        "let its host give it nested virtualization, or measure on the hardware itself"
+        text!(
+            "kvm-enable-nested",
+            "have the host enable nested virtualization, or measure on the hardware itself"
+        )
     } else {
-        "switch it on in the firmware (VT-x, SVM)"
+        text!("kvm-enable-in-firmware", "enable VT-x or SVM in the firmware")
     }
 }
 

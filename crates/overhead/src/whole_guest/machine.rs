@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use record::CpuList;
+use record::{CpuList, Template, Text, text};
 use serde_json::Value;
 use wire::{Frame, Kind as Said, Reader};
 
@@ -40,23 +40,27 @@ pub(super) struct Machine {
     complaint: File,
 }
 
+/// What of the machine cannot be set up.
 fn cannot(what: &'static str) -> impl Fn(io::Error) -> Unavailable {
-    move |error| Unavailable::new(format!("{what}: {error}"))
+    move |error| {
+        Unavailable::new(text!("vm-not-set-up", "cannot set up the VM: {what}: {error}", what, error))
+    }
 }
+
+/// QEMU has ended.
+pub(super) const ENDED: Template = Template { code: "vm-ended", words: "the VM has ended" };
 
 impl Machine {
     /// Boots it, with a CPU bound to each of `cpus`.
     pub(super) fn boot(spec: &WholeGuest, cpus: &[u32], emulated: bool) -> Result<Self, Unavailable> {
         let kernel = qemu::kernel(spec.kernel)?;
-        let program = std::fs::read(spec.program).map_err(cannot("linespeed itself cannot be read"))?;
+        let program = std::fs::read(spec.program).map_err(cannot("/proc/self/exe"))?;
         let archive =
             wire::first_file_system(&program).map_err(|error| Unavailable::new(error.to_string()))?;
-        let file = || tempfile::tempfile().map_err(cannot("no file for the machine can be made"));
+        let file = || tempfile::tempfile().map_err(cannot("temporary file"));
         let (mut initramfs, console, complaint) = (file()?, file()?, file()?);
-        initramfs
-            .write_all(&archive.finish())
-            .map_err(cannot("the machine's file system cannot be written"))?;
-        let reported = complaint.try_clone().map_err(cannot("no file for the machine can be made"))?;
+        initramfs.write_all(&archive.finish()).map_err(cannot("initramfs"))?;
+        let reported = complaint.try_clone().map_err(cannot("temporary file"))?;
         let mut command = Command::new(qemu::PROGRAM.0);
         command
             .args(qemu::arguments(&kernel, &initramfs, &console, emulated, cpus.len()))
@@ -80,7 +84,7 @@ impl Machine {
         std::thread::Builder::new()
             .name("linespeed/vm".to_owned())
             .spawn(move || forward(output, &sender))
-            .map_err(cannot("no thread for the machine can be started"))?;
+            .map_err(cannot("thread"))?;
         machine.next(Said::Started, BOOT)?;
         threads::bind_cpu_threads(machine.child.id(), cpus)?;
         Ok(machine)
@@ -109,7 +113,7 @@ impl Machine {
         let request = [format!("{asked}\n").as_bytes(), more].concat();
         let sent = self.asked.as_mut().is_some_and(|to| to.write_all(&request).is_ok());
         if !sent {
-            return Err(self.over("the machine has ended"));
+            return Err(self.over(ENDED.into()));
         }
         let mut line = Vec::new();
         while line.last() != Some(&b'\n') {
@@ -128,34 +132,37 @@ impl Machine {
                     return Ok(frame.payload);
                 }
                 if frame.kind == Said::Ended {
-                    return Err(self.over("the machine has ended"));
+                    return Err(self.over(ENDED.into()));
                 }
                 continue;
             }
             let left = until.saturating_duration_since(Instant::now());
             match self.frames.recv_timeout(left.min(LOOK)) {
                 Ok(bytes) => self.seen = self.reader.take(&bytes),
-                Err(RecvTimeoutError::Disconnected) => return Err(self.over("the machine has ended")),
+                Err(RecvTimeoutError::Disconnected) => return Err(self.over(ENDED.into())),
                 Err(RecvTimeoutError::Timeout) if self.stop.signal().is_some() => {
                     self.end();
-                    return Err(Unavailable::new("a signal came while the machine was waited for"));
+                    return Err(Unavailable::new(text!(
+                        "vm-interrupted",
+                        "interrupted by a signal while waiting for the VM"
+                    )));
                 }
                 Err(RecvTimeoutError::Timeout) if left > LOOK => {}
                 Err(RecvTimeoutError::Timeout) => {
-                    let seconds = limit.as_secs();
-                    return Err(self.over(&format!("the machine did not answer within {seconds} s")));
+                    let limit = text::Value::Figure(limit.as_secs_f64(), "s");
+                    return Err(self.over(text!("vm-silent", "the VM did not answer within {limit}", limit)));
                 }
             }
         }
     }
 
     /// Ends the machine; what it said last is told.
-    fn over(&mut self, what: &str) -> Unavailable {
+    fn over(&mut self, what: Text) -> Unavailable {
         self.end();
         let last = [&mut self.complaint, &mut self.console].into_iter().find_map(last_line);
         Unavailable::new(match last {
-            Some(line) => format!("{what}; its last words: {line}"),
-            None => what.to_owned(),
+            Some(line) => text!("vm-last-line", "{what}; its last output: {line}", what, line),
+            None => what,
         })
     }
 
@@ -192,12 +199,25 @@ fn spawned(command: &mut Command, cpus: &[u32]) -> Result<Child, Unavailable> {
     }
     // A child begins on the CPUs of the thread that starts it.
     let cpus: CpuList = cpus.iter().copied().collect();
-    let _pinned = Pinned::within(&cpus)
-        .map_err(|error| Unavailable::new(format!("the machine cannot be bound to CPU {cpus}: {error}")))?;
+    let _pinned = Pinned::within(&cpus).map_err(|error| {
+        Unavailable::new(text!(
+            "vm-not-bound",
+            "cannot bind the VM to CPU {cpus}: {error}",
+            cpus = &cpus,
+            error
+        ))
+    })?;
     command.spawn().map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => Unavailable::new(format!("{} is not installed", qemu::PROGRAM.0))
-            .with_remedy(format!("sudo apt install {}", qemu::PROGRAM.1)),
-        _ => Unavailable::new(format!("{} cannot be started: {error}", qemu::PROGRAM.0)),
+        io::ErrorKind::NotFound => {
+            Unavailable::new(text!("vm-no-qemu", "{program} is not installed", program = qemu::PROGRAM.0))
+                .with_remedy(format!("sudo apt install {}", qemu::PROGRAM.1))
+        }
+        _ => Unavailable::new(text!(
+            "vm-qemu-not-started",
+            "cannot start {program}: {error}",
+            program = qemu::PROGRAM.0,
+            error
+        )),
     })
 }
 

@@ -12,6 +12,7 @@ mod serve;
 mod spec;
 mod threads;
 
+use record::text;
 use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
@@ -83,8 +84,11 @@ pub fn boot(spec: &WholeGuest) -> (Vec<GuestLayer>, Vec<(LayerName, Unavailable)
 }
 
 fn one_cpu() -> Unavailable {
-    Unavailable::new("the guest has one CPU, since this process may use no second one like it")
-        .with_remedy("allow it more than one CPU (taskset, --cpus, the container's CPU set)")
+    Unavailable::new(text!(
+        "vm-one-cpu",
+        "the VM has one CPU: this process may use no second CPU of that type"
+    ))
+    .with_remedy(crate::MORE_CPUS)
 }
 
 /// Hands the module over to the machine.
@@ -109,13 +113,26 @@ fn withhold(layer: &mut GuestLayer, kvm: Kind) -> Unavailable {
         Err(failure) => return failure,
     };
     let right = pass.primes == primes::KNOWN && pass.crc == crc32(primes::code());
-    let which = if right { "the same bytes" } else { "other bytes or a wrong result" };
-    Unavailable::new(format!(
-        "QEMU emulates here, since KVM is {}: it counted {} primes with {which}, and its times mean nothing",
-        kvm.word(),
-        pass.primes
+    let (kvm, primes) = (kvm.word(), pass.primes);
+    let reason = if right {
+        text!(
+            "vm-emulated",
+            "QEMU emulates here (KVM: {kvm}): {primes} primes counted by the same bytes; times are meaningless",
+            kvm,
+            primes
+        )
+    } else {
+        text!(
+            "vm-emulated-wrongly",
+            "QEMU emulates here (KVM: {kvm}): {primes} primes counted, with other bytes or a wrong result",
+            kvm,
+            primes
+        )
+    };
+    Unavailable::new(reason).with_remedy(text!(
+        "vm-measure-with-virtualization",
+        "measure where KVM uses the processor's virtualization"
     ))
-    .with_remedy("measure where KVM uses the processor's virtualization")
 }
 
 /// The routine at one place in the machine.
@@ -168,8 +185,9 @@ mod tests {
         assert_eq!((rows.len(), missing.len()), (0, PLACES.len()));
         for (name, failure) in missing {
             // Either QEMU says why, or it is not installed here.
-            let said =
-                failure.reason.to_string().contains("the machine has ended") || failure.remedy.is_some();
+            let said = failure.remedy.is_some()
+                || failure.reason.is(&machine::ENDED)
+                || failure.reason.value("what") == Some(&record::Text::from(machine::ENDED).into());
             assert!(said && !failure.reason.to_string().contains('\n'), "{name}: {}", failure.reason);
         }
     }

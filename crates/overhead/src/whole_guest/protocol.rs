@@ -109,7 +109,8 @@ pub(super) fn pass(pass: &Pass) -> Value {
 }
 
 fn unclear(line: &str) -> Unavailable {
-    Unavailable::new(format!("the machine answered {:?}", line.chars().take(80).collect::<String>()))
+    let line = format!("{:?}", line.chars().take(80).collect::<String>());
+    Unavailable::new(text!("vm-answer-invalid", "the guest answered {line}", line))
 }
 
 /// The answer of a line, or why the machine did not do it.

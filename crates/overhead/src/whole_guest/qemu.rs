@@ -1,5 +1,6 @@
 //! QEMU's command line, and the kernel that it boots.
 
+use record::{Template, text};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
@@ -84,13 +85,20 @@ pub(super) fn arguments(
     line
 }
 
+const NAME_A_KERNEL: Template = Template { code: "vm-name-kernel", words: "give a kernel: --vm-kernel FILE" };
+
 /// The kernel to boot: the one that was named, or the one that runs here.
 pub(super) fn kernel(named: Option<&Path>) -> Result<PathBuf, Unavailable> {
-    const ANOTHER: &str = "name one with --vm-kernel FILE";
     if let Some(path) = named {
         return readable(path).map(|()| path.to_owned()).map_err(|error| {
-            Unavailable::new(format!("the kernel {} cannot be read: {error}", path.display()))
-                .with_remedy(ANOTHER)
+            let kernel = path.display().to_string();
+            Unavailable::new(text!(
+                "vm-kernel-unreadable",
+                "cannot read the kernel {kernel}: {error}",
+                kernel,
+                error
+            ))
+            .with_remedy(NAME_A_KERNEL)
         });
     }
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
@@ -101,20 +109,32 @@ pub(super) fn kernel(named: Option<&Path>) -> Result<PathBuf, Unavailable> {
         match readable(Path::new(place)) {
             Ok(()) => return Ok(place.into()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => why = Some(format!("this machine's kernel, {place}, cannot be read: {error}")),
+            Err(error) => {
+                why = Some(text!(
+                    "vm-own-kernel-unreadable",
+                    "cannot read this machine's kernel {place}: {error}",
+                    place,
+                    error
+                ))
+            }
         }
     }
     Err(match why {
-        Some(why) => Unavailable::new(why).with_remedy(format!("run it as root, or {ANOTHER}")),
-        None => Unavailable::new(format!("this machine's kernel is not there: no {}", places[0]))
-            .with_remedy(ANOTHER),
+        Some(why) => Unavailable::new(why)
+            .with_remedy(text!("vm-root-or-kernel", "run as root, or give a kernel: --vm-kernel FILE")),
+        None => Unavailable::new(text!(
+            "vm-no-kernel",
+            "this machine's kernel is missing: no {place}",
+            place = &places[0]
+        ))
+        .with_remedy(NAME_A_KERNEL),
     })
 }
 
 fn readable(path: &Path) -> io::Result<()> {
     match File::open(path)?.metadata()?.is_file() {
         true => Ok(()),
-        false => Err(io::Error::other("it is no file")),
+        false => Err(io::Error::from(io::ErrorKind::IsADirectory)),
     }
 }
 

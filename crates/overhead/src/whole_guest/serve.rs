@@ -1,5 +1,6 @@
 //! The machine's end: it does what is asked of it, and answers with what it saw.
 
+use record::text;
 use std::io::{BufRead, Read};
 use std::ops::Range;
 use std::path::Path;
@@ -31,7 +32,11 @@ pub fn serve(mut requests: impl BufRead, answer: &mut dyn FnMut(&str)) {
         }
         let done = match GuestCommand::read(&line) {
             Some(asked) => server.execute(&asked, &mut requests),
-            None => Err(Unavailable::new(format!("{:?} is nothing that can be asked", line.trim_end()))),
+            None => Err(Unavailable::new(text!(
+                "vm-unknown-request",
+                "unknown request {request}",
+                request = format!("{:?}", line.trim_end())
+            ))),
         };
         answer(&protocol::line(&done));
     }
@@ -63,10 +68,15 @@ impl Server {
 
     fn receive_module(&mut self, bytes: usize, more: &mut impl Read) -> Result<Value, Unavailable> {
         let mut piece = vec![0; bytes];
-        more.read_exact(&mut piece)
-            .map_err(|error| Unavailable::new(format!("the module did not come whole: {error}")))?;
+        more.read_exact(&mut piece).map_err(|error| {
+            Unavailable::new(text!("vm-module-truncated", "the module arrived truncated: {error}", error))
+        })?;
         if self.bytes.len() + bytes > MOST {
-            return Err(Unavailable::new(format!("the module is longer than {} MiB", MOST >> 20)));
+            return Err(Unavailable::new(text!(
+                "vm-module-too-long",
+                "the module is larger than {most}",
+                most = text::Value::Bytes(MOST as u64)
+            )));
         }
         self.bytes.extend(piece);
         Ok(json!({ "bytes": self.bytes.len() }))
@@ -94,13 +104,21 @@ impl Server {
         let all = || os::pin::allowed().unwrap_or_default();
         Ok(match (place.kernel, &self.module) {
             (false, _) if !place.interrupts => {
-                return Err(Unavailable::new("a program cannot turn interrupts off"));
+                return Err(Unavailable::new(text!(
+                    "vm-user-interrupts",
+                    "user mode cannot turn interrupts off"
+                )));
             }
             (false, _) => {
                 let how = if place.bound { UserMode::Bound(CPU) } else { UserMode::Unbound(all()) };
                 Box::new(User::start(how, self.ticks)?)
             }
-            (true, None) => return Err(Unavailable::new("its kernel has no module of linespeed's")),
+            (true, None) => {
+                return Err(Unavailable::new(text!(
+                    "vm-no-module",
+                    "the linespeed module is not loaded in the guest"
+                )));
+            }
             (true, Some(module)) => {
                 let bound = if place.bound { Bound::Cpu(CPU) } else { Bound::None };
                 Box::new(KernelLayer::new(module, self.ticks, bound, place.interrupts))
@@ -147,13 +165,15 @@ mod tests {
         let answers =
             answers(b"nonsense\npiece 3\nabcabout\nuser bound off 0 10\nkernel bound on 0 10\npiece 9\nab");
         let failed = |at: usize| answers[at].as_ref().unwrap_err().reason.clone();
-        assert!(failed(0).to_string().contains("nothing that can be asked"));
+        assert_eq!(failed(0).value("reason"), Some(&"unknown request \"nonsense\"".into()));
         assert_eq!(answers[1].as_ref().unwrap()["bytes"], 3);
         assert!(!protocol::release(answers[2].as_ref().unwrap()).unwrap().is_empty());
-        assert!(
-            failed(3).to_string().contains("interrupts off") && failed(4).to_string().contains("no module")
+        assert_eq!(failed(3).value("reason"), Some(&"user mode cannot turn interrupts off".into()));
+        assert_eq!(
+            failed(4).value("reason"),
+            Some(&"the linespeed module is not loaded in the guest".into())
         );
-        assert!(failed(5).to_string().contains("did not come whole"));
+        assert!(failed(5).to_string().contains("truncated"));
         assert_eq!(answers.len(), 6);
     }
 }

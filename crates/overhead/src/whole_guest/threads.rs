@@ -1,5 +1,6 @@
 //! QEMU's threads: one for each CPU of its machine, which is bound to a CPU of this one.
 
+use record::text;
 use std::fs;
 use std::path::Path;
 
@@ -16,12 +17,20 @@ pub(super) fn bind_cpu_threads(pid: u32, cpus: &[u32]) -> Result<(), Unavailable
     let threads = find_cpu_threads(Path::new(&format!("/proc/{pid}/task")));
     for (number, cpu) in (0..).zip(cpus) {
         let Some((_, thread)) = threads.iter().find(|(of, _)| *of == number) else {
-            return Err(Unavailable::new(format!(
-                "QEMU does not tell which thread runs the machine's CPU {number}"
+            return Err(Unavailable::new(text!(
+                "vm-cpu-thread-unknown",
+                "no QEMU thread found for the VM's CPU {number}",
+                number = number
             )));
         };
         pin::bind(*thread, *cpu).map_err(|error| {
-            Unavailable::new(format!("the machine cannot be bound to CPU {cpu}: {error}"))
+            Unavailable::new(text!(
+                "vm-cpu-not-bound",
+                "cannot bind the VM's CPU {number} to CPU {cpu}: {error}",
+                number = number,
+                cpu = *cpu,
+                error
+            ))
         })?;
     }
     Ok(())
@@ -63,6 +72,6 @@ mod tests {
     #[test]
     fn a_process_without_such_threads_is_a_reason() {
         let why = bind_cpu_threads(std::process::id(), &[0]).unwrap_err();
-        assert!(why.reason.to_string().contains("the machine's CPU 0"), "{why:?}");
+        assert_eq!(why.reason.value("number"), Some(&0u32.into()), "{why:?}");
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::knob::{Adjustment, Inspection, Knob, KnobContext, ProcessSetting};
 use crate::value_syntax::name_cpus as in_words;
+use record::{Text, text};
 
 /// The command bound to the quiet CPUs (sched_setaffinity(2)).
 #[derive(Debug)]
@@ -12,8 +13,11 @@ impl Knob for Affinity {
         "affinity"
     }
 
-    fn effect(&self) -> &'static str {
-        "a command that moves to another CPU finds its caches cold there, and maybe its memory far away"
+    fn effect(&self) -> Text {
+        text!(
+            "quiet-affinity-effect",
+            "a task that migrates to another CPU finds cold caches there, and its memory may be remote"
+        )
     }
 
     fn needs_cpus(&self) -> bool {
@@ -22,7 +26,8 @@ impl Knob for Affinity {
 
     fn inspect(&self, context: &KnobContext) -> Inspection {
         if context.quiet.is_empty() {
-            return Inspection::steady("on all CPUs").note("with --cpus LIST a command is bound to them");
+            return Inspection::steady("on all CPUs")
+                .note(text!("quiet-affinity-needs-cpus", "--cpus LIST binds a command to those CPUs"));
         }
         let quiet = &context.quiet;
         let bound = context.own.as_ref().map(|own| &own.affinity).filter(|cpus| !cpus.is_empty());

@@ -1,6 +1,7 @@
 //! Addresses that differ from run to run.
 
 use crate::knob::{Adjustment, Inspection, Knob, KnobContext, ProcessSetting};
+use record::{Text, text};
 
 /// Address space layout randomization, off for one command by `personality(ADDR_NO_RANDOMIZE)`.
 #[derive(Debug)]
@@ -11,8 +12,11 @@ impl Knob for Aslr {
         "aslr"
     }
 
-    fn effect(&self) -> &'static str {
-        "each run lays memory out anew: lines and pages share sets of the caches differently, by some percent now and then"
+    fn effect(&self) -> Text {
+        text!(
+            "quiet-aslr-effect",
+            "each run has a new memory layout: lines and pages fall into other cache sets, which changes times by some percent now and then"
+        )
     }
 
     fn only_when_named(&self) -> bool {
@@ -21,12 +25,13 @@ impl Knob for Aslr {
 
     fn inspect(&self, context: &KnobContext) -> Inspection {
         match context.text("/proc/sys/kernel/randomize_va_space").as_deref() {
-            None => Inspection::absent("this tree does not tell whether addresses are randomized"),
-            Some("0") => Inspection::steady("off for all programs"),
-            Some(_) => Inspection::noisy("on", "off for the command", Adjustment::ProcessSetting(ProcessSetting::FixedAddresses)).note(
-                "experts disagree: off, every run has the same layout, which may be a lucky or an unlucky one; on, many runs \
-                 together tell the average over layouts",
-            ),
+            None => Inspection::absent(text!("quiet-aslr-absent", "the kernel does not show randomize_va_space")),
+            Some("0") => Inspection::steady(text!("quiet-aslr-off", "off for all programs")),
+            Some(_) => Inspection::noisy("on", text!("quiet-aslr-off-for-command", "off for the command"), Adjustment::ProcessSetting(ProcessSetting::FixedAddresses)).note(text!(
+                "quiet-aslr-disputed",
+                "experts disagree: off, every run has the same layout, lucky or unlucky; on, many runs give the average over \
+                 layouts"
+            )),
         }
     }
 }

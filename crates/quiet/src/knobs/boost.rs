@@ -3,6 +3,7 @@
 use crate::change::Change;
 use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext};
 use crate::value_syntax::ValueSyntax;
+use record::{Text, text};
 
 /// Turbo, boost, core performance boost: `no_turbo` of intel_pstate, the global `boost` of acpi-cpufreq and amd-pstate, or a
 /// `boost` for each policy (Linux 6.11).
@@ -29,8 +30,11 @@ impl Knob for Boost {
         KnobClass::Clock
     }
 
-    fn effect(&self) -> &'static str {
-        "the clock depends on heat, on power and on what the other cores do: a run is faster when the machine is cool"
+    fn effect(&self) -> Text {
+        text!(
+            "quiet-boost-effect",
+            "the core clock depends on temperature, power and load of the other cores: a run is faster on a cool machine"
+        )
     }
 
     fn inspect(&self, context: &KnobContext) -> Inspection {
@@ -56,14 +60,17 @@ impl Knob for Boost {
             }
         }
         match (seen, changes.len()) {
-            (0, _) => Inspection::absent(
-                "no file here switches boost: it may be off in the firmware, or be the host's to switch",
-            ),
+            (0, _) => Inspection::absent(text!(
+                "quiet-boost-absent",
+                "no file here controls boost: the firmware or the host may"
+            )),
             (_, 0) => Inspection::steady("off"),
             (all, on) if on == all => Inspection::noisy("on", "off", Adjustment::Write(changes)),
-            (all, on) => {
-                Inspection::noisy(format!("on for {on} of {all} policies"), "off", Adjustment::Write(changes))
-            }
+            (all, on) => Inspection::noisy(
+                text!("quiet-boost-partly-on", "on for {on} of {all} policies", on, all = all as u64),
+                "off",
+                Adjustment::Write(changes),
+            ),
         }
     }
 }

@@ -4,6 +4,7 @@ use super::boost::policies;
 use crate::change::Change;
 use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext};
 use crate::value_syntax::ValueSyntax;
+use record::{Text, text};
 
 /// `scaling_min_freq` and `scaling_max_freq` of each policy, in kHz (Documentation/admin-guide/pm/cpufreq.rst). The nominal
 /// clock is `base_frequency`; without it the highest that the policy allows stands, and only the lowest is raised.
@@ -29,8 +30,11 @@ impl Knob for ClockRange {
         KnobClass::Clock
     }
 
-    fn effect(&self) -> &'static str {
-        "the clock moves within its range: a run that begins on an idle core waits until it has risen"
+    fn effect(&self) -> Text {
+        text!(
+            "quiet-clock-range-effect",
+            "the core clock moves within its range: a run that begins on an idle core waits until the clock has risen"
+        )
     }
 
     fn inspect(&self, context: &KnobContext) -> Inspection {
@@ -64,7 +68,12 @@ impl Knob for ClockRange {
         let mhz = |khz: u64| khz as f64 / 1000.0;
         let now = match (ranges.first(), ranges.last()) {
             (Some((min, _)), Some((_, max))) => format!("{} to {} MHz", mhz(*min), mhz(*max)),
-            _ => return Inspection::absent("no clock can be set here: it is the firmware's or the host's"),
+            _ => {
+                return Inspection::absent(text!(
+                    "quiet-clock-range-absent",
+                    "no clock can be set here: the firmware or the host controls it"
+                ));
+            }
         };
         if changes.is_empty() {
             return Inspection::steady(now);

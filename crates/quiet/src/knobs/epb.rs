@@ -3,6 +3,7 @@
 use crate::change::Change;
 use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext};
 use crate::value_syntax::ValueSyntax;
+use record::{Text, text};
 
 /// `energy_perf_bias` of each CPU, 0 for speed to 15 for saving (Documentation/admin-guide/pm/intel_epb.rst).
 #[derive(Debug)]
@@ -17,8 +18,11 @@ impl Knob for Epb {
         KnobClass::Clock
     }
 
-    fn effect(&self) -> &'static str {
-        "the processor lowers clocks and the uncore's clock to save energy, by its own guess of what will come"
+    fn effect(&self) -> Text {
+        text!(
+            "quiet-epb-effect",
+            "the processor lowers core and uncore clocks to save energy, by its own prediction of the load"
+        )
     }
 
     fn inspect(&self, context: &KnobContext) -> Inspection {
@@ -39,7 +43,7 @@ impl Knob for Epb {
             }
         }
         if values.is_empty() {
-            return Inspection::absent("the processor here takes no such bias");
+            return Inspection::absent(text!("quiet-epb-absent", "the processor has no energy_perf_bias"));
         }
         let now = values.into_iter().collect::<Vec<_>>().join(", ");
         if changes.is_empty() {

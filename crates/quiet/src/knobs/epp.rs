@@ -2,6 +2,7 @@
 
 use super::governor::inspect_policies;
 use crate::knob::{Inspection, Knob, KnobClass, KnobContext};
+use record::{Text, text};
 
 /// `energy_performance_preference` of each policy (Documentation/admin-guide/pm/intel_pstate.rst and amd-pstate.rst).
 #[derive(Debug)]
@@ -16,8 +17,11 @@ impl Knob for Epp {
         KnobClass::Clock
     }
 
-    fn effect(&self) -> &'static str {
-        "the processor leaves its highest clock early to save energy, by its own guess of what will come"
+    fn effect(&self) -> Text {
+        text!(
+            "quiet-epp-effect",
+            "the processor leaves its highest clock early to save energy, by its own prediction of the load"
+        )
     }
 
     fn inspect(&self, context: &KnobContext) -> Inspection {
@@ -25,6 +29,11 @@ impl Knob for Epp {
             let all = context.text(&format!("{policy}/energy_performance_available_preferences"));
             all.is_none_or(|all| all.split_ascii_whitespace().any(|word| word == "performance"))
         })
-        .unwrap_or_else(|| Inspection::absent("the processor here takes no such preference"))
+        .unwrap_or_else(|| {
+            Inspection::absent(text!(
+                "quiet-epp-absent",
+                "the processor has no energy_performance_preference"
+            ))
+        })
     }
 }

@@ -3,6 +3,7 @@
 use crate::change::Change;
 use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext};
 use crate::value_syntax::ValueSyntax;
+use record::{Template, Text};
 
 /// A file with a value, and the one that is steadier.
 #[derive(Debug)]
@@ -22,11 +23,11 @@ pub struct FileKnob {
     /// Other values that are as steady.
     pub as_steady: fn(&str) -> bool,
     /// What it does to measurements.
-    pub effect: &'static str,
+    pub effect: Template,
     /// Why some would not set it; empty where nobody disagrees.
-    pub disputed: &'static str,
+    pub disputed: Option<Template>,
     /// What a machine without it lacks.
-    pub absent: &'static str,
+    pub absent: Template,
     /// Whether it is set only when it is named.
     pub only_when_named: bool,
 }
@@ -44,8 +45,8 @@ impl Knob for FileKnob {
         self.class
     }
 
-    fn effect(&self) -> &'static str {
-        self.effect
+    fn effect(&self) -> Text {
+        self.effect.into()
     }
 
     fn only_when_named(&self) -> bool {
@@ -63,8 +64,10 @@ impl Knob for FileKnob {
             Err(refusal) => return Inspection::unseen(&refusal),
         };
         // What speaks against turning it concerns nobody where it is not to be set.
-        let disputed = inspection.steadier.is_some() && !self.disputed.is_empty();
-        if disputed { inspection.note(self.disputed) } else { inspection }
+        match self.disputed.filter(|_| inspection.steadier.is_some()) {
+            Some(disputed) => inspection.note(disputed),
+            None => inspection,
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The governor: who decides on the clock, and how late.
 
+use record::{Text, text};
 use std::collections::BTreeSet;
 
 use super::boost::policies;
@@ -20,8 +21,11 @@ impl Knob for Governor {
         KnobClass::Clock
     }
 
-    fn effect(&self) -> &'static str {
-        "the clock follows the load with a delay: a short run is slow, and one after another run is fast"
+    fn effect(&self) -> Text {
+        text!(
+            "quiet-governor-effect",
+            "the core clock follows the load with a delay: a short run is slow, a run right after another is fast"
+        )
     }
 
     fn inspect(&self, context: &KnobContext) -> Inspection {
@@ -29,7 +33,12 @@ impl Knob for Governor {
             let available = context.text(&format!("{policy}/scaling_available_governors"));
             available.is_none_or(|all| all.split_ascii_whitespace().any(|word| word == "performance"))
         })
-        .unwrap_or_else(|| Inspection::absent("no governor here: the clock is the firmware's or the host's"))
+        .unwrap_or_else(|| {
+            Inspection::absent(text!(
+                "quiet-governor-absent",
+                "no governor here: the firmware or the host controls the clock"
+            ))
+        })
     }
 }
 
@@ -64,9 +73,15 @@ pub(super) fn inspect_policies(
     let now = words.into_iter().collect::<Vec<_>>().join(", ");
     Some(match (changes.is_empty(), untaken) {
         (true, 0) => Inspection::steady(now),
-        (true, _) => {
-            Inspection::noisy(now, steadier, Adjustment::Manual(format!("the driver here has no {steadier}")))
-        }
+        (true, _) => Inspection::noisy(
+            now,
+            steadier,
+            Adjustment::Manual(text!(
+                "quiet-driver-lacks",
+                "the driver here has no {steadier}",
+                steadier = steadier.to_owned()
+            )),
+        ),
         (false, _) => Inspection::noisy(now, steadier, Adjustment::Write(changes)),
     })
 }

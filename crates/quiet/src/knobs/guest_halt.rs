@@ -1,6 +1,6 @@
 //! A virtual CPU's halt: it leaves for the host, and comes back when the host lets it.
 
-use record::CpuList;
+use record::{CpuList, Template, Text, text};
 
 use super::idle_states::{held_off, limit_of};
 use crate::knob::{Inspection, Knob, KnobClass, KnobContext};
@@ -15,6 +15,10 @@ use crate::knob::{Inspection, Knob, KnobClass, KnobContext};
 #[derive(Debug)]
 pub struct GuestHalt;
 
+pub(crate) const NOT_A_GUESTS: Template = Template {
+    code: "quiet-guest-halt-other-driver",
+    words: "the idle driver is {driver}, not the guest's (haltpoll)",
+};
 const DRIVER: &str = "/sys/devices/system/cpu/cpuidle/current_driver";
 
 impl Knob for GuestHalt {
@@ -37,8 +41,11 @@ impl Knob for GuestHalt {
         KnobClass::WakeUp
     }
 
-    fn effect(&self) -> &'static str {
-        "an idle virtual CPU halts, which leaves it to its host, and waits for the host to wake up"
+    fn effect(&self) -> Text {
+        text!(
+            "quiet-guest-halt-effect",
+            "an idle virtual CPU halts: it exits to the host, and its wake-up waits for the host's"
+        )
     }
 
     fn only_when_named(&self) -> bool {
@@ -49,11 +56,14 @@ impl Knob for GuestHalt {
         match context.text(DRIVER).as_deref() {
             Some("haltpoll") => {}
             Some(driver) => {
-                return Inspection::absent(format!(
-                    "this tree's idle driver is {driver}, not a guest's (haltpoll)"
+                return Inspection::absent(text!(NOT_A_GUESTS, driver = driver.to_owned()));
+            }
+            None => {
+                return Inspection::absent(text!(
+                    "quiet-guest-halt-absent",
+                    "the kernel shows no idle driver"
                 ));
             }
-            None => return Inspection::absent("the kernel shows no idle driver"),
         }
         let held = context.own.as_ref().and_then(|own| own.latency_us);
         let cpus: &CpuList = if context.quiet.is_empty() { &context.online } else { &context.quiet };
@@ -61,9 +71,10 @@ impl Knob for GuestHalt {
         if held == Some(0) || open.is_empty() {
             return Inspection::steady("held off");
         }
-        held_off(self.name(), context, open, "halts into the host".to_owned(), 0).note(
-            "experts disagree: polling takes the host's wake-up out of every latency, and makes the guest look busy all the \
-             time, to its host, its bill and the sibling of its core",
-        )
+        held_off(self.name(), context, open, text!("quiet-guest-halt-exits", "halts exit to the host"), 0).note(text!(
+            "quiet-guest-halt-disputed",
+            "experts disagree: polling takes the host's wake-up out of every latency, but makes the guest look busy to the \
+             host, the bill and the SMT sibling"
+        ))
     }
 }

@@ -1,9 +1,10 @@
 //! Idle states: the deeper a core sleeps, the longer it takes to wake.
 
-use record::CpuList;
+use record::text::Value;
+use record::{CpuList, Text, text};
 
 use crate::change::Change;
-use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext, ProcessSetting, State};
+use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext, ProcessSetting};
 use crate::value_syntax::ValueSyntax;
 
 /// Deeper states than the first halt are held off: for the whole machine through `/dev/cpu_dma_latency`, for as long as it
@@ -74,20 +75,27 @@ impl Knob for IdleStates {
         KnobClass::WakeUp
     }
 
-    fn effect(&self) -> &'static str {
-        "a core that slept takes as long to wake as its state is deep, and how deep it sleeps depends on how long it was idle"
+    fn effect(&self) -> Text {
+        text!(
+            "quiet-idle-states-effect",
+            "the wake-up latency of a core depends on the depth of its C-state, and the depth on the idle time before"
+        )
     }
 
     fn inspect(&self, context: &KnobContext) -> Inspection {
         let cpus: &CpuList = if context.quiet.is_empty() { &context.online } else { &context.quiet };
-        let Some(cpu) = cpus.first() else { return Inspection::absent("no CPU is known") };
+        let Some(cpu) = cpus.first() else {
+            return Inspection::absent(text!("quiet-idle-states-no-cpu", "no CPU is known"));
+        };
         let states = States::read(context, cpu);
         let Some((us, name)) = &states.deepest else {
             return if states.any {
                 Inspection::steady("no deep ones")
             } else {
-                let why = "the kernel shows no idle states: the host's, or idle=poll".to_owned();
-                Inspection { state: State::Absent(why), ..Inspection::absent("") }
+                Inspection::absent(text!(
+                    "quiet-idle-states-absent",
+                    "the kernel shows no C-states: the host has them, or idle=poll"
+                ))
             };
         };
         let held = context.own.as_ref().and_then(|own| own.latency_us).map(u64::from);
@@ -99,7 +107,9 @@ impl Knob for IdleStates {
         if open.is_empty() {
             return Inspection::steady("held off");
         }
-        let now = format!("{name} takes {us} µs to leave");
+        let latency = Value::Figure(*us as f64 * 1e3, "ns");
+        let now =
+            text!("quiet-idle-states-deepest", "{state} takes {latency} to leave", state = name, latency);
         held_off(self.name(), context, open, now, states.limit())
     }
 }
@@ -109,11 +119,16 @@ pub(super) fn held_off(
     name: &'static str,
     context: &KnobContext,
     open: Vec<u32>,
-    now: String,
+    now: Text,
     limit: u32,
 ) -> Inspection {
-    let setting =
-        || Inspection::noisy(&now, "held off", Adjustment::ProcessSetting(ProcessSetting::DmaLatency(limit)));
+    let setting = || {
+        Inspection::noisy(
+            now.clone(),
+            "held off",
+            Adjustment::ProcessSetting(ProcessSetting::DmaLatency(limit)),
+        )
+    };
     if context.quiet.is_empty() && !context.stays {
         return setting();
     }
@@ -130,9 +145,11 @@ pub(super) fn held_off(
         return setting();
     }
     if changes.is_empty() {
-        let by_hand =
-            "this kernel has no latency for each CPU; for the time of a command: linespeed quiet -- COMMAND";
-        return Inspection::noisy(now, "held off", Adjustment::Manual(by_hand.to_owned()));
+        let by_hand = text!(
+            "quiet-idle-states-for-a-command",
+            "this kernel has no latency limit for each CPU; for the duration of a command: linespeed quiet -- COMMAND"
+        );
+        return Inspection::noisy(now, "held off", Adjustment::Manual(by_hand));
     }
     Inspection::noisy(now, "held off", Adjustment::Write(changes))
 }

@@ -1,6 +1,6 @@
 //! Interrupts of devices on the CPUs that are to be quiet.
 
-use record::CpuList;
+use record::{CpuList, Text, text};
 
 use crate::change::Change;
 use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext};
@@ -31,8 +31,8 @@ impl Knob for Interrupts {
         KnobClass::Kernel
     }
 
-    fn effect(&self) -> &'static str {
-        "a device's interrupt stops whatever runs on the CPU that it goes to"
+    fn effect(&self) -> Text {
+        text!("quiet-interrupts-effect", "a device's IRQ interrupts the task on the CPU that handles it")
     }
 
     fn needs_cpus(&self) -> bool {
@@ -43,11 +43,11 @@ impl Knob for Interrupts {
         let numbers: Vec<String> =
             context.files.list(FOLDER).into_iter().filter(|name| name.parse::<u32>().is_ok()).collect();
         if numbers.is_empty() {
-            return Inspection::absent("this tree tells nothing of interrupts");
+            return Inspection::absent(text!("quiet-interrupts-absent", "no interrupts are visible"));
         }
         if context.quiet.is_empty() {
-            return Inspection::steady("spread over all CPUs")
-                .note("with --cpus LIST they are moved to the others");
+            return Inspection::steady(text!("quiet-interrupts-spread", "spread over all CPUs"))
+                .note(text!("quiet-interrupts-need-cpus", "--cpus LIST moves them to the other CPUs"));
         }
         let rest = context.rest();
         let mut changes = Vec::new();
@@ -87,23 +87,31 @@ impl Knob for Interrupts {
         }
         let stay = |inspection: Inspection| match fixed.as_slice() {
             [] => inspection,
-            [one] => {
-                inspection.note(format!("IRQ {one} may go to them and stays: the kernel places it itself"))
-            }
-            some => inspection.note(format!(
-                "IRQs {} may go to them and stay: the kernel places them itself",
-                some.join(", ")
+            some => inspection.note(text!(
+                "quiet-interrupts-placed-by-kernel",
+                "placed by the kernel alone, so left on the quiet CPUs: IRQ {irqs}",
+                irqs = some.join(", ")
             )),
         };
         if changes.is_empty() {
-            let none =
-                if fixed.is_empty() { "none may go to the quiet CPUs" } else { "none that can be moved" };
-            return stay(Inspection::steady(none));
+            return stay(Inspection::steady(if fixed.is_empty() {
+                text!("quiet-interrupts-none", "none on the quiet CPUs")
+            } else {
+                text!("quiet-interrupts-none-movable", "none that can be moved")
+            }));
         }
-        let now = format!("{here} of {} may go to the quiet CPUs", numbers.len());
+        let now = text!(
+            "quiet-interrupts-here",
+            "{here} of {all} may go to the quiet CPUs",
+            here = here as u64,
+            all = numbers.len()
+        );
         let noisy = Inspection::noisy(now, format!("on {}", name_cpus(&rest)), Adjustment::Write(changes));
         if fixed.is_empty() {
-            noisy.note("those that belong to one CPU refuse to move, and are named")
+            noisy.note(text!(
+                "quiet-interrupts-per-cpu",
+                "IRQs that belong to one CPU cannot be moved, and are named"
+            ))
         } else {
             stay(noisy)
         }
@@ -148,7 +156,7 @@ mod tests {
         let Adjustment::Write(changes) = &inspection.adjustment else { panic!("{inspection:?}") };
         let paths: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
         assert_eq!(paths, ["/proc/irq/7/smp_affinity_list"]);
-        assert!(format!("{inspection:?}").contains("IRQ 36 may go to them and stays"), "{inspection:?}");
+        assert_eq!(inspection.notes[0].value("irqs"), Some(&"36".into()), "{inspection:?}");
     }
 
     #[test]

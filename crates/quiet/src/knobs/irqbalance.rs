@@ -1,6 +1,7 @@
 //! The daemon that moves interrupts.
 
 use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext};
+use record::{Text, text};
 
 /// `irqbalance` moves interrupts back to CPUs that were cleared of them.
 #[derive(Debug)]
@@ -22,8 +23,11 @@ impl Knob for Irqbalance {
         KnobClass::Kernel
     }
 
-    fn effect(&self) -> &'static str {
-        "every ten seconds it may move interrupts, also onto the CPUs that measure"
+    fn effect(&self) -> Text {
+        text!(
+            "quiet-irqbalance-effect",
+            "the daemon may move IRQs every ten seconds, also onto the measured CPUs"
+        )
     }
 
     fn inspect(&self, context: &KnobContext) -> Inspection {
@@ -33,18 +37,21 @@ impl Knob for Irqbalance {
         for pid in numbered {
             any = true;
             if context.text(&format!("/proc/{pid}/comm")).as_deref() == Some("irqbalance") {
-                let stop = "sudo systemctl stop irqbalance; afterwards: sudo systemctl start irqbalance";
+                let stop = text!(
+                    "quiet-irqbalance-stop",
+                    "sudo systemctl stop irqbalance; afterwards: sudo systemctl start irqbalance"
+                );
                 return Inspection::noisy(
                     format!("runs (process {pid})"),
                     "stopped",
-                    Adjustment::Manual(stop.to_owned()),
+                    Adjustment::Manual(stop),
                 );
             }
         }
         if any {
             Inspection::steady("does not run")
         } else {
-            Inspection::absent("this tree tells nothing of processes")
+            Inspection::absent(text!("quiet-irqbalance-absent", "no processes are visible"))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! CPUs that the scheduler leaves alone.
 
-use record::CpuList;
+use record::{CpuList, Text, text};
 
 use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext};
 use crate::value_syntax::name_cpus;
@@ -27,8 +27,8 @@ impl Knob for Isolation {
         KnobClass::OtherTasks
     }
 
-    fn effect(&self) -> &'static str {
-        "other tasks, the tick and the kernel's callbacks run on the CPU that measures"
+    fn effect(&self) -> Text {
+        text!("quiet-isolation-effect", "other tasks, the tick and RCU callbacks run on the measured CPU")
     }
 
     fn needs_cpus(&self) -> bool {
@@ -38,12 +38,16 @@ impl Knob for Isolation {
     fn inspect(&self, context: &KnobContext) -> Inspection {
         let list = |path: &str| context.text(path).map(|text| text.parse::<CpuList>().unwrap_or_default());
         let Some(isolated) = list("/sys/devices/system/cpu/isolated") else {
-            return Inspection::absent("this kernel does not tell which CPUs are isolated");
+            return Inspection::absent(text!(
+                "quiet-isolation-absent",
+                "the kernel does not show which CPUs are isolated"
+            ));
         };
         let tickless = list("/sys/devices/system/cpu/nohz_full").unwrap_or_default();
         if context.quiet.is_empty() {
             return if isolated.is_empty() {
-                Inspection::steady("no CPU").note("with --cpus LIST those CPUs are looked at")
+                Inspection::steady("no CPU")
+                    .note(text!("quiet-isolation-needs-cpus", "--cpus LIST inspects those CPUs"))
             } else {
                 Inspection::steady(name_cpus(&isolated))
             };

@@ -34,6 +34,7 @@ mod timer_migration;
 mod workqueues;
 
 pub(crate) use boost::NO_TURBO;
+pub(crate) use guest_halt::NOT_A_GUESTS;
 pub use priority::{lowest_nice_value, nice_scope_limit};
 
 use crate::knob::Knob;

@@ -3,6 +3,7 @@
 use super::file_knob::{FileKnob, none};
 use crate::knob::KnobClass;
 use crate::value_syntax::ValueSyntax;
+use record::Template;
 
 /// `kernel.nmi_watchdog` (Documentation/admin-guide/lockup-watchdogs.rst).
 pub const KNOB: FileKnob = FileKnob {
@@ -17,8 +18,11 @@ pub const KNOB: FileKnob = FileKnob {
     syntax: ValueSyntax::Word,
     steadier: "0",
     as_steady: none,
-    effect: "a non-maskable interrupt some times a minute on each CPU, and one hardware counter gone for perf",
-    disputed: "",
-    absent: "this kernel has no hard-lockup detector",
+    effect: Template {
+        code: "quiet-nmi-watchdog-effect",
+        words: "a non-maskable interrupt a few times a minute on each CPU, and one hardware counter less for perf",
+    },
+    disputed: None,
+    absent: Template { code: "quiet-nmi-watchdog-absent", words: "the kernel has no hard-lockup detector" },
     only_when_named: false,
 };

@@ -3,6 +3,7 @@
 use super::file_knob::{FileKnob, none};
 use crate::knob::KnobClass;
 use crate::value_syntax::ValueSyntax;
+use record::Template;
 
 /// `kernel.numa_balancing` (Documentation/admin-guide/sysctl/kernel.rst).
 pub const KNOB: FileKnob = FileKnob {
@@ -13,8 +14,11 @@ pub const KNOB: FileKnob = FileKnob {
     syntax: ValueSyntax::Word,
     steadier: "0",
     as_steady: none,
-    effect: "the kernel unmaps pages to see who uses them and moves them between nodes while a program runs",
-    disputed: "",
-    absent: "this kernel does not balance memory between nodes",
+    effect: Template {
+        code: "quiet-numa-balancing-effect",
+        words: "the kernel unmaps pages to see who uses them, and moves them between NUMA nodes while a program runs",
+    },
+    disputed: None,
+    absent: Template { code: "quiet-numa-balancing-absent", words: "the kernel has no NUMA balancing" },
     only_when_named: false,
 };

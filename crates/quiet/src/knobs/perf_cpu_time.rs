@@ -3,6 +3,7 @@
 use super::file_knob::FileKnob;
 use crate::knob::KnobClass;
 use crate::value_syntax::ValueSyntax;
+use record::Template;
 
 /// `kernel.perf_cpu_time_max_percent` (Documentation/admin-guide/sysctl/kernel.rst).
 pub const KNOB: FileKnob = FileKnob {
@@ -17,8 +18,14 @@ pub const KNOB: FileKnob = FileKnob {
     syntax: ValueSyntax::Word,
     steadier: "1",
     as_steady: |value| value == "1",
-    effect: "perf's interrupts may take so many percent of a CPU before the kernel slows them down",
-    disputed: "where it slows them down in the middle of a profile the samples change",
-    absent: "this kernel has no perf events",
+    effect: Template {
+        code: "quiet-perf-cpu-time-effect",
+        words: "the share of a CPU that perf's interrupts may take before the kernel throttles them",
+    },
+    disputed: Some(Template {
+        code: "quiet-perf-cpu-time-disputed",
+        words: "throttled in the middle of a profile, the samples change",
+    }),
+    absent: Template { code: "quiet-perf-cpu-time-absent", words: "the kernel has no perf events" },
     only_when_named: true,
 };

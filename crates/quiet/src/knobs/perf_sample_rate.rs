@@ -3,6 +3,7 @@
 use super::file_knob::FileKnob;
 use crate::knob::KnobClass;
 use crate::value_syntax::ValueSyntax;
+use record::Template;
 
 /// `kernel.perf_event_max_sample_rate`, a second (Documentation/admin-guide/sysctl/kernel.rst).
 pub const KNOB: FileKnob = FileKnob {
@@ -17,8 +18,14 @@ pub const KNOB: FileKnob = FileKnob {
     syntax: ValueSyntax::Word,
     steadier: "1",
     as_steady: |value| value == "1",
-    effect: "whoever profiles the machine meanwhile may interrupt a CPU so often a second",
-    disputed: "one who wants to profile the command needs it as it is",
-    absent: "this kernel has no perf events",
+    effect: Template {
+        code: "quiet-perf-sample-rate-effect",
+        words: "how often a second a profiler may interrupt a CPU meanwhile",
+    },
+    disputed: Some(Template {
+        code: "quiet-perf-sample-rate-disputed",
+        words: "who wants to profile the command needs the rate as it is",
+    }),
+    absent: Template { code: "quiet-perf-sample-rate-absent", words: "the kernel has no perf events" },
     only_when_named: true,
 };

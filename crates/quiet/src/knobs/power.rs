@@ -1,6 +1,7 @@
 //! The battery.
 
 use crate::knob::{Adjustment, Inspection, Knob, KnobContext};
+use record::{Text, text};
 
 /// `/sys/class/power_supply`: on battery, firmware lowers clocks.
 #[derive(Debug)]
@@ -19,8 +20,11 @@ impl Knob for Power {
         "
     }
 
-    fn effect(&self) -> &'static str {
-        "on battery the firmware and the governor lower clocks, the more the emptier it is"
+    fn effect(&self) -> Text {
+        text!(
+            "quiet-power-effect",
+            "on battery the firmware and the governor lower the clock, more so as the battery empties"
+        )
     }
 
     fn inspect(&self, context: &KnobContext) -> Inspection {
@@ -33,9 +37,12 @@ impl Knob for Power {
             }
         }
         match mains {
-            None => Inspection::absent("no power supply is shown: a server, or a virtual machine"),
+            None => Inspection::absent(text!(
+                "quiet-power-absent",
+                "no power supply is visible (server or virtual machine)"
+            )),
             Some(true) => Inspection::steady("mains"),
-            Some(false) => Inspection::noisy("battery", "mains", Adjustment::Manual("plug it in".to_owned())),
+            Some(false) => Inspection::noisy("battery", "mains", Adjustment::Manual("plug it in".into())),
         }
     }
 }

@@ -1,8 +1,9 @@
 //! The command before others: nice, SCHED_FIFO, ionice.
 
 use crate::files::Files;
-use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext, ProcessSetting, State};
+use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext, ProcessSetting};
 use crate::process_settings::process::ProcessAttributes;
+use record::{Text, text};
 
 /// The command's nice value (nice(7)).
 #[derive(Debug)]
@@ -20,23 +21,23 @@ const AUTOGROUPS: &str = "/proc/sys/kernel/sched_autogroup_enabled";
 
 /// Against whom a nice value counts, where that is not everybody: the scheduler weighs groups first, and tasks only within
 /// one. Tasks of no control group's own are grouped by session where autogroups are on (sched(7)).
-pub fn nice_scope_limit(files: &dyn Files) -> Option<String> {
-    let (why, whom) = if let Some(group) = group_of_its_own(files) {
-        (format!("the control group {group} has a share of the CPUs of its own"), "of that group")
+pub fn nice_scope_limit(files: &dyn Files) -> Option<Text> {
+    if let Some(group) = group_of_its_own(files) {
+        Some(text!(
+            "quiet-nice-within-cgroup",
+            "the cgroup {group} has its own CPU weight, so nice counts only against tasks of that cgroup; against others: the \
+             knob fifo, or the cgroup's weight",
+            group
+        ))
     } else if files.read(AUTOGROUPS).is_ok_and(|text| text == "1") {
-        (
-            "the kernel groups tasks by session (sched_autogroup_enabled is 1)".to_owned(),
-            "of the same session",
-        )
+        Some(text!(
+            "quiet-nice-within-session",
+            "tasks are grouped by session (sched_autogroup_enabled is 1), so nice counts only within the session; against \
+             others: the knob fifo, or sudo sysctl kernel.sched_autogroup_enabled=0"
+        ))
     } else {
-        return None;
-    };
-    let way_out = if whom == "of the same session" {
-        "the knob fifo, or sudo sysctl kernel.sched_autogroup_enabled=0"
-    } else {
-        "the knob fifo, or the group's own weight"
-    };
-    Some(format!("{why}, so here it counts only against tasks {whom}; against others: {way_out}"))
+        None
+    }
 }
 
 /// The nearest control group of this process with weights of its own; `None` where that is the root.
@@ -81,8 +82,8 @@ impl Knob for Nice {
         KnobClass::OtherTasks
     }
 
-    fn effect(&self) -> &'static str {
-        "whoever else wants the CPU takes it from the command in turn"
+    fn effect(&self) -> Text {
+        text!("quiet-nice-effect", "other tasks that want the CPU take turns with the command")
     }
 
     fn inspect(&self, context: &KnobContext) -> Inspection {
@@ -128,8 +129,11 @@ impl Knob for Fifo {
         KnobClass::OtherTasks
     }
 
-    fn effect(&self) -> &'static str {
-        "under SCHED_FIFO nobody but the kernel and other real-time threads takes the CPU from the command"
+    fn effect(&self) -> Text {
+        text!(
+            "quiet-fifo-effect",
+            "under SCHED_FIFO only the kernel and other real-time threads take the CPU from the command"
+        )
     }
 
     fn only_when_named(&self) -> bool {
@@ -141,10 +145,11 @@ impl Knob for Fifo {
         if own.policy == libc::SCHED_FIFO || own.policy == libc::SCHED_RR {
             return Inspection::steady("real-time");
         }
-        Inspection::noisy("no", "SCHED_FIFO", Adjustment::ProcessSetting(ProcessSetting::Fifo(PRIORITY))).note(
-            "a command that never sleeps keeps the CPU from everybody, the kernel's own work included, except for the share \
-             that rt-runtime leaves: some machines stall then",
-        )
+        Inspection::noisy("no", "SCHED_FIFO", Adjustment::ProcessSetting(ProcessSetting::Fifo(PRIORITY))).note(text!(
+            "quiet-fifo-never-sleeps",
+            "a command that never sleeps keeps the CPU from all others, kernel threads included, except for the share of \
+             rt-runtime: some machines stall then"
+        ))
     }
 }
 
@@ -164,8 +169,11 @@ impl Knob for IoPriority {
         "#
     }
 
-    fn effect(&self) -> &'static str {
-        "where the disk's scheduler knows priorities (bfq, mq-deadline), others' reads come before the command's"
+    fn effect(&self) -> Text {
+        text!(
+            "quiet-ionice-effect",
+            "where the I/O scheduler has priorities (bfq, mq-deadline), other tasks' reads may come before the command's"
+        )
     }
 
     fn inspect(&self, context: &KnobContext) -> Inspection {
@@ -188,6 +196,8 @@ impl Knob for IoPriority {
 }
 
 fn not_captured() -> Inspection {
-    let why = "a captured tree does not tell what a command would have".to_owned();
-    Inspection { state: State::Absent(why), ..Inspection::absent("") }
+    Inspection::absent(text!(
+        "quiet-command-unknown",
+        "a captured tree does not show what a command would have"
+    ))
 }

@@ -1,6 +1,7 @@
 //! The quota of the own cgroup.
 
-use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext, State};
+use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext};
+use record::{Text, text};
 
 /// A CPU quota stops whoever has used it up until the next period (Documentation/scheduler/sched-bwc.rst).
 #[derive(Debug)]
@@ -15,8 +16,11 @@ impl Knob for Quota {
         KnobClass::OtherTasks
     }
 
-    fn effect(&self) -> &'static str {
-        "the kernel stops the command for the rest of each period in which it has used its share up"
+    fn effect(&self) -> Text {
+        text!(
+            "quiet-quota-effect",
+            "a command that has used up its quota is throttled for the rest of the period"
+        )
     }
 
     fn inspect(&self, context: &KnobContext) -> Inspection {
@@ -24,13 +28,16 @@ impl Knob for Quota {
             (Some(cpus), _) => Inspection::noisy(
                 if *cpus == 1.0 { "1 CPU".to_owned() } else { format!("{cpus} CPUs") },
                 "none",
-                Adjustment::Manual("run outside of the container, or give it no limit on CPUs".to_owned()),
+                Adjustment::Manual(text!(
+                    "quiet-quota-remove",
+                    "run outside of the container, or remove its CPU limit"
+                )),
             ),
             (None, true) => Inspection::steady("none"),
-            (None, false) => Inspection {
-                state: State::Absent("a captured tree does not tell the cgroup of a command".to_owned()),
-                ..Inspection::absent("")
-            },
+            (None, false) => Inspection::absent(text!(
+                "quiet-cgroup-unknown",
+                "a captured tree does not show the cgroup of a command"
+            )),
         }
     }
 }

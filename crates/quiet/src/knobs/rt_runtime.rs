@@ -3,6 +3,7 @@
 use super::file_knob::{FileKnob, none};
 use crate::knob::KnobClass;
 use crate::value_syntax::ValueSyntax;
+use record::Template;
 
 /// `kernel.sched_rt_runtime_us` (Documentation/scheduler/sched-rt-group.rst).
 pub const KNOB: FileKnob = FileKnob {
@@ -18,8 +19,17 @@ pub const KNOB: FileKnob = FileKnob {
     syntax: ValueSyntax::Word,
     steadier: "-1",
     as_steady: none,
-    effect: "a command under SCHED_FIFO is stopped for 50 ms of each second",
-    disputed: "without it a real-time thread that never sleeps can lock the machine up: for commands that end",
-    absent: "this kernel does not throttle real-time threads",
+    effect: Template {
+        code: "quiet-rt-runtime-effect",
+        words: "a command under SCHED_FIFO is throttled for 50 ms of each second",
+    },
+    disputed: Some(Template {
+        code: "quiet-rt-runtime-disputed",
+        words: "unthrottled, a real-time thread that never sleeps can lock up the machine: only for commands that end",
+    }),
+    absent: Template {
+        code: "quiet-rt-runtime-absent",
+        words: "the kernel does not throttle real-time threads",
+    },
     only_when_named: true,
 };

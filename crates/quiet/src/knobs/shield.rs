@@ -2,6 +2,7 @@
 
 use crate::compound_change::CompoundChange;
 use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext};
+use record::{Text, text};
 
 /// A cpuset for the command, and everybody else on the other CPUs.
 #[derive(Debug)]
@@ -26,8 +27,8 @@ impl Knob for Shield {
         KnobClass::OtherTasks
     }
 
-    fn effect(&self) -> &'static str {
-        "whatever else runs on the machine runs on the command's CPUs too"
+    fn effect(&self) -> Text {
+        text!("quiet-shield-effect", "other tasks of the machine run on the command's CPUs too")
     }
 
     fn needs_cpus(&self) -> bool {
@@ -36,8 +37,14 @@ impl Knob for Shield {
 
     fn inspect(&self, context: &KnobContext) -> Inspection {
         match &context.shield {
-            None if !context.live => Inspection::absent("a captured tree does not tell the cgroup of a command"),
-            None => Inspection::steady("none").note("with --cpus LIST and a command those CPUs are kept for it"),
+            None if !context.live => Inspection::absent(text!(
+                "quiet-cgroup-unknown",
+                "a captured tree does not show the cgroup of a command"
+            )),
+            None => Inspection::steady("none").note(text!(
+                "quiet-shield-needs-cpus",
+                "--cpus LIST with a command reserves those CPUs for the command"
+            )),
             Some(Err(why)) => Inspection::absent(why.to_string()),
             Some(Ok(shield)) => Inspection::noisy(
                 "everybody's",
@@ -45,9 +52,12 @@ impl Knob for Shield {
                 Adjustment::Compound(CompoundChange::Shield(shield.clone())),
             )
             .note(if shield.version == 2 {
-                "an isolated partition of control groups, version 2"
+                text!("quiet-shield-v2", "an isolated partition of cgroups, version 2")
             } else {
-                "two cpusets of control groups, version 1; tasks that somebody bound to CPUs stay where they are"
+                text!(
+                    "quiet-shield-v1",
+                    "two cpusets of cgroups, version 1; tasks already bound to CPUs stay there"
+                )
             }),
         }
     }

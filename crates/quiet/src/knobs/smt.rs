@@ -1,6 +1,6 @@
 //! Siblings: two threads on one core, each of which takes from the other.
 
-use record::CpuList;
+use record::{CpuList, Template, Text, text};
 
 use crate::change::Change;
 use crate::knob::{Adjustment, Inspection, Knob, KnobContext};
@@ -11,6 +11,8 @@ use crate::value_syntax::{ValueSyntax, name_cpus};
 #[derive(Debug)]
 pub struct Smt;
 
+const IN_THE_FIRMWARE: Template =
+    Template { code: "quiet-smt-in-firmware", words: "in the firmware: SMT or hyper-threading off" };
 const CONTROL: &str = "/sys/devices/system/cpu/smt/control";
 const ACTIVE: &str = "/sys/devices/system/cpu/smt/active";
 
@@ -19,8 +21,11 @@ impl Knob for Smt {
         "smt"
     }
 
-    fn effect(&self) -> &'static str {
-        "whoever runs on a core's other sibling takes part of the core, and how much depends on what it does"
+    fn effect(&self) -> Text {
+        text!(
+            "quiet-smt-effect",
+            "a task on the SMT sibling takes part of the core, and how much depends on that task"
+        )
     }
 
     fn only_when_named(&self) -> bool {
@@ -49,32 +54,27 @@ impl Knob for Smt {
             let control = context.text(CONTROL);
             let has_them = control.is_some_and(|text| ["on", "off", "forceoff"].contains(&text.as_str()));
             return if pairs.is_empty() && context.text(ACTIVE).is_none() {
-                Inspection::absent("nothing here tells which CPUs are siblings")
+                Inspection::absent(text!("quiet-smt-absent", "no SMT siblings are listed"))
             } else if context.live && !has_them {
                 // A host's siblings run others all the same: that is not quiet, and not to be set from here.
-                Inspection::absent(
-                    "no core shows two siblings: it has none, the firmware keeps them off, or a hypervisor hides them",
-                )
+                Inspection::absent(text!(
+                    "quiet-smt-no-siblings",
+                    "no core shows two siblings: no SMT, off in the firmware, or hidden by a hypervisor"
+                ))
             } else {
-                Inspection::steady("no core shows two siblings")
+                Inspection::steady(text!("quiet-smt-off", "no core shows two siblings"))
             };
         }
-        let now = format!("on: {shared} of {} CPUs share a core", pairs.len());
+        let now = text!("quiet-smt-on", "on: {shared} of {all} CPUs share a core", shared, all = pairs.len());
         if context.quiet.is_empty() {
             return match Change::plan(context.files, self.name(), CONTROL, ValueSyntax::Word, "off") {
                 Ok(Some(change)) if change.old == "on" => {
                     Inspection::noisy(now, "off", Adjustment::Write(vec![change]))
                 }
-                Ok(_) => Inspection::noisy(
-                    now,
-                    "off",
-                    Adjustment::Manual("in the firmware: SMT or hyper-threading off".to_owned()),
-                ),
-                Err(refusal) if refusal.is_missing() => Inspection::noisy(
-                    now,
-                    "off",
-                    Adjustment::Manual("in the firmware: SMT or hyper-threading off".to_owned()),
-                ),
+                Ok(_) => Inspection::noisy(now, "off", Adjustment::Manual(IN_THE_FIRMWARE.into())),
+                Err(refusal) if refusal.is_missing() => {
+                    Inspection::noisy(now, "off", Adjustment::Manual(IN_THE_FIRMWARE.into()))
+                }
                 Err(refusal) => Inspection::unseen(&refusal),
             };
         }
@@ -91,7 +91,10 @@ impl Knob for Smt {
             }
         }
         if off.is_empty() {
-            return Inspection::steady("the quiet CPUs have their cores to themselves");
+            return Inspection::steady(text!(
+                "quiet-smt-no-sibling-used",
+                "no other CPU shares a core with the quiet CPUs"
+            ));
         }
         let mut changes = Vec::new();
         let mut contents = CpuList::new();
@@ -106,9 +109,10 @@ impl Knob for Smt {
             }
         }
         let adjustment = if changes.is_empty() {
-            Adjustment::Manual(
-                "choose CPUs on another core: the kernel keeps this one's siblings online".to_owned(),
-            )
+            Adjustment::Manual(text!(
+                "quiet-smt-another-core",
+                "choose CPUs on another core: the kernel keeps the siblings of this one online"
+            ))
         } else {
             Adjustment::Write(changes)
         };
@@ -116,7 +120,11 @@ impl Knob for Smt {
         if contents.is_empty() {
             inspection
         } else {
-            inspection.note(format!("the kernel keeps {} online", name_cpus(&contents)))
+            inspection.note(text!(
+                "quiet-smt-kept-online",
+                "the kernel keeps {cpus} online",
+                cpus = name_cpus(&contents)
+            ))
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::file_knob::FileKnob;
 use crate::knob::KnobClass;
 use crate::value_syntax::ValueSyntax;
+use record::Template;
 
 /// `vm.stat_interval`, seconds (Documentation/admin-guide/sysctl/vm.rst).
 pub const KNOB: FileKnob = FileKnob {
@@ -16,8 +17,14 @@ pub const KNOB: FileKnob = FileKnob {
     syntax: ValueSyntax::Word,
     steadier: "10",
     as_steady: |value| value.parse::<u32>().is_ok_and(|seconds| seconds >= 10),
-    effect: "each CPU adds up its memory statistics once in so many seconds, in the middle of whatever runs there",
-    disputed: "",
-    absent: "this kernel does not tell how often it adds up memory statistics",
+    effect: Template {
+        code: "quiet-stat-interval-effect",
+        words: "each CPU sums up its memory statistics every few seconds, interrupting whatever runs there",
+    },
+    disputed: None,
+    absent: Template {
+        code: "quiet-stat-interval-absent",
+        words: "the kernel does not show the interval of its memory statistics",
+    },
     only_when_named: false,
 };

@@ -1,6 +1,8 @@
 //! Time that a hypervisor gives to others.
 
 use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext};
+use record::text::Value;
+use record::{Text, text};
 
 /// Stolen ticks since boot, from `/proc/stat`.
 #[derive(Debug)]
@@ -18,8 +20,11 @@ impl Knob for Steal {
         KnobClass::Hypervisor
     }
 
-    fn effect(&self) -> &'static str {
-        "the hypervisor runs somebody else on the CPU, and the clock goes on"
+    fn effect(&self) -> Text {
+        text!(
+            "quiet-steal-effect",
+            "the hypervisor runs other guests on the CPU while the clock goes on (steal time)"
+        )
     }
 
     fn inspect(&self, context: &KnobContext) -> Inspection {
@@ -28,19 +33,21 @@ impl Knob for Steal {
         let ticks: Vec<u64> =
             line.unwrap_or("").split_ascii_whitespace().take(8).map_while(|word| word.parse().ok()).collect();
         let Some(stolen) = ticks.get(7) else {
-            return Inspection::absent("this tree tells nothing of stolen time");
+            return Inspection::absent(text!("quiet-steal-absent", "no steal time is visible"));
         };
         let all: u64 = ticks.iter().fold(0u64, |sum, ticks| sum.saturating_add(*ticks));
         let share = *stolen as f64 / all.max(1) as f64;
+        let now = text!("quiet-steal-share", "{share} of all time since boot", share = Value::Share(share));
         if share < WORTH_TELLING {
-            return Inspection::steady(format!("{} of all time since boot", record::units::percent(share)));
+            return Inspection::steady(now);
         }
         Inspection::noisy(
-            format!("{} of all time since boot", record::units::percent(share)),
+            now,
             "none",
-            Adjustment::Manual(
-                "a machine with CPUs of its own (dedicated, bare metal), or another hour".to_owned(),
-            ),
+            Adjustment::Manual(text!(
+                "quiet-steal-dedicated",
+                "use dedicated CPUs or bare metal, or measure at another hour"
+            )),
         )
     }
 }

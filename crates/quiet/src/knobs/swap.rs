@@ -3,6 +3,7 @@
 use crate::compound_change::CompoundChange;
 use crate::compound_change::swap::SwapAreas;
 use crate::knob::{Adjustment, Inspection, Knob, KnobContext};
+use record::{Text, text};
 
 /// Swap in use, from `/proc/meminfo`. Turning it off reads everything back, so that is done only when it is named.
 #[derive(Debug)]
@@ -13,8 +14,11 @@ impl Knob for Swap {
         "swap"
     }
 
-    fn effect(&self) -> &'static str {
-        "a page that was swapped out comes back from the disk in the middle of a run"
+    fn effect(&self) -> Text {
+        text!(
+            "quiet-swap-effect",
+            "a page that was swapped out is read back from disk in the middle of a run"
+        )
     }
 
     fn only_when_named(&self) -> bool {
@@ -23,7 +27,7 @@ impl Knob for Swap {
 
     fn inspect(&self, context: &KnobContext) -> Inspection {
         let Some(meminfo) = context.text("/proc/meminfo") else {
-            return Inspection::absent("this tree tells nothing of memory");
+            return Inspection::absent(text!("quiet-swap-absent", "no /proc/meminfo"));
         };
         let kib = |key: &str| {
             let line = meminfo.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
@@ -39,10 +43,16 @@ impl Knob for Swap {
                     "off",
                     Adjustment::Compound(CompoundChange::Swap(areas)),
                 )
-                .note("turned off only when it is named: all of it is read back first, which takes its time and memory")
+                .note(text!(
+                    "quiet-swap-only-when-named",
+                    "turned off only when named: all of it is read back first, which takes time and memory"
+                ))
             }
             (Some(_), Some(_)) => Inspection::steady("none in use"),
-            _ => Inspection::absent("the kernel does not tell how much swap it uses"),
+            _ => Inspection::absent(text!(
+                "quiet-swap-unknown",
+                "the kernel does not show how much swap is in use"
+            )),
         }
     }
 }

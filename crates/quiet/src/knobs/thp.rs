@@ -3,6 +3,7 @@
 use super::file_knob::FileKnob;
 use crate::knob::KnobClass;
 use crate::value_syntax::ValueSyntax;
+use record::Template;
 
 /// `/sys/kernel/mm/transparent_hugepage/enabled` (Documentation/admin-guide/mm/transhuge.rst).
 pub const KNOB: FileKnob = FileKnob {
@@ -13,8 +14,14 @@ pub const KNOB: FileKnob = FileKnob {
     syntax: ValueSyntax::Chosen,
     steadier: "madvise",
     as_steady: |value| value == "never",
-    effect: "whether a program gets huge pages depends on how much free memory lies together at that moment",
-    disputed: "with madvise a program that does not ask for huge pages is measured without them: compare like with like",
-    absent: "this kernel has no transparent huge pages",
+    effect: Template {
+        code: "quiet-thp-effect",
+        words: "whether a program gets huge pages depends on how much contiguous memory is free at that moment",
+    },
+    disputed: Some(Template {
+        code: "quiet-thp-disputed",
+        words: "with madvise a program that does not ask for huge pages is measured without them: compare like with like",
+    }),
+    absent: Template { code: "quiet-thp-absent", words: "the kernel has no THP" },
     only_when_named: true,
 };

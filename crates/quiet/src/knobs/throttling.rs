@@ -1,6 +1,7 @@
 //! Throttling for heat.
 
 use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext};
+use record::{Text, text};
 
 /// `thermal_throttle` of each CPU counts how often heat lowered its clock since boot.
 #[derive(Debug)]
@@ -21,8 +22,11 @@ impl Knob for Throttling {
         KnobClass::Clock
     }
 
-    fn effect(&self) -> &'static str {
-        "the processor lowers its clock when it is too hot: long runs are slower than short ones"
+    fn effect(&self) -> Text {
+        text!(
+            "quiet-throttling-effect",
+            "a processor that is too hot lowers its clock: long runs are slower than short ones"
+        )
     }
 
     fn inspect(&self, context: &KnobContext) -> Inspection {
@@ -35,12 +39,15 @@ impl Knob for Throttling {
             }
         }
         match counts.iter().max() {
-            None => Inspection::absent("no count of throttling is shown"),
+            None => Inspection::absent(text!("quiet-throttling-absent", "no throttle counts are visible")),
             Some(0) => Inspection::steady("not since boot"),
             Some(most) => Inspection::noisy(
-                format!("up to {most} times on a CPU since boot"),
+                text!("quiet-throttling-count", "up to {most} times on a CPU since boot", most = *most),
                 "never",
-                Adjustment::Manual("cooling: fans, filters, the room; or lower power limits".to_owned()),
+                Adjustment::Manual(text!(
+                    "quiet-throttling-cool",
+                    "improve cooling (fans, filters, room), or lower the power limits"
+                )),
             ),
         }
     }

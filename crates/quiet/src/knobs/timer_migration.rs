@@ -3,6 +3,7 @@
 use super::file_knob::{FileKnob, none};
 use crate::knob::KnobClass;
 use crate::value_syntax::ValueSyntax;
+use record::Template;
 
 /// `kernel.timer_migration` (Documentation/admin-guide/sysctl/kernel.rst).
 pub const KNOB: FileKnob = FileKnob {
@@ -17,8 +18,17 @@ pub const KNOB: FileKnob = FileKnob {
     syntax: ValueSyntax::Word,
     steadier: "0",
     as_steady: none,
-    effect: "timers of idle CPUs move to the CPU that is busy, which is the one that measures",
-    disputed: "with CPUs isolated for real-time work some leave it on, so that timers set there move away",
-    absent: "a kernel without high-resolution timers or with one CPU has no timers to move",
+    effect: Template {
+        code: "quiet-timer-migration-effect",
+        words: "timers of idle CPUs migrate to the busy CPU, which is the measured one",
+    },
+    disputed: Some(Template {
+        code: "quiet-timer-migration-disputed",
+        words: "with CPUs isolated for real-time work some leave it on, so that timers migrate away from them",
+    }),
+    absent: Template {
+        code: "quiet-timer-migration-absent",
+        words: "no timers can migrate (no high-resolution timers, or one CPU)",
+    },
     only_when_named: false,
 };

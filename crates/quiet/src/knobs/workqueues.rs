@@ -1,6 +1,6 @@
 //! The kernel's own work that is bound to no CPU.
 
-use record::CpuList;
+use record::{CpuList, Template, Text, text};
 
 use super::interrupts::mask;
 use crate::change::Change;
@@ -11,6 +11,10 @@ use crate::value_syntax::{ValueSyntax, name_cpus};
 #[derive(Debug)]
 pub struct Workqueues;
 
+const ABSENT: Template = Template {
+    code: "quiet-workqueues-absent",
+    words: "the kernel does not show the CPUs of its work queues",
+};
 const FILE: &str = "/sys/devices/virtual/workqueue/cpumask";
 
 impl Knob for Workqueues {
@@ -30,8 +34,11 @@ impl Knob for Workqueues {
         KnobClass::Kernel
     }
 
-    fn effect(&self) -> &'static str {
-        "work that the kernel puts off (writing back, networking, drivers) runs on any CPU, also on one that measures"
+    fn effect(&self) -> Text {
+        text!(
+            "quiet-workqueues-effect",
+            "deferred kernel work (writeback, networking, drivers) runs on any CPU, also on a measured one"
+        )
     }
 
     fn needs_cpus(&self) -> bool {
@@ -41,10 +48,11 @@ impl Knob for Workqueues {
     fn inspect(&self, context: &KnobContext) -> Inspection {
         if context.quiet.is_empty() {
             return match context.files.read(FILE) {
-                Ok(_) => Inspection::steady("on all CPUs").note("with --cpus LIST it is kept to the others"),
-                Err(refusal) if refusal.is_missing() => {
-                    Inspection::absent("this kernel does not tell where it runs its work")
-                }
+                Ok(_) => Inspection::steady("on all CPUs").note(text!(
+                    "quiet-workqueues-need-cpus",
+                    "--cpus LIST keeps this work to the other CPUs"
+                )),
+                Err(refusal) if refusal.is_missing() => Inspection::absent(ABSENT),
                 Err(refusal) => Inspection::unseen(&refusal),
             };
         }
@@ -55,16 +63,14 @@ impl Knob for Workqueues {
                 if CpuList::from_mask(&change.old)
                     .is_ok_and(|cpus| cpus.intersection(&context.quiet).is_empty()) =>
             {
-                Inspection::steady("not on the quiet CPUs")
+                Inspection::steady(text!("quiet-workqueues-elsewhere", "not on the quiet CPUs"))
             }
             Ok(Some(change)) => Inspection::noisy(
                 "on all CPUs",
                 format!("on {}", name_cpus(&rest)),
                 Adjustment::Write(vec![change]),
             ),
-            Err(refusal) if refusal.is_missing() => {
-                Inspection::absent("this kernel does not tell where it runs its work")
-            }
+            Err(refusal) if refusal.is_missing() => Inspection::absent(ABSENT),
             Err(refusal) => Inspection::unseen(&refusal),
         }
     }

@@ -46,23 +46,23 @@ fn audited(row: &AuditRow, noise: &NoiseEstimate) -> Audited {
         State::Steady => (Stand::Steady, None),
         State::Noisy if row.disturbs() => (Stand::Noisy, None),
         State::Noisy => (Stand::OnRequest, None),
-        State::Absent(why) => (Stand::Absent, Some(why.clone())),
-        State::Unseen(why) => (Stand::Absent, Some(why.clone())),
+        State::Absent(why) => (Stand::Absent, Some(why.to_string())),
+        State::Unseen(why) => (Stand::Absent, Some(why.to_string())),
     };
     let worth = noise.find_worth(row.knob.name());
     let reported = !noise.source.is_empty() && row.inspection.steadier.is_some();
     Audited {
         name: row.knob.name().to_owned(),
-        now: inspection.now.clone(),
-        steadier: inspection.steadier.clone().unwrap_or_default(),
+        now: inspection.now.to_string(),
+        steadier: inspection.steadier.as_ref().map(ToString::to_string).unwrap_or_default(),
         set_by: set_by(row),
         stand,
-        effect: row.knob.effect().to_owned(),
+        effect: row.knob.effect().to_string(),
         here: reported.then(|| worth.describe(row.knob.name(), ProofBy::for_knob(row))),
         worth: if reported { worth.brief() } else { String::new() },
         way: advice(row),
         why,
-        notes: inspection.notes.clone(),
+        notes: inspection.notes.iter().map(ToString::to_string).collect(),
     }
 }
 
@@ -97,7 +97,7 @@ fn advice(row: &AuditRow) -> Option<String> {
         (Adjustment::BootParameters(parameters), _) => {
             Some(format!("on the kernel's command line: {parameters}"))
         }
-        (Adjustment::Manual(adjustment), _) => Some(adjustment.clone()),
+        (Adjustment::Manual(adjustment), _) => Some(adjustment.to_string()),
         (Adjustment::Write(_) | Adjustment::ProcessSetting(_) | Adjustment::Compound(_), Some(needs))
             if *needs != Need::Root && !is_captured(row) =>
         {

@@ -47,11 +47,11 @@ fn outcome_lines(outcomes: &[KnobOutcome]) -> Vec<KnobLine> {
                 if outcome.values > 1 { format!(" ({} values)", outcome.values) } else { String::new() };
             let text = match &outcome.why_not {
                 None => format!("{} → {}{values}", outcome.old, outcome.new),
-                Some(why) => why.clone(),
+                Some(why) => why.to_string(),
             };
             lines.push(KnobLine::Knob(outcome.knob.to_owned(), text));
             lines.extend(
-                outcome.note.iter().map(|note| KnobLine::Knob(outcome.knob.to_owned(), note.clone())),
+                outcome.note.iter().map(|note| KnobLine::Knob(outcome.knob.to_owned(), note.to_string())),
             );
         }
     }
@@ -83,7 +83,8 @@ pub fn knobs_planned(plan: &TuningPlan, drop_caches: bool, warm: usize, style: &
     if !plan.not_set.is_empty() {
         lines.push(KnobLine::Heading("Would stay".to_owned()));
     }
-    let reported = |(name, why): &(&'static str, String)| KnobLine::Knob((*name).to_owned(), why.clone());
+    let reported =
+        |(name, why): &(&'static str, record::Text)| KnobLine::Knob((*name).to_owned(), why.to_string());
     lines.extend(plan.not_set.iter().map(reported));
     if !plan.advice.is_empty() {
         lines.push(KnobLine::Heading("Not linespeed's to set".to_owned()));
