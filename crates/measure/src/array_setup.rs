@@ -45,7 +45,11 @@ pub(crate) fn prepare(context: &mut Context, what: &str, seconds: f64) -> Result
         match part {
             Some(Ok(part)) => parts.push(part),
             Some(Err(error)) => {
-                return Err(Halt::Impossible(format!("the arrays could not be mapped: {error}").into()));
+                return Err(Halt::Impossible(text!(
+                    "arrays-not-mapped",
+                    "cannot map the arrays: {error}",
+                    error
+                )));
             }
             None => {
                 return Err(Halt::Impossible(text!("thread-not-started", "a thread could not be started")));
@@ -130,11 +134,14 @@ fn check_placement(context: &mut Context, what: &str, cpus: &[u32], parts: &[Par
             Some(Some(Placement::Unknown(why))) => unknown = Some(why),
             // A CPU of no known node.
             Some(None) => {}
-            None => unknown = Some("a thread could not be started".to_owned()),
+            None => unknown = Some(text!("thread-not-started", "a thread could not be started").to_string()),
         }
     }
     if let Some(why) = unknown {
-        context.coverage.push(Coverage::degraded(what, format!("placement is not verified: {why}")));
+        context.coverage.push(Coverage::degraded(
+            what,
+            text!("placement-not-verified", "placement is not verified: {why}", why),
+        ));
     }
     if asked > 0 && on_node / (asked as f64) < LEAST_SHARE {
         return Err(Halt::Impossible(text!(

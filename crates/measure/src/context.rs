@@ -2,12 +2,31 @@
 
 use std::time::{Duration, Instant};
 
-use record::{Coverage, CpuList, Machine, Measurement, Snapshot, Text};
+use record::text::Value;
+use record::{Coverage, CpuList, Machine, Measurement, Snapshot, Template, Text, text};
 
 use crate::arrays::Arrays;
 use crate::budget::{Depth, memory_allowance};
 use crate::cycle::Cycle;
 use os::Stop;
+
+/// What gives a measurement more memory.
+pub(crate) const MORE_MEMORY: Template =
+    Template { code: "memory-limit-raise", words: "raise the memory limit or free memory" };
+
+/// What leaves a CPU out that no thread can be pinned to.
+pub(crate) const LEAVE_OUT: Template =
+    Template { code: "cpu-leave-out", words: "linespeed --cpus LIST without it" };
+
+/// What gives huge pages.
+pub(crate) const HUGE_PAGES: Template = Template {
+    code: "huge-pages-provide",
+    words: "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled, or reserve huge pages with vm.nr_hugepages",
+};
+
+/// What lets memory be bound to its node.
+pub(crate) const ALLOW_MBIND: Template =
+    Template { code: "mbind-allow", words: "allow mbind: a seccomp filter denies it" };
 
 /// Why a measurement ended before it had done everything.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,12 +167,13 @@ impl<'a> Context<'a> {
             if !(low..=high).contains(&value) {
                 self.coverage.push(Coverage::skipped(
                     measurement.metric.clone(),
-                    format!(
-                        "{} at {} is outside what any hardware can do ({} to {}), so it is withheld",
-                        record::units::figure(value, metric.unit),
-                        describe(&measurement),
-                        record::units::figure(low, metric.unit),
-                        record::units::figure(high, metric.unit),
+                    text!(
+                        "figure-implausible",
+                        "withheld: {value} at {place} is outside {low} to {high}, the range of any hardware",
+                        value = Value::Figure(value, metric.unit),
+                        place = describe(&measurement),
+                        low = Value::Figure(low, metric.unit),
+                        high = Value::Figure(high, metric.unit)
                     ),
                 ));
                 return;

@@ -1,7 +1,7 @@
 //! The list of measurements. A new one is one file below `measurements/` and its line here.
 
 use record::text::Value;
-use record::{Coverage, CpuList, Doubt, Label, Machine, Snapshot, text};
+use record::{Coverage, CpuList, Doubt, Label, Machine, Snapshot, Template, text};
 
 use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt, Progress};
@@ -35,7 +35,8 @@ pub trait Measure: Sync {
 }
 
 /// What makes possible what needs several CPUs.
-pub(crate) const MORE_CPUS: &str = "allow more CPUs (--cpus, taskset, cpuset)";
+pub(crate) const MORE_CPUS: Template =
+    Template { code: "allow-more-cpus", words: "allow more CPUs (--cpus, taskset, cpuset)" };
 
 /// Every measurement, in the order in which they run.
 pub const MEASUREMENTS: &[&dyn Measure] = &[
@@ -113,7 +114,7 @@ pub fn run(
                     "threads cannot be pinned: a figure may be of another CPU than the one it names"
                 ),
             )
-            .with_remedy("allow sched_setaffinity: a seccomp filter denies it"),
+            .with_remedy(text!("allow-setaffinity", "allow sched_setaffinity: a seccomp filter denies it")),
         );
     }
     for measurement in MEASUREMENTS {

@@ -21,7 +21,12 @@ impl Lifted {
                 "refused to this process (PR_SET_THP_DISABLE), but for this measurement, which took the refusal back"
             ),
         );
-        context.coverage.push(coverage.with_remedy("start it from a process that they are not refused to"));
+        context.coverage.push(
+            coverage.with_remedy(text!(
+                "thp-start-elsewhere",
+                "start it from a process without PR_SET_THP_DISABLE"
+            )),
+        );
         Some(Self)
     }
 }

@@ -8,6 +8,7 @@ mod walk;
 use kernels::stream::{self, Op, Stores, Stream};
 use record::Label;
 use record::detail;
+use record::text::Value;
 use record::{Coverage, CpuList, Labels, Machine, Mark, Measurement, SampleMark, text};
 
 use beside::Taken;
@@ -16,7 +17,7 @@ use walk::{Group, run};
 use crate::array_setup;
 use crate::arrays::{ARRAYS, Part};
 use crate::budget::{Budget, Depth, beyond_caches};
-use crate::context::{Context, Halt};
+use crate::context::{Context, Halt, MORE_MEMORY};
 use crate::list::Measure;
 use crate::repeat::judge;
 
@@ -64,13 +65,15 @@ impl Measure for Bandwidth {
         if allowed < wanted {
             return Coverage::degraded(
                 self.name(),
-                format!(
-                    "arrays of {} each; four times the last-level caches would be {}, so a part may come from cache",
-                    record::units::bytes(allowed),
-                    record::units::bytes(wanted)
+                text!(
+                    "bandwidth-arrays-small",
+                    "arrays of {allowed} each, less than four times the last-level caches ({wanted}): \
+                     part of the traffic may hit caches",
+                    allowed = Value::Bytes(allowed),
+                    wanted = Value::Bytes(wanted)
                 ),
             )
-            .with_remedy("raise the memory limit or free memory");
+            .with_remedy(MORE_MEMORY);
         }
         Coverage::measured(self.name())
     }
@@ -87,11 +90,12 @@ impl Measure for Bandwidth {
             context.coverage.push(
                 Coverage::degraded(
                     self.name(),
-                    format!(
-                        "this machine hands out memory slowly: arrays of {} each were ready in time; four times the \
-                         last-level caches would be {}",
-                        record::units::bytes(ready.bytes()),
-                        record::units::bytes(beyond_caches(context.machine))
+                    text!(
+                        "bandwidth-memory-slow",
+                        "first touch is slow here: arrays of {ready} each were ready in time, not {wanted} \
+                         (four times the last-level caches)",
+                        ready = Value::Bytes(ready.bytes()),
+                        wanted = Value::Bytes(beyond_caches(context.machine))
                     ),
                 )
                 .with_remedy("linespeed run bandwidth --full"),

@@ -148,8 +148,11 @@ impl Measure for Clock {
 }
 
 fn not_pinned(cpu: u32) -> Coverage {
-    Coverage::degraded("clock", format!("the thread for CPU {cpu} could not be pinned there"))
-        .with_remedy("allow sched_setaffinity (a seccomp filter denies it), or put the CPU online")
+    Coverage::degraded("clock", text!("clock-not-pinned", "a thread cannot be pinned to CPU {cpu}", cpu))
+        .with_remedy(text!(
+            "clock-allow-setaffinity",
+            "allow sched_setaffinity (a seccomp filter denies it), or put the CPU online"
+        ))
 }
 
 fn width_word(vector: &heavy::Heavy) -> &'static str {

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use record::{Coverage, CpuList, Labels, Machine, Measurement, SampleMark, Text, text};
 
 use crate::budget::{Budget, Depth};
-use crate::context::{Context, Halt};
+use crate::context::{ALLOW_MBIND, Context, Halt, LEAVE_OUT, MORE_MEMORY};
 use crate::list::Measure;
 use crate::measurements::numa::nodes::memory_nodes;
 use crate::repeat::judge;
@@ -167,7 +167,7 @@ struct Done {
     lost: bool,
     no_memory: Option<String>,
     unbound: Option<String>,
-    unproven: Option<String>,
+    unproven: Option<Text>,
 }
 
 /// The nodes on which a pair's line is homed in turn: both CPUs' where they differ and have memory that may be used.
@@ -305,19 +305,24 @@ impl Done {
         if n < plan.all {
             let mut reported = Coverage::degraded(
                 name,
-                format!("{n} of {} pairs of CPUs were drawn, of each kind alike many", plan.all),
+                text!(
+                    "core-to-core-sampled",
+                    "{n} of {all} CPU pairs were sampled, equally many of each kind",
+                    n,
+                    all = plan.all
+                ),
             );
             if context.depth != Depth::Full {
                 reported = reported.with_remedy(whole.clone());
             }
             context.coverage.push(reported);
         }
-        let mut degraded = |why: Text, remedy: &str| {
+        let mut degraded = |why: Text, remedy: Text| {
             context.coverage.push(Coverage::degraded(name, why).with_remedy(remedy));
         };
         if self.out_of_time {
             let when = format!("after {} of {n} pairs", self.measured);
-            degraded(text!(Coverage::TIME_ENDED, when = when), &whole);
+            degraded(text!(Coverage::TIME_ENDED, when = when), whole.into());
         }
         if self.lost {
             degraded(
@@ -327,20 +332,20 @@ impl Done {
                     measured = self.measured,
                     all = n
                 ),
-                "stop what runs there with real-time priority",
+                text!("core-to-core-stop-real-time", "stop what runs there with real-time priority"),
             );
         }
         if self.unanswered > 0 {
             degraded(
                 text!(Coverage::PAIRS_NOT_AT_ONCE, pairs = format!("{} of {n} pairs", self.unanswered)),
-                "stop other programs, or measure again",
+                text!("core-to-core-stop-others", "stop other programs, or measure again"),
             );
         }
         if !self.unpinned.is_empty() {
             let cpus: CpuList = self.unpinned.keys().copied().collect();
             degraded(
                 text!("not-pinned", "no thread could be pinned to CPU {cpus}", cpus = cpus),
-                "linespeed --cpus LIST without it",
+                LEAVE_OUT.into(),
             );
         }
         if self.misplaced > 0 {
@@ -350,13 +355,16 @@ impl Done {
                     "{cells} cells are withheld: their page lay on another node",
                     cells = self.misplaced
                 ),
-                "free memory on each node: numactl --hardware shows how much it has",
+                text!(
+                    "core-to-core-free-memory",
+                    "free memory on each node: numactl --hardware shows how much it has"
+                ),
             );
         }
         if let Some(why) = self.no_memory {
             degraded(
                 text!("no-memory-for-some-lines", "no memory for some lines: {why}", why = why),
-                "raise the memory limit or free memory",
+                MORE_MEMORY.into(),
             );
         }
         if let Some(why) = self.unbound
@@ -365,15 +373,20 @@ impl Done {
             context.coverage.push(
                 Coverage::degraded(
                     name,
-                    format!("mbind is refused ({why}): a line's home is where it was first touched"),
+                    text!(
+                        "core-to-core-mbind-refused",
+                        "mbind is refused ({why}): lines lie where they were first touched",
+                        why
+                    ),
                 )
-                .with_remedy("allow mbind: a seccomp filter denies it"),
+                .with_remedy(ALLOW_MBIND),
             );
         }
         if let Some(why) = self.unproven {
-            context
-                .coverage
-                .push(Coverage::degraded(name, format!("the lines' home is not verified: {why}")));
+            context.coverage.push(Coverage::degraded(
+                name,
+                text!("core-to-core-home-not-verified", "the node of the lines is not verified: {why}", why),
+            ));
         }
         Ok(())
     }

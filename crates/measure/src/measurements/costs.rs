@@ -123,7 +123,10 @@ fn single(
 ) -> (Vec<Measurement>, Vec<Coverage>) {
     let mut coverage = Vec::new();
     if !pinned {
-        coverage.push(Coverage::degraded("costs", format!("the thread could not be pinned to CPU {cpu}")));
+        coverage.push(Coverage::degraded(
+            "costs",
+            text!("costs-not-pinned", "the thread cannot be pinned to CPU {cpu}", cpu),
+        ));
     }
     let mut watch = Watch::new(cpu);
     let mut all = Vec::new();
@@ -169,8 +172,10 @@ fn single(
     for (page, step, pages) in [(Page::Base, base_page() as usize, 1024), (Page::Huge, HUGE, 16)] {
         let place = cpu_place(cpu).with_label(Label::Page, page.word());
         if (step * pages) as u64 > memory {
-            coverage
-                .push(Coverage::skipped(format!("costs page fault {}", page.word()), "not enough memory"));
+            coverage.push(Coverage::skipped(
+                format!("costs page fault {}", page.word()),
+                text!("costs-memory-short", "not enough memory"),
+            ));
             continue;
         }
         match page_faults(page, step, pages, effort, part, &mut watch) {
@@ -201,7 +206,7 @@ fn page_faults(
     watch: &mut Watch,
 ) -> Result<Vec<Watched>, Unavailable> {
     if page == Page::Huge && !os::mapping::transparent_huge_pages_allowed() {
-        return Err("transparent huge pages are off".into());
+        return Err(text!("costs-thp-off", "transparent huge pages are off").into());
     }
     let mut failed = None;
     let end = Instant::now() + part;
@@ -211,7 +216,7 @@ fn page_faults(
             let mapping = match Mapping::new(step * pages, page) {
                 Ok(mapping) => mapping,
                 Err(error) => {
-                    failed = Some(error.to_string());
+                    failed = Some(text!("costs-not-mapped", "{error}", error));
                     return watch.sample(|| ());
                 }
             };
@@ -226,10 +231,15 @@ fn page_faults(
             if let (Some(before), Some(after)) = (before, os::minor_faults())
                 && (after - before) < pages as u64 * 9 / 10
             {
-                failed = Some(format!("{} faults for {pages} pages", after - before));
+                failed = Some(text!(
+                    "costs-faults-around",
+                    "{faults} faults for {pages} pages",
+                    faults = (after - before) as u64,
+                    pages
+                ));
             }
             if page == Page::Huge && mapping.huge_share().is_some_and(|share| share < 0.99) {
-                failed = Some("the kernel gave no huge pages".to_owned());
+                failed = Some(text!("costs-no-huge-pages", "the kernel provided no huge pages"));
             }
             sample
         },

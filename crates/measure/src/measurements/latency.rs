@@ -10,13 +10,14 @@ use record::detail;
 use std::time::Instant;
 
 use record::text::Value;
-use record::{Coverage, CpuList, Doubt, Labels, Machine, Measurement, text};
+use record::{Coverage, CpuList, Doubt, Labels, Machine, Measurement, Text, text};
 use serde_json::json;
 
 use curve::{Curve, GROWTH, Point, SAMPLE_NS, sample};
 
+use super::numa::tell::FREE_MEMORY;
 use crate::budget::{Budget, Depth, beyond_caches, memory_allowance};
-use crate::context::{Context, Halt};
+use crate::context::{ALLOW_MBIND, Context, HUGE_PAGES, Halt, MORE_MEMORY};
 use crate::cycle::{Cycle, Place};
 use crate::list::Measure;
 use crate::refusal::Lifted;
@@ -71,16 +72,16 @@ impl Measure for Latency {
         let allowed =
             memory_allowance(snapshot.memory_available_bytes, machine.limits.memory_available_bytes) / 2;
         if allowed < wanted {
-            let words = record::units::bytes;
             return Coverage::degraded(
                 self.name(),
-                format!(
-                    "memory allows working sets up to {} only; four times the last-level caches would be {}",
-                    words(allowed),
-                    words(wanted)
+                text!(
+                    "latency-sets-small",
+                    "working sets of at most {allowed}, less than four times the last-level caches ({wanted})",
+                    allowed = Value::Bytes(allowed),
+                    wanted = Value::Bytes(wanted)
                 ),
             )
-            .with_remedy("raise the memory limit or free memory");
+            .with_remedy(MORE_MEMORY);
         }
         Coverage::measured(self.name())
     }
@@ -127,19 +128,17 @@ pub(crate) fn sizes(largest: usize, steps: u32) -> Vec<usize> {
 
 fn open(context: &mut Context, page: Page, largest: usize, node: Option<u32>) -> Option<Curve> {
     let what = format!("latency {}", page.word());
-    let unhuge = |reason: &str| {
-        Coverage::impossible(what.clone(), reason.to_owned())
-            .with_remedy("echo madvise > /sys/kernel/mm/transparent_hugepage/enabled, or reserve huge pages with vm.nr_hugepages")
-    };
+    let unhuge = |reason: Text| Coverage::impossible(what.clone(), reason).with_remedy(HUGE_PAGES);
     match Cycle::new(largest, page, node) {
         Err(error) if page == Page::Huge => {
-            context.coverage.push(unhuge(&format!("no huge pages: {error}")));
+            context.coverage.push(unhuge(text!("latency-no-huge-pages", "no huge pages: {error}", error)));
             None
         }
         Err(error) => {
-            context
-                .coverage
-                .push(Coverage::impossible(what, format!("the memory could not be mapped: {error}")));
+            context.coverage.push(Coverage::impossible(
+                what,
+                text!("memory-not-mapped", "cannot map the memory: {error}", error),
+            ));
             None
         }
         Ok((mut cycle, bound)) => {
@@ -149,14 +148,20 @@ fn open(context: &mut Context, page: Page, largest: usize, node: Option<u32>) ->
                 context.coverage.push(
                     Coverage::degraded(
                         what.clone(),
-                        format!("mbind is refused ({error}); memory lies where it is first touched"),
+                        text!(
+                            "latency-mbind-refused",
+                            "mbind is refused ({error}): memory lies where it was first touched",
+                            error
+                        ),
                     )
-                    .with_remedy("allow mbind: a seccomp filter denies it"),
+                    .with_remedy(ALLOW_MBIND),
                 );
             }
             cycle.grow_to(SMALLEST);
             if page == Page::Huge && cycle.mapping().huge_share().is_some_and(|share| share < LEAST_HUGE) {
-                context.coverage.push(unhuge("the kernel gave no huge page when asked for one"));
+                context
+                    .coverage
+                    .push(unhuge(text!("latency-huge-pages-refused", "the kernel provided no huge page")));
                 return None;
             }
             Some(Curve { page, cycle, at: Place::default(), points: Vec::new() })
@@ -172,9 +177,10 @@ fn curve(
     sizes: &[usize],
 ) -> Result<(), Halt> {
     if !pinned {
-        context
-            .coverage
-            .push(Coverage::degraded("latency", format!("the thread could not be pinned to CPU {cpu}")));
+        context.coverage.push(Coverage::degraded(
+            "latency",
+            text!("latency-not-pinned", "the thread cannot be pinned to CPU {cpu}", cpu),
+        ));
     }
     let largest = sizes.last().copied().unwrap_or(SMALLEST);
     let depth = context.depth;
@@ -218,9 +224,10 @@ fn curve(
             context.coverage.push(
                 Coverage::degraded(
                     format!("latency {}", base.page.word()),
-                    format!(
-                        "ends at {}: larger sets take too long to make here",
-                        record::units::bytes(ended_at)
+                    text!(
+                        "latency-larger-sets-slow",
+                        "ends at {size}: larger sets take too long to fill here",
+                        size = Value::Bytes(ended_at)
                     ),
                 )
                 .with_remedy("linespeed run latency --full"),
@@ -268,14 +275,13 @@ fn curve(
             context.coverage.push(
                 Coverage::degraded(
                     format!("latency {}", curve.page.word()),
-                    format!(
-                        "ends at {}: no more huge pages are free",
-                        record::units::bytes(curve.cycle.capacity() as u64)
+                    text!(
+                        "latency-huge-pages-exhausted",
+                        "ends at {size}: no more huge pages are free",
+                        size = Value::Bytes(curve.cycle.capacity() as u64)
                     ),
                 )
-                .with_remedy(
-                    "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled, or a larger vm.nr_hugepages",
-                ),
+                .with_remedy(HUGE_PAGES),
             );
         }
     }
@@ -283,7 +289,12 @@ fn curve(
         context.coverage.push(
             Coverage::degraded(
                 "latency",
-                format!("{passed_over} of {} sizes were passed over to keep to the time", sizes.len()),
+                text!(
+                    "latency-sizes-skipped",
+                    "{skipped} of {all} sizes were skipped for lack of time",
+                    skipped = passed_over as u64,
+                    all = sizes.len()
+                ),
             )
             .with_remedy("linespeed run latency --full"),
         );
@@ -345,27 +356,40 @@ fn close(context: &mut Context, curve: Curve, cpu: u32, node: Option<u32>) -> Op
         (Page::Huge, Some(share)) if share < LEAST_HUGE => context.coverage.push(
             Coverage::degraded(
                 what.clone(),
-                format!("only {} of the memory lies on huge pages", record::units::percent(share)),
+                text!(
+                    "latency-few-huge-pages",
+                    "only {share} of the memory is on huge pages",
+                    share = Value::Share(share)
+                ),
             )
-            .with_remedy("echo 1 > /proc/sys/vm/compact_memory, or reserve huge pages with vm.nr_hugepages"),
+            .with_remedy(text!(
+                "latency-compact-memory",
+                "echo 1 > /proc/sys/vm/compact_memory, or reserve huge pages with vm.nr_hugepages"
+            )),
         ),
         _ => {}
     }
-    let mut proof = "not asked: the machine tells no nodes".to_owned();
+    let mut proof = "not asked: no nodes".to_owned();
     if let Some(node) = node {
         let placement = Placement::check(curve.cycle.mapping(), curve.cycle.bytes(), node);
         proof = placement.describe(node);
         if !placement.acceptable() {
             context.coverage.push(
-                Coverage::skipped(what, format!("refused: {proof}"))
-                    .with_remedy("free memory on that node: numactl --hardware shows how much it has"),
+                Coverage::skipped(
+                    what,
+                    text!("latency-misplaced", "withheld: {placement}", placement = proof),
+                )
+                .with_remedy(FREE_MEMORY),
             );
             return None;
         }
         if let Placement::Unknown(why) = &placement
             && context.machine.nodes.len() > 1
         {
-            context.coverage.push(Coverage::degraded(what, format!("placement is not verified: {why}")));
+            context.coverage.push(Coverage::degraded(
+                what,
+                text!("placement-not-verified", "placement is not verified: {why}", why),
+            ));
         }
     }
     let moved = clock_range(&context.clocks_seen);

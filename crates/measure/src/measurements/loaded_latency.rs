@@ -2,6 +2,7 @@
 
 use record::Label;
 use record::detail;
+use record::text::Value;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -106,12 +107,16 @@ impl Measure for LoadedLatency {
             context.coverage.push(
                 Coverage::degraded(
                     self.name(),
-                    format!(
-                        "the load reads from {} only, less than the caches hold",
-                        record::units::bytes(read_from)
+                    text!(
+                        "loaded-latency-load-small",
+                        "the load reads only {size}, which fits the caches",
+                        size = Value::Bytes(read_from)
                     ),
                 )
-                .with_remedy("linespeed run loaded-latency --full, or more memory"),
+                .with_remedy(text!(
+                    "loaded-latency-more-memory",
+                    "linespeed run loaded-latency --full, or more memory"
+                )),
             );
         }
         let index_of = |cpu: &u32| context.cpus.iter().position(|c| c == *cpu);
@@ -165,11 +170,16 @@ impl Measure for LoadedLatency {
             context.advance((step + 1) as f64 / WAITS.len() as f64);
         }
         if starved > 0 {
-            let why = format!("others had the CPU at {starved} of {} rates, which are left out", WAITS.len());
-            context.coverage.push(
-                Coverage::degraded(self.name(), why)
-                    .with_remedy("end what runs beside, or linespeed run loaded-latency --full"),
+            let why = text!(
+                "loaded-latency-starved",
+                "other programs held the CPU at {starved} of {all} rates, which are left out",
+                starved,
+                all = WAITS.len()
             );
+            context.coverage.push(Coverage::degraded(self.name(), why).with_remedy(text!(
+                "loaded-latency-stop-others",
+                "stop other programs, or linespeed run loaded-latency --full"
+            )));
         }
         push_all(context, lead, &points, &loaders);
         context.kept_cycle = Some(cycle);

@@ -17,7 +17,7 @@ use record::{Coverage, CpuList, Labels, Machine, Mark, Measurement, SampleMark, 
 use serde_json::json;
 
 use crate::budget::{Budget, Depth};
-use crate::context::{Context, Halt};
+use crate::context::{Context, Halt, LEAVE_OUT};
 use crate::list::Measure;
 use crate::repeat::judge;
 use columns::Column;
@@ -59,18 +59,16 @@ impl Measure for Numa {
     }
 
     fn outlook(&self, machine: &Machine, snapshot: &record::Snapshot, cpus: &CpuList) -> Coverage {
-        if let Some((why, remedy)) = plan::impossible(machine, cpus) {
-            let reported = Coverage::impossible(self.name(), why);
-            return match remedy {
-                Some(remedy) => reported.with_remedy(remedy),
-                None => reported,
-            };
+        if let Some(why) = plan::impossible(machine, cpus) {
+            return why.into_impossible(self.name());
         }
         if snapshot.numa_balancing.is_some_and(|mode| mode > 0) {
             return Coverage::degraded(
                 self.name(),
-                "kernel NUMA balancing is on: the matrices' memory is bound, which it leaves alone, but its scans may \
-                 disturb samples",
+                text!(
+                    "numa-balancing-on",
+                    "kernel NUMA balancing is on: bound memory is not migrated, but its scans may disturb samples"
+                ),
             )
             .with_remedy("sysctl kernel.numa_balancing=0 while measuring");
         }
@@ -90,8 +88,8 @@ impl Measure for Numa {
     }
 
     fn run(&self, context: &mut Context) -> Result<(), Halt> {
-        if let Some((why, _)) = plan::impossible(context.machine, &context.cpus) {
-            return Err(Halt::Impossible(why.into()));
+        if let Some(why) = plan::impossible(context.machine, &context.cpus) {
+            return Err(Halt::Impossible(why.reason));
         }
         let rows = plan::rows(context.machine, &context.cpus);
         let nodes: Vec<u32> = memory_nodes(context.machine).iter().collect();
@@ -150,7 +148,7 @@ fn prove(context: &mut Context, columns: &mut [Column], last: bool) -> Vec<bool>
             {
                 context.coverage.push(Coverage::degraded(
                     format!("numa node {}", column.node),
-                    format!("placement is not verified: {why}"),
+                    text!("placement-not-verified", "placement is not verified: {why}", why),
                 ));
             }
             match columns::withheld(column) {
@@ -191,8 +189,11 @@ fn latency(context: &mut Context, rows: &[Row], columns: &mut [Column], seconds:
     if !cells.unpinned.is_empty() {
         let cpus: CpuList = cells.unpinned.iter().copied().collect();
         context.coverage.push(
-            Coverage::degraded("numa latency", format!("no thread could be pinned to CPU {cpus}"))
-                .with_remedy("linespeed --cpus LIST without it"),
+            Coverage::degraded(
+                "numa latency",
+                text!("not-pinned", "no thread could be pinned to CPU {cpus}", cpus),
+            )
+            .with_remedy(LEAVE_OUT),
         );
     } else if missing > 0 {
         let why = if cells.unfinished {

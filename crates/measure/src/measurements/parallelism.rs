@@ -2,6 +2,7 @@
 
 use record::Label;
 use record::detail;
+use record::text::Value;
 use std::time::{Duration, Instant};
 
 use record::{Coverage, CpuList, Labels, Machine, Measurement, text};
@@ -95,14 +96,14 @@ pub(crate) fn memory_cycle(context: &mut Context, cpu: u32, what: &str) -> Resul
                 ));
             }
             if (cycle.bytes() as f64) < 0.97 * wanted as f64 {
-                let words = |bytes: usize| record::units::bytes(bytes as u64);
                 context.coverage.push(
                     Coverage::degraded(
                         what,
-                        format!(
-                            "this machine hands out memory slowly: the working set is {} instead of {}",
-                            words(cycle.bytes()),
-                            words(wanted)
+                        text!(
+                            "working-set-small",
+                            "first touch is slow here: the working set is {size}, not {wanted}",
+                            size = Value::Bytes(cycle.bytes() as u64),
+                            wanted = Value::Bytes(wanted as u64)
                         ),
                     )
                     .with_remedy(format!("linespeed run {what} --full")),
@@ -110,7 +111,9 @@ pub(crate) fn memory_cycle(context: &mut Context, cpu: u32, what: &str) -> Resul
             }
             Ok(cycle)
         }
-        Some(Err(error)) => Err(Halt::Impossible(format!("the memory could not be mapped: {error}").into())),
+        Some(Err(error)) => {
+            Err(Halt::Impossible(text!("memory-not-mapped", "cannot map the memory: {error}", error)))
+        }
         None => Err(Halt::Impossible(text!("own-thread-not-started", "its thread could not be started"))),
     }
 }

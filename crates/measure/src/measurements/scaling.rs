@@ -2,6 +2,7 @@
 //! differs here.
 
 use record::Label;
+use record::text::Value;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
@@ -10,7 +11,7 @@ use record::{Coverage, CpuList, Labels, Machine, Unavailable, text};
 
 use super::workloads::{arrays_bytes, chosen, say_what_counts, walked};
 use crate::budget::{Budget, Depth};
-use crate::context::{Context, Halt};
+use crate::context::{Context, Halt, MORE_MEMORY};
 use crate::counters::{self, Set};
 use crate::fill_order::{self, FillOrder};
 use crate::list::Measure;
@@ -187,7 +188,12 @@ fn say_what_is_one(context: &mut Context) {
         let measured: Vec<&str> = distinct.into_iter().map(FillOrder::name).collect();
         context.coverage.push(Coverage::skipped(
             "scaling placements",
-            format!("{}: no other order of CPUs here than {}", same.join(", "), measured.join(", ")),
+            text!(
+                "scaling-same-placements",
+                "{same}: same order of CPUs here as {measured}",
+                same = same.join(", "),
+                measured = measured.join(", ")
+            ),
         ));
     }
 }
@@ -205,7 +211,7 @@ fn measure_steps(
     let steps = affordable(context, workload, steps)?;
     let cpus: BTreeSet<u32> = steps.iter().flat_map(|step| step.cpus.iter().copied()).collect();
     if cpus.is_empty() {
-        return Err("memory has no room for a thread".into());
+        return Err(text!("scaling-no-memory", "not enough memory for one thread").into());
     }
     let cpus: Vec<u32> = cpus.into_iter().collect();
     let workers = WorkerPool::start(workload, context.machine, &cpus, pool.as_ref())?;
@@ -287,13 +293,16 @@ fn affordable(
         context.coverage.push(
             Coverage::degraded(
                 format!("scaling {}", workload.name()),
-                format!(
-                    "memory has room for {threads} of its threads ({} each): {} steps of {steps} threads are left out",
-                    record::units::bytes(each),
-                    left_out.len()
+                text!(
+                    "scaling-memory-short",
+                    "memory suffices for {threads} threads ({each} each): {missing} steps of {steps} threads are left out",
+                    threads,
+                    each = Value::Bytes(each),
+                    missing = left_out.len(),
+                    steps
                 ),
             )
-            .with_remedy("raise the memory limit or free memory"),
+            .with_remedy(MORE_MEMORY),
         );
     }
     Ok(some)

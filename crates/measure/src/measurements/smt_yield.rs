@@ -2,6 +2,7 @@
 
 use record::Label;
 use record::detail;
+use record::text::Value;
 use std::time::{Duration, Instant};
 
 use machine::Root;
@@ -58,7 +59,7 @@ impl Measure for SmtYield {
 
     fn outlook(&self, machine: &Machine, snapshot: &record::Snapshot, cpus: &CpuList) -> Coverage {
         if cores(machine, cpus).is_empty() {
-            return no_siblings(machine, snapshot.smt.as_deref());
+            return no_siblings(machine, snapshot.smt.as_deref()).into_impossible(self.name());
         }
         Coverage::measured(self.name())
     }
@@ -80,7 +81,7 @@ impl Measure for SmtYield {
         let all = cores(context.machine, &context.cpus);
         if all.is_empty() {
             let why = no_siblings(context.machine, context.snapshot.smt.as_deref());
-            return Err(Halt::Impossible(why.why().into()));
+            return Err(Halt::Impossible(why.reason));
         }
         if context.depth == Depth::Quick {
             context
@@ -144,22 +145,21 @@ fn sample(cores: &[Core], lead: Option<u32>, depth: Depth) -> Vec<Core> {
 }
 
 /// Why there are no siblings, as far as the kernel tells.
-fn no_siblings(machine: &Machine, control: Option<&str>) -> Coverage {
-    let what = "smt-yield";
+fn no_siblings(machine: &Machine, control: Option<&str>) -> Unavailable {
     let off = machine.cpus.iter().any(|cpu| !cpu.online) && matches!(control, Some("off" | "forceoff"));
     if off {
-        return Coverage::impossible(what, text!("siblings-off", "siblings are switched off"))
-            .with_remedy("echo on | sudo tee /sys/devices/system/cpu/smt/control");
+        return Unavailable::new(text!("siblings-off", "siblings are switched off"))
+            .with_remedy(text!("siblings-on", "echo on | sudo tee /sys/devices/system/cpu/smt/control"));
     }
     let siblings = machine.cpus.iter().any(|cpu| cpu.online && cpu.siblings.len() > 1);
     if siblings {
-        return Coverage::impossible(
-            what,
-            text!("siblings-not-allowed", "no core has two CPUs that this process may use"),
-        )
-        .with_remedy("allow both siblings of a core (taskset, cpuset, --cpus)");
+        return Unavailable::new(text!(
+            "siblings-not-allowed",
+            "no core has two CPUs that this process may use"
+        ))
+        .with_remedy(text!("siblings-allow", "allow both siblings of a core (taskset, cpuset, --cpus)"));
     }
-    Coverage::impossible(what, text!("no-siblings", "no core here shows two siblings"))
+    text!("no-siblings", "no core here shows two siblings").into()
 }
 
 /// Measures one workload on one core in about `seconds`.
@@ -174,7 +174,12 @@ fn measure_core(
     let begun = Instant::now();
     let bytes = workload.bytes(context.machine).saturating_mul(core.cpus.len() as u64);
     if bytes > context.memory_allowance() {
-        return Err(format!("it needs {} for the siblings of a core", record::units::bytes(bytes)).into());
+        return Err(text!(
+            "smt-yield-memory-short",
+            "requires {bytes} of memory for the siblings of a core",
+            bytes = Value::Bytes(bytes)
+        )
+        .into());
     }
     let workers = WorkerPool::start(workload, context.machine, &core.cpus, pool.as_ref())?;
     let alone = &core.cpus[..1];
@@ -293,13 +298,13 @@ mod tests {
     #[test]
     fn a_machine_without_siblings_is_reported_why() {
         let none = made(4, |id| id);
-        assert_eq!(no_siblings(&none, None).why(), "no core here shows two siblings");
+        assert_eq!(no_siblings(&none, None).reason.code(), Some("no-siblings"));
         let mut off = made(4, |id| id % 2);
         off.cpus[2].online = false;
         off.cpus[3].online = false;
         off.cpus.iter_mut().for_each(|cpu| cpu.siblings = [cpu.id].into_iter().collect());
         assert!(no_siblings(&off, Some("off")).remedy.unwrap().to_string().contains("smt/control"));
         let masked = made(4, |id| id % 2);
-        assert!(no_siblings(&masked, Some("on")).why().contains("may use"));
+        assert_eq!(no_siblings(&masked, Some("on")).reason.code(), Some("siblings-not-allowed"));
     }
 }

@@ -100,7 +100,7 @@ impl Measure for Stolen {
                     "stolen",
                     text!("gaps-not-attributed", "whose the gaps are is not told: /proc/interrupts cannot be read, or does not list the CPU"),
                 )
-                .with_remedy("make /proc/interrupts readable (a sandbox or container hides it)"),
+                .with_remedy(text!("stolen-interrupts-readable", "make /proc/interrupts readable (a sandbox or container hides it)")),
             );
         }
         if seen.iter().flatten().any(|s| !s.pinned || s.moved) {

@@ -195,26 +195,34 @@ fn said(context: &mut Context, settings: &[Setting], seen: &[Vec<Seen>], dma: &D
     if let Some(why) = seen.iter().flatten().find_map(|s| s.fifo_refused.clone())
         && context.machine.limits.rt_priority.is_none_or(|most| most >= PRIORITY as u32)
     {
-        let refused = Coverage::degraded("wakeup fifo", format!("SCHED_FIFO is refused: {why}"));
+        let refused = Coverage::degraded(
+            "wakeup fifo",
+            text!("wakeup-fifo-refused", "SCHED_FIFO is refused: {why}", why),
+        );
         context.coverage.push(refused.with_remedy(os::fifo_remedy()));
     }
     if let Dma::Refused(why) = dma {
         context.coverage.push(
             Coverage::degraded(Coverage::TUNED_WAKEUP, text!(Coverage::IDLE_STATES_NOT_HELD, why = why))
-                .with_remedy("run as root, or allow the device to this user"),
+                .with_remedy(text!("wakeup-allow-device", "run as root, or allow the device to this user")),
         );
     }
     if let Some(why) = seen.iter().flatten().find_map(|s| s.slack_refused.clone()) {
-        context
-            .coverage
-            .push(Coverage::degraded(Coverage::TUNED_WAKEUP, format!("timer slack cannot be set: {why}")));
+        context.coverage.push(Coverage::degraded(
+            Coverage::TUNED_WAKEUP,
+            text!("wakeup-slack-not-set", "cannot set timer slack: {why}", why),
+        ));
     }
     let unpinned = seen.iter().flatten().any(|s| !s.latencies.is_empty() && !s.pinned);
     let moved: u64 = seen.iter().flatten().map(|s| s.moved).sum();
     if unpinned || moved > 0 {
         context.coverage.push(Coverage::degraded(
             "wakeup",
-            format!("threads did not stay on their CPUs ({moved} wake-ups elsewhere)"),
+            text!(
+                "wakeup-threads-moved",
+                "threads did not stay on their CPUs ({moved} wake-ups elsewhere)",
+                moved
+            ),
         ));
     }
     debug_assert_eq!(settings.len(), seen.len());

@@ -2,7 +2,7 @@
 //! each block waiting for the one before.
 
 use kernels::aes_ige::{BLOCK, Key, encrypt};
-use record::{Machine, Unavailable};
+use record::{Machine, Unavailable, text};
 
 use super::workload::{Site, Worker, Workload, WrongResult, iterations_a_round};
 
@@ -91,10 +91,11 @@ impl Worker for Cipher {
     fn verify(&mut self) -> Result<(), WrongResult> {
         match self.wrong {
             None => Ok(()),
-            Some(last) => Err(WrongResult(format!(
-                "the last block of a message came out as {}, it is {}",
-                hexadecimal(&last),
-                hexadecimal(&LAST_BLOCK)
+            Some(last) => Err(WrongResult(text!(
+                "workload-aes-wrong",
+                "the last block of a message is {got} instead of {right}",
+                got = hexadecimal(&last),
+                right = hexadecimal(&LAST_BLOCK)
             ))),
         }
     }
@@ -121,6 +122,6 @@ mod tests {
         assert_eq!(cipher.verify(), Ok(()));
         cipher.message[77] ^= 4;
         cipher.round();
-        assert!(cipher.verify().unwrap_err().0.contains("came out as"));
+        assert_eq!(cipher.verify().unwrap_err().0.code(), Some("workload-aes-wrong"));
     }
 }

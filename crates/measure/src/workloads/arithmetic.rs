@@ -3,6 +3,7 @@
 
 use super::workload::WrongResult;
 use kernels::Variant;
+use record::text;
 
 /// Multiplier of the even steps, of the odd ones, and what is added: values of the timed loops, with as many bits set
 /// in their significands as not.
@@ -44,7 +45,13 @@ const APART: [u64; 8] = [
 pub(crate) fn check(variant: Variant) -> Result<(), WrongResult> {
     for _ in 0..TIMES {
         let (lanes, known): (Vec<f64>, &[u64]) = match variant {
-            _ if !variant.usable() => return Err(WrongResult(format!("this CPU has no {variant} vectors"))),
+            _ if !variant.usable() => {
+                return Err(WrongResult(text!(
+                    "workload-no-vectors",
+                    "this CPU has no {variant} vectors",
+                    variant = variant.name()
+                )));
+            }
             // SAFETY: the variant is usable on this CPU.
             #[cfg(target_arch = "x86_64")]
             Variant::Avx512 => (unsafe { x86::avx512() }.to_vec(), &FUSED),
@@ -65,11 +72,13 @@ pub(crate) fn check(variant: Variant) -> Result<(), WrongResult> {
 fn compare(lanes: &[f64], known: &[u64]) -> Result<(), WrongResult> {
     match lanes.iter().zip(known).position(|(lane, known)| lane.to_bits() != *known) {
         None => Ok(()),
-        Some(at) => Err(WrongResult(format!(
-            "multiply-adds on lane {at} of {} came out as {:?}, they are {:?}",
-            lanes.len(),
-            lanes[at],
-            f64::from_bits(known[at])
+        Some(at) => Err(WrongResult(text!(
+            "workload-flops-wrong",
+            "multiply-adds on lane {at} of {lanes} gave {got} instead of {right}",
+            at,
+            lanes = lanes.len(),
+            got = format!("{:?}", lanes[at]),
+            right = format!("{:?}", f64::from_bits(known[at]))
         ))),
     }
 }
@@ -160,7 +169,8 @@ mod tests {
         let mut lanes: Vec<f64> = FUSED.iter().map(|bits| f64::from_bits(*bits)).collect();
         assert_eq!(compare(&lanes, &FUSED), Ok(()));
         lanes[5] = f64::from_bits(FUSED[5] ^ 1);
-        assert!(compare(&lanes, &FUSED).unwrap_err().0.contains("lane 5 of 8"));
+        let wrong = compare(&lanes, &FUSED).unwrap_err().0;
+        assert_eq!((wrong.value("at"), wrong.value("lanes")), (Some(&5u64.into()), Some(&8u64.into())));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `bignum-power`: 7 to the power of 999,999 in decimal limbs, the work of `echo "7^999999" | bc`: long products.
 
 use kernels::bignum::{Limb, POWER, POWER_CHECK, check, power, power_limbs};
-use record::{Machine, Unavailable};
+use record::{Machine, Unavailable, text};
 
 use super::workload::{Site, Worker, Workload, WrongResult};
 
@@ -61,9 +61,12 @@ impl Worker for Power {
     fn verify(&mut self) -> Result<(), WrongResult> {
         match self.wrong {
             None => Ok(()),
-            Some(rest) => {
-                Err(WrongResult(format!("7^999999 came out as {rest} modulo 2^61 - 1, it is {POWER_CHECK}")))
-            }
+            Some(rest) => Err(WrongResult(text!(
+                "workload-power-wrong",
+                "7^999999 is {rest} modulo 2^61 - 1 instead of {right}",
+                rest,
+                right = POWER_CHECK
+            ))),
         }
     }
 }
@@ -79,6 +82,6 @@ mod tests {
         assert_eq!(worker.round(), 1.0);
         assert_eq!(worker.verify(), Ok(()));
         worker.wrong = Some(5);
-        assert!(worker.verify().unwrap_err().0.contains("came out as 5 modulo"));
+        assert_eq!(worker.verify().unwrap_err().0.value("rest"), Some(&5u64.into()));
     }
 }

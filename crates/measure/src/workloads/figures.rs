@@ -168,11 +168,14 @@ impl<'a> Seen<'a> {
             context.coverage.push(
                 Coverage::degraded(
                     what,
-                    format!("CPU {cpu}{more} COMPUTES WRONGLY: {wrong}; its figure is withheld"),
+                    text!("workload-computes-wrongly", "CPU {cpu}{more} COMPUTES WRONGLY: {wrong}; the figure is withheld", cpu = *cpu, more, wrong = &wrong.0),
                 )
                 .with_remedy(
+                    text!(
+                    "workload-do-not-trust",
                     "trust no result of this machine; undo overclocking, test its memory, look for machine checks in \
-                     the kernel's log, and measure again",
+                     the kernel's log, and measure again"
+                ),
                 ),
             );
             return false;
@@ -181,10 +184,12 @@ impl<'a> Seen<'a> {
         if self.lost > 0 {
             context.coverage.push(Coverage::degraded(
                 what,
-                format!(
-                    "{} of {} threads on CPU {list} could not be started, or died",
-                    self.lost,
-                    self.cpus.len()
+                text!(
+                    "workload-threads-lost",
+                    "{lost} of {all} threads on CPU {list} could not be started, or died",
+                    lost = self.lost as u64,
+                    all = self.cpus.len(),
+                    list
                 ),
             ));
             return false;
@@ -192,7 +197,11 @@ impl<'a> Seen<'a> {
         if self.slices.is_empty() {
             context.coverage.push(Coverage::degraded(
                 what,
-                format!("there was no time in which all threads on CPU {list} worked"),
+                text!(
+                    "workload-never-together",
+                    "the threads on CPU {list} never all ran at the same time",
+                    list
+                ),
             ));
             return false;
         }

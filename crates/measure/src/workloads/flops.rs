@@ -3,7 +3,7 @@
 
 use kernels::Variant;
 use kernels::heavy::{self, Heavy};
-use record::{Machine, Unavailable};
+use record::{Machine, Unavailable, text};
 
 use super::arithmetic;
 use super::workload::{Site, Worker, Workload, WrongResult, iterations_a_round};
@@ -59,13 +59,20 @@ impl Workload for Flops {
         if self.variant.usable() && self.heavy().is_some() {
             Ok(())
         } else {
-            Err(format!("this CPU has no multiply-add on vectors of {} bits", self.variant.bits()).into())
+            Err(text!(
+                "workload-no-multiply-add",
+                "this CPU has no multiply-add on {bits}-bit vectors",
+                bits = self.variant.bits().to_string()
+            )
+            .into())
         }
     }
 
     fn prepare(&self, _: &Site) -> Result<Box<dyn Worker>, Unavailable> {
         let heavy = self.heavy().filter(|heavy| heavy.variant.usable());
-        let heavy = heavy.ok_or_else(|| format!("this CPU has no {} vectors", self.variant))?;
+        let heavy = heavy.ok_or_else(|| {
+            text!("workload-no-vectors", "this CPU has no {variant} vectors", variant = self.variant.name())
+        })?;
         // SAFETY: the variant is usable on this CPU.
         let iterations = iterations_a_round(|n| unsafe { (heavy.run)(n) });
         Ok(Box::new(Loop { heavy, iterations }))

@@ -1,7 +1,7 @@
 //! `memory-bound`: a cache line flushed and loaded again: the way to memory and back, with nothing to hide it.
 
 use kernels::flush::{WORK, available, reload};
-use record::{Machine, Unavailable};
+use record::{Machine, Unavailable, text};
 
 use super::workload::{Site, Worker, Workload, WrongResult, iterations_a_round};
 
@@ -28,7 +28,11 @@ impl Workload for MemoryBound {
     }
 
     fn usable(&self, _: &Machine) -> Result<(), Unavailable> {
-        if available() { Ok(()) } else { Err("this CPU cannot flush a cache line in user mode".into()) }
+        if available() {
+            Ok(())
+        } else {
+            Err(text!("workload-no-flush", "this CPU cannot flush a cache line in user mode").into())
+        }
     }
 
     fn bytes(&self, _: &Machine) -> u64 {
@@ -70,9 +74,11 @@ impl Worker for Line {
     fn verify(&mut self) -> Result<(), WrongResult> {
         match self.memory.iter().position(|byte| *byte != CONTENT) {
             None => Ok(()),
-            Some(at) => Err(WrongResult(format!(
-                "a byte that was only flushed and loaded came back as {:#04x}, it was {CONTENT:#04x}",
-                self.memory[at]
+            Some(at) => Err(WrongResult(text!(
+                "workload-memory-wrong",
+                "a byte that was only flushed and loaded is {got} instead of {right}",
+                got = format!("{:#04x}", self.memory[at]),
+                right = format!("{CONTENT:#04x}")
             ))),
         }
     }
@@ -90,6 +96,6 @@ mod tests {
         }
         assert_eq!(line.verify(), Ok(()));
         line.memory[PAGE] ^= 1;
-        assert!(line.verify().unwrap_err().0.contains("0x5b"));
+        assert_eq!(line.verify().unwrap_err().0.value("got"), Some(&"0x5b".into()));
     }
 }

@@ -1,7 +1,7 @@
 //! `pi`: 5,000 digits of π by the arctangent's series, the work of `bc`'s `4*a(1)`: short products and divisions.
 
 use kernels::bignum::{Limb, PI_CHECK, PI_DIGITS, check, pi, pi_limbs};
-use record::{Machine, Unavailable};
+use record::{Machine, Unavailable, text};
 
 use super::workload::{Site, Worker, Workload, WrongResult};
 
@@ -59,8 +59,11 @@ impl Worker for Digits {
     fn verify(&mut self) -> Result<(), WrongResult> {
         match self.wrong {
             None => Ok(()),
-            Some(rest) => Err(WrongResult(format!(
-                "5,000 digits of pi came out as {rest} modulo 2^61 - 1, it is {PI_CHECK}"
+            Some(rest) => Err(WrongResult(text!(
+                "workload-pi-wrong",
+                "5,000 digits of pi are {rest} modulo 2^61 - 1 instead of {right}",
+                rest,
+                right = PI_CHECK
             ))),
         }
     }

@@ -1,6 +1,6 @@
 //! `primes`: primes below 1,000,000 by trial division, as kernel and user mode are compared by.
 
-use record::Unavailable;
+use record::{Text, Unavailable, text};
 use std::sync::LazyLock;
 
 use kernels::primes::{KNOWN, LIMIT, count, instructions};
@@ -75,7 +75,7 @@ struct Counting {
     next: usize,
     found: u64,
     passes: u64,
-    wrong: Option<String>,
+    wrong: Option<Text>,
 }
 
 impl Worker for Counting {
@@ -85,7 +85,14 @@ impl Worker for Counting {
         let found = count(from, from + PORTION);
         if found != portion.primes && self.wrong.is_none() {
             let below = from + PORTION;
-            self.wrong = Some(format!("{found} primes from {from} to {below}, there are {}", portion.primes));
+            self.wrong = Some(text!(
+                "workload-primes-wrong",
+                "{found} primes from {from} to {below} instead of {right}",
+                found,
+                from,
+                below,
+                right = portion.primes
+            ));
         }
         self.found += found;
         self.next += 1;
@@ -106,9 +113,12 @@ impl Worker for Counting {
         if self.found == expected {
             Ok(())
         } else {
-            Err(WrongResult(format!(
-                "{} primes in {} passes and a part, there are {expected}",
-                self.found, self.passes
+            Err(WrongResult(text!(
+                "workload-primes-total-wrong",
+                "{found} primes in {passes} passes and a part instead of {expected}",
+                found = self.found,
+                passes = self.passes,
+                expected
             )))
         }
     }
@@ -140,6 +150,6 @@ mod tests {
         });
         assert_eq!((worker.passes, worker.found, worker.verify()), (1, KNOWN, Ok(())));
         worker.found -= 1;
-        assert!(worker.verify().unwrap_err().0.contains("78497 primes"));
+        assert_eq!(worker.verify().unwrap_err().0.value("found"), Some(&78_497u64.into()));
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kernels::Variant;
 use kernels::stream::{self, CONSTANT, Op, Stores, Stream};
-use record::{Machine, Unavailable};
+use record::{Machine, Template, Unavailable, text};
 
 use super::array_pool::ArrayPool;
 use super::group::Group;
@@ -18,6 +18,10 @@ pub(crate) struct Triad;
 fn kernel() -> Option<&'static Stream> {
     Variant::usable_vectors().filter_map(|variant| stream::find(Op::Triad, Stores::Regular, variant)).last()
 }
+
+/// Without vectors that a triad is written for.
+const NO_KERNEL: Template =
+    Template { code: "workload-triad-no-kernel", words: "no triad kernel is usable here" };
 
 impl Workload for Triad {
     fn name(&self) -> &'static str {
@@ -34,7 +38,7 @@ impl Workload for Triad {
     }
 
     fn usable(&self, _: &Machine) -> Result<(), Unavailable> {
-        kernel().map(drop).ok_or_else(|| "no triad kernel is usable here".into())
+        kernel().map(drop).ok_or_else(|| Unavailable::new(NO_KERNEL))
     }
 
     fn streams(&self) -> bool {
@@ -42,8 +46,11 @@ impl Workload for Triad {
     }
 
     fn prepare(&self, site: &Site) -> Result<Box<dyn Worker>, Unavailable> {
-        let kernel = kernel().ok_or("no triad kernel is usable here")?;
-        let pool = site.pool.clone().ok_or("its arrays could not be made")?;
+        let kernel = kernel().ok_or_else(|| Unavailable::new(NO_KERNEL))?;
+        let pool = site
+            .pool
+            .clone()
+            .ok_or_else(|| text!("workload-triad-no-arrays", "the arrays could not be created"))?;
         let mut worker = Walk { kernel, pool, parts: Vec::new(), at: 0, last: None };
         worker.join(Group { cpus: &[site.cpu], index: 0 });
         Ok(Box::new(worker))
@@ -92,7 +99,14 @@ impl Worker for Walk {
             let (sum, a, b) = unsafe { (*sum.add(at), *a.add(at), *b.add(at)) };
             // The arrays hold small whole numbers: exact with and without a fused multiply-add.
             if sum != a + CONSTANT * b {
-                return Err(WrongResult(format!("{a} + {CONSTANT} × {b} came out as {sum}")));
+                return Err(WrongResult(text!(
+                    "workload-triad-wrong",
+                    "{a} + {constant} × {b} is {sum}",
+                    a = a.to_string(),
+                    constant = CONSTANT.to_string(),
+                    b = b.to_string(),
+                    sum = sum.to_string()
+                )));
             }
         }
         Ok(())

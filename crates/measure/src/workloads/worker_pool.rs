@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use record::{Machine, Mark, Unavailable};
+use record::{Machine, Mark, Unavailable, text};
 
 use super::array_pool::ArrayPool;
 use super::group::Group;
@@ -150,7 +150,9 @@ impl<'a> WorkerPool<'a> {
         });
         let mut workers = BTreeMap::new();
         for (cpu, worker) in cpus.iter().zip(made) {
-            let worker = worker.ok_or_else(|| format!("no thread could be started for CPU {cpu}"))??;
+            let worker = worker.ok_or_else(|| {
+                text!("workload-thread-not-started", "no thread could be started for CPU {cpu}", cpu = *cpu)
+            })??;
             workers.insert(*cpu, Mutex::new(worker));
         }
         let core = |cpu: u32| machine.cpu(cpu).and_then(|cpu| cpu.core);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use record::{Machine, Unavailable};
+use record::{Machine, Text, Unavailable};
 
 use super::array_pool::ArrayPool;
 use super::group::Group;
@@ -61,11 +61,11 @@ pub(crate) struct Site {
 
 /// A result that is not what it must be: this machine computes wrongly.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct WrongResult(pub String);
+pub(crate) struct WrongResult(pub Text);
 
 impl std::fmt::Display for WrongResult {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
+        self.0.fmt(f)
     }
 }
 

@@ -9,7 +9,7 @@ use std::io;
 use std::time::Instant;
 
 use kernels::stream::{self, Op, Stores, Stream};
-use record::{Coverage, Summary};
+use record::{Coverage, Summary, text};
 use serde_json::{Value, json};
 
 use super::walk::{Group, SLICES, run, walk};
@@ -106,7 +106,10 @@ pub(super) fn taken(
     let alone = Summary::from_samples(&alones).median;
     let reported = share.interval.is_some() && share.median.is_finite();
     if !reported {
-        let why = "others kept the CPUs in too many of the turns that were to be without them";
+        let why = text!(
+            "bandwidth-never-alone",
+            "other programs ran in too many of the turns reserved for the measurement"
+        );
         context.coverage.push(Coverage::degraded("bandwidth taken", why));
     }
     let (threads, op, stores) = (group.cpus.len(), stream.op, stream.stores);
@@ -131,7 +134,11 @@ fn means(context: &mut Context, group: &Group, parts: &[Part], stream: &Stream) 
     if let Ok(Some(_)) = alone(Means::Weight, group, parts, stream) {
         return Some(Means::Weight);
     }
-    let reason = format!("what others on the CPUs take of it is not told: SCHED_FIFO is refused: {why}");
+    let reason = text!(
+        "bandwidth-others-unknown",
+        "bandwidth lost to other programs is not measured: SCHED_FIFO is refused: {why}",
+        why
+    );
     context.coverage.push(Coverage::degraded("bandwidth taken", reason).with_remedy(os::fifo_remedy()));
     None
 }

@@ -74,7 +74,7 @@ pub(crate) struct Figures {
     /// The node asked for.
     pub home: Option<u32>,
     /// The node that the page was found on, or why that is not known.
-    pub lies_on: Result<u32, String>,
+    pub lies_on: Result<u32, record::Text>,
     /// ns one way.
     pub samples: Vec<f64>,
     /// What happened during them.

@@ -1,5 +1,6 @@
 //! The pages that lines lie on: each used once, bound to its home node, its place asked for.
 
+use record::{Text, text};
 use std::io;
 
 use os::mapping::{Mapping, Page, base_page};
@@ -25,7 +26,7 @@ impl Pages {
 
     /// A fresh page, touched by the calling thread, and the node that it lies on or why the kernel does not tell. It stays
     /// mapped until this value is dropped or, when its mapping is used up, asked for another page.
-    pub(crate) fn fresh(&mut self) -> io::Result<(*mut u8, Result<u32, String>)> {
+    pub(crate) fn fresh(&mut self) -> io::Result<(*mut u8, Result<u32, Text>)> {
         let page = base_page() as usize;
         if (self.used + 1) * page > self.mapping.len() {
             *self = Self::new(self.home)?;
@@ -37,9 +38,9 @@ impl Pages {
         let node = match os::nodes_of_pages(&[start.cast_const()]) {
             Ok(nodes) => match nodes.first() {
                 Some(node) if *node >= 0 => Ok(*node as u32),
-                _ => Err("the kernel does not tell the page's node".to_owned()),
+                _ => Err(text!("page-node-unknown", "the kernel does not report the node of the page")),
             },
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(text!("page-node-refused", "{error}", error)),
         };
         Ok((start, node))
     }

@@ -3,9 +3,10 @@
 
 use std::time::{Duration, Instant};
 
+use record::text::Value;
 use record::{Coverage, Machine, Unavailable, text};
 
-use crate::context::Context;
+use crate::context::{Context, MORE_MEMORY};
 use crate::cycle::{Cycle, LINE, Place};
 use crate::measurements::numa::nodes::distances;
 use crate::measurements::numa::plan::{MOST_CYCLE, Row};
@@ -132,7 +133,6 @@ fn builders(machine: &Machine, rows: &[Row], columns: &[u32]) -> Vec<u32> {
 
 /// How much one column gets, or why it gets none.
 fn size_of(context: &Context, node: u32, columns: usize, wanted: u64) -> Result<u64, Unavailable> {
-    let words = record::units::bytes;
     let reported = context.machine.nodes.iter().find(|n| n.id == node);
     let free = available_on(node).or(reported.and_then(|node| node.free_bytes));
     let of_node = free.map_or(u64::MAX, |free| (free as f64 * SHARE_OF_NODE) as u64);
@@ -142,9 +142,14 @@ fn size_of(context: &Context, node: u32, columns: usize, wanted: u64) -> Result<
         return Ok(bytes);
     }
     Err(Unavailable::new(if of_node <= allowed {
-        format!("only {} are free on it", words(free.unwrap_or(0)))
+        text!("numa-node-full", "only {free} are free on the node", free = Value::Bytes(free.unwrap_or(0)))
     } else {
-        format!("memory allows {} for each of {columns} nodes", words(allowed))
+        text!(
+            "numa-memory-short",
+            "at most {allowed} may be used on each of {columns} nodes",
+            allowed = Value::Bytes(allowed),
+            columns
+        )
     }))
 }
 
@@ -210,7 +215,7 @@ pub(crate) fn build(
     for (node, builder) in nodes.iter().zip(builders(context.machine, rows, nodes)) {
         match size_of(context, *node, nodes.len(), wanted) {
             Ok(bytes) => plans.push((*node, bytes, builder)),
-            Err(why) => tell.skipped(*node, &why.reason.to_string(), FREE_MEMORY),
+            Err(why) => tell.skipped(*node, why.with_remedy(FREE_MEMORY)),
         }
     }
     // All at once, but for an emulated machine, whose many CPUs are few threads that would wait for each other's locks.
@@ -242,15 +247,18 @@ pub(crate) fn build(
             }
             Some(Err(Refused::Bind(error))) => tell.skipped(
                 node,
-                &format!("mbind is refused: {error}"),
-                "allow mbind (a seccomp filter may deny it) and the node in cpuset.mems",
+                Unavailable::new(text!("numa-mbind-refused", "mbind is refused: {error}", error))
+                    .with_remedy(text!(
+                        "numa-allow-mbind",
+                        "allow mbind (a seccomp filter may deny it) and the node in cpuset.mems"
+                    )),
             ),
             Some(Err(Refused::Map(error))) => tell.skipped(
                 node,
-                &format!("it could not be mapped: {error}"),
-                "raise the memory limit or free memory",
+                Unavailable::new(text!("memory-not-mapped", "cannot map the memory: {error}", error))
+                    .with_remedy(MORE_MEMORY),
             ),
-            None => tell.skipped(node, "a thread could not be started", ""),
+            None => tell.skipped(node, text!("thread-not-started", "a thread could not be started").into()),
         }
     }
     let deeper = context.at_more_length("numa");
@@ -290,7 +298,11 @@ pub(crate) fn withheld(column: &Column) -> Option<Coverage> {
     (on_node < LEAST_SHARE).then(|| {
         Coverage::skipped(
             format!("numa node {}", column.node),
-            format!("its cells are withheld: {}", column.placement.describe(column.node)),
+            text!(
+                "numa-cells-withheld",
+                "cells withheld: {placement}",
+                placement = column.placement.describe(column.node)
+            ),
         )
         .with_remedy(FREE_MEMORY)
     })

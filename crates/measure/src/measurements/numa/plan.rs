@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use record::{CpuList, Machine};
+use record::{CpuList, Machine, Unavailable, text};
 
 use crate::budget::Depth;
 use crate::measurements::numa::nodes::{distances, memory_nodes};
@@ -64,30 +64,34 @@ pub(crate) fn rows(machine: &Machine, cpus: &CpuList) -> Vec<Row> {
 }
 
 /// Why there is nothing to compare; `None` where there is.
-pub(crate) fn impossible(machine: &Machine, cpus: &CpuList) -> Option<(String, Option<&'static str>)> {
+pub(crate) fn impossible(machine: &Machine, cpus: &CpuList) -> Option<Unavailable> {
     if machine.nodes.len() < 2 {
-        return Some(("one node: all memory is equally far from every CPU".to_owned(), None));
+        return Some(text!("numa-one-node", "one node: all memory is local").into());
     }
     let (rows, columns) = (rows(machine, cpus), memory_nodes(machine));
     if rows.is_empty() {
-        return Some(("no CPU that may be used tells its node".to_owned(), None));
+        return Some(text!("numa-cpus-without-node", "no usable CPU reports its node").into());
     }
     if columns.is_empty() {
-        return Some((
-            "no node's memory may be used".to_owned(),
-            Some("allow memory nodes: cpuset.mems of the cgroup"),
-        ));
+        return Some(
+            Unavailable::new(text!("numa-no-memory-allowed", "no node's memory may be used"))
+                .with_remedy(text!("numa-allow-mems", "allow memory nodes: cpuset.mems of the cgroup")),
+        );
     }
     // One cell tells something only where it is remote.
     if rows.len() == 1 && columns.iter().eq([rows[0].node]) {
-        return Some((
-            format!(
-                "of {} nodes this process may use CPUs and memory of node {} only",
-                machine.nodes.len(),
-                rows[0].node
-            ),
-            Some("allow more nodes: --cpus, taskset, cpuset.cpus and cpuset.mems of the cgroup"),
-        ));
+        return Some(
+            Unavailable::new(text!(
+                "numa-one-node-allowed",
+                "of {nodes} nodes, only CPUs and memory of node {node} may be used",
+                nodes = machine.nodes.len(),
+                node = rows[0].node
+            ))
+            .with_remedy(text!(
+                "numa-allow-nodes",
+                "allow more nodes: --cpus, taskset, cpuset.cpus and cpuset.mems of the cgroup"
+            )),
+        );
     }
     None
 }
@@ -269,8 +273,12 @@ mod tests {
         // One cell is worth measuring when it is remote, and not when it is local.
         machine.limits.memory_nodes = "1".parse().unwrap();
         assert_eq!(impossible(&machine, &"0".parse().unwrap()), None);
-        let (why, remedy) = impossible(&machine, &"2-3".parse().unwrap()).unwrap();
-        assert!(why.contains("node 1 only") && remedy.is_some(), "{why}");
+        let why = impossible(&machine, &"2-3".parse().unwrap()).unwrap();
+        assert_eq!(
+            (why.reason.code(), why.reason.value("node")),
+            (Some("numa-one-node-allowed"), Some(&1u32.into()))
+        );
+        assert!(why.remedy.is_some());
     }
 
     #[test]

@@ -1,15 +1,15 @@
 //! What the coverage says about nodes: one line for all nodes of which the same holds, not one for each of sixteen.
 
+use crate::context::HUGE_PAGES;
 use record::text::Value;
 use record::units::{bytes, percent};
-use record::{Coverage, CpuList, text};
+use record::{Coverage, CpuList, Template, Text, Unavailable, text};
 
 /// What would give a node more memory to measure in.
-pub(crate) const FREE_MEMORY: &str = "free memory on that node: numactl --hardware shows how much it has";
-
-/// What would give huge pages.
-const HUGE_PAGES: &str =
-    "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled, or reserve huge pages with vm.nr_hugepages";
+pub(crate) const FREE_MEMORY: Template = Template {
+    code: "numa-free-memory",
+    words: "free memory on that node: numactl --hardware shows how much it has",
+};
 
 /// Nodes of which a figure is too low, and its range over them.
 #[derive(Debug, Default)]
@@ -54,15 +54,9 @@ impl Tell {
     }
 
     /// The node's memory is not measured at all, and why.
-    pub(crate) fn skipped(&mut self, node: u32, why: &str, remedy: &str) {
-        let mut reported = Coverage::skipped(
-            "",
-            text!("node-not-measured", "memory not measured: {why}", why = why.to_owned()),
-        );
-        if !remedy.is_empty() {
-            reported = reported.with_remedy(remedy);
-        }
-        self.say(node, reported);
+    pub(crate) fn skipped(&mut self, node: u32, why: Unavailable) {
+        let reason = text!("node-not-measured", "memory not measured: {why}", why = why.reason);
+        self.say(node, Unavailable { reason, ..why }.into_skipped(""));
     }
 
     /// The node's memory is smaller than wanted, for want of time or of memory.
@@ -79,9 +73,10 @@ impl Tell {
     /// The lines, given how much memory was wanted of each node and what would give more time.
     pub(crate) fn lines(self, wanted: u64, more_time: &str) -> Vec<Coverage> {
         let mut said = self.said;
-        for (range, what, remedy) in
-            [(self.short_of_time, "time", more_time), (self.short_of_memory, "free memory", FREE_MEMORY)]
-        {
+        for (range, what, remedy) in [
+            (self.short_of_time, "time", Text::from(more_time)),
+            (self.short_of_memory, "free memory", FREE_MEMORY.into()),
+        ] {
             let words = range.describe(|value| bytes(value as u64));
             let reported = Coverage::degraded(
                 "",
@@ -125,7 +120,7 @@ mod tests {
         let mut tell = Tell::default();
         for node in 0..16 {
             tell.smaller(node, (8 + node as usize % 2 * 4) << 20, true);
-            tell.skipped(node, "mbind is refused: EPERM", "allow mbind");
+            tell.skipped(node, Unavailable::new("mbind is refused: EPERM").with_remedy("allow mbind"));
         }
         tell.walks(3, 0.5);
         let lines = tell.lines(64 << 20, "linespeed run numa");
