@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use machine::Root;
-use record::{CpuList, Mark};
+use record::text::Value;
+use record::{CpuList, Mark, text};
 
 use crate::incidents::Incidents;
 use crate::recipes::template::{Template, Values, fill_all};
@@ -155,12 +156,14 @@ impl RunObserver for Through<'_> {
 fn too_much_memory(one: &LayoutRun, copies: usize, free: Option<u64>) -> Option<Trouble> {
     let needed = one.usage.max_rss_bytes.saturating_mul(copies as u64);
     let free = free.filter(|free| copies > 1 && needed as f64 > *free as f64 * MEMORY_SHARE)?;
-    let bytes = record::units::bytes;
-    Some(Trouble::NoRoom(format!(
-        "{copies} copies need {} ({} each), and {} are free",
-        bytes(needed),
-        bytes(one.usage.max_rss_bytes),
-        bytes(free)
+
+    Some(Trouble::NoRoom(text!(
+        "copies-memory-short",
+        "{copies} copies require {needed} ({each} each), {free} are free",
+        copies = copies as u64,
+        needed = Value::Bytes(needed),
+        each = Value::Bytes(one.usage.max_rss_bytes),
+        free = Value::Bytes(free)
     )))
 }
 

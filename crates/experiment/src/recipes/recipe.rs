@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use record::units::{bytes, parse_bytes};
-use record::{Coverage, Machine};
+use record::text::Value;
+use record::units::parse_bytes;
+use record::{Coverage, Machine, text};
 
 use super::needs::Need;
 use super::score::Score;
@@ -81,10 +82,49 @@ pub struct Recipe {
     pub settings: BTreeMap<String, Setting>,
 }
 
+/// What is wrong with a setting that a user gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SettingError {
+    /// The recipe does not have it.
+    Unknown {
+        /// The recipe.
+        recipe: String,
+        /// The setting.
+        name: String,
+        /// Those that it has.
+        known: Vec<String>,
+    },
+    /// It must be a whole number above 0.
+    NotWhole {
+        /// The recipe.
+        recipe: String,
+        /// The setting.
+        name: String,
+        /// What was given.
+        value: String,
+    },
+}
+
+impl std::fmt::Display for SettingError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unknown { recipe, name, known } => {
+                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+                write!(f, "the recipe {recipe} has no setting {name:?}; its settings: {known}")
+            }
+            Self::NotWhole { recipe, name, value } => {
+                write!(f, "the recipe {recipe}: {name}={value} is not a whole number above 0")
+            }
+        }
+    }
+}
+
+impl std::error::Error for SettingError {}
+
 impl Recipe {
     /// The values of its settings: `small` ones, or the usual, and what the user `set` instead.
-    /// `Err` with a sentence when the user names a setting that it does not have.
-    pub fn values(&self, small: bool, set: &[(String, String)]) -> Result<Values, String> {
+    /// An error where the user names a setting that it does not have.
+    pub fn values(&self, small: bool, set: &[(String, String)]) -> Result<Values, SettingError> {
         let mut values: Values = self
             .settings
             .iter()
@@ -95,14 +135,20 @@ impl Recipe {
             .collect();
         for (name, value) in set {
             if !values.contains_key(name) {
-                let known: Vec<&str> = self.settings.keys().map(String::as_str).collect();
-                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-                return Err(format!("the recipe {} has no setting {name:?}; it has: {known}", self.name));
+                return Err(SettingError::Unknown {
+                    recipe: self.name.clone(),
+                    name: name.clone(),
+                    known: self.settings.keys().cloned().collect(),
+                });
             }
             // A program that is handed something else than a number may end at once and well, and look fast.
             let whole = |text: &str| text.parse::<u64>().is_ok_and(|number| number > 0);
             if values.get(name).is_some_and(|usual| whole(usual)) && !whole(value) {
-                return Err(format!("the recipe {}: {name}={value} is no whole number above 0", self.name));
+                return Err(SettingError::NotWhole {
+                    recipe: self.name.clone(),
+                    name: name.clone(),
+                    value: value.clone(),
+                });
             }
             values.insert(name.clone(), value.clone());
         }
@@ -116,12 +162,29 @@ impl Recipe {
         let settings = self.settings.iter().filter(|(_, setting)| setting.beyond_caches);
         let mut sizes = settings.filter_map(|(name, _)| Some((name, values.get(name)?)));
         let (name, value) = sizes.find(|(_, value)| parse_bytes(value).is_ok_and(|size| size < needed))?;
-        let lies = match parse_bytes(value) {
-            _ if caches == 0 => "may lie in caches, whose size is not known".to_owned(),
-            Ok(size) if size <= caches => format!("fits the last-level caches ({})", bytes(caches)),
-            _ => format!("is less than four times the last-level caches ({})", bytes(caches)),
+        let (caches, size) = (Value::Bytes(caches), parse_bytes(value).ok().filter(|_| caches > 0));
+        let reason = match size {
+            None => text!(
+                "recipe-caches-unknown",
+                "{name} of {value} may fit the caches, whose size is unknown: not a rate of memory",
+                name,
+                value
+            ),
+            Some(size) if size <= machine.last_level_bytes() => text!(
+                "recipe-within-caches",
+                "{name} of {value} fits the last-level caches ({caches}): not a rate of memory",
+                name,
+                value,
+                caches
+            ),
+            Some(_) => text!(
+                "recipe-partly-within-caches",
+                "{name} of {value} is less than four times the last-level caches ({caches}): not a rate of memory",
+                name,
+                value,
+                caches
+            ),
         };
-        let reason = format!("its {name} of {value} {lies}: this is no rate of memory");
         let enough = needed.div_ceil(1_000_000).max(1);
         let remedy = format!("--set {name}={enough}MB");
         Some(Coverage::degraded(format!("recipe {}", self.name), reason).with_remedy(remedy))

@@ -1,3 +1,4 @@
+use super::recipe::SettingError;
 use super::*;
 use template::{GIVEN, fill_all};
 
@@ -48,11 +49,12 @@ fn settings_are_usual_small_or_the_users() {
     assert_ne!(command(true, &[]), command(false, &[]));
     assert_eq!(command(true, &[("exponent".to_owned(), "5".to_owned())]), "echo '7^5' | bc");
     let error = recipe.values(false, &[("exponnt".to_owned(), "5".to_owned())]).unwrap_err();
-    assert!(error.contains("exponnt") && error.contains("it has: exponent"), "{error}");
+    let SettingError::Unknown { name, known, .. } = error else { panic!("{error}") };
+    assert_eq!((name.as_str(), known), ("exponnt", vec!["exponent".to_owned()]));
     // bc would end well and at once, and look a thousand times as fast.
     for nonsense in ["abc", "", "-1", "0", "{folder}"] {
         let error = recipe.values(false, &[("exponent".to_owned(), nonsense.to_owned())]).unwrap_err();
-        assert!(error.contains("no whole number"), "{error}");
+        assert!(matches!(error, SettingError::NotWhole { .. }), "{error}");
     }
 }
 
@@ -73,13 +75,18 @@ fn a_working_set_within_the_caches_is_reported() {
         recipe.within_caches(&recipe.values(true, &set).unwrap(), machine)
     };
     let fits = reported("96MB", &machine).unwrap();
-    let (reason, remedy) = (fits.why(), fits.remedy.unwrap());
-    assert!(reason.contains("96MB fits the last-level caches (200 MiB)"), "{reason}");
+    let (reason, remedy) = (fits.reason.unwrap(), fits.remedy.unwrap());
+    assert_eq!(reason.code(), Some("recipe-within-caches"));
+    assert_eq!(reason.value("caches"), Some(&record::text::Value::Bytes(200 << 20)));
     assert_eq!(remedy, "--set size=839MB".into());
     assert_eq!(reported("839MB", &machine), None);
-    assert!(reported("400MB", &machine).unwrap().why().contains("less than four times"));
+    let code = |found: record::Coverage| found.reason.unwrap().code().map(str::to_owned);
+    assert_eq!(reported("400MB", &machine).and_then(code).as_deref(), Some("recipe-partly-within-caches"));
     assert_eq!(reported("96MB", &record::Machine::default()), None, "64 MiB do where no cache is known");
-    assert!(reported("1MB", &record::Machine::default()).unwrap().why().contains("not known"));
+    assert_eq!(
+        reported("1MB", &record::Machine::default()).and_then(code).as_deref(),
+        Some("recipe-caches-unknown")
+    );
     let other = find("bc-power", None).unwrap().unwrap();
     assert_eq!(other.within_caches(&other.values(true, &[]).unwrap(), &machine), None);
 }

@@ -1,6 +1,6 @@
 //! What a run of all steps says of what it could not measure: lines of the coverage.
 
-use record::{Coverage, Measurement, Unavailable, text};
+use record::{Coverage, Measurement, Text, Unavailable, text};
 
 use super::rounds::StepRuns;
 use super::run::{Failed, Run};
@@ -12,8 +12,12 @@ pub(crate) fn implausible(measurement: &Measurement) -> Option<Coverage> {
     let (least, most) = record::metrics::find(&measurement.metric)?.plausible;
     let value = measurement.value();
     (!(least..=most).contains(&value)).then(|| {
-        let figure = record::units::figure(value, &measurement.unit);
-        let reason = format!("{} of {figure} is physically implausible and was withheld", measurement.metric);
+        let reason = text!(
+            "scale-figure-implausible",
+            "withheld: {metric} of {figure} is physically implausible",
+            metric = measurement.metric.clone(),
+            figure = record::units::figure(value, &measurement.unit)
+        );
         Coverage::skipped("scale", reason)
     })
 }
@@ -30,9 +34,13 @@ pub(crate) fn without_ipc(trial: &Run) -> Option<Coverage> {
 pub(crate) fn left_behind(job: &Job, trial: &Run) -> Option<Coverage> {
     (!trial.left.is_empty()).then(|| {
         let names = trial.left.join(", ");
-        let reason =
-            format!("it ended while {names} was still running; its time is until the last of them ended");
-        Coverage::degraded(job.name.clone(), reason).with_remedy("start it in the foreground")
+        let reason = text!(
+            "scale-left-behind",
+            "the command ended while {names} was still running: its time is until the last process ended",
+            names
+        );
+        Coverage::degraded(job.name.clone(), reason)
+            .with_remedy(text!("scale-foreground", "start it in the foreground"))
     })
 }
 
@@ -49,14 +57,29 @@ pub(crate) fn lost(step: &Step, taken: &StepRuns) -> Option<Coverage> {
     let runs = taken.good().count();
     let what = format!("scale: {}", called(step));
     let lost = match runs {
-        0 => Coverage::skipped(what, trouble.to_string()),
-        1 => Coverage::degraded(what, format!("after 1 run: {trouble}")),
-        _ => Coverage::degraded(what, format!("after {runs} runs: {trouble}")),
+        0 => Coverage::skipped(what, text!("scale-step-not-run", "{trouble}", trouble = trouble.to_string())),
+        1 => Coverage::degraded(
+            what,
+            text!("scale-after-one-run", "after 1 run: {trouble}", trouble = trouble.to_string()),
+        ),
+        _ => Coverage::degraded(
+            what,
+            text!("scale-after-runs", "after {runs} runs: {trouble}", runs, trouble = trouble.to_string()),
+        ),
     };
     Some(match trouble.way_out() {
         Some(way_out) => lost.with_remedy(way_out),
         None => lost,
     })
+}
+
+/// When a signal ended a run that has no figure yet.
+pub(crate) fn before_first_run(signal: i32) -> Text {
+    text!(
+        "scale-signal-before",
+        "by signal {signal} before the first run was over",
+        signal = signal.unsigned_abs()
+    )
 }
 
 /// What to say of a signal that ended it: how far it had come. `runs` of `all` were over.
@@ -73,11 +96,13 @@ pub(crate) fn interrupted(
     };
     let whole = taken.iter().filter(|taken| taken.good().count() >= repeats).count();
     let reason = match runs {
-        0 => format!("by signal {signal} before the first run was over"),
-        _ => format!(
-            "by signal {signal} after {}: {} with all runs",
-            of(runs, all, "run"),
-            of(whole, plan.steps.len(), "step"),
+        0 => before_first_run(signal),
+        _ => text!(
+            "scale-signal-after",
+            "by signal {signal} after {runs}: {steps} with all runs",
+            signal = signal.unsigned_abs(),
+            runs = of(runs, all, "run"),
+            steps = of(whole, plan.steps.len(), "step")
         ),
     };
     let reason = text!(Coverage::INTERRUPTED, when = reason);
@@ -97,6 +122,12 @@ pub(crate) fn failures_that_count(job: &Job, taken: &[StepRuns]) -> Option<Cover
     let all = runs().count();
     Some(Coverage::degraded(
         job.name.clone(),
-        format!("{} of {all} runs failed and count all the same: the first {first}", failed.len()),
+        text!(
+            "scale-failures-count",
+            "{failed} of {all} runs failed and are counted: the first {first}",
+            failed = failed.len(),
+            all,
+            first = first.to_string()
+        ),
     ))
 }

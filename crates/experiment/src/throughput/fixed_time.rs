@@ -1,11 +1,19 @@
 //! Whether a command that is told how many CPUs it has runs for a fixed time. Its time then says nothing of its work.
 
 use record::detail;
-use record::{Coverage, Measurement, text};
+use record::text::Value;
+use record::{Coverage, Measurement, Template, text};
 
 use super::rounds::StepRuns;
 use super::run::Run;
 use super::{Job, Plan};
+
+/// What to do about a command that runs for a fixed time.
+const GIVE_SCORE: Template = Template {
+    code: "scale-give-score",
+    words: "give it a fixed amount of work, or have its own score read: a recipe, a file with command = [\"…\"] and \
+            [[score]] pattern = \"ops: {score}\", unit = \"ops\"; linespeed scale --recipe FILE",
+};
 
 /// Times that differ by no more are the same. A program that stops by the clock keeps to it much better, and one that has
 /// twice the CPUs for its work is far from it.
@@ -77,39 +85,42 @@ impl FixedTime {
 
     /// The hint, with the way out.
     pub(crate) fn to_coverage(&self) -> Coverage {
-        let figure = record::units::significant;
-        let took = record::units::figure(self.seconds, "s");
+        let took = Value::Figure(self.seconds, "s");
         let busy = if self.is_sure() && !self.is_busier() {
-            let seconds = |value| record::units::figure(value, "s");
-            format!(
-                "one run used {} of CPU time and another {}",
-                seconds(self.used.0.max(1e-6)),
-                seconds(self.used.1)
+            text!(
+                "scale-cpu-time-varies",
+                "one run used {least} of CPU time, another {most}",
+                least = Value::Figure(self.used.0.max(1e-6), "s"),
+                most = Value::Figure(self.used.1, "s")
             )
         } else {
-            format!(
-                "it kept {} CPUs busy at {} and {} at {}",
-                figure(self.first.1),
-                self.first.0,
-                figure(self.last.1),
-                self.last.0
+            text!(
+                "scale-cpus-busy",
+                "{few} CPUs were busy at {first} and {many} at {last}",
+                few = record::units::significant(self.first.1),
+                first = self.first.0,
+                many = record::units::significant(self.last.1),
+                last = self.last.0
             )
         };
         let reason = if self.is_sure() {
-            format!(
-                "a run takes {took} with any number of CPUs, while {busy}: it runs for a fixed time, so its time does \
-                 not tell its throughput"
+            text!(
+                "scale-runs-for-fixed-time",
+                "a run takes {took} on any number of CPUs, while {busy}: it runs for a fixed time, so its time does not \
+                 show its throughput",
+                took,
+                busy
             )
         } else {
-            format!(
-                "a run takes {took} with any number of CPUs ({busy}): either it runs for a fixed time, and its time \
-                 does not tell its throughput, or it does not use more CPUs"
+            text!(
+                "scale-may-run-for-fixed-time",
+                "a run takes {took} on any number of CPUs ({busy}): either it runs for a fixed time, which does not show \
+                 its throughput, or it does not use more CPUs",
+                took,
+                busy
             )
         };
-        Coverage::degraded("scale: time of a run", reason).with_remedy(
-            "give it a fixed amount of work instead, or let its own score be read: a recipe, a file with command = [\"…\"] \
-             and [[score]] pattern = \"ops: {score}\", unit = \"ops\"; linespeed scale --recipe FILE",
-        )
+        Coverage::degraded("scale: time of a run", reason).with_remedy(GIVE_SCORE)
     }
 
     /// Says so at a figure that leans on time.
@@ -192,10 +203,12 @@ mod tests {
     fn on_a_busy_machine_it_is_known_by_runs_of_one_length_that_did_different_work() {
         // Others left it less at two CPUs than at one.
         let busy = of(&["x", "{threads}"], [(6.06, 5.1), (6.08, 3.9)]).unwrap();
-        let says = busy.to_coverage().why();
-        assert!(
-            busy.is_sure() && says.contains("one run used 3.90 s of CPU time and another 5.10 s"),
-            "{says}"
+        let reason = busy.to_coverage().reason.unwrap();
+        let Some(Value::Sentence(used)) = reason.value("busy") else { panic!("{reason}") };
+        assert!(busy.is_sure() && used.code() == Some("scale-cpu-time-varies"), "{used}");
+        assert_eq!(
+            (used.value("least"), used.value("most")),
+            (Some(&Value::Figure(3.9, "s")), Some(&Value::Figure(5.1, "s")))
         );
     }
 

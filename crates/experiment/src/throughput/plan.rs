@@ -29,6 +29,37 @@ pub struct Plan {
     pub placements: Vec<FillOrder>,
 }
 
+/// Why steps cannot be measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StepsError {
+    /// So many CPUs are not among those that may be used.
+    TooMany {
+        /// The number asked for.
+        wrong: u32,
+        /// Those that may be used.
+        cpus: CpuList,
+    },
+    /// There are none.
+    Empty,
+}
+
+impl std::fmt::Display for StepsError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::TooMany { wrong, cpus } => {
+                let most = cpus.len();
+                write!(
+                    f,
+                    "--steps: {wrong} CPUs are not available; CPUs {cpus} are {most}: write 1 to {most}"
+                )
+            }
+            Self::Empty => f.write_str("--steps: the list is empty; write for instance --steps 1,2,4-8"),
+        }
+    }
+}
+
+impl std::error::Error for StepsError {}
+
 impl Plan {
     /// The steps on `cpus`: for `placements` (those that differ here when none is named) at `counts` CPUs (1, 2, 4 … all and
     /// where something begins when none is named). One CPU alone is always among them: everything is told against it.
@@ -39,17 +70,14 @@ impl Plan {
         cpus: &CpuList,
         placements: &[FillOrder],
         counts: Option<&CpuList>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, StepsError> {
         if let Some(counts) = counts
             && let Some(wrong) = counts.iter().find(|count| *count == 0 || *count as usize > cpus.len())
         {
-            let most = cpus.len();
-            return Err(format!(
-                "--steps: {wrong} CPUs cannot be had; CPUs {cpus} are {most}: write 1 to {most}"
-            ));
+            return Err(StepsError::TooMany { wrong, cpus: cpus.clone() });
         }
         if counts.is_some_and(CpuList::is_empty) {
-            return Err("--steps: the list is empty; write for instance --steps 1,2,4-8".to_owned());
+            return Err(StepsError::Empty);
         }
         let placements = if placements.is_empty() {
             fill_order::distinct_orders(machine, cpus)

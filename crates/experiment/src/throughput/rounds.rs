@@ -235,12 +235,14 @@ fn too_much_memory(job: &Job, step: &Step, trial: &Run, free: Option<u64>) -> Op
     if !job.copies || copies < 2 || needed as f64 <= free as f64 * MEMORY_SHARE {
         return None;
     }
-    let bytes = record::units::bytes;
-    Some(Trouble::NoRoom(format!(
-        "{copies} copies need {} ({} each), and {} are free",
-        bytes(needed),
-        bytes(trial.usage.max_rss_bytes),
-        bytes(free)
+
+    Some(Trouble::NoRoom(text!(
+        "copies-memory-short",
+        "{copies} copies require {needed} ({each} each), {free} are free",
+        copies = copies as u64,
+        needed = Value::Bytes(needed),
+        each = Value::Bytes(trial.usage.max_rss_bytes),
+        free = Value::Bytes(free)
     )))
 }
 
@@ -357,6 +359,7 @@ fn smt_yield(job: &Job, plan: &Plan, machine: &Machine, taken: &[StepRuns]) -> O
 
 #[cfg(test)]
 mod tests {
+    use super::super::plan::StepsError;
     use super::*;
     use measure::fill_order::FillOrder;
     use os::child::Usage;
@@ -437,7 +440,7 @@ mod tests {
         let plan = plan();
         let four = plan.steps.last().unwrap();
         let reported = too_much_memory(&job(), four, &run_of(1.0), Some(300 << 20)).unwrap().to_string();
-        assert_eq!(reported, "4 copies need 400 MiB (100 MiB each), and 300 MiB are free");
+        assert_eq!(reported, "4 copies require 400 MiB (100 MiB each), 300 MiB are free");
         assert_eq!(too_much_memory(&job(), four, &run_of(1.0), Some(1 << 30)), None);
         assert_eq!(too_much_memory(&job(), &plan.steps[0], &run_of(1.0), Some(1)), None);
         let one = Job::from_command(&["x".into(), "{threads}".into()]);
@@ -450,9 +453,9 @@ mod tests {
         let cpus = machine.allowed_cpus();
         let new =
             |steps: &str| Plan::new(&machine, &cpus, &[FillOrder::CoresFirst], Some(&steps.parse().unwrap()));
-        assert!(new("1,5").unwrap_err().contains("write 1 to 4"));
-        assert!(new("0").unwrap_err().contains("write 1 to 4"));
-        assert!(new("").unwrap_err().contains("empty"));
+        assert_eq!(new("1,5").unwrap_err(), StepsError::TooMany { wrong: 5, cpus: cpus.clone() });
+        assert_eq!(new("0").unwrap_err(), StepsError::TooMany { wrong: 0, cpus: cpus.clone() });
+        assert_eq!(new("").unwrap_err(), StepsError::Empty);
         let plan = new("3").unwrap();
         let sets: Vec<CpuList> = plan.steps.iter().map(Step::set).collect();
         // One CPU is always there: everything is told against it.

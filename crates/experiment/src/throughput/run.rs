@@ -87,7 +87,7 @@ pub enum Trouble {
     /// The program beside it is gone, or did not start.
     Service(String),
     /// Its copies need more memory than there is.
-    NoRoom(String),
+    NoRoom(Text),
 }
 
 impl fmt::Display for Trouble {
@@ -113,21 +113,23 @@ impl fmt::Display for Trouble {
                 "the score {number} is not a usable number (one above 0 is needed); the line that the command printed: {}",
                 shown(line)
             ),
-            Trouble::Service(why) | Trouble::NoRoom(why) => write!(f, "{why}"),
+            Trouble::Service(why) => write!(f, "{why}"),
+            Trouble::NoRoom(why) => write!(f, "{why}"),
         }
     }
 }
 
 impl Trouble {
     /// The way out, where there is one that the words do not tell.
-    pub fn way_out(&self) -> Option<&'static str> {
+    pub fn way_out(&self) -> Option<Text> {
         match self {
             Trouble::Failed(Failed { forgivable: true, .. }) => {
-                Some("with -i runs that fail count too, unless all do")
+                Some(text!("scale-count-failures", "with -i, failed runs count too, unless all fail"))
             }
-            Trouble::AllFailed(Failed { forgivable: true, .. }) => {
-                Some("where this exit code is no failure, run it in a shell: -- sh -c 'COMMAND; exit 0'")
-            }
+            Trouble::AllFailed(Failed { forgivable: true, .. }) => Some(text!(
+                "scale-hide-exit-code",
+                "where this exit code is no failure, run it in a shell: -- sh -c 'COMMAND; exit 0'"
+            )),
             _ => None,
         }
     }

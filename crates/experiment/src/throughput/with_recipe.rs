@@ -4,8 +4,9 @@ use std::path::Path;
 
 use os::Stop;
 use os::child::Guard;
-use record::{Coverage, Machine};
+use record::{Coverage, Machine, text};
 
+use super::coverage::before_first_run;
 use super::folder::Folder;
 use super::rounds::{Observer, Options, Results, measure};
 use super::run::Trouble;
@@ -24,7 +25,7 @@ pub fn measure_with_recipe(
 ) -> Results {
     let failed = |trouble: Trouble| match trouble {
         Trouble::Stopped(signal) => {
-            let reason = format!("interrupted by signal {signal} before the first run was over");
+            let reason = text!(Coverage::INTERRUPTED, when = before_first_run(signal));
             let coverage = vec![Coverage::skipped("scale", reason)];
             Results { interrupted: Some(signal), coverage, ..Results::default() }
         }

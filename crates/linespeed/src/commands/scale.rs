@@ -47,7 +47,8 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
     let root = Root::live();
     let found = machine::inspect(&root);
     let cpus = super::run::chosen_cpus(options, &found.machine)?;
-    let plan = Plan::new(&found.machine, &cpus, &placements, scale.steps.as_ref()).map_err(Failure::Usage)?;
+    let plan = Plan::new(&found.machine, &cpus, &placements, scale.steps.as_ref())
+        .map_err(|error| Failure::Usage(error.to_string()))?;
     let mut record = new_record();
     let destination = destination(options, &found.machine, &record)?;
     raise_file_limit(cpus.len());
@@ -193,7 +194,7 @@ fn settings(options: &Options, scale: &Scale, recipe: &Recipe) -> Result<recipes
     });
     let pairs = pairs.collect::<Result<Vec<_>, _>>()?;
     let small = options.measuring.depth() == Depth::Quick;
-    recipe.values(small, &pairs).map_err(Failure::Usage)
+    recipe.values(small, &pairs).map_err(|error| Failure::Usage(error.to_string()))
 }
 
 /// PATH with the folders of servers, which are not on everybody's.

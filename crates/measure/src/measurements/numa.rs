@@ -66,7 +66,7 @@ impl Measure for Numa {
             return Coverage::degraded(
                 self.name(),
                 text!(
-                    "numa-balancing-on",
+                    "numa-matrices-balancing-on",
                     "kernel NUMA balancing is on: bound memory is not migrated, but its scans may disturb samples"
                 ),
             )

@@ -219,9 +219,12 @@ fn more_threads_than_memory_allows_are_left_out_with_the_reason() {
         let hungry = Hungry(context.memory_allowance() / 3 * 2);
         let left = affordable(context, &hungry, &steps).unwrap();
         assert_eq!(left.len(), 1);
-        let reason = context.coverage[0].why();
-        assert!(
-            reason.contains("room for 1 of its threads") && reason.contains("2 steps of 1 to 2 threads"),
+        let reason = context.coverage[0].reason.clone().unwrap();
+        let value = |name| reason.value(name).cloned();
+        assert_eq!(value("threads"), Some(1u32.into()), "{reason}");
+        assert_eq!(
+            (value("missing"), value("steps")),
+            (Some(2u32.into()), Some("1 to 2".into())),
             "{reason}"
         );
     });
