@@ -1,5 +1,6 @@
 """Rust sources as tokens: just enough to tell code from comments, texts and tests."""
 
+import functools
 import pathlib
 import re
 from dataclasses import dataclass
@@ -97,11 +98,22 @@ def product_tokens(text):
     return without_spans(found, list(test_spans(found)))
 
 
+TEST_MODULE = re.compile(r"#\[cfg\(test\)\]\s*(?:pub(?:\([a-z]+\))?\s+)?mod\s+(\w+)\s*;")
+
+
+@functools.cache
+def test_modules(folder):
+    """Names of the modules in files of their own that this folder's sources declare for tests alone."""
+    return {name for path in folder.glob("*.rs") for name in TEST_MODULE.findall(path.read_text())}
+
+
 def is_test_file(path):
     """Whether a file holds tests alone."""
     parts = path.relative_to(ROOT).parts if path.is_absolute() else path.parts
     name = path.stem
-    return "tests" in parts or name in ("tests", "samples", "testing") or name.endswith("_tests")
+    if "tests" in parts or name in ("tests", "samples", "testing") or name.endswith("_tests"):
+        return True
+    return path.is_absolute() and name in test_modules(path.parent)
 
 
 def sources(*folders):

@@ -98,10 +98,18 @@ def template_spans(all_tokens):
             yield index, rust.closing(all_tokens, index + 1)
 
 
+def command_spans(all_tokens):
+    """(first, last) of each command to paste: all of `Remedy::command(…)`, and what follows the words in `Remedy::both(…)`."""
+    for index, token in enumerate(all_tokens):
+        if token.text in ("command", "both") and index > 1 and [each.text for each in all_tokens[index - 2:index]] == ["Remedy", "::"]:
+            if index + 1 < len(all_tokens) and all_tokens[index + 1].text == "(":
+                yield index, rust.closing(all_tokens, index + 1)
+
+
 def literals(text):
     """(line, literal) of every text of four words or more outside templates, attributes and Display."""
     found = rust.product_tokens(text)
-    spans = [*rust.attributes(found), *display_spans(found), *template_spans(found)]
+    spans = [*rust.attributes(found), *display_spans(found), *template_spans(found), *command_spans(found)]
     for token in rust.without_spans(found, spans):
         if token.kind == "string" and words(token.text) >= 4:
             yield token.line, token.text

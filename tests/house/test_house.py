@@ -56,6 +56,7 @@ class Sentences(unittest.TestCase):
         self.assertEqual(found('const OFF: Template = Template { code: "off", words: "the time ended before it" };'), [])
         self.assertEqual(found('const RULE: Rule = Rule { glossary: "the time ended before it", name: "x" };'), [])
         self.assertEqual(found("impl Knob for K { fn glossary(&self) -> &'static str { \"the time ended before it\" } }"), [])
+        self.assertEqual(found('fn f() { Remedy::command("for t in a b c do x done") }'), [])
         self.assertEqual(found('fn f() { g(glossary, "the time ended before it") }'), ['"the time ended before it"'])
         self.assertEqual(found('#[serde(doc = "four words stand in here")] struct A;'), [])
 
