@@ -9,6 +9,7 @@ use crate::doubt::Doubt;
 use crate::measurement::Labels;
 use crate::metrics::Better;
 use crate::statistics::Verdict;
+use crate::text;
 use crate::text::Text;
 
 /// The version of a comparison's form.
@@ -71,6 +72,9 @@ pub struct Subject {
     pub figures: u32,
     /// Whether other tools measured it.
     pub imported: bool,
+    /// Whether it was asked for as this machine's newest record, so that its name does not say which file that is.
+    #[serde(skip_serializing_if = "is_false")]
+    pub newest: bool,
     /// Index of an earlier subject that is the very same record.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub same_as: Option<usize>,
@@ -99,7 +103,10 @@ pub struct Difference {
     /// What kind of fact.
     pub kind: FactKind,
     /// The fact in words: `Highest clock`.
-    pub what: String,
+    pub what: Text,
+    /// The stable code of `what`; empty in a comparison of 0.1.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub code: String,
     /// Its place in a record: `machine.processor.max_hz`.
     pub from: String,
     /// What each subject says of it, in their order; `null` where the record does not tell.
@@ -126,7 +133,10 @@ pub struct Row {
     /// What belongs together: `core`, `workloads`, `memory latency`…
     pub group: String,
     /// What the figure is, in words: `triad, all CPUs`.
-    pub what: String,
+    pub what: Text,
+    /// The stable code of `what`; empty where the figure is one of the record's.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub code: String,
     /// The metric.
     pub metric: String,
     /// Unit of the values.
@@ -205,6 +215,9 @@ pub struct Cell {
 pub struct Refusal {
     /// Why, one sentence.
     pub why: Text,
+    /// The stable code of `why`; empty in a comparison of 0.1.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub code: String,
     /// The metrics, each once.
     pub metrics: Vec<String>,
     /// How many figures.
@@ -264,7 +277,10 @@ pub struct HeldBack {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Cause {
     /// The cause in a few words: `memory latency`.
-    pub name: String,
+    pub name: Text,
+    /// The stable code of `name`; empty in a comparison of 0.1.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub code: String,
     /// With figures, one sentence.
     pub says: Text,
     /// Its effect on the subject's speed against the baseline's: 0.8 makes it a fifth slower, 1.2 a fifth faster.
@@ -286,6 +302,9 @@ pub struct Cause {
 pub struct Claim {
     /// What it would be: `bigger caches`.
     pub claim: Text,
+    /// The stable code of `claim`; empty in a comparison of 0.1.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub code: String,
     /// Whether the figures carry it.
     pub support: Support,
     /// Why, with figures, one sentence.
@@ -306,12 +325,37 @@ pub enum Support {
 }
 
 impl Support {
-    /// The words for people.
-    pub fn words(self) -> &'static str {
+    /// A claim with its reason, in a sentence.
+    pub fn judge(self, claim: &Text, why: &Text) -> Text {
         match self {
-            Support::Supported => "supported by these figures",
-            Support::Contradicted => "contradicted by these figures",
-            Support::NotSupported => "not supported by these figures",
+            Support::Supported => {
+                text!("comparison-claim-supported", "Supported by the figures: {claim} ({why}).", claim, why)
+            }
+            Support::Contradicted => {
+                text!(
+                    "comparison-claim-contradicted",
+                    "Contradicted by the figures: {claim} ({why}).",
+                    claim,
+                    why
+                )
+            }
+            Support::NotSupported => {
+                text!(
+                    "comparison-claim-not-supported",
+                    "Not supported by the figures: {claim} ({why}).",
+                    claim,
+                    why
+                )
+            }
+        }
+    }
+
+    /// The judgement alone.
+    pub fn word(self) -> &'static str {
+        match self {
+            Support::Supported => "supported",
+            Support::Contradicted => "contradicted",
+            Support::NotSupported => "not supported",
         }
     }
 }
@@ -323,13 +367,16 @@ pub struct WhatIf {
     /// The subject, by index.
     pub subject: usize,
     /// The setting: `memory devices`.
-    pub setting: String,
+    pub setting: Text,
+    /// The stable code of `setting`; empty in a comparison of 0.1.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub code: String,
     /// What it is now.
-    pub now: String,
+    pub now: Text,
     /// What it would be.
-    pub then: String,
+    pub then: Text,
     /// What it acts on: `memory bandwidth`.
-    pub acts_on: String,
+    pub acts_on: Text,
     /// Its speed then over its speed now, at most where `at_most`.
     pub gain: f64,
     /// Whether the gain is an upper bound.

@@ -39,7 +39,7 @@ fn write(text: &mut String, c: &Comparison, kind: &str, row: &Row) {
         let fields = [
             kind.to_owned(),
             field(&row.group),
-            field(&row.what),
+            field(&row.what.to_string()),
             field(&row.metric),
             field(&row.unit),
             better.to_owned(),

@@ -3,7 +3,7 @@
 use record::Label;
 use record::detail;
 use record::statistics::{Summary, median_of_sorted};
-use record::{Doubt, Key, Measurement, text};
+use record::{Doubt, Key, Measurement, Text, text};
 
 use super::method::{self, Unfit};
 use crate::figures::locate_figure;
@@ -27,7 +27,7 @@ pub(crate) struct Datum {
     /// How many samples.
     pub n: u64,
     /// What it was taken from, where that is more than one figure.
-    pub over: Option<String>,
+    pub over: Option<Text>,
     /// Its place in the record.
     pub from: String,
     /// Why it should not be leaned on.
@@ -70,11 +70,54 @@ impl Size {
     }
 
     /// In words.
-    pub(crate) fn describe(self) -> &'static str {
+    pub(crate) fn describe(self) -> Text {
         match self {
-            Size::Cached => "within the caches",
-            Size::Between => "partly in the caches",
-            Size::Memory => "beyond the caches",
+            Size::Cached => text!("comparison-size-cached", "within the caches"),
+            Size::Between => text!("comparison-size-between", "partly in the caches"),
+            Size::Memory => text!("comparison-size-memory", "beyond the caches"),
+        }
+    }
+}
+
+/// What several measurements of one thing are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Over {
+    /// Repetitions.
+    Runs,
+    /// CPUs.
+    Cpus,
+    /// Cores.
+    Cores,
+    /// Pairs of CPUs.
+    CpuPairs,
+    /// Nodes.
+    Nodes,
+    /// Pairs of nodes.
+    NodePairs,
+    /// CPUs and nodes.
+    Places,
+    /// Working sets.
+    WorkingSets,
+}
+
+impl Over {
+    /// The median over so many.
+    fn describe(self, count: usize) -> Text {
+        match self {
+            Over::Runs => text!("comparison-median-of-runs", "median of {count} runs", count),
+            Over::Cpus => text!("comparison-median-of-cpus", "median of {count} CPUs", count),
+            Over::Cores => text!("comparison-median-of-cores", "median of {count} cores", count),
+            Over::CpuPairs => {
+                text!("comparison-median-of-cpu-pairs", "median of {count} pairs of CPUs", count)
+            }
+            Over::Nodes => text!("comparison-median-of-nodes", "median of {count} NUMA nodes", count),
+            Over::NodePairs => {
+                text!("comparison-median-of-node-pairs", "median of {count} pairs of NUMA nodes", count)
+            }
+            Over::Places => text!("comparison-median-of-places", "median of {count} places", count),
+            Over::WorkingSets => {
+                text!("comparison-median-of-working-sets", "median of {count} working sets", count)
+            }
         }
     }
 }
@@ -103,8 +146,8 @@ impl Datum {
         }
     }
 
-    /// Several measurements of the same thing at different places; `what` is what they are of: `CPUs`. `None` for none.
-    pub(crate) fn from_several(all: &[&Measurement], what: &str) -> Option<Self> {
+    /// Several measurements of the same thing at different places. `None` for none.
+    pub(crate) fn from_several(all: &[&Measurement], over: Over) -> Option<Self> {
         let (first, rest) = all.split_first()?;
         let mut datum = Self::from_measurement(first);
         if rest.is_empty() {
@@ -137,17 +180,17 @@ impl Datum {
             (false, false) => Summary::from_samples(&pooled).interval,
         };
         datum.samples = if few { pooled } else { Vec::new() };
-        datum.over = Some(format!("median of {} {what}", all.len()));
+        datum.over = Some(over.describe(all.len()));
         let doubtful = all.iter().filter(|m| m.doubt.is_some()).count();
         datum.doubt = (doubtful * 2 > all.len()).then(|| {
-            text!("comparison-most-in-doubt", "{doubtful} of {all} are in doubt", doubtful, all = all.len())
+            text!("comparison-mostly-in-doubt", "{doubtful} of {all} in doubt", doubtful, all = all.len())
                 .into()
         });
         if let Some(other) = all.iter().find(|m| m.method != first.method) {
-            datum.unfit = Some(Unfit::Because(format!(
-                "measured in two ways in one record ({} and {})",
-                method::describe_method(first.method.as_deref()),
-                method::describe_method(other.method.as_deref())
+            datum.unfit = Some(Unfit::Because(text!(
+                method::TWO_METHODS,
+                one = method::describe_method(first.method.as_deref()),
+                other = method::describe_method(other.method.as_deref()),
             )));
         }
         Some(datum)

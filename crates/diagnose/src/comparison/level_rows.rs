@@ -2,9 +2,10 @@
 
 use record::Label;
 use record::statistics::median_of_sorted;
-use record::{Level, Measurement, Record};
+use record::text::Value;
+use record::{Level, Measurement, Record, text};
 
-use super::datum::{Datum, Size};
+use super::datum::{Datum, Over, Size};
 use super::rows::{Derived, Group, RowKind, Rows, add_derived, add_row};
 use crate::levels::MEMORY;
 
@@ -31,7 +32,12 @@ pub(super) fn add_level_rows(record: &Record, levels: &[Level], rows: &mut Rows)
         let kind = if level.name == MEMORY { RowKind::Memory } else { RowKind::Other };
         let row =
             Derived { group: Group::Latency, metric: "load.latency", order, kind, subject: &level.name };
-        add_derived(rows, &row, &format!("load from {}", level.name), datum);
+        add_derived(
+            rows,
+            &row,
+            text!("comparison-row-load", "load from {level}", level = &level.name),
+            datum,
+        );
         if let Some(cycles) = level.latency_cycles.filter(|_| level.name != MEMORY) {
             let datum = Datum::derived(cycles, None, "cycles", format!("diagnosis.levels {}", level.name));
             add_row(
@@ -39,7 +45,7 @@ pub(super) fn add_level_rows(record: &Record, levels: &[Level], rows: &mut Rows)
                 Group::Latency,
                 "load.latency_cycles",
                 order + 1,
-                &format!("load from {}, cycles", level.name),
+                text!("comparison-row-load-cycles", "load from {level}, cycles", level = &level.name),
                 datum,
             );
         }
@@ -63,7 +69,7 @@ fn plateau(points: &[&Measurement], level: &Level, from: u64, to: u64) -> Datum 
     let mut datum = match on.first() {
         Some(first) if on.len() >= ENOUGH => {
             let mut datum =
-                Datum::from_several(&on, "working sets").unwrap_or_else(|| Datum::from_measurement(first));
+                Datum::from_several(&on, Over::WorkingSets).unwrap_or_else(|| Datum::from_measurement(first));
             datum.value = median_of_sorted(&values);
             datum
         }
@@ -94,12 +100,17 @@ fn walks(record: &Record, levels: &[Level], points: &[&Measurement], rows: &mut 
         let of_page: Vec<&Measurement> =
             points.iter().filter(|m| on(page, m) && beyond(m)).copied().collect();
         let huge = points.iter().any(|m| !on(page, m) && beyond(m));
-        if huge && let Some(datum) = Datum::from_several(&of_page, "working sets") {
-            let what = format!("load from {} on {page} pages", memory.name);
+        if huge && let Some(datum) = Datum::from_several(&of_page, Over::WorkingSets) {
+            let what = text!(
+                "comparison-row-load-on-pages",
+                "load from {level}, {page} pages",
+                level = &memory.name,
+                page
+            );
             let kind = if page == "4KiB" { RowKind::MemoryOnBasePages } else { RowKind::Other };
             let row =
                 Derived { group: Group::Latency, metric: "load.latency", order, kind, subject: &memory.name };
-            add_derived(rows, &row, &what, datum);
+            add_derived(rows, &row, what, datum);
         }
     }
 }
@@ -116,15 +127,20 @@ fn single(record: &Record, points: &[&Measurement], rows: &mut Rows) {
         let of = |own: bool| -> Vec<&Measurement> {
             points.iter().filter(here).filter(|m| nodes.is_own(m) != Some(!own)).copied().collect()
         };
-        for (number, (own, words)) in [(true, ""), (false, ", other nodes' memory")].into_iter().enumerate() {
+        for (number, own) in [true, false].into_iter().enumerate() {
             let mut all = of(own);
             if !own {
                 all.retain(|m| nodes.is_own(m) == Some(false));
             }
-            if let Some(mut datum) = Datum::from_several(&all, "places") {
+            if let Some(mut datum) = Datum::from_several(&all, Over::Places) {
                 datum.size = Size::classify(bytes, nodes.cache_bytes());
-                let what = format!("load from {}{words}", record::units::bytes(bytes));
-                add_row(rows, Group::Latency, "load.latency", (order * 2 + number) as u32, &what, datum);
+                let size = Value::Bytes(bytes);
+                let what = if own {
+                    text!("comparison-row-load-of-size", "load from {size}", size)
+                } else {
+                    text!("comparison-row-load-of-size-remote", "load from {size}, other nodes' memory", size)
+                };
+                add_row(rows, Group::Latency, "load.latency", (order * 2 + number) as u32, what, datum);
             }
         }
     }

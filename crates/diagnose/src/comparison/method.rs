@@ -1,9 +1,6 @@
 //! Which ways of measuring give the same figure, and which figures are comparable with none.
 
-use record::Label;
-use std::fmt;
-
-use record::Measurement;
+use record::{Coverage, Label, Measurement, Template, Text, text};
 
 /// Tools whose figure is by its definition the one that linespeed measures under the same name. Matched on the
 /// beginning of the method, in lower case.
@@ -24,8 +21,7 @@ const ALIKE: &[(&str, &str)] = &[
 /// The method where it is another than linespeed's own or one that is defined alike; without the tool's version, with
 /// which a method does not change.
 pub(super) fn foreign(metric: &str, method: &str) -> Option<String> {
-    let words: Vec<&str> = method.split_whitespace().filter(|word| !is_version(word)).collect();
-    let name = words.join(" ");
+    let name = tool_name(method);
     let folded = name.to_lowercase();
     let alike = ALIKE.iter().any(|(prefix, tool)| {
         let rest = folded.strip_prefix(tool);
@@ -33,6 +29,11 @@ pub(super) fn foreign(metric: &str, method: &str) -> Option<String> {
         metric.starts_with(prefix) && rest.is_some_and(|rest| rest.is_empty() || !rest.starts_with(" -"))
     });
     (!alike && !name.is_empty()).then_some(name)
+}
+
+/// A method without the tool's version.
+fn tool_name(method: &str) -> String {
+    method.split_whitespace().filter(|word| !is_version(word)).collect::<Vec<_>>().join(" ")
 }
 
 /// Whether a word is a version: `3.9`, `v5.10`.
@@ -45,7 +46,7 @@ fn is_version(word: &str) -> bool {
 
 /// A method in words.
 pub(super) fn describe_method(method: Option<&str>) -> String {
-    method.map_or("linespeed's own way".to_owned(), str::to_owned)
+    method.unwrap_or("linespeed").to_owned()
 }
 
 /// Whether a figure was counted over the whole system and not of one program.
@@ -63,19 +64,30 @@ pub(crate) enum Unfit {
     /// How many threads made it is not told.
     ThreadsNotReported,
     /// Something else, in words.
-    Because(String),
+    Because(Text),
 }
 
-impl fmt::Display for Unfit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Unfit::SystemWide => {
-                "counted over the whole system (-a): what else ran, and every idle CPU, is in it, so it is not the program's"
-            }
-            Unfit::Emulated => "an emulated machine's times are no speeds",
-            Unfit::ThreadsNotReported => "how many threads made it is not told",
-            Unfit::Because(words) => words,
-        })
+/// Figures of the whole system, not of the program.
+pub(super) const SYSTEM_WIDE: Template = Template {
+    code: "comparison-system-wide",
+    words: "counted system-wide (-a): includes other programs and idle CPUs",
+};
+/// Threads that a record does not tell.
+pub(super) const THREADS_UNKNOWN: Template =
+    Template { code: "comparison-threads-unknown", words: "number of threads not recorded" };
+/// One record has the figure by two methods.
+pub(super) const TWO_METHODS: Template =
+    Template { code: "comparison-two-methods", words: "measured by {one} and by {other} in the same record" };
+
+impl Unfit {
+    /// Why, in words.
+    pub(crate) fn reason(&self) -> Text {
+        match self {
+            Unfit::SystemWide => text!(SYSTEM_WIDE),
+            Unfit::Emulated => text!(Coverage::EMULATED),
+            Unfit::ThreadsNotReported => text!(THREADS_UNKNOWN),
+            Unfit::Because(reason) => reason.clone(),
+        }
     }
 }
 
@@ -85,9 +97,16 @@ pub(super) fn unfit(m: &Measurement) -> Option<Unfit> {
     (is_system_wide(m) && of_program).then_some(Unfit::SystemWide)
 }
 
-/// Whether a tool takes every CPU of the machine by itself, so that its figures need not name threads.
+/// Tools that take every CPU of the machine by themselves, so that their figures need not name threads; as in [`ALIKE`].
+const TAKES_ALL: &[&str] = &["intel mlc"];
+
+/// Whether a tool takes every CPU of the machine by itself.
 pub(super) fn takes_all(m: &Measurement) -> bool {
-    m.method.as_deref().is_some_and(|method| method.to_lowercase().starts_with("intel mlc"))
+    let of = |method: &str| {
+        let name = tool_name(method).to_lowercase();
+        TAKES_ALL.contains(&name.as_str())
+    };
+    m.method.as_deref().is_some_and(of)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! best setting. Pure functions of records.
 
 pub(crate) mod datum;
+mod derived_rows;
 mod explain;
 mod facts;
 mod level_rows;
@@ -11,6 +12,7 @@ mod order;
 mod projection;
 mod ratio;
 mod row_builder;
+mod row_names;
 mod rows;
 mod suggestions;
 mod table;
@@ -22,7 +24,7 @@ use std::collections::HashMap;
 use record::comparison::{COMPARISON_VERSION, Comparison, Relation, Subject};
 use record::document::Tool;
 use record::phrase::count_noun;
-use record::{Coverage, Ended, Machine, Record};
+use record::{Coverage, Ended, Machine, Record, Template, Text, text};
 
 use rows::Rows;
 pub use suggestions::suggest_runs;
@@ -96,12 +98,12 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
         notes: Vec::new(),
         within: Vec::new(),
     };
-    comparison.notes = notes(&comparison).into_iter().map(Into::into).collect();
-    comparison.answer = verdict::state_verdict(&comparison).into_iter().map(Into::into).collect();
+    comparison.notes = notes(&comparison);
+    comparison.answer = verdict::state_verdict(&comparison);
     if relation == Relation::Machines && known.len() <= FEW {
         for (this, name) in known.iter().zip(&names) {
-            comparison.within.extend(nodes::describe_nodes(this.record, name).into_iter().map(Into::into));
-            comparison.within.extend(explain::scaling_words(this, name).into_iter().map(Into::into));
+            comparison.within.extend(nodes::describe_nodes(this.record, name));
+            comparison.within.extend(explain::describe_scaling(this, name));
         }
     }
     comparison
@@ -132,8 +134,9 @@ fn subjects(sides: &[Side]) -> Vec<Subject> {
             machine: machine_words(&record.machine),
             figures: u32::try_from(record.measurements.len()).unwrap_or(u32::MAX),
             imported: record.import.is_some(),
+            newest: false,
             same_as,
-            notes: subject_notes(record).into_iter().map(Into::into).collect(),
+            notes: subject_notes(record),
         });
     }
     all
@@ -148,36 +151,48 @@ fn machine_words(machine: &Machine) -> String {
     let hypervisor = machine.virtualization.hypervisor.as_deref().filter(|name| *name != "none");
     let parts = [
         processor.or(design).cloned(),
-        count(counts.packages, "package"),
+        count(counts.packages, "socket"),
         count(counts.cores, "core"),
         count(counts.cpus_online, "CPU"),
-        count(counts.nodes.filter(|nodes| *nodes > 1), "node"),
+        count(counts.nodes.filter(|nodes| *nodes > 1), "NUMA node"),
         machine.memory_bytes.map(record::units::bytes),
         hypervisor.map(|name| format!("under {name}")),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-fn subject_notes(record: &Record) -> Vec<String> {
+fn subject_notes(record: &Record) -> Vec<Text> {
     let mut notes = Vec::new();
     if record.machine.virtualization.emulated == Some(true) {
-        notes.push("emulated: its times are no speeds".to_owned());
+        notes.push(text!(Coverage::EMULATED));
     }
     match &record.ended {
         Ended::Complete => {}
-        Ended::Interrupted { signal } => notes.push(format!("ended early, by signal {signal}")),
-        Ended::Failed { reason } => notes.push(format!("ended early: {reason}")),
+        Ended::Interrupted { signal } => {
+            notes.push(text!(
+                "comparison-ended-by-signal",
+                "ended early by signal {signal}",
+                signal = signal.to_string()
+            ));
+        }
+        Ended::Failed { reason } => {
+            notes.push(text!("comparison-ended-early", "ended early: {reason}", reason = reason.to_string()));
+        }
     }
     if record.import.is_some() {
-        notes.push("made from other tools' output".to_owned());
+        notes.push(text!("comparison-imported", "imported from other tools' output"));
     }
     match record.coverage.iter().filter(|line| line.is_for(&Coverage::CHANGED_OR_DAMAGED)).count() {
         0 => {}
-        1 => notes.push("was changed or damaged: 1 figure withheld".to_owned()),
-        several => notes.push(format!("was changed or damaged: {several} figures withheld")),
+        1 => notes.push(text!("comparison-figure-withheld", "changed or damaged: 1 figure withheld")),
+        figures => notes.push(text!(
+            "comparison-figures-withheld",
+            "changed or damaged: {figures} figures withheld",
+            figures
+        )),
     }
     if record.measurements.is_empty() {
-        notes.push("holds an inventory and no figures".to_owned());
+        notes.push(text!("comparison-inventory-only", "inventory only, no figures"));
     }
     notes
 }
@@ -208,34 +223,48 @@ fn relation(sides: &[Side], subjects: &[Subject]) -> Relation {
     }
 }
 
-fn notes(comparison: &Comparison) -> Vec<String> {
+/// All records are one.
+const SAME_RECORD: Template = Template { code: "comparison-same-record", words: "All are the same record." };
+/// The records share nothing.
+const NO_SHARED_METRIC: Template = Template {
+    code: "comparison-no-shared-metric",
+    words: "No shared metric: only the inventories are compared.",
+};
+/// What the records share cannot be compared.
+const NOTHING_COMPARABLE: Template = Template {
+    code: "comparison-nothing-comparable",
+    words: "No shared figure is comparable; see the reasons below.",
+};
+
+fn notes(comparison: &Comparison) -> Vec<Text> {
     let mut notes = Vec::new();
     match comparison.relation {
-        Relation::SameRecord => notes.push("These are the very same record: nothing differs.".to_owned()),
-        Relation::SameMachine => {
-            notes.push("These are records of one machine: what differs is what changed.".to_owned());
-        }
+        Relation::SameRecord => notes.push(text!(SAME_RECORD)),
+        Relation::SameMachine => notes.push(text!(
+            "comparison-same-machine",
+            "Records of the same machine: differences are changes over time."
+        )),
         Relation::Machines => {}
     }
     if comparison.relation != Relation::SameRecord {
-        for (index, subject) in comparison.subjects.iter().enumerate() {
-            if let Some(same) = subject.same_as.and_then(|same| comparison.subjects.get(same)) {
-                notes.push(format!(
-                    "{} is the very same record as {}.",
-                    comparison.subjects[index].name, same.name
-                ));
+        for subject in &comparison.subjects {
+            if let Some(other) = subject.same_as.and_then(|same| comparison.subjects.get(same)) {
+                let (name, other) = (&subject.name, &other.name);
+                notes.push(text!("comparison-same-as", "{name} is the same record as {other}.", name, other));
             }
         }
     }
     if comparison.rows.is_empty() {
-        let without: Vec<&str> =
-            comparison.subjects.iter().filter(|s| s.figures == 0).map(|s| s.name.as_str()).collect();
+        let all_have_figures = comparison.subjects.iter().all(|subject| subject.figures > 0);
         notes.push(if !comparison.refused.is_empty() {
-            "No figure that they share is comparable; why stands below.".to_owned()
-        } else if without.is_empty() {
-            "They share no metric: only the inventories can be compared.".to_owned()
+            text!(NOTHING_COMPARABLE)
+        } else if all_have_figures {
+            text!(NO_SHARED_METRIC)
         } else {
-            "Not more than one of them holds figures: only the inventories can be compared.".to_owned()
+            text!(
+                "comparison-one-has-figures",
+                "At most one record has figures: only the inventories are compared."
+            )
         });
     }
     notes

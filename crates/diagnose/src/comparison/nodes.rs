@@ -4,9 +4,10 @@
 use record::Label;
 use std::collections::{BTreeMap, HashMap};
 
-use record::{CpuList, Measurement, Record};
+use record::text::Value;
+use record::{CpuList, Measurement, Record, Text, text};
 
-use super::datum::{Datum, Size};
+use super::datum::{Datum, Over, Size};
 use super::rows::{Derived, Group, RowKind, Rows, add_derived, add_row};
 
 /// Memory that takes this much longer than the own node's is told.
@@ -104,21 +105,35 @@ impl<'a> Nodes<'a> {
 }
 
 /// What a record says of its own nodes, a sentence each: how much longer other packages' memory takes.
-pub(crate) fn describe_nodes(record: &Record, who: &str) -> Vec<String> {
+pub(crate) fn describe_nodes(record: &Record, who: &str) -> Vec<Text> {
     let said = |reach: &Reach| {
-        let (far, other) = match (&reach.far, &reach.other) {
-            (Some(far), _) => (far, "other packages'"),
-            (None, Some(other)) => (other, "other nodes'"),
-            (None, None) => return None,
-        };
-        let times = far.value / reach.own.value;
-        (times >= WORTH_TELLING && reach.own.unfit.is_none()).then(|| {
-            format!(
-                "{who}, {}: {other} memory takes {} times as long as the own node's ({} against {}).",
-                reach.what,
-                record::units::significant(times),
-                record::units::figure(far.value, &reach.unit),
-                record::units::figure(reach.own.value, &reach.unit)
+        let far = reach.far.as_ref().or(reach.other.as_ref())?;
+        let ratio = far.value / reach.own.value;
+        if ratio < WORTH_TELLING || reach.own.unfit.is_some() {
+            return None;
+        }
+        let (what, factor) = (&reach.what, Value::Factor(ratio));
+        let shown = |datum: &Datum| record::units::figure(datum.value, &reach.unit);
+        let (own, far) = (shown(&reach.own), shown(far));
+        Some(if reach.far.is_some() {
+            text!(
+                "comparison-other-sockets",
+                "{who}, {what}: memory of other sockets takes {factor} as long as local memory ({far} against {own}).",
+                who = who.to_owned(),
+                what,
+                factor,
+                far,
+                own
+            )
+        } else {
+            text!(
+                "comparison-other-nodes",
+                "{who}, {what}: memory of other NUMA nodes takes {factor} as long as local memory ({far} against {own}).",
+                who = who.to_owned(),
+                what,
+                factor,
+                far,
+                own
             )
         })
     };
@@ -143,7 +158,7 @@ pub(crate) struct Reach {
     /// What was timed.
     pub timed: Timed,
     /// What was timed, in words: `load latency`, `lmbench copy`.
-    pub what: String,
+    pub what: Text,
     /// Unit of the figures.
     pub unit: String,
     /// Own node's memory.
@@ -189,11 +204,11 @@ pub(crate) fn reaches(record: &Record) -> Vec<Reach> {
         matrix.iter().filter(|m| m.labels.get(Label::From) == m.labels.get(Label::To)).copied().collect();
     let other: Vec<&Measurement> =
         matrix.iter().filter(|m| m.labels.get(Label::From) != m.labels.get(Label::To)).copied().collect();
-    if let Some(datum) = Datum::from_several(&own, "nodes") {
+    if let Some(datum) = Datum::from_several(&own, Over::Nodes) {
         let reported = crate::numa::numa(&crate::RecordIndex::new(record));
         all.push(Reach {
             timed: Timed::Matrix,
-            what: "load latency".to_owned(),
+            what: text!("comparison-reach-loads", "load latency"),
             unit: "ns".to_owned(),
             own: datum,
             far: far(&nodes, &other),
@@ -203,7 +218,7 @@ pub(crate) fn reaches(record: &Record) -> Vec<Reach> {
                 .filter(|(_, share, _)| *share > 0.0)
                 .map(|(factor, share, own)| own * (1.0 + (factor - 1.0) / share))
                 .or_else(|| mean_other(&nodes, &other)),
-            other: Datum::from_several(&other, "pairs of nodes"),
+            other: Datum::from_several(&other, Over::NodePairs),
             remote_share: reported.as_ref().map_or_else(|| nodes.remote_share(), |numa| numa.remote_share),
             nodes: reported.map_or_else(|| nodes.count(), |numa| numa.nodes),
             guessed: false,
@@ -214,8 +229,9 @@ pub(crate) fn reaches(record: &Record) -> Vec<Reach> {
         .filter(|m| m.labels.count(Label::Bytes) == large && m.labels.get(Label::Node).is_some())
         .collect();
     if let Some(bytes) = large.filter(|bytes| *bytes > nodes.cache_bytes()) {
-        let single =
-            reach(&nodes, &points, Timed::Loads, format!("load latency, {}", record::units::bytes(bytes)));
+        let what =
+            text!("comparison-reach-loads-of-size", "load latency, {size}", size = Value::Bytes(bytes));
+        let single = reach(&nodes, &points, Timed::Loads, what);
         all.extend(single.map(|mut reach| {
             reach.own.size = Size::classify(bytes, nodes.cache_bytes());
             reach
@@ -225,11 +241,13 @@ pub(crate) fn reaches(record: &Record) -> Vec<Reach> {
         let of_op: Vec<&Measurement> = usable(record, "stream.ns_per_element")
             .filter(|m| m.labels.word(Label::Op) == Some(*op))
             .collect();
-        all.extend(reach(&nodes, &of_op, Timed::Stream(number), format!("lmbench {op}, an element")));
+        let what = text!("comparison-reach-stream-of", "lmbench {op}, per element", op = *op);
+        all.extend(reach(&nodes, &of_op, Timed::Stream(number), what));
     }
     let plain: Vec<&Measurement> =
         usable(record, "stream.ns_per_element").filter(|m| m.labels.get(Label::Op).is_none()).collect();
-    all.extend(reach(&nodes, &plain, Timed::Stream(OPS.len()), "lmbench stream, an element".to_owned()));
+    let what = text!("comparison-reach-stream", "lmbench stream, per element");
+    all.extend(reach(&nodes, &plain, Timed::Stream(OPS.len()), what));
     all
 }
 
@@ -237,7 +255,7 @@ pub(crate) fn reaches(record: &Record) -> Vec<Reach> {
 fn far(nodes: &Nodes, other: &[&Measurement]) -> Option<Datum> {
     let far: Vec<&Measurement> =
         other.iter().filter(|m| nodes.is_other_package(m) == Some(true)).copied().collect();
-    Datum::from_several(&far, "places")
+    Datum::from_several(&far, Over::Places)
 }
 
 /// The mean over all other nodes, of which not each need have been measured: nodes of the own package and of other ones
@@ -263,7 +281,7 @@ fn usable<'a>(record: &'a Record, metric: &'static str) -> impl Iterator<Item = 
     record.measurements_of(metric).filter(|m| m.summary.n > 0 && m.value().is_finite() && m.value() > 0.0)
 }
 
-fn reach(nodes: &Nodes, all: &[&Measurement], timed: Timed, what: String) -> Option<Reach> {
+fn reach(nodes: &Nodes, all: &[&Measurement], timed: Timed, what: Text) -> Option<Reach> {
     let mut own: Vec<&Measurement> = Vec::new();
     let mut other: Vec<&Measurement> = Vec::new();
     let mut guessed = false;
@@ -292,7 +310,7 @@ fn reach(nodes: &Nodes, all: &[&Measurement], timed: Timed, what: String) -> Opt
     if own.iter().any(both) {
         own.retain(both);
     }
-    let own = Datum::from_several(&own, "places")?;
+    let own = Datum::from_several(&own, Over::Places)?;
     let unit = own.unit.clone();
     Some(Reach {
         timed,
@@ -301,7 +319,7 @@ fn reach(nodes: &Nodes, all: &[&Measurement], timed: Timed, what: String) -> Opt
         own,
         far: far(nodes, &other),
         mean_other: mean_other(nodes, &other),
-        other: Datum::from_several(&other, "places"),
+        other: Datum::from_several(&other, Over::Places),
         remote_share: nodes.remote_share(),
         nodes: nodes.count(),
         guessed,
@@ -321,23 +339,28 @@ pub(crate) fn add_node_rows(record: &Record, rows: &mut Rows) {
         };
         let ignoring = reach.other.as_ref().map(|other| {
             let mut datum = Datum::derived(reach.average(), None, &reach.unit, reach.own.from.clone());
-            datum.over = Some(format!("{:.0} % of accesses remote", reach.remote_share * 100.0));
+            let share = Value::Share(reach.remote_share);
+            datum.over = Some(text!("comparison-of-remote-accesses", "{share} of accesses remote", share));
             datum.method = reach.own.method.clone().or_else(|| other.method.clone());
             datum
         });
-        let mut add = |order, kind, whose: &str, datum| {
-            let row = Derived { group: Group::Numa, metric, order, kind, subject: what };
-            add_derived(rows, &row, &format!("{what}, {whose}"), datum);
+        let subject = what.to_string();
+        let mut add = |order, kind, what, datum| {
+            let row = Derived { group: Group::Numa, metric, order, kind, subject: &subject };
+            add_derived(rows, &row, what, datum);
         };
-        add(order, RowKind::Other, "own node", reach.own);
+        add(order, RowKind::Other, text!("comparison-row-own-node", "{what}, own node", what), reach.own);
         if let Some(other) = reach.other {
-            add(order + 1, RowKind::OtherNodes, "other nodes", other);
+            let name = text!("comparison-row-other-nodes", "{what}, other nodes", what);
+            add(order + 1, RowKind::OtherNodes, name, other);
         }
         if let Some(far) = reach.far {
-            add(order + 2, RowKind::OtherPackages, "other packages", far);
+            let name = text!("comparison-row-other-sockets", "{what}, other sockets", what);
+            add(order + 2, RowKind::OtherPackages, name, far);
         }
         if let Some(ignoring) = ignoring {
-            add(order + 3, RowKind::IgnoringNodes, "ignoring nodes", ignoring);
+            let name = text!("comparison-row-ignoring-nodes", "{what}, all nodes alike", what);
+            add(order + 3, RowKind::IgnoringNodes, name, ignoring);
         }
     }
     let cells = |same: bool| -> Vec<&Measurement> {
@@ -347,10 +370,12 @@ pub(crate) fn add_node_rows(record: &Record, rows: &mut Rows) {
             .filter(|m| m.labels.word(Label::Op).is_none_or(|op| op == "read"))
             .collect()
     };
-    for (order, same, what) in
-        [(100, true, "read bandwidth, own node"), (101, false, "read bandwidth, other nodes")]
-    {
-        if let Some(datum) = Datum::from_several(&cells(same), "pairs of nodes") {
+    let bandwidth = [
+        (100, true, text!("comparison-row-read-own-node", "read bandwidth, own node")),
+        (101, false, text!("comparison-row-read-other-nodes", "read bandwidth, other nodes")),
+    ];
+    for (order, same, what) in bandwidth {
+        if let Some(datum) = Datum::from_several(&cells(same), Over::NodePairs) {
             add_row(rows, Group::Numa, "numa.bandwidth", order, what, datum);
         }
     }

@@ -3,9 +3,16 @@
 use record::Label;
 use record::comparison::Support;
 use record::detail;
-use record::{Labels, Measurement, Record};
+use record::{Labels, Measurement, Record, Text};
 
-use super::documents::{empty, generator, power, side_by_side};
+use super::documents::{empty, generator, number, power, side_by_side, word};
+use super::explain::{CORE_CLOCK, DECLARED, IDLE_STATES, MEMORY_BOUND, NEIGHBOURS, words};
+use super::method::THREADS_UNKNOWN;
+use super::table::NO_REPETITIONS;
+use super::verdict::{BY_CHANCE_ALONE, CHANGED, MOST_CERTAIN};
+
+/// The workload of [`rates`].
+const OPENSSL: &str = "openssl speed aes-256-ige (8 KiB)";
 
 /// Rates of `openssl speed` at 8 KiB whose text told the number of processes of some and of others not.
 fn rates(figures: &[(Option<u32>, f64)]) -> Record {
@@ -32,25 +39,22 @@ fn figures_whose_threads_nobody_reported_are_neither_averaged_nor_taken_for_one_
     let intel = rates(&[(Some(1), 89.0), (None, 2680.0), (None, 5248.0)]);
     let hygon = rates(&[(Some(1), 80.0), (None, 2551.0)]);
     let said = side_by_side(&[("kunpeng", &kunpeng), ("intel", &intel), ("hygon", &hygon)]);
-    let rows: Vec<&str> = said.rows.iter().map(|row| row.what.as_str()).collect();
-    assert_eq!(rows, ["openssl speed aes-256-ige (8 KiB), one thread"]);
-    assert!(
-        said.orders.iter().all(|order| order.result.to_string().ends_with("one thread")),
-        "{:?}",
-        said.orders
-    );
-    for why in ["how many threads made it is not told", "2 figures of it, from 4.58 GB/s to 13.8 GB/s"] {
-        assert!(
-            said.refused.iter().any(|refusal| refusal.why.to_string().contains(why)),
-            "{why}: {:?}",
-            said.refused
-        );
-    }
+    let one_thread = "comparison-row-work-one-thread";
+    let rows: Vec<(&str, String)> =
+        said.rows.iter().map(|row| (row.code.as_str(), word(&row.what, "work"))).collect();
+    assert_eq!(rows, [(one_thread, "openssl speed aes-256-ige (8 KiB)".to_owned())]);
+    assert!(said.orders.iter().all(|order| order.result.code() == Some(one_thread)), "{:?}", said.orders);
+    assert!(said.refused.iter().any(|refusal| refusal.why.is(&THREADS_UNKNOWN)), "{:?}", said.refused);
+    let apart: Vec<&Text> =
+        said.refused.iter().map(|refusal| &refusal.why).filter(|why| why.is(&NO_REPETITIONS)).collect();
+    assert!(apart.iter().all(|why| number(why, "figures") == 2.0), "{apart:?}");
+    let kunpeng_has = |why: &&Text| word(why, "least") == "4.58 GB/s" && word(why, "most") == "13.8 GB/s";
+    assert!(apart.iter().any(kunpeng_has), "{apart:?}");
     // Nor is a rate of unknown threads the one of one thread where there is no other.
     let alone = rates(&[(None, 4584.0), (None, 13751.0)]);
     let said = side_by_side(&[("alone", &alone), ("kunpeng", &kunpeng)]);
     assert!(said.rows.is_empty() && said.explanations.is_empty(), "{said:?}");
-    assert!(said.within.iter().all(|within| !within.to_string().starts_with("alone")), "{:?}", said.within);
+    assert!(said.within.iter().all(|within| word(within, "who") != "alone"), "{:?}", said.within);
 }
 
 #[test]
@@ -68,7 +72,11 @@ fn a_recipe_with_other_settings_is_other_work() {
     let said = side_by_side(&[("quick", &bc("30000", 0.01)), ("whole", &bc("999999", 2.0))]);
     assert!(said.rows.is_empty() && said.explanations.is_empty(), "{said:?}");
     let why = &said.refused[0].why;
-    assert_eq!(why.to_string(), "other work: run with exponent=30000 against exponent=999999");
+    assert_eq!(said.refused[0].code, "comparison-other-work");
+    assert_eq!(
+        (word(why, "base"), word(why, "this")),
+        ("exponent=30000".to_owned(), "exponent=999999".to_owned())
+    );
     assert_eq!(said.refused[0].metrics.len(), 2, "{said:?}");
     let said = side_by_side(&[("one", &bc("30000", 0.01)), ("two", &bc("30000", 0.02))]);
     assert!(said.refused.is_empty() && said.rows.len() == 2, "{said:?}");
@@ -96,7 +104,7 @@ fn a_bandwidth_without_its_threads_is_not_one_threads() {
     let pair = |method| {
         side_by_side(&[("a", &bandwidth(None, method, 190.0)), ("b", &bandwidth(None, method, 210.0))])
     };
-    assert_eq!(pair(Some("Intel MLC 3.9")).rows[0].what, "triad, number of threads not told");
+    assert_eq!(pair(Some("Intel MLC 3.9")).rows[0].code, "comparison-row-bandwidth-unknown-threads");
     assert!(pair(None).rows.is_empty());
 }
 
@@ -108,9 +116,14 @@ fn factors_are_reported_from_the_side_of_the_faster_one_whichever_is_the_baselin
     let mut back = side_by_side(&[("intel", &intel), ("hygon", &hygon)]);
     let (forth, back) = (forth.explanations.remove(0), back.explanations.remove(0));
     assert_eq!(forth.says, back.says);
-    for words in ["intel is 1.44 times as fast as hygon", "core clock (1.26×)", "A factor of 1.14"] {
-        assert!(back.says.to_string().contains(words), "{}", back.says);
-    }
+    assert_eq!(
+        (word(&back.says, "fast"), word(&back.says, "slow")),
+        ("intel".to_owned(), "hygon".to_owned())
+    );
+    assert!((number(&back.says, "times") - 26.7 / 18.6).abs() < 1e-9);
+    assert!(back.causes[0].name.is(&CORE_CLOCK) && (1.0 / back.causes[0].factor - 1.26).abs() < 0.005);
+    let rest = back.says.sentences().iter().find(|text| text.is(&words::REST)).unwrap();
+    assert!((number(rest, "factor") - 1.14).abs() < 0.005);
     assert_eq!(forth.causes[0].says, back.causes[0].says);
     // As data they are of the subject against the baseline, and so is their evidence.
     assert!((forth.speed * back.speed - 1.0).abs() < 1e-9);
@@ -128,16 +141,13 @@ fn a_clock_that_makes_little_of_a_difference_is_no_cause_of_it() {
     fast.machine.processor.max_hz = Some(2_600_000_000);
     slow.machine.processor.max_hz = Some(2_500_000_000);
     let said = side_by_side(&[("fast", &fast), ("slow", &slow)]);
-    let says = &said.explanations[0].says;
-    assert!(
-        says.to_string().contains("core clock (1.04×) makes little")
-            && says.to_string().contains("A factor of 1.73"),
-        "{says}"
-    );
-    assert!(
-        !says.to_string().contains("The cause is") && !said.answer[0].to_string().contains("by core clock"),
-        "{said:?}"
-    );
+    let e = &said.explanations[0];
+    assert!(e.causes[0].name.is(&CORE_CLOCK) && (e.causes[0].factor.ln().abs() - 1.04f64.ln()).abs() < 1e-9);
+    for says in [&e.says, &said.answer[0]] {
+        assert!(says.is(&words::LITTLE_OF_IT), "{says}");
+        let rest = says.sentences().iter().find(|text| text.is(&words::REST)).unwrap();
+        assert!((number(rest, "factor") - 1.73).abs() < 0.005, "{says}");
+    }
 }
 
 #[test]
@@ -150,16 +160,16 @@ fn a_clock_measured_with_one_program_is_known_for_the_others() {
     let intel = with_rate(power(18.6, 58_626_314_801.0, 128_284_870_917.0, "process", 2500), 89.1);
     let hygon = with_rate(power(26.7, 317_353_262_523.0, 293_162_940_548.0, "system", 2500), 79.6);
     let said = side_by_side(&[("intel", &intel), ("hygon", &hygon)]);
-    let of = |result: &str| said.explanations.iter().find(|e| e.result.to_string().contains(result)).unwrap();
-    let (openssl, bc) = (of("openssl"), of("7^999999"));
-    assert_eq!(openssl.causes[0].name, "core clock");
+    let of = |work: &str| said.explanations.iter().find(|e| word(&e.result, "work") == work).unwrap();
+    let (openssl, bc) = (of(OPENSSL), of("7^999999"));
+    assert!(openssl.causes[0].name.is(&CORE_CLOCK));
     assert!((openssl.causes[0].factor / bc.causes[0].factor - 1.0).abs() < 1e-9, "{openssl:?} {bc:?}");
     assert_eq!(openssl.causes[0].says, "3.15 GHz while 7^999999 ran against 2.50 GHz advertised".into());
-    assert!(openssl.says.to_string().contains("more than the difference"), "{}", openssl.says);
+    assert!(openssl.says.is(&words::OVERSHOT), "{}", openssl.says);
     // A program of several threads, or one that waits, tells no clock.
     let several = with_rate(power(5.0, 58_626_314_801.0, 128_284_870_917.0, "process", 2500), 89.1);
     let said = side_by_side(&[("several", &several), ("hygon", &hygon)]);
-    let openssl = said.explanations.iter().find(|e| e.result.to_string().contains("openssl")).unwrap();
+    let openssl = said.explanations.iter().find(|e| word(&e.result, "work") == OPENSSL).unwrap();
     assert!(openssl.causes.is_empty(), "{openssl:?}");
 }
 
@@ -170,15 +180,14 @@ fn what_stands_beside_memory_latency_is_not_said_to_multiply_with_it() {
     for said in
         [side_by_side(&[("small", &small), ("big", &big)]), side_by_side(&[("big", &big), ("small", &small)])]
     {
-        let why =
-            said.explanations.iter().find(|why| why.result.to_string().contains("waits for memory")).unwrap();
-        for words in [
-            "small is 2.00 times as fast as big. The cause is memory's time per element (2.00×).",
-            "Beside it, and no part of that factor: core clock (1.42×) speaks for the faster one; number of CPUs \
-             (0.0208×) speaks for the slower one.",
-        ] {
-            assert!(why.says.to_string().contains(words), "{}", why.says);
-        }
+        let why = said.explanations.iter().find(|why| why.result.is(&MEMORY_BOUND)).unwrap();
+        assert_eq!((word(&why.says, "fast"), number(&why.says, "times")), ("small".to_owned(), 2.0));
+        let [_, cause, for_faster, for_slower] = why.says.sentences() else { panic!("{}", why.says) };
+        assert_eq!(word(cause, "cause"), "memory time per element (2.00×)");
+        let codes = [for_faster.code(), for_slower.code()];
+        assert_eq!(codes, [Some("comparison-beside-for-faster"), Some("comparison-beside-for-slower")]);
+        assert_eq!(word(for_faster, "causes"), "core clock (1.42×)");
+        assert_eq!(word(for_slower, "causes"), "number of CPUs (0.0208×)");
     }
 }
 
@@ -213,7 +222,7 @@ fn what_follows_from_the_time_itself_is_no_cause_between_runs_of_one_machine() {
     let counted = causes(&run("here", "pmu", 4.0), &run("here", "pmu", 2.0));
     assert!(counted.len() == 1 && counted[0].measured, "{counted:?}");
     let between = causes(&run("here", "declared", 4.0), &run("there", "declared", 2.0));
-    assert!(!between[0].measured && between[0].says.to_string().ends_with(", declared"), "{between:?}");
+    assert!(!between[0].measured && between[0].says.is(&DECLARED), "{between:?}");
 }
 
 #[test]
@@ -223,7 +232,7 @@ fn a_clock_that_noise_could_have_made_is_no_cause() {
     let said = side_by_side(&[("before", &run(4.0, 3.00)), ("after", &run(2.0, 2.97))]);
     assert!(said.explanations[0].causes.is_empty(), "{said:?}");
     let said = side_by_side(&[("before", &run(4.0, 3.00)), ("after", &run(2.0, 1.8))]);
-    assert_eq!(said.explanations[0].causes[0].name, "core clock", "{said:?}");
+    assert!(said.explanations[0].causes[0].name.is(&CORE_CLOCK), "{said:?}");
 }
 
 #[test]
@@ -238,12 +247,13 @@ fn idle_states_that_noise_could_have_made_are_no_cause() {
     };
     let causes = |one: &Record, other: &Record| {
         let said = side_by_side(&[("before", one), ("after", other)]);
-        let wake = said.explanations.iter().find(|e| e.result.to_string().starts_with("wake-up")).unwrap();
+        let wake =
+            said.explanations.iter().find(|e| e.result.code() == Some("comparison-result-wakeup")).unwrap();
         wake.causes.clone()
     };
     // Both took twice as long, tuned or not.
     assert!(causes(&run(60.0, 10.0), &run(121.0, 20.0)).is_empty());
-    assert_eq!(causes(&run(60.0, 10.0), &run(120.0, 10.0))[0].name, "idle states and timer slack");
+    assert!(causes(&run(60.0, 10.0), &run(120.0, 10.0))[0].name.is(&IDLE_STATES));
 }
 
 #[test]
@@ -257,14 +267,12 @@ fn a_thousandth_of_the_time_that_neighbours_took_does_not_explain_a_halved_speed
     let claim = |one: &Record, other: &Record| {
         let said = side_by_side(&[("before", one), ("after", other)]);
         let claims = &said.explanations[0].claims;
-        claims.iter().find(|claim| claim.claim.to_string().starts_with("neighbours")).unwrap().clone()
+        claims.iter().find(|claim| claim.code == NEIGHBOURS.code).unwrap().clone()
     };
     let little = claim(&guest(4.0, 0.001), &guest(2.0, 0.003));
     assert_eq!(little.support, Support::NotSupported, "{little:?}");
-    assert!(
-        little.why.to_string().ends_with("too little for what the slower one loses, 50.0 %"),
-        "{little:?}"
-    );
+    assert_eq!(little.why.code(), Some("comparison-little-steal-time"));
+    assert!((number(&little.why, "loss") - 0.5).abs() < 1e-9, "{little:?}");
     let much = claim(&guest(4.0, 0.001), &guest(2.0, 0.4));
     assert_eq!(much.support, Support::Supported, "{much:?}");
 }
@@ -292,11 +300,16 @@ fn changes_that_chance_makes_are_reported_to_be_so_and_the_surest_comes_first() 
     let says = |noisy: f64, sure: f64| {
         side_by_side(&[("before", &run(100.0, 100.0)), ("after", &run(noisy, sure))]).answer.remove(0)
     };
+    let first = |says: &Text| {
+        let certain = says.sentences().iter().find(|text| text.is(&MOST_CERTAIN)).unwrap();
+        word(certain, "changes")
+    };
     let many = says(50.0, 80.0);
-    assert!(many.to_string().contains("2 became slower beyond noise, 0 faster; the surest: w1"), "{many}");
+    assert!(many.is(&CHANGED) && !many.is(&BY_CHANCE_ALONE), "{many}");
+    assert_eq!((number(&many, "slower"), number(&many, "faster")), (2.0, 0.0));
+    assert!(first(&many).starts_with("w1"), "{many}");
     // A twentieth of 40 figures lies beyond its interval though nothing changed.
     let one = says(79.0, 100.0);
-    let words =
-        "1 became slower beyond noise, 0 faster, no more than the 2 that chance alone makes; the surest: w0";
-    assert!(one.to_string().contains(words), "{one}");
+    assert_eq!((number(&one, "slower"), number(&one, "faster"), number(&one, "by_chance")), (1.0, 0.0, 2.0));
+    assert!(one.is(&BY_CHANCE_ALONE) && first(&one).starts_with("w0"), "{one}");
 }

@@ -1,13 +1,12 @@
 //! Many records in the order of their results, who lies far from the others, and which facts fall in the same order.
 
-use record::Better;
-use record::Label;
 use record::comparison::{Order, Rank};
 use record::statistics::{MAD_SCALE, median_of_sorted};
+use record::{Better, Label, Template, Text, text};
 
 use super::Known;
 use super::explain::best_clock;
-use super::rows::RowKind;
+use super::rows::{Group, RowKind};
 use super::table::TableRow;
 
 /// Records from which there is an order to speak of.
@@ -73,47 +72,94 @@ fn order(of: &TableRow, known: &[Known], names: &[String]) -> Option<Order> {
     if !is_result(of) && !ranks.iter().any(|rank| rank.outlier) {
         return None;
     }
-    let says = if is_result(of) { agreement(of, &ranks, known, names) } else { String::new() };
+    let says = if is_result(of) { agreement(of, &ranks, known, names) } else { Text::default() };
     // Rows of other groups say themselves what they are about.
-    let result =
-        if row.group == "wake-up" { format!("{}, {}", row.group, row.what) } else { row.what.clone() };
-    Some(Order {
-        result: result.into(),
-        metric: row.metric.clone(),
-        unit: row.unit.clone(),
-        ranks,
-        says: says.into(),
-    })
+    let result = if of.group == Group::Wakeup { wakeup_of(&row.what) } else { row.what.clone() };
+    Some(Order { result, metric: row.metric.clone(), unit: row.unit.clone(), ranks, says })
 }
 
-/// What the load average is called.
-const LOAD: &str = "load average";
+/// The row of a wake-up latency outside its group, which says itself what it is about.
+pub(super) fn wakeup_of(row: &Text) -> Text {
+    text!("comparison-result-wakeup", "wake-up, {row}", row)
+}
 
-/// A fact of which more might make faster: its words and the figure of a record.
-type Fact = (&'static str, fn(&Known) -> Option<f64>);
+/// A fact of which more might make faster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fact {
+    Cache,
+    Cpus,
+    Clock,
+    Devices,
+    /// Of this, less is faster.
+    Load,
+}
+
+impl Fact {
+    const ALL: [Fact; 5] = [Fact::Cache, Fact::Cpus, Fact::Clock, Fact::Devices, Fact::Load];
+
+    fn name(self) -> Text {
+        match self {
+            Fact::Cache => text!("comparison-order-cache", "last-level cache"),
+            Fact::Cpus => text!("comparison-order-cpus", "number of CPUs"),
+            Fact::Clock => text!("comparison-order-clock", "clock"),
+            Fact::Devices => text!("comparison-order-devices", "speed of memory devices"),
+            Fact::Load => text!("comparison-order-load", "load average"),
+        }
+    }
+
+    /// A record's figure, of which more is faster.
+    fn figure(self, known: &Known) -> Option<f64> {
+        match self {
+            Fact::Cache => {
+                let machine = &known.record.machine;
+                let largest = machine.data_caches(machine.last_level()).filter_map(|cache| cache.bytes).max();
+                largest.filter(|bytes| *bytes > 0).map(|bytes| bytes as f64)
+            }
+            Fact::Cpus => known.record.machine.counts.cpus_online.map(f64::from),
+            Fact::Clock => best_clock(known).map(|clock| clock.datum.value),
+            Fact::Devices => super::explain::device_speed(known.record).map(f64::from),
+            Fact::Load => super::explain::load(known.record).map(|load| -load),
+        }
+    }
+}
+
+/// The order of the result falls together with the fact.
+const SAME_ORDER: Template =
+    Template { code: "comparison-order-same", words: "Falls in this order: {fact}." };
+/// The same, some pairs being level.
+const SAME_ORDER_OR_LEVEL: Template = Template {
+    code: "comparison-order-same-or-level",
+    words: "Falls in this order: {fact} ({level} of {all} pairs equal).",
+};
+/// The result falls while the fact rises.
+const REVERSE_ORDER: Template =
+    Template { code: "comparison-order-reverse", words: "Rises in this order: {fact}." };
+/// The same, some pairs being level.
+const REVERSE_ORDER_OR_LEVEL: Template = Template {
+    code: "comparison-order-reverse-or-level",
+    words: "Rises in this order: {fact} ({level} of {all} pairs equal).",
+};
+/// A faster one has less.
+const LESS_IS_FASTER: Template = Template {
+    code: "comparison-order-contradicted",
+    words: "Contradicted by {against} of {all} pairs: {fact} ({fast} is faster than {slow} with less).",
+};
+/// A faster one has more of what ought to slow it down.
+const MORE_IS_FASTER: Template = Template {
+    code: "comparison-order-contradicted-by-more",
+    words: "Contradicted by {against} of {all} pairs: {fact} ({fast} is faster than {slow} with more).",
+};
 
 /// Which facts fall in the order of the result: for each how many pairs agree, and who contradicts.
-fn agreement(of: &TableRow, ranks: &[Rank], known: &[Known], names: &[String]) -> String {
+fn agreement(of: &TableRow, ranks: &[Rank], known: &[Known], names: &[String]) -> Text {
     if ranks.len() > MOST_PAIRS {
-        return String::new();
+        return Text::default();
     }
-    let facts: [Fact; 5] = [
-        ("last-level cache", |known| {
-            let machine = &known.record.machine;
-            let largest = machine.data_caches(machine.last_level()).filter_map(|cache| cache.bytes).max();
-            largest.filter(|bytes| *bytes > 0).map(|bytes| bytes as f64)
-        }),
-        ("CPUs", |known| known.record.machine.counts.cpus_online.map(f64::from)),
-        ("clock", |known| best_clock(known).map(|clock| clock.datum.value)),
-        ("memory devices' speed", |known| super::explain::device_speed(known.record).map(f64::from)),
-        // Of this, less is faster.
-        (LOAD, |known| super::explain::load(known.record).map(|load| -load)),
-    ];
     let mut said = Vec::new();
     // One thread has no use for the other CPUs.
     let alone = of.row.metric == "workload.time" || of.kind == RowKind::OneThread;
-    for (name, fact) in facts.into_iter().filter(|(name, _)| !(alone && *name == "CPUs")) {
-        let values: Vec<Option<f64>> = ranks.iter().map(|rank| fact(&known[rank.subject])).collect();
+    for fact in Fact::ALL.into_iter().filter(|fact| !(alone && *fact == Fact::Cpus)) {
+        let values: Vec<Option<f64>> = ranks.iter().map(|rank| fact.figure(&known[rank.subject])).collect();
         let (mut alike, mut against, mut level, mut first) = (0usize, 0usize, 0usize, None);
         for (number, fast) in values.iter().enumerate() {
             for (later, slow) in values.iter().enumerate().skip(number + 1) {
@@ -129,26 +175,25 @@ fn agreement(of: &TableRow, ranks: &[Rank], known: &[Known], names: &[String]) -
             }
         }
         let all = alike + against;
+        let (name, rises) = (fact.name(), fact == Fact::Load);
         match first {
             _ if all < 2 => {}
             None => {
-                let way = if name == LOAD { "rises" } else { "falls" };
-                let level = match level {
-                    0 => String::new(),
-                    level => format!(", where it is not alike ({level} of {} pairs)", all + level),
-                };
-                said.push(format!("{name}: {way} in this order{level}"));
+                let pairs = all + level;
+                said.push(match (rises, level) {
+                    (false, 0) => text!(SAME_ORDER, fact = name),
+                    (true, 0) => text!(REVERSE_ORDER, fact = name),
+                    (false, level) => text!(SAME_ORDER_OR_LEVEL, fact = name, level, all = pairs),
+                    (true, level) => text!(REVERSE_ORDER_OR_LEVEL, fact = name, level, all = pairs),
+                });
             }
             Some((fast, slow)) => {
-                let who = |at: usize| names.get(ranks[at].subject).map_or("", String::as_str);
-                said.push(format!(
-                    "{name}: {against} of {all} pairs contradict, {} being faster than {} with {}",
-                    who(fast),
-                    who(slow),
-                    if name == LOAD { "more" } else { "less" }
-                ));
+                let who = |at: usize| names.get(ranks[at].subject).cloned().unwrap_or_default();
+                let template = if rises { MORE_IS_FASTER } else { LESS_IS_FASTER };
+                let (fast, slow) = (who(fast), who(slow));
+                said.push(text!(template, fact = name, against, all, fast, slow));
             }
         }
     }
-    if said.is_empty() { String::new() } else { format!("Of what might explain it: {}.", said.join("; ")) }
+    Text::sequence(said)
 }

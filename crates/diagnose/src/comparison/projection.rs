@@ -1,23 +1,35 @@
 //! What each would do with another's best setting: modelled from its own figures where they tell, else from the other's.
 
-use record::Label;
-use record::Record;
 use record::comparison::{Explanation, WhatIf};
 use record::diagnosis::Evidence;
-use record::units::{figure, percent, significant};
+use record::text::Value;
+use record::units::{figure, significant};
+use record::{Label, Record, Template, Text, text};
 
 use super::Known;
 use super::datum::Datum;
-use super::explain::{acts_on, device_speed, running};
+use super::explain::{CORE_CLOCK, CORES, MEMORY_LATENCY, acts_on, device_speed, mt_s, rated_speed};
 use super::nodes::reaches;
-use super::rows::{RowKind, find_row, find_wakeups};
+use super::rows::{RowKind, find_clock, find_row, find_wakeups};
 
 /// Gains below this are not worth telling.
 const WORTH: f64 = 1.02;
-/// How the setting is called that is several at once.
-const TOGETHER: &str = ", all together";
-const DEVICES: &str = "memory devices";
-const BINDING: &str = "processes bound to nodes";
+/// Faster memory devices.
+pub(super) const DEVICES: Template =
+    Template { code: "comparison-set-memory-devices", words: "memory devices" };
+/// Processes that each use one node.
+pub(super) const BINDING: Template =
+    Template { code: "comparison-set-node-binding", words: "processes bound to nodes" };
+/// What devices are made for.
+pub(super) const RATED: Template = Template {
+    code: "comparison-devices-rated",
+    words: "The devices are rated for {rated}; {who} runs at {best}.",
+};
+/// All settings of memory, estimated.
+pub(super) const ESTIMATE: Template = Template {
+    code: "comparison-estimate",
+    words: "Estimated for a memory-bound program: {least} to {most} of today, if each core does what one of {who} does, or more by its clock and memory.",
+};
 
 /// Every setting of every subject that another has better, or that its own figures show to be better.
 pub(super) fn projections(
@@ -68,15 +80,15 @@ fn together(
     other: &Known,
     who: &str,
 ) -> Option<WhatIf> {
-    let has = |setting: &str| settings.iter().any(|what| what.setting == setting);
-    if !has(BINDING) {
+    let has = |setting: &Template| settings.iter().any(|what| what.setting.is(setting));
+    if !has(&BINDING) {
         return None;
     }
-    let cause = |name: &str| held.causes.iter().find(|cause| cause.name == name);
+    let cause = |name: &Template| held.causes.iter().find(|cause| cause.name.is(name));
     // Factors of the explanation are of its subject against the baseline.
     let oriented = |factor: f64| if held.subject == subject { factor } else { 1.0 / factor };
-    let cores = oriented(cause("number of cores")?.factor);
-    let clock = cause("core clock").map_or(1.0, |cause| oriented(cause.factor));
+    let cores = oriented(cause(&CORES)?.factor);
+    let clock = cause(&CORE_CLOCK).map_or(1.0, |cause| oriented(cause.factor));
     let of = reaches(this.record);
     let (mine, theirs) = reaches(other.record).into_iter().find_map(|theirs| {
         let mine = of.iter().find(|mine| mine.what == theirs.what && mine.other.is_some())?.clone();
@@ -84,25 +96,63 @@ fn together(
     })?;
     let speed = oriented(held.speed);
     let as_is = theirs.average() / mine.own.value;
-    let best = if has(DEVICES) { as_is.max(theirs.average() / theirs.own.value) } else { as_is };
+    let best = if has(&DEVICES) { as_is.max(theirs.average() / theirs.own.value) } else { as_is };
     let (low, high) = (cores * clock.min(1.0) * as_is / speed, cores * clock.max(1.0) * best / speed);
+    let acts_on = match &held.held_back {
+        Some(held) => text!("comparison-acts-on-work", "{work}", work = &held.work),
+        None => held.result.clone(),
+    };
+    let setting = if has(&DEVICES) {
+        text!("comparison-set-all-memory", "memory devices and node binding together")
+    } else {
+        text!("comparison-set-binding-alone", "node binding, as a whole")
+    };
+    let (least, most) = (Value::Factor(low), Value::Factor(high));
     (cores > 1.0 && low > WORTH && high.is_finite()).then(|| WhatIf {
         subject,
-        setting: format!("{}{TOGETHER}", if has(DEVICES) { format!("{DEVICES} and {BINDING}") } else { BINDING.to_owned() }),
-        now: "as it is".to_owned(),
-        then: format!("memory as {who} has it"),
-        acts_on: held.held_back.as_ref().map_or_else(|| held.result.clone(), |held| held.work.clone().into()).to_string(),
-        gain: high,
         at_most: true,
         together: true,
-        says: format!(
-            "With all that expect {} to {} times what it does now, if it waits for memory: each core then does what one of \
-             {who} does, or more by its clock and its memory.",
-            significant(low),
-            significant(high)
-        ).into(),
         evidence: vec![proof(&mine.own), proof(&theirs.own)],
+        ..what_if(
+            setting,
+            [
+                text!("comparison-as-is", "as is"),
+                text!("comparison-memory-of", "memory of {who}", who = who.to_owned()),
+            ],
+            acts_on,
+            high,
+            text!(ESTIMATE, least, most, who = who.to_owned()),
+        )
     })
+}
+
+/// A setting, what it is now and then, what it acts on and by how much, and what follows.
+fn what_if(setting: Text, [now, then]: [Text; 2], acts_on: Text, gain: f64, says: Text) -> WhatIf {
+    WhatIf {
+        subject: 0,
+        code: setting.code().unwrap_or_default().to_owned(),
+        setting,
+        now,
+        then,
+        acts_on,
+        gain,
+        at_most: false,
+        together: false,
+        says,
+        evidence: Vec::new(),
+    }
+}
+
+fn core_clock() -> Text {
+    text!(CORE_CLOCK)
+}
+
+fn on() -> Text {
+    text!("comparison-on", "on")
+}
+
+fn off() -> Text {
+    text!("comparison-off", "off")
 }
 
 /// A figure that may be held against others.
@@ -114,24 +164,19 @@ fn proof(datum: &Datum) -> Evidence {
     Evidence { says: figure(datum.value, &datum.unit).into(), from: datum.from.clone() }
 }
 
-fn cite_fact(says: String, from: &str) -> Evidence {
+fn cite(says: impl Into<Text>, from: &str) -> Evidence {
     Evidence { says: says.into(), from: from.to_owned() }
 }
 
 /// Memory devices at the fastest other's speed, so far as they allow it.
 fn devices(this: &Known, (best, who): (u32, usize), names: &[String]) -> Option<WhatIf> {
     let now = device_speed(this.record)?;
-    let rated =
-        running(&this.record.machine).filter_map(|device| device.rated_mt_s).filter(|speed| *speed > 0).min();
+    let rated = rated_speed(&this.record.machine);
     let then = rated.map_or(best, |rated| rated.min(best));
     if then <= now {
         return None;
     }
     let gain = f64::from(then) / f64::from(now);
-    let allows = match rated {
-        Some(rated) => format!("its devices allow {rated} MT/s"),
-        None => "with devices that allow it, for these do not tell".to_owned(),
-    };
     let bandwidth = this
         .rows
         .iter()
@@ -141,23 +186,30 @@ fn devices(this: &Known, (best, who): (u32, usize), names: &[String]) -> Option<
             of_all && is(Label::Op, "read") && !is(Label::BytesCounted, "bus")
         })
         .map(|(_, entry)| &entry.datum);
-    let follows = bandwidth.map_or(String::new(), |now| {
-        format!("; at most {} instead of {}", figure(now.value * gain, "B/s"), figure(now.value, "B/s"))
-    });
+    let mut says = match rated {
+        Some(rated) => text!(RATED, rated = mt_s(rated), who = &names[who], best = mt_s(best)),
+        None => text!(
+            "comparison-devices-unrated",
+            "Requires devices rated for it (rating not recorded); {who} runs at {best}.",
+            who = &names[who],
+            best = mt_s(best)
+        ),
+    };
+    if let Some(now) = bandwidth {
+        says.push(text!(
+            "comparison-devices-bandwidth",
+            "Read bandwidth: at most {then} instead of {now}.",
+            then = figure(now.value * gain, "B/s"),
+            now = figure(now.value, "B/s")
+        ));
+    }
+    let from = "machine.memory_devices[].configured_mt_s";
+    let of_best = text!("comparison-evidence", "{name}: {value}", name = &names[who], value = mt_s(best));
+    let acts_on = text!("comparison-acts-on-bandwidth", "memory bandwidth");
     Some(WhatIf {
-        subject: 0,
-        setting: DEVICES.to_owned(),
-        now: format!("{now} MT/s"),
-        then: format!("{then} MT/s"),
-        acts_on: "memory bandwidth".to_owned(),
-        gain,
         at_most: true,
-        together: false,
-        says: format!("As {} has them: {allows}{follows}.", names[who]).into(),
-        evidence: vec![
-            cite_fact(format!("{now} MT/s"), "machine.memory_devices[].configured_mt_s"),
-            cite_fact(format!("{}: {best} MT/s", names[who]), "machine.memory_devices[].configured_mt_s"),
-        ],
+        evidence: vec![cite(mt_s(now), from), cite(of_best, from)],
+        ..what_if(text!(DEVICES), [mt_s(now), mt_s(then)], acts_on, gain, says)
     })
 }
 
@@ -167,24 +219,24 @@ fn binding(this: &Known) -> Option<WhatIf> {
         reaches(this.record).into_iter().find(|reach| reach.other.is_some() && reach.own.unfit.is_none())?;
     let mut evidence = vec![proof(&reach.own)];
     evidence.extend(reach.other.as_ref().map(proof));
+    let says = text!(
+        "comparison-one-process-per-node",
+        "{nodes} processes, one per node: {own} instead of {average} ({what}).",
+        nodes = reach.nodes,
+        own = figure(reach.own.value, &reach.unit),
+        average = figure(reach.average(), &reach.unit),
+        what = &reach.what
+    );
+    let now = text!(
+        "comparison-remote-now",
+        "{share} of accesses remote",
+        share = Value::Share(reach.remote_share)
+    );
+    let then = text!("comparison-none-remote", "none remote");
     Some(WhatIf {
-        subject: 0,
-        setting: BINDING.to_owned(),
-        now: format!("{} of accesses remote", percent(reach.remote_share)),
-        then: "none remote".to_owned(),
-        acts_on: acts_on(&reach).to_owned(),
-        gain: reach.ignoring(),
         at_most: true,
-        together: false,
-        says: format!(
-            "{} processes, one a node: {} instead of {} ({}).",
-            reach.nodes,
-            figure(reach.own.value, &reach.unit),
-            figure(reach.average(), &reach.unit),
-            reach.what
-        )
-        .into(),
         evidence,
+        ..what_if(text!(BINDING), [now, then], acts_on(&reach), reach.ignoring(), says)
     })
 }
 
@@ -196,47 +248,45 @@ fn siblings(this: &Known, known: &[Known], names: &[String]) -> Option<WhatIf> {
             known.record.measurements_of("smt.yield").filter(|m| m.value().is_finite() && m.value() > 0.0);
         crate::figures::median(of.map(|m| m.value()))
     };
-    let off = matches!(smt(this.record).as_str(), "off" | "forceoff");
-    if off {
+    if matches!(smt(this.record).as_str(), "off" | "forceoff") {
         let (who, gain) = known
             .iter()
             .enumerate()
             .filter(|(_, other)| smt(other.record) == "on")
             .filter_map(|(i, other)| Some((i, yields(other)?)))
             .max_by(|a, b| a.1.total_cmp(&b.1))?;
+        let (who, worth) = (&names[who], Value::Factor(gain));
+        let says = text!("comparison-smt-elsewhere", "SMT yield of {who}; not measured here.", who);
+        let evidence = text!("comparison-evidence", "{name}: {value}", name = who, value = worth);
         return Some(WhatIf {
-            subject: 0,
-            setting: "siblings (SMT)".to_owned(),
-            now: "off".to_owned(),
-            then: "on".to_owned(),
-            acts_on: "throughput of all CPUs".to_owned(),
-            gain,
-            at_most: false,
-            together: false,
-            says: format!("By what siblings are worth on {}; here it was not measured.", names[who]).into(),
-            evidence: vec![cite_fact(format!("{}: {}", names[who], significant(gain)), "smt.yield")],
+            evidence: vec![cite(evidence, "smt.yield")],
+            ..what_if(smt_setting(), [off(), on()], all_cpus(), gain, says)
         });
     }
     let own = yields(this)?;
-    (own < 1.0 && known.iter().any(|other| matches!(smt(other.record).as_str(), "off" | "forceoff"))).then(
-        || WhatIf {
-            subject: 0,
-            setting: "siblings (SMT)".to_owned(),
-            now: "on".to_owned(),
-            then: "off".to_owned(),
-            acts_on: "throughput of all CPUs".to_owned(),
-            gain: 1.0 / own,
-            at_most: false,
-            together: false,
-            says: format!("Both siblings together do {} of what one does alone.", significant(own)).into(),
-            evidence: vec![cite_fact(significant(own), "smt.yield")],
-        },
-    )
+    let others_off = known.iter().any(|other| matches!(smt(other.record).as_str(), "off" | "forceoff"));
+    (own < 1.0 && others_off).then(|| {
+        let both = Value::Factor(own);
+        let says =
+            text!("comparison-smt-loses", "Both siblings together do {both} of what one does alone.", both);
+        WhatIf {
+            evidence: vec![cite(significant(own), "smt.yield")],
+            ..what_if(smt_setting(), [on(), off()], all_cpus(), 1.0 / own, says)
+        }
+    })
+}
+
+fn smt_setting() -> Text {
+    text!("comparison-set-smt", "SMT")
+}
+
+fn all_cpus() -> Text {
+    text!("comparison-acts-on-all-cpus", "throughput of all CPUs")
 }
 
 /// The clock of one core, and the highest that the processor advertises.
 fn clocks(this: &Known) -> Option<(Datum, f64)> {
-    let clock = usable(find_row(&this.rows, "core.clock", RowKind::ClockOfOne))?.clone();
+    let clock = usable(find_clock(&this.rows))?.clone();
     let most = this.record.machine.processor.max_hz? as f64;
     Some((clock, most))
 }
@@ -247,23 +297,18 @@ fn governor(this: &Known, known: &[Known], names: &[String]) -> Option<WhatIf> {
     let now = is(this).filter(|governor| governor != "performance")?;
     let who = known.iter().position(|other| is(other).as_deref() == Some("performance"))?;
     let (clock, most) = clocks(this)?;
+    let says = text!(
+        "comparison-governor-of",
+        "As on {who}: at most the advertised {most} instead of {now}.",
+        who = &names[who],
+        most = Value::Figure(most, "Hz"),
+        now = Value::Figure(clock.value, "Hz")
+    );
+    let setting = text!("comparison-set-governor", "governor");
     Some(WhatIf {
-        subject: 0,
-        setting: "governor".to_owned(),
-        now,
-        then: "performance".to_owned(),
-        acts_on: "core clock".to_owned(),
-        gain: most / clock.value,
         at_most: true,
-        together: false,
-        says: format!(
-            "As on {}: at most the advertised {} instead of {}.",
-            names[who],
-            figure(most, "Hz"),
-            figure(clock.value, "Hz")
-        )
-        .into(),
-        evidence: vec![proof(&clock), cite_fact(figure(most, "Hz"), "machine.processor.max_hz")],
+        evidence: vec![proof(&clock), cite(figure(most, "Hz"), "machine.processor.max_hz")],
+        ..what_if(setting, [now.into(), "performance".into()], core_clock(), most / clock.value, says)
     })
 }
 
@@ -274,17 +319,17 @@ fn boost(this: &Known, known: &[Known], names: &[String]) -> Option<WhatIf> {
     }
     let who = known.iter().position(|other| is(other) == Some(true))?;
     let (clock, most) = clocks(this)?;
+    let says = text!(
+        "comparison-boost-of",
+        "As on {who}: at most the advertised {most}.",
+        who = &names[who],
+        most = Value::Figure(most, "Hz")
+    );
+    let setting = text!("comparison-set-boost", "boost");
     Some(WhatIf {
-        subject: 0,
-        setting: "boost".to_owned(),
-        now: "off".to_owned(),
-        then: "on".to_owned(),
-        acts_on: "core clock".to_owned(),
-        gain: most / clock.value,
         at_most: true,
-        together: false,
-        says: format!("As on {}: at most the advertised {}.", names[who], figure(most, "Hz")).into(),
-        evidence: vec![proof(&clock), cite_fact(figure(most, "Hz"), "machine.processor.max_hz")],
+        evidence: vec![proof(&clock), cite(figure(most, "Hz"), "machine.processor.max_hz")],
+        ..what_if(setting, [off(), on()], core_clock(), most / clock.value, says)
     })
 }
 
@@ -299,23 +344,18 @@ fn huge_pages(this: &Known, known: &[Known], names: &[String]) -> Option<WhatIf>
         usable(find_row(&this.rows, "load.latency", RowKind::MemoryOnBasePages))?,
         usable(find_row(&this.rows, "load.latency", RowKind::Memory))?,
     );
+    let says = text!(
+        "comparison-huge-pages-of",
+        "As on {who}, for large working sets: {huge} instead of {small} (measured here).",
+        who = &names[who],
+        huge = figure(huge.value, "ns"),
+        small = figure(small.value, "ns")
+    );
+    let setting = text!("comparison-set-huge-pages", "transparent huge pages");
     Some(WhatIf {
-        subject: 0,
-        setting: "transparent huge pages".to_owned(),
-        now,
-        then,
-        acts_on: "memory latency".to_owned(),
-        gain: small.value / huge.value,
         at_most: true,
-        together: false,
-        says: format!(
-            "As on {}, for large working sets: {} instead of {}, from its own measurements.",
-            names[who],
-            figure(huge.value, "ns"),
-            figure(small.value, "ns")
-        )
-        .into(),
         evidence: vec![proof(small), proof(huge)],
+        ..what_if(setting, [now.into(), then.into()], text!(MEMORY_LATENCY), small.value / huge.value, says)
     })
 }
 
@@ -326,22 +366,18 @@ fn wakeup(this: &Known) -> Option<WhatIf> {
     if super::ratio::compare(then, now, Some(record::Better::Lower)).slower != Some(false) {
         return None;
     }
+    let says = text!(
+        "comparison-idle-states-measured",
+        "{then} instead of {now} (measured here).",
+        then = figure(then.value, "ns"),
+        now = figure(now.value, "ns")
+    );
+    let setting = text!("comparison-set-idle-states", "idle states and timer slack");
+    let states = [text!("comparison-as-is", "as is"), text!("comparison-disabled", "disabled")];
+    let acts_on = text!("comparison-acts-on-wakeup", "wake-up");
     Some(WhatIf {
-        subject: 0,
-        setting: "idle states and timer slack".to_owned(),
-        now: "as they are".to_owned(),
-        then: "held off".to_owned(),
-        acts_on: "wake-up".to_owned(),
-        gain: now.value / then.value,
-        at_most: false,
-        together: false,
-        says: format!(
-            "{} instead of {}, from its own measurements.",
-            figure(then.value, "ns"),
-            figure(now.value, "ns")
-        )
-        .into(),
         evidence: vec![proof(now), proof(then)],
+        ..what_if(setting, states, acts_on, now.value / then.value, says)
     })
 }
 
@@ -360,22 +396,17 @@ fn clock_source(this: &Known, known: &[Known], names: &[String]) -> Option<WhatI
             Some((i, then, usable(find_row(&other.rows, "cost.clock_read", RowKind::Other))?))
         })
         .min_by(|a, b| a.2.value.total_cmp(&b.2.value))?;
+    let says = text!(
+        "comparison-clock-source-of",
+        "A read takes {theirs} on {who}, {mine} here.",
+        theirs = figure(theirs.value, "ns"),
+        who = &names[who],
+        mine = figure(mine.value, "ns")
+    );
+    let setting = text!("comparison-set-clock-source", "clock source");
+    let acts_on = text!("comparison-acts-on-clock-reads", "reading the clock");
     Some(WhatIf {
-        subject: 0,
-        setting: "clock source".to_owned(),
-        now,
-        then,
-        acts_on: "reading the clock".to_owned(),
-        gain: mine.value / theirs.value,
-        at_most: false,
-        together: false,
-        says: format!(
-            "By what it costs on {}: {} instead of {}.",
-            names[who],
-            figure(theirs.value, "ns"),
-            figure(mine.value, "ns")
-        )
-        .into(),
         evidence: vec![proof(mine), proof(theirs)],
+        ..what_if(setting, [now.into(), then.into()], acts_on, mine.value / theirs.value, says)
     })
 }

@@ -6,8 +6,8 @@
 
 use std::sync::OnceLock;
 
-use record::Better;
 use record::statistics::Verdict;
+use record::{Better, text};
 
 use super::datum::{Datum, MOST_SAMPLES, interval_around};
 use crate::figures::RESOLUTION;
@@ -44,8 +44,8 @@ pub(super) fn compare(this: &Datum, base: &Datum, better: Option<Better>) -> Com
         (this, base, better)
     };
     if !(this.value > 0.0 && base.value > 0.0 && this.value.is_finite() && base.value.is_finite()) {
-        let reason = "a figure that is 0 has no ratio".to_owned();
-        let verdict = better.map(|_| Verdict::NotMeasurable { reason: reason.into() });
+        let reason = text!("comparison-zero", "no ratio: one figure is 0");
+        let verdict = better.map(|_| Verdict::NotMeasurable { reason });
         return Compared { verdict, ..Compared::default() };
     }
     let ratio = this.value / base.value;
@@ -66,9 +66,12 @@ fn judge(
 ) -> (Verdict, Option<bool>) {
     let Some((low, high)) = interval else {
         if this.n <= 1 || base.n <= 1 {
-            let reason =
-                if this.n <= 1 && base.n <= 1 { "one figure each" } else { "one side is one figure" };
-            return (Verdict::NotMeasurable { reason: reason.into() }, None);
+            let reason = if this.n <= 1 && base.n <= 1 {
+                text!("comparison-single-figures", "single figures")
+            } else {
+                text!("comparison-single-figure", "single figure on one side")
+            };
+            return (Verdict::NotMeasurable { reason }, None);
         }
         let fewest = this.n.min(base.n);
         return (
@@ -349,7 +352,7 @@ mod tests {
     fn one_figure_each_has_a_ratio_and_no_interval() {
         let said = compare(&datum_of(&[55.0]), &datum_of(&[11.0]), Some(Better::Lower));
         assert_eq!((said.ratio, said.interval, said.slower), (Some(5.0), None, None));
-        assert_eq!(said.verdict, Some(Verdict::NotMeasurable { reason: "one figure each".into() }));
+        assert_eq!(said.verdict, Some(Verdict::NotMeasurable { reason: "single figures".into() }));
     }
 
     #[test]

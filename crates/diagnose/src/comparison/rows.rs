@@ -3,7 +3,7 @@
 use record::Label;
 use std::collections::BTreeMap;
 
-use record::Labels;
+use record::{Labels, Text};
 
 use super::datum::Datum;
 
@@ -58,6 +58,8 @@ pub(crate) enum RowKind {
     Other,
     /// The clock of one core with plain work.
     ClockOfOne,
+    /// Instructions per cycle of a workload.
+    InstructionsPerCycle,
     /// What one thread does.
     OneThread,
     /// What all CPUs do together.
@@ -87,7 +89,7 @@ pub(crate) struct RowKey {
     pub metric: String,
     /// Order within the metric.
     pub order: u32,
-    /// What it is, in words; with the metric it is unique.
+    /// What it is, in words, which are the order of rows that are alike otherwise; with the metric they are unique.
     pub what: String,
     /// What would have to be alike for two rows to be the same one; rows alike in this alone are refused with a reason.
     pub loosely: String,
@@ -100,6 +102,8 @@ pub(crate) struct RowKey {
 /// A row of one record.
 #[derive(Clone, Debug)]
 pub(crate) struct RowEntry {
+    /// What it is.
+    pub name: Text,
     /// The figure.
     pub datum: Datum,
     /// The place without what names a place on one machine.
@@ -137,29 +141,40 @@ pub(super) struct Derived<'a> {
 }
 
 /// Adds a row of which nothing is decided.
-pub(super) fn add_row(rows: &mut Rows, group: Group, metric: &str, order: u32, what: &str, datum: Datum) {
+pub(super) fn add_row(rows: &mut Rows, group: Group, metric: &str, order: u32, what: Text, datum: Datum) {
     add_derived(rows, &Derived { group, metric, order, kind: RowKind::Other, subject: "" }, what, datum);
 }
 
 /// Adds a row that follows from others; `what` names it for people.
-pub(super) fn add_derived(rows: &mut Rows, row: &Derived, what: &str, datum: Datum) {
+pub(super) fn add_derived(rows: &mut Rows, row: &Derived, what: Text, datum: Datum) {
     if datum.is_some() {
         let key = RowKey {
             group: row.group,
             metric: row.metric.to_owned(),
             order: row.order,
-            what: what.to_owned(),
-            loosely: what.to_owned(),
+            what: what.to_string(),
+            loosely: what.to_string(),
             kind: row.kind,
             subject: row.subject.to_owned(),
         };
-        rows.insert(key, RowEntry { datum, place: Labels::new(), parts: None });
+        rows.insert(key, RowEntry { name: what, datum, place: Labels::new(), parts: None });
     }
 }
 
 /// The first row of a metric that is of this kind.
 pub(super) fn find_row<'a>(rows: &'a Rows, metric: &str, kind: RowKind) -> Option<&'a Datum> {
     rows.iter().find(|(key, _)| key.metric == metric && key.kind == kind).map(|(_, entry)| &entry.datum)
+}
+
+/// The clock of one core.
+pub(super) fn find_clock(rows: &Rows) -> Option<&Datum> {
+    find_row(rows, "core.clock", RowKind::ClockOfOne)
+}
+
+/// Instructions per cycle of a workload.
+pub(super) fn find_instructions_per_cycle<'a>(rows: &'a Rows, workload: &str) -> Option<&'a Datum> {
+    let is = |key: &RowKey| key.kind == RowKind::InstructionsPerCycle && key.subject == workload;
+    rows.iter().find(|(key, _)| is(key)).map(|(_, entry)| &entry.datum)
 }
 
 /// The row of wake-ups of a metric with this policy and setting.

@@ -4,62 +4,102 @@ use record::Label;
 use std::collections::{BTreeMap, HashMap};
 
 use record::comparison::{Cell, Per, Refusal, Row};
-use record::{Better, Handover};
+use record::{Better, Coverage, Handover, Template, Text, text};
 
 use super::Known;
 use super::datum::Datum;
 use super::method::{self, Unfit};
 use super::ratio;
 use super::row_builder::better;
-use super::rows::{RowEntry, RowKey, RowKind};
+use super::rows::{Group, RowEntry, RowKey, RowKind};
+
+/// The same figure by two methods.
+const OTHER_METHOD: Template =
+    Template { code: "comparison-other-method", words: "different methods: {base} against {this}" };
+/// The same metric in two units.
+const OTHER_UNIT: Template =
+    Template { code: "comparison-other-unit", words: "different units: {base} against {this}" };
+/// The same recipe with two settings.
+const OTHER_WORK: Template =
+    Template { code: "comparison-other-work", words: "different work: run with {base} against {this}" };
+/// Working sets inside and outside the caches.
+const OTHER_SIZE: Template = Template {
+    code: "comparison-other-size",
+    words: "working sets of different size relative to the caches: {base} against {this}",
+};
+/// A metric of which each record has another thing.
+const OTHER_THING: Template = Template {
+    code: "comparison-other-thing",
+    words: "different quantities: “{base}” against “{this}”",
+};
+/// Several figures of one place.
+pub(super) const NO_REPETITIONS: Template = Template {
+    code: "comparison-no-repetitions",
+    words: "one record has {figures} different figures of it, from {least} to {most}",
+};
+/// An efficiency above one.
+pub(super) const SUPERLINEAR: Template = Template {
+    code: "comparison-superlinear",
+    words: "{share} of linear scaling: one of the two figures was disturbed",
+};
+
+/// Reasons for which figures are refused, in the order in which those of as many figures stand.
+const REASONS: [&Template; 10] = [
+    &SUPERLINEAR,
+    &Coverage::EMULATED,
+    &method::SYSTEM_WIDE,
+    &method::THREADS_UNKNOWN,
+    &OTHER_THING,
+    &OTHER_METHOD,
+    &method::TWO_METHODS,
+    &NO_REPETITIONS,
+    &OTHER_UNIT,
+    &OTHER_WORK,
+];
 
 /// Why one figure cannot be held against another; `None` where it can.
-pub(super) fn refusal(this: &Datum, base: &Datum) -> Option<String> {
+pub(super) fn refusal(this: &Datum, base: &Datum) -> Option<Text> {
     if let Some(why) = this.unfit.as_ref().or(base.unfit.as_ref()) {
-        return Some(why.to_string());
+        return Some(why.reason());
     }
     if this.unit != base.unit {
-        return Some(format!("other units: {} against {}", unit(&base.unit), unit(&this.unit)));
+        return Some(text!(OTHER_UNIT, base = unit(&base.unit), this = unit(&this.unit)));
     }
     if this.method != base.method {
-        let words = |datum: &Datum| method::describe_method(datum.method.as_deref());
-        return Some(format!("measured in other ways: {} against {}", words(base), words(this)));
+        let name = |datum: &Datum| method::describe_method(datum.method.as_deref());
+        return Some(text!(OTHER_METHOD, base = name(base), this = name(this)));
     }
     if let (Some(this), Some(base)) = (&this.settings, &base.settings)
         && this != base
     {
-        return Some(format!("other work: run with {base} against {this}"));
+        return Some(text!(OTHER_WORK, base, this));
     }
     match (this.size, base.size) {
-        (Some(this), Some(base)) if this != base => Some(format!(
-            "working sets of another size relative to the caches: {} against {}",
-            base.describe(),
-            this.describe()
-        )),
+        (Some(this), Some(base)) if this != base => {
+            Some(text!(OTHER_SIZE, base = base.describe(), this = this.describe()))
+        }
         _ => None,
     }
 }
 
-fn unit(unit: &str) -> &str {
-    if unit.is_empty() { "none" } else { unit }
+fn unit(unit: &str) -> String {
+    if unit.is_empty() { "none" } else { unit }.to_owned()
 }
 
 /// What is refused, by reason.
 #[derive(Default)]
-struct Refused(BTreeMap<String, Refusal>);
+struct Refused(BTreeMap<(usize, String), Refusal>);
 
 impl Refused {
     fn add_unfit(&mut self, why: &Unfit, metric: &str, example: &str, subjects: &[usize]) {
-        let words = why.to_string();
-        self.add(&words, metric, example, subjects);
-        if let Some(entry) = self.0.get_mut(&words) {
-            entry.system_wide = *why == Unfit::SystemWide;
-        }
+        self.add(&why.reason(), metric, example, subjects).system_wide = *why == Unfit::SystemWide;
     }
 
-    fn add(&mut self, why: &str, metric: &str, example: &str, subjects: &[usize]) {
-        let entry = self.0.entry(why.to_owned()).or_insert_with(|| Refusal {
-            why: why.into(),
+    fn add(&mut self, why: &Text, metric: &str, example: &str, subjects: &[usize]) -> &mut Refusal {
+        let rank = REASONS.iter().position(|reason| why.is(reason)).unwrap_or(REASONS.len());
+        let entry = self.0.entry((rank, why.to_string())).or_insert_with(|| Refusal {
+            why: why.clone(),
+            code: why.code().unwrap_or_default().to_owned(),
             metrics: Vec::new(),
             figures: 0,
             subjects: Vec::new(),
@@ -75,11 +115,14 @@ impl Refused {
                 entry.subjects.insert(at, *subject);
             }
         }
+        entry
     }
 }
 
 /// A row with what it is of.
 pub(super) struct TableRow {
+    /// What it belongs to.
+    pub group: Group,
     /// What it is of.
     pub kind: RowKind,
     /// The thing itself.
@@ -118,11 +161,13 @@ pub(super) fn rows(known: &[Known], baseline: usize) -> (Vec<TableRow>, Vec<Refu
         }
         let efficiency = key.kind == RowKind::Efficiency;
         let row = |per, cells| TableRow {
+            group: key.group,
             kind: key.kind,
             subject: key.subject.clone(),
             row: Row {
                 group: key.group.word().to_owned(),
-                what: key.what.clone(),
+                what: entry.name.clone(),
+                code: entry.name.code().unwrap_or_default().to_owned(),
                 metric: key.metric.clone(),
                 unit: entry.datum.unit.clone(),
                 better: better(key).or_else(|| efficiency.then_some(Better::Higher)),
@@ -173,7 +218,7 @@ fn differing(alone: &HashMap<(&str, &str), Vec<(&RowKey, usize)>>, refused: &mut
     }
     found.sort();
     for (first, other, a, b) in found {
-        let why = format!("measured as other things: “{}” against “{}”", first.what, other.what);
+        let why = text!(OTHER_THING, base = &first.what, this = &other.what);
         refused.add(&why, &first.metric, &first.what, &[a.min(b), a.max(b)]);
     }
 }
@@ -206,14 +251,14 @@ fn cells(
             let Some(this) = entry.and_then(datum) else { return Cell::default() };
             let mut cell = Cell {
                 value: Some(this.value),
-                over: this.over.clone().map(Into::into),
+                over: this.over.clone(),
                 from: Some(this.from.clone()),
                 doubt: this.doubt.clone(),
                 ..Cell::default()
             };
             if index == baseline {
                 if let Some(why) = &this.unfit {
-                    cell = Cell { doubt: Some(why.to_string().into()), ..Cell::default() };
+                    cell = Cell { doubt: Some(why.reason().into()), ..Cell::default() };
                     refused.add_unfit(why, &key.metric, &this.from, &[index]);
                 }
                 return cell;
@@ -224,7 +269,9 @@ fn cells(
                     if this.unfit.is_some() || base.unfit.is_none() { vec![index] } else { vec![baseline] };
                 match this.unfit.as_ref().or(base.unfit.as_ref()) {
                     Some(unfit) => refused.add_unfit(unfit, &key.metric, &this.from, &of),
-                    None => refused.add(&why, &key.metric, &this.from, &of),
+                    None => {
+                        refused.add(&why, &key.metric, &this.from, &of);
+                    }
                 }
                 return Cell { doubt: Some(why.into()), ..Cell::default() };
             }
@@ -295,7 +342,7 @@ pub(super) fn figures(known: &[Known], baseline: usize) -> Vec<Row> {
             continue;
         }
         let key = RowKey {
-            group: super::rows::Group::Others,
+            group: Group::Others,
             metric: first.metric.to_string(),
             order: 0,
             what: String::new(),
@@ -312,14 +359,15 @@ pub(super) fn figures(known: &[Known], baseline: usize) -> Vec<Row> {
                     if emulated[index] {
                         datum.unfit = Some(Unfit::Emulated);
                     }
-                    RowEntry { datum, place: m.labels.clone(), parts: None }
+                    RowEntry { name: Text::default(), datum, place: m.labels.clone(), parts: None }
                 })
             })
             .collect();
         let borrowed: Vec<Option<&RowEntry>> = made.iter().map(Option::as_ref).collect();
         rows.push(Row {
             group: "figures".to_owned(),
-            what: crate::figures::locate_figure(first),
+            what: crate::figures::locate_figure(first).into(),
+            code: String::new(),
             metric: first.metric.to_string(),
             unit: first.unit.to_string(),
             better: first.better,

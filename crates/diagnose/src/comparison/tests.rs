@@ -1,3 +1,6 @@
+use super::documents::{number, word};
+use super::explain::{CORES, MEMORY_LATENCY, ONE_THREAD};
+use super::table::SUPERLINEAR;
 use super::*;
 use crate::samples::{machine, measured};
 use record::Label;
@@ -20,7 +23,7 @@ fn the_same_record_twice_is_said_to_be_one() {
     a.measurements.push(measured("cost.syscall", Labels::new().with_label(Label::Cpu, 0u32), 100.0));
     let said = both(&a, &a.clone());
     assert_eq!(said.relation, Relation::SameRecord);
-    assert!(said.notes[0].to_string().contains("very same record"), "{:?}", said.notes);
+    assert!(said.notes[0].is(&SAME_RECORD), "{:?}", said.notes);
     assert!(said.differences.is_empty());
 }
 
@@ -31,11 +34,15 @@ fn records_without_a_shared_metric_still_show_their_inventories() {
     b.measurements.push(measured("cost.clock_read", Labels::new().with_label(Label::Cpu, 0u32), 20.0));
     let said = both(&a, &b);
     assert!(
-        said.rows.is_empty() && said.notes.iter().any(|note| note.to_string().contains("share no metric")),
+        said.rows.is_empty() && said.notes.iter().any(|note| note.is(&NO_SHARED_METRIC)),
         "{:?}",
         said.notes
     );
-    assert!(said.differences.iter().any(|d| d.what == "CPUs online"), "{:?}", said.differences);
+    assert!(
+        said.differences.iter().any(|d| d.code == "comparison-fact-cpus-online"),
+        "{:?}",
+        said.differences
+    );
 }
 
 fn record_with(mut record: Record, metric: &'static str, place: Labels, value: f64) -> Record {
@@ -59,13 +66,15 @@ fn figures_of_other_methods_units_and_sizes_are_refused_with_the_reason() {
         record
     };
     let said = both(&bandwidth(256 << 20, 32 << 20), &bandwidth(256 << 20, 512 << 20));
+    let why = &said.refused[0].why;
+    let size = |name: &str| match why.value(name) {
+        Some(record::text::Value::Sentence(size)) => size.code().unwrap().to_owned(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(why.code(), Some("comparison-other-size"));
+    assert_eq!([size("base"), size("this")], ["comparison-size-memory", "comparison-size-cached"]);
     assert!(
-        said.refused[0].why.to_string().contains("beyond the caches against within the caches"),
-        "{:?}",
-        said.refused
-    );
-    assert!(
-        said.rows.is_empty() && said.notes.iter().any(|note| note.to_string().contains("is comparable")),
+        said.rows.is_empty() && said.notes.iter().any(|note| note.is(&NOTHING_COMPARABLE)),
         "{:?}",
         said.notes
     );
@@ -75,17 +84,20 @@ fn figures_of_other_methods_units_and_sizes_are_refused_with_the_reason() {
     let mut other = base.clone();
     other.measurements[0].method = Some("Intel MLC".to_owned());
     let said = both(&base, &other);
-    assert!(said.refused[0].why.to_string().contains("Intel MLC"), "{:?}", said.refused);
+    assert_eq!(said.refused[0].code, "comparison-other-method");
+    assert_eq!(word(&said.refused[0].why, "this"), "Intel MLC");
     other.measurements[0].method = Some("cyclictest".to_owned());
     assert!(both(&base, &other).refused.is_empty());
     other.measurements[0].unit = "s".into();
-    assert!(both(&base, &other).refused[0].why.to_string().contains("other units: ns against s"));
+    let refused = &both(&base, &other).refused[0];
+    assert_eq!(refused.code, "comparison-other-unit");
+    assert_eq!((word(&refused.why, "base"), word(&refused.why, "this")), ("ns".to_owned(), "s".to_owned()));
 
     let mut emulated = base.clone();
     emulated.machine.virtualization.emulated = Some(true);
     let said = both(&base, &emulated);
     assert!(
-        said.rows.is_empty() && said.refused[0].why.to_string().contains("emulated"),
+        said.rows.is_empty() && said.refused[0].why.is(&record::Coverage::EMULATED),
         "{:?}",
         said.refused
     );
@@ -104,15 +116,15 @@ fn a_latency_curve_is_a_row_a_level_and_its_points_are_in_the_figures() {
         record
     };
     let said = both(&curve(90.0), &curve(117.0));
-    let rows: Vec<&str> =
-        said.rows.iter().filter(|row| row.metric == "load.latency").map(|row| row.what.as_str()).collect();
-    assert_eq!(rows, ["load from L1", "load from L2", "load from L3", "load from memory"]);
-    let memory = &said.rows.iter().find(|row| row.what == "load from memory").unwrap().cells[1];
+    let level = |row: &record::comparison::Row| word(&row.what, "level");
+    let rows: Vec<String> = said.rows.iter().filter(|row| row.metric == "load.latency").map(level).collect();
+    assert_eq!(rows, ["L1", "L2", "L3", "memory"]);
+    let of = |name: &str| &said.rows.iter().find(|row| level(row) == name).unwrap().cells[1];
+    let memory = of("memory");
     assert!((memory.ratio.unwrap() - 1.3).abs() < 0.01 && memory.slower == Some(true), "{memory:?}");
-    let l2 = &said.rows.iter().find(|row| row.what == "load from L2").unwrap().cells[1];
-    assert_eq!(l2.slower, None);
+    assert_eq!(of("L2").slower, None);
     assert!(said.figures.len() > 100);
-    assert!(said.explanations[0].causes[0].name == "memory latency", "{:?}", said.explanations);
+    assert!(said.explanations[0].causes[0].name.is(&MEMORY_LATENCY), "{:?}", said.explanations);
 }
 
 #[test]
@@ -132,8 +144,8 @@ fn a_line_handed_over_in_one_way_is_never_held_against_the_other() {
     new.measurements.push(pair(Some(Handover::Store), 42.0));
     for (a, b) in [(&old, &new), (&new, &old)] {
         let said = both(a, b);
-        let rows: Vec<_> = said.rows.iter().map(|row| (row.what.as_str(), row.cells[1].ratio)).collect();
-        assert_eq!(rows, [("cache, by loads and stores", Some(1.0))]);
+        let rows: Vec<_> = said.rows.iter().map(|row| (row.what.to_string(), row.cells[1].ratio)).collect();
+        assert_eq!(rows, [("cache, by loads and stores".to_owned(), Some(1.0))]);
         let figures = said.figures.iter().filter(|row| row.metric == "core_to_core.latency");
         assert_eq!(figures.map(|row| row.cells[1].ratio).collect::<Vec<_>>(), [Some(1.0)]);
     }
@@ -142,8 +154,12 @@ fn a_line_handed_over_in_one_way_is_never_held_against_the_other() {
     let mut newer = new.clone();
     newer.measurements[0] = pair(Some(Handover::Cas), 42.0);
     let said = both(&new, &newer);
-    let rows: Vec<_> = said.rows.iter().map(|row| (row.what.as_str(), row.cells[1].ratio)).collect();
-    assert_eq!(rows, [("cache, by compare-and-swap", Some(2.0)), ("cache, by loads and stores", Some(1.0))]);
+    let rows: Vec<_> = said.rows.iter().map(|row| (row.what.to_string(), row.cells[1].ratio)).collect();
+    assert_eq!(
+        rows,
+        [("cache, by compare-and-swap", Some(2.0)), ("cache, by loads and stores", Some(1.0))]
+            .map(|(what, ratio)| (what.to_owned(), ratio))
+    );
 }
 
 #[test]
@@ -165,7 +181,11 @@ fn all_cpus_stand_per_core_cpu_and_package_too() {
     };
     let said = both(&workload(8, 8, 1, 5.0), &workload(16, 32, 2, 4.0));
     let cell = |per| {
-        let row = said.rows.iter().find(|row| row.what == "primes, all CPUs" && row.per == per).unwrap();
+        let row = said
+            .rows
+            .iter()
+            .find(|row| row.code == "comparison-row-work-all-cpus" && row.per == per)
+            .unwrap();
         row.cells[1].ratio.unwrap()
     };
     use record::comparison::Per;
@@ -173,9 +193,10 @@ fn all_cpus_stand_per_core_cpu_and_package_too() {
     assert!((cell(Some(Per::Core)) - 0.8).abs() < 0.01);
     assert!((cell(Some(Per::Cpu)) - 0.4).abs() < 0.01);
     assert!((cell(Some(Per::Package)) - 0.8).abs() < 0.01);
-    let why = said.explanations.iter().find(|why| why.result == "primes, all CPUs".into()).unwrap();
-    assert_eq!(why.causes[0].name, "number of cores");
-    assert!(why.causes.iter().any(|cause| cause.name == "one thread alone" && cause.despite), "{why:?}");
+    let why =
+        said.explanations.iter().find(|why| why.result.code() == Some("comparison-result-all-cpus")).unwrap();
+    assert!(why.causes[0].name.is(&CORES));
+    assert!(why.causes.iter().any(|cause| cause.name.is(&ONE_THREAD) && cause.despite), "{why:?}");
 }
 
 #[test]
@@ -193,14 +214,15 @@ fn an_efficiency_that_cannot_be_is_refused_with_its_reason() {
     };
     let efficiency = |all: f64| {
         let said = both(&workload(9.8), &workload(all));
-        let what = "primes, efficiency on all CPUs";
-        let ratio = said.rows.iter().find(|row| row.what == what).and_then(|row| row.cells[1].ratio);
-        (ratio, said.refused.iter().map(|one| one.why.to_string()).collect::<String>())
+        let code = "comparison-row-efficiency";
+        let ratio = said.rows.iter().find(|row| row.code == code).and_then(|row| row.cells[1].ratio);
+        (ratio, said.refused.first().map(|one| one.why.clone()))
     };
     assert!(efficiency(9.5).0.is_some());
     let (ratio, why) = efficiency(13.6);
     assert_eq!(ratio, None);
-    assert!(why.contains("136 % of what so many threads can do"), "{why:?}");
+    let why = why.unwrap();
+    assert!(why.is(&SUPERLINEAR) && (number(&why, "share") - 1.36).abs() < 1e-9, "{why}");
 }
 
 #[test]
@@ -214,8 +236,8 @@ fn what_changed_on_one_machine_is_settings_and_figures_beyond_noise() {
     b.conditions.before.thp = Some("never".to_owned());
     let said = both(&a, &b);
     assert_eq!(said.relation, Relation::SameMachine);
-    let changed: Vec<&str> = said.differences.iter().map(|d| d.what.as_str()).collect();
-    assert_eq!(changed, ["THP"]);
+    let changed: Vec<&str> = said.differences.iter().map(|d| d.code.as_str()).collect();
+    assert_eq!(changed, ["comparison-fact-thp"]);
     b.machine.hostname = Some("db2".to_owned());
     assert_eq!(both(&a, &b).relation, Relation::Machines);
     // That is no name.

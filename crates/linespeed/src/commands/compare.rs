@@ -67,6 +67,9 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
     let tool = Tool { name: "linespeed".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
     let extent = if !asked.html && (asked.csv || json) { Extent::All } else { Extent::Summary };
     let mut comparison = compare(&sides, baseline, tool, extent);
+    for (subject, argument) in comparison.subjects.iter_mut().zip(&asked.records) {
+        subject.newest = argument == sources::HERE;
+    }
     if comparison.rows.is_empty() && comparison.relation != Relation::SameRecord && count <= FEW {
         comparison.notes.extend(diagnose::suggest_runs(&sides, measured_by, can_measure));
     }

@@ -11,7 +11,7 @@ use crate::text::{clean, width};
 pub(super) fn write(screen: &mut Screen, c: &Comparison) {
     screen.paragraph(&[], Tone::Strong, compare::title(c));
     for says in &c.answer {
-        screen.hanging("  ", "  ", says);
+        screen.hanging("  ", "  ", compare::paragraph(says));
     }
     if !c.answer.is_empty() {
         screen.blank();

@@ -3,8 +3,8 @@
 use record::Label;
 use record::comparison::{Claim, Support};
 use record::detail;
-use record::units::{bytes, figure, percent};
-use record::{Machine, Record};
+use record::text::Value;
+use record::{Machine, Record, Template, Text, text};
 
 use super::{Pair, clock as clocks};
 
@@ -20,20 +20,41 @@ fn sides<'a>(pair: &'a Pair, speed: f64) -> ((&'a str, &'a Record), (&'a str, &'
     if speed < 1.0 { (this, base) } else { (base, this) }
 }
 
+/// A claim and how the figures judge it.
+pub(super) fn judged(claim: Text, support: Support, why: Text) -> Claim {
+    let code = claim.code().unwrap_or_default().to_owned();
+    Claim { claim, code, support, why }
+}
+
 /// A claim that more of something makes faster.
-fn more_is_faster(claim: &str, slow: f64, fast: f64, figures: &str) -> Option<Claim> {
+fn more_is_faster(claim: Text, slow: f64, fast: f64, figures: Text) -> Option<Claim> {
     if !(slow > 0.0 && fast > 0.0) || slow == fast {
         return None;
     }
-    let (support, why) = if slow > fast {
-        (Support::Contradicted, format!("the slower one has more: {figures}"))
+    Some(if slow > fast {
+        let why = text!("comparison-slower-has-more", "the slower one has more: {figures}", figures);
+        judged(claim, Support::Contradicted, why)
     } else {
-        (
-            Support::NotSupported,
-            format!("the slower one has less ({figures}), but nothing here measures what that does to it"),
-        )
-    };
-    Some(Claim { claim: claim.into(), support, why: why.into() })
+        let why = text!(
+            "comparison-slower-has-less",
+            "the slower one has less ({figures}); the effect was not measured",
+            figures
+        );
+        judged(claim, Support::NotSupported, why)
+    })
+}
+
+/// A figure of each side.
+fn figures(slow: impl Into<Value>, slow_name: &str, fast: impl Into<Value>, fast_name: &str) -> Text {
+    let (slow_name, fast_name) = (slow_name.to_owned(), fast_name.to_owned());
+    text!(
+        "comparison-claim-figures",
+        "{slow} on {slow_name}, {fast} on {fast_name}",
+        slow = slow.into(),
+        slow_name,
+        fast = fast.into(),
+        fast_name
+    )
 }
 
 fn last_level(machine: &Machine) -> (u32, u64) {
@@ -50,17 +71,19 @@ pub(super) fn caches(pair: &Pair, speed: f64) -> Vec<Claim> {
     if slow_level != fast_level {
         return Vec::new();
     }
-    let figures =
-        format!("L{slow_level} {} on {slow_name}, {} on {fast_name}", bytes(slow_bytes), bytes(fast_bytes));
-    more_is_faster("the caches", slow_bytes as f64, fast_bytes as f64, &figures).into_iter().collect()
+    let sizes = figures(Value::Bytes(slow_bytes), slow_name, Value::Bytes(fast_bytes), fast_name);
+    let figures = text!("comparison-claim-cache-sizes", "L{level} {sizes}", level = slow_level, sizes);
+    let claim = text!("comparison-claim-caches", "the caches");
+    more_is_faster(claim, slow_bytes as f64, fast_bytes as f64, figures).into_iter().collect()
 }
 
 /// More CPUs.
 pub(super) fn cpus(pair: &Pair, speed: f64) -> Option<Claim> {
     let ((slow_name, slow), (fast_name, fast)) = sides(pair, speed);
     let count = |record: &Record| record.machine.counts.cpus_online.unwrap_or(0);
-    let figures = format!("{} on {slow_name}, {} on {fast_name}", count(slow), count(fast));
-    more_is_faster("the number of CPUs", count(slow).into(), count(fast).into(), &figures)
+    let (slow, fast) = (count(slow), count(fast));
+    let claim = text!("comparison-claim-cpus", "the number of CPUs");
+    more_is_faster(claim, slow.into(), fast.into(), figures(slow, slow_name, fast, fast_name))
 }
 
 /// A higher clock.
@@ -68,8 +91,8 @@ pub(super) fn clock(pair: &Pair, speed: f64) -> Option<Claim> {
     let (this, base) = (clocks::best(pair.this)?.datum.value, clocks::best(pair.base)?.datum.value);
     let (slow, fast) = if speed < 1.0 { (this, base) } else { (base, this) };
     let ((slow_name, _), (fast_name, _)) = sides(pair, speed);
-    let figures = format!("{} on {slow_name}, {} on {fast_name}", figure(slow, "Hz"), figure(fast, "Hz"));
-    more_is_faster("the core clock", slow, fast, &figures)
+    let figures = figures(Value::Figure(slow, "Hz"), slow_name, Value::Figure(fast, "Hz"), fast_name);
+    more_is_faster(text!("comparison-claim-clock", "the core clock"), slow, fast, figures)
 }
 
 /// The load average of the last minute: before the run, or as another tool printed it beside its figures.
@@ -85,17 +108,26 @@ pub(crate) fn load(record: &Record) -> Option<f64> {
 pub(super) fn own_load(pair: &Pair, speed: f64) -> Option<Claim> {
     let ((slow_name, slow), (fast_name, fast)) = sides(pair, speed);
     let (slow_load, fast_load) = (load(slow)?, load(fast)?);
-    let figures = format!("load average {slow_load:.2} on {slow_name}, {fast_load:.2} on {fast_name}");
-    let (support, why) = if slow_load < fast_load {
-        (Support::Contradicted, format!("the slower one had less of it: {figures}"))
+    let averages = figures(format!("{slow_load:.2}"), slow_name, format!("{fast_load:.2}"), fast_name);
+    let claim = text!("comparison-claim-own-load", "its own load");
+    Some(if slow_load < fast_load {
+        let why = text!(
+            "comparison-slower-has-less-load",
+            "load average lower on the slower one: {averages}",
+            averages
+        );
+        judged(claim, Support::Contradicted, why)
     } else {
-        let why = format!("{figures}: tasks that wanted to run, not what they did to this figure");
-        (Support::NotSupported, why)
-    };
-    Some(Claim { claim: "its own load".into(), support, why: why.into() })
+        let why = text!(
+            "comparison-load-without-effect",
+            "load average {averages}; the effect was not measured",
+            averages
+        );
+        judged(claim, Support::NotSupported, why)
+    })
 }
 
-/// Time that the hypervisor took: measured from inside, or told by it.
+/// Steal time: measured from inside, or as the hypervisor accounts it.
 fn stolen(record: &Record) -> Option<f64> {
     let below =
         record.measurements_of("stolen.share").filter(|m| m.labels.word(Label::Cause) == Some("below"));
@@ -103,8 +135,9 @@ fn stolen(record: &Record) -> Option<f64> {
     below.or_else(|| record.conditions.after.as_ref().and_then(|after| after.steal_share))
 }
 
-/// What other guests of the same host are called.
-pub(crate) const NEIGHBOURS: &str = "neighbours on the host";
+/// The claim that other guests of the same host take time.
+pub(crate) const NEIGHBOURS: Template =
+    Template { code: "comparison-claim-neighbours", words: "neighbours on the host" };
 
 /// Other guests of the same host.
 pub(super) fn neighbours(pair: &Pair, speed: f64) -> Option<Claim> {
@@ -115,48 +148,48 @@ pub(super) fn neighbours(pair: &Pair, speed: f64) -> Option<Claim> {
     if !guest(slow) && !guest(fast) {
         return None;
     }
-    let (support, why) = match (stolen(slow), stolen(fast)) {
+    let (of_slow, of_fast) = (stolen(slow), stolen(fast));
+    let (support, why) = match (of_slow, of_fast) {
         (Some(of_slow), Some(of_fast)) => {
-            let figures = format!(
-                "taken from below: {} on {slow_name}, {} on {fast_name}",
-                percent(of_slow),
-                percent(of_fast)
-            );
+            let shares = figures(Value::Share(of_slow), slow_name, Value::Share(of_fast), fast_name);
             let loss = 1.0 - speed.min(1.0 / speed);
+            let steal = |shares| text!("comparison-steal-time", "steal time {shares}", shares);
             if of_slow > of_fast + STOLEN && of_slow - of_fast < WORTH * loss {
-                let why = format!("{figures}: too little for what the slower one loses, {}", percent(loss));
+                let why = text!(
+                    "comparison-little-steal-time",
+                    "steal time {shares}: too little for a loss of {loss}",
+                    shares,
+                    loss = Value::Share(loss)
+                );
                 (Support::NotSupported, why)
             } else if of_slow > of_fast + STOLEN {
-                (Support::Supported, figures)
+                (Support::Supported, steal(shares))
             } else if of_slow + STOLEN < of_fast {
-                (Support::Contradicted, figures)
+                (Support::Contradicted, steal(shares))
             } else {
-                (Support::NotSupported, format!("{figures}: alike"))
+                let why =
+                    text!("comparison-similar-steal-time", "steal time {shares}: no difference", shares);
+                (Support::NotSupported, why)
             }
         }
         (of_slow, of_fast) => {
-            let missing = match (of_slow, of_fast) {
-                (None, None) => format!("{slow_name} and {fast_name}"),
-                (None, _) => slow_name.to_owned(),
-                _ => fast_name.to_owned(),
-            };
-            (Support::NotSupported, format!("no time taken from below was measured on {missing}"))
+            let without = [(of_slow, slow_name), (of_fast, fast_name)];
+            let missing: Vec<Text> =
+                without.iter().filter(|(of, _)| of.is_none()).map(|(_, name)| Text::from(*name)).collect();
+            let why = text!("comparison-no-steal-time", "steal time was not measured on {missing}", missing);
+            (Support::NotSupported, why)
         }
     };
-    Some(Claim { claim: NEIGHBOURS.into(), support, why: why.into() })
+    Some(judged(text!(NEIGHBOURS), support, why))
 }
 
 /// Another hypervisor.
 pub(super) fn hypervisor(pair: &Pair) -> Option<Claim> {
     let name = |record: &Record| record.machine.virtualization.hypervisor.clone();
     let (base, this) = (name(pair.base.record)?, name(pair.this.record)?);
-    (base != this).then(|| Claim {
-        claim: "the hypervisor".into(),
-        support: Support::NotSupported,
-        why: format!(
-            "{base} on {}, {this} on {}; nothing here measures what that does",
-            pair.base_name, pair.this_name
-        )
-        .into(),
+    (base != this).then(|| {
+        let names = figures(base, pair.base_name, this, pair.this_name);
+        let why = text!("comparison-other-hypervisor", "{names}; the effect was not measured", names);
+        judged(text!("comparison-claim-hypervisor", "the hypervisor"), Support::NotSupported, why)
     })
 }

@@ -4,14 +4,15 @@ use record::Label;
 use std::collections::BTreeMap;
 
 use record::comparison::Cause;
-use record::units::figure;
-use record::{Measurement, Record};
+use record::text::Value;
+use record::{Measurement, Record, Text, text};
 
-use super::{Maker, Pair, comparable, evidence};
+use super::{CORE_CLOCK, Maker, Pair, against, comparable, evidence};
 use crate::comparison::Known;
 use crate::comparison::datum::Datum;
 use crate::comparison::method::is_system_wide;
 use crate::comparison::ratio::differs_from_1;
+use crate::comparison::rows::find_clock;
 
 /// Shares of the advertised clock between which cycles over time are taken for a clock: below, the program waited; from
 /// nearly twice on, it may have had several threads.
@@ -25,7 +26,7 @@ pub(crate) struct Clock {
     /// Whether it was measured.
     pub measured: bool,
     /// What is to be known of it: `advertised`, `while 7^999999 ran`.
-    pub note: Option<String>,
+    pub note: Option<Text>,
 }
 
 impl Clock {
@@ -34,23 +35,29 @@ impl Clock {
         Self { datum, measured: true, note: None }
     }
 
+    fn hz(&self) -> Value {
+        Value::Figure(self.datum.value, "Hz")
+    }
+
     /// The figure, with what is to be known of it.
-    fn says(&self) -> String {
-        let hz = figure(self.datum.value, "Hz");
-        self.note.as_ref().map_or_else(|| hz.clone(), |note| format!("{hz} {note}"))
+    fn says(&self) -> Value {
+        match &self.note {
+            Some(note) => text!("comparison-clock-noted", "{hz} {note}", hz = self.hz(), note).into(),
+            None => self.hz(),
+        }
     }
 }
 
 /// The best that a record tells of its clock: one core's own, then that of a program of one thread, then what is advertised.
 pub(crate) fn best(known: &Known) -> Option<Clock> {
-    let row = known.rows.iter().find(|(key, _)| key.metric == "core.clock" && key.what == "clock, one core");
-    if let Some((_, entry)) = row {
-        return Some(Clock::measured(entry.datum.clone()));
+    if let Some(clock) = find_clock(&known.rows) {
+        return Some(Clock::measured(clock.clone()));
     }
     let advertised = nominal(known.record);
     let beside = advertised.as_ref().and_then(|advertised| while_another_ran(known.record, advertised.value));
     beside.or_else(|| {
-        advertised.map(|datum| Clock { datum, measured: false, note: Some("advertised".to_owned()) })
+        let note = Some(text!("comparison-clock-advertised", "advertised"));
+        advertised.map(|datum| Clock { datum, measured: false, note })
     })
 }
 
@@ -69,7 +76,11 @@ fn while_another_ran(record: &Record, advertised: f64) -> Option<Clock> {
         (PLAUSIBLE.0..PLAUSIBLE.1).contains(&(datum.value / advertised)).then_some((datum, workload))
     });
     let (datum, workload) = clocks.max_by(|a, b| a.0.value.total_cmp(&b.0.value))?;
-    Some(Clock { datum, measured: true, note: Some(format!("while {workload} ran")) })
+    Some(Clock {
+        datum,
+        measured: true,
+        note: Some(text!("comparison-clock-while", "while {workload} ran", workload = workload.to_owned())),
+    })
 }
 
 /// A program's own count of an event, not that of the whole system.
@@ -87,7 +98,7 @@ pub(super) fn counted(record: &Record, workload: &str, events: &[&str]) -> Optio
 pub(super) fn cycles_over(record: &Record, workload: &str, seconds: f64) -> Option<Datum> {
     let cycles = counted(record, workload, &["cycles", "cpu-cycles"]).filter(|_| seconds > 0.0)?;
     let mut clock = Datum::derived(cycles.value / seconds, None, "Hz", cycles.from);
-    clock.over = Some("cycles over time".to_owned());
+    clock.over = Some(text!("comparison-cycles-over-time", "cycles over time"));
     Some(clock)
 }
 
@@ -110,14 +121,16 @@ pub(super) fn cause(pair: &Pair, this: &Clock, base: &Clock) -> Option<Cause> {
     }
     // Two that are known in the same way need no word about it.
     let says = if this.note == base.note {
-        let hz = |clock: &Clock| figure(clock.datum.value, "Hz");
-        let note = this.note.as_ref().map_or(String::new(), |note| format!(", {note}"));
-        format!("{} against {}{note}", hz(this), hz(base))
+        let against = against(this.hz(), base.hz());
+        match &this.note {
+            Some(note) => text!("comparison-clocks-noted", "{against}, {note}", against, note),
+            None => against,
+        }
     } else {
-        format!("{} against {}", this.says(), base.says())
+        against(this.says(), base.says())
     };
     Maker {
-        name: "core clock",
+        name: text!(CORE_CLOCK),
         says,
         factor: this.datum.value / base.datum.value,
         measured,

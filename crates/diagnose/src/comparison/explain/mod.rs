@@ -4,6 +4,7 @@
 mod claims;
 mod clock;
 mod memory;
+mod scaling;
 mod wakeup;
 mod whole;
 pub(super) mod words;
@@ -11,15 +12,27 @@ mod work;
 
 use record::comparison::{Cause, Claim, Explanation, Relation};
 use record::diagnosis::Evidence;
-use record::units::{figure, significant};
+use record::text::Value;
+use record::units::figure;
+use record::{Template, Text, text};
 
 use super::Known;
 use super::datum::Datum;
 
 pub(super) use claims::{NEIGHBOURS, load};
 pub(super) use clock::best as best_clock;
-pub(super) use memory::{acts_on, device_speed, running};
-pub(super) use work::scaling_words;
+pub(super) use memory::{acts_on, device_speed, mt_s, rated_speed, running};
+pub(super) use scaling::describe_scaling;
+#[cfg(test)]
+pub(super) use {
+    memory::{LOCAL_GUESSED, MEMORY_BOUND},
+    scaling::{CORES_SCALE, SIBLINGS, SIBLINGS_ABOUT},
+    wakeup::IDLE_STATES,
+    work::{
+        CLAIMED_INSTRUCTIONS, DECLARED, INSTRUCTIONS, INSTRUCTIONS_PER_CYCLE, ONE_THREAD,
+        SCALING_WITH_SIBLINGS,
+    },
+};
 
 /// Factors nearer to 1 than this are no cause.
 const NO_CAUSE: f64 = 0.01;
@@ -39,9 +52,30 @@ pub(super) struct Pair<'a> {
     pub(super) same_machine: bool,
 }
 
+impl Pair<'_> {
+    /// Tells an explanation from the side of the one that leads: of the faster one, or of the more cores that do no more.
+    /// Sentences then have that one first and factors above 1 where they speak for it; as data, factors are of the subject
+    /// against the baseline whichever leads.
+    fn from_leading_side(
+        &self,
+        this_leads: bool,
+        explain: impl FnOnce(&Pair) -> Option<Explanation>,
+    ) -> Option<Explanation> {
+        if this_leads {
+            return explain(self);
+        }
+        let turned = Pair {
+            base: self.this,
+            this: self.base,
+            base_name: self.this_name,
+            this_name: self.base_name,
+            ..*self
+        };
+        explain(&turned).map(with_sides_swapped)
+    }
+}
+
 /// Explanations of every result that a subject shares with the baseline, the greatest difference first for each subject.
-/// Each is told from the side of the faster one (of more cores that do no more, from theirs): its factors in words are
-/// above 1 where they speak for it. As data, they are of the subject against the baseline.
 pub(super) fn explanations(
     known: &[Known],
     names: &[String],
@@ -53,25 +87,10 @@ pub(super) fn explanations(
     let Some(base) = known.get(baseline) else { return all };
     for (index, this) in known.iter().enumerate().filter(|(index, _)| *index != baseline) {
         let (base_name, this_name) = (names[baseline].as_str(), names[index].as_str());
-        let forth = of_pair(&Pair { base, this, base_name, this_name, index, same_machine });
-        let back =
-            Pair { base: this, this: base, base_name: this_name, this_name: base_name, index, same_machine };
-        // The other way round only where something has to be told so.
-        let back = if forth.iter().all(reported_as_it_stands) { Vec::new() } else { of_pair(&back) };
-        let mut reported: Vec<Explanation> = forth
-            .into_iter()
-            .map(|e| {
-                if reported_as_it_stands(&e) {
-                    return e;
-                }
-                let same = |other: &&Explanation| other.result == e.result && reported_as_it_stands(other);
-                back.iter().find(same).cloned().map_or(e, with_sides_swapped)
-            })
-            .collect();
+        let mut found = of_pair(&Pair { base, this, base_name, this_name, index, same_machine });
         let held = |e: &Explanation| e.held_back.is_some();
-        reported
-            .sort_by(|a, b| held(b).cmp(&held(a)).then(b.speed.ln().abs().total_cmp(&a.speed.ln().abs())));
-        all.extend(reported);
+        found.sort_by(|a, b| held(b).cmp(&held(a)).then(b.speed.ln().abs().total_cmp(&a.speed.ln().abs())));
+        all.extend(found);
     }
     all
 }
@@ -84,13 +103,6 @@ fn of_pair(pair: &Pair) -> Vec<Explanation> {
     all.extend(wakeup::explanation(pair));
     all.retain(|e| e.speed.is_finite() && e.speed > 0.0);
     all
-}
-
-/// Whether the subject is the one from whose side an explanation is told.
-fn reported_as_it_stands(e: &Explanation) -> bool {
-    let faster = e.causes.first().map_or(e.speed >= 1.0, |first| (first.factor > 1.0) != first.despite);
-    // What makes the one with more cores slow stands first.
-    faster != e.held_back.is_some()
 }
 
 /// An explanation that was made from the baseline's side, as data of the subject against it.
@@ -106,23 +118,39 @@ fn with_sides_swapped(mut e: Explanation) -> Explanation {
     e
 }
 
+/// The clock of a core.
+pub(in crate::comparison) const CORE_CLOCK: Template =
+    Template { code: "comparison-cause-clock", words: "core clock" };
+/// How many cores there are.
+pub(in crate::comparison) const CORES: Template =
+    Template { code: "comparison-cause-cores", words: "number of cores" };
+/// Latency of memory.
+pub(in crate::comparison) const MEMORY_LATENCY: Template =
+    Template { code: "comparison-cause-memory-latency", words: "memory latency" };
+
+/// What both sides have: `3.15 GHz against 2.5 GHz`.
+fn against(this: impl Into<Value>, base: impl Into<Value>) -> Text {
+    text!("comparison-against", "{this} against {base}", this = this.into(), base = base.into())
+}
+
 /// A cause from two values of which the higher makes faster (`higher`) or slower.
-pub(super) struct Maker<'a> {
-    pub(super) name: &'a str,
-    pub(super) says: String,
+pub(super) struct Maker {
+    pub(super) name: Text,
+    pub(super) says: Text,
     pub(super) factor: f64,
     pub(super) measured: bool,
     pub(super) evidence: Vec<Evidence>,
     pub(super) parts: Vec<Cause>,
 }
 
-impl Maker<'_> {
+impl Maker {
     /// The cause, where it is one.
     pub(super) fn make(self) -> Option<Cause> {
         let real = self.factor.is_finite() && self.factor > 0.0 && self.factor.ln().abs() >= NO_CAUSE;
         (real || !self.parts.is_empty()).then_some(Cause {
-            name: self.name.to_owned(),
-            says: self.says.into(),
+            code: self.name.code().unwrap_or_default().to_owned(),
+            name: self.name,
+            says: self.says,
             factor: self.factor,
             despite: false,
             measured: self.measured,
@@ -134,23 +162,21 @@ impl Maker<'_> {
 
 /// Evidence of a figure.
 pub(super) fn evidence(name: &str, datum: &Datum) -> Evidence {
-    Evidence {
-        says: format!("{name}: {}", figure(datum.value, &datum.unit)).into(),
-        from: datum.from.clone(),
-    }
+    cite(name, figure(datum.value, &datum.unit), &datum.from)
 }
 
-/// Evidence from the inventory.
-pub(super) fn cite_fact(says: String, from: &str) -> Evidence {
-    Evidence { says: says.into(), from: from.to_owned() }
+/// Evidence from a record: whose, what and where it stands.
+pub(super) fn cite(name: &str, value: impl Into<Value>, from: &str) -> Evidence {
+    let says = text!("comparison-evidence", "{name}: {value}", name = name.to_owned(), value = value.into());
+    Evidence { says, from: from.to_owned() }
 }
 
 /// An explanation whose causes multiply up to the speed.
 pub(super) fn adding_up(
     pair: &Pair,
-    result: &str,
+    result: Text,
     speed: f64,
-    said: String,
+    said: Text,
     causes: Vec<Option<Cause>>,
     claims: Vec<Claim>,
 ) -> Explanation {
@@ -160,17 +186,17 @@ pub(super) fn adding_up(
     sort(&mut causes, speed, false);
     let claims = if unexplained.ln().abs() >= MUCH_LEFT { claims } else { Vec::new() };
     let mut reported = Explanation {
-        result: result.into(),
+        result,
         subject: pair.index,
         speed,
-        says: said.into(),
+        says: said,
         adds_up: true,
         causes,
         unexplained: Some(unexplained),
         held_back: None,
         claims,
     };
-    reported.says.push(words::factors(&reported).trim_start());
+    reported.says.push(words::with_factors(&reported));
     reported
 }
 
@@ -192,14 +218,14 @@ pub(super) fn sort(causes: &mut [Cause], speed: f64, measured_first: bool) {
     });
 }
 
-/// `B is 1.3 times as fast as A`, or the other way round.
-pub(super) fn standing(pair: &Pair, what: &str, speed: f64) -> String {
+/// `primes: B is 1.3× as fast as A`, or the other way round.
+pub(super) fn standing(pair: &Pair, result: &Text, speed: f64) -> Text {
     let (fast, slow, times) = if speed >= 1.0 {
         (pair.this_name, pair.base_name, speed)
     } else {
         (pair.base_name, pair.this_name, 1.0 / speed)
     };
-    format!("{what}: {fast} is {} times as fast as {slow}.", significant(times))
+    words::faster(result, fast, slow, times)
 }
 
 /// Whether two figures may be held against each other.

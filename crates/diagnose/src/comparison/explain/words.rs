@@ -1,13 +1,69 @@
 //! What the causes of a result make of it, in words, from the side of the faster one.
 
 use record::comparison::{Cause, Explanation};
-use record::phrase::{agree, join_list};
-use record::units::significant;
+use record::text::Value;
+use record::{Template, Text, text};
 
 use super::{MUCH_LEFT, NO_CAUSE, differs};
 
 /// Causes that make less than this share of a difference, on the scale of logarithms, explain little of it.
 const LITTLE: f64 = 0.25;
+
+/// Who is how much faster.
+pub(crate) const FASTER: Template =
+    Template { code: "comparison-faster", words: "{result}: {fast} is {times} as fast as {slow}." };
+/// One cause.
+const CAUSE: Template = Template { code: "comparison-cause", words: "Cause: {cause}." };
+/// Several causes.
+const CAUSES: Template = Template { code: "comparison-causes", words: "Causes, largest first: {causes}." };
+/// Causes of the opposite sign.
+const OPPOSING: Template =
+    Template { code: "comparison-opposing", words: "Working the other way: {causes}." };
+/// No cause.
+pub(crate) const UNEXPLAINED: Template =
+    Template { code: "comparison-unexplained", words: "These figures do not explain it." };
+/// Causes that make little of the difference.
+pub(crate) const LITTLE_OF_IT: Template =
+    Template { code: "comparison-little", words: "These explain little of it: {causes}." };
+/// What the causes leave.
+pub(crate) const REST: Template = Template { code: "comparison-rest", words: "Unexplained: {factor}." };
+/// What causes that make more than the difference leave.
+pub(crate) const OVERSHOT: Template = Template {
+    code: "comparison-overshot",
+    words: "The causes amount to more than the difference; unexplained: {factor}.",
+};
+/// What holds back the one with more cores.
+pub(crate) const HELD_BACK: Template =
+    Template { code: "comparison-held-back", words: "Likely limits, largest first: {causes}." };
+/// No limit.
+pub(crate) const NO_LIMIT: Template =
+    Template { code: "comparison-no-limit", words: "These figures do not show what limits it." };
+/// Besides the one cause that makes the whole factor.
+const BESIDE_FASTER: Template = Template {
+    code: "comparison-beside-for-faster",
+    words: "Not included in this factor, favouring the faster one: {causes}.",
+};
+/// The same for the slower one.
+const BESIDE_SLOWER: Template = Template {
+    code: "comparison-beside-for-slower",
+    words: "Not included in this factor, favouring the slower one: {causes}.",
+};
+/// Causes without a known effect.
+const UNMEASURED_FASTER: Template = Template {
+    code: "comparison-unmeasured-for-faster",
+    words: "Effect not measured, favouring the faster one: {causes}.",
+};
+/// The same for the slower one.
+const UNMEASURED_SLOWER: Template = Template {
+    code: "comparison-unmeasured-for-slower",
+    words: "Effect not measured, favouring the slower one: {causes}.",
+};
+
+/// `primes: B is 1.3× as fast as A.`
+pub(crate) fn faster(result: &Text, fast: &str, slow: &str, times: f64) -> Text {
+    let (fast, slow) = (fast.to_owned(), slow.to_owned());
+    text!(FASTER, result, fast, times = Value::Factor(times), slow)
+}
 
 /// A factor as it is from the side of the faster one.
 fn towards_faster(e: &Explanation, factor: f64) -> f64 {
@@ -21,26 +77,22 @@ fn explained(e: &Explanation) -> f64 {
 }
 
 /// Whether causes explain so little that they are no answer.
-pub(crate) fn is_little(e: &Explanation) -> bool {
+fn is_little(e: &Explanation) -> bool {
     let against = e.causes.iter().any(|cause| cause.despite);
     e.adds_up && !e.causes.is_empty() && !against && (0.0..LITTLE).contains(&explained(e))
 }
 
-/// What causes leave that multiply up: ` A factor of 1.14 stays unexplained.`; nothing where it is little.
-pub(crate) fn left(e: &Explanation) -> String {
+/// What causes leave that multiply up; nothing where it is little.
+fn rest(e: &Explanation) -> Text {
     let Some(left) = e.unexplained.filter(|left| left.ln().abs() >= MUCH_LEFT && !e.causes.is_empty()) else {
-        return String::new();
+        return Text::default();
     };
-    let said = significant(towards_faster(e, left));
-    if explained(e) > 1.0 {
-        format!(" That is more than the difference: a factor of {said} stays unexplained.")
-    } else {
-        format!(" A factor of {said} stays unexplained.")
-    }
+    let template = if explained(e) > 1.0 { OVERSHOT } else { REST };
+    text!(template, factor = Value::Factor(towards_faster(e, left)))
 }
 
 /// Of causes that stand beside each other: the first where it alone makes the whole factor, and the others.
-pub(crate) fn lead(e: &Explanation) -> (Option<&Cause>, &[Cause]) {
+fn lead(e: &Explanation) -> (Option<&Cause>, &[Cause]) {
     match e.causes.split_first() {
         Some((first, rest)) if differs(e.speed) && (first.factor / e.speed).ln().abs() < NO_CAUSE => {
             (Some(first), rest)
@@ -49,63 +101,69 @@ pub(crate) fn lead(e: &Explanation) -> (Option<&Cause>, &[Cause]) {
     }
 }
 
-/// Causes that stand beside the factor, by the side that they speak for; `say` tells one.
-pub(crate) fn beside(rest: &[Cause], led: bool, say: impl Fn(&Cause) -> String) -> String {
-    let sides: Vec<String> = [(false, "for the faster one"), (true, "for the slower one")]
-        .into_iter()
-        .filter_map(|(despite, who)| {
-            let of: Vec<String> = rest.iter().filter(|cause| cause.despite == despite).map(&say).collect();
-            let verb = agree(of.len(), "speaks", "speak");
-            (!of.is_empty()).then(|| format!("{} {verb} {who}", join_list(&of)))
-        })
-        .collect();
-    let begin = match (sides.is_empty(), led) {
-        (true, _) => return String::new(),
-        (false, true) => "Beside it, and no part of that factor",
-        (false, false) => "What each of these does to it was not measured",
-    };
-    format!(" {begin}: {}.", sides.join("; "))
+/// Causes that stand beside the factor, by the side that they speak for.
+fn beside(rest: &[Cause], led: bool, say: impl Fn(&Cause) -> Text) -> Text {
+    let sides = if led { [BESIDE_FASTER, BESIDE_SLOWER] } else { [UNMEASURED_FASTER, UNMEASURED_SLOWER] };
+    let sides = [false, true].into_iter().zip(sides);
+    Text::sequence(sides.filter_map(|(despite, template)| {
+        let causes: Vec<Text> = rest.iter().filter(|cause| cause.despite == despite).map(&say).collect();
+        (!causes.is_empty()).then(|| text!(template, causes))
+    }))
 }
 
-/// Causes one after the other, and what speaks against them: ` The first cause is memory latency (0.74×), then …`.
-fn in_turn(causes: &[Cause], say: impl Fn(&Cause) -> String) -> String {
-    let of = |despite: bool| -> Vec<String> {
-        causes.iter().filter(|cause| cause.despite == despite).map(&say).collect()
-    };
-    let (for_it, despite) = (of(false), of(true));
-    let mut words = match for_it.as_slice() {
-        [] if despite.is_empty() => return String::new(),
-        [] => " It is so".to_owned(),
-        [one] => format!(" The cause is {one}"),
-        [first, rest @ ..] => format!(" The first cause is {first}, then {}", rest.join(", then ")),
-    };
-    if !despite.is_empty() {
-        words.push_str(if for_it.is_empty() { " despite " } else { "; despite " });
-        words.push_str(&despite.join(", "));
-    }
-    words + "."
+/// What holds back the one with more cores.
+pub(crate) fn held_back(causes: &[Cause], most: usize, say: impl Fn(&Cause) -> Text) -> Text {
+    let causes: Vec<Text> = causes.iter().filter(|cause| !cause.despite).take(most).map(say).collect();
+    if causes.is_empty() { text!(NO_LIMIT) } else { text!(HELD_BACK, causes) }
 }
 
-/// What holds back the one with more cores, each cause with its factor from that one's side.
-pub(crate) fn held_back(causes: &[Cause]) -> String {
-    in_turn(causes, |cause| format!("{} ({}×)", cause.name, significant(cause.factor)))
+/// What works the other way.
+pub(crate) fn opposing(causes: &[Cause], most: usize, say: impl Fn(&Cause) -> Text) -> Text {
+    let causes: Vec<Text> = causes.iter().filter(|cause| cause.despite).take(most).map(say).collect();
+    if causes.is_empty() { Text::default() } else { text!(OPPOSING, causes) }
+}
+
+/// A cause with its factor from the side of the one that it belongs to.
+pub(crate) fn with_own_factor(cause: &Cause) -> Text {
+    with_factor(cause, cause.factor)
+}
+
+fn with_factor(cause: &Cause, factor: f64) -> Text {
+    text!(
+        "comparison-cause-factor",
+        "{cause} ({factor})",
+        cause = &cause.name,
+        factor = Value::Factor(factor)
+    )
+}
+
+/// A cause with the figures behind it.
+pub(crate) fn with_figures(cause: &Cause) -> Text {
+    text!("comparison-cause-figures", "{cause} ({figures})", cause = &cause.name, figures = &cause.says)
 }
 
 /// What the causes make of a result, each with its factor.
-pub(crate) fn factors(e: &Explanation) -> String {
-    let say = |cause: &Cause| format!("{} ({}×)", cause.name, significant(towards_faster(e, cause.factor)));
+pub(crate) fn with_factors(e: &Explanation) -> Text {
+    causes(e, usize::MAX, |cause| with_factor(cause, towards_faster(e, cause.factor)))
+}
+
+/// What the causes make of a result, at most so many of each kind.
+pub(crate) fn causes(e: &Explanation, most: usize, say: impl Fn(&Cause) -> Text) -> Text {
     if !e.adds_up {
-        let (lead, rest) = lead(e);
-        let first = lead.map_or(String::new(), |lead| format!(" The cause is {}.", say(lead)));
-        return first + &beside(rest, lead.is_some(), say);
+        let (lead, others) = lead(e);
+        let mut said = lead.map_or_else(Text::default, |lead| text!(CAUSE, cause = say(lead)));
+        said.push(beside(&others[..others.len().min(most)], lead.is_some(), say));
+        return said;
     }
-    let words = match e.causes.as_slice() {
-        [] => return " Nothing in these figures explains it.".to_owned(),
-        [one] if is_little(e) => format!(" Of that {} makes little.", say(one)),
-        all if is_little(e) => {
-            format!(" Of that {} make little.", join_list(&all.iter().map(say).collect::<Vec<_>>()))
-        }
-        all => in_turn(all, say),
+    let mut causes: Vec<Text> = e.causes.iter().filter(|cause| !cause.despite).take(most).map(&say).collect();
+    let mut said = match causes.len() {
+        0 if e.causes.is_empty() => return text!(UNEXPLAINED),
+        0 => Text::default(),
+        _ if is_little(e) => text!(LITTLE_OF_IT, causes),
+        1 => text!(CAUSE, cause = causes.remove(0)),
+        _ => text!(CAUSES, causes),
     };
-    words + &left(e)
+    said.push(opposing(&e.causes, most, say));
+    said.push(rest(e));
+    said
 }

@@ -5,18 +5,39 @@ use record::Label;
 use record::detail;
 use std::collections::BTreeMap;
 
-use record::comparison::{Cause, Claim, Explanation, Support};
-use record::phrase::count_noun;
+use record::comparison::{Cause, Explanation, Support};
+use record::text::Value;
 use record::units::{figure, significant};
-use record::{Better, Measurement, Record};
+use record::{Better, Measurement, Record, Template, Text, text};
 
 use super::clock::{self, Clock};
-use super::{Maker, Pair, adding_up, cite_fact, comparable, differs, evidence, resolved, standing};
+use super::{
+    CORES, Maker, Pair, adding_up, against, cite, comparable, differs, evidence, resolved, standing,
+};
 use crate::comparison::Known;
 use crate::comparison::datum::Datum;
 use crate::comparison::ratio::differs_from_1;
-use crate::comparison::row_builder::threads;
-use crate::comparison::rows::{Group, RowKey};
+use crate::comparison::row_names::threads;
+use crate::comparison::rows::{Group, RowKey, find_instructions_per_cycle};
+
+/// Instructions per cycle.
+pub(in crate::comparison) const INSTRUCTIONS_PER_CYCLE: Template =
+    Template { code: "comparison-cause-ipc", words: "instructions per cycle" };
+/// Figures that follow from declared instructions.
+pub(in crate::comparison) const DECLARED: Template =
+    Template { code: "comparison-declared", words: "{figures}, declared" };
+/// Instructions that the same work takes.
+pub(in crate::comparison) const INSTRUCTIONS: Template =
+    Template { code: "comparison-cause-instructions", words: "instructions for the same work" };
+/// The claim that instructions per cycle differ, which were not those of the program.
+pub(in crate::comparison) const CLAIMED_INSTRUCTIONS: Template =
+    Template { code: "comparison-claim-ipc", words: "instructions per cycle of {who}" };
+/// What one thread does.
+pub(in crate::comparison) const ONE_THREAD: Template =
+    Template { code: "comparison-cause-one-thread", words: "one thread alone" };
+/// How well all CPUs scale, where no step tells cores from siblings.
+pub(in crate::comparison) const SCALING_WITH_SIBLINGS: Template =
+    Template { code: "comparison-cause-scaling-with-siblings", words: "scaling over cores, SMT included" };
 
 /// A workload's figures in one record.
 #[derive(Clone, Debug, Default)]
@@ -27,11 +48,11 @@ pub(super) struct Work {
     one: Option<Datum>,
     timed: bool,
     /// Throughput by threads.
-    steps: BTreeMap<u64, Datum>,
+    pub(super) steps: BTreeMap<u64, Datum>,
     clock: Option<Clock>,
     ipc: Option<Datum>,
     instructions: Option<Datum>,
-    cores: u64,
+    pub(super) cores: u64,
 }
 
 /// Every workload that both sides have, explained.
@@ -47,7 +68,7 @@ pub(super) fn explanations(pair: &Pair) -> Vec<Explanation> {
 }
 
 /// The workloads of a record, by their names (and sizes).
-fn works(known: &Known) -> BTreeMap<String, Work> {
+pub(super) fn works(known: &Known) -> BTreeMap<String, Work> {
     let mut works: BTreeMap<String, Work> = BTreeMap::new();
     for (key, entry) in known.rows.iter().filter(|(key, _)| key.group == Group::Workloads) {
         let Some(timed) = is_of_one(key) else { continue };
@@ -100,13 +121,7 @@ impl Work {
         }
         let counts = &record.machine.counts;
         self.cores = counts.cores.or(counts.cpus_online).unwrap_or(0).into();
-        self.ipc = known
-            .rows
-            .iter()
-            .find(|(key, _)| {
-                key.metric == "core.ipc" && key.what == format!("instructions a cycle, {workload}")
-            })
-            .map(|(_, entry)| entry.datum.clone());
+        self.ipc = find_instructions_per_cycle(&known.rows, workload).cloned();
         self.instructions = clock::counted(record, workload, &["instructions"]);
         let time = self.one.as_ref().filter(|_| self.timed);
         self.clock = time
@@ -130,7 +145,7 @@ impl Work {
 
     /// Throughput a core as far as cores alone were measured: threads of the step, and whether that is all cores. One thread
     /// alone says nothing of how several cores do together, and without the number of cores nobody knows whose step it is.
-    fn on_cores(&self) -> Option<(u64, f64, bool)> {
+    pub(super) fn on_cores(&self) -> Option<(u64, f64, bool)> {
         let (threads, datum) = self.steps.range(1..=self.cores.max(1)).next_back()?;
         let whole = *threads == self.cores;
         (self.cores > 0 && (*threads > 1 || whole)).then_some((
@@ -155,10 +170,10 @@ fn core_causes(pair: &Pair, this: &Work, base: &Work) -> Vec<Option<Cause>> {
     let ipc = both(&this.ipc, &base.ipc).filter(|both| !(pair.same_machine && declared(both)));
     let ipc = ipc.and_then(|(this, base)| {
         let measured = !(this.declared || base.declared);
-        let how = if measured { "" } else { ", declared" };
+        let figures = against(significant(this.value), significant(base.value));
         Maker {
-            name: "instructions a cycle",
-            says: format!("{} against {}{how}", significant(this.value), significant(base.value)),
+            name: text!(INSTRUCTIONS_PER_CYCLE),
+            says: if measured { figures } else { text!(DECLARED, figures) },
             factor: this.value / base.value,
             measured,
             evidence: vec![evidence(pair.base_name, &base), evidence(pair.this_name, &this)],
@@ -171,8 +186,8 @@ fn core_causes(pair: &Pair, this: &Work, base: &Work) -> Vec<Option<Cause>> {
     let instructions =
         both(&this.instructions, &base.instructions).filter(|_| counted).and_then(|(this, base)| {
             Maker {
-                name: "instructions for the same work",
-                says: format!("{} against {}", figure(this.value, "count"), figure(base.value, "count")),
+                name: text!(INSTRUCTIONS),
+                says: against(figure(this.value, "count"), figure(base.value, "count")),
                 factor: base.value / this.value,
                 measured: true,
                 evidence: vec![evidence(pair.base_name, &base), evidence(pair.this_name, &this)],
@@ -190,25 +205,33 @@ fn one_thread(pair: &Pair, name: &str, this: &Work, base: &Work) -> Option<Expla
         return None;
     }
     let speed = if this.timed { theirs.value / mine.value } else { mine.value / theirs.value };
-    if !differs(speed) {
-        return None;
+    differs(speed).then_some(())?;
+    if speed < 1.0 {
+        return pair.from_leading_side(false, |pair| one_thread(pair, name, base, this));
     }
     let mut claims = Vec::new();
     for (who, work) in [(pair.base_name, base), (pair.this_name, this)] {
         if let Some((ipc, why)) = work.ipc.as_ref().and_then(|ipc| Some((ipc, ipc.unfit.as_ref()?))) {
-            claims.push(Claim {
-                claim: format!("instructions a cycle of {who}").into(),
-                support: Support::NotSupported,
-                why: format!("{} was {why}", significant(ipc.value)).into(),
-            });
+            let claim = text!(CLAIMED_INSTRUCTIONS, who = who.to_owned());
+            let why = text!(
+                "comparison-unfit-instructions",
+                "{value}, {why}",
+                value = significant(ipc.value),
+                why = why.reason()
+            );
+            claims.push(super::claims::judged(claim, Support::NotSupported, why));
         }
     }
     claims.extend(super::claims::caches(pair, speed));
     claims.extend(super::claims::own_load(pair, speed));
     claims.extend(super::claims::neighbours(pair, speed));
-    let result = if !this.timed { format!("{name}, one thread") } else { name.to_owned() };
+    let result = if this.timed {
+        text!("comparison-result-work", "{work}", work = name.to_owned())
+    } else {
+        text!("comparison-result-one-thread", "{work}, one thread", work = name.to_owned())
+    };
     let said = standing(pair, &result, speed);
-    Some(adding_up(pair, &result, speed, said, core_causes(pair, this, base), claims))
+    Some(adding_up(pair, result, speed, said, core_causes(pair, this, base), claims))
 }
 
 fn all_cpus(pair: &Pair, name: &str, this: &Work, base: &Work) -> Option<Explanation> {
@@ -217,8 +240,9 @@ fn all_cpus(pair: &Pair, name: &str, this: &Work, base: &Work) -> Option<Explana
         return None;
     }
     let speed = mine.value / theirs.value;
-    if !differs(speed) {
-        return None;
+    differs(speed).then_some(())?;
+    if speed < 1.0 {
+        return pair.from_leading_side(false, |pair| all_cpus(pair, name, base, this));
     }
     let (on, base_on) = if whole {
         (this.on_cores(), base.on_cores())
@@ -231,13 +255,13 @@ fn all_cpus(pair: &Pair, name: &str, this: &Work, base: &Work) -> Option<Explana
     };
     let (mine_cores, base_cores) = (cores(this, threads), cores(base, base_threads));
     let count = Maker {
-        name: "number of cores",
-        says: format!("{mine_cores} against {base_cores}"),
+        name: text!(CORES),
+        says: against(mine_cores.to_string(), base_cores.to_string()),
         factor: mine_cores / base_cores,
         measured: true,
         evidence: vec![
-            cite_fact(format!("{}: {base_cores} cores", pair.base_name), "machine.counts.cores"),
-            cite_fact(format!("{}: {mine_cores} cores", pair.this_name), "machine.counts.cores"),
+            cite(pair.base_name, base_cores.to_string(), "machine.counts.cores"),
+            cite(pair.this_name, mine_cores.to_string(), "machine.counts.cores"),
         ],
         parts: Vec::new(),
     }
@@ -248,8 +272,8 @@ fn all_cpus(pair: &Pair, name: &str, this: &Work, base: &Work) -> Option<Explana
         let unit = |datum: &Datum| figure(datum.value, &datum.unit);
         causes.push(
             Maker {
-                name: "one thread alone",
-                says: format!("{} against {}", unit(one), unit(base_one)),
+                name: text!(ONE_THREAD),
+                says: against(unit(one), unit(base_one)),
                 factor: one.value / base_one.value,
                 measured: true,
                 evidence: vec![evidence(pair.base_name, base_one), evidence(pair.this_name, one)],
@@ -261,15 +285,8 @@ fn all_cpus(pair: &Pair, name: &str, this: &Work, base: &Work) -> Option<Explana
             let (scale, base_scale) = (rate / one.value, base_rate / base_one.value);
             causes.push(
                 Maker {
-                    name: "how well cores scale",
-                    says: format!(
-                        "{} {} {} of {n} times one, against {} and {}",
-                        count_noun(n, "thread"),
-                        if n == 1 { "does" } else { "do" },
-                        percent(scale),
-                        count_noun(base_n, "thread"),
-                        percent(base_scale)
-                    ),
+                    name: text!("comparison-cause-scaling", "scaling over cores"),
+                    says: against(efficiency(scale, n), efficiency(base_scale, base_n)),
                     factor: scale / base_scale,
                     measured: true,
                     evidence: Vec::new(),
@@ -287,27 +304,18 @@ fn all_cpus(pair: &Pair, name: &str, this: &Work, base: &Work) -> Option<Explana
     {
         let adds = |all: &Datum, cores: f64, rate: f64| all.value / (cores * rate);
         let (siblings, base_siblings) = (adds(&mine, mine_cores, rate), adds(&theirs, base_cores, base_rate));
-        let says = |factor: f64, threads: u64, cores: f64, n: u64, whole: bool| match (
-            threads as f64 > cores,
-            whole,
-        ) {
-            (false, true) => "no siblings in use".to_owned(),
-            (false, false) => format!("{} for the cores beyond the {n} measured", signed(factor)),
-            (true, true) => format!("siblings add {}", signed(factor)),
-            (true, false) => format!(
-                "siblings add about {} if its {cores} cores are as fast each as the {n} measured",
-                signed(factor)
-            ),
-        };
+        let own = siblings_add(siblings, (threads, mine_cores), (n, whole));
+        let others = siblings_add(base_siblings, (base_threads, base_cores), (base_n, base_whole));
         causes.push(
             Maker {
-                name: "siblings",
-                says: format!(
-                    "{}: {}; {}: {}",
-                    pair.this_name,
-                    says(siblings, threads, mine_cores, n, whole),
-                    pair.base_name,
-                    says(base_siblings, base_threads, base_cores, base_n, base_whole)
+                name: text!("comparison-cause-siblings", "siblings"),
+                says: text!(
+                    "comparison-siblings-of-both",
+                    "{this}: {own}; {base}: {others}",
+                    this = pair.this_name.to_owned(),
+                    own,
+                    base = pair.base_name.to_owned(),
+                    others
                 ),
                 factor: siblings / base_siblings,
                 measured: whole && base_whole,
@@ -317,9 +325,47 @@ fn all_cpus(pair: &Pair, name: &str, this: &Work, base: &Work) -> Option<Explana
             .make(),
         );
     }
-    let what = if whole { format!("{name}, all CPUs") } else { format!("{name}, {threads} threads") };
-    let said = standing(pair, &what, speed);
-    Some(adding_up(pair, &what, speed, said, causes, super::claims::caches(pair, speed)))
+    let result = if whole {
+        text!("comparison-result-all-cpus", "{work}, all CPUs", work = name.to_owned())
+    } else {
+        text!("comparison-result-threads", "{work}, {threads} threads", work = name.to_owned(), threads)
+    };
+    let said = standing(pair, &result, speed);
+    Some(adding_up(pair, result, speed, said, causes, super::claims::caches(pair, speed)))
+}
+
+/// What so many threads reach of linear scaling.
+fn efficiency(share: f64, threads: u64) -> Text {
+    let share = Value::Share(share);
+    match threads {
+        1 => text!("comparison-efficiency-of-one", "{share} on 1 thread", share),
+        _ => text!("comparison-efficiency", "{share} of linear scaling on {threads} threads", share, threads),
+    }
+}
+
+/// What CPUs beyond the cores measured add, of so many threads on so many cores; and of how many cores that is told and
+/// whether these are all.
+fn siblings_add(factor: f64, (threads, cores): (u64, f64), (measured, whole): (u64, bool)) -> Text {
+    let gain = Value::Share(factor - 1.0);
+    match (threads as f64 > cores, whole) {
+        (false, true) => text!("comparison-no-siblings", "no siblings in use"),
+        (false, false) => {
+            text!(
+                "comparison-cores-add",
+                "{gain} from the cores beyond the {measured} measured",
+                gain,
+                measured
+            )
+        }
+        (true, true) => text!("comparison-siblings-add", "SMT adds {gain}", gain),
+        (true, false) => text!(
+            "comparison-siblings-add-about",
+            "SMT adds about {gain}, if all {cores} cores are as fast as the {measured} measured",
+            gain,
+            cores = cores.to_string(),
+            measured
+        ),
+    }
 }
 
 /// What a core does when all CPUs work, against one thread alone: where no step between them tells cores from siblings.
@@ -328,11 +374,12 @@ fn cores_and_siblings(this: (&Work, &Datum, f64), base: (&Work, &Datum, f64)) ->
         |(work, all, cores): (&Work, &Datum, f64)| Some(all.value / cores / work.steps.get(&1)?.value);
     let (mine, theirs) = (a_core(this)?, a_core(base)?);
     Maker {
-        name: "how well cores scale, siblings included",
-        says: format!(
-            "with all CPUs at work a core does {} of one thread alone, against {}",
-            percent(mine),
-            percent(theirs)
+        name: text!(SCALING_WITH_SIBLINGS),
+        says: text!(
+            "comparison-core-of-one",
+            "a core with all CPUs busy does {mine} of one thread alone, against {theirs}",
+            mine = Value::Share(mine),
+            theirs = Value::Share(theirs)
         ),
         factor: mine / theirs,
         measured: true,
@@ -361,49 +408,4 @@ fn most(this: &Work, base: &Work) -> Option<(Step, Step, bool)> {
         this.steps.iter().rev().find(|(threads, _)| **threads > 1 && base.steps.contains_key(threads))?;
     let (threads, datum) = common;
     Some(((*threads, datum.clone()), (*threads, base.steps.get(threads)?.clone()), false))
-}
-
-fn percent(share: f64) -> String {
-    record::units::percent(share)
-}
-
-/// What a factor adds or takes, in percent.
-fn signed(factor: f64) -> String {
-    format!("{:.0} %", (factor - 1.0) * 100.0)
-}
-
-/// What a record's own steps of a workload say of its scaling, one sentence; `None` without at least two steps.
-pub(crate) fn scaling_words(known: &Known, who: &str) -> Vec<String> {
-    let mut says = Vec::new();
-    for (name, work) in works(known) {
-        // A fit of the record's own says it better.
-        if known.record.diagnosis.scaling.iter().any(|fit| fit.workload == name) {
-            continue;
-        }
-        let (Some(one), Some((most, all))) = (work.steps.get(&1), work.steps.iter().next_back()) else {
-            continue;
-        };
-        let Some((n, rate, whole)) = work.on_cores().filter(|_| *most > 1 && one.unfit.is_none()) else {
-            continue;
-        };
-        let mut words = Vec::new();
-        if n > 1 {
-            words.push(format!("{n} threads do {} of {n} times one", percent(rate / one.value)));
-        }
-        if *most > work.cores {
-            let siblings = signed(all.value / (work.cores as f64 * rate));
-            words.push(match (whole, n) {
-                (true, 1) => format!("the siblings of its one core add {siblings}"),
-                (true, _) => format!("the siblings of its {n} cores add {siblings}"),
-                (false, _) => format!(
-                    "siblings add about {siblings} if its {} cores are as fast each as the {n} measured",
-                    work.cores
-                ),
-            });
-        }
-        if !words.is_empty() {
-            says.push(format!("{who}, {name}: {}.", words.join("; ")));
-        }
-    }
-    says
 }

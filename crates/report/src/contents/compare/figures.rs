@@ -39,7 +39,7 @@ pub(super) fn blocks(c: &Comparison) -> Vec<Block> {
 }
 
 fn label(row: &Row) -> String {
-    row.per.map_or_else(|| row.what.clone(), |per| format!("- per {}", per.word()))
+    row.per.map_or_else(|| row.what.to_string(), |per| format!("- per {}", per.word()))
 }
 
 fn value(row: &Row, cell: &Cell) -> String {
@@ -76,7 +76,7 @@ fn notes(table: &mut Table, row: &Row) {
     for cell in &row.cells {
         if let Some(doubt) = &cell.doubt {
             let noisy = doubt.kind() == DoubtKind::TooNoisy;
-            table.note_row(&if noisy { "too noisy to lean on".to_owned() } else { doubt.to_string() });
+            table.note_row(&if noisy { "too noisy to rely on".to_owned() } else { doubt.to_string() });
         }
     }
 }
@@ -120,7 +120,7 @@ fn verdict(row: &Row, cell: &Cell, base: &str, other: &str) -> String {
     match (&cell.verdict, cell.slower) {
         (Some(Verdict::Costs { share, .. }), Some(slower)) => {
             let who = if slower { other } else { base };
-            // By how much a figure that nobody should lean on does not tell.
+            // A figure in doubt does not show by how much.
             let doubtful = row.cells.iter().any(|cell| cell.doubt.is_some());
             if doubtful {
                 format!("{who} slower, in doubt")
@@ -172,9 +172,7 @@ fn few(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
         table.row(cells);
     }
     if signs {
-        table.note(
-            "▲ faster and ▼ slower than the baseline, beyond noise; without a sign no difference is resolved",
-        );
+        table.note("▲ faster, ▼ slower than the baseline beyond noise; unmarked: no difference resolved");
     }
     table.finished()
 }
@@ -222,6 +220,8 @@ fn many(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
             count(true),
         ]);
     }
-    table.note("▲ and ▼: how many are faster and slower than the baseline, beyond noise; - where single figures tell no noise");
+    table.note(
+        "▲ and ▼: number of records faster and slower than the baseline beyond noise; - for single figures",
+    );
     table.finished()
 }

@@ -8,7 +8,7 @@ use record::{Comparison, Text};
 
 use super::{Block, Part, Section};
 use crate::table::Table;
-use crate::text::width;
+use crate::text::{capitalized, width};
 use record::phrase::{count_noun, join_most};
 
 /// Subjects that have a column of their own.
@@ -55,6 +55,14 @@ fn letter(c: &Comparison, index: usize) -> Option<char> {
     (long && c.subjects.len() <= COLUMNS).then(|| char::from(b'A' + (index % 26) as u8))
 }
 
+/// A paragraph: one that opens with a result begins with a capital, the name of a record stays as it is.
+pub(crate) fn paragraph(says: &Text) -> String {
+    let first = says.sentences().first();
+    let opens_with_result =
+        first.is_some_and(|text| ["result", "work"].iter().any(|name| text.value(name).is_some()));
+    if opens_with_result { capitalized(&says.to_string()) } else { says.to_string() }
+}
+
 /// Subjects' names with commas; of many the first few.
 pub(crate) fn names(c: &Comparison, all: &[usize]) -> String {
     let all: Vec<String> = all.iter().map(|index| name(c, *index).to_owned()).collect();
@@ -77,7 +85,7 @@ pub(crate) fn subjects(c: &Comparison) -> Section {
             let whole = subject.started.replace('T', " ");
             parts.push(format!("{word} {}", day.unwrap_or(whole.trim_end_matches('Z'))));
         }
-        if subject.name == "this machine" {
+        if subject.newest {
             // Of a long path a line holds the end alone.
             let file = subject.source.rsplit('/').next().unwrap_or(&subject.source);
             parts.push(format!("record {file}"));
@@ -113,7 +121,7 @@ pub(crate) fn blocks(c: &Comparison) -> Vec<Block> {
 /// What each says of itself alone.
 fn within(c: &Comparison) -> Option<Block> {
     let mut block = Block::new("Within each", None);
-    block.parts.extend(c.within.iter().map(|says| Part::Says(says.clone().to_string())));
+    block.parts.extend(c.within.iter().map(|says| Part::Says(says.to_string())));
     (!c.within.is_empty()).then_some(block)
 }
 
@@ -123,9 +131,9 @@ fn differences(c: &Comparison) -> Option<Block> {
     let mut block = Block::new(title, None);
     if c.differences.is_empty() {
         if c.subjects.len() > 1 && c.relation != Relation::SameRecord {
-            block
-                .parts
-                .push(Part::Says("Nothing in the inventory and the settings that both tell.".to_owned()));
+            block.parts.push(Part::Says(
+                "No difference in hardware and settings, as far as both records show.".to_owned(),
+            ));
             return Some(block);
         }
         return None;
@@ -133,7 +141,7 @@ fn differences(c: &Comparison) -> Option<Block> {
     for (kind, title) in [
         (FactKind::Hardware, "Hardware"),
         (FactKind::Setting, "Software and settings"),
-        (FactKind::State, "State while it was measured"),
+        (FactKind::State, "State during the run"),
     ] {
         let of_kind: Vec<_> = c.differences.iter().filter(|difference| difference.kind == kind).collect();
         if of_kind.is_empty() {
@@ -144,7 +152,7 @@ fn differences(c: &Comparison) -> Option<Block> {
         if few {
             heads.extend((0..c.subjects.len()).map(|index| label(c, index)));
         } else {
-            heads.push("what they say".to_owned());
+            heads.push("values".to_owned());
         }
         // A name that begins like a mark of a column is not one.
         let heads: Vec<String> =
@@ -152,7 +160,7 @@ fn differences(c: &Comparison) -> Option<Block> {
         let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
         let mut table = Table::new(title, None, &heads);
         for difference in of_kind {
-            let mut cells = vec![difference.what.clone()];
+            let mut cells = vec![difference.what.to_string()];
             if few {
                 cells.extend(
                     difference.values.iter().map(|value| value.clone().unwrap_or_else(|| "-".to_owned())),
@@ -204,14 +212,14 @@ fn refused(c: &Comparison) -> Option<Block> {
     let mut table = Table::new("Not comparable", None, &["why", "#figures", "of", "?records"]);
     for refusal in c.refused.iter().take(MOST_REFUSALS) {
         table.row(vec![
-            refusal.why.clone().to_string(),
+            refusal.why.to_string(),
             refusal.figures.to_string(),
             refusal.metrics.join(", "),
             names(c, &refusal.subjects),
         ]);
     }
     if c.refused.len() > MOST_REFUSALS {
-        table.note(&format!("{} more reasons stand in the JSON", c.refused.len() - MOST_REFUSALS));
+        table.note(&format!("{} more reasons in the JSON", c.refused.len() - MOST_REFUSALS));
     }
     block.parts.push(Part::Table(table.finished()));
     Some(block)

@@ -5,7 +5,7 @@ use record::{Comparison, units};
 
 use crate::text::capitalized;
 
-use super::{COLUMNS, MOST_NAMES, name, names};
+use super::{COLUMNS, MOST_NAMES, name, names, paragraph};
 use crate::contents::figures::figure_of;
 use crate::contents::{Block, Part, Section};
 
@@ -29,26 +29,26 @@ pub(super) fn explanations(c: &Comparison) -> Option<Block> {
     }
     let mut block = Block::new("What explains it", None);
     for explanation in c.explanations.iter().take(MOST) {
-        block.parts.push(Part::Says(explanation.says.clone().to_string()));
+        block.parts.push(Part::Says(paragraph(&explanation.says)));
         if !explanation.causes.is_empty() {
             block.parts.push(Part::Facts(causes(explanation)));
         }
         if !explanation.claims.is_empty() {
             let mut claims = Section::new("Claims");
             for claim in &explanation.claims {
-                claims.add(claim.claim.clone(), format!("{}: {}", claim.support.words(), claim.why));
+                claims.add(claim.claim.clone(), format!("{}: {}", claim.support.word(), claim.why));
             }
             block.parts.push(Part::Facts(claims));
         }
     }
     if c.explanations.len() > MOST {
         let more = c.explanations.len() - MOST;
-        block.parts.push(Part::Says(format!("{more} more explanations stand in the JSON.")));
+        block.parts.push(Part::Says(format!("{more} more explanations in the JSON.")));
     }
     Some(block)
 }
 
-/// Whether an explanation is told from the baseline's side: that of the faster one, or of the more cores that do no more.
+/// Whether an explanation is from the baseline's side: that of the faster one, or of the more cores that do no more.
 fn from_baseline(explanation: &Explanation) -> bool {
     let first = explanation.causes.first();
     let slower = first.is_some_and(|first| (first.factor > 1.0) == first.despite);
@@ -64,7 +64,7 @@ fn causes(explanation: &Explanation) -> Section {
     let mut section = Section::new("Causes");
     let mut add = |cause: &Cause, part: &str| {
         let how = if cause.measured { "measured" } else { "modelled" };
-        let despite = if cause.despite { "; speaks the other way" } else { "" };
+        let despite = if cause.despite { ", works the other way" } else { "" };
         section.add(
             format!("{part}{} {}", effect(cause.factor), cause.name),
             format!("{} ({how}{despite})", cause.says),
@@ -78,7 +78,7 @@ fn causes(explanation: &Explanation) -> Section {
     if let Some(left) =
         explanation.unexplained.filter(|_| explanation.adds_up && !explanation.causes.is_empty())
     {
-        section.add(format!("{} not explained", effect(left)), "what the causes leave");
+        section.add(format!("{} not explained", effect(left)), "remainder");
     }
     section
 }
@@ -97,13 +97,13 @@ pub(super) fn what_if(c: &Comparison) -> Option<Block> {
             what.setting,
             what.then,
             what.now,
-            capitalized(&what.acts_on),
+            capitalized(&what.acts_on.to_string()),
             times(what.gain),
             what.says
         )));
     }
     if c.what_if.len() > MOST_WHAT_IF {
-        block.parts.push(Part::Says(format!("{} more stand in the JSON.", c.what_if.len() - MOST_WHAT_IF)));
+        block.parts.push(Part::Says(format!("{} more in the JSON.", c.what_if.len() - MOST_WHAT_IF)));
     }
     Some(block)
 }
@@ -114,7 +114,7 @@ pub(super) fn orders(c: &Comparison) -> Option<Block> {
     if c.orders.is_empty() || c.orders.len() == 1 && !c.answer.is_empty() {
         return None;
     }
-    let mut block = Block::new("In order, the best first", None);
+    let mut block = Block::new("In order, best first", None);
     let mut section = Section::new("Orders");
     // Of many records the orders in which somebody lies far from the others are what one looks for.
     let far = |order: &&record::comparison::Order| order.ranks.iter().any(|rank| rank.outlier);
@@ -139,7 +139,7 @@ pub(super) fn orders(c: &Comparison) -> Option<Block> {
             order.ranks.iter().filter(|rank| rank.outlier).map(|rank| rank.subject).collect();
         let mut text = said.join(", ");
         if !outliers.is_empty() {
-            text.push_str(&format!("; far from the others: {}", names(c, &outliers)));
+            text.push_str(&format!("; outliers: {}", names(c, &outliers)));
         }
         if !order.says.is_empty() {
             text.push_str(&format!(". {}", order.says));
@@ -148,7 +148,7 @@ pub(super) fn orders(c: &Comparison) -> Option<Block> {
     }
     let more = c.orders.len().saturating_sub(section.facts.len());
     if more > 0 {
-        section.add("more", format!("{more} more stand in the JSON"));
+        section.add("more", format!("{more} more in the JSON"));
     }
     block.parts.push(Part::Facts(section));
     Some(block)
