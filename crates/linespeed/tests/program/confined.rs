@@ -77,8 +77,8 @@ fn a_container_that_denies_all_that_is_asked_for_gets_its_figures() {
     ];
     let record = whole(linespeed(RUN).denied(&calls));
     says_lost(&record, "pinning", "may be of another CPU");
-    says_lost(&record, "latency", "could not be pinned");
-    says_lost(&record, "costs", "could not be pinned");
+    says_lost(&record, "latency", "cannot be pinned");
+    says_lost(&record, "costs", "cannot be pinned");
     says_lost(&record, "wakeup", "stay on their CPUs");
     if root() {
         says_lost(&record, "wakeup fifo", "not permitted");
@@ -97,7 +97,7 @@ fn each_call_that_is_denied_alone_costs_only_its_own() {
     }
     let costs = ["run", "costs", "wakeup", "--quick", "--json"];
     let unpinned = measured(linespeed(costs).denied(&[libc::SYS_sched_setaffinity])).succeeds().record();
-    says_lost(&unpinned, "costs", "could not be pinned");
+    says_lost(&unpinned, "costs", "cannot be pinned");
     // A cgroup without real-time time refuses it even to root.
     let free = measured(linespeed(costs)).succeeds().record();
     assert_eq!(lost(&unpinned, "wakeup fifo"), lost(&free, "wakeup fifo"));

@@ -283,7 +283,7 @@ fn wrong_usage_is_reported_with_the_way_out() {
     fails(&[], &["-- COMMAND", "--recipe"]);
     fails(&["--recipe", "bc-powr"], &["did you mean bc-power?", "sysbench-cpu"]);
     fails(&["--recipe", "bc-power", "--", "true"], &["leave out"]);
-    fails(&["--recipe", "bc-power", "--set", "exponnt=3"], &["exponnt", "it has: exponent"]);
+    fails(&["--recipe", "bc-power", "--set", "exponnt=3"], &["exponnt", "its settings: exponent"]);
     fails(&["--recipe", "bc-power", "--set", "exponent"], &["NAME=VALUE"]);
     fails(&["--set", "a=b", "--", "true"], &["--recipe"]);
     fails(&["-r", "0", "--", "true"], &["--repeat 0", "1 or more"]);
@@ -566,7 +566,7 @@ fn more_copies_than_memory_allows_are_refused() {
             ];
             let ran: Ran = measured(scale(place.path(), &args).in_group(&group)).succeeds();
             let record = ran.record();
-            says_lost(&record, "scale: 2 CPUs", "2 copies need");
+            says_lost(&record, "scale: 2 CPUs", "2 copies require");
             let one: Vec<_> = record
                 .measurements_of("workload.throughput")
                 .map(|m| m.labels.count(Label::Threads))
