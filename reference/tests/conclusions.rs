@@ -86,10 +86,16 @@ fn siblings_add_what_openssls_figures_say() {
     };
     let (hygon, says) = adds("hygon-5280").expect("hygon");
     assert_eq!(hygon, 13.1);
-    assert!(says.to_string().contains("all 64 CPUs") && !says.to_string().contains("if"), "{says}");
+    let codes = |says: &record::Text| -> Vec<String> {
+        says.sentences().iter().filter_map(|one| one.code().map(str::to_owned)).collect()
+    };
+    assert!(codes(&says).iter().any(|code| code == "siblings-measured"), "{says}");
+    assert_eq!(says.value("cpus"), Some(&record::text::Value::Count(64)), "{says}");
     let (intel, says) = adds("xeon-8269cy").expect("intel");
     assert_eq!(intel, 20.5);
-    assert!(says.to_string().contains("if 52 cores are as fast each as the 32 measured"), "{says}");
+    assert!(codes(&says).iter().any(|code| code == "siblings-extrapolated"), "{says}");
+    let counts = ["cores", "threads"].map(|name| says.value(name).cloned());
+    assert_eq!(counts, [52, 32].map(|count| Some(record::text::Value::Count(count))), "{says}");
     assert_eq!(adds("kunpeng-920-4826"), None);
     // What the text says of siblings does not follow from these figures, and each record says so.
     for (name, claim) in [("hygon-5280", "0.2 of a core"), ("xeon-8269cy", "half a core")] {

@@ -62,7 +62,7 @@ pub(crate) fn describe_unset<'a>(
     let one = |advice| {
         move |(name, why): &(&'static str, Text)| KnobOutcome {
             advice,
-            ..describe_knob(rows, name, Some(why.clone().into()))
+            ..describe_knob(rows, name, Some(why.clone()))
         }
     };
     plan.not_set.iter().map(one(false)).chain(plan.advice.iter().map(one(true)))

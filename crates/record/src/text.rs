@@ -127,22 +127,22 @@ enum Source {
 /// A sentence: its template and its figures, or what a record says. JSON has its words; whoever holds one that others
 /// decide by has its code beside it.
 #[derive(Clone, Debug)]
-pub struct Text(Source);
+pub struct Text(Box<Source>);
 
 impl Text {
     /// A sentence of this program; [`text!`](crate::text!) makes it.
     pub fn declared(template: Template, values: Vec<(&'static str, Value)>) -> Self {
-        Self(Source::Declared(template, values))
+        Self(Box::new(Source::Declared(template, values)))
     }
 
     /// A sentence that a record holds, with its code where it has one.
     pub fn read(code: Option<String>, words: String) -> Self {
-        Self(Source::Read(code, words))
+        Self(Box::new(Source::Read(code, words)))
     }
 
     /// Sentences one after the other, a blank between them.
     pub fn sequence(all: impl IntoIterator<Item = Text>) -> Self {
-        Self(Source::Sequence(all.into_iter().filter(|text| !text.is_empty()).collect()))
+        Self(Box::new(Source::Sequence(all.into_iter().filter(|text| !text.is_empty()).collect())))
     }
 
     /// Adds a sentence, or several.
@@ -153,7 +153,7 @@ impl Text {
 
     /// Whether it says nothing.
     pub fn is_empty(&self) -> bool {
-        match &self.0 {
+        match self.0.as_ref() {
             Source::Declared(template, _) => template.words.is_empty(),
             Source::Read(_, words) => words.is_empty(),
             Source::Sequence(all) => all.is_empty(),
@@ -162,7 +162,7 @@ impl Text {
 
     /// Its code; none in a record of 0.1. Of several sentences that of the first.
     pub fn code(&self) -> Option<&str> {
-        match &self.0 {
+        match self.0.as_ref() {
             Source::Declared(template, _) => Some(template.code),
             Source::Read(code, _) => code.as_deref(),
             Source::Sequence(all) => all.first()?.code(),
@@ -171,7 +171,7 @@ impl Text {
 
     /// Its sentences.
     pub fn sentences(&self) -> &[Text] {
-        match &self.0 {
+        match self.0.as_ref() {
             Source::Sequence(all) => all,
             _ => std::slice::from_ref(self),
         }
@@ -180,7 +180,7 @@ impl Text {
     /// Whether it is of this template. Records of 0.1 have no codes: there the words are held against what the template
     /// says before its first place, which are the words of then.
     pub fn is(&self, template: &Template) -> bool {
-        match &self.0 {
+        match self.0.as_ref() {
             Source::Declared(own, _) => own.code == template.code,
             Source::Read(Some(code), _) => code == template.code,
             Source::Read(None, words) => {
@@ -193,7 +193,7 @@ impl Text {
 
     /// What stands in one of its places.
     pub fn value(&self, name: &str) -> Option<&Value> {
-        match &self.0 {
+        match self.0.as_ref() {
             Source::Declared(_, values) => {
                 values.iter().find(|(own, _)| *own == name).map(|(_, value)| value)
             }
@@ -205,7 +205,7 @@ impl Text {
 
 impl fmt::Display for Text {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (template, values) = match &self.0 {
+        let (template, values) = match self.0.as_ref() {
             Source::Declared(template, values) => (template, values),
             Source::Read(_, words) => return f.write_str(words),
             Source::Sequence(all) => {

@@ -3,6 +3,7 @@
 
 pub(crate) mod datum;
 mod derived_rows;
+mod differences;
 mod explain;
 mod facts;
 mod level_rows;
@@ -88,7 +89,7 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
         baseline,
         relation,
         answer: Vec::new(),
-        differences: facts::differences(&facts),
+        differences: differences::differences(&facts),
         rows: rows.into_iter().map(|row| row.row).collect(),
         figures,
         refused,

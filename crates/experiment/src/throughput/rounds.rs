@@ -239,7 +239,7 @@ fn too_much_memory(job: &Job, step: &Step, trial: &Run, free: Option<u64>) -> Op
     Some(Trouble::NoRoom(text!(
         "copies-memory-short",
         "{copies} copies require {needed} ({each} each), {free} are free",
-        copies = copies as u64,
+        copies = copies,
         needed = Value::Bytes(needed),
         each = Value::Bytes(trial.usage.max_rss_bytes),
         free = Value::Bytes(free)

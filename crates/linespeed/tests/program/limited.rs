@@ -125,7 +125,7 @@ fn with_256_mib_of_memory_it_is_not_killed() {
     assert!(largest.is_some_and(|bytes| bytes < 256 << 20));
     // Smaller arrays than four times the caches are a loss that must be told.
     if record.machine.last_level_bytes() > 64 << 20 {
-        says_lost(&record, "latency", "memory");
+        says_lost(&record, "latency", "latency-sets-small");
     }
 }
 

@@ -103,11 +103,11 @@ fn kernel_rows_are_timed_when_asked_for_or_say_what_they_need() {
         // Nobody is sent to ask for what would be refused, and both say the same.
         assert_eq!(unasked, refused[..1]);
     }
-    assert!(modules || refused[0].0.contains("takes no modules"), "{refused:?}");
+    assert!(modules || refused[0].0.contains("no loadable modules"), "{refused:?}");
     if !modules {
         let text = measured(brief(&["--vm", "none", "--kernel"])).succeeds().stdout;
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert_eq!(text.matches("takes no modules").count(), 1, "one line for all four:\n{text}");
+        assert_eq!(text.matches("no loadable modules").count(), 1, "one line for all four:\n{text}");
         assert!(text.contains("interrupts off: "), "{text}");
     }
 }

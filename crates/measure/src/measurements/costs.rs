@@ -234,7 +234,7 @@ fn page_faults(
                 failed = Some(text!(
                     "costs-faults-around",
                     "{faults} faults for {pages} pages",
-                    faults = (after - before) as u64,
+                    faults = (after - before),
                     pages
                 ));
             }

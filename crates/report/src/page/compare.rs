@@ -14,7 +14,7 @@ pub(super) fn body(c: &Comparison) -> Markup {
         header {
             p class="kind" { "linespeed comparison" }
             h1 { (keep_units(&compare::title(c))) }
-            @for says in &c.answer { p class="lead" { (prose(&compare::paragraph(says))) } }
+            @for says in &c.answer { p class="lead" { (prose(compare::paragraph(says))) } }
             (facts(&compare::subjects(c)))
             @if c.notes.len() == 1 { @for note in &c.notes { p { (prose(note)) } } }
             @if c.notes.len() > 1 { ul { @for note in &c.notes { li { (prose(note)) } } } }

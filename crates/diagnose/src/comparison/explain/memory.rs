@@ -49,12 +49,12 @@ pub(super) fn explanation(pair: &Pair) -> Option<Explanation> {
     if let Some(own) = own.filter(|own| speed.ln().abs() < ALIKE && own.factor.ln().abs() > WORTH)
         && devices_alike
     {
-        return pair.from_leading_side(own.factor >= 1.0, alike_unless_bound);
+        return pair.seen_from_leader(own.factor >= 1.0, alike_unless_bound);
     }
     if !differs(speed) && devices_alike {
         return None;
     }
-    pair.from_leading_side(speed >= 1.0, faster)
+    pair.seen_from_leader(speed >= 1.0, faster)
 }
 
 /// From the side of the faster one.

@@ -56,7 +56,7 @@ impl Pair<'_> {
     /// Tells an explanation from the side of the one that leads: of the faster one, or of the more cores that do no more.
     /// Sentences then have that one first and factors above 1 where they speak for it; as data, factors are of the subject
     /// against the baseline whichever leads.
-    fn from_leading_side(
+    fn seen_from_leader(
         &self,
         this_leads: bool,
         explain: impl FnOnce(&Pair) -> Option<Explanation>,

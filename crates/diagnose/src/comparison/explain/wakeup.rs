@@ -37,7 +37,7 @@ pub(super) fn explanation(pair: &Pair) -> Option<Explanation> {
         return None;
     }
     let speed = base.value / this.value;
-    differs(speed).then(|| pair.from_leading_side(speed >= 1.0, |pair| faster(pair, key, entry))).flatten()
+    differs(speed).then(|| pair.seen_from_leader(speed >= 1.0, |pair| faster(pair, key, entry))).flatten()
 }
 
 /// The same from the side of the faster one.

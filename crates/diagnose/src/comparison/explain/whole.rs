@@ -37,9 +37,9 @@ fn explanation(pair: &Pair, key: &RowKey) -> Option<Explanation> {
     let ratio = cores(pair).map_or(1.0, |cause| cause.factor);
     // More cores that do no more, on whichever side they are.
     if speed.ln().abs() < ALIKE && ratio.ln().abs() > MORE.ln() {
-        return pair.from_leading_side(ratio > 1.0, |pair| more_cores_do_no_more(pair, key));
+        return pair.seen_from_leader(ratio > 1.0, |pair| more_cores_do_no_more(pair, key));
     }
-    differs(speed).then(|| pair.from_leading_side(speed >= 1.0, |pair| faster(pair, key))).flatten()
+    differs(speed).then(|| pair.seen_from_leader(speed >= 1.0, |pair| faster(pair, key))).flatten()
 }
 
 /// This one's figure and the baseline's.

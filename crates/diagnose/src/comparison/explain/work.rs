@@ -207,7 +207,7 @@ fn one_thread(pair: &Pair, name: &str, this: &Work, base: &Work) -> Option<Expla
     let speed = if this.timed { theirs.value / mine.value } else { mine.value / theirs.value };
     differs(speed).then_some(())?;
     if speed < 1.0 {
-        return pair.from_leading_side(false, |pair| one_thread(pair, name, base, this));
+        return pair.seen_from_leader(false, |pair| one_thread(pair, name, base, this));
     }
     let mut claims = Vec::new();
     for (who, work) in [(pair.base_name, base), (pair.this_name, this)] {
@@ -242,7 +242,7 @@ fn all_cpus(pair: &Pair, name: &str, this: &Work, base: &Work) -> Option<Explana
     let speed = mine.value / theirs.value;
     differs(speed).then_some(())?;
     if speed < 1.0 {
-        return pair.from_leading_side(false, |pair| all_cpus(pair, name, base, this));
+        return pair.seen_from_leader(false, |pair| all_cpus(pair, name, base, this));
     }
     let (on, base_on) = if whole {
         (this.on_cores(), base.on_cores())

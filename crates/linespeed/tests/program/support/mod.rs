@@ -184,17 +184,20 @@ impl Ran {
     }
 }
 
-/// The coverage entries that begin with `what` and are not in full, as text.
+/// The coverage entries that begin with `what` and are not in full, as text with the code of the reason.
 pub fn lost(record: &Record, what: &str) -> Vec<String> {
     record
         .coverage
         .iter()
         .filter(|c| c.what.starts_with(what) && c.state != record::State::Measured)
-        .map(|c| format!("{} {}: {}", c.state.word(), c.what, c.why()))
+        .map(|c| {
+            let code = c.reason.as_ref().and_then(record::Text::code).unwrap_or("no code");
+            format!("{} {}: {} ({code})", c.state.word(), c.what, c.why())
+        })
         .collect()
 }
 
-/// Fails when the coverage of `what` does not say `why`.
+/// Fails when the coverage of `what` has no reason with the code or the words `why`.
 #[track_caller]
 pub fn says_lost(record: &Record, what: &str, why: &str) {
     let lost = lost(record, what);
