@@ -4,9 +4,8 @@ use record::text::Value;
 use record::{Record, detail, text};
 
 use super::datum::Datum;
-use super::method::Unfit;
+use super::method::{SUPERLINEAR, Unfit};
 use super::rows::{Derived, Group, RowKey, RowKind, Rows, add_derived, add_row};
-use super::table::SUPERLINEAR;
 use crate::scaling::POOR;
 
 /// Adds throughput of all CPUs over that of as many single threads.

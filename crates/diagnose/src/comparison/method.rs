@@ -67,6 +67,16 @@ pub(crate) enum Unfit {
     Because(Text),
 }
 
+/// Several figures of one place.
+pub(super) const NO_REPETITIONS: Template = Template {
+    code: "comparison-no-repetitions",
+    words: "one record has {figures} different figures of it, from {least} to {most}",
+};
+/// An efficiency above one.
+pub(super) const SUPERLINEAR: Template = Template {
+    code: "comparison-superlinear",
+    words: "{share} of linear scaling: one of the two figures was disturbed",
+};
 /// Figures of the whole system, not of the program.
 pub(super) const SYSTEM_WIDE: Template = Template {
     code: "comparison-system-wide",

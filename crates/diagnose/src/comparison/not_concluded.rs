@@ -7,8 +7,8 @@ use record::{Labels, Measurement, Record, Text};
 
 use super::documents::{empty, generator, number, power, side_by_side, word};
 use super::explain::{CORE_CLOCK, DECLARED, IDLE_STATES, MEMORY_BOUND, NEIGHBOURS, words};
+use super::method::NO_REPETITIONS;
 use super::method::THREADS_UNKNOWN;
-use super::table::NO_REPETITIONS;
 use super::verdict::{BY_CHANCE_ALONE, CHANGED, MOST_CERTAIN};
 
 /// The workload of [`rates`].

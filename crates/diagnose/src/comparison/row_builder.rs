@@ -10,7 +10,6 @@ use super::derived_rows::{add_efficiency, add_loaded};
 use super::method::{self, Unfit};
 use super::row_names::RowNames;
 use super::rows::{Divisors, RowEntry, RowKey, RowKind, Rows};
-use super::table::NO_REPETITIONS;
 
 /// Figures of one place further apart than this are not of one thing.
 const ONE_THING: f64 = 1.5;
@@ -117,7 +116,7 @@ fn apart(all: &[&Measurement], unit: &str) -> Option<Text> {
     let (least, most) = (values().reduce(f64::min)?, values().reduce(f64::max)?);
     let shown = |value: f64| record::units::figure(value, unit);
     (least > 0.0 && most / least > ONE_THING)
-        .then(|| text!(NO_REPETITIONS, figures = all.len(), least = shown(least), most = shown(most)))
+        .then(|| text!(method::NO_REPETITIONS, figures = all.len(), least = shown(least), most = shown(most)))
 }
 
 /// What a throughput of many threads may be divided by.
@@ -139,9 +138,4 @@ fn parts(key: &RowKey, m: &Measurement, record: &Record) -> Option<Divisors> {
         cores: counts.cores.map_or(0, |cores| cores.min(threads)),
         packages: if whole { counts.packages.unwrap_or(0) } else { 0 },
     })
-}
-
-/// The direction of a row: a metric's own, but of an efficiency more is better.
-pub(super) fn better(key: &RowKey) -> Option<record::Better> {
-    record::metrics::find(&key.metric).and_then(|metric| metric.better)
 }

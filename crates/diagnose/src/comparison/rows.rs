@@ -99,6 +99,13 @@ pub(crate) struct RowKey {
     pub subject: String,
 }
 
+impl RowKey {
+    /// The metric's direction.
+    pub(super) fn better(&self) -> Option<record::Better> {
+        record::metrics::find(&self.metric).and_then(|metric| metric.better)
+    }
+}
+
 /// A row of one record.
 #[derive(Clone, Debug)]
 pub(crate) struct RowEntry {

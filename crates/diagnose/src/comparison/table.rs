@@ -10,7 +10,6 @@ use super::Known;
 use super::datum::Datum;
 use super::method::{self, Unfit};
 use super::ratio;
-use super::row_builder::better;
 use super::rows::{Group, RowEntry, RowKey, RowKind};
 
 /// The same figure by two methods.
@@ -32,27 +31,17 @@ const OTHER_THING: Template = Template {
     code: "comparison-other-thing",
     words: "different quantities: “{base}” against “{this}”",
 };
-/// Several figures of one place.
-pub(super) const NO_REPETITIONS: Template = Template {
-    code: "comparison-no-repetitions",
-    words: "one record has {figures} different figures of it, from {least} to {most}",
-};
-/// An efficiency above one.
-pub(super) const SUPERLINEAR: Template = Template {
-    code: "comparison-superlinear",
-    words: "{share} of linear scaling: one of the two figures was disturbed",
-};
 
 /// Reasons for which figures are refused, in the order in which those of as many figures stand.
 const REASONS: [&Template; 10] = [
-    &SUPERLINEAR,
+    &method::SUPERLINEAR,
     &Coverage::EMULATED,
     &method::SYSTEM_WIDE,
     &method::THREADS_UNKNOWN,
     &OTHER_THING,
     &OTHER_METHOD,
     &method::TWO_METHODS,
-    &NO_REPETITIONS,
+    &method::NO_REPETITIONS,
     &OTHER_UNIT,
     &OTHER_WORK,
 ];
@@ -170,7 +159,7 @@ pub(super) fn rows(known: &[Known], baseline: usize) -> (Vec<TableRow>, Vec<Refu
                 code: entry.name.code().unwrap_or_default().to_owned(),
                 metric: key.metric.clone(),
                 unit: entry.datum.unit.clone(),
-                better: better(key).or_else(|| efficiency.then_some(Better::Higher)),
+                better: key.better().or_else(|| efficiency.then_some(Better::Higher)),
                 labels: entry.place.clone(),
                 per,
                 cells,
@@ -243,7 +232,7 @@ fn cells(
         }
     };
     let base = entries[baseline].and_then(datum);
-    let direction = better(key);
+    let direction = key.better();
     entries
         .iter()
         .enumerate()

@@ -1,6 +1,6 @@
 use super::documents::{number, word};
 use super::explain::{CORES, MEMORY_LATENCY, ONE_THREAD};
-use super::table::SUPERLINEAR;
+use super::method::SUPERLINEAR;
 use super::*;
 use crate::samples::{machine, measured};
 use record::Label;
