@@ -143,7 +143,8 @@ fn x86(own: &mut record::machine::Processor, kind: &CoreKind, flags: Option<&str
         let stepping = own.stepping.unwrap_or(0);
         let identity =
             machine::x86_names::Identity { vendor, family, model, stepping, flags: flags.unwrap_or("") };
-        own.microarchitecture = machine::x86_names::microarchitecture(&identity).map(str::to_owned);
+        own.microarchitecture =
+            machine::x86_names::microarchitecture(&identity).map(|design| design.to_string());
     }
     if let Some(flags) = flags {
         let has = |name: &str| flags.split_ascii_whitespace().any(|flag| flag == name);

@@ -10,8 +10,7 @@ use crate::text::{self, field};
 pub(crate) const DMI: &str = "/sys/class/dmi/id";
 
 /// What firmware writers leave in a field that nobody filled.
-const PLACEHOLDERS: [&str; 10] = [
-    "to be filled by o.e.m.",
+const PLACEHOLDERS: [&str; 9] = [
     "default string",
     "not specified",
     "system manufacturer",
@@ -22,6 +21,9 @@ const PLACEHOLDERS: [&str; 10] = [
     "n/a",
     "undefined",
 ];
+
+/// How `To Be Filled By O.E.M.` begins, which has several spellings.
+const TO_BE_FILLED: &str = "to be filled";
 
 /// Fills [`Machine::system`] and [`Machine::hostname`].
 pub fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Coverage>) {
@@ -47,7 +49,8 @@ pub fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Coverage>) {
 
 /// A name that says something.
 pub fn meaningful_name(text: &str) -> Option<String> {
-    text::name(text).filter(|name| !PLACEHOLDERS.contains(&name.to_lowercase().as_str()))
+    let is_placeholder = |name: &str| PLACEHOLDERS.contains(&name) || name.starts_with(TO_BE_FILLED);
+    text::name(text).filter(|name| !is_placeholder(&name.to_lowercase()))
 }
 
 fn joined(parts: [Option<String>; 3]) -> Option<String> {

@@ -3,6 +3,8 @@
 //! Families and models are the displayed ones (extended fields added in), as in `/proc/cpuinfo`. The numbers are
 //! facts from the Linux kernel's `intel-family.h`, AMD's processor programming references, and GCC's `cpuinfo.h`.
 
+use std::fmt;
+
 /// What of `/proc/cpuinfo` decides the name.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Identity<'a> {
@@ -24,11 +26,38 @@ impl Identity<'_> {
     }
 }
 
-/// The design's name: `Skylake-X`, `Raptor Lake (Raptor Cove + Gracemont)`, `Zen 2`… `None` for an unknown one.
+/// A core design; shown as `Raptor Lake (Raptor Cove + Gracemont)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Design {
+    /// Its name.
+    pub name: &'static str,
+    /// Its cores, the larger first, where they have names of their own.
+    pub cores: &'static [&'static str],
+    /// Whether it may be a successor of this name.
+    pub or_later: bool,
+}
+
+impl Design {
+    const fn of(name: &'static str, cores: &'static [&'static str]) -> Self {
+        Self { name, cores, or_later: false }
+    }
+}
+
+impl fmt::Display for Design {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)?;
+        if !self.cores.is_empty() {
+            write!(f, " ({})", self.cores.join(" + "))?;
+        }
+        f.write_str(if self.or_later { " or later" } else { "" })
+    }
+}
+
+/// The design: `Skylake-X`, `Raptor Lake (Raptor Cove + Gracemont)`, `Zen 2`… `None` for an unknown one.
 ///
 /// A hypervisor may present any model number. Where the number names a design that lacks features the flags
 /// show, the name is what those features prove (`Sapphire Rapids or later`), because the number cannot be true.
-pub fn microarchitecture(cpu: &Identity) -> Option<&'static str> {
+pub fn microarchitecture(cpu: &Identity) -> Option<Design> {
     match cpu.vendor {
         "GenuineIntel" => intel(cpu),
         "AuthenticAMD" => amd(cpu),
@@ -38,22 +67,22 @@ pub fn microarchitecture(cpu: &Identity) -> Option<&'static str> {
     }
 }
 
-fn intel(cpu: &Identity) -> Option<&'static str> {
+fn intel(cpu: &Identity) -> Option<Design> {
     let by_number = match cpu.family {
         6 => intel_6(cpu),
         // Pentium 4 and its Xeons (NetBurst); only those with 64 bits run this program.
         15 => match cpu.model {
-            0..=2 => Some("NetBurst (Willamette/Northwood)"),
-            3 | 4 => Some("NetBurst (Prescott)"),
-            6 => Some("NetBurst (Cedar Mill/Tulsa)"),
+            0..=2 => Some(Design::of("NetBurst (Willamette/Northwood)", &[])),
+            3 | 4 => Some(Design::of("NetBurst (Prescott)", &[])),
+            6 => Some(Design::of("NetBurst (Cedar Mill/Tulsa)", &[])),
             _ => None,
         },
         18 => match cpu.model {
-            1 | 3 => Some("Nova Lake (Coyote Cove + Arctic Wolf)"),
+            1 | 3 => Some(Design::of("Nova Lake", &["Coyote Cove", "Arctic Wolf"])),
             _ => None,
         },
         19 => match cpu.model {
-            1 => Some("Diamond Rapids (Panther Cove)"),
+            1 => Some(Design::of("Diamond Rapids", &["Panther Cove"])),
             _ => None,
         },
         _ => None,
@@ -62,15 +91,16 @@ fn intel(cpu: &Identity) -> Option<&'static str> {
     let with_amx =
         |name: &str| ["Sapphire", "Emerald", "Granite", "Diamond"].iter().any(|n| name.starts_with(n));
     match by_number {
-        Some(name) if !with_amx(name) && cpu.has("amx_tile") => {
-            Some(if cpu.has("amx_fp16") { "Granite Rapids or later" } else { "Sapphire Rapids or later" })
+        Some(design) if !with_amx(design.name) && cpu.has("amx_tile") => {
+            let name = if cpu.has("amx_fp16") { "Granite Rapids" } else { "Sapphire Rapids" };
+            Some(Design { name, cores: &[], or_later: true })
         }
         other => other,
     }
 }
 
-fn intel_6(cpu: &Identity) -> Option<&'static str> {
-    Some(match cpu.model {
+fn intel_6(cpu: &Identity) -> Option<Design> {
+    let name = match cpu.model {
         0x0e => "Yonah",
         0x0f | 0x16 => "Merom",
         0x17 | 0x1d => "Penryn",
@@ -107,15 +137,15 @@ fn intel_6(cpu: &Identity) -> Option<&'static str> {
         0x8f => "Sapphire Rapids",
         0xcf => "Emerald Rapids",
         0xad | 0xae => "Granite Rapids",
-        0x8a => "Lakefield (Sunny Cove + Tremont)",
-        0x97 | 0x9a => "Alder Lake (Golden Cove + Gracemont)",
-        0xb7 | 0xba | 0xbf => "Raptor Lake (Raptor Cove + Gracemont)",
-        0xd7 => "Bartlett Lake (Raptor Cove)",
-        0xaa | 0xac => "Meteor Lake (Redwood Cove + Crestmont)",
+        0x8a => return Some(Design::of("Lakefield", &["Sunny Cove", "Tremont"])),
+        0x97 | 0x9a => return Some(Design::of("Alder Lake", &["Golden Cove", "Gracemont"])),
+        0xb7 | 0xba | 0xbf => return Some(Design::of("Raptor Lake", &["Raptor Cove", "Gracemont"])),
+        0xd7 => return Some(Design::of("Bartlett Lake", &["Raptor Cove"])),
+        0xaa | 0xac => return Some(Design::of("Meteor Lake", &["Redwood Cove", "Crestmont"])),
         0xb5 => "Arrow Lake-U",
-        0xc5 | 0xc6 => "Arrow Lake (Lion Cove + Skymont)",
-        0xbd => "Lunar Lake (Lion Cove + Skymont)",
-        0xcc | 0xe5 => "Panther Lake (Cougar Cove + Darkmont)",
+        0xc5 | 0xc6 => return Some(Design::of("Arrow Lake", &["Lion Cove", "Skymont"])),
+        0xbd => return Some(Design::of("Lunar Lake", &["Lion Cove", "Skymont"])),
+        0xcc | 0xe5 => return Some(Design::of("Panther Lake", &["Cougar Cove", "Darkmont"])),
         0xd5 => "Wildcat Lake",
         0x1c | 0x26 => "Bonnell",
         0x27 | 0x35 | 0x36 => "Saltwell",
@@ -124,18 +154,19 @@ fn intel_6(cpu: &Identity) -> Option<&'static str> {
         0x5c | 0x5f => "Goldmont",
         0x7a => "Goldmont Plus",
         0x86 | 0x96 | 0x9c => "Tremont",
-        0xbe => "Alder Lake-N (Gracemont)",
-        0xaf => "Sierra Forest (Crestmont)",
-        0xb6 => "Grand Ridge (Crestmont)",
-        0xdd => "Clearwater Forest (Darkmont)",
+        0xbe => return Some(Design::of("Alder Lake-N", &["Gracemont"])),
+        0xaf => return Some(Design::of("Sierra Forest", &["Crestmont"])),
+        0xb6 => return Some(Design::of("Grand Ridge", &["Crestmont"])),
+        0xdd => return Some(Design::of("Clearwater Forest", &["Darkmont"])),
         0x57 => "Knights Landing",
         0x85 => "Knights Mill",
         _ => return None,
-    })
+    };
+    Some(Design::of(name, &[]))
 }
 
-fn amd(cpu: &Identity) -> Option<&'static str> {
-    Some(match (cpu.family, cpu.model) {
+fn amd(cpu: &Identity) -> Option<Design> {
+    let name = match (cpu.family, cpu.model) {
         (0x0f, _) => "K8",
         (0x10, _) => "K10",
         (0x11, _) => "K8/K10 (Griffin)",
@@ -161,26 +192,27 @@ fn amd(cpu: &Identity) -> Option<&'static str> {
         (0x1a, 0x00..=0x0f | 0x20..=0x4f | 0x60..=0x7f) => "Zen 5",
         (0x1a, 0x50..=0x5f | 0x90..=0xaf | 0xc0..=0xcf) => "Zen 6",
         _ => return None,
-    })
+    };
+    Some(Design::of(name, &[]))
 }
 
 /// Hygon's Dhyana is Zen under licence; the later models are Hygon's own developments of it.
-fn hygon(cpu: &Identity) -> Option<&'static str> {
+fn hygon(cpu: &Identity) -> Option<Design> {
     match (cpu.family, cpu.model) {
-        (0x18, 0..=3) => Some("Dhyana (Zen)"),
-        (0x18, 4..) => Some("C86-4G"),
+        (0x18, 0..=3) => Some(Design::of("Dhyana (Zen)", &[])),
+        (0x18, 4..) => Some(Design::of("C86-4G", &[])),
         _ => None,
     }
 }
 
-fn zhaoxin(cpu: &Identity) -> Option<&'static str> {
+fn zhaoxin(cpu: &Identity) -> Option<Design> {
     match (cpu.family, cpu.model) {
-        (6, 0x0f) => Some("Isaiah"),
-        (6, 0x19) => Some("ZhangJiang"),
-        (7, 0x1b) => Some("WuDaoKou"),
-        (7, 0x3b) => Some("LuJiaZui"),
-        (7, 0x5b) => Some("YongFeng"),
-        (7, 0x6b..=0x7f) => Some("ShiJiDaDao"),
+        (6, 0x0f) => Some(Design::of("Isaiah", &[])),
+        (6, 0x19) => Some(Design::of("ZhangJiang", &[])),
+        (7, 0x1b) => Some(Design::of("WuDaoKou", &[])),
+        (7, 0x3b) => Some(Design::of("LuJiaZui", &[])),
+        (7, 0x5b) => Some(Design::of("YongFeng", &[])),
+        (7, 0x6b..=0x7f) => Some(Design::of("ShiJiDaDao", &[])),
         _ => None,
     }
 }
@@ -190,8 +222,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn named(vendor: &str, family: u32, model: u32, stepping: u32, flags: &str) -> Option<&'static str> {
+    fn named(vendor: &str, family: u32, model: u32, stepping: u32, flags: &str) -> Option<String> {
         microarchitecture(&Identity { vendor, family, model, stepping, flags })
+            .map(|design| design.to_string())
     }
 
     #[test]
@@ -225,7 +258,7 @@ mod tests {
             ("CentaurHauls", 7, 59, 0, "LuJiaZui"),                   // KX-U6780A
         ] {
             assert_eq!(
-                named(vendor, family, model, stepping, ""),
+                named(vendor, family, model, stepping, "").as_deref(),
                 Some(name),
                 "{vendor} {family}/{model}/{stepping}"
             );
@@ -234,10 +267,16 @@ mod tests {
 
     #[test]
     fn a_model_number_that_the_features_contradict_is_not_believed() {
-        assert_eq!(named("GenuineIntel", 6, 167, 1, "avx512f"), Some("Rocket Lake"));
-        assert_eq!(named("GenuineIntel", 6, 167, 1, "amx_tile amx_int8"), Some("Sapphire Rapids or later"));
-        assert_eq!(named("GenuineIntel", 6, 85, 7, "amx_tile amx_fp16"), Some("Granite Rapids or later"));
-        assert_eq!(named("GenuineIntel", 6, 143, 8, "amx_tile"), Some("Sapphire Rapids"));
+        assert_eq!(named("GenuineIntel", 6, 167, 1, "avx512f").as_deref(), Some("Rocket Lake"));
+        assert_eq!(
+            named("GenuineIntel", 6, 167, 1, "amx_tile amx_int8").as_deref(),
+            Some("Sapphire Rapids or later")
+        );
+        assert_eq!(
+            named("GenuineIntel", 6, 85, 7, "amx_tile amx_fp16").as_deref(),
+            Some("Granite Rapids or later")
+        );
+        assert_eq!(named("GenuineIntel", 6, 143, 8, "amx_tile").as_deref(), Some("Sapphire Rapids"));
     }
 
     #[test]

@@ -134,7 +134,7 @@ fn check_placement(context: &mut Context, what: &str, cpus: &[u32], parts: &[Par
             Some(Some(Placement::Unknown(why))) => unknown = Some(why),
             // A CPU of no known node.
             Some(None) => {}
-            None => unknown = Some(text!("thread-not-started", "a thread could not be started").to_string()),
+            None => unknown = Some(text!("thread-not-started", "a thread could not be started")),
         }
     }
     if let Some(why) = unknown {

@@ -1,6 +1,7 @@
 //! A process that waits for the end of the one that posted it, however that comes, and then puts things right.
 
 use std::ffi::CStr;
+use std::fmt;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::MetadataExt;
@@ -51,6 +52,18 @@ impl Lifeline {
     }
 }
 
+/// A copy of this process could not go on, or would not outlive it.
+#[derive(Debug)]
+struct CannotFork;
+
+impl fmt::Display for CannotFork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a guardian requires a process of one thread that is not PID 1")
+    }
+}
+
+impl std::error::Error for CannotFork {}
+
 impl Guardian {
     /// Posts a guardian of this `name` (at most 15 bytes, as the kernel has it) that does `work`. The descriptors of `keep`,
     /// locks mostly, stay open in it, so that they are free only when it has ended.
@@ -61,7 +74,7 @@ impl Guardian {
     /// which nobody lives on; or the kernel's.
     pub fn post(name: &'static CStr, keep: &[RawFd], work: impl FnOnce(&Lifeline)) -> io::Result<Self> {
         if !has_one_thread() || std::process::id() == 1 {
-            return Err(io::Error::other("process has threads, or is PID 1"));
+            return Err(io::Error::other(CannotFork));
         }
         // SAFETY: this process has one thread, so that nothing, the allocator's locks included, is in a state that the copy
         // could not go on from.

@@ -1,5 +1,6 @@
 //! Memory for arrays: anonymous mappings with a page size that was asked for and is then checked.
 
+use std::fmt;
 use std::io;
 
 /// The size of a transparent huge page on x86-64 and on aarch64 with 4 KiB base pages.
@@ -57,6 +58,20 @@ pub struct Mapping {
     reserved: bool,
 }
 
+/// There are neither transparent huge pages nor free reserved ones.
+#[derive(Debug)]
+struct NoHugePages;
+
+impl fmt::Display for NoHugePages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "THP is off and no reserved huge pages are free; set THP to madvise, or raise vm.nr_hugepages",
+        )
+    }
+}
+
+impl std::error::Error for NoHugePages {}
+
 // SAFETY: a mapping is plain memory; who writes where is settled by those who split it among threads.
 unsafe impl Send for Mapping {}
 // SAFETY: shared access hands out the address only.
@@ -87,7 +102,7 @@ impl Mapping {
             .unwrap_or(0);
         let bytes = bytes.min(free.saturating_mul(HUGE));
         if bytes == 0 {
-            return Err(io::Error::other("THP off, none reserved"));
+            return Err(io::Error::other(NoHugePages));
         }
         let base = map(bytes, libc::MAP_HUGETLB | libc::MAP_HUGE_2MB)?;
         Ok(Self { start: base, bytes, base, whole: bytes, page: Page::Huge, reserved: true })

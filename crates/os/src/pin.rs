@@ -1,5 +1,6 @@
 //! Keeping a thread on its CPU, and knowing whether it was.
 
+use std::fmt;
 use std::io;
 
 use record::CpuList;
@@ -63,14 +64,27 @@ pub fn bind(thread: i32, cpu: u32) -> io::Result<()> {
     set_affinity_of(thread, &bit_mask(&[cpu].into_iter().collect()))
 }
 
+/// The kernel runs a thread on another CPU than the one that it is pinned to.
+#[derive(Debug)]
+struct Elsewhere {
+    cpu: u32,
+    now: u32,
+}
+
+impl fmt::Display for Elsewhere {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the thread is pinned to CPU {} but runs on CPU {}", self.cpu, self.now)
+    }
+}
+
+impl std::error::Error for Elsewhere {}
+
 impl Pinned {
     /// Pins the calling thread to `cpu` and checks with getcpu that it runs there.
     pub fn to(cpu: u32) -> io::Result<Self> {
         let pinned = Self::within(&[cpu].into_iter().collect())?;
         match current_cpu() {
-            Some(now) if now != cpu => {
-                Err(io::Error::other(format!("pinned to CPU {cpu}, but on CPU {now}")))
-            }
+            Some(now) if now != cpu => Err(io::Error::other(Elsewhere { cpu, now })),
             _ => Ok(pinned),
         }
     }

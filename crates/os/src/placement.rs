@@ -2,6 +2,9 @@
 
 use std::io;
 
+use record::text::Value;
+use record::{Text, text};
+
 use crate::mapping::Mapping;
 use crate::memory::nodes_of_pages;
 
@@ -22,8 +25,8 @@ pub enum Placement {
         /// Pages asked about.
         pages: usize,
     },
-    /// The kernel does not tell, with its error.
-    Unknown(String),
+    /// The kernel does not report it, with the reason.
+    Unknown(Text),
 }
 
 impl Placement {
@@ -52,12 +55,15 @@ impl Placement {
             }
         };
         match nodes_of(&pages, nodes_of_pages, read) {
-            Err(error) => Placement::Unknown(error.to_string()),
+            Err(error) => Placement::Unknown(error.to_string().into()),
             Ok(nodes) => {
                 let touched = nodes.iter().filter(|node| **node >= 0).count();
                 let right = nodes.iter().filter(|n| **n >= 0 && **n as u32 == node).count();
                 if touched == 0 {
-                    Placement::Unknown("no page reported".to_owned())
+                    Placement::Unknown(text!(
+                        "placement-no-node-reported",
+                        "the kernel reports no node for any of the pages"
+                    ))
                 } else {
                     Placement::Share { on_node: right as f64 / touched as f64, pages: touched }
                 }
@@ -73,16 +79,20 @@ impl Placement {
         }
     }
 
-    /// In words, for a measurement's detail.
-    pub fn describe(&self, node: u32) -> String {
+    /// For a measurement's detail.
+    pub fn describe(&self, node: u32) -> Text {
         match self {
             Placement::Share { on_node, pages } => {
-                format!(
-                    "{} of {pages} pages asked about lie on node {node}",
-                    record::units::percent(*on_node)
+                let share = Value::Share(*on_node);
+                text!(
+                    "placement-share",
+                    "{share} of {pages} sampled pages on node {node}",
+                    share,
+                    pages = *pages,
+                    node
                 )
             }
-            Placement::Unknown(why) => format!("not verified: {why}"),
+            Placement::Unknown(why) => text!("placement-unknown", "not verified: {why}", why),
         }
     }
 }

@@ -3,6 +3,7 @@
 //! powers the machine off.
 
 use std::ffi::CString;
+use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
@@ -41,7 +42,7 @@ pub fn run() -> ! {
     let orders = match read_orders() {
         Ok(orders) => orders,
         Err(error) => {
-            eprintln!("linespeed (PID 1): {error}; boot it with the lab");
+            eprintln!("linespeed (PID 1): {}", NotOfTheLab(&error));
             std::process::exit(3);
         }
     };
@@ -51,6 +52,15 @@ pub fn run() -> ! {
         eprintln!("linespeed (PID 1): {error}");
     }
     power_off()
+}
+
+/// Why the machine that this is the first process of does nothing.
+struct NotOfTheLab<'a>(&'a io::Error);
+
+impl fmt::Display for NotOfTheLab<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no orders on the kernel command line: {}; only the lab boots linespeed as PID 1", self.0)
+    }
 }
 
 fn read_orders() -> io::Result<Orders> {

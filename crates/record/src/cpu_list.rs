@@ -26,6 +26,8 @@ pub enum CpuListError {
     Reversed(String),
     /// A number above [`MAX_CPU`].
     TooLarge(String),
+    /// A mask of this many groups of 32 bits, more than there can be CPUs.
+    LongMask(usize),
 }
 
 impl fmt::Display for CpuListError {
@@ -36,6 +38,9 @@ impl fmt::Display for CpuListError {
             }
             CpuListError::Reversed(part) => write!(f, "the range {part:?} ends before it starts"),
             CpuListError::TooLarge(part) => write!(f, "{part:?} is above the largest CPU number, {MAX_CPU}"),
+            CpuListError::LongMask(groups) => {
+                write!(f, "a mask of {groups} groups exceeds the largest CPU number, {MAX_CPU}")
+            }
         }
     }
 }
@@ -167,7 +172,7 @@ impl CpuList {
         let mut set = Vec::new();
         let groups: Vec<&str> = text.trim().split(',').collect();
         if groups.len() > (MAX_CPU as usize / 32) + 1 {
-            return Err(CpuListError::TooLarge(format!("a mask of {} words", groups.len())));
+            return Err(CpuListError::LongMask(groups.len()));
         }
         for (index, group) in groups.iter().rev().enumerate() {
             let group = group.trim();

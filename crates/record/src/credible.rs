@@ -1,6 +1,7 @@
 //! Which figures of a record that was read can be what they say.
 
-use crate::{Coverage, Measurement, metrics, units};
+use crate::text::Value;
+use crate::{Coverage, Measurement, Text, metrics, text};
 
 /// How far a median may lie outside of the least and the greatest: distributions are rounded to their buckets.
 const ROUNDED: f64 = 1.1;
@@ -14,7 +15,7 @@ pub(crate) fn withhold(measurements: &mut Vec<Measurement>) -> Vec<Coverage> {
     let mut withheld = Vec::new();
     measurements.retain(|measurement| match doubt(measurement) {
         Some(why) => {
-            let reason = crate::text!(Coverage::CHANGED_OR_DAMAGED, why = why);
+            let reason = text!(Coverage::CHANGED_OR_DAMAGED, why);
             withheld.push(Coverage::degraded(measurement.metric.clone(), reason));
             false
         }
@@ -24,22 +25,26 @@ pub(crate) fn withhold(measurements: &mut Vec<Measurement>) -> Vec<Coverage> {
 }
 
 /// Why it cannot be what it says.
-fn doubt(measurement: &Measurement) -> Option<String> {
+fn doubt(measurement: &Measurement) -> Option<Text> {
     let metric = metrics::find(&measurement.metric)?;
     if measurement.unit != metric.unit && metric.unit != ANY_WORK {
-        return Some(format!(
-            "its unit is {:?}, and that of {} is {}",
-            &*measurement.unit, metric.name, metric.unit
+        return Some(text!(
+            "record-wrong-unit",
+            "its unit is {unit}, and that of {metric} is {expected}",
+            unit = format!("{:?}", measurement.unit),
+            metric = metric.name,
+            expected = metric.unit
         ));
     }
     let (low, high) = metric.plausible;
     let value = measurement.value();
     if !(low..=high).contains(&value) {
-        return Some(format!(
-            "{} is outside what any hardware can do ({} to {})",
-            units::figure(value, metric.unit),
-            units::figure(low, metric.unit),
-            units::figure(high, metric.unit)
+        return Some(text!(
+            "record-implausible",
+            "{value} is outside the plausible range, {low} to {high}",
+            value = Value::Figure(value, metric.unit),
+            low = Value::Figure(low, metric.unit),
+            high = Value::Figure(high, metric.unit)
         ));
     }
     let summary = &measurement.summary;
@@ -47,7 +52,8 @@ fn doubt(measurement: &Measurement) -> Option<String> {
     let ordered = around(summary.min, summary.max)
         && summary.mad >= 0.0
         && summary.interval.is_none_or(|(low, high)| around(low, high));
-    (!ordered).then(|| "its median, least, greatest and spread contradict each other".to_owned())
+    (!ordered)
+        .then(|| text!("record-inconsistent", "its median, minimum, maximum and spread are inconsistent"))
 }
 
 #[cfg(test)]
@@ -74,19 +80,20 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_withheld_and_reported() {
-        let withheld = |change: fn(&mut Measurement), says: &str| {
+        let withheld = |change: fn(&mut Measurement), code: &str| {
             let record = read(change);
-            assert_eq!(record.measurements.len(), 1, "{says}");
+            assert_eq!(record.measurements.len(), 1, "{code}");
             assert_eq!(&*record.measurements[0].metric, "cost.syscall");
             let [line] = &record.coverage[..] else { panic!("{:?}", record.coverage) };
-            let reason = line.why();
-            assert!(line.what == "load.latency" && reason.contains(says), "{line:?}");
+            let why = line.reason.as_ref().and_then(|reason| reason.value("why"));
+            let Some(Value::Sentence(why)) = why else { panic!("{line:?}") };
+            assert!(line.what == "load.latency" && why.code() == Some(code), "{line:?}");
         };
-        withheld(|m| m.unit = "bananas".into(), "its unit is \"bananas\", and that of load.latency is ns");
-        withheld(|m| m.summary.median = -3.0, "outside what any hardware can do");
-        withheld(|m| m.summary.median = 1e300, "outside what any hardware can do");
-        withheld(|m| m.summary.max = 0.5, "contradict each other");
-        withheld(|m| m.summary.mad = -1.0, "contradict each other");
-        withheld(|m| m.summary.interval = Some((7.0, 9.0)), "contradict each other");
+        withheld(|m| m.unit = "bananas".into(), "record-wrong-unit");
+        withheld(|m| m.summary.median = -3.0, "record-implausible");
+        withheld(|m| m.summary.median = 1e300, "record-implausible");
+        withheld(|m| m.summary.max = 0.5, "record-inconsistent");
+        withheld(|m| m.summary.mad = -1.0, "record-inconsistent");
+        withheld(|m| m.summary.interval = Some((7.0, 9.0)), "record-inconsistent");
     }
 }

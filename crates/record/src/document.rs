@@ -134,11 +134,11 @@ impl Record {
             return Err(ReadError::Empty);
         }
         if text.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
-            return Err(ReadError::NotARecord("it is a list".to_owned()));
+            return Err(ReadError::NotARecord(Misfit::List));
         }
         let head: Head = serde_json::from_slice(text).map_err(ReadError::of_json)?;
         match head.schema {
-            None => return Err(ReadError::NotARecord("it has no \"schema\" number".to_owned())),
+            None => return Err(ReadError::NotARecord(Misfit::NoSchema)),
             Some(version) if version > SCHEMA_VERSION => return Err(ReadError::Newer(version)),
             Some(_) => {}
         }
@@ -157,7 +157,7 @@ impl Record {
         let nodes = self.machine.nodes.iter().map(|node| &node.cpus);
         match cpus.chain(caches).chain(nodes).find(|list| list.len() > most) {
             Some(list) => {
-                Err(ReadError::NotARecord(format!("a list names {} CPUs on a machine of {most}", list.len())))
+                Err(ReadError::NotARecord(Misfit::TooManyCpus { listed: list.len(), present: most }))
             }
             None => Ok(()),
         }
@@ -197,11 +197,42 @@ pub enum ReadError {
     /// Not JSON, with where.
     NotJson(String),
     /// JSON, but no record, with why.
-    NotARecord(String),
+    NotARecord(Misfit),
     /// Written by a newer linespeed.
     Newer(u32),
     /// Larger than any record, in bytes.
     TooLarge(u64),
+}
+
+/// Why JSON is no record.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Misfit {
+    /// A list, where a record is an object.
+    List,
+    /// It has no number of a schema.
+    NoSchema,
+    /// A list of CPUs is longer than the machine has CPUs.
+    TooManyCpus {
+        /// CPUs in the list.
+        listed: usize,
+        /// CPUs of the machine.
+        present: usize,
+    },
+    /// A field is missing or of another type, in the parser's words.
+    Field(String),
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Misfit::List => f.write_str("it is a list, and a record is an object"),
+            Misfit::NoSchema => f.write_str("it has no \"schema\" number"),
+            Misfit::TooManyCpus { listed, present } => {
+                write!(f, "a list names {listed} CPUs on a machine of {present}")
+            }
+            Misfit::Field(why) => f.write_str(why),
+        }
+    }
 }
 
 impl ReadError {
@@ -209,7 +240,7 @@ impl ReadError {
         use serde_json::error::Category;
         match error.classify() {
             Category::Eof => ReadError::Truncated,
-            Category::Data => ReadError::NotARecord(error.to_string()),
+            Category::Data => ReadError::NotARecord(Misfit::Field(error.to_string())),
             Category::Syntax | Category::Io => ReadError::NotJson(error.to_string()),
         }
     }
@@ -285,8 +316,9 @@ mod tests {
             .to_json()
             .unwrap()
             .replace("\"cpus\": []", "\"cpus\": [{\"id\": 0, \"siblings\": \"0-65535\"}]");
-        let error = Record::from_json(json.as_bytes()).unwrap_err().to_string();
-        assert!(error.contains("65536 CPUs on a machine of 1"), "{error}");
+        let error = Record::from_json(json.as_bytes()).unwrap_err();
+        let too_many = Misfit::TooManyCpus { listed: 65536, present: 1 };
+        assert!(matches!(&error, ReadError::NotARecord(misfit) if *misfit == too_many), "{error}");
     }
 
     #[test]
@@ -301,13 +333,15 @@ mod tests {
     #[test]
     fn each_bad_file_is_named_for_what_it_is() {
         let whole = example().to_json().unwrap();
-        let error = |text: &str| Record::from_json(text.as_bytes()).unwrap_err().to_string();
-        assert!(error(&whole[..whole.len() / 2]).contains("ends in the middle"));
-        assert!(error("hello").contains("is not JSON"));
-        assert!(error("").contains("is empty"));
-        assert!(error("{\"a\": 1}").contains("not a linespeed record"));
-        assert!(error(&whole.replace("\"schema\": 1", "\"schema\": 2")).contains("newer"));
-        assert!(error("[1,2]").contains("not a linespeed record"));
+        let error = |text: &str| Record::from_json(text.as_bytes()).unwrap_err();
+        assert!(matches!(error(&whole[..whole.len() / 2]), ReadError::Truncated));
+        assert!(matches!(error("hello"), ReadError::NotJson(_)));
+        assert!(matches!(error(""), ReadError::Empty));
+        assert!(matches!(error("{\"a\": 1}"), ReadError::NotARecord(Misfit::NoSchema)));
+        assert!(matches!(error("{\"schema\": 1}"), ReadError::NotARecord(Misfit::Field(_))));
+        let newer = whole.replace("\"schema\": 1", "\"schema\": 2");
+        assert!(matches!(error(&newer), ReadError::Newer(2)));
+        assert!(matches!(error("[1,2]"), ReadError::NotARecord(Misfit::List)));
     }
 
     #[test]

@@ -133,9 +133,7 @@ impl Glossary {
 
     /// As a document.
     pub fn to_markdown(&self) -> String {
-        let mut text = "# Glossary\n\nGenerated; each entry stands in the sources beside what it is about. `linespeed explain NAME` and \
-                        the page's help show the same.\n"
-            .to_owned();
+        let mut text = include_str!("glossary/heading.md").to_owned();
         let mut group = "";
         for term in &self.terms {
             if term.group != group {

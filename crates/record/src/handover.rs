@@ -1,8 +1,7 @@
 //! By which instructions two CPUs hand a cache line over in `core_to_core.latency`: two ways, whose figures are never put
 //! together.
 
-use crate::Label;
-use crate::Measurement;
+use crate::{Label, Measurement, Text, text};
 
 /// How a side waits for its turn and takes it. The first is the one that other tools publish, and what reports and plans
 /// lean on.
@@ -27,10 +26,10 @@ impl Handover {
     }
 
     /// The words for people, after a comma.
-    pub const fn says(self) -> &'static str {
+    pub fn says(self) -> Text {
         match self {
-            Self::Cas => "by compare-and-swap",
-            Self::Store => "by loads and stores",
+            Self::Cas => text!("handover-cas", "by compare-and-swap"),
+            Self::Store => text!("handover-store", "by loads and stores"),
         }
     }
 

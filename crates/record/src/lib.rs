@@ -55,7 +55,7 @@ pub use coverage::{Coverage, State};
 pub use cpu_list::CpuList;
 pub use detail::{Detail, DetailKey};
 pub use diagnosis::{Diagnosis, Level};
-pub use document::{Ended, ReadError, Record, SCHEMA_VERSION, Tool};
+pub use document::{Ended, Misfit, ReadError, Record, SCHEMA_VERSION, Tool};
 pub use doubt::{Doubt, DoubtKind};
 pub use handover::Handover;
 pub use label::Label;

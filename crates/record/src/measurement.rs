@@ -246,7 +246,7 @@ impl Measurement {
     pub fn new(metric: &'static str, labels: Labels, samples: Vec<f64>) -> Self {
         let definition = metrics::find(metric);
         let samples: Vec<f64> = samples.into_iter().map(seven_digits).collect();
-        debug_assert!(definition.is_some(), "{metric} is not in the list of metrics");
+        debug_assert!(definition.is_some(), "unknown metric: {metric}");
         Self {
             metric: metric.to_owned(),
             unit: definition.map_or("", |m| m.unit).to_owned(),

@@ -1,6 +1,8 @@
 //! Figures as people write them: `3.42 GHz`, `98.4 ns`, `2 MiB`, `21.3 GB/s`; and sizes and durations as people
 //! type them: `64M`, `64MiB`, `5s`, `2m`.
 
+use std::fmt;
+
 /// A figure with its unit, with three significant digits and the prefix that suits it.
 ///
 /// Units of a record: `Hz`, `B/s` (decimal prefixes, as every bandwidth tool prints), `B` (binary), `ns`, `s`,
@@ -101,9 +103,31 @@ pub fn percent(share: f64) -> String {
     format!("{} %", significant(share * 100.0))
 }
 
+/// A text that is no figure of its kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UnitError {
+    /// No size.
+    NotASize(String),
+    /// No duration.
+    NotADuration(String),
+}
+
+impl fmt::Display for UnitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotASize(text) => {
+                write!(f, "{text:?} is not a size; write 64K, 64MiB, 1.5G or a number of bytes")
+            }
+            Self::NotADuration(text) => write!(f, "{text:?} is not a duration; write 500ms, 5s or 2m"),
+        }
+    }
+}
+
+impl std::error::Error for UnitError {}
+
 /// Reads a size as people type it: `4096`, `64K`, `64M`, `64MiB`, `1.5G`, `10MB` (decimal).
-pub fn parse_bytes(text: &str) -> Result<u64, String> {
-    let wrong = || format!("{text:?} is not a size; write 64K, 64MiB, 1.5G or a number of bytes");
+pub fn parse_bytes(text: &str) -> Result<u64, UnitError> {
+    let wrong = || UnitError::NotASize(text.to_owned());
     let text_trimmed = text.trim();
     let split = text_trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text_trimmed.len());
     let number: f64 = text_trimmed[..split].parse().map_err(|_| wrong())?;
@@ -124,8 +148,8 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
 }
 
 /// Reads a duration as people type it: `5s`, `2m`, `500ms`, `1h`, `250us`; a bare number is seconds.
-pub fn parse_seconds(text: &str) -> Result<f64, String> {
-    let wrong = || format!("{text:?} is not a duration; write 500ms, 5s or 2m");
+pub fn parse_seconds(text: &str) -> Result<f64, UnitError> {
+    let wrong = || UnitError::NotADuration(text.to_owned());
     let text_trimmed = text.trim();
     let split = text_trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text_trimmed.len());
     let number: f64 = text_trimmed[..split].parse().map_err(|_| wrong())?;

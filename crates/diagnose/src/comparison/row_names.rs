@@ -131,11 +131,8 @@ impl<'a> RowNames<'a> {
                 // Never one way of handing over against the other; a record of before there were two has one of them.
                 let how = Handover::of_measurement(m);
                 let order = 2 * class_order(class) + u32::from(how == Some(Handover::Store));
-                let what = text!(
-                    "comparison-row-core-to-core",
-                    "{names}",
-                    names = listed(&[class, how.map_or("", Handover::says)])
-                );
+                let says = how.map_or_else(String::new, |how| how.says().to_string());
+                let what = text!("comparison-row-core-to-core", "{names}", names = listed(&[class, &says]));
                 Named::plain(Group::CoreToCore, order, what)
             }
             // Corrected for missed periods they differ in their tails, which the figures one by one have.

@@ -136,7 +136,7 @@ enum Unreadable {
     NoEquals,
     NotAClock(String),
     NoClockUnit(String),
-    NotASize(String),
+    NotASize(units::UnitError),
     Zero,
     BeyondMachines(String),
     NoSuchPath(String),
@@ -159,7 +159,7 @@ impl fmt::Display for Unreadable {
             Self::NoEquals => f.write_str("write machine.PATH = VALUE, as in machine.counts.packages = 2"),
             Self::NotAClock(value) => write!(f, "{value:?} is not a clock; write 2.5 GHz"),
             Self::NoClockUnit(unit) => write!(f, "{unit:?} is no unit of a clock"),
-            Self::NotASize(why) => f.write_str(why),
+            Self::NotASize(why) => why.fmt(f),
             Self::Zero => f.write_str("0 cannot be"),
             Self::BeyondMachines(value) => write!(f, "{value} is more or less than a machine can have"),
             Self::NoSuchPath(path) => {

@@ -369,7 +369,7 @@ fn close(context: &mut Context, curve: Curve, cpu: u32, node: Option<u32>) -> Op
         ),
         _ => {}
     }
-    let mut proof = "not asked: no nodes".to_owned();
+    let mut proof = text!("placement-no-nodes", "not verified: no NUMA nodes");
     if let Some(node) = node {
         let placement = Placement::check(curve.cycle.mapping(), curve.cycle.bytes(), node);
         proof = placement.describe(node);
@@ -423,7 +423,7 @@ fn close(context: &mut Context, curve: Curve, cpu: u32, node: Option<u32>) -> Op
         }
         ns = ns
             .with_detail(detail::HOPS_PER_SAMPLE, point.hops)
-            .with_detail(detail::PLACEMENT, proof.as_str())
+            .with_detail(detail::PLACEMENT, proof.to_string())
             .with_detail(detail::HUGE_SHARE, json!(huge));
         if point.draws.len() > 1 {
             ns = ns.with_detail(detail::SETS_OF_PAGES, json!(draws::medians(point)));

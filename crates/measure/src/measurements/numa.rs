@@ -127,7 +127,7 @@ fn with_proof(m: Measurement, context: &Context, row: &Row, column: &Column) -> 
         .with_detail(detail::PAGES, pages)
         .with_detail(detail::PAGE, column.page.as_str())
         .with_detail(detail::HUGE_SHARE, json!(column.huge_share))
-        .with_detail(detail::PLACEMENT, column.placement.describe(column.node));
+        .with_detail(detail::PLACEMENT, column.placement.describe(column.node).to_string());
     if let Some(distance) = distances(context.machine).get(&(row.node, column.node)) {
         m = m.with_detail(detail::DISTANCE, *distance);
     }

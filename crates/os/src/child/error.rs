@@ -1,6 +1,7 @@
 //! Why a command could not be started, in one line with the way out.
 
 use std::fmt;
+use std::io;
 
 /// Why a command could not be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,23 +10,111 @@ pub enum SpawnError {
     NotFound {
         /// As it was given.
         program: String,
-        /// The way out.
-        hint: String,
+        /// What is known of the name.
+        hint: Hint,
     },
     /// There is such a file, but it cannot be run.
     NotExecutable {
         /// The file.
         program: String,
-        /// Why, and the way out.
-        why: String,
+        /// Why.
+        why: NotExecutable,
     },
     /// Something else was in the way.
     Other {
         /// As it was given.
         program: String,
         /// What.
-        why: String,
+        why: Obstacle,
     },
+}
+
+/// What is known of the name of a program that is not found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hint {
+    /// The command has no name.
+    Empty,
+    /// A path at which no file lies.
+    NoSuchFile,
+    /// A whole line for a shell.
+    ShellLine,
+    /// A shell has it built in.
+    ShellBuiltin,
+    /// The child's folder has such a file, which PATH does not reach.
+    InThisFolder,
+    /// No folder of PATH has it.
+    NotOnPath,
+}
+
+/// Why a file that is there cannot be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotExecutable {
+    /// A folder.
+    Folder,
+    /// This user may not execute this file.
+    NoPermission(String),
+    /// The interpreter that its first line names is missing.
+    NoInterpreter(String),
+    /// A binary whose loader is missing.
+    NoLoader,
+    /// A binary for other processors.
+    OtherArchitecture,
+    /// The system forbids to execute it.
+    Forbidden(SystemError),
+    /// The system does not show it.
+    Unreadable(SystemError),
+}
+
+/// What keeps a program from being started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// Its folder cannot be entered.
+    Folder(SystemError),
+    /// No such CPUs, or none of them online and allowed.
+    NoSuchCpus(String),
+    /// It cannot be bound to these CPUs.
+    Affinity(String, SystemError),
+    /// The kernel or a sandbox binds no memory.
+    MemoryPolicyRefused,
+    /// Its memory cannot be bound to the nodes.
+    Memory(SystemError),
+    /// Its input and outputs cannot be connected.
+    Streams(SystemError),
+    /// Arguments and environment exceed the kernel's limit.
+    TooLong,
+    /// Its file is open for writing.
+    BeingWritten,
+    /// The limit of processes is reached.
+    TooManyProcesses,
+    /// The limit of open files is reached.
+    TooManyFiles,
+    /// Something else that the system refuses.
+    System(SystemError),
+}
+
+/// An error of a system call, comparable by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SystemError {
+    /// Its number; `None` for one that the standard library made.
+    pub number: Option<i32>,
+    kind: io::ErrorKind,
+}
+
+impl From<&io::Error> for SystemError {
+    fn from(error: &io::Error) -> Self {
+        Self { number: error.raw_os_error(), kind: error.kind() }
+    }
+}
+
+impl From<&io::Error> for Obstacle {
+    /// Which limit is reached, where one is.
+    fn from(error: &io::Error) -> Self {
+        match error.raw_os_error() {
+            Some(libc::EAGAIN) => Obstacle::TooManyProcesses,
+            Some(libc::EMFILE) => Obstacle::TooManyFiles,
+            _ => Obstacle::System(error.into()),
+        }
+    }
 }
 
 impl SpawnError {
@@ -41,7 +130,17 @@ impl SpawnError {
 impl fmt::Display for SpawnError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SpawnError::NotFound { program, hint } => write!(f, "{program:?}: command not found; {hint}"),
+            SpawnError::NotFound { program, hint } => {
+                write!(f, "{program:?}: command not found; ")?;
+                match hint {
+                    Hint::Empty => f.write_str("name a program after --"),
+                    Hint::NoSuchFile => f.write_str("there is no such file: check the path"),
+                    Hint::ShellLine => f.write_str("a line of shell needs a shell: -- sh -c 'LINE'"),
+                    Hint::ShellBuiltin => write!(f, "it is a shell builtin: -- sh -c '{program} …'"),
+                    Hint::InThisFolder => write!(f, "the current folder has one: -- ./{program}"),
+                    Hint::NotOnPath => f.write_str("not on PATH: install it, or give its path"),
+                }
+            }
             SpawnError::NotExecutable { program, why } => write!(f, "{program:?}: cannot be run: {why}"),
             SpawnError::Other { program, why } => write!(f, "{program:?}: cannot be started: {why}"),
         }
@@ -49,3 +148,55 @@ impl fmt::Display for SpawnError {
 }
 
 impl std::error::Error for SpawnError {}
+
+impl fmt::Display for NotExecutable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Folder => f.write_str("it is a folder"),
+            Self::NoPermission(file) => {
+                write!(f, "not executable for this user; chmod +x {file}, or name its interpreter before it")
+            }
+            Self::NoInterpreter(name) => write!(f, "its interpreter {name:?} is missing: install it"),
+            Self::NoLoader => f.write_str("its loader is missing: built for another system"),
+            Self::OtherArchitecture => f.write_str("not a program for this CPU architecture"),
+            Self::Forbidden(error) => write!(f, "{error}: its file system may be mounted noexec"),
+            Self::Unreadable(error) => error.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Obstacle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Folder(error) => write!(f, "its folder cannot be entered: {error}"),
+            Self::NoSuchCpus(cpus) => write!(
+                f,
+                "CPU {cpus} does not exist, is offline, or is not allowed for this process; see linespeed inspect"
+            ),
+            Self::Affinity(cpus, error) => write!(f, "it cannot be bound to CPU {cpus}: {error}"),
+            Self::MemoryPolicyRefused => f.write_str(
+                "its memory cannot be bound to NUMA nodes: this kernel or sandbox refuses it (docker: --cap-add SYS_NICE)",
+            ),
+            Self::Memory(error) => {
+                write!(f, "its memory cannot be bound to NUMA nodes: {error}; see linespeed inspect")
+            }
+            Self::Streams(error) => write!(f, "its input and outputs cannot be connected: {error}"),
+            Self::TooLong => f.write_str("its arguments and environment are too long (E2BIG)"),
+            Self::BeingWritten => f.write_str("its file is open for writing (ETXTBSY); try again"),
+            Self::TooManyProcesses => {
+                f.write_str("no more processes are allowed; raise the limit (ulimit -u, or pids.max of the cgroup)")
+            }
+            Self::TooManyFiles => f.write_str("no more open files are allowed; raise the limit (ulimit -n)"),
+            Self::System(error) => error.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for SystemError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.number {
+            Some(number) => io::Error::from_raw_os_error(number).fmt(f),
+            None => self.kind.fmt(f),
+        }
+    }
+}

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::error::SpawnError;
+use super::error::{Hint, NotExecutable, SpawnError};
 
 /// Where programs are looked for when PATH is not set: execvp's own default (confstr _CS_PATH).
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
@@ -27,18 +27,14 @@ pub(crate) fn program(
 ) -> Result<Program, SpawnError> {
     let shown = || name.to_string_lossy().into_owned();
     if name.is_empty() {
-        let hint = "the command is empty: name a program after --".to_owned();
-        return Err(SpawnError::NotFound { program: String::new(), hint });
+        return Err(SpawnError::NotFound { program: String::new(), hint: Hint::Empty });
     }
     let here = |file: &Path| folder.map_or_else(|| file.to_owned(), |folder| folder.join(file));
     if name.as_bytes().contains(&b'/') {
         let file = PathBuf::from(name);
         return match refusal(&here(&file)) {
             None => Ok(Program { script: is_script(&here(&file)), path: file }),
-            Some(Refusal::Missing) => {
-                let hint = "there is no such file: check the path".to_owned();
-                Err(SpawnError::NotFound { program: shown(), hint })
-            }
+            Some(Refusal::Missing) => Err(SpawnError::NotFound { program: shown(), hint: Hint::NoSuchFile }),
             Some(Refusal::Because(why)) => Err(SpawnError::NotExecutable { program: shown(), why }),
         };
     }
@@ -60,7 +56,7 @@ pub(crate) fn program(
 
 enum Refusal {
     Missing,
-    Because(String),
+    Because(NotExecutable),
 }
 
 /// Why a file cannot be run; `None` when it seems that it can.
@@ -70,22 +66,19 @@ fn refusal(file: &Path) -> Option<Refusal> {
         Err(error) => {
             return Some(match error.raw_os_error() {
                 Some(libc::ENOENT | libc::ENOTDIR | libc::ENAMETOOLONG) => Refusal::Missing,
-                _ => Refusal::Because(error.to_string()),
+                _ => Refusal::Because(NotExecutable::Unreadable((&error).into())),
             });
         }
     };
     if data.is_dir() {
-        return Some(Refusal::Because("it is a folder".to_owned()));
+        return Some(Refusal::Because(NotExecutable::Folder));
     }
     let name = CString::new(file.as_os_str().as_bytes()).ok()?;
     // SAFETY: the name is a string that ends in 0 and outlives the call.
     if unsafe { libc::access(name.as_ptr(), libc::X_OK) } == 0 {
         return None;
     }
-    let shown = file.display();
-    Some(Refusal::Because(format!(
-        "it is not executable for this user; chmod +x {shown}, or name its interpreter before it"
-    )))
+    Some(Refusal::Because(NotExecutable::NoPermission(file.display().to_string())))
 }
 
 /// Whether a file that may be executed is neither an ELF binary nor begins with `#!`.
@@ -99,21 +92,18 @@ fn is_script(file: &Path) -> bool {
     }
 }
 
-/// The way out for a name that is nowhere on PATH.
-fn hint(name: &OsStr, folder: Option<&Path>) -> String {
+/// What is known of a name that is nowhere on PATH.
+fn hint(name: &OsStr, folder: Option<&Path>) -> Hint {
     let text = name.to_string_lossy();
     let line = text.contains(|c: char| c.is_whitespace() || "|&;<>()$`\"'*?".contains(c));
     if line {
-        return "a whole line of shell goes to a shell: -- sh -c 'LINE'".to_owned();
+        return Hint::ShellLine;
     }
     if is_builtin(&text) {
-        return format!("it is built into the shell: -- sh -c '{text} …'");
+        return Hint::ShellBuiltin;
     }
     let here = folder.unwrap_or(Path::new(".")).join(name);
-    if here.is_file() {
-        return format!("there is one in this folder: -- ./{text}");
-    }
-    "it is in no folder of PATH: install it, or give its path".to_owned()
+    if here.is_file() { Hint::InThisFolder } else { Hint::NotOnPath }
 }
 
 fn is_builtin(name: &str) -> bool {

@@ -21,7 +21,7 @@ mod start;
 mod tree;
 mod wait;
 
-pub use error::SpawnError;
+pub use error::{Hint, NotExecutable, Obstacle, SpawnError, SystemError};
 pub use guard::Guard;
 pub use outcome::{Ended, Exit, Usage};
 pub use process::Child;

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
 
-use super::error::SpawnError;
+use super::error::{NotExecutable, Obstacle, SpawnError, SystemError};
 use super::find;
 use super::start::Step;
 
@@ -19,43 +19,35 @@ pub(super) struct Failure {
 }
 
 impl Failure {
-    /// In words.
+    /// As the error of the start.
     pub(super) fn explain(&self, program: &OsStr) -> SpawnError {
-        let name = program.to_string_lossy().into_owned();
-        let error = io::Error::from_raw_os_error(self.errno);
-        let other = |why: String| SpawnError::Other { program: name.clone(), why };
-        match (self.step, self.errno) {
-            (Step::Folder, _) => other(format!("its folder cannot be entered: {error}")),
-            (Step::Affinity, libc::EINVAL) => other(format!(
-                "CPU {} is not there, offline, or not allowed for this process; see linespeed inspect",
-                self.cpus
-            )),
-            (Step::Affinity, _) => other(format!("it cannot be bound to CPU {}: {error}", self.cpus)),
-            (Step::Memory, libc::EPERM | libc::ENOSYS) => other(
-                "its memory cannot be bound to nodes: this kernel or sandbox refuses it (docker: --cap-add SYS_NICE)"
-                    .to_owned(),
+        let program = program.to_string_lossy().into_owned();
+        let system = io::Error::from_raw_os_error(self.errno);
+        let error = SystemError::from(&system);
+        let not_executable = match (self.step, self.errno) {
+            (Step::Folder | Step::Affinity | Step::Memory | Step::Streams, _) => None,
+            (_, libc::ENOENT) => Some(
+                find::interpreter(&self.file).map_or(NotExecutable::NoLoader, NotExecutable::NoInterpreter),
             ),
-            (Step::Memory, _) => other(format!("its memory cannot be bound to nodes: {error}; see linespeed inspect")),
-            (Step::Streams, _) => other(format!("its input and outputs cannot be set up: {error}")),
-            (_, libc::ENOENT) => {
-                let why = match find::interpreter(&self.file) {
-                    Some(interpreter) => format!("its interpreter {interpreter:?} is missing: install it"),
-                    None => "its loader is missing: it was built for another system".to_owned(),
-                };
-                SpawnError::NotExecutable { program: name, why }
-            }
-            (_, libc::ENOEXEC) => {
-                let why = "it is no program of this architecture".to_owned();
-                SpawnError::NotExecutable { program: name, why }
-            }
-            (_, libc::EACCES | libc::EPERM) => {
-                let why = format!("{error}: its file system may forbid it (mount option noexec)");
-                SpawnError::NotExecutable { program: name, why }
-            }
-            (_, libc::E2BIG) => other("its arguments and environment are too long (E2BIG)".to_owned()),
-            (_, libc::ETXTBSY) => other("somebody is writing to its file; try again".to_owned()),
-            _ => other(error.to_string()),
+            (_, libc::ENOEXEC) => Some(NotExecutable::OtherArchitecture),
+            (_, libc::EACCES | libc::EPERM) => Some(NotExecutable::Forbidden(error)),
+            _ => None,
+        };
+        if let Some(why) = not_executable {
+            return SpawnError::NotExecutable { program, why };
         }
+        let why = match (self.step, self.errno) {
+            (Step::Folder, _) => Obstacle::Folder(error),
+            (Step::Affinity, libc::EINVAL) => Obstacle::NoSuchCpus(self.cpus.clone()),
+            (Step::Affinity, _) => Obstacle::Affinity(self.cpus.clone(), error),
+            (Step::Memory, libc::EPERM | libc::ENOSYS) => Obstacle::MemoryPolicyRefused,
+            (Step::Memory, _) => Obstacle::Memory(error),
+            (Step::Streams, _) => Obstacle::Streams(error),
+            (_, libc::E2BIG) => Obstacle::TooLong,
+            (_, libc::ETXTBSY) => Obstacle::BeingWritten,
+            _ => Obstacle::System(error),
+        };
+        SpawnError::Other { program, why }
     }
 }
 

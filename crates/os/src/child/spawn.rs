@@ -19,17 +19,6 @@ use super::{find, tree, wait};
 /// One child is started at a time: another one would keep our ends of its pipes open.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// An error of the system in words; where a limit is reached, which one.
-fn limit(error: &io::Error) -> String {
-    match error.raw_os_error() {
-        Some(libc::EAGAIN) => {
-            "no more processes are allowed; raise the limit (ulimit -u, or pids.max of the cgroup)".to_owned()
-        }
-        Some(libc::EMFILE) => "no more open files are allowed; raise the limit (ulimit -n)".to_owned(),
-        _ => error.to_string(),
-    }
-}
-
 impl Child {
     /// Starts a child. With a gate it stands before its program, with everything else in place; else its program runs.
     pub fn spawn(spec: &Spec) -> Result<Child, SpawnError> {
@@ -70,7 +59,7 @@ fn spawn(spec: &Spec, beside: &mut dyn FnMut(i32)) -> Result<Child, SpawnError> 
     let found = find::program(name, path.as_deref(), spec.folder)?;
     let failed = |error: io::Error| SpawnError::Other {
         program: name.to_string_lossy().into_owned(),
-        why: limit(&error),
+        why: (&error).into(),
     };
     let _ = tree::become_subreaper();
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
