@@ -251,7 +251,7 @@ pub struct Overhead {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LayerStep {
     /// What differs: `interrupts`, `not bound to a CPU`.
-    pub what: String,
+    pub what: Text,
     /// The layer without it.
     pub without: String,
     /// The layer with it.

@@ -3,24 +3,52 @@
 
 use record::diagnosis::{Answer, Claim};
 use record::statistics::Verdict;
-use record::units::percent;
+use record::text::Value;
+use record::{Template, Text, text};
 
 use super::rows::{Row, Rows, Together, more};
-use super::steps::in_words;
+use super::steps::{not_resolved, state};
 
 /// What is much: the published figures that were called so are 6 to 14 %, the one that was called little is 1 %.
 const MUCH: f64 = 0.02;
 
-type Judge = fn(&Rows, Together) -> (Answer, String);
+type Judge = fn(&Rows, Together) -> (Answer, Text);
 
 /// The conclusions in their order.
-const CLAIMS: [(&str, Judge); 6] = [
-    ("interrupts take much of a CPU's speed", interrupts_take_much),
-    ("migration between CPUs takes much of it", migration_takes_much),
-    ("a hypervisor takes little of it", hypervisor_takes_little),
-    ("a hypervisor's speed suffers much from migration and interrupts", guests_suffer),
-    ("interrupts and migration cost a kernel thread more than a user program", kernel_suffers_more),
-    ("a hypervisor takes little, kernel and operating system take much", system_takes_more_than_hypervisor),
+const CLAIMS: [(Template, Judge); 6] = [
+    (
+        Template { code: "overhead-claim-interrupts", words: "interrupts take much of a CPU's speed" },
+        interrupts_take_much,
+    ),
+    (
+        Template { code: "overhead-claim-migration", words: "migration takes much of a CPU's speed" },
+        migration_takes_much,
+    ),
+    (
+        Template { code: "overhead-claim-hypervisor", words: "a hypervisor takes little of a CPU's speed" },
+        hypervisor_takes_little,
+    ),
+    (
+        Template {
+            code: "overhead-claim-guests",
+            words: "migration and interrupts take much of a guest's speed",
+        },
+        guests_suffer,
+    ),
+    (
+        Template {
+            code: "overhead-claim-kernel-more",
+            words: "interrupts and migration cost a kernel thread more than a user program",
+        },
+        kernel_suffers_more,
+    ),
+    (
+        Template {
+            code: "overhead-claim-system",
+            words: "a hypervisor takes little, kernel and operating system take much",
+        },
+        system_takes_more_than_hypervisor,
+    ),
 ];
 
 /// Every conclusion with its answer. Where a layer differs from itself (`floor`) by as much as is called much, the figures
@@ -29,13 +57,16 @@ pub(super) fn claims(rows: &Rows, together: Together, floor: Option<&Verdict>) -
     let noise = floor.filter(|floor| size(floor) != Size::Little);
     let judged = CLAIMS.iter().map(|(claim, judge)| {
         let (answer, why) = match (judge(rows, together), noise) {
-            ((Answer::CannotTell, why), _) => cannot(&why),
-            ((_, why), Some(noise)) => {
-                cannot(&format!("a layer against itself: {}, so this says nothing: {why}", in_words(noise)))
-            }
+            ((Answer::CannotTell, why), _) => cannot(why),
+            ((_, why), Some(noise)) => cannot(text!(
+                "overhead-claim-within-noise",
+                "the noise floor is too high (A/A control: {noise}): {why}",
+                noise = state(noise),
+                why
+            )),
             (judged, None) => judged,
         };
-        Claim { claim: (*claim).into(), answer, why: why.into() }
+        Claim { claim: (*claim).into(), answer, why }
     });
     judged.collect()
 }
@@ -58,13 +89,20 @@ fn size(verdict: &Verdict) -> Size {
 }
 
 /// What one layer takes more than another, with the words for it.
-fn compared(with: &Row, without: &Row, together: Together) -> (Size, String) {
+fn compared(with: &Row, without: &Row, together: Together) -> (Size, Text) {
     let verdict = with.against(without, together).verdict;
-    (size(&verdict), format!("{} against {}: {}", with.label(), without.label(), in_words(&verdict)))
+    let why = text!(
+        "overhead-compared",
+        "{with} against {without}: {result}",
+        with = with.label(),
+        without = without.label(),
+        result = state(&verdict)
+    );
+    (size(&verdict), why)
 }
 
-fn cannot(why: &str) -> (Answer, String) {
-    (Answer::CannotTell, why.to_owned())
+fn cannot(why: impl Into<Text>) -> (Answer, Text) {
+    (Answer::CannotTell, why.into())
 }
 
 /// The answer where much supports it, or where little does.
@@ -80,9 +118,18 @@ fn bound<'a>(rows: &'a Rows<'a>, layer: &str) -> Option<&'a Row<'a>> {
     rows.find(layer, rows.cpu(), true).filter(|row| row.cpu.is_some())
 }
 
-const NO_KERNEL: &str = "no kernel thread was timed with interrupts and without";
+const NO_KERNEL: Template = Template {
+    code: "overhead-no-kernel-thread",
+    words: "no kernel thread was timed both with and without interrupts",
+};
+const NO_GUEST: Template = Template { code: "overhead-no-guest", words: "no guest was timed" };
 
-fn interrupts_take_much(rows: &Rows, together: Together) -> (Answer, String) {
+/// Two comparisons in one sentence.
+fn state_both(one: Text, other: Text) -> Text {
+    text!("overhead-compared-twice", "{one}; {other}", one, other)
+}
+
+fn interrupts_take_much(rows: &Rows, together: Together) -> (Answer, Text) {
     let (Some(with), Some(without)) = (bound(rows, "kernel"), rows.without_interrupts("kernel")) else {
         return cannot(NO_KERNEL);
     };
@@ -91,18 +138,27 @@ fn interrupts_take_much(rows: &Rows, together: Together) -> (Answer, String) {
 }
 
 /// The layer in which migration is told best: a kernel thread, as published, else a user program.
-fn migration_takes_much(rows: &Rows, together: Together) -> (Answer, String) {
+fn migration_takes_much(rows: &Rows, together: Together) -> (Answer, Text) {
     let of = |layer| Some((rows.find(layer, None, true)?, bound(rows, layer)?));
     let Some((free, bound)) = of("kernel").or_else(|| of("user")) else {
-        return cannot("no layer was timed bound to a CPU and not bound");
+        return cannot(text!(
+            "overhead-none-free-and-bound",
+            "no layer was timed both bound to a CPU and not bound"
+        ));
     };
     let (size, why) = compared(free, bound, together);
     match free.rate(record::detail::MIGRATIONS_PER_S) {
-        Some(rate) if rate > 0.0 => (answer(size, Size::Much), format!("{why}, with {rate:.2} migrations/s")),
-        Some(_) => cannot(&format!("it was never moved while nothing bound it ({why})")),
-        None => {
-            cannot(&format!("the kernel does not count migrations, so the cost may be another's ({why})"))
+        Some(rate) if rate > 0.0 => {
+            let rate = format!("{rate:.2}");
+            let why = text!("overhead-migrated-at", "{why}, with {rate} migrations/s", why, rate);
+            (answer(size, Size::Much), why)
         }
+        Some(_) => cannot(text!("overhead-never-migrated", "no migration while not bound ({why})", why)),
+        None => cannot(text!(
+            "overhead-migrations-not-counted",
+            "migrations not counted by the kernel: the cost may have another cause ({why})",
+            why
+        )),
     }
 }
 
@@ -119,21 +175,27 @@ fn guest_and_host<'a>(rows: &'a Rows<'a>) -> Option<(&'a Row<'a>, &'a Row<'a>)> 
     quiet().or_else(kernel).or_else(user).or_else(whole)
 }
 
-fn hypervisor_takes_little(rows: &Rows, together: Together) -> (Answer, String) {
-    let Some((guest, host)) = guest_and_host(rows) else { return cannot("no guest was timed") };
+fn hypervisor_takes_little(rows: &Rows, together: Together) -> (Answer, Text) {
+    let Some((guest, host)) = guest_and_host(rows) else { return cannot(NO_GUEST) };
     let (size, why) = compared(guest, host, together);
     (answer(size, Size::Little), why)
 }
 
-fn guests_suffer(rows: &Rows, together: Together) -> (Answer, String) {
+fn guests_suffer(rows: &Rows, together: Together) -> (Answer, Text) {
     let both = |layer: &'static str| Some((layer, bound(rows, layer)?, rows.without_interrupts(layer)?));
     let Some((layer, with, without)) = GUEST_KERNELS.into_iter().find_map(both) else {
-        return cannot("no guest's kernel was timed with interrupts of its own and without");
+        return cannot(text!(
+            "overhead-no-guest-kernel",
+            "no guest kernel was timed both with and without interrupts of its own"
+        ));
     };
     let (interrupts, why) = compared(with, without, together);
     let Some(free) = rows.find(layer, None, true) else {
         let answer = if interrupts == Size::Little { Answer::Contradicted } else { Answer::CannotTell };
-        return (answer, format!("{why}; no guest was timed that is free to be moved"));
+        return (
+            answer,
+            text!("overhead-no-free-guest", "{why}; no guest was timed without being bound", why),
+        );
     };
     let (migration, more) = compared(free, with, together);
     let answer = match (interrupts, migration) {
@@ -141,41 +203,47 @@ fn guests_suffer(rows: &Rows, together: Together) -> (Answer, String) {
         (Size::Little, _) | (_, Size::Little) => Answer::Contradicted,
         _ => Answer::CannotTell,
     };
-    (answer, format!("{why}; {more}"))
+    (answer, state_both(why, more))
 }
 
 /// Whether being free to move, with interrupts, costs a kernel thread more than a user program; portion by portion.
-fn kernel_suffers_more(rows: &Rows, together: Together) -> (Answer, String) {
+fn kernel_suffers_more(rows: &Rows, together: Together) -> (Answer, Text) {
     let of = |layer| Some((rows.find(layer, None, true)?, bound(rows, layer)?));
     let (Some((kernel_free, kernel)), Some((user_free, user))) = (of("kernel"), of("user")) else {
-        return cannot("kernel thread and user program were not both timed bound to a CPU and not bound");
+        return cannot(text!(
+            "overhead-no-kernel-and-user",
+            "kernel thread and user program were not both timed bound to a CPU and not bound"
+        ));
     };
     let ratio = |(free, bound): (f64, f64)| free / bound;
     let pairs = kernel_free.beside(kernel).map(ratio).zip(user_free.beside(user).map(ratio));
     let gain = more(pairs, together);
-    let why = format!(
-        "not being bound takes a kernel thread {} more than a user program, by the portions",
-        percent(gain.less_by)
+    let why = text!(
+        "overhead-kernel-more",
+        "without a bound CPU a kernel thread loses {share} more than a user program, portion by portion",
+        share = Value::Share(gain.less_by)
     );
     match (&gain.verdict, gain.interval) {
         (Verdict::Costs { .. }, Some((low, _))) if low > 0.0 => (Answer::Supported, why),
         (Verdict::Costs { .. }, _) => (Answer::Contradicted, why),
-        (Verdict::NotResolved { smaller_than }, _) if *smaller_than < MUCH => (
-            Answer::Contradicted,
-            format!("no difference resolved (smaller than {})", percent(*smaller_than)),
-        ),
-        _ => cannot("too noisy to tell them apart"),
+        (Verdict::NotResolved { smaller_than }, _) if *smaller_than < MUCH => {
+            (Answer::Contradicted, not_resolved(*smaller_than))
+        }
+        _ => cannot(text!("overhead-not-told-apart", "too noisy to separate the two")),
     }
 }
 
-fn system_takes_more_than_hypervisor(rows: &Rows, together: Together) -> (Answer, String) {
-    let Some((guest, host)) = guest_and_host(rows) else { return cannot("no guest was timed") };
+fn system_takes_more_than_hypervisor(rows: &Rows, together: Together) -> (Answer, Text) {
+    let Some((guest, host)) = guest_and_host(rows) else { return cannot(NO_GUEST) };
     let Some(line_speed) = rows.without_interrupts("kernel") else {
-        return cannot(
-            "no kernel thread was timed without interrupts, which the operating system is held against",
-        );
+        return cannot(text!(
+            "overhead-no-quiet-kernel-thread",
+            "no kernel thread was timed without interrupts as the baseline of the operating system"
+        ));
     };
-    let Some(user) = bound(rows, "user") else { return cannot("no user program was timed bound to a CPU") };
+    let Some(user) = bound(rows, "user") else {
+        return cannot(text!("overhead-no-bound-user", "no user program was timed bound to a CPU"));
+    };
     let (hypervisor, of_the_guest) = compared(guest, host, together);
     let (system, of_the_system) = compared(user, line_speed, together);
     let answer = match (hypervisor, system) {
@@ -183,5 +251,5 @@ fn system_takes_more_than_hypervisor(rows: &Rows, together: Together) -> (Answer
         (Size::Much, _) | (_, Size::Little) => Answer::Contradicted,
         _ => Answer::CannotTell,
     };
-    (answer, format!("{of_the_guest}; {of_the_system}"))
+    (answer, state_both(of_the_guest, of_the_system))
 }

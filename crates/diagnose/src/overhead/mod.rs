@@ -12,6 +12,7 @@ use record::diagnosis::{Layer, Overhead};
 use crate::layers::AGAIN;
 use crate::record_index::RecordIndex;
 use record::paired_comparison::PairedComparison;
+use record::text;
 use rows::{Rows, Together};
 
 /// Steps, floor and conclusions. `None` where no layers were timed in turn; figures that others published are single
@@ -25,17 +26,20 @@ pub(crate) fn overhead(index: &RecordIndex, layers: &[Layer]) -> Option<Overhead
     let together = Together { comparisons, floor: itself.as_ref().and_then(|gain| gain.floor) };
     let floor = itself.map(|gain| gain.verdict);
     let floor_says = match &floor {
-        Some(verdict) => format!("A layer against itself: {}.", steps::in_words(verdict)),
-        None => "No layer was timed twice, so how much of a step is noise is not known.".to_owned(),
+        Some(verdict) => {
+            text!(
+                "overhead-floor",
+                "A/A control (a layer against itself): {result}.",
+                result = steps::state(verdict)
+            )
+        }
+        None => text!(
+            "overhead-no-floor",
+            "No A/A control: no layer was timed twice, so the noise floor is unknown."
+        ),
     };
     let claims = claims::claims(&rows, together, floor.as_ref());
-    Some(Overhead {
-        line_speed,
-        floor,
-        floor_says: floor_says.into(),
-        steps: steps::steps(&rows, together),
-        claims,
-    })
+    Some(Overhead { line_speed, floor, floor_says, steps: steps::steps(&rows, together), claims })
 }
 
 /// What comes out when a layer is compared with itself.

@@ -4,7 +4,9 @@ use record::DetailKey;
 use record::detail;
 use record::diagnosis::LayerStep;
 use record::statistics::Verdict;
-use record::units::{figure, percent, significant};
+use record::text::Value;
+use record::units::significant;
+use record::{Text, text};
 
 use super::rows::{Row, Rows, Together};
 use crate::layers::REAL_TIME;
@@ -35,7 +37,7 @@ impl Events {
 
 /// A step that could be made.
 struct Pair<'a> {
-    what: String,
+    what: Text,
     with: &'a Row<'a>,
     without: &'a Row<'a>,
     events: Events,
@@ -54,44 +56,45 @@ pub(super) fn comparisons(rows: &Rows) -> usize {
 fn pairs<'a>(rows: &'a Rows<'a>) -> Vec<Pair<'a>> {
     let cpu = rows.cpu();
     let mut pairs = Vec::new();
-    let mut add = |what: &str, with: Option<&'a Row<'a>>, without: Option<&'a Row<'a>>, events| {
+    let mut add = |what: Text, with: Option<&'a Row<'a>>, without: Option<&'a Row<'a>>, events| {
         if let (Some(with), Some(without)) = (with, without) {
-            pairs.push(Pair { what: what.to_owned(), with, without, events });
+            pairs.push(Pair { what, with, without, events });
         }
     };
     let bound = |layer: &str| rows.find(layer, cpu, true).filter(|row| row.cpu.is_some());
     let free = |layer: &str| rows.find(layer, None, true);
-    add("not bound to a CPU", free("user"), bound("user"), Events::Migrations);
+    let (user, kernel, guest) = (bound("user"), bound("kernel"), bound("guest user"));
+    let quiet = rows.without_interrupts("kernel");
+    let (whole, whole_kernel) = (bound("guest OS user"), bound("guest OS kernel"));
+    let quiet_guest = rows.without_interrupts("guest OS kernel");
+    add(text!("overhead-step-not-bound", "not bound to a CPU"), free("user"), user, Events::Migrations);
     if let (Some(other), Some(here)) = (rows.elsewhere().and_then(|row| row.cpu), cpu) {
-        let what = format!("on CPU {other} instead of CPU {here}");
-        add(&what, rows.elsewhere(), bound("user"), Events::Interrupts);
+        let what = text!("overhead-step-other-cpu", "on CPU {other} instead of CPU {here}", other, here);
+        add(what, rows.elsewhere(), user, Events::Interrupts);
     }
-    add("other tasks on its CPU", bound("user"), bound(REAL_TIME), Events::Switches);
-    add("kernel thread not bound to a CPU", free("kernel"), bound("kernel"), Events::Migrations);
-    add("interrupts", bound("kernel"), rows.without_interrupts("kernel"), Events::Interrupts);
-    add("user mode instead of a kernel thread", bound("user"), bound("kernel"), Events::None);
-    add("hypervisor: guest user mode", bound("guest user"), bound("user"), Events::None);
-    let whole = bound("guest OS user");
-    add("hypervisor and a guest's operating system", whole, bound("user"), Events::None);
-    add("a guest's operating system", whole, bound("guest user"), Events::None);
-    let guest_kernel = bound("guest kernel");
-    add("hypervisor: guest kernel mode", guest_kernel, bound("kernel").or(bound("user")), Events::None);
-    let (whole_kernel, quiet) = (bound("guest OS kernel"), rows.without_interrupts("guest OS kernel"));
-    add(
-        "hypervisor: a guest's kernel, interrupts off",
-        quiet,
-        rows.without_interrupts("kernel"),
-        Events::None,
-    );
-    add("interrupts of a guest's kernel", whole_kernel, quiet, Events::Interrupts);
-    add(
-        "guest's kernel thread not bound to a CPU",
-        free("guest OS kernel"),
-        whole_kernel,
-        Events::Migrations,
-    );
-    add("guest's program not bound to a CPU", free("guest OS user"), whole, Events::Migrations);
-    add("user mode instead of a kernel thread, in a guest", whole, whole_kernel, Events::None);
+    let what = text!("overhead-step-other-tasks", "other tasks on the same CPU");
+    add(what, user, bound(REAL_TIME), Events::Switches);
+    let what = text!("overhead-step-kernel-not-bound", "kernel thread not bound to a CPU");
+    add(what, free("kernel"), kernel, Events::Migrations);
+    add(text!("overhead-step-interrupts", "interrupts"), kernel, quiet, Events::Interrupts);
+    let what = text!("overhead-step-user-mode", "user mode instead of a kernel thread");
+    add(what, user, kernel, Events::None);
+    add(text!("overhead-step-guest-user", "hypervisor: guest user mode"), guest, user, Events::None);
+    let what = text!("overhead-step-whole-guest", "hypervisor and guest operating system");
+    add(what, whole, user, Events::None);
+    add(text!("overhead-step-guest-system", "guest operating system"), whole, guest, Events::None);
+    let what = text!("overhead-step-guest-kernel", "hypervisor: guest kernel mode");
+    add(what, bound("guest kernel"), kernel.or(user), Events::None);
+    let what = text!("overhead-step-guest-quiet", "hypervisor: guest OS kernel, interrupts off");
+    add(what, quiet_guest, quiet, Events::None);
+    let what = text!("overhead-step-guest-interrupts", "interrupts in the guest OS kernel");
+    add(what, whole_kernel, quiet_guest, Events::Interrupts);
+    let what = text!("overhead-step-guest-kernel-not-bound", "guest kernel thread not bound to a CPU");
+    add(what, free("guest OS kernel"), whole_kernel, Events::Migrations);
+    let what = text!("overhead-step-guest-user-not-bound", "guest program not bound to a CPU");
+    add(what, free("guest OS user"), whole, Events::Migrations);
+    let what = text!("overhead-step-guest-user-mode", "in the guest: user mode instead of a kernel thread");
+    add(what, whole, whole_kernel, Events::None);
     pairs
 }
 
@@ -102,37 +105,62 @@ fn step(pair: &Pair, together: Together) -> LayerStep {
         without: pair.without.label(),
         with: pair.with.label(),
         rounds: gain.rounds as u64,
-        says: in_words(&gain.verdict).into(),
-        each: each(pair, &gain.verdict).map(Into::into),
+        says: state(&gain.verdict),
+        each: each(pair, &gain.verdict),
         verdict: gain.verdict,
     }
 }
 
 /// A verdict about a step in words.
-pub(super) fn in_words(verdict: &Verdict) -> String {
+pub(super) fn state(verdict: &Verdict) -> Text {
     match verdict {
-        Verdict::Costs { share, interval: (low, high) } if *share >= 0.0 => {
-            format!("costs {} [{} – {}]", percent(*share), percent(*low), percent(*high))
+        Verdict::Costs { share, interval: (low, high) } if *share >= 0.0 => text!(
+            "overhead-costs",
+            "costs {share} [{low} – {high}]",
+            share = Value::Share(*share),
+            low = Value::Share(*low),
+            high = Value::Share(*high)
+        ),
+        Verdict::Costs { share, interval: (low, high) } => text!(
+            "overhead-saves",
+            "saves {share} [{low} – {high}]",
+            share = Value::Share(-share),
+            low = Value::Share(-high),
+            high = Value::Share(-low)
+        ),
+        Verdict::NotResolved { smaller_than } => not_resolved(*smaller_than),
+        Verdict::TooNoisy { rounds_needed: Some(more) } => text!(
+            "overhead-too-noisy-rounds",
+            "too noisy: about {more} more portions would resolve a difference",
+            more = *more
+        ),
+        Verdict::TooNoisy { rounds_needed: None } => text!("overhead-too-noisy", "too noisy"),
+        Verdict::NotMeasurable { reason } => {
+            text!("overhead-not-measurable", "not measurable: {reason}", reason)
         }
-        Verdict::Costs { share, interval: (low, high) } => {
-            format!("saves {} [{} – {}]", percent(-share), percent(-high), percent(-low))
-        }
-        Verdict::NotResolved { smaller_than } => {
-            format!("no difference resolved (smaller than {})", percent(*smaller_than))
-        }
-        Verdict::TooNoisy { rounds_needed: Some(more) } => {
-            format!("too noisy to tell; {more} portions more would do")
-        }
-        Verdict::TooNoisy { rounds_needed: None } => "too noisy to tell".to_owned(),
-        Verdict::NotMeasurable { reason } => format!("not measurable: {reason}"),
     }
 }
 
+/// No difference, and the least that would have been seen.
+pub(super) fn not_resolved(smaller_than: f64) -> Text {
+    text!(
+        "overhead-not-resolved",
+        "no difference resolved (smaller than {least})",
+        least = Value::Share(smaller_than)
+    )
+}
+
 /// What the cost means for each of the events beside it.
-fn each(pair: &Pair, verdict: &Verdict) -> Option<String> {
-    let (count, word) = pair.events.detail_and_label()?;
+fn each(pair: &Pair, verdict: &Verdict) -> Option<Text> {
+    let (count, events) = pair.events.detail_and_label()?;
     let (with, without) = (pair.with.rate(count)?, pair.without.rate(count)?);
-    let counted = format!("{} {word}/s with it, {} without", significant(with), significant(without));
+    let counted = text!(
+        "overhead-events",
+        "{with} {events}/s with it, {without} without",
+        with = significant(with),
+        events,
+        without = significant(without)
+    );
     let Verdict::Costs { share, .. } = verdict else { return Some(counted) };
     // Of one second without it: events with it come in 1 + share seconds.
     let more = with * (1.0 + share) - without;
@@ -141,15 +169,18 @@ fn each(pair: &Pair, verdict: &Verdict) -> Option<String> {
     }
     // What comes no more often only has more time to come in.
     if with <= without || more <= 0.0 {
-        return Some(format!("{counted}: not what costs this"));
+        return Some(text!("overhead-events-no-more", "{counted}: not the cause of this cost", counted));
     }
     let seconds = share / more;
-    let each = figure(seconds * 1e9, "ns");
+    let each = Value::Figure(seconds * 1e9, "ns");
     if pair.events == Events::Interrupts && seconds > LONGEST_INTERRUPT {
-        return Some(format!(
-            "{counted}: {each} each, which no interrupt takes ({} at most): something else costs this",
-            figure(LONGEST_INTERRUPT * 1e9, "ns")
+        return Some(text!(
+            "overhead-events-too-long",
+            "{counted}: {each} each; an interrupt takes at most {most}, so the cause is likely another",
+            counted,
+            each,
+            most = Value::Figure(LONGEST_INTERRUPT * 1e9, "ns")
         ));
     }
-    Some(format!("{counted}: {each} each"))
+    Some(text!("overhead-events-each", "{counted}: {each} each", counted, each))
 }

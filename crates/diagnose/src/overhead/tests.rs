@@ -3,6 +3,7 @@ use record::Label;
 use record::detail;
 use record::diagnosis::{Answer, LayerStep, Overhead};
 use record::statistics::Verdict;
+use record::text::Value;
 use record::{Labels, Measurement, Record};
 use serde_json::json;
 
@@ -60,9 +61,17 @@ fn users(free: f64, migrations: f64, elsewhere: f64, interrupts: f64) -> Record 
     record
 }
 
-fn step(overhead: &Overhead, what: &str) -> LayerStep {
-    let found = overhead.steps.iter().find(|step| step.what.starts_with(what));
-    found.unwrap_or_else(|| panic!("{what}: {:?}", overhead.steps)).clone()
+fn step(overhead: &Overhead, code: &str) -> LayerStep {
+    let found = overhead.steps.iter().find(|step| step.what.code() == Some(code));
+    found.unwrap_or_else(|| panic!("{code}: {:?}", overhead.steps)).clone()
+}
+
+/// The share that a step costs.
+fn cost(step: &LayerStep) -> f64 {
+    match step.verdict {
+        Verdict::Costs { share, .. } => share,
+        ref other => panic!("{}: {other:?}", step.what),
+    }
 }
 
 fn answers(record: &Record) -> Vec<Answer> {
@@ -72,15 +81,20 @@ fn answers(record: &Record) -> Vec<Answer> {
 #[test]
 fn interrupts_that_cost_are_held_against_how_many_there_were() {
     let found = overhead(&users(1.0, 0.0, 1.05, 10_250.0)).unwrap();
-    let reported = step(&found, "on CPU 0 instead of CPU 1");
-    assert!(
-        matches!(reported.verdict, Verdict::Costs { share, .. } if (share - 0.05).abs() < 1e-3),
-        "{reported:?}"
-    );
+    let reported = step(&found, "overhead-step-other-cpu");
+    assert_eq!(reported.what.value("other"), Some(&Value::Count(0)));
+    assert_eq!(reported.what.value("here"), Some(&Value::Count(1)));
+    assert!((cost(&reported) - 0.05).abs() < 1e-3, "{reported:?}");
     // 5 % over 10,512 interrupts more in 1.05 s.
     let each = reported.each.unwrap();
-    assert!(each.to_string().starts_with("10250 interrupts/s with it, 250 without: 4.7"), "{each}");
-    assert!(each.to_string().ends_with(" µs each"), "{each}");
+    assert_eq!(each.code(), Some("overhead-events-each"));
+    let Some(Value::Sentence(counted)) = each.value("counted") else { panic!("{each:?}") };
+    assert_eq!(counted.value("with"), Some(&Value::from("10250")));
+    assert_eq!(counted.value("without"), Some(&Value::from("250")));
+    assert!(
+        matches!(each.value("each"), Some(Value::Figure(ns, "ns")) if (4700.0..4800.0).contains(ns)),
+        "{each:?}"
+    );
     assert_eq!(reported.rounds, 64);
     assert!(matches!(found.floor, Some(Verdict::NotResolved { smaller_than }) if smaller_than < 0.002));
     assert!(found.line_speed.starts_with("user, "), "{}", found.line_speed);
@@ -89,13 +103,12 @@ fn interrupts_that_cost_are_held_against_how_many_there_were() {
 #[test]
 fn a_cost_that_so_few_interrupts_cannot_make_is_called_so() {
     let found = overhead(&users(1.0, 0.0, 1.05, 350.0)).unwrap();
-    let each = step(&found, "on CPU 0").each.unwrap();
-    assert!(
-        each.to_string().contains("which no interrupt takes (100 µs at most): something else costs this"),
-        "{each}"
-    );
+    let each = step(&found, "overhead-step-other-cpu").each.unwrap();
+    assert_eq!(each.code(), Some("overhead-events-too-long"));
+    assert_eq!(each.value("most"), Some(&Value::Figure(100e3, "ns")));
     let found = overhead(&users(1.0, 0.0, 1.05, 100.0)).unwrap();
-    assert!(step(&found, "on CPU 0").each.unwrap().to_string().ends_with("not what costs this"));
+    let each = step(&found, "overhead-step-other-cpu").each.unwrap();
+    assert_eq!(each.code(), Some("overhead-events-no-more"));
 }
 
 #[test]
@@ -104,9 +117,14 @@ fn a_migrating_program_supports_the_claim_and_one_that_stays_says_nothing() {
     assert_eq!(answers(&moved)[1], Answer::Supported);
     assert_eq!(answers(&users(1.004, 90.0, 1.0, 250.0))[1], Answer::Contradicted);
     assert_eq!(answers(&users(1.06, 0.0, 1.0, 250.0))[1], Answer::CannotTell);
-    let reported = step(&overhead(&moved).unwrap(), "not bound to a CPU");
-    assert!(reported.says.to_string().starts_with("costs 6.0"), "{reported:?}");
-    assert!(reported.each.unwrap().to_string().contains("90.0 migrations/s with it, 0 without"));
+    let reported = step(&overhead(&moved).unwrap(), "overhead-step-not-bound");
+    assert_eq!(reported.says.code(), Some("overhead-costs"));
+    assert!((0.0595..0.0605).contains(&cost(&reported)), "{reported:?}");
+    let each = reported.each.unwrap();
+    let Some(Value::Sentence(counted)) = each.value("counted") else { panic!("{each:?}") };
+    for (place, shown) in [("with", "90.0"), ("events", "migrations"), ("without", "0")] {
+        assert_eq!(counted.value(place), Some(&Value::from(shown)), "{counted:?}");
+    }
 }
 
 #[test]
@@ -117,11 +135,10 @@ fn a_machine_on_which_a_layer_differs_from_itself_tells_nothing() {
     again.set(detail::PORTIONS, json!(noisy));
     let claims = overhead(&record).unwrap().claims;
     assert_eq!(claims[1].answer, Answer::CannotTell);
+    assert_eq!(claims[1].why.code(), Some("overhead-claim-within-noise"));
+    let noise = claims[1].why.value("noise");
     assert!(
-        claims[1]
-            .why
-            .to_string()
-            .starts_with("a layer against itself: no difference resolved (smaller than "),
+        matches!(noise, Some(Value::Sentence(noise)) if noise.code() == Some("overhead-not-resolved")),
         "{claims:?}"
     );
 }
@@ -159,8 +176,8 @@ fn the_published_figures_support_the_published_conclusions() {
     }
     assert_eq!(found.line_speed, "kernel, not bound, interrupts off");
     assert_eq!(found.floor, None);
-    let interrupts = step(&found, "interrupts");
-    assert!(matches!(interrupts.verdict, Verdict::Costs { share, .. } if (share - 0.0663).abs() < 1e-3));
+    let interrupts = step(&found, "overhead-step-interrupts");
+    assert!((cost(&interrupts) - 0.0663).abs() < 1e-3);
 }
 
 /// A record of linespeed's own names a whole guest's kernel as such.
@@ -183,15 +200,12 @@ fn a_whole_guests_kernel_answers_as_the_published_one_did() {
     for claim in &found.claims {
         assert_eq!(claim.answer, Answer::Supported, "{claim:?}");
     }
-    let share = |what: &str| match step(&found, what).verdict {
-        Verdict::Costs { share, .. } => share,
-        ref other => panic!("{what}: {other:?}"),
-    };
-    assert!((share("hypervisor: a guest's kernel, interrupts off") - 0.010_286).abs() < 1e-4);
-    assert!((share("interrupts of a guest's kernel") - 0.075_504).abs() < 1e-4);
-    assert!((share("guest's kernel thread not bound to a CPU") - 0.050_188).abs() < 1e-4);
-    assert!((share("guest's program not bound to a CPU") - 0.066_667).abs() < 1e-4);
-    assert!((share("user mode instead of a kernel thread, in a guest") - 0.025_986).abs() < 1e-4);
+    let share = |code: &str| cost(&step(&found, code));
+    assert!((share("overhead-step-guest-quiet") - 0.010_286).abs() < 1e-4);
+    assert!((share("overhead-step-guest-interrupts") - 0.075_504).abs() < 1e-4);
+    assert!((share("overhead-step-guest-kernel-not-bound") - 0.050_188).abs() < 1e-4);
+    assert!((share("overhead-step-guest-user-not-bound") - 0.066_667).abs() < 1e-4);
+    assert!((share("overhead-step-guest-user-mode") - 0.025_986).abs() < 1e-4);
 }
 
 #[test]
@@ -220,14 +234,14 @@ fn a_whole_guest_is_held_against_the_user_program_and_against_a_raw_guest() {
     assert_eq!(answers(&record)[2], Answer::CannotTell);
     timed(&mut record, "guest OS user", "cpu 1", "on", 1.3e7, &[]);
     let found = overhead(&record).unwrap();
-    assert!(
-        step(&found, "hypervisor and a guest's operating system").says.to_string().starts_with("costs 30")
-    );
+    let whole = cost(&step(&found, "overhead-step-whole-guest"));
+    assert!((0.295..0.31).contains(&whole), "{whole}");
     assert_eq!(found.claims[2].answer, Answer::Contradicted, "{:?}", found.claims[2]);
-    assert!(found.steps.iter().all(|step| step.what != "a guest's operating system"));
+    assert!(found.steps.iter().all(|step| step.what.code() != Some("overhead-step-guest-system")));
     timed(&mut record, "guest user", "cpu 1", "on", 1.001e7, &[]);
     let found = overhead(&record).unwrap();
-    assert!(step(&found, "a guest's operating system").says.to_string().starts_with("costs 29"));
+    let system = cost(&step(&found, "overhead-step-guest-system"));
+    assert!((0.29..0.30).contains(&system), "{system}");
     assert_eq!(found.claims[2].answer, Answer::Supported, "{:?}", found.claims[2]);
 }
 

@@ -49,7 +49,7 @@ fn shown(mut work: impl FnMut(bool) -> f64) -> Vec<f64> {
 
 fn step(record: &Record, what: &str) -> LayerStep {
     let overhead = record.diagnosis.overhead.as_ref().expect("layers were timed in turn");
-    let found = overhead.steps.iter().find(|step| step.what.starts_with(what));
+    let found = overhead.steps.iter().find(|step| step.what.to_string().starts_with(what));
     found.unwrap_or_else(|| panic!("no step {what:?} in {:?}", overhead.steps)).clone()
 }
 

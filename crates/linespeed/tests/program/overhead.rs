@@ -34,7 +34,7 @@ fn user_rows_come_with_the_same_bytes_and_the_same_primes() {
     }
     let overhead = record.diagnosis.overhead.expect("layers were timed in turn");
     assert_eq!(overhead.claims.len(), 6);
-    assert!(overhead.steps.iter().any(|step| step.what == "not bound to a CPU"), "{overhead:?}");
+    assert!(overhead.steps.iter().any(|step| step.what == "not bound to a CPU".into()), "{overhead:?}");
 }
 
 #[test]

@@ -115,8 +115,8 @@ fn steps(overhead: &Overhead) -> Table {
             table.weigh_row(if share > 0.0 { Weight::Worse } else { Weight::Better });
         }
         table.row(vec![
-            step.what.clone(),
-            step.says.clone().to_string(),
+            step.what.to_string(),
+            step.says.to_string(),
             step.each.clone().unwrap_or_default().to_string(),
         ]);
     }
@@ -223,7 +223,7 @@ mod tests {
             floor: None,
             floor_says: "No layer was timed twice.".into(),
             steps: vec![LayerStep {
-                what: "interrupts".to_owned(),
+                what: "interrupts".into(),
                 without: "kernel, interrupts off".to_owned(),
                 with: "kernel".to_owned(),
                 rounds: 96,
