@@ -69,7 +69,7 @@ pub fn diagnose(record: &Record) -> Diagnosis {
     let overhead = overhead::overhead(index, &layers);
     Diagnosis {
         resources: headlines.into_iter().map(|headline| headline.resource).collect(),
-        not_reached: resources::not_reached(index).into_iter().map(Into::into).collect(),
+        not_reached: resources::not_reached(index),
         findings,
         ladders,
         not_looked_for,

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use record::Machine;
 use record::machine::MemoryDevice;
 use record::phrase::count_noun;
+use record::{Machine, Text, text};
 
 /// Data bits of a memory channel where the firmware does not tell: 64, without those for error correction.
 const CHANNEL_BITS: u32 = 64;
@@ -27,9 +27,18 @@ pub(crate) struct Channels {
 
 impl Channels {
     /// How many there are, at which speeds: `6 populated channels at 2666 to 2933 MT/s`.
-    pub(crate) fn describe_at(&self, (slowest, fastest): (u32, u32)) -> String {
-        let speed = if slowest == fastest { format!("{slowest}") } else { format!("{slowest} to {fastest}") };
-        format!("{} at {speed} MT/s", count_noun(self.populated, "populated channel"))
+    pub(crate) fn describe_at(&self, (slowest, fastest): (u32, u32)) -> Text {
+        let channels = count_noun(self.populated, "populated channel");
+        if slowest == fastest {
+            return text!("memory-channels", "{channels} at {speed} MT/s", channels, speed = slowest);
+        }
+        text!(
+            "memory-channels-mixed",
+            "{channels} at {slowest} to {fastest} MT/s",
+            channels,
+            slowest,
+            fastest
+        )
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Text
     {
         steps.ladder.ceiling = rated;
         steps.level = rated;
-        steps.ladder.ceiling_is = channels.describe_at(channels.rated_mt_s.unwrap_or(channels.mt_s)).into();
+        steps.ladder.ceiling_is = channels.describe_at(channels.rated_mt_s.unwrap_or(channels.mt_s));
         let (slowest, _) = channels.mt_s;
         let cause =
             text!("breakdown-memory-speed", "memory set to {slowest} MT/s", slowest = slowest.to_string());
@@ -28,7 +28,7 @@ pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Text
     {
         if steps.ladder.source == CeilingSource::Measured {
             (steps.ladder.ceiling, steps.level) = (alone, alone);
-            steps.ladder.ceiling_is = words.into();
+            steps.ladder.ceiling_is = words;
         }
         // The same loop moved as much alone: no mix of reads and writes is what it lacks, others are.
         steps.take(

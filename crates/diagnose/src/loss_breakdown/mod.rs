@@ -64,8 +64,8 @@ pub(crate) fn break_down(inputs: BreakdownInputs, headlines: &mut [Headline]) ->
             Better::Higher => ladder.delivered / ladder.ceiling,
             Better::Lower => ladder.ceiling / ladder.delivered,
         });
-        headline.delivered_is = ladder.delivered_is.to_string();
-        headline.ceiling_is = ladder.ceiling_is.to_string();
+        headline.delivered_is = ladder.delivered_is.clone();
+        headline.ceiling_is = ladder.ceiling_is.clone();
         headline.state_meaning();
         ladders.push(ladder);
     }
@@ -94,11 +94,11 @@ impl Steps {
             better,
             ceiling,
             source: resource.source.unwrap_or(CeilingSource::Measured),
-            ceiling_is: ceiling_is.clone().into(),
+            ceiling_is: ceiling_is.clone(),
             rungs: Vec::new(),
             unexplained: 0.0,
             delivered: resource.delivered,
-            delivered_is: delivered_is.clone().into(),
+            delivered_is: delivered_is.clone(),
         };
         Some(Self { level: ceiling, ladder })
     }

@@ -1,0 +1,127 @@
+//! How far each resource is from line speed: its ceiling, where that comes from, and what was delivered.
+
+mod memory;
+mod reached;
+#[cfg(test)]
+mod tests;
+mod wake_up;
+
+use record::diagnosis::{CeilingSource, Resource};
+use record::{Doubt, Measurement, Text, text};
+
+use crate::figures::{RESOLUTION, cpus_of, cpus_text, median};
+use crate::record_index::RecordIndex;
+pub(crate) use memory::{bandwidth_alone, bandwidths, memory_pages};
+pub use reached::beyond_caches;
+pub(crate) use reached::{Walk, beyond, not_reached, walked};
+pub(crate) use wake_up::{wake_up_at, wake_up_cpu};
+
+/// The clock of all cores at work.
+pub(crate) const CORE: &str = "core";
+/// Bytes a second between memory and all CPUs.
+pub(crate) const MEMORY_BANDWIDTH: &str = "memory bandwidth";
+/// Time of a load from memory.
+pub const MEMORY_LATENCY: &str = "memory latency";
+/// Time from a timer to the thread that waits for it.
+pub(crate) const WAKE_UP: &str = "wake-up";
+
+/// A resource with what its figures are, each in words.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Headline {
+    /// The resource.
+    pub resource: Resource,
+    /// What is delivered.
+    pub delivered_is: Text,
+    /// What the ceiling is.
+    pub ceiling_is: Text,
+}
+
+impl Headline {
+    fn new(resource: Resource, delivered_is: Text, ceiling_is: Text) -> Self {
+        let mut headline = Self { resource, delivered_is, ceiling_is };
+        headline.state_meaning();
+        headline
+    }
+
+    /// Says in the resource what its figures are.
+    pub fn state_meaning(&mut self) {
+        self.resource.meaning = text!(
+            "resource-meaning",
+            "{delivered}, against {ceiling}",
+            delivered = &self.delivered_is,
+            ceiling = &self.ceiling_is
+        );
+    }
+}
+
+/// One line a resource: core, memory bandwidth, memory latency, wake-up. A resource whose inputs are missing is
+/// absent, and so is memory where nothing measured lay beyond the caches: `not_reached` has that.
+pub fn resources(index: &RecordIndex) -> Vec<Headline> {
+    [core(index), memory::bandwidth(index), memory::latency(index), wake_up::wake_up(index)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// The first of these doubts, in a few words: what stands before the figures of it.
+fn doubt<'a>(behind: impl IntoIterator<Item = &'a Measurement>) -> Option<Doubt> {
+    behind.into_iter().find_map(|m| m.doubt.as_ref()).map(Doubt::gist)
+}
+
+/// The ceiling from the parts, unless more than that was measured here: then the parts were told wrong.
+fn ceiling(from_parts: Option<f64>, best_measured: Option<f64>) -> Option<(f64, CeilingSource)> {
+    let parts = from_parts.filter(|value| value.is_finite() && *value > 0.0);
+    let measured = best_measured.filter(|value| value.is_finite() && *value > 0.0);
+    match (parts, measured) {
+        (Some(parts), Some(measured)) if measured > parts * (1.0 + RESOLUTION) => {
+            Some((measured, CeilingSource::Measured))
+        }
+        (Some(parts), _) => Some((parts, CeilingSource::Parts)),
+        (None, Some(measured)) => Some((measured, CeilingSource::Measured)),
+        (None, None) => None,
+    }
+}
+
+/// `what`, and where it comes from.
+fn ceiling_text(source: Option<CeilingSource>, parts: Text, measured: Text) -> Text {
+    match source {
+        Some(CeilingSource::Parts) => parts,
+        Some(CeilingSource::Measured) => measured,
+        None => text!("resource-no-ceiling", "an unknown ceiling"),
+    }
+}
+
+/// The core clock: what all cores together deliver of what one advertises.
+fn core(index: &RecordIndex) -> Option<Headline> {
+    let scalar = |active: &str| index.clocks("scalar", active).iter().copied();
+    let best = scalar("one").chain(scalar("all")).map(Measurement::value).fold(0.0, f64::max);
+    let all = scalar("all").next().is_some();
+    let active = if all { "all" } else { "one" };
+    let delivered = median(scalar(active).map(Measurement::value)).filter(|hz| *hz > 0.0)?;
+    let ceiling = ceiling(index.record.machine.processor.max_hz.map(|hz| hz as f64), Some(best));
+    let source = ceiling.map(|(_, source)| source);
+    let (sure, doubtful): (Vec<_>, Vec<_>) = scalar(active).partition(|m| m.doubt.is_none());
+    let cpus = cpus_text(&cpus_of(scalar(active))).unwrap_or_else(|| "the CPUs".to_owned());
+    let resource = Resource {
+        name: CORE.to_owned(),
+        unit: "Hz".to_owned(),
+        ceiling: ceiling.map(|(hz, _)| hz),
+        source,
+        delivered,
+        share: ceiling.map(|(hz, _)| delivered / hz),
+        meaning: Text::default(),
+        // A median stands as long as most of what it is of does.
+        doubt: doubt(doubtful.iter().copied().filter(|_| doubtful.len() >= sure.len())),
+    };
+    let delivered_is = if all {
+        text!("core-clock-of-all", "median clock of {cpus}, all cores busy", cpus)
+    } else {
+        text!("core-clock-of-one", "median clock of {cpus}, one core busy", cpus)
+    };
+    let ceiling_is = ceiling_text(
+        source,
+        text!("core-clock-advertised", "the highest advertised core clock"),
+        text!("core-clock-measured", "the highest clock measured on one core, without vectors"),
+    );
+    Some(Headline::new(resource, delivered_is, ceiling_is))
+}

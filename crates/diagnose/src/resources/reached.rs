@@ -1,0 +1,124 @@
+//! Which working sets reach memory: what lies beyond the caches, and what was measured only within them.
+
+use record::text::Value;
+use record::units::parse_bytes;
+use record::{Label, Level, Measurement, Record, Text, detail, text};
+
+use crate::figures::middle;
+use crate::levels;
+use crate::record_index::RecordIndex;
+
+/// What was measured of memory only within the caches, a sentence each.
+pub(crate) fn not_reached(index: &RecordIndex) -> Vec<Text> {
+    let RecordIndex { record, .. } = *index;
+    let mut said = Vec::new();
+    // A record of another tool comes from a machine that cannot be measured again here.
+    if record.import.is_some() {
+        return said;
+    }
+    let bus = || index.figures_of("memory.bandwidth").filter(|m| m.summary.n > 0);
+    let least = beyond(record, index.levels(), Walk::Arrays);
+    if let Some(most) = bus().map(walked).max().filter(|most| *most < least) {
+        said.push(text!(
+            "memory-bandwidth-not-reached",
+            "memory bandwidth not reached: the largest arrays were {size} together, within the caches; linespeed run \
+             bandwidth --full",
+            size = Value::Bytes(most)
+        ));
+    }
+    let least = beyond(record, index.levels(), Walk::Loads);
+    let pair = index.pages().and_then(|(small, _)| small.labels.count(Label::Bytes));
+    let any = || index.figures_of("load.latency").filter(|m| m.summary.n > 0);
+    let largest = any().filter_map(|m| m.labels.count(Label::Bytes)).max();
+    if let Some(most) = pair.or(largest).filter(|most| *most < least) {
+        // Memory for ordinary pages may be dear to make, so that only the curve on large ones reaches memory.
+        let reached = any().filter(|m| m.labels.count(Label::Bytes) == largest && largest >= Some(least));
+        let size = Value::Bytes(most);
+        said.push(match middle(reached) {
+            Some(m) => {
+                let page = m.labels.word(Label::Page).and_then(|page| parse_bytes(page).ok());
+                text!(
+                    "memory-latency-not-reached-on-small-pages",
+                    "memory latency on ordinary pages not reached: the largest working set was {size}, within the caches \
+                     ({latency} on {page} pages); linespeed run latency --full",
+                    size,
+                    latency = Value::Figure(m.value(), "ns"),
+                    page = page.map_or(Value::from("other"), Value::Bytes)
+                )
+            }
+            None => text!(
+                "memory-latency-not-reached",
+                "memory latency not reached: the largest working set was {size}, within the caches; linespeed run \
+                 latency --full",
+                size
+            ),
+        });
+    }
+    said
+}
+
+/// Who walks a working set.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Walk {
+    /// One CPU that loads.
+    Loads,
+    /// The CPUs that stream through arrays, each with the caches that it has.
+    Arrays,
+}
+
+/// Where no cache is known a working set from here on is taken for memory.
+const UNKNOWN_CACHES: u64 = 32 << 20;
+/// Below this no working set is beyond a last level that was found only by measuring: steps of the TLB lie there.
+const LEAST_FOUND: u64 = 32 << 20;
+
+impl Walk {
+    /// A working set that lies mostly beyond so large caches.
+    fn past(self, caches: u64) -> u64 {
+        match self {
+            Walk::Loads => caches.saturating_add(caches / 2),
+            Walk::Arrays => caches.saturating_mul(2),
+        }
+    }
+}
+
+/// The least working set that is mostly memory, by the caches that the kernel shows.
+pub(super) fn beyond_advertised(record: &Record, walk: Walk) -> u64 {
+    match record.machine.last_level_bytes() {
+        0 => UNKNOWN_CACHES,
+        caches => walk.past(caches),
+    }
+}
+
+/// The least working set that is mostly memory: half more than the last-level caches for loads, twice them for
+/// arrays. Where the kernel shows a host's cache of which a virtual machine owns a part, what the latency curve shows
+/// of it stands for it.
+pub(crate) fn beyond(record: &Record, levels: &[Level], walk: Walk) -> u64 {
+    let past = |caches: u64| walk.past(caches);
+    let reported = beyond_advertised(record, walk);
+    let found = match levels {
+        [.., last, memory] if memory.name == levels::MEMORY => last.measured_bytes,
+        _ => None,
+    };
+    found.map_or(reported, |found| {
+        let owners = match walk {
+            Walk::Loads => 1,
+            Walk::Arrays => record.machine.data_caches(record.machine.last_level()).count().max(1) as u64,
+        };
+        // Streams are fetched ahead, and a neighbour who is quiet for the moment leaves them the whole of it.
+        let least = match walk {
+            Walk::Loads => LEAST_FOUND,
+            Walk::Arrays => record.machine.last_level_bytes().max(LEAST_FOUND),
+        };
+        reported.min(past(found.saturating_mul(owners)).max(least))
+    })
+}
+
+/// Whether a bandwidth's arrays were mostly beyond the caches, as the record's diagnosis knows them.
+pub fn beyond_caches(record: &Record, bandwidth: &Measurement) -> bool {
+    walked(bandwidth) >= beyond(record, &record.diagnosis.levels, Walk::Arrays)
+}
+
+/// Bytes of all arrays that a bandwidth walked; 0 where the record has none.
+pub(crate) fn walked(m: &Measurement) -> u64 {
+    m.detail.get(detail::ARRAY_BYTES).unwrap_or(0).saturating_mul(m.detail.get(detail::ARRAYS).unwrap_or(1))
+}

@@ -1,0 +1,216 @@
+use super::*;
+use crate::samples::{add_cache, add_curve, machine, measured, sizes, steps};
+use record::machine::MemoryDevice;
+use record::text::Value;
+use record::{Label, Labels, Record, detail};
+
+/// What the delivered figure and the ceiling of a resource are.
+fn parts(resource: &Resource) -> (&Text, &Text) {
+    match (resource.meaning.value("delivered"), resource.meaning.value("ceiling")) {
+        (Some(Value::Sentence(delivered)), Some(Value::Sentence(ceiling))) => (delivered, ceiling),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn resources_of(record: &Record) -> Vec<Resource> {
+    resources(&RecordIndex::new(record)).into_iter().map(|headline| headline.resource).collect()
+}
+
+fn clock(record: &mut Record, cpu: u32, active: &str, hz: f64) {
+    let place = Labels::new()
+        .with_label(Label::Cpu, cpu)
+        .with_label(Label::Active, active)
+        .with_label(Label::Vector, "scalar");
+    record.measurements.push(measured("core.clock", place, hz));
+}
+
+#[test]
+fn an_empty_record_has_no_resource() {
+    assert_eq!(resources_of(&machine(4)), []);
+}
+
+#[test]
+fn the_core_is_held_against_what_it_advertises() {
+    let mut record = machine(2);
+    record.machine.processor.max_hz = Some(4_000_000_000);
+    clock(&mut record, 0, "one", 3.9e9);
+    clock(&mut record, 0, "all", 3.0e9);
+    clock(&mut record, 1, "all", 3.0e9);
+    let core = &resources_of(&record)[0];
+    assert_eq!((core.ceiling, core.source), (Some(4e9), Some(CeilingSource::Parts)));
+    assert!((core.share.unwrap_or(0.0) - 0.75).abs() < 0.01);
+    let (delivered, ceiling) = parts(core);
+    assert_eq!(
+        (delivered.code(), ceiling.code()),
+        (Some("core-clock-of-all"), Some("core-clock-advertised"))
+    );
+    assert_eq!(delivered.value("cpus"), Some(&Value::from("CPUs 0-1")));
+}
+
+#[test]
+fn a_clock_above_the_advertised_one_is_the_ceiling() {
+    let mut record = machine(1);
+    record.machine.processor.max_hz = Some(2_000_000_000);
+    clock(&mut record, 0, "one", 3.5e9);
+    let core = &resources_of(&record)[0];
+    assert_eq!(core.source, Some(CeilingSource::Measured));
+    assert!(core.share.is_some_and(|share| share <= 1.001));
+}
+
+fn triad(record: &mut Record, stores: &str, threads: u32, rate: f64) {
+    for (counted, factor) in [("stream", 0.75), ("bus", 1.0)] {
+        let place = Labels::new()
+            .with_label(Label::Op, "triad")
+            .with_label(Label::Stores, stores)
+            .with_label(Label::BytesCounted, counted)
+            .with_label(Label::Threads, threads);
+        let m = measured("memory.bandwidth", place, rate * factor);
+        record.measurements.push(m.with_detail(detail::ARRAY_BYTES, 64 << 20).with_detail(detail::ARRAYS, 3));
+    }
+}
+
+#[test]
+fn bandwidth_is_held_against_channels_where_they_are_known() {
+    let mut record = machine(2);
+    triad(&mut record, "regular", 1, 10e9);
+    triad(&mut record, "regular", 2, 16e9);
+    triad(&mut record, "streaming", 2, 18e9);
+    let measured = &resources_of(&record)[0];
+    assert_eq!(measured.source, Some(CeilingSource::Measured));
+    assert!((measured.delivered / 18e9 - 1.0).abs() < 0.01);
+    assert_eq!(parts(measured).0.value("stores"), Some(&Value::from("streaming")));
+    record.machine.memory_devices = vec![MemoryDevice {
+        bytes: Some(1 << 34),
+        channel: Some("A".to_owned()),
+        configured_mt_s: Some(3200),
+        ..MemoryDevice::default()
+    }];
+    let held = &resources_of(&record)[0];
+    assert_eq!((held.source, held.ceiling), (Some(CeilingSource::Parts), Some(25.6e9)));
+    let (_, channels) = parts(held);
+    assert_eq!(channels.value("channels"), Some(&Value::from("1 populated channel")));
+    assert_eq!(channels.value("speed"), Some(&Value::Count(3200)));
+}
+
+#[test]
+fn latency_and_wake_up_name_their_figures() {
+    let mut record = machine(1);
+    for (page, ns) in [("4KiB", 120.0), ("2MiB", 90.0)] {
+        let place = Labels::new()
+            .with_label(Label::Cpu, 0u32)
+            .with_label(Label::Node, 0u32)
+            .with_label(Label::Bytes, 1u64 << 29)
+            .with_label(Label::Page, page);
+        record.measurements.push(measured("load.latency", place, ns));
+    }
+    for (policy, setting, ns) in [("other", "as-is", 60e3), ("other", "tuned", 9e3), ("fifo", "tuned", 6e3)] {
+        let place = Labels::new()
+            .with_label(Label::Cpu, 0u32)
+            .with_label(Label::Policy, policy)
+            .with_label(Label::Setting, setting);
+        record.measurements.push(measured("wakeup.latency", place.with_label(Label::Corrected, false), ns));
+    }
+    let [latency, wake_up] = &resources_of(&record)[..] else { panic!("two resources") };
+    assert!((latency.share.unwrap_or(0.0) - 0.75).abs() < 0.01, "{latency:?}");
+    assert_eq!(parts(latency).0.value("size"), Some(&Value::Bytes(512 << 20)));
+    assert!((wake_up.share.unwrap_or(0.0) - 0.1).abs() < 0.01, "{wake_up:?}");
+    let (_, best) = parts(wake_up);
+    assert_eq!(best.value("policy"), Some(&Value::from("SCHED_FIFO")));
+    assert_eq!(best.value("setting"), Some(&Value::from("tuned")));
+}
+
+#[test]
+fn memory_that_only_large_pages_reached_is_said_to_be_so() {
+    let mut record = machine(1);
+    for (level, bytes) in [(1, 32 << 10), (2, 1 << 20), (3, 32 << 20)] {
+        add_cache(&mut record, level, bytes, 1);
+    }
+    let curve = [(32 << 10, 1.2), (1 << 20, 4.0), (32 << 20, 30.0), (u64::MAX, 165.0)];
+    add_curve(&mut record, "2MiB", &steps(&sizes(4 << 10, 128 << 20), &curve));
+    add_curve(&mut record, "4KiB", &steps(&sizes(4 << 10, 8 << 20), &curve));
+    let all = not_reached(&RecordIndex::new(&record));
+    let said = all.iter().find(|text| text.code() == Some("memory-latency-not-reached-on-small-pages"));
+    let said = said.unwrap_or_else(|| panic!("{all:?}"));
+    assert_eq!(said.value("size"), Some(&Value::Bytes(8 << 20)));
+    assert_eq!(said.value("page"), Some(&Value::Bytes(2 << 20)));
+    assert_eq!(said.value("latency"), Some(&Value::Figure(165.0, "ns")));
+}
+
+/// A virtual machine that is shown a host's L3, with a curve up to `largest` bytes on both kinds of page.
+fn shown_a_huge_cache(largest: u64, own: u64) -> Record {
+    let mut record = machine(2);
+    for (level, bytes, cpus) in [(1, 48 << 10, 1), (2, 2 << 20, 1), (3, 480 << 20, 2)] {
+        add_cache(&mut record, level, bytes, cpus);
+    }
+    let curve = [(48 << 10, 1.2), (2 << 20, 4.5), (own, 35.0), (u64::MAX, 150.0)];
+    for page in ["2MiB", "4KiB"] {
+        add_curve(&mut record, page, &steps(&sizes(4 << 10, largest), &curve));
+    }
+    record
+}
+
+#[test]
+fn a_working_set_within_the_caches_is_not_called_memory() {
+    for largest in [256 << 10, 3 << 20, 128 << 20] {
+        let mut record = shown_a_huge_cache(largest, 480 << 20);
+        triad(&mut record, "regular", 2, 73e9);
+        for m in record.measurements.iter_mut().filter(|m| m.metric == "memory.bandwidth") {
+            m.detail.set(detail::ARRAY_BYTES, 1 << 20);
+        }
+        let diagnosis = crate::diagnose(&record);
+        assert_eq!(diagnosis.resources, [], "{largest}");
+        let [bandwidth, latency] = &diagnosis.not_reached[..] else { panic!("{diagnosis:?}") };
+        assert_eq!(bandwidth.code(), Some("memory-bandwidth-not-reached"));
+        assert_eq!(bandwidth.value("size"), Some(&Value::Bytes(3 << 20)));
+        let most = sizes(4 << 10, largest).into_iter().max().unwrap_or(0);
+        assert_eq!(latency.code(), Some("memory-latency-not-reached"));
+        assert_eq!(latency.value("size"), Some(&Value::Bytes(most)));
+    }
+}
+
+#[test]
+fn arrays_that_the_shown_caches_might_hold_are_in_doubt() {
+    let doubt_of = |array: u64| {
+        let mut record = shown_a_huge_cache(256 << 20, 16 << 20);
+        triad(&mut record, "regular", 2, 26e9);
+        for m in record.measurements.iter_mut().filter(|m| m.metric == "memory.bandwidth") {
+            m.detail.set(detail::ARRAY_BYTES, array);
+        }
+        let diagnosis = crate::diagnose(&record);
+        let bandwidth = diagnosis.resources.iter().find(|resource| resource.name == MEMORY_BANDWIDTH);
+        bandwidth.map(|bandwidth| bandwidth.doubt.as_ref().and_then(Doubt::code).map(str::to_owned))
+    };
+    assert_eq!(
+        doubt_of(100 << 20),
+        None,
+        "300 MiB may all lie in 480 MiB, whose share is as neighbours leave it"
+    );
+    assert_eq!(doubt_of(200 << 20), Some(Some("bandwidth-arrays-may-fit".to_owned())));
+    assert_eq!(doubt_of(320 << 20), Some(None), "three arrays of 320 MiB are twice 480 MiB");
+}
+
+#[test]
+fn beyond_the_part_of_a_cache_that_is_its_own_lies_memory() {
+    for (largest, own) in [(256 << 20, 32 << 20), (395 << 20, 234 << 20)] {
+        let diagnosis = crate::diagnose(&shown_a_huge_cache(largest, own));
+        assert_eq!(diagnosis.resources.len(), 1, "{diagnosis:?}");
+        assert_eq!(diagnosis.not_reached, []);
+    }
+}
+
+#[test]
+fn a_resource_carries_the_doubt_of_its_figures() {
+    let mut record = machine(2);
+    triad(&mut record, "regular", 2, 16e9);
+    assert_eq!(resources_of(&record)[0].doubt, None);
+    for m in &mut record.measurements {
+        m.doubt = Some("too noisy: the median is known to ±30 % only; no cause seen".into());
+    }
+    let doubt = resources_of(&record)[0].doubt.clone().unwrap();
+    assert_eq!((doubt.kind(), doubt.code()), (record::DoubtKind::TooNoisy, Some("doubt-too-noisy")));
+    for m in &mut record.measurements {
+        m.doubt = Some("the chain of adds says 3.34 GHz, the chain of multiplies 4.01 GHz".into());
+    }
+    let doubt = resources_of(&record)[0].doubt.clone().unwrap();
+    assert_eq!(doubt.code(), Some("doubt-see-notes"));
+}
