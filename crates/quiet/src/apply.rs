@@ -2,7 +2,7 @@
 
 use crate::change::Change;
 use crate::compound_change::CompoundError;
-use crate::files::Files;
+use crate::files::{Cause, Files};
 use crate::journal::{Error, Journal, JournalContents, Step};
 
 /// How one value fared.
@@ -13,7 +13,7 @@ pub enum WriteOutcome {
     /// The kernel took it and keeps another one, which is put back.
     NotKept(String),
     /// It was refused.
-    Refused(String),
+    Refused(Cause),
     /// The file has gone, with the CPU or device that it belonged to.
     Gone,
     /// Somebody changed it between the plan and the write: it is theirs.
@@ -30,7 +30,7 @@ pub enum RestoreOutcome {
     /// Somebody else has changed it since: left alone, with its value.
     Theirs(String),
     /// It could not be written.
-    Refused(String),
+    Refused(Cause),
     /// A compound change that cannot be undone.
     NotUndone(CompoundError),
     /// The file has gone.
@@ -84,7 +84,7 @@ fn write_change(
     }
     journal.note(&Step::Writing(at))?;
     if let Err(refusal) = files.write(&change.path, &change.new) {
-        journal.note(&Step::Refused(at, refusal.why.clone()))?;
+        journal.note(&Step::Refused(at, refusal.why.to_string()))?;
         return Ok(if refusal.is_missing() {
             WriteOutcome::Gone
         } else {
@@ -107,7 +107,7 @@ fn write_change(
             return Ok(WriteOutcome::NotKept(now));
         }
     }
-    journal.note(&Step::Refused(at, format!("it stays at {now}")))?;
+    journal.note(&Step::Refused(at, Cause::StaysAt(now.clone()).to_string()))?;
     Ok(WriteOutcome::NotKept(now))
 }
 
@@ -219,7 +219,7 @@ fn write_old_value(
     }
     let restored = match change.read_current(files) {
         Ok(now) if change.syntax.are_equal(&now, &change.old) => RestoreOutcome::Back,
-        Ok(now) => RestoreOutcome::Refused(format!("it stays at {now}")),
+        Ok(now) => RestoreOutcome::Refused(Cause::StaysAt(now)),
         Err(refusal) if refusal.is_missing() => RestoreOutcome::Gone,
         Err(refusal) => RestoreOutcome::Refused(refusal.why),
     };

@@ -6,6 +6,7 @@ use record::{CpuList, Text};
 
 use crate::audit::CpuRefusal;
 use crate::compound_change::CompoundError;
+use crate::existing_session::{Lack, Owner};
 use crate::journal;
 use crate::lock::LockRefusal;
 use crate::state_directory::DirectoryError;
@@ -36,12 +37,10 @@ pub enum Error {
     Cpus(CpuList, CpuRefusal),
     /// An existing session does not do what was asked for.
     Existing {
-        /// Whose it is, in words.
-        who: String,
+        /// Whose it is.
+        owner: Owner,
         /// What it does not.
-        lacks: String,
-        /// What has to be done to get it.
-        way_out: String,
+        lack: Lack,
     },
     /// Knobs that were named and cannot be set, each with why.
     NotSet {
@@ -79,7 +78,10 @@ impl fmt::Display for Error {
             Error::Compound(error) => write!(f, "{error}"),
             Error::NoCpus => f.write_str("--cpus: the list is empty; write for instance --cpus 2,3"),
             Error::Cpus(cpus, why) => write!(f, "--cpus {cpus}: {why}"),
-            Error::Existing { who, lacks, way_out } => write!(f, "{who} {lacks}; {way_out}"),
+            Error::Existing { owner, lack } => {
+                let comma = if matches!(owner, Owner::Parent(_)) { "," } else { "" };
+                write!(f, "{owner}{comma} {lack}; {}", owner.way_out())
+            }
             Error::NotSet { knobs, restored } => {
                 let each: Vec<String> = knobs.iter().map(|(knob, why)| format!("{knob}: {why}")).collect();
                 let after = if *restored { "; everything is as it was" } else { "" };

@@ -51,9 +51,9 @@ impl fmt::Display for Event<'_> {
                 "{} is not this user's, so nothing that this user set is written down there; HOME or XDG_STATE_HOME names it",
                 folder.display()
             ),
-            Event::OtherBoot(contents) => f.write_str(&contents.describe_other_boot()),
+            Event::OtherBoot(contents) => contents.of_another_boot().fmt(f),
             Event::Leftover(contents) => {
-                write!(f, "putting back what was left behind: {}", contents.describe())
+                write!(f, "putting back what was left behind: {contents}")
             }
             Event::NotRestored(change, outcome) => {
                 let (path, old) = (&change.path, &change.old);

@@ -8,6 +8,7 @@ use record::CpuList;
 
 use crate::change::Change;
 use crate::error::Error;
+use crate::journal::JournalContents;
 use crate::knob::KnobContext;
 use crate::lock;
 use crate::root_session::RootSession;
@@ -18,14 +19,80 @@ use crate::value_syntax::name_cpus;
 /// A session that stands.
 #[derive(Clone, Debug)]
 pub struct ExistingSession {
-    /// Whose it is, in words.
-    who: String,
-    /// What has to be done to set more.
-    way_out: String,
+    owner: Owner,
     /// What it has set.
     pub changes: Vec<Change>,
-    /// Whether this process runs under it.
-    parent: bool,
+}
+
+/// Whose session it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// A process under which this one runs.
+    Parent(u32),
+    /// An earlier start, whose values stay.
+    Earlier {
+        /// When it set them.
+        date: String,
+        /// Its command line.
+        command: String,
+    },
+}
+
+impl Owner {
+    fn is_parent(&self) -> bool {
+        matches!(self, Owner::Parent(_))
+    }
+
+    /// What has to be done to set more.
+    pub fn way_out(&self) -> WayOut {
+        if self.is_parent() { WayOut::AskThere } else { WayOut::Restore }
+    }
+}
+
+/// What has to be done to set more than an existing session has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WayOut {
+    /// The command that the session is for has to ask for it.
+    AskThere,
+    /// Its values have to be put back.
+    Restore,
+}
+
+impl fmt::Display for WayOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            WayOut::AskThere => "ask for it there",
+            WayOut::Restore => "put its values back first: linespeed quiet --restore",
+        })
+    }
+}
+
+impl fmt::Display for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Owner::Parent(pid) => write!(f, "process {pid}, under which this runs"),
+            Owner::Earlier { date, command } => write!(f, "what stands since {date} ({command})"),
+        }
+    }
+}
+
+/// What an existing session does not do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Lack {
+    /// These knobs are not set by it.
+    Knobs(Vec<&'static str>),
+    /// These CPUs are not quiet under it.
+    Cpus(CpuList),
+}
+
+impl fmt::Display for Lack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Lack::Knobs(knobs) => write!(f, "does not set {}", knobs.join(", "))?,
+            Lack::Cpus(cpus) => write!(f, "does not keep {} quiet", name_cpus(cpus))?,
+        }
+        f.write_str(", and only one session can exist at a time")
+    }
 }
 
 impl ExistingSession {
@@ -42,22 +109,15 @@ impl ExistingSession {
                 Ok(Leftover::Standing(contents) | Leftover::Orphaned(contents)) => contents.header.changes,
                 _ => Vec::new(),
             };
-            return Ok(Some(Self {
-                who: format!("process {pid}, under which this runs,"),
-                way_out: "ask for it there".to_owned(),
-                changes: contents,
-                parent: true,
-            }));
+            return Ok(Some(Self { owner: Owner::Parent(pid), changes: contents }));
         }
         if purpose == Purpose::Persistent {
             return Ok(None);
         }
         match session::find_leftover(folder, boot)? {
             Leftover::Standing(contents) => Ok(Some(Self {
-                who: format!("what stands since {} ({})", contents.header.date, contents.header.command),
-                way_out: "put that back first: linespeed quiet --restore".to_owned(),
+                owner: Owner::Earlier { date: contents.header.date, command: contents.header.command },
                 changes: contents.header.changes,
-                parent: false,
             })),
             _ => Ok(None),
         }
@@ -73,17 +133,14 @@ impl ExistingSession {
         context: &KnobContext,
     ) -> Result<Vec<&'static str>, Error> {
         let open = plan.keep_to_the_commands();
-        let lacks = |lacks: String| {
-            Err(Error::Existing { who: self.who.clone(), lacks, way_out: self.way_out.clone() })
-        };
+        let lacks = |lack| Err(Error::Existing { owner: self.owner.clone(), lack });
         if !names.is_empty() && !open.is_empty() {
-            return lacks(format!("does not set {}, and there is one session at a time", open.join(", ")));
+            return lacks(Lack::Knobs(open));
         }
-        if let (true, Some(wanted)) = (self.parent, cpus)
+        if let (true, Some(wanted)) = (self.owner.is_parent(), cpus)
             && let Some(more) = not_quiet(wanted, context)
         {
-            let more = name_cpus(&more);
-            return lacks(format!("does not keep {more} quiet, and there is one session at a time"));
+            return lacks(Lack::Cpus(more));
         }
         Ok(open)
     }
@@ -111,15 +168,15 @@ pub struct Beside {
 impl fmt::Display for Beside {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { session, held, open } = self;
-        let open = match (open.as_slice(), session.parent) {
+        let open = match (open.as_slice(), session.owner.is_parent()) {
             ([], _) => String::new(),
             (some, true) => format!("; as they were there stay: {}", some.join(", ")),
             (some, false) => {
-                format!("; still open: {} (to set them, too, {})", some.join(", "), session.way_out)
+                format!("; still open: {} (to set them, too, {})", some.join(", "), session.owner.way_out())
             }
         };
-        let who = session.who.trim_end_matches(',');
-        let already = if session.parent { "already quiet by" } else { "already set is" };
+        let who = &session.owner;
+        let already = if who.is_parent() { "already quiet by" } else { "already set is" };
         let besides = match held.as_slice() {
             [] => String::new(),
             some => format!(", but while this runs: {}", some.join(", ")),
@@ -138,7 +195,28 @@ pub fn describe_leftover(folder: &Path, boot: &str) -> Result<Option<String>, Er
         }
     };
     if let Some(holder) = lock::find_living_holder(folder) {
-        return Ok(Some(format!("Knobs are set now by {holder}; they are put back when that ends.")));
+        return Ok(Some(LeftBehind::Held(holder).to_string()));
     }
-    Ok(Some(format!("{}; linespeed quiet --restore puts it back", contents.describe())))
+    Ok(Some(LeftBehind::Stands(contents).to_string()))
+}
+
+/// What an earlier session left.
+enum LeftBehind {
+    /// Its process still runs.
+    Held(String),
+    /// Its values stand.
+    Stands(JournalContents),
+}
+
+impl fmt::Display for LeftBehind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LeftBehind::Held(holder) => {
+                write!(f, "Knobs are set now by {holder}; they are put back when that ends.")
+            }
+            LeftBehind::Stands(contents) => {
+                write!(f, "{contents}; linespeed quiet --restore puts it back")
+            }
+        }
+    }
 }

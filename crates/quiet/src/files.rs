@@ -12,21 +12,62 @@ pub struct Refusal {
     pub path: String,
     /// The system's error number, where there is one.
     pub errno: Option<i32>,
-    /// In words.
-    pub why: String,
+    /// Why.
+    pub why: Cause,
+}
+
+/// Why a file was not read or written, or does not keep its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// This user may not.
+    Denied,
+    /// Something else uses it.
+    Busy,
+    /// The kernel does not accept the value.
+    ValueRejected,
+    /// There is no such file.
+    Missing,
+    /// This kernel or hardware cannot do it.
+    NotPossible,
+    /// Its file system is mounted read-only.
+    ReadOnly,
+    /// What stands there is no value of its kind.
+    Unparsable,
+    /// The write succeeds and the value stays at this one.
+    StaysAt(String),
+    /// Anything else, in the system's words.
+    Other(String),
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cause::Denied => f.write_str("permission denied"),
+            Cause::Busy => f.write_str("busy"),
+            Cause::ValueRejected => f.write_str("the kernel does not accept this value"),
+            Cause::Missing => f.write_str("no such file"),
+            Cause::NotPossible => f.write_str("the kernel cannot do this here"),
+            Cause::ReadOnly => f.write_str("mounted read-only"),
+            Cause::Unparsable => {
+                f.write_str("its value is not of a known form; see the file, and set it by hand")
+            }
+            Cause::StaysAt(now) => write!(f, "it stays at {now}"),
+            Cause::Other(why) => f.write_str(why),
+        }
+    }
 }
 
 impl Refusal {
     /// From a system call's error.
     pub fn new(path: &str, error: &std::io::Error) -> Self {
         let why = match error.raw_os_error() {
-            Some(libc::EACCES | libc::EPERM) => "permission denied".to_owned(),
-            Some(libc::EBUSY) => "busy".to_owned(),
-            Some(libc::EINVAL) => "the kernel does not take this value".to_owned(),
-            Some(libc::ENOENT | libc::ENOTDIR) => "there is no such file".to_owned(),
-            Some(libc::EIO) => "the kernel cannot do this here".to_owned(),
-            Some(libc::EROFS) => "mounted for reading only".to_owned(),
-            _ => error.to_string(),
+            Some(libc::EACCES | libc::EPERM) => Cause::Denied,
+            Some(libc::EBUSY) => Cause::Busy,
+            Some(libc::EINVAL) => Cause::ValueRejected,
+            Some(libc::ENOENT | libc::ENOTDIR) => Cause::Missing,
+            Some(libc::EIO) => Cause::NotPossible,
+            Some(libc::EROFS) => Cause::ReadOnly,
+            _ => Cause::Other(error.to_string()),
         };
         Self { path: path.to_owned(), errno: error.raw_os_error(), why }
     }
@@ -82,12 +123,12 @@ impl<'a> Tree<'a> {
 impl Files for Tree<'_> {
     fn read(&self, path: &str) -> Result<String, Refusal> {
         self.root.try_text(path).map_err(|unreadable| {
-            let errno = match &unreadable.why {
-                machine::Why::Missing => Some(libc::ENOENT),
-                machine::Why::Denied => Some(libc::EACCES),
-                _ => None,
+            let (errno, why) = match &unreadable.why {
+                machine::Why::Missing => (Some(libc::ENOENT), Cause::Missing),
+                machine::Why::Denied => (Some(libc::EACCES), Cause::Denied),
+                other => (None, Cause::Other(other.to_string())),
             };
-            Refusal { path: path.to_owned(), errno, why: unreadable.why.to_string() }
+            Refusal { path: path.to_owned(), errno, why }
         })
     }
 

@@ -80,7 +80,9 @@ pub enum Error {
     /// The system refuses.
     System(PathBuf, io::Error),
     /// What lies there must not be believed.
-    Untrusted(PathBuf, &'static str),
+    Untrusted(PathBuf, Doubt),
+    /// The values of an earlier start stand.
+    EarlierStands(PathBuf),
     /// What lies there is no journal.
     Corrupt(PathBuf, Corruption),
 }
@@ -90,20 +92,51 @@ impl fmt::Display for Error {
         match self {
             Error::System(path, error) => write!(f, "{}: {error}", path.display()),
             Error::Untrusted(path, why) => {
-                write!(f, "{}: {why}, so nothing in it is believed; look at it and remove it", path.display())
+                write!(f, "{}: {why}, so its contents are ignored; check it, then remove it", path.display())
             }
+            Error::EarlierStands(path) => write!(
+                f,
+                "{}: values of an earlier start are still set; first: linespeed quiet --restore",
+                path.display()
+            ),
             Error::Corrupt(path, why) => {
-                write!(
-                    f,
-                    "{}: {why}; look at it, put back by hand what it tells, and remove it",
-                    path.display()
-                )
+                write!(f, "{}: {why}; check it, restore its values by hand, then remove it", path.display())
             }
         }
     }
 }
 
 impl std::error::Error for Error {}
+
+/// Why a journal is not trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// A symbolic link.
+    SymbolicLink,
+    /// A folder, a pipe, a device or a socket.
+    NotAFile,
+    /// Another user's.
+    OtherOwner,
+    /// Others than its owner may write it.
+    WritableByOthers,
+    /// It has a second name.
+    HardLink,
+    /// Longer than any journal.
+    TooLong,
+}
+
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Doubt::SymbolicLink => "it is a symbolic link",
+            Doubt::NotAFile => "it is not a regular file",
+            Doubt::OtherOwner => "it belongs to somebody else",
+            Doubt::WritableByOthers => "others may write it",
+            Doubt::HardLink => "it has a second hard link",
+            Doubt::TooLong => "it is longer than any journal",
+        })
+    }
+}
 
 /// Why a file is no journal.
 #[derive(Debug)]
@@ -158,8 +191,7 @@ impl Journal {
             let _ = std::fs::remove_file(&path);
         }
         if path.symlink_metadata().is_ok() {
-            let why = "an earlier start's values stand; first: linespeed quiet --restore";
-            return Err(Error::System(path, io::Error::new(io::ErrorKind::AlreadyExists, why)));
+            return Err(Error::EarlierStands(path));
         }
         clear_unfinished(folder);
         match write_new(folder, &path, text.as_bytes()) {
@@ -332,21 +364,21 @@ fn read_whole(folder: &Path, owner: u32) -> Result<Option<(JournalContents, Vec<
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) if error.raw_os_error() == Some(libc::ELOOP) => {
-            return Err(Error::Untrusted(path, "it is a symbolic link"));
+            return Err(Error::Untrusted(path, Doubt::SymbolicLink));
         }
         Err(error) => return Err(system(error)),
     };
     let metadata = file.metadata().map_err(system)?;
     let doubt = if !metadata.is_file() {
-        Some("it is no regular file")
+        Some(Doubt::NotAFile)
     } else if metadata.uid() != owner {
-        Some("it belongs to somebody else")
+        Some(Doubt::OtherOwner)
     } else if metadata.mode() & 0o022 != 0 {
-        Some("others may write it")
+        Some(Doubt::WritableByOthers)
     } else if metadata.nlink() > 1 {
-        Some("it has a second name elsewhere")
+        Some(Doubt::HardLink)
     } else if metadata.len() > LONGEST {
-        Some("it is too long")
+        Some(Doubt::TooLong)
     } else {
         None
     };
@@ -403,21 +435,29 @@ impl Step {
     }
 }
 
-impl JournalContents {
-    /// How many values were set, by whom and when, in a few words.
-    pub fn describe(&self) -> String {
+/// How many values were set, by whom and when.
+impl fmt::Display for JournalContents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let JournalHeader { pid, command, date, changes, .. } = &self.header;
-        let values =
-            if changes.len() == 1 { "1 value".to_owned() } else { format!("{} values", changes.len()) };
-        format!("{values} set by process {pid} ({command}) at {date}")
+        let values = if changes.len() == 1 { "value" } else { "values" };
+        write!(f, "{} {values} set by process {pid} ({command}) at {date}", changes.len())
     }
+}
 
-    /// What one of another boot says.
-    pub fn describe_other_boot(&self) -> String {
-        format!(
-            "{} before the last boot: they ended with it, and what the machine sets at boot is in force",
-            self.describe()
-        )
+/// The contents of a journal of another boot.
+#[derive(Clone, Copy, Debug)]
+pub struct OfAnotherBoot<'a>(&'a JournalContents);
+
+impl fmt::Display for OfAnotherBoot<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} before the last boot, which ended them; the settings made at boot are in force", self.0)
+    }
+}
+
+impl JournalContents {
+    /// For a journal of another boot.
+    pub fn of_another_boot(&self) -> OfAnotherBoot<'_> {
+        OfAnotherBoot(self)
     }
 
     /// Compound changes beside the values, the last first: the order in which it is undone.

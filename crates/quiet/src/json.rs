@@ -55,7 +55,7 @@ pub fn restored(all: &[(Change, RestoreOutcome)]) -> Value {
             RestoreOutcome::Back => ("back", None),
             RestoreOutcome::WasBack => ("was back", None),
             RestoreOutcome::Theirs(now) => ("left alone", Some(now.clone())),
-            RestoreOutcome::Refused(why) => ("refused", Some(why.clone())),
+            RestoreOutcome::Refused(why) => ("refused", Some(why.to_string())),
             RestoreOutcome::NotUndone(why) => ("refused", Some(why.to_string())),
             RestoreOutcome::Gone => ("gone", None),
         };

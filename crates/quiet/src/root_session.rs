@@ -65,7 +65,7 @@ impl fmt::Display for RootSession {
             (Err(why), None) => return write!(f, "Root may have set knobs: {why}"),
             (Ok(_), None) => return f.write_str("Root may have set knobs: "),
         };
-        write!(f, "Root has set knobs: {}", contents.describe())?;
+        write!(f, "Root has set knobs: {contents}")?;
         if self.is_in_use() {
             return f.write_str("; they are put back when that ends");
         }

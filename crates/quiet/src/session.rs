@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use record::Text;
+
 use crate::apply::{self, RestoreOutcome, WriteOutcome};
 use crate::change::Change;
 use crate::compound_change::CompoundChange;
@@ -183,7 +185,7 @@ impl Session {
 
     /// Does something that is more than a value; it is undone with them. What should be known of it; after an error nothing of
     /// it stands.
-    pub fn apply_compound(&mut self, compound: &CompoundChange) -> Result<Vec<String>, Error> {
+    pub fn apply_compound(&mut self, compound: &CompoundChange) -> Result<Vec<Text>, Error> {
         let compound = compound.prepared();
         self.journal.note(&journal::Step::Compound(compound.clone()))?;
         Ok(compound.begin().inspect_err(|_| {

@@ -55,6 +55,8 @@ pub enum DirectoryError {
     Unwritable(PathBuf, io::Error),
     /// It is no folder.
     NotAFolder(PathBuf),
+    /// The lock is no regular file.
+    NotAFile(PathBuf),
     /// Others than its owner may write there.
     WritableByOthers(PathBuf),
 }
@@ -64,11 +66,14 @@ impl fmt::Display for DirectoryError {
         match self {
             DirectoryError::Unwritable(path, error) => write!(
                 f,
-                "what knobs were cannot be written down, so none is set: {}: {}",
+                "the original settings cannot be saved, so nothing is changed: {}: {}",
                 path.display(),
-                describe_error(error)
+                Unwritable(error)
             ),
-            DirectoryError::NotAFolder(path) => write!(f, "{}: is no folder of its own", path.display()),
+            DirectoryError::NotAFolder(path) => write!(f, "{}: is not a folder of its own", path.display()),
+            DirectoryError::NotAFile(path) => {
+                write!(f, "{}: is not a regular file; check it, then remove it", path.display())
+            }
             DirectoryError::WritableByOthers(path) => write!(
                 f,
                 "{}: others may write there, so nothing is kept in it; chmod go-w it, or remove it",
@@ -81,19 +86,21 @@ impl fmt::Display for DirectoryError {
 impl std::error::Error for DirectoryError {}
 
 /// What the system refused, and the way out.
-fn describe_error(error: &io::Error) -> String {
-    match error.raw_os_error() {
-        Some(libc::EROFS) => "its file system is for reading only".to_owned(),
-        Some(libc::ENOSPC | libc::EDQUOT) => "there is no room left".to_owned(),
-        Some(libc::ELOOP) => {
-            "it is a symbolic link, which is not followed; look at it and remove it".to_owned()
-        }
-        Some(libc::ENOTDIR | libc::EEXIST) => "something on the way to it is no folder".to_owned(),
-        Some(libc::EISDIR) => "it is a folder; look at it and remove it".to_owned(),
-        Some(libc::EACCES | libc::EPERM) if !os::is_root() => {
-            "this user may not write there; let HOME or XDG_STATE_HOME name a folder of your own".to_owned()
-        }
-        _ => error.to_string(),
+struct Unwritable<'a>(&'a io::Error);
+
+impl fmt::Display for Unwritable<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0.raw_os_error() {
+            Some(libc::EROFS) => "its file system is mounted for reading only",
+            Some(libc::ENOSPC | libc::EDQUOT) => "no space left",
+            Some(libc::ELOOP) => "it is a symbolic link, which is not followed; check it, then remove it",
+            Some(libc::ENOTDIR | libc::EEXIST) => "a part of its path is not a folder",
+            Some(libc::EISDIR) => "it is a folder; check it, then remove it",
+            Some(libc::EACCES | libc::EPERM) if !os::is_root() => {
+                "this user may not write there; let HOME or XDG_STATE_HOME name a folder of your own"
+            }
+            _ => return self.0.fmt(f),
+        })
     }
 }
 
@@ -122,6 +129,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         prepare(folder.path()).unwrap();
         std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
-        assert!(prepare(folder.path()).unwrap_err().to_string().contains("others may write there"));
+        assert!(
+            matches!(prepare(folder.path()), Err(DirectoryError::WritableByOthers(path)) if path == folder.path())
+        );
     }
 }

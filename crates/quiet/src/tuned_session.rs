@@ -187,7 +187,7 @@ impl TunedSession {
             if let (CompoundChange::Shield(shield), None) = (compound, &why_not) {
                 tuned.shield = Some(shield.clone());
             }
-            let note = (!notes.is_empty()).then(|| Text::from(notes.join("; ")));
+            let note = (!notes.is_empty()).then(|| Text::sequence(notes));
             tuned.outcomes.push(KnobOutcome { note, ..describe_knob(rows, name, why_not) });
         }
         tuned.outcomes.extend(describe_unset(rows, &plan));
@@ -341,7 +341,7 @@ fn clean_up(caller: &Caller, folder: &Path, boot: &str, tree: &Tree) -> Result<b
             caller.tell(Event::OtherBoot(&contents));
             Ok(false)
         }
-        Leftover::Standing(contents) => Err(Error::Standing(contents.describe())),
+        Leftover::Standing(contents) => Err(Error::Standing(contents.to_string())),
         Leftover::Orphaned(contents) => {
             caller.tell(Event::Leftover(&contents));
             tell_unrestored(&session::restore(tree, folder)?, caller.listener);

@@ -8,6 +8,7 @@ pub mod swap;
 use std::fmt;
 use std::io;
 
+use record::Text;
 use serde::{Deserialize, Serialize};
 
 use crate::change::Change;
@@ -33,7 +34,7 @@ impl CompoundChange {
     }
 
     /// Does it; what should be known of it, in words. After an error it is to be undone.
-    pub fn begin(&self) -> Result<Vec<String>, CompoundError> {
+    pub fn begin(&self) -> Result<Vec<Text>, CompoundError> {
         match self {
             CompoundChange::Shield(shield) => Ok(shield.make()?.into_iter().collect()),
             CompoundChange::Swap(areas) => areas.switch_off().map(|()| Vec::new()),
@@ -83,8 +84,8 @@ pub enum CompoundError {
     },
     /// A path that no system call takes.
     NulInPath(String),
-    /// A control group that is still in use, with by what.
-    GroupStays(String),
+    /// A control group that is still in use.
+    GroupStays(shield::GroupUse),
 }
 
 impl CompoundError {

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use machine::Root;
 use machine::cgroups::{Cgroups, Version};
-use record::CpuList;
+use record::{CpuList, Text, text};
 use serde::{Deserialize, Serialize};
 
 use super::CompoundError;
@@ -154,8 +154,8 @@ impl Shield {
         format!("{}/linespeed-rest-{}", self.parent, self.mark)
     }
 
-    /// Makes the groups and clears the CPUs. Who stays on them all the same, in words.
-    pub fn make(&self) -> Result<Option<String>, CompoundError> {
+    /// Makes the groups and clears the CPUs. Who stays on them all the same.
+    pub fn make(&self) -> Result<Option<Text>, CompoundError> {
         let quiet = self.quiet_folder();
         let made = |folder: &str| fs::create_dir(folder).map_err(|error| CompoundError::at(folder, &error));
         if self.version == 2 {
@@ -182,8 +182,8 @@ impl Shield {
         Ok(describe_staying(&self.move_tasks_away(&rest), &self.quiet))
     }
 
-    /// Keeps what somebody has bound on those of its CPUs that are left. Who has none, and runs elsewhere meanwhile, in words.
-    fn confine_bound_tasks(&self) -> Option<String> {
+    /// Keeps what somebody has bound on those of its CPUs that are left. Who has none, and runs elsewhere meanwhile.
+    fn confine_bound_tasks(&self) -> Option<Text> {
         let moved: BTreeMap<String, String> = self
             .bound
             .iter()
@@ -196,7 +196,8 @@ impl Shield {
             .collect();
         (!moved.is_empty()).then(|| {
             let who = listed(moved.iter().map(|(task, name)| (task.as_str(), name.as_str())));
-            format!("meanwhile on other CPUs though bound to {}: {who}", name_cpus(&self.quiet))
+            let cpus = name_cpus(&self.quiet);
+            text!("quiet-shield-moved", "on other CPUs meanwhile, though bound to {cpus}: {who}", cpus, who)
         })
     }
 
@@ -284,7 +285,7 @@ impl Shield {
                 std::thread::sleep(PAUSE);
             }
         }
-        Err(CompoundError::GroupStays(describe_obstacle(folder, list, &last)))
+        Err(CompoundError::GroupStays(GroupUse::find(folder, list, last)))
     }
 }
 
@@ -327,35 +328,60 @@ fn listed<'a>(tasks: impl ExactSizeIterator<Item = (&'a str, &'a str)>) -> Strin
 }
 
 /// Who stays on the quiet CPUs; `None` where nobody does.
-fn describe_staying(stay: &BTreeMap<String, String>, quiet: &CpuList) -> Option<String> {
+fn describe_staying(stay: &BTreeMap<String, String>, quiet: &CpuList) -> Option<Text> {
     if stay.is_empty() {
         return None;
     }
     let who = listed(stay.iter().map(|(task, name)| (task.as_str(), name.as_str())));
-    let there = name_cpus(quiet);
-    Some(format!(
-        "{who} may still run on {there}: bound by somebody, and left as bound; to move: taskset -cp LIST NUMBER"
+    let cpus = name_cpus(quiet);
+    Some(text!(
+        "quiet-shield-staying",
+        "{who} may still run on {cpus}: bound there, and left bound; to move: taskset -cp LIST PID",
+        who,
+        cpus
     ))
 }
 
-/// Why a group stays: whom or what it has.
-fn describe_obstacle(folder: &str, list: &str, last: &str) -> String {
-    let tasks = fs::read_to_string(format!("{folder}/{list}")).unwrap_or_default();
-    let named: Vec<(&str, String)> = tasks
-        .lines()
-        .map(|task| (task, Task::read(task).map_or_else(|| "?".to_owned(), |task| task.name)))
-        .collect();
-    let mut ways = Vec::new();
-    if !named.is_empty() {
-        let why = if last.is_empty() { String::new() } else { format!(" ({last})") };
-        let who = listed(named.iter().map(|(task, name)| (*task, name.as_str())));
-        ways.push(format!("{who} cannot be moved out of it{why}; end that"));
+/// Whom or what a group that stays has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupUse {
+    /// Its tasks, by name and number; empty where it has none.
+    tasks: String,
+    /// Why the last of them could not be moved; empty where that is not known.
+    refusal: String,
+    /// Groups of others in it, with their processes.
+    groups: Vec<String>,
+}
+
+impl GroupUse {
+    fn find(folder: &str, list: &str, refusal: String) -> Self {
+        let tasks = fs::read_to_string(format!("{folder}/{list}")).unwrap_or_default();
+        let named: Vec<(&str, String)> = tasks
+            .lines()
+            .map(|task| (task, Task::read(task).map_or_else(|| "?".to_owned(), |task| task.name)))
+            .collect();
+        let tasks = listed(named.iter().map(|(task, name)| (*task, name.as_str())));
+        Self { tasks, refusal, groups: groups_below(Path::new(folder)) }
     }
-    let groups: Vec<String> = groups_below(Path::new(folder));
-    if !groups.is_empty() {
-        ways.push(format!("somebody has made groups in it: {}; remove them", groups.join(", ")));
+}
+
+impl fmt::Display for GroupUse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { tasks, refusal, groups } = self;
+        match (tasks.is_empty(), refusal.is_empty()) {
+            (true, _) => {}
+            (false, true) => write!(f, "{tasks} cannot be moved out of it; end that")?,
+            (false, false) => write!(f, "{tasks} cannot be moved out of it ({refusal}); end that")?,
+        }
+        match (tasks.is_empty(), groups.is_empty()) {
+            (true, true) => f.write_str("the kernel still uses it"),
+            (false, true) => Ok(()),
+            (alone, false) => {
+                let after = if alone { "" } else { "; " };
+                write!(f, "{after}it has groups of others: {}; remove them", groups.join(", "))
+            }
+        }
     }
-    if ways.is_empty() { "something in the kernel still holds it".to_owned() } else { ways.join("; ") }
 }
 
 /// The groups below one, with the processes in them.

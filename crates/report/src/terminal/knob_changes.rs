@@ -99,7 +99,7 @@ pub fn knobs_restored(restored: &Restored, style: &Style) -> String {
     let mut lines = Vec::new();
     lines.extend(root.as_ref().map(|root| KnobLine::Note(root.to_string())));
     if let Some(contents) = forgotten {
-        lines.push(KnobLine::Note(contents.describe_other_boot()));
+        lines.push(KnobLine::Note(contents.of_another_boot().to_string()));
     } else if restored.is_empty() && root.is_some() {
         lines.push(KnobLine::Note("Nothing of this user to restore.".to_owned()));
     } else if restored.is_empty() {
@@ -146,15 +146,15 @@ pub fn knobs_standing(
     let (words, contents) = match left {
         Leftover::Nothing if lines.is_empty() => ("No knob is set by linespeed.".to_owned(), None),
         Leftover::Nothing => (String::new(), None),
-        Leftover::OtherBoot(contents) => (contents.describe_other_boot(), None),
+        Leftover::OtherBoot(contents) => (contents.of_another_boot().to_string(), None),
         Leftover::Standing(contents) => {
-            (format!("{}; to put back: linespeed quiet --restore", contents.describe()), Some(contents))
+            (format!("{}; to put back: linespeed quiet --restore", contents.to_string()), Some(contents))
         }
-        Leftover::Orphaned(contents) if holder.is_some() => (contents.describe(), Some(contents)),
+        Leftover::Orphaned(contents) if holder.is_some() => (contents.to_string(), Some(contents)),
         Leftover::Orphaned(contents) => (
             format!(
                 "{}, which has ended without putting them back: linespeed quiet --restore",
-                contents.describe()
+                contents.to_string()
             ),
             Some(contents),
         ),
@@ -182,7 +182,7 @@ fn change_line(knob: &str, change: &Change) -> KnobLine {
 
 /// A value that was changed, and what it is now where it is another one.
 fn value(change: &Change, tree: &Tree) -> KnobLine {
-    let now = change.read_current(tree).unwrap_or_else(|refusal| refusal.why);
+    let now = change.read_current(tree).unwrap_or_else(|refusal| refusal.why.to_string());
     let now = if change.syntax.are_equal(&now, &change.new) { String::new() } else { format!(", now {now}") };
     KnobLine::Knob(change.knob.clone(), format!("{}: {} → {}{now}", change.path, change.old, change.new))
 }
