@@ -4,6 +4,7 @@
 mod core;
 mod time;
 
+use record::command_run::{Around, Ceilings};
 use record::diagnosis::{Bound, BoundBy, Evidence};
 use record::text::Value;
 use record::{Label, Measurement, Template, Text, detail, text};
@@ -121,44 +122,32 @@ impl<'a> Facts<'a> {
 
     /// Whether much of its time on a CPU was that of threads that nobody looked at, and looks were too few to tell instead.
     fn hardly_seen(&self) -> bool {
-        let number = |of: record::DetailKey<serde_json::Value>, name: &str| {
-            self.time.detail.get(of)?.get(name)?.as_f64()
-        };
-        let seen = number(detail::THREADS_SEEN, "seen_seconds").unwrap_or(f64::INFINITY);
-        let looks = number(detail::LOOKS, "all").unwrap_or(0.0);
+        let seen = self.time.detail.get(detail::THREADS_SEEN).map_or(f64::INFINITY, |seen| seen.seen_seconds);
+        let looks = self.time.detail.get(detail::LOOKS).map_or(0.0, |looks| looks.all as f64);
         // What hardly ran hardly waited for a CPU.
         looks > 0.0 && looks < ENOUGH_LOOKS && self.cpu() - seen > UNSEEN * self.cpu().max(self.wall)
     }
 
     /// Whether it ended before anybody looked at it; false where the record does not tell.
     fn unseen(&self) -> bool {
-        let looks = self.time.detail.get(detail::LOOKS).and_then(|looks| looks.get("all"));
-        looks.and_then(|all| all.as_u64()) == Some(0)
+        self.time.detail.get(detail::LOOKS).is_some_and(|looks| looks.all == 0)
     }
 
-    fn around(&self, name: &str) -> Option<f64> {
-        self.time.detail.get(detail::AROUND)?.get(name)?.as_f64().filter(|value| value.is_finite())
+    fn around(&self) -> Around {
+        self.time.detail.get(detail::AROUND).unwrap_or_default()
     }
 
-    fn ceiling(&self, name: &str) -> Option<f64> {
-        let value = self.time.detail.get(detail::CEILINGS)?.get(name)?.as_f64()?;
-        (value.is_finite() && value > 0.0).then_some(value)
+    fn ceilings(&self) -> Ceilings {
+        self.time.detail.get(detail::CEILINGS).unwrap_or_default()
     }
 
     /// The built-in workload with the IPC next to `ipc`, and the best of all.
     fn ipc_of_workloads(&self, ipc: f64) -> Option<(String, f64, String, f64)> {
-        let all = self.time.detail.get(detail::CEILINGS)?.get("ipc")?.as_object()?;
-        let all: Vec<(&String, f64)> = all
-            .iter()
-            .filter_map(|(name, ipc)| Some((name, ipc.as_f64().filter(|ipc| *ipc > 0.0)?)))
-            .collect();
-        // One workload's is no ceiling, but that of the one that shows the core's width.
-        if all.len() < 2 && all.iter().all(|(name, _)| *name != "nop") {
-            return None;
-        }
-        let near = all.iter().min_by(|a, b| distance(a.1, ipc).total_cmp(&distance(b.1, ipc)))?;
-        let best = all.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
-        Some((near.0.clone(), near.1, best.0.clone(), best.1))
+        let ceilings = self.ceilings();
+        let best = ceilings.best_ipc()?;
+        let all = ceilings.ipc.iter().filter(|(_, ipc)| **ipc > 0.0);
+        let near = all.min_by(|a, b| distance(*a.1, ipc).total_cmp(&distance(*b.1, ipc)))?;
+        Some((near.0.clone(), *near.1, best.0.to_owned(), best.1))
     }
 }
 

@@ -3,10 +3,6 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
-
-use crate::detail::DetailValue;
-
 /// How one run ended; in JSON `{"code": 0}`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -66,18 +62,33 @@ pub struct Around {
     pub pressure_memory: Option<f64>,
 }
 
+/// What this machine can do, measured before; what was not measured is absent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Ceilings {
+    /// Instructions a cycle of the built-in workloads, by their names.
+    pub ipc: BTreeMap<String, f64>,
+    /// The core clock, Hz.
+    pub clock_hz: Option<f64>,
+    /// Memory bandwidth of one CPU, B/s.
+    pub bandwidth_one: Option<f64>,
+    /// That of all CPUs, B/s.
+    pub bandwidth_all: Option<f64>,
+    /// Latency of memory, ns.
+    pub latency_ns: Option<f64>,
+    /// The day on which each was measured, by its name here.
+    pub days: BTreeMap<String, String>,
+}
+
+impl Ceilings {
+    /// The workload with the most instructions a cycle. One workload's is no ceiling, but that of the one that shows the core's
+    /// width.
+    pub fn best_ipc(&self) -> Option<(&str, f64)> {
+        let usable = self.ipc.len() > 1 || self.ipc.contains_key("nop");
+        let all = self.ipc.iter().filter(|(_, ipc)| usable && **ipc > 0.0);
+        all.map(|(name, ipc)| (name.as_str(), *ipc)).max_by(|a, b| a.1.total_cmp(&b.1))
+    }
+}
+
 /// What threads waited for while off a CPU, and how often each was seen.
 pub type Waiting = BTreeMap<String, u64>;
-
-macro_rules! read_by_serde {
-    ($($type:ty),+) => {
-        $(impl DetailValue for $type {
-            type Read<'a> = $type;
-
-            fn read(value: &Value) -> Option<Self> {
-                <$type>::deserialize(value).ok()
-            }
-        })+
-    };
-}
-read_by_serde!(Looks, ThreadsSeen, Around, Waiting, Vec<RunEnd>, Vec<String>, Vec<f64>);

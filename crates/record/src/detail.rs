@@ -7,6 +7,8 @@ use std::marker::PhantomData;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::command_run::{Around, Ceilings, Looks, RunEnd, ThreadsSeen, Waiting};
+
 /// Details of a measurement, by name. Another version may have others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -89,6 +91,19 @@ impl DetailValue for Value {
     }
 }
 
+macro_rules! read_by_serde {
+    ($($type:ty),+) => {
+        $(impl DetailValue for $type {
+            type Read<'a> = $type;
+
+            fn read(value: &Value) -> Option<Self> {
+                <$type>::deserialize(value).ok()
+            }
+        })+
+    };
+}
+read_by_serde!(Looks, ThreadsSeen, Around, Ceilings, Waiting, Vec<RunEnd>, Vec<String>);
+
 impl Detail {
     /// The value of a detail; none where there is none of its type.
     pub fn get<T: DetailValue + ?Sized>(&self, key: DetailKey<T>) -> Option<T::Read<'_>> {
@@ -108,6 +123,11 @@ impl Detail {
     /// Sets a detail.
     pub fn set<T: ?Sized>(&mut self, key: DetailKey<T>, value: impl Into<Value>) {
         self.set_named(key.name, value);
+    }
+
+    /// Sets a detail that has parts.
+    pub fn set_parts<T: Serialize>(&mut self, key: DetailKey<T>, value: &T) {
+        self.set(key, serde_json::to_value(value).unwrap_or_default());
     }
 
     /// Sets a detail whose name another tool gives.
@@ -174,7 +194,7 @@ details! {
     /// What the CPUs would move were they alone, by the time that they had, B/s.
     ALONE_BYTES_PER_SECOND: f64 = "alone_bytes_per_second";
     /// The whole machine while a command ran.
-    AROUND: Value = "around";
+    AROUND: Around = "around";
     /// What one array of a loop holds, bytes.
     ARRAY_BYTES: u64 = "array_bytes";
     /// Arrays that a loop walks.
@@ -190,7 +210,7 @@ details! {
     /// Where block sizes come from that a tool does not print.
     BYTES_FROM: str = "bytes_from";
     /// What this machine can do, measured before.
-    CEILINGS: Value = "ceilings";
+    CEILINGS: Ceilings = "ceilings";
     /// How far two chains of instructions disagree on a clock, as a share.
     CHAINS_DIFFER: f64 = "chains_differ";
     /// The topology class of a pair of CPUs: `same L2`.
@@ -202,7 +222,7 @@ details! {
     /// Where that clock comes from: `counted`, `measured`.
     CLOCK_SOURCE: str = "clock_source";
     /// The command as it was typed, word by word.
-    COMMAND: Value = "command";
+    COMMAND: Vec<String> = "command";
     /// Share of the time that a counter was counting.
     COVERAGE: f64 = "coverage";
     /// The CPU that asked.
@@ -226,7 +246,7 @@ details! {
     /// What was asked of `/dev/cpu_dma_latency`, µs.
     DMA_LATENCY_US: u64 = "dma_latency_us";
     /// How each run of a command ended.
-    ENDS: Value = "ends";
+    ENDS: Vec<RunEnd> = "ends";
     /// sysbench's number of events.
     EVENTS: f64 = "events";
     /// Whether lines were evicted with an instruction.
@@ -268,7 +288,7 @@ details! {
     /// sysbench's average latency, ms.
     LATENCY_AVG_MS: f64 = "latency_avg_ms";
     /// Processes that a command left behind, by name.
-    LEFT_BEHIND: Value = "left_behind";
+    LEFT_BEHIND: Vec<String> = "left_behind";
     /// Cache lines in a sample.
     LINES_PER_SAMPLE: u64 = "lines_per_sample";
     /// What loaded the memory.
@@ -278,7 +298,7 @@ details! {
     /// The CPUs that loaded the memory.
     LOADERS: str = "loaders";
     /// How often a command's threads were looked at.
-    LOOKS: Value = "looks";
+    LOOKS: Looks = "looks";
     /// An upper bound of a command's largest resident set, bytes.
     MAX_RSS_BELOW_BYTES: u64 = "max_rss_below_bytes";
     /// A command's largest resident set, bytes.
@@ -352,7 +372,7 @@ details! {
     /// Median latency of each set of pages, ns.
     SETS_OF_PAGES: Value = "sets_of_pages";
     /// What a recipe was set to: `exponent=30000`.
-    SETTINGS: Value = "settings";
+    SETTINGS: Vec<String> = "settings";
     /// Share of all the time that was watched.
     SHARE_OF_ALL: f64 = "share_of_all";
     /// The CPU that was slowest.
@@ -384,7 +404,7 @@ details! {
     /// Threads of a command, or of a tool.
     THREADS: u64 = "threads";
     /// A command's threads: the most at once, how many were looked at, and their CPU time.
-    THREADS_SEEN: Value = "threads";
+    THREADS_SEEN: ThreadsSeen = "threads";
     /// The shortest gap that counts, ns.
     THRESHOLD_NS: f64 = "threshold_ns";
     /// The timer slack of the thread, ns.
@@ -402,7 +422,7 @@ details! {
     /// Switches to another task a second, because the thread waited.
     VOLUNTARY_SWITCHES_PER_S: f64 = "voluntary_switches_per_s";
     /// What threads waited for while off a CPU: how often each was seen.
-    WAITING: Value = "waiting";
+    WAITING: Waiting = "waiting";
     /// Time that was watched, s.
     WATCHED_SECONDS: f64 = "watched_seconds";
     /// What a figure stays within: `package`.

@@ -17,6 +17,7 @@
 )]
 
 mod bound;
+pub mod command_run;
 pub mod comparison;
 pub mod conditions;
 pub mod coverage;

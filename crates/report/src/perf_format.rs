@@ -142,9 +142,7 @@ fn state<'a>(record: &'a Record, name: &str) -> Option<&'a Measurement> {
 }
 
 fn command(time: &Measurement) -> String {
-    let words = time.detail.get(detail::COMMAND).and_then(|command| command.as_array());
-    let words: Vec<&str> = words.into_iter().flatten().filter_map(|word| word.as_str()).collect();
-    crate::text::clean(&words.join(" "))
+    crate::text::clean(&time.detail.get(detail::COMMAND).unwrap_or_default().join(" "))
 }
 
 /// `perf stat`'s layout for people; `None` for a record without a command.

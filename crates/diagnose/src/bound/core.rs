@@ -41,10 +41,10 @@ fn cite_misses(misses: &Measurement) -> record::diagnosis::Evidence {
 
 pub(super) fn bandwidth(facts: &Facts) -> Option<Cause> {
     let (traffic, misses) = traffic(facts)?;
-    let one = facts.ceiling("bandwidth_one").filter(|_| facts.used() < 1.5);
+    let one = facts.ceilings().bandwidth_one.filter(|value| *value > 0.0).filter(|_| facts.used() < 1.5);
     let (ceiling, says) = match one {
         Some(one) => (one, OF_ONE_CPU),
-        None => (facts.ceiling("bandwidth_all")?, OF_ALL_CPUS),
+        None => (facts.ceilings().bandwidth_all.filter(|value| *value > 0.0)?, OF_ALL_CPUS),
     };
     let share = traffic / ceiling;
     Some(Cause {
@@ -72,7 +72,11 @@ pub(super) fn latency(facts: &Facts) -> Option<Cause> {
     }
     let back_end = facts.share("backend-bound").map(|m| (m.value(), m));
     let (_, misses) = traffic(facts)?;
-    let modelled = facts.ceiling("latency_ns").map(|ns| misses.value() * ns / 1e9 / facts.cpu().max(1e-9));
+    let modelled = facts
+        .ceilings()
+        .latency_ns
+        .filter(|value| *value > 0.0)
+        .map(|ns| misses.value() * ns / 1e9 / facts.cpu().max(1e-9));
     // Loads overlap, so misses times latency is the most that it can be; what the core says is exact.
     let share = match (back_end, modelled) {
         (Some((share, _)), Some(modelled)) => share.min(modelled),

@@ -9,8 +9,8 @@ use super::{Cause, Facts, detail};
 use crate::figures::{cite_fact, cite_figure, measured_value};
 
 pub(super) fn quota(facts: &Facts) -> Option<Cause> {
-    let throttled = facts.around("throttled_seconds")?;
-    let seconds = facts.around("seconds")?.max(1e-9);
+    let throttled = facts.around().throttled_seconds?;
+    let seconds = facts.around().seconds?.max(1e-9);
     // Summed over CPUs: of the time that its threads would have run.
     let share = throttled / (throttled + facts.cpu() * seconds / facts.wall).max(1e-9);
     let throttled_s = || Value::Figure(throttled, "s");
@@ -34,8 +34,8 @@ pub(super) fn quota(facts: &Facts) -> Option<Cause> {
 }
 
 pub(super) fn stolen(facts: &Facts) -> Option<Cause> {
-    let stolen = facts.around("stolen_seconds")?;
-    let busy = facts.around("busy_seconds")?;
+    let stolen = facts.around().stolen_seconds?;
+    let busy = facts.around().busy_seconds?;
     let share = stolen / (stolen + busy).max(1e-9);
     Some(Cause {
         by: BoundBy::Stolen,
@@ -99,12 +99,9 @@ const ON_SOMETHING: Template = Template {
 
 pub(super) fn waiting(facts: &Facts) -> Option<Cause> {
     let share = (facts.off_cpu / facts.wall).min(1.0);
-    let looks = facts.time.detail.get(detail::WAITING).and_then(|waiting| waiting.as_object());
-    let mut kinds: Vec<(&str, f64)> = looks
-        .into_iter()
-        .flatten()
-        .filter_map(|(word, count)| Some((word.as_str(), count.as_f64()?)))
-        .collect();
+    let looks = facts.time.detail.get(record::detail::WAITING).unwrap_or_default();
+    let mut kinds: Vec<(&str, f64)> =
+        looks.iter().map(|(word, count)| (word.as_str(), *count as f64)).collect();
     kinds.sort_by(|a, b| b.1.total_cmp(&a.1));
     let all: f64 = kinds.iter().map(|(_, count)| count).sum();
     let most = kinds.first().filter(|(_, count)| *count >= all / 3.0).map(|(word, _)| *word);
@@ -176,12 +173,12 @@ const UNSAMPLED: Template = Template {
 /// Seconds that its threads were ready without a CPU, of all. Threads that a quota holds count as ready for the kernel, but
 /// that is another cause.
 fn without_a_cpu(facts: &Facts) -> f64 {
-    (facts.runnable - facts.around("throttled_seconds").unwrap_or(0.0).max(0.0)).max(0.0)
+    (facts.runnable - facts.around().throttled_seconds.unwrap_or(0.0).max(0.0)).max(0.0)
 }
 
 /// CPUs that other programs used meanwhile.
 pub(super) fn used_by_others(facts: &Facts) -> Option<f64> {
-    let (busy, seconds) = facts.around("busy_seconds").zip(facts.around("seconds"))?;
+    let (busy, seconds) = facts.around().busy_seconds.zip(facts.around().seconds)?;
     Some((busy / seconds.max(1e-9) - facts.used()).max(0.0))
 }
 

@@ -74,12 +74,11 @@ fn recipe_settings(record: &Record) -> HashMap<&str, String> {
     let mut settings = HashMap::new();
     for m in &record.measurements {
         let timed = matches!(m.metric.as_str(), "workload.throughput" | "workload.time");
-        let all = m.detail.get(detail::SETTINGS).and_then(|all| all.as_array());
+        let all = m.detail.get(detail::SETTINGS);
         let (Some(workload), Some(all)) = (m.labels.word(Label::Workload).filter(|_| timed), all) else {
             continue;
         };
-        let words: Vec<&str> = all.iter().filter_map(|setting| setting.as_str()).collect();
-        settings.entry(workload).or_insert_with(|| words.join(" "));
+        settings.entry(workload).or_insert_with(|| all.join(" "));
     }
     settings
 }

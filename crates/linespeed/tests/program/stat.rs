@@ -255,8 +255,7 @@ fn a_quota_is_recognised() {
     let record = sound::record(&std::fs::read(&place).unwrap());
     let bound = record.diagnosis.bound.as_ref().unwrap();
     let time = record.measurements_of("workload.time").next().unwrap();
-    let throttled =
-        time.detail.get(detail::AROUND).unwrap()["throttled_seconds"].as_f64().expect("the kernel counts it");
+    let throttled = time.detail.get(detail::AROUND).unwrap().throttled_seconds.expect("the kernel counts it");
     if throttled < value(&record, "workload.cpu_time", Label::State, "user") * 0.5 {
         return skipped("a_quota_is_recognised", "other programs left it less than its quota");
     }

@@ -1,8 +1,9 @@
 //! Runs of a command as measurements. What has no metric of its own (how it ended, what it waited for, what the machine
 //! did meanwhile) stands in the details of `workload.time`.
 
+use record::Detail;
+use record::command_run::{Around, Looks, RunEnd, ThreadsSeen, Waiting};
 use record::{Coverage, Label, Labels, Measurement, Unavailable, detail, metrics, text};
-use serde_json::{Value, json};
 
 use super::{Job, Run};
 use crate::counters::{NO_COUNTERS, TopDown, availability, find};
@@ -75,7 +76,7 @@ pub fn figures(runs: &[Run], job: &Job, cpus: usize) -> Figures {
     let Some(typical) = typical(runs) else { return figures };
     let walls = runs.iter().map(|run| run.ended.wall.as_secs_f64()).collect();
     let mut time = Measurement::new("workload.time", place(), walls);
-    time.detail.extend(details(runs, typical, job, cpus));
+    time.detail = details(runs, typical, job, cpus);
     figures.measurements.push(time);
     let all: Vec<Times> = runs.iter().map(times).collect();
     let states: [(&str, Of<Times>); 4] = [
@@ -113,76 +114,73 @@ fn typical(runs: &[Run]) -> Option<&Run> {
     sorted.get(sorted.len().saturating_sub(1) / 2).copied()
 }
 
-fn details(runs: &[Run], typical: &Run, job: &Job, cpus: usize) -> Vec<(String, Value)> {
+fn details(runs: &[Run], typical: &Run, job: &Job, cpus: usize) -> Detail {
+    let mut all = Detail::default();
     let words: Vec<String> = job.argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    all.set(detail::COMMAND, words);
+    all.set(detail::CPU_COUNT, cpus);
+    all.set_parts(detail::ENDS, &runs.iter().map(|run| end(run.ended.exit)).collect());
+    // What a program needed that needs less than we do is not known.
+    let known = runs.iter().all(|run| run.rss_known);
+    let most = if known { detail::MAX_RSS_BYTES } else { detail::MAX_RSS_BELOW_BYTES };
+    all.set(most, runs.iter().map(|run| run.ended.usage.max_rss_bytes).max());
     let sum = |of: fn(&Run) -> u64| runs.iter().map(of).sum::<u64>();
-    let mut waiting: Vec<(&'static str, u64)> = Vec::new();
-    for (what, count) in runs.iter().flat_map(|run| &run.seen.waiting) {
-        match waiting.iter_mut().find(|(word, _)| *word == what.word()) {
-            Some((_, known)) => *known += count,
-            None => waiting.push((what.word(), *count)),
-        }
-    }
-    let ends: Vec<Value> = runs.iter().map(|run| end(run.ended.exit)).collect();
-    let seen = typical.seen.threads.iter().map(|thread| thread.on_cpu_ns).sum::<u64>() as f64 / 1e9;
-    let mut all = vec![
-        ("command", json!(words)),
-        ("cpus", json!(cpus)),
-        ("ends", json!(ends)),
-        // What a program needed that needs less than we do is not told.
-        (
-            if runs.iter().all(|run| run.rss_known) { "max_rss_bytes" } else { "max_rss_below_bytes" },
-            json!(runs.iter().map(|run| run.ended.usage.max_rss_bytes).max()),
-        ),
-        (
-            "looks",
-            json!({"all": sum(|run| run.seen.samples), "idle": sum(|run| run.seen.idle),
-                "active": sum(|run| run.seen.active)}),
-        ),
-        (
-            "threads",
-            json!({"most": typical.seen.most_threads, "seen": typical.seen.threads.len(),
-            "seen_seconds": seen}),
-        ),
-    ];
+    let looks = Looks {
+        all: sum(|run| run.seen.samples),
+        idle: sum(|run| run.seen.idle),
+        active: sum(|run| run.seen.active),
+    };
+    all.set_parts(detail::LOOKS, &looks);
+    let seen = ThreadsSeen {
+        most: typical.seen.most_threads as u64,
+        seen: typical.seen.threads.len() as u64,
+        seen_seconds: typical.seen.threads.iter().map(|thread| thread.on_cpu_ns).sum::<u64>() as f64 / 1e9,
+    };
+    all.set_parts(detail::THREADS_SEEN, &seen);
     if let Some(cpus) = job.cpus {
-        all.push(("bound_to", json!(cpus.to_string())));
+        all.set(detail::BOUND_TO, cpus.to_string());
+    }
+    let mut waiting = Waiting::new();
+    for (what, count) in runs.iter().flat_map(|run| &run.seen.waiting) {
+        *waiting.entry(what.word().to_owned()).or_default() += count;
     }
     if !waiting.is_empty() {
-        let object: serde_json::Map<String, Value> =
-            waiting.into_iter().map(|(word, count)| (word.to_owned(), json!(count))).collect();
-        all.push(("waiting", Value::Object(object)));
+        all.set_parts(detail::WAITING, &waiting);
     }
     if !typical.ended.left.is_empty() {
-        let names: Vec<&str> = typical.ended.left.iter().map(|process| process.name.as_str()).collect();
-        all.push(("left_behind", json!(names)));
+        let names: Vec<String> = typical.ended.left.iter().map(|process| process.name.clone()).collect();
+        all.set(detail::LEFT_BEHIND, names);
     }
     if let Some((hz, source)) = typical.clock {
-        all.push(("clock_hz", json!(hz)));
-        all.push(("clock_source", json!(source)));
+        all.set(detail::CLOCK_HZ, hz);
+        all.set(detail::CLOCK_SOURCE, source);
     }
     if let Some(around) = &typical.around {
-        let [cpu, io, memory] = around.pressure;
-        all.push((
-            "around",
-            json!({"seconds": around.wall.as_secs_f64(), "stolen_seconds": around.stolen,
-                "busy_seconds": around.busy, "throttled_seconds": around.throttled,
-                "pressure_cpu": cpu, "pressure_io": io, "pressure_memory": memory}),
-        ));
+        let [pressure_cpu, pressure_io, pressure_memory] = around.pressure;
+        let around = Around {
+            seconds: Some(around.wall.as_secs_f64()),
+            stolen_seconds: around.stolen,
+            busy_seconds: around.busy,
+            throttled_seconds: around.throttled,
+            pressure_cpu,
+            pressure_io,
+            pressure_memory,
+        };
+        all.set_parts(detail::AROUND, &around);
     }
     let disk: u64 = typical.seen.threads.iter().map(|thread| thread.disk_ns).sum();
     if disk > 0 {
-        all.push(("disk_seconds", json!(disk as f64 / 1e9)));
+        all.set(detail::DISK_SECONDS, disk as f64 / 1e9);
     }
-    all.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+    all
 }
 
-fn end(exit: Exit) -> Value {
+fn end(exit: Exit) -> RunEnd {
     match exit {
-        Exit::Code(code) => json!({ "code": code }),
-        Exit::Signal(signal) => json!({ "signal": signal }),
-        Exit::TimedOut => json!({"timed_out": true}),
-        Exit::Stopped(signal) => json!({ "stopped": signal }),
+        Exit::Code(code) => RunEnd::Code(code.into()),
+        Exit::Signal(signal) => RunEnd::Signal(signal.into()),
+        Exit::TimedOut => RunEnd::TimedOut(true),
+        Exit::Stopped(signal) => RunEnd::Stopped(signal.into()),
     }
 }
 

@@ -2,6 +2,7 @@
 //! seen.
 
 use record::Label;
+use record::command_run::RunEnd;
 use record::detail;
 use record::diagnosis::BoundBy;
 use record::{Coverage, Ended, Measurement, Record, State, units};
@@ -81,9 +82,8 @@ pub(crate) fn time_of(record: &Record) -> Option<&Measurement> {
 
 /// The command as it was typed, more or less.
 pub(crate) fn command_text(time: &Measurement) -> String {
-    let words = time.detail.get(detail::COMMAND).and_then(|command| command.as_array());
-    let shown = words.into_iter().flatten().filter_map(|word| word.as_str()).map(quote_word);
-    shown.collect::<Vec<_>>().join(" ")
+    let words = time.detail.get(detail::COMMAND).unwrap_or_default();
+    words.iter().map(|word| quote_word(word)).collect::<Vec<_>>().join(" ")
 }
 
 /// Seconds with their prefix; none are none of any prefix.
@@ -99,8 +99,8 @@ pub(crate) fn early(record: &Record, time: &Measurement) -> Option<String> {
         Ended::Failed { reason } => format!("because {reason}"),
     };
     let asked = time.detail.get(detail::RUNS_ASKED).unwrap_or(1);
-    let ends = time.detail.get(detail::ENDS).and_then(|ends| ends.as_array()).into_iter().flatten();
-    let whole = ends.filter(|end| end.get("stopped").is_none()).count();
+    let ends = time.detail.get(detail::ENDS).unwrap_or_default();
+    let whole = ends.iter().filter(|end| !matches!(end, RunEnd::Stopped(_))).count();
     let reported = match whole {
         0 => "what follows is of a run that was cut short".to_owned(),
         _ => format!("{whole} of {} counted", count_noun(asked as usize, "run")),
@@ -123,8 +123,8 @@ pub(crate) fn ends(time: &Measurement) -> String {
         }
     };
     let mut kinds: Vec<(String, usize)> = Vec::new();
-    for end in time.detail.get(detail::ENDS).and_then(|ends| ends.as_array()).into_iter().flatten() {
-        let words = end_words(|key| end.get(key).and_then(|value| value.as_i64()));
+    for end in time.detail.get(detail::ENDS).unwrap_or_default() {
+        let words = end_words(end);
         match kinds.iter_mut().find(|(known, _)| *known == words) {
             Some((_, count)) => *count += 1,
             None => kinds.push((words, 1)),
@@ -142,26 +142,25 @@ pub(crate) fn ends(time: &Measurement) -> String {
             text.push_str(&format!("; {}", list.join(", ")));
         }
     }
-    if let Some(left) = time.detail.get(detail::LEFT_BEHIND).and_then(|left| left.as_array()) {
-        let names: Vec<&str> = left.iter().filter_map(|name| name.as_str()).take(5).collect();
-        let count = count_noun(left.len(), "process").replace("processs", "processes");
+    let left = time.detail.get(detail::LEFT_BEHIND).unwrap_or_default();
+    if !left.is_empty() {
+        let named = left.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
+        let count = left.len();
         text.push_str(&format!(
-            "; it forked away: {count} ({}) outlived it and {} waited for",
-            names.join(", "),
-            agree(left.len(), "was", "were")
+            "; it forked away: {count} {} ({named}) outlived it and {} waited for",
+            agree(count, "process", "processes"),
+            agree(count, "was", "were")
         ));
     }
     text
 }
 
-fn end_words(number: impl Fn(&str) -> Option<i64>) -> String {
-    if let Some(code) = number("code") {
-        return format!("exit code {code}");
-    }
-    match (number("signal"), number("stopped")) {
-        (Some(signal), _) => format!("killed by {}", signal_name(signal)),
-        (_, Some(signal)) => format!("stopped because linespeed got {}", signal_name(signal)),
-        _ => "ended because it took too long".to_owned(),
+fn end_words(end: RunEnd) -> String {
+    match end {
+        RunEnd::Code(code) => format!("exit code {code}"),
+        RunEnd::Signal(signal) => format!("killed by {}", signal_name(signal)),
+        RunEnd::Stopped(signal) => format!("stopped because linespeed got {}", signal_name(signal)),
+        RunEnd::TimedOut(_) => "ended because it took too long".to_owned(),
     }
 }
 
@@ -320,9 +319,9 @@ fn counts(record: &Record) -> Table {
 /// What else is known: CPUs, clock, memory, what the machine did meanwhile, the ceilings.
 fn beside(record: &Record, time: &Measurement) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
-    let around = |name: &str| time.detail.get(detail::AROUND)?.get(name)?.as_f64();
-    let ceiling =
-        |name: &str| time.detail.get(detail::CEILINGS)?.get(name)?.as_f64().filter(|value| *value > 0.0);
+    let around = time.detail.get(detail::AROUND).unwrap_or_default();
+    let ceilings = time.detail.get(detail::CEILINGS).unwrap_or_default();
+    let ceiling = |value: Option<f64>| value.filter(|value| *value > 0.0);
     let cpu: f64 =
         ["user", "system"].iter().filter_map(|name| state(record, name)).map(Measurement::value).sum();
     if let Some(cpus) = time.detail.get(detail::CPU_COUNT)
@@ -339,7 +338,7 @@ fn beside(record: &Record, time: &Measurement) -> Vec<(&'static str, String)> {
     if let Some(hz) = time.detail.get(detail::CLOCK_HZ) {
         let source = time.detail.get(detail::CLOCK_SOURCE).unwrap_or_default();
         // What is exceeded was no ceiling.
-        let most = ceiling("clock_hz").filter(|most| *most >= hz);
+        let most = ceiling(ceilings.clock_hz).filter(|most| *most >= hz);
         let most = most.map(|hz| format!(" of {}", units::figure(hz, "Hz"))).unwrap_or_default();
         lines.push(("core clock", format!("{}{most} ({source})", units::figure(hz, "Hz"))));
     }
@@ -349,42 +348,29 @@ fn beside(record: &Record, time: &Measurement) -> Vec<(&'static str, String)> {
         let most = units::bytes(bytes);
         lines.push(("memory at its most", format!("no more than {most}, of its largest process")));
     }
-    if let Some(stolen) = around("stolen_seconds").filter(|stolen| *stolen > 0.0) {
+    if let Some(stolen) = around.stolen_seconds.filter(|stolen| *stolen > 0.0) {
         lines.push((
             "stolen",
             format!("{} of CPU time of the whole machine, by the hypervisor", seconds(stolen)),
         ));
     }
-    if let Some(held) = around("throttled_seconds").filter(|held| *held > 0.0) {
+    if let Some(held) = around.throttled_seconds.filter(|held| *held > 0.0) {
         lines.push(("throttled", format!("{}, by the cgroup's quota", seconds(held))));
     }
-    if let Some(ceilings) = time.detail.get(detail::CEILINGS).and_then(|ceilings| ceilings.as_object()) {
-        let mut parts: Vec<String> = Vec::new();
-        if let Some(ipc) = ceilings.get("ipc").and_then(|ipc| ipc.as_object()) {
-            let best = ipc.iter().filter_map(|(name, ipc)| Some((name, ipc.as_f64()?)));
-            let best = best.max_by(|a, b| a.1.total_cmp(&b.1));
-            // One workload's is no ceiling, but that of the one that shows the core's width.
-            let best = best.filter(|_| ipc.len() > 1 || ipc.contains_key("nop"));
-            parts.extend(
-                best.map(|(name, ipc)| format!("{} instructions a cycle ({name})", units::significant(ipc))),
-            );
-        }
-        let bandwidth = [("bandwidth_one", "one CPU"), ("bandwidth_all", "all CPUs")];
-        for (name, whose) in bandwidth {
-            parts.extend(ceiling(name).map(|b| format!("{} by {whose}", units::figure(b, "B/s"))));
-        }
-        parts.extend(ceiling("latency_ns").map(|ns| format!("memory in {}", units::figure(ns, "ns"))));
-        let days = ceilings.get("days").and_then(|days| days.as_object());
-        let days = days.into_iter().flat_map(|days| days.values()).filter_map(|day| day.as_str());
-        let (first, last) = (days.clone().min(), days.max());
-        let of = match first.zip(last) {
-            Some((first, last)) if first == last => format!("ceilings of {first}: "),
-            Some((first, last)) => format!("ceilings of {first} to {last}: "),
-            None => String::new(),
-        };
-        if !parts.is_empty() {
-            lines.push(("measured here", format!("{of}{}", parts.join(", "))));
-        }
+    let mut parts: Vec<String> = Vec::new();
+    let ipc = ceilings.best_ipc();
+    parts.extend(ipc.map(|(name, ipc)| format!("{} instructions a cycle ({name})", units::significant(ipc))));
+    for (value, whose) in [(ceilings.bandwidth_one, "one CPU"), (ceilings.bandwidth_all, "all CPUs")] {
+        parts.extend(ceiling(value).map(|b| format!("{} by {whose}", units::figure(b, "B/s"))));
+    }
+    parts.extend(ceiling(ceilings.latency_ns).map(|ns| format!("memory in {}", units::figure(ns, "ns"))));
+    let of = match ceilings.days.values().min().zip(ceilings.days.values().max()) {
+        Some((first, last)) if first == last => format!("ceilings of {first}: "),
+        Some((first, last)) => format!("ceilings of {first} to {last}: "),
+        None => String::new(),
+    };
+    if !parts.is_empty() {
+        lines.push(("measured here", format!("{of}{}", parts.join(", "))));
     }
     lines
 }
