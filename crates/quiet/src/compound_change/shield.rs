@@ -378,7 +378,7 @@ impl fmt::Display for GroupUse {
             (false, true) => Ok(()),
             (alone, false) => {
                 let after = if alone { "" } else { "; " };
-                write!(f, "{after}it has groups of others: {}; remove them", groups.join(", "))
+                write!(f, "{after}somebody made groups in it: {}; remove them", groups.join(", "))
             }
         }
     }
