@@ -64,14 +64,14 @@ pub fn diagnose(record: &Record) -> Diagnosis {
     let (findings, not_looked_for) = (findings::findings(&case), findings::not_looked_for(&case));
     let mut headlines = resources::resources(index);
     let inputs = loss_breakdown::BreakdownInputs { index, findings: &findings, numa: numa.as_ref() };
-    let ladders = loss_breakdown::break_down(inputs, &mut headlines);
+    let breakdowns = loss_breakdown::break_down(inputs, &mut headlines);
     let layers = layers::layers(index);
     let overhead = overhead::overhead(index, &layers);
     Diagnosis {
         resources: headlines.into_iter().map(|headline| headline.resource).collect(),
         not_reached: resources::not_reached(index),
         findings,
-        ladders,
+        loss_breakdowns: breakdowns,
         not_looked_for,
         levels: index.levels().to_vec(),
         numa,

@@ -7,7 +7,7 @@ pub use crate::bound::{Bound, BoundBy};
 use crate::doubt::Doubt;
 pub use crate::evidence::{CeilingSource, Evidence};
 pub use crate::finding::{Confidence, Finding, NotLookedFor, Severity};
-use crate::ladder::Ladder;
+use crate::loss_breakdown::LossBreakdown;
 use crate::plan::Plan;
 use crate::statistics::Verdict;
 use crate::text::Text;
@@ -27,8 +27,8 @@ pub struct Diagnosis {
     /// What costs speed, the worst first.
     pub findings: Vec<Finding>,
     /// One entry a resource: from its ceiling down to what is delivered, cause by cause.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub ladders: Vec<Ladder>,
+    #[serde(rename = "ladders", skip_serializing_if = "Vec::is_empty")]
+    pub loss_breakdowns: Vec<LossBreakdown>,
     /// Rules that could not look because what they need is not in the record.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_looked_for: Vec<NotLookedFor>,

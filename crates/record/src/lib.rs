@@ -36,7 +36,7 @@ pub mod handover;
 pub mod import;
 mod json;
 pub mod label;
-pub mod ladder;
+pub mod loss_breakdown;
 pub mod machine;
 pub mod measurement;
 pub mod metrics;

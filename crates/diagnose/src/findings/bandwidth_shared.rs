@@ -271,10 +271,10 @@ mod tests {
         alone(&mut record, 62.5e9);
         let reported = crate::diagnose(&record);
         assert_eq!(reported.findings[0].what.code(), Some("bandwidth-shared-taken"));
-        let ladder = &reported.ladders[0];
-        assert!((ladder.ceiling - 62.5e9).abs() < 1.0 && ladder.unexplained == 0.0, "{ladder:?}");
-        assert_eq!(ladder.rungs[0].rule.as_deref(), Some(RULE.name), "{ladder:?}");
-        assert_eq!(ladder.ceiling_is.code(), Some("bandwidth-alone"), "{ladder:?}");
+        let breakdown = &reported.loss_breakdowns[0];
+        assert!((breakdown.ceiling - 62.5e9).abs() < 1.0 && breakdown.unexplained == 0.0, "{breakdown:?}");
+        assert_eq!(breakdown.steps[0].rule.as_deref(), Some(RULE.name), "{breakdown:?}");
+        assert_eq!(breakdown.ceiling_is.code(), Some("bandwidth-alone"), "{breakdown:?}");
         // 40 GB/s is nearly all that there is, so others were not there when it was measured.
         alone(&mut record, 42e9);
         let finding = &crate::diagnose(&record).findings[0];

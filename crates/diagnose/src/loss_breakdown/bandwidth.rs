@@ -9,14 +9,14 @@ use crate::{memory_channels, resources};
 /// From what the devices are rated for over the speed that they are set to and the best mix of reads and writes down to
 /// triad.
 pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Text> {
-    if steps.ladder.source == CeilingSource::Parts
+    if steps.breakdown.source == CeilingSource::Parts
         && let Some(channels) = memory_channels::channels(&inputs.index.record.machine)
         && let Some(rated) = channels.rated_bytes_per_second
         && rated > channels.bytes_per_second
     {
-        steps.ladder.ceiling = rated;
+        steps.breakdown.ceiling = rated;
         steps.level = rated;
-        steps.ladder.ceiling_is = channels.describe_at(channels.rated_mt_s.unwrap_or(channels.mt_s));
+        steps.breakdown.ceiling_is = channels.describe_at(channels.rated_mt_s.unwrap_or(channels.mt_s));
         let (slowest, _) = channels.mt_s;
         let cause =
             text!("breakdown-memory-speed", "memory set to {slowest} MT/s", slowest = slowest.to_string());
@@ -26,9 +26,9 @@ pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Text
     if let Some((alone, words)) = resources::bandwidth_alone(inputs.index)
         && alone > best.value()
     {
-        if steps.ladder.source == CeilingSource::Measured {
-            (steps.ladder.ceiling, steps.level) = (alone, alone);
-            steps.ladder.ceiling_is = words;
+        if steps.breakdown.source == CeilingSource::Measured {
+            (steps.breakdown.ceiling, steps.level) = (alone, alone);
+            steps.breakdown.ceiling_is = words;
         }
         // The same loop moved as much alone: no mix of reads and writes is what it lacks, others are.
         steps.take(

@@ -17,7 +17,7 @@ pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Text
     if let (Some(one), Some(all)) = (one, all) {
         steps.between(text!("breakdown-all-cores", "all cores at work at once"), None, one, all);
     }
-    let clock = steps.ladder.delivered;
+    let clock = steps.breakdown.delivered;
     let mut taken = 0.0;
     let mut words = Vec::new();
     if let Some((_, share, _)) = inputs.found("cpu-quota") {
@@ -40,9 +40,9 @@ pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Text
         (text!("breakdown-stolen-os", "the kernel and other tasks"), "stolen-os", os * left),
         (text!("breakdown-stolen-below", "the hypervisor or firmware"), "stolen-below", below * left),
     ] {
-        let before = steps.ladder.rungs.len();
+        let before = steps.breakdown.steps.len();
         steps.take(cause, Some(rule), takes, None, true);
-        if steps.ladder.rungs.len() > before {
+        if steps.breakdown.steps.len() > before {
             taken += takes;
             words.push(stolen_from(inputs));
         }
@@ -53,7 +53,7 @@ pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Text
     {
         let takes = (clock - taken) * share;
         let interval = Some(((clock - taken) * least, (clock - taken) * most));
-        let before = steps.ladder.rungs.len();
+        let before = steps.breakdown.steps.len();
         steps.take(
             text!("breakdown-other-load", "other work on the CPUs"),
             Some("other-load"),
@@ -61,14 +61,14 @@ pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Text
             interval,
             found.measured,
         );
-        if steps.ladder.rungs.len() > before {
+        if steps.breakdown.steps.len() > before {
             taken += takes;
             words.push(text!("breakdown-less-other-work", "other work"));
         }
     }
-    steps.ladder.delivered = (clock - taken).max(clock * 1e-3);
+    steps.breakdown.delivered = (clock - taken).max(clock * 1e-3);
     words.dedup();
-    let clock_is = &steps.ladder.delivered_is;
+    let clock_is = &steps.breakdown.delivered_is;
     (!words.is_empty()).then(|| text!("breakdown-clock-less", "{clock_is}, less {words}", clock_is, words))
 }
 
@@ -92,7 +92,7 @@ fn limit(inputs: BreakdownInputs, steps: &mut Steps, alone: Option<&Measurement>
         base.map(|hz| (hz as f64, text!("breakdown-boost-off", "boost is off"))),
     ];
     let Some((hz, cause)) = set.into_iter().flatten().min_by(|a, b| a.0.total_cmp(&b.0)) else { return };
-    let ceiling = steps.ladder.ceiling;
+    let ceiling = steps.breakdown.ceiling;
     let takes = (ceiling - hz).min(ceiling - alone.value());
     steps.take(cause, Some("clock-limit"), takes, None, true);
 }

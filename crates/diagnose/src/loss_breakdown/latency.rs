@@ -21,7 +21,7 @@ pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Text
     if !(takes.is_finite() && takes > 0.0) {
         return None;
     }
-    let before = steps.ladder.rungs.len();
+    let before = steps.breakdown.steps.len();
     steps.take(
         text!(
             "breakdown-remote-loads",
@@ -33,13 +33,13 @@ pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Text
         None,
         false,
     );
-    if steps.ladder.rungs.len() == before {
+    if steps.breakdown.steps.len() == before {
         return None;
     }
-    steps.ladder.delivered += takes;
+    steps.breakdown.delivered += takes;
     Some(text!(
         "breakdown-ignores-nodes",
         "{latency}, by a program that ignores nodes",
-        latency = &steps.ladder.delivered_is
+        latency = &steps.breakdown.delivered_is
     ))
 }

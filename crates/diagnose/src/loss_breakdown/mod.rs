@@ -1,4 +1,4 @@
-//! The ladder of each resource: from the fastest that the hardware could go down to what is delivered, one rung a
+//! The breakdown of each resource: from the fastest that the hardware could go down to what is delivered, one step a
 //! cause, and the part that no cause explains. The figures add up.
 
 mod bandwidth;
@@ -8,7 +8,7 @@ mod wakeup;
 
 use record::Text;
 use record::diagnosis::{CeilingSource, Finding, Numa};
-use record::ladder::{Ladder, Rung};
+use record::loss_breakdown::{LossBreakdown, LossStep};
 use record::statistics::Verdict;
 use record::{Better, Measurement};
 
@@ -16,7 +16,7 @@ use crate::figures::{RESOLUTION, spread};
 use crate::record_index::RecordIndex;
 use crate::resources::{self, Headline};
 
-/// What a ladder is built from.
+/// What a breakdown is built from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BreakdownInputs<'a> {
     /// The record.
@@ -38,10 +38,10 @@ impl<'a> BreakdownInputs<'a> {
     }
 }
 
-/// One ladder a resource that has a ceiling. Each resource's ceiling, delivered figure and share become the ladder's, so
+/// One breakdown a resource that has a ceiling. Each resource's ceiling, delivered figure and share become the breakdown's, so
 /// that both tell the same.
-pub(crate) fn break_down(inputs: BreakdownInputs, headlines: &mut [Headline]) -> Vec<Ladder> {
-    let mut ladders = Vec::new();
+pub(crate) fn break_down(inputs: BreakdownInputs, headlines: &mut [Headline]) -> Vec<LossBreakdown> {
+    let mut breakdowns = Vec::new();
     for headline in headlines {
         let Some(mut steps) = Steps::from_headline(headline) else { continue };
         let resource = &mut headline.resource;
@@ -52,31 +52,35 @@ pub(crate) fn break_down(inputs: BreakdownInputs, headlines: &mut [Headline]) ->
             resources::WAKE_UP => wakeup::descend(inputs, &mut steps),
             _ => continue,
         };
-        let ladder = steps.end(delivered_is);
-        let figures =
-            [ladder.ceiling, ladder.delivered, ladder.unexplained, ladder.delivered / ladder.ceiling];
+        let breakdown = steps.end(delivered_is);
+        let figures = [
+            breakdown.ceiling,
+            breakdown.delivered,
+            breakdown.unexplained,
+            breakdown.delivered / breakdown.ceiling,
+        ];
         if figures.iter().any(|figure| !figure.is_finite()) {
             continue;
         }
-        resource.ceiling = Some(ladder.ceiling);
-        resource.delivered = ladder.delivered;
-        resource.share = Some(match ladder.better {
-            Better::Higher => ladder.delivered / ladder.ceiling,
-            Better::Lower => ladder.ceiling / ladder.delivered,
+        resource.ceiling = Some(breakdown.ceiling);
+        resource.delivered = breakdown.delivered;
+        resource.share = Some(match breakdown.better {
+            Better::Higher => breakdown.delivered / breakdown.ceiling,
+            Better::Lower => breakdown.ceiling / breakdown.delivered,
         });
-        headline.delivered_is = ladder.delivered_is.clone();
-        headline.ceiling_is = ladder.ceiling_is.clone();
+        headline.delivered_is = breakdown.delivered_is.clone();
+        headline.ceiling_is = breakdown.ceiling_is.clone();
         headline.state_meaning();
-        ladders.push(ladder);
+        breakdowns.push(breakdown);
     }
-    ladders
+    breakdowns
 }
 
-/// A ladder under construction.
+/// A breakdown under construction.
 #[derive(Debug)]
 struct Steps {
-    ladder: Ladder,
-    /// What is left below the rungs so far.
+    breakdown: LossBreakdown,
+    /// What is left below the steps so far.
     level: f64,
 }
 
@@ -88,22 +92,22 @@ impl Steps {
             return None;
         }
         let better = if resource.unit == "ns" { Better::Lower } else { Better::Higher };
-        let ladder = Ladder {
+        let breakdown = LossBreakdown {
             resource: resource.name.clone(),
             unit: resource.unit.clone(),
             better,
             ceiling,
             source: resource.source.unwrap_or(CeilingSource::Measured),
             ceiling_is: ceiling_is.clone(),
-            rungs: Vec::new(),
+            steps: Vec::new(),
             unexplained: 0.0,
             delivered: resource.delivered,
             delivered_is: delivered_is.clone(),
         };
-        Some(Self { level: ceiling, ladder })
+        Some(Self { level: ceiling, breakdown })
     }
 
-    /// A cause that takes so much, in the ladder's unit. What lies below the resolution of the measurements is none.
+    /// A cause that takes so much, in the breakdown's unit. What lies below the resolution of the measurements is none.
     fn take(
         &mut self,
         cause: Text,
@@ -112,15 +116,15 @@ impl Steps {
         between: Option<(f64, f64)>,
         measured: bool,
     ) {
-        let least = RESOLUTION * self.ladder.ceiling.min(self.ladder.delivered);
+        let least = RESOLUTION * self.breakdown.ceiling.min(self.breakdown.delivered);
         if !takes.is_finite() || takes < least {
             return;
         }
-        self.level = match self.ladder.better {
+        self.level = match self.breakdown.better {
             Better::Higher => self.level - takes,
             Better::Lower => self.level + takes,
         };
-        self.ladder.rungs.push(Rung {
+        self.breakdown.steps.push(LossStep {
             cause,
             rule: rule.map(str::to_owned),
             takes,
@@ -134,7 +138,7 @@ impl Steps {
     fn between(&mut self, cause: Text, rule: Option<&str>, better: &Measurement, worse: &Measurement) {
         let ((better_low, better_high), (worse_low, worse_high)) =
             (spread(&better.summary), spread(&worse.summary));
-        let (takes, interval) = match self.ladder.better {
+        let (takes, interval) = match self.breakdown.better {
             Better::Higher => {
                 (better.value() - worse.value(), (better_low - worse_high, better_high - worse_low))
             }
@@ -145,21 +149,21 @@ impl Steps {
         self.take(cause, rule, takes, Some(interval), true);
     }
 
-    /// The ladder; what lies between the last rung and what is delivered is what nobody explains.
-    fn end(self, delivered_is: Option<Text>) -> Ladder {
-        let mut ladder = self.ladder;
-        ladder.unexplained = match ladder.better {
-            Better::Higher => self.level - ladder.delivered,
-            Better::Lower => ladder.delivered - self.level,
+    /// The breakdown; what lies between the last step and what is delivered is what nobody explains.
+    fn end(self, delivered_is: Option<Text>) -> LossBreakdown {
+        let mut breakdown = self.breakdown;
+        breakdown.unexplained = match breakdown.better {
+            Better::Higher => self.level - breakdown.delivered,
+            Better::Lower => breakdown.delivered - self.level,
         };
         // Sums of figures in 1e11 leave dust.
-        if ladder.unexplained.abs() < 1e-9 * ladder.ceiling.max(ladder.delivered) {
-            ladder.unexplained = 0.0;
+        if breakdown.unexplained.abs() < 1e-9 * breakdown.ceiling.max(breakdown.delivered) {
+            breakdown.unexplained = 0.0;
         }
         if let Some(words) = delivered_is {
-            ladder.delivered_is = words;
+            breakdown.delivered_is = words;
         }
-        ladder
+        breakdown
     }
 }
 

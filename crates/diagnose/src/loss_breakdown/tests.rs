@@ -8,17 +8,20 @@ use record::{Labels, Record};
 use super::*;
 use crate::samples::{machine, measured};
 
-fn ladder<'a>(ladders: &'a [Ladder], resource: &str) -> &'a Ladder {
-    ladders.iter().find(|ladder| ladder.resource == resource).unwrap_or_else(|| panic!("{ladders:?}"))
+fn breakdown<'a>(breakdowns: &'a [LossBreakdown], resource: &str) -> &'a LossBreakdown {
+    breakdowns
+        .iter()
+        .find(|breakdown| breakdown.resource == resource)
+        .unwrap_or_else(|| panic!("{breakdowns:?}"))
 }
 
-fn adds_up(ladder: &Ladder) -> bool {
-    let taken: f64 = ladder.rungs.iter().map(|rung| rung.takes).sum::<f64>() + ladder.unexplained;
-    let end = match ladder.better {
-        Better::Higher => ladder.ceiling - taken,
-        Better::Lower => ladder.ceiling + taken,
+fn adds_up(breakdown: &LossBreakdown) -> bool {
+    let taken: f64 = breakdown.steps.iter().map(|step| step.takes).sum::<f64>() + breakdown.unexplained;
+    let end = match breakdown.better {
+        Better::Higher => breakdown.ceiling - taken,
+        Better::Lower => breakdown.ceiling + taken,
     };
-    (end - ladder.delivered).abs() <= 1e-6 * ladder.ceiling.max(ladder.delivered)
+    (end - breakdown.delivered).abs() <= 1e-6 * breakdown.ceiling.max(breakdown.delivered)
 }
 
 fn clock(record: &mut Record, cpu: u32, active: &str, hz: f64) {
@@ -51,10 +54,10 @@ fn a_program_that_spins_on_one_of_two_cpus_takes_a_quarter_of_the_cycles() {
     stolen(&mut record, 0, "os", 0.5);
     stolen(&mut record, 1, "os", 0.0);
     let diagnosis = crate::diagnose(&record);
-    let core = ladder(&diagnosis.ladders, "core");
-    let causes: Vec<String> = core.rungs.iter().map(|rung| rung.cause.to_string()).collect();
+    let core = breakdown(&diagnosis.loss_breakdowns, "core");
+    let causes: Vec<String> = core.steps.iter().map(|step| step.cause.to_string()).collect();
     assert_eq!(causes, ["all cores at work at once", "the kernel and other tasks"]);
-    assert!((core.rungs[1].takes / 3.0e9 - 0.25).abs() < 0.01, "{core:?}");
+    assert!((core.steps[1].takes / 3.0e9 - 0.25).abs() < 0.01, "{core:?}");
     assert!((core.unexplained / 0.2e9 - 1.0).abs() < 0.05, "{core:?}");
     assert!((core.delivered / 2.25e9 - 1.0).abs() < 0.01 && adds_up(core), "{core:?}");
     let resource = &diagnosis.resources[0];
@@ -67,15 +70,15 @@ fn a_full_machine_whose_stolen_time_nobody_measured_does_not_deliver_its_whole_c
     record.machine.counts.cpus_online = Some(2);
     crate::samples::ran(&mut record, 40.0, 20.0);
     let diagnosis = crate::diagnose(&record);
-    let core = ladder(&diagnosis.ladders, "core");
-    let other = core.rungs.iter().find(|rung| rung.rule.as_deref() == Some("other-load")).unwrap();
+    let core = breakdown(&diagnosis.loss_breakdowns, "core");
+    let other = core.steps.iter().find(|step| step.rule.as_deref() == Some("other-load")).unwrap();
     assert!(!other.measured && (other.takes / 1.5e9 - 1.0).abs() < 0.01, "{core:?}");
     assert!((core.delivered / 1.5e9 - 1.0).abs() < 0.01 && adds_up(core), "{core:?}");
     // Measured, it is what was measured.
     stolen(&mut record, 0, "os", 0.5);
     let diagnosis = crate::diagnose(&record);
-    let core = ladder(&diagnosis.ladders, "core");
-    assert!(core.rungs.iter().all(|rung| rung.rule.as_deref() != Some("other-load")), "{core:?}");
+    let core = breakdown(&diagnosis.loss_breakdowns, "core");
+    assert!(core.steps.iter().all(|step| step.rule.as_deref() != Some("other-load")), "{core:?}");
 }
 
 #[test]
@@ -84,15 +87,15 @@ fn what_a_quota_stops_is_not_counted_twice() {
     record.machine.limits.cpu_quota = Some(1.0);
     stolen(&mut record, 0, "os", 0.52);
     stolen(&mut record, 1, "os", 0.52);
-    let core = &crate::diagnose(&record).ladders[0];
+    let core = &crate::diagnose(&record).loss_breakdowns[0];
     let takes: Vec<(Option<&str>, f64)> =
-        core.rungs.iter().map(|rung| (rung.rule.as_deref(), (rung.takes / 3.0e9 * 100.0).round())).collect();
+        core.steps.iter().map(|step| (step.rule.as_deref(), (step.takes / 3.0e9 * 100.0).round())).collect();
     assert_eq!(takes, [(None, 27.0), (Some("cpu-quota"), 50.0), (Some("stolen-os"), 2.0)]);
     assert!(adds_up(core), "{core:?}");
 }
 
 #[test]
-fn slow_memory_devices_are_the_first_rung_below_what_they_are_rated_for() {
+fn slow_memory_devices_are_the_first_step_below_what_they_are_rated_for() {
     let mut record = machine(2);
     record.machine.memory_devices = (0..6)
         .map(|i| MemoryDevice {
@@ -113,13 +116,13 @@ fn slow_memory_devices_are_the_first_rung_below_what_they_are_rated_for() {
         record.measurements.push(m.with_detail(detail::ARRAY_BYTES, 64 << 20).with_detail(detail::ARRAYS, 3));
     }
     let diagnosis = crate::diagnose(&record);
-    let memory = ladder(&diagnosis.ladders, "memory bandwidth");
+    let memory = breakdown(&diagnosis.loss_breakdowns, "memory bandwidth");
     assert_eq!(memory.ceiling, 6.0 * 2933e6 * 8.0);
     assert_eq!(memory.ceiling_is.value("channels"), Some(&Value::from("6 populated channels")));
     assert_eq!(memory.ceiling_is.value("speed"), Some(&Value::Count(2933)));
-    assert_eq!(memory.rungs[0].rule.as_deref(), Some("memory-speed"));
-    assert!(!memory.rungs[0].measured && memory.rungs[1].measured, "{memory:?}");
-    assert_eq!(memory.rungs[0].leaves, 6.0 * 2100e6 * 8.0);
+    assert_eq!(memory.steps[0].rule.as_deref(), Some("memory-speed"));
+    assert!(!memory.steps[0].measured && memory.steps[1].measured, "{memory:?}");
+    assert_eq!(memory.steps[0].leaves, 6.0 * 2100e6 * 8.0);
     assert!(adds_up(memory) && memory.unexplained > 0.0, "{memory:?}");
 }
 
@@ -135,8 +138,8 @@ fn each_setting_has_its_part_of_a_slow_wake_up() {
             .with_label(Label::Setting, setting);
         record.measurements.push(measured("wakeup.latency", place.with_label(Label::Corrected, false), ns));
     }
-    let wake = &crate::diagnose(&record).ladders[0];
-    let takes: Vec<f64> = wake.rungs.iter().map(|rung| (rung.takes / 1e3).round()).collect();
+    let wake = &crate::diagnose(&record).loss_breakdowns[0];
+    let takes: Vec<f64> = wake.steps.iter().map(|step| (step.takes / 1e3).round()).collect();
     assert_eq!(takes, [3.0, 20.0, 52.0], "{wake:?}");
     assert!(adds_up(wake) && wake.unexplained == 0.0, "{wake:?}");
 }
@@ -173,14 +176,14 @@ fn a_slow_cpu_is_held_against_what_it_gains_itself() {
             "{found:?}"
         );
     }
-    let wake = &crate::diagnose(&record).ladders[0];
-    let takes: Vec<f64> = wake.rungs.iter().map(|rung| (rung.takes / 1e3).round()).collect();
+    let wake = &crate::diagnose(&record).loss_breakdowns[0];
+    let takes: Vec<f64> = wake.steps.iter().map(|step| (step.takes / 1e3).round()).collect();
     assert_eq!(takes, [3.0, 20.0, 52.0], "{wake:?}");
     assert_eq!(wake.delivered_is.value("cpu"), Some(&Value::Count(1)), "{wake:?}");
 }
 
 #[test]
-fn without_real_time_threads_idle_states_and_slack_are_one_rung() {
+fn without_real_time_threads_idle_states_and_slack_are_one_step() {
     let mut record = machine(1);
     for (setting, ns) in [("tuned", 8e3), ("as-is", 80e3)] {
         let place = Labels::new()
@@ -189,9 +192,9 @@ fn without_real_time_threads_idle_states_and_slack_are_one_rung() {
             .with_label(Label::Setting, setting);
         record.measurements.push(measured("wakeup.latency", place.with_label(Label::Corrected, false), ns));
     }
-    let wake = &crate::diagnose(&record).ladders[0];
-    assert_eq!(wake.rungs.len(), 1);
-    assert_eq!(wake.rungs[0].cause.code(), Some("breakdown-idle-and-slack"));
+    let wake = &crate::diagnose(&record).loss_breakdowns[0];
+    assert_eq!(wake.steps.len(), 1);
+    assert_eq!(wake.steps[0].cause.code(), Some("breakdown-idle-and-slack"));
 }
 
 #[test]
@@ -212,21 +215,21 @@ fn memory_of_other_nodes_stands_below_page_walks() {
             ns,
         ));
     }
-    let latency = &crate::diagnose(&record).ladders[0];
-    let takes: Vec<f64> = latency.rungs.iter().map(|rung| rung.takes.round()).collect();
+    let latency = &crate::diagnose(&record).loss_breakdowns[0];
+    let takes: Vec<f64> = latency.steps.iter().map(|step| step.takes.round()).collect();
     assert_eq!(takes, [30.0, 40.0], "{latency:?}");
     assert_eq!(latency.delivered_is.code(), Some("breakdown-ignores-nodes"), "{latency:?}");
     assert!((latency.delivered - 160.0).abs() < 0.5 && adds_up(latency), "{latency:?}");
 }
 
 #[test]
-fn a_record_without_figures_has_no_ladder() {
-    assert_eq!(crate::diagnose(&machine(4)).ladders, []);
+fn a_record_without_figures_has_no_loss_breakdown() {
+    assert_eq!(crate::diagnose(&machine(4)).loss_breakdowns, []);
 }
 
 proptest! {
     #[test]
-    fn every_ladder_adds_up(
+    fn every_loss_breakdown_adds_up(
         clocks in prop::collection::vec((1e9f64..5e9, 1e9f64..5e9), 1..4),
         shares in prop::collection::vec(0.0f64..1.0, 0..4),
         quota in prop::option::of(0.1f64..4.0),
@@ -247,9 +250,9 @@ proptest! {
             let place = Labels::new().with_label(Label::Cpu, 0u32).with_label(Label::Policy, policy).with_label(Label::Setting, setting);
             record.measurements.push(measured("wakeup.latency", place.with_label(Label::Corrected, false), *ns));
         }
-        for ladder in crate::diagnose(&record).ladders {
-            prop_assert!(adds_up(&ladder), "{:?}", ladder);
-            prop_assert!(ladder.delivered > 0.0 && ladder.rungs.iter().all(|rung| rung.takes > 0.0));
+        for breakdown in crate::diagnose(&record).loss_breakdowns {
+            prop_assert!(adds_up(&breakdown), "{:?}", breakdown);
+            prop_assert!(breakdown.delivered > 0.0 && breakdown.steps.iter().all(|step| step.takes > 0.0));
         }
     }
 }

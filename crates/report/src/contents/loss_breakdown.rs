@@ -1,7 +1,7 @@
-//! The ladder of a resource as rows: its ceiling, each loss, the part that nobody explains, what is delivered.
+//! The breakdown of a resource as rows: its ceiling, each loss, the part that nobody explains, what is delivered.
 
 use record::diagnosis::CeilingSource;
-use record::ladder::{Ladder, Rung};
+use record::loss_breakdown::{LossBreakdown, LossStep};
 use record::{Better, Doubt, Record, units};
 
 use crate::text::range;
@@ -38,65 +38,65 @@ pub(crate) struct Row {
     pub to: f64,
 }
 
-/// The rows of a ladder, from the ceiling down.
-pub(crate) fn rows(ladder: &Ladder) -> Vec<Row> {
-    let whole = ladder.ceiling.max(ladder.delivered);
+/// The rows of a breakdown, from the ceiling down.
+pub(crate) fn rows(breakdown: &LossBreakdown) -> Vec<Row> {
+    let whole = breakdown.ceiling.max(breakdown.delivered);
     let at = |value: f64| (value / whole).clamp(0.0, 1.0);
     let row = |kind, label: &str, value: f64, how: String, ends: (f64, f64)| Row {
         kind,
         label: label.to_owned(),
-        figure: figure(ladder, kind, value),
+        figure: figure(breakdown, kind, value),
         share: units::percent(value.abs() / whole),
         how,
         from: at(ends.0.min(ends.1)),
         to: at(ends.0.max(ends.1)),
     };
-    let source = match ladder.source {
+    let source = match breakdown.source {
         CeilingSource::Parts => "parts",
         CeilingSource::Measured => "measured",
     };
     let mut rows = vec![row(
         Kind::Ceiling,
-        &ladder.ceiling_is.to_string(),
-        ladder.ceiling,
+        &breakdown.ceiling_is.to_string(),
+        breakdown.ceiling,
         source.to_owned(),
-        (0.0, ladder.ceiling),
+        (0.0, breakdown.ceiling),
     )];
-    let mut level = ladder.ceiling;
-    for rung in &ladder.rungs {
+    let mut level = breakdown.ceiling;
+    for step in &breakdown.steps {
         rows.push(row(
             Kind::Loss,
-            &rung.cause.to_string(),
-            rung.takes,
-            how(ladder, rung),
-            (level, rung.leaves),
+            &step.cause.to_string(),
+            step.takes,
+            how(breakdown, step),
+            (level, step.leaves),
         ));
-        level = rung.leaves;
+        level = step.leaves;
     }
-    if ladder.unexplained != 0.0 {
-        let label = if ladder.unexplained > 0.0 { "unexplained" } else { "these causes overlap" };
+    if breakdown.unexplained != 0.0 {
+        let label = if breakdown.unexplained > 0.0 { "unexplained" } else { "these causes overlap" };
         rows.push(row(
             Kind::Unexplained,
             label,
-            ladder.unexplained,
+            breakdown.unexplained,
             String::new(),
-            (level, ladder.delivered),
+            (level, breakdown.delivered),
         ));
     }
     rows.push(row(
         Kind::Delivered,
-        &ladder.delivered_is.to_string(),
-        ladder.delivered,
+        &breakdown.delivered_is.to_string(),
+        breakdown.delivered,
         String::new(),
-        (0.0, ladder.delivered),
+        (0.0, breakdown.delivered),
     ));
     rows
 }
 
 /// A figure; losses carry the sign that takes them from the row above to the one below.
-fn figure(ladder: &Ladder, kind: Kind, value: f64) -> String {
+fn figure(breakdown: &LossBreakdown, kind: Kind, value: f64) -> String {
     let loses = value >= 0.0;
-    let sign = match (kind, ladder.better) {
+    let sign = match (kind, breakdown.better) {
         (Kind::Ceiling, _) => "",
         (Kind::Delivered, _) => "= ",
         (_, Better::Higher) => {
@@ -114,38 +114,38 @@ fn figure(ladder: &Ladder, kind: Kind, value: f64) -> String {
             }
         }
     };
-    format!("{sign}{}", units::figure(value.abs(), &ladder.unit))
+    format!("{sign}{}", units::figure(value.abs(), &breakdown.unit))
 }
 
-fn how(ladder: &Ladder, rung: &Rung) -> String {
-    if !rung.measured {
+fn how(breakdown: &LossBreakdown, step: &LossStep) -> String {
+    if !step.measured {
         return "modelled".to_owned();
     }
-    let shown = |value: f64| units::figure(value, &ladder.unit);
-    match rung.interval {
+    let shown = |value: f64| units::figure(value, &breakdown.unit);
+    match step.interval {
         Some((low, high)) if high > low => format!("measured [{}]", range(&shown(low), &shown(high))),
         _ => "measured".to_owned(),
     }
 }
 
-/// Why the figures of a ladder should not be leaned on, where its resource says so.
-pub(crate) fn doubt<'a>(record: &'a Record, ladder: &Ladder) -> Option<&'a Doubt> {
-    record.diagnosis.resources.iter().find(|resource| resource.name == ladder.resource)?.doubt.as_ref()
+/// Why the figures of a breakdown should not be leaned on, where its resource says so.
+pub(crate) fn doubt<'a>(record: &'a Record, breakdown: &LossBreakdown) -> Option<&'a Doubt> {
+    record.diagnosis.resources.iter().find(|resource| resource.name == breakdown.resource)?.doubt.as_ref()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn ladder() -> Ladder {
-        Ladder {
+    fn breakdown() -> LossBreakdown {
+        LossBreakdown {
             resource: "core".to_owned(),
             unit: "Hz".to_owned(),
             better: Better::Higher,
             ceiling: 4e9,
             source: CeilingSource::Parts,
             ceiling_is: "the highest clock".into(),
-            rungs: vec![Rung {
+            steps: vec![LossStep {
                 cause: "all cores at work".into(),
                 rule: None,
                 takes: 1e9,
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn rows_lead_from_the_ceiling_to_what_is_delivered() {
-        let rows = rows(&ladder());
+        let rows = rows(&breakdown());
         let figures: Vec<&str> = rows.iter().map(|row| row.figure.as_str()).collect();
         assert_eq!(figures, ["4.00 GHz", "− 1.00 GHz", "− 500 MHz", "= 2.50 GHz"]);
         assert_eq!((rows[1].from, rows[1].to), (0.75, 1.0));
@@ -171,14 +171,14 @@ mod tests {
 
     #[test]
     fn latencies_climb() {
-        let up = Ladder {
+        let up = LossBreakdown {
             better: Better::Lower,
             unit: "ns".to_owned(),
             ceiling: 80.0,
-            rungs: Vec::new(),
+            steps: Vec::new(),
             unexplained: 20.0,
             delivered: 100.0,
-            ..ladder()
+            ..breakdown()
         };
         let rows = rows(&up);
         assert_eq!((rows[1].figure.as_str(), rows[1].from, rows[1].to), ("+ 20.0 ns", 0.8, 1.0));

@@ -1,38 +1,38 @@
-//! Ladders as the page's first picture: one falling row of bars a resource. They are boxes of the page, so that their
+//! LossBreakdowns as the page's first picture: one falling row of bars a resource. They are boxes of the page, so that their
 //! words wrap on a phone; the rows' own words and figures are their text alternative.
 
 use maud::{Markup, html};
 use record::Record;
-use record::ladder::Ladder;
+use record::loss_breakdown::LossBreakdown;
 
 use super::prose;
 use crate::contents::loss_breakdown::{self, Kind, Row};
 use crate::text::keep_units;
 
-/// All ladders of a record.
-pub(super) fn ladders(record: &Record) -> Markup {
-    let ladders = &record.diagnosis.ladders;
+/// All breakdowns of a record.
+pub(super) fn breakdowns(record: &Record) -> Markup {
+    let breakdowns = &record.diagnosis.loss_breakdowns;
     html! {
-        @if !ladders.is_empty() {
-            figure class="ladders" {
+        @if !breakdowns.is_empty() {
+            figure class="breakdowns" {
                 figcaption { "From line speed down to what is delivered" }
-                @for found in ladders { (render_breakdown(record, found)) }
+                @for found in breakdowns { (render_breakdown(record, found)) }
             }
         }
     }
 }
 
-fn render_breakdown(record: &Record, found: &Ladder) -> Markup {
+fn render_breakdown(record: &Record, found: &LossBreakdown) -> Markup {
     html! {
         h3 {
             (found.resource)
             @if let Some(doubt) = loss_breakdown::doubt(record, found) { span class="quiet" { " in doubt: " (doubt) } }
         }
-        ul class="ladder" { @for row in loss_breakdown::rows(found) { (rung(&row)) } }
+        ul class="breakdown" { @for row in loss_breakdown::rows(found) { (step(&row)) } }
     }
 }
 
-fn rung(row: &Row) -> Markup {
+fn step(row: &Row) -> Markup {
     let class = match row.kind {
         Kind::Ceiling | Kind::Delivered => "full",
         Kind::Loss => "full lost",

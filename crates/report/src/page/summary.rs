@@ -43,7 +43,7 @@ pub(super) fn resources(record: &Record) -> Markup {
             }
         }
         @for line in &record.diagnosis.not_reached { p { (prose(line)) } }
-        (super::loss_breakdown::ladders(record))
+        (super::loss_breakdown::breakdowns(record))
     };
     section("line-speed", "How far from line speed", inside)
 }

@@ -148,14 +148,11 @@ pub fn knobs_standing(
         Leftover::Nothing => (String::new(), None),
         Leftover::OtherBoot(contents) => (contents.of_another_boot().to_string(), None),
         Leftover::Standing(contents) => {
-            (format!("{}; to put back: linespeed quiet --restore", contents.to_string()), Some(contents))
+            (format!("{}; to put back: linespeed quiet --restore", contents), Some(contents))
         }
         Leftover::Orphaned(contents) if holder.is_some() => (contents.to_string(), Some(contents)),
         Leftover::Orphaned(contents) => (
-            format!(
-                "{}, which has ended without putting them back: linespeed quiet --restore",
-                contents.to_string()
-            ),
+            format!("{}, which has ended without putting them back: linespeed quiet --restore", contents),
             Some(contents),
         ),
     };

@@ -1,4 +1,4 @@
-//! Ladders on the terminal: each resource from its line speed down to what is delivered, with its part of a bar.
+//! LossBreakdowns on the terminal: each resource from its line speed down to what is delivered, with its part of a bar.
 
 use record::Record;
 
@@ -12,13 +12,13 @@ const BAR: usize = 24;
 /// Narrowest screen with bars.
 const WITH_BARS: usize = 110;
 
-/// All ladders of a record.
+/// All breakdowns of a record.
 pub(super) fn write(screen: &mut Screen, record: &Record) {
-    if record.diagnosis.ladders.is_empty() {
+    if record.diagnosis.loss_breakdowns.is_empty() {
         return;
     }
     screen.heading("From line speed down to what is delivered");
-    for found in &record.diagnosis.ladders {
+    for found in &record.diagnosis.loss_breakdowns {
         let doubt = loss_breakdown::doubt(record, found)
             .map_or_else(String::new, |doubt| format!(" (in doubt: {doubt})"));
         screen.line(&[Span::strong(format!("  {}", clean(&found.resource))), Span::quiet(clean(&doubt))]);

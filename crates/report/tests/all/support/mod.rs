@@ -12,7 +12,7 @@ pub use many::{emulated, four_nodes, many_threads, sixteen_nodes};
 use record::Label;
 use record::detail;
 use record::diagnosis::{CeilingSource, Evidence, Finding, Level, Resource, Severity};
-use record::ladder::{Ladder, Rung};
+use record::loss_breakdown::{LossBreakdown, LossStep};
 use record::machine::{Cache, CacheKind, Cpu, IdleState, MemoryDevice, Node};
 use record::{
     Better, Bucket, Conditions, Coverage, CpuList, Labels, Machine, Mark, Measurement, Record, SampleMark,
@@ -472,14 +472,14 @@ fn diagnose(record: &mut Record) {
             "SCHED_OTHER as the machine is against SCHED_FIFO with C-states held off, medians.",
         ),
     ];
-    record.diagnosis.ladders = vec![Ladder {
+    record.diagnosis.loss_breakdowns = vec![LossBreakdown {
         resource: "wake-up".to_owned(),
         unit: "ns".to_owned(),
         better: Better::Lower,
         ceiling: 2_100.0,
         source: CeilingSource::Measured,
         ceiling_is: "SCHED_FIFO with C-states held off".into(),
-        rungs: vec![Rung {
+        steps: vec![LossStep {
             cause: "timer slack".into(),
             rule: Some("timer-slack".to_owned()),
             takes: 50_000.0,

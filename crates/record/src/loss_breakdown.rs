@@ -1,4 +1,5 @@
-//! The ladder of one resource: from the fastest that the hardware could go down to what is delivered, one rung a cause.
+//! The loss breakdown (waterfall) of one resource: from the fastest that the hardware could go down to what is delivered, one
+//! step a cause.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,14 +7,15 @@ use crate::evidence::CeilingSource;
 use crate::metrics::Better;
 use crate::text::Text;
 
-/// From the ceiling down to what is delivered. It adds up: where more is better, ceiling − every rung's `takes` −
+/// From the ceiling down to what is delivered. It adds up: where more is better, ceiling − every step's `takes` −
 /// `unexplained` = delivered; where less is better (latencies) they are added instead.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Ladder {
+#[cfg_attr(test, schemars(rename = "Ladder"))]
+pub struct LossBreakdown {
     /// The resource, as in `diagnosis.resources[].name`.
     pub resource: String,
-    /// Unit of the ceiling, the rungs and what is delivered.
+    /// Unit of the ceiling, the steps and what is delivered.
     pub unit: String,
     /// Whether more or less of it is better.
     pub better: Better,
@@ -24,7 +26,8 @@ pub struct Ladder {
     /// What the ceiling is, in a few words: `6 channels at 2933 MT/s`.
     pub ceiling_is: Text,
     /// The losses in order, from the ceiling down.
-    pub rungs: Vec<Rung>,
+    #[serde(rename = "rungs")]
+    pub steps: Vec<LossStep>,
     /// What nobody explains; negative where the causes together take more than there is.
     pub unexplained: f64,
     /// What is delivered.
@@ -36,13 +39,14 @@ pub struct Ladder {
 /// One cause and what it takes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Rung {
+#[cfg_attr(test, schemars(rename = "Rung"))]
+pub struct LossStep {
     /// The cause in a few words.
     pub cause: Text,
     /// The rule whose finding it is, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
-    /// What it takes, in the ladder's unit.
+    /// What it takes, in the breakdown's unit.
     pub takes: f64,
     /// 95 % interval of what it takes, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
