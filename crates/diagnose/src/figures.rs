@@ -70,12 +70,6 @@ pub(crate) fn severity(loss: &Verdict) -> Severity {
     }
 }
 
-/// A measurement as evidence: what it says, and its place in the record.
-pub(crate) fn evidence(measurement: &Measurement, says: &str) -> Evidence {
-    let value = figure(measurement.value(), &measurement.unit);
-    Evidence { says: format!("{says} {value}").into(), from: locate_figure(measurement) }
-}
-
 /// A measurement's value as a place of a template takes it.
 pub(crate) fn measured_value(measurement: &Measurement) -> Value {
     match metrics::find(&measurement.metric) {
@@ -183,9 +177,9 @@ pub(crate) fn shell_words(cpus: &CpuList) -> String {
 }
 
 /// A command that writes a value into the file `file` below the folder of each of these CPUs.
-pub(crate) fn write_for_cpus(value: &str, cpus: &CpuList, file: &str) -> String {
+pub(crate) fn write_for_cpus(value: &str, cpus: &CpuList, file: &str) -> Remedy {
     let path = format!("/sys/devices/system/cpu/cpu$cpu/{file}");
-    format!("for cpu in {}; do {}; done", shell_words(cpus), write_command(value, &path))
+    Remedy::command(format!("for cpu in {}; do {}; done", shell_words(cpus), write_command(value, &path)))
 }
 
 /// The place of a measurement as text, without one of its keys: alike for measurements that differ in that key only.
@@ -234,8 +228,10 @@ mod tests {
     fn commands_for_many_cpus_name_them_all() {
         let cpus: CpuList = (4..200).chain([300]).collect();
         assert_eq!(
-            write_for_cpus("1", &cpus, "online"),
-            "for cpu in $(seq 4 199) 300; do echo 1 | sudo tee /sys/devices/system/cpu/cpu$cpu/online; done"
+            write_for_cpus("1", &cpus, "online").command.as_deref(),
+            Some(
+                "for cpu in $(seq 4 199) 300; do echo 1 | sudo tee /sys/devices/system/cpu/cpu$cpu/online; done"
+            )
         );
     }
 }

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use record::machine::Cache;
 use record::statistics::median_of_sorted;
-use record::units::{bytes, figure};
-use record::{Labels, Level, Measurement, Record};
+use record::text::Value;
+use record::{Labels, Level, Measurement, Record, Template, Text, text};
 
 use crate::curve::{Curve, Edge, Plateau};
 use crate::record_index::RecordIndex;
@@ -67,7 +67,7 @@ pub fn levels(index: &RecordIndex) -> Vec<Level> {
             latency_ns,
             measured_bytes: named.left_at,
             advertised_bytes: named.advertised,
-            judgement: named.judgement.into(),
+            judgement: named.judgement,
             name: named.name,
         });
     }
@@ -187,7 +187,7 @@ struct Named {
     flat: (u64, u64),
     left_at: Option<u64>,
     advertised: Option<u64>,
-    judgement: String,
+    judgement: Text,
 }
 
 /// Names the plateaus of a curve by the caches that they belong to.
@@ -263,10 +263,11 @@ fn not_left(plateau: &Plateau, own: &Advertised, largest: u64) -> Named {
         flat: plateau.flat,
         left_at: None,
         advertised: Some(own.bytes),
-        judgement: format!(
-            "the largest working set measured, {}, does not leave it; advertised {}",
-            bytes(largest),
-            bytes(own.bytes)
+        judgement: text!(
+            "level-not-left",
+            "holds the largest working set measured, {largest}; advertised {advertised}",
+            largest = Value::Bytes(largest),
+            advertised = Value::Bytes(own.bytes)
         ),
     }
 }
@@ -279,12 +280,20 @@ fn unadvertised(plateau: &Plateau, left: u64, level: usize) -> Named {
         flat: plateau.flat,
         left_at: Some(left),
         advertised: None,
-        judgement: format!(
-            "not in the kernel's tables; the curve leaves it at {}; the load of others makes such a step, too",
-            bytes(left)
+        judgement: text!(
+            "level-not-in-tables",
+            "not in the kernel's tables; left at {left}; load from others can cause such a step",
+            left = Value::Bytes(left)
         ),
     }
 }
+
+/// A cache of which this CPU gets much less than is advertised.
+const PART_OF_CACHE: Template = Template {
+    code: "level-part-of-cache",
+    words: "advertised {advertised}, left at {left}: this CPU gets part of the cache (virtual machine, cache \
+            allocation or other users)",
+};
 
 /// A cache that the curve leaves at `left` bytes; the cache before it holds `before`.
 fn seen(plateau: &Plateau, left: u64, own: &Advertised, before: u64) -> Named {
@@ -292,24 +301,27 @@ fn seen(plateau: &Plateau, left: u64, own: &Advertised, before: u64) -> Named {
     let share = plateau.gone_at.unwrap_or(left) as f64 / own.bytes as f64;
     // A cache that does not repeat what the one before holds adds to it.
     let with_before = own.bytes.saturating_add(before) as f64 * AT_MOST;
-    let (left_text, own_text) = (bytes(left), bytes(own.bytes));
+    let (left_at, advertised) = (Value::Bytes(left), Value::Bytes(own.bytes));
     let judgement = if share < MUCH_SMALLER {
-        format!(
-            "advertised {own_text}, the curve leaves it at {left_text}: this CPU gets a part of it (a virtual \
-             machine, cache allocation, or others who use it)"
-        )
+        text!(PART_OF_CACHE, advertised, left = left_at)
     } else if (left as f64) < own.bytes as f64 * MUCH_SMALLER {
-        let gone = bytes(plateau.gone_at.unwrap_or(left));
-        format!(
-            "somewhere between {left_text} and {gone}, {own_text} advertised: no size between was measured"
+        text!(
+            "level-between-sizes",
+            "between {left} and {gone}, {advertised} advertised: no size in between was measured",
+            left = left_at,
+            gone = Value::Bytes(plateau.gone_at.unwrap_or(left)),
+            advertised
         )
     } else if share < AS_ADVERTISED {
-        format!("seen at {left_text} of {own_text} advertised")
+        text!("level-seen-at", "seen at {left} of {advertised} advertised", left = left_at, advertised)
     } else if (left as f64) <= with_before {
-        "as advertised".to_owned()
+        text!("level-as-advertised", "as advertised")
     } else {
-        format!(
-            "advertised {own_text}, the curve leaves it only at {left_text}: it is larger than the kernel says"
+        text!(
+            "level-larger-than-advertised",
+            "advertised {advertised}, left only at {left}: larger than the kernel's tables say",
+            advertised,
+            left = left_at
         )
     };
     Named {
@@ -336,12 +348,13 @@ fn unseen(curve: &Curve, own: &Advertised, before: Option<&Plateau>, after: &Pla
         flat: (middle as u64, middle as u64),
         left_at: None,
         advertised: Some(own.bytes),
-        judgement: format!(
-            "no step seen: from {} to {} (advertised) latency goes from {} to {}",
-            bytes(from),
-            bytes(to),
-            figure(low, "ns"),
-            figure(high, "ns")
+        judgement: text!(
+            "level-no-step",
+            "no step seen: latency goes from {low} at {from} to {high} at {to} (advertised)",
+            low = Value::Figure(low, "ns"),
+            from = Value::Bytes(from),
+            high = Value::Figure(high, "ns"),
+            to = Value::Bytes(to)
         ),
     })
 }
@@ -363,10 +376,12 @@ fn memory(curve: &Curve, plateau: &Plateau, caches: &[Advertised]) -> Named {
     {
         (plateau.latency, plateau.flat) = (latency, (from, largest));
     }
+    let largest = Value::Bytes(plateau.flat.1);
     let judgement = if plateau.flat.1 / 2 < caches {
-        format!("largest working set {}: some of it still lay in the caches", bytes(plateau.flat.1))
+        text!("level-memory-partly-cached", "largest working set {largest}: partly in the caches", largest)
     } else {
-        format!("working sets of {} to {}", bytes(plateau.flat.0), bytes(plateau.flat.1))
+        let smallest = Value::Bytes(plateau.flat.0);
+        text!("level-memory", "working sets of {smallest} to {largest}", smallest, largest)
     };
     Named {
         name: MEMORY.to_owned(),

@@ -132,6 +132,11 @@ impl Coverage {
     pub const EMULATED: Template =
         Template { code: "emulated", words: "emulated machine: its times are not speeds" };
 
+    /// The latency curve on pages of this size, as the record's `page` key writes it.
+    pub fn latency_on(page: &str) -> String {
+        format!("latency {page}")
+    }
+
     /// In full.
     pub fn measured(what: impl Into<String>) -> Self {
         Self { what: what.into(), state: State::Measured, reason: None, remedy: None }

@@ -41,7 +41,7 @@ impl Group {
             Group::Latency => "memory latency",
             Group::Numa => "nodes",
             Group::Bandwidth => "memory bandwidth",
-            Group::CoreToCore => "from CPU to CPU",
+            Group::CoreToCore => "core to core",
             Group::Wakeup => "wake-up",
             Group::Stolen => "taken time",
             Group::Costs => "small costs",

@@ -32,11 +32,10 @@ struct Setting<'a> {
 impl Setting<'_> {
     /// The command that writes `file` of all CPUs with this setting; others have one that is not to be touched.
     fn write(&self, value: &str, file: &str) -> Remedy {
-        Remedy::command(if self.only {
-            write_command(value, &format!("/sys/devices/system/cpu/cpufreq/policy*/{file}"))
-        } else {
-            write_for_cpus(value, &self.setting.cpus, &format!("cpufreq/{file}"))
-        })
+        if !self.only {
+            return write_for_cpus(value, &self.setting.cpus, &format!("cpufreq/{file}"));
+        }
+        Remedy::command(write_command(value, &format!("/sys/devices/system/cpu/cpufreq/policy*/{file}")))
     }
 
     /// The way back to what the record has.
@@ -196,8 +195,8 @@ fn biased(setting: &Setting) -> Option<Cause> {
         what: text!("clock-cause-energy-bias", "the energy-performance bias is {bias} of 15", bias),
         evidence: setting
             .seen(text!("clock-cause-epb", "energy-performance bias {bias} (0 is performance)", bias), "epb"),
-        remedy: vec![Remedy::command(write_for_cpus("0", cpus, FILE))],
-        undo: vec![Remedy::command(write_for_cpus(&bias.to_string(), cpus, FILE))],
+        remedy: vec![write_for_cpus("0", cpus, FILE)],
+        undo: vec![write_for_cpus(&bias.to_string(), cpus, FILE)],
         is_set: true,
     })
 }

@@ -3,7 +3,7 @@
 use record::diagnosis::{Evidence, Finding, Severity};
 use record::text::Value;
 use record::units::{self, significant};
-use record::{Remedy, Template, text};
+use record::{Remedy, Template, Text, text};
 
 use super::needs::Need;
 use super::quota::{quota, throttled_periods};
@@ -74,7 +74,7 @@ fn find_smaller_quota(case: &Case) -> Option<Finding> {
         place: Some(text!("cpu-quota-cgroup", "this cgroup")),
         undo: vec![
             Remedy::command(format!("docker update --cpus {old} CONTAINER")),
-            Remedy::command(set_unit_quota(&format!("{:.0}%", quota * 100.0))),
+            set_unit_quota(None, &format!("{:.0}%", quota * 100.0)),
         ],
         evidence: seen,
         remedy: vec![
@@ -82,7 +82,7 @@ fn find_smaller_quota(case: &Case) -> Option<Finding> {
                 text!("cpu-quota-raise-container", "raise or lift the quota of a container"),
                 "docker update --cpus=N CONTAINER",
             ),
-            Remedy::both(text!("cpu-quota-raise-service", "of a service"), set_unit_quota("")),
+            set_unit_quota(Some(text!("cpu-quota-raise-service", "of a service")), ""),
             Remedy::advice(text!(
                 "cpu-quota-raise-elsewhere",
                 "in Kubernetes resources.limits.cpu; elsewhere cpu.max of the cgroup"
@@ -97,8 +97,8 @@ fn find_smaller_quota(case: &Case) -> Option<Finding> {
     })
 }
 
-fn set_unit_quota(value: &str) -> String {
-    format!("sudo systemctl set-property UNIT CPUQuota={value}")
+fn set_unit_quota(of: Option<Text>, value: &str) -> Remedy {
+    Remedy { text: of, ..Remedy::command(format!("sudo systemctl set-property UNIT CPUQuota={value}")) }
 }
 
 fn cite_quota(quota: f64) -> Evidence {

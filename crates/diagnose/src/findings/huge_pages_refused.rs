@@ -1,13 +1,13 @@
 //! Huge pages that this machine or this process does not get: every large working set is walked for.
 
 use record::diagnosis::{Evidence, Finding, Severity};
-use record::units::{bytes, figure};
-use record::{Better, Label, Level, Measurement, Remedy, State, Template};
+use record::text::Value;
+use record::{Better, Coverage, Label, Level, Measurement, Remedy, State, Template, Text, text};
 
 use super::huge_pages::{LIFTED, is_refusal_lifted};
 use super::needs::Need;
 use super::{Case, Rule, by_model, costs, finding, huge_pages, is_virtual, needs};
-use crate::figures::{cite_fact, evidence, has_labels, loss, severity, verdict};
+use crate::figures::{cite_fact, cite_figure, has_labels, loss, measured_value, severity, verdict};
 use crate::levels;
 use crate::resources::{MEMORY_LATENCY, Walk, beyond};
 
@@ -45,10 +45,15 @@ pub(super) const RULE: Rule = Rule {
     find,
 };
 
-const WHAT: &str = "huge pages are refused, so that large working sets wait for page walks";
+const WHAT: Template = Template {
+    code: "huge-pages-refused-what",
+    words: "huge pages are refused: large working sets wait for page walks",
+};
 
-const BY_PARENT: &str =
-    "the process that started this one refused them (PR_SET_THP_DISABLE): start it another way";
+const BY_PARENT: Template = Template {
+    code: "huge-pages-refused-by-parent",
+    words: "the parent process refused them (PR_SET_THP_DISABLE): start the program another way",
+};
 
 fn on<'a>(case: &Case<'a>, page: &'static str) -> impl Iterator<Item = &'a Measurement> {
     case.figures_of("load.latency")
@@ -74,28 +79,57 @@ fn measured(case: &Case) -> Option<Finding> {
     let loss = costs(loss(&small.summary, &huge.summary, Better::Lower))?;
     Some(Finding {
         severity: severity(&loss).min(Severity::Warning),
-        place: Some(format!("loads scattered over {}", bytes(size)).into()),
+        place: Some(scattered(Value::Bytes(size))),
         evidence: vec![
-            cite_fact("refused to this process (PR_SET_THP_DISABLE)", format!("coverage[] {LIFTED}")),
-            evidence(small, &format!("a load from {} on 4 KiB pages takes", bytes(size))),
-            evidence(huge, "on 2 MiB pages, with the refusal taken back,"),
+            cite_fact(
+                text!("huge-pages-refused-to-process", "refused to this process (PR_SET_THP_DISABLE)"),
+                format!("coverage[] {LIFTED}"),
+            ),
+            on_small_pages(small),
+            cite_figure(
+                huge,
+                text!(
+                    "huge-pages-refused-on-2mib",
+                    "on 2 MiB pages, with the refusal lifted: {latency}",
+                    latency = measured_value(huge)
+                ),
+            ),
         ],
         remedy: vec![Remedy::advice(BY_PARENT)],
         ..finding(&RULE, loss, WHAT)
     })
 }
 
+/// Where they are missed.
+fn scattered(size: Value) -> Text {
+    text!("huge-pages-refused-place", "loads scattered over {size}", size)
+}
+
+/// What a load takes without them.
+fn on_small_pages(m: &Measurement) -> Evidence {
+    let size = m.labels.count(Label::Bytes).map_or(Value::from("memory"), Value::Bytes);
+    let latency = measured_value(m);
+    cite_figure(
+        m,
+        text!("huge-pages-refused-on-4kib", "a load from {size} on 4 KiB pages: {latency}", size, latency),
+    )
+}
+
 /// What says that they are refused.
 fn refused(case: &Case) -> Option<Evidence> {
     let thp = case.record.conditions.before.thp.as_deref();
     if thp == Some("never") {
-        return Some(cite_fact("transparent huge pages: never", "conditions.before.thp"));
+        return Some(cite_fact(text!("huge-pages-refused-thp-never", "THP: never"), "conditions.before.thp"));
     }
+    let what = Coverage::latency_on("2MiB");
     let said = case.record.coverage.iter().find(|coverage| {
-        coverage.what == "latency 2MiB" && matches!(coverage.state, State::Impossible | State::Degraded)
+        coverage.what == what && matches!(coverage.state, State::Impossible | State::Degraded)
     })?;
-    let reason = said.reason.as_ref().map_or("not to be had".to_owned(), ToString::to_string);
-    Some(cite_fact(format!("2 MiB pages: {reason}"), "coverage[] latency 2MiB"))
+    let reason = said.reason.as_ref().map_or(Value::from("unavailable"), Value::from);
+    Some(cite_fact(
+        text!("huge-pages-refused-reason", "2 MiB pages: {reason}", reason),
+        format!("coverage[] {what}"),
+    ))
 }
 
 /// The last cache before memory.
@@ -121,7 +155,7 @@ fn model_refusal(case: &Case) -> Option<Finding> {
     let most = 1.0 - cache.latency_ns / largest.value();
     let share = (reads * cache.latency_ns / largest.value()).min(most);
     let loss = costs(verdict(share, (share / 2.0, (share * 2.0).min(most))))?;
-    let size = largest.labels.count(Label::Bytes).map_or_else(String::new, bytes);
+    let size = largest.labels.count(Label::Bytes).map_or(Value::from("memory"), Value::Bytes);
     let thp = case.record.conditions.before.thp.as_deref();
     let (remedy, undo) = huge_pages::remedy(thp);
     let remedy = match thp {
@@ -131,15 +165,17 @@ fn model_refusal(case: &Case) -> Option<Finding> {
     let undo = if thp == Some("never") { undo } else { Vec::new() };
     Some(Finding {
         severity: severity(&loss).min(Severity::Warning),
-        place: Some(format!("loads scattered over {size}").into()),
+        place: Some(scattered(size)),
         evidence: vec![
             why,
-            evidence(largest, &format!("a load from {size} on 4 KiB pages takes")),
+            on_small_pages(largest),
             cite_fact(
-                format!(
-                    "a walk reads {reads:.0} × from {}, {} each",
-                    cache.name,
-                    figure(cache.latency_ns, "ns")
+                text!(
+                    "huge-pages-refused-walk",
+                    "page walk: {reads} × a read from {cache}, {latency} each",
+                    reads = reads as u64,
+                    cache = &cache.name,
+                    latency = Value::Figure(cache.latency_ns, "ns")
                 ),
                 format!("diagnosis.levels[{}].latency_ns", case.levels.len().saturating_sub(2)),
             ),
@@ -155,7 +191,11 @@ mod tests {
     use super::*;
     use crate::findings::invariants::{found, missing};
     use crate::samples::{add_cache, add_curve, machine, sizes, steps};
-    use record::{Coverage, Record};
+    use record::Record;
+
+    fn is_by_parent(finding: &Finding) -> bool {
+        finding.remedy[0].text.as_ref().is_some_and(|text| text.is(&BY_PARENT))
+    }
 
     fn record_with(thp: &str) -> Record {
         let mut record = machine(1);
@@ -185,12 +225,11 @@ mod tests {
     fn a_process_that_is_refused_them_is_reported_of_its_parent() {
         let mut record = record_with("always");
         assert_eq!(found(&record, RULE), [], "nothing says that they are refused");
-        record.coverage.push(Coverage::impossible("latency 2MiB", "the kernel gave 4 KiB pages"));
+        record
+            .coverage
+            .push(Coverage::impossible(Coverage::latency_on("2MiB"), "the kernel gave 4 KiB pages"));
         let finding = &found(&record, RULE)[0];
-        assert!(
-            finding.remedy[0].to_string().contains("PR_SET_THP_DISABLE") && finding.undo.is_empty(),
-            "{finding:?}"
-        );
+        assert!(is_by_parent(finding) && finding.undo.is_empty(), "{finding:?}");
     }
 
     #[test]
@@ -203,7 +242,7 @@ mod tests {
         let finding = &findings[0];
         assert_eq!((finding.rule.as_str(), finding.measured), (RULE.name, true), "{findings:?}");
         assert!((crate::figures::share_of(&finding.loss) - 0.5).abs() < 0.01, "{finding:?}");
-        assert!(finding.remedy[0].to_string().contains("PR_SET_THP_DISABLE"), "{finding:?}");
+        assert!(is_by_parent(finding), "{finding:?}");
         assert!(findings.iter().all(|finding| finding.rule != "page-walk"), "told twice: {findings:?}");
     }
 

@@ -74,8 +74,6 @@ fn heeds_disabled(case: &Case) -> bool {
 }
 
 fn remedy(case: &Case, states: &[IdleState]) -> Vec<Remedy> {
-    let while_it_runs = "sudo sh -c 'exec 3>/dev/cpu_dma_latency && printf \
-         \"\\0\\0\\0\\0\" >&3 && sleep infinity'";
     let guest = case.record.machine.virtualization.hypervisor.as_deref().is_some_and(|name| name != "none");
     let knob = if guest { "guest-halt" } else { "idle-states" };
     let mut all = vec![
@@ -83,7 +81,10 @@ fn remedy(case: &Case, states: &[IdleState]) -> Vec<Remedy> {
             text!("idle-states-for-a-command", "for one command"),
             format!("sudo linespeed quiet {knob} -- COMMAND"),
         ),
-        Remedy::both(text!("idle-states-until-ctrl-c", "while this runs, until Ctrl-C"), while_it_runs),
+        Remedy::both(
+            text!("idle-states-until-ctrl-c", "while this runs, until Ctrl-C"),
+            "sudo sh -c 'exec 3>/dev/cpu_dma_latency && printf \"\\0\\0\\0\\0\" >&3 && sleep infinity'",
+        ),
     ];
     // A guest without states has none of its own to disable: its halt is the hypervisor's.
     if heeds_disabled(case) && (!guest || !states.is_empty()) {

@@ -203,7 +203,10 @@ fn weaken(case: &Case, finding: &mut Finding) {
     };
     let single = |seen: &Evidence| {
         of(seen, |m| m.summary.n == 1)?;
-        Some(cite_fact("from one sample: how far it scatters is not known", seen.from.clone()))
+        Some(cite_fact(
+            text!("finding-one-sample", "from one sample: its spread is unknown"),
+            seen.from.clone(),
+        ))
     };
     let single = finding.evidence.iter().find_map(single).filter(|_| finding.measured);
     let doubtful = |seen: &Evidence| of(seen, |m| m.doubt.is_some())?.doubt.as_ref();

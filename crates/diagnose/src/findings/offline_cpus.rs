@@ -68,10 +68,7 @@ fn find(case: &Case) -> Option<Finding> {
                 vec![Remedy::command("sudo chcpu -d LIST")],
             )
         } else {
-            (
-                vec![Remedy::command(write_for_cpus("1", &off, "online"))],
-                vec![Remedy::command(write_for_cpus("0", &off, "online"))],
-            )
+            (vec![write_for_cpus("1", &off, "online")], vec![write_for_cpus("0", &off, "online")])
         };
         (share.clone(), crate::figures::severity(&share), remedy, undo)
     };
@@ -113,7 +110,7 @@ mod tests {
         assert_eq!(finding.what.value("without"), Some(&2u32.into()));
         assert_eq!(finding.what.value("present"), Some(&8u32.into()));
         assert_eq!(finding.place, Some("CPUs 6-7".into()));
-        assert_eq!(finding.remedy, [Remedy::command(write_for_cpus("1", &"6-7".parse().unwrap(), "online"))]);
+        assert_eq!(finding.remedy, [write_for_cpus("1", &"6-7".parse().unwrap(), "online")]);
         assert_eq!(found(&record_with(1), RULE)[0].what.value("without"), Some(&1u32.into()));
     }
 

@@ -3,7 +3,7 @@
 use record::diagnosis::{Finding, Severity};
 use record::statistics::{Summary, Verdict};
 use record::text::Value;
-use record::{Better, Coverage, Label, Measurement, Remedy, Template, detail, text};
+use record::{Better, Coverage, Label, Measurement, Remedy, Template, Text, detail, text};
 
 use super::needs::Need;
 use super::{Case, Rule, costs, finding, needs};
@@ -93,13 +93,13 @@ fn find(case: &Case) -> Option<Finding> {
                 "timer-slack-prctl",
                 "in the program: prctl(PR_SET_TIMERSLACK, 1) in each sleeping thread"
             )),
-            Remedy::both(text!("timer-slack-process", "a running process"), set_slack("1")),
+            set_slack(Some(text!("timer-slack-process", "a running process")), "1"),
             Remedy::advice(text!(
                 "timer-slack-service",
                 "a service: TimerSlackNSec=1 in its [Service] section"
             )),
         ],
-        undo: vec![Remedy::command(set_slack("0"))],
+        undo: vec![set_slack(None, "0")],
         ..finding(&RULE, loss, what)
     })
 }
@@ -108,9 +108,9 @@ const WITHOUT_SLACK: Template =
     Template { code: "timer-slack-without", words: "without timer slack: {latency}" };
 
 /// A command that sets the slack of a process, ns; 0 is the default.
-fn set_slack(ns: &str) -> String {
+fn set_slack(of: Option<Text>, ns: &str) -> Remedy {
     let write = write_command(ns, "/proc/${t##*/}/timerslack_ns");
-    format!("for t in /proc/$PID/task/*; do {write}; done")
+    Remedy { text: of, ..Remedy::command(format!("for t in /proc/$PID/task/*; do {write}; done")) }
 }
 
 /// Whether what was measured tuned had idle states held off.

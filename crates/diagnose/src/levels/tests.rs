@@ -37,7 +37,7 @@ fn caches_that_are_there_are_as_advertised() {
     for (level, (size, ns)) in levels.iter().zip(INCLUSIVE) {
         assert!((level.latency_ns / ns - 1.0).abs() < 0.01, "{level:?}");
         if level.name != "memory" {
-            assert_eq!(level.judgement, "as advertised".into(), "{level:?}");
+            assert_eq!(level.judgement.code(), Some("level-as-advertised"), "{level:?}");
             assert_eq!((level.measured_bytes, level.advertised_bytes), (Some(size), Some(size)));
         }
     }
@@ -54,7 +54,7 @@ fn a_ripple_of_memory_at_the_advertised_size_is_no_cache() {
         assert_eq!(names(&levels), ["L1", "L2", "L3", "memory"], "{levels:?}");
         assert_eq!(levels[2].measured_bytes, Some(4 * MIB), "{levels:?}");
         assert!((levels[2].latency_ns - 35.0).abs() < 0.5 && levels[3].latency_ns > 130.0, "{levels:?}");
-        assert!(levels[2].judgement.to_string().contains("gets a part"), "{levels:?}");
+        assert!(levels[2].judgement.is(&PART_OF_CACHE), "{levels:?}");
     }
 }
 
@@ -81,10 +81,7 @@ fn two_sizes_an_octave_are_enough() {
         );
         let levels = levels(&record);
         assert_eq!(names(&levels), ["L1", "L2", "L3", "memory"], "seed {seed}");
-        assert!(
-            levels.iter().all(|level| !level.judgement.to_string().contains("gets a part")),
-            "{levels:?}"
-        );
+        assert!(levels.iter().all(|level| !level.judgement.is(&PART_OF_CACHE)), "{levels:?}");
     }
 }
 
@@ -100,7 +97,7 @@ fn a_level_that_drifts_upward_is_left_at_its_end() {
         }
     }
     add_curve(&mut record, "2MiB", &points);
-    assert_eq!(levels(&record)[1].judgement, "as advertised".into());
+    assert_eq!(levels(&record)[1].judgement.code(), Some("level-as-advertised"));
 }
 
 #[test]
@@ -122,10 +119,7 @@ fn caches_that_replace_at_random_are_found_at_their_sizes() {
     let levels = levels(&record);
     assert_eq!(names(&levels), ["L1", "L2", "L3", "memory"]);
     for level in &levels[..3] {
-        assert!(
-            level.judgement == "as advertised".into() || level.judgement.to_string().starts_with("seen at"),
-            "{level:?}"
-        );
+        assert!(matches!(level.judgement.code(), Some("level-as-advertised" | "level-seen-at")), "{level:?}");
     }
 }
 
@@ -134,7 +128,7 @@ fn a_victim_cache_adds_the_one_before_it() {
     let mut record = server(16 * MIB);
     let curve = [(32 * KIB, 1.3), (MIB, 4.5), (17 * MIB, 12.0), (u64::MAX, 85.0)];
     add_curve(&mut record, "2MiB", &steps(&sizes(4 * KIB, GIB), &curve));
-    assert_eq!(levels(&record)[2].judgement, "as advertised".into());
+    assert_eq!(levels(&record)[2].judgement.code(), Some("level-as-advertised"));
 }
 
 #[test]
@@ -145,7 +139,12 @@ fn a_cache_of_which_a_part_is_given_is_reported() {
     let levels = levels(&record);
     assert_eq!(names(&levels), ["L1", "L2", "L3", "memory"]);
     let reported = &levels[2].judgement;
-    assert!(reported.to_string().starts_with("advertised 480 MiB, the curve leaves it at 2"), "{reported}");
+    assert!(reported.is(&PART_OF_CACHE), "{reported}");
+    assert_eq!(reported.value("advertised"), Some(&Value::Bytes(480 * MIB)));
+    assert!(
+        matches!(reported.value("left"), Some(Value::Bytes(left)) if (20 * MIB..30 * MIB).contains(left)),
+        "{reported}"
+    );
 }
 
 #[test]
@@ -162,7 +161,7 @@ fn a_ramp_instead_of_a_plateau_is_no_step() {
     add_curve(&mut record, "2MiB", &points);
     let levels = levels(&record);
     assert_eq!(names(&levels), ["L1", "L2", "L3", "memory"]);
-    assert!(levels[2].judgement.to_string().starts_with("no step seen"), "{}", levels[2].judgement);
+    assert_eq!(levels[2].judgement.code(), Some("level-no-step"));
     assert_eq!(levels[2].measured_bytes, None);
 }
 
@@ -210,7 +209,7 @@ fn with_little_memory_the_last_level_is_not_called_memory() {
     add_curve(&mut record, "2MiB", &steps(&sizes(4 * KIB, 16 * MIB), &INCLUSIVE));
     let levels = levels(&record);
     assert_eq!(names(&levels), ["L1", "L2", "L3"]);
-    assert!(levels[2].judgement.to_string().contains("does not leave it"), "{}", levels[2].judgement);
+    assert_eq!(levels[2].judgement.code(), Some("level-not-left"));
     assert_eq!(levels[2].measured_bytes, None);
 }
 
@@ -313,5 +312,5 @@ fn memory_is_what_lies_beyond_the_caches_though_it_was_measured_once() {
     let levels = levels(&record);
     let memory = levels.last().expect("levels");
     assert_eq!((memory.name.as_str(), memory.latency_ns), ("memory", 148.8));
-    assert!(memory.judgement.to_string().contains("90.5 MiB"), "{memory:?}");
+    assert_eq!(memory.judgement.value("largest"), Some(&Value::Bytes(90 * MIB + 512 * KIB)), "{memory:?}");
 }

@@ -127,7 +127,7 @@ pub(crate) fn sizes(largest: usize, steps: u32) -> Vec<usize> {
 }
 
 fn open(context: &mut Context, page: Page, largest: usize, node: Option<u32>) -> Option<Curve> {
-    let what = format!("latency {}", page.word());
+    let what = Coverage::latency_on(&page.word());
     let unhuge = |reason: Text| Coverage::impossible(what.clone(), reason).with_remedy(HUGE_PAGES);
     match Cycle::new(largest, page, node) {
         Err(error) if page == Page::Huge => {
@@ -223,7 +223,7 @@ fn curve(
             let ended_at = base.cycle.bytes() as u64;
             context.coverage.push(
                 Coverage::degraded(
-                    format!("latency {}", base.page.word()),
+                    Coverage::latency_on(&base.page.word()),
                     text!(
                         "latency-larger-sets-slow",
                         "ends at {size}: larger sets take too long to fill here",
@@ -274,7 +274,7 @@ fn curve(
         if curve.cycle.capacity() < largest {
             context.coverage.push(
                 Coverage::degraded(
-                    format!("latency {}", curve.page.word()),
+                    Coverage::latency_on(&curve.page.word()),
                     text!(
                         "latency-huge-pages-exhausted",
                         "ends at {size}: no more huge pages are free",
@@ -346,7 +346,7 @@ fn point(curve: &mut Curve, cpu: u32, effort: Effort, context: &mut Context, wat
 /// can use it.
 fn close(context: &mut Context, curve: Curve, cpu: u32, node: Option<u32>) -> Option<Cycle> {
     let word = curve.page.word();
-    let what = format!("latency {word}");
+    let what = Coverage::latency_on(&word);
     let huge = curve.cycle.mapping().huge_share();
     match (curve.page, huge) {
         (_, None) => context.coverage.push(Coverage::degraded(
