@@ -6,9 +6,9 @@ use record::{CpuList, Text};
 
 use crate::audit::CpuRefusal;
 use crate::compound_change::CompoundError;
-use crate::existing_session::{Lack, Owner};
 use crate::journal;
 use crate::lock::LockRefusal;
+use crate::session_owner::{Lack, Owner};
 use crate::state_directory::DirectoryError;
 
 /// Why something of a session cannot be done.

@@ -36,6 +36,7 @@ pub mod page_cache;
 pub mod process_settings;
 pub mod root_session;
 pub mod session;
+pub mod session_owner;
 pub mod state_directory;
 pub mod tuned_session;
 pub mod tuning_plan;

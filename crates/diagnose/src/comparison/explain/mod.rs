@@ -64,14 +64,14 @@ impl Pair<'_> {
         if this_leads {
             return explain(self);
         }
-        let turned = Pair {
+        let swapped = Pair {
             base: self.this,
             this: self.base,
             base_name: self.this_name,
             this_name: self.base_name,
             ..*self
         };
-        explain(&turned).map(with_sides_swapped)
+        explain(&swapped).map(with_sides_swapped)
     }
 }
 
