@@ -66,7 +66,12 @@ fn the_same_is_found_in_them() {
             fields(&findings, &found)
         };
         assert_eq!(findings(before), findings(after), "{name}");
-        assert_eq!(before["levels"], after["levels"], "{name}");
+        // What a level is judged to be is a sentence, which may be edited.
+        let figure = ["name", "latency_ns", "latency_cycles", "measured_bytes", "advertised_bytes"];
+        let levels = |diagnosis: &Value| fields(&diagnosis["levels"], &figure);
+        if !before["levels"].is_null() {
+            assert_eq!(levels(before), levels(after), "{name}");
+        }
         if !before["resources"].is_null() {
             let figure = ["name", "unit", "ceiling", "source", "delivered", "share"];
             let resources = |diagnosis: &Value| fields(&diagnosis["resources"], &figure);

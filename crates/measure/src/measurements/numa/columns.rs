@@ -350,9 +350,13 @@ mod tests {
                 assert!(column.placement.acceptable(), "{:?}", column.placement);
                 assert!(column.has_fresh(1 << 18) && !column.has_fresh((1 << 18) + 1));
                 column.placement = Placement::Share { on_node: 0.98, pages: 100 };
-                assert!(
-                    withheld(&column).is_some_and(|reported| reported.why().contains("98.0 % of 100 pages"))
-                );
+                let reported = withheld(&column).and_then(|reported| reported.reason);
+                let Some(Value::Sentence(placement)) =
+                    reported.as_ref().and_then(|why| why.value("placement"))
+                else {
+                    panic!("{reported:?}")
+                };
+                assert_eq!(placement.value("share"), Some(&Value::Share(0.98)));
             }
             // A sandbox without mbind: then there are no columns.
             Err(Refused::Bind(error)) => assert!(error.raw_os_error().is_some()),
