@@ -84,7 +84,7 @@ def display_spans(all_tokens):
 def template_spans(all_tokens):
     """(first, last) of each declared template."""
     for index, token in enumerate(all_tokens):
-        if token.text in ("text", "texts", "reasons", "templates") and index + 2 < len(all_tokens) and all_tokens[index + 1].text == "!":
+        if token.text in ("text", "asm", "global_asm", "naked_asm") and index + 2 < len(all_tokens) and all_tokens[index + 1].text == "!":
             yield index, rust.closing(all_tokens, index + 2)
         elif token.text in ("glossary", "title") and index + 2 < len(all_tokens) and all_tokens[index + 1].text == ":":
             yield index, index + 2

@@ -53,6 +53,7 @@ class Sentences(unittest.TestCase):
         self.assertEqual(found('text!("{n} of {all} cells are missing here");'), [])
         self.assertEqual(found('impl fmt::Display for Error { fn fmt() { write!(f, "no such file is to be had") } }'), [])
         self.assertEqual(found('#[cfg(test)] mod tests { fn f() { g("the time ended before it") } }'), [])
+        self.assertEqual(found('global_asm!("mov byte ptr [r14], al");'), [])
         self.assertEqual(found('const OFF: Template = Template { code: "off", words: "the time ended before it" };'), [])
         self.assertEqual(found('const RULE: Rule = Rule { glossary: "the time ended before it", name: "x" };'), [])
         self.assertEqual(found("impl Knob for K { fn glossary(&self) -> &'static str { \"the time ended before it\" } }"), [])

@@ -151,12 +151,6 @@ impl Detail {
     }
 }
 
-impl Extend<(String, Value)> for Detail {
-    fn extend<I: IntoIterator<Item = (String, Value)>>(&mut self, all: I) {
-        self.0.extend(all);
-    }
-}
-
 impl FromIterator<(String, Value)> for Detail {
     fn from_iter<I: IntoIterator<Item = (String, Value)>>(all: I) -> Self {
         Self(all.into_iter().collect())

@@ -261,7 +261,9 @@ fn push(
             .with_detail(detail::ARRAY_BYTES, walked)
             .with_detail(detail::ARRAYS, stream.arrays);
         m.marks = marks.to_vec();
-        m.detail.extend(taken.into_iter().flat_map(|taken| taken.details(bytes)));
+        if let Some(taken) = taken {
+            taken.add_details(bytes, &mut m);
+        }
         judge(&mut m, TARGET);
         context.push(m);
     }

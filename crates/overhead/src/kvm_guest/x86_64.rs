@@ -38,7 +38,7 @@ global_asm!(
     "out dx, al",
     "ud2",
     "2:",
-    "mov byte ptr [r14],al",
+    "mov byte ptr [r14], al",
     "ud2",
     ".globl linespeed_guest_end",
     ".hidden linespeed_guest_end",

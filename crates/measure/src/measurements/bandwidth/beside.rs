@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use kernels::stream::{self, Op, Stores, Stream};
 use record::{Coverage, Summary, text};
-use serde_json::{Value, json};
+use record::{Measurement, detail};
 
 use super::walk::{Group, SLICES, run, walk};
 use crate::arrays::Part;
@@ -56,17 +56,13 @@ impl Taken {
     }
 
     /// What the measurement says of it, whose iterations move so many bytes.
-    pub(crate) fn details(&self, bytes: f64) -> Vec<(String, Value)> {
+    pub(crate) fn add_details(&self, bytes: f64, m: &mut Measurement) {
         let (low, high) = self.share.interval.unwrap_or((self.share.min, self.share.max));
-        [
-            ("taken_by_others", json!(self.share.median)),
-            ("taken_by_others_low", json!(low)),
-            ("taken_by_others_high", json!(high)),
-            ("taken_by_others_rounds", json!(self.share.n)),
-            ("alone_bytes_per_second", json!(self.alone * bytes)),
-        ]
-        .map(|(name, value)| (name.to_owned(), value))
-        .into()
+        m.detail.set(detail::TAKEN_BY_OTHERS, self.share.median);
+        m.detail.set(detail::TAKEN_BY_OTHERS_LOW, low);
+        m.detail.set(detail::TAKEN_BY_OTHERS_HIGH, high);
+        m.detail.set(detail::TAKEN_BY_OTHERS_ROUNDS, self.share.n);
+        m.detail.set(detail::ALONE_BYTES_PER_SECOND, self.alone * bytes);
     }
 }
 
