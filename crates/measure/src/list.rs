@@ -212,7 +212,7 @@ mod tests {
                 metrics.push(*metric);
             }
         }
-        for metric in record::metrics::METRICS {
+        for metric in record::metrics::all() {
             let reported = metrics.contains(&metric.name)
                 || COMMAND_METRICS.contains(&metric.name)
                 || IMPORTED_METRICS.contains(&metric.name);

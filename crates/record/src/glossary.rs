@@ -4,7 +4,7 @@
 //! Form of an entry: paragraphs that say what it is, and the lines `Also: other, names`, `How: …`, `Usual: …`, `Moves: …` (each may
 //! be absent, each may run over several lines).
 
-use crate::metrics::METRICS;
+use crate::metrics;
 
 /// Lines that begin a part of an entry.
 const LABELS: [&str; 4] = ["Also: ", "How: ", "Usual: ", "Moves: "];
@@ -21,7 +21,7 @@ pub struct Group {
 impl Group {
     /// The metrics.
     pub fn metrics() -> Self {
-        let entries = METRICS.iter().map(|metric| (metric.name, metric.glossary)).collect();
+        let entries = metrics::all().map(|metric| (metric.name, metric.glossary)).collect();
         Self { name: "Metrics", entries }
     }
 

@@ -242,7 +242,7 @@ impl From<&Measurement> for crate::text::Value {
 }
 
 impl Measurement {
-    /// A measurement of a metric of [`metrics::METRICS`], whose unit and direction it takes from there.
+    /// A measurement of a metric of [`metrics::all`], whose unit and direction it takes from there.
     pub fn new(metric: &'static str, labels: Labels, samples: Vec<f64>) -> Self {
         let definition = metrics::find(metric);
         let samples: Vec<f64> = samples.into_iter().map(seven_digits).collect();

@@ -303,7 +303,7 @@ proptest! {
     ) {
         let mut record = good();
         for (at, vector, value, cpu) in values {
-            let metric = &metrics::METRICS[at % metrics::METRICS.len()];
+            let metric = metrics::all().nth(at % metrics::all().count()).unwrap();
             let word = ["scalar", "512", "all", "2MiB"][usize::from(vector)];
             let place = Labels::new().with_label(Label::Cpu, cpu).with_label(Label::Vector, word).with_label(Label::Active, "all").with_label(Label::Page, word)
                 .with_label(Label::Policy, "other").with_label(Label::Setting, "as-is").with_label(Label::Cause, "os").with_label(Label::Bytes, value)

@@ -85,8 +85,7 @@ impl Reader for PublishedReader {
         let Some(metric) = metrics::find(name) else {
             // A name like a metric's is one that was mistyped; anything else is not ours.
             if name.contains('.') && name.bytes().all(|b| b.is_ascii_lowercase() || b"._".contains(&b)) {
-                let near =
-                    record::glossary::find_nearest(name, metrics::METRICS.iter().map(|metric| metric.name));
+                let near = record::glossary::find_nearest(name, metrics::all().map(|metric| metric.name));
                 let hint = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
                 sink.withhold(name, format!("there is no metric {name}{hint}"), line);
                 return Fit::Taken;

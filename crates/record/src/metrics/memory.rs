@@ -1,171 +1,128 @@
-//! Metrics of memory: latency, bandwidth, nodes.
+//! Memory: latency and bandwidth.
 
 use super::{HIGHER, LOWER, MOST_BANDWIDTH, Metric};
 use crate::label::Label;
 
-// Below 0.15 ns no load-to-use latency exists: one cycle at 6.5 GHz.
-pub(super) const LOAD_LATENCY: Metric = Metric {
-    name: "load.latency",
-    title: "Load latency",
-    unit: "ns",
-    better: LOWER,
-    keys: &[Label::Cpu, Label::Node, Label::Bytes, Label::Page],
-    plausible: (0.15, 1e5),
-    glossary: "
-        Time from one load to the next that needs its result, in ns, when the data lies scattered over a
-        working set of `bytes`. Read as a curve over the working set it shows every cache as a step and memory
-        as the end. It is the time a program waits when it follows pointers.
-        How: One cycle through every 64-byte line of the working set in random order, so that neither a
-        prefetcher nor a predictor can help; warmed by reading every line once and then by the chase itself,
-        until what stays in the caches is what its own slow pace keeps there; then samples of about 0.3 ms.
-        Twice, size by size in turn: on 2 MiB pages, which is the hardware's own latency, and on 4 KiB pages,
-        which adds the page walk. The largest set on 4 KiB pages is taken on three sets of pages of the
-        machine where time allows (`sets_of_pages`: the median of each), since one process's pages can walk
-        twice as dear as another's. `node` is where the memory was, `cpu` who asked.
-        Usual: L1 4 to 5 cycles, L2 12 to 17 cycles, L3 34 to 80 cycles (10 to 35 ns) on today's server cores.
-        Memory of the own node, idle: 80 to 90 ns on dual Xeon (Cascade Lake, Ice Lake), 95 to 125 ns on EPYC
-        and Hygon, about 115 ns on Ampere Altra and Kunpeng 920, 150 ns on Phytium FT-2500.
-        Moves: Memory speed, distance to the memory, page size, nested paging under a hypervisor, uncore
-        clock, other load on the memory, the core's clock (caches only).
-    ",
-};
-
-pub(super) const LOAD_LATENCY_CYCLES: Metric = Metric {
-    name: "load.latency_cycles",
-    title: "Load latency in cycles",
-    unit: "cycles",
-    better: LOWER,
-    keys: &[Label::Cpu, Label::Node, Label::Bytes, Label::Page],
-    plausible: (0.9, 3e5),
-    glossary: "
-        Load latency in cycles of the core's own clock: the form in which the maker's manual gives L1 and L2.
-        Also: in cycles
-        How: `load.latency` times the core clock measured beside it.
-        Usual: L1 4 cycles (3 on some), L1 with 48 KiB 5 cycles, L2 12 to 17 cycles, L3 34 to 80 cycles.
-        Moves: For L1 and L2 only the core design. For L3 and memory, which keep their own clock, more cycles
-        as the core gets faster.
-    ",
-};
-
-pub(super) const LOAD_PARALLELISM: Metric = Metric {
-    name: "load.parallelism",
-    title: "Memory-level parallelism",
-    unit: "ratio",
-    better: HIGHER,
-    keys: &[Label::Cpu, Label::Bytes, Label::Chains],
-    plausible: (0.2, 64.0),
-    glossary: "
-        How many cache misses one core keeps under way at once: how much faster `chains` independent pointer
-        chases run than one after the other. Beside latency it decides how fast a single core can read memory.
-        How: k chases through disjoint parts of the working set in one loop, k from 1 to 16; t(1) × k ÷ t(k).
-        The largest of them is the core's memory-level parallelism.
-        Usual: In memory about 8 to 16 on server cores: the number of line-fill buffers is the limit (10 on
-        Intel to Broadwell, 12 since Skylake, 16 since Golden Cove; 22 to 24 on Zen 2 and Zen 3). In L1 it is
-        limited by loads a cycle times latency.
-        Moves: The core design, a busy sibling (which shares the buffers), 4 KiB pages (page walks take
-        buffers too).
-    ",
-};
-
-pub(super) const MEMORY_BANDWIDTH: Metric = Metric {
-    name: "memory.bandwidth",
-    title: "Memory bandwidth",
-    unit: "B/s",
-    better: HIGHER,
-    keys: &[Label::Op, Label::Stores, Label::BytesCounted, Label::Threads, Label::Cpus, Label::Node],
-    plausible: (1e6, MOST_BANDWIDTH),
-    glossary: "
-        Bytes a second that `threads` CPUs move between memory and themselves with one loop (`op`): read,
-        write, copy, scale, add, triad or a mix. `stores` is `regular` or `streaming` (past the caches).
-        Also: op, operation
-        How: Arrays at least four times all last-level caches together, each thread on its own part that it
-        touched first, widest vectors of the CPU, bytes counted only while all threads ran. Counted twice:
-        `bytes_counted=stream` as STREAM does, loads and stores of the program; `bytes_counted=bus` adds the
-        read of the line that a regular store causes (write-allocate), which is what the memory really
-        carries. Only bus bytes may be held against channels × MT/s × 8 B.
-        Usual: One core 5 to 20 GB/s. All cores: 190 to 225 GB/s dual Cascade Lake, 350 GB/s dual Ice Lake,
-        650 to 780 GB/s triad on a dual EPYC with stacked cache (Azure HBv4). Reads reach 75 to 95 % of what
-        the channels could carry.
-        Moves: Populated channels, configured memory speed, threads and where they run, streaming stores,
-        remote memory, huge pages a little, memory bandwidth limits of a hypervisor.
-    ",
-};
-
-pub(super) const MEMORY_LOADED_LATENCY: Metric = Metric {
-    name: "memory.loaded_latency",
-    title: "Loaded latency",
-    unit: "ns",
-    better: LOWER,
-    keys: &[Label::Cpu, Label::Bandwidth, Label::ShareOfPeak],
-    plausible: (0.15, 1e6),
-    glossary: "
-        Load latency while other CPUs load the memory with `bandwidth` bytes a second. The curve stays flat,
-        then bends: at the knee the memory is full in practice, whatever its peak.
-        Also: of peak, share_of_peak
-        How: A pointer chase on one CPU while all others read and write with a pause that shrinks step by
-        step. The knee is where latency is twice idle. `share_of_peak` is the bandwidth over the most that
-        this machine gave.
-        Usual: Flat to 60 to 80 % of peak, then 2 to 4 times idle at the peak: dual Cascade Lake 79 ns at 3
-        GB/s and 260 ns at 225 GB/s.
-        Moves: All that moves bandwidth; one node's memory carrying the load of all.
-    ",
-};
-
-pub(super) const STREAM_NS_PER_ELEMENT: Metric = Metric {
-    name: "stream.ns_per_element",
-    title: "Time per element (lmbench stream)",
-    unit: "ns",
-    better: LOWER,
-    keys: &[Label::Op, Label::Cpu, Label::Node],
-    plausible: (1e-4, 1e5),
-    glossary: "
-        Time per element of the STREAM loops on one CPU, in ns. lmbench's `stream` prints this and calls it
-        latency; it is not one. 16 B (copy, scale) or 24 B (add, triad) divided by it is STREAM bandwidth in
-        GB/s.
-        How: The same loops as `memory.bandwidth` with one thread, regular stores.
-        Usual: Copy 1.1 to 1.6 ns on Xeon (Broadwell, Cascade Lake), 1.2 to 1.4 ns on Hygon, 1.8 ns on Kunpeng
-        920, 2.8 ns on Phytium FT-2500; memory of the other socket 1.3 to 3 times as much.
-        Moves: What moves `memory.bandwidth` of one core: distance to the memory, latency, misses under way at
-        once, prefetchers.
-    ",
-};
-
-pub(super) const NUMA_LATENCY: Metric = Metric {
-    name: "numa.latency",
-    title: "NUMA latency",
-    unit: "ns",
-    better: LOWER,
-    keys: &[Label::From, Label::To],
-    plausible: (0.15, 1e6),
-    glossary: "
-        Time of one dependent load by a CPU of node `from` from memory of node `to`, ns: a matrix, whose
-        diagonal is local.
-        How: The chase of `load.latency` on huge pages that are bound to the node and proven to lie there page
-        by page (`detail.on_node`); a cell with less than 99 % of its pages in place is withheld. Every line
-        is thrown out of all caches before it is loaded, and loaded once, so that no cache of either node has
-        a part in it. The columns of a row are measured in turn, round by round, so that what drifts touches
-        all alike. Rows are nodes with CPUs, columns nodes with memory.
-        Usual: Local 75 to 125 ns on servers. The other socket 1.5 to 1.8 times local on two Xeon packages, 2
-        to 2.9 times on machines of several dies a package; nodes of one package 1.1 to 1.6 times.
-        Moves: The way between the nodes, how the firmware interleaves memory, snooping, load on the links.
-    ",
-};
-
-pub(super) const NUMA_BANDWIDTH: Metric = Metric {
-    name: "numa.bandwidth",
-    title: "NUMA bandwidth",
-    unit: "B/s",
-    better: HIGHER,
-    keys: &[Label::From, Label::To, Label::Op, Label::Threads],
-    plausible: (1e5, MOST_BANDWIDTH),
-    glossary: "
-        Bytes a second that all CPUs of node `from` (`threads` of them) read together from memory of node
-        `to`.
-        How: The `read` loop of `memory.bandwidth` with the widest vectors, each thread on its own part, all
-        parts bound to `to` and proven there.
-        Usual: A third to a half of local across packages on Xeon; a third on machines of several dies a
-        package.
-        Moves: Width and number of the links between packages, memory channels of the node, the number of CPUs
-        a node has.
-    ",
-};
+pub(super) const METRICS: &[Metric] = &[
+    // Below 0.15 ns no load-to-use latency exists: one cycle at 6.5 GHz.
+    Metric {
+        name: "load.latency",
+        title: "Load latency",
+        unit: "ns",
+        better: LOWER,
+        keys: &[Label::Cpu, Label::Node, Label::Bytes, Label::Page],
+        plausible: (0.15, 1e5),
+        glossary: "
+            Time from one load to the next that needs its result, in ns, when the data lies scattered over a
+            working set of `bytes`. Read as a curve over the working set it shows every cache as a step and memory
+            as the end. It is the time a program waits when it follows pointers.
+            How: One cycle through every 64-byte line of the working set in random order, so that neither a
+            prefetcher nor a predictor can help; warmed by reading every line once and then by the chase itself,
+            until what stays in the caches is what its own slow pace keeps there; then samples of about 0.3 ms.
+            Twice, size by size in turn: on 2 MiB pages, which is the hardware's own latency, and on 4 KiB pages,
+            which adds the page walk. The largest set on 4 KiB pages is taken on three sets of pages of the
+            machine where time allows (`sets_of_pages`: the median of each), since one process's pages can walk
+            twice as dear as another's. `node` is where the memory was, `cpu` who asked.
+            Usual: L1 4 to 5 cycles, L2 12 to 17 cycles, L3 34 to 80 cycles (10 to 35 ns) on today's server cores.
+            Memory of the own node, idle: 80 to 90 ns on dual Xeon (Cascade Lake, Ice Lake), 95 to 125 ns on EPYC
+            and Hygon, about 115 ns on Ampere Altra and Kunpeng 920, 150 ns on Phytium FT-2500.
+            Moves: Memory speed, distance to the memory, page size, nested paging under a hypervisor, uncore
+            clock, other load on the memory, the core's clock (caches only).
+        ",
+    },
+    Metric {
+        name: "load.latency_cycles",
+        title: "Load latency in cycles",
+        unit: "cycles",
+        better: LOWER,
+        keys: &[Label::Cpu, Label::Node, Label::Bytes, Label::Page],
+        plausible: (0.9, 3e5),
+        glossary: "
+            Load latency in cycles of the core's own clock: the form in which the maker's manual gives L1 and L2.
+            Also: in cycles
+            How: `load.latency` times the core clock measured beside it.
+            Usual: L1 4 cycles (3 on some), L1 with 48 KiB 5 cycles, L2 12 to 17 cycles, L3 34 to 80 cycles.
+            Moves: For L1 and L2 only the core design. For L3 and memory, which keep their own clock, more cycles
+            as the core gets faster.
+        ",
+    },
+    Metric {
+        name: "load.parallelism",
+        title: "Memory-level parallelism",
+        unit: "ratio",
+        better: HIGHER,
+        keys: &[Label::Cpu, Label::Bytes, Label::Chains],
+        plausible: (0.2, 64.0),
+        glossary: "
+            How many cache misses one core keeps under way at once: how much faster `chains` independent pointer
+            chases run than one after the other. Beside latency it decides how fast a single core can read memory.
+            How: k chases through disjoint parts of the working set in one loop, k from 1 to 16; t(1) × k ÷ t(k).
+            The largest of them is the core's memory-level parallelism.
+            Usual: In memory about 8 to 16 on server cores: the number of line-fill buffers is the limit (10 on
+            Intel to Broadwell, 12 since Skylake, 16 since Golden Cove; 22 to 24 on Zen 2 and Zen 3). In L1 it is
+            limited by loads a cycle times latency.
+            Moves: The core design, a busy sibling (which shares the buffers), 4 KiB pages (page walks take
+            buffers too).
+        ",
+    },
+    Metric {
+        name: "memory.bandwidth",
+        title: "Memory bandwidth",
+        unit: "B/s",
+        better: HIGHER,
+        keys: &[Label::Op, Label::Stores, Label::BytesCounted, Label::Threads, Label::Cpus, Label::Node],
+        plausible: (1e6, MOST_BANDWIDTH),
+        glossary: "
+            Bytes a second that `threads` CPUs move between memory and themselves with one loop (`op`): read,
+            write, copy, scale, add, triad or a mix. `stores` is `regular` or `streaming` (past the caches).
+            Also: op, operation
+            How: Arrays at least four times all last-level caches together, each thread on its own part that it
+            touched first, widest vectors of the CPU, bytes counted only while all threads ran. Counted twice:
+            `bytes_counted=stream` as STREAM does, loads and stores of the program; `bytes_counted=bus` adds the
+            read of the line that a regular store causes (write-allocate), which is what the memory really
+            carries. Only bus bytes may be held against channels × MT/s × 8 B.
+            Usual: One core 5 to 20 GB/s. All cores: 190 to 225 GB/s dual Cascade Lake, 350 GB/s dual Ice Lake,
+            650 to 780 GB/s triad on a dual EPYC with stacked cache (Azure HBv4). Reads reach 75 to 95 % of what
+            the channels could carry.
+            Moves: Populated channels, configured memory speed, threads and where they run, streaming stores,
+            remote memory, huge pages a little, memory bandwidth limits of a hypervisor.
+        ",
+    },
+    Metric {
+        name: "memory.loaded_latency",
+        title: "Loaded latency",
+        unit: "ns",
+        better: LOWER,
+        keys: &[Label::Cpu, Label::Bandwidth, Label::ShareOfPeak],
+        plausible: (0.15, 1e6),
+        glossary: "
+            Load latency while other CPUs load the memory with `bandwidth` bytes a second. The curve stays flat,
+            then bends: at the knee the memory is full in practice, whatever its peak.
+            Also: of peak, share_of_peak
+            How: A pointer chase on one CPU while all others read and write with a pause that shrinks step by
+            step. The knee is where latency is twice idle. `share_of_peak` is the bandwidth over the most that
+            this machine gave.
+            Usual: Flat to 60 to 80 % of peak, then 2 to 4 times idle at the peak: dual Cascade Lake 79 ns at 3
+            GB/s and 260 ns at 225 GB/s.
+            Moves: All that moves bandwidth; one node's memory carrying the load of all.
+        ",
+    },
+    Metric {
+        name: "stream.ns_per_element",
+        title: "Time per element (lmbench stream)",
+        unit: "ns",
+        better: LOWER,
+        keys: &[Label::Op, Label::Cpu, Label::Node],
+        plausible: (1e-4, 1e5),
+        glossary: "
+            Time per element of the STREAM loops on one CPU, in ns. lmbench's `stream` prints this and calls it
+            latency; it is not one. 16 B (copy, scale) or 24 B (add, triad) divided by it is STREAM bandwidth in
+            GB/s.
+            How: The same loops as `memory.bandwidth` with one thread, regular stores.
+            Usual: Copy 1.1 to 1.6 ns on Xeon (Broadwell, Cascade Lake), 1.2 to 1.4 ns on Hygon, 1.8 ns on Kunpeng
+            920, 2.8 ns on Phytium FT-2500; memory of the other socket 1.3 to 3 times as much.
+            Moves: What moves `memory.bandwidth` of one core: distance to the memory, latency, misses under way at
+            once, prefetchers.
+        ",
+    },
+];

@@ -1,265 +1,223 @@
-//! Metrics of the system: wake-ups, stolen time, what the kernel costs, layers.
+//! What the kernel and the hypervisor cost: wake-ups, stolen time, system calls.
 
 use super::{LOWER, Metric, TEN_SECONDS};
 use crate::label::Label;
 
-pub(super) const WAKEUP_LATENCY: Metric = Metric {
-    name: "wakeup.latency",
-    title: "Wake-up latency",
-    unit: "ns",
-    better: LOWER,
-    keys: &[Label::Cpu, Label::Policy, Label::Priority, Label::Setting, Label::Corrected],
-    plausible: (0.0, TEN_SECONDS),
-    glossary: "
-        How late a sleeping thread runs: from the moment its timer was due to the moment it executes. What
-        cyclictest measures. It stands for every reply to a packet, lock or timer.
-        Also: wake-ups, missed
-        How: A thread bound to `cpu` sleeps until absolute times at a fixed interval. `policy` is `other`
-        (what every program gets) or `fifo` (real-time). `setting=as-is` is the machine as it was; `tuned`
-        holds CPUs out of deep idle states through `/dev/cpu_dma_latency` and sets the timer slack to 1 ns.
-        `corrected=true` adds the periods that a long delay swallowed, which cyclictest leaves out.
-        Usual: `other` as-is 55 to 80 µs in the median, 50 µs of it timer slack; averages of 11 to 55 µs were
-        published for four cloud servers whose idle states were held off, with maxima of 5 to 21 ms. `fifo`
-        tuned a few µs on bare metal, 5 to 25 µs in a virtual machine; maxima under 100 µs want a PREEMPT_RT
-        kernel.
-        Moves: Timer slack, depth of idle states, scheduling policy, load, preemption model, halting and
-        waking through a hypervisor, firmware (SMI).
-    ",
-};
-
-// cyclictest's summary line holds no median: these are its Min, Avg and Max.
-pub(super) const WAKEUP_MINIMUM: Metric = Metric {
-    name: "wakeup.minimum",
-    title: "Wake-up latency, minimum",
-    unit: "ns",
-    better: LOWER,
-    keys: &[Label::Cpu, Label::Policy, Label::Priority, Label::Setting],
-    plausible: (0.0, TEN_SECONDS),
-    glossary: "
-        The shortest wake-up latency of a run, ns: the `Min` of cyclictest's line. Only in imported records.
-        How: Read from cyclictest's output.
-        Usual: 1 to 5 µs of real-time threads on an idle machine that is not virtual.
-        Moves: Idle states, the hypervisor's way of delivering timers, timer slack.
-    ",
-};
-
-pub(super) const WAKEUP_AVERAGE: Metric = Metric {
-    name: "wakeup.average",
-    title: "Wake-up latency, average",
-    unit: "ns",
-    better: LOWER,
-    keys: &[Label::Cpu, Label::Policy, Label::Priority, Label::Setting],
-    plausible: (0.0, TEN_SECONDS),
-    glossary: "
-        Mean wake-up latency of a run, ns: the `Avg` of cyclictest's line. Only in imported records: a mean
-        hides what a median and percentiles tell, and linespeed measures those (`wakeup.latency`, whose
-        summary also holds the mean).
-        How: Read from cyclictest's output, whose timers and threads are those of `wakeup.latency`.
-        Usual: As `wakeup.latency`, but one long delay in a run moves it.
-        Moves: The same as `wakeup.latency`; a few delays of milliseconds from below the kernel are enough.
-    ",
-};
-
-pub(super) const WAKEUP_MAXIMUM: Metric = Metric {
-    name: "wakeup.maximum",
-    title: "Wake-up latency, maximum",
-    unit: "ns",
-    better: LOWER,
-    keys: &[Label::Cpu, Label::Policy, Label::Priority, Label::Setting],
-    plausible: (0.0, TEN_SECONDS),
-    glossary: "
-        The longest wake-up latency of a run, ns: the `Max` of cyclictest's line. Only in imported records; it
-        grows with the length of the run.
-        How: Read from cyclictest's output.
-        Usual: Microseconds on a real-time kernel, milliseconds on a busy virtual machine.
-        Moves: Anything that can keep a CPU from a thread: other threads, interrupts, firmware, the
-        hypervisor.
-    ",
-};
-
-pub(super) const STOLEN_SHARE: Metric = Metric {
-    name: "stolen.share",
-    title: "Time taken from the program",
-    unit: "ratio",
-    better: LOWER,
-    keys: &[Label::Cpu, Label::Cause],
-    plausible: (0.0, 1.0),
-    glossary: "
-        Share of a CPU's time that a program which never stops did not get.
-        How: A thread spins on the cycle counter; every gap far above the loop's own time was taken by
-        somebody. `cause=os`: an interrupt, softirq or switch of this kernel was counted beside it.
-        `cause=below`: none was, so it was firmware (SMI) or the hypervisor.
-        Usual: Under 0.1 % on a quiet bare-metal CPU at 250 ticks a second; the kernel's own example of 1000
-        interrupts a second cost 0.01 to 0.8 %. `below` is 0 on good hardware; several percent on a shared
-        cloud CPU.
-        Moves: Timer ticks (HZ, nohz_full), device interrupts, other programs, neighbours on the host, SMIs.
-    ",
-};
-
-pub(super) const STOLEN_GAP: Metric = Metric {
-    name: "stolen.gap",
-    title: "Gaps in busy loops",
-    unit: "ns",
-    better: LOWER,
-    keys: &[Label::Cpu, Label::Cause],
-    plausible: (0.0, TEN_SECONDS),
-    glossary: "
-        How long one such theft lasts, in ns, as a distribution.
-        Also: gaps, longest gap, median gap
-        How: As `stolen.share`; each gap is kept.
-        Usual: Timer tick 1 to 10 µs on bare metal, several times that in a virtual machine; another program's
-        time slice 1 to 10 ms; SMI 50 µs to several ms.
-        Moves: As `stolen.share`; a gap of whole milliseconds is nearly always another task, a quota or the
-        hypervisor's scheduler.
-    ",
-};
-
-pub(super) const COST_SYSCALL: Metric = Metric {
-    name: "cost.syscall",
-    title: "System call",
-    unit: "ns",
-    better: LOWER,
-    keys: &[Label::Cpu],
-    plausible: (1.0, 1e7),
-    glossary: "
-        Time for the cheapest system call, there and back.
-        How: A raw system call that does nothing, many times over, less the empty loop.
-        Usual: 50 to 150 ns without page-table isolation; 200 to 500 ns with it; microseconds in a sandbox
-        that traps calls (gVisor) or under ptrace.
-        Moves: Mitigations (Meltdown, Spectre, Retbleed), auditing, seccomp filters, sandboxes.
-    ",
-};
-
-pub(super) const COST_CLOCK_READ: Metric = Metric {
-    name: "cost.clock_read",
-    title: "Clock read",
-    unit: "ns",
-    better: LOWER,
-    keys: &[Label::Cpu, Label::Clocksource],
-    plausible: (0.5, 1e7),
-    glossary: "
-        Time to read the clock (`clock_gettime`, monotonic).
-        How: The call as a program makes it, through the vDSO, many times over.
-        Usual: 13 to 35 ns bare metal, to about 140 ns in some virtual machines, from the vDSO; 200 ns to 3 µs
-        when it has become a system call.
-        Moves: The clocksource: `tsc`, `kvm-clock`, `hyperv` and `arch_sys_counter` are read in user space;
-        `hpet`, `acpi_pm`, `xen` and `jiffies` need the kernel. A trapped RDTSC costs as much.
-    ",
-};
-
-pub(super) const COST_CONTEXT_SWITCH: Metric = Metric {
-    name: "cost.context_switch",
-    title: "Context switch",
-    unit: "ns",
-    better: LOWER,
-    keys: &[Label::Cpu, Label::ToCpu],
-    plausible: (10.0, 1e8),
-    glossary: "
-        Time for one CPU to stop one thread and run another, or to hand work to a thread on another CPU
-        (`to_cpu`).
-        How: Two threads pass a byte to and fro through pipes; a round trip halved, less what the pipe alone
-        costs.
-        Usual: 1 to 3 µs on one CPU; 2 to 10 µs to another CPU, tens of µs when that CPU sleeps deeply or is
-        virtual.
-        Moves: Mitigations, idle states of the other CPU, preemption model, hypervisor exits for interrupts
-        between CPUs.
-    ",
-};
-
-pub(super) const COST_PAGE_FAULT: Metric = Metric {
-    name: "cost.page_fault",
-    title: "Page fault",
-    unit: "ns",
-    better: LOWER,
-    keys: &[Label::Cpu, Label::Page],
-    plausible: (10.0, TEN_SECONDS),
-    glossary: "
-        Time for the kernel to give a program a page at its first touch.
-        How: Fresh memory is mapped and one byte of each page written. `page` is the page's size.
-        Usual: 4 KiB: 0.25 to 1 µs, more under nested paging. 2 MiB: 50 to 300 µs, nearly all of it clearing
-        the page, so far less per byte.
-        Moves: Mitigations, nested paging, memory cgroup accounting, fragmentation (huge pages),
-        `init_on_alloc`, NUMA balancing.
-    ",
-};
-
-pub(super) const COST_MUTEX_HANDOVER: Metric = Metric {
-    name: "cost.mutex_handover",
-    title: "Mutex handover",
-    unit: "ns",
-    better: LOWER,
-    keys: &[Label::Cpu, Label::ToCpu],
-    plausible: (10.0, 1e8),
-    glossary: "
-        Time from the unlock of a mutex by one thread to its holder's successor running on `to_cpu`.
-        How: Two threads take a futex-based mutex in turn, each sleeping until the other has released it.
-        Usual: 2 to 10 µs between awake CPUs, tens of µs when the waiter's CPU sleeps or is virtual.
-        Moves: As `cost.context_switch`, and the time a cache line takes between the two CPUs.
-    ",
-};
-
-pub(super) const COST_BRANCH_MISPREDICT: Metric = Metric {
-    name: "cost.branch_mispredict",
-    title: "Branch mispredict",
-    unit: "ns",
-    better: LOWER,
-    keys: &[Label::Cpu],
-    plausible: (0.1, 1e4),
-    glossary: "
-        Time lost when the CPU guesses a branch wrongly.
-        How: Branches on fresh random bits against the same branches on a pattern that the CPU can learn; the
-        difference over the number of wrong guesses. The sequence is never used twice: predictors memorise
-        thousands of branches.
-        Usual: 10 to 20 cycles (3 to 7 ns); 14 cycles on Cortex-A76, 16 to 20 on Skylake.
-        Moves: The core design and its clock.
-    ",
-};
-
-pub(super) const COST_SPIN_HINT: Metric = Metric {
-    name: "cost.spin_hint",
-    title: "Spin hint",
-    unit: "ns",
-    better: LOWER,
-    keys: &[Label::Cpu],
-    plausible: (0.05, 1e5),
-    glossary: "
-        Time of the instruction that spin loops wait with: PAUSE on x86-64, YIELD or ISB on aarch64.
-        How: A row of them, timed.
-        Usual: About 10 cycles on Intel before Skylake, 140 since; a few tens on AMD Zen; near 0 for YIELD on
-        Arm.
-        Moves: The core design only. A program that counts PAUSEs to choose its back-off waits 14 times longer
-        on the newer core.
-    ",
-};
-
-// A pass of one leaf routine in each layer; the unit of published figures is the clock counter's tick.
-pub(super) const LAYER_TIME: Metric = Metric {
-    name: "layer.time",
-    title: "One routine in each layer",
-    unit: "cycles",
-    better: LOWER,
-    keys: &[Label::Layer, Label::Bound, Label::Interrupts],
-    plausible: (1.0, 1e18),
-    glossary: "
-        Time of one pass of the same routine in one layer of the machine, in cycles of the core's clock: user
-        program or kernel thread, in a guest or not, bound to a CPU or not, with interrupts or without.
-        Also: layer, overhead
-        How: A pass counts the primes below 1,000,000 by trial division, in 16 portions; the layers take turns
-        portion by portion, there and back. The same bytes of machine code run in each, at the same place of a
-        page (CRC-32 and place are compared before any figure is shown, and so is the count, 78,498). Time is
-        read from the counter that all layers share, the core's clock from dependent adds right before and
-        after each portion; their product is cycles. `user again` is the bound user program once more: what
-        differs is noise. `user real-time` runs with SCHED_FIFO, so that no other task takes its place.
-        `kernel` is a thread of the kernel in a module that is loaded for the run (`--kernel`); with
-        interrupts off they are let in between bursts of 2 ms at most, which then are no part of the time.
-        `guest user` and `guest kernel` are raw KVM without other software; `guest OS user` and `guest OS
-        kernel` are a user program of a whole operating system under QEMU (`--vm full`) and a thread of its
-        kernel (with `--kernel`), withheld where QEMU emulates. That guest has two CPUs, each bound to one of
-        this machine: what is bound there runs on the named CPU. Steps between two layers come from the
-        portions of both, with an interval that holds for all steps together. Published figures count ticks of
-        the cycle counter.
-        Usual: The layers of one machine lie within a few per cent of each other; passes of one layer within
-        0.3 % on an idle machine.
-        Moves: Interrupts, other tasks on the CPU, migrations, the sibling thread of the core, the hypervisor.
-    ",
-};
+pub(super) const METRICS: &[Metric] = &[
+    Metric {
+        name: "wakeup.latency",
+        title: "Wake-up latency",
+        unit: "ns",
+        better: LOWER,
+        keys: &[Label::Cpu, Label::Policy, Label::Priority, Label::Setting, Label::Corrected],
+        plausible: (0.0, TEN_SECONDS),
+        glossary: "
+            How late a sleeping thread runs: from the moment its timer was due to the moment it executes. What
+            cyclictest measures. It stands for every reply to a packet, lock or timer.
+            Also: wake-ups, missed
+            How: A thread bound to `cpu` sleeps until absolute times at a fixed interval. `policy` is `other`
+            (what every program gets) or `fifo` (real-time). `setting=as-is` is the machine as it was; `tuned`
+            holds CPUs out of deep idle states through `/dev/cpu_dma_latency` and sets the timer slack to 1 ns.
+            `corrected=true` adds the periods that a long delay swallowed, which cyclictest leaves out.
+            Usual: `other` as-is 55 to 80 µs in the median, 50 µs of it timer slack; averages of 11 to 55 µs were
+            published for four cloud servers whose idle states were held off, with maxima of 5 to 21 ms. `fifo`
+            tuned a few µs on bare metal, 5 to 25 µs in a virtual machine; maxima under 100 µs want a PREEMPT_RT
+            kernel.
+            Moves: Timer slack, depth of idle states, scheduling policy, load, preemption model, halting and
+            waking through a hypervisor, firmware (SMI).
+        ",
+    },
+    // cyclictest's summary line holds no median: these are its Min, Avg and Max.
+    Metric {
+        name: "wakeup.minimum",
+        title: "Wake-up latency, minimum",
+        unit: "ns",
+        better: LOWER,
+        keys: &[Label::Cpu, Label::Policy, Label::Priority, Label::Setting],
+        plausible: (0.0, TEN_SECONDS),
+        glossary: "
+            The shortest wake-up latency of a run, ns: the `Min` of cyclictest's line. Only in imported records.
+            How: Read from cyclictest's output.
+            Usual: 1 to 5 µs of real-time threads on an idle machine that is not virtual.
+            Moves: Idle states, the hypervisor's way of delivering timers, timer slack.
+        ",
+    },
+    Metric {
+        name: "wakeup.average",
+        title: "Wake-up latency, average",
+        unit: "ns",
+        better: LOWER,
+        keys: &[Label::Cpu, Label::Policy, Label::Priority, Label::Setting],
+        plausible: (0.0, TEN_SECONDS),
+        glossary: "
+            Mean wake-up latency of a run, ns: the `Avg` of cyclictest's line. Only in imported records: a mean
+            hides what a median and percentiles tell, and linespeed measures those (`wakeup.latency`, whose
+            summary also holds the mean).
+            How: Read from cyclictest's output, whose timers and threads are those of `wakeup.latency`.
+            Usual: As `wakeup.latency`, but one long delay in a run moves it.
+            Moves: The same as `wakeup.latency`; a few delays of milliseconds from below the kernel are enough.
+        ",
+    },
+    Metric {
+        name: "wakeup.maximum",
+        title: "Wake-up latency, maximum",
+        unit: "ns",
+        better: LOWER,
+        keys: &[Label::Cpu, Label::Policy, Label::Priority, Label::Setting],
+        plausible: (0.0, TEN_SECONDS),
+        glossary: "
+            The longest wake-up latency of a run, ns: the `Max` of cyclictest's line. Only in imported records; it
+            grows with the length of the run.
+            How: Read from cyclictest's output.
+            Usual: Microseconds on a real-time kernel, milliseconds on a busy virtual machine.
+            Moves: Anything that can keep a CPU from a thread: other threads, interrupts, firmware, the
+            hypervisor.
+        ",
+    },
+    Metric {
+        name: "stolen.share",
+        title: "Time taken from the program",
+        unit: "ratio",
+        better: LOWER,
+        keys: &[Label::Cpu, Label::Cause],
+        plausible: (0.0, 1.0),
+        glossary: "
+            Share of a CPU's time that a program which never stops did not get.
+            How: A thread spins on the cycle counter; every gap far above the loop's own time was taken by
+            somebody. `cause=os`: an interrupt, softirq or switch of this kernel was counted beside it.
+            `cause=below`: none was, so it was firmware (SMI) or the hypervisor.
+            Usual: Under 0.1 % on a quiet bare-metal CPU at 250 ticks a second; the kernel's own example of 1000
+            interrupts a second cost 0.01 to 0.8 %. `below` is 0 on good hardware; several percent on a shared
+            cloud CPU.
+            Moves: Timer ticks (HZ, nohz_full), device interrupts, other programs, neighbours on the host, SMIs.
+        ",
+    },
+    Metric {
+        name: "stolen.gap",
+        title: "Gaps in busy loops",
+        unit: "ns",
+        better: LOWER,
+        keys: &[Label::Cpu, Label::Cause],
+        plausible: (0.0, TEN_SECONDS),
+        glossary: "
+            How long one such theft lasts, in ns, as a distribution.
+            Also: gaps, longest gap, median gap
+            How: As `stolen.share`; each gap is kept.
+            Usual: Timer tick 1 to 10 µs on bare metal, several times that in a virtual machine; another program's
+            time slice 1 to 10 ms; SMI 50 µs to several ms.
+            Moves: As `stolen.share`; a gap of whole milliseconds is nearly always another task, a quota or the
+            hypervisor's scheduler.
+        ",
+    },
+    Metric {
+        name: "cost.syscall",
+        title: "System call",
+        unit: "ns",
+        better: LOWER,
+        keys: &[Label::Cpu],
+        plausible: (1.0, 1e7),
+        glossary: "
+            Time for the cheapest system call, there and back.
+            How: A raw system call that does nothing, many times over, less the empty loop.
+            Usual: 50 to 150 ns without page-table isolation; 200 to 500 ns with it; microseconds in a sandbox
+            that traps calls (gVisor) or under ptrace.
+            Moves: Mitigations (Meltdown, Spectre, Retbleed), auditing, seccomp filters, sandboxes.
+        ",
+    },
+    Metric {
+        name: "cost.clock_read",
+        title: "Clock read",
+        unit: "ns",
+        better: LOWER,
+        keys: &[Label::Cpu, Label::Clocksource],
+        plausible: (0.5, 1e7),
+        glossary: "
+            Time to read the clock (`clock_gettime`, monotonic).
+            How: The call as a program makes it, through the vDSO, many times over.
+            Usual: 13 to 35 ns bare metal, to about 140 ns in some virtual machines, from the vDSO; 200 ns to 3 µs
+            when it has become a system call.
+            Moves: The clocksource: `tsc`, `kvm-clock`, `hyperv` and `arch_sys_counter` are read in user space;
+            `hpet`, `acpi_pm`, `xen` and `jiffies` need the kernel. A trapped RDTSC costs as much.
+        ",
+    },
+    Metric {
+        name: "cost.context_switch",
+        title: "Context switch",
+        unit: "ns",
+        better: LOWER,
+        keys: &[Label::Cpu, Label::ToCpu],
+        plausible: (10.0, 1e8),
+        glossary: "
+            Time for one CPU to stop one thread and run another, or to hand work to a thread on another CPU
+            (`to_cpu`).
+            How: Two threads pass a byte to and fro through pipes; a round trip halved, less what the pipe alone
+            costs.
+            Usual: 1 to 3 µs on one CPU; 2 to 10 µs to another CPU, tens of µs when that CPU sleeps deeply or is
+            virtual.
+            Moves: Mitigations, idle states of the other CPU, preemption model, hypervisor exits for interrupts
+            between CPUs.
+        ",
+    },
+    Metric {
+        name: "cost.page_fault",
+        title: "Page fault",
+        unit: "ns",
+        better: LOWER,
+        keys: &[Label::Cpu, Label::Page],
+        plausible: (10.0, TEN_SECONDS),
+        glossary: "
+            Time for the kernel to give a program a page at its first touch.
+            How: Fresh memory is mapped and one byte of each page written. `page` is the page's size.
+            Usual: 4 KiB: 0.25 to 1 µs, more under nested paging. 2 MiB: 50 to 300 µs, nearly all of it clearing
+            the page, so far less per byte.
+            Moves: Mitigations, nested paging, memory cgroup accounting, fragmentation (huge pages),
+            `init_on_alloc`, NUMA balancing.
+        ",
+    },
+    Metric {
+        name: "cost.mutex_handover",
+        title: "Mutex handover",
+        unit: "ns",
+        better: LOWER,
+        keys: &[Label::Cpu, Label::ToCpu],
+        plausible: (10.0, 1e8),
+        glossary: "
+            Time from the unlock of a mutex by one thread to its holder's successor running on `to_cpu`.
+            How: Two threads take a futex-based mutex in turn, each sleeping until the other has released it.
+            Usual: 2 to 10 µs between awake CPUs, tens of µs when the waiter's CPU sleeps or is virtual.
+            Moves: As `cost.context_switch`, and the time a cache line takes between the two CPUs.
+        ",
+    },
+    Metric {
+        name: "cost.branch_mispredict",
+        title: "Branch mispredict",
+        unit: "ns",
+        better: LOWER,
+        keys: &[Label::Cpu],
+        plausible: (0.1, 1e4),
+        glossary: "
+            Time lost when the CPU guesses a branch wrongly.
+            How: Branches on fresh random bits against the same branches on a pattern that the CPU can learn; the
+            difference over the number of wrong guesses. The sequence is never used twice: predictors memorise
+            thousands of branches.
+            Usual: 10 to 20 cycles (3 to 7 ns); 14 cycles on Cortex-A76, 16 to 20 on Skylake.
+            Moves: The core design and its clock.
+        ",
+    },
+    Metric {
+        name: "cost.spin_hint",
+        title: "Spin hint",
+        unit: "ns",
+        better: LOWER,
+        keys: &[Label::Cpu],
+        plausible: (0.05, 1e5),
+        glossary: "
+            Time of the instruction that spin loops wait with: PAUSE on x86-64, YIELD or ISB on aarch64.
+            How: A row of them, timed.
+            Usual: About 10 cycles on Intel before Skylake, 140 since; a few tens on AMD Zen; near 0 for YIELD on
+            Arm.
+            Moves: The core design only. A program that counts PAUSEs to choose its back-off waits 14 times longer
+            on the newer core.
+        ",
+    },
+];
