@@ -1,11 +1,12 @@
 //! The state that a machine is in at one moment, as the conditions around a measurement record it.
 
 use std::collections::BTreeMap;
+use std::str::FromStr;
 
 use record::Snapshot;
 use record::conditions::HugePages;
 
-use crate::cgroups::Cgroups;
+use crate::cgroups::{Cgroups, Version};
 use crate::clocks::{self, Policies};
 use crate::text::{self, field};
 use crate::{Root, sensors};
@@ -14,6 +15,8 @@ use crate::{Root, sensors};
 const USER_HZ: f64 = 100.0;
 /// Names of the times in `/proc/stat` (proc(5)).
 const TIMES: [&str; 8] = ["user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"];
+/// Scheduling policies by their numbers (sched(7); 7 since Linux 6.12).
+const POLICIES: [&str; 8] = ["other", "fifo", "rr", "batch", "", "idle", "deadline", "ext"];
 const MM: &str = "/sys/kernel/mm";
 
 /// Reads everything of the present state.
@@ -26,6 +29,7 @@ pub(crate) fn read(root: &Root, policies: &Policies) -> Snapshot {
     let meminfo = root.text("/proc/meminfo").unwrap_or_default();
     let kib = |key: &str| field(&meminfo, key).and_then(kib);
     let swap_bytes = kib("SwapTotal");
+    let own = root.text("/proc/self/stat").unwrap_or_default();
     Snapshot {
         clocks: clocks::settings(root, policies),
         boost: boost.as_ref().map(|(on, _)| *on),
@@ -46,7 +50,10 @@ pub(crate) fn read(root: &Root, policies: &Policies) -> Snapshot {
         pressure: pressure(root),
         steal_share: steal_share(&cpu_seconds),
         cpu_seconds,
-        own_cpu_seconds: root.text("/proc/self/stat").as_deref().and_then(own_cpu_seconds),
+        own_cpu_seconds: own_cpu_seconds(&own),
+        own_nice: stat_field(&own, 19).filter(|nice| (-20..=19).contains(nice)),
+        own_policy: own_policy(&own),
+        own_cpu_weight: own_cpu_weight(root),
         // Those that measure know it.
         own_ready_seconds: None,
         memory_available_bytes: kib("MemAvailable"),
@@ -143,16 +150,35 @@ fn cpu_seconds(stat: &str) -> BTreeMap<String, f64> {
     TIMES.iter().zip(ticks).map(|(name, ticks)| ((*name).to_owned(), ticks as f64 / USER_HZ)).collect()
 }
 
-/// User and system time of a process and of its ended children in seconds, from its `/proc/PID/stat` (proc(5): utime,
-/// stime, cutime, cstime are the fields 14 to 17). Its name, which may hold anything, ends with the last bracket.
-fn own_cpu_seconds(stat: &str) -> Option<f64> {
+/// A field of `/proc/PID/stat` by its number in proc(5), from 3 on. The process's name, which may hold anything, ends with the
+/// last bracket.
+fn stat_field<T: FromStr>(stat: &str, number: usize) -> Option<T> {
     let (_, fields) = stat.rsplit_once(')')?;
-    let mut times = fields.split_ascii_whitespace().skip(11).map(|field| field.parse::<u64>().ok());
-    let mut ticks = 0u64;
-    for _ in 0..4 {
-        ticks = ticks.saturating_add(times.next()??);
-    }
-    Some(ticks as f64 / USER_HZ)
+    fields.split_ascii_whitespace().nth(number.checked_sub(3)?)?.parse().ok()
+}
+
+/// User and system time of a process and of its ended children in seconds: utime, stime, cutime, cstime.
+fn own_cpu_seconds(stat: &str) -> Option<f64> {
+    let ticks = (14..=17).map(|number| stat_field::<u64>(stat, number).map(|ticks| ticks as f64));
+    Some(ticks.sum::<Option<f64>>()? / USER_HZ)
+}
+
+fn own_policy(stat: &str) -> Option<String> {
+    let name = POLICIES.get(stat_field::<usize>(stat, 41)?)?;
+    (!name.is_empty()).then(|| (*name).to_owned())
+}
+
+/// The lowest CPU weight of this process's cgroup and of those above it, as a share of the default.
+fn own_cpu_weight(root: &Root) -> Option<f64> {
+    let cgroups = Cgroups::read(root);
+    let weight = |(version, folder): (Version, &str)| {
+        let (file, default) = match version {
+            Version::V1 => ("cpu.shares", 1024.0),
+            Version::V2 => ("cpu.weight", 100.0),
+        };
+        Some(f64::from(root.number::<u32>(&format!("{folder}/{file}"))?) / default)
+    };
+    cgroups.folders("cpu").filter_map(weight).min_by(f64::total_cmp)
 }
 
 /// Share of all CPU time since boot that the hypervisor took.
@@ -198,6 +224,29 @@ mod tests {
         for bad in ["", "7 (a", "7 (a) R 1 7", "7 (a) R 1 7 7 0 -1 4194304 90 0 0 0 150 -5 20 30"] {
             assert_eq!(own_cpu_seconds(bad), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn own_priority_is_read_with_the_lowest_weight_on_the_way_up() {
+        let stat = |nice: i32, policy: u32| {
+            format!("7 (a) (b) R 1 7 7 0 -1 0 0 0 0 0 1 1 0 0 35 {nice} {} {policy} 0", ["0"; 21].join(" "))
+        };
+        let tree = |stat: &str| {
+            Tree::new()
+                .file("proc/self/stat", stat)
+                .file("proc/self/cgroup", "0::/batch.slice/job\n")
+                .file("proc/self/mountinfo", "30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")
+                .file("sys/fs/cgroup/batch.slice/cpu.weight", "20\n")
+                .file("sys/fs/cgroup/batch.slice/job/cpu.weight", "100\n")
+        };
+        let state = snapshot(&tree(&stat(15, 3)));
+        assert_eq!((state.own_nice, state.own_policy.as_deref()), (Some(15), Some("batch")));
+        assert_eq!(state.own_cpu_weight, Some(0.2));
+        let state = snapshot(&tree(&stat(-20, 4)));
+        assert_eq!((state.own_nice, state.own_policy), (Some(-20), None));
+        assert_eq!(snapshot(&tree(&stat(99, 900))).own_nice, None);
+        let nothing = snapshot(&Tree::new());
+        assert_eq!((nothing.own_nice, nothing.own_policy, nothing.own_cpu_weight), (None, None, None));
     }
 
     #[test]

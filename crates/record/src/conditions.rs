@@ -97,6 +97,16 @@ pub struct Snapshot {
     /// Time for which this process's measuring threads have been ready to run and had no CPU, seconds, since it began.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub own_ready_seconds: Option<f64>,
+    /// This process's nice value, -20 to 19.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub own_nice: Option<i32>,
+    /// This process's scheduling policy: `other`, `fifo`, `rr`, `batch`, `idle`, `deadline`, `ext`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub own_policy: Option<String>,
+    /// CPU weight of this process's cgroup, or of one above it, as a share of the kernel's default (cpu.weight 100,
+    /// cpu.shares 1024): the lowest on the way up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub own_cpu_weight: Option<f64>,
     /// Share of CPU time stolen by the hypervisor since boot (before) or during the run (after).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steal_share: Option<f64>,
