@@ -30,6 +30,7 @@ mod numa_off;
 mod offline_cpus;
 mod other_load;
 mod outlier_cores;
+mod own_priority;
 mod page_walk;
 mod preemption;
 mod quota;
@@ -153,6 +154,7 @@ pub const RULES: &[Rule] = &[
     offline_cpus::RULE,
     other_load::RULE,
     outlier_cores::RULE,
+    own_priority::RULE,
     page_walk::RULE,
     preemption::RULE,
     smt_yield::RULE,

@@ -1,0 +1,100 @@
+//! linespeed itself ran at a low priority: others had the CPU first.
+
+use record::diagnosis::{Finding, Severity};
+use record::text::Value;
+use record::{Remedy, Snapshot, text};
+
+use super::{Case, Rule, of_fact, other_load};
+use crate::figures::cite_fact;
+
+/// A raised nice value, a policy below `SCHED_OTHER`, a cgroup of less than the default weight. Alone on the machine none of
+/// them costs anything.
+pub(super) const RULE: Rule = Rule {
+    name: "own-priority",
+    glossary: "
+        linespeed itself ran at a low priority: nice above 0, SCHED_BATCH or SCHED_IDLE, or a cgroup with a CPU
+        weight below the kernel's default. Other programs then have the CPU first, and every figure is of what
+        they left.
+        How: `conditions.before.own_nice`, `own_policy`, `own_cpu_weight`. A warning where other work ran, else
+        a note.
+    ",
+    resource: None,
+    needs: &[],
+    find,
+};
+
+fn find(case: &Case) -> Vec<Finding> {
+    let Snapshot { own_nice, own_policy, own_cpu_weight, .. } = &case.record.conditions.before;
+    let nice = own_nice.filter(|nice| *nice > 0);
+    let policy = own_policy.as_deref().filter(|policy| ["batch", "idle"].contains(policy));
+    let weight = own_cpu_weight.filter(|weight| *weight < 1.0);
+    let mut evidence = Vec::new();
+    let mut remedy = Vec::new();
+    if let Some(nice) = nice {
+        let says = text!("own-priority-nice", "nice value: {nice}", nice = nice.to_string());
+        evidence.push(cite_fact(says, "conditions.before.own_nice"));
+        remedy.push(Remedy::advice(text!("own-priority-without-nice", "measure again without nice")));
+    }
+    if let Some(policy) = policy {
+        let says = text!("own-priority-policy", "scheduling policy: {policy}", policy = policy.to_owned());
+        evidence.push(cite_fact(says, "conditions.before.own_policy"));
+        remedy.push(Remedy::advice(text!(
+            "own-priority-without-policy",
+            "measure again under SCHED_OTHER (without chrt -b or -i)"
+        )));
+    }
+    if let Some(weight) = weight {
+        let share = Value::Share(weight);
+        let says = text!("own-priority-weight", "CPU weight of the cgroup: {share} of the default", share);
+        evidence.push(cite_fact(says, "conditions.before.own_cpu_weight"));
+        remedy.push(Remedy::advice(text!(
+            "own-priority-other-cgroup",
+            "measure from a cgroup of default weight: systemd-run --scope linespeed"
+        )));
+    }
+    if evidence.is_empty() {
+        return Vec::new();
+    }
+    let severity = match (other_load::RULE.find)(case).is_empty() {
+        true => Severity::Note,
+        false => Severity::Warning,
+    };
+    vec![Finding {
+        evidence,
+        remedy,
+        ..of_fact(
+            &RULE,
+            severity,
+            text!("own-priority-cost", "the cost is part of what other work took"),
+            text!("own-priority-low", "linespeed ran at a low priority: other programs had the CPU first"),
+        )
+    }]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::findings::invariants::found;
+    use crate::samples::{machine, measured, ran};
+
+    #[test]
+    fn a_low_priority_is_a_note_and_beside_other_work_a_warning() {
+        let mut record = machine(2);
+        assert_eq!(found(&record, RULE), [], "a record of 0.1 says nothing of it");
+        record.conditions.before.own_nice = Some(0);
+        record.conditions.before.own_policy = Some("other".to_owned());
+        record.conditions.before.own_cpu_weight = Some(1.0);
+        assert_eq!(found(&record, RULE), []);
+        record.conditions.before.own_nice = Some(-5);
+        assert_eq!(found(&record, RULE), []);
+        record.conditions.before.own_nice = Some(15);
+        assert_eq!(found(&record, RULE)[0].severity, Severity::Note);
+        record.measurements.push(measured("cost.syscall", record::Labels::new(), 100.0));
+        ran(&mut record, 20.0, 10.0);
+        assert_eq!(found(&record, RULE)[0].severity, Severity::Warning);
+        assert_eq!(found(&record, RULE)[0].remedy.len(), 1);
+        record.conditions.before.own_policy = Some("idle".to_owned());
+        record.conditions.before.own_cpu_weight = Some(0.2);
+        assert_eq!(found(&record, RULE)[0].evidence.len(), 3);
+    }
+}
