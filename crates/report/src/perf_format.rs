@@ -11,6 +11,8 @@ use record::detail;
 use record::metrics::USUAL_EVENTS;
 use record::{Coverage, Measurement, Record};
 
+use crate::contents::command::{figures, find_state, find_time};
+
 /// Events that perf does not count unless it is asked to.
 const OURS: [&str; 4] = ["voluntary-switches", "involuntary-switches", "minor-faults", "major-faults"];
 /// Those of [`USUAL_EVENTS`] that need a PMU.
@@ -23,9 +25,8 @@ enum Row<'a> {
 }
 
 fn rows(record: &Record) -> Vec<Row<'_>> {
-    let counted: Vec<(&str, &Measurement)> = record
-        .measurements_of("counter.count")
-        .filter(|m| m.labels.word(Label::Workload) == Some("command") && m.summary.n > 0)
+    let counted: Vec<(&str, &Measurement)> = figures(record, "counter.count")
+        .filter(|m| m.summary.n > 0)
         .filter_map(|m| Some((m.labels.word(Label::Event)?, m)))
         .filter(|(event, _)| !OURS.contains(event))
         .collect();
@@ -101,7 +102,7 @@ fn metric(record: &Record, event: &str, value: f64) -> Option<(String, &'static 
         |whole: &str, unit: &'static str| Some((format!("{:.2}%", value / of(whole)? * 100.0), unit));
     match event {
         "task-clock" => {
-            let wall = time(record)?;
+            let wall = find_time(record)?;
             (mean(wall) > 0.0).then(|| (format!("{:.3}", value / 1e9 / mean(wall)), "CPUs utilized"))
         }
         "cycles" => Some((format!("{:.3}", value / of("task-clock")?), "GHz")),
@@ -126,28 +127,13 @@ fn metric(record: &Record, event: &str, value: f64) -> Option<(String, &'static 
     }
 }
 
-fn time(record: &Record) -> Option<&Measurement> {
-    let alone = |m: &&Measurement| {
-        m.labels.word(Label::Workload) == Some("command") && m.labels.get(Label::Threads).is_none()
-    };
-    record.measurements_of("workload.time").find(alone)
-}
-
-fn state<'a>(record: &'a Record, name: &str) -> Option<&'a Measurement> {
-    record.measurements_of("workload.cpu_time").find(|m| {
-        m.labels.word(Label::State) == Some(name)
-            && m.labels.word(Label::Workload) == Some("command")
-            && m.labels.get(Label::Thread).is_none()
-    })
-}
-
 fn command(time: &Measurement) -> String {
     crate::text::clean(&time.detail.get(detail::COMMAND).unwrap_or_default().join(" "))
 }
 
 /// `perf stat`'s layout for people; `None` for a record without a command.
 pub fn text(record: &Record) -> Option<String> {
-    let time = time(record)?;
+    let time = find_time(record)?;
     let runs = if time.summary.n > 1 { format!(" ({} runs)", time.summary.n) } else { String::new() };
     let mut text = format!("\n Performance counter stats for '{}'{runs}:\n\n", command(time));
     for row in rows(record) {
@@ -179,7 +165,7 @@ pub fn text(record: &Record) -> Option<String> {
         text.push('\n');
     }
     text.push('\n');
-    let seconds = |name: &str| state(record, name).map_or(0.0, mean);
+    let seconds = |name: &str| find_state(record, name).map_or(0.0, mean);
     match error(time) {
         None => {
             text.push_str(&format!("{:>18.9} seconds time elapsed\n\n", mean(time)));
@@ -201,7 +187,7 @@ pub fn text(record: &Record) -> Option<String> {
 
 /// `perf stat -x`'s lines, with `separator` between the fields; `None` for a record without a command.
 pub fn fields(record: &Record, separator: &str) -> Option<String> {
-    let several = time(record)?.summary.n > 1;
+    let several = find_time(record)?.summary.n > 1;
     let mut text = String::new();
     for row in rows(record) {
         let mut fields: Vec<String> = Vec::new();

@@ -32,6 +32,9 @@ pub(crate) enum Weight {
     Better,
 }
 
+/// A column of a table of items: its heading, with the signs of [`Table::new`], and what it says of an item.
+pub(crate) type Field<T> = (&'static str, fn(&T) -> String);
+
 /// A table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Table {
@@ -60,18 +63,56 @@ pub(crate) struct Table {
 impl Table {
     /// An empty table. `columns` are the headings; one that begins with `?` may be left out where there is no room,
     /// one that (then) begins with `#` is of figures; both lose their sign.
-    pub(crate) fn new(title: &str, word: Option<&str>, columns: &[&str]) -> Self {
-        let column = |head: &&str| {
-            let (head, optional) = head.strip_prefix('?').map_or((*head, false), |head| (head, true));
+    pub(crate) fn new<Head: AsRef<str>>(
+        title: &str,
+        word: Option<&str>,
+        columns: impl IntoIterator<Item = Head>,
+    ) -> Self {
+        let column = |head: Head| {
+            let head = head.as_ref();
+            let (head, optional) = head.strip_prefix('?').map_or((head, false), |head| (head, true));
             let (head, figures) = head.strip_prefix('#').map_or((head, false), |head| (head, true));
             Column { head: head.to_owned(), figures, optional }
         };
         Self {
             title: title.to_owned(),
             word: word.map(str::to_owned),
-            columns: columns.iter().map(column).collect(),
+            columns: columns.into_iter().map(column).collect(),
             ..Self::default()
         }
+    }
+
+    /// An empty table with these columns.
+    pub(crate) fn with_fields<T>(title: &str, word: Option<&str>, fields: &[Field<T>]) -> Self {
+        Self::new(title, word, fields.iter().map(|(head, _)| head))
+    }
+
+    /// Adds a row about an item.
+    pub(crate) fn item<T>(&mut self, fields: &[Field<T>], item: &T) {
+        self.row(fields.iter().map(|(_, cell)| cell(item)).collect());
+    }
+
+    /// Adds a row about each figure, and the notes of `remarks` to it.
+    pub(crate) fn figures<'a>(
+        &mut self,
+        fields: &[Field<Measurement>],
+        figures: impl IntoIterator<Item = &'a Measurement>,
+        remarks: fn(&Measurement) -> Vec<String>,
+    ) {
+        for m in figures {
+            self.tells(m);
+            self.note_row(remarks(m));
+            self.item(fields, m);
+        }
+    }
+
+    /// The first `most` of all; where that is fewer, a remark says how many there are.
+    pub(crate) fn first<T>(&mut self, mut all: Vec<T>, most: usize) -> Vec<T> {
+        if all.len() > most {
+            self.note(&format!("the first {most} of {}; all are in the record", all.len()));
+            all.truncate(most);
+        }
+        all
     }
 
     /// Adds a row; cells that are missing are empty, those beyond the columns are dropped.
@@ -168,13 +209,15 @@ impl Table {
         }
     }
 
-    /// Adds a note to which the row that is added next refers.
-    pub(crate) fn note_row(&mut self, text: &str) {
-        let at = self.notes.iter().position(|note| note == text).unwrap_or(self.notes.len());
-        if at == self.notes.len() {
-            self.notes.push(text.to_owned());
+    /// Adds notes to which the row that is added next refers.
+    pub(crate) fn note_row<Note: Into<String>>(&mut self, notes: impl IntoIterator<Item = Note>) {
+        for text in notes.into_iter().map(Into::into) {
+            let at = self.notes.iter().position(|note| *note == text).unwrap_or(self.notes.len());
+            if at == self.notes.len() {
+                self.notes.push(text);
+            }
+            self.pending.push(at);
         }
-        self.pending.push(at);
     }
 }
 
@@ -184,9 +227,9 @@ mod tests {
 
     #[test]
     fn notes_stand_behind_the_rows_that_they_are_about() {
-        let mut table = Table::new("T", None, &["#a", "b"]);
+        let mut table = Table::new("T", None, ["#a", "b"]);
         table.note("about all");
-        table.note_row("noisy");
+        table.note_row(["noisy"]);
         table.row(vec!["1 ns".to_owned()]);
         table.row(vec!["2 ns".to_owned()]);
         let table = table.finished();
@@ -197,9 +240,9 @@ mod tests {
 
     #[test]
     fn rows_share_a_note_that_differs_in_numbers_only() {
-        let mut table = Table::new("T", None, &["#a"]);
+        let mut table = Table::new("T", None, ["#a"]);
         for half in [5, 68, 12] {
-            table.note_row(&format!("known to ±{half} % only"));
+            table.note_row([format!("known to ±{half} % only")]);
             table.row(vec![format!("{half} ns")]);
         }
         let table = table.finished();

@@ -64,7 +64,7 @@ pub fn quiet(conditions: &Conditions) -> Option<String> {
 pub(crate) fn table(conditions: &Conditions) -> Table {
     let before = snapshot(&conditions.before);
     let after = conditions.after.as_ref().map(snapshot);
-    let mut table = Table::new("Conditions", None, &["condition", "before", "after"]);
+    let mut table = Table::new("Conditions", None, ["condition", "before", "after"]);
     for fact in &before.facts {
         let later = after.iter().flat_map(|after| &after.facts).find(|later| later.key == fact.key);
         table.row(vec![

@@ -10,7 +10,7 @@ use record::machine::Cpu;
 use record::{Handover, Machine, Measurement, Record, Summary, units};
 
 use super::block::{Block, Part};
-use super::figures::{doubts, key, remarks, spread, value};
+use super::figures::{doubts, labelled, remarks, spread, value};
 use crate::chart::heat::{Head, Heat, terminal};
 use crate::table::Table;
 
@@ -85,21 +85,12 @@ fn class(cpus: &Cpus, dies: bool, m: &Measurement) -> String {
     let (Some(a), Some(b)) = (cpus.get(&from), cpus.get(&to)) else {
         return "unknown".to_owned();
     };
-    let same = |of: fn(&Cpu) -> Option<u32>| of(a).is_some() && of(a) == of(b);
-    let word = if same(|cpu| cpu.core) {
-        "siblings"
-    } else if same(|cpu| cpu.cluster) {
-        "one cluster"
-    } else if dies && same(|cpu| cpu.die) {
-        "one die"
-    } else if same(|cpu| cpu.node) {
-        "one node"
-    } else if same(|cpu| cpu.package) {
-        "one package"
-    } else {
-        "other package"
-    };
-    word.to_owned()
+    let shared = |(name, of): &&OfPart| (dies || *name != "die") && of(a).is_some() && of(a) == of(b);
+    match PARTS.iter().find(shared) {
+        Some(("core", _)) => "siblings".to_owned(),
+        Some((name, _)) => format!("one {name}"),
+        None => "other package".to_owned(),
+    }
 }
 
 /// Parts that two CPUs may share, smallest first, as records name them.
@@ -123,13 +114,12 @@ fn rank(kind: &str) -> (usize, u32, String) {
 /// A row a pair, home and way.
 fn few<'a>(all: impl Iterator<Item = &'a &'a Measurement>, class: impl Fn(&Measurement) -> String) -> Table {
     let heads = ["from CPU", "to CPU", "home", "#one way", "#spread", "by", "kind of pair"];
-    let mut table = Table::new("From CPU to CPU", Some("core_to_core.latency"), &heads);
+    let mut table = Table::new("From CPU to CPU", Some("core_to_core.latency"), heads);
     for m in all {
-        for remark in remarks(m) {
-            table.note_row(&remark);
-        }
+        table.note_row(remarks(m));
         let how = Handover::of_measurement(m).map_or(String::new(), |how| how.word().to_owned());
-        table.row(vec![key(m, "from"), key(m, "to"), key(m, "home"), value(m), spread(m), how, class(m)]);
+        let [from, to, home] = [Label::From, Label::To, Label::Home].map(|label| labelled(m, label));
+        table.row(vec![from, to, home, value(m), spread(m), how, class(m)]);
     }
     table.finished()
 }
@@ -142,30 +132,26 @@ fn classes(
     class: impl Fn(&Measurement) -> String,
 ) -> Table {
     let heads = ["kind of pair", "#pairs", "#median", "#least", "#most", "#by stores", "slowest pair"];
-    let mut table = Table::new(&titled("By kind of pair", how), Some("core_to_core.latency"), &heads);
-    let mut others: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    for m in beside.iter().filter(|m| m.value().is_finite()) {
-        others.entry(class(m)).or_default().push(m.value());
-    }
-    let mut kinds: BTreeMap<String, Vec<&Measurement>> = BTreeMap::new();
-    for m in all.iter().filter(|m| m.value().is_finite()) {
-        kinds.entry(class(m)).or_default().push(m);
-    }
+    let mut table = Table::new(&titled("By kind of pair", how), Some("core_to_core.latency"), heads);
     // A kind that only the figures beside have still has its row.
-    for kind in others.keys() {
-        kinds.entry(kind.clone()).or_default();
+    let mut kinds: BTreeMap<String, [Vec<&Measurement>; 2]> = BTreeMap::new();
+    for (column, figures) in [all, beside].into_iter().enumerate() {
+        for m in figures.iter().filter(|m| m.value().is_finite()) {
+            kinds.entry(class(m)).or_default()[column].push(m);
+        }
     }
-    let mut rows: Vec<(String, Vec<&Measurement>)> = kinds.into_iter().collect();
+    let mut rows: Vec<_> = kinds.into_iter().collect();
     rows.sort_by_cached_key(|(kind, _)| rank(kind));
-    for (kind, of) in rows {
+    for (kind, [of, beside]) in rows {
         let pairs: BTreeSet<(u32, u32)> = of.iter().filter_map(|m| pair(m)).collect();
         let slowest = of.iter().max_by(|a, b| a.value().total_cmp(&b.value()));
-        let summary = Summary::from_samples(&of.iter().map(|m| m.value()).collect::<Vec<_>>());
+        let summarized =
+            |all: &[&Measurement]| Summary::from_samples(&all.iter().map(|m| m.value()).collect::<Vec<_>>());
+        let (summary, other) = (summarized(&of), summarized(&beside));
         let ns = |summary: &Summary, value| match summary.n {
             0 => String::new(),
             _ => units::figure(value, "ns"),
         };
-        let other = Summary::from_samples(others.get(&kind).map_or(&[], Vec::as_slice));
         table.row(vec![
             kind,
             pairs.len().to_string(),
@@ -173,13 +159,15 @@ fn classes(
             ns(&summary, summary.min),
             ns(&summary, summary.max),
             ns(&other, other.median),
-            slowest.map_or(String::new(), |m| format!("CPUs {} and {}", key(m, "from"), key(m, "to"))),
+            slowest.map_or(String::new(), |m| {
+                format!("CPUs {} and {}", labelled(m, Label::From), labelled(m, Label::To))
+            }),
         ]);
     }
     if let Some(note) = doubts(all.iter().chain(beside).copied(), "pair") {
         table.note(&note);
     }
-    if !others.is_empty() {
+    if !beside.is_empty() {
         table.note(
             "by stores: the median of the same pairs where the line is handed over by loads and stores",
         );
@@ -187,25 +175,12 @@ fn classes(
     table.finished()
 }
 
-/// Where a CPU stands in the matrix: package, node, die, cluster, core, then the siblings by number.
-fn order(cpus: &Cpus, id: u32) -> [Option<u32>; 6] {
-    let cpu = cpus.get(&id);
-    let part = |of: fn(&Cpu) -> Option<u32>| cpu.and_then(|cpu| of(cpu));
-    [
-        part(|cpu| cpu.package),
-        part(|cpu| cpu.node),
-        part(|cpu| cpu.die),
-        part(|cpu| cpu.cluster),
-        part(|cpu| cpu.core),
-        Some(id),
-    ]
-}
-
-/// The CPUs of these pairs in the order of the topology.
+/// The CPUs of these pairs in the order of the topology: package, node, die, cluster, core, then the siblings by number.
 fn ordered(cpus: &Cpus, all: &[&Measurement]) -> Vec<u32> {
     let ids: BTreeSet<u32> = all.iter().filter_map(|m| pair(m)).flat_map(|(a, b)| [a, b]).collect();
     let mut ids: Vec<u32> = ids.into_iter().collect();
-    ids.sort_by_cached_key(|id| order(cpus, *id));
+    let parts = |id: &u32| PARTS.map(|(_, of)| cpus.get(id).and_then(|cpu| of(cpu)));
+    ids.sort_by_cached_key(|id| parts(id).into_iter().rev().collect::<Vec<_>>());
     ids
 }
 
@@ -227,8 +202,27 @@ fn by_home(cpus: &Cpus, all: &[&Measurement]) -> BTreeMap<(u32, u32), f64> {
     cells
 }
 
-const DOWN: &str = "CPU on whose node the line lies";
-const ACROSS: &str = "the other CPU";
+/// A map of what a line takes between these parts.
+fn map(
+    part: &str,
+    how: Option<Handover>,
+    heads: Vec<Head>,
+    cell: impl Fn(usize, usize) -> Option<f64>,
+) -> Heat {
+    let lies = if part == "node" { "on which" } else { "on whose node" };
+    Heat {
+        title: titled(&format!("A cache line from {part} to {part}, one way"), how),
+        unit: "ns",
+        lower_is_better: true,
+        down: format!("{part} {lies} the line lies"),
+        across: format!("the other {part}"),
+        diagonal: part != "CPU",
+        cells: (0..heads.len()).map(|from| (0..heads.len()).map(|to| cell(from, to)).collect()).collect(),
+        rows: heads.clone(),
+        columns: heads,
+        notes: Vec::new(),
+    }
+}
 
 /// The whole matrix.
 fn matrix(cpus: &Cpus, how: Option<Handover>, all: &[&Measurement]) -> Option<Heat> {
@@ -239,24 +233,11 @@ fn matrix(cpus: &Cpus, how: Option<Handover>, all: &[&Measurement]) -> Option<He
     let cells = by_home(cpus, all);
     let part = outer_part(cpus, &ids);
     let head = |id: &u32| Head { name: id.to_string(), group: group(cpus, part, *id) };
-    Heat {
-        title: titled("A cache line from CPU to CPU, one way", how),
-        unit: "ns",
-        lower_is_better: true,
-        down: DOWN,
-        across: ACROSS,
-        diagonal: false,
-        rows: ids.iter().map(head).collect(),
-        columns: ids.iter().map(head).collect(),
-        cells: ids
-            .iter()
-            .map(|from| ids.iter().map(|to| cells.get(&(*from, *to)).copied()).collect())
-            .collect(),
-        notes: vec![
-            "CPUs stand in the order of packages, nodes, dies, clusters, cores and siblings.".to_owned(),
-        ],
-    }
-    .checked()
+    let cell = |from: usize, to: usize| cells.get(&(ids[from], ids[to])).copied();
+    let mut heat = map("CPU", how, ids.iter().map(head).collect(), cell);
+    heat.notes
+        .push("CPUs stand in the order of packages, nodes, dies, clusters, cores and siblings.".to_owned());
+    heat.checked()
 }
 
 /// A kind of part that encloses CPUs.
@@ -303,45 +284,13 @@ fn condensed(cpus: &Cpus, how: Option<Handover>, all: &[&Measurement]) -> Option
             values.entry((from, to)).or_default().push(value);
         }
     }
-    let cell =
-        |from: &u32, to: &u32| values.get(&(*from, *to)).map(|values| Summary::from_samples(values).median);
+    let cell = |from: usize, to: usize| {
+        values.get(&(parts[from], parts[to])).map(|values| Summary::from_samples(values).median)
+    };
     let head = |number: &u32| Head { name: number.to_string(), group: String::new() };
-    let (down, across, title) = names(part.0);
-    Heat {
-        title: titled(title, how),
-        unit: "ns",
-        lower_is_better: true,
-        down,
-        across,
-        diagonal: true,
-        rows: parts.iter().map(head).collect(),
-        columns: parts.iter().map(head).collect(),
-        cells: parts.iter().map(|from| parts.iter().map(|to| cell(from, to)).collect()).collect(),
-        notes: vec!["Each figure is the median over pairs; the page has every pair.".to_owned()],
-    }
-    .checked()
-}
-
-fn names(part: &str) -> (&'static str, &'static str, &'static str) {
-    match part {
-        "core" => ("core of the line's node", "the other core", "A cache line from core to core, one way"),
-        "cluster" => (
-            "cluster on whose node the line lies",
-            "the other cluster",
-            "A cache line from cluster to cluster, one way",
-        ),
-        "die" => {
-            ("die on whose node the line lies", "the other die", "A cache line from die to die, one way")
-        }
-        "node" => {
-            ("node on which the line lies", "the other node", "A cache line from node to node, one way")
-        }
-        _ => (
-            "package on whose node the line lies",
-            "the other package",
-            "A cache line from package to package, one way",
-        ),
-    }
+    let mut heat = map(part.0, how, parts.iter().map(head).collect(), cell);
+    heat.notes.push("Each figure is the median over pairs; the page has every pair.".to_owned());
+    heat.checked()
 }
 
 #[cfg(test)]

@@ -1,19 +1,15 @@
 //! Hardware and software counters: how often each event happened, and the issue slots by what became of them.
 
-use record::Label;
-use record::detail;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::HashMap;
 
-use record::{Key, Measurement, Record, units};
+use record::{Label, Measurement, Record, detail, units};
 
-use super::figures::{brief_remarks, key};
+use super::figures::{brief_remarks, labelled};
+use super::side_by_side::{add_rows, side_by_side};
 use crate::table::Table;
 
-/// What was counted: a workload with so many threads, or a command.
-type Place = Vec<(&'static str, String)>;
-
-/// The keys that tell one count from another, without the event.
-const KEYS: [&str; 4] = ["workload", "threads", "placement", "thread"];
+/// What tells one count from another, without the event: a workload with so many threads, or a command.
+const PLACE: [Label; 4] = [Label::Workload, Label::Threads, Label::Placement, Label::Thread];
 
 /// Events that instructions do not cause, or that have a figure of their own (IPC).
 const NOT_CAUSED: [&str; 10] = [
@@ -36,52 +32,35 @@ pub(crate) fn tables(record: &Record, most: usize) -> Vec<Table> {
     tables
 }
 
-fn place(m: &Measurement) -> Place {
-    KEYS.iter().map(|name| (*name, key(m, name))).collect()
+fn place(m: &Measurement) -> [String; PLACE.len()] {
+    PLACE.map(|label| labelled(m, label))
 }
 
 /// A row an event: its count, how many that is a thousand instructions, and how long it was really counted.
 fn counts(record: &Record, most: usize) -> Table {
-    let heads = [
-        "workload",
-        "#threads",
-        "placement",
-        "thread",
-        "event",
-        "#count",
-        "#per 1000 instructions",
-        "?#counted for",
-    ];
-    let mut table = Table::new("Counters", Some("counter.count"), &heads);
+    let places = ["workload", "#threads", "placement", "thread"];
+    let figures = ["event", "#count", "#per 1000 instructions", "?#counted for"];
+    let mut table = Table::new("Counters", Some("counter.count"), places.into_iter().chain(figures));
     let all: Vec<&Measurement> =
         record.measurements_of("counter.count").filter(|m| m.summary.n > 0).collect();
-    let mut instructions: BTreeMap<Place, f64> = BTreeMap::new();
-    for m in all.iter().filter(|m| m.labels.word(Label::Event) == Some("instructions")) {
-        instructions.insert(place(m), m.value());
-    }
+    let of_instructions = all.iter().filter(|m| m.labels.word(Label::Event) == Some("instructions"));
+    let instructions: HashMap<_, f64> = of_instructions.map(|m| (place(m), m.value())).collect();
+    all.iter().for_each(|m| table.tells(m));
     // What somebody pasted is what they want to see; a run of many workloads counts more than a screen holds.
     let rows = most.saturating_mul(if record.import.is_some() { 8 } else { 2 });
-    if all.len() > rows {
-        table.note(&format!("the first {rows} of {}; all are in the record", all.len()));
-    }
-    all.iter().for_each(|m| table.tells(m));
-    for m in all.into_iter().take(rows) {
-        for remark in brief_remarks(m) {
-            table.note_row(&remark);
-        }
+    for m in table.first(all, rows) {
+        table.note_row(brief_remarks(m));
         let here = place(m);
         let caused = m.labels.word(Label::Event).is_some_and(|event| !NOT_CAUSED.contains(&event));
         let per = instructions.get(&here).filter(|count| **count > 0.0 && caused);
-        let per = per.map_or(String::new(), |count| units::significant(m.value() / count * 1000.0));
         let coverage = m.detail.get(detail::COVERAGE);
-        let mut row: Vec<String> = here.into_iter().map(|(_, value)| value).collect();
-        row.extend([
-            key(m, "event"),
+        let figures = [
+            labelled(m, Label::Event),
             units::thousands(m.value()),
-            per,
+            per.map_or(String::new(), |count| units::significant(m.value() / count * 1000.0)),
             coverage.map_or(String::new(), |share| format!("{} of the time", units::percent(share))),
-        ]);
-        table.row(row);
+        ];
+        table.row(here.into_iter().chain(figures).collect());
     }
     table.finished()
 }
@@ -91,36 +70,16 @@ fn slots(record: &Record, most: usize) -> Table {
     const CATEGORIES: [&str; 4] = ["retiring", "bad-speculation", "frontend-bound", "backend-bound"];
     let heads =
         ["workload", "#threads", "placement", "#retiring", "#bad speculation", "#front end", "#back end"];
-    let mut table = Table::new("Issue slots (top-down)", Some("counter.share"), &heads);
-    let mut places: Vec<Place> = Vec::new();
-    let mut cells: BTreeMap<(Place, String), &Measurement> = BTreeMap::new();
-    let mut known: BTreeSet<Place> = BTreeSet::new();
-    for m in record.measurements_of("counter.share").filter(|m| m.summary.n > 0) {
-        let Some(Key::Word(category)) = m.labels.get(Label::Category) else { continue };
-        let here = place(m);
-        if !CATEGORIES.contains(&category.as_str()) || cells.contains_key(&(here.clone(), category.clone())) {
-            continue;
-        }
-        table.tells(m);
-        if known.insert(here.clone()) && known.len() <= most {
-            places.push(here.clone());
-        }
-        cells.insert((here, category.clone()), m);
-    }
-    if known.len() > most {
-        table.note(&format!("the first {most} of {}; all are in the record", known.len()));
-    }
-    for here in places {
-        let mut row: Vec<String> = here.iter().take(3).map(|(_, value)| value.clone()).collect();
-        for category in CATEGORIES {
-            let m = cells.get(&(here.clone(), category.to_owned()));
-            for remark in m.into_iter().flat_map(|m| brief_remarks(m)) {
-                table.note_row(&remark);
-            }
-            row.push(m.map_or(String::new(), |m| units::percent(m.value())));
-        }
-        table.row(row);
-    }
+    let mut table = Table::new("Issue slots (top-down)", Some("counter.share"), heads);
+    let all = record.measurements_of("counter.share").filter(|m| m.summary.n > 0);
+    let rows = side_by_side::<_, 4>(all, |m| {
+        let category = m.labels.word(Label::Category)?;
+        Some((place(m), CATEGORIES.iter().position(|name| *name == category)?))
+    });
+    add_rows(&mut table, rows, most, brief_remarks, |[workload, threads, placement, _], figures| {
+        let shares = figures.map(|m| m.map_or(String::new(), |m| units::percent(m.value())));
+        [workload, threads, placement].into_iter().chain(shares).collect()
+    });
     table.finished()
 }
 

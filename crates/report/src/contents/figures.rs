@@ -46,6 +46,11 @@ pub(crate) fn spread(m: &Measurement) -> String {
     }
 }
 
+/// A label of a measurement as text.
+pub(crate) fn labelled(m: &Measurement, label: Label) -> String {
+    key(m, label.name())
+}
+
 /// A key of a place as text; sizes with their unit, switches as `yes` and `no`.
 pub(crate) fn key(m: &Measurement, name: &str) -> String {
     let Some(value) = m.labels.named(name) else { return String::new() };

@@ -1,13 +1,14 @@
 //! Load latency where too few working sets were looked at for a curve: a row each. Of a curve, how many figures it has.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-use record::{Measurement, Record};
+use record::phrase::count_noun;
+use record::{Label, Measurement, Record};
 
 use super::block::{Block, Part};
-use super::figures::{key, parted_remarks, place, spread, value};
+use super::figures::{labelled, parted_remarks, place, spread};
+use super::side_by_side::{add_rows, cell, side_by_side};
 use crate::table::Table;
-use record::phrase::count_noun;
 
 /// Figures up to which each has a row: eight CPUs and four nodes.
 const FEW: usize = 32;
@@ -23,7 +24,7 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
     if all.len() > FEW {
         let mut block = Block::new("Figures of the latency curve", Some("load.latency"));
         let places: HashSet<String> =
-            all.iter().map(|m| format!("{} {}", key(m, "cpu"), key(m, "node"))).collect();
+            all.iter().map(|m| format!("{} {}", labelled(m, Label::Cpu), labelled(m, Label::Node))).collect();
         let from = match places.len() {
             1 => String::new(),
             n => format!(", from {}", count_noun(n, "CPU and node")),
@@ -36,26 +37,25 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
         return Some(block);
     }
     let heads = ["CPU", "memory of node", "#working set", "#pages", "#latency", "#in cycles", "?#spread"];
-    let mut table = Table::new("Load latency", Some("load.latency"), &heads);
-    let mut cycles: HashMap<String, &Measurement> = cycles.into_iter().map(|m| (place(m), m)).collect();
-    for m in all {
-        let cycles = cycles.remove(&place(m));
-        for remark in parted_remarks(m) {
-            table.note_row(&remark);
-        }
-        [Some(m), cycles].into_iter().flatten().for_each(|m| table.tells(m));
-        let mut row: Vec<String> =
-            ["cpu", "node", "bytes", "page"].into_iter().map(|name| key(m, name)).collect();
-        row.extend([value(m), cycles.map_or(String::new(), value), spread(m)]);
-        table.row(row);
-    }
+    let mut table = Table::new("Load latency", Some("load.latency"), heads);
+    let mut rows = side_by_side::<_, 2>(all.into_iter().chain(cycles), |m| {
+        Some((place(m), usize::from(m.metric != "load.latency")))
+    });
+    rows.retain(|(_, figures)| figures[0].is_some());
+    add_rows(&mut table, rows, FEW, parted_remarks, |_, [latency, cycles]| {
+        let labels = [Label::Cpu, Label::Node, Label::Bytes, Label::Page];
+        let place = labels.map(|label| latency.map_or(String::new(), |m| labelled(m, label)));
+        place
+            .into_iter()
+            .chain([cell(latency), cell(cycles), latency.map_or(String::new(), spread)])
+            .collect()
+    });
     Some(Block::from_table(table.finished()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::Label;
     use record::Labels;
 
     fn record(sizes: u64) -> Record {

@@ -48,7 +48,7 @@ fn times(record: &Record, unit: &str) -> Table {
     }
     for layer in layers.iter().take(MOST) {
         if let Some(doubt) = &layer.doubt {
-            table.note_row(&doubt.to_string());
+            table.note_row([doubt.to_string()]);
         }
         let time = |value: f64| units::figure(value, unit);
         table.row(vec![
@@ -87,7 +87,7 @@ const COUNTED: [(DetailKey<f64>, &str); 5] = [
 fn counted(record: &Record) -> Table {
     let heads: Vec<&str> =
         ["layer", "bound", "IRQs"].into_iter().chain(COUNTED.map(|(_, head)| head)).collect();
-    let mut table = Table::new("What was counted beside", None, &heads);
+    let mut table = Table::new("What was counted beside", None, heads);
     for m in record.measurements_of("layer.time").take(MOST) {
         let cells = COUNTED.map(|(key, _)| match m.detail.get(key) {
             None => String::new(),
@@ -109,7 +109,7 @@ fn counted(record: &Record) -> Table {
 }
 
 fn steps(overhead: &Overhead) -> Table {
-    let mut table = Table::new("What each step costs", None, &["step", "costs", "what was counted"]);
+    let mut table = Table::new("What each step costs", None, ["step", "costs", "what was counted"]);
     for step in overhead.steps.iter().take(MOST) {
         if let Verdict::Costs { share, .. } = step.verdict {
             table.weigh_row(if share > 0.0 { Weight::Worse } else { Weight::Better });
@@ -125,7 +125,7 @@ fn steps(overhead: &Overhead) -> Table {
 }
 
 fn claims(overhead: &Overhead) -> Table {
-    let mut table = Table::new("Published conclusions", None, &["conclusion", "here", "why"]);
+    let mut table = Table::new("Published conclusions", None, ["conclusion", "here", "why"]);
     for claim in overhead.claims.iter().take(MOST) {
         let answer = match claim.answer {
             Answer::Supported => "supported",

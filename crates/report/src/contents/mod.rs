@@ -1,15 +1,16 @@
 //! What a report says, once, whatever it is printed on: facts, tables, charts and the summary, all taken from a
 //! record. The strings in it are the machine's own; whoever prints them makes them safe.
 
+pub(crate) mod bandwidth;
 pub(crate) mod block;
 pub(crate) mod blocks;
+pub(crate) mod command;
 pub(crate) mod compare;
 pub(crate) mod conditions;
 pub(crate) mod core_to_core;
 pub(crate) mod counters;
 pub(crate) mod curves;
 pub(crate) mod details;
-pub(crate) mod extremes;
 pub(crate) mod figures;
 pub(crate) mod inventory;
 pub(crate) mod latency;
@@ -24,7 +25,10 @@ pub(crate) mod rest;
 pub(crate) mod scaling;
 pub(crate) mod section;
 pub(crate) mod shape;
+pub(crate) mod side_by_side;
+pub(crate) mod stolen;
 pub(crate) mod summary;
+pub(crate) mod wakeups;
 pub(crate) mod workloads;
 
 pub(crate) use block::{Block, Part};

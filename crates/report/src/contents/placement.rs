@@ -59,7 +59,7 @@ fn siblings_by_rank(machine: &Machine, cpus: &CpuList) -> Vec<CpuList> {
 
 /// Nodes with their CPUs, memory and distances: to each in the order of the rows, or in words for over 8 nodes.
 pub(crate) fn nodes(machine: &Machine) -> Table {
-    let mut table = Table::new("Nodes", Some("node"), &["node", "CPUs", "#memory", "?#free", "distances"]);
+    let mut table = Table::new("Nodes", Some("node"), ["node", "CPUs", "#memory", "?#free", "distances"]);
     let memory_reported = !machine.limits.memory_nodes.is_empty();
     for node in &machine.nodes {
         let distances = match machine.nodes.len() {
@@ -75,7 +75,7 @@ pub(crate) fn nodes(machine: &Machine) -> Table {
             distances,
         ];
         if memory_reported && !node.allowed {
-            table.note_row("this process may take no memory from it");
+            table.note_row(["this process may take no memory from it"]);
         }
         table.row(row);
     }

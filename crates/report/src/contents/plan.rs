@@ -12,7 +12,7 @@ pub(crate) const MOST_PROCESSES: usize = 32;
 
 /// The processes, one a row.
 pub(crate) fn processes(processes: &[Process]) -> Table {
-    let mut table = Table::new("", None, &["#process", "nodes", "#threads", "CPUs", "memory"]);
+    let mut table = Table::new("", None, ["#process", "nodes", "#threads", "CPUs", "memory"]);
     for process in processes.iter().take(MOST_PROCESSES) {
         table.row(vec![
             process.number.to_string(),

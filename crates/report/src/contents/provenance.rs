@@ -42,7 +42,7 @@ pub(crate) fn place(origin: &Origin) -> String {
 /// Each tool's output: its lines, and how many figures and facts were taken from it.
 pub(crate) fn outputs(record: &Record) -> Option<Table> {
     let import = record.import.as_ref().filter(|import| !import.outputs.is_empty())?;
-    let mut table = Table::new(STOOD, None, &["output", "text", "lines", "#taken", "?of"]);
+    let mut table = Table::new(STOOD, None, ["output", "text", "lines", "#taken", "?of"]);
     for output in &import.outputs {
         let version = output.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
         let (first, last) = output.lines;

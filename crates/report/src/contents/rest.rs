@@ -1,41 +1,65 @@
-//! The figures that no table of their own tells: of a newer linespeed, of another tool, or of a place that the tables do
-//! not know. One table a metric.
+//! Tables of any metric: of those without one of their own, and of the figures that no other table tells, of a newer
+//! linespeed, of another tool, or of a place that the tables do not know.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-use record::{Measurement, Record};
+use record::{Key, Measurement, Record};
 
-use super::details::generic;
+use super::figures::{figure, key, keys, parted_remarks, spread, value};
+use super::provenance;
+use super::side_by_side::group_by;
 use crate::shown::Shown;
-use crate::table::Table;
+use crate::table::{Field, Table};
 
-/// A table for each metric of which figures are not yet `told`, with `most` rows.
+/// A table for each metric of which figures are not yet shown, with `most` rows.
 pub(crate) fn tables(record: &Record, shown: &Shown, most: usize) -> Vec<Table> {
-    let mut left: Vec<(&str, Vec<&Measurement>)> = Vec::new();
-    let mut numbers: HashMap<&str, usize> = HashMap::new();
-    let mut begun: HashSet<&str> = HashSet::new();
-    for m in record.measurements.iter().filter(|m| m.summary.n > 0) {
-        let metric = m.metric.as_str();
-        if shown.has(m) {
-            begun.insert(metric);
-            continue;
-        }
-        let number = *numbers.entry(metric).or_insert_with(|| {
-            left.push((metric, Vec::new()));
-            left.len() - 1
-        });
-        left[number].1.push(m);
-    }
-    let title = |metric: &str| match begun.contains(metric) {
-        true => format!("{}, further figures", heading(metric)),
-        false => heading(metric).to_owned(),
+    let all = record.measurements.iter().filter(|m| m.summary.n > 0);
+    let (begun, left): (Vec<&Measurement>, Vec<&Measurement>) = all.partition(|m| shown.has(m));
+    let begun: HashSet<&str> = begun.into_iter().map(|m| m.metric.as_str()).collect();
+    let further = |metric: &str| if begun.contains(metric) { ", further figures" } else { "" };
+    let table = |(metric, all): (&str, Vec<&Measurement>)| {
+        generic(&format!("{}{}", heading(metric), further(metric)), &all, most)
     };
-    left.into_iter().map(|(metric, all)| generic(&title(metric), &all, most)).collect()
+    group_by(left, |m| m.metric.as_str()).into_iter().map(table).collect()
 }
 
 /// What the figures of a metric are called; one that this version does not know by its own name.
 pub(crate) fn heading(metric: &str) -> &str {
     record::metrics::find(metric).map_or(metric, |known| known.title)
+}
+
+const FIGURES: [Field<Measurement>; 7] = [
+    ("#median", value),
+    ("#spread", spread),
+    ("?#least", |m| bound(m, m.summary.min)),
+    ("?#most", |m| bound(m, m.summary.max)),
+    ("?#samples", |m| m.summary.n.to_string()),
+    ("?#marked", |m| {
+        let marked: HashSet<u32> = m.marks.iter().map(|mark| mark.sample).collect();
+        if marked.is_empty() { String::new() } else { marked.len().to_string() }
+    }),
+    ("?read from", |m| m.origin.as_ref().map_or(String::new(), provenance::place)),
+];
+
+/// The least or the most; of one sample they are the sample.
+fn bound(m: &Measurement, value: f64) -> String {
+    if m.summary.n > 1 { figure(m, value) } else { String::new() }
+}
+
+/// A metric's measurements with a column a key of their place.
+pub(crate) fn generic(title: &str, all: &[&Measurement], most: usize) -> Table {
+    let keys = keys(all);
+    let numeric = |name: &str| all.iter().all(|m| !matches!(m.labels.named(name), Some(Key::Word(_))));
+    let places = keys.iter().map(|name| format!("{}{name}", if numeric(name) { "#" } else { "" }));
+    let heads = places.chain(FIGURES.iter().map(|(head, _)| (*head).to_owned()));
+    let mut table = Table::new(title, all.first().map(|m| m.metric.as_str()), heads);
+    all.iter().for_each(|m| table.tells(m));
+    for m in table.first(all.to_vec(), most) {
+        table.note_row(parted_remarks(m));
+        let place = keys.iter().map(|name| key(m, name));
+        table.row(place.chain(FIGURES.iter().map(|(_, cell)| cell(m))).collect());
+    }
+    table.finished()
 }
 
 #[cfg(test)]

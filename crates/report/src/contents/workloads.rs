@@ -6,9 +6,9 @@ use std::collections::HashMap;
 
 use record::{Measurement, Record, units};
 
-use super::figures::{brief_remarks, key, spread, value};
+use super::figures::{brief_remarks, labelled, spread, value};
 use crate::shown::Shown;
-use crate::table::Table;
+use crate::table::{Field, Table};
 use record::phrase::count_noun;
 
 /// Rows of a table; the rest is among all measurements.
@@ -52,7 +52,7 @@ fn variant(m: &Measurement) -> Variant {
     // What names a CPU ran there alone; what names neither may have run on any, as a command does.
     let threads = m.labels.count(Label::Threads).or(m.labels.get(Label::Cpu).map(|_| 1));
     // One thread is placed alike whatever the placement.
-    let placement = if threads == Some(1) { String::new() } else { key(m, "placement") };
+    let placement = if threads == Some(1) { String::new() } else { labelled(m, Label::Placement) };
     (threads, bytes, placement)
 }
 
@@ -123,7 +123,7 @@ fn workloads(record: &Record, steps: &Shown) -> Table {
     let mut table = Table::new(
         if one_cpu { "Workloads on one CPU" } else { "Workloads" },
         Some(if ipc { "core.ipc" } else { "workload.throughput" }),
-        &heads,
+        heads,
     );
     table.shown = shown;
     let count = all.iter().map(|(_, rows)| rows.len()).sum::<usize>();
@@ -136,9 +136,7 @@ fn workloads(record: &Record, steps: &Shown) -> Table {
         .flat_map(|(name, rows)| rows.iter().map(move |(variant, cells)| (name, variant, cells)))
         .take(MOST)
     {
-        for remark in cells.iter().flatten().flat_map(|m| brief_remarks(m)) {
-            table.note_row(&remark);
-        }
+        table.note_row(cells.iter().flatten().flat_map(|m| brief_remarks(m)));
         said |= threads.is_some();
         unsaid |= threads.is_none();
         let text = |at: usize| cells[at].map_or(String::new(), value);
@@ -171,23 +169,22 @@ fn workloads(record: &Record, steps: &Shown) -> Table {
     table.finished()
 }
 
+const YIELDS: [Field<Measurement>; 4] = [
+    ("workload", |m| labelled(m, Label::Workload)),
+    ("core", |m| labelled(m, Label::Core)),
+    ("#yield", value),
+    ("#spread", spread),
+];
+
 /// What all siblings of a core do together, over one alone.
 fn yields(record: &Record) -> Table {
-    let heads = ["workload", "core", "#yield", "#spread"];
-    let mut table = Table::new("What siblings are worth", Some("smt.yield"), &heads);
+    let mut table = Table::with_fields("What siblings are worth", Some("smt.yield"), &YIELDS);
     let all: Vec<&Measurement> = record.measurements_of("smt.yield").filter(|m| m.summary.n > 0).collect();
-    if all.len() > MOST {
-        table.note(&format!("the first {MOST} of {}; all are in the record", all.len()));
-    }
     all.iter().for_each(|m| table.tells(m));
-    for m in all.into_iter().take(MOST) {
-        for remark in brief_remarks(m) {
-            table.note_row(&remark);
-        }
-        table.row(vec![key(m, "workload"), key(m, "core"), value(m), spread(m)]);
-    }
+    let all = table.first(all, MOST);
+    table.figures(&YIELDS, all, brief_remarks);
     if !table.is_empty() {
-        table.note("1× means that a second thread on the core brings nothing, 2× that it is worth a core");
+        table.note("1×: a second thread on the core adds nothing; 2×: it is worth a core");
     }
     table.finished()
 }

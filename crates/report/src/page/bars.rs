@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use maud::{Markup, html};
 use record::{Measurement, Record};
 
-use crate::contents::figures::{key, value, withheld};
+use crate::contents::figures::{labelled, value, withheld};
 use crate::text::keep_units;
 use record::phrase::count_noun;
 
@@ -55,7 +55,7 @@ fn bar(m: &Measurement, share: f64) -> Markup {
     };
     html! {
         div class="bar" {
-            span class="name" { (key(m, "op")) (stores) }
+            span class="name" { (labelled(m, Label::Op)) (stores) }
             span class="track" {
                 span class=(if streaming { "full other" } else { "full" })
                     style=(format!("width:{:.1}%", share.clamp(0.0, 1.0) * 100.0)) {}

@@ -4,17 +4,17 @@ use maud::{Markup, html};
 use record::Record;
 
 use super::{prose, section};
-use crate::terminal::stat::{by, command_text, early, ends, time_of};
+use crate::contents::command::{command_text, describe_runs, early_end, find_time, name_bound};
 
 /// The command and the verdict; nothing for a record of no command.
 pub(super) fn verdict(record: &Record) -> Markup {
-    let Some(time) = time_of(record) else { return html! {} };
+    let Some(time) = find_time(record) else { return html! {} };
     let inside = html! {
         p { code { (crate::text::clean(&command_text(time))) } }
-        @if let Some(early) = early(record, time) { p { strong { (prose(&early)) } } }
-        p { (prose(ends(time))) }
+        @if let Some(early) = early_end(record, time) { p { strong { (prose(&early)) } } }
+        p { (prose(describe_runs(time))) }
         @if let Some(bound) = &record.diagnosis.bound {
-            h3 { "Bound by " (prose(by(&bound.by))) }
+            h3 { "Bound by " (prose(name_bound(&bound.by))) }
             p { (prose(bound.says.to_string())) }
             @for advice in &bound.advice { p { "Try: " (prose(advice)) } }
         }

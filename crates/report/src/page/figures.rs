@@ -12,7 +12,7 @@ use crate::chart::heat::{self, Heat};
 use crate::chart::{Chart, svg};
 use crate::contents::block::{Block, Part, Room};
 use crate::contents::blocks::blocks;
-use crate::contents::details::generic;
+use crate::contents::rest::generic;
 use crate::contents::{Section, conditions as condition_contents, inventory as inventory_contents};
 use crate::table::{Table, Weight};
 use crate::text::keep_units;
@@ -186,7 +186,7 @@ pub(super) fn conditions(record: &Record) -> Markup {
 
 /// What was measured, and how well.
 pub(super) fn coverage(record: &Record) -> Markup {
-    let mut all = Table::new("Coverage", Some("coverage"), &["what", "state", "reason", "what would help"]);
+    let mut all = Table::new("Coverage", Some("coverage"), ["what", "state", "reason", "what would help"]);
     for item in &record.coverage {
         all.row(vec![
             item.what.clone(),

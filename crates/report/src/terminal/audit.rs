@@ -1,15 +1,18 @@
-//! What an audit of knobs says of each: how it stands, how it is set here, what it can be worth.
+//! The audit of knobs, `linespeed quiet`: how each stands, how it is set here, what it can be worth.
 
 use ::quiet::audit::{AuditRow, Need};
 use ::quiet::compound_change::CompoundChange;
 use ::quiet::error::Error;
 use ::quiet::knob::{Adjustment, State};
-use experiment::noise_estimate::{NoiseEstimate, ProofBy};
+use experiment::noise_estimate::{NoiseEstimate, ProofBy, Worth};
 use measure::busy::Load;
+use record::phrase::{agree, count_noun};
 
-use super::Style;
-use super::busy;
-use super::quiet::{Audit, Audited, Stand, knobs, knobs_briefly};
+use super::screen::Screen;
+use super::{Style, busy};
+use crate::paint::{Span, Tone};
+use crate::table::{Field, Table, Weight};
+use crate::text::{capitalized, pad_right, width};
 
 /// What was seen of a machine's knobs.
 pub struct Seen<'a> {
@@ -27,43 +30,206 @@ pub struct Seen<'a> {
     pub whole: bool,
 }
 
-/// The audit: `linespeed quiet`.
-pub fn audit(seen: Seen, style: &Style) -> String {
-    let noise = seen.noise;
-    let audit = Audit {
-        knobs: seen.rows.iter().map(|row| audited(row, noise)).collect(),
-        noise: noise.describe().map(|reported| format!("{}: {reported}", noise.source)).into_iter().collect(),
-        busy: seen.busy.map(|(busy, online)| busy::describe(busy, online)),
-        captured: seen.captured,
-        remarks: if seen.captured { Vec::new() } else { remarks(seen.rows, seen.left) },
-    };
-    if seen.whole { knobs(&audit, style) } else { knobs_briefly(&audit, style) }
+/// How a knob stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stand {
+    /// It adds noise.
+    Noisy,
+    /// It would be steadier, and is set only for a command, or only when it is named.
+    OnRequest,
+    /// As steady as it gets.
+    Steady,
+    /// Not on this machine, or not to be seen.
+    Absent,
 }
 
-fn audited(row: &AuditRow, noise: &NoiseEstimate) -> Audited {
-    let inspection = &row.inspection;
-    let (stand, why) = match &inspection.state {
-        State::Steady => (Stand::Steady, None),
-        State::Noisy if row.disturbs() => (Stand::Noisy, None),
-        State::Noisy => (Stand::OnRequest, None),
-        State::Absent(why) => (Stand::Absent, Some(why.to_string())),
-        State::Unseen(why) => (Stand::Absent, Some(why.to_string())),
-    };
-    let worth = noise.find_worth(row.knob.name());
-    let reported = !noise.source.is_empty() && row.inspection.steadier.is_some();
-    Audited {
-        name: row.knob.name().to_owned(),
-        now: inspection.now.to_string(),
-        steadier: inspection.steadier.as_ref().map(ToString::to_string).unwrap_or_default(),
-        set_by: set_by(row),
-        stand,
-        effect: row.knob.effect().to_string(),
-        here: reported.then(|| worth.describe(row.knob.name(), ProofBy::for_knob(row))),
-        worth: if reported { worth.brief() } else { String::new() },
-        way: advice(row),
-        why,
-        notes: inspection.notes.iter().map(ToString::to_string).collect(),
+/// A knob, how it stands, and what it can be worth on this machine, where that is known.
+struct Audited<'a> {
+    row: &'a AuditRow,
+    stand: Stand,
+    worth: Option<Worth>,
+}
+
+impl<'a> Audited<'a> {
+    fn new(row: &'a AuditRow, noise: &NoiseEstimate) -> Self {
+        let stand = match &row.inspection.state {
+            State::Steady => Stand::Steady,
+            State::Noisy if row.disturbs() => Stand::Noisy,
+            State::Noisy => Stand::OnRequest,
+            State::Absent(_) | State::Unseen(_) => Stand::Absent,
+        };
+        let known = !noise.source.is_empty() && row.inspection.steadier.is_some();
+        Self { row, stand, worth: known.then(|| noise.find_worth(row.knob.name())) }
     }
+
+    fn name(&self) -> &'static str {
+        self.row.knob.name()
+    }
+
+    /// What it does to measurements, what was measured of that here, what else is to be known, how it is set.
+    fn sentences(&self) -> Vec<String> {
+        let here = self.worth.as_ref().map(|worth| worth.describe(self.name(), ProofBy::for_knob(self.row)));
+        let mut said: Vec<String> =
+            [sentence(&self.row.knob.effect().to_string())].into_iter().chain(here).collect();
+        said.extend(self.notes());
+        said.extend(advice(self.row).map(|way| format!("To set it: {way}")));
+        said
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.row.inspection.notes.iter().map(|note| sentence(&note.to_string())).collect()
+    }
+}
+
+/// The audit: every knob described, or on a screen what adds noise and what that can be worth, and the rest by name.
+pub fn audit(seen: Seen, style: &Style) -> String {
+    let knobs: Vec<Audited> = seen.rows.iter().map(|row| Audited::new(row, seen.noise)).collect();
+    let standing = |stand: Stand| knobs.iter().filter(|knob| knob.stand == stand).collect::<Vec<_>>();
+    let absent = if seen.captured { "Not in this tree" } else { "Not here" };
+    let mut screen = Screen::new(style);
+    head(&mut screen, &seen, standing(Stand::Noisy).len(), knobs.len() - standing(Stand::Absent).len());
+    if seen.whole {
+        describe_settable(&mut screen, "Adds noise", &standing(Stand::Noisy));
+        describe_settable(&mut screen, "Set only for a command, or when named", &standing(Stand::OnRequest));
+        describe_steady(&mut screen, &standing(Stand::Steady));
+        describe_absent(&mut screen, absent, &standing(Stand::Absent));
+    } else {
+        describe_noisy(&mut screen, &standing(Stand::Noisy));
+        screen.blank();
+        for (title, stand) in [
+            ("Set for a command, or when named", Stand::OnRequest),
+            ("Quiet already", Stand::Steady),
+            (absent, Stand::Absent),
+        ] {
+            let names: Vec<&str> = standing(stand).into_iter().map(Audited::name).collect();
+            if !names.is_empty() {
+                screen.paragraph(&[], Tone::Plain, format!("{title}: {}.", names.join(", ")));
+            }
+        }
+    }
+    screen.blank();
+    if !seen.captured {
+        remarks(seen.rows, seen.left).iter().for_each(|remark| screen.paragraph(&[], Tone::Plain, remark));
+    }
+    if !seen.whole {
+        screen.paragraph(&[], Tone::Plain, "What each knob does, and why it is not here: linespeed quiet -v");
+    }
+    screen.finish()
+}
+
+/// How it stands altogether, how noisy the machine is, who runs on it.
+fn head(screen: &mut Screen, seen: &Seen, noisy: usize, here: usize) {
+    let (knobs, adds) = (count_noun(here, "knob"), agree(noisy, "adds", "add"));
+    screen.line(&[Span::strong(match (noisy, seen.captured) {
+        (0, true) => {
+            format!("Of the {knobs} that this tree shows, none adds noise that could be turned off.")
+        }
+        (0, false) => format!("Quiet: of the {knobs} here, none adds noise that could be turned off."),
+        (_, true) => format!("Of the {knobs} that this tree shows, {noisy} {adds} noise to measurements."),
+        (_, false) => format!("{} {adds} noise to measurements.", count_noun(noisy, "knob")),
+    })]);
+    if let Some(noise) = seen.noise.describe() {
+        screen.hanging("Measured ", "  ", format!("{}: {noise}", seen.noise.source));
+    }
+    if let Some((load, online)) = seen.busy {
+        screen.hanging("Busy: ", "  ", busy::describe(load, online));
+    }
+}
+
+fn column(knobs: &[&Audited]) -> usize {
+    knobs.iter().map(|knob| width(knob.name())).max().unwrap_or(0) + 2
+}
+
+/// The columns of a table of knobs: the first two are of all, the others of those that could be steadier.
+fn fields<'a>() -> [Field<Audited<'a>>; 5] {
+    [
+        ("knob", |knob| knob.name().to_owned()),
+        ("now", |knob| knob.row.inspection.now.to_string()),
+        ("steadier", |knob| knob.row.inspection.steadier.as_ref().map_or(String::new(), ToString::to_string)),
+        ("set by", |knob| set_by(knob.row)),
+        ("worth here", |knob| knob.worth.as_ref().map_or(String::new(), Worth::brief)),
+    ]
+}
+
+/// Knobs that could be steadier.
+fn settable(title: &str, knobs: &[&Audited]) -> Table {
+    let mut table = Table::with_fields(title, None, &fields());
+    for knob in knobs {
+        table.weigh_row(if knob.stand == Stand::Noisy { Weight::Worse } else { Weight::Plain });
+        table.item(&fields(), knob);
+    }
+    table.finished()
+}
+
+/// The knobs that add noise, and what cannot be set from here.
+fn describe_noisy(screen: &mut Screen, knobs: &[&Audited]) {
+    if knobs.is_empty() {
+        return;
+    }
+    screen.blank();
+    screen.table(&settable("Adds noise", knobs), 0);
+    let by_hand: Vec<&Audited> = knobs.iter().copied().filter(|knob| advice(knob.row).is_some()).collect();
+    if !by_hand.is_empty() {
+        screen.heading("To be done by hand, or at boot");
+    }
+    describe_each(screen, &by_hand, |knob| advice(knob.row).into_iter().collect());
+}
+
+/// A table of knobs that could be steadier, and below it what they do.
+fn describe_settable(screen: &mut Screen, title: &str, knobs: &[&Audited]) {
+    if knobs.is_empty() {
+        return;
+    }
+    screen.heading(title);
+    screen.table(&settable(title, knobs), 2);
+    screen.blank();
+    describe_each(screen, knobs, Audited::sentences);
+}
+
+fn describe_steady(screen: &mut Screen, knobs: &[&Audited]) {
+    if knobs.is_empty() {
+        return;
+    }
+    screen.heading("Steady");
+    let mut table = Table::with_fields("Steady", None, &fields()[..2]);
+    knobs.iter().for_each(|knob| table.item(&fields()[..2], knob));
+    screen.table(&table, 2);
+    let noted: Vec<&Audited> = knobs.iter().copied().filter(|knob| !knob.notes().is_empty()).collect();
+    if !noted.is_empty() {
+        screen.blank();
+    }
+    describe_each(screen, &noted, Audited::notes);
+}
+
+fn describe_absent(screen: &mut Screen, title: &str, knobs: &[&Audited]) {
+    if !knobs.is_empty() {
+        screen.heading(title);
+    }
+    let column = column(knobs);
+    for knob in knobs {
+        if let State::Absent(why) | State::Unseen(why) = &knob.row.inspection.state {
+            screen.hanging(&format!("  {}", pad_right(knob.name(), column)), &" ".repeat(column + 2), why);
+        }
+    }
+}
+
+/// The name of each knob, and behind it, in a column, what is said of it.
+fn describe_each<'a>(
+    screen: &mut Screen,
+    knobs: &[&Audited<'a>],
+    sentences: fn(&Audited<'a>) -> Vec<String>,
+) {
+    let column = column(knobs);
+    for knob in knobs {
+        let first = [Span::plain("  "), Span::strong(pad_right(knob.name(), column))];
+        screen.paragraph(&first, Tone::Plain, sentences(knob).join(" "));
+    }
+}
+
+/// With a capital letter and a full stop.
+fn sentence(text: &str) -> String {
+    let end = if text.ends_with(['.', ':']) { "" } else { "." };
+    format!("{}{end}", capitalized(text))
 }
 
 /// How it can be set here, in a word or two.
@@ -135,4 +301,60 @@ fn remarks(rows: &[AuditRow], left: Result<Option<String>, Error>) -> Vec<String
             .to_owned(),
     );
     remarks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ::quiet::knob::Inspection;
+    use ::quiet::knobs::KNOBS;
+
+    fn row(number: usize, state: State) -> AuditRow {
+        let inspection = Inspection {
+            now: "powersave, ondemand and something long".into(),
+            steadier: Some("performance".into()),
+            state,
+            adjustment: Adjustment::BootParameters(
+                "isolcpus=managed_irq,domain,2-3 nohz_full=2-3".to_owned(),
+            ),
+            notes: vec!["experts disagree".into()],
+        };
+        AuditRow { knob: KNOBS[number], inspection, needs: None }
+    }
+
+    #[test]
+    fn every_knob_is_reported_within_the_width_and_nothing_acts_on_the_terminal() {
+        let on_request = KNOBS.iter().position(|knob| knob.only_when_named()).unwrap();
+        let others = (0..KNOBS.len()).filter(|number| *number != on_request);
+        let states = [State::Noisy, State::Steady, State::Absent("no such file\u{1b}[31m".into())];
+        let mut rows: Vec<AuditRow> = others.zip(states).map(|(number, state)| row(number, state)).collect();
+        rows.push(row(on_request, State::Noisy));
+        let mut noise = NoiseEstimate::default();
+        noise.source = "now".to_owned();
+        noise.measured.wakeup_p99 = Some(60e-6);
+        let load = Load { seconds: 0.3, cpus: Some(1.9), tasks: Vec::new() };
+        let shown = |columns: usize, whole: bool| {
+            let left = Ok(Some("linespeed quiet --restore".to_owned()));
+            let seen =
+                Seen { rows: &rows, noise: &noise, busy: Some((&load, 2)), captured: false, left, whole };
+            audit(seen, &Style { width: columns, color: false })
+        };
+        for columns in [40, 80, 160] {
+            for whole in [true, false] {
+                let text = shown(columns, whole);
+                let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+                for part in
+                    rows.iter().map(|row| row.knob.name()).chain(["1.9 CPUs of 2", "60.0 µs", "--restore"])
+                {
+                    assert!(words.contains(part), "{part}: {text}");
+                }
+                assert!(text.lines().all(|line| width(line) <= columns), "{text}");
+                assert!(!text.contains('\u{1b}'), "{text}");
+            }
+        }
+        let text = shown(80, true);
+        for part in ["1 knob adds noise", "isolcpus=", "Experts disagree.", "no such file\\x1b"] {
+            assert!(text.contains(part), "{part} is not in\n{text}");
+        }
+    }
 }

@@ -11,7 +11,42 @@ use ::quiet::tuned_session::Restored;
 use ::quiet::tuning_plan::TuningPlan;
 use record::phrase::count_noun;
 
-use super::{KnobLine, Style, knob_lines};
+use super::Style;
+use super::screen::Screen;
+use crate::paint::Tone;
+use crate::text::{pad_right, width};
+
+/// A line about knobs that are turned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum KnobLine {
+    /// A heading.
+    Heading(String),
+    /// A knob's name, and what is to be said of it.
+    Knob(String, String),
+    /// A sentence.
+    Note(String),
+}
+
+/// What became of knobs; a name stands once where several lines follow each other.
+fn knob_lines(lines: &[KnobLine], style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    let name = |line: &KnobLine| if let KnobLine::Knob(name, _) = line { width(name) } else { 0 };
+    let column = lines.iter().map(name).max().unwrap_or(0) + 2;
+    let mut before = "";
+    for line in lines {
+        match line {
+            KnobLine::Heading(text) => screen.heading(text),
+            KnobLine::Knob(name, text) => {
+                let shown = if name == before { "" } else { name };
+                let first = format!("  {}", pad_right(shown, column));
+                screen.hanging(&first, &" ".repeat(column + 2), text);
+            }
+            KnobLine::Note(text) => screen.paragraph(&[], Tone::Plain, text),
+        }
+        before = if let KnobLine::Knob(name, _) = line { name } else { "" };
+    }
+    screen.finish()
+}
 
 /// What `--apply` set.
 pub fn knobs_applied(outcomes: &[KnobOutcome], stands: bool, style: &Style) -> String {
@@ -182,4 +217,16 @@ fn value(change: &Change, tree: &Tree) -> KnobLine {
     let now = change.read_current(tree).unwrap_or_else(|refusal| refusal.why.to_string());
     let now = if change.syntax.are_equal(&now, &change.new) { String::new() } else { format!(", now {now}") };
     KnobLine::Knob(change.knob.clone(), format!("{}: {} → {}{now}", change.path, change.old, change.new))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_stands_once_before_its_lines() {
+        let line = |text: &str| KnobLine::Knob("boost".to_owned(), text.to_owned());
+        let text = knob_lines(&[line("a"), line("b"), KnobLine::Note("end".to_owned())], &Style::default());
+        assert_eq!(text, "  boost  a\n         b\nend\n");
+    }
 }

@@ -11,11 +11,10 @@ mod loss_breakdown;
 mod overhead;
 mod plan;
 mod proof;
-mod quiet;
 mod report;
 mod scale;
 mod screen;
-pub(crate) mod stat;
+mod stat;
 mod tree;
 
 use record::glossary::Term;
@@ -32,7 +31,6 @@ pub use listing::{Listed, glossary, measurements, references};
 pub use overhead::overhead;
 pub use plan::{pasted, plan};
 pub use proof::proof;
-use quiet::{KnobLine, knob_lines};
 pub use scale::{ListedRecipe, is_scale, recipes, scale, scale_briefly};
 use screen::Screen;
 
@@ -95,9 +93,7 @@ pub fn inventory(record: &Record, style: &Style) -> String {
     let at = keys.max().unwrap_or(0).clamp(16, 28);
     for section in &sections {
         screen.heading(&section.title);
-        for fact in &section.facts {
-            screen.pair(&fact.key, &fact.value, at);
-        }
+        screen.facts(section, "", at);
     }
     if sections.is_empty() {
         screen.line(&[Span::plain("Nothing is known of this machine.")]);

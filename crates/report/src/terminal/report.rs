@@ -231,9 +231,7 @@ pub(super) fn block(screen: &mut Screen, block: &Block) {
             Part::Facts(facts) => {
                 let keys = facts.facts.iter().map(|fact| width(&clean(&fact.key)) + 5);
                 let at = keys.max().unwrap_or(0).min(24);
-                for fact in &facts.facts {
-                    screen.pair(&format!("  {}", fact.key), &fact.value, at);
-                }
+                screen.facts(facts, "  ", at);
             }
             Part::Says(text) => screen.paragraph(&[Span::plain("  ")], Tone::Plain, text),
             Part::Chart(_) | Part::Folded(_) => {}

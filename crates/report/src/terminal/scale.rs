@@ -9,6 +9,7 @@ use record::{Coverage, Ended, Measurement, Record, State, units};
 
 use super::Style;
 use super::screen::Screen;
+use crate::contents::command::command_text;
 use crate::contents::figures::mark_words;
 use crate::contents::scaling::DISTURBED;
 use crate::paint::{Span, Tone};
@@ -96,7 +97,7 @@ fn early(record: &Record) -> Option<String> {
 /// The command that was run: of the steps, else as it was typed behind `--`, else all that was typed.
 fn command(record: &Record) -> String {
     if let Some(m) = record.measurements_of("workload.throughput").find(|m| m.detail.has(detail::COMMAND)) {
-        return super::stat::command_text(m);
+        return command_text(m);
     }
     let behind = record.command.iter().position(|word| word == "--").map_or(0, |at| at + 1);
     let words: Vec<String> =
@@ -188,15 +189,13 @@ fn write_placement(screen: &mut Screen, record: &Record, placement: &str) {
     let unit = if work(first) == "B" { "throughput".to_owned() } else { work(first).to_owned() };
     let heads =
         ["#CPUs", &format!("#{unit}"), "#speed-up", "#efficiency", "?#time of a run", "?#IPC", "?#balance"];
-    let mut table = Table::new("", Some("workload.throughput"), &heads);
+    let mut table = Table::new("", Some("workload.throughput"), heads);
     for (cpus, m) in &steps {
         let step = scaling.and_then(|s| s.steps.iter().find(|step| u64::from(step.threads) == *cpus));
-        for remark in remarks(m) {
-            table.note_row(&remark);
-        }
+        table.note_row(remarks(m));
         let possible = |step: &record::diagnosis::Step| scaling.is_none_or(|s| s.is_possible(step));
         if step.is_some_and(|step| !possible(step)) {
-            table.note_row(DISTURBED);
+            table.note_row([DISTURBED]);
         }
         let best = |text: fn(&record::diagnosis::Step) -> String| {
             step.map_or(String::new(), |step| if possible(step) { text(step) } else { "-".to_owned() })

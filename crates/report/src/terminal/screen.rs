@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+use crate::contents::Section;
 use crate::paint::{Span, Tone, render};
 use crate::table::{Table, Weight};
 use crate::text::{clean, cut, pad_left, pad_right, width, wrap};
@@ -142,6 +143,13 @@ impl Screen {
         }
     }
 
+    /// Facts, one a line behind `indent`, their values beginning in column `at`.
+    pub(crate) fn facts(&mut self, section: &Section, indent: &str, at: usize) {
+        for fact in &section.facts {
+            self.pair(&format!("{indent}{}", fact.key), &fact.value, at);
+        }
+    }
+
     /// A table: headings and rows without rules. Where it is too wide the columns of words are wrapped, then
     /// optional columns left out; where that does not help it is written row by row.
     pub(crate) fn table(&mut self, table: &Table, indent: usize) {
@@ -235,7 +243,7 @@ mod tests {
 
     #[test]
     fn figures_align_on_the_right_and_words_wrap() {
-        let mut table = Table::new("T", None, &["#n", "words"]);
+        let mut table = Table::new("T", None, ["#n", "words"]);
         table.row(vec!["5 ns".to_owned(), "some words that are too long for it".to_owned()]);
         table.row(vec!["10 ns".to_owned(), "short".to_owned()]);
         let mut screen = screen(30);
@@ -248,7 +256,7 @@ mod tests {
 
     #[test]
     fn a_table_of_too_many_figures_is_written_row_by_row() {
-        let mut table = Table::new("T", None, &["#a", "#b", "#c"]);
+        let mut table = Table::new("T", None, ["#a", "#b", "#c"]);
         table.row(["1.23 GB/s", "2.34 GB/s", "3.45 GB/s"].map(str::to_owned).to_vec());
         let mut screen = screen(24);
         screen.table(&table, 0);

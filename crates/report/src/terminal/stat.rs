@@ -1,279 +1,127 @@
 //! What `linespeed stat` says of a command: what it was bound by, where its time went, what was counted, what could not be
 //! seen.
 
-use record::Label;
-use record::command_run::RunEnd;
-use record::detail;
-use record::diagnosis::BoundBy;
-use record::{Coverage, Ended, Measurement, Record, State, units};
+use record::{Coverage, Label, Measurement, Record, State, detail, units};
 
 use super::screen::Screen;
+use crate::contents::Section;
+use crate::contents::command::{
+    command_text, cpu_seconds, describe_runs, early_end, figures, find_state, find_time, name_bound, seconds,
+};
 use crate::contents::figures::remarks;
 use crate::paint::{Span, Tone};
 use crate::table::Table;
 use crate::text::range;
-use record::phrase::{agree, count_noun, quote_word};
 
 /// Threads that the report tells one by one; the record has more.
 const MOST_THREADS: usize = 8;
 
+/// What the coverage of a command tells of, beside single events, and what a line about it begins with.
+const COVERED: [(&str, &str); 5] = [
+    (Coverage::COUNTERS, "No counters"),
+    ("kernel events", "No kernel events"),
+    ("threads", "No threads"),
+    (Coverage::RUNNABLE, "Run-queue delay"),
+    ("ceilings", "No ceilings"),
+];
+
 /// Writes the report of a record of a command; nothing when there is none in it.
 pub(crate) fn write(screen: &mut Screen, record: &Record) {
-    let Some(time) = time_of(record) else { return };
+    let Some(time) = find_time(record) else { return };
     screen.paragraph(&[Span::strong("  ")], Tone::Strong, command_text(time));
-    if let Some(early) = early(record, time) {
+    if let Some(early) = early_end(record, time) {
         screen.paragraph(&[Span::plain("  ")], Tone::Strong, &early);
     }
-    screen.paragraph(&[Span::plain("  ")], Tone::Plain, ends(time));
+    screen.paragraph(&[Span::plain("  ")], Tone::Plain, describe_runs(time));
     super::report::quiet_machine(screen, record, "  ");
     if let Some(bound) = &record.diagnosis.bound {
         screen.blank();
-        let first = [Span::strong("Bound by "), Span::strong(by(&bound.by)), Span::plain(": ")];
+        let first = [Span::strong("Bound by "), Span::strong(name_bound(&bound.by)), Span::plain(": ")];
         screen.paragraph(&first, Tone::Plain, &bound.says);
         for advice in &bound.advice {
             screen.paragraph(&[Span::quiet("  Try: ")], Tone::Plain, advice);
         }
     }
-    let tables = [("Time", times(record, time)), ("Threads", threads(record)), ("Counts", counts(record))];
-    for (title, table) in tables {
+    for table in [times(record, time), threads(record), counts(record)] {
         if !table.is_empty() {
-            screen.heading(title);
+            screen.heading(&table.title);
             screen.table(&table.finished(), 2);
         }
     }
-    let lines = beside(record, time);
-    if !lines.is_empty() {
-        screen.heading("Beside it");
-        for (key, value) in lines {
-            screen.pair(&format!("  {key}"), &value, 22);
-        }
+    let around = around(record, time);
+    if !around.facts.is_empty() {
+        screen.heading(&around.title);
+        screen.facts(&around, "  ", 22);
     }
     // One line for each thing that was lost; single events stand in the record.
-    let lost =
-        record.coverage.iter().filter(|c| c.state != State::Measured && c.topic() != Coverage::COUNTER);
-    let stat = [Coverage::COUNTERS, "kernel events", "threads", Coverage::RUNNABLE, "ceilings"];
-    for (at, coverage) in lost.filter(|c| stat.contains(&c.what.as_str())).enumerate() {
+    let lost = record.coverage.iter().filter(|c| c.state != State::Measured);
+    let heading = |c: &Coverage| COVERED.iter().find(|(topic, _)| *topic == c.what).map(|(_, what)| *what);
+    for (at, (coverage, what)) in lost.filter_map(|c| Some((c, heading(c)?))).enumerate() {
         if at == 0 {
             screen.blank();
         }
         let reason = coverage.reason.as_ref().map_or(coverage.state.word().to_owned(), ToString::to_string);
-        let remedy =
-            coverage.remedy.as_ref().map(|remedy| format!("; to have them: {remedy}")).unwrap_or_default();
-        screen.paragraph(
-            &[Span::quiet(if coverage.what == Coverage::RUNNABLE {
-                "Time ready: ".to_owned()
-            } else {
-                format!("No {}: ", coverage.what)
-            })],
-            Tone::Quiet,
-            format!("{reason}{remedy}"),
-        );
+        let remedy = coverage.remedy.as_ref().map(|remedy| format!(" → {remedy}")).unwrap_or_default();
+        screen.paragraph(&[Span::quiet(format!("{what}: "))], Tone::Quiet, format!("{reason}{remedy}"));
     }
-}
-
-/// The time of the command that a record is of.
-pub(crate) fn time_of(record: &Record) -> Option<&Measurement> {
-    // With threads it is a step of scaling.
-    let command = |m: &&Measurement| {
-        m.labels.word(Label::Workload) == Some("command") && m.labels.get(Label::Threads).is_none()
-    };
-    record.measurements_of("workload.time").find(command)
-}
-
-/// The command as it was typed, more or less.
-pub(crate) fn command_text(time: &Measurement) -> String {
-    let words = time.detail.get(detail::COMMAND).unwrap_or_default();
-    words.iter().map(|word| quote_word(word)).collect::<Vec<_>>().join(" ")
-}
-
-/// Seconds with their prefix; none are none of any prefix.
-fn seconds(value: f64) -> String {
-    if value == 0.0 { "0 s".to_owned() } else { units::figure(value, "s") }
-}
-
-/// That not all runs were made that were asked for, and why.
-pub(crate) fn early(record: &Record, time: &Measurement) -> Option<String> {
-    let by = match &record.ended {
-        Ended::Complete => return None,
-        Ended::Interrupted { signal } => format!("by signal {signal}"),
-        Ended::Failed { reason } => format!("because {reason}"),
-    };
-    let asked = time.detail.get(detail::RUNS_ASKED).unwrap_or(1);
-    let ends = time.detail.get(detail::ENDS).unwrap_or_default();
-    let whole = ends.iter().filter(|end| !matches!(end, RunEnd::Stopped(_))).count();
-    let reported = match whole {
-        0 => "what follows is of a run that was cut short".to_owned(),
-        _ => format!("{whole} of {} counted", count_noun(asked as usize, "run")),
-    };
-    Some(format!("ended early {by}: {reported}"))
-}
-
-/// How long it took, how often it ran, how it ended.
-pub(crate) fn ends(time: &Measurement) -> String {
-    let took = seconds(time.value());
-    let mut text = match (time.summary.n, time.summary.interval) {
-        (0 | 1, _) => format!("took {took}"),
-        (n, Some((low, high))) => {
-            let range = range(&seconds(low), &seconds(high));
-            format!("took {took}, the median of {n} runs; it lies in {range} with 95 % confidence")
-        }
-        (n, None) => {
-            let range = range(&seconds(time.summary.min), &seconds(time.summary.max));
-            format!("took {took}, the median of {n} runs, of {range}; an interval needs 6 runs (-r 6)")
-        }
-    };
-    let mut kinds: Vec<(String, usize)> = Vec::new();
-    for end in time.detail.get(detail::ENDS).unwrap_or_default() {
-        let words = end_words(end);
-        match kinds.iter_mut().find(|(known, _)| *known == words) {
-            Some((_, count)) => *count += 1,
-            None => kinds.push((words, 1)),
-        }
-    }
-    match kinds.as_slice() {
-        [] => {}
-        [(only, _)] => text.push_str(&format!("; {only}")),
-        several => {
-            let all: usize = several.iter().map(|(_, count)| count).sum();
-            let list: Vec<String> = several
-                .iter()
-                .map(|(words, count)| format!("{words} in {count} of {}", count_noun(all, "run")))
-                .collect();
-            text.push_str(&format!("; {}", list.join(", ")));
-        }
-    }
-    let left = time.detail.get(detail::LEFT_BEHIND).unwrap_or_default();
-    if !left.is_empty() {
-        let named = left.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
-        let count = left.len();
-        text.push_str(&format!(
-            "; it forked away: {count} {} ({named}) outlived it and {} waited for",
-            agree(count, "process", "processes"),
-            agree(count, "was", "were")
-        ));
-    }
-    text
-}
-
-fn end_words(end: RunEnd) -> String {
-    match end {
-        RunEnd::Code(code) => format!("exit code {code}"),
-        RunEnd::Signal(signal) => format!("killed by {}", signal_name(signal)),
-        RunEnd::Stopped(signal) => format!("stopped because linespeed got {}", signal_name(signal)),
-        RunEnd::TimedOut(_) => "ended because it took too long".to_owned(),
-    }
-}
-
-/// `SIGKILL (9)`, for those that commands die of.
-fn signal_name(signal: i64) -> String {
-    let name = match signal {
-        1 => "SIGHUP",
-        2 => "SIGINT",
-        3 => "SIGQUIT",
-        4 => "SIGILL",
-        6 => "SIGABRT",
-        7 => "SIGBUS",
-        8 => "SIGFPE",
-        9 => "SIGKILL",
-        11 => "SIGSEGV",
-        13 => "SIGPIPE",
-        14 => "SIGALRM",
-        15 => "SIGTERM",
-        24 => "SIGXCPU",
-        25 => "SIGXFSZ",
-        31 => "SIGSYS",
-        _ => return format!("signal {signal}"),
-    };
-    format!("{name} ({signal})")
-}
-
-pub(crate) fn by(bound: &BoundBy) -> &str {
-    match bound {
-        BoundBy::Cpu => "the CPU",
-        BoundBy::MemoryLatency => "memory latency",
-        BoundBy::MemoryBandwidth => "memory bandwidth",
-        BoundBy::Frontend => "the core's front end",
-        BoundBy::Branches => "branches",
-        BoundBy::Waiting => "waiting",
-        BoundBy::CpuContention => "other work on the CPUs",
-        BoundBy::TooFewCpus => "too few CPUs for its threads",
-        BoundBy::Kernel => "the kernel",
-        BoundBy::Quota => "its quota",
-        BoundBy::Stolen => "the hypervisor",
-        BoundBy::OneThread => "one thread",
-        BoundBy::Imbalance => "its slowest thread",
-        BoundBy::Unknown => "nothing that shows",
-        BoundBy::Other(word) => word,
-    }
-}
-
-fn state<'a>(record: &'a Record, name: &str) -> Option<&'a Measurement> {
-    record.measurements_of("workload.cpu_time").find(|m| {
-        m.labels.word(Label::Workload) == Some("command")
-            && m.labels.word(Label::State) == Some(name)
-            && m.labels.get(Label::Thread).is_none()
-    })
 }
 
 /// Most kernels tell own code from the kernel's by what ran when the timer ticked, 100 to 1,000 times a second: in a shorter
 /// time, seconds, each tick weighs too much.
 const FEW_TICKS: f64 = 0.1;
 
+/// The states of a thread, what they are called, and whether it is on a CPU.
+const STATES: [(&str, &str, bool); 4] = [
+    ("user", "user", true),
+    ("system", "system", true),
+    ("runnable", "run-queue delay", false),
+    ("off-cpu", "off-CPU, no thread ready", false),
+];
+
 fn times(record: &Record, time: &Measurement) -> Table {
-    let mut table = Table::new("Time", Some("workload.cpu_time"), &["", "#time", "#of its run", "?#spread"]);
-    let rows = [
-        ("user", "on a CPU, its own code"),
-        ("system", "on a CPU, in the kernel"),
-        ("runnable", "ready, but without a CPU"),
-        ("off-cpu", "nothing ran or was ready"),
-    ];
-    let on_cpu: f64 = ["user", "system"].iter().filter_map(|name| Some(state(record, name)?.value())).sum();
-    for (name, words) in rows {
-        let Some(m) = state(record, name) else { continue };
-        for remark in remarks(m) {
-            table.note_row(&remark);
+    let heads = ["", "#time", "#of its run", "?#spread"];
+    let mut table = Table::new("Time", Some("workload.cpu_time"), heads);
+    for (name, words, on_cpu) in STATES {
+        let Some(m) = find_state(record, name) else { continue };
+        table.note_row(remarks(m));
+        if on_cpu && cpu_seconds(record) < FEW_TICKS {
+            table.note_row([
+                "the user/system split is sampled at timer ticks and unreliable for so short a run; the total is exact",
+            ]);
         }
-        if matches!(name, "user" | "system") && on_cpu < FEW_TICKS {
-            table.note_row(
-                "told apart by the timer's ticks, of which so short a time has few: their sum is right, the split may not be",
-            );
-        }
-        let spread = match m.summary.interval {
-            Some((low, high)) => range(&seconds(low), &seconds(high)),
-            None => String::new(),
-        };
-        let share = if time.value() > 0.0 { units::percent(m.value() / time.value()) } else { String::new() };
         if m.value() > time.value() {
-            table.note(
-                "each time is summed over its threads, so several of them can have more than the run took",
-            );
+            table.note("summed over threads: several together can take longer than the run");
         }
-        table.row(vec![words.to_owned(), seconds(m.value()), share, spread]);
+        table.row(vec![
+            words.to_owned(),
+            seconds(m.value()),
+            if time.value() > 0.0 { units::percent(m.value() / time.value()) } else { String::new() },
+            m.summary.interval.map_or(String::new(), |(low, high)| range(&seconds(low), &seconds(high))),
+        ]);
     }
     table
 }
 
 fn threads(record: &Record) -> Table {
-    let mut table =
-        Table::new("Threads", Some("workload.cpu_time"), &["thread", "#on a CPU", "#ready, no CPU"]);
-    let of = |state: &'static str| {
-        record.measurements_of("workload.cpu_time").filter(move |m| {
-            m.labels.word(Label::State) == Some(state) && m.labels.word(Label::Workload) == Some("command")
-        })
+    let heads = ["thread", "#on-CPU", "#run-queue delay"];
+    let mut table = Table::new("Threads", Some("workload.cpu_time"), heads);
+    let in_state = |state: &'static str| {
+        let all = figures(record, "workload.cpu_time");
+        all.filter(move |m| m.labels.word(Label::State) == Some(state))
     };
     let mut all: Vec<(&str, f64)> =
-        of("on-cpu").filter_map(|m| Some((m.labels.word(Label::Thread)?, m.value()))).collect();
+        in_state("on-cpu").filter_map(|m| Some((m.labels.word(Label::Thread)?, m.value()))).collect();
     if all.len() < 2 {
         return table;
     }
     all.sort_by(|a, b| b.1.total_cmp(&a.1));
     for (name, on) in all.iter().take(MOST_THREADS) {
-        let ready = of("runnable").find(|m| m.labels.word(Label::Thread) == Some(name));
+        let ready = in_state("runnable").find(|m| m.labels.word(Label::Thread) == Some(name));
         let ready = ready.map_or(String::new(), |m| seconds(m.value()));
         table.row(vec![(*name).to_owned(), seconds(*on), ready]);
     }
     if all.len() > MOST_THREADS {
-        table.note(&format!("the busiest {MOST_THREADS}; the record has more"));
+        table.note(&format!("the busiest {MOST_THREADS} of {}; the others are in the record", all.len()));
     }
     table
 }
@@ -284,32 +132,31 @@ fn count(value: f64) -> String {
     if value.fract() == 0.5 { format!("{whole}.5") } else { units::thousands(value) }
 }
 
+/// Events that stand elsewhere, or in sum.
+const HIDDEN: [&str; 3] = ["task-clock", "minor-faults", "voluntary-switches"];
+
 /// The events that the report tells; faults and switches are told in sum.
 fn counts(record: &Record) -> Table {
-    let mut table =
-        Table::new("Counts", Some("counter.count"), &["", "#count", "#a second on a CPU", "?#counted for"]);
-    let hidden = ["task-clock", "minor-faults", "voluntary-switches"];
-    let cpu: f64 =
-        ["user", "system"].iter().filter_map(|name| state(record, name)).map(Measurement::value).sum();
-    for m in
-        record.measurements_of("counter.count").filter(|m| m.labels.word(Label::Workload) == Some("command"))
-    {
+    let heads = ["", "#count", "#per second of CPU time", "?#counted for"];
+    let mut table = Table::new("Counts", Some("counter.count"), heads);
+    let cpu = cpu_seconds(record);
+    for m in figures(record, "counter.count") {
         let event = m.labels.word(Label::Event).unwrap_or_default();
-        if hidden.contains(&event) || m.summary.n == 0 || (event == "major-faults" && m.value() == 0.0) {
+        if HIDDEN.contains(&event) || m.summary.n == 0 || (event == "major-faults" && m.value() == 0.0) {
             continue;
         }
-        let rate = if cpu > 0.0 { units::significant(m.value() / cpu) } else { String::new() };
-        let rate =
-            if cpu > 0.0 && m.value() / cpu >= 1000.0 { units::thousands(m.value() / cpu) } else { rate };
-        let coverage = m.detail.get(detail::COVERAGE);
-        let coverage = match coverage {
-            Some(share) if share < 0.9999 => format!("{} of the time", units::percent(share)),
-            _ => String::new(),
+        let rate = match m.value() / cpu {
+            _ if cpu <= 0.0 => String::new(),
+            rate if rate >= 1000.0 => units::thousands(rate),
+            rate => units::significant(rate),
         };
+        let coverage = m.detail.get(detail::COVERAGE).filter(|share| *share < 0.9999);
+        let coverage =
+            coverage.map_or(String::new(), |share| format!("{} of the time", units::percent(share)));
         let mut name = event.to_owned();
         if m.detail.get(detail::MODE) == Some("user") {
             name.push_str(":u");
-            table.note("events with :u are of user mode alone, all that the kernel allows this user");
+            table.note(":u: user mode alone, all that the kernel allows this user to count");
         }
         table.row(vec![name, count(m.value()), rate, coverage]);
     }
@@ -317,69 +164,60 @@ fn counts(record: &Record) -> Table {
 }
 
 /// What else is known: CPUs, clock, memory, what the machine did meanwhile, the ceilings.
-fn beside(record: &Record, time: &Measurement) -> Vec<(&'static str, String)> {
-    let mut lines = Vec::new();
+fn around(record: &Record, time: &Measurement) -> Section {
+    let mut section = Section::new("CPUs, clock and memory");
     let around = time.detail.get(detail::AROUND).unwrap_or_default();
     let ceilings = time.detail.get(detail::CEILINGS).unwrap_or_default();
-    let ceiling = |value: Option<f64>| value.filter(|value| *value > 0.0);
-    let cpu: f64 =
-        ["user", "system"].iter().filter_map(|name| state(record, name)).map(Measurement::value).sum();
-    if let Some(cpus) = time.detail.get(detail::CPU_COUNT)
-        && time.value() > 0.0
-    {
+    let known = |value: Option<f64>| value.filter(|value| *value > 0.0);
+    if let Some(cpus) = time.detail.get(detail::CPU_COUNT).filter(|_| time.value() > 0.0) {
         let bound = time.detail.get(detail::BOUND_TO);
         let bound = bound.map(|cpus| format!(", bound to {cpus}")).unwrap_or_default();
-        lines.push(("CPUs used", format!("{} of {cpus}{bound}", units::significant(cpu / time.value()))));
+        let used = units::significant(cpu_seconds(record) / time.value());
+        section.add("CPUs used", format!("{used} of {cpus}{bound}"));
     }
-    let ipc = record.measurements_of("core.ipc").find(|m| m.labels.word(Label::Workload) == Some("command"));
-    if let Some(ipc) = ipc {
-        lines.push(("instructions a cycle", units::significant(ipc.value())));
-    }
-    if let Some(hz) = time.detail.get(detail::CLOCK_HZ) {
-        let source = time.detail.get(detail::CLOCK_SOURCE).unwrap_or_default();
-        // What is exceeded was no ceiling.
-        let most = ceiling(ceilings.clock_hz).filter(|most| *most >= hz);
-        let most = most.map(|hz| format!(" of {}", units::figure(hz, "Hz"))).unwrap_or_default();
-        lines.push(("core clock", format!("{}{most} ({source})", units::figure(hz, "Hz"))));
-    }
-    if let Some(bytes) = time.detail.get(detail::MAX_RSS_BYTES) {
-        lines.push(("memory at its most", format!("{}, of its largest process", units::bytes(bytes))));
-    } else if let Some(bytes) = time.detail.get(detail::MAX_RSS_BELOW_BYTES) {
-        let most = units::bytes(bytes);
-        lines.push(("memory at its most", format!("no more than {most}, of its largest process")));
-    }
-    if let Some(stolen) = around.stolen_seconds.filter(|stolen| *stolen > 0.0) {
-        lines.push((
-            "stolen",
-            format!("{} of CPU time of the whole machine, by the hypervisor", seconds(stolen)),
-        ));
-    }
-    if let Some(held) = around.throttled_seconds.filter(|held| *held > 0.0) {
-        lines.push(("throttled", format!("{}, by the cgroup's quota", seconds(held))));
-    }
+    section.add_some("IPC", figures(record, "core.ipc").next().map(|ipc| units::significant(ipc.value())));
+    section.add_some(
+        "core clock",
+        time.detail.get(detail::CLOCK_HZ).map(|hz| {
+            let source = time.detail.get(detail::CLOCK_SOURCE).unwrap_or_default();
+            // What is exceeded was no ceiling.
+            let most = known(ceilings.clock_hz).filter(|most| *most >= hz);
+            let most = most.map(|hz| format!(" of {}", units::figure(hz, "Hz"))).unwrap_or_default();
+            format!("{}{most} ({source})", units::figure(hz, "Hz"))
+        }),
+    );
+    let exact = time.detail.get(detail::MAX_RSS_BYTES).map(units::bytes);
+    let below = || time.detail.get(detail::MAX_RSS_BELOW_BYTES);
+    let resident = exact.or_else(|| Some(format!("at most {}", units::bytes(below()?))));
+    section.add_some("peak memory (RSS)", resident.map(|bytes| format!("{bytes}, of its largest process")));
+    let stolen = known(around.stolen_seconds).map(seconds);
+    section
+        .add_some("steal time", stolen.map(|stolen| format!("{stolen} of CPU time, of the whole machine")));
+    let throttled = known(around.throttled_seconds).map(seconds);
+    section.add_some("throttled", throttled.map(|held| format!("{held}, by the cgroup's quota")));
     let mut parts: Vec<String> = Vec::new();
-    let ipc = ceilings.best_ipc();
-    parts.extend(ipc.map(|(name, ipc)| format!("{} instructions a cycle ({name})", units::significant(ipc))));
+    parts.extend(ceilings.best_ipc().map(|(name, ipc)| format!("IPC {} ({name})", units::significant(ipc))));
     for (value, whose) in [(ceilings.bandwidth_one, "one CPU"), (ceilings.bandwidth_all, "all CPUs")] {
-        parts.extend(ceiling(value).map(|b| format!("{} by {whose}", units::figure(b, "B/s"))));
+        parts.extend(known(value).map(|rate| format!("{} by {whose}", units::figure(rate, "B/s"))));
     }
-    parts.extend(ceiling(ceilings.latency_ns).map(|ns| format!("memory in {}", units::figure(ns, "ns"))));
-    let of = match ceilings.days.values().min().zip(ceilings.days.values().max()) {
-        Some((first, last)) if first == last => format!("ceilings of {first}: "),
-        Some((first, last)) => format!("ceilings of {first} to {last}: "),
+    parts.extend(known(ceilings.latency_ns).map(|ns| format!("memory in {}", units::figure(ns, "ns"))));
+    let days = match ceilings.days.values().min().zip(ceilings.days.values().max()) {
+        Some((first, last)) if first == last => format!(" (of {first})"),
+        Some((first, last)) => format!(" (of {first} to {last})"),
         None => String::new(),
     };
     if !parts.is_empty() {
-        lines.push(("measured here", format!("{of}{}", parts.join(", "))));
+        section.add("ceilings", format!("{}{days}", parts.join(", ")));
     }
-    lines
+    section
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use record::diagnosis::BoundBy;
     use record::diagnosis::{Bound, Evidence};
-    use record::{Coverage, Labels};
+    use record::{Coverage, Ended, Labels};
     use serde_json::{Value, json};
 
     use super::*;
@@ -435,9 +273,9 @@ mod tests {
             "Try: more threads",
             "worker 0",
             "83.3 % of the time",
-            "500 ms of CPU time of the whole machine, by the hypervisor",
-            "ceilings of 2026-11-20 to 2026-11-21: 6.00 instructions a cycle (nop), memory in 95.0 ns",
-            "No counters: no PMU; to have them: buy one",
+            "500 ms of CPU time, of the whole machine",
+            "IPC 6.00 (nop), memory in 95.0 ns (of 2026-11-20 to 2026-11-21)",
+            "No counters: no PMU → buy one",
         ] {
             assert!(text.contains(words), "no {words:?} in:\n{text}");
         }
@@ -478,7 +316,7 @@ mod tests {
             shown(&example(details, "t", "e", 1.0), 100)
         };
         assert!(text(3.7e9).contains("3.69 GHz of 3.70 GHz") && !text(3.67e9).contains(" of 3.67 GHz"));
-        assert!(!text(3.7e9).contains("instructions a cycle (primes)"), "{}", text(3.7e9));
+        assert!(!text(3.7e9).contains("IPC 0.800 (primes)"), "{}", text(3.7e9));
     }
 
     #[test]

@@ -32,9 +32,9 @@ pub(crate) struct Heat {
     /// Whether the larger value is the slower one.
     pub lower_is_better: bool,
     /// What a row is: `node that asks`.
-    pub down: &'static str,
+    pub down: String,
     /// What a column is: `node of the memory`.
-    pub across: &'static str,
+    pub across: String,
     /// The rows.
     pub rows: Vec<Head>,
     /// The columns.
@@ -160,8 +160,7 @@ impl Heat {
     pub(crate) fn table(&self) -> Table {
         let columns = self.columns.iter().map(|head| format!("#{}", head.name));
         let heads: Vec<String> = std::iter::once("#".to_owned()).chain(columns).collect();
-        let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
-        let mut table = Table::new(&self.heading(), None, &heads);
+        let mut table = Table::new(&self.heading(), None, heads);
         for (head, row) in self.rows.iter().zip(self.written(3)) {
             table.row(std::iter::once(head.name.clone()).chain(row).collect());
         }
@@ -235,8 +234,8 @@ pub(crate) mod tests {
             title: "Latency".to_owned(),
             unit: "ns",
             lower_is_better: true,
-            down: "node that asks",
-            across: "node of the memory",
+            down: "node that asks".to_owned(),
+            across: "node of the memory".to_owned(),
             diagonal: true,
             rows: heads.clone(),
             columns: heads,

@@ -76,7 +76,7 @@ fn notes(table: &mut Table, row: &Row) {
     for cell in &row.cells {
         if let Some(doubt) = &cell.doubt {
             let noisy = doubt.kind() == DoubtKind::TooNoisy;
-            table.note_row(&if noisy { "too noisy to rely on".to_owned() } else { doubt.to_string() });
+            table.note_row([if noisy { "too noisy to rely on".to_owned() } else { doubt.to_string() }]);
         }
     }
 }
@@ -97,8 +97,7 @@ fn pair(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
         "?#95 % interval".to_owned(),
         "difference".to_owned(),
     ];
-    let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
-    let mut table = Table::new(title, None, &heads);
+    let mut table = Table::new(title, None, heads);
     for row in rows {
         let (Some(here), Some(there)) = (row.cells.get(base), row.cells.get(other)) else { continue };
         notes(&mut table, row);
@@ -153,8 +152,7 @@ fn few(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
         heads.push(head("#", &called(c, *other)));
         heads.push("#ratio".to_owned());
     }
-    let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
-    let mut table = Table::new(title, None, &heads);
+    let mut table = Table::new(title, None, heads);
     let mut signs = false;
     for row in rows {
         notes(&mut table, row);
@@ -188,7 +186,7 @@ fn sign(cell: &Cell) -> &'static str {
 /// Many records: where the baseline stands among them.
 fn many(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
     let heads = ["figure", &head("#", &called(c, c.baseline)), "?#median", "best", "worst", "#▲", "#▼"];
-    let mut table = Table::new(title, None, &heads);
+    let mut table = Table::new(title, None, heads);
     for row in rows {
         let mut all: Vec<(f64, usize)> = row
             .cells

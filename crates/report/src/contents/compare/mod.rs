@@ -157,8 +157,7 @@ fn differences(c: &Comparison) -> Option<Block> {
         // A name that begins like a mark of a column is not one.
         let heads: Vec<String> =
             heads.iter().map(|head| head.trim_start_matches(['#', '?']).to_owned()).collect();
-        let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
-        let mut table = Table::new(title, None, &heads);
+        let mut table = Table::new(title, None, heads);
         for difference in of_kind {
             let mut cells = vec![difference.what.to_string()];
             if few {
@@ -209,7 +208,7 @@ fn refused(c: &Comparison) -> Option<Block> {
         return None;
     }
     let mut block = Block::new("Not comparable", None);
-    let mut table = Table::new("Not comparable", None, &["why", "#figures", "of", "?records"]);
+    let mut table = Table::new("Not comparable", None, ["why", "#figures", "of", "?records"]);
     for refusal in c.refused.iter().take(MOST_REFUSALS) {
         table.row(vec![
             refusal.why.to_string(),

@@ -115,7 +115,7 @@ fn fits(workloads: &[Workload], steps: &Steps) -> Table {
         "?#off the fit",
         "?#spread",
     ];
-    let mut table = Table::new("How workloads scale", Some("workload.throughput"), &heads);
+    let mut table = Table::new("How workloads scale", Some("workload.throughput"), heads);
     if workloads.len() > WORKLOADS || workloads.iter().any(|(_, lines)| lines.len() > PLACEMENTS) {
         let all: usize = workloads.iter().map(|(_, lines)| lines.len()).sum();
         table.note(&format!(
@@ -136,11 +136,11 @@ fn fits(workloads: &[Workload], steps: &Steps) -> Table {
             // A speed-up leans on its last step: where that is no figure, neither is it.
             let impossible = line.steps.last().is_some_and(|last| !line.is_possible(last));
             if impossible {
-                table.note_row(DISTURBED);
+                table.note_row([DISTURBED]);
             }
             let none = impossible || is_vague(line) || steps.last_of(name, line).is_some_and(withheld);
             if noisy {
-                table.note_row(if doubtful { "steps in doubt" } else { "too noisy to lean on" });
+                table.note_row([if doubtful { "steps in doubt" } else { "too noisy to lean on" }]);
             }
             let reported = |text: String| if noisy { "-".to_owned() } else { text };
             let between = line.speedup_interval.map_or(String::new(), |(low, high)| {

@@ -110,7 +110,7 @@ pub(super) fn table(title: &str, steps: &Steps, workloads: &[Workload]) -> Table
         "#IPC counted",
         "?#throughput between",
     ];
-    let mut table = Table::new(title, Some("workload.throughput"), &heads);
+    let mut table = Table::new(title, Some("workload.throughput"), heads);
     let placements = workloads.iter().any(|(_, lines)| lines.len() > 1);
     let rows = workloads.iter().flat_map(|(workload, lines)| {
         lines.iter().flat_map(move |line| line.steps.iter().map(move |step| (*workload, *line, step)))
@@ -122,17 +122,15 @@ pub(super) fn table(title: &str, steps: &Steps, workloads: &[Workload]) -> Table
     for (workload, line, step) in rows.take(STEPS) {
         let at = Steps::place(workload, &line.placement, step.threads.into());
         let m = steps.throughput.get(&at);
-        for remark in m.into_iter().flat_map(|m| brief_remarks(m)) {
-            table.note_row(&remark);
-        }
+        table.note_row(m.into_iter().flat_map(|m| brief_remarks(m)));
         let reported = |text: String| if m.is_some_and(|m| withheld(m)) { "-".to_owned() } else { text };
         let possible = line.is_possible(step);
         if !possible {
-            table.note_row(DISTURBED);
+            table.note_row([DISTURBED]);
         }
         let vague = step.threads == line.threads && is_vague(line);
         if vague {
-            table.note_row(VAGUE);
+            table.note_row([VAGUE]);
         }
         let can_be = |text: String| if possible && !vague { text } else { "-".to_owned() };
         let ipc = |m: Option<&&Measurement>| m.map_or(String::new(), |m| units::significant(m.value()));

@@ -1,0 +1,72 @@
+//! Memory bandwidth: the bytes that STREAM counts beside those on the bus.
+
+use std::collections::HashMap;
+
+use record::{Label, Record};
+
+use super::figures::{labelled, parted_remarks, spread};
+use super::side_by_side::{cell, side_by_side};
+use crate::table::Table;
+
+const STREAM: usize = 0;
+const BUS: usize = 1;
+/// Counted in a way that this version does not know.
+const OTHER: usize = 2;
+
+/// Rows for each that a table of CPUs may have: an operation has several kinds of stores and groups of CPUs.
+const ROWS: usize = 4;
+
+/// A row an operation, kind of stores and place.
+pub(crate) fn table(record: &Record, most: usize) -> Table {
+    let heads =
+        ["operation", "stores", "#threads", "CPUs", "node", "#STREAM bytes", "#bus bytes", "?#spread"];
+    let mut table = Table::new("Memory bandwidth", Some("memory.bandwidth"), heads);
+    let mut seen: HashMap<([String; 5], usize), usize> = HashMap::new();
+    // Figures that differ in other labels have a row each; what is counted in an unknown way stands alone.
+    let rows = side_by_side::<_, 3>(record.measurements_of("memory.bandwidth"), |m| {
+        let labels = [Label::Op, Label::Stores, Label::Threads, Label::Cpus, Label::Node];
+        let place = labels.map(|label| labelled(m, label));
+        let column = match m.labels.word(Label::BytesCounted) {
+            Some("stream") => STREAM,
+            Some("bus") => BUS,
+            _ => OTHER,
+        };
+        let number = seen.entry((place.clone(), column)).or_default();
+        *number += 1;
+        Some(((place, column == OTHER, *number), column))
+    });
+    rows.iter().flat_map(|(_, figures)| figures).flatten().for_each(|m| table.tells(m));
+    for ((place, ..), figures) in table.first(rows, most * ROWS) {
+        table.note_row(figures.iter().flatten().flat_map(|m| parted_remarks(m)));
+        table.note_row(figures[OTHER].map(|m| match labelled(m, Label::BytesCounted) {
+            counted if counted.is_empty() => "the record does not say which bytes are counted".to_owned(),
+            counted => format!("counted as {counted}"),
+        }));
+        let first = figures[STREAM].or(figures[OTHER]);
+        let spread = first.or(figures[BUS]).map_or(String::new(), spread);
+        table.row(place.into_iter().chain([cell(first), cell(figures[BUS]), spread]).collect());
+    }
+    table.finished()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::{Labels, Measurement};
+
+    #[test]
+    fn both_ways_to_count_bytes_stand_in_one_row() {
+        let mut record = Record::new("0.1.0", String::new(), Vec::new());
+        for (counted, value) in [("stream", 2.0e10), ("bus", 2.7e10)] {
+            let place = Labels::new()
+                .with_label(Label::Op, "triad")
+                .with_label(Label::Stores, "regular")
+                .with_label(Label::BytesCounted, counted);
+            record.measurements.push(Measurement::new("memory.bandwidth", place, vec![value; 6]));
+        }
+        assert_eq!(
+            table(&record, 16).rows,
+            [["triad", "regular", "20.0 GB/s", "27.0 GB/s", "20.0 GB/s"].map(str::to_owned)]
+        );
+    }
+}

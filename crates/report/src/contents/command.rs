@@ -1,0 +1,143 @@
+//! A command that `linespeed stat` ran: its figures, how it went and what bound it, in words.
+
+use record::command_run::RunEnd;
+use record::diagnosis::BoundBy;
+use record::phrase::{agree, count_noun, quote_word};
+use record::{Ended, Label, Measurement, Record, detail, units};
+
+use super::side_by_side::group_by;
+use crate::text::range;
+
+/// Processes left behind that are named.
+const MOST_LEFT: usize = 5;
+
+/// The figures of a metric that are of the command.
+pub(crate) fn figures<'a>(record: &'a Record, metric: &'static str) -> impl Iterator<Item = &'a Measurement> {
+    record.measurements_of(metric).filter(|m| m.labels.word(Label::Workload) == Some("command"))
+}
+
+/// The time of the command that a record is of.
+pub(crate) fn find_time(record: &Record) -> Option<&Measurement> {
+    // With threads it is a step of scaling.
+    figures(record, "workload.time").find(|m| m.labels.get(Label::Threads).is_none())
+}
+
+/// How long the command was in a state, all threads together.
+pub(crate) fn find_state<'a>(record: &'a Record, name: &str) -> Option<&'a Measurement> {
+    figures(record, "workload.cpu_time")
+        .find(|m| m.labels.word(Label::State) == Some(name) && m.labels.get(Label::Thread).is_none())
+}
+
+/// Seconds of CPU time, user and system.
+pub(crate) fn cpu_seconds(record: &Record) -> f64 {
+    ["user", "system"].iter().filter_map(|name| find_state(record, name)).map(Measurement::value).sum()
+}
+
+/// The command as it was typed, more or less.
+pub(crate) fn command_text(time: &Measurement) -> String {
+    let words = time.detail.get(detail::COMMAND).unwrap_or_default();
+    words.iter().map(|word| quote_word(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// Seconds with their prefix; none are none of any prefix.
+pub(crate) fn seconds(value: f64) -> String {
+    if value == 0.0 { "0 s".to_owned() } else { units::figure(value, "s") }
+}
+
+/// That not all runs were made that were asked for, and why.
+pub(crate) fn early_end(record: &Record, time: &Measurement) -> Option<String> {
+    let by = match &record.ended {
+        Ended::Complete => return None,
+        Ended::Interrupted { signal } => format!("by signal {signal}"),
+        Ended::Failed { reason } => format!("because {reason}"),
+    };
+    let asked = time.detail.get(detail::RUNS_ASKED).unwrap_or(1);
+    let ends = time.detail.get(detail::ENDS).unwrap_or_default();
+    let whole = ends.iter().filter(|end| !matches!(end, RunEnd::Stopped(_))).count();
+    let reported = match whole {
+        0 => "what follows is of a run that was cut short".to_owned(),
+        _ => format!("{whole} of {} counted", count_noun(asked as usize, "run")),
+    };
+    Some(format!("ended early {by}: {reported}"))
+}
+
+/// How long it took, how often it ran, how it ended.
+pub(crate) fn describe_runs(time: &Measurement) -> String {
+    let took = seconds(time.value());
+    let mut text = match (time.summary.n, time.summary.interval) {
+        (0 | 1, _) => format!("took {took}"),
+        (n, Some((low, high))) => {
+            let range = range(&seconds(low), &seconds(high));
+            format!("took {took}, the median of {n} runs (95 % interval {range})")
+        }
+        (n, None) => {
+            let range = range(&seconds(time.summary.min), &seconds(time.summary.max));
+            format!("took {took}, the median of {n} runs ({range}); an interval requires 6 runs (-r 6)")
+        }
+    };
+    let ends = time.detail.get(detail::ENDS).unwrap_or_default();
+    let all = ends.len();
+    match group_by(ends.into_iter().map(describe_end), String::clone).as_slice() {
+        [] => {}
+        [(only, _)] => text.push_str(&format!("; {only}")),
+        several => {
+            let count =
+                |(end, runs): &(String, Vec<String>)| format!("{end} in {} of {all} runs", runs.len());
+            text.push_str(&format!("; {}", several.iter().map(count).collect::<Vec<_>>().join(", ")));
+        }
+    }
+    let left = time.detail.get(detail::LEFT_BEHIND).unwrap_or_default();
+    if !left.is_empty() {
+        let named = left.iter().take(MOST_LEFT).cloned().collect::<Vec<_>>().join(", ");
+        let count = left.len();
+        text.push_str(&format!(
+            "; it forked away: {count} {} ({named}) outlived it and {} waited for",
+            agree(count, "process", "processes"),
+            agree(count, "was", "were")
+        ));
+    }
+    text
+}
+
+fn describe_end(end: RunEnd) -> String {
+    match end {
+        RunEnd::Code(code) => format!("exit code {code}"),
+        RunEnd::Signal(signal) => format!("killed by {}", signal_name(signal)),
+        RunEnd::Stopped(signal) => format!("stopped because linespeed got {}", signal_name(signal)),
+        RunEnd::TimedOut(_) => "ended because it took too long".to_owned(),
+    }
+}
+
+/// Names of Linux's signals, from 1, as `kill -l` lists them.
+const SIGNALS: [&str; 31] = [
+    "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2", "PIPE",
+    "ALRM", "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "XCPU", "XFSZ",
+    "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS",
+];
+
+/// `SIGKILL (9)`.
+fn signal_name(signal: i64) -> String {
+    let name = usize::try_from(signal - 1).ok().and_then(|at| SIGNALS.get(at));
+    name.map_or_else(|| format!("signal {signal}"), |name| format!("SIG{name} ({signal})"))
+}
+
+/// What a command was bound by, in words.
+pub(crate) fn name_bound(bound: &BoundBy) -> &str {
+    match bound {
+        BoundBy::Cpu => "the CPU",
+        BoundBy::MemoryLatency => "memory latency",
+        BoundBy::MemoryBandwidth => "memory bandwidth",
+        BoundBy::Frontend => "the core's front end",
+        BoundBy::Branches => "branches",
+        BoundBy::Waiting => "waiting",
+        BoundBy::CpuContention => "other work on the CPUs",
+        BoundBy::TooFewCpus => "too few CPUs for its threads",
+        BoundBy::Kernel => "the kernel",
+        BoundBy::Quota => "its quota",
+        BoundBy::Stolen => "the hypervisor",
+        BoundBy::OneThread => "one thread",
+        BoundBy::Imbalance => "its slowest thread",
+        BoundBy::Unknown => "nothing that shows",
+        BoundBy::Other(word) => word,
+    }
+}

@@ -1,0 +1,70 @@
+//! Items in groups, and figures of one place side by side.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+use record::Measurement;
+
+use super::figures::value;
+use crate::table::Table;
+
+/// The items of each key together, in the order of each group's first.
+pub(crate) fn group_by<K: Clone + Eq + Hash, T>(
+    items: impl IntoIterator<Item = T>,
+    key: impl Fn(&T) -> K,
+) -> Vec<(K, Vec<T>)> {
+    let mut groups: Vec<(K, Vec<T>)> = Vec::new();
+    let mut numbers: HashMap<K, usize> = HashMap::new();
+    for item in items {
+        let key = key(&item);
+        let number = *numbers.entry(key.clone()).or_insert(groups.len());
+        match groups.get_mut(number) {
+            Some((_, group)) => group.push(item),
+            None => groups.push((key, vec![item])),
+        }
+    }
+    groups
+}
+
+/// A row of figures: what its place is, and a figure a column.
+pub(crate) type Row<'a, K, const COLUMNS: usize> = (K, [Option<&'a Measurement>; COLUMNS]);
+
+/// Figures side by side: a row a place, in the order of their first figures; `cell` tells the place and the column of one.
+/// Of several in one cell the first stands there, so that the others are left for a table of their own.
+pub(crate) fn side_by_side<'a, K: Clone + Eq + Hash, const COLUMNS: usize>(
+    figures: impl IntoIterator<Item = &'a Measurement>,
+    mut cell: impl FnMut(&'a Measurement) -> Option<(K, usize)>,
+) -> Vec<Row<'a, K, COLUMNS>> {
+    let placed = figures.into_iter().filter_map(|m| cell(m).map(|(place, column)| (place, column, m)));
+    let places = group_by(placed, |(place, _, _)| place.clone()).into_iter();
+    let row = |(place, figures): (K, Vec<(K, usize, &'a Measurement)>)| {
+        let mut row = [None; COLUMNS];
+        for (_, column, m) in figures {
+            if let Some(free @ None) = row.get_mut(column) {
+                *free = Some(m);
+            }
+        }
+        (place, row)
+    };
+    places.map(row).collect()
+}
+
+/// Adds a row for each place, `most` at the most, with the notes of `remarks` on its figures; `cells` says what stands in it.
+pub(crate) fn add_rows<'a, K, const COLUMNS: usize>(
+    table: &mut Table,
+    rows: Vec<Row<'a, K, COLUMNS>>,
+    most: usize,
+    remarks: fn(&Measurement) -> Vec<String>,
+    cells: impl Fn(K, [Option<&'a Measurement>; COLUMNS]) -> Vec<String>,
+) {
+    rows.iter().flat_map(|(_, figures)| figures).flatten().for_each(|m| table.tells(m));
+    for (place, figures) in table.first(rows, most) {
+        table.note_row(figures.iter().flatten().flat_map(|m| remarks(m)));
+        table.row(cells(place, figures));
+    }
+}
+
+/// The value of a figure, if there is one.
+pub(crate) fn cell(m: Option<&Measurement>) -> String {
+    m.map_or(String::new(), value)
+}

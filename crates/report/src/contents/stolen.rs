@@ -1,0 +1,83 @@
+//! Time taken from busy loops: its share, and the gaps.
+
+use record::{Label, Measurement, Record, detail};
+
+use super::details::{one_kind, worst};
+use super::figures::{figure, labelled, parted_remarks, value};
+use super::side_by_side::{add_rows, side_by_side};
+use crate::table::{Field, Table};
+
+/// Takers that have a column.
+const MOST_TAKERS: usize = 6;
+
+/// Who took time, in words; a column's heading.
+fn taker(m: &Measurement) -> String {
+    match m.labels.word(Label::Cause) {
+        Some("os") => "by this kernel".to_owned(),
+        Some("below") => "from below".to_owned(),
+        Some(other) => format!("by {other}"),
+        None => "taken".to_owned(),
+    }
+}
+
+/// A row a CPU, a column a taker; the rows are of the CPUs from which the first taker took most.
+pub(crate) fn shares(record: &Record, most: usize) -> Table {
+    let all: Vec<&Measurement> = record.measurements_of("stolen.share").collect();
+    let mut takers: Vec<String> = Vec::new();
+    for taker in all.iter().map(|m| taker(m)) {
+        if !takers.contains(&taker) {
+            takers.push(taker);
+        }
+    }
+    takers.truncate(MOST_TAKERS);
+    let heads = std::iter::once("CPU".to_owned()).chain(takers.iter().map(|taker| format!("#{taker}")));
+    let mut table = Table::new("Stolen time", Some("stolen.share"), heads);
+    let mut rows = side_by_side::<_, MOST_TAKERS>(all, |m| {
+        Some((labelled(m, Label::Cpu), takers.iter().position(|name| *name == taker(m))?))
+    });
+    rows.retain(|(_, figures)| figures[0].is_some());
+    // A CPU that is left out is counted with all that was taken from it.
+    rows.iter().flat_map(|(_, figures)| figures).flatten().for_each(|m| table.tells(m));
+    let firsts = rows.iter().filter_map(|(_, figures)| figures[0]).collect();
+    let worst = worst(&mut table, firsts, most, one_kind, Measurement::value);
+    rows.retain(|(_, figures)| figures[0].is_some_and(|m| worst.iter().any(|kept| std::ptr::eq(*kept, m))));
+    if rows.iter().flat_map(|(_, figures)| figures).flatten().any(|m| bursts(m).is_some()) {
+        table.note(
+            "the median of parts of the time, and what it was of all of the time, which came in bursts",
+        );
+    }
+    add_rows(&mut table, rows, most, parted_remarks, |cpu, figures| {
+        std::iter::once(cpu).chain(figures.map(|m| m.map_or(String::new(), share))).collect()
+    });
+    table.finished()
+}
+
+/// The share of all of the time, where bursts make it much more than the median of its parts.
+fn bursts(m: &Measurement) -> Option<f64> {
+    let most = m.summary.interval.map_or(m.summary.max, |(_, high)| high);
+    let all = m.detail.get(detail::SHARE_OF_ALL).filter(|_| m.summary.n > 0);
+    all.filter(|all| *all > most && *all > m.value() * 1.5)
+}
+
+/// A share of time: the median of its parts, and with bursts that of all of the time.
+fn share(m: &Measurement) -> String {
+    bursts(m).map_or_else(|| value(m), |all| format!("{} ({} in all)", value(m), figure(m, all)))
+}
+
+const GAPS: [Field<Measurement>; 6] = [
+    ("time", taker),
+    ("CPU", |m| labelled(m, Label::Cpu)),
+    ("#gaps", |m| m.summary.n.to_string()),
+    ("#median gap", value),
+    ("#p99 gap", |m| m.summary.p99.map_or(String::new(), |v| figure(m, v))),
+    ("#longest gap", |m| figure(m, m.summary.max)),
+];
+
+/// The gaps in busy loops.
+pub(crate) fn gaps(record: &Record, most: usize) -> Table {
+    let mut table = Table::with_fields("Gaps in busy loops", Some("stolen.gap"), &GAPS);
+    let all = record.measurements_of("stolen.gap").filter(|m| m.summary.n > 0).collect();
+    let longest = worst(&mut table, all, most, taker, |m| m.summary.max);
+    table.figures(&GAPS, longest, parted_remarks);
+    table.finished()
+}

@@ -1,0 +1,93 @@
+//! Wake-up latency: its distribution, and of what cyclictest's line tells the shortest, the average and the longest.
+
+use record::{Label, Measurement, Record, detail};
+
+use super::details::worst;
+use super::figures::{figure, labelled, parted_remarks, place, value};
+use super::side_by_side::{add_rows, cell, side_by_side};
+use crate::table::{Field, Table};
+
+const WAKEUPS: [Field<Measurement>; 10] = [
+    ("setting", |m| labelled(m, Label::Setting)),
+    ("policy", policy),
+    ("CPU", |m| labelled(m, Label::Cpu)),
+    ("#least", |m| if m.summary.n == 0 { String::new() } else { figure(m, m.summary.min) }),
+    ("#median", value),
+    ("#p99", |m| m.summary.p99.map_or(String::new(), |v| figure(m, v))),
+    ("?#p99.9", |m| m.summary.p999.map_or(String::new(), |v| figure(m, v))),
+    ("#longest", |m| if m.summary.n == 0 { String::new() } else { figure(m, m.summary.max) }),
+    ("#missed", |m| m.detail.get(detail::MISSED).map_or(String::new(), |missed| missed.to_string())),
+    ("?#wake-ups", |m| m.summary.n.to_string()),
+];
+
+/// The policy with its priority, where it has one.
+fn policy(m: &Measurement) -> String {
+    match m.labels.count(Label::Priority) {
+        Some(priority) if priority > 0 => format!("{} {priority}", labelled(m, Label::Policy)),
+        _ => labelled(m, Label::Policy),
+    }
+}
+
+/// For each setting and policy: as it was seen, or with the wake-ups that a long one kept from happening (`corrected`).
+pub(crate) fn table(record: &Record, most: usize, corrected: bool) -> Table {
+    let title =
+        if corrected { "Wake-up latency, corrected for the periods missed" } else { "Wake-up latency" };
+    let mut table = Table::with_fields(title, Some("wakeup.latency"), &WAKEUPS);
+    let all = record.measurements_of("wakeup.latency");
+    let all = all.filter(|m| (m.labels.switch(Label::Corrected) == Some(true)) == corrected).collect();
+    let kind = |m: &Measurement| format!("{} {}", labelled(m, Label::Setting), policy(m));
+    let longest = worst(&mut table, all, most, kind, |m| m.summary.max);
+    table.figures(&WAKEUPS, longest, parted_remarks);
+    table.finished()
+}
+
+const EXTREMES: [&str; 3] = ["wakeup.minimum", "wakeup.average", "wakeup.maximum"];
+
+/// Wake-ups of which only the shortest, the average and the longest are known: a row a place, `most` of them.
+pub(crate) fn extremes(record: &Record, most: usize) -> Table {
+    let heads = ["setting", "policy", "CPU", "#least", "#average", "#longest"];
+    let mut table = Table::new("Wake-up latency, as cyclictest tells it", Some("wakeup.maximum"), heads);
+    let all = record.measurements.iter().filter(|m| m.summary.n > 0);
+    let rows = side_by_side::<_, 3>(all, |m| {
+        let column = EXTREMES.iter().position(|name| *name == m.metric)?;
+        Some(((place(m), [labelled(m, Label::Setting), policy(m), labelled(m, Label::Cpu)]), column))
+    });
+    add_rows(&mut table, rows, most, parted_remarks, |(_, place), figures| {
+        place.into_iter().chain(figures.map(cell)).collect()
+    });
+    table.finished()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::Labels;
+
+    #[test]
+    fn of_a_thousand_cpus_the_worst_are_shown_and_the_rest_is_counted() {
+        let mut record = Record::new("0.1.0", String::new(), Vec::new());
+        for cpu in 0..1000u32 {
+            let place = Labels::new().with_label(Label::Cpu, cpu).with_label(Label::Setting, "as-is");
+            record.measurements.push(Measurement::new("wakeup.latency", place, vec![f64::from(cpu); 3]));
+        }
+        let table = table(&record, 8, false);
+        assert_eq!(table.rows.len(), 8);
+        assert_eq!(table.rows[7][1], "999");
+        assert!(table.remarks[0].contains("8 of 1000"));
+    }
+
+    #[test]
+    fn least_average_and_longest_stand_in_one_row() {
+        let mut record = Record::new("0", String::new(), Vec::new());
+        for (metric, ns) in EXTREMES.into_iter().zip([5e3, 8e3, 9e4]) {
+            let place = Labels::new()
+                .with_label(Label::Policy, "fifo")
+                .with_label(Label::Priority, 80u32)
+                .with_label(Label::Cpu, 3u32);
+            record.measurements.push(Measurement::new(metric, place, vec![ns]));
+        }
+        let table = extremes(&record, 16);
+        assert_eq!(table.rows, [["fifo 80", "3", "5.00 µs", "8.00 µs", "90.0 µs"].map(str::to_owned)]);
+        assert!(record.measurements.iter().all(|m| table.shown.has(m)));
+    }
+}
