@@ -22,5 +22,6 @@ mod scale;
 mod scale_words;
 mod signals;
 mod stat;
+mod stat_signals;
 mod support;
 mod words;

@@ -1,28 +1,25 @@
-//! `linespeed stat -- COMMAND`: the command as it would be without us, the report behind it, and nothing left running.
+//! `linespeed stat -- COMMAND`: the command as it would be without us, and the report behind it.
 
 use record::Label;
 use record::detail;
-use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
+use record::Record;
 use record::diagnosis::BoundBy;
-use record::{Ended, Record};
 
 use crate::support::confine::Confine;
-use crate::support::started::{Started, heeding_signals, spawned};
+use crate::support::started::spawned;
 use crate::support::{
-    Ran, beside_others, emulated, folder, linespeed, lost, measured, ran, root, run, run_with, skipped,
-    sound, terminal,
+    Ran, beside_others, emulated, folder, linespeed, lost, measured, ran, root, run, run_with, skipped, sound,
 };
 
 /// `linespeed stat -- sh -c LINE`.
-fn shell(line: &str) -> Command {
+pub fn shell(line: &str) -> Command {
     linespeed(["stat", "--", "sh", "-c", line])
 }
 
 /// Text without the line ends of a terminal's width.
-fn flat(text: &str) -> String {
+pub fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -51,7 +48,7 @@ fn a_command_prints_and_ends_as_it_would_alone() {
     let ran = run(shell("echo out; echo err >&2; exit 7"));
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(7), "out\n"));
     assert!(ran.stderr.starts_with("err\n\n"), "its standard error is not its own first: {}", ran.stderr);
-    for word in ["exit code 7", "Bound by", "ready, but without a CPU", "page-faults"] {
+    for word in ["exit code 7", "Bound by", "run-queue delay", "page-faults"] {
         assert!(ran.stderr.contains(word), "no {word:?} in:\n{}", ran.stderr);
     }
     assert!(ran.stderr.lines().all(|line| line.chars().count() <= 80), "{}", ran.stderr);
@@ -270,9 +267,9 @@ fn repeats_have_an_interval_from_six_on_and_say_so_below() {
     assert_eq!(ran.stdout.lines().count(), 7, "a warm-up and six runs: {}", ran.stdout);
     let time = record.measurements_of("workload.time").next().unwrap();
     assert!(time.summary.n == 6 && time.summary.interval.is_some(), "{time:?}");
-    assert!(flat(&ran.stderr).contains("95 % confidence"), "{}", ran.stderr);
+    assert!(flat(&ran.stderr).contains("95 % interval"), "{}", ran.stderr);
     let few = self::ran(["stat", "-r", "2", "--", "true"]);
-    assert!(flat(&few.stderr).contains("needs 6 runs"), "{}", few.stderr);
+    assert!(flat(&few.stderr).contains("requires 6 runs"), "{}", few.stderr);
     // The first code that is not 0 is passed on.
     let folder = folder();
     let flag = folder.path().join("flag");
@@ -429,72 +426,6 @@ fn ceilings_of_a_run_before_stand_beside_a_command() {
     assert_eq!(run(with_home(&["stat", "--", "true"])).code, Some(0));
 }
 
-fn alive(pid: i32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
-}
-
-/// A line of shell that starts a child, one in a session of its own, and one that ignores polite signals, and writes the
-/// numbers of all to `file`.
-fn family(file: &Path) -> String {
-    let file = file.display();
-    format!(
-        "echo $$ >>{file}; sh -c 'echo $$ >>{file}; sleep 300; true' & \
-         setsid sh -c 'echo $$ >>{file}; sleep 300; true' & \
-         sh -c 'trap \"\" INT TERM HUP; echo $$ >>{file}; sleep 300; true' & wait; wait"
-    )
-}
-
-/// Waits until `count` process numbers stand in `file`.
-fn numbers(file: &Path, count: usize) -> Vec<i32> {
-    let from = Instant::now();
-    loop {
-        let text = std::fs::read_to_string(file).unwrap_or_default();
-        let pids: Vec<i32> = text.lines().filter_map(|line| line.parse().ok()).collect();
-        if pids.len() == count && text.ends_with('\n') {
-            return pids;
-        }
-        assert!(from.elapsed() < Duration::from_secs(60), "it does not start: {text:?}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
-#[test]
-fn a_signal_ends_the_command_and_all_that_it_started() {
-    for (signal, code) in
-        [(libc::SIGINT, 130), (libc::SIGTERM, 143), (libc::SIGHUP, 129), (libc::SIGQUIT, 131)]
-    {
-        let folder = folder();
-        let (file, place) = (folder.path().join("pids"), folder.path().join("a.json"));
-        let words = ["stat", "--output", place.to_str().unwrap(), "--", "sh", "-c", &family(&file)];
-        let started = Started::new(linespeed(words));
-        let pids = numbers(&file, 4);
-        started.send(signal);
-        let ran = started.ended();
-        assert_eq!(ran.code, Some(code), "{}", ran.stderr);
-        let left: Vec<_> = pids.iter().filter(|pid| alive(**pid)).collect();
-        assert!(left.is_empty(), "left running after signal {signal}: {left:?}");
-        assert!(flat(&ran.stderr).contains("stopped because linespeed got"), "{}", ran.stderr);
-        assert!(flat(&ran.stderr).contains(&format!("ended early by signal {signal}")), "{}", ran.stderr);
-        let record = sound::record(&std::fs::read(&place).unwrap());
-        assert_eq!(record.ended, Ended::Interrupted { signal });
-    }
-}
-
-#[test]
-fn a_second_ctrl_c_ends_them_at_once() {
-    let folder = folder();
-    let file = folder.path().join("pids");
-    let started = Started::new(linespeed(["stat", "--", "sh", "-c", &family(&file)]));
-    let pids = numbers(&file, 4);
-    started.send(libc::SIGINT);
-    std::thread::sleep(Duration::from_millis(100));
-    started.send(libc::SIGINT);
-    let ran = started.ended();
-    assert_eq!(ran.code, Some(130), "{}", ran.stderr);
-    assert!(!pids.iter().any(|pid| alive(*pid)), "left running: {pids:?}");
-}
-
 #[test]
 fn memory_is_the_commands_own_or_reported_as_a_bound() {
     if emulated() {
@@ -522,114 +453,10 @@ fn memory_is_the_commands_own_or_reported_as_a_bound() {
 }
 
 #[test]
-fn a_run_that_a_terminals_ctrl_c_cuts_is_none_of_those_counted() {
-    use std::os::unix::process::CommandExt;
-    let folder = folder();
-    let file = folder.path().join("pid");
-    let line = format!("echo $$ >{}; exec sleep 300", file.display());
-    let mut command = linespeed(["stat", "-r", "6", "--", "sh", "-c", &line]);
-    // As a shell does, whose terminal then sends the signal to all of the group.
-    command.process_group(0);
-    let started = Started::new(command);
-    numbers(&file, 1);
-    // SAFETY: takes numbers.
-    unsafe { libc::kill(-(started.id() as i32), libc::SIGINT) };
-    let ran = started.ended();
-    assert_eq!(ran.code, Some(130), "{}", ran.stderr);
-    let text = flat(&ran.stderr);
-    assert!(text.contains("ended early by signal 2: what follows is of a run that was cut short"), "{text}");
-}
-
-#[test]
-fn a_command_dies_with_us() {
-    let folder = folder();
-    let file = folder.path().join("pids");
-    let line = format!("echo $$ >{}; exec sleep 300", file.display());
-    let started = Started::new(shell(&line));
-    let pid = numbers(&file, 1)[0];
-    started.send(libc::SIGKILL);
-    assert_eq!(started.ended().signal, Some(libc::SIGKILL));
-    let from = Instant::now();
-    while alive(pid) {
-        assert!(from.elapsed() < Duration::from_secs(30), "it runs on without us");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
-#[test]
-fn a_kill_that_cannot_be_caught_leaves_no_process_of_the_command() {
-    let test = "a_kill_that_cannot_be_caught_leaves_no_process_of_the_command";
-    if emulated() {
-        return skipped(test, "the processes are the emulator's");
-    }
-    let folder = folder();
-    let file = folder.path().join("pids");
-    let started = Started::new(linespeed(["stat", "-q", "--", "sh", "-c", &family(&file)]));
-    let pids = numbers(&file, 4);
-    started.send(libc::SIGKILL);
-    assert_eq!(started.ended().signal, Some(libc::SIGKILL));
-    let from = Instant::now();
-    while pids.iter().any(|pid| alive(*pid)) {
-        assert!(from.elapsed() < Duration::from_secs(30), "left running: {pids:?}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
-#[test]
 fn the_guard_is_no_process_of_the_command() {
     let (_, record) = record_of(&[], &["sh", "-c", "sleep 0.3"]);
     let seen = record.measurements_of("workload.cpu_time").filter_map(|m| m.labels.word(Label::Thread));
     let guards: Vec<&str> = seen.filter(|thread| thread.contains("guard")).collect();
     assert!(guards.is_empty(), "{guards:?}");
     assert!(lost(&record, "forked").is_empty() && lost(&record, "command").is_empty());
-}
-
-#[test]
-fn ctrl_c_on_a_terminal_reaches_the_command_once_and_ends_the_rest() {
-    use std::io::Write;
-    use std::os::unix::process::CommandExt;
-    if emulated() {
-        let why = "what a terminal sends is the emulator's";
-        return skipped("ctrl_c_on_a_terminal_reaches_the_command_once_and_ends_the_rest", why);
-    }
-    let folder = folder();
-    let (file, reported) = (folder.path().join("pids"), folder.path().join("told"));
-    let (mut seen, printed) = terminal::open();
-    let line = format!(
-        "trap 'echo told >>{}' INT; echo $$ >>{1}; (trap '' INT; echo $$ >/dev/null; sleep 300) & echo $! >>{1}; \
-         wait; wait",
-        reported.display(),
-        file.display()
-    );
-    let mut command = shell(&line);
-    command.stdin(printed.try_clone().unwrap()).stdout(printed.try_clone().unwrap()).stderr(printed);
-    heeding_signals(&mut command);
-    // SAFETY: system calls only: a session of its own whose terminal is its standard input.
-    unsafe {
-        command.pre_exec(|| {
-            libc::setsid();
-            libc::ioctl(0, libc::TIOCSCTTY, 0);
-            Ok(())
-        });
-    }
-    let mut child = spawned(&mut command);
-    drop(command);
-    let pids = numbers(&file, 2);
-    // The shell waits for its child by then, or will: what is typed stays until it does.
-    seen.write_all(b"\x03").unwrap();
-    let from = Instant::now();
-    let status = loop {
-        if let Some(status) = child.try_wait().unwrap() {
-            break status;
-        }
-        assert!(from.elapsed() < Duration::from_secs(60), "Ctrl-C does not end it");
-        std::thread::sleep(Duration::from_millis(10));
-    };
-    assert_eq!(status.code(), Some(130));
-    assert!(!pids.iter().any(|pid| alive(*pid)), "left running: {pids:?}");
-    assert_eq!(
-        std::fs::read_to_string(&reported).unwrap(),
-        "told\n",
-        "Ctrl-C reached it more or less than once"
-    );
 }

@@ -1,14 +1,11 @@
 //! Layers of a machine, and what siblings add: what a few figures of one routine or workload say.
 
-use record::DetailKey;
-use record::Label;
-use record::detail;
-use record::diagnosis::{Answer, Overhead};
+use record::diagnosis::{Answer, Claim, LayerStep, Overhead};
 use record::statistics::Verdict;
-use record::{Record, units};
+use record::{DetailKey, Label, Record, Text, detail, units};
 
 use super::block::{Block, Part};
-use crate::table::{Table, Weight};
+use crate::table::{Field, Table, Weight};
 use crate::text::range;
 
 /// Entries that are told; the rest is in the record.
@@ -39,17 +36,12 @@ fn times(record: &Record, unit: &str) -> Table {
     let mut table = Table::new(
         TITLE,
         Some("layer.time"),
-        &["layer", "bound", "IRQs", "#time", "#over fastest", "?#sd/mean", "?#95 % interval"],
+        ["layer", "bound", "IRQs", "#time", "#over fastest", "?#sd/mean", "?#95 % interval"],
     );
     // Each that was timed has its entry.
     record.measurements_of("layer.time").for_each(|m| table.tells(m));
-    if layers.len() > MOST {
-        table.note(&format!("the first {MOST} of {}; all are in the record", layers.len()));
-    }
-    for layer in layers.iter().take(MOST) {
-        if let Some(doubt) = &layer.doubt {
-            table.note_row([doubt.to_string()]);
-        }
+    for layer in table.first(layers.iter().collect(), MOST) {
+        table.note_row(layer.doubt.as_ref().map(ToString::to_string));
         let time = |value: f64| units::figure(value, unit);
         table.row(vec![
             layer.layer.clone(),
@@ -108,32 +100,37 @@ fn counted(record: &Record) -> Table {
     table.finished()
 }
 
+const STEPS: [Field<LayerStep>; 3] = [
+    ("step", |step| step.what.to_string()),
+    ("costs", |step| step.says.to_string()),
+    ("what was counted", |step| step.each.as_ref().map_or(String::new(), Text::to_string)),
+];
+
 fn steps(overhead: &Overhead) -> Table {
-    let mut table = Table::new("What each step costs", None, ["step", "costs", "what was counted"]);
+    let mut table = Table::with_fields("What each step costs", None, &STEPS);
     for step in overhead.steps.iter().take(MOST) {
         if let Verdict::Costs { share, .. } = step.verdict {
             table.weigh_row(if share > 0.0 { Weight::Worse } else { Weight::Better });
         }
-        table.row(vec![
-            step.what.to_string(),
-            step.says.to_string(),
-            step.each.clone().unwrap_or_default().to_string(),
-        ]);
+        table.item(&STEPS, step);
     }
     table.note(&format!("line speed, of what ran: {}", overhead.line_speed));
     table.finished()
 }
 
+const CLAIMS: [Field<Claim>; 3] = [
+    ("conclusion", |claim| claim.claim.to_string()),
+    ("here", |claim| match claim.answer {
+        Answer::Supported => "supported".to_owned(),
+        Answer::Contradicted => "contradicted".to_owned(),
+        Answer::CannotTell => "cannot tell".to_owned(),
+    }),
+    ("why", |claim| claim.why.to_string()),
+];
+
 fn claims(overhead: &Overhead) -> Table {
-    let mut table = Table::new("Published conclusions", None, ["conclusion", "here", "why"]);
-    for claim in overhead.claims.iter().take(MOST) {
-        let answer = match claim.answer {
-            Answer::Supported => "supported",
-            Answer::Contradicted => "contradicted",
-            Answer::CannotTell => "cannot tell",
-        };
-        table.row(vec![claim.claim.clone().to_string(), answer.to_owned(), claim.why.clone().to_string()]);
-    }
+    let mut table = Table::with_fields("Published conclusions", None, &CLAIMS);
+    overhead.claims.iter().take(MOST).for_each(|claim| table.item(&CLAIMS, claim));
     table.note("of kernel, user mode and virtual machine on an i7-6500U: linespeed reference i7-6500u");
     table.finished()
 }

@@ -153,7 +153,7 @@ fn by_distance(record: &Record) -> Table {
     let mut table = Table::new(
         "Latency by the firmware's distance",
         Some("numa.latency"),
-        &["#distance", "#pairs", "#median", "#least", "#most"],
+        ["#distance", "#pairs", "#median", "#least", "#most"],
     );
     for (distance, values) in groups {
         let summary = record::Summary::from_samples(&values);

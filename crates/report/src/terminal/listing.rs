@@ -6,7 +6,7 @@ use record::{Coverage, State};
 use super::Style;
 use super::screen::Screen;
 use crate::paint::Span;
-use crate::table::Table;
+use crate::table::{Field, Table};
 use crate::text::{pad_right, width};
 
 /// A measurement that can be asked for.
@@ -53,36 +53,29 @@ pub fn references(machines: &[(&str, &str)], style: &Style) -> String {
     screen.finish()
 }
 
+const LISTED: [Field<Listed>; 7] = [
+    ("measurement", |one| one.name.clone()),
+    ("#quick", |one| seconds(one.seconds[0])),
+    ("#normal", |one| seconds(one.seconds[1])),
+    ("#alone", |one| seconds(one.seconds[2])),
+    ("#full", |one| seconds(one.seconds[3])),
+    ("#memory", |one| if one.bytes == 0 { "-".to_owned() } else { record::units::bytes(one.bytes) }),
+    ("here", |one| {
+        if one.outlook.state == State::Measured { "yes" } else { one.outlook.state.word() }.to_owned()
+    }),
+];
+
+fn seconds(seconds: f64) -> String {
+    if seconds > 0.0 { format!("{seconds:.1} s") } else { "-".to_owned() }
+}
+
 /// `linespeed list`: each measurement with its time, its memory, and what is to be expected of it here.
 pub fn measurements(listed: &[Listed], style: &Style) -> String {
     let mut screen = Screen::new(style);
-    let mut table = Table::new(
-        "What can be measured here",
-        None,
-        &["measurement", "#quick", "#normal", "#alone", "#full", "#memory", "here"],
-    );
-    for one in listed {
-        let seconds = |seconds: f64| if seconds > 0.0 { format!("{seconds:.1} s") } else { "-".to_owned() };
-        table.row(vec![
-            one.name.clone(),
-            seconds(one.seconds[0]),
-            seconds(one.seconds[1]),
-            seconds(one.seconds[2]),
-            seconds(one.seconds[3]),
-            if one.bytes == 0 { "-".to_owned() } else { record::units::bytes(one.bytes) },
-            if one.outlook.state == State::Measured { "yes" } else { one.outlook.state.word() }.to_owned(),
-        ]);
-    }
-    let sum = |depth: usize| listed.iter().map(|one| one.seconds[depth]).sum::<f64>();
-    table.row(vec![
-        "all".to_owned(),
-        format!("{:.1} s", sum(0)),
-        format!("{:.1} s", sum(1)),
-        "-".to_owned(),
-        format!("{:.1} s", sum(3)),
-        String::new(),
-        String::new(),
-    ]);
+    let mut table = Table::with_fields("What can be measured here", None, &LISTED);
+    listed.iter().for_each(|one| table.item(&LISTED, one));
+    let sum = |depth: usize| format!("{:.1} s", listed.iter().map(|one| one.seconds[depth]).sum::<f64>());
+    table.row(vec!["all".to_owned(), sum(0), sum(1), "-".to_owned(), sum(3)]);
     screen.table(&table, 0);
     for one in listed {
         let (reason, remedy) = (&one.outlook.reason, &one.outlook.remedy);
@@ -94,7 +87,7 @@ pub fn measurements(listed: &[Listed], style: &Style) -> String {
     screen.paragraph(
         &[],
         crate::paint::Tone::Quiet,
-        "Times and memory are the most that each takes, in a quick, a normal and a full run of all, and when it is named alone. What one is: linespeed explain NAME. Run some: linespeed run NAME…",
+        "Upper limits of time and memory: in a quick, normal and full run of all, and when named alone. Explain one: linespeed explain NAME. Run some: linespeed run NAME…",
     );
     screen.finish()
 }

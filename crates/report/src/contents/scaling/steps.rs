@@ -115,11 +115,7 @@ pub(super) fn table(title: &str, steps: &Steps, workloads: &[Workload]) -> Table
     let rows = workloads.iter().flat_map(|(workload, lines)| {
         lines.iter().flat_map(move |line| line.steps.iter().map(move |step| (*workload, *line, step)))
     });
-    let all = rows.clone().count();
-    if all > STEPS {
-        table.note(&format!("the first {STEPS} of {all} steps; all are in the record"));
-    }
-    for (workload, line, step) in rows.take(STEPS) {
+    for (workload, line, step) in table.first(rows.collect(), STEPS) {
         let at = Steps::place(workload, &line.placement, step.threads.into());
         let m = steps.throughput.get(&at);
         table.note_row(m.into_iter().flat_map(|m| brief_remarks(m)));
