@@ -4,7 +4,7 @@ use record::{Label, Measurement, Record, units};
 
 use super::figures::{figure, key, keys, labelled, parted_remarks, spread, value};
 use super::rest::generic;
-use super::side_by_side::{add_rows, cell, group_by, side_by_side};
+use super::side_by_side::{add_rows, cell, one_kind, side_by_side, worst};
 use super::{bandwidth, stolen, wakeups};
 use crate::table::{Field, Table};
 
@@ -27,40 +27,6 @@ pub(crate) fn tables(record: &Record, most: usize) -> Vec<Table> {
     ];
     tables.retain(|table| !table.is_empty());
     tables
-}
-
-/// Of each kind of figure the worst in their own order, `most` together but at least one a kind; where some are left out, a
-/// remark says so.
-pub(super) fn worst<'a>(
-    table: &mut Table,
-    all: Vec<&'a Measurement>,
-    most: usize,
-    kind: fn(&Measurement) -> String,
-    badness: fn(&Measurement) -> f64,
-) -> Vec<&'a Measurement> {
-    let count = all.len();
-    all.iter().for_each(|m| table.tells(m));
-    let kinds = group_by(all, |m| kind(m));
-    let (several, each) = (kinds.len() > 1, (most / kinds.len().max(1)).max(1));
-    let worst_of = |(_, group): (String, Vec<&'a Measurement>)| {
-        let mut order: Vec<usize> = (0..group.len()).collect();
-        order.sort_by(|a, b| badness(group[*b]).total_cmp(&badness(group[*a])));
-        order.truncate(each);
-        order.sort_unstable();
-        order.into_iter().map(move |at| group[at])
-    };
-    let shown: Vec<&Measurement> = kinds.into_iter().flat_map(worst_of).collect();
-    if shown.len() < count {
-        let which =
-            if several { format!("of each kind the worst {each}, ") } else { "the worst ".to_owned() };
-        table.note(&format!("{which}{} of {count}; all are in the record", shown.len()));
-    }
-    shown
-}
-
-/// All figures are of one kind.
-pub(super) fn one_kind(_: &Measurement) -> String {
-    String::new()
 }
 
 const CLOCKS: [Field<Measurement>; 7] = [

@@ -1,4 +1,4 @@
-//! Items in groups, and figures of one place side by side.
+//! Items in groups, figures of one place side by side, and the worst of many.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -67,4 +67,38 @@ pub(crate) fn add_rows<'a, K, const COLUMNS: usize>(
 /// The value of a figure, if there is one.
 pub(crate) fn cell(m: Option<&Measurement>) -> String {
     m.map_or(String::new(), value)
+}
+
+/// Of each kind of figure the worst in their own order, `most` together but at least one a kind; where some are left out, a
+/// remark says so.
+pub(crate) fn worst<'a>(
+    table: &mut Table,
+    all: Vec<&'a Measurement>,
+    most: usize,
+    kind: fn(&Measurement) -> String,
+    badness: fn(&Measurement) -> f64,
+) -> Vec<&'a Measurement> {
+    let count = all.len();
+    all.iter().for_each(|m| table.tells(m));
+    let kinds = group_by(all, |m| kind(m));
+    let (several, each) = (kinds.len() > 1, (most / kinds.len().max(1)).max(1));
+    let worst_of = |(_, group): (String, Vec<&'a Measurement>)| {
+        let mut order: Vec<usize> = (0..group.len()).collect();
+        order.sort_by(|a, b| badness(group[*b]).total_cmp(&badness(group[*a])));
+        order.truncate(each);
+        order.sort_unstable();
+        order.into_iter().map(move |at| group[at])
+    };
+    let shown: Vec<&Measurement> = kinds.into_iter().flat_map(worst_of).collect();
+    if shown.len() < count {
+        let which =
+            if several { format!("of each kind the worst {each}, ") } else { "the worst ".to_owned() };
+        table.note(&format!("{which}{} of {count}; all are in the record", shown.len()));
+    }
+    shown
+}
+
+/// All figures are of one kind.
+pub(crate) fn one_kind(_: &Measurement) -> String {
+    String::new()
 }

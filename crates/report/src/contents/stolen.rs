@@ -2,9 +2,8 @@
 
 use record::{Label, Measurement, Record, detail};
 
-use super::details::{one_kind, worst};
 use super::figures::{figure, labelled, parted_remarks, value};
-use super::side_by_side::{add_rows, side_by_side};
+use super::side_by_side::{add_rows, one_kind, side_by_side, worst};
 use crate::table::{Field, Table};
 
 /// Takers that have a column.

@@ -2,9 +2,8 @@
 
 use record::{Label, Measurement, Record, detail};
 
-use super::details::worst;
 use super::figures::{figure, labelled, parted_remarks, place, value};
-use super::side_by_side::{add_rows, cell, side_by_side};
+use super::side_by_side::{add_rows, cell, side_by_side, worst};
 use crate::table::{Field, Table};
 
 const WAKEUPS: [Field<Measurement>; 10] = [
