@@ -1,6 +1,6 @@
 //! How noisy this machine is, and what each knob can be worth here at most: from the last proof, or from a short measurement.
 
-use measure::noise;
+use measure::os_noise;
 use os::Stop;
 use quiet::audit::{AuditRow, Need};
 use quiet::compound_change::CompoundChange;
@@ -37,7 +37,7 @@ pub struct Measured {
 impl Measured {
     /// Measures it now: half a second.
     pub fn measure(cpus: &[u32], stop: &Stop) -> Self {
-        let block = noise::block(cpus, stop);
+        let block = os_noise::sample_block(cpus, stop);
         Self {
             floor: measure_floor(cpus, stop),
             taken_by_os: block.taken_by_os,
@@ -59,7 +59,7 @@ impl Measured {
 
 /// How far two runs of the same work differ here, on the last of the CPUs.
 pub(crate) fn measure_floor(cpus: &[u32], stop: &Stop) -> Option<f64> {
-    let rounds = noise::twice(*cpus.last()?, stop);
+    let rounds = os_noise::time_same_work(*cpus.last()?, stop);
     compare_pairs(&rounds, Scale::Ratio, 1, None).as_floor().floor
 }
 

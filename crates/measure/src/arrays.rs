@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use kernels::Variant;
+use kernels::stream::{self, Op, Stores, Stream};
 use os::Stop;
 use os::mapping::{Mapping, Page};
 use os::placement::Placement;
@@ -13,6 +15,11 @@ pub(crate) const CHUNK: usize = 512 << 10;
 
 /// Arrays that a part has: triad and add read two and write one.
 pub(crate) const ARRAYS: usize = 3;
+
+/// The loop of this kind with the widest vectors that this CPU has and regular stores, as compilers write STREAM.
+pub(crate) fn widest_stream(op: Op) -> Option<&'static Stream> {
+    Variant::usable_vectors().filter_map(|variant| stream::find(op, Stores::Regular, variant)).last()
+}
 
 /// Distance between the starts of arrays modulo 4 KiB, so that the streams of a kernel do not fall into the same
 /// cache sets and no load looks like an earlier store's.

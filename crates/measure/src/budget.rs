@@ -1,6 +1,6 @@
 //! What a measurement may spend: seconds and bytes, known before it starts.
 
-use record::Machine;
+use record::{Machine, Snapshot};
 
 /// How thorough a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,12 +54,13 @@ const SET_ASIDE: u64 = 48 << 20;
 /// Bytes that arrays may take in all, given what the kernel says is available and what the cgroup leaves.
 /// The lesser of the two counts; neither known, a cautious 64 MiB.
 pub fn memory_allowance(available: Option<u64>, cgroup_available: Option<u64>) -> u64 {
-    let least = match (available, cgroup_available) {
-        (Some(a), Some(b)) => a.min(b),
-        (Some(a), None) | (None, Some(a)) => a,
-        (None, None) => return 64 << 20,
-    };
+    let Some(least) = available.into_iter().chain(cgroup_available).min() else { return 64 << 20 };
     (least.saturating_sub(SET_ASIDE) as f64 * SHARE_OF_AVAILABLE) as u64
+}
+
+/// [`memory_allowance`] before anything runs.
+pub(crate) fn memory_allowance_at_start(machine: &Machine, snapshot: &Snapshot) -> u64 {
+    memory_allowance(snapshot.memory_available_bytes, machine.limits.memory_available_bytes)
 }
 
 /// The working set that is beyond all caches: four times the sum of the last-level caches (STREAM's rule), at least

@@ -8,25 +8,8 @@ use record::{Coverage, CpuList, Machine, Measurement, Snapshot, Template, Text, 
 use crate::arrays::Arrays;
 use crate::budget::{Depth, memory_allowance};
 use crate::cycle::Cycle;
+use crate::reasons;
 use os::Stop;
-
-/// What gives a measurement more memory.
-pub(crate) const MORE_MEMORY: Template =
-    Template { code: "memory-limit-raise", words: "raise the memory limit or free memory" };
-
-/// What leaves a CPU out that no thread can be pinned to.
-pub(crate) const LEAVE_OUT: Template =
-    Template { code: "cpu-leave-out", words: "linespeed --cpus LIST without it" };
-
-/// What gives huge pages.
-pub(crate) const HUGE_PAGES: Template = Template {
-    code: "huge-pages-provide",
-    words: "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled, or reserve huge pages with vm.nr_hugepages",
-};
-
-/// What lets memory be bound to its node.
-pub(crate) const ALLOW_MBIND: Template =
-    Template { code: "mbind-allow", words: "allow mbind: a seccomp filter denies it" };
 
 /// Why a measurement ended before it had done everything.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +18,18 @@ pub enum Halt {
     Interrupted,
     /// It cannot be done here, with why.
     Impossible(Text),
+}
+
+impl From<Text> for Halt {
+    fn from(why: Text) -> Self {
+        Halt::Impossible(why)
+    }
+}
+
+impl From<Template> for Halt {
+    fn from(why: Template) -> Self {
+        Halt::Impossible(why.into())
+    }
 }
 
 /// Hears how far a run is.
@@ -125,6 +120,21 @@ impl<'a> Context<'a> {
         self.progress.end();
     }
 
+    /// Notes that a part is missing or in doubt, and why.
+    pub(crate) fn degrade(&mut self, what: impl Into<String>, why: impl Into<Text>) {
+        self.coverage.push(Coverage::degraded(what, why));
+    }
+
+    /// As [`Context::degrade`], with what would help.
+    pub(crate) fn degrade_with_remedy(
+        &mut self,
+        what: impl Into<String>,
+        why: impl Into<Text>,
+        remedy: impl Into<Text>,
+    ) {
+        self.coverage.push(Coverage::degraded(what, why).with_remedy(remedy));
+    }
+
     /// How to have more of a measurement than this run has time for.
     pub(crate) fn at_more_length(&self, measurement: &str) -> String {
         match (self.hurried, self.depth < Depth::Named) {
@@ -161,25 +171,23 @@ impl<'a> Context<'a> {
         if measurement.summary.n == 0 {
             return;
         }
-        if let Some(metric) = record::metrics::find(&measurement.metric) {
-            let (low, high) = metric.plausible;
-            let value = measurement.value();
-            if !(low..=high).contains(&value) {
-                self.coverage.push(Coverage::skipped(
-                    measurement.metric.clone(),
-                    text!(
-                        "figure-implausible",
-                        "withheld: {value} at {place} is outside {low} to {high}, the range of any hardware",
-                        value = Value::Figure(value, metric.unit),
-                        place = describe(&measurement),
-                        low = Value::Figure(low, metric.unit),
-                        high = Value::Figure(high, metric.unit)
-                    ),
-                ));
-                return;
+        let value = measurement.value();
+        match record::metrics::find(&measurement.metric) {
+            Some(metric) if !(metric.plausible.0..=metric.plausible.1).contains(&value) => {
+                let figure = |value| Value::Figure(value, metric.unit);
+                let place = describe(&measurement);
+                let why = text!(
+                    "figure-implausible",
+                    "withheld: {value} at {place} is outside {low} to {high}, the range of any hardware",
+                    value = figure(value),
+                    place,
+                    low = figure(metric.plausible.0),
+                    high = figure(metric.plausible.1)
+                );
+                self.coverage.push(Coverage::skipped(measurement.metric, why));
             }
+            _ => self.measurements.push(measurement),
         }
-        self.measurements.push(measurement);
     }
 
     /// Bytes that new arrays may take now, beside those that are kept. The kernel's estimate is read afresh, since
@@ -192,8 +200,8 @@ impl<'a> Context<'a> {
     }
 
     /// The CPU for measurements on one: see [`lead_cpu`].
-    pub fn lead_cpu(&self) -> Option<u32> {
-        lead_cpu(self.machine, &self.cpus)
+    pub(crate) fn lead(&self) -> Result<u32, Halt> {
+        Ok(lead_cpu(self.machine, &self.cpus).ok_or(reasons::NO_CPU)?)
     }
 
     /// The node of `cpu`.
@@ -277,6 +285,6 @@ mod tests {
         let mut silent = Silent;
         let context =
             Context::new(&machine, &snapshot, Depth::Quick, machine.allowed_cpus(), &stop, &mut silent);
-        assert_eq!(context.lead_cpu(), Some(4));
+        assert_eq!(context.lead(), Ok(4));
     }
 }

@@ -1,7 +1,7 @@
 //! The list of measurements. A new one is one file below `measurements/` and its line here.
 
 use record::text::Value;
-use record::{Coverage, CpuList, Doubt, Label, Machine, Snapshot, Template, text};
+use record::{Coverage, CpuList, Doubt, Label, Machine, Snapshot, State, text};
 
 use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt, Progress};
@@ -9,70 +9,66 @@ use crate::measurements as m;
 use crate::thread_group;
 use os::Stop;
 
-/// Something that linespeed can measure.
-pub trait Measure: Sync {
+/// Something that linespeed can measure: a constant in the file that measures it.
+pub struct Measure {
     /// The name people type: `latency`.
-    fn name(&self) -> &'static str;
-
+    pub name: &'static str,
     /// What it is, for the glossary, in the form of [`record::glossary`].
-    fn glossary(&self) -> &'static str;
-
+    pub glossary: &'static str,
     /// The metrics that it writes.
-    fn metrics(&self) -> &'static [&'static str];
+    pub metrics: &'static [&'static str],
+    /// What will be missing, or makes it impossible; `None` where nothing does.
+    pub(crate) obstacle: fn(&Machine, &Snapshot, &CpuList) -> Option<Coverage>,
+    pub(crate) budget: fn(&Machine, &CpuList, Depth) -> Budget,
+    /// Whether it works on the arrays that measurements hand on to each other; before any other their memory is given back.
+    pub(crate) uses_arrays: bool,
+    /// Measures. Results are pushed into the context as they are ready.
+    pub(crate) run: fn(&mut Context) -> Result<(), Halt>,
+}
 
+impl Measure {
     /// What it can do on `cpus` of this machine, before anything runs: [`Coverage::measured`], degraded with what will be
     /// missing, or impossible.
-    fn outlook(&self, machine: &Machine, snapshot: &Snapshot, cpus: &CpuList) -> Coverage {
-        let _ = (machine, snapshot, cpus);
-        Coverage::measured(self.name())
+    pub fn outlook(&self, machine: &Machine, snapshot: &Snapshot, cpus: &CpuList) -> Coverage {
+        (self.obstacle)(machine, snapshot, cpus).unwrap_or_else(|| Coverage::measured(self.name))
     }
 
     /// The most that it takes on `cpus` of this machine.
-    fn budget(&self, machine: &Machine, cpus: &CpuList, depth: Depth) -> Budget;
-
-    /// Measures. Results are pushed into the context as they are ready.
-    fn run(&self, context: &mut Context) -> Result<(), Halt>;
+    pub fn budget(&self, machine: &Machine, cpus: &CpuList, depth: Depth) -> Budget {
+        (self.budget)(machine, cpus, depth)
+    }
 }
 
-/// What makes possible what needs several CPUs.
-pub(crate) const MORE_CPUS: Template =
-    Template { code: "allow-more-cpus", words: "allow more CPUs (--cpus, taskset, cpuset)" };
+/// [`Measure::obstacle`] of what can be done everywhere.
+pub(crate) const NO_OBSTACLE: fn(&Machine, &Snapshot, &CpuList) -> Option<Coverage> = |_, _, _| None;
 
 /// Every measurement, in the order in which they run.
-pub const MEASUREMENTS: &[&dyn Measure] = &[
-    &m::clock::Clock,
-    &m::latency::Latency,
-    &m::parallelism::Parallelism,
-    &m::loaded_latency::LoadedLatency,
-    &m::bandwidth::Bandwidth,
-    &m::workloads::Workloads,
-    &m::scaling::Scaling,
-    &m::smt_yield::SmtYield,
-    &m::numa::Numa,
-    &m::core_to_core::CoreToCore,
-    &m::wakeup::Wakeup,
-    &m::stolen::Stolen,
-    &m::costs::Costs,
+pub const MEASUREMENTS: &[&Measure] = &[
+    &m::clock::CLOCK,
+    &m::latency::LATENCY,
+    &m::parallelism::PARALLELISM,
+    &m::loaded_latency::LOADED_LATENCY,
+    &m::bandwidth::BANDWIDTH,
+    &m::workloads::WORKLOADS,
+    &m::scaling::SCALING,
+    &m::smt_yield::SMT_YIELD,
+    &m::numa::NUMA,
+    &m::core_to_core::CORE_TO_CORE,
+    &m::wakeup::WAKEUP,
+    &m::time_taken::TIME_TAKEN,
+    &m::costs::COSTS,
 ];
 
-/// Metrics that no measurement of the list writes: they are of a command (`linespeed stat`, `linespeed scale`,
-/// `linespeed overhead`).
-pub const COMMAND_METRICS: &[&str] =
-    &["workload.cpu_time", "workload.time", "counter.count", "counter.share", "layer.time"];
-
-/// Metrics that stand in records made of other tools' figures only: cyclictest's extremes and average.
-pub const IMPORTED_METRICS: &[&str] = &["wakeup.minimum", "wakeup.average", "wakeup.maximum"];
-
 /// The measurement with this name.
-pub fn find(name: &str) -> Option<&'static dyn Measure> {
-    MEASUREMENTS.iter().copied().find(|measurement| measurement.name() == name)
+pub fn find(name: &str) -> Option<&'static Measure> {
+    MEASUREMENTS.iter().copied().find(|measurement| measurement.name == name)
 }
 
 /// How thorough `measurement` is in a run of `chosen`. What a quick run of everything leaves out is measured in a quick run
 /// that names it: as briefly as in a normal one.
 pub fn depth_of(
-    measurement: &dyn Measure,
-    chosen: &[&dyn Measure],
+    measurement: &Measure,
+    chosen: &[&Measure],
     machine: &Machine,
     cpus: &CpuList,
     depth: Depth,
@@ -95,7 +91,7 @@ pub struct Results {
 
 /// Runs `chosen` in the list's order and leaves out the rest with a word in the coverage.
 pub fn run(
-    chosen: &[&dyn Measure],
+    chosen: &[&Measure],
     machine: &Machine,
     snapshot: &Snapshot,
     depth: Depth,
@@ -106,68 +102,56 @@ pub fn run(
     let mut context = Context::new(machine, snapshot, depth, cpus.clone(), stop, progress);
     let mut interrupted = None;
     if cpus.iter().next().and_then(|cpu| thread_group::run_on(cpu, |member| member.pinned)) == Some(false) {
-        context.coverage.push(
-            Coverage::degraded(
-                "pinning",
-                text!(
-                    "threads-not-pinned",
-                    "threads cannot be pinned: a figure may be of another CPU than the one it names"
-                ),
-            )
-            .with_remedy(text!("allow-setaffinity", "allow sched_setaffinity: a seccomp filter denies it")),
+        context.degrade_with_remedy(
+            "pinning",
+            text!(
+                "threads-not-pinned",
+                "threads cannot be pinned: a figure may be of another CPU than the one it names"
+            ),
+            text!("allow-setaffinity", "allow sched_setaffinity: a seccomp filter denies it"),
         );
     }
     for measurement in MEASUREMENTS {
-        let name = measurement.name();
-        if !chosen.iter().any(|c| c.name() == name) {
+        let name = measurement.name;
+        if !chosen.iter().any(|c| c.name == name) {
             context.coverage.push(Coverage::skipped(name, Coverage::NOT_ASKED_FOR));
             continue;
         }
         if let Some(signal) = stop.signal() {
             interrupted = Some(signal);
-            context.coverage.push(Coverage::skipped(
-                name,
-                text!("interrupted-before", "the run was interrupted before it"),
-            ));
+            let why = text!("interrupted-before", "the run was interrupted before it");
+            context.coverage.push(Coverage::skipped(name, why));
             continue;
         }
         let outlook = measurement.outlook(machine, snapshot, cpus);
-        if outlook.state == record::State::Impossible {
+        if outlook.state == State::Impossible {
             context.coverage.push(outlook);
             continue;
         }
-        if !m::USE_KEPT_ARRAYS.contains(&name) {
+        if !measurement.uses_arrays {
             context.kept_arrays = None;
         }
         let had = context.coverage.len();
-        context.depth = depth_of(*measurement, chosen, machine, cpus, depth);
+        context.depth = depth_of(measurement, chosen, machine, cpus, depth);
         context.begin(name, measurement.budget(machine, cpus, context.depth).seconds);
-        let ended = measurement.run(&mut context);
+        let ended = (measurement.run)(&mut context);
         context.end();
         match ended {
             Ok(()) => {
                 // A part that was lost speaks for itself; the outlook's loss, when there was one, still holds.
                 let own = |c: &Coverage| c.what.split(' ').next() == Some(name);
                 let reported = context.coverage[had..].iter().any(own);
-                if outlook.state == record::State::Degraded || context.coverage.len() == had {
+                if outlook.state == State::Degraded || context.coverage.len() == had {
                     context.coverage.insert(had, outlook);
                 } else if !reported {
-                    context.coverage.insert(
-                        had,
-                        Coverage::degraded(
-                            name,
-                            text!("figures-withheld", "some of its figures are withheld"),
-                        ),
-                    );
+                    let why = text!("figures-withheld", "some of its figures are withheld");
+                    context.coverage.insert(had, Coverage::degraded(name, why));
                 }
             }
             Err(Halt::Impossible(why)) => context.coverage.push(Coverage::impossible(name, why)),
             Err(Halt::Interrupted) => {
                 interrupted = stop.signal();
-                context.coverage.push(Coverage::degraded(
-                    name,
-                    text!("interrupted-during", "the run was interrupted during it"),
-                ));
+                context.degrade(name, text!("interrupted-during", "the run was interrupted during it"));
             }
         }
     }
@@ -179,7 +163,7 @@ pub fn run(
 /// not this machine's clock but this second's.
 fn doubt_unsteady_clock(context: &mut Context) {
     let Some((_, low, high)) = crate::repeat::clock_range(&context.clocks_seen) else { return };
-    let lead = context.lead_cpu();
+    let lead = context.lead().ok();
     for m in &mut context.measurements {
         let is = |key: Label, word: &str| m.labels.word(key) == Some(word);
         let own = m.metric == "core.clock" && is(Label::Active, "one") && is(Label::Vector, "scalar");
@@ -202,13 +186,21 @@ fn doubt_unsteady_clock(context: &mut Context) {
 mod tests {
     use super::*;
 
+    /// Metrics that no measurement of the list writes: they are of a command (`linespeed stat`, `linespeed scale`,
+    /// `linespeed overhead`).
+    const COMMAND_METRICS: &[&str] =
+        &["workload.cpu_time", "workload.time", "counter.count", "counter.share", "layer.time"];
+
+    /// Metrics that stand in records made of other tools' figures only: cyclictest's extremes and average.
+    const IMPORTED_METRICS: &[&str] = &["wakeup.minimum", "wakeup.average", "wakeup.maximum"];
+
     #[test]
     fn names_are_unique_and_metrics_known() {
         let mut metrics = Vec::new();
         for (i, measurement) in MEASUREMENTS.iter().enumerate() {
-            assert!(MEASUREMENTS[..i].iter().all(|other| other.name() != measurement.name()));
-            for metric in measurement.metrics() {
-                assert!(record::metrics::find(metric).is_some(), "{metric} of {}", measurement.name());
+            assert!(MEASUREMENTS[..i].iter().all(|other| other.name != measurement.name));
+            for metric in measurement.metrics {
+                assert!(record::metrics::find(metric).is_some(), "{metric} of {}", measurement.name);
                 metrics.push(*metric);
             }
         }

@@ -35,12 +35,12 @@ impl Results {
     /// # Errors
     ///
     /// Each of the measurements is impossible.
-    pub fn refuse_impossible(&self, chosen: &[&dyn Measure]) -> Result<(), AllImpossible> {
+    pub fn refuse_impossible(&self, chosen: &[&Measure]) -> Result<(), AllImpossible> {
         if !self.measurements.is_empty() || self.interrupted.is_some() {
             return Ok(());
         }
-        let entry = |m: &&dyn Measure| {
-            self.coverage.iter().find(|c| c.what == m.name() && c.state == State::Impossible).cloned()
+        let entry = |m: &&Measure| {
+            self.coverage.iter().find(|c| c.what == m.name && c.state == State::Impossible).cloned()
         };
         chosen.iter().map(entry).collect::<Option<_>>().map_or(Ok(()), |all| Err(AllImpossible(all)))
     }
@@ -57,7 +57,8 @@ pub fn find_offline(root: &Root, cpus: &CpuList) -> Option<Coverage> {
             gone = &gone
         );
         let left = cpus.intersection(&online);
-        Coverage::degraded("cpus", reason)
-            .with_remedy(format!("measure again, or leave it out: linespeed --cpus {left}"))
+        let again =
+            text!("cpus-measure-again", "measure again, or leave it out: linespeed --cpus {left}", left);
+        Coverage::degraded("cpus", reason).with_remedy(again)
     })
 }

@@ -55,17 +55,42 @@ pub(crate) fn measurement(
     value: impl Fn(&Watched) -> f64,
 ) -> Measurement {
     let mut measurement = Measurement::new(metric, place, samples.iter().map(value).collect());
-    measurement.marks = marks(samples);
+    measurement.marks = mark_samples(samples.iter().map(|sample| sample.marks.iter().copied()));
     measurement
 }
 
-/// The marks of all samples.
-fn marks(samples: &[Watched]) -> Vec<SampleMark> {
-    let mut all = Vec::new();
-    for (index, sample) in samples.iter().enumerate() {
-        all.extend(sample.marks.iter().map(|mark| SampleMark { sample: index as u32, mark: *mark }));
+/// The marks of all samples, given those of each.
+pub(crate) fn mark_samples<M: IntoIterator<Item = Mark>>(
+    each: impl IntoIterator<Item = M>,
+) -> Vec<SampleMark> {
+    let numbered = (0u32..).zip(each);
+    numbered
+        .flat_map(|(sample, marks)| marks.into_iter().map(move |mark| SampleMark { sample, mark }))
+        .collect()
+}
+
+/// The marks of so many samples of a thread that was found on another CPU.
+pub(crate) fn mark_migrated(samples: usize) -> Vec<SampleMark> {
+    mark_samples(std::iter::repeat_n([Mark::Migrated], samples))
+}
+
+/// Rates of the slices of several runs, with marks for those of threads that moved.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rates {
+    pub samples: Vec<f64>,
+    pub marks: Vec<SampleMark>,
+}
+
+impl Rates {
+    /// Adds those of a run, in which a thread was found on another CPU or not.
+    pub(crate) fn add(&mut self, run: Vec<f64>, moved: bool) {
+        if moved {
+            let first = self.samples.len() as u32;
+            let numbers = first..first + run.len() as u32;
+            self.marks.extend(numbers.map(|sample| SampleMark { sample, mark: Mark::Migrated }));
+        }
+        self.samples.extend(run);
     }
-    all
 }
 
 const CLOCK_MOVED: Template =
@@ -105,11 +130,8 @@ pub(crate) fn judge(measurement: &mut Measurement, target: f64) {
         return;
     };
     // A clock that jumps between two values has a median known to a hair, and the next run's may be the other.
-    let scatter = if measurement.summary.median == 0.0 {
-        0.0
-    } else {
-        measurement.summary.mad / measurement.summary.median.abs()
-    };
+    let median = measurement.summary.median.abs();
+    let scatter = if median == 0.0 { 0.0 } else { measurement.summary.mad / median };
     if width <= target && scatter <= 2.0 * target {
         return;
     }
@@ -130,11 +152,8 @@ pub(crate) fn judge(measurement: &mut Measurement, target: f64) {
     let extent = if width > target {
         text!("noise-interval", "the median is known to ±{width} only", width = Value::Share(width))
     } else {
-        text!(
-            "noise-scatter",
-            "samples scatter by ±{scatter} about the median",
-            scatter = Value::Share(scatter)
-        )
+        let scatter = Value::Share(scatter);
+        text!("noise-scatter", "samples scatter by ±{scatter} about the median", scatter)
     };
     measurement.doubt = Some(Doubt::too_noisy_for(extent, causes));
 }

@@ -30,6 +30,11 @@ impl Member {
             std::hint::spin_loop();
         }
     }
+
+    /// Whether the calling thread, which is this member, is on another CPU than its own.
+    pub(crate) fn has_moved(&self) -> bool {
+        os::current_cpu().is_some_and(|cpu| cpu != self.cpu)
+    }
 }
 
 /// Runs `work` on one thread pinned to each of `cpus`, all at once, and returns what each returned, in order.

@@ -19,6 +19,13 @@ pub fn ns_since(from: Instant) -> f64 {
     from.elapsed().as_nanos() as f64
 }
 
+/// Nanoseconds that `work` takes.
+pub(crate) fn time_ns(work: impl FnOnce()) -> f64 {
+    let from = Instant::now();
+    work();
+    ns_since(from)
+}
+
 /// The time that a pair of clock readings adds to what lies between them, in ns: the least of many.
 pub fn reading_cost_ns() -> f64 {
     (0..200).map(|_| ns_since(Instant::now())).fold(f64::INFINITY, f64::min)
@@ -30,9 +37,7 @@ pub fn look_at_clock() -> f64 {
     let adds = (iterations * u64::from(chain::ADD.work.operations)) as f64;
     let mut least = f64::INFINITY;
     for _ in 0..LOOKS {
-        let from = Instant::now();
-        (chain::ADD.run)(iterations);
-        least = least.min(ns_since(from));
+        least = least.min(time_ns(|| (chain::ADD.run)(iterations)));
     }
     adds / least * 1e9
 }
@@ -41,11 +46,7 @@ pub fn look_at_clock() -> f64 {
 /// when the second time is not twice the first within 5 %: something cut into one of them, and their difference says
 /// little.
 pub fn chain_rate(chain: &chain::Chain, iterations: u64) -> Result<f64, f64> {
-    let time = |n: u64| {
-        let from = Instant::now();
-        (chain.run)(n);
-        ns_since(from)
-    };
+    let time = |n: u64| time_ns(|| (chain.run)(n));
     let (one, two) = (time(iterations), time(2 * iterations));
     let undisturbed = (two / one / 2.0 - 1.0).abs() < 0.05;
     let rate = (iterations * u64::from(chain.work.operations)) as f64 / (two - one) * 1e9;

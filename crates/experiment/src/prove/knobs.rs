@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use machine::Root;
-use measure::noise::{self, Block};
+use measure::os_noise::{self, Block};
 use os::{Stop, pin};
 use quiet::audit::{AuditRow, audit};
 use quiet::files::Tree;
@@ -256,5 +256,5 @@ impl Trial<'_> {
 
 fn settled_block(cpus: &[u32], stop: &Stop) -> Block {
     std::thread::sleep(SETTLING);
-    noise::block(cpus, stop)
+    os_noise::sample_block(cpus, stop)
 }

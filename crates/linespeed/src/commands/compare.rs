@@ -20,8 +20,8 @@ const FEW: usize = 4;
 fn measured_by(record: &Record) -> Vec<&'static str> {
     let has = |metric: &&str| record.measurements_of(metric).next().is_some();
     let all = measure::list::MEASUREMENTS.iter();
-    all.filter(|measurement| measurement.metrics().iter().any(has))
-        .map(|measurement| measurement.name())
+    all.filter(|measurement| measurement.metrics.iter().any(has))
+        .map(|measurement| measurement.name)
         .collect()
 }
 

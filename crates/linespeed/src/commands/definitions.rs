@@ -45,7 +45,7 @@ fn fish_arguments(definition: &clap::Command) -> String {
 /// The definition with the names that can stand in each place. The parser knows them not: it says more of a name that is
 /// wrong than that it is not in a list.
 fn with_names(definition: clap::Command) -> clap::Command {
-    let measurements = PossibleValuesParser::new(MEASUREMENTS.iter().map(|m| m.name()));
+    let measurements = PossibleValuesParser::new(MEASUREMENTS.iter().map(|m| m.name));
     let placements = PossibleValuesParser::new(FILL_ORDERS.iter().map(|order| order.name()));
     // Names of the definition live as long as the program, which ends when they are printed.
     let known = recipes::all(recipes::own_folder().as_deref()).into_iter().map(|(name, _)| &*name.leak());

@@ -22,8 +22,8 @@ pub fn run(options: &Options) -> Result<u8, Failure> {
             [Depth::Quick, Depth::Normal, Depth::Named, Depth::Full].map(|depth| budget(depth).seconds);
         let most = budget(Depth::Normal).bytes;
         entries.push(json!({
-            "name": measurement.name(),
-            "metrics": measurement.metrics(),
+            "name": measurement.name,
+            "metrics": measurement.metrics,
             "seconds": {"quick": seconds[0], "normal": seconds[1], "alone": seconds[2], "full": seconds[3]},
             "bytes": most,
             "state": outlook.state,
@@ -31,7 +31,7 @@ pub fn run(options: &Options) -> Result<u8, Failure> {
             "reason": outlook.reason.as_ref().map(ToString::to_string),
             "remedy": outlook.remedy,
         }));
-        listed.push(Listed { name: measurement.name().to_owned(), seconds, bytes: most, outlook });
+        listed.push(Listed { name: measurement.name.to_owned(), seconds, bytes: most, outlook });
     }
     if options.out.json {
         return output::print(&format!("{:#}\n", serde_json::Value::from(entries))).map(|()| 0);

@@ -22,7 +22,7 @@ pub fn everything(options: &Options) -> Result<u8, Failure> {
 
 /// Some measurements.
 pub fn some(options: &Options, run: &Run) -> Result<u8, Failure> {
-    let mut chosen: Vec<&dyn Measure> = Vec::new();
+    let mut chosen: Vec<&Measure> = Vec::new();
     let depth = match options.measuring.depth() {
         Depth::Normal if !run.names.is_empty() => Depth::Named,
         depth => depth,
@@ -31,7 +31,7 @@ pub fn some(options: &Options, run: &Run) -> Result<u8, Failure> {
         match list::find(name) {
             Some(measurement) => chosen.push(measurement),
             None => {
-                let names = MEASUREMENTS.iter().map(|m| m.name());
+                let names = MEASUREMENTS.iter().map(|m| m.name);
                 let nearest = record::glossary::find_nearest(name, names.clone());
                 let hint = nearest.map(|near| format!("; did you mean {near}?")).unwrap_or(".".to_owned());
                 return Err(Failure::Usage(format!(
@@ -71,7 +71,7 @@ pub fn check_cpus(wanted: &CpuList, allowed: &CpuList) -> Result<(), Failure> {
 
 fn measure_and_report(
     options: &Options,
-    chosen: Vec<&dyn Measure>,
+    chosen: Vec<&Measure>,
     depth: Depth,
     forms: Option<&WakeupForms>,
 ) -> Result<u8, Failure> {
@@ -83,7 +83,7 @@ fn measure_and_report(
     let cpus = chosen_cpus(options, &found.machine)?;
     let mut record = new_record();
     let destination = destination(options, &found.machine, &record)?;
-    let budget = |m: &&dyn Measure| {
+    let budget = |m: &&Measure| {
         let depth = list::depth_of(*m, &chosen, &found.machine, &cpus, depth);
         m.budget(&found.machine, &cpus, depth).seconds
     };

@@ -9,20 +9,20 @@ use kernels::stream::{self, Op, Stores, Stream};
 use record::Label;
 use record::detail;
 use record::text::Value;
-use record::{Coverage, CpuList, Labels, Machine, Mark, Measurement, SampleMark, text};
+use record::{Coverage, CpuList, Labels, Machine, Measurement, text};
 
 use beside::Taken;
-use walk::{Group, run};
+use walk::Group;
 
 use crate::array_setup;
 use crate::arrays::{ARRAYS, Part};
-use crate::budget::{Budget, Depth, beyond_caches};
-use crate::context::{Context, Halt, MORE_MEMORY};
+use crate::budget::{Budget, Depth, beyond_caches, memory_allowance_at_start};
+use crate::context::{Context, Halt};
 use crate::list::Measure;
-use crate::repeat::judge;
+use crate::reasons::MORE_MEMORY;
+use crate::repeat::{Rates, judge};
 
-/// See the module.
-pub(crate) struct Bandwidth;
+const NAME: &str = "bandwidth";
 
 /// Half-width of the interval beyond which a bandwidth counts as too noisy.
 const TARGET: f64 = 0.05;
@@ -30,83 +30,55 @@ const TARGET: f64 = 0.05;
 /// Seconds that making the arrays may take in a normal run.
 pub(crate) const TOUCH_SECONDS: f64 = 7.0;
 
-impl Measure for Bandwidth {
-    fn name(&self) -> &'static str {
-        "bandwidth"
-    }
-
-    fn glossary(&self) -> &'static str {
-        "
-            How many bytes a second can one CPU and all CPUs move, for each kind of loop and store? `linespeed
-            list` says how long it takes. It needs memory of several times the last-level caches.
-            How: See `memory.bandwidth`, `stream.ns_per_element`.
-        "
-    }
-
-    fn metrics(&self) -> &'static [&'static str] {
-        &["memory.bandwidth", "stream.ns_per_element"]
-    }
-
-    fn budget(&self, machine: &Machine, cpus: &CpuList, depth: Depth) -> Budget {
-        // First touch of many gigabytes on many CPUs, and starting hundreds of threads for each figure.
-        let threads = cpus.len() as f64 * depth.pick(0.1e-3, 15e-3, 60e-3);
-        Budget {
-            seconds: depth.pick(1.7, 10.4, 90.0) + threads,
-            bytes: beyond_caches(machine).saturating_mul(ARRAYS as u64),
-        }
-    }
-
-    fn outlook(&self, machine: &Machine, snapshot: &record::Snapshot, _: &CpuList) -> Coverage {
+pub(crate) const BANDWIDTH: Measure = Measure {
+    name: NAME,
+    glossary: "
+        How many bytes a second can one CPU and all CPUs move, for each kind of loop and store? `linespeed
+        list` says how long it takes. It needs memory of several times the last-level caches.
+        How: See `memory.bandwidth`, `stream.ns_per_element`.
+    ",
+    metrics: &["memory.bandwidth", "stream.ns_per_element"],
+    obstacle: |machine, snapshot, _| {
         let wanted = beyond_caches(machine);
-        let allowed = crate::budget::memory_allowance(
-            snapshot.memory_available_bytes,
-            machine.limits.memory_available_bytes,
-        ) / ARRAYS as u64;
-        if allowed < wanted {
-            return Coverage::degraded(
-                self.name(),
-                text!(
-                    "bandwidth-arrays-small",
-                    "arrays of {allowed} each, less than four times the last-level caches ({wanted}): \
-                     part of the traffic may hit caches",
-                    allowed = Value::Bytes(allowed),
-                    wanted = Value::Bytes(wanted)
-                ),
-            )
-            .with_remedy(MORE_MEMORY);
-        }
-        Coverage::measured(self.name())
-    }
+        let allowed = memory_allowance_at_start(machine, snapshot) / ARRAYS as u64;
+        let why = text!(
+            "bandwidth-arrays-small",
+            "arrays of {allowed} each, less than four times the last-level caches ({wanted}): \
+             part of the traffic may hit caches",
+            allowed = Value::Bytes(allowed),
+            wanted = Value::Bytes(wanted)
+        );
+        (allowed < wanted).then(|| Coverage::degraded(NAME, why).with_remedy(MORE_MEMORY))
+    },
+    // First touch of many gigabytes on many CPUs, and starting hundreds of threads for each figure.
+    budget: |machine, cpus, depth| Budget {
+        seconds: depth.pick(1.7, 10.4, 90.0) + cpus.len() as f64 * depth.pick(0.1e-3, 15e-3, 60e-3),
+        bytes: beyond_caches(machine).saturating_mul(ARRAYS as u64),
+    },
+    uses_arrays: true,
+    run,
+};
 
-    fn run(&self, context: &mut Context) -> Result<(), Halt> {
-        let cpus: Vec<u32> = context.cpus.iter().collect();
-        let lead = context
-            .lead_cpu()
-            .ok_or_else(|| Halt::Impossible(text!("no-cpu-allowed", "no CPU may be used")))?;
-        let ready =
-            array_setup::prepare(context, self.name(), context.depth.pick(0.5, TOUCH_SECONDS - 2.0, 60.0))?;
-        let ready = array_setup::with_third(context, ready)?;
-        if ready.slow {
-            context.coverage.push(
-                Coverage::degraded(
-                    self.name(),
-                    text!(
-                        "bandwidth-memory-slow",
-                        "first touch is slow here: arrays of {ready} each were ready in time, not {wanted} \
-                         (four times the last-level caches)",
-                        ready = Value::Bytes(ready.bytes()),
-                        wanted = Value::Bytes(beyond_caches(context.machine))
-                    ),
-                )
-                .with_remedy("linespeed run bandwidth --full"),
-            );
-        }
-        let groups = groups(context.machine, &cpus, lead);
-        let ended = plan_and_run(context, &groups, &ready.parts);
-        // The workloads that stream walk the same arrays.
-        context.kept_arrays = Some(ready);
-        ended
+fn run(context: &mut Context) -> Result<(), Halt> {
+    let cpus: Vec<u32> = context.cpus.iter().collect();
+    let lead = context.lead()?;
+    let ready = array_setup::prepare(context, NAME, context.depth.pick(0.5, TOUCH_SECONDS - 2.0, 60.0))?;
+    let ready = array_setup::with_third(context, ready)?;
+    if ready.slow {
+        let why = text!(
+            "bandwidth-memory-slow",
+            "first touch is slow here: arrays of {ready} each were ready in time, not {wanted} \
+             (four times the last-level caches)",
+            ready = Value::Bytes(ready.bytes()),
+            wanted = Value::Bytes(beyond_caches(context.machine))
+        );
+        context.degrade_with_remedy(NAME, why, "linespeed run bandwidth --full");
     }
+    let groups = groups(context.machine, &cpus, lead);
+    let ended = plan_and_run(context, &groups, &ready.parts);
+    // The workloads that stream walk the same arrays.
+    context.kept_arrays = Some(ready);
+    ended
 }
 
 /// One thread, each package when there are several, all CPUs.
@@ -116,12 +88,7 @@ fn groups(machine: &Machine, cpus: &[u32], lead: u32) -> Vec<Group> {
     };
     let node = |cpu: u32| machine.cpu(cpu).and_then(|c| c.node);
     // One thread walks the parts of all CPUs of its node: its own would fit in a large last-level cache.
-    let near: Vec<usize> = cpus
-        .iter()
-        .enumerate()
-        .filter(|(_, cpu)| node(**cpu) == node(lead))
-        .map(|(index, _)| index)
-        .collect();
+    let near = (0..cpus.len()).filter(|index| node(cpus[*index]) == node(lead)).collect();
     let mut groups = vec![Group { cpus: vec![lead], parts: vec![near], node: node(lead) }];
     let package = |cpu: u32| machine.cpu(cpu).and_then(|c| c.package);
     let of_lead: Vec<u32> = cpus.iter().copied().filter(|cpu| package(*cpu) == package(lead)).collect();
@@ -152,39 +119,26 @@ fn plan_and_run(context: &mut Context, groups: &[Group], parts: &[Part]) -> Resu
         let width = best_width(context, group, parts);
         for &op in &ops {
             let kinds = variants(op);
-            let mut rates: Vec<Vec<f64>> = vec![Vec::new(); kinds.len()];
-            let mut marks: Vec<Vec<SampleMark>> = vec![Vec::new(); kinds.len()];
+            let mut taken_of: Vec<Rates> = vec![Rates::default(); kinds.len()];
             for round in 0..rounds {
                 // ABBA: what drifts over time touches both alike.
-                let order: Vec<usize> = if round % 2 == 0 {
-                    (0..kinds.len()).collect()
-                } else {
-                    (0..kinds.len()).rev().collect()
-                };
-                for index in order {
+                for step in 0..kinds.len() {
+                    let index = if round % 2 == 0 { step } else { kinds.len() - 1 - step };
                     context.check()?;
-                    if context.out_of_time() && !rates[index].is_empty() {
+                    if context.out_of_time() && !taken_of[index].samples.is_empty() {
                         continue;
                     }
                     let Some(stream) = stream::find(op, kinds[index], width) else { continue };
-                    let (new, moved) = run(group, parts, stream, seconds);
-                    let first = rates[index].len() as u32;
-                    if moved {
-                        marks[index].extend(
-                            (0..new.len() as u32)
-                                .map(|n| SampleMark { sample: first + n, mark: Mark::Migrated }),
-                        );
-                    }
-                    rates[index].extend(new);
+                    let (new, moved) = walk::run(group, parts, stream, seconds);
+                    taken_of[index].add(new, moved);
                     done += 1;
                     context.advance(done as f64 / runs as f64);
                 }
             }
-            for (index, stores) in kinds.into_iter().enumerate() {
+            for (rates, stores) in taken_of.into_iter().zip(kinds) {
                 if let Some(stream) = stream::find(op, stores, width) {
                     let of_this = |taken: &&Taken| taken.is_of(group.cpus.len(), stream);
-                    let taken = taken.as_ref().filter(of_this);
-                    push(context, group, parts, stream, &rates[index], &marks[index], taken);
+                    push(context, group, parts, stream, &rates, taken.as_ref().filter(of_this));
                 }
             }
         }
@@ -211,7 +165,7 @@ fn best_width(context: &Context, group: &Group, parts: &[Part]) -> kernels::Vari
     for variant in widths.into_iter().rev() {
         for stores in [Stores::Regular, Stores::Streaming] {
             let Some(stream) = stream::find(Op::Triad, stores, variant) else { continue };
-            let (rates, _) = run(group, parts, stream, seconds);
+            let (rates, _) = walk::run(group, parts, stream, seconds);
             let rate = record::Summary::from_samples(&rates).median * f64::from(counted(stream, false));
             // A narrower width must win clearly: within the noise the widest stays.
             if rate > best.1 * 1.02 {
@@ -227,40 +181,35 @@ fn counted(stream: &Stream, bus: bool) -> u32 {
     if bus { stream.bus_bytes() } else { stream.work.bytes_read + stream.work.bytes_written }
 }
 
-/// Bytes of each array that one iteration covers: all arrays advance alike.
-fn extent(stream: &Stream) -> u32 {
-    (stream.work.bytes_read + stream.work.bytes_written) / u32::from(stream.arrays)
-}
-
 fn push(
     context: &mut Context,
     group: &Group,
     parts: &[Part],
     stream: &Stream,
-    rates: &[f64],
-    marks: &[SampleMark],
+    rates: &Rates,
     taken: Option<&Taken>,
 ) {
     let list: CpuList = group.cpus.iter().copied().collect();
     let walked: usize =
         group.parts.iter().flatten().filter_map(|index| parts.get(*index)).map(|part| part.bytes).sum();
+    let mut place = Labels::new().with_label(Label::Op, stream.op.name());
+    if let Some(node) = group.node {
+        place = place.with_label(Label::Node, node);
+    }
     for bus in [false, true] {
         let bytes = f64::from(counted(stream, bus));
-        let mut place = Labels::new()
-            .with_label(Label::Op, stream.op.name())
+        let place = place
+            .clone()
             .with_label(Label::Stores, stream.stores.name())
             .with_label(Label::BytesCounted, if bus { "bus" } else { "stream" })
             .with_label(Label::Threads, group.cpus.len())
             .with_label(Label::Cpus, list.to_string());
-        if let Some(node) = group.node {
-            place = place.with_label(Label::Node, node);
-        }
-        let samples = rates.iter().map(|rate| rate * bytes).collect();
+        let samples = rates.samples.iter().map(|rate| rate * bytes).collect();
         let mut m = Measurement::new("memory.bandwidth", place, samples)
             .with_detail(detail::VECTORS, stream.variant.name())
             .with_detail(detail::ARRAY_BYTES, walked)
             .with_detail(detail::ARRAYS, stream.arrays);
-        m.marks = marks.to_vec();
+        m.marks = rates.marks.clone();
         if let Some(taken) = taken {
             taken.add_details(bytes, &mut m);
         }
@@ -270,13 +219,10 @@ fn push(
     // lmbench's stream prints time an element as "latency"; old tables are in that unit.
     let stream_op = matches!(stream.op, Op::Copy | Op::Scale | Op::Add | Op::Triad);
     if stream_op && stream.stores == Stores::Regular && group.cpus.len() == 1 {
-        let elements = f64::from(extent(stream)) / 8.0;
-        let mut place =
-            Labels::new().with_label(Label::Op, stream.op.name()).with_label(Label::Cpu, group.cpus[0]);
-        if let Some(node) = group.node {
-            place = place.with_label(Label::Node, node);
-        }
-        let samples = rates.iter().map(|rate| 1e9 / (rate * elements)).collect();
+        // All arrays advance alike.
+        let elements = f64::from(counted(stream, false) / u32::from(stream.arrays)) / 8.0;
+        let place = place.with_label(Label::Cpu, group.cpus[0]);
+        let samples = rates.samples.iter().map(|rate| 1e9 / (rate * elements)).collect();
         let mut m = Measurement::new("stream.ns_per_element", place, samples);
         judge(&mut m, TARGET);
         context.push(m);

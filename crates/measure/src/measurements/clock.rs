@@ -7,18 +7,15 @@ use std::time::{Duration, Instant};
 
 use kernels::{chain, heavy};
 use record::text::Value;
-use record::{Coverage, CpuList, Doubt, Labels, Machine, Mark, Measurement, SampleMark, text};
+use record::{Doubt, Labels, Mark, Measurement, SampleMark, text};
 use serde_json::json;
 
-use crate::budget::{Budget, Depth};
+use crate::budget::Budget;
 use crate::context::{Context, Halt};
-use crate::list::Measure;
+use crate::list::{Measure, NO_OBSTACLE};
 use crate::repeat::judge;
 use crate::thread_group::{self, Member};
 use crate::watch;
-
-/// See the module.
-pub(crate) struct Clock;
 
 /// Two chains that differ by more do not both show the clock.
 const AGREEMENT: f64 = 0.01;
@@ -69,90 +66,70 @@ impl Taken {
     }
 }
 
-impl Measure for Clock {
-    fn name(&self) -> &'static str {
-        "clock"
-    }
+pub(crate) const CLOCK: Measure = Measure {
+    name: "clock",
+    glossary: "
+        What clock do the cores really run at: alone, all together, and with wide vectors? `linespeed
+        list` says how long it takes. It needs nothing.
+        How: See `core.clock`.
+    ",
+    metrics: &["core.clock"],
+    obstacle: NO_OBSTACLE,
+    budget: |_, cpus, depth| Budget {
+        seconds: depth.pick(0.8, 3.4, 18.0) + cpus.len() as f64 * 0.2e-3,
+        bytes: 0,
+    },
+    uses_arrays: false,
+    run,
+};
 
-    fn glossary(&self) -> &'static str {
-        "
-            What clock do the cores really run at: alone, all together, and with wide vectors? `linespeed
-            list` says how long it takes. It needs nothing.
-            How: See `core.clock`.
-        "
-    }
+fn run(context: &mut Context) -> Result<(), Halt> {
+    let lead = context.lead()?;
+    let cpus: Vec<u32> = context.cpus.iter().collect();
+    // Scalar and each width, one CPU and all.
+    let wide = |heavy: &&heavy::Heavy| heavy.variant.bits() > 128 || cfg!(target_arch = "aarch64");
+    let vectors = heavy::all().iter().filter(|heavy| heavy.variant.usable()).filter(wide).map(Some);
+    let vectors: Vec<Option<&heavy::Heavy>> = std::iter::once(None).chain(vectors).collect();
+    let parts = 2.0 * vectors.len() as f64;
+    let seconds = context.depth.pick(0.6, 3.0, 16.0) / parts;
 
-    fn metrics(&self) -> &'static [&'static str] {
-        &["core.clock"]
-    }
-
-    fn budget(&self, _: &Machine, cpus: &CpuList, depth: Depth) -> Budget {
-        Budget { seconds: depth.pick(0.8, 3.4, 18.0) + cpus.len() as f64 * 0.2e-3, bytes: 0 }
-    }
-
-    fn run(&self, context: &mut Context) -> Result<(), Halt> {
-        let lead = context
-            .lead_cpu()
-            .ok_or_else(|| Halt::Impossible(text!("no-cpu-allowed", "no CPU may be used")))?;
-        let cpus: Vec<u32> = context.cpus.iter().collect();
-        let vectors: Vec<&'static heavy::Heavy> = heavy::all()
-            .iter()
-            .filter(|h| {
-                h.variant.usable() && h.variant.bits() > 128
-                    || cfg!(target_arch = "aarch64") && h.variant.usable()
-            })
-            .collect();
-        // Scalar and each width, one CPU and all.
-        let parts = 2.0 * (1.0 + vectors.len() as f64);
-        let seconds = context.depth.pick(0.6, 3.0, 16.0) / parts;
-
-        let ramp = thread_group::run_on(lead, |_| ramp()).unwrap_or_default();
-        let mut done = 0.0;
-        for (active, group) in [("one", vec![lead]), ("all", cpus)] {
-            if active == "all" && group.len() < 2 {
-                context.coverage.push(Coverage::degraded(
-                    "clock all",
-                    text!("one-cpu-allowed", "only one CPU may be used"),
-                ));
-                continue;
-            }
+    let ramp = thread_group::run_on(lead, |_| ramp()).unwrap_or_default();
+    let mut done = 0.0;
+    for (active, group) in [("one", vec![lead]), ("all", cpus)] {
+        if active == "all" && group.len() < 2 {
+            context.degrade("clock all", text!("one-cpu-allowed", "only one CPU may be used"));
+            continue;
+        }
+        for vector in &vectors {
             context.check()?;
-            let taken = thread_group::run(&group, |member| sample(member, seconds, None));
+            let taken = thread_group::run(&group, |member| sample(member, seconds, *vector));
             for (cpu, taken) in group.iter().zip(taken) {
                 let Some((pinned, taken)) = taken else { continue };
-                if !pinned {
-                    context.coverage.push(not_pinned(*cpu));
+                if !pinned && vector.is_none() {
+                    report_unpinned(context, *cpu);
                 }
-                let mut m = summed(*cpu, active, "scalar", taken);
-                if active == "one" && !ramp.is_empty() {
+                let mut m = summed(*cpu, active, vector.map_or("scalar", width_word), taken);
+                if active == "one" && vector.is_none() && !ramp.is_empty() {
                     m.detail.set(detail::RAMP_MS_HZ, json!(ramp));
                 }
                 context.push(m);
             }
             done += 1.0;
             context.advance(done / parts);
-            for vector in &vectors {
-                context.check()?;
-                let taken = thread_group::run(&group, |member| sample(member, seconds, Some(vector)));
-                for (cpu, taken) in group.iter().zip(taken) {
-                    if let Some((_, taken)) = taken {
-                        context.push(summed(*cpu, active, width_word(vector), taken));
-                    }
-                }
-                done += 1.0;
-                context.advance(done / parts);
-            }
         }
-        Ok(())
     }
+    Ok(())
 }
 
-fn not_pinned(cpu: u32) -> Coverage {
-    Coverage::degraded("clock", text!("clock-not-pinned", "a thread cannot be pinned to CPU {cpu}", cpu))
-        .with_remedy(text!(
+fn report_unpinned(context: &mut Context, cpu: u32) {
+    context.degrade_with_remedy(
+        "clock",
+        text!("clock-not-pinned", "a thread cannot be pinned to CPU {cpu}", cpu),
+        text!(
             "clock-allow-setaffinity",
             "allow sched_setaffinity (a seccomp filter denies it), or put the CPU online"
-        ))
+        ),
+    );
 }
 
 fn width_word(vector: &heavy::Heavy) -> &'static str {
@@ -229,7 +206,7 @@ fn sample(member: Member, seconds: f64, vector: Option<&heavy::Heavy>) -> (bool,
         {
             mark(Mark::Switched);
         }
-        if os::current_cpu().is_some_and(|cpu| cpu != member.cpu) {
+        if member.has_moved() {
             mark(Mark::Migrated);
         }
         last = now;
@@ -253,11 +230,9 @@ fn summed(cpu: u32, active: &str, vector: &str, mut taken: Taken) -> Measurement
     }
     judge(&mut m, TARGET);
     if made_do && m.summary.n > 0 {
-        m.doubt = Some(Doubt::too_noisy(text!(
-            "clock-pairs-interrupted",
-            "{cut} run pairs were interrupted, hardly any was not",
-            cut
-        )));
+        let why =
+            text!("clock-pairs-interrupted", "{cut} run pairs were interrupted, hardly any was not", cut);
+        m.doubt = Some(Doubt::too_noisy(why));
     }
     if !taken.multiply.is_empty() && m.summary.n > 0 {
         let rate = record::Summary::from_samples(&taken.multiply).median;
@@ -270,16 +245,14 @@ fn summed(cpu: u32, active: &str, vector: &str, mut taken: Taken) -> Measurement
         m.detail.set(detail::MULTIPLY_CYCLES, json!(latency));
         m.detail.set(detail::CHAINS_DIFFER, json!((apart * 1e5).round() / 1e5));
         if apart > AGREEMENT {
-            m.doubt = Some(
-                text!(
-                    "clock-chains-disagree",
-                    "clock by adds {adds}, by multiplies {multiplies}: they should agree within {agreement}",
-                    adds = Value::Figure(m.summary.median, "Hz"),
-                    multiplies = Value::Figure(second, "Hz"),
-                    agreement = Value::Share(AGREEMENT)
-                )
-                .into(),
+            let disagree = text!(
+                "clock-chains-disagree",
+                "clock by adds {adds}, by multiplies {multiplies}: they should agree within {agreement}",
+                adds = Value::Figure(m.summary.median, "Hz"),
+                multiplies = Value::Figure(second, "Hz"),
+                agreement = Value::Share(AGREEMENT)
             );
+            m.doubt = Some(disagree.into());
         }
     }
     m

@@ -13,13 +13,14 @@ use record::detail;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use record::{Coverage, CpuList, Labels, Machine, Measurement, SampleMark, Text, text};
+use record::{Coverage, CpuList, Labels, Machine, Measurement, Text, text};
 
 use crate::budget::{Budget, Depth};
-use crate::context::{ALLOW_MBIND, Context, Halt, LEAVE_OUT, MORE_MEMORY};
+use crate::context::{Context, Halt};
 use crate::list::Measure;
 use crate::measurements::numa::nodes::memory_nodes;
-use crate::repeat::judge;
+use crate::reasons::{ALLOW_MBIND, LEAVE_OUT, MORE_CPUS, MORE_MEMORY, NEEDS_TWO_CPUS, NOT_PINNED};
+use crate::repeat::{judge, mark_samples};
 use driver::{Driver, Failed, Figures, Least, Terms};
 use mailbox::Mailbox;
 use os::mapping::{base_page, size_word};
@@ -27,8 +28,7 @@ use pages::Pages;
 use pairs::{Pair, Plan};
 use ping_pong::LINES;
 
-/// See the module.
-pub(crate) struct CoreToCore;
+const NAME: &str = "core-to-core";
 
 /// Half-width of the interval beyond which a pair counts as too noisy.
 const TARGET: f64 = 0.05;
@@ -70,78 +70,64 @@ fn most_pairs(cpus: usize, depth: Depth) -> usize {
     }
 }
 
-/// What a pair gets: less than it may take, since a slow move to its CPUs comes on top now and then.
-fn slot(depth: Depth, cpus: usize) -> Duration {
-    // --full goes deeper where the matrix is small.
-    let deep = depth == Depth::Full && cpus <= 64;
-    Duration::from_secs_f64(PAIR_SECONDS * if deep { 3.6 } else { 0.85 })
+/// Whether --full goes deeper: where the matrix is small.
+fn is_deep(depth: Depth, cpus: usize) -> bool {
+    depth == Depth::Full && cpus <= 64
 }
 
-impl Measure for CoreToCore {
-    fn name(&self) -> &'static str {
-        "core-to-core"
-    }
+/// What a pair gets: less than it may take, since a slow move to its CPUs comes on top now and then.
+fn slot(depth: Depth, cpus: usize) -> Duration {
+    Duration::from_secs_f64(PAIR_SECONDS * if is_deep(depth, cpus) { 3.6 } else { 0.85 })
+}
 
-    fn glossary(&self) -> &'static str {
-        "
-            How long does a cache line take between any two CPUs? `linespeed list` says how long it takes. It
-            needs two CPUs.
-            How: See `core_to_core.latency`.
-        "
-    }
-
-    fn metrics(&self) -> &'static [&'static str] {
-        &["core_to_core.latency"]
-    }
-
-    fn outlook(&self, _: &Machine, _: &record::Snapshot, cpus: &CpuList) -> Coverage {
-        if cpus.len() < 2 {
-            return Coverage::impossible(self.name(), text!("needs-two-cpus", "it needs two CPUs"))
-                .with_remedy(crate::list::MORE_CPUS);
-        }
-        Coverage::measured(self.name())
-    }
-
-    fn budget(&self, machine: &Machine, cpus: &CpuList, depth: Depth) -> Budget {
+pub(crate) const CORE_TO_CORE: Measure = Measure {
+    name: NAME,
+    glossary: "
+        How long does a cache line take between any two CPUs? `linespeed list` says how long it takes. It
+        needs two CPUs.
+        How: See `core_to_core.latency`.
+    ",
+    metrics: &["core_to_core.latency"],
+    obstacle: |_, _, cpus| {
+        (cpus.len() < 2).then(|| Coverage::impossible(NAME, NEEDS_TWO_CPUS).with_remedy(MORE_CPUS))
+    },
+    budget: |machine, cpus, depth| {
         let pairs = pairs::count(cpus.len()).min(most_pairs(cpus.len(), depth));
         if pairs == 0 {
             return Budget { seconds: 0.0, bytes: 0 };
         }
         let slower = if emulated(machine) { EMULATED } else { 1.0 };
-        let pair = if depth == Depth::Full && cpus.len() <= 64 { 4.0 } else { 1.0 } * PAIR_SECONDS;
+        let pair = if is_deep(depth, cpus.len()) { 4.0 } else { 1.0 } * PAIR_SECONDS;
         Budget { seconds: (START_SECONDS + pairs as f64 * pair) * slower, bytes: 4 << 20 }
-    }
+    },
+    uses_arrays: false,
+    run,
+};
 
-    fn run(&self, context: &mut Context) -> Result<(), Halt> {
-        if context.cpus.len() < 2 {
-            return Err(Halt::Impossible(text!("one-cpu-chosen", "it needs two CPUs, and one was chosen")));
-        }
-        let most = most_pairs(context.cpus.len(), context.depth);
-        let plan = pairs::plan(context.machine, &context.cpus, most);
-        let hypervisor =
-            context.machine.virtualization.hypervisor.as_deref().is_some_and(|name| name != "none");
-        let mailbox = &Mailbox::default();
-        let terms = terms(context, plan.pairs.len());
-        let (inside, planned) = (&mut *context, &plan);
-        // Kept until the partner has ended: were it lost, it would still look at its line.
-        let mut pools = BTreeMap::new();
-        let pages = &mut pools;
-        let done = std::thread::scope(|scope| {
-            let thread = |name: &str| std::thread::Builder::new().name(format!("linespeed/{name}"));
-            let partner = thread("partner").spawn_scoped(scope, || mailbox.run_partner()).is_ok();
-            // Dropped at the end, come what may: that is what ends the partner.
-            let mut driver = Driver::new(mailbox, hypervisor, terms.limit);
-            let drive = move || partner.then(|| measure_all(inside, planned, terms, pages, &mut driver));
-            let driver = thread("driver").spawn_scoped(scope, drive).ok();
-            driver.and_then(|driver| driver.join().ok().flatten())
-        });
-        match done {
-            Some(done) => done.tell(context, &plan),
-            None => {
-                Err(Halt::Impossible(text!("own-threads-not-started", "its threads could not be started")))
-            }
-        }
+fn run(context: &mut Context) -> Result<(), Halt> {
+    if context.cpus.len() < 2 {
+        return Err(text!("one-cpu-chosen", "it needs two CPUs, and one was chosen").into());
     }
+    let most = most_pairs(context.cpus.len(), context.depth);
+    let plan = pairs::plan(context.machine, &context.cpus, most);
+    let hypervisor = context.machine.virtualization.hypervisor.as_deref().is_some_and(|name| name != "none");
+    let mailbox = &Mailbox::default();
+    let terms = terms(context, plan.pairs.len());
+    let (inside, planned) = (&mut *context, &plan);
+    // Kept until the partner has ended: were it lost, it would still look at its line.
+    let mut pools = BTreeMap::new();
+    let pages = &mut pools;
+    let done = std::thread::scope(|scope| {
+        let thread = |name: &str| std::thread::Builder::new().name(format!("linespeed/{name}"));
+        let partner = thread("partner").spawn_scoped(scope, || mailbox.run_partner()).is_ok();
+        // Dropped at the end, come what may: that is what ends the partner.
+        let mut driver = Driver::new(mailbox, hypervisor, terms.limit);
+        let drive = move || partner.then(|| measure_all(inside, planned, terms, pages, &mut driver));
+        let driver = thread("driver").spawn_scoped(scope, drive).ok();
+        driver.and_then(|driver| driver.join().ok().flatten())
+    });
+    let done = done.ok_or_else(|| text!("own-threads-not-started", "its threads could not be started"))?;
+    done.report(context, &plan)
 }
 
 /// How long each of so many pairs is measured.
@@ -275,57 +261,46 @@ fn push(context: &mut Context, done: &mut Done, pair: &Pair, figures: Figures, t
     if proven {
         m = m.with_detail(detail::ON_NODE, 1.0);
     }
-    for (sample, marks) in figures.marks.iter().enumerate() {
-        m.marks.extend(marks.iter().map(|mark| SampleMark { sample: sample as u32, mark: *mark }));
-    }
+    m.marks = mark_samples(figures.marks);
     judge(&mut m, TARGET);
     context.push(m);
 }
 
 impl Done {
-    /// What was left out, in the coverage.
-    fn tell(self, context: &mut Context, plan: &Plan) -> Result<(), Halt> {
+    /// Says in the coverage what was left out.
+    fn report(self, context: &mut Context, plan: &Plan) -> Result<(), Halt> {
         context.check()?;
-        let name = "core-to-core";
-        let whole = context.at_more_length(name);
+        let whole = context.at_more_length(NAME);
         if self.measured == 0 {
-            return Err(Halt::Impossible(match (&self.no_memory, self.unpinned.keys().next()) {
-                (Some(why), _) => text!("no-memory-for-a-line", "no memory for a line: {why}", why = why),
-                (_, Some(cpu)) => {
-                    text!(
-                        "pair-not-pinned",
-                        "no thread can be pinned to CPU {cpu} or its partners",
-                        cpu = *cpu
-                    )
+            return Err(match (self.no_memory, self.unpinned.keys().next()) {
+                (Some(why), _) => text!("no-memory-for-a-line", "no memory for a line: {why}", why).into(),
+                (_, Some(&cpu)) => {
+                    text!("pair-not-pinned", "no thread can be pinned to CPU {cpu} or its partners", cpu)
+                        .into()
                 }
                 _ => Coverage::NO_PAIR_AT_ONCE.into(),
-            }));
+            });
         }
-        let n = plan.pairs.len();
-        if n < plan.all {
-            let mut reported = Coverage::degraded(
-                name,
-                text!(
-                    "core-to-core-sampled",
-                    "{n} of {all} CPU pairs were sampled, equally many of each kind",
-                    n,
-                    all = plan.all
-                ),
+        let (n, all) = (plan.pairs.len(), plan.all);
+        if n < all {
+            let why = text!(
+                "core-to-core-sampled",
+                "{n} of {all} CPU pairs were sampled, equally many of each kind",
+                n,
+                all
             );
-            if context.depth != Depth::Full {
-                reported = reported.with_remedy(whole.clone());
+            match context.depth {
+                Depth::Full => context.degrade(NAME, why),
+                _ => context.degrade_with_remedy(NAME, why, whole.clone()),
             }
-            context.coverage.push(reported);
         }
-        let mut degraded = |why: Text, remedy: Text| {
-            context.coverage.push(Coverage::degraded(name, why).with_remedy(remedy));
-        };
         if self.out_of_time {
             let when = format!("after {} of {n} pairs", self.measured);
-            degraded(text!(Coverage::TIME_ENDED, when = when), whole.into());
+            context.degrade_with_remedy(NAME, text!(Coverage::TIME_ENDED, when), whole);
         }
         if self.lost {
-            degraded(
+            context.degrade_with_remedy(
+                NAME,
                 text!(
                     "no-time-on-cpu",
                     "ended after {measured} of {all} pairs: a thread got no time on its CPU",
@@ -336,20 +311,17 @@ impl Done {
             );
         }
         if self.unanswered > 0 {
-            degraded(
-                text!(Coverage::PAIRS_NOT_AT_ONCE, pairs = format!("{} of {n} pairs", self.unanswered)),
-                text!("core-to-core-stop-others", "stop other programs, or measure again"),
-            );
+            let pairs = format!("{} of {n} pairs", self.unanswered);
+            let remedy = text!("core-to-core-stop-others", "stop other programs, or measure again");
+            context.degrade_with_remedy(NAME, text!(Coverage::PAIRS_NOT_AT_ONCE, pairs), remedy);
         }
         if !self.unpinned.is_empty() {
             let cpus: CpuList = self.unpinned.keys().copied().collect();
-            degraded(
-                text!("not-pinned", "no thread could be pinned to CPU {cpus}", cpus = cpus),
-                LEAVE_OUT.into(),
-            );
+            context.degrade_with_remedy(NAME, text!(NOT_PINNED, cpus), LEAVE_OUT);
         }
         if self.misplaced > 0 {
-            degraded(
+            context.degrade_with_remedy(
+                NAME,
                 text!(
                     "page-on-another-node",
                     "{cells} cells are withheld: their page lay on another node",
@@ -362,31 +334,23 @@ impl Done {
             );
         }
         if let Some(why) = self.no_memory {
-            degraded(
-                text!("no-memory-for-some-lines", "no memory for some lines: {why}", why = why),
-                MORE_MEMORY.into(),
-            );
+            let why = text!("no-memory-for-some-lines", "no memory for some lines: {why}", why);
+            context.degrade_with_remedy(NAME, why, MORE_MEMORY);
         }
         if let Some(why) = self.unbound
             && context.machine.nodes.len() > 1
         {
-            context.coverage.push(
-                Coverage::degraded(
-                    name,
-                    text!(
-                        "core-to-core-mbind-refused",
-                        "mbind is refused ({why}): lines lie where they were first touched",
-                        why
-                    ),
-                )
-                .with_remedy(ALLOW_MBIND),
+            let why = text!(
+                "core-to-core-mbind-refused",
+                "mbind is refused ({why}): lines lie where they were first touched",
+                why
             );
+            context.degrade_with_remedy(NAME, why, ALLOW_MBIND);
         }
         if let Some(why) = self.unproven {
-            context.coverage.push(Coverage::degraded(
-                name,
-                text!("core-to-core-home-not-verified", "the node of the lines is not verified: {why}", why),
-            ));
+            let why =
+                text!("core-to-core-home-not-verified", "the node of the lines is not verified: {why}", why);
+            context.degrade(NAME, why);
         }
         Ok(())
     }
@@ -408,8 +372,8 @@ mod tests {
             let mut silent = Silent;
             let mut context =
                 Context::new(machine, &snapshot, Depth::Named, cpus.clone(), &stop, &mut silent);
-            context.begin("core-to-core", CoreToCore.budget(machine, cpus, Depth::Named).seconds);
-            if CoreToCore.run(&mut context).is_ok() && context.measurements[0].summary.n >= 6 {
+            context.begin("core-to-core", CORE_TO_CORE.budget(machine, cpus, Depth::Named).seconds);
+            if run(&mut context).is_ok() && context.measurements[0].summary.n >= 6 {
                 return context.measurements;
             }
         }
@@ -468,7 +432,7 @@ mod tests {
         let budget = |packages, depth| {
             let machine = made(packages, 2, 32, 1, 8);
             let cpus = machine.allowed_cpus();
-            (cpus.len(), CoreToCore.budget(&machine, &cpus, depth).seconds - START_SECONDS)
+            (cpus.len(), CORE_TO_CORE.budget(&machine, &cpus, depth).seconds - START_SECONDS)
         };
         let (cpus, seconds) = budget(4, Depth::Named);
         assert_eq!(cpus, 256);
@@ -484,12 +448,12 @@ mod tests {
     #[test]
     fn one_cpu_is_impossible_with_words() {
         let mut machine = made(1, 1, 1, 1, 1);
-        let outlook = CoreToCore.outlook(&machine, &Snapshot::default(), &machine.allowed_cpus());
+        let outlook = CORE_TO_CORE.outlook(&machine, &Snapshot::default(), &machine.allowed_cpus());
         assert_eq!((outlook.state, outlook.why().as_str()), (record::State::Impossible, "it needs two CPUs"));
-        assert_eq!(CoreToCore.budget(&machine, &machine.allowed_cpus(), Depth::Normal).seconds, 0.0);
+        assert_eq!(CORE_TO_CORE.budget(&machine, &machine.allowed_cpus(), Depth::Normal).seconds, 0.0);
         machine.cpus[0].allowed = false;
         assert_eq!(
-            CoreToCore.outlook(&machine, &Snapshot::default(), &machine.allowed_cpus()).state,
+            CORE_TO_CORE.outlook(&machine, &Snapshot::default(), &machine.allowed_cpus()).state,
             record::State::Impossible
         );
     }

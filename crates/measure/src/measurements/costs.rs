@@ -3,25 +3,24 @@
 
 use record::Label;
 use record::detail;
-use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use kernels::{branch, hint};
-use record::{Coverage, CpuList, Labels, Machine, Measurement, Unavailable, text};
+use record::{Coverage, Labels, Measurement, Text, text};
 
-use crate::budget::{Budget, Depth};
+use crate::budget::Budget;
 use crate::context::{Context, Halt};
 use crate::cycle::Random;
-use crate::list::Measure;
+use crate::list::{Measure, NO_OBSTACLE};
+use crate::reasons::OWN_THREAD_NOT_STARTED;
 use crate::repeat::{Effort, judge, measurement};
 use crate::thread_group;
 use crate::watch::{Watch, Watched};
 use os::mapping::{HUGE, Mapping, Page, base_page};
 
-/// See the module.
-pub(crate) struct Costs;
+const NAME: &str = "costs";
 
 /// Half-width of the interval beyond which a cost counts as too noisy.
 const TARGET: f64 = 0.05;
@@ -32,69 +31,68 @@ const BRANCHES: usize = 100_000;
 /// Hand-overs in one sample.
 const HANDOVERS: u32 = 400;
 
-impl Measure for Costs {
-    fn name(&self) -> &'static str {
-        "costs"
-    }
+pub(crate) const COSTS: Measure = Measure {
+    name: NAME,
+    glossary: "
+        What do the small things cost: system call, clock read, context switch, page fault, mutex, branch,
+        spin hint? `linespeed list` says how long it takes. Two of them need a second CPU.
+        How: See the metrics that begin with `cost.`.
+    ",
+    metrics: &[
+        "cost.syscall",
+        "cost.clock_read",
+        "cost.context_switch",
+        "cost.page_fault",
+        "cost.mutex_handover",
+        "cost.branch_mispredict",
+        "cost.spin_hint",
+    ],
+    obstacle: NO_OBSTACLE,
+    budget: |_, _, depth| Budget { seconds: depth.pick(0.7, 2.0, 15.0), bytes: 80 << 20 },
+    uses_arrays: false,
+    run,
+};
 
-    fn glossary(&self) -> &'static str {
-        "
-            What do the small things cost: system call, clock read, context switch, page fault, mutex, branch,
-            spin hint? `linespeed list` says how long it takes. Two of them need a second CPU.
-            How: See the metrics that begin with `cost.`.
-        "
-    }
+/// How long one cost is sampled: until its samples agree, or its part of the time is over.
+#[derive(Clone, Copy)]
+struct Sampling {
+    effort: Effort,
+    part: Duration,
+}
 
-    fn metrics(&self) -> &'static [&'static str] {
-        &[
-            "cost.syscall",
-            "cost.clock_read",
-            "cost.context_switch",
-            "cost.page_fault",
-            "cost.mutex_handover",
-            "cost.branch_mispredict",
-            "cost.spin_hint",
-        ]
+impl Sampling {
+    fn samples(self, sample: impl FnMut() -> Watched) -> Vec<Watched> {
+        let end = Instant::now() + self.part;
+        self.effort.samples(|| Instant::now() >= end, sample)
     }
+}
 
-    fn budget(&self, _: &Machine, _: &CpuList, depth: Depth) -> Budget {
-        Budget { seconds: depth.pick(0.7, 2.0, 15.0), bytes: 80 << 20 }
-    }
-
-    fn run(&self, context: &mut Context) -> Result<(), Halt> {
-        let lead = context
-            .lead_cpu()
-            .ok_or_else(|| Halt::Impossible(text!("no-cpu-allowed", "no CPU may be used")))?;
-        let other = other_cpu(context, lead);
-        let effort = Effort {
-            least: context.depth.pick(7, 15, 30),
-            most: context.depth.pick(15, 60, 300),
-            target: 0.01,
-        };
-        let part = Duration::from_secs_f64(context.depth.pick(0.05, 0.3, 1.2));
-        let memory = context.memory_allowance();
-        let alone =
-            thread_group::run_on(lead, |member| single(lead, member.pinned, effort, part, memory, context));
-        let Some((measurements, coverage)) = alone else {
-            return Err(Halt::Impossible(text!("own-thread-not-started", "its thread could not be started")));
-        };
-        measurements.into_iter().for_each(|m| context.push(m));
-        context.coverage.extend(coverage);
-        context.advance(0.6);
-        for to in std::iter::once(lead).chain(other) {
-            context.check()?;
-            context_switch(context, lead, to, effort, part);
-            mutex_handover(context, lead, to, effort, part);
-            context.advance(if to == lead { 0.8 } else { 1.0 });
+fn run(context: &mut Context) -> Result<(), Halt> {
+    let lead = context.lead()?;
+    let other = other_cpu(context, lead);
+    let depth = context.depth;
+    let effort = Effort { least: depth.pick(7, 15, 30), most: depth.pick(15, 60, 300), target: 0.01 };
+    let sampling = Sampling { effort, part: Duration::from_secs_f64(depth.pick(0.05, 0.3, 1.2)) };
+    let inside = &mut *context;
+    thread_group::run_on(lead, move |member| {
+        if !member.pinned {
+            let why = text!("costs-not-pinned", "the thread cannot be pinned to CPU {cpu}", cpu = lead);
+            inside.degrade(NAME, why);
         }
-        if other.is_none() {
-            context.coverage.push(Coverage::degraded(
-                "costs",
-                text!("across-cpus-one-allowed", "across CPUs: only one CPU may be used"),
-            ));
-        }
-        Ok(())
+        measure_single(inside, lead, sampling);
+    })
+    .ok_or(OWN_THREAD_NOT_STARTED)?;
+    context.advance(0.6);
+    for to in std::iter::once(lead).chain(other) {
+        context.check()?;
+        context_switch(context, lead, to, sampling);
+        mutex_handover(context, lead, to, sampling);
+        context.advance(if to == lead { 0.8 } else { 1.0 });
     }
+    if other.is_none() {
+        context.degrade(NAME, text!("across-cpus-one-allowed", "across CPUs: only one CPU may be used"));
+    }
+    Ok(())
 }
 
 /// A CPU of another core of the same package, for what goes across CPUs.
@@ -112,88 +110,73 @@ fn cpu_place(cpu: u32) -> Labels {
     Labels::new().with_label(Label::Cpu, cpu)
 }
 
+/// Pushes a cost, in doubt where its samples scatter beyond `target`.
+fn push(context: &mut Context, mut m: Measurement, target: f64) {
+    judge(&mut m, target);
+    context.push(m);
+}
+
 /// Everything that one thread does by itself.
-fn single(
-    cpu: u32,
-    pinned: bool,
-    effort: Effort,
-    part: Duration,
-    memory: u64,
-    context: &Context,
-) -> (Vec<Measurement>, Vec<Coverage>) {
-    let mut coverage = Vec::new();
-    if !pinned {
-        coverage.push(Coverage::degraded(
-            "costs",
-            text!("costs-not-pinned", "the thread cannot be pinned to CPU {cpu}", cpu),
-        ));
-    }
+fn measure_single(context: &mut Context, cpu: u32, sampling: Sampling) {
     let mut watch = Watch::new(cpu);
-    let mut all = Vec::new();
-    let mut add = |metric: &'static str, place: Labels, per: f64, samples: Vec<Watched>| {
-        let mut m = measurement(metric, place, &samples, |s| s.ns / per);
-        judge(&mut m, TARGET);
-        all.push(m);
-    };
-    let stopped = |end: Instant| move || Instant::now() >= end || context.stop.signal().is_some();
-    let mut repeat = |work: &mut dyn FnMut()| {
+    let stop = context.stop;
+    let repeat = |watch: &mut Watch, work: &mut dyn FnMut()| {
         // Once for the caches, the branch predictor and the page tables.
         work();
         watch.refresh();
-        effort.samples(stopped(Instant::now() + part), || watch.sample(&mut *work))
+        let end = Instant::now() + sampling.part;
+        let stopped = || Instant::now() >= end || stop.signal().is_some();
+        sampling.effort.samples(stopped, || watch.sample(&mut *work))
     };
 
     const CALLS: u32 = 2_000;
-    let samples = repeat(&mut || {
+    let calls = repeat(&mut watch, &mut || {
         for _ in 0..CALLS {
             // SAFETY: getppid takes nothing, touches nothing and is never answered without entering the kernel.
             unsafe { libc::syscall(libc::SYS_getppid) };
         }
     });
-    add("cost.syscall", cpu_place(cpu), CALLS.into(), samples);
-
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    let samples = repeat(&mut || {
+    let clock_reads = repeat(&mut watch, &mut || {
         for _ in 0..CALLS {
             // SAFETY: the timespec outlives the call.
             unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
         }
     });
-    let mut place = cpu_place(cpu);
+    let hints = repeat(&mut watch, &mut || (hint::SPIN_HINT.run)(100));
+    let mut clock_place = cpu_place(cpu);
     if let Some(source) = &context.snapshot.clocksource {
-        place = place.with_label(Label::Clocksource, source.as_str());
+        clock_place = clock_place.with_label(Label::Clocksource, source.as_str());
     }
-    add("cost.clock_read", place, CALLS.into(), samples);
-
-    let (iterations, per) = (100, f64::from(hint::SPIN_HINT.work.operations) * 100.0);
-    let samples = repeat(&mut || (hint::SPIN_HINT.run)(iterations));
-    add("cost.spin_hint", cpu_place(cpu), per, samples);
+    let hints_a_sample = f64::from(hint::SPIN_HINT.work.operations) * 100.0;
+    for (metric, place, samples, each) in [
+        ("cost.syscall", cpu_place(cpu), calls, f64::from(CALLS)),
+        ("cost.clock_read", clock_place, clock_reads, f64::from(CALLS)),
+        ("cost.spin_hint", cpu_place(cpu), hints, hints_a_sample),
+    ] {
+        push(context, measurement(metric, place, &samples, |s| s.ns / each), TARGET);
+    }
 
     for (page, step, pages) in [(Page::Base, base_page() as usize, 1024), (Page::Huge, HUGE, 16)] {
-        let place = cpu_place(cpu).with_label(Label::Page, page.word());
-        if (step * pages) as u64 > memory {
-            coverage.push(Coverage::skipped(
-                format!("costs page fault {}", page.word()),
-                text!("costs-memory-short", "not enough memory"),
-            ));
+        let what = format!("costs page fault {}", page.word());
+        if (step * pages) as u64 > context.memory_allowance() {
+            let why = text!("costs-memory-short", "not enough memory");
+            context.coverage.push(Coverage::skipped(what, why));
             continue;
         }
-        match page_faults(page, step, pages, effort, part, &mut watch) {
+        match page_faults(page, step, pages, sampling, &mut watch) {
             Ok(samples) => {
-                let mut m = measurement("cost.page_fault", place, &samples, |s| s.ns / pages as f64);
-                judge(&mut m, TARGET);
-                all.push(m);
+                let place = cpu_place(cpu).with_label(Label::Page, page.word());
+                let m = measurement("cost.page_fault", place, &samples, |s| s.ns / pages as f64);
+                push(context, m, TARGET);
             }
-            Err(why) => coverage.push(
-                why.into_impossible(format!("costs page fault {}", page.word()))
-                    .with_remedy("echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"),
-            ),
+            Err(why) => {
+                let remedy = "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled";
+                context.coverage.push(Coverage::impossible(what, why).with_remedy(remedy));
+            }
         }
     }
-    let mut m = mispredicts(cpu, effort, part, &mut watch);
-    judge(&mut m, TARGET);
-    all.push(m);
-    (all, coverage)
+    push(context, mispredicts(cpu, sampling, &mut watch), TARGET);
 }
 
 /// First touches of fresh pages; mapping and unmapping are outside the time.
@@ -201,169 +184,146 @@ fn page_faults(
     page: Page,
     step: usize,
     pages: usize,
-    effort: Effort,
-    part: Duration,
+    sampling: Sampling,
     watch: &mut Watch,
-) -> Result<Vec<Watched>, Unavailable> {
+) -> Result<Vec<Watched>, Text> {
     if page == Page::Huge && !os::mapping::transparent_huge_pages_allowed() {
-        return Err(text!("costs-thp-off", "transparent huge pages are off").into());
+        return Err(text!("costs-thp-off", "transparent huge pages are off"));
     }
     let mut failed = None;
-    let end = Instant::now() + part;
-    let samples = effort.samples(
-        || Instant::now() >= end,
-        || {
-            let mapping = match Mapping::new(step * pages, page) {
-                Ok(mapping) => mapping,
-                Err(error) => {
-                    failed = Some(text!("costs-not-mapped", "{error}", error));
-                    return watch.sample(|| ());
-                }
-            };
-            let before = os::minor_faults();
-            let sample = watch.sample(|| {
-                for index in 0..pages {
-                    // SAFETY: within the mapping.
-                    unsafe { mapping.start().add(index * step).write_volatile(1) };
-                }
-            });
-            // Fewer faults than pages: the kernel mapped several at once, and the figure is not of one fault.
-            if let (Some(before), Some(after)) = (before, os::minor_faults())
-                && (after - before) < pages as u64 * 9 / 10
-            {
-                failed = Some(text!(
-                    "costs-faults-around",
-                    "{faults} faults for {pages} pages",
-                    faults = (after - before),
-                    pages
-                ));
+    let samples = sampling.samples(|| {
+        let mapping = match Mapping::new(step * pages, page) {
+            Ok(mapping) => mapping,
+            Err(error) => {
+                failed = Some(text!("costs-not-mapped", "{error}", error));
+                return watch.sample(|| ());
             }
-            if page == Page::Huge && mapping.huge_share().is_some_and(|share| share < 0.99) {
-                failed = Some(text!("costs-no-huge-pages", "the kernel provided no huge pages"));
+        };
+        let before = os::minor_faults();
+        let sample = watch.sample(|| {
+            for index in 0..pages {
+                // SAFETY: within the mapping.
+                unsafe { mapping.start().add(index * step).write_volatile(1) };
             }
-            sample
-        },
-    );
-    failed.map_or(Ok(samples), |why| Err(why.into()))
+        });
+        // Fewer faults than pages: the kernel mapped several at once, and the figure is not of one fault.
+        if let (Some(before), Some(after)) = (before, os::minor_faults())
+            && (after - before) < pages as u64 * 9 / 10
+        {
+            let faults = after - before;
+            failed = Some(text!("costs-faults-around", "{faults} faults for {pages} pages", faults, pages));
+        }
+        if page == Page::Huge && mapping.huge_share().is_some_and(|share| share < 0.99) {
+            failed = Some(text!("costs-no-huge-pages", "the kernel provided no huge pages"));
+        }
+        sample
+    });
+    failed.map_or(Ok(samples), Err)
 }
 
 /// (Random − predictable) ÷ the half that is mispredicted, a fresh sequence each time.
-fn mispredicts(cpu: u32, effort: Effort, part: Duration, watch: &mut Watch) -> Measurement {
-    let mut random = Random::new(ns_since_boot());
+fn mispredicts(cpu: u32, sampling: Sampling, watch: &mut Watch) -> Measurement {
+    let mut random = Random::new(kernels::counter::ticks());
     let (mut bits, zeros) = (vec![0u8; BRANCHES], vec![0u8; BRANCHES]);
     let mut fixed = Vec::new();
-    let end = Instant::now() + part;
-    let samples = effort.samples(
-        || Instant::now() >= end,
-        || {
-            for chunk in bits.chunks_mut(8) {
-                let bytes = random.number().to_le_bytes();
-                for (bit, byte) in chunk.iter_mut().zip(bytes) {
-                    *bit = byte & 1;
-                }
+    let samples = sampling.samples(|| {
+        for chunk in bits.chunks_mut(8) {
+            let bytes = random.number().to_le_bytes();
+            for (bit, byte) in chunk.iter_mut().zip(bytes) {
+                *bit = byte & 1;
             }
-            let run = |bytes: &[u8]| {
-                // SAFETY: the kernel reads `count` bytes from a live slice of that length.
-                let taken = unsafe { branch::branches(bytes.as_ptr(), bytes.len() as u64) };
-                std::hint::black_box(taken);
-            };
-            let same = watch.sample(|| run(&zeros));
-            let mut mixed = watch.sample(|| run(&bits));
-            mixed.marks.extend(same.marks);
-            fixed.push(same.ns / BRANCHES as f64);
-            mixed.ns = (mixed.ns - same.ns).max(0.0);
-            mixed
-        },
-    );
+        }
+        let run = |bytes: &[u8]| {
+            // SAFETY: the kernel reads `count` bytes from a live slice of that length.
+            let taken = unsafe { branch::branches(bytes.as_ptr(), bytes.len() as u64) };
+            std::hint::black_box(taken);
+        };
+        let same = watch.sample(|| run(&zeros));
+        let mut mixed = watch.sample(|| run(&bits));
+        mixed.marks.extend(same.marks);
+        fixed.push(same.ns / BRANCHES as f64);
+        mixed.ns = (mixed.ns - same.ns).max(0.0);
+        mixed
+    });
     measurement("cost.branch_mispredict", cpu_place(cpu), &samples, |s| s.ns / (BRANCHES as f64 * 0.5))
         .with_detail(detail::PREDICTED_BRANCH_NS, record::Summary::from_samples(&fixed).median)
-}
-
-fn ns_since_boot() -> u64 {
-    kernels::counter::ticks()
-}
-
-fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
-    let mut ends = [0; 2];
-    // SAFETY: the kernel fills two descriptors, which are then owned here.
-    unsafe {
-        if libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        Ok((OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])))
-    }
 }
 
 /// What the partner of a context switch answers; anything else ends it.
 const PING: u8 = 1;
 
-fn send(to: &OwnedFd, byte: u8) {
-    // SAFETY: one byte from a live array.
-    unsafe { libc::write(to.as_raw_fd(), [byte].as_ptr().cast(), 1) };
+fn send(mut to: &PipeWriter, byte: u8) {
+    // A partner that is gone is seen by what comes back.
+    let _ = to.write(&[byte]);
 }
 
 /// The next byte, 0 when the pipe is closed or broken.
-fn receive(from: &OwnedFd) -> u8 {
+fn receive(mut from: &PipeReader) -> u8 {
     let mut byte = [0u8];
-    // SAFETY: one byte into a live array.
-    let read = unsafe { libc::read(from.as_raw_fd(), byte.as_mut_ptr().cast(), 1) };
-    if read == 1 { byte[0] } else { 0 }
+    if matches!(from.read(&mut byte), Ok(1)) { byte[0] } else { 0 }
+}
+
+/// Samples of `trip` on `cpu` while `partner` runs on `to`, until `end` tells it that all is over.
+fn sample_beside(
+    (cpu, to): (u32, u32),
+    sampling: Sampling,
+    partner: impl FnOnce() + Send,
+    trip: impl Fn() + Sync,
+    end: impl FnOnce(),
+) -> Option<Vec<Watched>> {
+    std::thread::scope(|scope| {
+        let partner = scope.spawn(move || {
+            let _pin = os::pin::Pinned::to(to);
+            partner();
+        });
+        let taken = thread_group::run_on(cpu, |member| {
+            let mut watch = Watch::new(member.cpu);
+            sampling.samples(|| watch.sample(&trip))
+        });
+        end();
+        let _ = partner.join();
+        taken
+    })
 }
 
 /// A byte sent to and fro between two threads through pipes, less what one thread alone needs to write and read it:
 /// lmbench's lat_ctx with two processes and no working set.
-fn context_switch(context: &mut Context, cpu: u32, to: u32, effort: Effort, part: Duration) {
-    let (Ok(there), Ok(back)) = (pipe(), pipe()) else {
-        context
-            .coverage
-            .push(Coverage::impossible("costs context switch", text!("no-pipe", "no pipe can be made")));
+fn context_switch(context: &mut Context, cpu: u32, to: u32, sampling: Sampling) {
+    let (Ok(there), Ok(back)) = (io::pipe(), io::pipe()) else {
+        let why = text!("no-pipe", "no pipe can be made");
+        context.coverage.push(Coverage::impossible("costs context switch", why));
         return;
     };
-    // What is not the switch: this thread's own write and read, through a pipe that nobody waits on.
-    let trip = |watch: &mut Watch, write: &OwnedFd, read: &OwnedFd| {
-        watch.sample(|| {
-            for _ in 0..HANDOVERS {
-                send(write, PING);
-                receive(read);
-            }
-        })
+    let trip = |to: &PipeWriter, from: &PipeReader| {
+        for _ in 0..HANDOVERS {
+            send(to, PING);
+            receive(from);
+        }
     };
+    // What is not the switch: this thread's own write and read, through a pipe that nobody waits on.
     let overhead = thread_group::run_on(cpu, |member| {
         let mut watch = Watch::new(member.cpu);
-        let times: Vec<f64> = (0..9).map(|_| trip(&mut watch, &back.1, &back.0).ns).collect();
+        let times: Vec<f64> = (0..9).map(|_| watch.sample(|| trip(&back.1, &back.0)).ns).collect();
         record::Summary::from_samples(&times).median / f64::from(HANDOVERS)
     })
     .unwrap_or(0.0);
-    let samples = std::thread::scope(|scope| {
-        let partner = scope.spawn(|| {
-            let _pin = os::pin::Pinned::to(to);
-            while receive(&there.0) == PING {
-                send(&back.1, PING);
-            }
-        });
-        let taken = thread_group::run_on(cpu, |member| {
-            let mut watch = Watch::new(member.cpu);
-            let end = Instant::now() + part;
-            effort.samples(|| Instant::now() >= end, || trip(&mut watch, &there.1, &back.0))
-        });
-        send(&there.1, 0);
-        let _ = partner.join();
-        taken
-    });
-    let Some(samples) = samples else { return };
+    let partner = || {
+        while receive(&there.0) == PING {
+            send(&back.1, PING);
+        }
+    };
+    let trip = || trip(&there.1, &back.0);
+    let samples = sample_beside((cpu, to), sampling, partner, trip, || send(&there.1, 0));
     let place = cpu_place(cpu).with_label(Label::ToCpu, to);
-    let mut m = measurement("cost.context_switch", place, &samples, |s| {
-        (s.ns / f64::from(HANDOVERS) / 2.0 - overhead).max(0.0)
-    })
-    .with_detail(detail::WRITE_AND_READ_NS, overhead);
-    drop_switch_marks(&mut m);
-    judge(&mut m, 2.0 * TARGET);
-    context.push(m);
+    let one = |s: &Watched| (s.ns / f64::from(HANDOVERS) / 2.0 - overhead).max(0.0);
+    let m = measurement("cost.context_switch", place, &samples.unwrap_or_default(), one);
+    push_switches(context, m.with_detail(detail::WRITE_AND_READ_NS, overhead));
 }
 
-/// Here switching is the work, not a disturbance.
-fn drop_switch_marks(m: &mut Measurement) {
+/// Pushes a cost of which switching is the work and not a disturbance.
+fn push_switches(context: &mut Context, mut m: Measurement) {
     m.marks.retain(|mark| mark.mark != record::Mark::Switched);
+    push(context, m, 2.0 * TARGET);
 }
 
 /// Waits until `word` is `value`, sleeping in the kernel as a mutex does.
@@ -396,42 +356,25 @@ fn hand_over(word: &AtomicU32, value: u32) {
 const OVER: u32 = 2;
 
 /// A contended mutex as glibc and Rust build it on futexes: one wakes the other, which sleeps until then.
-fn mutex_handover(context: &mut Context, cpu: u32, to: u32, effort: Effort, part: Duration) {
+fn mutex_handover(context: &mut Context, cpu: u32, to: u32, sampling: Sampling) {
     let turn = AtomicU32::new(0);
-    let samples = std::thread::scope(|scope| {
-        let partner = scope.spawn(|| {
-            let _pin = os::pin::Pinned::to(to);
-            loop {
-                wait_for(&turn, 1);
-                if turn.load(Ordering::Acquire) == OVER {
-                    return;
-                }
-                hand_over(&turn, 0);
+    let partner = || {
+        loop {
+            wait_for(&turn, 1);
+            if turn.load(Ordering::Acquire) == OVER {
+                return;
             }
-        });
-        let taken = thread_group::run_on(cpu, |member| {
-            let mut watch = Watch::new(member.cpu);
-            let end = Instant::now() + part;
-            effort.samples(
-                || Instant::now() >= end,
-                || {
-                    watch.sample(|| {
-                        for _ in 0..HANDOVERS {
-                            hand_over(&turn, 1);
-                            wait_for(&turn, 0);
-                        }
-                    })
-                },
-            )
-        });
-        hand_over(&turn, OVER);
-        let _ = partner.join();
-        taken
-    });
-    let Some(samples) = samples else { return };
+            hand_over(&turn, 0);
+        }
+    };
+    let trip = || {
+        for _ in 0..HANDOVERS {
+            hand_over(&turn, 1);
+            wait_for(&turn, 0);
+        }
+    };
+    let samples = sample_beside((cpu, to), sampling, partner, trip, || hand_over(&turn, OVER));
     let place = cpu_place(cpu).with_label(Label::ToCpu, to);
-    let mut m = measurement("cost.mutex_handover", place, &samples, |s| s.ns / f64::from(HANDOVERS) / 2.0);
-    drop_switch_marks(&mut m);
-    judge(&mut m, 2.0 * TARGET);
-    context.push(m);
+    let one = |s: &Watched| s.ns / f64::from(HANDOVERS) / 2.0;
+    push_switches(context, measurement("cost.mutex_handover", place, &samples.unwrap_or_default(), one));
 }

@@ -10,17 +10,20 @@ use record::detail;
 use std::time::Instant;
 
 use record::text::Value;
-use record::{Coverage, CpuList, Doubt, Labels, Machine, Measurement, Text, text};
+use record::{Coverage, Doubt, Labels, Measurement, Template, text};
 use serde_json::json;
 
 use curve::{Curve, GROWTH, Point, SAMPLE_NS, sample};
 
-use super::numa::tell::FREE_MEMORY;
-use crate::budget::{Budget, Depth, beyond_caches, memory_allowance};
-use crate::context::{ALLOW_MBIND, Context, HUGE_PAGES, Halt, MORE_MEMORY};
+use crate::budget::{Budget, beyond_caches, memory_allowance_at_start};
+use crate::context::{Context, Halt};
 use crate::cycle::{Cycle, Place};
+use crate::huge_page_refusal::Lifted;
 use crate::list::Measure;
-use crate::refusal::Lifted;
+use crate::reasons::{
+    ALLOW_MBIND, FREE_MEMORY, HUGE_PAGES, MORE_MEMORY, NO_MEMORY, NOT_MAPPED, OWN_THREAD_NOT_STARTED,
+    PAGE_SIZE_NOT_VERIFIED, PLACEMENT_NOT_VERIFIED,
+};
 use crate::repeat::{Effort, clock_range, measurement};
 use crate::thread_group;
 use crate::time_estimate::{TimeEstimate, thin};
@@ -28,8 +31,10 @@ use crate::watch::Watch;
 use os::mapping::Page;
 use os::placement::Placement;
 
-/// See the module.
-pub(crate) struct Latency;
+const NAME: &str = "latency";
+
+/// What gives a curve its time.
+const FULL: &str = "linespeed run latency --full";
 
 /// The smallest working set: one base page, in every L1.
 const SMALLEST: usize = 4096;
@@ -47,68 +52,49 @@ const LEAST_SAMPLES: usize = 3;
 /// A set on huge pages with a smaller share of them is not "on huge pages".
 const LEAST_HUGE: f64 = 0.99;
 
-impl Measure for Latency {
-    fn name(&self) -> &'static str {
-        "latency"
-    }
-
-    fn glossary(&self) -> &'static str {
-        "
-            How long does a load take from each cache and from memory, and how much of it is the page walk?
-            Also finds the caches in the curve and holds them against what the kernel says. `linespeed list`
-            says how long it takes. It needs memory of four times the last-level cache for the full curve and
-            2 MiB pages for the second one (transparent huge pages set to `madvise` or `always`, or reserved
-            ones).
-            How: See `load.latency`.
-        "
-    }
-
-    fn metrics(&self) -> &'static [&'static str] {
-        &["load.latency", "load.latency_cycles"]
-    }
-
-    fn outlook(&self, machine: &Machine, snapshot: &record::Snapshot, _: &CpuList) -> Coverage {
+pub(crate) const LATENCY: Measure = Measure {
+    name: NAME,
+    glossary: "
+        How long does a load take from each cache and from memory, and how much of it is the page walk?
+        Also finds the caches in the curve and holds them against what the kernel says. `linespeed list`
+        says how long it takes. It needs memory of four times the last-level cache for the full curve and
+        2 MiB pages for the second one (transparent huge pages set to `madvise` or `always`, or reserved
+        ones).
+        How: See `load.latency`.
+    ",
+    metrics: &["load.latency", "load.latency_cycles"],
+    obstacle: |machine, snapshot, _| {
         let wanted = beyond_caches(machine);
-        let allowed =
-            memory_allowance(snapshot.memory_available_bytes, machine.limits.memory_available_bytes) / 2;
-        if allowed < wanted {
-            return Coverage::degraded(
-                self.name(),
-                text!(
-                    "latency-sets-small",
-                    "working sets of at most {allowed}, less than four times the last-level caches ({wanted})",
-                    allowed = Value::Bytes(allowed),
-                    wanted = Value::Bytes(wanted)
-                ),
-            )
-            .with_remedy(MORE_MEMORY);
-        }
-        Coverage::measured(self.name())
-    }
+        let allowed = memory_allowance_at_start(machine, snapshot) / 2;
+        let why = text!(
+            "latency-sets-small",
+            "working sets of at most {allowed}, less than four times the last-level caches ({wanted})",
+            allowed = Value::Bytes(allowed),
+            wanted = Value::Bytes(wanted)
+        );
+        (allowed < wanted).then(|| Coverage::degraded(NAME, why).with_remedy(MORE_MEMORY))
+    },
+    budget: |machine, _, depth| Budget {
+        seconds: depth.pick(2.3, 18.2, 60.0),
+        bytes: beyond_caches(machine).saturating_mul(2),
+    },
+    uses_arrays: false,
+    run,
+};
 
-    fn budget(&self, machine: &Machine, _: &CpuList, depth: Depth) -> Budget {
-        Budget { seconds: depth.pick(2.3, 18.2, 60.0), bytes: beyond_caches(machine).saturating_mul(2) }
+fn run(context: &mut Context) -> Result<(), Halt> {
+    let lead = context.lead()?;
+    // Two cycles stand side by side, so that each size is measured on both kinds of page in turn.
+    let most = (context.memory_allowance() / 2).min(usize::MAX as u64) as usize;
+    if most < SMALLEST * 2 {
+        return Err(NO_MEMORY.into());
     }
-
-    fn run(&self, context: &mut Context) -> Result<(), Halt> {
-        let lead = context
-            .lead_cpu()
-            .ok_or_else(|| Halt::Impossible(text!("no-cpu-allowed", "no CPU may be used")))?;
-        // Two cycles stand side by side, so that each size is measured on both kinds of page in turn.
-        let most = (context.memory_allowance() / 2).min(usize::MAX as u64) as usize;
-        if most < SMALLEST * 2 {
-            return Err(Halt::Impossible(text!("no-memory-left", "no memory is left for a working set")));
-        }
-        let largest = usize::try_from(beyond_caches(context.machine)).unwrap_or(most).min(most);
-        let sizes = sizes(largest, context.depth.pick(2, 8, 8));
-        let node = context.node_of(lead);
-        let _lifted = Lifted::of_huge_pages(context, self.name());
-        let inside = &mut *context;
-        thread_group::run_on(lead, move |member| curve(inside, lead, member.pinned, node, &sizes))
-            .unwrap_or_else(|| {
-                Err(Halt::Impossible(text!("own-thread-not-started", "its thread could not be started")))
-            })
-    }
+    let largest = usize::try_from(beyond_caches(context.machine)).unwrap_or(most).min(most);
+    let sizes = sizes(largest, context.depth.pick(2, 8, 8));
+    let _lifted = Lifted::of_huge_pages(context, NAME);
+    let inside = &mut *context;
+    let ended = thread_group::run_on(lead, move |member| curve(inside, lead, member.pinned, &sizes));
+    ended.ok_or(OWN_THREAD_NOT_STARTED)?
 }
 
 /// Working sets from [`SMALLEST`] to `largest`, `steps` an octave, whole lines, `largest` itself included.
@@ -126,62 +112,48 @@ pub(crate) fn sizes(largest: usize, steps: u32) -> Vec<usize> {
     sizes
 }
 
+/// The kernel made huge pages of none of the memory.
+const HUGE_PAGES_REFUSED: Template =
+    Template { code: "latency-huge-pages-refused", words: "the kernel provided no huge page" };
+
 fn open(context: &mut Context, page: Page, largest: usize, node: Option<u32>) -> Option<Curve> {
     let what = Coverage::latency_on(&page.word());
-    let unhuge = |reason: Text| Coverage::impossible(what.clone(), reason).with_remedy(HUGE_PAGES);
-    match Cycle::new(largest, page, node) {
+    let (mut cycle, bound) = match Cycle::new(largest, page, node) {
+        Ok(opened) => opened,
         Err(error) if page == Page::Huge => {
-            context.coverage.push(unhuge(text!("latency-no-huge-pages", "no huge pages: {error}", error)));
-            None
+            let why = text!("latency-no-huge-pages", "no huge pages: {error}", error);
+            context.coverage.push(Coverage::impossible(what, why).with_remedy(HUGE_PAGES));
+            return None;
         }
         Err(error) => {
-            context.coverage.push(Coverage::impossible(
-                what,
-                text!("memory-not-mapped", "cannot map the memory: {error}", error),
-            ));
-            None
+            context.coverage.push(Coverage::impossible(what, text!(NOT_MAPPED, error)));
+            return None;
         }
-        Ok((mut cycle, bound)) => {
-            if let Some(error) = bound
-                && context.machine.nodes.len() > 1
-            {
-                context.coverage.push(
-                    Coverage::degraded(
-                        what.clone(),
-                        text!(
-                            "latency-mbind-refused",
-                            "mbind is refused ({error}): memory lies where it was first touched",
-                            error
-                        ),
-                    )
-                    .with_remedy(ALLOW_MBIND),
-                );
-            }
-            cycle.grow_to(SMALLEST);
-            if page == Page::Huge && cycle.mapping().huge_share().is_some_and(|share| share < LEAST_HUGE) {
-                context
-                    .coverage
-                    .push(unhuge(text!("latency-huge-pages-refused", "the kernel provided no huge page")));
-                return None;
-            }
-            Some(Curve { page, cycle, at: Place::default(), points: Vec::new() })
-        }
+    };
+    if let Some(error) = bound
+        && context.machine.nodes.len() > 1
+    {
+        let why = text!(
+            "latency-mbind-refused",
+            "mbind is refused ({error}): memory lies where it was first touched",
+            error
+        );
+        context.degrade_with_remedy(what.clone(), why, ALLOW_MBIND);
     }
+    cycle.grow_to(SMALLEST);
+    if page == Page::Huge && cycle.mapping().huge_share().is_some_and(|share| share < LEAST_HUGE) {
+        context.coverage.push(Coverage::impossible(what, HUGE_PAGES_REFUSED).with_remedy(HUGE_PAGES));
+        return None;
+    }
+    Some(Curve { page, cycle, at: Place::default(), points: Vec::new() })
 }
 
-fn curve(
-    context: &mut Context,
-    cpu: u32,
-    pinned: bool,
-    node: Option<u32>,
-    sizes: &[usize],
-) -> Result<(), Halt> {
+fn curve(context: &mut Context, cpu: u32, pinned: bool, sizes: &[usize]) -> Result<(), Halt> {
     if !pinned {
-        context.coverage.push(Coverage::degraded(
-            "latency",
-            text!("latency-not-pinned", "the thread cannot be pinned to CPU {cpu}", cpu),
-        ));
+        let why = text!("latency-not-pinned", "the thread cannot be pinned to CPU {cpu}", cpu);
+        context.degrade(NAME, why);
     }
+    let node = context.node_of(cpu);
     let largest = sizes.last().copied().unwrap_or(SMALLEST);
     let depth = context.depth;
     let mut curves: Vec<Curve> =
@@ -220,18 +192,12 @@ fn curve(
             && let Some(base) = curves.pop()
         {
             paces.pop();
-            let ended_at = base.cycle.bytes() as u64;
-            context.coverage.push(
-                Coverage::degraded(
-                    Coverage::latency_on(&base.page.word()),
-                    text!(
-                        "latency-larger-sets-slow",
-                        "ends at {size}: larger sets take too long to fill here",
-                        size = Value::Bytes(ended_at)
-                    ),
-                )
-                .with_remedy("linespeed run latency --full"),
+            let why = text!(
+                "latency-larger-sets-slow",
+                "ends at {size}: larger sets take too long to fill here",
+                size = Value::Bytes(base.cycle.bytes() as u64)
             );
+            context.degrade_with_remedy(Coverage::latency_on(&base.page.word()), why, FULL);
             close(context, base, cpu, node);
         }
         let stride =
@@ -270,47 +236,31 @@ fn curve(
         let making = making.map(|(_, estimate)| estimate.seconds(0, std::iter::once(largest))).next_back();
         draws::again(&mut curves, largest, (cpu, node), making.unwrap_or(0.0), context, &mut watch);
     }
-    for curve in &curves {
-        if curve.cycle.capacity() < largest {
-            context.coverage.push(
-                Coverage::degraded(
-                    Coverage::latency_on(&curve.page.word()),
-                    text!(
-                        "latency-huge-pages-exhausted",
-                        "ends at {size}: no more huge pages are free",
-                        size = Value::Bytes(curve.cycle.capacity() as u64)
-                    ),
-                )
-                .with_remedy(HUGE_PAGES),
-            );
-        }
+    for curve in curves.iter().filter(|curve| curve.cycle.capacity() < largest) {
+        let why = text!(
+            "latency-huge-pages-exhausted",
+            "ends at {size}: no more huge pages are free",
+            size = Value::Bytes(curve.cycle.capacity() as u64)
+        );
+        context.degrade_with_remedy(Coverage::latency_on(&curve.page.word()), why, HUGE_PAGES);
     }
     if ended.is_ok() && passed_over > 0 && reached == largest {
-        context.coverage.push(
-            Coverage::degraded(
-                "latency",
-                text!(
-                    "latency-sizes-skipped",
-                    "{skipped} of {all} sizes were skipped for lack of time",
-                    skipped = passed_over as u64,
-                    all = sizes.len()
-                ),
-            )
-            .with_remedy("linespeed run latency --full"),
+        let why = text!(
+            "latency-sizes-skipped",
+            "{skipped} of {all} sizes were skipped for lack of time",
+            skipped = passed_over as u64,
+            all = sizes.len()
         );
+        context.degrade_with_remedy(NAME, why, FULL);
     }
     if ended.is_ok() && reached < largest {
-        context.coverage.push(
-            Coverage::degraded(
-                "latency",
-                format!(
-                    "time ended at {}; {} was planned",
-                    record::units::bytes(reached as u64),
-                    record::units::bytes(largest as u64)
-                ),
-            )
-            .with_remedy("linespeed run latency --full"),
+        let why = text!(
+            "latency-time-ended",
+            "time ended at {reached}; {planned} was planned",
+            reached = Value::Bytes(reached as u64),
+            planned = Value::Bytes(largest as u64)
         );
+        context.degrade_with_remedy(NAME, why, FULL);
     }
     // The cycle on huge pages is the first of the curves, and the one that others want.
     for curve in curves.into_iter().rev() {
@@ -349,23 +299,18 @@ fn close(context: &mut Context, curve: Curve, cpu: u32, node: Option<u32>) -> Op
     let what = Coverage::latency_on(&word);
     let huge = curve.cycle.mapping().huge_share();
     match (curve.page, huge) {
-        (_, None) => context.coverage.push(Coverage::degraded(
+        (_, None) => context.degrade(what.clone(), PAGE_SIZE_NOT_VERIFIED),
+        (Page::Huge, Some(share)) if share < LEAST_HUGE => context.degrade_with_remedy(
             what.clone(),
-            text!("page-size-not-verified", "the page size is not verified: /proc/self/smaps cannot be read"),
-        )),
-        (Page::Huge, Some(share)) if share < LEAST_HUGE => context.coverage.push(
-            Coverage::degraded(
-                what.clone(),
-                text!(
-                    "latency-few-huge-pages",
-                    "only {share} of the memory is on huge pages",
-                    share = Value::Share(share)
-                ),
-            )
-            .with_remedy(text!(
+            text!(
+                "latency-few-huge-pages",
+                "only {share} of the memory is on huge pages",
+                share = Value::Share(share)
+            ),
+            text!(
                 "latency-compact-memory",
                 "echo 1 > /proc/sys/vm/compact_memory, or reserve huge pages with vm.nr_hugepages"
-            )),
+            ),
         ),
         _ => {}
     }
@@ -374,22 +319,14 @@ fn close(context: &mut Context, curve: Curve, cpu: u32, node: Option<u32>) -> Op
         let placement = Placement::check(curve.cycle.mapping(), curve.cycle.bytes(), node);
         proof = placement.describe(node);
         if !placement.acceptable() {
-            context.coverage.push(
-                Coverage::skipped(
-                    what,
-                    text!("latency-misplaced", "withheld: {placement}", placement = proof),
-                )
-                .with_remedy(FREE_MEMORY),
-            );
+            let why = text!("latency-misplaced", "withheld: {placement}", placement = proof);
+            context.coverage.push(Coverage::skipped(what, why).with_remedy(FREE_MEMORY));
             return None;
         }
         if let Placement::Unknown(why) = &placement
             && context.machine.nodes.len() > 1
         {
-            context.coverage.push(Coverage::degraded(
-                what,
-                text!("placement-not-verified", "placement is not verified: {why}", why),
-            ));
+            context.degrade(what, text!(PLACEMENT_NOT_VERIFIED, why));
         }
     }
     let moved = clock_range(&context.clocks_seen);
@@ -414,12 +351,13 @@ fn close(context: &mut Context, curve: Curve, cpu: u32, node: Option<u32>) -> Op
             && range > CLOCK_RANGE
             && point.bytes as u64 <= core_bytes
         {
-            ns.doubt = Some(Doubt::too_noisy(text!(
+            let why = text!(
                 "latency-clock-unsteady",
                 "the core clock was {low} to {high} during the curve, so compare runs by load.latency_cycles",
                 low = Value::Figure(low, "Hz"),
                 high = Value::Figure(high, "Hz")
-            )));
+            );
+            ns.doubt = Some(Doubt::too_noisy(why));
         }
         ns = ns
             .with_detail(detail::HOPS_PER_SAMPLE, point.hops)

@@ -7,40 +7,32 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use kernels::chain;
-use kernels::stream::{self, Op, Stores};
-use record::{Coverage, CpuList, Labels, Machine, Mark, Measurement, SampleMark, Template, Text, text};
+use kernels::stream::{Op, Stream};
+use record::{Coverage, CpuList, Labels, Measurement, Template, Text, text};
 use serde_json::json;
 
 use crate::array_setup;
-use crate::arrays::{CHUNK, Part};
-use crate::budget::{Budget, Depth, beyond_caches};
+use crate::arrays::{CHUNK, Part, widest_stream};
+use crate::budget::{Budget, beyond_caches};
 use crate::common_interval::{self, WorkLog};
 use crate::context::{Context, Halt};
+use crate::cycle::{Cycle, Place};
 use crate::list::Measure;
 use crate::measurements::bandwidth::TOUCH_SECONDS;
 use crate::measurements::parallelism::memory_cycle;
-use crate::repeat::judge;
-use crate::thread_group;
+use crate::reasons::{MORE_CPUS, NO_READ_KERNEL, THREAD_NOT_STARTED};
+use crate::repeat::{judge, mark_migrated};
+use crate::thread_group::{self, Member};
 use crate::watch::ns_since;
 
-/// See the module.
-pub(crate) struct LoadedLatency;
+const NAME: &str = "loaded-latency";
 
-/// Cycles (chained adds) that a loader waits after each 16 KiB: from all but idle down to none. None, then factors of
-/// two to three, closest where the knee usually lies.
-const WAITS: [Option<u64>; 11] = [
-    None,
-    Some(120_000),
-    Some(40_000),
-    Some(16_000),
-    Some(8_000),
-    Some(4_000),
-    Some(2_000),
-    Some(1_000),
-    Some(500),
-    Some(200),
-    Some(0),
-];
+/// Cycles (chained adds) that a loader waits after each 16 KiB: from all but idle down to none, in factors of two to
+/// three, closest where the knee usually lies.
+const WAITS: [u64; 10] = [120_000, 40_000, 16_000, 8_000, 4_000, 2_000, 1_000, 500, 200, 0];
+
+/// Rates of load: none at all, then one for each wait.
+const RATES: usize = 1 + WAITS.len();
 
 /// Bytes that a loader reads between waits.
 const BURST: usize = 16 << 10;
@@ -48,155 +40,118 @@ const BURST: usize = 16 << 10;
 /// Hops of a latency sample: some 50 µs from memory.
 const HOPS: u64 = 512;
 
-impl Measure for LoadedLatency {
-    fn name(&self) -> &'static str {
-        "loaded-latency"
-    }
+/// One CPU alone has nobody to load.
+const NEEDS_LOADERS: Template =
+    Template { code: "needs-two-cpus-to-load", words: "it needs two CPUs: one to measure, others to load" };
 
-    fn glossary(&self) -> &'static str {
-        "
-            How slow does memory get when it is busy, and from which load on? `linespeed list` says how long
-            it takes. It needs at least two CPUs.
-            How: See `memory.loaded_latency`.
-        "
-    }
+const ONE_LOADER: Template = Template {
+    code: "one-cpu-to-load",
+    words: "one CPU is left to load the memory, which may not reach its limit",
+};
 
-    fn metrics(&self) -> &'static [&'static str] {
-        &["memory.loaded_latency"]
-    }
+pub(crate) const LOADED_LATENCY: Measure = Measure {
+    name: NAME,
+    glossary: "
+        How slow does memory get when it is busy, and from which load on? `linespeed list` says how long
+        it takes. It needs at least two CPUs.
+        How: See `memory.loaded_latency`.
+    ",
+    metrics: &["memory.loaded_latency"],
+    obstacle: |_, _, cpus| match cpus.len() {
+        0 | 1 => Some(Coverage::impossible(NAME, NEEDS_LOADERS).with_remedy(MORE_CPUS)),
+        2 => Some(Coverage::degraded(NAME, ONE_LOADER)),
+        _ => None,
+    },
+    budget: |machine, cpus, depth| Budget {
+        seconds: depth.pick(1.0, 9.0, 80.0) + cpus.len() as f64 * RATES as f64 * 0.06e-3,
+        bytes: beyond_caches(machine).saturating_mul(2),
+    },
+    uses_arrays: true,
+    run,
+};
 
-    fn outlook(&self, _: &Machine, _: &record::Snapshot, cpus: &CpuList) -> Coverage {
-        match cpus.len() {
-            0 | 1 => Coverage::impossible(
-                self.name(),
-                text!("needs-two-cpus-to-load", "it needs two CPUs: one to measure, others to load"),
-            )
-            .with_remedy(crate::list::MORE_CPUS),
-            2 => Coverage::degraded(
-                self.name(),
-                text!("one-cpu-to-load", "one CPU is left to load the memory, which may not reach its limit"),
-            ),
-            _ => Coverage::measured(self.name()),
+fn run(context: &mut Context) -> Result<(), Halt> {
+    let lead = context.lead()?;
+    let loaders: Vec<u32> = context.cpus.iter().filter(|cpu| *cpu != lead).collect();
+    if loaders.is_empty() {
+        return Err(NEEDS_LOADERS.into());
+    }
+    let cycle = memory_cycle(context, lead, NAME)?;
+    let ready = array_setup::prepare(context, NAME, context.depth.pick(0.4, TOUCH_SECONDS - 1.0, 60.0))?;
+    let read_from = ready.bytes() * 2 * loaders.len() as u64 / context.cpus.len() as u64;
+    if read_from < context.machine.last_level_bytes() {
+        let size = Value::Bytes(read_from);
+        context.degrade_with_remedy(
+            NAME,
+            text!("loaded-latency-load-small", "the load reads only {size}, which fits the caches", size),
+            text!("loaded-latency-more-memory", "linespeed run loaded-latency --full, or more memory"),
+        );
+    }
+    let index_of = |cpu: &u32| context.cpus.iter().position(|c| c == *cpu);
+    let parts: Vec<Part> =
+        loaders.iter().filter_map(|cpu| ready.parts.get(index_of(cpu)?).cloned()).collect();
+    let read = widest_stream(Op::Read).ok_or(NO_READ_KERNEL)?;
+
+    let cpus: Vec<u32> = std::iter::once(lead).chain(loaders.iter().copied()).collect();
+    // What making the arrays did not take is not all spent: a longer window tells no more.
+    let most = context.depth.pick(0.05, 0.3, 1.5);
+    let seconds = (context.seconds_left() / RATES as f64 * 0.8).clamp(0.03, most);
+    let (mut points, mut starved): (Vec<Point>, usize) = (Vec::new(), 0);
+    for (step, wait) in std::iter::once(None).chain(WAITS.map(Some)).enumerate() {
+        context.check()?;
+        if context.out_of_time() && points.len() > 2 {
+            context.degrade(NAME, text!(Coverage::TIME_ENDED, when = "before the highest rates"));
+            break;
         }
-    }
-
-    fn budget(&self, machine: &Machine, cpus: &CpuList, depth: Depth) -> Budget {
-        let starting = cpus.len() as f64 * WAITS.len() as f64 * 0.06e-3;
-        Budget {
-            seconds: depth.pick(1.0, 9.0, 80.0) + starting,
-            bytes: beyond_caches(machine).saturating_mul(2),
-        }
-    }
-
-    fn run(&self, context: &mut Context) -> Result<(), Halt> {
-        let lead = context
-            .lead_cpu()
-            .ok_or_else(|| Halt::Impossible(text!("no-cpu-allowed", "no CPU may be used")))?;
-        let loaders: Vec<u32> = context.cpus.iter().filter(|cpu| *cpu != lead).collect();
-        if loaders.is_empty() {
-            return Err(Halt::Impossible(text!(
-                "needs-two-cpus-to-load",
-                "it needs two CPUs: one to measure, others to load"
-            )));
-        }
-        let cycle = memory_cycle(context, lead, "loaded-latency")?;
-        let ready =
-            array_setup::prepare(context, self.name(), context.depth.pick(0.4, TOUCH_SECONDS - 1.0, 60.0))?;
-        let read_from = ready.bytes() * 2 * loaders.len() as u64 / context.cpus.len() as u64;
-        if read_from < context.machine.last_level_bytes() {
-            context.coverage.push(
-                Coverage::degraded(
-                    self.name(),
-                    text!(
-                        "loaded-latency-load-small",
-                        "the load reads only {size}, which fits the caches",
-                        size = Value::Bytes(read_from)
-                    ),
-                )
-                .with_remedy(text!(
-                    "loaded-latency-more-memory",
-                    "linespeed run loaded-latency --full, or more memory"
-                )),
-            );
-        }
-        let index_of = |cpu: &u32| context.cpus.iter().position(|c| c == *cpu);
-        let parts: Vec<Part> =
-            loaders.iter().filter_map(|cpu| ready.parts.get(index_of(cpu)?).cloned()).collect();
-        let Some(read) = kernels::Variant::usable_vectors()
-            .filter_map(|variant| stream::find(Op::Read, Stores::Regular, variant))
-            .last()
-        else {
-            return Err(Halt::Impossible(text!("no-read-kernel", "no read kernel is usable here")));
-        };
-
-        let cpus: Vec<u32> = std::iter::once(lead).chain(loaders.iter().copied()).collect();
-        // What making the arrays did not take is not all spent: a longer window tells no more.
-        let most = context.depth.pick(0.05, 0.3, 1.5);
-        let seconds = (context.seconds_left() / WAITS.len() as f64 * 0.8).clamp(0.03, most);
-        let (mut points, mut starved): (Vec<Point>, usize) = (Vec::new(), 0);
-        for (step, wait) in WAITS.into_iter().enumerate() {
-            context.check()?;
-            if context.out_of_time() && points.len() > 2 {
-                context.coverage.push(Coverage::degraded(
-                    "loaded-latency",
-                    text!(Coverage::TIME_ENDED, when = "before the highest rates"),
-                ));
-                break;
+        let over = AtomicBool::new(false);
+        let logs = thread_group::run(&cpus, |member| {
+            let end = member.start + Duration::from_secs_f64(seconds);
+            if member.index == 0 {
+                // The chase goes on until its window ends; loaders go on until it has.
+                let taken = chase_samples(&cycle, member, end);
+                over.store(true, Ordering::Relaxed);
+                return (WorkLog::default(), taken, member.has_moved());
             }
-            let over = AtomicBool::new(false);
-            let logs = thread_group::run(&cpus, |member| {
-                let end = member.start + Duration::from_secs_f64(seconds);
-                if member.index == 0 {
-                    // The chase goes on until its window ends; loaders go on until it has.
-                    let taken = chase_samples(&cycle, member.start, end);
-                    over.store(true, Ordering::Relaxed);
-                    let moved = os::current_cpu().is_some_and(|cpu| cpu != member.cpu);
-                    return (WorkLog::default(), taken, moved);
-                }
-                let log = load(read, &parts[member.index - 1], wait, member.start, &over);
-                (log, Vec::new(), false)
-            });
-            let mut all: Vec<_> = logs.into_iter().flatten().collect();
-            if all.len() < cpus.len() {
-                return Err(Halt::Impossible(text!("thread-not-started", "a thread could not be started")));
-            }
-            let (_, samples, moved) = all.remove(0);
-            let logs: Vec<WorkLog> = all.into_iter().map(|(log, _, _)| log).collect();
-            let loaded = record::Summary::from_samples(&common_interval::rates(&logs, 6)).median;
-            match Point::new(loaded, samples, moved) {
-                Some(point) => points.push(point),
-                None => starved += 1,
-            }
-            context.advance((step + 1) as f64 / WAITS.len() as f64);
+            (load(read, &parts[member.index - 1], wait, member, &over), Vec::new(), false)
+        });
+        let mut all: Vec<_> = logs.into_iter().collect::<Option<_>>().ok_or(THREAD_NOT_STARTED)?;
+        let (_, samples, moved) = all.remove(0);
+        let logs: Vec<WorkLog> = all.into_iter().map(|(log, _, _)| log).collect();
+        let loaded = record::Summary::from_samples(&common_interval::rates(&logs, 6)).median;
+        match Point::new(loaded, samples, moved) {
+            Some(point) => points.push(point),
+            None => starved += 1,
         }
-        if starved > 0 {
-            let why = text!(
+        context.advance((step + 1) as f64 / RATES as f64);
+    }
+    if starved > 0 {
+        context.degrade_with_remedy(
+            NAME,
+            text!(
                 "loaded-latency-starved",
                 "other programs held the CPU at {starved} of {all} rates, which are left out",
                 starved,
-                all = WAITS.len()
-            );
-            context.coverage.push(Coverage::degraded(self.name(), why).with_remedy(text!(
+                all = RATES
+            ),
+            text!(
                 "loaded-latency-stop-others",
                 "stop other programs, or linespeed run loaded-latency --full"
-            )));
-        }
-        push_all(context, lead, &points, &loaders);
-        context.kept_cycle = Some(cycle);
-        context.kept_arrays = Some(ready);
-        Ok(())
+            ),
+        );
     }
+    push_all(context, lead, &points, &loaders);
+    context.kept_cycle = Some(cycle);
+    context.kept_arrays = Some(ready);
+    Ok(())
 }
 
 /// Latency samples (ns a hop) of a chase from `start` to `end`.
-fn chase_samples(cycle: &crate::cycle::Cycle, start: Instant, end: Instant) -> Vec<f64> {
+fn chase_samples(cycle: &Cycle, member: Member, end: Instant) -> Vec<f64> {
     let mut samples = Vec::new();
-    let mut at = crate::cycle::Place::default();
-    while Instant::now() < start {
-        std::hint::spin_loop();
-    }
+    let mut at = Place::default();
+    member.wait();
     // A tenth of the window lets the loaders reach their rate.
-    let settle = start + (end - start) / 10;
+    let settle = member.start + (end - member.start) / 10;
     while Instant::now() < end {
         let from = Instant::now();
         at = cycle.chase(at, HOPS);
@@ -208,12 +163,10 @@ fn chase_samples(cycle: &crate::cycle::Cycle, start: Instant, end: Instant) -> V
     samples
 }
 
-fn load(read: &stream::Stream, part: &Part, wait: Option<u64>, start: Instant, over: &AtomicBool) -> WorkLog {
+fn load(read: &Stream, part: &Part, wait: Option<u64>, member: Member, over: &AtomicBool) -> WorkLog {
     let mut log = WorkLog::with_capacity(1 << 16);
-    while Instant::now() < start {
-        std::hint::spin_loop();
-    }
-    log.note(start, 0.0);
+    member.wait();
+    log.note(member.start, 0.0);
     // Array and offset: both arrays in turn.
     let (mut done, mut place) = (0.0, (0usize, 0usize));
     let adds = u64::from(chain::ADD.work.operations);
@@ -234,7 +187,7 @@ fn load(read: &stream::Stream, part: &Part, wait: Option<u64>, start: Instant, o
         } else {
             (chain::ADD.run)(100);
         }
-        log.note(start, done);
+        log.note(member.start, done);
     }
     log
 }
@@ -294,9 +247,7 @@ fn push_all(context: &mut Context, cpu: u32, points: &[Point], loaders: &[u32]) 
             .with_detail(detail::NS_AT_HALF_OF_PEAK, json!(at_share(&curve, peak, 0.5)))
             .with_detail(detail::NS_AT_80_PERCENT_OF_PEAK, json!(at_share(&curve, peak, 0.8)));
         if point.moved {
-            m.marks = (0..point.samples.len() as u32)
-                .map(|sample| SampleMark { sample, mark: Mark::Migrated })
-                .collect();
+            m.marks = mark_migrated(point.samples.len());
         }
         judge(&mut m, 0.05);
         if m.doubt.is_none() && refuted(point) {

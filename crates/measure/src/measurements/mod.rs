@@ -10,10 +10,6 @@ pub(crate) mod numa;
 pub(crate) mod parallelism;
 pub(crate) mod scaling;
 pub(crate) mod smt_yield;
-pub(crate) mod stolen;
+pub(crate) mod time_taken;
 pub(crate) mod wakeup;
 pub(crate) mod workloads;
-
-/// Measurements that hand arrays on to each other; before any other the memory is given back.
-pub(crate) const USE_KEPT_ARRAYS: &[&str] =
-    &["loaded-latency", "bandwidth", "workloads", "scaling", "smt-yield"];

@@ -3,30 +3,32 @@
 
 pub(crate) mod chase;
 pub(crate) mod columns;
+pub(crate) mod node_coverage;
 pub(crate) mod nodes;
 pub(crate) mod plan;
 pub(crate) mod reading;
-pub(crate) mod tell;
 
 use record::Label;
 use record::detail;
 use std::time::{Duration, Instant};
 
 use record::text::Value;
-use record::{Coverage, CpuList, Labels, Machine, Mark, Measurement, SampleMark, text};
+use record::{Coverage, CpuList, Labels, Measurement, text};
 use serde_json::json;
 
-use crate::budget::{Budget, Depth};
-use crate::context::{Context, Halt, LEAVE_OUT};
+use crate::arrays::widest_stream;
+use crate::budget::Budget;
+use crate::context::{Context, Halt};
 use crate::list::Measure;
-use crate::repeat::judge;
+use crate::reasons::{LEAVE_OUT, NO_READ_KERNEL, NOT_PINNED, PLACEMENT_NOT_VERIFIED};
+use crate::repeat::{Rates, judge};
 use columns::Column;
+use kernels::stream::Op;
 use nodes::{distances, memory_nodes};
 use os::placement::Placement;
 use plan::{Effort, Phases, Row};
 
-/// See the module.
-pub(crate) struct Numa;
+const NAME: &str = "numa";
 
 /// Half-width of the interval beyond which a bandwidth counts as too noisy.
 const TARGET: f64 = 0.05;
@@ -40,42 +42,28 @@ fn phases(rows: &[Row], columns: usize, effort: Effort) -> Phases {
     Phases::new(rows.len(), columns, threads, effort)
 }
 
-impl Measure for Numa {
-    fn name(&self) -> &'static str {
-        "numa"
-    }
-
-    fn glossary(&self) -> &'static str {
-        "
-            How fast is each node's memory from each node, does the firmware's table of distances tell the
-            truth, and what does a program pay that ignores nodes? `linespeed list` says how long it takes. It
-            needs two nodes.
-            How: See `numa.latency`, `numa.bandwidth`.
-        "
-    }
-
-    fn metrics(&self) -> &'static [&'static str] {
-        &["numa.latency", "numa.bandwidth"]
-    }
-
-    fn outlook(&self, machine: &Machine, snapshot: &record::Snapshot, cpus: &CpuList) -> Coverage {
+pub(crate) const NUMA: Measure = Measure {
+    name: NAME,
+    glossary: "
+        How fast is each node's memory from each node, does the firmware's table of distances tell the
+        truth, and what does a program pay that ignores nodes? `linespeed list` says how long it takes. It
+        needs two nodes.
+        How: See `numa.latency`, `numa.bandwidth`.
+    ",
+    metrics: &["numa.latency", "numa.bandwidth"],
+    obstacle: |machine, snapshot, cpus| {
         if let Some(why) = plan::impossible(machine, cpus) {
-            return why.into_impossible(self.name());
+            return Some(why.into_impossible(NAME));
         }
-        if snapshot.numa_balancing.is_some_and(|mode| mode > 0) {
-            return Coverage::degraded(
-                self.name(),
-                text!(
-                    "numa-matrices-balancing-on",
-                    "kernel NUMA balancing is on: bound memory is not migrated, but its scans may disturb samples"
-                ),
-            )
-            .with_remedy("sysctl kernel.numa_balancing=0 while measuring");
-        }
-        Coverage::measured(self.name())
-    }
-
-    fn budget(&self, machine: &Machine, cpus: &CpuList, depth: Depth) -> Budget {
+        let why = text!(
+            "numa-matrices-balancing-on",
+            "kernel NUMA balancing is on: bound memory is not migrated, but its scans may disturb samples"
+        );
+        let balancing = snapshot.numa_balancing.is_some_and(|mode| mode > 0);
+        let remedy = "sysctl kernel.numa_balancing=0 while measuring";
+        balancing.then(|| Coverage::degraded(NAME, why).with_remedy(remedy))
+    },
+    budget: |machine, cpus, depth| {
         if plan::impossible(machine, cpus).is_some() {
             return Budget { seconds: 0.0, bytes: 0 };
         }
@@ -85,30 +73,29 @@ impl Measure for Numa {
             seconds: phases(&rows, columns, effort).seconds(),
             bytes: effort.wanted_bytes(machine, &rows).saturating_mul(columns as u64),
         }
-    }
+    },
+    uses_arrays: false,
+    run,
+};
 
-    fn run(&self, context: &mut Context) -> Result<(), Halt> {
-        if let Some(why) = plan::impossible(context.machine, &context.cpus) {
-            return Err(Halt::Impossible(why.reason));
-        }
-        let rows = plan::rows(context.machine, &context.cpus);
-        let nodes: Vec<u32> = memory_nodes(context.machine).iter().collect();
-        let effort = Effort::new(context.machine, context.depth);
-        let phases = phases(&rows, nodes.len(), effort);
-        let wanted = effort.wanted_bytes(context.machine, &rows);
-        let mut columns = columns::build(context, &rows, &nodes, wanted, phases.build);
-        context.check()?;
-        if columns.is_empty() {
-            return Err(Halt::Impossible(text!(
-                "no-node-bound",
-                "no node's memory could be bound and filled"
-            )));
-        }
-        context.advance(0.2);
-        latency(context, &rows, &mut columns, phases.latency)?;
-        context.advance(0.5);
-        bandwidth(context, &rows, &mut columns, &phases, effort)
+fn run(context: &mut Context) -> Result<(), Halt> {
+    if let Some(why) = plan::impossible(context.machine, &context.cpus) {
+        return Err(why.reason.into());
     }
+    let rows = plan::rows(context.machine, &context.cpus);
+    let nodes: Vec<u32> = memory_nodes(context.machine).iter().collect();
+    let effort = Effort::new(context.machine, context.depth);
+    let phases = phases(&rows, nodes.len(), effort);
+    let wanted = effort.wanted_bytes(context.machine, &rows);
+    let mut columns = columns::build(context, &rows, &nodes, wanted, phases.build);
+    context.check()?;
+    if columns.is_empty() {
+        return Err(text!("no-node-bound", "no node's memory could be bound and filled").into());
+    }
+    context.advance(0.2);
+    latency(context, &rows, &mut columns, phases.latency)?;
+    context.advance(0.5);
+    bandwidth(context, &rows, &mut columns, &phases, effort)
 }
 
 /// A cell's place.
@@ -146,10 +133,8 @@ fn prove(context: &mut Context, columns: &mut [Column], last: bool) -> Vec<bool>
             if let Placement::Unknown(why) = &column.placement
                 && last
             {
-                context.coverage.push(Coverage::degraded(
-                    format!("numa node {}", column.node),
-                    text!("placement-not-verified", "placement is not verified: {why}", why),
-                ));
+                let what = format!("numa node {}", column.node);
+                context.degrade(what, text!(PLACEMENT_NOT_VERIFIED, why));
             }
             match columns::withheld(column) {
                 Some(reported) => {
@@ -188,22 +173,14 @@ fn latency(context: &mut Context, rows: &[Row], columns: &mut [Column], seconds:
     ended?;
     if !cells.unpinned.is_empty() {
         let cpus: CpuList = cells.unpinned.iter().copied().collect();
-        context.coverage.push(
-            Coverage::degraded(
-                "numa latency",
-                text!("not-pinned", "no thread could be pinned to CPU {cpus}", cpus),
-            )
-            .with_remedy(LEAVE_OUT),
-        );
+        context.degrade_with_remedy("numa latency", text!(NOT_PINNED, cpus), LEAVE_OUT);
     } else if missing > 0 {
         let why = if cells.unfinished {
             text!(Coverage::TIME_ENDED, when = format!("before {missing} cells"))
         } else {
             text!("cpu-taken-away", "{cells} cells are missing: their CPU was taken away", cells = missing)
         };
-        context
-            .coverage
-            .push(Coverage::degraded("numa latency", why).with_remedy("linespeed run numa --full"));
+        context.degrade_with_remedy("numa latency", why, "linespeed run numa --full");
     }
     Ok(())
 }
@@ -215,11 +192,8 @@ fn bandwidth(
     phases: &Phases,
     effort: Effort,
 ) -> Result<(), Halt> {
-    let Some(kernel) = reading::kernel() else {
-        context.coverage.push(Coverage::impossible(
-            "numa bandwidth",
-            text!("no-read-kernel", "no read kernel is usable here"),
-        ));
+    let Some(kernel) = widest_stream(Op::Read) else {
+        context.coverage.push(Coverage::impossible("numa bandwidth", NO_READ_KERNEL));
         return Ok(());
     };
     let nodes: Vec<u32> = columns.iter().map(|column| column.node).collect();
@@ -228,8 +202,7 @@ fn bandwidth(
     order.truncate(phases.cells);
     let (passes, slices) = effort.passes();
     let terms = reading::Terms { window: phases.window, slices, patience: effort.patience(phases.window) };
-    let mut samples: Vec<Vec<f64>> = vec![Vec::new(); order.len()];
-    let mut marks: Vec<Vec<SampleMark>> = vec![Vec::new(); order.len()];
+    let mut rates: Vec<Rates> = vec![Rates::default(); order.len()];
     let mut threads = vec![0; order.len()];
     let mut ended = Ok(());
     let from = Instant::now();
@@ -248,15 +221,8 @@ fn bandwidth(
             let (row, column) = (&rows[order[cell].0], &columns[order[cell].1]);
             let memory = column.cycle.mapping();
             let read = reading::run(&row.cpus, memory, column.touched, kernel, terms, context.stop);
-            if read.moved {
-                let first = samples[cell].len() as u32;
-                marks[cell].extend(
-                    (first..first + read.rates.len() as u32)
-                        .map(|sample| SampleMark { sample, mark: Mark::Migrated }),
-                );
-            }
             threads[cell] = read.threads;
-            samples[cell].extend(read.rates);
+            rates[cell].add(read.rates, read.moved);
             context
                 .advance(0.5 + 0.5 * (pass * order.len() + step + 1) as f64 / (passes * order.len()) as f64);
         }
@@ -265,44 +231,37 @@ fn bandwidth(
     let mut reported = 0;
     for (cell, &(r, c)) in order.iter().enumerate() {
         let (row, column) = (&rows[r], &columns[c]);
-        if !proven[c] || samples[cell].is_empty() {
+        let rates = std::mem::take(&mut rates[cell]);
+        if !proven[c] || rates.samples.is_empty() {
             continue;
         }
         reported += 1;
         let list: CpuList = row.cpus.iter().copied().take(threads[cell]).collect();
         let place =
             cell_place(row, column).with_label(Label::Op, "read").with_label(Label::Threads, threads[cell]);
-        let mut m = Measurement::new("numa.bandwidth", place, std::mem::take(&mut samples[cell]))
+        let mut m = Measurement::new("numa.bandwidth", place, rates.samples)
             .with_detail(detail::VECTORS, kernel.variant.name())
             .with_detail(detail::ARRAY_BYTES, column.touched)
             .with_detail(detail::CPUS, list.to_string());
-        m.marks = std::mem::take(&mut marks[cell]);
+        m.marks = rates.marks;
         judge(&mut m, TARGET);
         let held = plan::caches_of(context.machine, &row.cpus);
         if m.doubt.is_none() && (column.touched as u64) < held.saturating_mul(2) {
-            m.doubt = Some(
-                text!(
-                    "numa-partly-cached",
-                    "array of {array} only: a part came from the node's caches ({caches})",
-                    array = Value::Bytes(column.touched as u64),
-                    caches = Value::Bytes(held)
-                )
-                .into(),
+            let why = text!(
+                "numa-partly-cached",
+                "array of {array} only: a part came from the node's caches ({caches})",
+                array = Value::Bytes(column.touched as u64),
+                caches = Value::Bytes(held)
             );
+            m.doubt = Some(why.into());
         }
         let m = with_proof(m, context, row, column);
         context.push(m);
     }
     ended?;
     if reported < all {
-        let full = context.at_more_length("numa");
-        context.coverage.push(
-            Coverage::degraded(
-                "numa bandwidth",
-                text!(Coverage::MOST_TELLING_FIRST, measured = reported, all = all),
-            )
-            .with_remedy(full),
-        );
+        let why = text!(Coverage::MOST_TELLING_FIRST, measured = reported, all = all);
+        context.degrade_with_remedy("numa bandwidth", why, context.at_more_length(NAME));
     }
     Ok(())
 }

@@ -5,19 +5,17 @@ use record::detail;
 use record::text::Value;
 use std::time::{Duration, Instant};
 
-use record::{Coverage, CpuList, Labels, Machine, Measurement, text};
+use record::{Labels, Measurement, text};
 
-use crate::budget::{Budget, Depth, beyond_caches};
+use crate::budget::{Budget, beyond_caches};
 use crate::context::{Context, Halt};
 use crate::cycle::Cycle;
-use crate::list::Measure;
+use crate::list::{Measure, NO_OBSTACLE};
+use crate::reasons::{NO_MEMORY, NOT_MAPPED, OWN_THREAD_NOT_STARTED};
 use crate::repeat::judge;
 use crate::thread_group;
-use crate::watch::{ns_since, reading_cost_ns};
+use crate::watch::{reading_cost_ns, time_ns};
 use os::mapping::Page;
-
-/// See the module.
-pub(crate) struct Parallelism;
 
 /// Numbers of chases, 1 first: it is what the others are held against.
 const CHAINS: [usize; 9] = [1, 2, 3, 4, 6, 8, 10, 12, 16];
@@ -28,40 +26,27 @@ const STEP: usize = 16 << 20;
 /// Hops of each chase in a sample: about 0.4 ms from memory.
 const HOPS: u64 = 4_096;
 
-impl Measure for Parallelism {
-    fn name(&self) -> &'static str {
-        "parallelism"
-    }
+pub(crate) const PARALLELISM: Measure = Measure {
+    name: "parallelism",
+    glossary: "
+        How many misses can one core have under way? `linespeed list` says how long it takes. It needs 2
+        MiB pages for a clean answer.
+        How: See `load.parallelism`.
+    ",
+    metrics: &["load.parallelism"],
+    obstacle: NO_OBSTACLE,
+    budget: |machine, _, depth| Budget { seconds: depth.pick(0.5, 1.2, 10.0), bytes: beyond_caches(machine) },
+    uses_arrays: false,
+    run,
+};
 
-    fn glossary(&self) -> &'static str {
-        "
-            How many misses can one core have under way? `linespeed list` says how long it takes. It needs 2
-            MiB pages for a clean answer.
-            How: See `load.parallelism`.
-        "
-    }
-
-    fn metrics(&self) -> &'static [&'static str] {
-        &["load.parallelism"]
-    }
-
-    fn budget(&self, machine: &Machine, _: &CpuList, depth: Depth) -> Budget {
-        Budget { seconds: depth.pick(0.5, 1.2, 10.0), bytes: beyond_caches(machine) }
-    }
-
-    fn run(&self, context: &mut Context) -> Result<(), Halt> {
-        let lead = context
-            .lead_cpu()
-            .ok_or_else(|| Halt::Impossible(text!("no-cpu-allowed", "no CPU may be used")))?;
-        let mut cycle = memory_cycle(context, lead, "parallelism")?;
-        let inside = &mut *context;
-        let shared = &mut cycle;
-        let ended = thread_group::run_on(lead, move |_| rounds(inside, lead, shared)).unwrap_or_else(|| {
-            Err(Halt::Impossible(text!("own-thread-not-started", "its thread could not be started")))
-        });
-        context.kept_cycle = Some(cycle);
-        ended
-    }
+fn run(context: &mut Context) -> Result<(), Halt> {
+    let lead = context.lead()?;
+    let mut cycle = memory_cycle(context, lead, "parallelism")?;
+    let (inside, shared) = (&mut *context, &mut cycle);
+    let ended = thread_group::run_on(lead, move |_| rounds(inside, lead, shared));
+    context.kept_cycle = Some(cycle);
+    ended.ok_or(OWN_THREAD_NOT_STARTED)?
 }
 
 /// The cycle kept by the latency measurement, or a new one beyond all caches, on huge pages where there are any.
@@ -72,7 +57,7 @@ pub(crate) fn memory_cycle(context: &mut Context, cpu: u32, what: &str) -> Resul
     }
     let wanted = usize::try_from(beyond_caches(context.machine)).unwrap_or(usize::MAX).min(allowed / 2);
     if wanted < 1 << 20 {
-        return Err(Halt::Impossible(text!("no-memory-left", "no memory is left for a working set")));
+        return Err(NO_MEMORY.into());
     }
     let node = context.node_of(cpu);
     // Half of the budget at most: some machines hand out memory slowly.
@@ -87,35 +72,20 @@ pub(crate) fn memory_cycle(context: &mut Context, cpu: u32, what: &str) -> Resul
         }
         Ok::<_, std::io::Error>(cycle)
     });
-    match built {
-        Some(Ok(cycle)) => {
-            if cycle.mapping().page() == Page::Base {
-                context.coverage.push(Coverage::degraded(
-                    what,
-                    text!("on-base-pages", "on base pages: there are no huge ones"),
-                ));
-            }
-            if (cycle.bytes() as f64) < 0.97 * wanted as f64 {
-                context.coverage.push(
-                    Coverage::degraded(
-                        what,
-                        text!(
-                            "working-set-small",
-                            "first touch is slow here: the working set is {size}, not {wanted}",
-                            size = Value::Bytes(cycle.bytes() as u64),
-                            wanted = Value::Bytes(wanted as u64)
-                        ),
-                    )
-                    .with_remedy(format!("linespeed run {what} --full")),
-                );
-            }
-            Ok(cycle)
-        }
-        Some(Err(error)) => {
-            Err(Halt::Impossible(text!("memory-not-mapped", "cannot map the memory: {error}", error)))
-        }
-        None => Err(Halt::Impossible(text!("own-thread-not-started", "its thread could not be started"))),
+    let cycle = built.ok_or(OWN_THREAD_NOT_STARTED)?.map_err(|error| text!(NOT_MAPPED, error))?;
+    if cycle.mapping().page() == Page::Base {
+        context.degrade(what, text!("on-base-pages", "on base pages: there are no huge ones"));
     }
+    if (cycle.bytes() as f64) < 0.97 * wanted as f64 {
+        let why = text!(
+            "working-set-small",
+            "first touch is slow here: the working set is {size}, not {wanted}",
+            size = Value::Bytes(cycle.bytes() as u64),
+            wanted = Value::Bytes(wanted as u64)
+        );
+        context.degrade_with_remedy(what, why, format!("linespeed run {what} --full"));
+    }
+    Ok(cycle)
 }
 
 /// Interleaved rounds over all numbers of chases; each round's single chase is what its others are held against.
@@ -132,10 +102,9 @@ fn rounds(context: &mut Context, cpu: u32, cycle: &mut Cycle) -> Result<(), Halt
         let mut single = 0.0;
         for (index, &chains) in CHAINS.iter().enumerate() {
             let mut pointers = cycle.starts(chains);
-            let from = Instant::now();
             // SAFETY: each pointer is a line of the cycle, whose lines hold addresses of its lines.
-            unsafe { kernels::chase::chase_parallel(&mut pointers, HOPS) };
-            let ns = (ns_since(from) - cost).max(1.0);
+            let chase = || unsafe { kernels::chase::chase_parallel(&mut pointers, HOPS) };
+            let ns = (time_ns(chase) - cost).max(1.0);
             if chains == 1 {
                 single = ns;
             }

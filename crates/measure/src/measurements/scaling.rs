@@ -1,29 +1,24 @@
 //! How throughput and IPC grow from one CPU to all of them: the workloads on ever more CPUs, in each order of CPUs that
 //! differs here.
 
-use record::Label;
-use record::text::Value;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use machine::Root;
-use record::{Coverage, CpuList, Labels, Machine, Unavailable, text};
+use record::text::Value;
+use record::{Coverage, CpuList, Label, Labels, Machine, Unavailable, text};
 
-use super::workloads::{arrays_bytes, chosen, say_what_counts, walked};
 use crate::budget::{Budget, Depth};
-use crate::context::{Context, Halt, MORE_MEMORY};
+use crate::context::{Context, Halt};
 use crate::counters::{self, Set};
 use crate::fill_order::{self, FillOrder};
 use crate::list::Measure;
+use crate::reasons::{MORE_CPUS, MORE_MEMORY, NEEDS_TWO_CPUS, NOT_QUICK};
 use crate::workloads::Workload;
-use crate::workloads::array_pool::ArrayPool;
-use crate::workloads::array_supply::ArraySupply;
 use crate::workloads::figures::Seen;
-use crate::workloads::incidents::Incidents;
-use crate::workloads::worker_pool::{SliceLength, TimeBudget, WorkerPool};
+use crate::workloads::session::{Session, Turn, array_bytes, array_seconds};
+use crate::workloads::worker_pool::{SliceLength, TimeBudget};
 
-/// See the module.
-pub(crate) struct Scaling;
+const NAME: &str = "scaling";
 
 /// What the main job scales: arithmetic, memory, and tables in the first cache.
 const NORMAL: [&str; 3] = ["primes", "aes-256-ige", "triad"];
@@ -54,100 +49,80 @@ struct Step {
     orders: Vec<FillOrder>,
 }
 
-impl Measure for Scaling {
-    fn name(&self) -> &'static str {
-        "scaling"
-    }
-
-    fn glossary(&self) -> &'static str {
-        "
-            How does throughput grow from one CPU to all of them, with the cores first, the siblings first,
-            one node after the other and nodes in turn? `linespeed list` says how long it takes. It needs two
-            CPUs.
-            How: See `workload.throughput`. A fit of the Universal Scalability Law tells what is serialized
-            and what is spent on coherency.
-        "
-    }
-
-    fn metrics(&self) -> &'static [&'static str] {
-        &["workload.throughput", "core.ipc", "counter.count"]
-    }
-
-    fn outlook(&self, _: &Machine, _: &record::Snapshot, cpus: &CpuList) -> Coverage {
-        if cpus.len() < 2 {
-            return Coverage::impossible(self.name(), text!("needs-two-cpus", "it needs two CPUs"))
-                .with_remedy(crate::list::MORE_CPUS);
-        }
-        Coverage::measured(self.name())
-    }
-
-    fn budget(&self, machine: &Machine, cpus: &CpuList, depth: Depth) -> Budget {
+pub(crate) const SCALING: Measure = Measure {
+    name: NAME,
+    glossary: "
+        How does throughput grow from one CPU to all of them, with the cores first, the siblings first,
+        one node after the other and nodes in turn? `linespeed list` says how long it takes. It needs two
+        CPUs.
+        How: See `workload.throughput`. A fit of the Universal Scalability Law tells what is serialized
+        and what is spent on coherency.
+    ",
+    metrics: &["workload.throughput", "core.ipc", "counter.count"],
+    obstacle: |_, _, cpus| {
+        (cpus.len() < 2).then(|| Coverage::impossible(NAME, NEEDS_TWO_CPUS).with_remedy(MORE_CPUS))
+    },
+    budget: |machine, cpus, depth| {
         let few = steps(machine, cpus, Depth::Normal).len() as f64;
         let all = steps(machine, cpus, Depth::Named).len() as f64;
-        let threads = cpus.len() as f64;
         let seconds = match depth {
             Depth::Quick => 0.0,
-            Depth::Normal => 0.3 * few + threads * 2e-3,
+            Depth::Normal => 0.3 * few + cpus.len() as f64 * 2e-3,
             Depth::Named => (8.0 + 2.0 * all).min(46.0),
             Depth::Full => (10.0 + 6.0 * all).min(240.0),
         };
-        let seconds = seconds + ArraySupply::seconds(depth);
-        Budget { seconds, bytes: if depth == Depth::Quick { 0 } else { arrays_bytes(machine) } }
-    }
+        Budget { seconds: seconds + array_seconds(depth), bytes: array_bytes(machine, depth) }
+    },
+    uses_arrays: true,
+    run,
+};
 
-    fn run(&self, context: &mut Context) -> Result<(), Halt> {
-        if context.depth == Depth::Quick {
-            context
-                .coverage
-                .push(Coverage::skipped(self.name(), text!("not-in-quick-run", "not in a quick run")));
-            return Ok(());
-        }
-        if context.cpus.len() < 2 {
-            return Err(Halt::Impossible(text!("needs-two-cpus", "it needs two CPUs")));
-        }
-        let normal = context.depth == Depth::Normal;
-        let mut chosen =
-            chosen(context, self.name(), |workload| !normal || NORMAL.contains(&workload.name()))?;
-        say_what_counts(context, self.name());
-        let incidents = Incidents::new(Root::live(), context.machine.cpus.len());
-        let latest = Instant::now() + Duration::from_secs_f64(context.seconds_left() + OVERTIME);
-        let mut supply = ArraySupply::new(context);
-        let all = steps(context.machine, &context.cpus, context.depth);
-        let few = steps(context.machine, &context.cpus, Depth::Normal);
-        say_what_is_one(context);
-        // What takes whole passes comes last, since it is what may take too long.
-        chosen.sort_by_key(|workload| workload.indivisible());
-        let count = chosen.len();
-        let mut too_late = Vec::new();
-        for (index, &workload) in chosen.iter().enumerate() {
-            context.check()?;
-            if Instant::now() >= latest {
-                too_late.push(workload.name());
-                continue;
-            }
-            let reserved = supply.reserved(context, &chosen[index..]);
-            let rest: f64 = chosen[index..].iter().map(|workload| weight(*workload)).sum();
-            let share = (context.seconds_left() - reserved).max(0.0) * weight(workload) / rest;
-            let pool = supply.arrays_for(context, self.name(), workload)?;
-            // Passes of some tenths of a second would take minutes on every step.
-            let steps = if workload.indivisible() && context.depth < Depth::Full { &few } else { &all };
-            if let Err(why) = measure_steps(context, workload, steps, &pool, share, &incidents) {
-                context.coverage.push(why.into_degraded(format!("scaling {}", workload.name())));
-            }
-            context.advance((index + 1) as f64 / count as f64);
-        }
-        if !too_late.is_empty() {
-            let what = format!("scaling {}", too_late.join(", "));
-            let entry = Coverage::skipped(what, text!("time-ended-before", "the time ended before it"));
-            context.coverage.push(entry.with_remedy("linespeed run scaling --full"));
-        }
-        context.check()
+fn run(context: &mut Context) -> Result<(), Halt> {
+    if context.depth == Depth::Quick {
+        context.coverage.push(Coverage::skipped(NAME, NOT_QUICK));
+        return Ok(());
     }
+    if context.cpus.len() < 2 {
+        return Err(NEEDS_TWO_CPUS.into());
+    }
+    let normal = context.depth == Depth::Normal;
+    let mut session = Session::begin(context, NAME, |workload| !normal || NORMAL.contains(&workload.name()))?;
+    session.report_counters(context);
+    let latest = Instant::now() + Duration::from_secs_f64(context.seconds_left() + OVERTIME);
+    let all = steps(context.machine, &context.cpus, context.depth);
+    let few = steps(context.machine, &context.cpus, Depth::Normal);
+    report_same_orders(context);
+    // What takes whole passes comes last, since it is what may take too long.
+    session.chosen.sort_by_key(|workload| workload.definition().indivisible);
+    let count = session.chosen.len();
+    let mut too_late = Vec::new();
+    for index in 0..count {
+        context.check()?;
+        let workload = session.chosen[index];
+        if Instant::now() >= latest {
+            too_late.push(workload.name());
+            continue;
+        }
+        let rest: f64 = session.chosen[index..].iter().map(|workload| weight(*workload)).sum();
+        // Passes of some tenths of a second would take minutes on every step.
+        let few_enough = workload.definition().indivisible && context.depth < Depth::Full;
+        let steps = if few_enough { &few } else { &all };
+        session.measure(context, index, weight(workload) / rest, |context, turn| {
+            measure_steps(context, turn, steps)
+        })?;
+        context.advance((index + 1) as f64 / count as f64);
+    }
+    if !too_late.is_empty() {
+        let what = format!("scaling {}", too_late.join(", "));
+        let entry = Coverage::skipped(what, text!("time-ended-before", "the time ended before it"));
+        context.coverage.push(entry.with_remedy("linespeed run scaling --full"));
+    }
+    context.check()
 }
 
 /// A workload's part of the time: whole passes take more of it.
 fn weight(workload: &dyn Workload) -> f64 {
-    if workload.indivisible() { 3.0 } else { 1.0 }
+    if workload.definition().indivisible { 3.0 } else { 1.0 }
 }
 
 /// Every group of CPUs to measure, by number of CPUs; orders that take the same CPUs share it.
@@ -174,7 +149,7 @@ fn steps(machine: &Machine, cpus: &CpuList, depth: Depth) -> Vec<Step> {
 }
 
 /// Orders of CPUs that are the same here are measured once, which is said.
-fn say_what_is_one(context: &mut Context) {
+fn report_same_orders(context: &mut Context) {
     if context.depth <= Depth::Normal {
         return;
     }
@@ -186,50 +161,34 @@ fn say_what_is_one(context: &mut Context) {
         .collect();
     if !same.is_empty() {
         let measured: Vec<&str> = distinct.into_iter().map(FillOrder::name).collect();
-        context.coverage.push(Coverage::skipped(
-            "scaling placements",
-            text!(
-                "scaling-same-placements",
-                "{same}: same order of CPUs here as {measured}",
-                same = same.join(", "),
-                measured = measured.join(", ")
-            ),
-        ));
+        let why = text!(
+            "scaling-same-placements",
+            "{same}: same order of CPUs here as {measured}",
+            same = same.join(", "),
+            measured = measured.join(", ")
+        );
+        context.coverage.push(Coverage::skipped("scaling placements", why));
     }
 }
 
-/// Measures one workload at every step in about `seconds`.
-fn measure_steps(
-    context: &mut Context,
-    workload: &dyn Workload,
-    steps: &[Step],
-    pool: &Option<std::sync::Arc<ArrayPool>>,
-    seconds: f64,
-    incidents: &Incidents,
-) -> Result<(), Unavailable> {
-    let begun = Instant::now();
-    let steps = affordable(context, workload, steps)?;
+/// Measures one workload at every step.
+fn measure_steps(context: &mut Context, turn: &Turn, steps: &[Step]) -> Result<(), Unavailable> {
+    let workload = turn.workload;
+    let steps = affordable(context, workload, steps);
     let cpus: BTreeSet<u32> = steps.iter().flat_map(|step| step.cpus.iter().copied()).collect();
     if cpus.is_empty() {
         return Err(text!("scaling-no-memory", "not enough memory for one thread").into());
     }
     let cpus: Vec<u32> = cpus.into_iter().collect();
-    let workers = WorkerPool::start(workload, context.machine, &cpus, pool.as_ref())?;
-    let mut seen: Vec<Seen> = steps
-        .iter()
-        .map(|step| Seen::new(workload, step.cpus.clone(), walked(workload, pool, &step.cpus)))
-        .collect();
-    let seconds = (seconds - begun.elapsed().as_secs_f64()).max(0.0);
-    let end = Instant::now() + Duration::from_secs_f64(seconds);
+    let workers = turn.start_workers(context.machine, &cpus)?;
+    let mut seen: Vec<Seen> =
+        steps.iter().map(|step| Seen::new(workload, step.cpus.clone(), turn.walked(&step.cpus))).collect();
     let most = context.depth.pick_named(0.02, 0.06, 0.1, 0.4);
     let visits = context.depth.pick(VISITS, VISITS, 2 * VISITS);
-    let length = slice_seconds(&steps, visits, seconds).min(most);
+    let length = slice_seconds(&steps, visits, turn.seconds_left()).min(most);
     for visit in 0..visits {
-        let mut order: Vec<usize> = (0..steps.len()).collect();
-        if visit % 2 == 1 {
-            order.reverse();
-        }
-        for (done, at) in order.iter().enumerate() {
+        for done in 0..steps.len() {
+            let at = if visit % 2 == 1 { steps.len() - 1 - done } else { done };
             if context.stop.signal().is_some() {
                 break;
             }
@@ -237,17 +196,17 @@ fn measure_steps(
             let now = Instant::now();
             let budget = TimeBudget {
                 length: SliceLength::Seconds(length),
-                least: if workload.indivisible() { 1 } else { LEAST },
+                least: if workload.definition().indivisible { 1 } else { LEAST },
                 most: SLICES,
-                deadline: now + end.saturating_duration_since(now).div_f64(left),
+                deadline: now + turn.end.saturating_duration_since(now).div_f64(left),
                 counted: counters::availability().pmu.then_some(Set::Core),
             };
-            seen[*at].add(workers.run_group(&steps[*at].cpus, budget, incidents, context.stop));
+            seen[at].add(workers.run_group(&steps[at].cpus, budget, turn.incidents, context.stop));
         }
     }
     for (step, seen) in steps.iter().zip(seen) {
         // An interrupted run keeps the steps that it has, and does not complain of the others.
-        if seen.slices.is_empty() && context.stop.signal().is_some() || !seen.sound(context, "scaling") {
+        if seen.slices.is_empty() && context.stop.signal().is_some() || !seen.may_be_told(context, NAME) {
             continue;
         }
         for order in &step.orders {
@@ -268,12 +227,8 @@ fn measure_steps(
 }
 
 /// The steps for which there is memory; the others are named in the coverage.
-fn affordable(
-    context: &mut Context,
-    workload: &dyn Workload,
-    steps: &[Step],
-) -> Result<Vec<Step>, Unavailable> {
-    let each = workload.bytes(context.machine);
+fn affordable(context: &mut Context, workload: &dyn Workload, steps: &[Step]) -> Vec<Step> {
+    let each = workload.definition().bytes;
     let allowed = context.memory_allowance();
     let threads = allowed.checked_div(each).map_or(usize::MAX, |n| n as usize);
     // Each CPU keeps its memory from its first step to the last.
@@ -290,22 +245,17 @@ fn affordable(
     }
     if let (Some(least), Some(most)) = (left_out.first(), left_out.last()) {
         let steps = if least == most { least.to_string() } else { format!("{least} to {most}") };
-        context.coverage.push(
-            Coverage::degraded(
-                format!("scaling {}", workload.name()),
-                text!(
-                    "scaling-memory-short",
-                    "memory suffices for {threads} threads ({each} each): {missing} steps of {steps} threads are left out",
-                    threads,
-                    each = Value::Bytes(each),
-                    missing = left_out.len(),
-                    steps
-                ),
-            )
-            .with_remedy(MORE_MEMORY),
+        let why = text!(
+            "scaling-memory-short",
+            "memory suffices for {threads} threads ({each} each): {missing} steps of {steps} threads are left out",
+            threads,
+            each = Value::Bytes(each),
+            missing = left_out.len(),
+            steps
         );
+        context.degrade_with_remedy(format!("scaling {}", workload.name()), why, MORE_MEMORY);
     }
-    Ok(some)
+    some
 }
 
 /// Length of a slice so that all visits of all steps fit into `seconds`; 5 ms at least.

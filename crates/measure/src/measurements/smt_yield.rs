@@ -1,28 +1,22 @@
 //! What a sibling is worth: all siblings of a core together against one of them alone, in interleaved rounds.
 
-use record::Label;
-use record::detail;
-use record::text::Value;
-use std::time::{Duration, Instant};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
 
-use machine::Root;
-use record::{Coverage, CpuList, Labels, Machine, Measurement, SampleMark, Unavailable, text};
+use record::text::Value;
+use record::{Coverage, CpuList, Label, Labels, Machine, Measurement, Unavailable, detail, text};
 use serde_json::json;
 
-use super::workloads::{arrays_bytes, chosen};
 use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt};
 use crate::list::Measure;
-use crate::repeat::judge;
-use crate::workloads::Workload;
-use crate::workloads::array_pool::ArrayPool;
-use crate::workloads::array_supply::ArraySupply;
+use crate::reasons::NOT_QUICK;
+use crate::repeat::{judge, mark_samples};
 use crate::workloads::figures::{Seen, TARGET};
-use crate::workloads::incidents::Incidents;
-use crate::workloads::worker_pool::{Slice, SliceLength, TimeBudget, WorkerPool};
+use crate::workloads::session::{Session, Turn, array_bytes, array_seconds};
+use crate::workloads::worker_pool::{Slice, SliceLength, TimeBudget};
 
-/// See the module.
-pub(crate) struct SmtYield;
+const NAME: &str = "smt-yield";
 
 /// What the main job looks at.
 const NORMAL: [&str; 3] = ["primes", "aes-256-ige", "flops"];
@@ -40,31 +34,19 @@ struct Core {
     cpus: Vec<u32>,
 }
 
-impl Measure for SmtYield {
-    fn name(&self) -> &'static str {
-        "smt-yield"
-    }
-
-    fn glossary(&self) -> &'static str {
-        "
-            What is a sibling worth, workload by workload? `linespeed list` says how long it takes. It needs a
-            core with two siblings.
-            How: See `smt.yield`.
-        "
-    }
-
-    fn metrics(&self) -> &'static [&'static str] {
-        &["smt.yield"]
-    }
-
-    fn outlook(&self, machine: &Machine, snapshot: &record::Snapshot, cpus: &CpuList) -> Coverage {
-        if cores(machine, cpus).is_empty() {
-            return no_siblings(machine, snapshot.smt.as_deref()).into_impossible(self.name());
-        }
-        Coverage::measured(self.name())
-    }
-
-    fn budget(&self, machine: &Machine, cpus: &CpuList, depth: Depth) -> Budget {
+pub(crate) const SMT_YIELD: Measure = Measure {
+    name: NAME,
+    glossary: "
+        What is a sibling worth, workload by workload? `linespeed list` says how long it takes. It needs a
+        core with two siblings.
+        How: See `smt.yield`.
+    ",
+    metrics: &["smt.yield"],
+    obstacle: |machine, snapshot, cpus| {
+        let none = || no_siblings(machine, snapshot.smt.as_deref()).into_impossible(NAME);
+        cores(machine, cpus).is_empty().then(none)
+    },
+    budget: |machine, cpus, depth| {
         let cores = cores(machine, cpus);
         if cores.is_empty() {
             return Budget { seconds: 0.0, bytes: 0 };
@@ -72,52 +54,42 @@ impl Measure for SmtYield {
         let few = sample(&cores, None, depth).len() as f64;
         Budget {
             seconds: depth.pick_named(0.0, 1.2, 2.0 + 4.0 * few, 4.0 + 12.0 * few)
-                + if depth > Depth::Normal { ArraySupply::seconds(depth) } else { 0.0 },
-            bytes: if depth == Depth::Quick { 0 } else { arrays_bytes(machine) },
+                + if depth > Depth::Normal { array_seconds(depth) } else { 0.0 },
+            bytes: array_bytes(machine, depth),
         }
-    }
+    },
+    uses_arrays: true,
+    run,
+};
 
-    fn run(&self, context: &mut Context) -> Result<(), Halt> {
-        let all = cores(context.machine, &context.cpus);
-        if all.is_empty() {
-            let why = no_siblings(context.machine, context.snapshot.smt.as_deref());
-            return Err(Halt::Impossible(why.reason));
-        }
-        if context.depth == Depth::Quick {
-            context
-                .coverage
-                .push(Coverage::skipped(self.name(), text!("not-in-quick-run", "not in a quick run")));
-            return Ok(());
-        }
-        let lead = context.lead_cpu();
-        let cores = sample(&all, lead, context.depth);
-        let normal = context.depth == Depth::Normal;
-        let chosen = chosen(context, self.name(), |workload| !normal || NORMAL.contains(&workload.name()))?;
-        let incidents = Incidents::new(Root::live(), context.machine.cpus.len());
-        let mut supply = ArraySupply::new(context);
-        let parts = cores.len() * chosen.len();
-        let mut done = 0;
-        for core in &cores {
-            for (index, &workload) in chosen.iter().enumerate() {
-                context.check()?;
-                let reserved = supply.reserved(context, &chosen[index..]);
-                let share = (context.seconds_left() - reserved).max(0.0) / (parts - done) as f64;
-                let pool = supply.arrays_for(context, self.name(), workload)?;
-                if let Err(why) = measure_core(context, workload, core, &pool, share, &incidents) {
-                    let what = format!("smt-yield {}", workload.name());
-                    context.coverage.push(why.into_degraded(what));
-                }
-                done += 1;
-                context.advance(done as f64 / parts as f64);
-            }
-        }
-        context.check()
+fn run(context: &mut Context) -> Result<(), Halt> {
+    let all = cores(context.machine, &context.cpus);
+    if all.is_empty() {
+        return Err(no_siblings(context.machine, context.snapshot.smt.as_deref()).reason.into());
     }
+    if context.depth == Depth::Quick {
+        context.coverage.push(Coverage::skipped(NAME, NOT_QUICK));
+        return Ok(());
+    }
+    let cores = sample(&all, context.lead().ok(), context.depth);
+    let normal = context.depth == Depth::Normal;
+    let mut session = Session::begin(context, NAME, |workload| !normal || NORMAL.contains(&workload.name()))?;
+    let parts = cores.len() * session.chosen.len();
+    let mut done = 0;
+    for core in &cores {
+        for index in 0..session.chosen.len() {
+            let share = 1.0 / (parts - done) as f64;
+            session.measure(context, index, share, |context, turn| measure_core(context, turn, core))?;
+            done += 1;
+            context.advance(done as f64 / parts as f64);
+        }
+    }
+    context.check()
 }
 
 /// The cores of which several siblings may be used, in order.
 fn cores(machine: &Machine, cpus: &CpuList) -> Vec<Core> {
-    let mut cores: std::collections::BTreeMap<u32, Vec<u32>> = std::collections::BTreeMap::new();
+    let mut cores: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for cpu in machine.cpus.iter().filter(|cpu| cpus.contains(cpu.id)) {
         if let Some(core) = cpu.core {
             cores.entry(core).or_default().push(cpu.id);
@@ -162,29 +134,22 @@ fn no_siblings(machine: &Machine, control: Option<&str>) -> Unavailable {
     text!("no-siblings", "no core here shows two siblings").into()
 }
 
-/// Measures one workload on one core in about `seconds`.
-fn measure_core(
-    context: &mut Context,
-    workload: &dyn Workload,
-    core: &Core,
-    pool: &Option<std::sync::Arc<ArrayPool>>,
-    seconds: f64,
-    incidents: &Incidents,
-) -> Result<(), Unavailable> {
-    let begun = Instant::now();
-    let bytes = workload.bytes(context.machine).saturating_mul(core.cpus.len() as u64);
+/// Measures one workload on one core.
+fn measure_core(context: &mut Context, turn: &Turn, core: &Core) -> Result<(), Unavailable> {
+    let workload = turn.workload;
+    let bytes = workload.definition().bytes.saturating_mul(core.cpus.len() as u64);
     if bytes > context.memory_allowance() {
+        let bytes = Value::Bytes(bytes);
         return Err(text!(
             "smt-yield-memory-short",
             "requires {bytes} of memory for the siblings of a core",
-            bytes = Value::Bytes(bytes)
+            bytes
         )
         .into());
     }
-    let workers = WorkerPool::start(workload, context.machine, &core.cpus, pool.as_ref())?;
+    let workers = turn.start_workers(context.machine, &core.cpus)?;
     let alone = &core.cpus[..1];
-    let seconds = (seconds - begun.elapsed().as_secs_f64()).max(0.0);
-    let end = Instant::now() + Duration::from_secs_f64(seconds);
+    let seconds = turn.seconds_left();
     let most = context.depth.pick_named(0.02, 0.03, 0.1, 0.3);
     let length = (seconds / (2 * ROUNDS) as f64 - START_SECONDS).clamp(5e-3, most);
     let mut seen = [Seen::new(workload, alone.to_vec(), None), Seen::new(workload, core.cpus.clone(), None)];
@@ -201,33 +166,31 @@ fn measure_core(
                 deadline: Instant::now(),
                 counted: None,
             };
-            let visit = workers.run_group(cpus, budget, incidents, context.stop);
+            let visit = workers.run_group(cpus, budget, turn.incidents, context.stop);
             rates[side] = visit.slices.first().cloned();
             seen[side].add(visit);
         }
         if let [Some(one), Some(all)] = rates {
             rounds.push((all.rate / one.rate, vec![one, all]));
         }
-        if context.stop.signal().is_some() || Instant::now() >= end && rounds.len() >= 6 {
+        if context.stop.signal().is_some() || Instant::now() >= turn.end && rounds.len() >= 6 {
             break;
         }
     }
     if rounds.is_empty() && context.stop.signal().is_some() {
         return Ok(());
     }
-    for seen in &seen {
-        if !seen.sound(context, "smt-yield") {
-            return Ok(());
-        }
+    if !seen.iter().all(|seen| seen.may_be_told(context, NAME)) {
+        return Ok(());
     }
     let place = Labels::new().with_label(Label::Workload, workload.name()).with_label(Label::Core, core.core);
-    context.push(yielded(workload, core, place, &rounds, &seen));
+    context.push(yielded(workload.definition().work.words, core, place, &rounds, &seen));
     Ok(())
 }
 
 /// The measurement of one core's rounds.
 fn yielded(
-    workload: &dyn Workload,
+    work: &'static str,
     core: &Core,
     place: Labels,
     rounds: &[(f64, Vec<Slice>)],
@@ -238,15 +201,14 @@ fn yielded(
         record::Summary::from_samples(&seen.slices.iter().map(of).collect::<Vec<_>>()).median
     };
     let mut m = Measurement::new("smt.yield", place, rounds.iter().map(|(ratio, _)| *ratio).collect())
-        .with_detail(detail::WORK, workload.work())
+        .with_detail(detail::WORK, work)
         .with_detail(detail::CPUS, list.to_string())
         .with_detail(detail::ALONE, json!(middle(&seen[0], |slice| slice.rate)))
         .with_detail(detail::TOGETHER, json!(middle(&seen[1], |slice| slice.rate)))
         .with_detail(detail::CLOCK_HZ, json!(middle(&seen[1], |slice| slice.clock_hz).round()));
-    for (index, (_, slices)) in rounds.iter().enumerate() {
-        let marks: std::collections::BTreeSet<_> = slices.iter().flat_map(|slice| &slice.marks).collect();
-        m.marks.extend(marks.into_iter().map(|mark| SampleMark { sample: index as u32, mark: *mark }));
-    }
+    let marks =
+        |slices: &[Slice]| slices.iter().flat_map(|slice| slice.marks.clone()).collect::<BTreeSet<_>>();
+    m.marks = mark_samples(rounds.iter().map(|(_, slices)| marks(slices)));
     judge(&mut m, TARGET);
     m
 }

@@ -5,26 +5,29 @@
 use record::Label;
 use record::detail;
 use std::fs::File;
+use std::io;
 use std::io::Write;
 use std::time::Duration;
 
-use record::{Bucket, Coverage, CpuList, Labels, Machine, Measurement, text};
+use record::{Bucket, Coverage, CpuList, Labels, Measurement, text};
 use serde_json::json;
 
-use crate::budget::{Budget, Depth};
+use crate::budget::Budget;
 use crate::context::{Context, Halt};
 use crate::list::Measure;
-use crate::thread_group;
+use crate::thread_group::{self, Member};
 use os::Stop;
 
-/// See the module.
-pub(crate) struct Wakeup;
+const NAME: &str = "wakeup";
 
 /// cyclictest's default interval.
 const INTERVAL_NS: i64 = 1_000_000;
 
 /// The priority that cyclictest's manual and most reports use.
 const PRIORITY: i32 = 80;
+
+/// A thread that is late goes on beyond its cycles' time for so long.
+const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Above so many CPUs their distributions are kept together, not for each.
 const DISTRIBUTIONS: usize = 32;
@@ -80,152 +83,112 @@ impl Seen {
     }
 }
 
-impl Measure for Wakeup {
-    fn name(&self) -> &'static str {
-        "wakeup"
-    }
+pub(crate) const WAKEUP: Measure = Measure {
+    name: NAME,
+    glossary: "
+        How late do sleeping threads run, as the machine is and with it tuned? `linespeed list` says how
+        long it takes. FIFO needs permission for real-time scheduling (root, CAP_SYS_NICE or an rtprio
+        limit); holding idle states off needs write access to `/dev/cpu_dma_latency`.
+        How: See `wakeup.latency`.
+    ",
+    metrics: &["wakeup.latency"],
+    obstacle: |machine, _, _| {
+        let why = text!("fifo-not-allowed", "SCHED_FIFO is not allowed to this user, so SCHED_OTHER only");
+        let denied = machine.limits.rt_priority.is_some_and(|most| most < PRIORITY as u32);
+        denied.then(|| Coverage::degraded(NAME, why).with_remedy(os::fifo_remedy()))
+    },
+    budget: |_, cpus, depth| Budget {
+        seconds: depth.pick(1.2, 7.6, 60.0) + cpus.len() as f64 * depth.pick(0.25e-3, 0.5e-3, 1e-3),
+        bytes: 0,
+    },
+    uses_arrays: false,
+    run,
+};
 
-    fn glossary(&self) -> &'static str {
-        "
-            How late do sleeping threads run, as the machine is and with it tuned? `linespeed list` says how
-            long it takes. FIFO needs permission for real-time scheduling (root, CAP_SYS_NICE or an rtprio
-            limit); holding idle states off needs write access to `/dev/cpu_dma_latency`.
-            How: See `wakeup.latency`.
-        "
-    }
-
-    fn metrics(&self) -> &'static [&'static str] {
-        &["wakeup.latency"]
-    }
-
-    fn outlook(&self, machine: &Machine, _: &record::Snapshot, _: &CpuList) -> Coverage {
-        if machine.limits.rt_priority.is_some_and(|most| most < PRIORITY as u32) {
-            return Coverage::degraded(
-                self.name(),
-                text!("fifo-not-allowed", "SCHED_FIFO is not allowed to this user, so SCHED_OTHER only"),
-            )
-            .with_remedy(os::fifo_remedy());
-        }
-        Coverage::measured(self.name())
-    }
-
-    fn budget(&self, _: &Machine, cpus: &CpuList, depth: Depth) -> Budget {
-        Budget {
-            seconds: depth.pick(1.2, 7.6, 60.0) + cpus.len() as f64 * depth.pick(0.25e-3, 0.5e-3, 1e-3),
-            bytes: 0,
-        }
-    }
-
-    fn run(&self, context: &mut Context) -> Result<(), Halt> {
-        let cpus: Vec<u32> = context.cpus.iter().collect();
-        if cpus.is_empty() {
-            return Err(Halt::Impossible(text!("no-cpu-allowed", "no CPU may be used")));
-        }
-        let mut settings: Vec<Setting> = Setting::ALL.to_vec();
-        let rounds = context.depth.pick(1, 2, 4);
-        let seconds = context.depth.pick(1.1, 7.2, 58.0) / (settings.len() * rounds) as f64;
-        let cycles = (seconds * 1e9 / INTERVAL_NS as f64) as usize;
-        let mut seen: Vec<Vec<Seen>> = vec![vec![Seen::default(); cpus.len()]; settings.len()];
-        let mut dma = Dma::NotTried;
-        let mut ended = Ok(());
-        let mut done = 0;
-        'rounds: for round in 0..rounds {
-            let mut order: Vec<usize> = (0..settings.len()).collect();
-            if round % 2 == 1 {
-                order.reverse();
+fn run(context: &mut Context) -> Result<(), Halt> {
+    context.lead()?;
+    let cpus: Vec<u32> = context.cpus.iter().collect();
+    let rounds = context.depth.pick(1, 2, 4);
+    let seconds = context.depth.pick(1.1, 7.2, 58.0) / (Setting::ALL.len() * rounds) as f64;
+    let cycles = (seconds * 1e9 / INTERVAL_NS as f64) as usize;
+    let mut seen = Setting::ALL.map(|setting| (setting, vec![Seen::default(); cpus.len()]));
+    let mut dma_refused = None;
+    let mut ended = Ok(());
+    let mut done = 0;
+    'rounds: for round in 0..rounds {
+        for step in 0..seen.len() {
+            let index = if round % 2 == 1 { seen.len() - 1 - step } else { step };
+            let (setting, seen) = &mut seen[index];
+            if setting.fifo && seen.iter().any(|one| one.fifo_refused.is_some()) {
+                continue;
             }
-            for index in order {
-                let setting = settings[index];
-                if setting.fifo && seen[index].iter().any(|s| s.fifo_refused.is_some()) {
-                    continue;
-                }
-                if let Err(halt) = context.check() {
-                    ended = Err(halt);
-                    break 'rounds;
-                }
-                // Held for as long as the file is open; closing it, even by dying, ends the request.
-                let held = setting.tuned.then(|| hold_c_states(&mut dma));
-                let taken = thread_group::run(&cpus, |member| cyclic(member, setting, cycles, context.stop));
-                drop(held);
-                for (one, taken) in seen[index].iter_mut().zip(taken) {
-                    if let Some(taken) = taken {
-                        one.join(taken);
-                    }
-                }
-                done += 1;
-                context.advance(done as f64 / (rounds * settings.len()) as f64);
+            ended = context.check();
+            if ended.is_err() {
+                break 'rounds;
             }
+            // Held for as long as the file is open; closing it, even by dying, ends the request.
+            let held = setting.tuned.then(hold_c_states);
+            let taken =
+                thread_group::run(&cpus, |member| cyclic(member, *setting, cycles, PATIENCE, context.stop));
+            if let Some(held) = held {
+                dma_refused = held.err();
+            }
+            for (one, taken) in seen.iter_mut().zip(taken) {
+                if let Some(taken) = taken {
+                    one.join(taken);
+                }
+            }
+            done += 1;
+            context.advance(done as f64 / (rounds * Setting::ALL.len()) as f64);
         }
-        said(context, &settings, &seen, &dma);
-        settings.retain(|s| !s.fifo || !seen.iter().flatten().any(|one| one.fifo_refused.is_some()));
-        for (setting, seen) in settings.into_iter().zip(seen) {
-            publish(context, setting, &cpus, &seen);
-        }
-        ended
     }
-}
-
-/// Whether idle states could be held off.
-enum Dma {
-    NotTried,
-    Held,
-    Refused(String),
+    let fifo_refused = seen.iter().flat_map(|(_, seen)| seen).find_map(|one| one.fifo_refused.clone());
+    report_refusals(context, seen.iter().flat_map(|(_, seen)| seen), dma_refused);
+    for (setting, seen) in seen.iter().filter(|(setting, _)| !setting.fifo || fifo_refused.is_none()) {
+        publish(context, *setting, &cpus, seen);
+    }
+    ended
 }
 
 /// Holds idle states off by a latency request of 0 µs, as cyclictest does.
-fn hold_c_states(state: &mut Dma) -> Option<File> {
-    let opened = File::options().write(true).open("/dev/cpu_dma_latency").and_then(|mut file| {
-        file.write_all(&0i32.to_ne_bytes())?;
-        Ok(file)
-    });
-    match opened {
-        Ok(file) => {
-            *state = Dma::Held;
-            Some(file)
-        }
-        Err(error) => {
-            *state = Dma::Refused(error.to_string());
-            None
-        }
-    }
+fn hold_c_states() -> io::Result<File> {
+    let mut file = File::options().write(true).open("/dev/cpu_dma_latency")?;
+    file.write_all(&0i32.to_ne_bytes())?;
+    Ok(file)
 }
 
 /// What was refused, once each.
-fn said(context: &mut Context, settings: &[Setting], seen: &[Vec<Seen>], dma: &Dma) {
-    if let Some(why) = seen.iter().flatten().find_map(|s| s.fifo_refused.clone())
+fn report_refusals<'a>(
+    context: &mut Context,
+    seen: impl Iterator<Item = &'a Seen> + Clone,
+    dma_refused: Option<io::Error>,
+) {
+    if let Some(why) = seen.clone().find_map(|s| s.fifo_refused.clone())
         && context.machine.limits.rt_priority.is_none_or(|most| most >= PRIORITY as u32)
     {
-        let refused = Coverage::degraded(
-            "wakeup fifo",
-            text!("wakeup-fifo-refused", "SCHED_FIFO is refused: {why}", why),
-        );
-        context.coverage.push(refused.with_remedy(os::fifo_remedy()));
+        let why = text!("wakeup-fifo-refused", "SCHED_FIFO is refused: {why}", why);
+        context.degrade_with_remedy("wakeup fifo", why, os::fifo_remedy());
     }
-    if let Dma::Refused(why) = dma {
-        context.coverage.push(
-            Coverage::degraded(Coverage::TUNED_WAKEUP, text!(Coverage::IDLE_STATES_NOT_HELD, why = why))
-                .with_remedy(text!("wakeup-allow-device", "run as root, or allow the device to this user")),
-        );
-    }
-    if let Some(why) = seen.iter().flatten().find_map(|s| s.slack_refused.clone()) {
-        context.coverage.push(Coverage::degraded(
+    if let Some(why) = dma_refused {
+        context.degrade_with_remedy(
             Coverage::TUNED_WAKEUP,
-            text!("wakeup-slack-not-set", "cannot set timer slack: {why}", why),
-        ));
+            text!(Coverage::IDLE_STATES_NOT_HELD, why),
+            text!("wakeup-allow-device", "run as root, or allow the device to this user"),
+        );
     }
-    let unpinned = seen.iter().flatten().any(|s| !s.latencies.is_empty() && !s.pinned);
-    let moved: u64 = seen.iter().flatten().map(|s| s.moved).sum();
-    if unpinned || moved > 0 {
-        context.coverage.push(Coverage::degraded(
-            "wakeup",
-            text!(
-                "wakeup-threads-moved",
-                "threads did not stay on their CPUs ({moved} wake-ups elsewhere)",
-                moved
-            ),
-        ));
+    if let Some(why) = seen.clone().find_map(|s| s.slack_refused.clone()) {
+        let why = text!("wakeup-slack-not-set", "cannot set timer slack: {why}", why);
+        context.degrade(Coverage::TUNED_WAKEUP, why);
     }
-    debug_assert_eq!(settings.len(), seen.len());
+    let moved: u64 = seen.clone().map(|s| s.moved).sum();
+    if moved > 0 || seen.clone().any(|s| !s.latencies.is_empty() && !s.pinned) {
+        let why = text!(
+            "wakeup-threads-moved",
+            "threads did not stay on their CPUs ({moved} wake-ups elsewhere)",
+            moved
+        );
+        context.degrade(NAME, why);
+    }
 }
 
 fn now_ns() -> i64 {
@@ -245,15 +208,16 @@ fn sleep_until(ns: i64) {
     {}
 }
 
-/// Latencies of so many wake-ups on each CPU, all at once, under SCHED_OTHER and as the machine is, in ns.
-pub(crate) fn latencies(cpus: &[u32], cycles: usize, stop: &Stop) -> Vec<f64> {
+/// Latencies of so many wake-ups on each CPU, all at once, under SCHED_OTHER and as the machine is, in ns. A thread that is
+/// late goes on beyond their time for `patience`.
+pub(crate) fn sample_latencies(cpus: &[u32], cycles: usize, patience: Duration, stop: &Stop) -> Vec<f64> {
     let setting = Setting { fifo: false, tuned: false };
-    let seen = thread_group::run(cpus, |member| cyclic(member, setting, cycles, stop));
+    let seen = thread_group::run(cpus, |member| cyclic(member, setting, cycles, patience, stop));
     seen.into_iter().flatten().flat_map(|seen| seen.latencies).collect()
 }
 
 /// One thread's cycles: sleep until the next absolute time, see how late it is.
-fn cyclic(member: thread_group::Member, setting: Setting, cycles: usize, stop: &Stop) -> Seen {
+fn cyclic(member: Member, setting: Setting, cycles: usize, patience: Duration, stop: &Stop) -> Seen {
     let mut seen = Seen { thread: os::thread_id(), pinned: member.pinned, ..Seen::default() };
     if setting.fifo
         && let Err(error) = os::set_fifo(PRIORITY)
@@ -270,14 +234,14 @@ fn cyclic(member: thread_group::Member, setting: Setting, cycles: usize, stop: &
     seen.latencies.reserve(cycles);
     // Not Instant: the kernel's timer and this reading must be of the same clock, to the nanosecond.
     let mut next = now_ns() + INTERVAL_NS;
-    let end = now_ns() + cycles as i64 * INTERVAL_NS + Duration::from_millis(50).as_nanos() as i64;
+    let end = now_ns() + cycles as i64 * INTERVAL_NS + patience.as_nanos() as i64;
     for _ in 0..cycles {
         sleep_until(next);
         let now = now_ns();
         let late = (now - next).max(0) as f64;
         seen.latencies.push(late);
         seen.last = late;
-        if os::current_cpu().is_some_and(|cpu| cpu != member.cpu) {
+        if member.has_moved() {
             seen.moved += 1;
         }
         next += INTERVAL_NS;
@@ -318,10 +282,9 @@ fn publish(context: &mut Context, setting: Setting, cpus: &[u32], seen: &[Seen])
                 m = m.with_detail(detail::TIMER_SLACK_NS, slack);
             }
             if seen.moved * 2 > seen.latencies.len() as u64 {
-                m.doubt = Some(
-                    text!("wakeup-migrated", "{moved} wake-ups were on another CPU", moved = seen.moved)
-                        .into(),
-                );
+                let moved =
+                    text!("wakeup-migrated", "{moved} wake-ups were on another CPU", moved = seen.moved);
+                m.doubt = Some(moved.into());
             }
             context.push(m);
         }
@@ -401,7 +364,8 @@ mod tests {
     fn a_thread_wakes_as_often_as_asked() {
         let cpu = os::current_cpu().unwrap();
         let stop = Stop::new();
-        let seen = thread_group::run(&[cpu], |m| cyclic(m, Setting { fifo: false, tuned: true }, 20, &stop));
+        let setting = Setting { fifo: false, tuned: true };
+        let seen = thread_group::run(&[cpu], |m| cyclic(m, setting, 20, PATIENCE, &stop));
         let seen = seen[0].clone().unwrap();
         assert!(seen.latencies.len() as u64 + seen.missed >= 20 || !seen.latencies.is_empty());
         assert_eq!(seen.slack_refused, None);

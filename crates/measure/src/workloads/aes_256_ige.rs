@@ -2,9 +2,9 @@
 //! each block waiting for the one before.
 
 use kernels::aes_ige::{BLOCK, Key, encrypt};
-use record::{Machine, Unavailable, text};
+use record::{Template, Unavailable, text};
 
-use super::workload::{Site, Worker, Workload, WrongResult, iterations_a_round};
+use super::workload::{Definition, Site, Worker, Workload, WrongResult, iterations_a_round};
 
 /// See the module.
 pub(crate) struct Aes256Ige;
@@ -32,30 +32,13 @@ const fn counting() -> [u8; 32] {
 }
 
 impl Workload for Aes256Ige {
-    fn name(&self) -> &'static str {
-        "aes-256-ige"
-    }
-
-    fn work(&self) -> &'static str {
-        "byte enciphered"
-    }
-
-    fn instructions(&self) -> Option<f64> {
-        None
-    }
-
-    fn bytes(&self, _: &Machine) -> u64 {
-        2 * MESSAGE as u64
+    fn definition(&self) -> Definition {
+        let work = Template { code: "work-aes-256-ige", words: "byte enciphered" };
+        Definition { bytes: 2 * MESSAGE as u64, ..Definition::new("aes-256-ige", work) }
     }
 
     fn prepare(&self, _: &Site) -> Result<Box<dyn Worker>, Unavailable> {
-        let mut cipher = Cipher {
-            key: Key::encrypt(&KEY),
-            message: (0..MESSAGE).map(|at| (at % 251) as u8).collect(),
-            output: vec![0; MESSAGE],
-            messages: 1,
-            wrong: None,
-        };
+        let mut cipher = Cipher::new();
         cipher.message();
         cipher.messages = iterations_a_round(|n| (0..n).for_each(|_| cipher.message()));
         Ok(Box::new(cipher))
@@ -71,6 +54,16 @@ struct Cipher {
 }
 
 impl Cipher {
+    fn new() -> Self {
+        Self {
+            key: Key::encrypt(&KEY),
+            message: (0..MESSAGE).map(|at| (at % 251) as u8).collect(),
+            output: vec![0; MESSAGE],
+            messages: 1,
+            wrong: None,
+        }
+    }
+
     fn message(&mut self) {
         let mut state = START;
         encrypt(&self.message, &mut self.output, &self.key, &mut state);
@@ -111,13 +104,7 @@ mod tests {
 
     #[test]
     fn a_flipped_bit_is_noticed() {
-        let mut cipher = Cipher {
-            key: Key::encrypt(&KEY),
-            message: (0..MESSAGE).map(|at| (at % 251) as u8).collect(),
-            output: vec![0; MESSAGE],
-            messages: 2,
-            wrong: None,
-        };
+        let mut cipher = Cipher { messages: 2, ..Cipher::new() };
         assert_eq!(cipher.round(), 2.0 * MESSAGE as f64);
         assert_eq!(cipher.verify(), Ok(()));
         cipher.message[77] ^= 4;

@@ -3,7 +3,7 @@
 
 use super::workload::WrongResult;
 use kernels::Variant;
-use record::text;
+use record::{Template, text};
 
 /// Multiplier of the even steps, of the odd ones, and what is added: values of the timed loops, with as many bits set
 /// in their significands as not.
@@ -41,16 +41,16 @@ const APART: [u64; 8] = [
     0x4010_e762_1293_4bc0,
 ];
 
-/// Does the steps on the vectors of `variant`, which must be usable, and checks every lane's bits.
+/// Vectors that the CPU lacks.
+pub(super) const NO_VECTORS: Template =
+    Template { code: "workload-no-vectors", words: "this CPU has no {variant} vectors" };
+
+/// Does the steps on the vectors
 pub(crate) fn check(variant: Variant) -> Result<(), WrongResult> {
     for _ in 0..TIMES {
         let (lanes, known): (Vec<f64>, &[u64]) = match variant {
             _ if !variant.usable() => {
-                return Err(WrongResult(text!(
-                    "workload-no-vectors",
-                    "this CPU has no {variant} vectors",
-                    variant = variant.name()
-                )));
+                return Err(WrongResult(text!(NO_VECTORS, variant = variant.name())));
             }
             // SAFETY: the variant is usable on this CPU.
             #[cfg(target_arch = "x86_64")]

@@ -1,9 +1,9 @@
 //! Slices into measurements: throughput, IPC, time of a pass; and the words when a result was wrong.
 
-use record::Label;
-use record::detail;
+use std::collections::{BTreeMap, BTreeSet};
+
 use record::text::Value;
-use record::{Coverage, CpuList, Labels, Machine, Measurement, SampleMark, text};
+use record::{CpuList, Label, Labels, Machine, Measurement, detail, text};
 use serde_json::json;
 
 use super::Workload;
@@ -11,7 +11,7 @@ use super::worker_pool::{GroupRun, Slice};
 use super::workload::WrongResult;
 use crate::context::Context;
 use crate::counters::{self, Reading};
-use crate::repeat::judge;
+use crate::repeat::{judge, mark_samples};
 
 /// Half-width of the interval beyond which a figure counts as too noisy.
 pub(crate) const TARGET: f64 = 0.05;
@@ -57,8 +57,8 @@ impl<'a> Seen<'a> {
     }
 
     /// Seconds of a pass, each slice being one.
-    pub(crate) fn time(&self, machine: &Machine, place: Labels, pass: f64) -> Measurement {
-        self.measurement(machine, "workload.time", place, |slice| Some(pass / slice.rate))
+    pub(crate) fn time(&self, machine: &Machine, place: Labels) -> Measurement {
+        self.measurement(machine, "workload.time", place, |slice| Some(1.0 / slice.rate))
     }
 
     /// IPC as declared and, where the CPU counts, as counted; and the counts themselves. `place` is where IPC stands,
@@ -71,15 +71,13 @@ impl<'a> Seen<'a> {
         if counted.summary.n > 0 && declared.summary.n > 0 && declared.doubt.is_none() {
             let apart = declared.value() / counted.value() - 1.0;
             if apart.abs() > AGREEMENT {
-                declared.doubt = Some(
-                    text!(
-                        "ipc-counters-disagree",
-                        "the counters show {counted} instructions a cycle, {apart} off: their cycles or this clock are not the core's",
-                        counted = format!("{:.3}", counted.value()),
-                        apart = Value::Share(apart.abs())
-                    )
-                    .into(),
+                let why = text!(
+                    "ipc-counters-disagree",
+                    "the counters show {counted} instructions a cycle, {apart} off: their cycles or this clock are not the core's",
+                    counted = format!("{:.3}", counted.value()),
+                    apart = Value::Share(apart.abs())
                 );
+                declared.doubt = Some(why.into());
             }
         }
         let mut all = vec![declared, counted];
@@ -110,11 +108,9 @@ impl<'a> Seen<'a> {
             self.slices.iter().filter_map(|slice| Some((slice, value(slice)?))).collect();
         let list: CpuList = self.cpus.iter().copied().collect();
         let mut m = Measurement::new(metric, place, taken.iter().map(|(_, value)| *value).collect())
-            .with_detail(detail::WORK, self.workload.work())
+            .with_detail(detail::WORK, self.workload.definition().work.words)
             .with_detail(detail::CPUS, list.to_string());
-        for (index, (slice, _)) in taken.iter().enumerate() {
-            m.marks.extend(slice.marks.iter().map(|mark| SampleMark { sample: index as u32, mark: *mark }));
-        }
+        m.marks = mark_samples(taken.iter().map(|(slice, _)| slice.marks.iter().copied()));
         let clocks: Vec<f64> = self.slices.iter().map(|slice| slice.clock_hz).collect();
         m.detail.set(detail::CLOCK_HZ, json!(record::Summary::from_samples(&clocks).median.round()));
         if self.cpus.len() > 1
@@ -128,29 +124,26 @@ impl<'a> Seen<'a> {
             m.detail.set(detail::ARRAY_BYTES, json!(walked));
             let caches = last_level_of(machine, &self.cpus);
             if walked.saturating_mul(crate::arrays::ARRAYS as u64) < 2 * caches {
-                m.doubt = Some(
-                    text!(
-                        "workload-partly-cached",
-                        "the arrays ({walked} each) lie partly in the last-level caches ({caches})",
-                        walked = Value::Bytes(walked),
-                        caches = Value::Bytes(caches)
-                    )
-                    .into(),
+                let why = text!(
+                    "workload-partly-cached",
+                    "the arrays ({walked} each) lie partly in the last-level caches ({caches})",
+                    walked = Value::Bytes(walked),
+                    caches = Value::Bytes(caches)
                 );
+                m.doubt = Some(why.into());
             }
         }
         if !self.unpinned.is_empty() {
             let cpus: CpuList = self.unpinned.iter().copied().collect();
-            m.doubt = Some(
-                text!("workload-not-pinned", "the thread for CPU {cpus} could not be pinned", cpus).into(),
-            );
+            let why = text!("workload-not-pinned", "the thread for CPU {cpus} could not be pinned", cpus);
+            m.doubt = Some(why.into());
         }
         m
     }
 
     /// The CPU that was slowest in most slices and its median share of the median thread's rate.
     fn slowest(&self) -> Option<(u32, f64)> {
-        let mut seen: std::collections::BTreeMap<u32, Vec<f64>> = std::collections::BTreeMap::new();
+        let mut seen: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         for slice in &self.slices {
             seen.entry(slice.slowest.0).or_default().push(slice.slowest.1);
         }
@@ -159,53 +152,44 @@ impl<'a> Seen<'a> {
     }
 
     /// Says in the coverage what is wrong with these figures; false when they must not be told at all.
-    pub(crate) fn sound(&self, context: &mut Context, measurement: &str) -> bool {
+    pub(crate) fn may_be_told(&self, context: &mut Context, measurement: &str) -> bool {
         let what = format!("{measurement} {}", self.workload.name());
         if let Some((cpu, wrong)) = self.wrong.first() {
-            let others =
-                self.wrong.iter().map(|(cpu, _)| cpu).collect::<std::collections::BTreeSet<_>>().len();
+            let others = self.wrong.iter().map(|(cpu, _)| cpu).collect::<BTreeSet<_>>().len();
             let more = if others > 1 { format!(" (and {} more CPUs)", others - 1) } else { String::new() };
-            context.coverage.push(
-                Coverage::degraded(
-                    what,
-                    text!("workload-computes-wrongly", "CPU {cpu}{more} COMPUTES WRONGLY: {wrong}; the figure is withheld", cpu = *cpu, more, wrong = &wrong.0),
-                )
-                .with_remedy(
-                    text!(
+            context.degrade_with_remedy(
+                what,
+                text!(
+                    "workload-computes-wrongly",
+                    "CPU {cpu}{more} COMPUTES WRONGLY: {wrong}; the figure is withheld",
+                    cpu = *cpu,
+                    more,
+                    wrong = &wrong.0
+                ),
+                text!(
                     "workload-do-not-trust",
                     "trust no result of this machine; undo overclocking, test its memory, look for machine checks in \
                      the kernel's log, and measure again"
-                ),
-                ),
+                )
             );
             return false;
         }
         let list: CpuList = self.cpus.iter().copied().collect();
-        if self.lost > 0 {
-            context.coverage.push(Coverage::degraded(
-                what,
-                text!(
-                    "workload-threads-lost",
-                    "{lost} of {all} threads on CPU {list} could not be started, or died",
-                    lost = self.lost as u64,
-                    all = self.cpus.len(),
-                    list
-                ),
-            ));
-            return false;
-        }
-        if self.slices.is_empty() {
-            context.coverage.push(Coverage::degraded(
-                what,
-                text!(
-                    "workload-never-together",
-                    "the threads on CPU {list} never all ran at the same time",
-                    list
-                ),
-            ));
-            return false;
-        }
-        true
+        let why = if self.lost > 0 {
+            text!(
+                "workload-threads-lost",
+                "{lost} of {all} threads on CPU {list} could not be started, or died",
+                lost = self.lost,
+                all = self.cpus.len(),
+                list
+            )
+        } else if self.slices.is_empty() {
+            text!("workload-never-together", "the threads on CPU {list} never all ran at the same time", list)
+        } else {
+            return true;
+        };
+        context.degrade(what, why);
+        false
     }
 }
 

@@ -3,10 +3,11 @@
 
 use kernels::Variant;
 use kernels::heavy::{self, Heavy};
-use record::{Machine, Unavailable, text};
+use record::{Template, Unavailable, text};
 
-use super::arithmetic;
-use super::workload::{Site, Worker, Workload, WrongResult, iterations_a_round};
+use super::arithmetic::{self, NO_VECTORS};
+use super::loops::{instructions_each, repeat};
+use super::workload::{Definition, Site, Worker, Workload};
 
 /// The loop of one vector width.
 pub(crate) struct Flops {
@@ -20,6 +21,13 @@ pub(crate) const LOOPS: &[Flops] = if cfg!(target_arch = "x86_64") {
     &[Flops { variant: Variant::Neon }]
 };
 
+const WORK_512: Template =
+    Template { code: "work-flops-512", words: "double-precision flop on 512-bit vectors" };
+const WORK_256: Template =
+    Template { code: "work-flops-256", words: "double-precision flop on 256-bit vectors" };
+const WORK_128: Template =
+    Template { code: "work-flops-128", words: "double-precision flop on 128-bit vectors" };
+
 impl Flops {
     fn heavy(&self) -> Option<&'static Heavy> {
         heavy::all().iter().find(|heavy| heavy.variant == self.variant)
@@ -31,68 +39,35 @@ impl Flops {
 }
 
 impl Workload for Flops {
-    fn name(&self) -> &'static str {
-        if self.is_widest() {
-            return "flops";
-        }
-        match self.variant.bits() {
-            512 => "flops-512",
-            256 => "flops-256",
-            _ => "flops-128",
-        }
-    }
-
-    fn work(&self) -> &'static str {
-        match self.variant {
-            Variant::Avx512 => "double-precision flop on 512-bit vectors",
-            Variant::Avx2 => "double-precision flop on 256-bit vectors",
-            _ => "double-precision flop on 128-bit vectors",
-        }
+    fn definition(&self) -> Definition {
+        let (name, work) = match self.variant.bits() {
+            512 => ("flops-512", WORK_512),
+            256 => ("flops-256", WORK_256),
+            _ => ("flops-128", WORK_128),
+        };
+        Definition::new(if self.is_widest() { "flops" } else { name }, work)
     }
 
     fn instructions(&self) -> Option<f64> {
-        let work = self.heavy()?.work;
-        Some(f64::from(work.instructions) / f64::from(work.operations))
+        Some(instructions_each(&self.heavy()?.work))
     }
 
-    fn usable(&self, _: &Machine) -> Result<(), Unavailable> {
+    fn usable(&self) -> Result<(), Unavailable> {
         if self.variant.usable() && self.heavy().is_some() {
-            Ok(())
-        } else {
-            Err(text!(
-                "workload-no-multiply-add",
-                "this CPU has no multiply-add on {bits}-bit vectors",
-                bits = self.variant.bits().to_string()
-            )
-            .into())
+            return Ok(());
         }
+        let bits = self.variant.bits().to_string();
+        Err(text!("workload-no-multiply-add", "this CPU has no multiply-add on {bits}-bit vectors", bits)
+            .into())
     }
 
     fn prepare(&self, _: &Site) -> Result<Box<dyn Worker>, Unavailable> {
-        let heavy = self.heavy().filter(|heavy| heavy.variant.usable());
-        let heavy = heavy.ok_or_else(|| {
-            text!("workload-no-vectors", "this CPU has no {variant} vectors", variant = self.variant.name())
-        })?;
+        let variant = self.variant;
+        let heavy = self.heavy().filter(|_| variant.usable());
+        let heavy = heavy.ok_or_else(|| text!(NO_VECTORS, variant = variant.name()))?;
         // SAFETY: the variant is usable on this CPU.
-        let iterations = iterations_a_round(|n| unsafe { (heavy.run)(n) });
-        Ok(Box::new(Loop { heavy, iterations }))
-    }
-}
-
-struct Loop {
-    heavy: &'static Heavy,
-    iterations: u64,
-}
-
-impl Worker for Loop {
-    fn round(&mut self) -> f64 {
-        // SAFETY: `prepare` takes usable variants only.
-        unsafe { (self.heavy.run)(self.iterations) };
-        self.iterations as f64 * f64::from(self.heavy.work.operations)
-    }
-
-    /// The loop keeps no result: the same arithmetic is done again where it can be looked at.
-    fn verify(&mut self) -> Result<(), WrongResult> {
-        arithmetic::check(self.heavy.variant)
+        let run = move |n| unsafe { (heavy.run)(n) };
+        // The loop keeps no result: the same arithmetic is done again where it can be looked at.
+        Ok(repeat(&heavy.work, run, move || arithmetic::check(variant)))
     }
 }

@@ -1,9 +1,10 @@
 //! `memory-bound`: a cache line flushed and loaded again: the way to memory and back, with nothing to hide it.
 
 use kernels::flush::{WORK, available, reload};
-use record::{Machine, Unavailable, text};
+use record::{Template, Unavailable, text};
 
-use super::workload::{Site, Worker, Workload, WrongResult, iterations_a_round};
+use super::loops::instructions_each;
+use super::workload::{Definition, Site, Worker, Workload, WrongResult, iterations_a_round};
 
 /// See the module.
 pub(crate) struct MemoryBound;
@@ -15,33 +16,22 @@ const PAGE: usize = 4096;
 const CONTENT: u8 = 0x5a;
 
 impl Workload for MemoryBound {
-    fn name(&self) -> &'static str {
-        "memory-bound"
-    }
-
-    fn work(&self) -> &'static str {
-        "cache line flushed and loaded again"
+    fn definition(&self) -> Definition {
+        let work = Template { code: "work-memory-bound", words: "cache line flushed and loaded again" };
+        Definition { bytes: 2 * PAGE as u64, ..Definition::new("memory-bound", work) }
     }
 
     fn instructions(&self) -> Option<f64> {
-        Some(f64::from(WORK.instructions) / f64::from(WORK.operations))
+        Some(instructions_each(&WORK))
     }
 
-    fn usable(&self, _: &Machine) -> Result<(), Unavailable> {
-        if available() {
-            Ok(())
-        } else {
-            Err(text!("workload-no-flush", "this CPU cannot flush a cache line in user mode").into())
-        }
+    fn usable(&self) -> Result<(), Unavailable> {
+        let why = text!("workload-no-flush", "this CPU cannot flush a cache line in user mode");
+        available().then_some(()).ok_or_else(|| why.into())
     }
 
-    fn bytes(&self, _: &Machine) -> u64 {
-        2 * PAGE as u64
-    }
-
-    fn prepare(&self, site: &Site) -> Result<Box<dyn Worker>, Unavailable> {
-        let _ = site;
-        self.usable(&Machine::default())?;
+    fn prepare(&self, _: &Site) -> Result<Box<dyn Worker>, Unavailable> {
+        self.usable()?;
         let mut line = Line { memory: vec![CONTENT; 2 * PAGE], iterations: 1 };
         let start = line.start();
         // SAFETY: the line is readable, and the flush is available.

@@ -1,11 +1,11 @@
 //! `primes`: primes below 1,000,000 by trial division, as kernel and user mode are compared by.
 
-use record::{Text, Unavailable, text};
+use record::{Template, Text, Unavailable, text};
 use std::sync::LazyLock;
 
 use kernels::primes::{KNOWN, LIMIT, count, instructions};
 
-use super::workload::{Site, Worker, Workload, WrongResult};
+use super::workload::{Definition, Site, Worker, Workload, WrongResult};
 
 /// See the module.
 pub(crate) struct Primes;
@@ -48,20 +48,13 @@ fn sieve(limit: usize) -> Vec<bool> {
 }
 
 impl Workload for Primes {
-    fn name(&self) -> &'static str {
-        "primes"
-    }
-
-    fn work(&self) -> &'static str {
-        "primes below 1,000,000 counted"
+    fn definition(&self) -> Definition {
+        let work = Template { code: "work-primes", words: "primes below 1,000,000 counted" };
+        Definition { pass: true, ..Definition::new("primes", work) }
     }
 
     fn instructions(&self) -> Option<f64> {
         Some(PORTIONS.1)
-    }
-
-    fn pass(&self) -> Option<f64> {
-        Some(1.0)
     }
 
     fn prepare(&self, _: &Site) -> Result<Box<dyn Worker>, Unavailable> {

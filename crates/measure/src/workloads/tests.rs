@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use machine::Root;
-use record::{CpuList, Labels, Machine, Mark, Snapshot, Unavailable};
+use record::{CpuList, Labels, Machine, Mark, Snapshot, Template, Unavailable};
 
 use super::figures::Seen;
 use super::incidents::Incidents;
@@ -39,16 +39,8 @@ struct Spinner {
 }
 
 impl Workload for MadeUp {
-    fn name(&self) -> &'static str {
-        "made-up"
-    }
-
-    fn work(&self) -> &'static str {
-        "spin"
-    }
-
-    fn instructions(&self) -> Option<f64> {
-        None
+    fn definition(&self) -> Definition {
+        Definition::new("made-up", Template { code: "work-made-up", words: "spin" })
     }
 
     fn prepare(&self, _: &Site) -> Result<Box<dyn Worker>, Unavailable> {
@@ -116,18 +108,17 @@ fn with_context(work: impl FnOnce(&mut Context)) {
 
 #[test]
 fn names_are_unique_and_the_widest_vectors_are_called_flops() {
-    let machine = Machine::default();
     let names: Vec<&str> = all().iter().map(|workload| workload.name()).collect();
     for (index, name) in names.iter().enumerate() {
         assert!(!names[..index].contains(name), "{name} twice");
     }
-    assert!(find("flops").is_some_and(|flops| flops.usable(&machine).is_ok()), "{names:?}");
+    assert!(find("flops").is_some_and(|flops| flops.usable().is_ok()), "{names:?}");
     assert!(find("nope").is_none());
 }
 
 #[test]
 fn every_workload_that_can_run_here_computes_right() {
-    let (machine, cpus) = here();
+    let (_, cpus) = here();
     let pool = {
         let mut pool = None;
         with_context(|context| {
@@ -138,7 +129,7 @@ fn every_workload_that_can_run_here_computes_right() {
         });
         pool.unwrap()
     };
-    for workload in all().into_iter().filter(|workload| workload.usable(&machine).is_ok()) {
+    for workload in all().into_iter().filter(|workload| workload.usable().is_ok()) {
         let site = Site { cpu: cpus[0], pool: Some(pool.clone()) };
         let mut worker = workload.prepare(&site).unwrap();
         worker.join(Group { cpus: &cpus, index: 0 });
@@ -207,7 +198,7 @@ fn a_thread_that_dies_costs_the_step_and_hangs_nobody() {
     with_context(|context| {
         let mut seen = Seen::new(&workload, cpus, None);
         seen.add(visit);
-        assert!(!seen.sound(context, "scaling"));
+        assert!(!seen.may_be_told(context, "scaling"));
         assert!(context.coverage[0].why().contains("1 of"));
     });
 }
@@ -241,7 +232,7 @@ fn a_wrong_result_withholds_the_figure_and_is_said_loudly() {
     with_context(|context| {
         let mut seen = Seen::new(&workload, cpus, None);
         seen.add(visit);
-        assert!(!seen.sound(context, "workloads"));
+        assert!(!seen.may_be_told(context, "workloads"));
         let entry = &context.coverage[0];
         assert_eq!(entry.what, "workloads made-up");
         let reason = entry.why();

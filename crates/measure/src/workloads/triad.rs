@@ -2,51 +2,37 @@
 
 use std::sync::Arc;
 
-use kernels::Variant;
-use kernels::stream::{self, CONSTANT, Op, Stores, Stream};
-use record::{Machine, Template, Unavailable, text};
+use kernels::stream::{CONSTANT, Op, Stream};
+use record::{Template, Unavailable, text};
 
 use super::array_pool::ArrayPool;
-use super::group::Group;
-use super::workload::{Site, Worker, Workload, WrongResult};
-use crate::arrays::CHUNK;
+use super::workload::{Definition, Group, Site, Worker, Workload, WrongResult};
+use crate::arrays::{CHUNK, widest_stream};
 
 /// See the module.
 pub(crate) struct Triad;
-
-/// The loop with the widest vectors that this CPU has and regular stores, as compilers write STREAM.
-fn kernel() -> Option<&'static Stream> {
-    Variant::usable_vectors().filter_map(|variant| stream::find(Op::Triad, Stores::Regular, variant)).last()
-}
 
 /// Without vectors that a triad is written for.
 const NO_KERNEL: Template =
     Template { code: "workload-triad-no-kernel", words: "no triad kernel is usable here" };
 
 impl Workload for Triad {
-    fn name(&self) -> &'static str {
-        "triad"
-    }
-
-    fn work(&self) -> &'static str {
-        "byte of triad as STREAM counts them"
+    fn definition(&self) -> Definition {
+        let work = Template { code: "work-triad", words: "byte of triad as STREAM counts them" };
+        Definition { streams: true, ..Definition::new("triad", work) }
     }
 
     fn instructions(&self) -> Option<f64> {
-        let kernel = kernel()?;
+        let kernel = widest_stream(Op::Triad)?;
         Some(f64::from(kernel.work.instructions) / f64::from(kernel.stream_bytes()))
     }
 
-    fn usable(&self, _: &Machine) -> Result<(), Unavailable> {
-        kernel().map(drop).ok_or_else(|| Unavailable::new(NO_KERNEL))
-    }
-
-    fn streams(&self) -> bool {
-        true
+    fn usable(&self) -> Result<(), Unavailable> {
+        widest_stream(Op::Triad).map(drop).ok_or_else(|| Unavailable::new(NO_KERNEL))
     }
 
     fn prepare(&self, site: &Site) -> Result<Box<dyn Worker>, Unavailable> {
-        let kernel = kernel().ok_or_else(|| Unavailable::new(NO_KERNEL))?;
+        let kernel = widest_stream(Op::Triad).ok_or_else(|| Unavailable::new(NO_KERNEL))?;
         let pool = site
             .pool
             .clone()

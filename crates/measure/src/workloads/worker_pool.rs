@@ -12,10 +12,8 @@ use std::time::{Duration, Instant};
 use record::{Machine, Mark, Unavailable, text};
 
 use super::array_pool::ArrayPool;
-use super::group::Group;
 use super::incidents::Incidents;
-use super::workload::WrongResult;
-use super::workload::{Site, Worker, Workload};
+use super::workload::{Group, Site, Worker, Workload, WrongResult};
 use crate::common_interval::{self, WorkLog};
 use crate::counters::{Counters, Reading, Set, Target};
 use crate::thread_group::{self, Member};
@@ -180,7 +178,8 @@ impl<'a> WorkerPool<'a> {
             let mut seen = BTreeSet::new();
             cpus.iter().filter_map(|cpu| self.cores.get(cpu)).any(|core| !seen.insert(core))
         };
-        let warm_up = matches!(budget.length, SliceLength::Seconds(_)) && !self.workload.indivisible();
+        let warm_up =
+            matches!(budget.length, SliceLength::Seconds(_)) && !self.workload.definition().indivisible;
         let plan = Plan { budget, siblings, warm_up, stop };
         let before = incidents.read(cpus);
         let threads = thread_group::run(cpus, |member| {
@@ -300,7 +299,7 @@ impl Plan<'_> {
                 }
             }
             let after = look_at_clock();
-            if os::current_cpu().is_some_and(|cpu| cpu != member.cpu) {
+            if member.has_moved() {
                 marks.insert(Mark::Migrated);
             }
             // What a signal cut short is no slice.

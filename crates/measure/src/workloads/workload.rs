@@ -1,53 +1,67 @@
 //! What a workload is, and what a thread of it does.
 
 use std::sync::Arc;
-use std::time::Instant;
 
-use record::{Machine, Text, Unavailable};
+use record::{Template, Text, Unavailable};
 
 use super::array_pool::ArrayPool;
-use super::group::Group;
+use crate::watch::time_ns;
+
+/// What a workload declares of itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Definition {
+    /// The name in a record: `primes`.
+    pub name: &'static str,
+    /// What one unit of work is: "byte enciphered". Throughput is these a second, and records of the same work compare.
+    pub work: Template,
+    /// Whether people tell the time of a unit: a natural pass.
+    pub pass: bool,
+    /// Memory of one thread, bytes, without the [`ArrayPool`].
+    pub bytes: u64,
+    /// Whether it walks the arrays of the [`ArrayPool`].
+    pub streams: bool,
+    /// Whether its round is a whole pass, which may take a second and cannot be cut short.
+    pub indivisible: bool,
+}
+
+impl Definition {
+    /// Of a loop that is in registers and can be cut short.
+    pub(crate) fn new(name: &'static str, work: Template) -> Self {
+        Self { name, work, pass: false, bytes: 0, streams: false, indivisible: false }
+    }
+}
 
 /// Something with a known amount of work that can be run on any number of CPUs.
 pub(crate) trait Workload: Sync {
-    /// The name in a record: `primes`.
-    fn name(&self) -> &'static str;
+    /// What it is.
+    fn definition(&self) -> Definition;
 
-    /// What one unit of work is, in words: "byte enciphered". Throughput is these a second.
-    fn work(&self) -> &'static str;
+    /// Its name.
+    fn name(&self) -> &'static str {
+        self.definition().name
+    }
 
     /// Instructions of one unit of work as the kernel declares them; `None` where a compiler chose them.
-    fn instructions(&self) -> Option<f64>;
-
-    /// Units of work of its natural pass, of which people tell the time; `None` where there is none.
-    fn pass(&self) -> Option<f64> {
+    fn instructions(&self) -> Option<f64> {
         None
     }
 
     /// Whether it can run here; the error says why not.
-    fn usable(&self, machine: &Machine) -> Result<(), Unavailable> {
-        let _ = machine;
+    fn usable(&self) -> Result<(), Unavailable> {
         Ok(())
-    }
-
-    /// Memory of one thread, bytes, without the [`ArrayPool`].
-    fn bytes(&self, machine: &Machine) -> u64 {
-        let _ = machine;
-        0
-    }
-
-    /// Whether it walks the arrays of the [`ArrayPool`].
-    fn streams(&self) -> bool {
-        false
-    }
-
-    /// Whether its round is a whole pass, which may take a second and cannot be cut short.
-    fn indivisible(&self) -> bool {
-        false
     }
 
     /// Makes what a thread needs. It is called on that thread, pinned, so that its memory lies on its node.
     fn prepare(&self, site: &Site) -> Result<Box<dyn Worker>, Unavailable>;
+}
+
+/// The CPUs that work together, and which of them this is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Group<'a> {
+    /// All of them.
+    pub cpus: &'a [u32],
+    /// This one's place among them.
+    pub index: usize,
 }
 
 /// Where a worker will work.
@@ -92,11 +106,7 @@ const ROUND_SECONDS: f64 = 500e-6;
 
 /// The number of iterations of `run` that make a round, by trials.
 pub(super) fn iterations_a_round(mut run: impl FnMut(u64)) -> u64 {
-    let mut time = |n: u64| {
-        let from = Instant::now();
-        run(n);
-        from.elapsed().as_secs_f64()
-    };
+    let mut time = |n: u64| time_ns(|| run(n)) / 1e9;
     let mut n = 16;
     while time(n) < ROUND_SECONDS / 10.0 && n < 1 << 32 {
         n *= 4;

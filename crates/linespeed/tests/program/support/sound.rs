@@ -51,6 +51,6 @@ fn accounted(record: &Record) {
     let reported: BTreeSet<&str> =
         record.coverage.iter().filter_map(|c| c.what.split_whitespace().next()).collect();
     for measurement in measure::MEASUREMENTS {
-        assert!(reported.contains(measurement.name()), "the coverage is silent about {}", measurement.name());
+        assert!(reported.contains(measurement.name), "the coverage is silent about {}", measurement.name);
     }
 }

@@ -8,12 +8,12 @@
 use std::io;
 use std::time::Instant;
 
-use kernels::stream::{self, Op, Stores, Stream};
-use record::{Coverage, Summary, text};
+use kernels::stream::{Op, Stores, Stream};
 use record::{Measurement, detail};
+use record::{Summary, text};
 
 use super::walk::{Group, SLICES, run, walk};
-use crate::arrays::Part;
+use crate::arrays::{Part, widest_stream};
 use crate::common_interval::{self, WorkLog};
 use crate::context::{Context, Halt};
 use crate::thread_group;
@@ -72,9 +72,7 @@ pub(super) fn taken(
     group: Option<&Group>,
     parts: &[Part],
 ) -> Result<Option<Taken>, Halt> {
-    let widest = stream::all().iter().filter(|s| s.op == Op::Triad && s.stores == Stores::Regular);
-    let widest = widest.filter(|s| s.variant.usable()).max_by_key(|s| s.variant.bits());
-    let (Some(group), Some(stream)) = (group, widest) else { return Ok(None) };
+    let (Some(group), Some(stream)) = (group, widest_stream(Op::Triad)) else { return Ok(None) };
     // What a quota stops is nobody's doing, and it does not stop real-time work.
     let quota = context.machine.limits.cpu_quota.is_some_and(|cpus| cpus < group.cpus.len() as f64);
     if quota || !shared(group, parts, stream) {
@@ -89,8 +87,7 @@ pub(super) fn taken(
         let alone = || alone(means, group, parts, stream).ok().flatten();
         // Each round in the other order.
         let (beside, alone) = if round % 2 == 0 {
-            let beside = beside();
-            (beside, alone())
+            (beside(), alone())
         } else {
             let alone = alone();
             (beside(), alone)
@@ -106,7 +103,7 @@ pub(super) fn taken(
             "bandwidth-never-alone",
             "other programs ran in too many of the turns reserved for the measurement"
         );
-        context.coverage.push(Coverage::degraded("bandwidth taken", why));
+        context.degrade("bandwidth taken", why);
     }
     let (threads, op, stores) = (group.cpus.len(), stream.op, stream.stores);
     Ok(reported.then_some(Taken { threads, op, stores, share, alone }))
@@ -135,7 +132,7 @@ fn means(context: &mut Context, group: &Group, parts: &[Part], stream: &Stream) 
         "bandwidth lost to other programs is not measured: SCHED_FIFO is refused: {why}",
         why
     );
-    context.coverage.push(Coverage::degraded("bandwidth taken", reason).with_remedy(os::fifo_remedy()));
+    context.degrade_with_remedy("bandwidth taken", reason, os::fifo_remedy());
     None
 }
 

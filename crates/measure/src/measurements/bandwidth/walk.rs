@@ -25,7 +25,7 @@ pub(super) fn run(group: &Group, parts: &[Part], stream: &Stream, seconds: f64) 
     let logs = thread_group::run(&group.cpus, |member| {
         member.wait();
         let log = walk(group, parts, stream, seconds, member);
-        let moved = os::current_cpu().is_some_and(|cpu| cpu != member.cpu);
+        let moved = member.has_moved();
         (log, moved)
     });
     let moved = logs.iter().flatten().any(|(_, moved)| *moved);

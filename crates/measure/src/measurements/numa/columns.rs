@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 use record::text::Value;
 use record::{Coverage, Machine, Unavailable, text};
 
-use crate::context::{Context, MORE_MEMORY};
+use crate::context::Context;
 use crate::cycle::{Cycle, LINE, Place};
+use crate::measurements::numa::node_coverage::NodeCoverage;
 use crate::measurements::numa::nodes::distances;
 use crate::measurements::numa::plan::{MOST_CYCLE, Row};
-use crate::measurements::numa::tell::{FREE_MEMORY, Tell};
+use crate::reasons::{FREE_MEMORY, MORE_MEMORY, NOT_MAPPED, PAGE_SIZE_NOT_VERIFIED, THREAD_NOT_STARTED};
 use crate::thread_group;
 use os::Stop;
 use os::mapping::{HUGE, Page, base_page, size_word};
@@ -210,12 +211,12 @@ pub(crate) fn build(
     wanted: u64,
     seconds: f64,
 ) -> Vec<Column> {
-    let mut tell = Tell::default();
+    let mut notes = NodeCoverage::default();
     let mut plans: Vec<(u32, u64, u32)> = Vec::new();
     for (node, builder) in nodes.iter().zip(builders(context.machine, rows, nodes)) {
         match size_of(context, *node, nodes.len(), wanted) {
             Ok(bytes) => plans.push((*node, bytes, builder)),
-            Err(why) => tell.skipped(*node, why.with_remedy(FREE_MEMORY)),
+            Err(why) => notes.add_skipped(*node, why.with_remedy(FREE_MEMORY)),
         }
     }
     // All at once, but for an emulated machine, whose many CPUs are few threads that would wait for each other's locks.
@@ -235,39 +236,38 @@ pub(crate) fn build(
     for (&(node, bytes, _), column) in plans.iter().zip(made) {
         match column {
             Some(Ok(mut column)) => {
-                check_pages(&mut tell, &mut column);
+                check_pages(&mut notes, &mut column);
                 if let Some(reported) = withheld(&column) {
                     context.coverage.push(reported);
                     continue;
                 }
                 if (column.touched as u64) < wanted {
-                    tell.smaller(node, column.touched, (column.touched as u64) < bytes);
+                    notes.add_smaller(node, column.touched, (column.touched as u64) < bytes);
                 }
                 columns.push(column);
             }
-            Some(Err(Refused::Bind(error))) => tell.skipped(
-                node,
-                Unavailable::new(text!("numa-mbind-refused", "mbind is refused: {error}", error))
-                    .with_remedy(text!(
-                        "numa-allow-mbind",
-                        "allow mbind (a seccomp filter may deny it) and the node in cpuset.mems"
-                    )),
-            ),
-            Some(Err(Refused::Map(error))) => tell.skipped(
-                node,
-                Unavailable::new(text!("memory-not-mapped", "cannot map the memory: {error}", error))
-                    .with_remedy(MORE_MEMORY),
-            ),
-            None => tell.skipped(node, text!("thread-not-started", "a thread could not be started").into()),
+            Some(Err(Refused::Bind(error))) => {
+                let why = text!("numa-mbind-refused", "mbind is refused: {error}", error);
+                let remedy = text!(
+                    "numa-allow-mbind",
+                    "allow mbind (a seccomp filter may deny it) and the node in cpuset.mems"
+                );
+                notes.add_skipped(node, Unavailable::new(why).with_remedy(remedy));
+            }
+            Some(Err(Refused::Map(error))) => {
+                let why = Unavailable::new(text!(NOT_MAPPED, error)).with_remedy(MORE_MEMORY);
+                notes.add_skipped(node, why);
+            }
+            None => notes.add_skipped(node, Unavailable::new(THREAD_NOT_STARTED)),
         }
     }
     let deeper = context.at_more_length("numa");
-    context.coverage.extend(tell.lines(wanted, &deeper));
+    context.coverage.extend(notes.into_entries(wanted, &deeper));
     columns
 }
 
 /// Reads back which pages back the column.
-fn check_pages(tell: &mut Tell, column: &mut Column) {
+fn check_pages(notes: &mut NodeCoverage, column: &mut Column) {
     column.huge_share = column.cycle.mapping().huge_share();
     let (huge, base) = (size_word(HUGE as u64), size_word(base_page()));
     column.page = match column.huge_share {
@@ -277,35 +277,19 @@ fn check_pages(tell: &mut Tell, column: &mut Column) {
         None => column.cycle.mapping().page().word(),
     };
     match column.huge_share {
-        Some(share) if share < LEAST_HUGE => tell.walks(column.node, share),
+        Some(share) if share < LEAST_HUGE => notes.add_page_walks(column.node, share),
         Some(_) => {}
-        None => tell.say(
-            column.node,
-            Coverage::degraded(
-                "",
-                text!(
-                    "page-size-not-verified",
-                    "the page size is not verified: /proc/self/smaps cannot be read"
-                ),
-            ),
-        ),
+        None => notes.add(column.node, Coverage::degraded("", PAGE_SIZE_NOT_VERIFIED)),
     }
 }
 
 /// What the coverage says where a column's pages lie elsewhere; `None` where they are in place or not told.
 pub(crate) fn withheld(column: &Column) -> Option<Coverage> {
     let Placement::Share { on_node, .. } = column.placement else { return None };
-    (on_node < LEAST_SHARE).then(|| {
-        Coverage::skipped(
-            format!("numa node {}", column.node),
-            text!(
-                "numa-cells-withheld",
-                "cells withheld: {placement}",
-                placement = column.placement.describe(column.node)
-            ),
-        )
-        .with_remedy(FREE_MEMORY)
-    })
+    let placement = column.placement.describe(column.node);
+    let why = text!("numa-cells-withheld", "cells withheld: {placement}", placement);
+    let what = format!("numa node {}", column.node);
+    (on_node < LEAST_SHARE).then(|| Coverage::skipped(what, why).with_remedy(FREE_MEMORY))
 }
 
 #[cfg(test)]

@@ -240,9 +240,8 @@ pub(crate) fn in_order_of_telling(machine: &Machine, rows: &[Row], columns: &[u3
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::list::Measure;
     use crate::measurements::core_to_core::topology_class::tests::made;
-    use crate::measurements::numa::Numa;
+    use crate::measurements::numa::NUMA;
     use record::Snapshot;
 
     fn real(depth: Depth) -> Effort {
@@ -292,10 +291,10 @@ mod tests {
     #[test]
     fn one_node_is_impossible_with_words_and_costs_nothing() {
         let machine = made(1, 1, 4, 1, 4);
-        let outlook = Numa.outlook(&machine, &Snapshot::default(), &machine.allowed_cpus());
+        let outlook = NUMA.outlook(&machine, &Snapshot::default(), &machine.allowed_cpus());
         assert_eq!(outlook.state, record::State::Impossible);
         assert!(outlook.why().starts_with("one node"));
-        let budget = Numa.budget(&machine, &machine.allowed_cpus(), Depth::Named);
+        let budget = NUMA.budget(&machine, &machine.allowed_cpus(), Depth::Named);
         assert_eq!((budget.seconds, budget.bytes), (0.0, 0));
     }
 
@@ -317,7 +316,7 @@ mod tests {
         let cpus = machine.allowed_cpus();
         assert_eq!(cpus.len(), 1024);
         for (depth, most) in [(Depth::Quick, 0.5), (Depth::Normal, 10.0), (Depth::Named, 30.0)] {
-            let seconds = Numa.budget(&machine, &cpus, depth).seconds;
+            let seconds = NUMA.budget(&machine, &cpus, depth).seconds;
             assert!(seconds <= most, "{depth:?}: {seconds} s");
         }
         let phases = Phases::new(16, 16, 64, real(Depth::Named));

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use kernels::stream::{self, Op, Stores, Stream};
+use kernels::stream::Stream;
 
 use crate::common_interval::{self, WorkLog};
 use crate::thread_group;
@@ -12,13 +12,6 @@ use os::mapping::Mapping;
 
 /// Bytes that the kernel is given at once: some 10 µs of work, much longer than noting it.
 const CHUNK: usize = 128 << 10;
-
-/// The read kernel of the widest vectors.
-pub(crate) fn kernel() -> Option<&'static Stream> {
-    kernels::Variant::usable_vectors()
-        .filter_map(|variant| stream::find(Op::Read, Stores::Regular, variant))
-        .last()
-}
 
 /// What a run gave.
 #[derive(Clone, Debug, Default)]
@@ -89,7 +82,7 @@ pub(crate) fn run(
                 break;
             }
         }
-        let moved = os::current_cpu().is_some_and(|cpu| cpu != member.cpu);
+        let moved = member.has_moved();
         (log, moved || !member.pinned)
     });
     let moved = logs.iter().flatten().any(|(_, moved)| *moved);
@@ -104,6 +97,8 @@ pub(crate) fn run(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arrays::widest_stream;
+    use kernels::stream::Op;
     use os::mapping::Page;
 
     fn terms(window: f64, slices: usize) -> Terms {
@@ -115,7 +110,7 @@ mod tests {
         let cpu = os::current_cpu().unwrap();
         let memory = Mapping::new(2 << 20, Page::Base).unwrap();
         memory.touch(2 << 20);
-        let kernel = kernel().unwrap();
+        let kernel = widest_stream(Op::Read).unwrap();
         // Where other tests keep the CPU busy, the two may not meet at once.
         let tries = (0..50).map(|_| run(&[cpu, cpu], &memory, 2 << 20, kernel, terms(0.02, 4), &Stop::new()));
         let read = tries.into_iter().find(|read| !read.rates.is_empty()).expect("they never met");
@@ -133,7 +128,7 @@ mod tests {
         let stop = Stop::new();
         stop.ask(2);
         let from = Instant::now();
-        run(&[cpu], &memory, 2 << 20, kernel().unwrap(), terms(600.0, 4), &stop);
+        run(&[cpu], &memory, 2 << 20, widest_stream(Op::Read).unwrap(), terms(600.0, 4), &stop);
         assert!(from.elapsed() < Duration::from_secs(300));
     }
 }

@@ -1,9 +1,11 @@
 use super::*;
 use crate::context::Silent;
-use crate::workloads::WrongResult;
+use crate::workloads::incidents::Incidents;
+use crate::workloads::{Definition, WrongResult};
+use machine::Root;
 use os::Stop;
 use record::Label;
-use record::{Snapshot, Unavailable, machine::Cpu};
+use record::{Snapshot, Template, Unavailable, machine::Cpu};
 
 /// `cpus` CPUs with `siblings` a core and `nodes` nodes, siblings numbered far apart.
 fn made(cpus: u32, siblings: u32, nodes: u32) -> Machine {
@@ -79,7 +81,7 @@ fn budgets_hold_on_2_128_and_512_cpus() {
             .sum::<f64>()
     };
     let (small, middle, large) = (made(2, 1, 1), made(128, 2, 2), made(512, 2, 2));
-    assert!(Scaling.budget(&middle, &middle.allowed_cpus(), Depth::Named).seconds < 60.0);
+    assert!(SCALING.budget(&middle, &middle.allowed_cpus(), Depth::Named).seconds < 60.0);
     assert!(all(&small, Depth::Normal) <= 4.0, "{}", all(&small, Depth::Normal));
     assert!(all(&large, Depth::Normal) <= 6.0, "{}", all(&large, Depth::Normal));
     assert!(all(&large, Depth::Quick) <= 0.5, "{}", all(&large, Depth::Quick));
@@ -115,7 +117,7 @@ fn throughput_of_one_and_of_two_threads_with_its_ipc() {
             .with_label(Label::Threads, 1u32)
             .with_label(Label::Placement, "cores-first");
         context.push(record::Measurement::new("workload.throughput", place, vec![1e-3; 6]));
-        Scaling.run(context).unwrap();
+        run(context).unwrap();
         for name in NORMAL {
             let threads: Vec<u64> = context
                 .measurements
@@ -137,14 +139,8 @@ struct Stopping(std::sync::Arc<Stop>);
 struct Rounds(u32, std::sync::Arc<Stop>, bool);
 
 impl Workload for Stopping {
-    fn name(&self) -> &'static str {
-        "stopping"
-    }
-    fn work(&self) -> &'static str {
-        "round"
-    }
-    fn instructions(&self) -> Option<f64> {
-        None
+    fn definition(&self) -> Definition {
+        Definition::new("stopping", Template { code: "work-stopping", words: "round" })
     }
     fn prepare(&self, _: &crate::workloads::Site) -> Result<Box<dyn crate::workloads::Worker>, Unavailable> {
         Ok(Box::new(Rounds(0, self.0.clone(), false)))
@@ -180,7 +176,9 @@ fn an_interrupted_run_keeps_the_steps_that_it_has() {
         context.begin("scaling", 60.0);
         let steps = steps(context.machine, &context.cpus, Depth::Named);
         let incidents = Incidents::new(Root::live(), 2);
-        measure_steps(context, &Stopping(stop.clone()), &steps, &None, 60.0, &incidents).unwrap();
+        let end = Instant::now() + Duration::from_secs(60);
+        let turn = Turn { workload: &Stopping(stop.clone()), incidents: &incidents, end, pool: None };
+        measure_steps(context, &turn, &steps).unwrap();
         let threads: Vec<Option<u64>> =
             context.measurements.iter().map(|m| m.labels.count(Label::Threads)).collect();
         assert_eq!(threads, [Some(1)], "the first step is kept, the second was cut short");
@@ -193,17 +191,9 @@ fn an_interrupted_run_keeps_the_steps_that_it_has() {
 fn more_threads_than_memory_allows_are_left_out_with_the_reason() {
     struct Hungry(u64);
     impl Workload for Hungry {
-        fn name(&self) -> &'static str {
-            "hungry"
-        }
-        fn work(&self) -> &'static str {
-            "meal"
-        }
-        fn instructions(&self) -> Option<f64> {
-            None
-        }
-        fn bytes(&self, _: &Machine) -> u64 {
-            self.0
+        fn definition(&self) -> Definition {
+            let work = Template { code: "work-hungry", words: "meal" };
+            Definition { bytes: self.0, ..Definition::new("hungry", work) }
         }
         fn prepare(
             &self,
@@ -217,7 +207,7 @@ fn more_threads_than_memory_allows_are_left_out_with_the_reason() {
         let steps = [step(&[0]), step(&[1]), step(&[0, 1])];
         // One has room and two have not, on any machine; nor has another one beside the first.
         let hungry = Hungry(context.memory_allowance() / 3 * 2);
-        let left = affordable(context, &hungry, &steps).unwrap();
+        let left = affordable(context, &hungry, &steps);
         assert_eq!(left.len(), 1);
         let reason = context.coverage[0].reason.clone().unwrap();
         let value = |name| reason.value(name).cloned();

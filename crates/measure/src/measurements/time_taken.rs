@@ -1,4 +1,4 @@
-//! Time stolen from a thread that never stops working: each CPU spins on the cycle counter; a gap in it is time that
+//! Time taken from a thread that never stops working: each CPU spins on the cycle counter; a gap in it is time that
 //! somebody else took. A gap with no interrupt and no context switch behind it came from below: firmware or
 //! hypervisor.
 
@@ -7,18 +7,15 @@ use record::detail;
 use std::time::{Duration, Instant};
 
 use kernels::counter;
-use record::{Bucket, Coverage, CpuList, Labels, Machine, Mark, Measurement, SampleMark, text};
+use record::{Bucket, Labels, Measurement, text};
 
-use crate::budget::{Budget, Depth};
+use crate::budget::Budget;
 use crate::context::{Context, Halt};
 use crate::interrupts::Interrupts;
-use crate::list::Measure;
-use crate::repeat::judge;
+use crate::list::{Measure, NO_OBSTACLE};
+use crate::repeat::{judge, mark_migrated};
 use crate::thread_group;
 use os::Stop;
-
-/// See the module.
-pub(crate) struct Stolen;
 
 /// A shorter gap is the loop itself, a cache miss or an SMT sibling's doing. rtla's osnoise takes 5 µs, oslat 1 µs.
 const THRESHOLD_NS: f64 = 1_000.0;
@@ -55,6 +52,13 @@ struct Part {
     gaps: Vec<Gap>,
 }
 
+impl Part {
+    /// What `cause` took, or anybody.
+    fn taken(&self, cause: Option<Cause>) -> impl Iterator<Item = f64> {
+        self.gaps.iter().filter(move |gap| cause.is_none_or(|c| gap.cause == c)).map(|gap| gap.ns)
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 struct Seen {
     parts: Vec<Part>,
@@ -63,59 +67,52 @@ struct Seen {
     moved: bool,
 }
 
-impl Measure for Stolen {
-    fn name(&self) -> &'static str {
-        "stolen"
-    }
+pub(crate) const TIME_TAKEN: Measure = Measure {
+    name: "stolen",
+    glossary: "
+        How much of each CPU is taken away from a program that never stops, by this kernel and from below
+        it? `linespeed list` says how long it takes. It needs nothing.
+        How: See `stolen.share`, `stolen.gap`.
+    ",
+    metrics: &["stolen.share", "stolen.gap"],
+    obstacle: NO_OBSTACLE,
+    budget: |_, cpus, depth| Budget {
+        seconds: depth.pick(0.5, 2.8, 30.0) + cpus.len() as f64 * 0.1e-3,
+        bytes: 0,
+    },
+    uses_arrays: false,
+    run,
+};
 
-    fn glossary(&self) -> &'static str {
-        "
-            How much of each CPU is taken away from a program that never stops, by this kernel and from below
-            it? `linespeed list` says how long it takes. It needs nothing.
-            How: See `stolen.share`, `stolen.gap`.
-        "
+fn run(context: &mut Context) -> Result<(), Halt> {
+    context.lead()?;
+    let cpus: Vec<u32> = context.cpus.iter().collect();
+    let rate = ticks_a_ns();
+    let duration = Duration::from_secs_f64(context.depth.pick(0.4, 2.7, 30.0));
+    let seen = thread_group::run(&cpus, |member| spin(member, rate, duration, context.stop));
+    context.advance(1.0);
+    if seen.iter().flatten().any(|seen| !seen.causes_reported) {
+        context.degrade_with_remedy(
+            "stolen",
+            text!(
+                "gaps-not-attributed",
+                "whose the gaps are is not told: /proc/interrupts cannot be read, or does not list the CPU"
+            ),
+            text!(
+                "stolen-interrupts-readable",
+                "make /proc/interrupts readable (a sandbox or container hides it)"
+            ),
+        );
     }
-
-    fn metrics(&self) -> &'static [&'static str] {
-        &["stolen.share", "stolen.gap"]
+    if seen.iter().flatten().any(|seen| !seen.pinned || seen.moved) {
+        context.degrade("stolen", text!("threads-moved", "threads did not stay on their CPUs"));
     }
-
-    fn budget(&self, _: &Machine, cpus: &CpuList, depth: Depth) -> Budget {
-        Budget { seconds: depth.pick(0.5, 2.8, 30.0) + cpus.len() as f64 * 0.1e-3, bytes: 0 }
+    for (cpu, seen) in cpus.iter().zip(seen) {
+        if let Some(seen) = seen {
+            publish(context, *cpu, &seen, cpus.len() <= DISTRIBUTIONS);
+        }
     }
-
-    fn run(&self, context: &mut Context) -> Result<(), Halt> {
-        let cpus: Vec<u32> = context.cpus.iter().collect();
-        if cpus.is_empty() {
-            return Err(Halt::Impossible(text!("no-cpu-allowed", "no CPU may be used")));
-        }
-        let rate = ticks_a_ns();
-        let duration = Duration::from_secs_f64(context.depth.pick(0.4, 2.7, 30.0));
-        let seen = thread_group::run(&cpus, |member| spin(member, rate, duration, context.stop));
-        context.advance(1.0);
-        let unreported = seen.iter().flatten().filter(|s| !s.causes_reported).count();
-        if unreported > 0 {
-            context.coverage.push(
-                Coverage::degraded(
-                    "stolen",
-                    text!("gaps-not-attributed", "whose the gaps are is not told: /proc/interrupts cannot be read, or does not list the CPU"),
-                )
-                .with_remedy(text!("stolen-interrupts-readable", "make /proc/interrupts readable (a sandbox or container hides it)")),
-            );
-        }
-        if seen.iter().flatten().any(|s| !s.pinned || s.moved) {
-            context.coverage.push(Coverage::degraded(
-                "stolen",
-                text!("threads-moved", "threads did not stay on their CPUs"),
-            ));
-        }
-        for (cpu, seen) in cpus.iter().zip(seen) {
-            if let Some(seen) = seen {
-                publish(context, *cpu, &seen, cpus.len() <= DISTRIBUTIONS);
-            }
-        }
-        context.check()
-    }
+    context.check()
 }
 
 /// The counter's rate in ticks a ns, against the monotonic clock over 20 ms.
@@ -142,7 +139,8 @@ fn spin(member: thread_group::Member, rate: f64, duration: Duration, stop: &Stop
     let mut gaps_kept = 0;
     member.wait();
     let end = member.start + duration;
-    while Instant::now() < end && stop.signal().is_none() {
+    // A part at least: a thread that others kept from its CPU until the end has lost time all the more.
+    while (seen.parts.is_empty() || Instant::now() < end) && stop.signal().is_none() {
         let mut part = Part::default();
         let until = counter::ticks() + (PART.as_nanos() as f64 * rate) as u64;
         let mut last = counter::ticks();
@@ -165,7 +163,7 @@ fn spin(member: thread_group::Member, rate: f64, duration: Duration, stop: &Stop
                     events = now;
                 }
                 part.gaps.push(Gap { ns, cause });
-                // What reading the evidence took is nobody's theft.
+                // What reading the evidence took is counted for nobody.
                 from = counter::ticks();
                 last = from;
             } else {
@@ -183,7 +181,7 @@ fn spin(member: thread_group::Member, rate: f64, duration: Duration, stop: &Stop
             }
             events = now;
         }
-        seen.moved |= os::current_cpu().is_some_and(|cpu| cpu != member.cpu);
+        seen.moved |= member.has_moved();
         seen.parts.push(part);
     }
     seen
@@ -201,23 +199,35 @@ pub(crate) struct Shares {
 }
 
 /// The shares that were taken from a thread spinning on each CPU, all at once, in so long; a CPU on which nothing ran has none.
-pub(crate) fn shares(cpus: &[u32], duration: Duration, stop: &Stop) -> Vec<Shares> {
+pub(crate) fn sample_shares(cpus: &[u32], duration: Duration, stop: &Stop) -> Vec<Shares> {
     let rate = ticks_a_ns();
     let seen = thread_group::run(cpus, |member| spin(member, rate, duration, stop));
     seen.into_iter().flatten().filter_map(|seen| seen.shares()).collect()
 }
 
 impl Seen {
+    fn watched_ns(&self) -> f64 {
+        self.parts.iter().map(|part| part.watched_ns).sum()
+    }
+
+    /// Whether it is known of every gap whose it is.
+    fn is_attributed(&self) -> bool {
+        self.causes_reported
+            && self.parts.iter().all(|part| part.taken(Some(Cause::Unknown)).next().is_none())
+    }
+
     fn shares(&self) -> Option<Shares> {
-        let watched: f64 = self.parts.iter().map(|part| part.watched_ns).sum();
-        let gaps = || self.parts.iter().flat_map(|part| &part.gaps);
-        let taken = |cause: Option<Cause>| {
-            let ns: f64 = gaps().filter(|gap| cause.is_none_or(|c| gap.cause == c)).map(|gap| gap.ns).sum();
+        let watched = self.watched_ns();
+        let taken = |cause| {
+            let ns: f64 = self.parts.iter().flat_map(|part| part.taken(cause)).sum();
             (ns / watched).min(1.0)
         };
-        let reported = self.causes_reported && !gaps().any(|gap| gap.cause == Cause::Unknown);
-        let by = |cause| reported.then(|| taken(Some(cause)));
-        (watched > 0.0).then(|| Shares { all: taken(None), os: by(Cause::Os), below: by(Cause::Below) })
+        let taken_by = |cause| self.is_attributed().then(|| taken(Some(cause)));
+        (watched > 0.0).then(|| Shares {
+            all: taken(None),
+            os: taken_by(Cause::Os),
+            below: taken_by(Cause::Below),
+        })
     }
 }
 
@@ -238,35 +248,16 @@ fn settle(gaps: &mut [Gap], events: u64) {
 }
 
 fn publish(context: &mut Context, cpu: u32, seen: &Seen, distributions: bool) {
-    let reported = seen.causes_reported
-        && !seen.parts.iter().flat_map(|p| &p.gaps).any(|gap| gap.cause == Cause::Unknown);
-    let kinds: &[(Option<&str>, Option<Cause>)] = if reported {
-        &[(None, None), (Some("os"), Some(Cause::Os)), (Some("below"), Some(Cause::Below))]
-    } else {
-        &[(None, None)]
-    };
-    for (word, cause) in kinds {
+    let causes = [(None, None), (Some("os"), Some(Cause::Os)), (Some("below"), Some(Cause::Below))];
+    let watched = seen.watched_ns();
+    for (word, cause) in causes.into_iter().take(if seen.is_attributed() { 3 } else { 1 }) {
         let mut place = Labels::new().with_label(Label::Cpu, cpu);
         if let Some(word) = word {
-            place = place.with_label(Label::Cause, *word);
+            place = place.with_label(Label::Cause, word);
         }
-        let of = |part: &Part| -> f64 {
-            part.gaps.iter().filter(|gap| cause.is_none_or(|c| gap.cause == c)).map(|gap| gap.ns).sum()
-        };
-        let shares: Vec<f64> = seen
-            .parts
-            .iter()
-            .filter(|part| part.watched_ns > 0.0)
-            .map(|part| (of(part) / part.watched_ns).min(1.0))
-            .collect();
-        let gaps: Vec<f64> = seen
-            .parts
-            .iter()
-            .flat_map(|part| &part.gaps)
-            .filter(|gap| cause.is_none_or(|c| gap.cause == c))
-            .map(|gap| gap.ns)
-            .collect();
-        let watched: f64 = seen.parts.iter().map(|part| part.watched_ns).sum();
+        let share = |part: &Part| (part.taken(cause).sum::<f64>() / part.watched_ns).min(1.0);
+        let shares = seen.parts.iter().filter(|part| part.watched_ns > 0.0).map(share).collect();
+        let gaps: Vec<f64> = seen.parts.iter().flat_map(|part| part.taken(cause)).collect();
         let mut share = Measurement::new("stolen.share", place.clone(), shares)
             .with_detail(detail::THRESHOLD_NS, THRESHOLD_NS)
             .with_detail(detail::WATCHED_SECONDS, watched / 1e9)
@@ -274,9 +265,7 @@ fn publish(context: &mut Context, cpu: u32, seen: &Seen, distributions: bool) {
             .with_detail(detail::GAPS_PER_SECOND, gaps.len() as f64 / (watched / 1e9).max(1e-9))
             .with_detail(detail::SHARE_OF_ALL, gaps.iter().sum::<f64>() / watched.max(1.0));
         if seen.moved {
-            share.marks = (0..share.samples.len() as u32)
-                .map(|sample| SampleMark { sample, mark: Mark::Migrated })
-                .collect();
+            share.marks = mark_migrated(share.samples.len());
             judge(&mut share, f64::INFINITY);
         }
         context.push(share);

@@ -1,15 +1,9 @@
 //! What the coverage says about nodes: one line for all nodes of which the same holds, not one for each of sixteen.
 
-use crate::context::HUGE_PAGES;
+use crate::reasons::{FREE_MEMORY, HUGE_PAGES};
 use record::text::Value;
 use record::units::{bytes, percent};
-use record::{Coverage, CpuList, Template, Text, Unavailable, text};
-
-/// What would give a node more memory to measure in.
-pub(crate) const FREE_MEMORY: Template = Template {
-    code: "numa-free-memory",
-    words: "free memory on that node: numactl --hardware shows how much it has",
-};
+use record::{Coverage, CpuList, Text, Unavailable, text};
 
 /// Nodes of which a figure is too low, and its range over them.
 #[derive(Debug, Default)]
@@ -36,7 +30,7 @@ impl Range {
 
 /// What is to be said, gathered.
 #[derive(Debug, Default)]
-pub(crate) struct Tell {
+pub(crate) struct NodeCoverage {
     /// Each with the nodes of which it holds; the name is put in at the end.
     said: Vec<(Coverage, CpuList)>,
     short_of_time: Range,
@@ -44,9 +38,9 @@ pub(crate) struct Tell {
     walks: Range,
 }
 
-impl Tell {
+impl NodeCoverage {
     /// `reported` of `node`; what it is about is filled in.
-    pub(crate) fn say(&mut self, node: u32, reported: Coverage) {
+    pub(crate) fn add(&mut self, node: u32, reported: Coverage) {
         match self.said.iter_mut().find(|(said, _)| *said == reported) {
             Some((_, nodes)) => nodes.insert(node),
             None => self.said.push((reported, [node].into_iter().collect())),
@@ -54,52 +48,44 @@ impl Tell {
     }
 
     /// The node's memory is not measured at all, and why.
-    pub(crate) fn skipped(&mut self, node: u32, why: Unavailable) {
+    pub(crate) fn add_skipped(&mut self, node: u32, why: Unavailable) {
         let reason = text!("node-not-measured", "memory not measured: {why}", why = why.reason);
-        self.say(node, Unavailable { reason, ..why }.into_skipped(""));
+        self.add(node, Unavailable { reason, ..why }.into_skipped(""));
     }
 
     /// The node's memory is smaller than wanted, for want of time or of memory.
-    pub(crate) fn smaller(&mut self, node: u32, touched: usize, for_time: bool) {
+    pub(crate) fn add_smaller(&mut self, node: u32, touched: usize, for_time: bool) {
         let range = if for_time { &mut self.short_of_time } else { &mut self.short_of_memory };
         range.add(node, touched as f64);
     }
 
     /// So much of the node's memory lies on huge pages, too little to leave page walks out.
-    pub(crate) fn walks(&mut self, node: u32, share: f64) {
+    pub(crate) fn add_page_walks(&mut self, node: u32, share: f64) {
         self.walks.add(node, share);
     }
 
-    /// The lines, given how much memory was wanted of each node and what would give more time.
-    pub(crate) fn lines(self, wanted: u64, more_time: &str) -> Vec<Coverage> {
+    /// The entries, given how much memory was wanted of each node and what would give more time.
+    pub(crate) fn into_entries(self, wanted: u64, more_time: &str) -> Vec<Coverage> {
         let mut said = self.said;
         for (range, what, remedy) in [
             (self.short_of_time, "time", Text::from(more_time)),
             (self.short_of_memory, "free memory", FREE_MEMORY.into()),
         ] {
-            let words = range.describe(|value| bytes(value as u64));
-            let reported = Coverage::degraded(
-                "",
-                text!(
-                    "node-memory-limited",
-                    "{what} allowed {size} of memory instead of {wanted}: bandwidth may come partly from caches",
-                    what = what,
-                    size = words,
-                    wanted = Value::Bytes(wanted)
-                ),
+            let why = text!(
+                "node-memory-limited",
+                "{what} allowed {size} of memory instead of {wanted}: bandwidth may come partly from caches",
+                what,
+                size = range.describe(|value| bytes(value as u64)),
+                wanted = Value::Bytes(wanted)
             );
-            said.push((reported.with_remedy(remedy), range.nodes));
+            said.push((Coverage::degraded("", why).with_remedy(remedy), range.nodes));
         }
-        let words = self.walks.describe(percent);
-        let reported = Coverage::degraded(
-            "",
-            text!(
-                "node-huge-pages-partial",
-                "{share} of memory on huge pages: latencies include page walks",
-                share = words
-            ),
+        let why = text!(
+            "node-huge-pages-partial",
+            "{share} of memory on huge pages: latencies include page walks",
+            share = self.walks.describe(percent)
         );
-        said.push((reported.with_remedy(HUGE_PAGES), self.walks.nodes));
+        said.push((Coverage::degraded("", why).with_remedy(HUGE_PAGES), self.walks.nodes));
         said.into_iter()
             .filter(|(_, nodes)| !nodes.is_empty())
             .map(|(mut reported, nodes)| {
@@ -117,13 +103,13 @@ mod tests {
 
     #[test]
     fn sixteen_nodes_of_which_the_same_holds_are_one_line() {
-        let mut tell = Tell::default();
+        let mut notes = NodeCoverage::default();
         for node in 0..16 {
-            tell.smaller(node, (8 + node as usize % 2 * 4) << 20, true);
-            tell.skipped(node, Unavailable::new("mbind is refused: EPERM").with_remedy("allow mbind"));
+            notes.add_smaller(node, (8 + node as usize % 2 * 4) << 20, true);
+            notes.add_skipped(node, Unavailable::new("mbind is refused: EPERM").with_remedy("allow mbind"));
         }
-        tell.walks(3, 0.5);
-        let lines = tell.lines(64 << 20, "linespeed run numa");
+        notes.add_page_walks(3, 0.5);
+        let lines = notes.into_entries(64 << 20, "linespeed run numa");
         let words: Vec<(&str, String)> = lines.iter().map(|line| (line.what.as_str(), line.why())).collect();
         let words: Vec<(&str, &str)> = words.iter().map(|(what, why)| (*what, why.as_str())).collect();
         assert_eq!(
@@ -138,6 +124,6 @@ mod tests {
             ]
         );
         assert_eq!(lines[1].remedy, Some("linespeed run numa".into()));
-        assert!(Tell::default().lines(1, "").is_empty());
+        assert!(NodeCoverage::default().into_entries(1, "").is_empty());
     }
 }

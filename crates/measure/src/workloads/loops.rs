@@ -1,0 +1,74 @@
+//! `nop` and `cpu-bound`: loops of instructions that do nothing; and the worker of every loop that keeps nothing.
+//!
+//! The IPC of `nop` is the number of instructions that a core takes in a cycle. `cpu-bound` is the loop of three nops by
+//! which published comparisons tell what a core does with nothing to wait for.
+
+use kernels::Work;
+use kernels::chain::{Chain, NOPS};
+use kernels::cpu_bound::CPU_BOUND;
+use record::{Template, Unavailable};
+
+use super::workload::{Definition, Site, Worker, Workload, WrongResult, iterations_a_round};
+
+/// A loop of nops.
+pub(super) struct NopLoop {
+    name: &'static str,
+    work: Template,
+    chain: Chain,
+}
+
+pub(super) static LOOPS: [NopLoop; 2] = [
+    NopLoop { name: "nop", work: Template { code: "work-nop", words: "nop" }, chain: NOPS },
+    NopLoop {
+        name: "cpu-bound",
+        work: Template { code: "work-cpu-bound", words: "round of a loop of three nops" },
+        chain: CPU_BOUND,
+    },
+];
+
+impl Workload for NopLoop {
+    fn definition(&self) -> Definition {
+        Definition::new(self.name, self.work)
+    }
+
+    fn instructions(&self) -> Option<f64> {
+        Some(instructions_each(&self.chain.work))
+    }
+
+    fn prepare(&self, _: &Site) -> Result<Box<dyn Worker>, Unavailable> {
+        Ok(repeat(&self.chain.work, self.chain.run, || Ok(())))
+    }
+}
+
+/// Instructions of one operation of a loop.
+pub(super) fn instructions_each(work: &Work) -> f64 {
+    f64::from(work.instructions) / f64::from(work.operations)
+}
+
+/// A worker that runs so many iterations of a loop, and is verified in a way of its own.
+pub(super) fn repeat(
+    work: &Work,
+    run: impl Fn(u64) + Send + 'static,
+    verify: impl Fn() -> Result<(), WrongResult> + Send + 'static,
+) -> Box<dyn Worker> {
+    let iterations = iterations_a_round(&run);
+    Box::new(Loop { run, verify, iterations, operations: work.operations })
+}
+
+struct Loop<R, V> {
+    run: R,
+    verify: V,
+    iterations: u64,
+    operations: u32,
+}
+
+impl<R: Fn(u64) + Send, V: Fn() -> Result<(), WrongResult> + Send> Worker for Loop<R, V> {
+    fn round(&mut self) -> f64 {
+        (self.run)(self.iterations);
+        self.iterations as f64 * f64::from(self.operations)
+    }
+
+    fn verify(&mut self) -> Result<(), WrongResult> {
+        (self.verify)()
+    }
+}

@@ -1,0 +1,159 @@
+//! The workloads of one measurement: which can run here, their arrays, the time of each, and what the kernel counts beside
+//! them.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use machine::Root;
+use record::{Coverage, Machine, Unavailable, text};
+
+use super::array_pool::ArrayPool;
+use super::incidents::Incidents;
+use super::worker_pool::WorkerPool;
+use super::workload::Workload;
+use crate::array_setup;
+use crate::arrays::ARRAYS;
+use crate::budget::{Depth, beyond_caches};
+use crate::context::{Context, Halt};
+use crate::counters;
+
+/// Seconds that making the arrays may take. In the main job an earlier measurement has made them.
+pub(crate) fn array_seconds(depth: Depth) -> f64 {
+    depth.pick_named(0.0, 0.3, 12.0, 60.0)
+}
+
+/// Bytes of the arrays of workloads that stream; a quick run has none.
+pub(crate) fn array_bytes(machine: &Machine, depth: Depth) -> u64 {
+    if depth == Depth::Quick { 0 } else { beyond_caches(machine).saturating_mul(ARRAYS as u64) }
+}
+
+/// The workloads of one measurement.
+pub(crate) struct Session {
+    measurement: &'static str,
+    /// In the order in which they run.
+    pub chosen: Vec<&'static dyn Workload>,
+    incidents: Incidents,
+    /// Made when the first workload asks for it, which may take longer than all others do: whether that was tried.
+    tried: bool,
+    pool: Option<Arc<ArrayPool>>,
+}
+
+/// One workload's part of a measurement.
+pub(crate) struct Turn<'a> {
+    pub workload: &'a dyn Workload,
+    pub incidents: &'a Incidents,
+    /// When its time is over.
+    pub end: Instant,
+    /// The arrays, for one that streams.
+    pub pool: Option<Arc<ArrayPool>>,
+}
+
+impl Turn<'_> {
+    /// Starts a worker on each of these CPUs.
+    pub(crate) fn start_workers(
+        &self,
+        machine: &Machine,
+        cpus: &[u32],
+    ) -> Result<WorkerPool<'_>, Unavailable> {
+        WorkerPool::start(self.workload, machine, cpus, self.pool.as_ref())
+    }
+
+    /// Bytes of each array that these CPUs walk in a workload that streams.
+    pub(crate) fn walked(&self, cpus: &[u32]) -> Option<u64> {
+        self.pool.as_ref().map(|pool| pool.walked(cpus))
+    }
+
+    /// Seconds until its end.
+    pub(crate) fn seconds_left(&self) -> f64 {
+        self.end.saturating_duration_since(Instant::now()).as_secs_f64()
+    }
+}
+
+impl Session {
+    /// The workloads that can run here and are `wanted` at this depth; says in the coverage which are not.
+    pub(crate) fn begin(
+        context: &mut Context,
+        measurement: &'static str,
+        wanted: impl Fn(&dyn Workload) -> bool,
+    ) -> Result<Self, Halt> {
+        let mut chosen = Vec::new();
+        let mut others = Vec::new();
+        for workload in super::all() {
+            if let Err(why) = workload.usable() {
+                let what = format!("{measurement} {}", workload.name());
+                context.coverage.push(why.into_impossible(what));
+            } else if wanted(workload) {
+                chosen.push(workload);
+            } else {
+                others.push(workload.name());
+            }
+        }
+        if !others.is_empty() {
+            let why = match context.depth {
+                Depth::Quick => text!("workloads-not-in-quick-run", "left out of a quick run"),
+                _ => text!("workloads-no-time", "no time left in this run"),
+            };
+            let skipped = Coverage::skipped(format!("{measurement} {}", others.join(", ")), why);
+            context.coverage.push(skipped.with_remedy(context.at_more_length(measurement)));
+        }
+        if chosen.is_empty() {
+            return Err(text!("no-workload", "no workload can run here").into());
+        }
+        let incidents = Incidents::new(Root::live(), context.machine.cpus.len());
+        Ok(Self { measurement, chosen, incidents, tried: false, pool: None })
+    }
+
+    /// Says once in a run why IPC is declared and not counted too.
+    pub(crate) fn report_counters(&self, context: &mut Context) {
+        let available = counters::availability();
+        if available.pmu || context.coverage.iter().any(Coverage::is_about_counters) {
+            return;
+        }
+        let refusal = available.refusal.clone().unwrap_or_else(|| Unavailable::new(counters::NO_COUNTERS));
+        context.coverage.push(refusal.into_impossible(Coverage::counters_of(self.measurement)));
+    }
+
+    /// Measures the workload of this index in its share of the time that is left.
+    pub(crate) fn measure(
+        &mut self,
+        context: &mut Context,
+        index: usize,
+        share: f64,
+        measure: impl FnOnce(&mut Context, &Turn) -> Result<(), Unavailable>,
+    ) -> Result<(), Halt> {
+        context.check()?;
+        let workload = self.chosen[index];
+        // Left aside while any that follows still needs arrays that are not there.
+        let streams = self.chosen[index..].iter().any(|workload| workload.definition().streams);
+        let to_make = !self.tried && streams && context.kept_arrays.is_none();
+        let reserved = if to_make { array_seconds(context.depth) } else { 0.0 };
+        let seconds = (context.seconds_left() - reserved).max(0.0) * share;
+        let pool = if workload.definition().streams { self.make_arrays(context)? } else { None };
+        let end = Instant::now() + Duration::from_secs_f64(seconds);
+        let turn = Turn { workload, incidents: &self.incidents, end, pool };
+        if let Err(why) = measure(context, &turn) {
+            let what = format!("{} {}", self.measurement, workload.name());
+            context.coverage.push(why.into_degraded(what));
+        }
+        Ok(())
+    }
+
+    /// The arrays, if they can be had; says why not in the coverage.
+    fn make_arrays(&mut self, context: &mut Context) -> Result<Option<Arc<ArrayPool>>, Halt> {
+        if !self.tried {
+            let made = array_setup::prepare(context, self.measurement, array_seconds(context.depth))
+                .and_then(|two| array_setup::with_third(context, two));
+            match made {
+                Ok(arrays) => {
+                    let cpus: Vec<u32> = context.cpus.iter().collect();
+                    self.pool = Some(Arc::new(ArrayPool::new(context.machine, &cpus, &arrays)));
+                    context.kept_arrays = Some(arrays);
+                }
+                Err(Halt::Interrupted) => return Err(Halt::Interrupted),
+                Err(Halt::Impossible(why)) => context.degrade(format!("{} arrays", self.measurement), why),
+            }
+            self.tried = true;
+        }
+        Ok(self.pool.clone())
+    }
+}
