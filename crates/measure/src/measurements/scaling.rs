@@ -206,7 +206,7 @@ fn measure_steps(context: &mut Context, turn: &Turn, steps: &[Step]) -> Result<(
     }
     for (step, seen) in steps.iter().zip(seen) {
         // An interrupted run keeps the steps that it has, and does not complain of the others.
-        if seen.slices.is_empty() && context.stop.signal().is_some() || !seen.may_be_told(context, NAME) {
+        if seen.slices.is_empty() && context.stop.signal().is_some() || !seen.passes_checks(context, NAME) {
             continue;
         }
         for order in &step.orders {

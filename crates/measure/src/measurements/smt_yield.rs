@@ -180,7 +180,7 @@ fn measure_core(context: &mut Context, turn: &Turn, core: &Core) -> Result<(), U
     if rounds.is_empty() && context.stop.signal().is_some() {
         return Ok(());
     }
-    if !seen.iter().all(|seen| seen.may_be_told(context, NAME)) {
+    if !seen.iter().all(|seen| seen.passes_checks(context, NAME)) {
         return Ok(());
     }
     let place = Labels::new().with_label(Label::Workload, workload.name()).with_label(Label::Core, core.core);

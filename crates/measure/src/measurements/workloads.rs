@@ -91,7 +91,7 @@ fn measure_cpu(context: &mut Context, turn: &Turn, cpu: u32) -> Result<(), Unava
     let cpus = [cpu];
     let mut seen = Seen::new(turn.workload, cpus.to_vec(), turn.walked(&cpus));
     seen.add(workers.run_group(&cpus, budget, turn.incidents, context.stop));
-    if context.stop.signal().is_some() && seen.slices.is_empty() || !seen.may_be_told(context, NAME) {
+    if context.stop.signal().is_some() && seen.slices.is_empty() || !seen.passes_checks(context, NAME) {
         return Ok(());
     }
     // Beside vectors a core may run at another clock than its own.

@@ -152,7 +152,7 @@ impl<'a> Seen<'a> {
     }
 
     /// Says in the coverage what is wrong with these figures; false when they must not be told at all.
-    pub(crate) fn may_be_told(&self, context: &mut Context, measurement: &str) -> bool {
+    pub(crate) fn passes_checks(&self, context: &mut Context, measurement: &str) -> bool {
         let what = format!("{measurement} {}", self.workload.name());
         if let Some((cpu, wrong)) = self.wrong.first() {
             let others = self.wrong.iter().map(|(cpu, _)| cpu).collect::<BTreeSet<_>>().len();

@@ -198,7 +198,7 @@ fn a_thread_that_dies_costs_the_step_and_hangs_nobody() {
     with_context(|context| {
         let mut seen = Seen::new(&workload, cpus, None);
         seen.add(visit);
-        assert!(!seen.may_be_told(context, "scaling"));
+        assert!(!seen.passes_checks(context, "scaling"));
         assert!(context.coverage[0].why().contains("1 of"));
     });
 }
@@ -232,7 +232,7 @@ fn a_wrong_result_withholds_the_figure_and_is_said_loudly() {
     with_context(|context| {
         let mut seen = Seen::new(&workload, cpus, None);
         seen.add(visit);
-        assert!(!seen.may_be_told(context, "workloads"));
+        assert!(!seen.passes_checks(context, "workloads"));
         let entry = &context.coverage[0];
         assert_eq!(entry.what, "workloads made-up");
         let reason = entry.why();

@@ -6,7 +6,8 @@ use kernels::stream::{CONSTANT, Op, Stream};
 use record::{Template, Unavailable, text};
 
 use super::array_pool::ArrayPool;
-use super::workload::{Definition, Group, Site, Worker, Workload, WrongResult};
+use super::group::Group;
+use super::workload::{Definition, Site, Worker, Workload, WrongResult};
 use crate::arrays::{CHUNK, widest_stream};
 
 /// See the module.

@@ -12,8 +12,9 @@ use std::time::{Duration, Instant};
 use record::{Machine, Mark, Unavailable, text};
 
 use super::array_pool::ArrayPool;
+use super::group::Group;
 use super::incidents::Incidents;
-use super::workload::{Group, Site, Worker, Workload, WrongResult};
+use super::workload::{Site, Worker, Workload, WrongResult};
 use crate::common_interval::{self, WorkLog};
 use crate::counters::{Counters, Reading, Set, Target};
 use crate::thread_group::{self, Member};

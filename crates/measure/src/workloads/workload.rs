@@ -5,6 +5,7 @@ use std::sync::Arc;
 use record::{Template, Text, Unavailable};
 
 use super::array_pool::ArrayPool;
+use super::group::Group;
 use crate::watch::time_ns;
 
 /// What a workload declares of itself.
@@ -53,15 +54,6 @@ pub(crate) trait Workload: Sync {
 
     /// Makes what a thread needs. It is called on that thread, pinned, so that its memory lies on its node.
     fn prepare(&self, site: &Site) -> Result<Box<dyn Worker>, Unavailable>;
-}
-
-/// The CPUs that work together, and which of them this is.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Group<'a> {
-    /// All of them.
-    pub cpus: &'a [u32],
-    /// This one's place among them.
-    pub index: usize,
 }
 
 /// Where a worker will work.
