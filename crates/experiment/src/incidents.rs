@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use machine::Root;
+use os::child::USER_HZ;
 use record::Mark;
 
 /// Share of the CPUs' time that somebody else may take before a run is marked. Housekeeping threads stay below.
@@ -44,10 +45,9 @@ impl Incidents {
                 stolen += after.1.saturating_sub(before.1);
             }
         }
-        let hz = ticks_a_second();
-        let allowed = OTHERS * wall * cpus.len() as f64 * hz + TICKS * cpus.len() as f64;
+        let allowed = OTHERS * wall * cpus.len() as f64 * USER_HZ + TICKS * cpus.len() as f64;
         // Those of us who wait for the commands are among the others; they hardly run.
-        if busy as f64 - cpu_seconds * hz > allowed {
+        if busy as f64 - cpu_seconds * USER_HZ > allowed {
             marks.push(Mark::Switched);
         }
         if stolen as f64 > allowed {
@@ -61,24 +61,6 @@ impl Incidents {
             marks.push(Mark::Quota);
         }
         marks
-    }
-}
-
-/// CPU seconds of a process by its /proc/PID/stat: fields 14 and 15 (proc_pid_stat(5)), counted after its name, which may
-/// hold anything.
-pub(crate) fn cpu_seconds(stat: &str) -> Option<f64> {
-    let (_, rest) = stat.rsplit_once(')')?;
-    let mut fields = rest.split_whitespace().skip(11);
-    let user: f64 = fields.next()?.parse().ok()?;
-    let system: f64 = fields.next()?.parse().ok()?;
-    Some((user + system) / ticks_a_second())
-}
-
-fn ticks_a_second() -> f64 {
-    // SAFETY: takes a number and touches no memory.
-    match unsafe { libc::sysconf(libc::_SC_CLK_TCK) } {
-        hz if hz > 0 => hz as f64,
-        _ => 100.0,
     }
 }
 
@@ -105,20 +87,12 @@ mod tests {
     }
 
     #[test]
-    fn a_process_may_be_called_anything() {
-        let seconds = cpu_seconds("7 (a) 1 (b c) S 1 7 7 0 -1 4194560 9 0 0 0 150 50 0 0 20 0 1 0 5");
-        assert_eq!(seconds, Some(200.0 / ticks_a_second()));
-        assert_eq!(cpu_seconds("7 (a) S 1"), None);
-    }
-
-    #[test]
     fn what_others_took_on_the_steps_cpus_marks_it() {
         let before =
             at("cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 100 0 0 50 0 0 0 0 0 0\ncpu1 0 0 0 0 0 0 0 0 0 0\n", 1);
         let after =
             at("cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 200 0 0 50 0 0 0 0 0 0\ncpu1 90 0 0 0 0 0 0 40 0 0\n", 2);
-        let hz = ticks_a_second();
-        let wall = 100.0 / hz;
+        let wall = 100.0 / USER_HZ;
         // CPU 0 did the commands' own work only.
         assert_eq!(before.marks_until(&before, &[0], 0.0, wall), []);
         assert_eq!(before.marks_until(&after, &[0], wall, wall), [Mark::Quota]);

@@ -1,49 +1,19 @@
 //! The same copies of a command in two layouts, in turn: bound as somebody planned, and unbound.
 
-use std::ffi::OsString;
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::time::Duration;
 
-use machine::Root;
-use record::text::Value;
-use record::{CpuList, Mark, text};
-
-use crate::incidents::Incidents;
-use crate::recipes::template::{Template, Values, fill_all};
-use crate::rounds::run_rounds;
-use crate::throughput::run::{ForwardToObserver, LAST_WORDS, RunObserver, Trouble, failure, names};
 use os::Stop;
-use os::child::{Child, Exit, Input, Memory, Output, Spec, Usage, wait_all};
+use os::child::Usage;
+use record::Mark;
+
+use crate::copies::{PlacedCopy, RunObserver, RunOptions, check_memory, start_copies, wait_for_copies};
+use crate::failure::Trouble;
+use crate::recipes::template::Template;
+use crate::rounds::run_rounds;
 
 /// Names that have a value in a command: they differ from copy to copy.
 pub const PLACEHOLDERS: [&str; 4] = ["threads", "process", "cpus", "node"];
-
-/// Share of the free memory that copies may take together.
-const MEMORY_SHARE: f64 = 0.9;
-
-/// One copy.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PlacedCopy {
-    /// The CPUs that it is bound to; `None` for ours.
-    pub cpus: Option<CpuList>,
-    /// The nodes of its memory, and whether in turn; `None` for the kernel's own way.
-    pub memory: Option<(CpuList, bool)>,
-    /// What the places in its command are filled with.
-    pub values: Values,
-}
-
-/// How to run.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// Rounds, of a run in each layout.
-    pub rounds: usize,
-    /// The longest that a run may take.
-    pub timeout: Option<Duration>,
-    /// Memory that is free, bytes; `None` where that is not known.
-    pub memory: Option<u64>,
-    /// What each process has in its environment beside ours.
-    pub environment: Vec<(OsString, OsString)>,
-}
 
 /// One run of all copies.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,15 +30,13 @@ pub struct LayoutRun {
 
 /// All rounds that were completed.
 #[derive(Debug, Default)]
-pub struct Rounds {
+pub struct LayoutRounds {
     /// As planned, by round.
     pub planned: Vec<LayoutRun>,
     /// Unbound, by round.
     pub unbound: Vec<LayoutRun>,
-    /// The signal that ended it early.
-    pub interrupted: Option<i32>,
-    /// What ended it early otherwise.
-    pub failed: Option<Trouble>,
+    /// What ended it early.
+    pub ended: Option<Trouble>,
 }
 
 /// Hears how far it is.
@@ -85,156 +53,61 @@ pub fn run_layouts(
     command: &[Template],
     planned: &[PlacedCopy],
     unbound: &[PlacedCopy],
-    options: &Options,
+    options: &RunOptions,
     stop: &Stop,
     observer: &mut dyn LayoutObserver,
-) -> Rounds {
-    let mut rounds = Rounds::default();
-    let ended = measure_layouts(command, planned, unbound, options, stop, observer, &mut rounds);
-    match ended {
-        None => {}
-        Some(Trouble::Stopped(signal)) => rounds.interrupted = Some(signal),
-        Some(trouble) => rounds.failed = Some(trouble),
-    }
-    rounds
-}
-
-/// What ended it early.
-fn measure_layouts(
-    command: &[Template],
-    planned: &[PlacedCopy],
-    unbound: &[PlacedCopy],
-    options: &Options,
-    stop: &Stop,
-    observer: &mut dyn LayoutObserver,
-    rounds: &mut Rounds,
-) -> Option<Trouble> {
-    let run = |copies: &[PlacedCopy], observer: &mut dyn LayoutObserver| {
-        run_copies(command, copies, options, stop, &mut Through(observer))
-    };
-    let one = match run(&unbound[..unbound.len().min(1)], observer) {
-        Ok(one) => one,
-        Err(trouble) => return Some(trouble),
-    };
-    if let Some(trouble) = too_much_memory(&one, unbound.len(), options.memory) {
-        return Some(trouble);
-    }
-    let trial = match run(unbound, observer) {
-        Ok(trial) => trial,
-        Err(trouble) => return Some(trouble),
-    };
+) -> LayoutRounds {
     let layouts = [planned, unbound];
     let all = options.rounds * layouts.len();
-    observer.trial_done(trial.seconds * all as f64);
+    let one = run_layout(command, &unbound[..unbound.len().min(1)], options, stop, observer);
+    let trial = one.and_then(|one| {
+        check_memory(unbound.len(), one.usage.max_rss_bytes, options.memory)?;
+        run_layout(command, unbound, options, stop, observer)
+    });
+    match trial {
+        Ok(trial) => observer.trial_done(trial.seconds * all as f64),
+        Err(trouble) => return LayoutRounds { ended: Some(trouble), ..LayoutRounds::default() },
+    }
     let mut done = 0;
-    let results =
-        run_rounds(layouts.len(), options.rounds, |turn| match run(layouts[turn.alternative], observer) {
-            Ok(one) => {
+    let results = run_rounds(layouts.len(), options.rounds, |turn| {
+        match run_layout(command, layouts[turn.alternative], options, stop, observer) {
+            Ok(run) => {
                 done += 1;
-                observer.run_done(turn.alternative == 0, &one, done, all);
-                ControlFlow::Continue(one)
+                observer.run_done(turn.alternative == 0, &run, done, all);
+                ControlFlow::Continue(run)
             }
             Err(trouble) => ControlFlow::Break(trouble),
-        });
+        }
+    });
+    let mut rounds = LayoutRounds { ended: results.ended, ..LayoutRounds::default() };
     for mut round in results.whole {
         rounds.unbound.extend(round.pop());
         rounds.planned.extend(round.pop());
     }
-    results.ended
+    rounds
 }
 
-/// Hears of one run only.
-struct Through<'a>(&'a mut dyn LayoutObserver);
-
-impl RunObserver for Through<'_> {
-    fn left(&mut self, names: &[String]) {
-        self.0.left(names);
-    }
-}
-
-/// Whether all copies would need more memory than there is, by what one took.
-fn too_much_memory(one: &LayoutRun, copies: usize, free: Option<u64>) -> Option<Trouble> {
-    let needed = one.usage.max_rss_bytes.saturating_mul(copies as u64);
-    let free = free.filter(|free| copies > 1 && needed as f64 > *free as f64 * MEMORY_SHARE)?;
-
-    Some(Trouble::NoRoom(text!(
-        "copies-memory-short",
-        "{copies} copies require {needed} ({each} each), {free} are free",
-        copies = copies as u64,
-        needed = Value::Bytes(needed),
-        each = Value::Bytes(one.usage.max_rss_bytes),
-        free = Value::Bytes(free)
-    )))
-}
-
-/// Runs all copies once, started together.
-fn run_copies(
+/// Runs all copies once.
+fn run_layout(
     command: &[Template],
     copies: &[PlacedCopy],
-    options: &Options,
+    options: &RunOptions,
     stop: &Stop,
-    observer: &mut dyn RunObserver,
+    observer: &mut dyn LayoutObserver,
 ) -> Result<LayoutRun, Trouble> {
-    let mut started = Vec::with_capacity(copies.len());
-    for copy in copies {
-        if let Some(signal) = stop.signal() {
-            return Err(Trouble::Stopped(signal));
-        }
-        let argv = fill_all(command, &copy.values);
-        let memory =
-            copy.memory.as_ref().map(|(nodes, interleave)| Memory { nodes, interleave: *interleave });
-        let spec = Spec {
-            cpus: copy.cpus.as_ref(),
-            memory,
-            stdin: Input::Null,
-            stdout: Output::Null,
-            stderr: Output::Capture { limit: LAST_WORDS },
-            env: &options.environment,
-            own_group: true,
-            gate: true,
-            ..Spec::new(&argv)
-        };
-        started.push(Child::spawn(&spec).map_err(Trouble::CannotStart)?);
-    }
-    let root = Root::live();
-    let before = Incidents::read(&root);
-    started.iter_mut().for_each(Child::release);
-    let mut waited: Vec<&mut Child> = started.iter_mut().collect();
-    let ended = wait_all(&mut waited, stop, options.timeout, &mut ForwardToObserver(observer));
-    let after = Incidents::read(&root);
-    if let Some(signal) = stop.signal() {
-        return Err(Trouble::Stopped(signal));
-    }
-    for child in &mut started {
-        child.started().map_err(Trouble::CannotStart)?;
-    }
-    if ended.iter().any(|ended| ended.exit == Exit::TimedOut) {
-        return Err(Trouble::TimedOut(options.timeout.unwrap_or_default().as_secs_f64()));
-    }
-    let words = |child: &mut Child| {
-        let (out, err) = child.captured();
-        (String::from_utf8_lossy(&out).into_owned(), String::from_utf8_lossy(&err).into_owned())
-    };
-    let outputs: Vec<(String, String)> = started.iter_mut().map(words).collect();
-    if let Some(failed) = failure(&ended, &outputs) {
+    let mut started = start_copies(command, &BTreeMap::new(), copies, false, options, stop)?;
+    let mut run = wait_for_copies(&mut started, options, stop, observer)?;
+    if let Some(failed) = run.failed.take() {
         return Err(Trouble::Failed(failed));
     }
-    let mut usage = Usage::default();
-    ended.iter().for_each(|ended| usage.add(&ended.usage));
-    let seconds = ended.iter().map(|ended| ended.wall.as_secs_f64()).fold(1e-9, f64::max);
-    let cpus = os::pin::allowed().unwrap_or_default();
-    let cpus: Vec<u32> = cpus.iter().collect();
-    Ok(LayoutRun {
-        seconds,
-        usage,
-        marks: before.marks_until(&after, &cpus, usage.user + usage.system, seconds),
-        left: names(&ended.iter().flat_map(|ended| ended.left.clone()).collect::<Vec<_>>()),
-    })
+    let cpus: Vec<u32> = os::pin::allowed().unwrap_or_default().iter().collect();
+    Ok(LayoutRun { seconds: run.wall(), marks: run.marks(&cpus, 0.0), usage: run.usage, left: run.left })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use record::CpuList;
     use std::ffi::OsStr;
 
     struct Quiet(Vec<bool>);
@@ -269,7 +142,7 @@ mod tests {
         let line = format!("echo x >> {}/{{process}}", folder.path().display());
         let mut quiet = Quiet(Vec::new());
         let here = os::pin::allowed().unwrap();
-        let options = Options { rounds: 3, ..Options::default() };
+        let options = RunOptions { rounds: 3, ..RunOptions::default() };
         let rounds = run_layouts(
             &command(&["sh", "-c", &line]),
             &copies(2, Some(&here)),
@@ -278,7 +151,7 @@ mod tests {
             &Stop::new(),
             &mut quiet,
         );
-        assert!(rounds.failed.is_none() && rounds.interrupted.is_none(), "{rounds:?}");
+        assert!(rounds.ended.is_none(), "{rounds:?}");
         assert_eq!((rounds.planned.len(), rounds.unbound.len()), (3, 3));
         assert_eq!(quiet.0, [true, false, false, true, true, false]);
         let lines = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap().lines().count();
@@ -292,22 +165,20 @@ mod tests {
             &command(&["sh", "-c", "echo no such table >&2; exit 3"]),
             &copies(2, None),
             &copies(2, None),
-            &Options { rounds: 6, ..Options::default() },
+            &RunOptions { rounds: 6, ..RunOptions::default() },
             &Stop::new(),
             &mut Quiet(Vec::new()),
         );
-        let says = rounds.failed.unwrap().to_string();
+        let says = rounds.ended.unwrap().to_string();
         assert!(says.contains("code 3") && says.contains("no such table"), "{says}");
         assert!(rounds.planned.is_empty() && rounds.unbound.is_empty());
     }
 
     #[test]
     fn copies_that_memory_cannot_hold_are_not_started() {
-        let usage = Usage { max_rss_bytes: 1 << 30, ..Usage::default() };
-        let one = LayoutRun { seconds: 1.0, usage, marks: Vec::new(), left: Vec::new() };
-        assert!(too_much_memory(&one, 4, Some(3 << 30)).is_some());
-        assert_eq!(too_much_memory(&one, 1, Some(1 << 20)), None);
-        assert_eq!(too_much_memory(&one, 4, None), None);
+        assert!(check_memory(4, 1 << 30, Some(3 << 30)).is_err());
+        assert_eq!(check_memory(1, 1 << 30, Some(1 << 20)), Ok(()));
+        assert_eq!(check_memory(4, 1 << 30, None), Ok(()));
     }
 
     #[test]
@@ -323,11 +194,11 @@ mod tests {
             &command(&["sh", "-c", "grep -q bind:0 /proc/self/numa_maps"]),
             &bound,
             &bound,
-            &Options { rounds: 1, ..Options::default() },
+            &RunOptions { rounds: 1, ..RunOptions::default() },
             &Stop::new(),
             &mut Quiet(Vec::new()),
         );
-        match rounds.failed {
+        match rounds.ended {
             None => assert_eq!(rounds.planned.len(), 1),
             // A sandbox may refuse it, and says so.
             Some(trouble) => assert!(trouble.to_string().contains("SYS_NICE"), "{trouble}"),

@@ -17,9 +17,11 @@
     )
 )]
 
-mod file_limit;
+pub mod copies;
+pub mod failure;
 mod incidents;
 pub mod layouts;
+pub mod measured_noise;
 pub mod noise_estimate;
 pub mod planned_copies;
 pub mod proof_cache;
@@ -27,5 +29,3 @@ pub mod prove;
 pub mod recipes;
 pub mod rounds;
 pub mod throughput;
-
-pub use file_limit::raise_file_limit;

@@ -1,83 +1,36 @@
 //! How noisy this machine is, and what each knob can be worth here at most: from the last proof, or from a short measurement.
 
-use measure::os_noise;
 use os::Stop;
 use quiet::audit::{AuditRow, Need};
 use quiet::compound_change::CompoundChange;
 use quiet::knob::{Adjustment, KnobClass};
 use quiet::knobs::find;
 use record::Label;
-use record::paired_comparison::{Scale, compare_pairs};
 use record::statistics::Verdict;
-use record::{Measurement, Record, units};
-use serde::{Deserialize, Serialize};
+use record::text::Value;
+use record::{CpuList, Measurement, Record, Template, Text, text};
 
+use crate::measured_noise::MeasuredNoise;
 use crate::proof_cache::ProofCache;
 
 /// CPUs in use by others from which on most of what the operating system takes is theirs.
 const MANY: f64 = 0.1;
 
-/// What was measured of the machine as it is; what could not be is absent.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Measured {
-    /// How far two runs of the same work differ, a share: the machine's floor.
-    pub floor: Option<f64>,
-    /// What this kernel, its interrupts and other tasks take of a CPU's time: a share.
-    pub taken_by_os: Option<f64>,
-    /// What the hypervisor or the firmware takes.
-    pub taken_below: Option<f64>,
-    /// What anybody takes, where whose it is is not told.
-    pub taken: Option<f64>,
-    /// 99th percentile of wake-up latency, seconds.
-    pub wakeup_p99: Option<f64>,
-    /// How far the clock moves: a share.
-    pub clock_spread: Option<f64>,
-}
-
-impl Measured {
-    /// Measures it now: half a second.
-    pub fn measure(cpus: &[u32], stop: &Stop) -> Self {
-        let block = os_noise::sample_block(cpus, stop);
-        Self {
-            floor: measure_floor(cpus, stop),
-            taken_by_os: block.taken_by_os,
-            taken_below: block.taken_below,
-            taken: block.taken,
-            wakeup_p99: block.wakeup_p99.map(|ns| ns / 1e9),
-            clock_spread: block.clock_spread,
-        }
-    }
-
-    /// Whether these can be what they say.
-    pub fn is_sound(&self) -> bool {
-        [self.floor, self.taken_by_os, self.taken_below, self.taken, self.wakeup_p99, self.clock_spread]
-            .into_iter()
-            .flatten()
-            .all(|value| value.is_finite() && value >= 0.0)
-    }
-}
-
-/// How far two runs of the same work differ here, on the last of the CPUs.
-pub(crate) fn measure_floor(cpus: &[u32], stop: &Stop) -> Option<f64> {
-    let rounds = os_noise::time_same_work(*cpus.last()?, stop);
-    compare_pairs(&rounds, Scale::Ratio, 1, None).as_floor().floor
-}
-
 /// What a knob can be worth here.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Worth {
     /// Proven: what it gained, figure by figure.
-    Proven(Vec<String>),
-    /// Proven to be no more than the machine differs from itself.
+    Proven(Vec<Text>),
+    /// Proven to be no more than the noise floor.
     NothingSeen,
     /// A proof could not tell.
     TooNoisy,
-    /// No more than the machine differs from itself, of this.
+    /// No more than the noise floor, of this.
     BelowFloor(&'static str, f64),
     /// At most this share of something.
     AtMost(&'static str, f64),
     /// At most so many seconds of a wake-up; with idle states held off so many.
-    AWakeUp(f64, Option<f64>),
+    WakeUp(f64, Option<f64>),
     /// Others were busy, and what they took cannot be told from it.
     BehindOthers,
     /// Nothing measured says.
@@ -119,83 +72,102 @@ impl ProofBy {
 const OF_A_CPU: &str = "of a CPU";
 const OF_THE_CLOCK: &str = "of the clock";
 
-impl Worth {
-    /// In a cell of a table.
-    pub fn brief(&self) -> String {
-        match self {
-            Worth::Proven(gains) => gains.first().cloned().unwrap_or_default(),
-            Worth::NothingSeen | Worth::BelowFloor(..) => "below the floor".to_owned(),
-            Worth::TooNoisy => "too noisy".to_owned(),
-            Worth::AtMost(of, share) => format!("< {} {of}", units::percent(*share)),
-            Worth::AWakeUp(seconds, _) => format!("< {} a wake-up", units::figure(*seconds, "s")),
-            Worth::BehindOthers => "others are busy".to_owned(),
-            Worth::NotMeasured => "not measured".to_owned(),
-        }
-    }
+/// The bound of a knob that shortens wake-ups, in a word.
+const WAKE_UP_BOUND: Template = Template { code: "worth-wake-up", words: "at most a wake-up" };
 
-    /// In a sentence.
-    pub fn describe(&self, knob: &str, how: ProofBy) -> String {
+impl Worth {
+    /// The word in JSON; the largest that it can be, a share or seconds; and its weight, for an order by importance: what is
+    /// proven first, then by size, what nothing is known of last.
+    fn rank(&self) -> (&'static str, Option<f64>, f64) {
         match self {
-            Worth::Proven(gains) => format!("Proven here: {}.", gains.join("; ")),
-            Worth::NothingSeen => {
-                "Proven here: nothing that is larger than what the machine differs from itself.".to_owned()
-            }
-            Worth::TooNoisy => {
-                format!("Here too noisy to tell: linespeed quiet --prove --rounds 100 {knob}")
-            }
-            Worth::BelowFloor(of, share) => format!(
-                "Here at most {} {of}, which is not larger than this machine's floor.",
-                units::percent(*share)
-            ),
-            Worth::AtMost(of, share) => {
-                format!("Here it can be worth at most {} {of}.", units::percent(*share))
-            }
-            Worth::AWakeUp(seconds, tuned) => {
-                let tuned = tuned.map_or(String::new(), |tuned| {
-                    format!(", with idle states held off {}", units::figure(tuned, "s"))
-                });
-                format!("Here wake-up p99 is {}{tuned}.", units::figure(*seconds, "s"))
-            }
-            Worth::BehindOthers => {
-                "Not told here: others are busy, and what they take hides it; look again when they are done."
-                    .to_owned()
-            }
-            Worth::NotMeasured => match how {
-                ProofBy::None => "Not measured here.".to_owned(),
-                ProofBy::Anybodys => format!("Not measured here: linespeed quiet --prove {knob} -- COMMAND."),
-                ProofBy::Roots => {
-                    format!("Not measured here: sudo linespeed quiet --prove {knob} -- COMMAND.")
-                }
-            },
+            Worth::Proven(_) => ("proven", None, 10.0),
+            Worth::AtMost(_, share) => ("at most", Some(*share), 1.0 + share),
+            // A program sleeps seldom and works mostly: a wake-up of a millisecond counts as a thousandth.
+            Worth::WakeUp(seconds, _) => (WAKE_UP_BOUND.words, Some(*seconds), 1.0 + seconds),
+            Worth::TooNoisy => ("too noisy", None, 0.5),
+            Worth::BehindOthers => ("others are busy", None, 0.4),
+            Worth::NotMeasured => ("not measured", None, 0.3),
+            Worth::BelowFloor(_, share) => ("below the floor", Some(*share), 0.2),
+            Worth::NothingSeen => ("below the floor", None, 0.1),
         }
     }
 
     /// The word in JSON, and the largest that it can be: a share, or seconds.
     pub fn to_code(&self) -> (&'static str, Option<f64>) {
+        let (word, most, _) = self.rank();
+        (word, most)
+    }
+
+    /// The larger, the more important.
+    pub fn weight(&self) -> f64 {
+        self.rank().2
+    }
+
+    /// In a cell of a table.
+    pub fn brief(&self) -> Text {
         match self {
-            Worth::Proven(_) => ("proven", None),
-            Worth::NothingSeen => ("below the floor", None),
-            Worth::TooNoisy => ("too noisy", None),
-            Worth::BelowFloor(_, share) => ("below the floor", Some(*share)),
-            Worth::AtMost(_, share) => ("at most", Some(*share)),
-            Worth::AWakeUp(seconds, _) => ("at most a wake-up", Some(*seconds)),
-            Worth::BehindOthers => ("others are busy", None),
-            Worth::NotMeasured => ("not measured", None),
+            Worth::Proven(gains) => gains.first().cloned().unwrap_or_default(),
+            Worth::AtMost(of, share) => {
+                text!("worth-less", "< {share} {of}", share = Value::Share(*share), of = *of)
+            }
+            Worth::WakeUp(seconds, _) => {
+                text!("worth-less-wake-up", "< {time} a wake-up", time = Value::Figure(*seconds, "s"))
+            }
+            other => other.rank().0.into(),
         }
     }
 
-    /// For an order by importance: what is proven first, then by size, what nothing is known of last.
-    pub fn weight(&self) -> f64 {
-        match self {
-            Worth::Proven(_) => 10.0,
-            Worth::AtMost(_, share) => 1.0 + share,
-            // A program sleeps seldom and works mostly: a wake-up of a millisecond counts as a thousandth.
-            Worth::AWakeUp(seconds, _) => 1.0 + seconds,
-            Worth::TooNoisy => 0.5,
-            Worth::BehindOthers => 0.4,
-            Worth::NotMeasured => 0.3,
-            Worth::BelowFloor(..) => 0.2,
-            Worth::NothingSeen => 0.1,
+    /// In a sentence.
+    pub fn describe(&self, knob: &str, how: ProofBy) -> Text {
+        let knob = || knob.to_owned();
+        match (self, how) {
+            (Worth::Proven(gains), _) => {
+                let gains: Vec<String> = gains.iter().map(Text::to_string).collect();
+                text!("worth-proven", "Proven here: {gains}.", gains = gains.join("; "))
+            }
+            (Worth::NothingSeen, _) => {
+                text!("worth-nothing-seen", "Tested here: no effect above the noise floor.")
+            }
+            (Worth::TooNoisy, _) => text!(
+                "worth-too-noisy",
+                "Tested here: too noisy; more rounds: linespeed quiet --prove --rounds 100 {knob}",
+                knob = knob()
+            ),
+            (Worth::BelowFloor(of, share), _) => text!(
+                "worth-below-floor",
+                "At most {share} {of} here, which is below the noise floor.",
+                share = Value::Share(*share),
+                of = *of
+            ),
+            (Worth::AtMost(of, share), _) => {
+                text!("worth-at-most", "At most {share} {of} here.", share = Value::Share(*share), of = *of)
+            }
+            (Worth::WakeUp(seconds, None), _) => {
+                text!("worth-wake-up-p99", "Wake-up p99 here: {time}.", time = Value::Figure(*seconds, "s"))
+            }
+            (Worth::WakeUp(seconds, Some(tuned)), _) => text!(
+                "worth-wake-up-p99-tuned",
+                "Wake-up p99 here: {time}, without idle states {tuned}.",
+                time = Value::Figure(*seconds, "s"),
+                tuned = Value::Figure(*tuned, "s")
+            ),
+            (Worth::BehindOthers, _) => {
+                text!(
+                    "worth-behind-others",
+                    "Unknown here: hidden by others' load; look again when they are done."
+                )
+            }
+            (Worth::NotMeasured, ProofBy::None) => text!("worth-not-measured", "Not measured here."),
+            (Worth::NotMeasured, ProofBy::Anybodys) => text!(
+                "worth-prove",
+                "Not measured here: linespeed quiet --prove {knob} -- COMMAND.",
+                knob = knob()
+            ),
+            (Worth::NotMeasured, ProofBy::Roots) => text!(
+                "worth-prove-as-root",
+                "Not measured here: sudo linespeed quiet --prove {knob} -- COMMAND.",
+                knob = knob()
+            ),
         }
     }
 }
@@ -204,9 +176,9 @@ impl Worth {
 #[derive(Clone, Debug, Default)]
 pub struct NoiseEstimate {
     /// The figures.
-    pub measured: Measured,
+    pub measured: MeasuredNoise,
     /// When and where they were measured; empty where they were not.
-    pub source: String,
+    pub source: Text,
     cache: Option<ProofCache>,
     tuned: Option<f64>,
     hypervisor: bool,
@@ -242,50 +214,67 @@ impl NoiseEstimate {
         let (measured, source) = match &cache {
             Some(cache) => {
                 let date = cache.date.get(..16).unwrap_or(&cache.date).replace('T', " ");
-                (cache.measured.clone(), format!("by --prove at {date}, CPU {}", cache.cpus))
+                let source = text!(
+                    "noise-by-proof",
+                    "by --prove at {date}, CPU {cpus}",
+                    date,
+                    cpus = cache.cpus.clone()
+                );
+                (cache.measured.clone(), source)
             }
             None => {
-                let list: record::CpuList = cpus.iter().copied().collect();
-                (Measured::measure(cpus, stop), format!("now, CPU {list}"))
+                let list: CpuList = cpus.iter().copied().collect();
+                (MeasuredNoise::measure(cpus, stop), text!("noise-now", "now, CPU {list}", list))
             }
         };
-        Self { measured, source, cache, tuned, hypervisor, beside_others: false, nice_counts_for_some: false }
+        Self { measured, source, cache, tuned, hypervisor, ..Self::default() }
     }
 
     /// What was measured, in one sentence; `None` where nothing was.
     pub fn describe(&self) -> Option<String> {
         let measured = &self.measured;
-        let percent = units::percent;
-        let mut parts = Vec::new();
-        if let Some(floor) = measured.floor {
-            parts.push(format!("two runs of the same work differ by up to {} (the floor)", percent(floor)));
-        }
-        match (measured.taken_by_os, measured.taken_below, measured.taken) {
+        let floor = measured.floor.map(|floor| {
+            text!("noise-floor", "noise floor {floor} (same work, run twice)", floor = Value::Share(floor))
+        });
+        let taken = match (measured.taken_by_os, measured.taken_below, measured.taken) {
             (Some(os), Some(below), _) => {
-                let who = if self.hypervisor { "the hypervisor (steal)" } else { "the firmware" };
-                parts.push(format!(
-                    "the OS takes up to {} of a CPU by other tasks and interrupts, {who} {}",
-                    percent(os),
-                    percent(below)
-                ));
+                let (os, below) = (Value::Share(os), Value::Share(below));
+                Some(if self.hypervisor {
+                    text!(
+                        "noise-taken-steal",
+                        "up to {os} of a CPU taken by the OS for other tasks and interrupts, {below} by the hypervisor (steal)",
+                        os,
+                        below
+                    )
+                } else {
+                    text!(
+                        "noise-taken-firmware",
+                        "up to {os} of a CPU taken by the OS for other tasks and interrupts, {below} by the firmware",
+                        os,
+                        below
+                    )
+                })
             }
             (_, _, Some(all)) => {
-                parts.push(format!("up to {} of a CPU is taken, by whom is not told", percent(all)));
+                let all = Value::Share(all);
+                Some(text!("noise-taken", "up to {all} of a CPU taken, by whom is unknown", all))
             }
-            _ => {}
-        }
-        if let Some(p99) = measured.wakeup_p99 {
-            parts.push(format!("wake-up p99 is {}", units::figure(p99, "s")));
-        }
-        if let Some(spread) = measured.clock_spread {
-            parts.push(format!("the clock moves by {}", percent(spread)));
-        }
+            _ => None,
+        };
+        let wakeup = measured
+            .wakeup_p99
+            .map(|p99| text!("noise-wake-up", "wake-up p99 {time}", time = Value::Figure(p99, "s")));
+        let clock = measured
+            .clock_spread
+            .map(|spread| text!("noise-clock", "clock spread {spread}", spread = Value::Share(spread)));
+        let parts = [floor, taken, wakeup, clock].into_iter().flatten();
+        let parts: Vec<String> = parts.map(|part| part.to_string()).collect();
         (!parts.is_empty()).then(|| format!("{}.", parts.join("; ")))
     }
 
     /// What a knob can be worth here.
     pub fn find_worth(&self, knob: &str) -> Worth {
-        if let Some(proven) = self.cache.as_ref().and_then(|cache| proven(cache, knob)) {
+        if let Some(proven) = self.cache.as_ref().and_then(|cache| find_proven(cache, knob)) {
             return proven;
         }
         let measured = &self.measured;
@@ -305,7 +294,7 @@ impl NoiseEstimate {
             }
             KnobClass::Hypervisor => at_most(OF_A_CPU, measured.taken_below.or(measured.taken)),
             KnobClass::WakeUp => {
-                measured.wakeup_p99.map_or(Worth::NotMeasured, |p99| Worth::AWakeUp(p99, self.tuned))
+                measured.wakeup_p99.map_or(Worth::NotMeasured, |p99| Worth::WakeUp(p99, self.tuned))
             }
             KnobClass::Other => Worth::NotMeasured,
         }
@@ -313,19 +302,14 @@ impl NoiseEstimate {
 }
 
 /// What a proof says of a knob; `None` where it was not in it.
-fn proven(cache: &ProofCache, knob: &str) -> Option<Worth> {
-    let mut any = false;
-    let mut gains = Vec::new();
-    let mut noisy = false;
-    for proven in cache.find_proofs(knob) {
-        any = true;
-        match &proven.verdict {
-            Verdict::Costs { .. } => gains.push(format!("{} {}", proven.figure, proven.words)),
-            Verdict::TooNoisy { .. } => noisy = true,
-            Verdict::NotResolved { .. } | Verdict::NotMeasurable { .. } => {}
-        }
-    }
-    any.then_some(match gains.is_empty() {
+fn find_proven(cache: &ProofCache, knob: &str) -> Option<Worth> {
+    let proofs: Vec<_> = cache.find_proofs(knob).collect();
+    let gains = proofs.iter().filter(|proof| matches!(proof.verdict, Verdict::Costs { .. })).map(|proof| {
+        text!("proven-gain", "{figure} {gain}", figure = proof.figure.clone(), gain = &proof.words)
+    });
+    let gains: Vec<Text> = gains.collect();
+    let noisy = proofs.iter().any(|proof| matches!(proof.verdict, Verdict::TooNoisy { .. }));
+    (!proofs.is_empty()).then_some(match gains.is_empty() {
         false => Worth::Proven(gains),
         true if noisy => Worth::TooNoisy,
         true => Worth::NothingSeen,
@@ -347,7 +331,7 @@ mod tests {
     use crate::proof_cache::Proven;
 
     fn noise(floor: f64) -> NoiseEstimate {
-        let measured = Measured {
+        let measured = MeasuredNoise {
             floor: Some(floor),
             taken_by_os: Some(0.02),
             taken_below: Some(0.001),
@@ -355,7 +339,7 @@ mod tests {
             wakeup_p99: Some(60e-6),
             clock_spread: Some(0.004),
         };
-        NoiseEstimate { measured, source: "now, CPU 0-1".to_owned(), ..NoiseEstimate::default() }
+        NoiseEstimate { measured, source: "now, CPU 0-1".into(), ..NoiseEstimate::default() }
     }
 
     #[test]
@@ -365,9 +349,9 @@ mod tests {
         assert_eq!(noise.find_worth("steal"), Worth::BelowFloor(OF_A_CPU, 0.001));
         assert_eq!(noise.find_worth("governor"), Worth::BelowFloor(OF_THE_CLOCK, 0.004));
         assert_eq!(noise.find_worth("aslr"), Worth::NotMeasured);
-        assert_eq!(noise.find_worth("idle-states").brief(), "< 60.0 µs a wake-up");
+        assert_eq!(noise.find_worth("idle-states").brief().to_string(), "< 60.0 µs a wake-up");
         assert_eq!(NoiseEstimate::default().find_worth("governor"), Worth::NotMeasured);
-        assert_eq!(noise.find_worth("stat-interval").brief(), "< 2.00 % of a CPU");
+        assert_eq!(noise.find_worth("stat-interval").brief().to_string(), "< 2.00 % of a CPU");
     }
 
     #[test]
@@ -393,7 +377,7 @@ mod tests {
 
     #[test]
     fn a_proof_is_advised_where_one_can_be_made() {
-        let reported = |how| Worth::NotMeasured.describe("swap", how);
+        let reported = |how| Worth::NotMeasured.describe("swap", how).to_string();
         assert_eq!(reported(ProofBy::None), "Not measured here.");
         assert!(reported(ProofBy::Anybodys).ends_with(": linespeed quiet --prove swap -- COMMAND."));
         assert!(reported(ProofBy::Roots).ends_with(": sudo linespeed quiet --prove swap -- COMMAND."));
@@ -405,7 +389,7 @@ mod tests {
             knob: knob.to_owned(),
             figure: "wake-up p99".to_owned(),
             verdict,
-            words: "12 % less (3 % to 20 %)".to_owned(),
+            words: "12 % less (3 % to 20 %)".into(),
         };
         let less = Verdict::Costs { share: 0.12, interval: (0.03, 0.2) };
         let cache = ProofCache {
@@ -418,7 +402,7 @@ mod tests {
             ..ProofCache::default()
         };
         let noise = NoiseEstimate { cache: Some(cache), ..noise(0.01) };
-        assert_eq!(noise.find_worth("governor").brief(), "wake-up p99 12 % less (3 % to 20 %)");
+        assert_eq!(noise.find_worth("governor").brief().to_string(), "wake-up p99 12 % less (3 % to 20 %)");
         assert_eq!(
             (noise.find_worth("ksm"), noise.find_worth("nice")),
             (Worth::NothingSeen, Worth::TooNoisy)
@@ -433,12 +417,12 @@ mod tests {
         let mut noise = noise(0.01);
         noise.hypervisor = true;
         let reported = noise.describe().unwrap();
-        assert!(reported.contains("the OS takes up to 2.00 % of a CPU by other tasks"), "{reported}");
-        assert!(reported.contains("the hypervisor (steal) 0.1 %"), "{reported}");
+        assert!(reported.contains("up to 2.00 % of a CPU taken by the OS for other tasks"), "{reported}");
+        assert!(reported.contains("0.1 % by the hypervisor (steal)"), "{reported}");
         noise.hypervisor = false;
         assert!(!noise.describe().unwrap().contains("steal"));
         noise.measured.taken_by_os = None;
-        assert!(noise.describe().unwrap().contains("by whom is not told"));
+        assert!(noise.describe().unwrap().contains("by whom is unknown"));
         assert_eq!(NoiseEstimate::default().describe(), None);
     }
 }

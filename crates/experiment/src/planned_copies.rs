@@ -2,13 +2,15 @@
 
 use std::fmt;
 
+use record::phrase::agree;
 use record::plan::{Plan, Policy, Process};
-use record::{CpuList, Mark};
+use record::{CpuList, Mark, Text, text};
 
-use crate::layouts::{LayoutRun, PlacedCopy};
+use crate::copies::PlacedCopy;
+use crate::layouts::LayoutRun;
 use crate::recipes::template::{Template, Values};
 
-/// Marks that a run can have, in the order in which they are told.
+/// Marks that a run can have, in the order in which they are counted.
 const MARKS: [Mark; 4] = [Mark::Switched, Mark::Stolen, Mark::Throttled, Mark::Quota];
 
 /// A plan that is what happens without it: there is nothing to compare.
@@ -18,8 +20,8 @@ pub struct NothingPlanned;
 impl fmt::Display for NothingPlanned {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(
-            "this layout is what happens without it, so there is nothing to verify; leave {threads} out for a copy pinned to \
-             each CPU, or ask for several processes with --processes N",
+            "this layout equals the unbound one: nothing to verify; leave {threads} out for a copy pinned to each CPU, or ask \
+             for several processes with --processes N",
         )
     }
 }
@@ -27,61 +29,91 @@ impl fmt::Display for NothingPlanned {
 impl std::error::Error for NothingPlanned {}
 
 /// The copies as planned, and how they are run in a sentence.
-pub fn place_planned(command: &[Template], plan: &Plan) -> Result<(Vec<PlacedCopy>, String), NothingPlanned> {
-    let reported = command.iter().flat_map(Template::places).next().is_some();
-    let bound = |process: &Process, cpus: &CpuList, threads: u32| PlacedCopy {
-        // Where only memory is set, or nothing is, threads may run everywhere.
-        cpus: (!cpus.is_empty() && process.policy != Policy::Interleave).then(|| cpus.clone()),
-        memory: (!process.memory.is_empty())
-            .then(|| (process.memory.clone(), process.policy == Policy::Interleave)),
-        values: values(process, threads, cpus, &process.nodes),
-    };
-    if reported {
-        if plan.snippets.is_empty() {
-            return Err(NothingPlanned);
-        }
-        let all: Vec<PlacedCopy> = plan
-            .processes
-            .iter()
-            .map(|process| bound(process, &process.cpus, process.threads.unwrap_or(1)))
-            .collect();
-        let bound =
-            if all.iter().any(|one| one.memory.is_some()) { "its CPUs and nodes" } else { "its CPUs" };
-        let how = match all.len() {
-            1 if all_have(plan, Policy::Interleave) => {
-                "One process, its memory interleaved over the nodes, against the same without.".to_owned()
-            }
-            1 => format!("One process bound to {bound}, against the same unbound."),
-            count => format!("{count} processes, each bound to {bound}, against the same unbound."),
-        };
-        return Ok((all, how));
+pub fn place_planned(command: &[Template], plan: &Plan) -> Result<(Vec<PlacedCopy>, Text), NothingPlanned> {
+    let sets_threads = command.iter().flat_map(Template::places).next().is_some();
+    if !sets_threads {
+        return Ok(place_single_threads(plan));
     }
-    // A command that is told nothing is taken for one thread: a copy for each.
-    let alone = plan.processes.len() == 1 && plan.processes.iter().all(|one| one.policy == Policy::Default);
-    let mut all = Vec::new();
-    for process in &plan.processes {
-        let threads = process.threads.unwrap_or(1);
-        let mut cpus = process.cpus.iter();
-        for _ in 0..threads {
-            let one: CpuList = if alone { cpus.next().into_iter().collect() } else { process.cpus.clone() };
-            all.push(bound(process, &one, 1));
-        }
+    if plan.snippets.is_empty() {
+        return Err(NothingPlanned);
     }
-    let copies = if all.len() == 1 { "1 copy".to_owned() } else { format!("{} copies", all.len()) };
-    let how = if alone {
-        format!("{copies}, each pinned to a CPU of its own, against the same unpinned.")
-    } else {
-        let processes = plan.processes.len();
-        format!(
-            "{copies}, divided among the plan's {processes} processes and bound as those, against the same unbound."
-        )
+    let place = |process: &Process| bind_copy(process, &process.cpus, process.threads.unwrap_or(1));
+    let all: Vec<PlacedCopy> = plan.processes.iter().map(place).collect();
+    let interleaved = plan.processes.iter().all(|process| process.policy == Policy::Interleave);
+    let how = match (all.len(), all.iter().any(|copy| copy.memory.is_some())) {
+        (1, _) if interleaved => {
+            text!(
+                "layout-interleaved",
+                "One process, memory interleaved over the nodes, against the default policy."
+            )
+        }
+        (1, false) => text!("layout-one-bound", "One process bound to its CPUs, against the same unbound."),
+        (1, true) => {
+            text!("layout-one-placed", "One process bound to its CPUs and nodes, against the same unbound.")
+        }
+        (count, false) => {
+            text!(
+                "layout-bound",
+                "{count} processes, each bound to its CPUs, against the same unbound.",
+                count
+            )
+        }
+        (count, true) => {
+            text!(
+                "layout-placed",
+                "{count} processes, each bound to its CPUs and nodes, against the same unbound.",
+                count
+            )
+        }
     };
     Ok((all, how))
 }
 
-/// Whether all processes take their memory so.
-fn all_have(plan: &Plan, policy: Policy) -> bool {
-    plan.processes.iter().all(|process| process.policy == policy)
+/// Copies of a command that cannot be told its threads: it is taken for one thread, and there is a copy for each.
+fn place_single_threads(plan: &Plan) -> (Vec<PlacedCopy>, Text) {
+    let processes = plan.processes.len();
+    let alone = processes == 1 && plan.processes.iter().all(|process| process.policy == Policy::Default);
+    let mut all = Vec::new();
+    for process in &plan.processes {
+        let mut cpus = process.cpus.iter();
+        for _ in 0..process.threads.unwrap_or(1) {
+            let bound = if alone { cpus.next().into_iter().collect() } else { process.cpus.clone() };
+            all.push(bind_copy(process, &bound, 1));
+        }
+    }
+    let copies = format!("{} {}", all.len(), agree(all.len(), "copy", "copies"));
+    let how = if alone {
+        text!(
+            "layout-pinned",
+            "{copies}, each pinned to a CPU of its own, against the same unpinned.",
+            copies
+        )
+    } else {
+        text!(
+            "layout-divided",
+            "{copies}, divided among the plan's {processes} processes and bound as those, against the same unbound.",
+            copies,
+            processes
+        )
+    };
+    (all, how)
+}
+
+/// A copy of so many threads on these CPUs of a process.
+fn bind_copy(process: &Process, cpus: &CpuList, threads: u32) -> PlacedCopy {
+    let interleave = process.policy == Policy::Interleave;
+    let values = [
+        ("threads", threads.to_string()),
+        ("process", process.number.to_string()),
+        ("cpus", cpus.to_string()),
+        ("node", process.nodes.to_string()),
+    ];
+    PlacedCopy {
+        // Where only memory is set, or nothing is, threads may run everywhere.
+        cpus: (!cpus.is_empty() && !interleave).then(|| cpus.clone()),
+        memory: (!process.memory.is_empty()).then(|| (process.memory.clone(), interleave)),
+        values: values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<Values>(),
+    }
 }
 
 /// The same copies unbound, on all CPUs or all that --cpus names: the same threads and numbers.
@@ -97,18 +129,6 @@ pub fn place_unbound(plan: &Plan, planned: &[PlacedCopy], within: Option<&CpuLis
             PlacedCopy { cpus: within.cloned(), memory: None, values }
         })
         .collect()
-}
-
-fn values(process: &Process, threads: u32, cpus: &CpuList, nodes: &CpuList) -> Values {
-    [
-        ("threads", threads.to_string()),
-        ("process", process.number.to_string()),
-        ("cpus", cpus.to_string()),
-        ("node", nodes.to_string()),
-    ]
-    .into_iter()
-    .map(|(name, value)| (name.to_owned(), value))
-    .collect()
 }
 
 /// In how many runs something happened.

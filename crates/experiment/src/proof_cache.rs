@@ -5,10 +5,11 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use record::Text;
 use record::statistics::Verdict;
 use serde::{Deserialize, Serialize};
 
-use crate::noise_estimate::Measured;
+use crate::measured_noise::MeasuredNoise;
 
 /// Its name in the state folder.
 const NAME: &str = "noise.json";
@@ -27,7 +28,7 @@ pub struct Proven {
     /// What came of it.
     pub verdict: Verdict,
     /// The same in words.
-    pub words: String,
+    pub words: Text,
 }
 
 /// What is kept of a proof.
@@ -40,7 +41,7 @@ pub struct ProofCache {
     /// CPUs that were measured.
     pub cpus: String,
     /// How noisy the machine was as it is.
-    pub measured: Measured,
+    pub measured: MeasuredNoise,
     /// What knobs gained.
     pub proven: Vec<Proven>,
 }
@@ -67,8 +68,9 @@ impl ProofCache {
     /// What is to be written, and where: what an earlier proof of this boot showed of other knobs stays.
     pub fn to_file(mut self, state: &Path, date: String) -> serde_json::Result<(PathBuf, String)> {
         if let Some(before) = Self::read(state, &self.boot_id) {
-            let anew: Vec<String> = self.proven.iter().map(|proven| proven.knob.clone()).collect();
-            self.proven.extend(before.proven.into_iter().filter(|proven| !anew.contains(&proven.knob)));
+            let known = self.proven.clone();
+            let is_known = |proven: &Proven| known.iter().any(|known| known.knob == proven.knob);
+            self.proven.extend(before.proven.into_iter().filter(|proven| !is_known(proven)));
         }
         self.date = date;
         Ok((state.join(NAME), format!("{}\n", serde_json::to_string(&self)?)))
@@ -92,7 +94,7 @@ mod tests {
                 knob: "governor".to_owned(),
                 figure: "wake-up p99".to_owned(),
                 verdict: Verdict::Costs { share: 0.2, interval: (0.1, 0.3) },
-                words: "20 % less (10 % to 30 %)".to_owned(),
+                words: "20 % less (10 % to 30 %)".into(),
             }],
             ..ProofCache::default()
         };

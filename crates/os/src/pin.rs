@@ -5,7 +5,7 @@ use std::io;
 
 use record::CpuList;
 
-use crate::thread::current_cpu;
+use crate::thread::{current_cpu, result};
 
 /// The calling thread's CPUs are set back to what they were when this is dropped.
 #[derive(Debug)]
@@ -27,10 +27,8 @@ fn affinity() -> io::Result<Vec<u64>> {
     // 65,536 CPUs: more than the kernel can be built for, so that its mask always fits.
     let mut mask = vec![0u64; 1024];
     // SAFETY: the kernel writes at most the given number of bytes.
-    let bytes = unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, mask.len() * 8, mask.as_mut_ptr()) };
-    if bytes < 0 {
-        return Err(io::Error::last_os_error());
-    }
+    let bytes =
+        result(unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, mask.len() * 8, mask.as_mut_ptr()) })?;
     mask.truncate((bytes as usize).div_ceil(8));
     Ok(mask)
 }
@@ -44,24 +42,20 @@ pub fn allowed() -> Option<CpuList> {
     Some(bits.collect())
 }
 
-fn set_affinity(mask: &[u64]) -> io::Result<()> {
-    set_affinity_of(0, mask)
-}
-
 /// Of the thread of this number; 0 is the calling one.
-fn set_affinity_of(thread: i32, mask: &[u64]) -> io::Result<()> {
+fn set_affinity(thread: i32, mask: &[u64]) -> io::Result<()> {
     // SAFETY: the kernel reads the given number of bytes from a live slice.
-    let code = unsafe { libc::syscall(libc::SYS_sched_setaffinity, thread, mask.len() * 8, mask.as_ptr()) };
-    if code < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    result(unsafe { libc::syscall(libc::SYS_sched_setaffinity, thread, mask.len() * 8, mask.as_ptr()) })
+        .map(drop)
 }
 
-/// Binds another thread, by its number, to a CPU, for as long as it lives.
+/// Binds another thread, by its number, to CPUs, for as long as it lives.
 ///
 /// # Errors
 ///
 /// The kernel's: no such thread, somebody else's, or no such CPU.
-pub fn bind(thread: i32, cpu: u32) -> io::Result<()> {
-    set_affinity_of(thread, &bit_mask(&[cpu].into_iter().collect()))
+pub fn bind_thread(thread: i32, cpus: &CpuList) -> io::Result<()> {
+    set_affinity(thread, &bit_mask(cpus))
 }
 
 /// The kernel runs a thread on another CPU than the one that it is pinned to.
@@ -92,7 +86,7 @@ impl Pinned {
     /// Keeps the calling thread on these CPUs, on which the scheduler places it.
     pub fn within(cpus: &CpuList) -> io::Result<Self> {
         let before = affinity()?;
-        set_affinity(&bit_mask(cpus))?;
+        set_affinity(0, &bit_mask(cpus))?;
         Ok(Self { before })
     }
 }
@@ -100,7 +94,7 @@ impl Pinned {
 impl Drop for Pinned {
     fn drop(&mut self) {
         // The CPUs of before may be gone offline since; the kernel then keeps the thread where it can run.
-        let _ = set_affinity(&self.before);
+        let _ = set_affinity(0, &self.before);
     }
 }
 

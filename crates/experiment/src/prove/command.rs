@@ -16,10 +16,12 @@ use quiet::page_cache;
 use quiet::process_settings::{self, process};
 use quiet::tuning_plan::Purpose;
 use record::paired_comparison::Scale;
-use record::{CpuList, units};
+use record::phrase::count_noun;
+use record::text::Value;
+use record::{CpuList, Template, Text, text};
 
 use super::figure::{Figure, Unit, names};
-use super::knobs::{SettableKnobs, find_settable};
+use super::knobs::{SettableKnob, find_settable};
 use super::{Notice, Proof, ProofError, ProofRequest, Rounds};
 use crate::rounds::run_comparisons;
 
@@ -73,11 +75,11 @@ struct Setting {
 
 /// Two settings that differ in one thing.
 struct SettingsPair {
-    name: String,
+    name: Text,
     before: Setting,
     after: Setting,
     rounds: Vec<(Figures, Figures)>,
-    refused: Option<String>,
+    refused: Option<Text>,
 }
 
 /// The comparisons, by what is set.
@@ -87,7 +89,7 @@ const PRIORITY: &str = "nice";
 /// What the command alone is given, and a proof without a command cannot turn.
 const THE_COMMANDS: [&str; 3] = ["fifo", "ionice", "aslr"];
 /// The command as it is, against itself.
-const TWICE: &str = "as it is, twice";
+const TWICE: Template = Template { code: "proof-twice", words: "as it is, twice" };
 
 /// Runs the command in all settings in turn.
 pub fn prove_command(request: ProofRequest, command: ProvenCommand) -> Result<Proof, ProofError> {
@@ -107,28 +109,21 @@ pub fn prove_command(request: ProofRequest, command: ProvenCommand) -> Result<Pr
     if let Some(failed) = runner.failed {
         return Err(failed);
     }
-    let trial = trial?;
-    let seconds = trial.and_then(|figures| figures[0]).unwrap_or(0.0);
+    let seconds = trial?.and_then(|figures| figures[0]).unwrap_or(0.0);
     // With what is before and after the command's own time.
     let each = began.elapsed().as_secs_f64();
     if request.names.is_empty() && !command.drop_caches && stop.signal().is_none() {
-        match runner.look_at_files(seconds) {
-            Ok(()) => comparisons.push(cold(Cold::Files)),
-            Err(why) => missing.push((COLD.to_owned(), why)),
+        match runner.trace_files(seconds) {
+            Ok(()) => comparisons.push(SettingsPair::cold(Cold::Files)),
+            Err(why) => missing.push((COLD.into(), why)),
         }
     }
-    let fewest = super::choose_rounds((comparisons.len() - 1).max(1) * FIGURES.len(), 0);
-    let time = |rounds: usize| (rounds * comparisons.len() * 2) as f64 * each;
-    let rounds = match request.rounds {
-        Some(rounds) => rounds,
-        None if time(ROUNDS) <= WORTH_WAITING => ROUNDS.max(fewest),
-        None => fewest,
-    };
+    let rounds = fit_rounds(request.rounds, comparisons.len(), each);
+    let runs = rounds * comparisons.len() * 2;
+    let promised = runs as f64 * each;
     if stop.signal().is_none() {
-        let runs = rounds * comparisons.len() * 2;
-        (request.tell)(Notice::Runs { runs, each, seconds: time(rounds) });
+        (request.tell)(Notice::Runs { runs, each, seconds: promised });
     }
-    let promised = time(rounds);
     let began = Instant::now();
     let run_pair = |runner: &mut Runner, pair: &mut SettingsPair, before_first| {
         if pair.refused.is_none() {
@@ -156,30 +151,33 @@ pub fn prove_command(request: ProofRequest, command: ProvenCommand) -> Result<Pr
         interrupted: stop.signal(),
         ..Proof::default()
     };
-    let mut same = (TWICE.to_owned(), Rounds::new());
+    let sets_nice = |pair: &SettingsPair| matches!(pair.after.setting, Some(ProcessSetting::Nice(_)));
+    let nice_limit = comparisons.iter().any(sets_nice).then(|| nice_scope_limit(&Tree::new(&Root::live())));
+    let mut same = (TWICE.into(), Rounds::new());
     let mut others = Vec::new();
-    let settings: Vec<ProcessSetting> =
-        comparisons.iter().filter_map(|comparison| comparison.after.setting.clone()).collect();
     for comparison in comparisons {
+        let not_cold =
+            || if comparison.before.cold == Some(Cold::Files) { runner.why_not_cold() } else { None };
         let rounds = collect_figures(&comparison.rounds);
-        let refused = match comparison.before.cold {
-            Some(Cold::Files) => comparison.refused.or_else(|| runner.why_not_cold()),
-            _ => comparison.refused,
-        };
-        match refused {
+        match comparison.refused.clone().or_else(not_cold) {
             Some(why) => found.missing.push((comparison.name, why)),
-            None if comparison.name == TWICE => same.1 = rounds,
+            None if comparison.name.is(&TWICE) => same.1 = rounds,
             None => others.push((comparison.name, rounds)),
         }
     }
     found.judge(same, others);
     found.remarks.extend(runner.describe_files());
-    if settings.iter().any(|setting| matches!(setting, ProcessSetting::Nice(_))) {
-        let limits = nice_scope_limit(&Tree::new(&Root::live()));
-        found.remarks.extend(limits.map(|limits| format!("Nice: {limits}.")));
-    }
-    found.remarks.extend(runner.clock.map(|how| format!("Core clock: {how}.")));
+    let nice_limit = nice_limit.flatten();
+    found.remarks.extend(nice_limit.map(|limit| text!("proof-nice", "Nice: {limit}.", limit)));
+    found.remarks.extend(runner.clock.map(|how| text!("proof-core-clock", "Core clock: {how}.", how)));
     Ok(found)
+}
+
+/// The rounds that were asked for, or as many as fit into a time that is worth waiting, or the fewest that give an interval.
+fn fit_rounds(asked: Option<usize>, comparisons: usize, each: f64) -> usize {
+    let fewest = super::choose_rounds((comparisons - 1).max(1) * FIGURES.len(), 0);
+    let fits = (ROUNDS * comparisons * 2) as f64 * each <= WORTH_WAITING;
+    asked.unwrap_or(if fits { ROUNDS.max(fewest) } else { fewest })
 }
 
 /// What remains by the first round, in seconds, where that is far from what was promised of all.
@@ -190,38 +188,32 @@ fn corrected(promised: f64, round: f64, rounds: usize) -> Option<f64> {
 }
 
 fn collect_figures(rounds: &[(Figures, Figures)]) -> Rounds {
-    let of = |at: usize| rounds.iter().filter_map(|(a, b)| Some((a[at]?, b[at]?))).collect();
-    FIGURES.into_iter().enumerate().map(|(at, figure)| (figure, of(at))).collect()
+    let values = |at: usize| rounds.iter().filter_map(|(a, b)| Some((a[at]?, b[at]?))).collect();
+    FIGURES.into_iter().enumerate().map(|(at, figure)| (figure, values(at))).collect()
 }
 
-/// What can be compared here, the command with itself first, and what not, with the reason. Without names: boost, affinity,
-/// priority, page cache.
-#[allow(clippy::type_complexity)]
-fn plan_comparisons(
-    request: ProofRequest,
-    command: ProvenCommand,
-) -> Result<(Vec<SettingsPair>, Vec<(String, String)>), ProofError> {
+/// What can be compared, and what not, with the reason.
+type Comparisons = (Vec<SettingsPair>, Vec<(Text, Text)>);
+
+/// What can be compared here, the command with itself first. Without names: boost, affinity, priority, page cache.
+fn plan_comparisons(request: ProofRequest, command: ProvenCommand) -> Result<Comparisons, ProofError> {
     let names = request.names;
-    let comparison = SettingsPair::new;
     let plain = Setting::default;
-    let mut all = vec![comparison(TWICE.to_owned(), plain(), plain())];
+    let mut all = vec![SettingsPair::new(TWICE, plain(), plain())];
     let mut missing = Vec::new();
     let asked = |name: &str| names.is_empty() || names.contains(&name);
+    let (commands, others): (Vec<&'static str>, Vec<_>) =
+        names.iter().partition(|name| THE_COMMANDS.contains(name));
     // Those that concern the machine are set as for any measuring.
-    let of_machine: Vec<&'static str> = match names {
-        [] => vec![BOOST],
-        names => {
-            let its_own =
-                |name: &&'static str| [AFFINITY, PRIORITY].contains(name) || THE_COMMANDS.contains(name);
-            names.iter().copied().filter(|name| !its_own(name)).collect()
-        }
-    };
-    if !of_machine.is_empty() {
-        let SettableKnobs { knobs, left } = find_settable(&of_machine, request.cpus, Purpose::Measuring)?;
-        for knob in knobs {
-            let name = format!("{} {}", knob.name, knob.change);
-            all.push(comparison(name, plain(), Setting { knob: Some(knob.name), ..plain() }));
-        }
+    let mut machines: Vec<_> =
+        others.into_iter().filter(|name| ![AFFINITY, PRIORITY].contains(name)).collect();
+    if names.is_empty() {
+        machines.push(BOOST);
+    }
+    if !machines.is_empty() {
+        let (knobs, left) = find_settable(&machines, request.cpus, Purpose::Measuring)?;
+        let set = |knob: &SettableKnob| Setting { knob: Some(knob.name), ..plain() };
+        all.extend(knobs.iter().map(|knob| SettingsPair::new(knob.change.clone(), plain(), set(knob))));
         missing.extend(left);
     }
     let bound = choose_cpus(request.cpus);
@@ -229,61 +221,77 @@ fn plan_comparisons(
     if asked(AFFINITY) {
         match &bound {
             Some(cpus) => {
-                all.push(comparison(format!("unbound, then on CPU {cpus}"), plain(), at()));
+                let name = text!("proof-affinity", "unbound, then on CPU {cpus}", cpus);
+                all.push(SettingsPair::new(name, plain(), at()));
             }
-            None => missing.push((AFFINITY.to_owned(), "this process may use one CPU only".to_owned())),
+            None => missing
+                .push((AFFINITY.into(), text!("proof-one-cpu", "only one CPU is allowed for this process"))),
         }
     }
     if asked(PRIORITY) {
         let own = process::read_attributes();
         let nice = lowest_nice_value(&own);
         if own.lowest_nice < own.nice {
-            let from = bound.as_ref().map_or("as it is".to_owned(), |cpus| format!("on CPU {cpus}"));
-            let name = format!("{from}, then with nice {nice}");
-            all.push(comparison(name, at(), Setting { setting: Some(ProcessSetting::Nice(nice)), ..at() }));
-        } else if own.nice <= nice {
-            missing.push((PRIORITY.to_owned(), format!("it is {} already", own.nice)));
+            let name = match &bound {
+                Some(cpus) => text!(
+                    "proof-nice-bound",
+                    "on CPU {cpus}, then with nice {nice}",
+                    cpus,
+                    nice = nice.to_string()
+                ),
+                None => {
+                    text!("proof-nice-unbound", "as it is, then with nice {nice}", nice = nice.to_string())
+                }
+            };
+            all.push(SettingsPair::new(
+                name,
+                at(),
+                Setting { setting: Some(ProcessSetting::Nice(nice)), ..at() },
+            ));
         } else {
-            missing.push((PRIORITY.to_owned(), format!("nice {nice} needs root")));
+            missing.push((
+                PRIORITY.into(),
+                match own.nice <= nice {
+                    true => text!("proof-nice-already", "already {nice}", nice = own.nice.to_string()),
+                    false => {
+                        text!("proof-nice-needs-root", "nice {nice} needs root", nice = nice.to_string())
+                    }
+                },
+            ));
         }
     }
-    let its_own: Vec<&'static str> =
-        names.iter().copied().filter(|name| THE_COMMANDS.contains(name)).collect();
-    if !its_own.is_empty() {
-        let SettableKnobs { knobs, left } = find_settable(&its_own, request.cpus, Purpose::Command)?;
-        for knob in knobs {
-            let name = format!("{} {}", knob.name, knob.change);
-            all.push(comparison(name, plain(), Setting { setting: knob.setting, ..plain() }));
-        }
+    if !commands.is_empty() {
+        let (knobs, left) = find_settable(&commands, request.cpus, Purpose::Command)?;
+        let hold = |knob: SettableKnob| {
+            SettingsPair::new(knob.change, plain(), Setting { setting: knob.setting, ..plain() })
+        };
+        all.extend(knobs.into_iter().map(hold));
         missing.extend(left);
     }
     if command.drop_caches {
-        all.push(cold(Cold::Machine));
+        all.push(SettingsPair::cold(Cold::Machine));
     }
     Ok((all, missing))
 }
 
 /// The CPUs that the command is bound to: those of `--cpus`, or the last that may be used; `None` where there is one only.
 fn choose_cpus(quiet: Option<&CpuList>) -> Option<CpuList> {
-    let allowed = pin::allowed()?;
-    if allowed.len() < 2 {
-        return None;
-    }
+    let allowed = pin::allowed().filter(|allowed| allowed.len() > 1)?;
     quiet.cloned().or_else(|| Some(allowed.iter().last().into_iter().collect()))
 }
 
-/// The command with a page cache that lacks something, then with it.
-fn cold(what: Cold) -> SettingsPair {
-    let name = match what {
-        Cold::Files => "cold cache of its files, then warm",
-        Cold::Machine => "cold cache of the machine, then warm",
-    };
-    SettingsPair::new(name.to_owned(), Setting { cold: Some(what), ..Setting::default() }, Setting::default())
-}
-
 impl SettingsPair {
-    fn new(name: String, before: Setting, after: Setting) -> Self {
-        Self { name, before, after, rounds: Vec::new(), refused: None }
+    fn new(name: impl Into<Text>, before: Setting, after: Setting) -> Self {
+        Self { name: name.into(), before, after, rounds: Vec::new(), refused: None }
+    }
+
+    /// The command with a page cache that lacks something, then with it.
+    fn cold(what: Cold) -> Self {
+        let name = match what {
+            Cold::Files => text!("proof-cold-files", "cold cache of its files, then warm"),
+            Cold::Machine => text!("proof-cold-machine", "cold cache of the machine, then warm"),
+        };
+        Self::new(name, Setting { cold: Some(what), ..Setting::default() }, Setting::default())
     }
 
     fn run_pair(&mut self, runner: &mut Runner, before_first: bool) {
@@ -295,7 +303,7 @@ impl SettingsPair {
                 self.rounds.push(if before_first { (first, second) } else { (second, first) });
             }
             Ok(_) => {}
-            Err(why) => self.refused = Some(why.to_string()),
+            Err(why) => self.refused = Some(why.to_string().into()),
         }
     }
 }
@@ -320,53 +328,57 @@ const FOLLOWED: (f64, f64) = (30.0, 20.0);
 
 impl Runner<'_> {
     /// Runs the command once more to see which files it opens. An error says why there is nothing to drop.
-    fn look_at_files(&mut self, seconds: f64) -> Result<(), String> {
-        let all = "drops the page cache of the whole machine as root";
+    fn trace_files(&mut self, seconds: f64) -> Result<(), Text> {
         let limit = Duration::from_secs_f64(FOLLOWED.0 + FOLLOWED.1 * seconds);
-        match file_trace::by(self.command.argv, limit, self.request.stop) {
-            Ok(files) if files.is_empty() => Err("the command opens no file of a disk".to_owned()),
-            Ok(files) => {
-                self.files = files;
-                Ok(())
-            }
-            Err(why) => {
-                Err(format!("which files the command opens is not known: {why}; --drop-caches {all}"))
-            }
+        self.files = file_trace::by(self.command.argv, limit, self.request.stop).map_err(|why| {
+            text!(
+                "proof-files-unknown",
+                "cannot see which files the command opens: {why}; --drop-caches drops the machine's page cache as root",
+                why = why.to_string()
+            )
+        })?;
+        if self.files.is_empty() {
+            return Err(text!("proof-no-files", "the command opens no file on a disk"));
         }
+        Ok(())
     }
 
     /// Why runs were not cold though the cache was dropped; `None` where they read from a disk.
-    fn why_not_cold(&self) -> Option<String> {
+    fn why_not_cold(&self) -> Option<Text> {
         let any = self.cold_reads.is_empty() || self.cold_reads.iter().any(|bytes| *bytes > 0.0);
         (!any).then(|| {
-            "nothing was read from a disk after its files were dropped from the cache: running programs have them mapped, or \
-             they lie in memory"
-                .to_owned()
+            text!(
+                "proof-not-cold",
+                "nothing was read from a disk after its files were dropped from the cache: running programs have them \
+                 mapped, or they lie in memory"
+            )
         })
     }
 
     /// Which files were dropped.
-    fn describe_files(&self) -> Option<String> {
+    fn describe_files(&self) -> Option<Text> {
         if self.cold_reads.is_empty() {
             return None;
         }
         let mut reads = self.cold_reads.clone();
         reads.sort_by(f64::total_cmp);
-        let read = units::bytes(record::statistics::median_of_sorted(&reads) as u64);
+        let read = Value::Bytes(record::statistics::median_of_sorted(&reads) as u64);
         if self.files.is_empty() {
-            return Some(format!(
-                "Cold: the page cache of the whole machine was dropped; a run then read {read} from disks."
+            return Some(text!(
+                "proof-cold-machine-read",
+                "Cold: page cache of the whole machine dropped; a run then read {read} from disks.",
+                read
             ));
         }
-        let bytes =
-            self.files.iter().filter_map(|path| std::fs::metadata(path).ok()).map(|data| data.len()).sum();
-        let many = self.files.len();
-        Some(format!(
-            "Cold: before the run the {many} {} that the command opens ({}) were dropped from the page cache, as far as no running \
-             program has them mapped; a run then read {read} from disks. Folders and other files stay cached: --drop-caches \
-             drops all, of the whole machine.",
-            if many == 1 { "file" } else { "files" },
-            units::bytes(bytes)
+        let bytes = self.files.iter().filter_map(|path| std::fs::metadata(path).ok()).map(|data| data.len());
+        Some(text!(
+            "proof-cold-files-read",
+            "Cold: the command's {files} ({size}) dropped from the page cache, except what running programs have mapped; \
+             a run then read {read} from disks. Folders and other files stay cached: --drop-caches drops all, of the whole \
+             machine.",
+            files = count_noun(self.files.len(), "file"),
+            size = Value::Bytes(bytes.sum()),
+            read
         ))
     }
 
@@ -380,10 +392,7 @@ impl Runner<'_> {
             Some(Cold::Files) => page_cache::drop_files(&self.files),
             None => {}
         }
-        let tuned = match setting.knob {
-            Some(name) => Some((self.request.begin_session)(&[name])?),
-            None => None,
-        };
+        let tuned = setting.knob.map(|name| (self.request.begin_session)(&[name])).transpose()?;
         let guard = Guard::new(None);
         let env = [guard.variable()];
         let job = Job {
@@ -412,22 +421,17 @@ impl Runner<'_> {
         if self.request.stop.signal().is_some() {
             return Ok(None);
         }
-        let how = match run.ended.exit {
-            Exit::Code(0) => {
-                if setting.cold.is_some() {
-                    self.cold_reads.push(run.ended.usage.read_bytes as f64);
-                }
-                return Ok(Some(self.figures(&run)));
-            }
-            Exit::Code(code) => format!("ended with code {code}"),
-            Exit::Signal(signal) | Exit::Stopped(signal) => format!("was ended by signal {signal}"),
-            Exit::TimedOut => "took too long".to_owned(),
-        };
-        self.failed = Some(ProofError::CommandFailed(how));
-        Ok(None)
+        if run.ended.exit != Exit::Code(0) {
+            self.failed = Some(ProofError::CommandFailed(run.ended.exit));
+            return Ok(None);
+        }
+        if setting.cold.is_some() {
+            self.cold_reads.push(run.ended.usage.read_bytes as f64);
+        }
+        Ok(Some(self.read_figures(&run)))
     }
 
-    fn figures(&mut self, run: &Run) -> Figures {
+    fn read_figures(&mut self, run: &Run) -> Figures {
         let usage = &run.ended.usage;
         let count = |event: &str| run.reading.get(event).map(|count| count.value);
         let switches = || (usage.voluntary_switches + usage.involuntary_switches) as f64;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use os::child::SpawnError;
+use os::child::{Exit, SpawnError};
 use quiet::page_cache::PageCacheError;
 use quiet::process_settings::process::SettingRefusal;
 
@@ -18,18 +18,18 @@ pub enum ProofError {
     /// The command cannot be started.
     CannotStart(SpawnError),
     /// The command failed, with how.
-    CommandFailed(String),
+    CommandFailed(Exit),
 }
 
 impl fmt::Display for ProofError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ProofError::Session(error) => write!(f, "{error}"),
-            ProofError::PageCache(error) => write!(f, "{error}"),
-            ProofError::Setting(refusal) => write!(f, "{refusal}"),
-            ProofError::CannotStart(error) => write!(f, "{error}"),
-            ProofError::CommandFailed(how) => {
-                write!(f, "the command {how}: runs that fail cannot be compared")
+            ProofError::Session(error) => error.fmt(f),
+            ProofError::PageCache(error) => error.fmt(f),
+            ProofError::Setting(refusal) => refusal.fmt(f),
+            ProofError::CannotStart(error) => error.fmt(f),
+            ProofError::CommandFailed(exit) => {
+                write!(f, "the command {exit}: runs that fail cannot be compared")
             }
         }
     }

@@ -1,13 +1,17 @@
 //! A figure that is compared: how it is named, written and judged.
 
 use record::paired_comparison::{PairedComparison, Scale, compare_pairs};
+use record::phrase::count_noun;
 use record::statistics::Verdict;
-use record::units;
+use record::{Text, text, units};
 
 /// What is compared in a block; `glossary.rs` explains each.
 pub(crate) mod names {
+    use record::Template;
+
+    const TAKEN_BY_OS: Template = Template { code: "proof-taken-by-os", words: "taken by the OS" };
     pub(crate) const WORK: &str = "p95 of same work";
-    pub(crate) const OS: &str = "taken by the OS";
+    pub(crate) const OS: &str = TAKEN_BY_OS.words;
     /// What the hypervisor took from a virtual machine, in the field's word.
     pub(crate) const STEAL: &str = "steal";
     /// What was taken from below the kernel where there is no hypervisor.
@@ -133,29 +137,32 @@ impl Figure {
     }
 
     /// In words what came of it.
-    pub fn result(&self, comparison: &PairedComparison) -> String {
-        let unit = self.points();
+    pub fn result(&self, comparison: &PairedComparison) -> Text {
+        let amount = |amount: f64| format!("{}{}", self.amount(amount), self.points());
         match &comparison.verdict {
             Verdict::Costs { share, interval: (low, high) } => {
-                let (word, share, low, high) =
-                    if *share >= 0.0 { ("less", *share, *low, *high) } else { ("more", -share, -high, -low) };
-                let (low, high) = (self.amount(low), self.amount(high));
-                format!("{}{unit} {word} ({low} to {high})", self.amount(share))
+                let less = *share >= 0.0;
+                let (low, high) = if less { (*low, *high) } else { (-high, -low) };
+                let (by, low, high) = (amount(share.abs()), self.amount(low), self.amount(high));
+                match less {
+                    true => text!("proof-less", "{by} less ({low} to {high})", by, low, high),
+                    false => text!("proof-more", "{by} more ({low} to {high})", by, low, high),
+                }
             }
             Verdict::NotResolved { smaller_than } if *smaller_than > 0.0 => {
-                format!("none resolved (< {}{unit})", self.amount(*smaller_than))
+                text!("proof-not-resolved", "none resolved (< {bound})", bound = amount(*smaller_than))
             }
-            Verdict::NotResolved { .. } => "none".to_owned(),
+            Verdict::NotResolved { .. } => text!("proof-none", "none"),
             Verdict::TooNoisy { rounds_needed: Some(more) } if comparison.interval.is_none() => {
-                let are = if *more == 1 { "is" } else { "are" };
-                format!("too few rounds: {more} more {are} needed")
+                let rounds = count_noun(*more, "more round");
+                text!("proof-too-few-rounds", "too few rounds: {rounds} needed", rounds)
             }
             Verdict::TooNoisy { rounds_needed: Some(more) } => {
-                let rounds = if *more == 1 { "round" } else { "rounds" };
-                format!("too noisy (+{more} {rounds})")
+                let rounds = count_noun(*more, "round");
+                text!("proof-too-noisy-yet", "too noisy (+{rounds})", rounds)
             }
-            Verdict::TooNoisy { rounds_needed: None } => "too noisy".to_owned(),
-            Verdict::NotMeasurable { reason } => reason.to_string(),
+            Verdict::TooNoisy { rounds_needed: None } => text!("proof-too-noisy", "too noisy"),
+            Verdict::NotMeasurable { reason } => reason.clone(),
         }
     }
 }
@@ -174,7 +181,7 @@ mod tests {
     };
 
     fn result_of(figure: Figure, rounds: &[(f64, f64)]) -> String {
-        figure.result(&figure.compare(rounds.to_vec(), 1, None).unwrap().comparison)
+        figure.result(&figure.compare(rounds.to_vec(), 1, None).unwrap().comparison).to_string()
     }
 
     #[test]
@@ -193,11 +200,11 @@ mod tests {
         assert!(result_of(TIME, &wild).starts_with("too noisy (+"), "{}", result_of(TIME, &wild));
         let wilder = [(1.0, 9e9), (9e9, 1.0)].repeat(3);
         assert_eq!(result_of(TIME, &wilder), "too noisy");
-        assert_eq!(result_of(TIME, &[(1.0, 2.0); 4]), "too few rounds: 2 more are needed");
-        assert_eq!(result_of(TIME, &[(1.0, 2.0); 5]), "too few rounds: 1 more is needed");
+        assert_eq!(result_of(TIME, &[(1.0, 2.0); 4]), "too few rounds: 2 more rounds needed");
+        assert_eq!(result_of(TIME, &[(1.0, 2.0); 5]), "too few rounds: 1 more round needed");
         let mut noisy = TIME.compare(wild, 1, None).unwrap().comparison;
         noisy.verdict = Verdict::TooNoisy { rounds_needed: Some(1) };
-        assert_eq!(TIME.result(&noisy), "too noisy (+1 round)");
+        assert_eq!(TIME.result(&noisy).to_string(), "too noisy (+1 round)");
         assert!(TIME.compare(vec![(0.0, f64::NAN)], 1, None).is_none());
     }
 

@@ -5,17 +5,17 @@ use std::time::Duration;
 use machine::Root;
 use measure::os_noise::{self, Block};
 use os::{Stop, pin};
-use quiet::audit::{AuditRow, audit};
+use quiet::audit::audit;
 use quiet::files::Tree;
 use quiet::knob::ProcessSetting;
 use quiet::tuned_session::read_boot_id;
 use quiet::tuning_plan::{Purpose, TuningPlan, prepare_context};
-use record::CpuList;
 use record::paired_comparison::Scale;
+use record::{CpuList, Text, text};
 
 use super::figure::{Compared, Figure, Unit, names};
 use super::{Notice, Proof, ProofError, ProofRequest, Rounds};
-use crate::noise_estimate::{Measured, measure_floor};
+use crate::measured_noise::{MeasuredNoise, measure_floor};
 use crate::proof_cache::{ProofCache, Proven};
 use crate::rounds::run_comparisons;
 
@@ -61,14 +61,13 @@ struct Trial<'a> {
     name: &'static str,
     knobs: Vec<&'static str>,
     rounds: Vec<(Block, Block)>,
-    refused: Option<String>,
+    refused: Option<Text>,
 }
 
 /// Measures the machine's noise with each knob set and without; what the audit is to know of it, unless it was interrupted.
 pub fn prove_knobs(request: ProofRequest) -> Result<(Proof, Option<ProofCache>), ProofError> {
     let stop = request.stop;
-    let SettableKnobs { knobs, left: mut missing } =
-        find_settable(request.names, request.cpus, Purpose::Measuring)?;
+    let (knobs, mut missing) = find_settable(request.names, request.cpus, Purpose::Measuring)?;
     let cpus = measured_cpus(request.cpus);
     let mut trials = plan_trials(request, &cpus, knobs);
     let rounds = request
@@ -90,44 +89,47 @@ pub fn prove_knobs(request: ProofRequest) -> Result<(Proof, Option<ProofCache>),
         ..Proof::default()
     };
     let figures = figures(machine::inspect(&Root::live()).machine.virtualization.hypervisor.as_deref());
-    let mut same = (NOTHING.to_owned(), Rounds::new());
+    let mut same = (NOTHING.into(), Rounds::new());
     let mut others = Vec::new();
     for trial in trials {
         let rounds = collect_figures(&trial.rounds, &figures);
         match trial.refused {
-            Some(why) => missing.push((trial.name.to_owned(), why)),
+            Some(why) => missing.push((trial.name.into(), why)),
             None if trial.knobs.is_empty() => same.1 = rounds,
-            None => others.push((trial.name.to_owned(), rounds)),
+            None => others.push((trial.name.into(), rounds)),
         }
     }
     found.judge(same, others);
     found.missing = missing;
     let list: CpuList = cpus.iter().copied().collect();
     let cache = found.interrupted.is_none().then(|| collect_cache(&found, &list, measure_floor(&cpus, stop)));
-    found.remarks.push(format!(
-        "On CPU {list}, the worst of them. p95 of same work: over its median. Clock's movement: the 5th to the 95th \
-         percentile of the core clock over its median."
+    found.remarks.push(text!(
+        "proof-knobs-how",
+        "On CPU {list}, the worst of them. p95 of same work: over its median. Clock's movement: 5th to 95th percentile of \
+         the core clock over its median.",
+        list
     ));
     Ok((found, cache))
 }
 
 /// What the audit is to know of it.
 fn collect_cache(found: &Proof, cpus: &CpuList, floor: Option<f64>) -> ProofCache {
+    let (same, others): (Vec<_>, Vec<_>) =
+        found.compared.iter().partition(|(tuned, ..)| *tuned == NOTHING.into());
     let as_it_is = |name: &str| {
-        let row = found.compared.iter().find(|(tuned, figure, _)| tuned == NOTHING && figure.name == name);
+        let row = same.iter().find(|(_, figure, _)| figure.name == name);
         row.map(|(_, _, compared)| compared.comparison.before)
     };
-    let proven = |(tuned, figure, compared): &(String, Figure, Compared)| Proven {
-        knob: tuned.clone(),
+    let proven = |(tuned, figure, compared): &(Text, Figure, Compared)| Proven {
+        knob: tuned.to_string(),
         figure: figure.name.to_owned(),
         verdict: compared.comparison.verdict.clone(),
         words: figure.result(&compared.comparison),
     };
-    let of_knobs = found.compared.iter().filter(|(tuned, ..)| tuned != NOTHING && tuned != ALL);
     ProofCache {
         boot_id: read_boot_id(),
         cpus: cpus.to_string(),
-        measured: Measured {
+        measured: MeasuredNoise {
             floor,
             taken_by_os: as_it_is(names::OS),
             taken_below: as_it_is(names::STEAL).or_else(|| as_it_is(names::FIRMWARE)),
@@ -135,7 +137,7 @@ fn collect_cache(found: &Proof, cpus: &CpuList, floor: Option<f64>) -> ProofCach
             wakeup_p99: as_it_is(names::WAKEUP),
             clock_spread: as_it_is(names::CLOCK),
         },
-        proven: of_knobs.map(proven).collect(),
+        proven: others.into_iter().filter(|(tuned, ..)| *tuned != ALL.into()).map(proven).collect(),
         ..ProofCache::default()
     }
 }
@@ -152,66 +154,52 @@ pub fn measured_cpus(quiet: Option<&CpuList>) -> Vec<u32> {
     online.map_or(chosen.clone(), |online| chosen.intersection(&online)).iter().collect()
 }
 
-/// Knobs that can be set here, and those that cannot, with the reason.
-#[derive(Debug, Default)]
-pub(super) struct SettableKnobs {
-    /// Names, in the order of writing.
-    pub knobs: Vec<SettableKnob>,
-    /// What cannot be set, and why.
-    pub left: Vec<(String, String)>,
-}
-
 /// A knob that can be set.
 #[derive(Clone, Debug)]
 pub(super) struct SettableKnob {
     /// Its name.
-    pub name: &'static str,
-    /// From what to what, in a person's words.
-    pub change: String,
+    pub(super) name: &'static str,
+    /// It, from what to what.
+    pub(super) change: Text,
     /// What a process holds for it.
-    pub setting: Option<ProcessSetting>,
+    pub(super) setting: Option<ProcessSetting>,
 }
 
-/// Which of these knobs, or of all, can be set for this purpose.
+/// Knobs that can be set, and what cannot, with the reason.
+type Settable = (Vec<SettableKnob>, Vec<(Text, Text)>);
+
+/// Which of these knobs, or of all, can be set for this purpose, in the order of writing; and those that cannot, with the
+/// reason.
 pub(super) fn find_settable(
     names: &[&'static str],
     cpus: Option<&CpuList>,
     purpose: Purpose,
-) -> Result<SettableKnobs, ProofError> {
+) -> Result<Settable, ProofError> {
     let root = Root::live();
     let tree = Tree::new(&root);
     let context = prepare_context(&root, &tree, cpus, Purpose::Command)?;
     let rows = audit(&context, names);
     let plan = TuningPlan::from_audit(&rows, !names.is_empty(), purpose, &tree);
-    let mut left: Vec<(String, String)> =
-        plan.not_set.iter().map(|(name, why)| ((*name).to_owned(), why.to_string())).collect();
-    let tuned = |name: &str| {
-        plan.changes.iter().any(|change| change.knob == name)
-            || plan.settings.iter().any(|(held, _)| *held == name)
-            || plan.compound_changes.iter().any(|(compound_applied, _)| *compound_applied == name)
-    };
-    let settable = |row: &AuditRow| SettableKnob {
-        name: row.knob.name(),
-        change: format!(
-            "{}, then {}",
-            row.inspection.now,
-            row.inspection.steadier.as_ref().map_or("steadier".to_owned(), ToString::to_string)
-        ),
-        setting: plan
-            .settings
-            .iter()
-            .find(|(name, _)| *name == row.knob.name())
-            .map(|(_, setting)| setting.clone()),
-    };
-    let knobs: Vec<SettableKnob> = rows.iter().filter(|row| tuned(row.knob.name())).map(settable).collect();
-    // Who names a knob hears of it.
-    for row in rows.iter().filter(|row| names.contains(&row.knob.name())) {
-        let name = row.knob.name();
-        if !knobs.iter().any(|knob| knob.name == name) && !left.iter().any(|(said, _)| said == name) {
-            left.push((name.to_owned(), format!("it is steady already: {}", row.inspection.now)));
+    let mut left: Vec<(Text, Text)> =
+        plan.not_set.iter().map(|(name, why)| (Text::from(*name), why.clone())).collect();
+    let mut knobs = Vec::new();
+    for row in &rows {
+        let (name, now) = (row.knob.name(), row.inspection.now.to_string());
+        let setting =
+            plan.settings.iter().find(|(held, _)| *held == name).map(|(_, setting)| setting.clone());
+        if setting.is_some()
+            || plan.changes.iter().any(|change| change.knob == name)
+            || plan.compound_changes.iter().any(|(changed, _)| *changed == name)
+        {
+            let then = row.inspection.steadier.as_ref().map_or("steadier".to_owned(), ToString::to_string);
+            let change = text!("proof-knob", "{name} {now}, then {then}", name, now, then);
+            knobs.push(SettableKnob { name, change, setting });
+        } else if names.contains(&name) && !plan.not_set.iter().any(|(said, _)| *said == name) {
+            // Who names a knob hears of it.
+            left.push((name.into(), text!("proof-steady", "already steady: {now}", now)));
         }
     }
-    Ok(SettableKnobs { knobs, left })
+    Ok((knobs, left))
 }
 
 /// Nothing set, each knob, and all of them.
@@ -237,15 +225,13 @@ impl Trial<'_> {
                     self.rounds.push((before, after));
                 }
             }
-            Err(why) => self.refused = Some(why.to_string()),
+            Err(why) => self.refused = Some(why.to_string().into()),
         }
     }
 
     fn tuned_block(&self) -> Result<Block, ProofError> {
-        let tuned = match self.knobs.is_empty() {
-            true => None,
-            false => Some((self.request.begin_session)(&self.knobs)?),
-        };
+        let knobs = Some(&self.knobs).filter(|knobs| !knobs.is_empty());
+        let tuned = knobs.map(|knobs| (self.request.begin_session)(knobs)).transpose()?;
         let block = settled_block(self.cpus, self.request.stop);
         if let Some(tuned) = tuned {
             tuned.end();

@@ -11,9 +11,10 @@ mod notice;
 use os::Stop;
 use quiet::error::Error;
 use quiet::tuned_session::TunedSession;
-use record::CpuList;
 use record::paired_comparison::least_rounds;
+use record::phrase::count_noun;
 use record::statistics::Verdict;
+use record::{CpuList, Text, text};
 use serde_json::{Value, json};
 
 pub use command::{ProvenCommand, prove_command};
@@ -50,11 +51,11 @@ pub struct Proof {
     /// Whole rounds.
     pub rounds: usize,
     /// Each comparison in each figure.
-    pub compared: Vec<(String, Figure, Compared)>,
+    pub compared: Vec<(Text, Figure, Compared)>,
     /// What was not compared, and why.
-    pub missing: Vec<(String, String)>,
+    pub missing: Vec<(Text, Text)>,
     /// What should be known.
-    pub remarks: Vec<String>,
+    pub remarks: Vec<Text>,
     /// The signal that ended it early.
     pub interrupted: Option<i32>,
 }
@@ -69,12 +70,11 @@ fn choose_rounds(comparisons: usize, duplicate: usize) -> usize {
 
 impl Proof {
     /// Judges comparisons. `same` is that of the machine with itself, by whose differences the others are judged.
-    fn judge(&mut self, same: (String, Rounds), others: Vec<(String, Rounds)>) {
-        let with_values = |(_, rounds): &(String, Rounds)| -> usize {
-            rounds.iter().filter(|(_, rounds)| !rounds.is_empty()).count()
-        };
-        let comparisons = match others.iter().map(with_values).sum() {
-            0 => with_values(&same),
+    fn judge(&mut self, same: (Text, Rounds), others: Vec<(Text, Rounds)>) {
+        let count_figures =
+            |(_, figures): &(Text, Rounds)| figures.iter().filter(|(_, rounds)| !rounds.is_empty()).count();
+        let comparisons = match others.iter().map(count_figures).sum() {
+            0 => count_figures(&same),
             some => some,
         };
         let mut floors: Vec<(&str, Option<f64>)> = Vec::new();
@@ -88,28 +88,25 @@ impl Proof {
         }
         for (name, figures) in others {
             for (figure, rounds) in figures {
-                let floor =
-                    floors.iter().find(|(name, _)| *name == figure.name).and_then(|(_, floor)| *floor);
-                let compared = figure.compare(rounds, comparisons, floor);
+                let floor = floors.iter().find(|(name, _)| *name == figure.name);
+                let compared = figure.compare(rounds, comparisons, floor.and_then(|(_, floor)| *floor));
                 self.compared.extend(compared.map(|compared| (name.clone(), figure, compared)));
             }
         }
-        let together = match comparisons {
-            0 | 1 => "intervals hold at 95 %".to_owned(),
-            many => format!("intervals hold at 95 % for all {many} comparisons together"),
-        };
-        self.remarks.push(format!(
-            "Medians of {}; {together}. The rows {name:?} compare one state with itself: how far that differs is the \
-             floor, and no smaller difference counts. (+N rounds): so many more would do, with --rounds.",
-            name_rounds(self.rounds)
+        self.remarks.push(text!(
+            "proof-how",
+            "Medians of {rounds}; 95 % intervals, corrected for {comparisons}. {name} is the A/A control: its interval is the \
+             noise floor, and no smaller difference counts. (+N rounds): so many more are needed, with --rounds.",
+            rounds = count_noun(self.rounds, "round"),
+            comparisons = count_noun(comparisons, "comparison"),
+            name = format!("{:?}", name.to_string())
         ));
     }
 
     /// As JSON.
     pub fn to_json(&self) -> Value {
-        let row = |(name, figure, compared): &(String, Figure, Compared)| {
+        let row = |(name, figure, compared): &(Text, Figure, Compared)| {
             let comparison = &compared.comparison;
-            let verdict: &Verdict = &comparison.verdict;
             json!({
                 self.head: name,
                 "figure": figure.name,
@@ -121,12 +118,12 @@ impl Proof {
                 "less_by": comparison.less_by,
                 "interval": comparison.interval,
                 "floor": comparison.floor,
-                "verdict": verdict,
+                "verdict": comparison.verdict,
                 "samples": compared.rounds,
             })
         };
-        let why = |(name, why): &(String, String)| {
-            let verdict = Verdict::NotMeasurable { reason: why.clone().into() };
+        let why = |(name, why): &(Text, Text)| {
+            let verdict = Verdict::NotMeasurable { reason: why.clone() };
             json!({self.head: name, "why": why, "verdict": verdict})
         };
         json!({
@@ -136,9 +133,4 @@ impl Proof {
             "remarks": self.remarks,
         })
     }
-}
-
-/// `1 round`, `3 rounds`.
-fn name_rounds(rounds: usize) -> String {
-    if rounds == 1 { "1 round".to_owned() } else { format!("{rounds} rounds") }
 }

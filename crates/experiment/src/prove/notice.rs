@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-use record::units::figure;
-
-use super::name_rounds;
+use record::phrase::count_noun;
+use record::units::{bytes, figure};
 
 /// How far a proof is, and how long it takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,27 +47,21 @@ impl Notice {
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Notice::Blocks { rounds, blocks, seconds } => write!(
-                f,
-                "{} of {blocks} blocks in turn: about {}",
-                name_rounds(*rounds),
-                figure(*seconds, "s")
-            ),
-            Notice::Runs { runs, each, seconds } => write!(
-                f,
-                "{runs} runs of about {} each, in turn, their output dropped: about {}",
-                figure(*each, "s"),
-                figure(*seconds, "s")
-            ),
-            Notice::Corrected(seconds) => {
-                write!(f, "the first round took another time than that: about {} more", figure(*seconds, "s"))
+            Notice::Blocks { rounds, blocks, seconds } => {
+                let (rounds, time) = (count_noun(*rounds, "round"), figure(*seconds, "s"));
+                write!(f, "{rounds} of {blocks} blocks in turn: about {time}")
             }
-            Notice::TooMuchWarmed { bytes, free } => write!(
-                f,
-                "--warm: {} were read and only {} of memory are free: the first of them may be gone again",
-                record::units::bytes(*bytes),
-                record::units::bytes(*free)
-            ),
+            Notice::Runs { runs, each, seconds } => {
+                let (each, time) = (figure(*each, "s"), figure(*seconds, "s"));
+                write!(f, "{runs} runs of about {each} in turn, their output dropped: about {time}")
+            }
+            Notice::Corrected(seconds) => {
+                write!(f, "estimate corrected after the first round: about {} more", figure(*seconds, "s"))
+            }
+            Notice::TooMuchWarmed { bytes: read, free } => {
+                let (read, free) = (bytes(*read), bytes(*free));
+                write!(f, "--warm: {read} read, only {free} of memory free: some may be evicted again")
+            }
         }
     }
 }

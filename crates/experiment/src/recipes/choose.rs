@@ -5,7 +5,7 @@ use std::path::Path;
 
 use record::{Coverage, text};
 
-use super::{ReadError, Recipe, all, file, find, needs};
+use super::{ReadError, Recipe, find, list_all, needs, read_file};
 
 /// Why a recipe that was named cannot be run.
 #[derive(Debug)]
@@ -14,8 +14,8 @@ pub enum ChoiceError {
     Unknown(String, Vec<String>),
     /// Its file cannot be read.
     Unreadable(ReadError),
-    /// Programs are missing, and how to get them.
-    Missing(String),
+    /// The programs of this recipe that are missing, and how to get them.
+    Missing(String, String),
 }
 
 impl fmt::Display for ChoiceError {
@@ -27,7 +27,7 @@ impl fmt::Display for ChoiceError {
                 write!(f, "there is no recipe {name:?}{hint} Recipes: {}", all.join(", "))
             }
             Self::Unreadable(error) => error.fmt(f),
-            Self::Missing(what) => f.write_str(what),
+            Self::Missing(name, what) => write!(f, "recipe {name}: {what}"),
         }
     }
 }
@@ -43,27 +43,29 @@ impl std::error::Error for ChoiceError {}
 pub fn choose(name: &str, own: Option<&Path>) -> Result<(Recipe, Option<Coverage>), ChoiceError> {
     let os_release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
     let folders = needs::search_path();
-    let mut recipe = named(name, own)?;
+    let mut recipe = find_named(name, own)?;
     let Err(missing) = recipe.find_programs(&folders, &os_release) else { return Ok((recipe, None)) };
-    if let Some(mut other) = recipe.otherwise.as_deref().and_then(|name| named(name, own).ok())
+    let missing = ChoiceError::Missing(recipe.name.clone(), missing);
+    if let Some(mut other) = recipe.otherwise.as_deref().and_then(|name| find_named(name, own).ok())
         && other.find_programs(&folders, &os_release).is_ok()
     {
         let name = other.name.clone();
-        let replaced = text!("recipe-replaced", "{missing}. {name} runs instead", missing, name);
+        let replaced =
+            text!("recipe-replaced", "{missing}. {name} runs instead", missing = missing.to_string(), name);
         let replaced = Coverage::impossible(format!("recipe {}", recipe.name), replaced);
         return Ok((other, Some(replaced)));
     }
-    Err(ChoiceError::Missing(missing))
+    Err(missing)
 }
 
-fn named(name: &str, own: Option<&Path>) -> Result<Recipe, ChoiceError> {
+fn find_named(name: &str, own: Option<&Path>) -> Result<Recipe, ChoiceError> {
     if name.contains('/') || name.ends_with(".toml") {
-        return file(Path::new(name)).map_err(ChoiceError::Unreadable);
+        return read_file(Path::new(name)).map_err(ChoiceError::Unreadable);
     }
     match find(name, own) {
         Some(found) => found.map_err(ChoiceError::Unreadable),
         None => {
-            let all = all(own).into_iter().map(|(name, _)| name).collect();
+            let all = list_all(own).into_iter().map(|(name, _)| name).collect();
             Err(ChoiceError::Unknown(name.to_owned(), all))
         }
     }

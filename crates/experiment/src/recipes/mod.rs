@@ -2,6 +2,7 @@
 //! a program, in this folder; people's own in `$XDG_CONFIG_HOME/linespeed/recipes/`. How to write one: docs/recipes.md.
 
 mod choose;
+mod fields;
 pub mod needs;
 mod read;
 mod recipe;
@@ -11,8 +12,8 @@ pub mod template;
 use std::path::{Path, PathBuf};
 
 pub use choose::{ChoiceError, choose};
-pub use read::{ReadError, file, text_of};
-pub use recipe::{Origin, Recipe, Service, Setting};
+pub use read::{Fault, ReadError, read_file, read_text};
+pub use recipe::{COMMAND, Origin, Recipe, Service, Setting};
 
 /// The recipes that ship with linespeed: name and text.
 pub const BUILT_IN: &[(&str, &str)] = &[
@@ -42,15 +43,15 @@ pub fn own_folder() -> Option<PathBuf> {
 pub fn find(name: &str, folder: Option<&Path>) -> Option<Result<Recipe, ReadError>> {
     let own = folder.map(|folder| folder.join(format!("{name}.toml"))).filter(|_| !name.contains('/'));
     if let Some(path) = own.filter(|path| path.is_file()) {
-        return Some(file(&path));
+        return Some(read_file(&path));
     }
     let (name, text) = BUILT_IN.iter().find(|(known, _)| *known == name)?;
-    Some(text_of(text, name, Origin::BuiltIn))
+    Some(read_text(text, name, Origin::BuiltIn))
 }
 
 /// Every recipe by name: those that ship with linespeed and the user's own in `folder`, which replace them. Those that
 /// cannot be read stand there with what is wrong.
-pub fn all(folder: Option<&Path>) -> Vec<(String, Result<Recipe, ReadError>)> {
+pub fn list_all(folder: Option<&Path>) -> Vec<(String, Result<Recipe, ReadError>)> {
     let mut names: std::collections::BTreeSet<String> =
         BUILT_IN.iter().map(|(name, _)| (*name).to_owned()).collect();
     let files = folder.and_then(|folder| std::fs::read_dir(folder).ok()).into_iter().flatten();

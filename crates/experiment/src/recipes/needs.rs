@@ -5,43 +5,64 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
+
+use super::fields::read_programs;
+
 /// Where servers lie that are not on everybody's PATH.
 const SERVERS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
 /// The most of a program that is searched for a text, bytes: STREAM is a few dozen kB; ImageMagick's library would be more.
 const MOST_SEARCHED: u64 = 16 << 20;
 
-/// Distributions, as they stand in a recipe: the key, the `ID`s of os-release that mean it, how people call it, and the
-/// command that installs.
-const DISTRIBUTIONS: [(&str, &[&str], &str, &str); 5] = [
-    ("debian", &["debian", "ubuntu"], "Debian, Ubuntu", "apt install"),
+/// A family of distributions, as it stands in a recipe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Distribution {
+    /// Debian, Ubuntu and what is made of them.
+    Debian,
+    /// Fedora, RHEL and what is made of them.
+    Fedora,
+    /// SUSE's.
+    Suse,
+    /// Arch Linux.
+    Arch,
+    /// Alpine.
+    Alpine,
+}
+
+/// Each with the `ID`s of os-release that mean it, how people call it, and the command that installs.
+const DISTRIBUTIONS: [(Distribution, &[&str], &str, &str); 5] = [
+    (Distribution::Debian, &["debian", "ubuntu"], "Debian, Ubuntu", "apt install"),
     (
-        "fedora",
+        Distribution::Fedora,
         &["fedora", "rhel", "centos", "rocky", "almalinux", "openEuler", "anolis", "alinux", "kylin"],
         "Fedora, RHEL, openEuler",
         "dnf install",
     ),
     (
-        "suse",
+        Distribution::Suse,
         &["suse", "opensuse", "sles", "opensuse-leap", "opensuse-tumbleweed"],
         "openSUSE",
         "zypper install",
     ),
-    ("arch", &["arch", "archarm", "manjaro"], "Arch", "pacman -S"),
-    ("alpine", &["alpine"], "Alpine", "apk add"),
+    (Distribution::Arch, &["arch", "archarm", "manjaro"], "Arch", "pacman -S"),
+    (Distribution::Alpine, &["alpine"], "Alpine", "apk add"),
 ];
 
 /// A program that a recipe needs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Need {
     /// Its names; the first that is found is used wherever a command begins with the first of them.
+    #[serde(rename = "program", deserialize_with = "read_programs")]
     pub programs: Vec<String>,
     /// A text that its file must hold, where another program has the same name.
     pub contains: Option<String>,
-    /// Package names by distribution: `debian`, `fedora`, `suse`, `arch`, `alpine`.
-    pub packages: BTreeMap<String, String>,
     /// How else to get it.
     pub hint: Option<String>,
+    /// Package names by distribution.
+    #[serde(flatten)]
+    pub packages: BTreeMap<Distribution, String>,
 }
 
 /// The folders in which programs are looked for.
@@ -69,27 +90,20 @@ impl Need {
     }
 
     /// What is missing and how to get it, in a sentence; `os_release` is the text of /etc/os-release.
-    pub fn missing(&self, os_release: &str) -> String {
-        let name = self.programs.join(" or ");
-        let mut words = format!("{name} is not installed");
-        let here = distribution(os_release).and_then(|key| Some((key, self.packages.get(key)?)));
-        let command = |key: &str| DISTRIBUTIONS.iter().find(|d| d.0 == key).map(|d| (d.2, d.3));
-        if let Some((key, package)) = here
-            && let Some((_, install)) = command(key)
-        {
-            words.push_str(&format!(": {install} {package}"));
+    pub fn describe_missing(&self, os_release: &str) -> String {
+        let mut words = format!("{} is not installed", self.programs.join(" or "));
+        let known = DISTRIBUTIONS.iter().filter_map(|(distribution, _, people, install)| {
+            Some((*distribution, *people, format!("{install} {}", self.packages.get(distribution)?)))
+        });
+        let here = find_distribution(os_release);
+        if let Some((.., install)) = known.clone().find(|(distribution, ..)| Some(*distribution) == here) {
+            words.push_str(&format!(": {install}"));
         } else if !self.packages.is_empty() {
-            let all: Vec<String> = DISTRIBUTIONS
-                .iter()
-                .filter_map(|(key, _, people, install)| {
-                    Some(format!("{people}: {install} {}", self.packages.get(*key)?))
-                })
-                .collect();
+            let all: Vec<String> = known.map(|(_, people, install)| format!("{people}: {install}")).collect();
             words.push_str(&format!(" ({})", all.join("; ")));
         }
         if let Some(hint) = &self.hint {
-            words.push_str("; ");
-            words.push_str(hint);
+            words.push_str(&format!("; {hint}"));
         }
         words
     }
@@ -108,19 +122,16 @@ fn holds(path: &Path, text: &str) -> bool {
     read.is_ok() && !wanted.is_empty() && content.windows(wanted.len()).any(|part| part == wanted)
 }
 
-/// The key of the distribution that this os-release describes, by its `ID`, else by what it is like.
-fn distribution(os_release: &str) -> Option<&'static str> {
-    let value = |key: &str| {
-        let line = os_release.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='))?;
-        Some(line.trim().trim_matches(['"', '\'']).to_owned())
-    };
-    let ids = [value("ID"), value("ID_LIKE")].into_iter().flatten();
-    let ids: Vec<String> =
-        ids.flat_map(|ids| ids.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect();
-    ids.iter().find_map(|id| {
-        let known =
-            DISTRIBUTIONS.iter().find(|(_, known, ..)| known.iter().any(|k| k.eq_ignore_ascii_case(id)));
-        known.map(|(key, ..)| *key)
+/// The distribution that this os-release describes, by its `ID`, else by what it is like.
+fn find_distribution(os_release: &str) -> Option<Distribution> {
+    let value = |key: &str| os_release.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+    let mut ids = ["ID", "ID_LIKE"]
+        .into_iter()
+        .filter_map(value)
+        .flat_map(|value| value.trim().trim_matches(['"', '\'']).split_whitespace());
+    ids.find_map(|id| {
+        let is_own = |known: &&str| known.eq_ignore_ascii_case(id);
+        DISTRIBUTIONS.iter().find(|(_, known, ..)| known.iter().any(is_own)).map(|(own, ..)| *own)
     })
 }
 
@@ -131,8 +142,8 @@ mod tests {
     fn need() -> Need {
         Need {
             programs: vec!["nosuchprogram".to_owned(), "tool".to_owned()],
-            packages: [("debian", "tools"), ("fedora", "tools-extra")]
-                .map(|(key, package)| (key.to_owned(), package.to_owned()))
+            packages: [(Distribution::Debian, "tools"), (Distribution::Fedora, "tools-extra")]
+                .map(|(key, package)| (key, package.to_owned()))
                 .into(),
             ..Need::default()
         }
@@ -140,7 +151,7 @@ mod tests {
 
     #[test]
     fn the_way_out_is_this_distributions_own() {
-        let missing = |text| need().missing(text);
+        let missing = |text| need().describe_missing(text);
         assert!(missing("ID=debian\n").ends_with("is not installed: apt install tools"));
         assert!(missing("NAME=x\nID=linuxmint\nID_LIKE=\"ubuntu debian\"\n").ends_with("apt install tools"));
         assert!(

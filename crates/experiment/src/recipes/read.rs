@@ -1,415 +1,217 @@
 //! A recipe's file, read and checked; what is wrong with it is told with its line.
 
-use std::collections::BTreeMap;
 use std::fmt;
-use std::ops::Range;
+use std::io::Read;
 use std::path::Path;
 
-use serde::Deserialize;
 use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
-use super::needs::Need;
-use super::recipe::{Origin, Recipe, Service, Setting};
-use super::score::{Kind, Pick, Score, Stream, compile, places};
+use super::recipe::{Origin, Recipe};
+use super::score::{PatternError, compile, places};
 use super::template::{GIVEN, Template, Values};
 
 /// Recipes are a page of text; a larger file is something else.
 const MOST_BYTES: u64 = 256 << 10;
 
-/// Seconds that a service may take to get ready when its recipe does not say.
-const PATIENCE: f64 = 120.0;
+/// The longest that a service may be waited for, seconds.
+const LONGEST_PATIENCE: f64 = 3600.0;
 
 /// What is wrong with a recipe's file, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ReadError {
     /// The file, or the name of a recipe that ships with linespeed.
     pub file: String,
     /// The line, from 1.
     pub line: Option<usize>,
-    /// What is wrong, and the way out.
-    pub why: String,
+    /// What is wrong.
+    pub fault: Fault,
+}
+
+/// What is wrong with a recipe.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fault {
+    /// The system does not let us read it, with its error.
+    Unreadable(String),
+    /// A folder, a pipe, a device.
+    NoRegularFile,
+    /// Larger than any recipe.
+    TooLarge,
+    /// No UTF-8 text.
+    NotUtf8,
+    /// No recipe in TOML, with the reader's error.
+    Toml(String),
+    /// A name that cannot be one.
+    Name,
+    /// A setting that has the name of something that linespeed fills in.
+    Reserved(String),
+    /// A command without a program.
+    NoCommand,
+    /// No name of an environment variable.
+    Variable(String),
+    /// Copies of a command that has all CPUs.
+    CopiesOfAll,
+    /// A service without a program.
+    NoStart,
+    /// A place that nothing fills.
+    UnknownPlace(String),
+    /// A place in a pattern that nothing fills.
+    UnknownPatternPlace(String),
+    /// A pattern that cannot be used.
+    Pattern(PatternError),
 }
 
 impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
-            Some(line) => write!(f, "{}:{line}: {}", self.file, self.why),
-            None => write!(f, "{}: {}", self.file, self.why),
+            Some(line) => write!(f, "{}:{line}: {}", self.file, self.fault),
+            None => write!(f, "{}: {}", self.file, self.fault),
         }
     }
 }
 
 impl std::error::Error for ReadError {}
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Raw {
-    name: Spanned<String>,
-    what: String,
-    command: Spanned<Vec<Spanned<String>>>,
-    #[serde(default)]
-    environment: BTreeMap<String, Spanned<String>>,
-    copies: Option<Spanned<bool>>,
-    unit: Option<String>,
-    work: Option<Spanned<f64>>,
-    #[serde(default)]
-    score: Vec<RawScore>,
-    expect: Option<Spanned<String>>,
-    #[serde(default)]
-    needs: Vec<RawNeed>,
-    otherwise: Option<String>,
-    service: Option<RawService>,
-    #[serde(default)]
-    settings: BTreeMap<String, RawSetting>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawScore {
-    pattern: Spanned<String>,
-    kind: Option<Spanned<String>>,
-    stream: Option<Spanned<String>>,
-    pick: Option<Spanned<String>>,
-    scale: Option<Spanned<f64>>,
-    unit: Spanned<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawNeed {
-    program: Spanned<OneOrMore>,
-    contains: Option<String>,
-    hint: Option<String>,
-    debian: Option<String>,
-    fedora: Option<String>,
-    suse: Option<String>,
-    arch: Option<String>,
-    alpine: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum OneOrMore {
-    One(String),
-    More(Vec<String>),
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawService {
-    #[serde(default)]
-    prepare: Vec<Vec<Spanned<String>>>,
-    start: Spanned<Vec<Spanned<String>>>,
-    #[serde(default)]
-    ready: Vec<Spanned<String>>,
-    #[serde(default)]
-    load: Vec<Vec<Spanned<String>>>,
-    patience: Option<Spanned<f64>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawSetting {
-    #[serde(default)]
-    what: String,
-    value: Plain,
-    small: Option<Plain>,
-    #[serde(default)]
-    beyond_caches: bool,
-}
-
-/// A setting's value: text, or a number as it is written.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Plain {
-    Text(String),
-    Whole(i64),
-    Number(f64),
-}
-
-impl Plain {
-    fn text(self) -> String {
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Plain::Text(text) => text,
-            Plain::Whole(number) => number.to_string(),
-            Plain::Number(number) => number.to_string(),
+            Self::Unreadable(error) => write!(f, "cannot be read: {error}"),
+            Self::NoRegularFile => f.write_str("not a regular file; a recipe is a TOML file"),
+            Self::TooLarge => write!(f, "larger than any recipe ({} KiB)", MOST_BYTES >> 10),
+            Self::NotUtf8 => f.write_str("not UTF-8 text; a recipe is a TOML file"),
+            Self::Toml(error) => f.write_str(error),
+            Self::Name => f.write_str("a name is 1 to 60 of a-z, 0-9, - . _"),
+            Self::Reserved(name) => write!(f, "{name} is filled in by linespeed and cannot be a setting"),
+            Self::NoCommand => f.write_str("the command is empty; write a list such as [\"bc\", \"-q\"]"),
+            Self::Variable(name) => write!(f, "{name:?} cannot be the name of an environment variable"),
+            Self::CopiesOfAll => f.write_str(
+                "copies = true runs one command for each CPU, but {threads} gives one command all of them; leave one out",
+            ),
+            Self::NoStart => f.write_str("the service's start is empty; write the program to start"),
+            Self::UnknownPlace(name) => write!(
+                f,
+                "{{{name}}} is neither a setting of this recipe nor one of {}; for the text itself write {{{{{name}}}}}",
+                GIVEN.join(", ")
+            ),
+            Self::UnknownPatternPlace(name) => {
+                write!(f, "{{{name}}} in a pattern is neither {{score}}, {{word}}, {{...}} nor a setting")
+            }
+            Self::Pattern(error) => error.fmt(f),
         }
     }
 }
 
 /// Reads the recipe in a file.
-pub fn file(path: &Path) -> Result<Recipe, ReadError> {
-    use std::io::Read;
+pub fn read_file(path: &Path) -> Result<Recipe, ReadError> {
     let name = path.to_string_lossy().into_owned();
-    let failed = |why: String| ReadError { file: name.clone(), line: None, why };
-    let cannot = |error: std::io::Error| failed(format!("cannot be read: {error}"));
+    let fail = |line, fault| ReadError { file: name.clone(), line, fault };
+    let cannot = |error: std::io::Error| fail(None, Fault::Unreadable(error.to_string()));
     // Opening a pipe would wait for a writer that never comes.
-    let kind = std::fs::metadata(path).map_err(cannot)?.file_type();
-    if !kind.is_file() {
-        return Err(failed("is no regular file; a recipe is a TOML file".to_owned()));
+    if !std::fs::metadata(path).map_err(cannot)?.is_file() {
+        return Err(fail(None, Fault::NoRegularFile));
     }
     let file = std::fs::File::open(path).map_err(cannot)?;
     let mut content = Vec::new();
     file.take(MOST_BYTES + 1).read_to_end(&mut content).map_err(cannot)?;
     if content.len() as u64 > MOST_BYTES {
-        return Err(failed(format!(
-            "is larger than any recipe ({} KiB); recipes are small TOML files",
-            MOST_BYTES >> 10
-        )));
+        return Err(fail(None, Fault::TooLarge));
     }
     let text = String::from_utf8(content).map_err(|error| {
-        let line =
-            error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|b| **b == b'\n').count() + 1;
-        ReadError { line: Some(line), ..failed("is not UTF-8 text; a recipe is a TOML file".to_owned()) }
+        let line = line_at(error.as_bytes(), error.utf8_error().valid_up_to());
+        fail(Some(line), Fault::NotUtf8)
     })?;
-    text_of(&text, &name, Origin::File(path.to_owned()))
+    read_text(&text, &name, Origin::File(path.to_owned()))
 }
 
 /// Reads the recipe in a text; `file` is what complaints call it.
-pub fn text_of(text: &str, file: &str, origin: Origin) -> Result<Recipe, ReadError> {
-    let reader = Reader { text, file };
-    let raw: Raw = toml::from_str(text).map_err(|error| ReadError {
-        file: file.to_owned(),
-        line: error.span().map(|span| reader.line(span)),
-        why: error.message().split_whitespace().collect::<Vec<_>>().join(" "),
+pub fn read_text(text: &str, file: &str, origin: Origin) -> Result<Recipe, ReadError> {
+    let fail = |line, fault| ReadError { file: file.to_owned(), line, fault };
+    let mut recipe: Recipe = toml::from_str(text).map_err(|error| {
+        let message = error.message().split_whitespace().collect::<Vec<_>>().join(" ");
+        fail(error.span().map(|span| line_at(text.as_bytes(), span.start)), Fault::Toml(message))
     })?;
-    reader.recipe(raw, origin)
+    check(&recipe).map_err(|(sought, fault)| fail(find_line(text, &sought), fault))?;
+    recipe.origin = origin;
+    recipe.what = recipe.what.split_whitespace().collect::<Vec<_>>().join(" ");
+    if let Some(service) = &mut recipe.service {
+        service.patience = service.patience.min(LONGEST_PATIENCE);
+        service.prepare.retain(|command| !command.is_empty());
+        service.load.retain(|command| !command.is_empty());
+    }
+    Ok(recipe)
 }
 
-struct Reader<'a> {
-    text: &'a str,
-    file: &'a str,
+/// What of a recipe is looked for, to tell its line.
+enum Sought {
+    Key(String),
+    /// A text that holds this.
+    Text(String),
 }
 
-impl Reader<'_> {
-    fn line(&self, span: Range<usize>) -> usize {
-        let before = self.text.as_bytes().get(..span.start).unwrap_or_default();
-        before.iter().filter(|byte| **byte == b'\n').count() + 1
+/// What is wrong with a recipe, and where.
+fn check(recipe: &Recipe) -> Result<(), (Sought, Fault)> {
+    let key = |name: &str| Sought::Key(name.to_owned());
+    let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.' | '_');
+    if !(1..=60).contains(&recipe.name.len()) || !recipe.name.chars().all(allowed) {
+        return Err((key("name"), Fault::Name));
     }
-
-    fn wrong<T>(&self, at: &Spanned<T>, why: impl Into<String>) -> ReadError {
-        ReadError { file: self.file.to_owned(), line: Some(self.line(at.span())), why: why.into() }
+    let reserved =
+        |name: &&String| GIVEN.contains(&name.as_str()) || matches!(name.as_str(), "score" | "word");
+    if let Some(name) = recipe.settings.keys().find(reserved) {
+        return Err((key(name), Fault::Reserved(name.clone())));
     }
-
-    fn recipe(&self, raw: Raw, origin: Origin) -> Result<Recipe, ReadError> {
-        let name = raw.name.get_ref();
-        let sound = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.' | '_');
-        if name.is_empty() || name.len() > 60 || !name.chars().all(sound) {
-            return Err(self.wrong(&raw.name, "a name is 1 to 60 of a-z, 0-9, - . _"));
-        }
-        if let Some(clash) = raw.settings.keys().find(|name| {
-            GIVEN.iter().any(|(given, _)| given == name) || matches!(name.as_str(), "score" | "word")
-        }) {
-            return Err(ReadError {
-                file: self.file.to_owned(),
-                line: self.text.lines().position(|line| line.contains(clash.as_str())).map(|at| at + 1),
-                why: format!("{clash} is filled in by linespeed and cannot be a setting"),
-            });
-        }
-        let settings: BTreeMap<String, Setting> = raw
-            .settings
-            .into_iter()
-            .map(|(name, raw)| {
-                let small = raw.small.map(Plain::text);
-                let (what, value, beyond_caches) = (raw.what, raw.value.text(), raw.beyond_caches);
-                (name, Setting { what, value, small, beyond_caches })
-            })
-            .collect();
-        let template = |text: &Spanned<String>| self.template(text, &settings);
-        let templates = |texts: &[Spanned<String>]| texts.iter().map(template).collect::<Result<Vec<_>, _>>();
-        let command = templates(raw.command.get_ref())?;
-        if command.is_empty() {
-            return Err(
-                self.wrong(&raw.command, "the command is empty; write a list such as [\"bc\", \"-q\"]")
-            );
-        }
-        let environment = raw
-            .environment
-            .iter()
-            .map(|(name, value)| {
-                if name.is_empty() || name.contains(['=', '\0']) {
-                    return Err(
-                        self.wrong(value, format!("{name:?} cannot be the name of an environment variable"))
-                    );
-                }
-                Ok((name.clone(), template(value)?))
-            })
-            .collect::<Result<Vec<_>, _>>()?;
-        let many = command.iter().chain(environment.iter().map(|(_, value)| value));
-        let many = many.flat_map(Template::places).any(|name| name == "threads");
-        let copies = raw.copies.as_ref().map_or(!many, |copies| *copies.get_ref());
-        if copies
-            && many
-            && let Some(at) = &raw.copies
-        {
-            return Err(self.wrong(
-                at,
-                "copies = true runs one command for each CPU, but {threads} gives one command all of them; leave one out",
-            ));
-        }
-        let usual: Values =
-            settings.iter().map(|(name, setting)| (name.clone(), setting.value.clone())).collect();
-        let scores = raw.score.iter().map(|raw| self.score(raw, &usual)).collect::<Result<Vec<_>, _>>()?;
-        if let Some(expect) = &raw.expect {
-            self.pattern(expect, &usual, false)?;
-        }
-        let work = match &raw.work {
-            Some(work) => self.positive(work, "work")?,
-            None => 1.0,
-        };
-        let needs = raw.needs.into_iter().map(|need| self.need(need)).collect::<Result<Vec<_>, _>>()?;
-        let service = match &raw.service {
-            None => None,
-            Some(service) => {
-                let start = templates(service.start.get_ref())?;
-                if start.is_empty() {
-                    return Err(self
-                        .wrong(&service.start, "the service's start is empty; write the program to start"));
-                }
-                let lists = |lists: &[Vec<Spanned<String>>]| {
-                    let lists = lists.iter().filter(|list| !list.is_empty()).map(|list| templates(list));
-                    lists.collect::<Result<Vec<_>, _>>()
-                };
-                let patience = match &service.patience {
-                    Some(patience) => self.positive(patience, "patience")?,
-                    None => PATIENCE,
-                };
-                Some(Service {
-                    prepare: lists(&service.prepare)?,
-                    start,
-                    ready: templates(&service.ready)?,
-                    load: lists(&service.load)?,
-                    patience: patience.min(3600.0),
-                })
-            }
-        };
-        Ok(Recipe {
-            name: raw.name.into_inner(),
-            what: raw.what.split_whitespace().collect::<Vec<_>>().join(" "),
-            origin,
-            command,
-            environment,
-            copies,
-            unit: raw.unit.unwrap_or_else(|| "runs".to_owned()),
-            work,
-            scores,
-            expect: raw.expect.map(Spanned::into_inner),
-            needs,
-            otherwise: raw.otherwise,
-            service,
-            settings,
-        })
+    if recipe.command.is_empty() {
+        return Err((key("command"), Fault::NoCommand));
     }
-
-    fn template(
-        &self,
-        text: &Spanned<String>,
-        settings: &BTreeMap<String, Setting>,
-    ) -> Result<Template, ReadError> {
-        if text.get_ref().contains('\0') {
-            return Err(self.wrong(text, "an argument cannot hold a zero byte"));
-        }
-        let template = Template::new(text.get_ref());
-        let known = |name: &str| settings.contains_key(name) || GIVEN.iter().any(|(given, _)| *given == name);
-        let unknown = template.places().find(|name| !known(name)).map(str::to_owned);
-        match unknown {
-            None => Ok(template),
-            Some(unknown) => {
-                let given: Vec<&str> = GIVEN.iter().map(|(name, _)| *name).collect();
-                Err(self.wrong(
-                    text,
-                    format!(
-                        "{{{unknown}}} is neither a setting of this recipe nor one of {}; for the text itself write \
-                         {{{{{unknown}}}}}",
-                        given.join(", ")
-                    ),
-                ))
-            }
-        }
+    if let Some(name) = recipe.environment.keys().find(|name| name.is_empty() || name.contains(['=', '\0'])) {
+        return Err((key(name), Fault::Variable(name.clone())));
     }
-
-    fn pattern(&self, text: &Spanned<String>, values: &Values, score: bool) -> Result<(), ReadError> {
-        if let Some(unknown) = places(text.get_ref()).iter().find(|name| !values.contains_key(*name)) {
-            return Err(self.wrong(
-                text,
-                format!("{{{unknown}}} in a pattern is neither {{score}}, {{word}}, {{...}} nor a setting"),
-            ));
+    if recipe.service.as_ref().is_some_and(|service| service.start.is_empty()) {
+        return Err((key("start"), Fault::NoStart));
+    }
+    let known = |name: &str| recipe.settings.contains_key(name) || GIVEN.contains(&name);
+    if let Some(name) = recipe.templates().flat_map(Template::places).find(|name| !known(name)) {
+        return Err((Sought::Text(format!("{{{name}}}")), Fault::UnknownPlace(name.to_owned())));
+    }
+    if recipe.copies == Some(true) && recipe.sets_threads() {
+        return Err((key("copies"), Fault::CopiesOfAll));
+    }
+    let usual: Values =
+        recipe.settings.iter().map(|(name, setting)| (name.clone(), setting.value.clone())).collect();
+    let scores = recipe.scores.iter().map(|score| (&score.pattern, true));
+    for (pattern, is_score) in scores.chain(recipe.expect.iter().map(|expect| (expect, false))) {
+        let here = |fault| (Sought::Text(pattern.clone()), fault);
+        if let Some(name) = places(pattern).into_iter().find(|name| !usual.contains_key(name)) {
+            return Err(here(Fault::UnknownPatternPlace(name)));
         }
-        compile(text.get_ref(), values, score).map(drop).map_err(|why| self.wrong(text, why))
+        compile(pattern, &usual, is_score).map_err(|error| here(Fault::Pattern(error)))?;
     }
+    Ok(())
+}
 
-    fn score(&self, raw: &RawScore, values: &Values) -> Result<Score, ReadError> {
-        self.pattern(&raw.pattern, values, true)?;
-        let scale = match &raw.scale {
-            Some(scale) => self.positive(scale, "scale")?,
-            None => 1.0,
-        };
-        Ok(Score {
-            pattern: raw.pattern.get_ref().clone(),
-            kind: self.one_of(
-                raw.kind.as_ref(),
-                &[("rate", Kind::Rate), ("seconds", Kind::Seconds), ("work", Kind::Work)],
-                Kind::Rate,
-            )?,
-            stream: self.one_of(
-                raw.stream.as_ref(),
-                &[("stdout", Stream::Stdout), ("stderr", Stream::Stderr), ("both", Stream::Both)],
-                Stream::Stdout,
-            )?,
-            pick: self.one_of(
-                raw.pick.as_ref(),
-                &[("first", Pick::First), ("last", Pick::Last), ("sum", Pick::Sum)],
-                Pick::First,
-            )?,
-            scale,
-            unit: raw.unit.get_ref().clone(),
-        })
-    }
+/// The line, from 1, on which a byte stands.
+fn line_at(text: &[u8], offset: usize) -> usize {
+    text.iter().take(offset).filter(|byte| **byte == b'\n').count() + 1
+}
 
-    fn one_of<T: Copy>(
-        &self,
-        word: Option<&Spanned<String>>,
-        words: &[(&str, T)],
-        usual: T,
-    ) -> Result<T, ReadError> {
-        let Some(word) = word else { return Ok(usual) };
-        let found = words.iter().find(|(name, _)| name == word.get_ref()).map(|(_, value)| *value);
-        found.ok_or_else(|| {
-            let names: Vec<&str> = words.iter().map(|(name, _)| *name).collect();
-            self.wrong(word, format!("{:?} is none of {}", word.get_ref(), names.join(", ")))
-        })
-    }
+/// The line of the first key or value that is sought.
+fn find_line(text: &str, sought: &Sought) -> Option<usize> {
+    let table = DeTable::parse(text).ok()?;
+    Some(line_at(text.as_bytes(), find_in_table(table.get_ref(), sought)?))
+}
 
-    fn positive(&self, number: &Spanned<f64>, name: &str) -> Result<f64, ReadError> {
-        let value = *number.get_ref();
-        if value.is_finite() && value > 0.0 {
-            Ok(value)
-        } else {
-            Err(self.wrong(number, format!("{name} must be a number above 0")))
-        }
-    }
+fn find_in_table(table: &DeTable, sought: &Sought) -> Option<usize> {
+    table.iter().find_map(|(key, value)| match sought {
+        Sought::Key(name) if key.get_ref() == name => Some(key.span().start),
+        _ => find_in_value(value, sought),
+    })
+}
 
-    fn need(&self, raw: RawNeed) -> Result<Need, ReadError> {
-        let empty = match raw.program.get_ref() {
-            OneOrMore::One(name) => name.is_empty(),
-            OneOrMore::More(names) => names.is_empty() || names.iter().any(String::is_empty),
-        };
-        if empty {
-            return Err(self.wrong(&raw.program, "program must name a program"));
-        }
-        let programs = match raw.program.into_inner() {
-            OneOrMore::One(name) => vec![name],
-            OneOrMore::More(names) => names,
-        };
-        let packages = [
-            ("debian", raw.debian),
-            ("fedora", raw.fedora),
-            ("suse", raw.suse),
-            ("arch", raw.arch),
-            ("alpine", raw.alpine),
-        ];
-        let packages =
-            packages.into_iter().filter_map(|(key, package)| Some((key.to_owned(), package?))).collect();
-        Ok(Need { programs, contains: raw.contains, packages, hint: raw.hint })
+fn find_in_value(value: &Spanned<DeValue>, sought: &Sought) -> Option<usize> {
+    match (value.get_ref(), sought) {
+        (DeValue::String(own), Sought::Text(text)) => own.contains(text).then_some(value.span().start),
+        (DeValue::Array(list), _) => list.iter().find_map(|value| find_in_value(value, sought)),
+        (DeValue::Table(table), _) => find_in_table(table, sought),
+        _ => None,
     }
 }

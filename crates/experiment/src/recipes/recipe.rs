@@ -1,85 +1,133 @@
 //! What a recipe is: how to run a program that people measure machines with, and where its score stands.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use record::text::Value;
 use record::units::parse_bytes;
 use record::{Coverage, Machine, text};
 
+use super::fields::{read_plain, read_positive};
 use super::needs::Need;
 use super::score::Score;
 use super::template::{Template, Values};
 use measure::budget;
+use serde::{Deserialize, Deserializer};
+
+/// The workload's name of a command that is no recipe.
+pub const COMMAND: &str = "command";
 
 /// Where a recipe comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Origin {
     /// It ships with linespeed.
+    #[default]
     BuiltIn,
     /// A file of the user's.
     File(PathBuf),
 }
 
 /// Something in a recipe that the user may set.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Setting {
     /// What it is.
+    #[serde(default)]
     pub what: String,
     /// Its usual value.
+    #[serde(deserialize_with = "read_plain")]
     pub value: String,
     /// Its value in a quick run; the usual one without.
+    #[serde(default, deserialize_with = "read_small")]
     pub small: Option<String>,
     /// Whether it is a working set in bytes, with a unit, that must lie beyond the caches for memory to be measured.
+    #[serde(default)]
     pub beyond_caches: bool,
 }
 
+fn read_small<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    read_plain(from).map(Some)
+}
+
 /// A program that runs beside what is measured: a database server, for instance. Its threads share the CPUs of each step.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Service {
     /// Commands before it starts, in order.
+    #[serde(default)]
     pub prepare: Vec<Vec<Template>>,
     /// The program itself. It must stay in the foreground.
     pub start: Vec<Template>,
     /// A command that succeeds once it can be used.
+    #[serde(default)]
     pub ready: Vec<Template>,
     /// Commands once it can be used, before anything is measured.
+    #[serde(default)]
     pub load: Vec<Vec<Template>>,
     /// How long it may take to get ready, and each of the other commands, seconds.
+    #[serde(default = "usual_patience", deserialize_with = "read_positive")]
     pub patience: f64,
 }
 
+fn usual_patience() -> f64 {
+    120.0
+}
+
+impl Service {
+    /// All its commands.
+    fn commands(&mut self) -> impl Iterator<Item = &mut Vec<Template>> {
+        self.prepare.iter_mut().chain(&mut self.load).chain([&mut self.start, &mut self.ready])
+    }
+}
+
 /// How to run a program and read its score.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Recipe {
     /// Its name; the workload's name in a record.
     pub name: String,
     /// What it measures, a sentence or two.
     pub what: String,
     /// Where it comes from.
+    #[serde(skip)]
     pub origin: Origin,
     /// The command that is measured.
     pub command: Vec<Template>,
     /// Its environment, beside linespeed's own.
-    pub environment: Vec<(String, Template)>,
-    /// Whether it is run once for each CPU; otherwise once for all CPUs of the step.
-    pub copies: bool,
+    #[serde(default)]
+    pub environment: BTreeMap<String, Template>,
+    /// Whether it is run once for each CPU; otherwise once for all CPUs of the step. By its command where it does not say.
+    pub copies: Option<bool>,
     /// Unit of the work of one run, for a program without a score: `runs`, `digits`.
+    #[serde(default = "usual_unit")]
     pub unit: String,
     /// Units of work in one run.
+    #[serde(default = "usual_work", deserialize_with = "read_positive")]
     pub work: f64,
     /// Where its score stands: the first that matches counts. Empty: the time of a run is its score.
+    #[serde(default, rename = "score")]
     pub scores: Vec<Score>,
     /// What must stand in its output for the run to count.
     pub expect: Option<String>,
     /// The programs that it needs.
+    #[serde(default)]
     pub needs: Vec<Need>,
     /// The recipe to use where these are missing.
     pub otherwise: Option<String>,
     /// A program beside it.
     pub service: Option<Service>,
     /// What may be set.
+    #[serde(default)]
     pub settings: BTreeMap<String, Setting>,
+}
+
+fn usual_unit() -> String {
+    "runs".to_owned()
+}
+
+fn usual_work() -> f64 {
+    1.0
 }
 
 /// What is wrong with a setting that a user gave.
@@ -122,35 +170,70 @@ impl std::fmt::Display for SettingError {
 impl std::error::Error for SettingError {}
 
 impl Recipe {
+    /// A command as a person typed it: one run of it is one unit of work. With `{threads}` in it, it is run once on all CPUs
+    /// of a step; otherwise once for each CPU.
+    pub fn from_command(command: &[OsString]) -> Self {
+        Self {
+            name: COMMAND.to_owned(),
+            what: String::new(),
+            origin: Origin::default(),
+            command: command.iter().map(|argument| Template::typed(argument)).collect(),
+            environment: BTreeMap::new(),
+            copies: None,
+            unit: usual_unit(),
+            work: usual_work(),
+            scores: Vec::new(),
+            expect: None,
+            needs: Vec::new(),
+            otherwise: None,
+            service: None,
+            settings: BTreeMap::new(),
+        }
+    }
+
+    /// Whether it is run once for each CPU.
+    pub fn runs_copies(&self) -> bool {
+        self.copies.unwrap_or(!self.sets_threads())
+    }
+
+    /// Whether its command or its environment says how many threads to use.
+    pub(super) fn sets_threads(&self) -> bool {
+        self.own_templates().flat_map(Template::places).any(|name| name == "threads")
+    }
+
+    fn own_templates(&self) -> impl Iterator<Item = &Template> {
+        self.command.iter().chain(self.environment.values())
+    }
+
+    /// All texts in it that have places.
+    pub(super) fn templates(&self) -> impl Iterator<Item = &Template> {
+        let service = self.service.iter().flat_map(|service| {
+            service.prepare.iter().chain(&service.load).chain([&service.start, &service.ready]).flatten()
+        });
+        self.own_templates().chain(service)
+    }
+
     /// The values of its settings: `small` ones, or the usual, and what the user `set` instead.
     /// An error where the user names a setting that it does not have.
     pub fn values(&self, small: bool, set: &[(String, String)]) -> Result<Values, SettingError> {
-        let mut values: Values = self
-            .settings
-            .iter()
-            .map(|(name, setting)| {
-                let value = if small { setting.small.as_ref() } else { None };
-                (name.clone(), value.unwrap_or(&setting.value).clone())
-            })
-            .collect();
+        let value = |setting: &Setting| {
+            let small = setting.small.as_ref().filter(|_| small);
+            small.unwrap_or(&setting.value).clone()
+        };
+        let mut values: Values =
+            self.settings.iter().map(|(name, setting)| (name.clone(), value(setting))).collect();
+        let is_whole = |text: &str| text.parse::<u64>().is_ok_and(|number| number > 0);
         for (name, value) in set {
-            if !values.contains_key(name) {
-                return Err(SettingError::Unknown {
-                    recipe: self.name.clone(),
-                    name: name.clone(),
-                    known: self.settings.keys().cloned().collect(),
-                });
-            }
+            let (recipe, name, value) = (self.name.clone(), name.clone(), value.clone());
+            let Some(usual) = values.get_mut(&name) else {
+                let known = self.settings.keys().cloned().collect();
+                return Err(SettingError::Unknown { recipe, name, known });
+            };
             // A program that is handed something else than a number may end at once and well, and look fast.
-            let whole = |text: &str| text.parse::<u64>().is_ok_and(|number| number > 0);
-            if values.get(name).is_some_and(|usual| whole(usual)) && !whole(value) {
-                return Err(SettingError::NotWhole {
-                    recipe: self.name.clone(),
-                    name: name.clone(),
-                    value: value.clone(),
-                });
+            if is_whole(usual) && !is_whole(&value) {
+                return Err(SettingError::NotWhole { recipe, name, value });
             }
-            values.insert(name.clone(), value.clone());
+            *usual = value;
         }
         Ok(values)
     }
@@ -196,35 +279,24 @@ impl Recipe {
         let mut missing = Vec::new();
         for need in &self.needs {
             let Some(path) = need.find(folders) else {
-                missing.push(need.missing(os_release));
+                missing.push(need.describe_missing(os_release));
                 continue;
             };
             let (Some(name), Some(path)) = (need.programs.first(), path.to_str()) else { continue };
             let (name, path) = (Template::new(name), Template::new(path));
-            let service = self.service.iter_mut().flat_map(|service| {
-                let lists = service.prepare.iter_mut().chain(&mut service.load);
-                lists.chain([&mut service.start, &mut service.ready])
-            });
-            for first in service.chain([&mut self.command]).filter_map(|command| command.first_mut()) {
+            let commands = self.service.iter_mut().flat_map(Service::commands).chain([&mut self.command]);
+            for first in commands.filter_map(|command| command.first_mut()) {
                 if *first == name {
                     *first = path.clone();
                 }
             }
         }
-        if missing.is_empty() { Ok(()) } else { Err(format!("recipe {}: {}", self.name, missing.join("; "))) }
+        if missing.is_empty() { Ok(()) } else { Err(missing.join("; ")) }
     }
 
     /// Whether a run needs a folder of its own.
     pub fn needs_folder(&self) -> bool {
-        let service = self.service.iter().flat_map(|service| {
-            service.prepare.iter().chain(&service.load).chain([&service.start, &service.ready]).flatten()
-        });
-        let environment = self.environment.iter().map(|(_, value)| value);
-        self.command
-            .iter()
-            .chain(environment)
-            .chain(service)
-            .flat_map(Template::places)
-            .any(|name| matches!(name, "folder" | "socket"))
+        let mut places = self.own_templates().flat_map(Template::places);
+        self.service.is_some() || places.any(|name| matches!(name, "folder" | "socket"))
     }
 }

@@ -1,7 +1,11 @@
 //! How a program's score is found in what it printed.
 
-use regex_lite::{Regex, RegexBuilder};
+use std::fmt;
 
+use regex_lite::{Regex, RegexBuilder};
+use serde::Deserialize;
+
+use super::fields::read_positive;
 use super::template::{Template, Values};
 
 /// Output beyond this is not looked at; a program that prints a score prints it near its end or its beginning, and both
@@ -9,9 +13,11 @@ use super::template::{Template, Values};
 pub const MOST_OUTPUT: usize = 256 << 10;
 
 /// What a number that a program prints is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// Work a second.
+    #[default]
     Rate,
     /// Seconds that one run's work took.
     Seconds,
@@ -20,9 +26,11 @@ pub enum Kind {
 }
 
 /// Where a program prints it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Stream {
     /// Standard output.
+    #[default]
     Stdout,
     /// Standard error.
     Stderr,
@@ -31,9 +39,11 @@ pub enum Stream {
 }
 
 /// Which of several matches counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Pick {
     /// The first.
+    #[default]
     First,
     /// The last.
     Last,
@@ -42,20 +52,29 @@ pub enum Pick {
 }
 
 /// One way to find a score.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Score {
     /// The pattern as it was written.
     pub pattern: String,
     /// What the number is.
+    #[serde(default)]
     pub kind: Kind,
     /// Where it stands.
+    #[serde(default)]
     pub stream: Stream,
     /// Which match counts.
+    #[serde(default)]
     pub pick: Pick,
     /// The number is multiplied by this: 1000 for a program that prints kB/s.
+    #[serde(default = "usual_scale", deserialize_with = "read_positive")]
     pub scale: f64,
     /// What one unit of the work is: `B`, `events`, `transactions`.
     pub unit: String,
+}
+
+fn usual_scale() -> f64 {
+    1.0
 }
 
 /// A score that a program printed, after its scale.
@@ -78,54 +97,66 @@ pub struct Unusable {
     pub line: String,
 }
 
+/// Why a pattern cannot be used.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PatternError {
+    /// It has not one place for the number but so many.
+    Scores(String, usize),
+    /// It makes no regular expression, with the reason.
+    Expression(String, String),
+}
+
+impl fmt::Display for PatternError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Scores(pattern, count) => {
+                write!(
+                    f,
+                    "the pattern {pattern:?} has {{score}} {count} times; one is needed, for the number"
+                )
+            }
+            Self::Expression(pattern, error) => write!(f, "the pattern {pattern:?} cannot be used: {error}"),
+        }
+    }
+}
+
 /// The part of a pattern that is the number, or what programs print in its place when they have none.
 const NUMBER: &str = r"([-+]?(?:nan\b|inf(?:inity)?\b|[0-9][0-9,]*(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?))";
 
+/// What the places of a pattern that are no settings stand for.
+const PLACES: [(&str, &str); 3] = [("{score}", NUMBER), ("{word}", r"[^ \t\r\n]+"), ("{...}", r"[^\r\n]*?")];
+
 /// A pattern as a regular expression. Text is matched without regard to case, any white space by any white space;
 /// `{score}` is the number, `{word}` a word, `{...}` anything on the line; other names in braces are settings.
-/// `Err` with why not.
-pub fn compile(pattern: &str, values: &Values, wants_score: bool) -> Result<Regex, String> {
+pub fn compile(pattern: &str, values: &Values, wants_score: bool) -> Result<Regex, PatternError> {
     let mut expression = String::from("(?im)");
     let mut rest = pattern.trim();
-    let mut scores = 0;
-    while !rest.is_empty() {
-        if let Some(after) = rest.strip_prefix("{score}") {
-            expression.push_str(NUMBER);
-            scores += 1;
-            rest = after;
-        } else if let Some(after) = rest.strip_prefix("{word}") {
-            expression.push_str(r"[^ \t\r\n]+");
-            rest = after;
-        } else if let Some(after) = rest.strip_prefix("{...}") {
-            expression.push_str(r"[^\r\n]*?");
-            rest = after;
-        } else if rest.starts_with('{') && rest.contains('}') && Template::new(rest).places().next().is_some()
+    while let Some(c) = rest.chars().next() {
+        if let Some((place, part)) = PLACES.into_iter().find(|(place, _)| rest.starts_with(place)) {
+            expression.push_str(part);
+            rest = &rest[place.len()..];
+        } else if c == '{'
+            && let Some(end) = rest.find('}')
+            && Template::new(rest).places().next().is_some()
         {
             // Only the first place: what follows may be one of the three above.
-            let end = rest.find('}').map_or(rest.len(), |at| at + 1);
-            let filled = Template::new(&rest[..end]).fill(values);
+            let filled = Template::new(&rest[..=end]).fill(values);
             expression.push_str(&regex_lite::escape(&filled.to_string_lossy()));
-            rest = &rest[end..];
+            rest = &rest[end + 1..];
+        } else if c.is_whitespace() {
+            expression.push_str(r"[ \t]+");
+            rest = rest.trim_start();
         } else {
-            let Some(c) = rest.chars().next() else { break };
-            if c.is_whitespace() {
-                expression.push_str(r"[ \t]+");
-                rest = rest.trim_start();
-            } else {
-                expression.push_str(&regex_lite::escape(c.encode_utf8(&mut [0; 4])));
-                rest = &rest[c.len_utf8()..];
-            }
+            expression.push_str(&regex_lite::escape(c.encode_utf8(&mut [0; 4])));
+            rest = &rest[c.len_utf8()..];
         }
     }
+    let scores = expression.matches(NUMBER).count();
     if wants_score && scores != 1 {
-        return Err(format!(
-            "the pattern {pattern:?} has {scores} times {{score}}; it needs one, where the number stands"
-        ));
+        return Err(PatternError::Scores(pattern.to_owned(), scores));
     }
-    RegexBuilder::new(&expression)
-        .size_limit(1 << 20)
-        .build()
-        .map_err(|error| format!("the pattern {pattern:?} cannot be used: {error}"))
+    let built = RegexBuilder::new(&expression).size_limit(1 << 20).build();
+    built.map_err(|error| PatternError::Expression(pattern.to_owned(), error.to_string()))
 }
 
 /// The names of settings that a pattern has places for.
@@ -181,7 +212,7 @@ impl Score {
 }
 
 /// The first of several scores that a program printed; `Err` where the only ones are no sound numbers.
-pub fn first(
+pub fn find_first(
     scores: &[Score],
     stdout: &str,
     stderr: &str,
@@ -282,8 +313,8 @@ mod tests {
         assert!(value("t nan\nt 2\n").is_err() && value("t 1e308\nt 1e308\n").is_err());
         // Another way to find a score may still find one.
         let two = [score("a {score}"), score("b {score}")];
-        assert_eq!(first(&two, "a -1\nb 2\n", "", &Values::new()).unwrap().map(|s| s.value), Some(2.0));
-        assert_eq!(first(&two, "a -1\nb 0\n", "", &Values::new()).unwrap_err().line, "a -1");
+        assert_eq!(find_first(&two, "a -1\nb 2\n", "", &Values::new()).unwrap().map(|s| s.value), Some(2.0));
+        assert_eq!(find_first(&two, "a -1\nb 0\n", "", &Values::new()).unwrap_err().line, "a -1");
     }
 
     #[test]

@@ -3,17 +3,15 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
+use serde::{Deserialize, Deserializer};
+
+use super::fields::read_argument;
+
 /// What the places of a [`Template`] are filled with, by name.
 pub type Values = BTreeMap<String, String>;
 
-/// Names that linespeed fills in; a recipe's own settings come beside them.
-pub const GIVEN: [(&str, &str); 5] = [
-    ("threads", "how many threads or processes to use: the step's number of CPUs"),
-    ("cpus", "the step's CPUs as a list: 0-3,8"),
-    ("folder", "a folder of this run alone, which is removed at its end"),
-    ("socket", "a path for a Unix socket in that folder"),
-    ("user", "the name of the user who runs linespeed"),
-];
+/// Names that linespeed fills in, as docs/recipes.md says; a recipe's own settings come beside them.
+pub const GIVEN: [&str; 5] = ["threads", "cpus", "folder", "socket", "user"];
 
 /// A text in which `{name}` stands for a value. Anything else in braces is text (`awk '{print $1}'`), and `{{name}}` is
 /// the text `{name}`.
@@ -34,6 +32,12 @@ fn name<'a>(text: &'a str, close: &str) -> Option<(&'a str, &'a str)> {
     let lower = |c: char| c.is_ascii_lowercase() || c == '_';
     let sound = name.starts_with(lower) && name.chars().all(|c| lower(c) || c.is_ascii_digit() || c == '-');
     sound.then_some((name, rest))
+}
+
+impl<'de> Deserialize<'de> for Template {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Ok(Self::new(&read_argument(from)?))
+    }
 }
 
 impl Template {

@@ -3,7 +3,7 @@ use super::*;
 use template::{GIVEN, fill_all};
 
 fn read(text: &str) -> Result<Recipe, ReadError> {
-    text_of(text, "mine.toml", Origin::BuiltIn)
+    read_text(text, "mine.toml", Origin::BuiltIn)
 }
 
 fn complaint(text: &str) -> String {
@@ -13,11 +13,11 @@ fn complaint(text: &str) -> String {
 #[test]
 fn every_recipe_that_ships_reads_and_says_how_to_install_what_it_needs() {
     for (name, text) in BUILT_IN {
-        let recipe = text_of(text, name, Origin::BuiltIn).unwrap_or_else(|error| panic!("{error}"));
+        let recipe = read_text(text, name, Origin::BuiltIn).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(&recipe.name, name);
         assert!(!recipe.what.is_empty() && !recipe.needs.is_empty(), "{name}");
         for need in &recipe.needs {
-            let missing = need.missing("ID=debian");
+            let missing = need.describe_missing("ID=debian");
             assert!(missing.contains("apt install") || need.hint.is_some(), "{name}: {missing}");
         }
         for small in [false, true] {
@@ -31,9 +31,9 @@ fn every_recipe_that_ships_reads_and_says_how_to_install_what_it_needs() {
             );
         }
         // One command for all CPUs must be told how many they are, or it would measure something else.
-        let reported = recipe.environment.iter().map(|(_, value)| value).chain(&recipe.command);
+        let reported = recipe.environment.values().chain(&recipe.command);
         let reported = reported.flat_map(|template| template.places()).any(|place| place == "threads");
-        assert_eq!(recipe.copies, !reported, "{name}");
+        assert_eq!(recipe.runs_copies(), !reported, "{name}");
     }
 }
 
@@ -42,7 +42,7 @@ fn settings_are_usual_small_or_the_users() {
     let recipe = find("bc-power", None).unwrap().unwrap();
     let command = |small, set: &[(String, String)]| {
         let mut values = recipe.values(small, set).unwrap();
-        values.extend(GIVEN.map(|(name, _)| (name.to_owned(), "1".to_owned())));
+        values.extend(GIVEN.map(|name| (name.to_owned(), "1".to_owned())));
         fill_all(&recipe.command, &values).pop().unwrap().into_string().unwrap()
     };
     assert_eq!(command(false, &[]), "echo '7^999999' | bc");
@@ -108,11 +108,11 @@ fn what_is_wrong_with_a_recipe_is_reported_with_its_line() {
             &format!(
                 "{head}command = [\"a\"]\n[[score]]\npattern = \"{{score}}\"\nunit = \"e\"\nkind = \"speed\""
             ),
-            "mine.toml:7: \"speed\" is none of rate, seconds, work",
+            "mine.toml:7: unknown variant `speed`, expected one of `rate`, `seconds`, `work`",
         ),
         (
             &format!("{head}command = [\"a\"]\n[[score]]\npattern = \"{{score}}\"\nunit = \"e\"\nscale = -1"),
-            "mine.toml:7: scale must be a number above 0",
+            "mine.toml:7: must be a number above 0",
         ),
         (&format!("{head}command = [\"a\", \"{{threads}}\"]\ncopies = true\n"), "mine.toml:4: copies = true"),
         (
@@ -136,7 +136,7 @@ fn a_users_recipe_comes_before_ours_and_a_bad_one_is_listed_with_its_error() {
     std::fs::write(folder.path().join("bad.toml"), "name = ").unwrap();
     let found = find("bc-pi", Some(folder.path())).unwrap().unwrap();
     assert_eq!((found.what.as_str(), &found.origin), ("mine", &Origin::File(own)));
-    let all = all(Some(folder.path()));
+    let all = list_all(Some(folder.path()));
     assert_eq!(all.len(), BUILT_IN.len() + 1);
     let bad = all.iter().find(|(name, _)| name == "bad").unwrap();
     assert!(bad.1.as_ref().unwrap_err().to_string().contains("bad.toml:1: "));
@@ -147,12 +147,12 @@ fn a_users_recipe_comes_before_ours_and_a_bad_one_is_listed_with_its_error() {
 fn files_that_are_no_recipes_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.toml");
-    assert!(file(&path).unwrap_err().to_string().contains("cannot be read"));
+    assert!(read_file(&path).unwrap_err().to_string().contains("cannot be read"));
     std::fs::write(&path, b"name = \"x\"\nwhat = \"\xff\"").unwrap();
-    assert!(file(&path).unwrap_err().to_string().contains("x.toml:2: is not UTF-8"));
+    assert!(read_file(&path).unwrap_err().to_string().contains("x.toml:2: not UTF-8"));
     std::fs::write(&path, vec![b'#'; 300 << 10]).unwrap();
-    assert!(file(&path).unwrap_err().to_string().contains("larger than any recipe"));
-    assert!(file(folder.path()).unwrap_err().to_string().contains("is no regular file"));
+    assert!(read_file(&path).unwrap_err().to_string().contains("larger than any recipe"));
+    assert!(read_file(folder.path()).unwrap_err().to_string().contains("not a regular file"));
 }
 
 /// What people read in order to write a recipe.
@@ -162,7 +162,7 @@ const DOCUMENT: &str = include_str!("../../../../docs/recipes.md");
 fn the_documents_example_is_a_recipe_and_its_tables_are_whole() {
     let example = DOCUMENT.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     let recipe = read(example).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!((recipe.name.as_str(), recipe.copies, recipe.settings.len()), ("my-solver", false, 2));
+    assert_eq!((recipe.name.as_str(), recipe.runs_copies(), recipe.settings.len()), ("my-solver", false, 2));
     let service = DOCUMENT.split("```toml\n").nth(2).and_then(|rest| rest.split("```").next()).unwrap();
     let recipe =
         read(&format!("name = \"x\"\nwhat = \"x\"\n{service}")).unwrap_or_else(|error| panic!("{error}"));
@@ -170,7 +170,7 @@ fn the_documents_example_is_a_recipe_and_its_tables_are_whole() {
     for (name, _) in BUILT_IN {
         assert!(DOCUMENT.contains(&format!("| `{name}` |")), "{name} is not among what ships");
     }
-    for (place, _) in GIVEN {
+    for place in GIVEN {
         assert!(DOCUMENT.contains(&format!("| `{{{place}}}` |")), "{place} is not among the places");
     }
 }
@@ -189,6 +189,6 @@ fn a_pipe_is_no_recipe_and_is_not_waited_for() {
     let folder = tempfile::tempdir().unwrap();
     let pipe = folder.path().join("pipe");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().is_ok_and(|status| status.success()));
-    let complaint = file(&pipe).expect_err("it was accepted").to_string();
-    assert!(complaint.contains("is no regular file"), "{complaint}");
+    let complaint = read_file(&pipe).expect_err("it was accepted").to_string();
+    assert!(complaint.contains("not a regular file"), "{complaint}");
 }

@@ -2,13 +2,15 @@
 
 use record::{Coverage, Measurement, Text, Unavailable, text};
 
-use super::rounds::StepRuns;
-use super::run::{Failed, Run};
+use super::run::Run;
+use super::step_runs::StepRuns;
 use super::{Job, Plan, Step};
+use crate::failure::Failed;
 use measure::counters;
+use record::phrase::count_noun;
 
 /// What to say of a figure outside its metric's physical bounds, which is withheld: a program may print anything.
-pub(crate) fn implausible(measurement: &Measurement) -> Option<Coverage> {
+pub(super) fn implausible(measurement: &Measurement) -> Option<Coverage> {
     let (least, most) = record::metrics::find(&measurement.metric)?.plausible;
     let value = measurement.value();
     (!(least..=most).contains(&value)).then(|| {
@@ -23,7 +25,7 @@ pub(crate) fn implausible(measurement: &Measurement) -> Option<Coverage> {
 }
 
 /// Why there is no IPC, in one line.
-pub(crate) fn without_ipc(trial: &Run) -> Option<Coverage> {
+pub(super) fn without_ipc(trial: &Run) -> Option<Coverage> {
     let why = trial.ipc.as_ref().err()?;
     let refusal = counters::availability().refusal.clone().unwrap_or_else(|| Unavailable::new(why.clone()));
     let reason = text!("scale-no-ipc", "no IPC: {why}", why = refusal.reason);
@@ -31,7 +33,7 @@ pub(crate) fn without_ipc(trial: &Run) -> Option<Coverage> {
 }
 
 /// What to say of a command that forks away.
-pub(crate) fn left_behind(job: &Job, trial: &Run) -> Option<Coverage> {
+pub(super) fn left_behind(job: &Job, trial: &Run) -> Option<Coverage> {
     (!trial.left.is_empty()).then(|| {
         let names = trial.left.join(", ");
         let reason = text!(
@@ -39,42 +41,32 @@ pub(crate) fn left_behind(job: &Job, trial: &Run) -> Option<Coverage> {
             "the command ended while {names} was still running: its time is until the last process ended",
             names
         );
-        Coverage::degraded(job.name.clone(), reason)
+        Coverage::degraded(job.recipe.name.clone(), reason)
             .with_remedy(text!("scale-foreground", "start it in the foreground"))
     })
 }
 
-/// `4 CPUs, cores-first`.
-pub(crate) fn called(step: &Step) -> String {
+/// What to say of a step that has fewer runs than it should.
+pub(super) fn lost(step: &Step, taken: &StepRuns) -> Option<Coverage> {
+    let trouble = taken.trouble.as_ref()?;
     let placements: Vec<&str> = step.placements.iter().map(|order| order.name()).collect();
     let cpus = record::units::cpus(step.cpus.len() as u32);
-    format!("{cpus}, {}", placements.join(" and "))
-}
-
-/// What to say of a step that has fewer runs than it should.
-pub(crate) fn lost(step: &Step, taken: &StepRuns) -> Option<Coverage> {
-    let trouble = taken.trouble.as_ref()?;
-    let runs = taken.good().count();
-    let what = format!("scale: {}", called(step));
-    let lost = match runs {
-        0 => Coverage::skipped(what, text!("scale-step-not-run", "{trouble}", trouble = trouble.to_string())),
-        1 => Coverage::degraded(
+    let what = format!("scale: {cpus}, {}", placements.join(" and "));
+    let why = trouble.to_string();
+    let mut lost = match taken.good().count() {
+        0 => Coverage::skipped(what, text!("scale-step-not-run", "{trouble}", trouble = why)),
+        1 => Coverage::degraded(what, text!("scale-after-one-run", "after 1 run: {trouble}", trouble = why)),
+        runs => Coverage::degraded(
             what,
-            text!("scale-after-one-run", "after 1 run: {trouble}", trouble = trouble.to_string()),
-        ),
-        _ => Coverage::degraded(
-            what,
-            text!("scale-after-runs", "after {runs} runs: {trouble}", runs, trouble = trouble.to_string()),
+            text!("scale-after-runs", "after {runs} runs: {trouble}", runs, trouble = why),
         ),
     };
-    Some(match trouble.way_out() {
-        Some(way_out) => lost.with_remedy(way_out),
-        None => lost,
-    })
+    lost.remedy = trouble.way_out();
+    Some(lost)
 }
 
 /// When a signal ended a run that has no figure yet.
-pub(crate) fn before_first_run(signal: i32) -> Text {
+pub(super) fn before_first_run(signal: i32) -> Text {
     text!(
         "scale-signal-before",
         "by signal {signal} before the first run was over",
@@ -82,46 +74,41 @@ pub(crate) fn before_first_run(signal: i32) -> Text {
     )
 }
 
-/// What to say of a signal that ended it: how far it had come. `runs` of `all` were over.
-pub(crate) fn interrupted(
+/// What to say of a signal that ended it: how far it had come. `done` runs were over.
+pub(super) fn interrupted(
     signal: i32,
     plan: &Plan,
     taken: &[StepRuns],
-    runs: usize,
-    all: usize,
-    repeats: usize,
+    done: usize,
+    rounds: usize,
 ) -> Coverage {
-    let of = |count: usize, all: usize, what: &str| {
-        format!("{count} of {all} {what}{}", if all == 1 { "" } else { "s" })
-    };
-    let whole = taken.iter().filter(|taken| taken.good().count() >= repeats).count();
-    let reason = match runs {
+    let steps = plan.steps.len();
+    let whole = taken.iter().filter(|taken| taken.good().count() >= rounds).count();
+    let reason = match done {
         0 => before_first_run(signal),
         _ => text!(
             "scale-signal-after",
             "by signal {signal} after {runs}: {steps} with all runs",
             signal = signal.unsigned_abs(),
-            runs = of(runs, all, "run"),
-            steps = of(whole, plan.steps.len(), "step")
+            runs = format!("{done} of {}", count_noun(steps * rounds, "run")),
+            steps = format!("{whole} of {}", count_noun(steps, "step"))
         ),
     };
     let reason = text!(Coverage::INTERRUPTED, when = reason);
-    let of_state = if taken.iter().any(|taken| taken.good().next().is_some()) {
-        Coverage::degraded
-    } else {
-        Coverage::skipped
-    };
-    of_state("scale".to_owned(), reason)
+    match taken.iter().any(|taken| taken.good().next().is_some()) {
+        true => Coverage::degraded("scale", reason),
+        false => Coverage::skipped("scale", reason),
+    }
 }
 
 /// What to say of runs that failed and count all the same.
-pub(crate) fn failures_that_count(job: &Job, taken: &[StepRuns]) -> Option<Coverage> {
+pub(super) fn failures_that_count(job: &Job, taken: &[StepRuns]) -> Option<Coverage> {
     let runs = || taken.iter().flat_map(StepRuns::good);
     let failed: Vec<&Failed> = runs().filter_map(|run| run.failed.as_ref()).collect();
     let first = failed.first()?;
     let all = runs().count();
     Some(Coverage::degraded(
-        job.name.clone(),
+        job.recipe.name.clone(),
         text!(
             "scale-failures-count",
             "{failed} of {all} runs failed and are counted: the first {first}",

@@ -4,8 +4,8 @@ use record::detail;
 use record::text::Value;
 use record::{Coverage, Measurement, Template, text};
 
-use super::rounds::StepRuns;
 use super::run::Run;
+use super::step_runs::StepRuns;
 use super::{Job, Plan};
 
 /// What to do about a command that runs for a fixed time.
@@ -14,6 +14,9 @@ const GIVE_SCORE: Template = Template {
     words: "give it a fixed amount of work, or have its own score read: a recipe, a file with command = [\"…\"] and \
             [[score]] pattern = \"ops: {score}\", unit = \"ops\"; linespeed scale --recipe FILE",
 };
+
+/// What it is about.
+const RUN_TIME: Template = Template { code: "scale-run-time", words: "time of a run" };
 
 /// Times that differ by no more are the same. A program that stops by the clock keeps to it much better, and one that has
 /// twice the CPUs for its work is far from it.
@@ -28,7 +31,7 @@ const BUSIER: f64 = 1.2;
 
 /// The time of a run is the same at each step.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct FixedTime {
+pub(super) struct FixedTime {
     /// The least time of a run at the first step, seconds.
     seconds: f64,
     /// CPUs at the first and the last step, and how many of them a run kept busy.
@@ -38,44 +41,40 @@ pub(crate) struct FixedTime {
     used: (f64, f64),
 }
 
-/// Looks for it in the runs of all steps; `None` where times differ, where there are not two steps, and where time is not
-/// the score.
-pub(crate) fn found(job: &Job, plan: &Plan, taken: &[StepRuns]) -> Option<FixedTime> {
-    if job.copies || !job.scores.is_empty() {
-        return None;
-    }
-    let mut steps: Vec<(usize, f64, f64)> = Vec::new();
-    let mut runs: Vec<(f64, f64)> = Vec::new();
-    for (step, taken) in plan.steps.iter().zip(taken) {
-        let walls: Vec<f64> = taken.good().flat_map(|run| run.seconds.iter().copied()).collect();
-        let busy =
-            taken.good().flat_map(|run| Some((run.usage.user + run.usage.system) / run.seconds.first()?));
-        let busy: Vec<f64> = busy.collect();
-        let used = |run: &Run| Some((*run.seconds.first()?, run.usage.user + run.usage.system));
-        runs.extend(taken.good().filter_map(used));
-        if !walls.is_empty() {
-            // Whatever comes between only adds to a time: the least is the program's own.
-            let least = walls.iter().copied().fold(f64::INFINITY, f64::min);
-            steps.push((step.cpus.len(), least, record::Summary::from_samples(&busy).median));
-        }
-    }
-    let (first, last) = (steps.first()?, steps.last()?);
-    let least = steps.iter().map(|step| step.1).fold(f64::INFINITY, f64::min);
-    let most = steps.iter().map(|step| step.1).fold(0.0, f64::max);
-    let alike = runs.iter().filter(|(wall, _)| *wall <= least * (1.0 + SAME)).map(|(_, cpu)| *cpu);
-    let used = alike.fold((f64::INFINITY, 0.0f64), |(low, high), cpu| (low.min(cpu), high.max(cpu)));
-    (first.0 < last.0 && most <= least * (1.0 + SAME)).then_some(FixedTime {
-        seconds: first.1,
-        first: (first.0, first.2),
-        last: (last.0, last.2),
-        used,
-    })
-}
-
 impl FixedTime {
+    /// Looks for it in the runs of all steps; `None` where times differ, where there are not two steps, and where time is
+    /// not the score.
+    pub(super) fn find(job: &Job, plan: &Plan, taken: &[StepRuns]) -> Option<Self> {
+        if job.recipe.runs_copies() || !job.recipe.scores.is_empty() {
+            return None;
+        }
+        let cpu_time = |run: &Run| run.usage.user + run.usage.system;
+        let mut steps: Vec<(usize, f64, f64)> = Vec::new();
+        // Wall time and CPU time of each run.
+        let mut runs: Vec<(f64, f64)> = Vec::new();
+        for (step, taken) in plan.steps.iter().zip(taken) {
+            let times = taken.good().filter_map(|run| Some((*run.seconds.first()?, cpu_time(run))));
+            let times: Vec<(f64, f64)> = times.collect();
+            let busy: Vec<f64> = times.iter().map(|(wall, cpu)| cpu / wall).collect();
+            // Whatever comes between only adds to a time: the least is the program's own.
+            if let Some(least) = times.iter().map(|(wall, _)| *wall).reduce(f64::min) {
+                steps.push((step.cpus.len(), least, record::Summary::from_samples(&busy).median));
+            }
+            runs.extend(times);
+        }
+        let (first, last) = (steps.first()?, steps.last()?);
+        let least = steps.iter().map(|step| step.1).fold(f64::INFINITY, f64::min);
+        let most = steps.iter().map(|step| step.1).fold(0.0, f64::max);
+        let same = |wall: f64| wall <= least * (1.0 + SAME);
+        let alike = runs.iter().filter(|(wall, _)| same(*wall)).map(|(_, cpu)| *cpu);
+        let used = alike.fold((f64::INFINITY, 0.0f64), |(low, high), cpu| (low.min(cpu), high.max(cpu)));
+        let (seconds, first, last) = (first.1, (first.0, first.2), (last.0, last.2));
+        (first.0 < last.0 && same(most)).then_some(Self { seconds, first, last, used })
+    }
+
     /// Whether it does more with more CPUs, or more in one run than in another of the same length, so that it must stop by
     /// the clock. Otherwise it may also be a program that does not use them.
-    pub(crate) fn is_sure(&self) -> bool {
+    pub(super) fn is_sure(&self) -> bool {
         self.is_busier() || self.used.1 > self.used.0 * OTHER_WORK
     }
 
@@ -84,7 +83,7 @@ impl FixedTime {
     }
 
     /// The hint, with the way out.
-    pub(crate) fn to_coverage(&self) -> Coverage {
+    pub(super) fn to_coverage(&self) -> Coverage {
         let took = Value::Figure(self.seconds, "s");
         let busy = if self.is_sure() && !self.is_busier() {
             text!(
@@ -120,32 +119,31 @@ impl FixedTime {
                 busy
             )
         };
-        Coverage::degraded("scale: time of a run", reason).with_remedy(GIVE_SCORE)
+        Coverage::degraded(format!("scale: {}", RUN_TIME.words), reason).with_remedy(GIVE_SCORE)
     }
 
     /// Says so at a figure that leans on time.
-    pub(crate) fn mark(&self, measurement: &mut Measurement) {
+    pub(super) fn mark(&self, measurement: &mut Measurement) {
         if measurement.metric != "workload.throughput" {
             return;
         }
         if self.is_sure() {
-            measurement.doubt = Some(
-                text!(
-                    "scale-fixed-time-sure",
-                    "runs for a fixed time: its time does not show its throughput, and it has no speed-up"
-                )
-                .into(),
-            );
             measurement.detail.set(detail::FIXED_TIME, true);
-        } else if measurement.doubt.is_none() {
-            measurement.doubt = Some(
-                text!(
-                    "scale-fixed-time-likely",
-                    "takes the same time on any number of CPUs: it runs for a fixed time or uses one CPU"
-                )
-                .into(),
-            );
+        } else if measurement.doubt.is_some() {
+            return;
         }
+        let doubt = if self.is_sure() {
+            text!(
+                "scale-fixed-time-sure",
+                "runs for a fixed time: its time does not show its throughput, and it has no speed-up"
+            )
+        } else {
+            text!(
+                "scale-fixed-time-likely",
+                "takes the same time on any number of CPUs: it runs for a fixed time or uses one CPU"
+            )
+        };
+        measurement.doubt = Some(doubt.into());
     }
 }
 
@@ -157,7 +155,7 @@ mod tests {
     use record::{Labels, Machine};
 
     /// One run a step: wall time and CPU time.
-    fn of(words: &[&str], runs: [(f64, f64); 2]) -> Option<FixedTime> {
+    fn find(words: &[&str], runs: [(f64, f64); 2]) -> Option<FixedTime> {
         let words: Vec<std::ffi::OsString> = words.iter().map(std::ffi::OsString::from).collect();
         let mut machine = Machine::default();
         for id in 0..2u32 {
@@ -178,21 +176,21 @@ mod tests {
             };
             StepRuns { runs: vec![Some(run)], trouble: None }
         });
-        found(&Job::from_command(&words), &plan, &taken)
+        FixedTime::find(&Job::from_command(&words), &plan, &taken)
     }
 
     #[test]
     fn a_program_that_stops_by_the_clock_is_known_by_the_cpus_that_it_keeps_busy() {
         let reported = |found: Option<FixedTime>| found.map(|fixed| fixed.to_coverage().why());
         let threads = ["x", "{threads}"];
-        let sure = of(&threads, [(2.0, 2.0), (2.01, 3.9)]);
+        let sure = find(&threads, [(2.0, 2.0), (2.01, 3.9)]);
         let says = reported(sure.clone()).unwrap();
         assert!(says.contains("runs for a fixed time, so its time") && says.contains("1.94 at 2"), "{says}");
         let mut m = Measurement::new("workload.throughput", Labels::new(), vec![0.5]);
         sure.unwrap().mark(&mut m);
         assert!(m.doubt.is_some() && m.detail.has(detail::FIXED_TIME));
         // It may as well use one CPU whatever it is told.
-        let unsure = of(&threads, [(2.0, 2.0), (2.0, 2.0)]);
+        let unsure = find(&threads, [(2.0, 2.0), (2.0, 2.0)]);
         assert!(reported(unsure.clone()).unwrap().contains("either"));
         let mut m = Measurement::new("workload.throughput", Labels::new(), vec![0.5]);
         unsure.unwrap().mark(&mut m);
@@ -202,7 +200,7 @@ mod tests {
     #[test]
     fn on_a_busy_machine_it_is_known_by_runs_of_one_length_that_did_different_work() {
         // Others left it less at two CPUs than at one.
-        let busy = of(&["x", "{threads}"], [(6.06, 5.1), (6.08, 3.9)]).unwrap();
+        let busy = find(&["x", "{threads}"], [(6.06, 5.1), (6.08, 3.9)]).unwrap();
         let reason = busy.to_coverage().reason.unwrap();
         let Some(Value::Sentence(used)) = reason.value("busy") else { panic!("{reason}") };
         assert!(busy.is_sure() && used.code() == Some("scale-cpu-time-varies"), "{used}");
@@ -214,7 +212,7 @@ mod tests {
 
     #[test]
     fn a_program_that_gets_faster_or_runs_as_copies_is_not_meant() {
-        assert_eq!(of(&["x", "{threads}"], [(2.0, 2.0), (1.9, 3.8)]), None);
-        assert_eq!(of(&["x"], [(2.0, 2.0), (2.0, 2.0)]), None);
+        assert_eq!(find(&["x", "{threads}"], [(2.0, 2.0), (1.9, 3.8)]), None);
+        assert_eq!(find(&["x"], [(2.0, 2.0), (2.0, 2.0)]), None);
     }
 }

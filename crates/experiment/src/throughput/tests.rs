@@ -1,7 +1,10 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
+use super::run::run;
 use super::*;
+use crate::copies::{RunObserver, RunOptions};
+use crate::failure::Trouble;
 use crate::recipes::{self, Origin};
 use os::Stop;
 
@@ -22,16 +25,20 @@ fn shell(line: &str) -> Job {
     Job::from_command(&command)
 }
 
+fn run_within(job: &Job, cpus: &[u32], timeout: Option<Duration>, stop: &Stop) -> Result<Run, Trouble> {
+    run(job, cpus, None, &RunOptions { timeout, ..RunOptions::default() }, stop, &mut Silent)
+}
+
 fn once(job: &Job, cpus: &[u32]) -> Result<Run, Trouble> {
-    run(job, cpus, None, &[], Some(Duration::from_secs(60)), &Stop::new(), &mut Silent)
+    run_within(job, cpus, Some(Duration::from_secs(60)), &Stop::new())
 }
 
 /// A job as a recipe of this text says.
 fn recipe(text: &str) -> Job {
     let recipe =
-        recipes::text_of(&format!("name = \"x\"\nwhat = \"x\"\n{text}"), "x", Origin::BuiltIn).unwrap();
+        recipes::read_text(&format!("name = \"x\"\nwhat = \"x\"\n{text}"), "x", Origin::BuiltIn).unwrap();
     let values = recipe.values(false, &[]).unwrap();
-    Job::from_recipe(&recipe, values)
+    Job { recipe, values, ignore_failure: false }
 }
 
 #[test]
@@ -120,11 +127,11 @@ fn output_that_does_not_parse_is_shown_and_bounded() {
 fn what_takes_too_long_is_ended_and_so_is_what_we_are_asked_to_stop() {
     let cpus = cpus();
     let short = Some(Duration::from_millis(100));
-    let late = run(&shell("exec sleep 1000"), &cpus, None, &[], short, &Stop::new(), &mut Silent);
+    let late = run_within(&shell("exec sleep 1000"), &cpus, short, &Stop::new());
     assert_eq!(late, Err(Trouble::TimedOut(0.1)));
     let stop = Stop::new();
     stop.ask(libc::SIGINT);
-    let stopped = run(&shell("exec sleep 1000"), &cpus, None, &[], None, &stop, &mut Silent);
+    let stopped = run_within(&shell("exec sleep 1000"), &cpus, None, &stop);
     assert_eq!(stopped, Err(Trouble::Stopped(libc::SIGINT)));
 }
 

@@ -7,68 +7,71 @@ use os::child::Guard;
 use record::{Coverage, Machine, text};
 
 use super::coverage::before_first_run;
-use super::folder::Folder;
-use super::rounds::{Observer, Options, Results, measure};
-use super::run::Trouble;
-use super::{Job, Plan, service};
-use crate::recipes::Recipe;
+use super::folder::{create_folder, name_socket};
+use super::rounds::{Observer, Results, measure};
+use super::service::{Setting, start_service};
+use super::{Job, Plan};
+use crate::copies::RunOptions;
+use crate::failure::Trouble;
 
 /// Everything that starts a process: what was made is gone in the reverse order, whatever happened.
-pub fn measure_with_recipe(
-    job: &mut Job,
-    recipe: Option<&Recipe>,
+pub fn measure_job(
+    job: &Job,
     plan: &Plan,
     machine: &Machine,
-    mut options: Options,
+    options: RunOptions,
     stop: &Stop,
     observer: &mut dyn Observer,
 ) -> Results {
-    let failed = |trouble: Trouble| match trouble {
-        Trouble::Stopped(signal) => {
+    match try_job(job, plan, machine, options, stop, observer) {
+        Ok(results) => results,
+        Err(Trouble::Stopped(signal)) => {
             let reason = text!(Coverage::INTERRUPTED, when = before_first_run(signal));
             let coverage = vec![Coverage::skipped("scale", reason)];
             Results { interrupted: Some(signal), coverage, ..Results::default() }
         }
-        trouble => Results { failed: Some(trouble), ..Results::default() },
-    };
-    let folder = match recipe.filter(|recipe| recipe.needs_folder() || recipe.service.is_some()) {
-        Some(_) => match Folder::new() {
-            Ok(folder) => Some(folder),
-            Err(why) => return failed(Trouble::Service(why.to_string())),
-        },
-        None => None,
-    };
+        Err(trouble) => Results { failed: Some(trouble), ..Results::default() },
+    }
+}
+
+fn try_job(
+    job: &Job,
+    plan: &Plan,
+    machine: &Machine,
+    mut options: RunOptions,
+    stop: &Stop,
+    observer: &mut dyn Observer,
+) -> Result<Results, Trouble> {
+    let mut job = job.clone();
+    let needed = job.recipe.needs_folder().then(create_folder);
+    let folder = needed.transpose().map_err(Trouble::Service)?;
     // Before any process is started, and the last to go.
     let guard = Guard::new(folder.as_ref().map(|folder| folder.path()));
     options.environment.push(guard.variable());
+    let mut set = |name: &str, value: String| job.values.insert(name.to_owned(), value);
     if let Some(folder) = &folder {
         let text = |path: &Path| path.to_string_lossy().into_owned();
-        job.values.insert("folder".to_owned(), text(folder.path()));
-        job.values.insert("socket".to_owned(), text(&folder.socket()));
+        set("folder", text(folder.path()));
+        set("socket", text(&name_socket(folder.path())));
     }
-    job.values.insert("user".to_owned(), user_name());
-    let service = match (recipe.and_then(|recipe| recipe.service.as_ref()), &folder) {
-        (Some(service), Some(folder)) => {
-            observer.preparing();
-            match service::start(service, &job.values, &options.environment, folder.path(), stop) {
-                Ok(service) => Some(service),
-                Err(trouble) => return failed(trouble),
-            }
-        }
-        _ => None,
-    };
-    let mut service = service;
-    let results = measure(job, plan, machine, service.as_mut(), &options, stop, observer);
-    if let Some(service) = &mut service {
-        service.end();
+    set("user", name_user());
+    let mut service = None;
+    if let (Some(recipe), Some(folder)) = (&job.recipe.service, &folder) {
+        observer.preparing();
+        let (values, environment) = (&job.values, options.environment.as_slice());
+        let setting = Setting { values, environment, folder: folder.path(), stop };
+        service = Some(start_service(recipe, setting)?);
     }
-    drop((service, folder, guard));
-    results
+    let results = measure(&job, plan, machine, service.as_mut(), &options, stop, observer);
+    drop(service);
+    drop(folder);
+    drop(guard);
+    Ok(results)
 }
 
 /// The name of the user that we are; the number where /etc/passwd does not have it. The C library's own look-up would load
 /// other libraries into this static program.
-fn user_name() -> String {
+fn name_user() -> String {
     let id = os::effective_user().to_string();
     let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
     find_user(&users, &id).unwrap_or(id)

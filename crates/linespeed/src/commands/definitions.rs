@@ -48,7 +48,8 @@ fn with_names(definition: clap::Command) -> clap::Command {
     let measurements = PossibleValuesParser::new(MEASUREMENTS.iter().map(|m| m.name));
     let placements = PossibleValuesParser::new(FILL_ORDERS.iter().map(|order| order.name()));
     // Names of the definition live as long as the program, which ends when they are printed.
-    let known = recipes::all(recipes::own_folder().as_deref()).into_iter().map(|(name, _)| &*name.leak());
+    let known =
+        recipes::list_all(recipes::own_folder().as_deref()).into_iter().map(|(name, _)| &*name.leak());
     let recipes = PossibleValuesParser::new(known);
     let references = PossibleValuesParser::new(reference::MACHINES.iter().map(|machine| machine.name));
     let words = PossibleValuesParser::new(crate::glossary::all().terms().iter().map(|term| term.name));

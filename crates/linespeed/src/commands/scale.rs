@@ -6,11 +6,10 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use experiment::raise_file_limit;
-use experiment::recipes::{self, ChoiceError, Recipe, needs};
-use experiment::throughput::{
-    self, Job, Observer, Plan, Run, RunObserver, Step, Trouble, measure_with_recipe,
-};
+use experiment::copies::{RunObserver, RunOptions, raise_file_limit};
+use experiment::failure::Trouble;
+use experiment::recipes::{self, COMMAND, ChoiceError, Recipe, needs};
+use experiment::throughput::{Job, Observer, Plan, Run, Step, measure_job};
 use machine::Root;
 use measure::Depth;
 use measure::fill_order::{FILL_ORDERS, FillOrder};
@@ -53,22 +52,21 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
     let destination = destination(options, &found.machine, &record)?;
     raise_file_limit(cpus.len());
 
-    let mut job = match &recipe {
-        Some(recipe) => Job::from_recipe(recipe, settings(options, scale, recipe)?),
+    let mut job = match recipe {
+        Some(recipe) => Job { values: settings(options, scale, &recipe)?, recipe, ignore_failure: false },
         None => Job::from_command(&scale.command),
     };
     job.ignore_failure = scale.ignore_failure;
-    let cached = recipe.as_ref().and_then(|recipe| recipe.within_caches(&job.values, &found.machine));
+    let cached = job.recipe.within_caches(&job.values, &found.machine);
     let memory = [os::memory_available(), found.machine.limits.memory_available_bytes];
-    let how = throughput::Options {
-        repeats,
+    let how = RunOptions {
+        rounds: repeats,
         timeout,
         memory: memory.into_iter().flatten().min(),
         environment: vec![("PATH".into(), path())],
     };
-    let mut watching = Watching(RunProgress::new(&options.out, &job.name));
-    let results =
-        measure_with_recipe(&mut job, recipe.as_ref(), &plan, &found.machine, how, stop, &mut watching);
+    let mut watching = Watching(RunProgress::new(&options.out, &job.recipe.name));
+    let results = measure_job(&job, &plan, &found.machine, how, stop, &mut watching);
     watching.0.finish();
 
     record.conditions.after = Some(machine::snapshot_since(&root, &found.snapshot));
@@ -97,7 +95,7 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
         (None, Some(trouble)) => Err(complaint(&job, &trouble)),
         (None, None) if record.measurements.is_empty() => Err(Failure::Cannot(format!(
             "{}: nothing could be measured; what stood in the way is told above",
-            job.name
+            job.recipe.name
         ))),
         (None, None) => Ok(super::run::found_code(&options.measuring, &record)),
     }
@@ -105,13 +103,13 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
 
 /// What went wrong, with what it was about and the way out.
 fn complaint(job: &Job, trouble: &Trouble) -> Failure {
-    let typed = job.name == throughput::COMMAND;
+    let typed = job.recipe.name == COMMAND;
     match trouble {
         Trouble::CannotStart(refused) if typed => return Failure::Refused(refused.clone()),
         Trouble::CannotStart(_) | Trouble::Service(_) => return Failure::Cannot(trouble.to_string()),
         _ => {}
     }
-    let about = if typed { String::new() } else { format!("recipe {}: ", job.name) };
+    let about = if typed { String::new() } else { format!("recipe {}: ", job.recipe.name) };
     let way_out = trouble.way_out().map_or(String::new(), |way_out| format!(" ({way_out})"));
     Failure::Cannot(format!("{about}{trouble}{way_out}"))
 }

@@ -76,7 +76,7 @@ fn a_file_that_the_command_reads_is_cold_without_root_or_it_is_said_why_not() {
 
 #[test]
 fn a_command_that_fails_or_is_missing_is_reported_before_anything_is_compared() {
-    ran(["quiet", "--prove", "--", "sh", "-c", "exit 4"]).fails(3, &["ended with code 4"]);
+    ran(["quiet", "--prove", "--", "sh", "-c", "exit 4"]).fails(3, &["exited with code 4"]);
     ran(["quiet", "--prove", "--", "no-such-program-anywhere"]).fails(127, &["not found"]);
     ran(["quiet", "--prove", "--apply"]).misused(&["--apply"]);
     ran(["quiet", "--prove", "no-such-knob"]).fails(2, &["no-such-knob"]);

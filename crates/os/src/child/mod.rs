@@ -26,7 +26,7 @@ pub use guard::Guard;
 pub use outcome::{Ended, Exit, Usage};
 pub use process::Child;
 pub use spec::{Input, Memory, Output, Spec};
-pub use tree::{Process, Stat, adopted_beside, become_subreaper, hurry, is_ours, processes};
+pub use tree::{Process, Stat, USER_HZ, adopted_beside, become_subreaper, hurry, is_ours, processes};
 pub use wait::{Nobody, Watcher, own_peak_bytes, wait_all};
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! How a child ended, and what it used.
 
+use std::fmt;
 use std::time::Duration;
 
 use super::tree::Process;
@@ -15,6 +16,20 @@ pub enum Exit {
     TimedOut,
     /// We got this signal, and ended it.
     Stopped(i32),
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Exit::Code(code) => write!(f, "exited with code {code}"),
+            Exit::Signal(libc::SIGKILL) => {
+                f.write_str("was killed (signal 9), perhaps because memory ran out")
+            }
+            Exit::Signal(signal) => write!(f, "was ended by signal {signal}"),
+            Exit::TimedOut => f.write_str("took too long"),
+            Exit::Stopped(signal) => write!(f, "was stopped by signal {signal}"),
+        }
+    }
 }
 
 /// The end of a child and of all that it started.

@@ -5,6 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+/// Ticks a second of the times in /proc, on every architecture that this runs on (proc(5)).
+pub const USER_HZ: f64 = 100.0;
+
 /// A process that was told to stand still does so when it leaves the kernel; one in the middle of disk I/O may not.
 const STILL: Duration = Duration::from_millis(500);
 
@@ -86,31 +89,29 @@ pub struct Stat {
     pub started: u64,
 }
 
-fn read_stat(pid: i32) -> Option<Stat> {
-    parse(&String::from_utf8_lossy(&std::fs::read(format!("/proc/{pid}/stat")).ok()?))
-}
-
-fn parse(stat: &str) -> Option<Stat> {
-    // A name may hold anything, parentheses too: it ends at the last one.
-    let (head, rest) = stat.rsplit_once(')')?;
-    let name = head.split_once('(')?.1;
-    let mut fields = rest.split_whitespace();
-    Some(Stat {
-        name: name.to_owned(),
-        state: fields.next()?.chars().next()?,
-        parent: fields.next()?.parse().ok()?,
-        group: fields.next()?.parse().ok()?,
-        // Fields 14, 15, 20 and 22 of proc_pid_stat(5); 3 to 5 are taken.
-        ticks: {
-            let user: u64 = fields.nth(8)?.parse().ok()?;
-            user.saturating_add(fields.next()?.parse().ok()?)
-        },
-        threads: fields.nth(4)?.parse().ok()?,
-        started: fields.nth(1)?.parse().ok()?,
-    })
-}
-
 impl Stat {
+    /// That of the process of this number.
+    pub fn read(pid: i32) -> Option<Self> {
+        Self::parse(&String::from_utf8_lossy(&std::fs::read(format!("/proc/{pid}/stat")).ok()?))
+    }
+
+    fn parse(stat: &str) -> Option<Self> {
+        // A name may hold anything, parentheses too: it ends at the last one.
+        let (head, rest) = stat.rsplit_once(')')?;
+        let fields: Vec<&str> = rest.split_whitespace().collect();
+        // By its number in proc_pid_stat(5), where the first after the name is the third.
+        let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
+        Some(Self {
+            name: head.split_once('(')?.1.to_owned(),
+            state: fields.first()?.chars().next()?,
+            parent: fields.get(1)?.parse().ok()?,
+            group: fields.get(2)?.parse().ok()?,
+            ticks: number(14)?.saturating_add(number(15)?),
+            threads: number(20)?,
+            started: number(22)?,
+        })
+    }
+
     /// Whether it does nothing: stopped by a signal or by a debugger, or ended.
     fn stands_still(&self) -> bool {
         matches!(self.state, 'T' | 't') || self.has_ended()
@@ -124,7 +125,7 @@ impl Stat {
 
 /// Whether a process has ended, waited for or not.
 pub(super) fn has_ended(pid: i32) -> bool {
-    read_stat(pid).is_none_or(|line| line.has_ended())
+    Stat::read(pid).is_none_or(|line| line.has_ended())
 }
 
 /// Whether we have any child at all.
@@ -156,7 +157,7 @@ pub(super) fn left_behind_by(pid: i32) -> Vec<Process> {
         if known.iter().any(|(child, _)| *child == candidate) || candidate == pid {
             continue;
         }
-        let Some(line) = read_stat(candidate) else { continue };
+        let Some(line) = Stat::read(candidate) else { continue };
         if !known.iter().any(|(child, own)| *own && *child == line.group && *child != pid) {
             found.push(Process { pid: candidate, name: line.name });
         }
@@ -179,7 +180,7 @@ fn adopted() -> Vec<i32> {
 pub fn processes() -> HashMap<i32, Stat> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return HashMap::new() };
     let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    numbers.filter_map(|pid| Some((pid, read_stat(pid)?))).collect()
+    numbers.filter_map(|pid| Some((pid, Stat::read(pid)?))).collect()
 }
 
 /// Processes that are to end, known by number and start, so that none is lost when its parent ends before it and nobody
@@ -255,7 +256,7 @@ impl Doomed {
     /// Those that are still there, but for some.
     fn but(&self, excepted: impl Fn(&Stat) -> bool) -> Vec<i32> {
         let wanted = |(pid, started): &(i32, u64)| {
-            let line = read_stat(*pid).filter(|line| line.started == *started)?;
+            let line = Stat::read(*pid).filter(|line| line.started == *started)?;
             (!excepted(&line)).then_some(*pid)
         };
         self.0.iter().filter_map(wanted).collect()
@@ -283,16 +284,16 @@ mod tests {
     #[test]
     fn a_name_with_parentheses_does_not_shift_the_fields() {
         let rest: Vec<String> = (6..=52).map(|field| field.to_string()).collect();
-        let line = parse(&format!("12 (a) S 1 (b)) R 7 9 {}", rest.join(" "))).unwrap();
+        let line = Stat::parse(&format!("12 (a) S 1 (b)) R 7 9 {}", rest.join(" "))).unwrap();
         assert_eq!((line.name.as_str(), line.state, line.parent, line.group), ("a) S 1 (b)", 'R', 7, 9));
-        assert_eq!((line.threads, line.started), (20, 22));
-        assert_eq!(parse("12 (a) S"), None);
+        assert_eq!((line.ticks, line.threads, line.started), (14 + 15, 20, 22));
+        assert_eq!(Stat::parse("12 (a) S"), None);
     }
 
     proptest! {
         #[test]
         fn no_line_panics(text in "\\PC{0,60}") {
-            let _ = parse(&text);
+            let _ = Stat::parse(&text);
         }
     }
 }

@@ -22,7 +22,9 @@ const TELL: Duration = Duration::from_millis(500);
 /// Sees what goes on while children are waited for.
 pub trait Watcher {
     /// Called now and then; returns how long until the next time.
-    fn tick(&mut self) -> Duration;
+    fn tick(&mut self) -> Duration {
+        Duration::from_secs(3600)
+    }
     /// A child has ended; its figures can be read in /proc until this returns.
     fn exited(&mut self, _pid: i32) {}
     /// A child has ended and left these behind, which are waited for now.
@@ -33,11 +35,7 @@ pub trait Watcher {
 #[derive(Debug)]
 pub struct Nobody;
 
-impl Watcher for Nobody {
-    fn tick(&mut self) -> Duration {
-        Duration::from_secs(3600)
-    }
-}
+impl Watcher for Nobody {}
 
 impl Child {
     /// Waits for the end of the child and of all that it left behind; a signal that asks us to stop, or the end of

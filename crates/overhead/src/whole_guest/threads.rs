@@ -23,7 +23,7 @@ pub(super) fn bind_cpu_threads(pid: u32, cpus: &[u32]) -> Result<(), Unavailable
                 number = number
             )));
         };
-        pin::bind(*thread, *cpu).map_err(|error| {
+        pin::bind_thread(*thread, &[*cpu].into_iter().collect()).map_err(|error| {
             Unavailable::new(text!(
                 "vm-cpu-not-bound",
                 "cannot bind the VM's CPU {number} to CPU {cpu}: {error}",

@@ -1,12 +1,12 @@
 //! `linespeed plan --verify -- COMMAND`: the same work as planned and unbound, in turn.
 
 use diagnose::judge_verification;
-use experiment::layouts::{self, LayoutRun, PLACEHOLDERS};
+use experiment::copies::{RunObserver, RunOptions, raise_file_limit};
+use experiment::failure::Trouble;
+use experiment::layouts::{LayoutObserver, LayoutRun, PLACEHOLDERS, run_layouts};
 use experiment::planned_copies::{count_marks, place_planned, place_unbound};
-use experiment::raise_file_limit;
 use experiment::recipes::template::Template;
 use experiment::rounds::is_forward;
-use experiment::throughput::{RunObserver, Trouble};
 use os::child::Guard;
 use record::phrase::count_noun;
 use record::plan::{Plan as Layout, Verification};
@@ -32,36 +32,37 @@ pub fn run(options: &Options, plan: &Plan, made: &mut Layout) -> Result<u8, Fail
     let knobs = tuned_session::knobs(tuned.as_ref());
     if let Some(quiet) = report::terminal::quiet_machine(&record::Conditions { knobs, ..Default::default() })
     {
-        how = format!("{how} {quiet}");
+        how.push(quiet);
     }
     // Before any process is started, and the last to go.
     let guard = Guard::new(None);
-    let how_to_run = layouts::Options {
+    let how_to_run = RunOptions {
         rounds: plan.repeat as usize,
         timeout,
         memory: os::memory_available(),
         environment: vec![guard.variable()],
     };
     let mut watching = Watching(RunProgress::new(&options.out, "verify"));
-    let rounds = layouts::run_layouts(&command, &planned, &unbound, &how_to_run, stop, &mut watching);
+    let rounds = run_layouts(&command, &planned, &unbound, &how_to_run, stop, &mut watching);
     watching.0.finish();
     drop(guard);
-    match &rounds.failed {
-        None => {}
-        Some(Trouble::CannotStart(refused)) => return Err(Failure::Refused(refused.clone())),
+    let interrupted = match rounds.ended {
+        None => None,
+        Some(Trouble::Stopped(signal)) => Some(signal),
+        Some(Trouble::CannotStart(refused)) => return Err(Failure::Refused(refused)),
         Some(trouble) => return Err(Failure::Cannot(trouble.to_string())),
-    }
+    };
     let seconds = |runs: &[LayoutRun]| runs.iter().map(|took| took.seconds).collect::<Vec<f64>>();
     let mut verified = Verification {
         command: plan.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
-        how: how.into(),
+        how,
         planned: seconds(&rounds.planned),
         unbound: seconds(&rounds.unbound),
         marks: count_marks(rounds.planned.iter().chain(&rounds.unbound)),
         ..Verification::default()
     };
     judge_verification(&mut verified, made, is_forward);
-    let code = match rounds.interrupted {
+    let code = match interrupted {
         None => 0,
         Some(signal) => {
             verified.says = format!(
@@ -86,7 +87,7 @@ impl RunObserver for Watching<'_> {
     }
 }
 
-impl layouts::LayoutObserver for Watching<'_> {
+impl LayoutObserver for Watching<'_> {
     fn trial_done(&mut self, seconds: f64) {
         self.0.verbose(&format!("trial done; all rounds take about {}", units::figure(seconds, "s")));
         self.0.begin(seconds);

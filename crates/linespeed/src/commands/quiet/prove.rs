@@ -56,7 +56,7 @@ fn keep(cache: ProofCache) -> Result<(), Failure> {
 fn print(options: &Options, mut proof: Proof) -> Result<u8, Failure> {
     if let Some(signal) = proof.interrupted {
         let after = count_noun(proof.rounds, "round");
-        proof.remarks.push(format!("Interrupted by signal {signal} after {after}."));
+        proof.remarks.push(format!("Interrupted by signal {signal} after {after}.").into());
     }
     let text = if options.out.json {
         format!("{:#}\n", proof.to_json())

@@ -15,14 +15,13 @@ pub fn list(options: &Options, own: Option<&Path>) -> Result<u8, Failure> {
     let folders = needs::search_path();
     let mut entries = Vec::new();
     let mut listed = Vec::new();
-    for (name, found) in recipes::all(own) {
+    for (name, found) in recipes::list_all(own) {
         let entry = match found {
             Err(error) => {
                 terminal::ListedRecipe { name, broken: Some(error.to_string()), ..Default::default() }
             }
             Ok(mut recipe) => {
                 let missing = recipe.find_programs(&folders, &os_release).err();
-                let prefix = format!("recipe {}: ", recipe.name);
                 let settings = recipe.settings.iter();
                 terminal::ListedRecipe {
                     name,
@@ -34,7 +33,7 @@ pub fn list(options: &Options, own: Option<&Path>) -> Result<u8, Failure> {
                     settings: settings
                         .map(|(name, s)| (name.clone(), s.value.clone(), s.what.clone()))
                         .collect(),
-                    missing: missing.map(|why| why.strip_prefix(&prefix).unwrap_or(&why).to_owned()),
+                    missing,
                     broken: None,
                 }
             }

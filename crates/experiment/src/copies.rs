@@ -1,0 +1,216 @@
+//! Copies of a command that are started together and waited for: one run of a step, or of a layout.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::time::Duration;
+
+use machine::Root;
+use os::Stop;
+use os::child::{Child, Ended, Exit, Input, Memory, Output, Process, Spec, Usage, Watcher, wait_all};
+use record::text::Value;
+use record::{CpuList, Mark, text};
+
+use crate::failure::{Failed, Trouble, shorten};
+use crate::incidents::Incidents;
+use crate::recipes::score::MOST_OUTPUT;
+use crate::recipes::template::{Template, Values, fill_all};
+
+/// What is kept of the output of a command that has no score: its end, should it fail.
+const LAST_OUTPUT: usize = 8 << 10;
+
+/// Share of the free memory that copies may take together.
+const MEMORY_SHARE: f64 = 0.9;
+
+/// Open files that a copy needs here: gate, report, outputs, its end, counters.
+const FILES_A_COPY: u64 = 10;
+
+/// How to run.
+#[derive(Clone, Debug, Default)]
+pub struct RunOptions {
+    /// Rounds, of a run of each alternative.
+    pub rounds: usize,
+    /// The longest that a run may take.
+    pub timeout: Option<Duration>,
+    /// Memory that is free, bytes; `None` where that is not known.
+    pub memory: Option<u64>,
+    /// What each process has in its environment beside ours.
+    pub environment: Vec<(OsString, OsString)>,
+}
+
+/// One copy.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlacedCopy {
+    /// The CPUs that it is bound to; `None` for ours.
+    pub cpus: Option<CpuList>,
+    /// The nodes of its memory, and whether in turn; `None` for the kernel's own way.
+    pub memory: Option<(CpuList, bool)>,
+    /// What the places in its command are filled with.
+    pub values: Values,
+}
+
+/// Hears what goes on during a run.
+pub trait RunObserver {
+    /// The command has ended and left these behind; they are waited for.
+    fn left(&mut self, names: &[String]);
+}
+
+struct ForwardToObserver<'a>(&'a mut dyn RunObserver);
+
+impl Watcher for ForwardToObserver<'_> {
+    fn left(&mut self, left: &[Process]) {
+        self.0.left(&name_processes(left));
+    }
+}
+
+/// Names of processes, each once, a few.
+fn name_processes(processes: &[Process]) -> Vec<String> {
+    let mut names: Vec<String> = processes.iter().map(|process| process.name.clone()).collect();
+    names.sort();
+    names.dedup();
+    names.truncate(4);
+    names
+}
+
+/// Lets this process have the files open that so many copies need, as far as it may. Commands inherit it, which no program minds: it is what
+/// a larger `ulimit -n` is.
+pub fn raise_file_limit(copies: usize) {
+    let needed = copies as u64 * FILES_A_COPY;
+    // SAFETY: the kernel fills and reads the limit, which outlives both calls.
+    unsafe {
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) == 0 && limit.rlim_cur < needed + 256 {
+            limit.rlim_cur = limit.rlim_max.min(needed + 256);
+            libc::setrlimit(libc::RLIMIT_NOFILE, &limit);
+        }
+    }
+}
+
+/// Refuses copies that would need more memory than there is, by what one of them takes.
+pub(crate) fn check_memory(copies: usize, each: u64, free: Option<u64>) -> Result<(), Trouble> {
+    let needed = each.saturating_mul(copies as u64);
+    match free.filter(|free| copies > 1 && needed as f64 > *free as f64 * MEMORY_SHARE) {
+        None => Ok(()),
+        Some(free) => Err(Trouble::NoRoom(text!(
+            "copies-memory-short",
+            "{copies} copies require {needed} ({each} each), {free} are free",
+            copies,
+            needed = Value::Bytes(needed),
+            each = Value::Bytes(each),
+            free = Value::Bytes(free)
+        ))),
+    }
+}
+
+/// Starts all copies up to their gates. Their output is kept whole where it is to be `read`: reading takes time from what is
+/// measured.
+pub(crate) fn start_copies(
+    command: &[Template],
+    environment: &BTreeMap<String, Template>,
+    copies: &[PlacedCopy],
+    read: bool,
+    options: &RunOptions,
+    stop: &Stop,
+) -> Result<Vec<Child>, Trouble> {
+    let start = |copy: &PlacedCopy| {
+        if let Some(signal) = stop.signal() {
+            return Err(Trouble::Stopped(signal));
+        }
+        let argv = fill_all(command, &copy.values);
+        let mut env = options.environment.clone();
+        env.extend(environment.iter().map(|(name, value)| (name.into(), value.fill(&copy.values))));
+        let spec = Spec {
+            cpus: copy.cpus.as_ref(),
+            memory: copy.memory.as_ref().map(|(nodes, interleave)| Memory { nodes, interleave: *interleave }),
+            stdin: Input::Null,
+            stdout: if read { Output::Capture { limit: MOST_OUTPUT } } else { Output::Null },
+            stderr: Output::Capture { limit: if read { MOST_OUTPUT } else { LAST_OUTPUT } },
+            env: &env,
+            own_group: true,
+            gate: true,
+            ..Spec::new(&argv)
+        };
+        Child::spawn(&spec).map_err(Trouble::CannotStart)
+    };
+    copies.iter().map(start).collect()
+}
+
+/// What came of copies that have all ended by themselves.
+pub(crate) struct CopiesRun {
+    /// Wall time of each, seconds.
+    pub seconds: Vec<f64>,
+    /// What each printed: standard output and standard error.
+    pub outputs: Vec<(String, String)>,
+    /// What all used; the memory is that of the largest process.
+    pub usage: Usage,
+    /// Processes that they left behind, by name; they were waited for.
+    pub left: Vec<String>,
+    /// How the first that failed did.
+    pub failed: Option<Failed>,
+    before: Incidents,
+    after: Incidents,
+}
+
+/// Lets copies that stand at their gates go, and waits for all of them.
+pub(crate) fn wait_for_copies(
+    copies: &mut [Child],
+    options: &RunOptions,
+    stop: &Stop,
+    observer: &mut dyn RunObserver,
+) -> Result<CopiesRun, Trouble> {
+    let root = Root::live();
+    let before = Incidents::read(&root);
+    copies.iter_mut().for_each(Child::release);
+    let mut waited: Vec<&mut Child> = copies.iter_mut().collect();
+    let ended = wait_all(&mut waited, stop, options.timeout, &mut ForwardToObserver(observer));
+    let after = Incidents::read(&root);
+    if let Some(signal) = stop.signal() {
+        return Err(Trouble::Stopped(signal));
+    }
+    for copy in &mut *copies {
+        copy.started().map_err(Trouble::CannotStart)?;
+    }
+    if ended.iter().any(|ended| ended.exit == Exit::TimedOut) {
+        return Err(Trouble::TimedOut(options.timeout.unwrap_or_default().as_secs_f64()));
+    }
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    let captured = copies.iter_mut().map(Child::captured);
+    let outputs: Vec<(String, String)> = captured.map(|(out, err)| (text(out), text(err))).collect();
+    let mut usage = Usage::default();
+    ended.iter().for_each(|ended| usage.add(&ended.usage));
+    let left: Vec<Process> = ended.iter().flat_map(|ended| ended.left.clone()).collect();
+    Ok(CopiesRun {
+        seconds: ended.iter().map(|ended| ended.wall.as_secs_f64().max(1e-9)).collect(),
+        failed: find_failure(&ended, &outputs),
+        outputs,
+        usage,
+        left: name_processes(&left),
+        before,
+        after,
+    })
+}
+
+impl CopiesRun {
+    /// Seconds until the last one had ended.
+    pub(crate) fn wall(&self) -> f64 {
+        self.seconds.iter().copied().fold(0.0, f64::max)
+    }
+
+    /// What happened meanwhile on `cpus`, of whose time something beside the copies used so many seconds, too.
+    pub(crate) fn marks(&self, cpus: &[u32], beside: f64) -> Vec<Mark> {
+        let used = self.usage.user + self.usage.system + beside;
+        self.before.marks_until(&self.after, cpus, used, self.wall())
+    }
+}
+
+/// How the first copy that failed did; `None` when none has.
+fn find_failure(ended: &[Ended], outputs: &[(String, String)]) -> Option<Failed> {
+    let failed = |ended: &&Ended| ended.exit != Exit::Code(0);
+    let first = ended.iter().position(|ended| failed(&ended))?;
+    let (out, err) = &outputs[first];
+    Some(Failed {
+        exit: ended[first].exit,
+        program: None,
+        copies: (ended.iter().filter(failed).count(), ended.len()),
+        last_output: shorten(if err.trim().is_empty() { out } else { err }),
+    })
+}

@@ -1,0 +1,63 @@
+//! How single fields of a recipe's file are read.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error};
+
+/// A value that its field cannot have.
+enum FieldError {
+    NotPositive,
+    NotPlain,
+    NoProgram,
+    ZeroByte,
+}
+
+impl fmt::Display for FieldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotPositive => "must be a number above 0",
+            Self::NotPlain => "must be a text or a number",
+            Self::NoProgram => "must name a program",
+            Self::ZeroByte => "an argument cannot hold a zero byte",
+        })
+    }
+}
+
+/// Reads a number above 0.
+pub(super) fn read_positive<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    let number = f64::deserialize(from)?;
+    let positive = number.is_finite() && number > 0.0;
+    if positive { Ok(number) } else { Err(D::Error::custom(FieldError::NotPositive)) }
+}
+
+/// Reads a setting's value: text, or a number as it is written.
+pub(super) fn read_plain<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    match toml::Value::deserialize(from)? {
+        toml::Value::String(text) => Ok(text),
+        toml::Value::Integer(number) => Ok(number.to_string()),
+        toml::Value::Float(number) => Ok(number.to_string()),
+        _ => Err(D::Error::custom(FieldError::NotPlain)),
+    }
+}
+
+/// Reads a program's name, or several.
+pub(super) fn read_programs<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    #[derive(serde::Deserialize)]
+    #[serde(untagged)]
+    enum Programs {
+        One(String),
+        Several(Vec<String>),
+    }
+    let programs = match Programs::deserialize(from)? {
+        Programs::One(name) => vec![name],
+        Programs::Several(names) => names,
+    };
+    let named = !programs.is_empty() && programs.iter().all(|name| !name.is_empty());
+    if named { Ok(programs) } else { Err(D::Error::custom(FieldError::NoProgram)) }
+}
+
+/// Reads an argument of a command.
+pub(super) fn read_argument<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let argument = String::deserialize(from)?;
+    if argument.contains('\0') { Err(D::Error::custom(FieldError::ZeroByte)) } else { Ok(argument) }
+}

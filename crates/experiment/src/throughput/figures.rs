@@ -1,0 +1,121 @@
+//! What the runs of steps give: measurements, and what of them is doubted.
+
+use record::detail;
+use record::text::Value;
+use record::{Doubt, Label, Labels, Machine, Mark, Measurement, SampleMark, Template, Text, text};
+
+use super::run::Run;
+use super::step_runs::StepRuns;
+use super::{Job, Plan, Step};
+
+/// Runs of one step that differ by more are doubted.
+const SPREAD: f64 = 0.05;
+
+/// What makes runs differ, the surest first.
+const CAUSES: [(Mark, Template); 4] = [
+    (Mark::Stolen, Template { code: "runs-steal", words: "steal time" }),
+    (Mark::Quota, Template { code: "runs-quota", words: "a CPU quota throttled it" }),
+    (Mark::Throttled, Template { code: "runs-throttled", words: "heat or power lowered the clock" }),
+    (Mark::Switched, Template { code: "runs-switched", words: "other programs ran on these CPUs" }),
+];
+
+/// Everything of one step, for each of its placements.
+pub(super) fn make_measurements(job: &Job, step: &Step, taken: &StepRuns) -> Vec<Measurement> {
+    let runs: Vec<&Run> = taken.good().collect();
+    let Some(first) = runs.first() else { return Vec::new() };
+    let ipc: Vec<f64> = runs.iter().filter_map(|run| run.ipc.as_ref().ok().copied()).collect();
+    let mut all = Vec::new();
+    for order in &step.placements {
+        let place = Labels::new()
+            .with_label(Label::Workload, job.recipe.name.as_str())
+            .with_label(Label::Threads, step.cpus.len())
+            .with_label(Label::Placement, order.name());
+        all.push(make_throughput(job, step, &runs, &first.unit, place.clone()));
+        if job.recipe.scores.is_empty() {
+            let times = runs.iter().flat_map(|run| run.seconds.iter().copied()).collect();
+            all.push(Measurement::new("workload.time", place.clone(), times));
+        }
+        if !ipc.is_empty() {
+            all.push(Measurement::new("core.ipc", place.with_label(Label::Source, "pmu"), ipc.clone()));
+        }
+    }
+    all
+}
+
+fn make_throughput(job: &Job, step: &Step, runs: &[&Run], unit: &str, place: Labels) -> Measurement {
+    let copies = job.recipe.runs_copies();
+    let how = if copies {
+        text!("scale-copies", "a copy pinned to each CPU")
+    } else {
+        text!("scale-one-command", "one command on all CPUs of the step")
+    };
+    let rates = runs.iter().map(|run| run.throughput).collect();
+    let mut throughput = Measurement::new("workload.throughput", place, rates)
+        .with_detail(detail::WORK, unit)
+        .with_detail(detail::COMMAND, job.command_line())
+        .with_detail(detail::CPUS, step.set().to_string())
+        .with_detail(detail::HOW, how.to_string());
+    // Of a recipe: with other settings it is other work.
+    if !job.values.is_empty() {
+        let settings: Vec<String> =
+            job.values.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        throughput.detail.set(detail::SETTINGS, settings);
+    }
+    if copies && step.cpus.len() > 1 {
+        let imbalance: Vec<f64> = runs.iter().map(|run| run.imbalance).collect();
+        let median = record::Summary::from_samples(&imbalance).median;
+        throughput.detail.set(detail::FASTEST_TO_SLOWEST, median);
+    }
+    let marks = (0..)
+        .zip(runs)
+        .flat_map(|(sample, run)| run.marks.iter().map(move |mark| SampleMark { sample, mark: *mark }));
+    throughput.marks = marks.collect();
+    throughput.doubt = doubt_spread(&throughput);
+    throughput
+}
+
+/// What to say when runs of one step differ too much to lean on, and what the marks tell of why.
+fn doubt_spread(measurement: &Measurement) -> Option<Doubt> {
+    let summary = &measurement.summary;
+    if summary.n < 2 || summary.median <= 0.0 {
+        return None;
+    }
+    let half = summary.relative_half_width();
+    let spread = half.map_or((summary.max - summary.min) / summary.median, |half| 2.0 * half);
+    if spread <= SPREAD {
+        return None;
+    }
+    let marked = |mark: &Mark| measurement.marks.iter().any(|marked| marked.mark == *mark);
+    let cause = CAUSES.into_iter().find(|(mark, _)| marked(mark)).map(|(_, cause)| Text::from(cause));
+    let extent =
+        text!("runs-differ", "runs differ by {spread} (more runs: -r)", spread = Value::Share(spread));
+    Some(match cause {
+        Some(cause) => Doubt::too_noisy_for(extent, vec![cause]),
+        None => Doubt::too_noisy(extent),
+    })
+}
+
+/// All siblings of the first core over one of them, round by round.
+pub(super) fn measure_smt_yield(
+    job: &Job,
+    plan: &Plan,
+    machine: &Machine,
+    taken: &[StepRuns],
+) -> Option<Measurement> {
+    let first = *plan.single_cpu_step()?.cpus.first()?;
+    let core = machine.cpu(first)?.core?;
+    let siblings: Vec<u32> =
+        machine.cpus.iter().filter(|c| c.core == Some(core) && c.online).map(|c| c.id).collect();
+    let whole =
+        |step: &Step| step.cpus.len() == siblings.len() && step.cpus.iter().all(|cpu| siblings.contains(cpu));
+    let step = plan.steps.iter().position(whole).filter(|_| siblings.len() > 1)?;
+    let pairs = taken.first()?.runs.iter().zip(&taken[step].runs);
+    let ratios: Vec<f64> =
+        pairs.filter_map(|(one, all)| Some(all.as_ref()?.throughput / one.as_ref()?.throughput)).collect();
+    let place =
+        Labels::new().with_label(Label::Workload, job.recipe.name.as_str()).with_label(Label::Core, core);
+    (!ratios.is_empty()).then(|| {
+        Measurement::new("smt.yield", place, ratios)
+            .with_detail(detail::CPUS, plan.steps[step].set().to_string())
+    })
+}
