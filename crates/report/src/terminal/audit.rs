@@ -68,7 +68,10 @@ impl<'a> Audited<'a> {
 
     /// What it does to measurements, what was measured of that here, what else is to be known, how it is set.
     fn sentences(&self) -> Vec<String> {
-        let here = self.worth.as_ref().map(|worth| worth.describe(self.name(), ProofBy::for_knob(self.row)));
+        let here = self
+            .worth
+            .as_ref()
+            .map(|worth| worth.describe(self.name(), ProofBy::for_knob(self.row)).to_string());
         let mut said: Vec<String> =
             [sentence(&self.row.knob.effect().to_string())].into_iter().chain(here).collect();
         said.extend(self.notes());
@@ -147,7 +150,7 @@ fn fields<'a>() -> [Field<Audited<'a>>; 5] {
         ("now", |knob| knob.row.inspection.now.to_string()),
         ("steadier", |knob| knob.row.inspection.steadier.as_ref().map_or(String::new(), ToString::to_string)),
         ("set by", |knob| set_by(knob.row)),
-        ("worth here", |knob| knob.worth.as_ref().map_or(String::new(), Worth::brief)),
+        ("worth here", |knob| knob.worth.as_ref().map_or(String::new(), |worth| worth.brief().to_string())),
     ]
 }
 
@@ -330,7 +333,7 @@ mod tests {
         let mut rows: Vec<AuditRow> = others.zip(states).map(|(number, state)| row(number, state)).collect();
         rows.push(row(on_request, State::Noisy));
         let mut noise = NoiseEstimate::default();
-        noise.source = "now".to_owned();
+        noise.source = "now".into();
         noise.measured.wakeup_p99 = Some(60e-6);
         let load = Load { seconds: 0.3, cpus: Some(1.9), tasks: Vec::new() };
         let shown = |columns: usize, whole: bool| {

@@ -13,9 +13,9 @@ pub fn proof(proof: &Proof, style: &Style) -> String {
     screen.heading(proof.title);
     let heads = [proof.head, "figure", "#before", "#after", "difference", "#floor"];
     let mut table = Table::new(proof.title, None, heads);
-    let mut last = "";
+    let mut last = String::new();
     for (name, figure, compared) in &proof.compared {
-        let comparison = &compared.comparison;
+        let (name, comparison) = (name.to_string(), &compared.comparison);
         table.weigh_row(match comparison.is_less() {
             None => Weight::Plain,
             Some(less) if less == figure.less_is_better => Weight::Better,
@@ -26,14 +26,14 @@ pub fn proof(proof: &Proof, style: &Style) -> String {
             figure.name.to_owned(),
             figure.value(comparison.before),
             figure.value(comparison.after),
-            figure.result(comparison),
+            figure.result(comparison).to_string(),
             figure.floor(comparison),
         ]);
         last = name;
     }
     // Why, stands below: a reason is too long for a cell.
     for (name, _) in &proof.missing {
-        table.row([name.as_str(), "", "", "", "not measurable here"].map(str::to_owned).to_vec());
+        table.row([&name.to_string(), "", "", "", "not measurable here"].map(str::to_owned).to_vec());
     }
     if !table.is_empty() {
         screen.table(&table, 2);
@@ -41,13 +41,17 @@ pub fn proof(proof: &Proof, style: &Style) -> String {
     if !proof.missing.is_empty() {
         screen.heading("Not measurable here");
     }
-    let column = proof.missing.iter().map(|(name, _)| width(name)).max().unwrap_or(0) + 2;
+    let column = proof.missing.iter().map(|(name, _)| width(&name.to_string())).max().unwrap_or(0) + 2;
     for (name, why) in &proof.missing {
-        screen.hanging(&format!("  {}", pad_right(name, column)), &" ".repeat(column + 2), why);
+        screen.hanging(
+            &format!("  {}", pad_right(&name.to_string(), column)),
+            &" ".repeat(column + 2),
+            why.to_string(),
+        );
     }
     screen.blank();
     for remark in &proof.remarks {
-        screen.paragraph(&[], crate::paint::Tone::Plain, remark);
+        screen.paragraph(&[], crate::paint::Tone::Plain, remark.to_string());
     }
     screen.finish()
 }
@@ -63,14 +67,14 @@ mod tests {
         let row = |name: &'static str| {
             let figure = Figure { name, unit: Unit::Seconds, scale: Scale::Ratio, less_is_better: true };
             let rounds = (0..12).map(|round| (56.2e-6 + f64::from(round) * 1e-8, 12e-6)).collect();
-            ("governor".to_owned(), figure, figure.compare(rounds, 1, Some(0.031)).unwrap())
+            ("governor".into(), figure, figure.compare(rounds, 1, Some(0.031)).unwrap())
         };
         let all = Proof {
             title: "Before and after",
             head: "knob",
             compared: vec![row("wake-up p99"), row("steal")],
-            missing: vec![("boost".to_owned(), "no file here switches boost\u{1b}[31m".to_owned())],
-            remarks: vec!["12 rounds.".to_owned()],
+            missing: vec![("boost".into(), "no file here switches boost\u{1b}[31m".into())],
+            remarks: vec!["12 rounds.".into()],
             ..Proof::default()
         };
         for columns in [40, 80, 160] {
