@@ -3,7 +3,6 @@
 
 pub(crate) mod datum;
 mod derived_rows;
-mod differences;
 mod explain;
 mod facts;
 mod level_rows;
@@ -71,7 +70,7 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
             Known { record: side.record, rows: row_builder::build_rows(side.record, index.levels()) }
         })
         .collect();
-    let facts: Vec<Vec<facts::Fact>> = sides.iter().map(|side| facts::facts(side.record)).collect();
+    let records: Vec<&Record> = sides.iter().map(|side| side.record).collect();
     let (rows, refused) = table::rows(&known, baseline);
     let figures = if extent == Extent::All { table::figures(&known, baseline) } else { Vec::new() };
     let relation = relation(sides, &subjects);
@@ -89,7 +88,7 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
         baseline,
         relation,
         answer: Vec::new(),
-        differences: differences::differences(&facts),
+        differences: facts::differences(&records),
         rows: rows.into_iter().map(|row| row.row).collect(),
         figures,
         refused,

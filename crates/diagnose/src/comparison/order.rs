@@ -5,7 +5,7 @@ use record::statistics::{MAD_SCALE, median_of_sorted};
 use record::{Better, Label, Template, Text, text};
 
 use super::Known;
-use super::explain::best_clock;
+use super::explain::find_best_clock;
 use super::rows::{Group, RowKind};
 use super::table::TableRow;
 
@@ -74,12 +74,12 @@ fn order(of: &TableRow, known: &[Known], names: &[String]) -> Option<Order> {
     }
     let says = if is_result(of) { agreement(of, &ranks, known, names) } else { Text::default() };
     // Rows of other groups say themselves what they are about.
-    let result = if of.group == Group::Wakeup { wakeup_of(&row.what) } else { row.what.clone() };
+    let result = if of.group == Group::Wakeup { name_wakeup(&row.what) } else { row.what.clone() };
     Some(Order { result, metric: row.metric.clone(), unit: row.unit.clone(), ranks, says })
 }
 
 /// The row of a wake-up latency outside its group, which says itself what it is about.
-pub(super) fn wakeup_of(row: &Text) -> Text {
+pub(super) fn name_wakeup(row: &Text) -> Text {
     text!("comparison-result-wakeup", "wake-up, {row}", row)
 }
 
@@ -116,9 +116,9 @@ impl Fact {
                 largest.filter(|bytes| *bytes > 0).map(|bytes| bytes as f64)
             }
             Fact::Cpus => known.record.machine.counts.cpus_online.map(f64::from),
-            Fact::Clock => best_clock(known).map(|clock| clock.datum.value),
+            Fact::Clock => find_best_clock(known).map(|clock| clock.datum.value),
             Fact::Devices => super::explain::device_speed(known.record).map(f64::from),
-            Fact::Load => super::explain::load(known.record).map(|load| -load),
+            Fact::Load => super::explain::load_average(known.record).map(|load| -load),
         }
     }
 }

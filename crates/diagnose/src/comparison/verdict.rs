@@ -112,17 +112,14 @@ fn result(c: &Comparison, e: &Explanation) -> Text {
         Some(held) => {
             let work = &held.work;
             let mut said = text!("comparison-held-back-work", "{work}: {says}", work, says = &held.says);
-            said.push(words::held_back(&e.causes, MOST_CAUSES, words::with_figures));
+            said.push(words::list_limits(&e.causes, MOST_CAUSES, words::with_figures));
             said
         }
         // Alike in the whole and not in its parts.
         None if e.speed.ln().abs() < ALIKE && !e.adds_up => e.says.clone(),
         None => {
-            let (this, base) = (name(c, e.subject), name(c, c.baseline));
-            let (fast, slow, times) =
-                if e.speed >= 1.0 { (this, base, e.speed) } else { (base, this, 1.0 / e.speed) };
-            let mut said = words::faster(&e.result, fast, slow, times);
-            said.push(words::causes(e, MOST_CAUSES, words::with_figures));
+            let mut said = words::describe_speed(&e.result, name(c, e.subject), name(c, c.baseline), e.speed);
+            said.push(words::list_causes(e, MOST_CAUSES, words::with_figures));
             said
         }
     };

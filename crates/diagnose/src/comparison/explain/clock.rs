@@ -7,7 +7,7 @@ use record::comparison::Cause;
 use record::text::Value;
 use record::{Measurement, Record, Text, text};
 
-use super::{CORE_CLOCK, Maker, Pair, against, comparable, evidence};
+use super::{CORE_CLOCK, Effect, Pair, against, cause, comparable};
 use crate::comparison::Known;
 use crate::comparison::datum::Datum;
 use crate::comparison::method::is_system_wide;
@@ -35,25 +35,25 @@ impl Clock {
         Self { datum, measured: true, note: None }
     }
 
-    fn hz(&self) -> Value {
+    fn hertz(&self) -> Value {
         Value::Figure(self.datum.value, "Hz")
     }
 
     /// The figure, with what is to be known of it.
-    fn says(&self) -> Value {
+    fn describe(&self) -> Value {
         match &self.note {
-            Some(note) => text!("comparison-clock-noted", "{hz} {note}", hz = self.hz(), note).into(),
-            None => self.hz(),
+            Some(note) => text!("comparison-clock-noted", "{hz} {note}", hz = self.hertz(), note).into(),
+            None => self.hertz(),
         }
     }
 }
 
 /// The best that a record tells of its clock: one core's own, then that of a program of one thread, then what is advertised.
-pub(crate) fn best(known: &Known) -> Option<Clock> {
+pub(crate) fn find_best_clock(known: &Known) -> Option<Clock> {
     if let Some(clock) = find_clock(&known.rows) {
         return Some(Clock::measured(clock.clone()));
     }
-    let advertised = nominal(known.record);
+    let advertised = find_advertised(known.record);
     let beside = advertised.as_ref().and_then(|advertised| while_another_ran(known.record, advertised.value));
     beside.or_else(|| {
         let note = Some(text!("comparison-clock-advertised", "advertised"));
@@ -84,7 +84,7 @@ fn while_another_ran(record: &Record, advertised: f64) -> Option<Clock> {
 }
 
 /// A program's own count of an event, not that of the whole system.
-pub(super) fn counted(record: &Record, workload: &str, events: &[&str]) -> Option<Datum> {
+pub(super) fn find_count(record: &Record, workload: &str, events: &[&str]) -> Option<Datum> {
     record
         .measurements_of("counter.count")
         .filter(|m: &&Measurement| m.labels.word(Label::Workload) == Some(workload))
@@ -96,14 +96,14 @@ pub(super) fn counted(record: &Record, workload: &str, events: &[&str]) -> Optio
 
 /// A program's own cycles over the time it took: of one thread that waits for nothing, its clock.
 pub(super) fn cycles_over(record: &Record, workload: &str, seconds: f64) -> Option<Datum> {
-    let cycles = counted(record, workload, &["cycles", "cpu-cycles"]).filter(|_| seconds > 0.0)?;
+    let cycles = find_count(record, workload, &["cycles", "cpu-cycles"]).filter(|_| seconds > 0.0)?;
     let mut clock = Datum::derived(cycles.value / seconds, None, "Hz", cycles.from);
     clock.over = Some(text!("comparison-cycles-over-time", "cycles over time"));
     Some(clock)
 }
 
 /// The advertised clock: the highest where it is told, else the base clock.
-pub(super) fn nominal(record: &Record) -> Option<Datum> {
+pub(super) fn find_advertised(record: &Record) -> Option<Datum> {
     let p = &record.machine.processor;
     let (hz, from) = match (p.max_hz, p.base_hz) {
         (Some(hz), _) => (hz, "machine.processor.max_hz"),
@@ -114,28 +114,19 @@ pub(super) fn nominal(record: &Record) -> Option<Datum> {
 }
 
 /// The clock as a cause.
-pub(super) fn cause(pair: &Pair, this: &Clock, base: &Clock) -> Option<Cause> {
+pub(super) fn clock_cause(pair: &Pair, this: &Clock, base: &Clock) -> Option<Cause> {
     let measured = this.measured && base.measured && comparable(&this.datum, &base.datum);
     if measured && !differs_from_1(&this.datum, &base.datum) {
         return None;
     }
     // Two that are known in the same way need no word about it.
-    let says = if this.note == base.note {
-        let against = against(this.hz(), base.hz());
-        match &this.note {
-            Some(note) => text!("comparison-clocks-noted", "{against}, {note}", against, note),
-            None => against,
+    let says = match &this.note {
+        Some(note) if this.note == base.note => {
+            let against = against(this.hertz(), base.hertz());
+            text!("comparison-clocks-noted", "{against}, {note}", against, note)
         }
-    } else {
-        against(this.says(), base.says())
+        _ => against(this.describe(), base.describe()),
     };
-    Maker {
-        name: text!(CORE_CLOCK),
-        says,
-        factor: this.datum.value / base.datum.value,
-        measured,
-        evidence: vec![evidence(pair.base_name, &base.datum), evidence(pair.this_name, &this.datum)],
-        parts: Vec::new(),
-    }
-    .make()
+    let (factor, evidence) = (this.datum.value / base.datum.value, pair.evidence(&this.datum, &base.datum));
+    cause(CORE_CLOCK, says, factor, Effect::measured_if(measured), evidence)
 }

@@ -19,8 +19,8 @@ use record::{Template, Text, text};
 use super::Known;
 use super::datum::Datum;
 
-pub(super) use claims::{NEIGHBOURS, load};
-pub(super) use clock::best as best_clock;
+pub(super) use claims::{NEIGHBOURS, load_average};
+pub(super) use clock::find_best_clock;
 pub(super) use memory::{acts_on, device_speed, mt_s, rated_speed, running};
 pub(super) use scaling::describe_scaling;
 #[cfg(test)]
@@ -53,26 +53,32 @@ pub(super) struct Pair<'a> {
 }
 
 impl Pair<'_> {
-    /// Tells an explanation from the side of the one that leads: of the faster one, or of the more cores that do no more.
-    /// Sentences then have that one first and factors above 1 where they speak for it; as data, factors are of the subject
-    /// against the baseline whichever leads.
-    fn seen_from_leader(
-        &self,
-        this_leads: bool,
-        explain: impl FnOnce(&Pair) -> Option<Explanation>,
-    ) -> Option<Explanation> {
-        if this_leads {
-            return explain(self);
-        }
-        let swapped = Pair {
+    fn swapped(&self) -> Self {
+        Self {
             base: self.this,
             this: self.base,
             base_name: self.this_name,
             this_name: self.base_name,
             ..*self
-        };
-        explain(&swapped).map(with_sides_swapped)
+        }
     }
+
+    /// A figure of each as evidence.
+    fn evidence(&self, this: &Datum, base: &Datum) -> Vec<Evidence> {
+        vec![evidence(self.base_name, base), evidence(self.this_name, this)]
+    }
+
+    /// What stands in each record as evidence.
+    fn cite(&self, this: impl Into<Value>, base: impl Into<Value>, from: &str) -> Vec<Evidence> {
+        vec![cite(self.base_name, base, from), cite(self.this_name, this, from)]
+    }
+}
+
+/// An explanation from the side of one of the two.
+struct OneSided {
+    /// Whether that is the one that leads: the faster one, or the one of more cores that do no more.
+    leads: bool,
+    explanation: Explanation,
 }
 
 /// Explanations of every result that a subject shares with the baseline, the greatest difference first for each subject.
@@ -87,7 +93,7 @@ pub(super) fn explanations(
     let Some(base) = known.get(baseline) else { return all };
     for (index, this) in known.iter().enumerate().filter(|(index, _)| *index != baseline) {
         let (base_name, this_name) = (names[baseline].as_str(), names[index].as_str());
-        let mut found = of_pair(&Pair { base, this, base_name, this_name, index, same_machine });
+        let mut found = explain_pair(&Pair { base, this, base_name, this_name, index, same_machine });
         let held = |e: &Explanation| e.held_back.is_some();
         found.sort_by(|a, b| held(b).cmp(&held(a)).then(b.speed.ln().abs().total_cmp(&a.speed.ln().abs())));
         all.extend(found);
@@ -95,13 +101,23 @@ pub(super) fn explanations(
     all
 }
 
-/// Every explanation of one subject against the baseline.
-fn of_pair(pair: &Pair) -> Vec<Explanation> {
-    let mut all = work::explanations(pair);
-    all.extend(whole::explanations(pair));
-    all.extend(memory::explanation(pair));
-    all.extend(wakeup::explanation(pair));
-    all.retain(|e| e.speed.is_finite() && e.speed > 0.0);
+/// Every explanation of one subject against the baseline. Sentences have the one that leads first and factors above 1 where
+/// they speak for it; as data, factors are of the subject against the baseline whichever leads.
+fn explain_pair(pair: &Pair) -> Vec<Explanation> {
+    let of_both = explain_from_side(pair).into_iter().zip(explain_from_side(&pair.swapped()));
+    let of_leader = of_both.filter_map(|(this, base)| match this? {
+        this if this.leads => Some(this.explanation),
+        _ => Some(with_sides_swapped(base?.explanation)),
+    });
+    of_leader.filter(|e| e.speed.is_finite() && e.speed > 0.0).collect()
+}
+
+/// Every result that both could share, in the same order from either side.
+fn explain_from_side(pair: &Pair) -> Vec<Option<OneSided>> {
+    let mut all = work::explain_work(pair);
+    all.extend(whole::explain_machines(pair));
+    all.push(memory::explain_memory(pair));
+    all.push(wakeup::explain_wakeup(pair));
     all
 }
 
@@ -133,35 +149,56 @@ fn against(this: impl Into<Value>, base: impl Into<Value>) -> Text {
     text!("comparison-against", "{this} against {base}", this = this.into(), base = base.into())
 }
 
-/// A cause from two values of which the higher makes faster (`higher`) or slower.
-pub(super) struct Maker {
-    pub(super) name: Text,
-    pub(super) says: Text,
-    pub(super) factor: f64,
-    pub(super) measured: bool,
-    pub(super) evidence: Vec<Evidence>,
-    pub(super) parts: Vec<Cause>,
+/// A cause, where its factor makes it one. `effect` says how its effect is known.
+fn cause(
+    name: impl Into<Text>,
+    says: Text,
+    factor: f64,
+    effect: Effect,
+    evidence: Vec<Evidence>,
+) -> Option<Cause> {
+    cause_of_parts(name, says, factor, effect, evidence, Vec::new())
 }
 
-impl Maker {
-    /// The cause, where it is one.
-    pub(super) fn make(self) -> Option<Cause> {
-        let real = self.factor.is_finite() && self.factor > 0.0 && self.factor.ln().abs() >= NO_CAUSE;
-        (real || !self.parts.is_empty()).then_some(Cause {
-            code: self.name.code().unwrap_or_default().to_owned(),
-            name: self.name,
-            says: self.says,
-            factor: self.factor,
-            despite: false,
-            measured: self.measured,
-            evidence: self.evidence,
-            parts: self.parts,
-        })
+/// A cause that consists of others; with parts it is one whatever its factor.
+fn cause_of_parts(
+    name: impl Into<Text>,
+    says: Text,
+    factor: f64,
+    effect: Effect,
+    evidence: Vec<Evidence>,
+    parts: Vec<Cause>,
+) -> Option<Cause> {
+    let real = factor.is_finite() && factor > 0.0 && factor.ln().abs() >= NO_CAUSE;
+    let (name, measured) = (name.into(), effect == Effect::Measured);
+    let code = name.code().unwrap_or_default().to_owned();
+    (real || !parts.is_empty()).then_some(Cause {
+        code,
+        name,
+        says,
+        factor,
+        despite: false,
+        measured,
+        evidence,
+        parts,
+    })
+}
+
+/// How the effect of a cause is known.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Effect {
+    Measured,
+    Modelled,
+}
+
+impl Effect {
+    fn measured_if(measured: bool) -> Self {
+        if measured { Effect::Measured } else { Effect::Modelled }
     }
 }
 
 /// Evidence of a figure.
-pub(super) fn evidence(name: &str, datum: &Datum) -> Evidence {
+fn evidence(name: &str, datum: &Datum) -> Evidence {
     cite(name, figure(datum.value, &datum.unit), &datum.from)
 }
 
@@ -171,75 +208,88 @@ pub(super) fn cite(name: &str, value: impl Into<Value>, from: &str) -> Evidence 
     Evidence { says, from: from.to_owned() }
 }
 
-/// An explanation whose causes multiply up to the speed.
-pub(super) fn adding_up(
+/// An explanation whose causes multiply up to the speed; `figures` says more of the result.
+fn explain_by_factors(
     pair: &Pair,
     result: Text,
     speed: f64,
-    said: Text,
-    causes: Vec<Option<Cause>>,
+    figures: Text,
+    causes: impl IntoIterator<Item = Option<Cause>>,
     claims: Vec<Claim>,
-) -> Explanation {
+) -> OneSided {
     let mut causes: Vec<Cause> = causes.into_iter().flatten().collect();
-    let explained: f64 = causes.iter().map(|cause| cause.factor).product();
-    let unexplained = speed / explained;
-    sort(&mut causes, speed, false);
+    let unexplained = speed / causes.iter().map(|cause| cause.factor).product::<f64>();
+    sort_causes(&mut causes, speed, false);
     let claims = if unexplained.ln().abs() >= MUCH_LEFT { claims } else { Vec::new() };
-    let mut reported = Explanation {
+    let mut says = words::describe_speed(&result, pair.this_name, pair.base_name, speed);
+    says.push(figures);
+    let mut explanation = Explanation {
+        adds_up: true,
+        unexplained: Some(unexplained),
+        claims,
+        ..explain_by_side_effects(pair, result, speed, says, causes)
+    };
+    explanation.says.push(words::list_factors(&explanation));
+    OneSided { leads: speed >= 1.0, explanation }
+}
+
+/// An explanation whose causes stand beside each other: what a program makes of them is not known.
+fn explain_by_side_effects(
+    pair: &Pair,
+    result: Text,
+    speed: f64,
+    says: Text,
+    causes: Vec<Cause>,
+) -> Explanation {
+    Explanation {
         result,
         subject: pair.index,
         speed,
-        says: said,
-        adds_up: true,
+        says,
+        adds_up: false,
         causes,
-        unexplained: Some(unexplained),
+        unexplained: None,
         held_back: None,
-        claims,
-    };
-    reported.says.push(words::with_factors(&reported));
-    reported
+        claims: Vec::new(),
+    }
+}
+
+/// The same of a result of which one is the faster.
+fn explain_faster(pair: &Pair, result: Text, speed: f64, mut causes: Vec<Cause>) -> OneSided {
+    // What was measured comes before bounds.
+    sort_causes(&mut causes, speed, true);
+    let says = words::describe_speed(&result, pair.this_name, pair.base_name, speed);
+    let mut explanation = explain_by_side_effects(pair, result, speed, says, causes);
+    explanation.says.push(words::list_factors(&explanation));
+    OneSided { leads: speed >= 1.0, explanation }
 }
 
 /// Puts those causes first that make the slower one slower; then by their effect. `measured_first` tells measured ones
 /// before modelled ones, where they do not multiply up and a modelled one is only a bound.
-pub(super) fn sort(causes: &mut [Cause], speed: f64, measured_first: bool) {
+fn sort_causes(causes: &mut [Cause], speed: f64, measured_first: bool) {
+    let effect = |cause: &Cause| cause.factor.ln().abs();
+    let despite = |cause: &Cause| (cause.factor.ln() > 0.0) != (speed.ln() > 0.0);
     for cause in causes.iter_mut() {
-        cause.despite = (cause.factor.ln() > 0.0) != (speed.ln() > 0.0);
-        cause.parts.sort_by(|a, b| b.factor.ln().abs().total_cmp(&a.factor.ln().abs()));
-        for part in &mut cause.parts {
-            part.despite = (part.factor.ln() > 0.0) != (speed.ln() > 0.0);
-        }
+        cause.despite = despite(cause);
+        cause.parts.sort_by(|a, b| effect(b).total_cmp(&effect(a)));
+        cause.parts.iter_mut().for_each(|part| part.despite = despite(part));
     }
-    causes.sort_by(|a, b| {
-        let modelled = |cause: &Cause| measured_first && !cause.measured;
-        (a.despite, modelled(a))
-            .cmp(&(b.despite, modelled(b)))
-            .then(b.factor.ln().abs().total_cmp(&a.factor.ln().abs()))
-    });
-}
-
-/// `primes: B is 1.3× as fast as A`, or the other way round.
-pub(super) fn standing(pair: &Pair, result: &Text, speed: f64) -> Text {
-    let (fast, slow, times) = if speed >= 1.0 {
-        (pair.this_name, pair.base_name, speed)
-    } else {
-        (pair.base_name, pair.this_name, 1.0 / speed)
-    };
-    words::faster(result, fast, slow, times)
+    let rank = |cause: &Cause| (cause.despite, measured_first && !cause.measured);
+    causes.sort_by(|a, b| rank(a).cmp(&rank(b)).then(effect(b).total_cmp(&effect(a))));
 }
 
 /// Whether two figures may be held against each other.
-pub(super) fn comparable(this: &Datum, base: &Datum) -> bool {
+fn comparable(this: &Datum, base: &Datum) -> bool {
     super::table::refusal(this, base).is_none() && this.value > 0.0 && base.value > 0.0
 }
 
 /// Whether a speed is different enough to be explained.
-pub(super) fn differs(speed: f64) -> bool {
+fn differs(speed: f64) -> bool {
     speed.is_finite() && speed > 0.0 && speed.ln().abs() >= NO_DIFFERENCE
 }
 
 /// Whether the samples resolve a difference; single figures are taken as they are, unless they are in doubt.
-pub(super) fn resolved(this: &Datum, base: &Datum, better: record::Better) -> bool {
+fn resolved(this: &Datum, base: &Datum, better: record::Better) -> bool {
     let compared = super::ratio::compare(this, base, Some(better));
     match compared.interval {
         Some(_) => compared.slower.is_some(),

@@ -3,7 +3,7 @@
 use record::text::Value;
 use record::{Template, Text, text};
 
-use super::work::works;
+use super::work::{Work, find_works};
 use crate::comparison::Known;
 
 /// Siblings of all cores.
@@ -23,39 +23,28 @@ pub(in crate::comparison) const CORES_SCALE: Template =
 
 /// Each workload of at least two steps, in a sentence or two.
 pub(crate) fn describe_scaling(known: &Known, who: &str) -> Vec<Text> {
-    let mut says = Vec::new();
-    for (name, work) in works(known) {
-        // A fit of the record's own says it better.
-        if known.record.diagnosis.scaling.iter().any(|fit| fit.workload == name) {
-            continue;
-        }
-        let (Some(one), Some((most, all))) = (work.steps.get(&1), work.steps.iter().next_back()) else {
-            continue;
-        };
-        let Some((threads, rate, whole)) = work.on_cores().filter(|_| *most > 1 && one.unfit.is_none())
-        else {
-            continue;
-        };
-        let cores = work.cores;
-        let mut said = Text::default();
-        if threads > 1 {
-            let share = Value::Share(rate / one.value);
-            said.push(text!(CORES_SCALE, share, threads));
-        }
-        if *most > cores {
-            let gain = Value::Share(all.value / (cores as f64 * rate) - 1.0);
-            said.push(match (whole, threads) {
-                (true, 1) => text!(SIBLINGS_OF_ONE, gain),
-                (true, _) => text!(SIBLINGS, cores, gain),
-                (false, measured) => {
-                    text!(SIBLINGS_ABOUT, gain, cores, measured)
-                }
-            });
-        }
-        if !said.is_empty() {
-            let who = who.to_owned();
-            says.push(text!("comparison-scaling", "{who}, {work}: {says}", who, work = &name, says = said));
-        }
+    // A fit of the record's own says it better.
+    let fitted = |name: &str| known.record.diagnosis.scaling.iter().any(|fit| fit.workload == name);
+    let works = find_works(known).into_iter().filter(|(name, _)| !fitted(name));
+    works.filter_map(|(name, work)| describe_work(name, &work, who)).collect()
+}
+
+fn describe_work(name: &str, work: &Work, who: &str) -> Option<Text> {
+    let (one, (most, all)) = (work.steps.get(&1)?, work.steps.iter().next_back()?);
+    let (threads, rate, whole) = work.on_cores().filter(|_| *most > 1 && one.unfit.is_none())?;
+    let cores = work.cores;
+    let mut says = Text::default();
+    if threads > 1 {
+        says.push(text!(CORES_SCALE, share = Value::Share(rate / one.value), threads));
     }
-    says
+    if *most > cores {
+        let gain = Value::Share(all.value / (cores as f64 * rate) - 1.0);
+        says.push(match (whole, threads) {
+            (true, 1) => text!(SIBLINGS_OF_ONE, gain),
+            (true, _) => text!(SIBLINGS, cores, gain),
+            (false, measured) => text!(SIBLINGS_ABOUT, gain, cores, measured),
+        });
+    }
+    let (who, work) = (who.to_owned(), name.to_owned());
+    (!says.is_empty()).then(|| text!("comparison-scaling", "{who}, {work}: {says}", who, work, says))
 }

@@ -1,12 +1,15 @@
 //! Results of whole machines of which no single thread was measured: cores and clock are what one sees of such a machine,
 //! memory is what holds it back.
 
-use record::comparison::{Cause, Explanation, HeldBack};
+use record::comparison::{Cause, HeldBack};
 use record::text::Value;
 use record::units::figure;
 use record::{Text, text};
 
-use super::{CORES, Maker, Pair, against, cite, comparable, differs, memory, sort, standing, words};
+use super::{
+    CORES, Effect, OneSided, Pair, against, cause, comparable, differs, explain_by_side_effects,
+    explain_faster, memory, sort_causes, words,
+};
 use crate::comparison::Known;
 use crate::comparison::datum::Datum;
 use crate::comparison::rows::{Group, RowKey, RowKind, Rows};
@@ -17,15 +20,16 @@ const MORE: f64 = 1.2;
 const ALIKE: f64 = 0.05;
 
 /// Explanations of results of all CPUs without those of one thread.
-pub(super) fn explanations(pair: &Pair) -> Vec<Explanation> {
-    let rows = pair.base.rows.keys().filter(|key| {
+pub(super) fn explain_machines(pair: &Pair) -> Vec<Option<OneSided>> {
+    let of_all = |key: &RowKey| {
         key.group == Group::Workloads && key.metric == "workload.throughput" && key.kind == RowKind::AllCpus
-    });
-    rows.filter_map(|key| explanation(pair, key)).collect()
+    };
+    let rows = pair.base.rows.iter().filter(|(key, _)| of_all(key));
+    let shared = rows.filter_map(|(key, base)| Some((key, &pair.this.rows.get(key)?.datum, &base.datum)));
+    shared.map(|(key, this, base)| explain_machine(pair, key, this, base)).collect()
 }
 
-fn explanation(pair: &Pair, key: &RowKey) -> Option<Explanation> {
-    let (this, base) = figures(pair, key)?;
+fn explain_machine(pair: &Pair, key: &RowKey, this: &Datum, base: &Datum) -> Option<OneSided> {
     let alone = |rows: &Rows| {
         let one = |other: &RowKey| other.kind == RowKind::OneThread && other.subject == key.subject;
         rows.keys().any(|other| other.metric == key.metric && one(other))
@@ -34,52 +38,37 @@ fn explanation(pair: &Pair, key: &RowKey) -> Option<Explanation> {
         return None;
     }
     let speed = this.value / base.value;
-    let ratio = cores(pair).map_or(1.0, |cause| cause.factor);
+    let cores = cores_cause(pair);
+    let ratio = cores.as_ref().map_or(1.0, |cause| cause.factor);
+    let memory = memory::reach_cause(pair).or_else(|| memory::level_cause(pair));
+    let causes = [memory, memory::devices_cause(pair), cores, memory::clock_cause(pair)];
+    let mut causes: Vec<Cause> = causes.into_iter().flatten().collect();
+    // What a cause consists of stands with what memory does by itself.
+    causes.iter_mut().for_each(|cause| cause.parts.clear());
+    let work = &key.subject;
     // More cores that do no more, on whichever side they are.
     if speed.ln().abs() < ALIKE && ratio.ln().abs() > MORE.ln() {
-        return pair.seen_from_leader(ratio > 1.0, |pair| more_cores_do_no_more(pair, key));
+        // What speaks against the bigger one explains it.
+        sort_causes(&mut causes, 1.0 / ratio, true);
+        let says = describe_no_more(pair, this, base, ratio);
+        let result = text!("comparison-result-no-more", "{work}, no gain from more cores", work);
+        let mut explanation = explain_by_side_effects(pair, result, speed, says.clone(), causes);
+        explanation.held_back = Some(HeldBack { work: work.clone(), says });
+        let causes = &explanation.causes;
+        explanation.says.push(words::list_limits(causes, usize::MAX, words::with_own_factor));
+        explanation.says.push(words::list_opposing(causes, usize::MAX, words::with_own_factor));
+        return Some(OneSided { leads: ratio > 1.0, explanation });
     }
-    differs(speed).then(|| pair.seen_from_leader(speed >= 1.0, |pair| faster(pair, key))).flatten()
-}
-
-/// This one's figure and the baseline's.
-fn figures<'a>(pair: &'a Pair, key: &RowKey) -> Option<(&'a Datum, &'a Datum)> {
-    Some((&pair.this.rows.get(key)?.datum, &pair.base.rows.get(key)?.datum))
-}
-
-/// What could make one faster, without what it consists of: that stands with what memory does by itself.
-fn causes(pair: &Pair) -> Vec<Cause> {
-    let memory = memory::reach_cause(pair).or_else(|| memory::level_cause(pair));
-    let all = [memory, memory::devices_cause(pair), cores(pair), memory::clock_cause(pair)];
-    let mut causes: Vec<Cause> = all.into_iter().flatten().collect();
-    causes.iter_mut().for_each(|cause| cause.parts.clear());
-    causes
-}
-
-/// From the side of the faster one.
-fn faster(pair: &Pair, key: &RowKey) -> Option<Explanation> {
-    let (this, base) = figures(pair, key)?;
-    let speed = this.value / base.value;
-    let mut causes = causes(pair);
-    sort(&mut causes, speed, true);
-    let result = text!("comparison-result-all-cpus", "{work}, all CPUs", work = &key.subject);
-    let says = standing(pair, &result, speed);
-    let mut reported = build_explanation(pair, result, speed, says, causes);
-    reported.says.push(words::with_factors(&reported));
-    Some(reported)
+    let result = text!("comparison-result-all-cpus", "{work}, all CPUs", work);
+    differs(speed).then(|| explain_faster(pair, result, speed, causes))
 }
 
 /// From the side of the one with more cores.
-fn more_cores_do_no_more(pair: &Pair, key: &RowKey) -> Option<Explanation> {
-    let (this, base) = figures(pair, key)?;
-    let ratio = cores(pair)?.factor;
-    let mut causes = causes(pair);
-    // What speaks against the bigger one explains it.
-    sort(&mut causes, 1.0 / ratio, true);
+fn describe_no_more(pair: &Pair, this: &Datum, base: &Datum, ratio: f64) -> Text {
     let shown = |datum: &Datum| figure(datum.value, &datum.unit);
     let (big, small) = (pair.this_name.to_owned(), pair.base_name.to_owned());
     let (figures, cores) = (against(shown(this), shown(base)), Value::Factor(ratio));
-    let says = match memory::clock_cause(pair).filter(|clock| clock.factor > 1.0) {
+    match memory::clock_cause(pair).filter(|clock| clock.factor > 1.0) {
         Some(clock) => text!(
             "comparison-no-more-with-clock",
             "{big} does no more than {small} ({figures}) with {cores} the cores at {clock} the clock.",
@@ -97,56 +86,16 @@ fn more_cores_do_no_more(pair: &Pair, key: &RowKey) -> Option<Explanation> {
             figures,
             cores
         ),
-    };
-    let held_back = HeldBack { work: key.subject.clone(), says: says.clone() };
-    let result = text!("comparison-result-no-more", "{work}, no gain from more cores", work = &key.subject);
-    let speed = this.value / base.value;
-    let mut reported = build_explanation(pair, result, speed, says, causes);
-    reported.held_back = Some(held_back);
-    reported.says.push(words::held_back(&reported.causes, usize::MAX, words::with_own_factor));
-    reported.says.push(words::opposing(&reported.causes, usize::MAX, words::with_own_factor));
-    Some(reported)
-}
-
-fn build_explanation(pair: &Pair, result: Text, speed: f64, says: Text, causes: Vec<Cause>) -> Explanation {
-    Explanation {
-        result,
-        subject: pair.index,
-        speed,
-        says,
-        // What a program makes of cores and of memory is not known without steps between one thread and all.
-        adds_up: false,
-        causes,
-        unexplained: None,
-        held_back: None,
-        claims: Vec::new(),
     }
 }
 
-fn cores(pair: &Pair) -> Option<Cause> {
+fn cores_cause(pair: &Pair) -> Option<Cause> {
     let count = |known: &Known| {
         let counts = &known.record.machine.counts;
         counts.cores.or(counts.cpus_online).filter(|cores| *cores > 0)
     };
     let (base, this) = (count(pair.base)?, count(pair.this)?);
-    Maker {
-        name: text!(CORES),
-        says: against(this, base),
-        factor: f64::from(this) / f64::from(base),
-        measured: false,
-        evidence: vec![
-            cite(
-                pair.base_name,
-                text!("comparison-cores", "{cores} cores", cores = base),
-                "machine.counts.cores",
-            ),
-            cite(
-                pair.this_name,
-                text!("comparison-cores", "{cores} cores", cores = this),
-                "machine.counts.cores",
-            ),
-        ],
-        parts: Vec::new(),
-    }
-    .make()
+    let cores = |cores: u32| text!("comparison-cores", "{cores} cores", cores);
+    let evidence = pair.cite(cores(this), cores(base), "machine.counts.cores");
+    cause(CORES, against(this, base), f64::from(this) / f64::from(base), Effect::Modelled, evidence)
 }

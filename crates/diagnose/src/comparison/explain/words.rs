@@ -59,8 +59,9 @@ const UNMEASURED_SLOWER: Template = Template {
     words: "Effect not measured, favouring the slower one: {causes}.",
 };
 
-/// `primes: B is 1.3× as fast as A.`
-pub(crate) fn faster(result: &Text, fast: &str, slow: &str, times: f64) -> Text {
+/// `primes: B is 1.3× as fast as A.`, or the other way round.
+pub(crate) fn describe_speed(result: &Text, this: &str, base: &str, speed: f64) -> Text {
+    let (fast, slow, times) = if speed >= 1.0 { (this, base, speed) } else { (base, this, 1.0 / speed) };
     let (fast, slow) = (fast.to_owned(), slow.to_owned());
     text!(FASTER, result, fast, times = Value::Factor(times), slow)
 }
@@ -71,7 +72,7 @@ fn towards_faster(e: &Explanation, factor: f64) -> f64 {
 }
 
 /// The share of the difference that causes explain which multiply up to it, on the scale of logarithms.
-fn explained(e: &Explanation) -> f64 {
+fn explained_share(e: &Explanation) -> f64 {
     let left = e.unexplained.unwrap_or(1.0);
     (e.speed / left).ln() / e.speed.ln()
 }
@@ -79,20 +80,20 @@ fn explained(e: &Explanation) -> f64 {
 /// Whether causes explain so little that they are no answer.
 fn is_little(e: &Explanation) -> bool {
     let against = e.causes.iter().any(|cause| cause.despite);
-    e.adds_up && !e.causes.is_empty() && !against && (0.0..LITTLE).contains(&explained(e))
+    e.adds_up && !e.causes.is_empty() && !against && (0.0..LITTLE).contains(&explained_share(e))
 }
 
 /// What causes leave that multiply up; nothing where it is little.
-fn rest(e: &Explanation) -> Text {
+fn state_rest(e: &Explanation) -> Text {
     let Some(left) = e.unexplained.filter(|left| left.ln().abs() >= MUCH_LEFT && !e.causes.is_empty()) else {
         return Text::default();
     };
-    let template = if explained(e) > 1.0 { OVERSHOT } else { REST };
+    let template = if explained_share(e) > 1.0 { OVERSHOT } else { REST };
     text!(template, factor = Value::Factor(towards_faster(e, left)))
 }
 
 /// Of causes that stand beside each other: the first where it alone makes the whole factor, and the others.
-fn lead(e: &Explanation) -> (Option<&Cause>, &[Cause]) {
+fn split_lead(e: &Explanation) -> (Option<&Cause>, &[Cause]) {
     match e.causes.split_first() {
         Some((first, rest)) if differs(e.speed) && (first.factor / e.speed).ln().abs() < NO_CAUSE => {
             (Some(first), rest)
@@ -101,26 +102,25 @@ fn lead(e: &Explanation) -> (Option<&Cause>, &[Cause]) {
     }
 }
 
-/// Causes that stand beside the factor, by the side that they speak for.
-fn beside(rest: &[Cause], led: bool, say: impl Fn(&Cause) -> Text) -> Text {
-    let sides = if led { [BESIDE_FASTER, BESIDE_SLOWER] } else { [UNMEASURED_FASTER, UNMEASURED_SLOWER] };
-    let sides = [false, true].into_iter().zip(sides);
-    Text::sequence(sides.filter_map(|(despite, template)| {
-        let causes: Vec<Text> = rest.iter().filter(|cause| cause.despite == despite).map(&say).collect();
-        (!causes.is_empty()).then(|| text!(template, causes))
-    }))
+/// The causes that speak for the slower one (`despite`) or those that do not, at most so many.
+fn list_side(causes: &[Cause], despite: bool, most: usize, say: impl Fn(&Cause) -> Text) -> Vec<Text> {
+    causes.iter().filter(|cause| cause.despite == despite).take(most).map(say).collect()
+}
+
+/// A template of causes, where there are any.
+fn state_causes(template: Template, causes: Vec<Text>) -> Text {
+    if causes.is_empty() { Text::default() } else { text!(template, causes) }
 }
 
 /// What holds back the one with more cores.
-pub(crate) fn held_back(causes: &[Cause], most: usize, say: impl Fn(&Cause) -> Text) -> Text {
-    let causes: Vec<Text> = causes.iter().filter(|cause| !cause.despite).take(most).map(say).collect();
+pub(crate) fn list_limits(causes: &[Cause], most: usize, say: impl Fn(&Cause) -> Text) -> Text {
+    let causes = list_side(causes, false, most, say);
     if causes.is_empty() { text!(NO_LIMIT) } else { text!(HELD_BACK, causes) }
 }
 
 /// What works the other way.
-pub(crate) fn opposing(causes: &[Cause], most: usize, say: impl Fn(&Cause) -> Text) -> Text {
-    let causes: Vec<Text> = causes.iter().filter(|cause| cause.despite).take(most).map(say).collect();
-    if causes.is_empty() { Text::default() } else { text!(OPPOSING, causes) }
+pub(crate) fn list_opposing(causes: &[Cause], most: usize, say: impl Fn(&Cause) -> Text) -> Text {
+    state_causes(OPPOSING, list_side(causes, true, most, say))
 }
 
 /// A cause with its factor from the side of the one that it belongs to.
@@ -129,12 +129,8 @@ pub(crate) fn with_own_factor(cause: &Cause) -> Text {
 }
 
 fn with_factor(cause: &Cause, factor: f64) -> Text {
-    text!(
-        "comparison-cause-factor",
-        "{cause} ({factor})",
-        cause = &cause.name,
-        factor = Value::Factor(factor)
-    )
+    let factor = Value::Factor(factor);
+    text!("comparison-cause-factor", "{cause} ({factor})", cause = &cause.name, factor)
 }
 
 /// A cause with the figures behind it.
@@ -143,27 +139,34 @@ pub(crate) fn with_figures(cause: &Cause) -> Text {
 }
 
 /// What the causes make of a result, each with its factor.
-pub(crate) fn with_factors(e: &Explanation) -> Text {
-    causes(e, usize::MAX, |cause| with_factor(cause, towards_faster(e, cause.factor)))
+pub(crate) fn list_factors(e: &Explanation) -> Text {
+    list_causes(e, usize::MAX, |cause| with_factor(cause, towards_faster(e, cause.factor)))
 }
 
 /// What the causes make of a result, at most so many of each kind.
-pub(crate) fn causes(e: &Explanation, most: usize, say: impl Fn(&Cause) -> Text) -> Text {
+pub(crate) fn list_causes(e: &Explanation, most: usize, say: impl Fn(&Cause) -> Text) -> Text {
     if !e.adds_up {
-        let (lead, others) = lead(e);
-        let mut said = lead.map_or_else(Text::default, |lead| text!(CAUSE, cause = say(lead)));
-        said.push(beside(&others[..others.len().min(most)], lead.is_some(), say));
-        return said;
+        let (lead, others) = split_lead(e);
+        let others = &others[..others.len().min(most)];
+        let sides = match lead {
+            Some(_) => [BESIDE_FASTER, BESIDE_SLOWER],
+            None => [UNMEASURED_FASTER, UNMEASURED_SLOWER],
+        };
+        let lead = lead.map_or_else(Text::default, |lead| text!(CAUSE, cause = say(lead)));
+        let [faster, slower] = sides;
+        return Text::sequence([
+            lead,
+            state_causes(faster, list_side(others, false, most, &say)),
+            state_causes(slower, list_side(others, true, most, &say)),
+        ]);
     }
-    let mut causes: Vec<Text> = e.causes.iter().filter(|cause| !cause.despite).take(most).map(&say).collect();
-    let mut said = match causes.len() {
+    let mut causes = list_side(&e.causes, false, most, &say);
+    let main = match causes.len() {
         0 if e.causes.is_empty() => return text!(UNEXPLAINED),
         0 => Text::default(),
         _ if is_little(e) => text!(LITTLE_OF_IT, causes),
         1 => text!(CAUSE, cause = causes.remove(0)),
         _ => text!(CAUSES, causes),
     };
-    said.push(opposing(&e.causes, most, say));
-    said.push(rest(e));
-    said
+    Text::sequence([main, list_opposing(&e.causes, most, say), state_rest(e)])
 }

@@ -1,24 +1,23 @@
 //! Work with a known amount: clock × instructions a cycle ÷ instructions for one thread; cores × how well they scale ×
 //! what siblings add for all CPUs.
 
-use record::Label;
-use record::detail;
 use std::collections::BTreeMap;
 
-use record::comparison::{Cause, Explanation, Support};
+use record::comparison::{Cause, Claim, Support};
 use record::text::Value;
 use record::units::{figure, significant};
-use record::{Better, Measurement, Record, Template, Text, text};
+use record::{Better, Label, Measurement, Template, Text, detail, text};
 
-use super::clock::{self, Clock};
+use super::clock::{Clock, clock_cause, cycles_over, find_count};
 use super::{
-    CORES, Maker, Pair, adding_up, against, cite, comparable, differs, evidence, resolved, standing,
+    CORES, Effect, OneSided, Pair, against, cause, cause_of_parts, claims, comparable, differs,
+    explain_by_factors, find_best_clock, resolved,
 };
 use crate::comparison::Known;
 use crate::comparison::datum::Datum;
 use crate::comparison::ratio::differs_from_1;
 use crate::comparison::row_names::threads;
-use crate::comparison::rows::{Group, RowKey, find_instructions_per_cycle};
+use crate::comparison::rows::{Group, RowEntry, find_instructions_per_cycle};
 
 /// Instructions per cycle.
 pub(in crate::comparison) const INSTRUCTIONS_PER_CYCLE: Template =
@@ -40,107 +39,73 @@ pub(in crate::comparison) const SCALING_WITH_SIBLINGS: Template =
     Template { code: "comparison-cause-scaling-with-siblings", words: "scaling over cores, SMT included" };
 
 /// A workload's figures in one record.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Work {
-    /// The workload's name, as in the labels of its figures.
-    workload: String,
+pub(super) struct Work<'a> {
     /// Of one thread, as a throughput, or the time that one thread takes.
-    one: Option<Datum>,
+    one: &'a Datum,
     timed: bool,
     /// Throughput by threads.
     pub(super) steps: BTreeMap<u64, Datum>,
     clock: Option<Clock>,
-    ipc: Option<Datum>,
+    ipc: Option<&'a Datum>,
     instructions: Option<Datum>,
     pub(super) cores: u64,
 }
 
 /// Every workload that both sides have, explained.
-pub(super) fn explanations(pair: &Pair) -> Vec<Explanation> {
-    let (base, this) = (works(pair.base), works(pair.this));
-    let mut all = Vec::new();
-    for (name, base) in &base {
-        let Some(this) = this.get(name) else { continue };
-        all.extend(one_thread(pair, name, this, base));
-        all.extend(all_cpus(pair, name, this, base));
-    }
-    all
+pub(super) fn explain_work(pair: &Pair) -> Vec<Option<OneSided>> {
+    let (base, this) = (find_works(pair.base), find_works(pair.this));
+    let shared = base.iter().filter_map(|(name, base)| Some((name, this.get(name)?, base)));
+    shared
+        .flat_map(|(name, this, base)| [one_thread(pair, name, this, base), all_cpus(pair, name, this, base)])
+        .collect()
 }
 
-/// The workloads of a record, by their names (and sizes).
-pub(super) fn works(known: &Known) -> BTreeMap<String, Work> {
-    let mut works: BTreeMap<String, Work> = BTreeMap::new();
-    for (key, entry) in known.rows.iter().filter(|(key, _)| key.group == Group::Workloads) {
-        let Some(timed) = is_of_one(key) else { continue };
-        let work = works.entry(key.subject.clone()).or_default();
-        if let Some(workload) = entry.place.word(Label::Workload) {
-            work.workload = workload.to_owned();
-        }
-        if key.metric == "workload.time" && work.one.is_none() || key.metric == "workload.throughput" {
-            work.one = Some(entry.datum.clone());
-            work.timed = timed;
+/// The workloads of a record of which one thread (or a command, whose threads are its own doing) was measured, by their names
+/// (and sizes).
+pub(super) fn find_works<'a>(known: &'a Known) -> BTreeMap<&'a str, Work<'a>> {
+    let mut of_one: BTreeMap<&str, (&RowEntry, bool)> = BTreeMap::new();
+    // A throughput stands before a time.
+    for (key, entry) in &known.rows {
+        let timed = key.metric == "workload.time";
+        if key.group == Group::Workloads && key.order == 0 && (timed || key.metric == "workload.throughput") {
+            of_one.entry(&key.subject).or_insert((entry, timed));
         }
     }
-    let record = known.record;
-    for work in works.values_mut() {
-        let workload = std::mem::take(&mut work.workload);
-        work.fill(record, known, &workload);
-        work.workload = workload;
-    }
-    works
+    of_one.into_iter().map(|(name, (entry, timed))| (name, Work::new(known, entry, timed))).collect()
 }
 
-/// Whether a row is of one thread (or of a command, whose threads are its own doing), and then whether it is a time.
-fn is_of_one(key: &RowKey) -> Option<bool> {
-    match key.metric.as_str() {
-        _ if key.order != 0 => None,
-        "workload.throughput" => Some(false),
-        "workload.time" => Some(true),
-        _ => None,
-    }
-}
-
-impl Work {
-    fn fill(&mut self, record: &Record, known: &Known, workload: &str) {
-        let of = |m: &&Measurement| m.labels.word(Label::Workload) == Some(workload);
-        let size = record
-            .measurements_of("workload.throughput")
-            .filter(of)
-            .filter_map(|m| m.labels.count(Label::Bytes))
-            .max();
-        for m in record
-            .measurements_of("workload.throughput")
-            .filter(of)
-            .filter(|m| m.labels.count(Label::Bytes) == size)
-        {
-            let Some(threads) = threads(m) else { continue };
+impl<'a> Work<'a> {
+    fn new(known: &'a Known, entry: &'a RowEntry, timed: bool) -> Self {
+        let record = known.record;
+        let workload = entry.place.word(Label::Workload).unwrap_or("");
+        let throughputs = || {
+            let all = record.measurements_of("workload.throughput");
+            all.filter(|m| m.labels.word(Label::Workload) == Some(workload))
+        };
+        let size = throughputs().filter_map(|m| m.labels.count(Label::Bytes)).max();
+        let mut steps = BTreeMap::new();
+        for m in throughputs().filter(|m| m.labels.count(Label::Bytes) == size) {
             let first = matches!(m.labels.word(Label::Placement), None | Some("cores-first"));
-            if first && m.value() > 0.0 && m.value().is_finite() {
-                self.steps.entry(threads).or_insert_with(|| Datum::from_measurement(m));
+            if let Some(threads) = threads(m).filter(|_| first && m.value() > 0.0 && m.value().is_finite()) {
+                steps.entry(threads).or_insert_with(|| Datum::from_measurement(m));
             }
         }
+        let one = &entry.datum;
+        let cycles = timed.then(|| cycles_over(record, workload, one.value)).flatten();
+        let while_it_ran = || {
+            let mut alone = throughputs().filter(|m| m.labels.count(Label::Threads).unwrap_or(1) == 1);
+            alone.find_map(reported_clock)
+        };
         let counts = &record.machine.counts;
-        self.cores = counts.cores.or(counts.cpus_online).unwrap_or(0).into();
-        self.ipc = find_instructions_per_cycle(&known.rows, workload).cloned();
-        self.instructions = clock::counted(record, workload, &["instructions"]);
-        let time = self.one.as_ref().filter(|_| self.timed);
-        self.clock = time
-            .and_then(|time| clock::cycles_over(record, workload, time.value))
-            .map(Clock::measured)
-            .or_else(|| self.reported_clock(record, known, workload));
-    }
-
-    fn reported_clock(&self, record: &Record, known: &Known, workload: &str) -> Option<Clock> {
-        let while_it_ran = record
-            .measurements_of("workload.throughput")
-            .filter(|m| m.labels.word(Label::Workload) == Some(workload))
-            .filter(|m| m.labels.count(Label::Threads).unwrap_or(1) == 1)
-            .find_map(|m| Some((m, m.detail.get(detail::CLOCK_HZ).filter(|hz| *hz > 0.0)?)));
-        if let Some((m, hz)) = while_it_ran {
-            let from = format!("{} detail.clock_hz", crate::figures::locate_figure(m));
-            return Some(Clock::measured(Datum::derived(hz, None, "Hz", from)));
+        Self {
+            one,
+            timed,
+            steps,
+            clock: cycles.or_else(while_it_ran).map(Clock::measured).or_else(|| find_best_clock(known)),
+            ipc: find_instructions_per_cycle(&known.rows, workload),
+            instructions: find_count(record, workload, &["instructions"]),
+            cores: counts.cores.or(counts.cpus_online).unwrap_or(0).into(),
         }
-        clock::best(known)
     }
 
     /// Throughput a core as far as cores alone were measured: threads of the step, and whether that is all cores. One thread
@@ -148,194 +113,174 @@ impl Work {
     pub(super) fn on_cores(&self) -> Option<(u64, f64, bool)> {
         let (threads, datum) = self.steps.range(1..=self.cores.max(1)).next_back()?;
         let whole = *threads == self.cores;
-        (self.cores > 0 && (*threads > 1 || whole)).then_some((
-            *threads,
-            datum.value / *threads as f64,
-            whole,
-        ))
+        let rate = datum.value / *threads as f64;
+        (self.cores > 0 && (*threads > 1 || whole)).then_some((*threads, rate, whole))
     }
+}
+
+/// The clock that was looked at while a figure was measured.
+fn reported_clock(m: &Measurement) -> Option<Datum> {
+    let hz = m.detail.get(detail::CLOCK_HZ).filter(|hz| *hz > 0.0)?;
+    Some(Datum::derived(hz, None, "Hz", format!("{} detail.clock_hz", crate::figures::locate_figure(m))))
 }
 
 /// Clock, instructions a cycle and instructions, so far as both have them.
-fn core_causes(pair: &Pair, this: &Work, base: &Work) -> Vec<Option<Cause>> {
-    let clock =
-        this.clock.as_ref().zip(base.clock.as_ref()).and_then(|(this, base)| clock::cause(pair, this, base));
-    let both = |this: &Option<Datum>, base: &Option<Datum>| {
-        let fit = |(this, base): &(Datum, Datum)| comparable(this, base) && differs_from_1(this, base);
-        this.clone().zip(base.clone()).filter(fit)
-    };
+fn core_causes(pair: &Pair, this: &Work, base: &Work) -> [Option<Cause>; 3] {
+    let clocks = this.clock.as_ref().zip(base.clock.as_ref());
+    let clock = clocks.and_then(|(this, base)| clock_cause(pair, this, base));
+    let fit = |(this, base): &(&Datum, &Datum)| comparable(this, base) && differs_from_1(this, base);
     // What follows from declared instructions and the time is the time once more: between runs of one machine nothing
     // else could make it another. Between two it tells how much of their difference the clock is not.
-    let declared = |(this, base): &(Datum, Datum)| this.declared || base.declared;
-    let ipc = both(&this.ipc, &base.ipc).filter(|both| !(pair.same_machine && declared(both)));
-    let ipc = ipc.and_then(|(this, base)| {
-        let measured = !(this.declared || base.declared);
+    let declared = |(this, base): &(&Datum, &Datum)| this.declared || base.declared;
+    let both = this.ipc.zip(base.ipc).filter(fit).filter(|both| !(pair.same_machine && declared(both)));
+    let ipc = both.and_then(|(this, base)| {
         let figures = against(significant(this.value), significant(base.value));
-        Maker {
-            name: text!(INSTRUCTIONS_PER_CYCLE),
-            says: if measured { figures } else { text!(DECLARED, figures) },
-            factor: this.value / base.value,
-            measured,
-            evidence: vec![evidence(pair.base_name, &base), evidence(pair.this_name, &this)],
-            parts: Vec::new(),
-        }
-        .make()
+        let (says, effect) = match declared(&(this, base)) {
+            true => (text!(DECLARED, figures), Effect::Modelled),
+            false => (figures, Effect::Measured),
+        };
+        cause(INSTRUCTIONS_PER_CYCLE, says, this.value / base.value, effect, pair.evidence(this, base))
     });
     // Without instructions a cycle their number says nothing of speed.
-    let counted = ipc.is_some();
-    let instructions =
-        both(&this.instructions, &base.instructions).filter(|_| counted).and_then(|(this, base)| {
-            Maker {
-                name: text!(INSTRUCTIONS),
-                says: against(figure(this.value, "count"), figure(base.value, "count")),
-                factor: base.value / this.value,
-                measured: true,
-                evidence: vec![evidence(pair.base_name, &base), evidence(pair.this_name, &this)],
-                parts: Vec::new(),
-            }
-            .make()
-        });
-    vec![clock, ipc, instructions]
+    let both = this.instructions.as_ref().zip(base.instructions.as_ref()).filter(|_| ipc.is_some());
+    let instructions = both.filter(fit).and_then(|(this, base)| {
+        let says = against(figure(this.value, "count"), figure(base.value, "count"));
+        let (factor, proof) = (base.value / this.value, pair.evidence(this, base));
+        cause(INSTRUCTIONS, says, factor, Effect::Measured, proof)
+    });
+    [clock, ipc, instructions]
 }
 
-fn one_thread(pair: &Pair, name: &str, this: &Work, base: &Work) -> Option<Explanation> {
-    let (mine, theirs) = (this.one.as_ref()?, base.one.as_ref()?);
-    let better = if this.timed { Better::Lower } else { Better::Higher };
-    if this.timed != base.timed || !comparable(mine, theirs) || !resolved(mine, theirs, better) {
+fn one_thread(pair: &Pair, name: &str, this: &Work, base: &Work) -> Option<OneSided> {
+    let timed = this.timed;
+    let better = if timed { Better::Lower } else { Better::Higher };
+    if timed != base.timed || !comparable(this.one, base.one) || !resolved(this.one, base.one, better) {
         return None;
     }
-    let speed = if this.timed { theirs.value / mine.value } else { mine.value / theirs.value };
-    differs(speed).then_some(())?;
-    if speed < 1.0 {
-        return pair.seen_from_leader(false, |pair| one_thread(pair, name, base, this));
-    }
-    let mut claims = Vec::new();
-    for (who, work) in [(pair.base_name, base), (pair.this_name, this)] {
-        if let Some((ipc, why)) = work.ipc.as_ref().and_then(|ipc| Some((ipc, ipc.unfit.as_ref()?))) {
-            let claim = text!(CLAIMED_INSTRUCTIONS, who = who.to_owned());
-            let why = text!(
-                "comparison-unfit-instructions",
-                "{value}, {why}",
-                value = significant(ipc.value),
-                why = why.reason()
-            );
-            claims.push(super::claims::judged(claim, Support::NotSupported, why));
-        }
-    }
-    claims.extend(super::claims::caches(pair, speed));
-    claims.extend(super::claims::own_load(pair, speed));
-    claims.extend(super::claims::neighbours(pair, speed));
-    let result = if this.timed {
-        text!("comparison-result-work", "{work}", work = name.to_owned())
+    let (mine, theirs) = (this.one.value, base.one.value);
+    let speed = if timed { theirs / mine } else { mine / theirs };
+    let work = name.to_owned();
+    let result = if timed {
+        text!("comparison-result-work", "{work}", work)
     } else {
-        text!("comparison-result-one-thread", "{work}, one thread", work = name.to_owned())
+        text!("comparison-result-one-thread", "{work}, one thread", work)
     };
-    let said = standing(pair, &result, speed);
-    Some(adding_up(pair, result, speed, said, core_causes(pair, this, base), claims))
+    let mut judged: Vec<Claim> = [(pair.base_name, base), (pair.this_name, this)]
+        .into_iter()
+        .filter_map(|(who, work)| unfit_instructions(who, work.ipc?))
+        .collect();
+    let others =
+        [claims::judge_caches(pair), claims::judge_own_load(pair), claims::judge_neighbours(pair, speed)];
+    judged.extend(others.into_iter().flatten());
+    let causes = core_causes(pair, this, base);
+    differs(speed).then(|| explain_by_factors(pair, result, speed, Text::default(), causes, judged))
 }
 
-fn all_cpus(pair: &Pair, name: &str, this: &Work, base: &Work) -> Option<Explanation> {
-    let ((threads, mine), (base_threads, theirs), whole) = most(this, base)?;
-    if !comparable(&mine, &theirs) || !resolved(&mine, &theirs, Better::Higher) {
-        return None;
+/// The claim that instructions per cycle make it, where those that a record has are not the program's.
+fn unfit_instructions(who: &str, ipc: &Datum) -> Option<Claim> {
+    let (value, why) = (significant(ipc.value), ipc.unfit.as_ref()?.reason());
+    let why = text!("comparison-unfit-instructions", "{value}, {why}", value, why);
+    let claim = text!(CLAIMED_INSTRUCTIONS, who = who.to_owned());
+    Some(claims::build_claim(claim, Support::NotSupported, why))
+}
+
+/// One side's step of a workload that is held against the other's.
+struct Step<'a> {
+    threads: u64,
+    all: &'a Datum,
+    /// Cores that it ran on.
+    cores: f64,
+    /// As [`Work::on_cores`].
+    on_cores: Option<(u64, f64, bool)>,
+    one: Option<&'a Datum>,
+}
+
+impl<'a> Step<'a> {
+    /// The step of all CPUs.
+    fn of_all_cpus(work: &'a Work) -> Option<Self> {
+        let (threads, all) = work.steps.iter().next_back()?;
+        let cores = work.cores.clamp(1, (*threads).max(1)) as f64;
+        let (on_cores, one) = (work.on_cores(), work.steps.get(&1));
+        (*threads > 0 && work.cores > 0 && *threads >= work.cores).then_some(Self {
+            threads: *threads,
+            all,
+            cores,
+            on_cores,
+            one,
+        })
     }
-    let speed = mine.value / theirs.value;
-    differs(speed).then_some(())?;
-    if speed < 1.0 {
-        return pair.seen_from_leader(false, |pair| all_cpus(pair, name, base, this));
+
+    /// A step of so many threads, each taken for a core.
+    fn of_threads(work: &'a Work, threads: u64) -> Option<Self> {
+        let all = work.steps.get(&threads)?;
+        let on_cores = Some((threads, all.value / threads as f64, true));
+        Some(Self { threads, all, cores: threads as f64, on_cores, one: work.steps.get(&1) })
     }
-    let (on, base_on) = if whole {
-        (this.on_cores(), base.on_cores())
-    } else {
-        let rate = |datum: &Datum| Some((threads, datum.value / threads as f64, true));
-        (rate(&mine), rate(&theirs))
-    };
-    let cores = |work: &Work, threads: u64| {
-        if whole { work.cores.clamp(1, threads.max(1)) as f64 } else { threads as f64 }
-    };
-    let (mine_cores, base_cores) = (cores(this, threads), cores(base, base_threads));
-    let count = Maker {
-        name: text!(CORES),
-        says: against(mine_cores.to_string(), base_cores.to_string()),
-        factor: mine_cores / base_cores,
-        measured: true,
-        evidence: vec![
-            cite(pair.base_name, base_cores.to_string(), "machine.counts.cores"),
-            cite(pair.this_name, mine_cores.to_string(), "machine.counts.cores"),
-        ],
-        parts: Vec::new(),
+
+    /// What a core does when all work, over one thread alone.
+    fn core_share(&self) -> Option<f64> {
+        Some(self.all.value / self.cores / self.one?.value)
     }
-    .make();
-    let mut causes = vec![count];
-    if let (Some(one), Some(base_one)) = (this.steps.get(&1), base.steps.get(&1)) {
-        let parts: Vec<Cause> = core_causes(pair, this, base).into_iter().flatten().collect();
-        let unit = |datum: &Datum| figure(datum.value, &datum.unit);
-        causes.push(
-            Maker {
-                name: text!(ONE_THREAD),
-                says: against(unit(one), unit(base_one)),
-                factor: one.value / base_one.value,
-                measured: true,
-                evidence: vec![evidence(pair.base_name, base_one), evidence(pair.this_name, one)],
-                parts,
-            }
-            .make(),
-        );
-        if let (Some((n, rate, _)), Some((base_n, base_rate, _))) = (on, base_on) {
-            let (scale, base_scale) = (rate / one.value, base_rate / base_one.value);
-            causes.push(
-                Maker {
-                    name: text!("comparison-cause-scaling", "scaling over cores"),
-                    says: against(efficiency(scale, n), efficiency(base_scale, base_n)),
-                    factor: scale / base_scale,
-                    measured: true,
-                    evidence: Vec::new(),
-                    parts: Vec::new(),
-                }
-                .make(),
-            );
-        }
-    }
-    if on.is_none() || base_on.is_none() {
-        causes.push(cores_and_siblings((this, &mine, mine_cores), (base, &theirs, base_cores)));
-    }
-    if let (Some((n, rate, whole)), Some((base_n, base_rate, base_whole))) = (on, base_on)
-        && (threads > n || base_threads > base_n)
+}
+
+/// The steps that are held against each other: those of all CPUs where both have them (and then `true`), else the largest that
+/// both have.
+fn find_steps<'a>(this: &'a Work, base: &'a Work) -> Option<(Step<'a>, Step<'a>, bool)> {
+    if let (Some(this), Some(base)) = (Step::of_all_cpus(this), Step::of_all_cpus(base))
+        && this.threads.max(base.threads) > 1
     {
-        let adds = |all: &Datum, cores: f64, rate: f64| all.value / (cores * rate);
-        let (siblings, base_siblings) = (adds(&mine, mine_cores, rate), adds(&theirs, base_cores, base_rate));
-        let own = siblings_add(siblings, (threads, mine_cores), (n, whole));
-        let others = siblings_add(base_siblings, (base_threads, base_cores), (base_n, base_whole));
-        causes.push(
-            Maker {
-                name: text!("comparison-cause-siblings", "siblings"),
-                says: text!(
-                    "comparison-siblings-of-both",
-                    "{this}: {own}; {base}: {others}",
-                    this = pair.this_name.to_owned(),
-                    own,
-                    base = pair.base_name.to_owned(),
-                    others
-                ),
-                factor: siblings / base_siblings,
-                measured: whole && base_whole,
-                evidence: vec![evidence(pair.base_name, &theirs), evidence(pair.this_name, &mine)],
-                parts: Vec::new(),
-            }
-            .make(),
-        );
+        return Some((this, base, true));
     }
+    let threads =
+        *this.steps.keys().rev().find(|threads| **threads > 1 && base.steps.contains_key(threads))?;
+    Some((Step::of_threads(this, threads)?, Step::of_threads(base, threads)?, false))
+}
+
+fn all_cpus(pair: &Pair, name: &str, this_work: &Work, base_work: &Work) -> Option<OneSided> {
+    let (this, base, whole) = find_steps(this_work, base_work)?;
+    let speed = this.all.value / base.all.value;
+    if !comparable(this.all, base.all) || !resolved(this.all, base.all, Better::Higher) || !differs(speed) {
+        return None;
+    }
+    let (cores, base_cores) = (this.cores.to_string(), base.cores.to_string());
+    let proof = pair.cite(cores.clone(), base_cores.clone(), "machine.counts.cores");
+    let ratio = this.cores / base.cores;
+    let mut causes = vec![cause(CORES, against(cores, base_cores), ratio, Effect::Measured, proof)];
+    if let (Some(one), Some(base_one)) = (this.one, base.one) {
+        let parts: Vec<Cause> = core_causes(pair, this_work, base_work).into_iter().flatten().collect();
+        let says = against(figure(one.value, &one.unit), figure(base_one.value, &base_one.unit));
+        let (factor, proof) = (one.value / base_one.value, pair.evidence(one, base_one));
+        causes.push(cause_of_parts(ONE_THREAD, says, factor, Effect::Measured, proof, parts));
+    }
+    match this.on_cores.zip(base.on_cores) {
+        Some(on_cores) => causes
+            .extend([scaling_cause(&this, &base, on_cores), siblings_cause(pair, &this, &base, on_cores)]),
+        None => causes.push(cores_and_siblings_cause(&this, &base)),
+    }
+    let work = name.to_owned();
     let result = if whole {
-        text!("comparison-result-all-cpus", "{work}, all CPUs", work = name.to_owned())
+        text!("comparison-result-all-cpus", "{work}, all CPUs", work)
     } else {
-        text!("comparison-result-threads", "{work}, {threads} threads", work = name.to_owned(), threads)
+        text!("comparison-result-threads", "{work}, {threads} threads", work, threads = this.threads)
     };
-    let said = standing(pair, &result, speed);
-    Some(adding_up(pair, result, speed, said, causes, super::claims::caches(pair, speed)))
+    let claims = claims::judge_caches(pair).into_iter().collect();
+    Some(explain_by_factors(pair, result, speed, Text::default(), causes, claims))
+}
+
+/// Cores alone of both sides: as [`Work::on_cores`].
+type OnCores = ((u64, f64, bool), (u64, f64, bool));
+
+/// How well several cores scale.
+fn scaling_cause(this: &Step, base: &Step, on_cores: OnCores) -> Option<Cause> {
+    let ((threads, rate, _), (base_threads, base_rate, _)) = on_cores;
+    let (share, base_share) = (rate / this.one?.value, base_rate / base.one?.value);
+    let says = against(describe_scaling(share, threads), describe_scaling(base_share, base_threads));
+    let name = text!("comparison-cause-scaling", "scaling over cores");
+    cause(name, says, share / base_share, Effect::Measured, Vec::new())
 }
 
 /// What so many threads reach of linear scaling.
-fn efficiency(share: f64, threads: u64) -> Text {
+fn describe_scaling(share: f64, threads: u64) -> Text {
     let share = Value::Share(share);
     match threads {
         1 => text!("comparison-efficiency-of-one", "{share} on 1 thread", share),
@@ -343,11 +288,31 @@ fn efficiency(share: f64, threads: u64) -> Text {
     }
 }
 
-/// What CPUs beyond the cores measured add, of so many threads on so many cores; and of how many cores that is told and
-/// whether these are all.
-fn siblings_add(factor: f64, (threads, cores): (u64, f64), (measured, whole): (u64, bool)) -> Text {
+/// What CPUs add beyond the cores that were measured.
+fn siblings_cause(pair: &Pair, this: &Step, base: &Step, on_cores: OnCores) -> Option<Cause> {
+    let ((threads, rate, whole), (base_threads, base_rate, base_whole)) = on_cores;
+    if this.threads <= threads && base.threads <= base_threads {
+        return None;
+    }
+    let adds = |step: &Step, rate: f64| step.all.value / (step.cores * rate);
+    let (gain, base_gain) = (adds(this, rate), adds(base, base_rate));
+    let says = text!(
+        "comparison-siblings-of-both",
+        "{this}: {own}; {base}: {others}",
+        this = pair.this_name.to_owned(),
+        own = describe_siblings(this, gain, threads, whole),
+        base = pair.base_name.to_owned(),
+        others = describe_siblings(base, base_gain, base_threads, base_whole)
+    );
+    let effect = Effect::measured_if(whole && base_whole);
+    let name = text!("comparison-cause-siblings", "siblings");
+    cause(name, says, gain / base_gain, effect, pair.evidence(this.all, base.all))
+}
+
+/// What a step's CPUs add beyond the cores measured, and whether these are all cores.
+fn describe_siblings(step: &Step, factor: f64, measured: u64, whole: bool) -> Text {
     let gain = Value::Share(factor - 1.0);
-    match (threads as f64 > cores, whole) {
+    match (step.threads as f64 > step.cores, whole) {
         (false, true) => text!("comparison-no-siblings", "no siblings in use"),
         (false, false) => {
             text!(
@@ -362,50 +327,20 @@ fn siblings_add(factor: f64, (threads, cores): (u64, f64), (measured, whole): (u
             "comparison-siblings-add-about",
             "SMT adds about {gain}, if all {cores} cores are as fast as the {measured} measured",
             gain,
-            cores = cores.to_string(),
+            cores = step.cores.to_string(),
             measured
         ),
     }
 }
 
 /// What a core does when all CPUs work, against one thread alone: where no step between them tells cores from siblings.
-fn cores_and_siblings(this: (&Work, &Datum, f64), base: (&Work, &Datum, f64)) -> Option<Cause> {
-    let a_core =
-        |(work, all, cores): (&Work, &Datum, f64)| Some(all.value / cores / work.steps.get(&1)?.value);
-    let (mine, theirs) = (a_core(this)?, a_core(base)?);
-    Maker {
-        name: text!(SCALING_WITH_SIBLINGS),
-        says: text!(
-            "comparison-core-of-one",
-            "a core with all CPUs busy does {mine} of one thread alone, against {theirs}",
-            mine = Value::Share(mine),
-            theirs = Value::Share(theirs)
-        ),
-        factor: mine / theirs,
-        measured: true,
-        evidence: Vec::new(),
-        parts: Vec::new(),
-    }
-    .make()
-}
-
-/// A step of a workload: its threads, and what it delivered.
-type Step = (u64, Datum);
-
-/// The steps that are held against each other: those of all CPUs where both have them (and then `true`), else the largest that
-/// both have.
-fn most(this: &Work, base: &Work) -> Option<(Step, Step, bool)> {
-    let last = |work: &Work| {
-        let (threads, datum) = work.steps.iter().next_back()?;
-        (*threads > 0 && work.cores > 0 && *threads >= work.cores).then(|| (*threads, datum.clone()))
-    };
-    if let (Some(this), Some(base)) = (last(this), last(base))
-        && this.0.max(base.0) > 1
-    {
-        return Some((this, base, true));
-    }
-    let common =
-        this.steps.iter().rev().find(|(threads, _)| **threads > 1 && base.steps.contains_key(threads))?;
-    let (threads, datum) = common;
-    Some(((*threads, datum.clone()), (*threads, base.steps.get(threads)?.clone()), false))
+fn cores_and_siblings_cause(this: &Step, base: &Step) -> Option<Cause> {
+    let (share, base_share) = (this.core_share()?, base.core_share()?);
+    let says = text!(
+        "comparison-core-of-one",
+        "a core with all CPUs busy does {mine} of one thread alone, against {theirs}",
+        mine = Value::Share(share),
+        theirs = Value::Share(base_share)
+    );
+    cause(SCALING_WITH_SIBLINGS, says, share / base_share, Effect::Measured, Vec::new())
 }
