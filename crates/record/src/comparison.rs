@@ -10,7 +10,7 @@ use crate::measurement::Labels;
 use crate::metrics::Better;
 use crate::statistics::Verdict;
 use crate::text;
-use crate::text::Text;
+use crate::text::{Template, Text};
 
 /// The version of a comparison's form.
 pub const COMPARISON_VERSION: u32 = 1;
@@ -236,7 +236,7 @@ fn is_false(value: &bool) -> bool {
 }
 
 /// What explains that one subject's result differs from the baseline's.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Explanation {
     /// The result in words.
@@ -273,7 +273,7 @@ pub struct HeldBack {
 }
 
 /// One cause and its effect on the result.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Cause {
     /// The cause in a few words: `memory latency`.
@@ -324,30 +324,26 @@ pub enum Support {
     NotSupported,
 }
 
+const SUPPORTED: Template =
+    Template { code: "comparison-claim-supported", words: "Supported by the figures: {claim} ({why})." };
+const CONTRADICTED: Template = Template {
+    code: "comparison-claim-contradicted",
+    words: "Contradicted by the figures: {claim} ({why}).",
+};
+const NOT_SUPPORTED: Template = Template {
+    code: "comparison-claim-not-supported",
+    words: "Not supported by the figures: {claim} ({why}).",
+};
+
 impl Support {
     /// A claim with its reason, in a sentence.
     pub fn judge(self, claim: &Text, why: &Text) -> Text {
-        match self {
-            Support::Supported => {
-                text!("comparison-claim-supported", "Supported by the figures: {claim} ({why}).", claim, why)
-            }
-            Support::Contradicted => {
-                text!(
-                    "comparison-claim-contradicted",
-                    "Contradicted by the figures: {claim} ({why}).",
-                    claim,
-                    why
-                )
-            }
-            Support::NotSupported => {
-                text!(
-                    "comparison-claim-not-supported",
-                    "Not supported by the figures: {claim} ({why}).",
-                    claim,
-                    why
-                )
-            }
-        }
+        let template = match self {
+            Support::Supported => SUPPORTED,
+            Support::Contradicted => CONTRADICTED,
+            Support::NotSupported => NOT_SUPPORTED,
+        };
+        text!(template, claim, why)
     }
 
     /// The judgement alone.
@@ -361,7 +357,7 @@ impl Support {
 }
 
 /// What a subject would do with another's best setting; always modelled.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct WhatIf {
     /// The subject, by index.

@@ -3,7 +3,7 @@
 use record::Label;
 use record::detail;
 use record::statistics::{Summary, median_of_sorted};
-use record::{Doubt, Key, Measurement, Text, text};
+use record::{Doubt, Key, Measurement, Template, Text, text};
 
 use super::method::{self, Unfit};
 use crate::figures::locate_figure;
@@ -79,47 +79,26 @@ impl Size {
     }
 }
 
-/// What several measurements of one thing are of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Over {
-    /// Repetitions.
-    Runs,
-    /// CPUs.
-    Cpus,
-    /// Cores.
-    Cores,
-    /// Pairs of CPUs.
-    CpuPairs,
-    /// Nodes.
-    Nodes,
-    /// Pairs of nodes.
-    NodePairs,
-    /// CPUs and nodes.
-    Places,
-    /// Working sets.
-    WorkingSets,
-}
+/// What several measurements of one thing are of, and how their median is called.
+pub(crate) mod over {
+    use record::Template;
 
-impl Over {
-    /// The median over so many.
-    fn describe(self, count: usize) -> Text {
-        match self {
-            Over::Runs => text!("comparison-median-of-runs", "median of {count} runs", count),
-            Over::Cpus => text!("comparison-median-of-cpus", "median of {count} CPUs", count),
-            Over::Cores => text!("comparison-median-of-cores", "median of {count} cores", count),
-            Over::CpuPairs => {
-                text!("comparison-median-of-cpu-pairs", "median of {count} pairs of CPUs", count)
-            }
-            Over::Nodes => text!("comparison-median-of-nodes", "median of {count} NUMA nodes", count),
-            Over::NodePairs => {
-                text!("comparison-median-of-node-pairs", "median of {count} pairs of NUMA nodes", count)
-            }
-            Over::Places => text!("comparison-median-of-places", "median of {count} places", count),
-            Over::WorkingSets => {
-                text!("comparison-median-of-working-sets", "median of {count} working sets", count)
-            }
-        }
-    }
+    pub(crate) const RUNS: Template =
+        Template { code: "comparison-median-of-runs", words: "median of {count} runs" };
+    pub(crate) const CPUS: Template =
+        Template { code: "comparison-median-of-cpus", words: "median of {count} CPUs" };
+    pub(crate) const CORES: Template =
+        Template { code: "comparison-median-of-cores", words: "median of {count} cores" };
+    pub(crate) const CPU_PAIRS: Template =
+        Template { code: "comparison-median-of-cpu-pairs", words: "median of {count} pairs of CPUs" };
+    pub(crate) const NODES: Template =
+        Template { code: "comparison-median-of-nodes", words: "median of {count} NUMA nodes" };
+    pub(crate) const NODE_PAIRS: Template =
+        Template { code: "comparison-median-of-node-pairs", words: "median of {count} pairs of NUMA nodes" };
+    pub(crate) const PLACES: Template =
+        Template { code: "comparison-median-of-places", words: "median of {count} places" };
+    pub(crate) const WORKING_SETS: Template =
+        Template { code: "comparison-median-of-working-sets", words: "median of {count} working sets" };
 }
 
 impl Datum {
@@ -147,7 +126,7 @@ impl Datum {
     }
 
     /// Several measurements of the same thing at different places. `None` for none.
-    pub(crate) fn from_several(all: &[&Measurement], over: Over) -> Option<Self> {
+    pub(crate) fn from_several(all: &[&Measurement], over: Template) -> Option<Self> {
         let (first, rest) = all.split_first()?;
         let mut datum = Self::from_measurement(first);
         if rest.is_empty() {
@@ -180,7 +159,7 @@ impl Datum {
             (false, false) => Summary::from_samples(&pooled).interval,
         };
         datum.samples = if few { pooled } else { Vec::new() };
-        datum.over = Some(over.describe(all.len()));
+        datum.over = Some(text!(over, count = all.len()));
         let doubtful = all.iter().filter(|m| m.doubt.is_some()).count();
         datum.doubt = (doubtful * 2 > all.len()).then(|| {
             text!("comparison-mostly-in-doubt", "{doubtful} of {all} in doubt", doubtful, all = all.len())

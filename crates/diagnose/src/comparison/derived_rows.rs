@@ -5,7 +5,7 @@ use record::{Record, detail, text};
 
 use super::datum::Datum;
 use super::method::{SUPERLINEAR, Unfit};
-use super::rows::{Derived, Group, RowKey, RowKind, Rows, add_derived, add_row};
+use super::rows::{Group, NamedRow, RowKey, RowKind, Rows, add_row};
 use crate::scaling::POOR;
 
 /// Adds throughput of all CPUs over that of as many single threads.
@@ -35,11 +35,10 @@ pub(super) fn add_efficiency(rows: &mut Rows) {
         }
         found.push((name.to_owned(), datum));
     }
-    for (name, datum) in found {
-        let (group, metric, kind) = (Group::Workloads, "workload.throughput", RowKind::Efficiency);
-        let row = Derived { group, metric, order: 35, kind, subject: &name };
-        let what = text!("comparison-row-efficiency", "{work}, efficiency on all CPUs", work = &name);
-        add_derived(rows, &row, what, datum);
+    for (work, datum) in found {
+        let name = text!("comparison-row-efficiency", "{work}, efficiency on all CPUs", work = &work);
+        let row = NamedRow::new(Group::Workloads, "workload.throughput", 35, name);
+        add_row(rows, row.of_kind(RowKind::Efficiency, &work), datum);
     }
 }
 
@@ -55,27 +54,20 @@ pub(super) fn add_loaded(record: &Record, rows: &mut Rows) {
         let chains = best.labels.count(record::Label::Chains).unwrap_or(0);
         let mut datum = Datum::from_measurement(best);
         datum.over = Some(text!("comparison-of-chains", "{chains} chains", chains));
-        let what = text!("comparison-row-parallelism", "loads in flight, maximum");
-        add_row(rows, Group::Latency, "load.parallelism", 50, what, datum);
+        let name = text!("comparison-row-parallelism", "loads in flight, maximum");
+        add_row(rows, NamedRow::new(Group::Latency, "load.parallelism", 50, name), datum);
     }
     let Some(curve) = record.measurements_of("memory.loaded_latency").next() else { return };
-    for (order, key, what) in [
-        (
-            60,
-            detail::NS_AT_HALF_OF_PEAK,
-            text!("comparison-row-latency-at-half", "latency at half of peak bandwidth"),
-        ),
-        (
-            61,
-            detail::NS_AT_80_PERCENT_OF_PEAK,
-            text!("comparison-row-latency-at-80-percent", "latency at 80 % of peak bandwidth"),
-        ),
-    ] {
+    let at_half = text!("comparison-row-latency-at-half", "latency at half of peak bandwidth");
+    let at_80_percent = text!("comparison-row-latency-at-80-percent", "latency at 80 % of peak bandwidth");
+    for (order, key, name) in
+        [(60, detail::NS_AT_HALF_OF_PEAK, at_half), (61, detail::NS_AT_80_PERCENT_OF_PEAK, at_80_percent)]
+    {
         if let Some(ns) = curve.detail.get(key) {
             let from = format!("memory.loaded_latency detail.{}", key.name());
             let mut datum = Datum::derived(ns, None, "ns", from);
             datum.over = Some(text!("comparison-from-a-curve", "from a curve"));
-            add_row(rows, Group::Latency, "memory.loaded_latency", order, what, datum);
+            add_row(rows, NamedRow::new(Group::Latency, "memory.loaded_latency", order, name), datum);
         }
     }
 }

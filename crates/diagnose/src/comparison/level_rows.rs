@@ -5,8 +5,8 @@ use record::statistics::median_of_sorted;
 use record::text::Value;
 use record::{Level, Measurement, Record, text};
 
-use super::datum::{Datum, Over, Size};
-use super::rows::{Derived, Group, RowKind, Rows, add_derived, add_row};
+use super::datum::{Datum, Size, over};
+use super::rows::{Group, NamedRow, RowKind, Rows, add_row};
 use crate::levels::MEMORY;
 
 /// Working sets of a level whose latency lies this near to the level's are its plateau.
@@ -30,24 +30,14 @@ pub(super) fn add_level_rows(record: &Record, levels: &[Level], rows: &mut Rows)
         let to = level.measured_bytes.unwrap_or(u64::MAX);
         let datum = plateau(&points, level, from, to);
         let kind = if level.name == MEMORY { RowKind::Memory } else { RowKind::Other };
-        let row =
-            Derived { group: Group::Latency, metric: "load.latency", order, kind, subject: &level.name };
-        add_derived(
-            rows,
-            &row,
-            text!("comparison-row-load", "load from {level}", level = &level.name),
-            datum,
-        );
+        let name = &level.name;
+        let what = text!("comparison-row-load", "load from {level}", level = name);
+        let row = NamedRow::new(Group::Latency, "load.latency", order, what).of_kind(kind, name);
+        add_row(rows, row, datum);
         if let Some(cycles) = level.latency_cycles.filter(|_| level.name != MEMORY) {
-            let datum = Datum::derived(cycles, None, "cycles", format!("diagnosis.levels {}", level.name));
-            add_row(
-                rows,
-                Group::Latency,
-                "load.latency_cycles",
-                order + 1,
-                text!("comparison-row-load-cycles", "load from {level}, cycles", level = &level.name),
-                datum,
-            );
+            let datum = Datum::derived(cycles, None, "cycles", format!("diagnosis.levels {name}"));
+            let what = text!("comparison-row-load-cycles", "load from {level}, cycles", level = name);
+            add_row(rows, NamedRow::new(Group::Latency, "load.latency_cycles", order + 1, what), datum);
         }
         if let Some(bytes) = level.measured_bytes {
             from = bytes;
@@ -68,8 +58,8 @@ fn plateau(points: &[&Measurement], level: &Level, from: u64, to: u64) -> Datum 
     values.sort_by(f64::total_cmp);
     let mut datum = match on.first() {
         Some(first) if on.len() >= ENOUGH => {
-            let mut datum =
-                Datum::from_several(&on, Over::WorkingSets).unwrap_or_else(|| Datum::from_measurement(first));
+            let mut datum = Datum::from_several(&on, over::WORKING_SETS)
+                .unwrap_or_else(|| Datum::from_measurement(first));
             datum.value = median_of_sorted(&values);
             datum
         }
@@ -100,7 +90,7 @@ fn walks(record: &Record, levels: &[Level], points: &[&Measurement], rows: &mut 
         let of_page: Vec<&Measurement> =
             points.iter().filter(|m| on(page, m) && beyond(m)).copied().collect();
         let huge = points.iter().any(|m| !on(page, m) && beyond(m));
-        if huge && let Some(datum) = Datum::from_several(&of_page, Over::WorkingSets) {
+        if huge && let Some(datum) = Datum::from_several(&of_page, over::WORKING_SETS) {
             let what = text!(
                 "comparison-row-load-on-pages",
                 "load from {level}, {page} pages",
@@ -108,9 +98,8 @@ fn walks(record: &Record, levels: &[Level], points: &[&Measurement], rows: &mut 
                 page
             );
             let kind = if page == "4KiB" { RowKind::MemoryOnBasePages } else { RowKind::Other };
-            let row =
-                Derived { group: Group::Latency, metric: "load.latency", order, kind, subject: &memory.name };
-            add_derived(rows, &row, what, datum);
+            let row = NamedRow::new(Group::Latency, "load.latency", order, what);
+            add_row(rows, row.of_kind(kind, &memory.name), datum);
         }
     }
 }
@@ -124,15 +113,11 @@ fn single(record: &Record, points: &[&Measurement], rows: &mut Rows) {
     sizes.dedup();
     for (order, bytes) in sizes.into_iter().enumerate() {
         let here = |m: &&&Measurement| m.labels.count(Label::Bytes) == Some(bytes);
-        let of = |own: bool| -> Vec<&Measurement> {
-            points.iter().filter(here).filter(|m| nodes.is_own(m) != Some(!own)).copied().collect()
-        };
         for (number, own) in [true, false].into_iter().enumerate() {
-            let mut all = of(own);
-            if !own {
-                all.retain(|m| nodes.is_own(m) == Some(false));
-            }
-            if let Some(mut datum) = Datum::from_several(&all, Over::Places) {
+            // What lies on no known node is taken for the own one's.
+            let is = |m: &&&Measurement| nodes.is_own(m).unwrap_or(true) == own;
+            let all: Vec<&Measurement> = points.iter().filter(here).filter(is).copied().collect();
+            if let Some(mut datum) = Datum::from_several(&all, over::PLACES) {
                 datum.size = Size::classify(bytes, nodes.cache_bytes());
                 let size = Value::Bytes(bytes);
                 let what = if own {
@@ -140,7 +125,8 @@ fn single(record: &Record, points: &[&Measurement], rows: &mut Rows) {
                 } else {
                     text!("comparison-row-load-of-size-remote", "load from {size}, other nodes' memory", size)
                 };
-                add_row(rows, Group::Latency, "load.latency", (order * 2 + number) as u32, what, datum);
+                let order = (order * 2 + number) as u32;
+                add_row(rows, NamedRow::new(Group::Latency, "load.latency", order, what), datum);
             }
         }
     }

@@ -62,7 +62,7 @@ pub(crate) struct Known<'a> {
 /// Holds records against the one with index `baseline` (the last, where there is none of that number).
 pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> Comparison {
     let baseline = baseline.min(sides.len().saturating_sub(1));
-    let subjects = subjects(sides);
+    let subjects = describe_subjects(sides);
     let known: Vec<Known> = sides
         .iter()
         .map(|side| {
@@ -71,16 +71,18 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
         })
         .collect();
     let records: Vec<&Record> = sides.iter().map(|side| side.record).collect();
-    let (rows, refused) = table::rows(&known, baseline);
-    let figures = if extent == Extent::All { table::figures(&known, baseline) } else { Vec::new() };
-    let relation = relation(sides, &subjects);
+    let (rows, refused) = table::build_rows(&known, baseline);
+    let figures = if extent == Extent::All { table::build_figures(&known, baseline) } else { Vec::new() };
+    let relation = relate(sides, &subjects);
     let names: Vec<String> = subjects.iter().map(|subject| subject.name.clone()).collect();
-    let same = relation == Relation::SameRecord;
-    let explanations =
-        if same { Vec::new() } else { explain::explanations(&known, &names, baseline, relation) };
-    let what_if =
-        if same { Vec::new() } else { projection::projections(&known, &names, baseline, &explanations) };
-    let orders = order::orders(&rows, &known, &names);
+    let (explanations, what_if) = if relation == Relation::SameRecord {
+        (Vec::new(), Vec::new())
+    } else {
+        let explanations = explain::explain_results(&known, &names, baseline, relation);
+        let what_if = projection::project_settings(&known, &names, baseline, &explanations);
+        (explanations, what_if)
+    };
+    let orders = order::build_orders(&rows, &known, &names);
     let mut comparison = Comparison {
         comparison: COMPARISON_VERSION,
         tool,
@@ -98,7 +100,7 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
         notes: Vec::new(),
         within: Vec::new(),
     };
-    comparison.notes = notes(&comparison);
+    comparison.notes = note_whole(&comparison);
     comparison.answer = verdict::state_verdict(&comparison);
     if relation == Relation::Machines && known.len() <= FEW {
         for (this, name) in known.iter().zip(&names) {
@@ -110,40 +112,30 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
 }
 
 /// Names that no two share, and what is to be known of each.
-fn subjects(sides: &[Side]) -> Vec<Subject> {
-    let mut taken: HashMap<String, usize> = HashMap::new();
-    let mut first_of: HashMap<(&str, usize, Option<&str>), Vec<usize>> = HashMap::new();
-    let mut all = Vec::with_capacity(sides.len());
-    for (index, side) in sides.iter().enumerate() {
+fn describe_subjects(sides: &[Side]) -> Vec<Subject> {
+    let mut taken: HashMap<&str, usize> = HashMap::new();
+    let subjects = sides.iter().enumerate().map(|(index, side)| {
         let record = side.record;
         let plain = if side.name.trim().is_empty() { "record" } else { side.name.trim() };
-        let count = taken.entry(plain.to_owned()).or_insert(0);
+        let count = taken.entry(plain).or_insert(0);
         *count += 1;
-        let name = if *count == 1 { plain.to_owned() } else { format!("{plain} ({count})") };
-        // Only records of one time, host and length can be the same.
-        let alike = (record.started.as_str(), record.measurements.len(), record.machine.hostname.as_deref());
-        let earlier = first_of.entry(alike).or_default();
-        let same_as = earlier.iter().copied().find(|earlier| sides[*earlier].record == record);
-        if same_as.is_none() {
-            earlier.push(index);
-        }
-        all.push(Subject {
-            name,
+        Subject {
+            name: if *count == 1 { plain.to_owned() } else { format!("{plain} ({count})") },
             source: side.source.to_owned(),
             started: record.started.clone(),
-            machine: machine_words(&record.machine),
+            machine: describe_machine(&record.machine),
             figures: u32::try_from(record.measurements.len()).unwrap_or(u32::MAX),
             imported: record.import.is_some(),
             newest: false,
-            same_as,
-            notes: subject_notes(record),
-        });
-    }
-    all
+            same_as: sides[..index].iter().position(|earlier| earlier.record == record),
+            notes: note_record(record),
+        }
+    });
+    subjects.collect()
 }
 
 /// What a machine is, in a few words.
-fn machine_words(machine: &Machine) -> String {
+fn describe_machine(machine: &Machine) -> String {
     let counts = &machine.counts;
     let processor = machine.processor.model_name.as_ref().or(machine.processor.firmware_name.as_ref());
     let design = machine.processor.microarchitecture.as_ref().or(machine.processor.vendor.as_ref());
@@ -161,7 +153,7 @@ fn machine_words(machine: &Machine) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-fn subject_notes(record: &Record) -> Vec<Text> {
+fn note_record(record: &Record) -> Vec<Text> {
     let mut notes = Vec::new();
     if record.machine.virtualization.emulated == Some(true) {
         notes.push(text!(Coverage::EMULATED));
@@ -197,7 +189,7 @@ fn subject_notes(record: &Record) -> Vec<Text> {
     notes
 }
 
-fn relation(sides: &[Side], subjects: &[Subject]) -> Relation {
+fn relate(sides: &[Side], subjects: &[Subject]) -> Relation {
     if subjects.len() > 1 && subjects.iter().skip(1).all(|subject| subject.same_as == Some(0)) {
         return Relation::SameRecord;
     }
@@ -236,7 +228,7 @@ const NOTHING_COMPARABLE: Template = Template {
     words: "No shared figure is comparable; see the reasons below.",
 };
 
-fn notes(comparison: &Comparison) -> Vec<Text> {
+fn note_whole(comparison: &Comparison) -> Vec<Text> {
     let mut notes = Vec::new();
     match comparison.relation {
         Relation::SameRecord => notes.push(text!(SAME_RECORD)),

@@ -1,14 +1,13 @@
 //! What nodes cost, from matrices or from single figures that name a CPU and a node: own memory, other nodes' memory, and
 //! what a program sees that ignores nodes.
 
-use record::Label;
 use std::collections::{BTreeMap, HashMap};
 
 use record::text::Value;
-use record::{CpuList, Measurement, Record, Text, text};
+use record::{CpuList, Label, Measurement, Record, Template, Text, text};
 
-use super::datum::{Datum, Over, Size};
-use super::rows::{Derived, Group, RowKind, Rows, add_derived, add_row};
+use super::datum::{Datum, Size, over};
+use super::rows::{Group, NamedRow, RowKind, Rows, add_row};
 
 /// Memory that takes this much longer than the own node's is told.
 const WORTH_TELLING: f64 = 1.1;
@@ -104,6 +103,17 @@ impl<'a> Nodes<'a> {
     }
 }
 
+/// What other packages' memory costs.
+const OTHER_SOCKETS: Template = Template {
+    code: "comparison-other-sockets",
+    words: "{who}, {what}: memory of other sockets takes {factor} as long as local memory ({far} against {own}).",
+};
+/// What other nodes' memory costs, where nothing tells packages apart.
+const OTHER_NODES: Template = Template {
+    code: "comparison-other-nodes",
+    words: "{who}, {what}: memory of other NUMA nodes takes {factor} as long as local memory ({far} against {own}).",
+};
+
 /// What a record says of its own nodes, a sentence each: how much longer other packages' memory takes.
 pub(crate) fn describe_nodes(record: &Record, who: &str) -> Vec<Text> {
     let said = |reach: &Reach| {
@@ -114,28 +124,9 @@ pub(crate) fn describe_nodes(record: &Record, who: &str) -> Vec<Text> {
         }
         let (what, factor) = (&reach.what, Value::Factor(ratio));
         let shown = |datum: &Datum| record::units::figure(datum.value, &reach.unit);
-        let (own, far) = (shown(&reach.own), shown(far));
-        Some(if reach.far.is_some() {
-            text!(
-                "comparison-other-sockets",
-                "{who}, {what}: memory of other sockets takes {factor} as long as local memory ({far} against {own}).",
-                who = who.to_owned(),
-                what,
-                factor,
-                far,
-                own
-            )
-        } else {
-            text!(
-                "comparison-other-nodes",
-                "{who}, {what}: memory of other NUMA nodes takes {factor} as long as local memory ({far} against {own}).",
-                who = who.to_owned(),
-                what,
-                factor,
-                far,
-                own
-            )
-        })
+        let template = if reach.far.is_some() { OTHER_SOCKETS } else { OTHER_NODES };
+        let (who, own, far) = (who.to_owned(), shown(&reach.own), shown(far));
+        Some(text!(template, who, what, factor, far, own))
     };
     // The best known figure is enough.
     reaches(record).iter().find_map(said).into_iter().collect()
@@ -199,30 +190,22 @@ impl Reach {
 pub(crate) fn reaches(record: &Record) -> Vec<Reach> {
     let nodes = Nodes::from_record(record);
     let mut all = Vec::new();
-    let matrix: Vec<&Measurement> = usable(record, "numa.latency").collect();
-    let own: Vec<&Measurement> =
-        matrix.iter().filter(|m| m.labels.get(Label::From) == m.labels.get(Label::To)).copied().collect();
-    let other: Vec<&Measurement> =
-        matrix.iter().filter(|m| m.labels.get(Label::From) != m.labels.get(Label::To)).copied().collect();
-    if let Some(datum) = Datum::from_several(&own, Over::Nodes) {
-        let reported = crate::numa::numa(&crate::RecordIndex::new(record));
-        all.push(Reach {
-            timed: Timed::Matrix,
-            what: text!("comparison-reach-loads", "load latency"),
-            unit: "ns".to_owned(),
-            own: datum,
-            far: far(&nodes, &other),
-            mean_other: reported
-                .as_ref()
-                .and_then(|numa| Some((numa.ignoring_factor?, numa.remote_share, numa.local_ns?)))
-                .filter(|(_, share, _)| *share > 0.0)
-                .map(|(factor, share, own)| own * (1.0 + (factor - 1.0) / share))
-                .or_else(|| mean_other(&nodes, &other)),
-            other: Datum::from_several(&other, Over::NodePairs),
-            remote_share: reported.as_ref().map_or_else(|| nodes.remote_share(), |numa| numa.remote_share),
-            nodes: reported.map_or_else(|| nodes.count(), |numa| numa.nodes),
-            guessed: false,
-        });
+    let (own, other): (Vec<&Measurement>, Vec<&Measurement>) =
+        usable(record, "numa.latency").partition(|m| is_within_node(m));
+    let what = text!("comparison-reach-loads", "load latency");
+    if let Some(mut reach) = build_reach(&nodes, Timed::Matrix, what, &own, &other) {
+        if let Some(numa) = crate::numa::numa(&crate::RecordIndex::new(record)) {
+            let share = numa.remote_share;
+            let other = numa.ignoring_factor.zip(numa.local_ns).filter(|_| share > 0.0);
+            let other = other.map(|(factor, own)| own * (1.0 + (factor - 1.0) / share));
+            reach = Reach {
+                remote_share: share,
+                nodes: numa.nodes,
+                mean_other: other.or(reach.mean_other),
+                ..reach
+            };
+        }
+        all.push(reach);
     }
     let large = usable(record, "load.latency").filter_map(|m| m.labels.count(Label::Bytes)).max();
     let points: Vec<&Measurement> = usable(record, "load.latency")
@@ -231,31 +214,31 @@ pub(crate) fn reaches(record: &Record) -> Vec<Reach> {
     if let Some(bytes) = large.filter(|bytes| *bytes > nodes.cache_bytes()) {
         let what =
             text!("comparison-reach-loads-of-size", "load latency, {size}", size = Value::Bytes(bytes));
-        let single = reach(&nodes, &points, Timed::Loads, what);
-        all.extend(single.map(|mut reach| {
+        if let Some(mut reach) = find_reach(&nodes, &points, Timed::Loads, what) {
             reach.own.size = Size::classify(bytes, nodes.cache_bytes());
-            reach
-        }));
+            all.push(reach);
+        }
     }
-    for (number, op) in OPS.iter().enumerate() {
-        let of_op: Vec<&Measurement> = usable(record, "stream.ns_per_element")
-            .filter(|m| m.labels.word(Label::Op) == Some(*op))
-            .collect();
-        let what = text!("comparison-reach-stream-of", "lmbench {op}, per element", op = *op);
-        all.extend(reach(&nodes, &of_op, Timed::Stream(number), what));
+    for (number, op) in OPS.iter().copied().map(Some).chain([None]).enumerate() {
+        let of_op = usable(record, "stream.ns_per_element").filter(|m| match op {
+            Some(_) => m.labels.word(Label::Op) == op,
+            None => m.labels.get(Label::Op).is_none(),
+        });
+        let what = match op {
+            Some(op) => text!("comparison-reach-stream-of", "lmbench {op}, per element", op),
+            None => text!("comparison-reach-stream", "lmbench stream, per element"),
+        };
+        let of_op: Vec<&Measurement> = of_op.collect();
+        all.extend(find_reach(&nodes, &of_op, Timed::Stream(number), what));
     }
-    let plain: Vec<&Measurement> =
-        usable(record, "stream.ns_per_element").filter(|m| m.labels.get(Label::Op).is_none()).collect();
-    let what = text!("comparison-reach-stream", "lmbench stream, per element");
-    all.extend(reach(&nodes, &plain, Timed::Stream(OPS.len()), what));
     all
 }
 
 /// Of figures of other nodes those of other packages.
-fn far(nodes: &Nodes, other: &[&Measurement]) -> Option<Datum> {
+fn find_far(nodes: &Nodes, other: &[&Measurement]) -> Option<Datum> {
     let far: Vec<&Measurement> =
         other.iter().filter(|m| nodes.is_other_package(m) == Some(true)).copied().collect();
-    Datum::from_several(&far, Over::Places)
+    Datum::from_several(&far, over::PLACES)
 }
 
 /// The mean over all other nodes, of which not each need have been measured: nodes of the own package and of other ones
@@ -281,7 +264,7 @@ fn usable<'a>(record: &'a Record, metric: &'static str) -> impl Iterator<Item = 
     record.measurements_of(metric).filter(|m| m.summary.n > 0 && m.value().is_finite() && m.value() > 0.0)
 }
 
-fn reach(nodes: &Nodes, all: &[&Measurement], timed: Timed, what: Text) -> Option<Reach> {
+fn find_reach(nodes: &Nodes, all: &[&Measurement], timed: Timed, what: Text) -> Option<Reach> {
     let mut own: Vec<&Measurement> = Vec::new();
     let mut other: Vec<&Measurement> = Vec::new();
     let mut guessed = false;
@@ -310,19 +293,30 @@ fn reach(nodes: &Nodes, all: &[&Measurement], timed: Timed, what: Text) -> Optio
     if own.iter().any(both) {
         own.retain(both);
     }
-    let own = Datum::from_several(&own, Over::Places)?;
-    let unit = own.unit.clone();
+    build_reach(nodes, timed, what, &own, &other).map(|reach| Reach { guessed, ..reach })
+}
+
+/// How memory answers by figures of own and of other nodes' memory.
+fn build_reach(
+    nodes: &Nodes,
+    timed: Timed,
+    what: Text,
+    own: &[&Measurement],
+    other: &[&Measurement],
+) -> Option<Reach> {
+    let matrix = timed == Timed::Matrix;
+    let own = Datum::from_several(own, if matrix { over::NODES } else { over::PLACES })?;
     Some(Reach {
         timed,
         what,
-        unit,
+        unit: own.unit.clone(),
         own,
-        far: far(nodes, &other),
-        mean_other: mean_other(nodes, &other),
-        other: Datum::from_several(&other, Over::Places),
+        far: find_far(nodes, other),
+        mean_other: mean_other(nodes, other),
+        other: Datum::from_several(other, if matrix { over::NODE_PAIRS } else { over::PLACES }),
         remote_share: nodes.remote_share(),
         nodes: nodes.count(),
-        guessed,
+        guessed: false,
     })
 }
 
@@ -345,38 +339,35 @@ pub(crate) fn add_node_rows(record: &Record, rows: &mut Rows) {
             datum
         });
         let subject = what.to_string();
-        let mut add = |order, kind, what, datum| {
-            let row = Derived { group: Group::Numa, metric, order, kind, subject: &subject };
-            add_derived(rows, &row, what, datum);
+        let mut add = |order, kind, name, datum: Option<Datum>| {
+            if let Some(datum) = datum {
+                add_row(rows, NamedRow::new(Group::Numa, metric, order, name).of_kind(kind, &subject), datum);
+            }
         };
-        add(order, RowKind::Other, text!("comparison-row-own-node", "{what}, own node", what), reach.own);
-        if let Some(other) = reach.other {
-            let name = text!("comparison-row-other-nodes", "{what}, other nodes", what);
-            add(order + 1, RowKind::OtherNodes, name, other);
-        }
-        if let Some(far) = reach.far {
-            let name = text!("comparison-row-other-sockets", "{what}, other sockets", what);
-            add(order + 2, RowKind::OtherPackages, name, far);
-        }
-        if let Some(ignoring) = ignoring {
-            let name = text!("comparison-row-ignoring-nodes", "{what}, all nodes alike", what);
-            add(order + 3, RowKind::IgnoringNodes, name, ignoring);
-        }
+        let own = text!("comparison-row-own-node", "{what}, own node", what);
+        let other_nodes = text!("comparison-row-other-nodes", "{what}, other nodes", what);
+        let other_sockets = text!("comparison-row-other-sockets", "{what}, other sockets", what);
+        let all_nodes = text!("comparison-row-ignoring-nodes", "{what}, all nodes alike", what);
+        add(order, RowKind::Other, own, Some(reach.own));
+        add(order + 1, RowKind::OtherNodes, other_nodes, reach.other);
+        add(order + 2, RowKind::OtherPackages, other_sockets, reach.far);
+        add(order + 3, RowKind::IgnoringNodes, all_nodes, ignoring);
     }
-    let cells = |same: bool| -> Vec<&Measurement> {
-        record
+    let own = text!("comparison-row-read-own-node", "read bandwidth, own node");
+    let other = text!("comparison-row-read-other-nodes", "read bandwidth, other nodes");
+    for (order, is_own, name) in [(100, true, own), (101, false, other)] {
+        let of_read = record
             .measurements_of("numa.bandwidth")
-            .filter(|m| m.summary.n > 0 && (m.labels.get(Label::From) == m.labels.get(Label::To)) == same)
-            .filter(|m| m.labels.word(Label::Op).is_none_or(|op| op == "read"))
-            .collect()
-    };
-    let bandwidth = [
-        (100, true, text!("comparison-row-read-own-node", "read bandwidth, own node")),
-        (101, false, text!("comparison-row-read-other-nodes", "read bandwidth, other nodes")),
-    ];
-    for (order, same, what) in bandwidth {
-        if let Some(datum) = Datum::from_several(&cells(same), Over::NodePairs) {
-            add_row(rows, Group::Numa, "numa.bandwidth", order, what, datum);
+            .filter(|m| m.summary.n > 0 && is_within_node(m) == is_own)
+            .filter(|m| m.labels.word(Label::Op).is_none_or(|op| op == "read"));
+        let of_read: Vec<&Measurement> = of_read.collect();
+        if let Some(datum) = Datum::from_several(&of_read, over::NODE_PAIRS) {
+            add_row(rows, NamedRow::new(Group::Numa, "numa.bandwidth", order, name), datum);
         }
     }
+}
+
+/// Of a matrix of nodes: whether a figure is of a node's own memory.
+fn is_within_node(m: &Measurement) -> bool {
+    m.labels.get(Label::From) == m.labels.get(Label::To)
 }

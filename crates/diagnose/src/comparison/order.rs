@@ -5,7 +5,7 @@ use record::statistics::{MAD_SCALE, median_of_sorted};
 use record::{Better, Label, Template, Text, text};
 
 use super::Known;
-use super::explain::find_best_clock;
+use super::explain::{device_speed, find_best_clock, load_average};
 use super::rows::{Group, RowKind};
 use super::table::TableRow;
 
@@ -21,11 +21,12 @@ const WORTH: f64 = 0.05;
 const MOST_PAIRS: usize = 64;
 
 /// The orders of the rows that are results, and of those in which somebody lies far from the others.
-pub(super) fn orders(rows: &[TableRow], known: &[Known], names: &[String]) -> Vec<Order> {
+pub(super) fn build_orders(rows: &[TableRow], known: &[Known], names: &[String]) -> Vec<Order> {
     if known.len() < LEAST {
         return Vec::new();
     }
-    rows.iter().filter(|row| row.row.per.is_none()).filter_map(|row| order(row, known, names)).collect()
+    let whole = rows.iter().filter(|row| row.row.per.is_none());
+    whole.filter_map(|row| rank_subjects(row, known, names)).collect()
 }
 
 fn is_result(TableRow { kind, row, .. }: &TableRow) -> bool {
@@ -40,31 +41,20 @@ fn is_result(TableRow { kind, row, .. }: &TableRow) -> bool {
     }
 }
 
-fn order(of: &TableRow, known: &[Known], names: &[String]) -> Option<Order> {
+fn rank_subjects(of: &TableRow, known: &[Known], names: &[String]) -> Option<Order> {
     let row = &of.row;
     let better = row.better?;
-    let mut ranks: Vec<Rank> = row
-        .cells
-        .iter()
+    let values = row.cells.iter().map(|cell| cell.value.filter(|value| value.is_finite()));
+    let ranks = values
         .enumerate()
-        .filter_map(|(subject, cell)| {
-            Some(Rank { subject, value: cell.value.filter(|value| value.is_finite())?, outlier: false })
-        })
-        .collect();
+        .filter_map(|(subject, value)| Some(Rank { subject, value: value?, outlier: false }));
+    let mut ranks: Vec<Rank> = ranks.collect();
     if ranks.len() < LEAST {
         return None;
     }
     ranks.sort_by(|a, b| a.value.total_cmp(&b.value));
-    let values: Vec<f64> = ranks.iter().map(|rank| rank.value).collect();
-    let median = median_of_sorted(&values);
-    let mut far: Vec<f64> = values.iter().map(|value| (value - median).abs()).collect();
-    far.sort_by(f64::total_cmp);
-    let mad = median_of_sorted(&far) * MAD_SCALE;
-    if ranks.len() >= FOR_OUTLIERS && median > 0.0 {
-        for rank in &mut ranks {
-            let worse = if better == Better::Higher { median - rank.value } else { rank.value - median };
-            rank.outlier = worse > FAR * mad && worse > WORTH * median;
-        }
+    if ranks.len() >= FOR_OUTLIERS {
+        mark_outliers(&mut ranks, better);
     }
     if better == Better::Higher {
         ranks.reverse();
@@ -72,10 +62,23 @@ fn order(of: &TableRow, known: &[Known], names: &[String]) -> Option<Order> {
     if !is_result(of) && !ranks.iter().any(|rank| rank.outlier) {
         return None;
     }
-    let says = if is_result(of) { agreement(of, &ranks, known, names) } else { Text::default() };
+    let says = if is_result(of) { describe_agreement(of, &ranks, known, names) } else { Text::default() };
     // Rows of other groups say themselves what they are about.
     let result = if of.group == Group::Wakeup { name_wakeup(&row.what) } else { row.what.clone() };
     Some(Order { result, metric: row.metric.clone(), unit: row.unit.clone(), ranks, says })
+}
+
+/// Marks those of ascending ranks that lie far from the others in the worse direction.
+fn mark_outliers(ranks: &mut [Rank], better: Better) {
+    let values: Vec<f64> = ranks.iter().map(|rank| rank.value).collect();
+    let median = median_of_sorted(&values);
+    let mut far: Vec<f64> = values.iter().map(|value| (value - median).abs()).collect();
+    far.sort_by(f64::total_cmp);
+    let mad = median_of_sorted(&far) * MAD_SCALE;
+    for rank in ranks.iter_mut().filter(|_| median > 0.0) {
+        let worse = if better == Better::Higher { median - rank.value } else { rank.value - median };
+        rank.outlier = worse > FAR * mad && worse > WORTH * median;
+    }
 }
 
 /// The row of a wake-up latency outside its group, which says itself what it is about.
@@ -83,44 +86,33 @@ pub(super) fn name_wakeup(row: &Text) -> Text {
     text!("comparison-result-wakeup", "wake-up, {row}", row)
 }
 
-/// A fact of which more might make faster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fact {
-    Cache,
-    Cpus,
-    Clock,
-    Devices,
-    /// Of this, less is faster.
-    Load,
+/// How many CPUs there are, for which one thread has no use.
+const CPUS: Template = Template { code: "comparison-order-cpus", words: "number of CPUs" };
+/// The load average, of which less is faster.
+const LOAD: Template = Template { code: "comparison-order-load", words: "load average" };
+/// A record's figure of a fact, of which more is faster.
+type Figure = fn(&Known) -> Option<f64>;
+/// Facts that might make faster.
+const FACTS: [(Template, Figure); 5] = [
+    (Template { code: "comparison-order-cache", words: "last-level cache" }, find_last_level),
+    (CPUS, |known| known.record.machine.counts.cpus_online.map(f64::from)),
+    (Template { code: "comparison-order-clock", words: "clock" }, find_clock),
+    (Template { code: "comparison-order-devices", words: "speed of memory devices" }, find_device_speed),
+    (LOAD, |known| load_average(known.record).map(|load| -load)),
+];
+
+fn find_last_level(known: &Known) -> Option<f64> {
+    let machine = &known.record.machine;
+    let largest = machine.data_caches(machine.last_level()).filter_map(|cache| cache.bytes).max();
+    largest.filter(|bytes| *bytes > 0).map(|bytes| bytes as f64)
 }
 
-impl Fact {
-    const ALL: [Fact; 5] = [Fact::Cache, Fact::Cpus, Fact::Clock, Fact::Devices, Fact::Load];
+fn find_clock(known: &Known) -> Option<f64> {
+    find_best_clock(known).map(|clock| clock.datum.value)
+}
 
-    fn name(self) -> Text {
-        match self {
-            Fact::Cache => text!("comparison-order-cache", "last-level cache"),
-            Fact::Cpus => text!("comparison-order-cpus", "number of CPUs"),
-            Fact::Clock => text!("comparison-order-clock", "clock"),
-            Fact::Devices => text!("comparison-order-devices", "speed of memory devices"),
-            Fact::Load => text!("comparison-order-load", "load average"),
-        }
-    }
-
-    /// A record's figure, of which more is faster.
-    fn figure(self, known: &Known) -> Option<f64> {
-        match self {
-            Fact::Cache => {
-                let machine = &known.record.machine;
-                let largest = machine.data_caches(machine.last_level()).filter_map(|cache| cache.bytes).max();
-                largest.filter(|bytes| *bytes > 0).map(|bytes| bytes as f64)
-            }
-            Fact::Cpus => known.record.machine.counts.cpus_online.map(f64::from),
-            Fact::Clock => find_best_clock(known).map(|clock| clock.datum.value),
-            Fact::Devices => super::explain::device_speed(known.record).map(f64::from),
-            Fact::Load => super::explain::load_average(known.record).map(|load| -load),
-        }
-    }
+fn find_device_speed(known: &Known) -> Option<f64> {
+    device_speed(known.record).map(f64::from)
 }
 
 /// The order of the result falls together with the fact.
@@ -150,50 +142,62 @@ const MORE_IS_FASTER: Template = Template {
     words: "Contradicted by {against} of {all} pairs: {fact} ({fast} is faster than {slow} with more).",
 };
 
-/// Which facts fall in the order of the result: for each how many pairs agree, and who contradicts.
-fn agreement(of: &TableRow, ranks: &[Rank], known: &[Known], names: &[String]) -> Text {
-    if ranks.len() > MOST_PAIRS {
-        return Text::default();
-    }
-    let mut said = Vec::new();
-    // One thread has no use for the other CPUs.
-    let alone = of.row.metric == "workload.time" || of.kind == RowKind::OneThread;
-    for fact in Fact::ALL.into_iter().filter(|fact| !(alone && *fact == Fact::Cpus)) {
-        let values: Vec<Option<f64>> = ranks.iter().map(|rank| fact.figure(&known[rank.subject])).collect();
-        let (mut alike, mut against, mut level, mut first) = (0usize, 0usize, 0usize, None);
+/// How pairs of records, of which the first is the faster, stand by a fact.
+#[derive(Default)]
+struct Pairs {
+    alike: usize,
+    against: usize,
+    level: usize,
+    /// The first pair that contradicts.
+    contradicting: Option<(usize, usize)>,
+}
+
+impl Pairs {
+    /// Of records' figures of a fact, the fastest record's first.
+    fn count(values: &[Option<f64>]) -> Self {
+        let mut pairs = Self::default();
         for (number, fast) in values.iter().enumerate() {
             for (later, slow) in values.iter().enumerate().skip(number + 1) {
                 let (Some(fast), Some(slow)) = (fast, slow) else { continue };
                 if fast > slow {
-                    alike += 1;
+                    pairs.alike += 1;
                 } else if fast < slow {
-                    against += 1;
-                    first = first.or(Some((number, later)));
+                    pairs.against += 1;
+                    pairs.contradicting = pairs.contradicting.or(Some((number, later)));
                 } else {
-                    level += 1;
+                    pairs.level += 1;
                 }
             }
         }
-        let all = alike + against;
-        let (name, rises) = (fact.name(), fact == Fact::Load);
-        match first {
-            _ if all < 2 => {}
-            None => {
-                let pairs = all + level;
-                said.push(match (rises, level) {
-                    (false, 0) => text!(SAME_ORDER, fact = name),
-                    (true, 0) => text!(REVERSE_ORDER, fact = name),
-                    (false, level) => text!(SAME_ORDER_OR_LEVEL, fact = name, level, all = pairs),
-                    (true, level) => text!(REVERSE_ORDER_OR_LEVEL, fact = name, level, all = pairs),
-                });
-            }
-            Some((fast, slow)) => {
-                let who = |at: usize| names.get(ranks[at].subject).cloned().unwrap_or_default();
-                let template = if rises { MORE_IS_FASTER } else { LESS_IS_FASTER };
-                let (fast, slow) = (who(fast), who(slow));
-                said.push(text!(template, fact = name, against, all, fast, slow));
-            }
-        }
+        pairs
     }
-    Text::sequence(said)
+}
+
+/// Which facts fall in the order of the result: for each how many pairs agree, and who contradicts.
+fn describe_agreement(of: &TableRow, ranks: &[Rank], known: &[Known], names: &[String]) -> Text {
+    if ranks.len() > MOST_PAIRS {
+        return Text::default();
+    }
+    let alone = of.row.metric == "workload.time" || of.kind == RowKind::OneThread;
+    let facts = FACTS.iter().filter(|(name, _)| !(alone && *name == CPUS));
+    let name = |at: usize| names.get(ranks[at].subject).cloned().unwrap_or_default();
+    Text::sequence(facts.filter_map(|(fact, figure)| {
+        let values: Vec<Option<f64>> = ranks.iter().map(|rank| figure(&known[rank.subject])).collect();
+        let Pairs { alike, against, level, contradicting } = Pairs::count(&values);
+        let (all, rises) = (alike + against, *fact == LOAD);
+        let template = match (contradicting, level > 0, rises) {
+            _ if all < 2 => return None,
+            (None, false, false) => SAME_ORDER,
+            (None, false, true) => REVERSE_ORDER,
+            (None, true, false) => SAME_ORDER_OR_LEVEL,
+            (None, true, true) => REVERSE_ORDER_OR_LEVEL,
+            (Some(_), _, false) => LESS_IS_FASTER,
+            (Some(_), _, true) => MORE_IS_FASTER,
+        };
+        let fact = Text::from(*fact);
+        Some(match contradicting {
+            None => text!(template, fact, level, all = all + level),
+            Some((fast, slow)) => text!(template, fact, against, all, fast = name(fast), slow = name(slow)),
+        })
+    }))
 }

@@ -4,13 +4,14 @@ use record::comparison::{Explanation, WhatIf};
 use record::diagnosis::Evidence;
 use record::text::Value;
 use record::units::{figure, significant};
-use record::{Label, Record, Template, Text, text};
+use record::{Label, Measurement, Record, Template, Text, text};
 
 use super::Known;
 use super::datum::Datum;
-use super::explain::{CORE_CLOCK, CORES, MEMORY_LATENCY, acts_on, device_speed, mt_s, rated_speed};
+use super::explain::{CORE_CLOCK, CORES, MEMORY_LATENCY, acts_on, cite, device_speed, mt_s, rated_speed};
 use super::nodes::reaches;
-use super::rows::{RowKind, find_clock, find_row, find_wakeups};
+use super::rows::{RowEntry, RowKey, RowKind, find_clock, find_row, find_wakeups};
+use crate::figures::cite_fact;
 
 /// Gains below this are not worth telling.
 const WORTH: f64 = 1.02;
@@ -31,49 +32,80 @@ pub(super) const ESTIMATE: Template = Template {
     words: "Estimated for a memory-bound program: {least} to {most} of today, if each core does what one of {who} does, or more by its clock and memory.",
 };
 
+/// What follows from a governor.
+const GOVERNOR_OF: Template = Template {
+    code: "comparison-governor-of",
+    words: "As on {who}: at most the advertised {most} instead of {now}.",
+};
+/// What follows from boost.
+const BOOST_OF: Template =
+    Template { code: "comparison-boost-of", words: "As on {who}: at most the advertised {most}." };
+
 /// Every setting of every subject that another has better, or that its own figures show to be better.
-pub(super) fn projections(
+pub(super) fn project_settings(
     known: &[Known],
     names: &[String],
     baseline: usize,
     explanations: &[Explanation],
 ) -> Vec<WhatIf> {
-    let best_devices = known
-        .iter()
-        .enumerate()
-        .filter_map(|(i, k)| Some((device_speed(k.record)?, i)))
-        .max_by_key(|best| best.0);
+    let others = Others { known, names };
     let mut all = Vec::new();
     for (subject, this) in known.iter().enumerate() {
-        let of = [
-            best_devices.and_then(|best| devices(this, best, names)),
-            binding(this),
-            siblings(this, known, names),
-            governor(this, known, names),
-            boost(this, known, names),
-            huge_pages(this, known, names),
-            wakeup(this),
-            clock_source(this, known, names),
+        let each = [
+            project_devices(this, &others),
+            project_binding(this),
+            project_smt(this, &others),
+            project_governor(this, &others),
+            project_boost(this, &others),
+            project_huge_pages(this, &others),
+            project_idle_states(this),
+            project_clock_source(this, &others),
         ];
-        let mut of: Vec<WhatIf> =
-            of.into_iter().flatten().filter(|what| what.gain.is_finite() && what.gain >= WORTH).collect();
-        of.iter_mut().for_each(|what| what.subject = subject);
-        of.sort_by(|a, b| b.gain.total_cmp(&a.gain));
+        let each = each.into_iter().flatten().filter(|what| what.gain.is_finite() && what.gain >= WORTH);
+        let mut each: Vec<WhatIf> = each.collect();
+        each.sort_by(|a, b| b.gain.total_cmp(&a.gain));
         let held = explanations.iter().filter(|e| e.held_back.is_some());
-        let other = |e: &Explanation| if e.subject == subject { baseline } else { e.subject };
-        let whole = held
-            .filter(|e| e.subject == subject || baseline == subject)
-            .find_map(|e| together(e, &of, (this, subject), &known[other(e)], &names[other(e)]));
-        all.extend(of);
-        all.extend(whole);
+        let of_this = held.filter(|e| e.subject == subject || baseline == subject);
+        let mut whole = of_this.filter_map(|e| {
+            let other = if e.subject == subject { baseline } else { e.subject };
+            project_all_memory(e, &each, (this, subject), &known[other], &names[other])
+        });
+        let whole = whole.next();
+        all.extend(each.into_iter().chain(whole).map(|what| WhatIf { subject, ..what }));
     }
     all
+}
+
+/// A setting, what it is now and then, what it acts on and by how much, and what follows.
+fn what_if(setting: Text, [now, then]: [Text; 2], acts_on: Text, gain: f64, says: Text) -> WhatIf {
+    let code = setting.code().unwrap_or_default().to_owned();
+    WhatIf { code, setting, now, then, acts_on, gain, says, ..WhatIf::default() }
+}
+
+/// All records, of which each is another one to the rest.
+struct Others<'a> {
+    known: &'a [Known<'a>],
+    names: &'a [String],
+}
+
+impl Others<'_> {
+    /// The first that has something: its name, and what that is.
+    fn find<T>(&self, find: impl Fn(&Record) -> Option<T>) -> Option<(&String, T)> {
+        self.names.iter().zip(self.known).find_map(|(name, known)| Some((name, find(known.record)?)))
+    }
+
+    /// The one that has most of something, and how much; of several the last.
+    fn find_most(&self, figure: impl Fn(&Record) -> Option<f64>) -> Option<(&String, f64)> {
+        let all = self.names.iter().zip(self.known);
+        let all = all.filter_map(|(name, known)| Some((name, figure(known.record)?)));
+        all.max_by(|a, b| a.1.total_cmp(&b.1))
+    }
 }
 
 /// All settings of memory at once, for a machine that is held back by it: what its cores would do if memory answered each
 /// of them as the other's answers its own. From cores alone and their own node's latency as it is, up to cores at their clock
 /// with the other's latency, where faster devices may bring that.
-fn together(
+fn project_all_memory(
     held: &Explanation,
     settings: &[WhatIf],
     (this, subject): (&Known, usize),
@@ -89,62 +121,36 @@ fn together(
     let oriented = |factor: f64| if held.subject == subject { factor } else { 1.0 / factor };
     let cores = oriented(cause(&CORES)?.factor);
     let clock = cause(&CORE_CLOCK).map_or(1.0, |cause| oriented(cause.factor));
-    let of = reaches(this.record);
+    let of_this = reaches(this.record);
     let (mine, theirs) = reaches(other.record).into_iter().find_map(|theirs| {
-        let mine = of.iter().find(|mine| mine.what == theirs.what && mine.other.is_some())?.clone();
+        let mine = of_this.iter().find(|mine| mine.what == theirs.what && mine.other.is_some())?.clone();
         theirs.other.is_some().then_some((mine, theirs))
     })?;
     let speed = oriented(held.speed);
     let as_is = theirs.average() / mine.own.value;
     let best = if has(&DEVICES) { as_is.max(theirs.average() / theirs.own.value) } else { as_is };
     let (low, high) = (cores * clock.min(1.0) * as_is / speed, cores * clock.max(1.0) * best / speed);
+    let (least, most, who) = (Value::Factor(low), Value::Factor(high), who.to_owned());
+    let setting = match has(&DEVICES) {
+        true => text!("comparison-set-all-memory", "memory devices and node binding together"),
+        false => text!("comparison-set-binding-alone", "node binding, as a whole"),
+    };
+    let states = [as_it_is(), text!("comparison-memory-of", "memory of {who}", who = &who)];
     let acts_on = match &held.held_back {
         Some(held) => text!("comparison-acts-on-work", "{work}", work = &held.work),
         None => held.result.clone(),
     };
-    let setting = if has(&DEVICES) {
-        text!("comparison-set-all-memory", "memory devices and node binding together")
-    } else {
-        text!("comparison-set-binding-alone", "node binding, as a whole")
-    };
-    let (least, most) = (Value::Factor(low), Value::Factor(high));
+    let says = text!(ESTIMATE, least, most, who);
     (cores > 1.0 && low > WORTH && high.is_finite()).then(|| WhatIf {
-        subject,
         at_most: true,
         together: true,
-        evidence: vec![proof(&mine.own), proof(&theirs.own)],
-        ..what_if(
-            setting,
-            [
-                text!("comparison-as-is", "as is"),
-                text!("comparison-memory-of", "memory of {who}", who = who.to_owned()),
-            ],
-            acts_on,
-            high,
-            text!(ESTIMATE, least, most, who = who.to_owned()),
-        )
+        evidence: vec![cite_datum(&mine.own), cite_datum(&theirs.own)],
+        ..what_if(setting, states, acts_on, high, says)
     })
 }
 
-/// A setting, what it is now and then, what it acts on and by how much, and what follows.
-fn what_if(setting: Text, [now, then]: [Text; 2], acts_on: Text, gain: f64, says: Text) -> WhatIf {
-    WhatIf {
-        subject: 0,
-        code: setting.code().unwrap_or_default().to_owned(),
-        setting,
-        now,
-        then,
-        acts_on,
-        gain,
-        at_most: false,
-        together: false,
-        says,
-        evidence: Vec::new(),
-    }
-}
-
-fn core_clock() -> Text {
-    text!(CORE_CLOCK)
+fn as_it_is() -> Text {
+    text!("comparison-as-is", "as is")
 }
 
 fn on() -> Text {
@@ -160,16 +166,14 @@ fn usable(datum: Option<&Datum>) -> Option<&Datum> {
     datum.filter(|datum| datum.unfit.is_none() && datum.value > 0.0)
 }
 
-fn proof(datum: &Datum) -> Evidence {
-    Evidence { says: figure(datum.value, &datum.unit).into(), from: datum.from.clone() }
-}
-
-fn cite(says: impl Into<Text>, from: &str) -> Evidence {
-    Evidence { says: says.into(), from: from.to_owned() }
+fn cite_datum(datum: &Datum) -> Evidence {
+    cite_fact(figure(datum.value, &datum.unit), datum.from.clone())
 }
 
 /// Memory devices at the fastest other's speed, so far as they allow it.
-fn devices(this: &Known, (best, who): (u32, usize), names: &[String]) -> Option<WhatIf> {
+fn project_devices(this: &Known, others: &Others) -> Option<WhatIf> {
+    let (who, best) = others.find_most(|record| device_speed(record).map(f64::from))?;
+    let best = best as u32;
     let now = device_speed(this.record)?;
     let rated = rated_speed(&this.record.machine);
     let then = rated.map_or(best, |rated| rated.min(best));
@@ -177,48 +181,39 @@ fn devices(this: &Known, (best, who): (u32, usize), names: &[String]) -> Option<
         return None;
     }
     let gain = f64::from(then) / f64::from(now);
-    let bandwidth = this
-        .rows
-        .iter()
-        .find(|(key, entry)| {
-            let is = |label: Label, word: &str| entry.place.word(label) == Some(word);
-            let of_all = key.metric == "memory.bandwidth" && key.kind == RowKind::AllCpus;
-            of_all && is(Label::Op, "read") && !is(Label::BytesCounted, "bus")
-        })
-        .map(|(_, entry)| &entry.datum);
     let mut says = match rated {
-        Some(rated) => text!(RATED, rated = mt_s(rated), who = &names[who], best = mt_s(best)),
+        Some(rated) => text!(RATED, rated = mt_s(rated), who, best = mt_s(best)),
         None => text!(
             "comparison-devices-unrated",
             "Requires devices rated for it (rating not recorded); {who} runs at {best}.",
-            who = &names[who],
+            who,
             best = mt_s(best)
         ),
     };
-    if let Some(now) = bandwidth {
+    let of_all = |key: &RowKey| key.metric == "memory.bandwidth" && key.kind == RowKind::AllCpus;
+    let is_read = |entry: &RowEntry| {
+        let is = |label: Label, word: &str| entry.place.word(label) == Some(word);
+        is(Label::Op, "read") && !is(Label::BytesCounted, "bus")
+    };
+    if let Some((_, read)) = this.rows.iter().find(|(key, entry)| of_all(key) && is_read(entry)) {
         says.push(text!(
             "comparison-devices-bandwidth",
             "Read bandwidth: at most {then} instead of {now}.",
-            then = figure(now.value * gain, "B/s"),
-            now = figure(now.value, "B/s")
+            then = figure(read.datum.value * gain, "B/s"),
+            now = figure(read.datum.value, "B/s")
         ));
     }
     let from = "machine.memory_devices[].configured_mt_s";
-    let of_best = text!("comparison-evidence", "{name}: {value}", name = &names[who], value = mt_s(best));
+    let evidence = vec![cite_fact(mt_s(now), from), cite(who, mt_s(best), from)];
     let acts_on = text!("comparison-acts-on-bandwidth", "memory bandwidth");
-    Some(WhatIf {
-        at_most: true,
-        evidence: vec![cite(mt_s(now), from), cite(of_best, from)],
-        ..what_if(text!(DEVICES), [mt_s(now), mt_s(then)], acts_on, gain, says)
-    })
+    let what = what_if(text!(DEVICES), [mt_s(now), mt_s(then)], acts_on, gain, says);
+    Some(WhatIf { at_most: true, evidence, ..what })
 }
 
 /// Each process on one node, with that node's memory.
-fn binding(this: &Known) -> Option<WhatIf> {
+fn project_binding(this: &Known) -> Option<WhatIf> {
     let reach =
         reaches(this.record).into_iter().find(|reach| reach.other.is_some() && reach.own.unfit.is_none())?;
-    let mut evidence = vec![proof(&reach.own)];
-    evidence.extend(reach.other.as_ref().map(proof));
     let says = text!(
         "comparison-one-process-per-node",
         "{nodes} processes, one per node: {own} instead of {average} ({what}).",
@@ -227,119 +222,77 @@ fn binding(this: &Known) -> Option<WhatIf> {
         average = figure(reach.average(), &reach.unit),
         what = &reach.what
     );
-    let now = text!(
-        "comparison-remote-now",
-        "{share} of accesses remote",
-        share = Value::Share(reach.remote_share)
-    );
-    let then = text!("comparison-none-remote", "none remote");
-    Some(WhatIf {
-        at_most: true,
-        evidence,
-        ..what_if(text!(BINDING), [now, then], acts_on(&reach), reach.ignoring(), says)
-    })
+    let share = Value::Share(reach.remote_share);
+    let now = text!("comparison-remote-now", "{share} of accesses remote", share);
+    let states = [now, text!("comparison-none-remote", "none remote")];
+    let evidence = [Some(&reach.own), reach.other.as_ref()].into_iter().flatten().map(cite_datum).collect();
+    let what = what_if(text!(BINDING), states, acts_on(&reach), reach.ignoring(), says);
+    Some(WhatIf { at_most: true, evidence, ..what })
 }
 
-/// Siblings on or off.
-fn siblings(this: &Known, known: &[Known], names: &[String]) -> Option<WhatIf> {
+/// SMT on or off.
+fn project_smt(this: &Known, others: &Others) -> Option<WhatIf> {
     let smt = |record: &Record| record.conditions.before.smt.clone().unwrap_or_default();
-    let yields = |known: &Known| {
-        let of =
-            known.record.measurements_of("smt.yield").filter(|m| m.value().is_finite() && m.value() > 0.0);
-        crate::figures::median(of.map(|m| m.value()))
+    let is_off = |record: &Record| matches!(smt(record).as_str(), "off" | "forceoff");
+    let find_yield = |record: &Record| {
+        let all = record.measurements_of("smt.yield").map(Measurement::value);
+        crate::figures::median(all.filter(|gain| gain.is_finite() && *gain > 0.0))
     };
-    if matches!(smt(this.record).as_str(), "off" | "forceoff") {
-        let (who, gain) = known
-            .iter()
-            .enumerate()
-            .filter(|(_, other)| smt(other.record) == "on")
-            .filter_map(|(i, other)| Some((i, yields(other)?)))
-            .max_by(|a, b| a.1.total_cmp(&b.1))?;
-        let (who, worth) = (&names[who], Value::Factor(gain));
+    let (states, gain, says, evidence) = if is_off(this.record) {
+        let (who, gain) = others.find_most(|record| find_yield(record).filter(|_| smt(record) == "on"))?;
         let says = text!("comparison-smt-elsewhere", "SMT yield of {who}; not measured here.", who);
-        let evidence = text!("comparison-evidence", "{name}: {value}", name = who, value = worth);
-        return Some(WhatIf {
-            evidence: vec![cite(evidence, "smt.yield")],
-            ..what_if(smt_setting(), [off(), on()], all_cpus(), gain, says)
-        });
-    }
-    let own = yields(this)?;
-    let others_off = known.iter().any(|other| matches!(smt(other.record).as_str(), "off" | "forceoff"));
-    (own < 1.0 && others_off).then(|| {
+        ([off(), on()], gain, says, cite(who, Value::Factor(gain), "smt.yield"))
+    } else {
+        let own = find_yield(this.record).filter(|own| *own < 1.0)?;
+        others.find(|record| is_off(record).then_some(()))?;
         let both = Value::Factor(own);
         let says =
             text!("comparison-smt-loses", "Both siblings together do {both} of what one does alone.", both);
-        WhatIf {
-            evidence: vec![cite(significant(own), "smt.yield")],
-            ..what_if(smt_setting(), [on(), off()], all_cpus(), 1.0 / own, says)
-        }
-    })
+        ([on(), off()], 1.0 / own, says, cite_fact(significant(own), "smt.yield"))
+    };
+    let acts_on = text!("comparison-acts-on-all-cpus", "throughput of all CPUs");
+    let what = what_if(text!("comparison-set-smt", "SMT"), states, acts_on, gain, says);
+    Some(WhatIf { evidence: vec![evidence], ..what })
 }
 
-fn smt_setting() -> Text {
-    text!("comparison-set-smt", "SMT")
-}
-
-fn all_cpus() -> Text {
-    text!("comparison-acts-on-all-cpus", "throughput of all CPUs")
-}
-
-/// The clock of one core, and the highest that the processor advertises.
-fn clocks(this: &Known) -> Option<(Datum, f64)> {
-    let clock = usable(find_clock(&this.rows))?.clone();
-    let most = this.record.machine.processor.max_hz? as f64;
-    Some((clock, most))
-}
-
-fn governor(this: &Known, known: &[Known], names: &[String]) -> Option<WhatIf> {
-    let is =
-        |known: &Known| -> Option<String> { known.record.conditions.before.clocks.first()?.governor.clone() };
-    let now = is(this).filter(|governor| governor != "performance")?;
-    let who = known.iter().position(|other| is(other).as_deref() == Some("performance"))?;
-    let (clock, most) = clocks(this)?;
-    let says = text!(
-        "comparison-governor-of",
-        "As on {who}: at most the advertised {most} instead of {now}.",
-        who = &names[who],
-        most = Value::Figure(most, "Hz"),
-        now = Value::Figure(clock.value, "Hz")
-    );
+fn project_governor(this: &Known, others: &Others) -> Option<WhatIf> {
+    let governor = |record: &Record| record.conditions.before.clocks.first()?.governor.clone();
+    let now = governor(this.record).filter(|governor| governor != "performance")?;
+    let (who, then) = others.find(|record| governor(record).filter(|governor| governor == "performance"))?;
     let setting = text!("comparison-set-governor", "governor");
-    Some(WhatIf {
-        at_most: true,
-        evidence: vec![proof(&clock), cite(figure(most, "Hz"), "machine.processor.max_hz")],
-        ..what_if(setting, [now.into(), "performance".into()], core_clock(), most / clock.value, says)
-    })
+    project_highest_clock(this, who, setting, [now.into(), then.into()], GOVERNOR_OF)
 }
 
-fn boost(this: &Known, known: &[Known], names: &[String]) -> Option<WhatIf> {
-    let is = |known: &Known| known.record.conditions.before.boost;
-    if is(this) != Some(false) {
-        return None;
-    }
-    let who = known.iter().position(|other| is(other) == Some(true))?;
-    let (clock, most) = clocks(this)?;
-    let says = text!(
-        "comparison-boost-of",
-        "As on {who}: at most the advertised {most}.",
-        who = &names[who],
-        most = Value::Figure(most, "Hz")
-    );
-    let setting = text!("comparison-set-boost", "boost");
-    Some(WhatIf {
-        at_most: true,
-        evidence: vec![proof(&clock), cite(figure(most, "Hz"), "machine.processor.max_hz")],
-        ..what_if(setting, [off(), on()], core_clock(), most / clock.value, says)
-    })
+fn project_boost(this: &Known, others: &Others) -> Option<WhatIf> {
+    let is = |record: &Record, on: bool| (record.conditions.before.boost == Some(on)).then_some(());
+    is(this.record, false)?;
+    let (who, ()) = others.find(|record| is(record, true))?;
+    project_highest_clock(this, who, text!("comparison-set-boost", "boost"), [off(), on()], BOOST_OF)
+}
+
+/// A setting that may bring the clock of a core up to the highest that the processor advertises.
+fn project_highest_clock(
+    this: &Known,
+    who: &String,
+    setting: Text,
+    states: [Text; 2],
+    says: Template,
+) -> Option<WhatIf> {
+    let clock = usable(find_clock(&this.rows))?;
+    let most = this.record.machine.processor.max_hz? as f64;
+    let (highest, measured) = (Value::Figure(most, "Hz"), Value::Figure(clock.value, "Hz"));
+    let says = text!(says, who, most = highest, now = measured);
+    let evidence = vec![cite_datum(clock), cite_fact(figure(most, "Hz"), "machine.processor.max_hz")];
+    let what = what_if(setting, states, text!(CORE_CLOCK), most / clock.value, says);
+    Some(WhatIf { at_most: true, evidence, ..what })
 }
 
 /// Transparent huge pages: by its own latencies on small and on huge pages.
-fn huge_pages(this: &Known, known: &[Known], names: &[String]) -> Option<WhatIf> {
-    let is = |known: &Known| known.record.conditions.before.thp.clone();
-    let now = is(this).filter(|thp| thp == "never")?;
-    let (who, then) = known.iter().enumerate().find_map(|(i, other)| {
-        is(other).filter(|thp| thp == "always" || thp == "madvise").map(|thp| (i, thp))
-    })?;
+fn project_huge_pages(this: &Known, others: &Others) -> Option<WhatIf> {
+    let pages = |record: &Record| record.conditions.before.thp.clone();
+    let now = pages(this.record).filter(|thp| thp == "never")?;
+    let (who, then) =
+        others.find(|record| pages(record).filter(|thp| thp == "always" || thp == "madvise"))?;
     let (small, huge) = (
         usable(find_row(&this.rows, "load.latency", RowKind::MemoryOnBasePages))?,
         usable(find_row(&this.rows, "load.latency", RowKind::Memory))?,
@@ -347,20 +300,19 @@ fn huge_pages(this: &Known, known: &[Known], names: &[String]) -> Option<WhatIf>
     let says = text!(
         "comparison-huge-pages-of",
         "As on {who}, for large working sets: {huge} instead of {small} (measured here).",
-        who = &names[who],
+        who,
         huge = figure(huge.value, "ns"),
         small = figure(small.value, "ns")
     );
     let setting = text!("comparison-set-huge-pages", "transparent huge pages");
-    Some(WhatIf {
-        at_most: true,
-        evidence: vec![proof(small), proof(huge)],
-        ..what_if(setting, [now.into(), then.into()], text!(MEMORY_LATENCY), small.value / huge.value, says)
-    })
+    let (states, gain) = ([now.into(), then.into()], small.value / huge.value);
+    let evidence = vec![cite_datum(small), cite_datum(huge)];
+    let what = what_if(setting, states, text!(MEMORY_LATENCY), gain, says);
+    Some(WhatIf { at_most: true, evidence, ..what })
 }
 
 /// Idle states and timer slack held off, as measured here.
-fn wakeup(this: &Known) -> Option<WhatIf> {
+fn project_idle_states(this: &Known) -> Option<WhatIf> {
     let median = |setting| usable(find_wakeups(&this.rows, "wakeup.latency", "other", setting));
     let (now, then) = (median("as-is")?, median("tuned")?);
     if super::ratio::compare(then, now, Some(record::Better::Lower)).slower != Some(false) {
@@ -373,40 +325,34 @@ fn wakeup(this: &Known) -> Option<WhatIf> {
         now = figure(now.value, "ns")
     );
     let setting = text!("comparison-set-idle-states", "idle states and timer slack");
-    let states = [text!("comparison-as-is", "as is"), text!("comparison-disabled", "disabled")];
+    let states = [as_it_is(), text!("comparison-disabled", "disabled")];
     let acts_on = text!("comparison-acts-on-wakeup", "wake-up");
-    Some(WhatIf {
-        evidence: vec![proof(now), proof(then)],
-        ..what_if(setting, states, acts_on, now.value / then.value, says)
-    })
+    let what = what_if(setting, states, acts_on, now.value / then.value, says);
+    Some(WhatIf { evidence: vec![cite_datum(now), cite_datum(then)], ..what })
 }
 
 /// Another's clock source, where its reads are cheaper.
-fn clock_source(this: &Known, known: &[Known], names: &[String]) -> Option<WhatIf> {
-    let is = |known: &Known| known.record.conditions.before.clocksource.clone();
-    let now = is(this)?;
+fn project_clock_source(this: &Known, others: &Others) -> Option<WhatIf> {
+    let now = this.record.conditions.before.clocksource.as_ref()?;
     let mine = usable(find_row(&this.rows, "cost.clock_read", RowKind::Other))?;
-    let (who, then, theirs) = known
-        .iter()
-        .enumerate()
-        .filter_map(|(i, other)| {
-            let then = is(other).filter(|source| *source != now)?;
-            // Only what this machine has can be set.
-            this.record.conditions.before.clocksources.contains(&then).then_some(())?;
-            Some((i, then, usable(find_row(&other.rows, "cost.clock_read", RowKind::Other))?))
-        })
-        .min_by(|a, b| a.2.value.total_cmp(&b.2.value))?;
+    // Only what this machine has can be set.
+    let offered = |source: &&String| this.record.conditions.before.clocksources.contains(source);
+    let cheaper = others.names.iter().zip(others.known).filter_map(|(who, other)| {
+        let then = other.record.conditions.before.clocksource.as_ref().filter(|source| *source != now)?;
+        let theirs = usable(find_row(&other.rows, "cost.clock_read", RowKind::Other))?;
+        Some((who, Some(then).filter(offered)?, theirs))
+    });
+    let (who, then, theirs) = cheaper.min_by(|a, b| a.2.value.total_cmp(&b.2.value))?;
     let says = text!(
         "comparison-clock-source-of",
         "A read takes {theirs} on {who}, {mine} here.",
         theirs = figure(theirs.value, "ns"),
-        who = &names[who],
+        who,
         mine = figure(mine.value, "ns")
     );
     let setting = text!("comparison-set-clock-source", "clock source");
+    let states = [now.clone().into(), then.clone().into()];
     let acts_on = text!("comparison-acts-on-clock-reads", "reading the clock");
-    Some(WhatIf {
-        evidence: vec![proof(mine), proof(theirs)],
-        ..what_if(setting, [now.into(), then.into()], acts_on, mine.value / theirs.value, says)
-    })
+    let what = what_if(setting, states, acts_on, mine.value / theirs.value, says);
+    Some(WhatIf { evidence: vec![cite_datum(mine), cite_datum(theirs)], ..what })
 }

@@ -65,37 +65,31 @@ fn judge(
     base: &Datum,
 ) -> (Verdict, Option<bool>) {
     let Some((low, high)) = interval else {
-        if this.n <= 1 || base.n <= 1 {
-            let reason = if this.n <= 1 && base.n <= 1 {
-                text!("comparison-single-figures", "single figures")
-            } else {
-                text!("comparison-single-figure", "single figure on one side")
-            };
-            return (Verdict::NotMeasurable { reason }, None);
-        }
-        let fewest = this.n.min(base.n);
-        return (
-            Verdict::TooNoisy { rounds_needed: Some((LEAST as u64).saturating_sub(fewest).max(1)) },
-            None,
-        );
+        let reason = match (this.n <= 1, base.n <= 1) {
+            (false, false) => {
+                let missing = (LEAST as u64).saturating_sub(this.n.min(base.n)).max(1);
+                return (Verdict::TooNoisy { rounds_needed: Some(missing) }, None);
+            }
+            (true, true) => text!("comparison-single-figures", "single figures"),
+            _ => text!("comparison-single-figure", "single figure on one side"),
+        };
+        return (Verdict::NotMeasurable { reason }, None);
     };
     // Speeds: above 1 this one is the faster.
-    let speed = |ratio: f64| if better == Better::Higher { ratio } else { 1.0 / ratio };
-    let (slow, fast) = if better == Better::Higher { (low, high) } else { (1.0 / high, 1.0 / low) };
-    let speed = speed(ratio);
+    let (speed, slow, fast) = match better {
+        Better::Higher => (ratio, low, high),
+        Better::Lower => (1.0 / ratio, 1.0 / high, 1.0 / low),
+    };
     let doubtful = this.doubt.is_some() || base.doubt.is_some();
     if doubtful && fast > 1.0 / DOUBTFUL && slow < DOUBTFUL && !(slow..=fast).contains(&1.0) {
         return (Verdict::TooNoisy { rounds_needed: None }, None);
     }
     if fast < 1.0 - RESOLUTION || slow > 1.0 + RESOLUTION {
         let slower = speed < 1.0;
-        // The share that the slower one loses.
-        let (share, least, most) = if slower {
-            (1.0 - speed, 1.0 - fast, 1.0 - slow)
-        } else {
-            (1.0 - 1.0 / speed, 1.0 - 1.0 / slow, 1.0 - 1.0 / fast)
-        };
-        return (Verdict::Costs { share, interval: (least, most) }, Some(slower));
+        // What the slower one loses.
+        let (speed, slow, fast) =
+            if slower { (speed, slow, fast) } else { (1.0 / speed, 1.0 / fast, 1.0 / slow) };
+        return (Verdict::Costs { share: 1.0 - speed, interval: (1.0 - fast, 1.0 - slow) }, Some(slower));
     }
     let reach = (1.0 - slow).max(1.0 - 1.0 / fast).max(RESOLUTION);
     if reach <= NOISY {

@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use record::{Label, Labels, Level, Measurement, Record, Text, detail, text};
+use record::{Label, Labels, Level, Measurement, Record, Template, Text, detail, text};
 
-use super::datum::{Datum, Over, Size};
+use super::datum::{Datum, Size, over};
 use super::derived_rows::{add_efficiency, add_loaded};
 use super::method::{self, Unfit};
 use super::row_names::RowNames;
@@ -39,20 +39,21 @@ fn measured_rows(record: &Record) -> Rows {
     let settings = recipe_settings(record);
     let mut all: BTreeMap<RowKey, Figures> = BTreeMap::new();
     for m in record.measurements.iter().filter(|m| m.summary.n > 0 && m.value().is_finite()) {
-        if let Some((key, name, place)) = names.name(m) {
-            all.entry(key).or_insert_with(|| (name, place, Vec::new())).2.push(m);
+        if let Some((row, place)) = names.name(m) {
+            all.entry(row.key).or_insert_with(|| (row.name, place, Vec::new())).2.push(m);
         }
     }
     let caches = record.machine.last_level_bytes();
     let mut rows = Rows::new();
     for (key, (name, place, mut figures)) in all {
-        let over = retain_best(&key, &mut figures);
+        let of_places = retain_best(&key, &mut figures);
         let first = figures[0];
         let alike = figures.iter().all(|m| m.labels == first.labels);
-        let Some(mut datum) = Datum::from_several(&figures, if alike { Over::Runs } else { over }) else {
+        let Some(mut datum) = Datum::from_several(&figures, if alike { over::RUNS } else { of_places })
+        else {
             continue;
         };
-        if alike && let Some(why) = apart(&figures, &datum.unit) {
+        if alike && let Some(why) = find_spread(&figures, &datum.unit) {
             datum.unfit.get_or_insert(Unfit::Because(why));
         }
         if key.kind == RowKind::ThreadsNotReported && !method::takes_all(first) {
@@ -63,7 +64,7 @@ fn measured_rows(record: &Record) -> Rows {
             datum.size = Size::classify(bytes.saturating_mul(arrays), caches);
         }
         datum.settings = first.labels.word(Label::Workload).and_then(|name| settings.get(name).cloned());
-        let parts = parts(&key, first, record);
+        let parts = find_divisors(&key, first, record);
         rows.insert(key, RowEntry { name, datum, place, parts });
     }
     rows
@@ -84,7 +85,7 @@ fn recipe_settings(record: &Record) -> HashMap<&str, String> {
 }
 
 /// Keeps those figures of a row that stand for it, and says what they are taken over.
-fn retain_best(key: &RowKey, all: &mut Vec<&Measurement>) -> Over {
+fn retain_best(key: &RowKey, all: &mut Vec<&Measurement>) -> Template {
     match key.metric.as_str() {
         "core.ipc" => {
             // The program's own counts before those of the whole system, declared ones before counted ones.
@@ -94,23 +95,23 @@ fn retain_best(key: &RowKey, all: &mut Vec<&Measurement>) -> Over {
             };
             let best = all.iter().map(rank).min();
             all.retain(|m| Some(rank(m)) == best);
-            Over::Cpus
+            over::CPUS
         }
-        "core_to_core.latency" => Over::CpuPairs,
-        "smt.yield" => Over::Cores,
+        "core_to_core.latency" => over::CPU_PAIRS,
+        "smt.yield" => over::CORES,
         // Figures over all CPUs stand for those of each.
         metric if metric.starts_with("wakeup.") => {
             if all.iter().any(|m| m.labels.get(Label::Cpu).is_none()) {
                 all.retain(|m| m.labels.get(Label::Cpu).is_none());
             }
-            Over::Cpus
+            over::CPUS
         }
-        _ => Over::Cpus,
+        _ => over::CPUS,
     }
 }
 
 /// Why figures of one place are no repetitions of each other: something that nothing tells differs.
-fn apart(all: &[&Measurement], unit: &str) -> Option<Text> {
+fn find_spread(all: &[&Measurement], unit: &str) -> Option<Text> {
     let values = || all.iter().map(|m| m.value()).filter(|value| value.is_finite());
     let (least, most) = (values().reduce(f64::min)?, values().reduce(f64::max)?);
     let shown = |value: f64| record::units::figure(value, unit);
@@ -119,7 +120,7 @@ fn apart(all: &[&Measurement], unit: &str) -> Option<Text> {
 }
 
 /// What a throughput of many threads may be divided by.
-fn parts(key: &RowKey, m: &Measurement, record: &Record) -> Option<Divisors> {
+fn find_divisors(key: &RowKey, m: &Measurement, record: &Record) -> Option<Divisors> {
     let divided = match key.metric.as_str() {
         "workload.throughput" => key.kind == RowKind::AllCpus,
         "memory.bandwidth" => {

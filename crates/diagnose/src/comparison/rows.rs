@@ -1,9 +1,9 @@
 //! The rows of one record in a comparison: a figure that people read, and which rows of two records are the same.
 
-use record::Label;
 use std::collections::BTreeMap;
 
-use record::{Labels, Text};
+use record::comparison::Per;
+use record::{Label, Labels, Text};
 
 use super::datum::Datum;
 
@@ -89,20 +89,43 @@ pub(crate) struct RowKey {
     pub metric: String,
     /// Order within the metric.
     pub order: u32,
-    /// What it is, in words, which are the order of rows that are alike otherwise; with the metric they are unique.
-    pub what: String,
-    /// What would have to be alike for two rows to be the same one; rows alike in this alone are refused with a reason.
-    pub loosely: String,
+    /// The row's name as people read it, by which rows that are alike otherwise are ordered; with the metric it is unique.
+    pub name: String,
+    /// What would have to be alike for two measured rows to be of the same thing; rows alike in this alone are refused with a
+    /// reason.
+    pub loosely: Option<String>,
     /// What it is of.
     pub kind: RowKind,
     /// The thing itself, without how many threads or which nodes: a workload with its size, a loop.
     pub subject: String,
 }
 
-impl RowKey {
-    /// The metric's direction.
-    pub(super) fn better(&self) -> Option<record::Better> {
-        record::metrics::find(&self.metric).and_then(|metric| metric.better)
+/// A row's key with its name.
+pub(super) struct NamedRow {
+    pub(super) key: RowKey,
+    pub(super) name: Text,
+}
+
+impl NamedRow {
+    /// A row of which nothing is decided.
+    pub(super) fn new(group: Group, metric: &str, order: u32, name: Text) -> Self {
+        let key = RowKey {
+            group,
+            metric: metric.to_owned(),
+            order,
+            name: name.to_string(),
+            loosely: None,
+            kind: RowKind::Other,
+            subject: String::new(),
+        };
+        Self { key, name }
+    }
+
+    /// The same of a kind and a thing.
+    pub(super) fn of_kind(mut self, kind: RowKind, subject: &str) -> Self {
+        self.key.kind = kind;
+        self.key.subject = subject.to_owned();
+        self
     }
 }
 
@@ -130,41 +153,24 @@ pub(crate) struct Divisors {
     pub packages: u32,
 }
 
+impl Divisors {
+    /// How many there are of these.
+    pub(super) fn count(self, per: Per) -> u32 {
+        match per {
+            Per::Core => self.cores,
+            Per::Cpu => self.cpus,
+            Per::Package => self.packages,
+        }
+    }
+}
+
 /// The rows of one record.
 pub(super) type Rows = BTreeMap<RowKey, RowEntry>;
 
-/// A row that follows from others: where it stands and what it is.
-pub(super) struct Derived<'a> {
-    /// Group.
-    pub group: Group,
-    /// The metric.
-    pub metric: &'a str,
-    /// Order within the metric.
-    pub order: u32,
-    /// What it is of.
-    pub kind: RowKind,
-    /// The thing itself.
-    pub subject: &'a str,
-}
-
-/// Adds a row of which nothing is decided.
-pub(super) fn add_row(rows: &mut Rows, group: Group, metric: &str, order: u32, what: Text, datum: Datum) {
-    add_derived(rows, &Derived { group, metric, order, kind: RowKind::Other, subject: "" }, what, datum);
-}
-
-/// Adds a row that follows from others; `what` names it for people.
-pub(super) fn add_derived(rows: &mut Rows, row: &Derived, what: Text, datum: Datum) {
+/// Adds a row that follows from others, where there is a figure.
+pub(super) fn add_row(rows: &mut Rows, row: NamedRow, datum: Datum) {
     if datum.is_some() {
-        let key = RowKey {
-            group: row.group,
-            metric: row.metric.to_owned(),
-            order: row.order,
-            what: what.to_string(),
-            loosely: what.to_string(),
-            kind: row.kind,
-            subject: row.subject.to_owned(),
-        };
-        rows.insert(key, RowEntry { name: what, datum, place: Labels::new(), parts: None });
+        rows.insert(row.key, RowEntry { name: row.name, datum, place: Labels::new(), parts: None });
     }
 }
 

@@ -1,16 +1,15 @@
 //! The figures of several records side by side, and those that are refused.
 
-use record::Label;
 use std::collections::{BTreeMap, HashMap};
 
 use record::comparison::{Cell, Per, Refusal, Row};
-use record::{Better, Coverage, Handover, Template, Text, text};
+use record::{Better, Coverage, Handover, Label, Measurement, Template, Text, metrics, text};
 
 use super::Known;
 use super::datum::Datum;
 use super::method::{self, Unfit};
 use super::ratio;
-use super::rows::{Group, RowEntry, RowKey, RowKind};
+use super::rows::{Divisors, Group, RowEntry, RowKey, RowKind};
 
 /// The same figure by two methods.
 const OTHER_METHOD: Template =
@@ -80,11 +79,7 @@ fn unit(unit: &str) -> String {
 struct Refused(BTreeMap<(usize, String), Refusal>);
 
 impl Refused {
-    fn add_unfit(&mut self, why: &Unfit, metric: &str, example: &str, subjects: &[usize]) {
-        self.add(&why.reason(), metric, example, subjects).system_wide = *why == Unfit::SystemWide;
-    }
-
-    fn add(&mut self, why: &Text, metric: &str, example: &str, subjects: &[usize]) -> &mut Refusal {
+    fn add(&mut self, why: &Text, metric: &str, example: &str, subjects: &[usize]) {
         let rank = REASONS.iter().position(|reason| why.is(reason)).unwrap_or(REASONS.len());
         let entry = self.0.entry((rank, why.to_string())).or_insert_with(|| Refusal {
             why: why.clone(),
@@ -93,7 +88,7 @@ impl Refused {
             figures: 0,
             subjects: Vec::new(),
             example: example.to_owned(),
-            system_wide: false,
+            system_wide: why.is(&method::SYSTEM_WIDE),
         });
         entry.figures += 1;
         if !entry.metrics.iter().any(|known| known == metric) {
@@ -104,7 +99,6 @@ impl Refused {
                 entry.subjects.insert(at, *subject);
             }
         }
-        entry
     }
 }
 
@@ -121,9 +115,8 @@ pub(super) struct TableRow {
 }
 
 /// The rows that at least two subjects have, and what is refused.
-pub(super) fn rows(known: &[Known], baseline: usize) -> (Vec<TableRow>, Vec<Refusal>) {
+pub(super) fn build_rows(known: &[Known], baseline: usize) -> (Vec<TableRow>, Vec<Refusal>) {
     let mut all: BTreeMap<&RowKey, Vec<Option<&RowEntry>>> = BTreeMap::new();
-    // Rows that only one record has, by what they have in common with others.
     for (index, side) in known.iter().enumerate() {
         for (key, entry) in &side.rows {
             all.entry(key).or_insert_with(|| vec![None; known.len()])[index] = Some(entry);
@@ -131,21 +124,23 @@ pub(super) fn rows(known: &[Known], baseline: usize) -> (Vec<TableRow>, Vec<Refu
     }
     let mut rows = Vec::new();
     let mut refused = Refused::default();
+    // Rows that only one record has, by what they have in common with others.
     let mut alone: HashMap<(&str, &str), Vec<(&RowKey, usize)>> = HashMap::new();
     for (key, entries) in &all {
         let mut having = entries.iter().enumerate().filter_map(|(i, entry)| entry.map(|entry| (i, entry)));
         let (Some((first, entry)), second) = (having.next(), having.next()) else { continue };
         if second.is_none() {
-            alone.entry((&key.metric, &key.loosely)).or_default().push((key, first));
-            if known.len() > 1
-                && let Some(why) = &entry.datum.unfit
-            {
-                refused.add_unfit(why, &key.metric, &entry.datum.from, &[first]);
+            if let Some(loosely) = &key.loosely {
+                alone.entry((&key.metric, loosely)).or_default().push((key, first));
+            }
+            if let Some(why) = entry.datum.unfit.as_ref().filter(|_| known.len() > 1) {
+                refused.add(&why.reason(), &key.metric, &entry.datum.from, &[first]);
             }
             continue;
         }
-        let cells = cells(key, entries, baseline, None, &mut refused);
-        if cells.iter().filter(|cell| cell.value.is_some()).count() < 2 {
+        let figures: Vec<_> = entries.iter().map(|entry| entry.map(|entry| entry.datum.clone())).collect();
+        let cells = build_cells(&key.metric, &figures, baseline, &mut refused);
+        if count_values(&cells) < 2 {
             continue;
         }
         let efficiency = key.kind == RowKind::Efficiency;
@@ -159,28 +154,40 @@ pub(super) fn rows(known: &[Known], baseline: usize) -> (Vec<TableRow>, Vec<Refu
                 code: entry.name.code().unwrap_or_default().to_owned(),
                 metric: key.metric.clone(),
                 unit: entry.datum.unit.clone(),
-                better: key.better().or_else(|| efficiency.then_some(Better::Higher)),
+                better: find_direction(&key.metric).or_else(|| efficiency.then_some(Better::Higher)),
                 labels: entry.place.clone(),
                 per,
                 cells,
             },
         };
         rows.push(row(None, cells));
-        for per in [Per::Core, Per::Cpu, Per::Package] {
-            if let Some(cells) = divided(key, entries, baseline, per, &mut Refused::default()) {
+        let divided = [Per::Core, Per::Cpu, Per::Package].map(|per| (per, divide_figures(entries, per)));
+        for (per, figures) in divided {
+            let Some(figures) = figures else { continue };
+            let cells = build_cells(&key.metric, &figures, baseline, &mut Refused::default());
+            if count_values(&cells) >= 2 {
                 rows.push(row(Some(per), cells));
             }
         }
     }
-    once(&mut rows);
-    differing(&alone, &mut refused);
+    drop_repeated(&mut rows);
+    refuse_differing(&alone, &mut refused);
     let mut refused: Vec<Refusal> = refused.0.into_values().collect();
     refused.sort_by_key(|group| std::cmp::Reverse(group.figures));
     (rows, refused)
 }
 
+/// The metric's better direction.
+fn find_direction(metric: &str) -> Option<Better> {
+    metrics::find(metric).and_then(|metric| metric.better)
+}
+
+fn count_values(cells: &[Cell]) -> usize {
+    cells.iter().filter(|cell| cell.value.is_some()).count()
+}
+
 /// Where each node is a package, other packages' memory is other nodes' memory.
-fn once(rows: &mut Vec<TableRow>) {
+fn drop_repeated(rows: &mut Vec<TableRow>) {
     let values = |row: &Row| -> Vec<Option<f64>> { row.cells.iter().map(|cell| cell.value).collect() };
     let nodes: HashMap<(String, String), Vec<Option<f64>>> = rows
         .iter()
@@ -194,120 +201,73 @@ fn once(rows: &mut Vec<TableRow>) {
 }
 
 /// Rows that two records have in two ways: bytes counted otherwise, another setting.
-fn differing(alone: &HashMap<(&str, &str), Vec<(&RowKey, usize)>>, refused: &mut Refused) {
+fn refuse_differing(alone: &HashMap<(&str, &str), Vec<(&RowKey, usize)>>, refused: &mut Refused) {
     let mut found: Vec<(&RowKey, &RowKey, usize, usize)> = Vec::new();
     for rows in alone.values() {
         let Some((first, of)) = rows.first() else { continue };
-        if first.loosely.is_empty() || first.loosely == first.what {
-            continue;
-        }
         if let Some((other, other_of)) = rows.iter().find(|(_, index)| index != of) {
             found.push((first, other, *of, *other_of));
         }
     }
     found.sort();
     for (first, other, a, b) in found {
-        let why = text!(OTHER_THING, base = &first.what, this = &other.what);
-        refused.add(&why, &first.metric, &first.what, &[a.min(b), a.max(b)]);
+        let why = text!(OTHER_THING, base = &first.name, this = &other.name);
+        refused.add(&why, &first.metric, &first.name, &[a.min(b), a.max(b)]);
     }
 }
 
-fn cells(
-    key: &RowKey,
-    entries: &[Option<&RowEntry>],
-    baseline: usize,
-    per: Option<Per>,
-    refused: &mut Refused,
-) -> Vec<Cell> {
-    let datum = |entry: &RowEntry| match per {
-        None => Some(entry.datum.clone()),
-        Some(per) => {
-            let parts = entry.parts?;
-            let parts = match per {
-                Per::Core => parts.cores,
-                Per::Cpu => parts.cpus,
-                Per::Package => parts.packages,
-            };
-            (parts > 0).then(|| entry.datum.divided_by(f64::from(parts)))
+/// Each subject's figure, held against the baseline's.
+fn build_cells(metric: &str, figures: &[Option<Datum>], baseline: usize, refused: &mut Refused) -> Vec<Cell> {
+    let direction = find_direction(metric);
+    let cells = figures.iter().enumerate().map(|(index, this)| {
+        let Some(this) = this else { return Cell::default() };
+        let base = figures[baseline].as_ref().filter(|_| index != baseline);
+        let why = match base {
+            Some(base) => refusal(this, base),
+            None => this.unfit.as_ref().filter(|_| index == baseline).map(Unfit::reason),
+        };
+        if let Some(why) = why {
+            let of_baseline = this.unfit.is_none() && base.is_some_and(|base| base.unfit.is_some());
+            refused.add(&why, metric, &this.from, &[if of_baseline { baseline } else { index }]);
+            return Cell { doubt: Some(why.into()), ..Cell::default() };
         }
-    };
-    let base = entries[baseline].and_then(datum);
-    let direction = key.better();
-    entries
-        .iter()
-        .enumerate()
-        .map(|(index, entry)| {
-            let Some(this) = entry.and_then(datum) else { return Cell::default() };
-            let mut cell = Cell {
-                value: Some(this.value),
-                over: this.over.clone(),
-                from: Some(this.from.clone()),
-                doubt: this.doubt.clone(),
-                ..Cell::default()
-            };
-            if index == baseline {
-                if let Some(why) = &this.unfit {
-                    cell = Cell { doubt: Some(why.reason().into()), ..Cell::default() };
-                    refused.add_unfit(why, &key.metric, &this.from, &[index]);
-                }
-                return cell;
-            }
-            let Some(base) = &base else { return cell };
-            if let Some(why) = refusal(&this, base) {
-                let of =
-                    if this.unfit.is_some() || base.unfit.is_none() { vec![index] } else { vec![baseline] };
-                match this.unfit.as_ref().or(base.unfit.as_ref()) {
-                    Some(unfit) => refused.add_unfit(unfit, &key.metric, &this.from, &of),
-                    None => {
-                        refused.add(&why, &key.metric, &this.from, &of);
-                    }
-                }
-                return Cell { doubt: Some(why.into()), ..Cell::default() };
-            }
-            let compared = ratio::compare(&this, base, direction);
-            cell.ratio = compared.ratio;
-            cell.interval = compared.interval;
-            cell.verdict = compared.verdict;
-            cell.slower = compared.slower;
-            cell
-        })
-        .collect()
+        let compared = base.map(|base| ratio::compare(this, base, direction)).unwrap_or_default();
+        Cell {
+            value: Some(this.value),
+            ratio: compared.ratio,
+            interval: compared.interval,
+            verdict: compared.verdict,
+            slower: compared.slower,
+            over: this.over.clone(),
+            from: Some(this.from.clone()),
+            doubt: this.doubt.clone(),
+        }
+    });
+    cells.collect()
 }
 
 /// The same divided by cores, CPUs or packages; `None` where nothing new would be told.
-fn divided(
-    key: &RowKey,
-    entries: &[Option<&RowEntry>],
-    baseline: usize,
-    per: Per,
-    refused: &mut Refused,
-) -> Option<Vec<Cell>> {
-    let parts: Vec<_> = entries.iter().flatten().map(|entry| entry.parts).collect();
-    let known: Vec<_> = parts.iter().flatten().collect();
-    if known.len() < 2 {
-        return None;
-    }
-    let number = |parts: &super::rows::Divisors| match per {
-        Per::Core => parts.cores,
-        Per::Cpu => parts.cpus,
-        Per::Package => parts.packages,
-    };
+fn divide_figures(entries: &[Option<&RowEntry>], per: Per) -> Option<Vec<Option<Datum>>> {
+    let known: Vec<Divisors> = entries.iter().flatten().filter_map(|entry| entry.parts).collect();
+    let first = known.first().filter(|_| known.len() >= 2)?.count(per);
     // The same number everywhere gives the same ratios.
-    let first = number(known[0]);
-    if known.iter().all(|parts| number(parts) == first) {
+    if known.iter().all(|parts| parts.count(per) == first) {
         return None;
     }
     if per == Per::Cpu && known.iter().all(|parts| parts.cores == parts.cpus) {
         return None;
     }
-    let cells = cells(key, entries, baseline, Some(per), refused);
-    (cells.iter().filter(|cell| cell.value.is_some()).count() >= 2).then_some(cells)
+    let divided = |entry: &RowEntry| {
+        let parts = entry.parts.map(|parts| parts.count(per)).filter(|parts| *parts > 0)?;
+        Some(entry.datum.divided_by(f64::from(parts)))
+    };
+    Some(entries.iter().map(|entry| entry.and_then(divided)).collect())
 }
 
 /// Every figure that at least two subjects have at the very same place.
-pub(super) fn figures(known: &[Known], baseline: usize) -> Vec<Row> {
+pub(super) fn build_figures(known: &[Known], baseline: usize) -> Vec<Row> {
     let mut order: Vec<String> = Vec::new();
-    let mut all: HashMap<String, Vec<Option<&record::Measurement>>> = HashMap::new();
+    let mut all: HashMap<String, Vec<Option<&Measurement>>> = HashMap::new();
     for (index, side) in known.iter().enumerate() {
         for m in side.record.measurements.iter().filter(|m| m.summary.n > 0 && m.value().is_finite()) {
             // A record of before there were two ways of handing a line over says by its silence which it is.
@@ -321,39 +281,17 @@ pub(super) fn figures(known: &[Known], baseline: usize) -> Vec<Row> {
             row[index].get_or_insert(m);
         }
     }
-    let emulated: Vec<bool> =
-        known.iter().map(|side| side.record.machine.virtualization.emulated == Some(true)).collect();
-    let mut rows = Vec::new();
-    for key in order {
-        let Some(entries) = all.remove(&key) else { continue };
-        let Some(first) = entries.iter().flatten().next() else { continue };
-        if entries.iter().flatten().count() < 2 {
-            continue;
-        }
-        let key = RowKey {
-            group: Group::Others,
-            metric: first.metric.to_string(),
-            order: 0,
-            what: String::new(),
-            loosely: String::new(),
-            kind: RowKind::Other,
-            subject: String::new(),
-        };
-        let made: Vec<Option<RowEntry>> = entries
-            .iter()
-            .enumerate()
-            .map(|(index, m)| {
-                m.map(|m| {
-                    let mut datum = Datum::from_measurement(m);
-                    if emulated[index] {
-                        datum.unfit = Some(Unfit::Emulated);
-                    }
-                    RowEntry { name: Text::default(), datum, place: m.labels.clone(), parts: None }
-                })
-            })
-            .collect();
-        let borrowed: Vec<Option<&RowEntry>> = made.iter().map(Option::as_ref).collect();
-        rows.push(Row {
+    let emulated = |side: &Known| side.record.machine.virtualization.emulated == Some(true);
+    let datum = |(m, side): (&Option<&Measurement>, &Known)| {
+        let mut datum = Datum::from_measurement((*m)?);
+        datum.unfit = if emulated(side) { Some(Unfit::Emulated) } else { datum.unfit };
+        Some(datum)
+    };
+    let rows = order.iter().filter_map(|key| {
+        let entries = all.get(key)?;
+        let first = entries.iter().flatten().next().filter(|_| entries.iter().flatten().count() >= 2)?;
+        let figures: Vec<Option<Datum>> = entries.iter().zip(known).map(datum).collect();
+        Some(Row {
             group: "figures".to_owned(),
             what: crate::figures::locate_figure(first).into(),
             code: String::new(),
@@ -362,8 +300,8 @@ pub(super) fn figures(known: &[Known], baseline: usize) -> Vec<Row> {
             better: first.better,
             labels: first.labels.clone(),
             per: None,
-            cells: cells(&key, &borrowed, baseline, None, &mut Refused::default()),
-        });
-    }
-    rows
+            cells: build_cells(&first.metric, &figures, baseline, &mut Refused::default()),
+        })
+    });
+    rows.collect()
 }

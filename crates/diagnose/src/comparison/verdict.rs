@@ -13,8 +13,6 @@ use record::{Better, Template, Text, text};
 use super::explain::{NEIGHBOURS, words};
 use super::facts::OTHER_WORK;
 
-/// Results that are told of two machines.
-const MOST_RESULTS: usize = 3;
 /// Results nearer than this are alike, on the scale of logarithms.
 const ALIKE: f64 = 0.05;
 /// The share of figures that did not change and whose 95 % interval says that they did.
@@ -49,15 +47,16 @@ pub(super) const RANKED: Template =
 
 /// The answer, a paragraph a result; empty where the records are the same one.
 pub(super) fn state_verdict(c: &Comparison) -> Vec<Text> {
-    match (c.relation, c.subjects.len()) {
-        (Relation::SameRecord, _) | (_, 0 | 1) => Vec::new(),
-        (Relation::SameMachine, 2) => since(c),
-        (_, 2) => pair(c),
-        _ => many(c),
+    let other = (0..c.subjects.len()).find(|index| *index != c.baseline);
+    match (c.relation, other) {
+        (Relation::SameRecord, _) | (_, None) => Vec::new(),
+        (Relation::SameMachine, Some(other)) if c.subjects.len() == 2 => state_changes_since(c, other),
+        (_, Some(other)) if c.subjects.len() == 2 => state_pair(c, other),
+        _ => state_many(c),
     }
 }
 
-fn name(c: &Comparison, subject: usize) -> &str {
+fn subject_name(c: &Comparison, subject: usize) -> &str {
     c.subjects.get(subject).map_or("", |subject| &subject.name)
 }
 
@@ -72,42 +71,40 @@ fn first_of(mut all: Vec<Text>) -> Vec<Text> {
 }
 
 /// Two machines: the greatest difference, the greatest the other way round, and what programs see that wait for memory.
-fn pair(c: &Comparison) -> Vec<Text> {
-    let held = c.explanations.iter().find(|e| e.held_back.is_some());
-    let mut reported: Vec<&Explanation> = held.into_iter().collect();
-    let memory = |e: &&Explanation| !e.adds_up;
-    if held.is_none() {
-        let first = c.explanations.first();
-        reported.extend(first);
-        let opposite = first.and_then(|first| {
-            c.explanations.iter().find(|e| (e.speed > 1.0) != (first.speed > 1.0) && !memory(e))
-        });
-        reported.extend(opposite);
-        reported.extend(c.explanations.iter().find(memory).filter(|e| !reported.iter().any(|had| had == e)));
-        reported.truncate(MOST_RESULTS);
-    }
-    let mut said: Vec<Text> = reported.iter().map(|e| result(c, e)).collect();
+fn state_pair(c: &Comparison, other: usize) -> Vec<Text> {
+    let reported = select_explanations(&c.explanations);
+    let mut said: Vec<Text> = reported.iter().map(|e| state_result(c, e)).collect();
     if said.is_empty() {
-        said.extend(apart(c));
+        said.extend(state_largest_differences(c, other));
     }
-    let slower: Vec<usize> = reported.iter().map(|e| slower(c, e)).collect();
-    for subject in 0..c.subjects.len() {
-        if slower.contains(&subject) {
-            said.extend(to_try(c, subject));
-        }
-    }
+    let slower: Vec<usize> = reported.iter().map(|e| find_slower(c, e)).collect();
+    let slower = (0..c.subjects.len()).filter(|subject| slower.contains(subject));
+    said.extend(slower.filter_map(|subject| state_what_to_try(c, subject)));
     said
 }
 
+/// The explanations that the answer gives: of what holds one back, or a few of different kinds.
+fn select_explanations(all: &[Explanation]) -> Vec<&Explanation> {
+    if let Some(held) = all.iter().find(|e| e.held_back.is_some()) {
+        return vec![held];
+    }
+    let Some(first) = all.first() else { return Vec::new() };
+    let opposite = all.iter().find(|e| (e.speed > 1.0) != (first.speed > 1.0) && e.adds_up);
+    let mut selected: Vec<&Explanation> = [first].into_iter().chain(opposite).collect();
+    let memory = all.iter().find(|e| !e.adds_up).filter(|e| !selected.contains(e));
+    selected.extend(memory);
+    selected
+}
+
 /// Which of the two is the one to be helped: the slower one, or the one whose cores do no more.
-fn slower(c: &Comparison, e: &Explanation) -> usize {
+fn find_slower(c: &Comparison, e: &Explanation) -> usize {
     let more_cores = e.causes.iter().any(|cause| cause.despite && cause.factor > 1.0);
     let this = if e.held_back.is_some() { more_cores } else { e.speed <= 1.0 };
     if this { e.subject } else { c.baseline }
 }
 
 /// One result with its causes, and what is held for a cause without being one.
-fn result(c: &Comparison, e: &Explanation) -> Text {
+fn state_result(c: &Comparison, e: &Explanation) -> Text {
     let mut said = match &e.held_back {
         Some(held) => {
             let work = &held.work;
@@ -118,126 +115,116 @@ fn result(c: &Comparison, e: &Explanation) -> Text {
         // Alike in the whole and not in its parts.
         None if e.speed.ln().abs() < ALIKE && !e.adds_up => e.says.clone(),
         None => {
-            let mut said = words::describe_speed(&e.result, name(c, e.subject), name(c, c.baseline), e.speed);
+            let mut said = words::describe_speed(
+                &e.result,
+                subject_name(c, e.subject),
+                subject_name(c, c.baseline),
+                e.speed,
+            );
             said.push(words::list_causes(e, MOST_CAUSES, words::with_figures));
             said
         }
     };
-    said.push(judged(&e.claims));
+    said.push(state_claims(&e.claims));
     said
 }
 
 /// Claims by whether the figures carry them.
-fn judged(claims: &[Claim]) -> Text {
+fn state_claims(claims: &[Claim]) -> Text {
     let mut claims: Vec<&Claim> = claims.iter().collect();
     claims.sort_by_key(|claim| claim.support);
     Text::sequence(claims.iter().map(|claim| claim.support.judge(&claim.claim, &claim.why)))
 }
 
 /// What the slower one could do about it.
-fn to_try(c: &Comparison, subject: usize) -> Option<Text> {
-    let mut of: Vec<&WhatIf> = c.what_if.iter().filter(|what| what.subject == subject).collect();
-    let together = of.iter().position(|what| what.together);
-    let together = together.map(|at| of.remove(at));
-    let each: Vec<Text> = of.iter().map(|what| with_gain(what)).collect();
+fn state_what_to_try(c: &Comparison, subject: usize) -> Option<Text> {
+    let of_subject = c.what_if.iter().filter(|what| what.subject == subject);
+    let (together, each): (Vec<&WhatIf>, Vec<&WhatIf>) = of_subject.partition(|what| what.together);
+    let settings: Vec<Text> = each.into_iter().map(describe_gain).collect();
     let mut said = Text::default();
-    if !each.is_empty() {
+    if !settings.is_empty() {
         said = text!(
             "comparison-to-try",
             "{who} could gain (modelled) from {settings}.",
-            who = name(c, subject).to_owned(),
-            settings = first_of(each)
+            who = subject_name(c, subject).to_owned(),
+            settings = first_of(settings)
         );
     }
-    if let Some(together) = together {
-        said.push(together.says.clone());
-    }
+    said.push(together.first().map(|what| what.says.clone()).unwrap_or_default());
     (!said.is_empty()).then_some(said)
 }
 
+const GAIN: Template =
+    Template { code: "comparison-gain", words: "{setting} ({then} instead of {now}: {gain})" };
+const GAIN_AT_MOST: Template = Template {
+    code: "comparison-gain-at-most",
+    words: "{setting} ({then} instead of {now}: at most {gain})",
+};
+
 /// A setting and what it gains.
-fn with_gain(what: &WhatIf) -> Text {
+fn describe_gain(what: &WhatIf) -> Text {
     let (setting, then, now, gain) = (&what.setting, &what.then, &what.now, Value::Factor(what.gain));
-    if what.at_most {
-        text!(
-            "comparison-gain-at-most",
-            "{setting} ({then} instead of {now}: at most {gain})",
-            setting,
-            then,
-            now,
-            gain
-        )
-    } else {
-        text!("comparison-gain", "{setting} ({then} instead of {now}: {gain})", setting, then, now, gain)
-    }
+    let template = if what.at_most { GAIN_AT_MOST } else { GAIN };
+    text!(template, setting, then, now, gain)
+}
+
+/// The figures that are not divided by anything, with the other subject's cell.
+fn find_whole_rows(c: &Comparison, other: usize) -> impl Iterator<Item = (&Row, &Cell)> {
+    let whole = c.rows.iter().filter(|row| row.per.is_none());
+    whole.filter_map(move |row| Some((row, row.cells.get(other)?)))
+}
+
+/// How far a ratio is from 1, on the scale of logarithms.
+fn effect(cell: &Cell) -> f64 {
+    cell.ratio.map_or(0.0, |ratio| ratio.ln().abs())
 }
 
 /// Without a result to explain: the figures that differ most.
-fn apart(c: &Comparison) -> Option<Text> {
-    let other = (0..c.subjects.len()).find(|index| *index != c.baseline)?;
-    let mut rows: Vec<(&Row, f64)> = c
-        .rows
-        .iter()
-        .filter(|row| row.per.is_none() && row.better.is_some())
-        .filter_map(|row| Some((row, row.cells.get(other)?.ratio?)))
-        .filter(|(_, ratio)| ratio.is_finite() && *ratio > 0.0)
-        .collect();
-    if rows.is_empty() {
-        return None;
-    }
-    rows.sort_by(|a, b| b.1.ln().abs().total_cmp(&a.1.ln().abs()));
-    let rows: Vec<Text> =
-        rows.iter().take(MOST_LISTED).filter_map(|(row, _)| against(c, row, other)).collect();
-    Some(text!(
-        "comparison-largest-differences",
-        "No shared result has an explanation. Largest differences: {rows}.",
-        rows
-    ))
+fn state_largest_differences(c: &Comparison, other: usize) -> Option<Text> {
+    let rows = find_whole_rows(c, other).filter(|(row, _)| row.better.is_some());
+    let has_ratio = |cell: &Cell| cell.ratio.is_some_and(|ratio| ratio.is_finite() && ratio > 0.0);
+    let mut rows: Vec<(&Row, &Cell)> = rows.filter(|(_, cell)| has_ratio(cell)).collect();
+    rows.sort_by(|a, b| effect(b.1).total_cmp(&effect(a.1)));
+    let most = rows.iter().take(MOST_LISTED).filter_map(|(row, _)| describe_row(c, row, other));
+    let most: Vec<Text> = most.collect();
+    (!rows.is_empty()).then(|| {
+        text!(
+            "comparison-largest-differences",
+            "No shared result has an explanation. Largest differences: {rows}.",
+            rows = most
+        )
+    })
 }
 
 /// `load from memory 120 ns against 90.0 ns (1.33×)`.
-fn against(c: &Comparison, row: &Row, other: usize) -> Option<Text> {
+fn describe_row(c: &Comparison, row: &Row, other: usize) -> Option<Text> {
     let (here, there) = (row.cells.get(other)?, row.cells.get(c.baseline)?);
-    Some(text!(
-        "comparison-row-against",
-        "{row} {this} against {base} ({ratio})",
-        row = &row.what,
-        this = figure(here.value?, &row.unit),
-        base = figure(there.value?, &row.unit),
-        ratio = Value::Factor(here.ratio?)
-    ))
+    let (this, base) = (figure(here.value?, &row.unit), figure(there.value?, &row.unit));
+    let (row, ratio) = (&row.what, Value::Factor(here.ratio?));
+    Some(text!("comparison-row-against", "{row} {this} against {base} ({ratio})", row, this, base, ratio))
 }
 
 /// Two records of one machine: what its figures and its settings did meanwhile.
-fn since(c: &Comparison) -> Vec<Text> {
-    let Some(other) = (0..c.subjects.len()).find(|index| *index != c.baseline) else { return Vec::new() };
-    let rows: Vec<(&Row, &Cell)> = c
-        .rows
-        .iter()
-        .filter(|row| row.per.is_none())
-        .filter_map(|row| Some((row, row.cells.get(other)?)))
-        .filter(|(_, cell)| cell.verdict.is_some())
-        .collect();
-    let mut said = changes(c, &rows, other);
+fn state_changes_since(c: &Comparison, other: usize) -> Vec<Text> {
+    let rows: Vec<(&Row, &Cell)> =
+        find_whole_rows(c, other).filter(|(_, cell)| cell.verdict.is_some()).collect();
+    let mut said = state_changed_figures(c, &rows, other);
     let noisy =
         rows.iter().filter(|(_, cell)| matches!(cell.verdict, Some(Verdict::TooNoisy { .. }))).count();
     if noisy > 0 {
         said.push(text!("comparison-too-noisy", "Too noisy to tell: {noisy}.", noisy));
     }
-    vec![said, settings(c, other)]
+    vec![said, state_changed_settings(c, other)]
 }
 
 /// Figures that changed beyond noise.
-fn changes(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -> Text {
+fn state_changed_figures(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -> Text {
     let figures = count_noun(rows.len(), "figure");
     let mut changed: Vec<&(&Row, &Cell)> =
         rows.iter().filter(|(_, cell)| cell.slower.is_some() && cell.ratio.is_some()).collect();
     if changed.is_empty() {
         return text!(NONE_CHANGED, figures);
     }
-    // By how much figures in doubt changed is not told.
-    let doubtful = |row: &Row| row.cells.iter().any(|cell| cell.doubt.is_some());
-    let effect = |cell: &Cell| cell.ratio.map_or(0.0, |ratio| ratio.ln().abs());
     // The surest first: far from 1 for the width of its interval.
     let sureness = |cell: &Cell| {
         let width = cell.interval.map_or(f64::INFINITY, |(low, high)| (high / low).ln());
@@ -247,17 +234,19 @@ fn changes(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -> Text {
     let count = |slower: bool| changed.iter().filter(|(_, cell)| cell.slower == Some(slower)).count();
     let mut said = text!(CHANGED, slower = count(true), figures, faster = count(false));
     let by_chance = (rows.len() as f64 * BY_CHANCE).round() as usize;
-    let slight = changed.iter().all(|(_, cell)| sureness(cell) < SURE);
-    if changed.len() <= by_chance && slight {
+    if changed.len() <= by_chance && changed.iter().all(|(_, cell)| sureness(cell) < SURE) {
         said.push(text!(BY_CHANCE_ALONE, by_chance));
     }
-    let sure = changed.iter().filter(|(row, _)| !doubtful(row));
-    let most: Vec<Text> = sure.take(MOST_LISTED).filter_map(|(row, _)| against(c, row, other)).collect();
+    // By how much figures in doubt changed is not told.
+    let doubtful = |row: &Row| row.cells.iter().any(|cell| cell.doubt.is_some());
+    let (in_doubt, sure): (Vec<&(&Row, &Cell)>, Vec<_>) = changed.iter().partition(|(row, _)| doubtful(row));
+    let most = sure.iter().take(MOST_LISTED).filter_map(|(row, _)| describe_row(c, row, other));
+    let most: Vec<Text> = most.collect();
     if !most.is_empty() {
         said.push(text!(MOST_CERTAIN, changes = most));
     }
-    let in_doubt = changed.iter().filter(|(row, _)| doubtful(row)).count();
-    if in_doubt > 0 {
+    if !in_doubt.is_empty() {
+        let in_doubt = in_doubt.len();
         said.push(text!("comparison-changes-in-doubt", "Of these in doubt: {in_doubt}.", in_doubt));
     }
     said
@@ -273,18 +262,16 @@ pub(super) const CHANGED_SETTINGS: Template =
     Template { code: "comparison-changed-settings", words: "Changed on the machine: {changes}." };
 
 /// Settings that changed, hardware first, and other work, which changes figures as a setting does.
-fn settings(c: &Comparison, other: usize) -> Text {
-    let values = |difference: &Difference| {
-        let value = |at: usize| match difference.values.get(at).cloned().flatten() {
-            Some(value) => Text::from(value),
-            None => text!("comparison-not-recorded", "not recorded"),
-        };
-        (difference.what.clone(), value(other), value(c.baseline))
+fn state_changed_settings(c: &Comparison, other: usize) -> Text {
+    let value = |difference: &Difference, at: usize| match difference.values.get(at) {
+        Some(Some(value)) => Text::from(value.clone()),
+        _ => text!("comparison-not-recorded", "not recorded"),
     };
-    let changes: Vec<Text> = c
-        .differences
-        .iter()
-        .filter(|difference| difference.kind != FactKind::State)
+    let values = |difference: &Difference| {
+        (difference.what.clone(), value(difference, other), value(difference, c.baseline))
+    };
+    let settings = c.differences.iter().filter(|difference| difference.kind != FactKind::State);
+    let changes: Vec<Text> = settings
         .map(|difference| {
             let (what, now, before) = values(difference);
             text!("comparison-change", "{what} ({now} instead of {before})", what, now, before)
@@ -302,21 +289,20 @@ fn settings(c: &Comparison, other: usize) -> Text {
 }
 
 /// Many records: who lies far from the others, the order of the result that most of them have, and what was refused.
-fn many(c: &Comparison) -> Vec<Text> {
+fn state_many(c: &Comparison) -> Vec<Text> {
     let mut said = Vec::new();
-    let far: Vec<Text> = c.orders.iter().filter_map(|order| outliers(c, order)).collect();
-    if !far.is_empty() {
-        said.push(text!("comparison-outliers", "Outliers: {results}.", results = first_of(far)));
+    let results: Vec<Text> = c.orders.iter().filter_map(|order| describe_outliers(c, order)).collect();
+    if !results.is_empty() {
+        said.push(text!("comparison-outliers", "Outliers: {results}.", results = first_of(results)));
     }
     // Of orders with as many records the first.
     let most = c.orders.iter().map(|order| order.ranks.len()).max().unwrap_or(0);
-    if let Some(order) = c.orders.iter().find(|order| order.ranks.len() == most) {
-        said.extend(ranked(c, order));
-    }
-    let neighbours: Vec<&Claim> =
-        c.explanations.iter().flat_map(|e| &e.claims).filter(|claim| claim.code == NEIGHBOURS.code).collect();
-    if neighbours.len() + 1 >= c.subjects.len()
-        && neighbours.iter().all(|claim| claim.support == Support::NotSupported)
+    let order = c.orders.iter().find(|order| order.ranks.len() == most);
+    said.extend(order.and_then(|order| state_order(c, order)));
+    let claims = c.explanations.iter().flat_map(|e| &e.claims);
+    let of_neighbours: Vec<&Claim> = claims.filter(|claim| claim.code == NEIGHBOURS.code).collect();
+    if of_neighbours.len() + 1 >= c.subjects.len()
+        && of_neighbours.iter().all(|claim| claim.support == Support::NotSupported)
     {
         said.push(text!(
             "comparison-no-neighbours",
@@ -325,12 +311,12 @@ fn many(c: &Comparison) -> Vec<Text> {
         ));
     }
     if let Some(refused) = c.refused.iter().find(|refusal| refusal.system_wide) {
-        let of = refused.subjects.iter().map(|subject| Text::from(name(c, *subject))).collect();
+        let subjects = refused.subjects.iter().map(|subject| Text::from(subject_name(c, *subject)));
         said.push(text!(
             "comparison-not-comparable",
             "Not comparable: {metrics} of {subjects} ({why}).",
             metrics = refused.metrics.join(", "),
-            subjects = first_of(of),
+            subjects = first_of(subjects.collect()),
             why = &refused.why
         ));
     }
@@ -338,14 +324,14 @@ fn many(c: &Comparison) -> Vec<Text> {
 }
 
 /// A record with its figure.
-fn place(c: &Comparison, order: &Order, rank: &Rank) -> Text {
+fn describe_rank(c: &Comparison, order: &Order, rank: &Rank) -> Text {
     let value = figure(rank.value, &order.unit);
-    text!("comparison-place", "{who} ({value})", who = name(c, rank.subject).to_owned(), value)
+    text!("comparison-place", "{who} ({value})", who = subject_name(c, rank.subject).to_owned(), value)
 }
 
-fn outliers(c: &Comparison, order: &Order) -> Option<Text> {
+fn describe_outliers(c: &Comparison, order: &Order) -> Option<Text> {
     let of: Vec<Text> =
-        order.ranks.iter().filter(|rank| rank.outlier).map(|rank| place(c, order, rank)).collect();
+        order.ranks.iter().filter(|rank| rank.outlier).map(|rank| describe_rank(c, order, rank)).collect();
     let middle = order.ranks.get(order.ranks.len() / 2)?;
     (!of.is_empty()).then(|| {
         text!(
@@ -359,19 +345,19 @@ fn outliers(c: &Comparison, order: &Order) -> Option<Text> {
 }
 
 /// The best, the others in their order, and how far the last is behind.
-fn ranked(c: &Comparison, order: &Order) -> Option<Text> {
+fn state_order(c: &Comparison, order: &Order) -> Option<Text> {
     let (first, last) = (order.ranks.first()?, order.ranks.last()?);
     let row = c.rows.iter().find(|row| row.metric == order.metric && row.per.is_none());
     let lower = row.and_then(|row| row.better) == Some(Better::Lower);
     let ratio = if lower { last.value / first.value } else { first.value / last.value };
-    let all = || order.ranks.iter().map(|rank| place(c, order, rank));
+    let all = || order.ranks.iter().map(|rank| describe_rank(c, order, rank));
     let places: Vec<Text> = if order.ranks.len() <= MOST_LISTED * 2 {
         all().collect()
     } else {
         let mut ends: Vec<Text> = all().take(MOST_LISTED).collect();
         let more = order.ranks.len() - MOST_LISTED - 1;
         ends.push(text!("comparison-more-places", "… {more} more …", more));
-        ends.push(place(c, order, last));
+        ends.push(describe_rank(c, order, last));
         ends
     };
     let mut said = text!(RANKED, result = &order.result, places);

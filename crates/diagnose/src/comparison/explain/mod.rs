@@ -18,6 +18,7 @@ use record::{Template, Text, text};
 
 use super::Known;
 use super::datum::Datum;
+use super::rows::{RowEntry, RowKey};
 
 pub(super) use claims::{NEIGHBOURS, load_average};
 pub(super) use clock::find_best_clock;
@@ -82,7 +83,7 @@ struct OneSided {
 }
 
 /// Explanations of every result that a subject shares with the baseline, the greatest difference first for each subject.
-pub(super) fn explanations(
+pub(super) fn explain_results(
     known: &[Known],
     names: &[String],
     baseline: usize,
@@ -104,7 +105,8 @@ pub(super) fn explanations(
 /// Every explanation of one subject against the baseline. Sentences have the one that leads first and factors above 1 where
 /// they speak for it; as data, factors are of the subject against the baseline whichever leads.
 fn explain_pair(pair: &Pair) -> Vec<Explanation> {
-    let of_both = explain_from_side(pair).into_iter().zip(explain_from_side(&pair.swapped()));
+    let wakeup = wakeup::find_shared_wakeup(pair);
+    let of_both = explain_from_side(pair, wakeup).into_iter().zip(explain_from_side(&pair.swapped(), wakeup));
     let of_leader = of_both.filter_map(|(this, base)| match this? {
         this if this.leads => Some(this.explanation),
         _ => Some(with_sides_swapped(base?.explanation)),
@@ -113,11 +115,11 @@ fn explain_pair(pair: &Pair) -> Vec<Explanation> {
 }
 
 /// Every result that both could share, in the same order from either side.
-fn explain_from_side(pair: &Pair) -> Vec<Option<OneSided>> {
+fn explain_from_side(pair: &Pair, wakeup: Option<(&RowKey, &RowEntry)>) -> Vec<Option<OneSided>> {
     let mut all = work::explain_work(pair);
     all.extend(whole::explain_machines(pair));
     all.push(memory::explain_memory(pair));
-    all.push(wakeup::explain_wakeup(pair));
+    all.push(wakeup.and_then(|row| wakeup::explain_wakeup(pair, row)));
     all
 }
 
@@ -241,17 +243,7 @@ fn explain_by_side_effects(
     says: Text,
     causes: Vec<Cause>,
 ) -> Explanation {
-    Explanation {
-        result,
-        subject: pair.index,
-        speed,
-        says,
-        adds_up: false,
-        causes,
-        unexplained: None,
-        held_back: None,
-        claims: Vec::new(),
-    }
+    Explanation { result, subject: pair.index, speed, says, causes, ..Explanation::default() }
 }
 
 /// The same of a result of which one is the faster.

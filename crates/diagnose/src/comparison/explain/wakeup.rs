@@ -18,12 +18,11 @@ pub(in crate::comparison) const IDLE_STATES: Template =
 /// Metrics in the order in which they are preferred.
 const METRICS: &[&str] = &["wakeup.latency", "wakeup.average"];
 
-/// A kind of wake-up latency that both have, as it is and not tuned: ordinary tasks before real-time ones.
-fn find_shared<'a>(pair: &Pair<'a>) -> Option<(&'a RowKey, &'a RowEntry)> {
+/// The kind of wake-up latency to explain, as it is and not tuned: ordinary tasks before real-time ones.
+pub(super) fn find_shared_wakeup<'a>(pair: &Pair<'a>) -> Option<(&'a RowKey, &'a RowEntry)> {
     METRICS.iter().find_map(|metric| {
-        let usable = |key| find_usable(pair.this, key).is_some() && find_usable(pair.base, key).is_some();
         let rows = pair.base.rows.iter().filter(|(key, entry)| {
-            key.metric == *metric && entry.setting() != "tuned" && usable(key)
+            key.metric == *metric && entry.setting() != "tuned" && find_usable(pair.this, key).is_some()
         });
         rows.min_by_key(|(_, entry)| {
             (entry.policy() == "fifo", entry.setting() != "as-is", entry.policy() != "other")
@@ -31,9 +30,8 @@ fn find_shared<'a>(pair: &Pair<'a>) -> Option<(&'a RowKey, &'a RowEntry)> {
     })
 }
 
-/// The first kind of wake-up latency that both have, explained.
-pub(super) fn explain_wakeup(pair: &Pair) -> Option<OneSided> {
-    let (key, entry) = find_shared(pair)?;
+/// A kind of wake-up latency that both have, explained.
+pub(super) fn explain_wakeup(pair: &Pair, (key, entry): (&RowKey, &RowEntry)) -> Option<OneSided> {
     let (base, this) = (find_usable(pair.base, key)?, find_usable(pair.this, key)?);
     let speed = base.value / this.value;
     if !comparable(this, base) || !resolved(this, base, Better::Lower) || !differs(speed) {
