@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::boot::{Along, boot_shape, cache, target};
 use crate::checks::{self, Verdicts};
 use crate::failure::Failure;
-use crate::guest::Ended;
+use crate::guest::{Ended, Outcome};
 use crate::options::{Boot, Check, Command, Options, Parts};
 use crate::shape::{Architecture, Shape};
 use crate::{headers, kernel, module, program, shapes, trials};
@@ -25,34 +25,21 @@ pub fn run(options: &Options) -> Result<u8, Failure> {
 
 fn boot(boot: &Boot, parts: &Parts) -> Result<u8, Failure> {
     let shape = shapes::find(&boot.shape)?;
-    let outcome = boot_shape(
-        &shape,
-        &boot.arguments,
-        boot.output.is_some(),
-        &Along::files(boot.with.as_slice()),
-        true,
-        parts,
-    )?;
-    if parts.verbose {
-        let (boot, whole) = (outcome.boot.as_secs_f64(), outcome.whole.as_secs_f64());
-        eprintln!("lab: {}: booted in {boot:.1} s, over after {whole:.1} s", shape.name);
-    }
+    let along = Along::files(boot.with.as_slice());
+    let outcome = boot_shape(&shape, &boot.arguments, boot.output.is_some(), &along, true, parts)?;
+    report_times(&shape, &outcome, parts);
     if let Some(path) = &boot.output {
         match &outcome.record {
             Some(record) => {
                 write(path, record)?;
                 if path != Path::new("-") {
-                    eprintln!(
-                        "lab: {}: its record, {} in the machine, is {} here",
-                        shape.name,
-                        wire::RECORD,
-                        path.display()
-                    );
+                    let (name, record, here) = (&shape.name, wire::RECORD, path.display());
+                    eprintln!("lab: {name}: its record, {record} in the machine, is {here} here");
                 }
             }
             None => eprintln!("lab: {}: linespeed wrote no record", shape.name),
         }
-    } else if outcome.printed.starts_with(CLOSING) || contains(&outcome.printed, &[b"\n", CLOSING].concat()) {
+    } else if outcome.text().lines().any(|line| line.starts_with(CLOSING)) {
         eprintln!(
             "lab: {}: the files named above were the machine's own and are gone; --output FILE brings its record back",
             shape.name
@@ -65,12 +52,7 @@ fn boot(boot: &Boot, parts: &Parts) -> Result<u8, Failure> {
 }
 
 /// How linespeed begins the line that says where its record lies.
-const CLOSING: &[u8] = b"Record: ";
-
-/// Whether a piece of the bytes is `wanted`.
-fn contains(bytes: &[u8], wanted: &[u8]) -> bool {
-    bytes.windows(wanted.len()).any(|window| window == wanted)
-}
+const CLOSING: &str = "Record: ";
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let written =
@@ -108,7 +90,7 @@ fn check_shapes(chosen: &[Shape], records: Option<&Path>, parts: &Parts) -> Resu
             Ok(verdicts) => verdicts,
             Err(signal @ Failure::Signal(_)) => return Err(signal),
             // A machine that does not come up is a failed check; the others still have theirs.
-            Err(failure) => Verdicts::of_failure(&failure.to_string()),
+            Err(failure) => Verdicts::of_trial(false, &failure.to_string()),
         };
         let held = verdicts.held() && !(parts.strict && verdicts.unsure());
         let mark = if held { "ok    " } else { "FAILED" };
@@ -129,39 +111,35 @@ fn check_shape(shape: &Shape, records: Option<&Path>, parts: &Parts) -> Result<V
         return verdicts;
     }
     let outcome = boot_shape(shape, &shape.check.run, true, &Along::default(), false, parts)?;
+    report_times(shape, &outcome, parts);
+    if !outcome.succeeded() {
+        let how = format!("{:?}", outcome.ended).to_lowercase();
+        return Err(Failure::Cannot(format!("linespeed ended with {how}: {}", outcome.text())));
+    }
+    let Some(record) = &outcome.record else {
+        return Err(Failure::Cannot(format!("linespeed wrote no record: {}", outcome.text())));
+    };
+    if let Some(folder) = records {
+        std::fs::create_dir_all(folder).map_err(Failure::of_path(folder))?;
+        write(&folder.join(format!("{}.json", shape.name)), record)?;
+    }
+    Ok(checks::check_all(shape, record))
+}
+
+fn report_times(shape: &Shape, outcome: &Outcome, parts: &Parts) {
     if parts.verbose {
         let (boot, whole) = (outcome.boot.as_secs_f64(), outcome.whole.as_secs_f64());
         eprintln!("lab: {}: booted in {boot:.1} s, over after {whole:.1} s", shape.name);
     }
-    let printed = || String::from_utf8_lossy(&outcome.printed).trim_end().to_owned();
-    if outcome.ended != Ended::Exit(0) {
-        let how = format!("{:?}", outcome.ended).to_lowercase();
-        return Err(Failure::Cannot(format!("linespeed ended with {how}: {}", printed())));
-    }
-    let Some(record) = outcome.record else {
-        return Err(Failure::Cannot(format!("linespeed wrote no record: {}", printed())));
-    };
-    if let Some(folder) = records {
-        std::fs::create_dir_all(folder)
-            .map_err(|error| Failure::Cannot(format!("{}: {error}", folder.display())))?;
-        write(&folder.join(format!("{}.json", shape.name)), &record)?;
-    }
-    Ok(checks::all(shape, &record))
 }
 
 fn list() -> Result<u8, Failure> {
     let mut text = String::new();
     for shape in shapes::all()? {
+        let (name, kind, cpus) = (&shape.name, shape.architecture.name(), shape.cpus.count());
         let nodes = shape.nodes.len().max(1);
-        text.push_str(&format!(
-            "{:24} {:8} {:3} CPUs {:2} node{} {}\n",
-            shape.name,
-            shape.architecture.name(),
-            shape.cpus.count(),
-            nodes,
-            if nodes == 1 { " " } else { "s" },
-            shape.summary
-        ));
+        let end = if nodes == 1 { " " } else { "s" };
+        text.push_str(&format!("{name:24} {kind:8} {cpus:3} CPUs {nodes:2} node{end} {}\n", shape.summary));
     }
     // A reader that has left is no error.
     let _ = std::io::stdout().write_all(text.as_bytes());

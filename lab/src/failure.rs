@@ -1,6 +1,7 @@
 //! Why the lab stopped, as one line, and the exit code that goes with it.
 
-use std::fmt;
+use std::path::Path;
+use std::{fmt, io};
 
 /// Why the lab stopped.
 #[derive(Debug)]
@@ -16,6 +17,12 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// What cannot be done with a file or a folder.
+    pub fn of_path(path: &Path) -> impl Fn(io::Error) -> Self {
+        let shown = path.display().to_string();
+        move |error| Failure::Cannot(format!("{shown}: {error}"))
+    }
+
     /// The exit code.
     pub fn code(&self) -> u8 {
         match self {

@@ -1,22 +1,21 @@
 //! Runs one machine from its start to its end: what it prints is passed on as it comes, its record is kept, and no
 //! QEMU outlives this process.
 
-use std::ffi::CString;
+use std::ffi::{CString, OsString};
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::fd::{AsRawFd, FromRawFd};
-use std::os::unix::process::CommandExt;
+use std::io::{self, PipeReader, Read, Seek, SeekFrom, Write};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::PathBuf;
-use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
+use os::child::{Child, Input, Output, SpawnError, Spec};
 use wire::{Frame, Kind, Reader};
 
 use crate::failure::Failure;
 use crate::qemu::{self, Parts};
 use crate::shape::Shape;
-use crate::signals;
+use crate::signals::STOP;
 use crate::smbios;
 
 /// What a machine is to do.
@@ -81,6 +80,18 @@ pub struct Outcome {
     pub whole: Duration,
 }
 
+impl Outcome {
+    /// Whether its program ended well.
+    pub fn succeeded(&self) -> bool {
+        self.ended == Ended::Exit(0)
+    }
+
+    /// What its program printed, as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.printed).trim_end().to_owned()
+    }
+}
+
 /// How long to wait between looks at the clock and at signals.
 const LOOK: Duration = Duration::from_millis(100);
 /// How long QEMU may take to end after the machine has said its last word.
@@ -135,6 +146,7 @@ fn once(job: &Job) -> Result<Outcome, Failure> {
         },
     };
     let words = [complaint, console.text()].concat();
+    // What QEMU warns of when it starts stands before what it ends for.
     let reported: Vec<&str> = words.lines().filter(|line| !line.trim().is_empty()).collect();
     let reported = reported[reported.len().saturating_sub(12)..].join("\n    ");
     let said = if reported.is_empty() { String::new() } else { format!("; last messages:\n    {reported}") };
@@ -150,7 +162,7 @@ fn watch(
     seen: &mut Seen,
 ) -> Result<Option<String>, Failure> {
     while seen.ended.is_none() {
-        if let Some(signal) = signals::caught() {
+        if let Some(signal) = STOP.signal() {
             return Err(Failure::Signal(signal));
         }
         let booted = seen.boot.is_some();
@@ -167,7 +179,8 @@ fn watch(
                     seen.take(frame, began, job.pass_on);
                 }
             }
-            Err(RecvTimeoutError::Timeout) => {}
+            // What QEMU complains of is read on the way, so that it never waits for a reader.
+            Err(RecvTimeoutError::Timeout) => drop(machine.child.exit()),
             Err(RecvTimeoutError::Disconnected) => break,
         }
     }
@@ -223,98 +236,56 @@ impl Seen {
     }
 }
 
-/// A running QEMU. It is killed when this value goes, and by the kernel when this process does.
+/// Most of QEMU's own words that are kept.
+const MOST_WORDS: usize = 1 << 16;
+
+/// A running QEMU. It is ended when this value goes, and by the kernel when this process does.
 struct Machine {
     child: Child,
     output: Receiver<Vec<u8>>,
-    complaint: Option<std::thread::JoinHandle<String>>,
 }
 
 impl Machine {
     fn start(shape: &Shape, arguments: &[String]) -> Result<Self, Failure> {
-        let mut command = Command::new(qemu::program(shape.architecture));
-        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let lab = std::process::id();
-        // SAFETY: only async-signal-safe calls between fork and exec. The kernel sends the signal when the thread that
-        // started the child ends: that is the main thread, see `main`. If it has ended before the child asked for it,
-        // the child has another parent already.
-        unsafe {
-            command.pre_exec(move || {
-                // Ctrl-C is for the lab, which then ends the machine itself.
-                libc::setpgid(0, 0);
-                if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 {
-                    return Err(io::Error::last_os_error());
-                }
-                if libc::getppid().cast_unsigned() != lab {
-                    return Err(io::Error::from_raw_os_error(libc::ESRCH));
-                }
-                Ok(())
-            });
-        }
-        let mut child = command.spawn().map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => Failure::Cannot(format!(
-                "{} is not installed; run: apt-get install {}",
-                qemu::program(shape.architecture),
-                qemu::package(shape.architecture)
-            )),
-            _ => Failure::Cannot(format!("{}: {error}", qemu::program(shape.architecture))),
+        let program = qemu::program(shape.architecture);
+        let argv: Vec<OsString> =
+            [program].into_iter().chain(arguments.iter().map(String::as_str)).map(OsString::from).collect();
+        let (from, to) = io::pipe().map_err(|error| Failure::Cannot(format!("{program}: {error}")))?;
+        let to = File::from(OwnedFd::from(to));
+        let spec = Spec {
+            stdin: Input::Null,
+            stdout: Output::File(&to),
+            stderr: Output::Capture { limit: MOST_WORDS },
+            // Ctrl-C is for the lab, which then ends the machine itself.
+            own_group: true,
+            ..Spec::new(&argv)
+        };
+        let child = Child::spawn(&spec).map_err(|error| match error {
+            SpawnError::NotFound { .. } => {
+                let package = qemu::package(shape.architecture);
+                Failure::Cannot(format!("{program} is not installed; run: apt-get install {package}"))
+            }
+            error => Failure::Cannot(error.to_string()),
         })?;
-        let (sender, output) = mpsc::sync_channel(64);
-        let (from, complaint) = (child.stdout.take(), child.stderr.take());
+        let (sender, output) = mpsc::channel();
         std::thread::spawn(move || forward(from, &sender));
-        let complaint = std::thread::spawn(move || all_of(complaint));
-        Ok(Self { child, output, complaint: Some(complaint) })
+        Ok(Self { child, output })
     }
 
-    /// Waits up to `patience` for QEMU to end by itself, kills it otherwise, and returns what it complained of.
+    /// Waits up to `patience` for QEMU to end by itself, ends it otherwise, and returns what it complained of.
     fn end(&mut self, patience: Duration) -> String {
-        let began = Instant::now();
-        while matches!(self.child.try_wait(), Ok(None)) && began.elapsed() < patience {
-            // The channel has to be emptied for it to get on.
-            if self.output.recv_timeout(LOOK) == Err(RecvTimeoutError::Disconnected) {
-                std::thread::sleep(LOOK);
-            }
-            if signals::caught().is_some() {
-                break;
-            }
-        }
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        let said = self.complaint.take().and_then(|thread| thread.join().ok()).unwrap_or_default();
-        // What an emulated processor of that name lacks is of no interest here.
-        said.lines()
-            .filter(|line| !line.contains("TCG doesn't support requested feature"))
-            .map(|line| format!("{line}\n"))
-            .collect()
+        self.child.wait(&STOP, Some(patience));
+        String::from_utf8_lossy(&self.child.captured().1).into_owned()
     }
 }
 
-impl Drop for Machine {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn forward(from: Option<ChildStdout>, to: &mpsc::SyncSender<Vec<u8>>) {
-    let Some(mut from) = from else { return };
+fn forward(mut from: PipeReader, to: &Sender<Vec<u8>>) {
     let mut buffer = vec![0; 1 << 16];
     while let Ok(length @ 1..) = from.read(&mut buffer) {
         if to.send(buffer[..length].to_vec()).is_err() {
             return;
         }
     }
-}
-
-/// Most of QEMU's own words that are kept.
-const MOST_WORDS: u64 = 1 << 16;
-
-fn all_of(from: Option<ChildStderr>) -> String {
-    let Some(mut from) = from else { return String::new() };
-    let mut text = Vec::new();
-    let _ = from.by_ref().take(MOST_WORDS).read_to_end(&mut text);
-    let _ = io::copy(&mut from, &mut io::sink());
-    String::from_utf8_lossy(&text).into_owned()
 }
 
 /// A file without a name: nothing is left behind, however this process ends.

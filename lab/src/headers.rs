@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::failure::Failure;
-use crate::kernel::output;
+use crate::kernel::{download, output};
 use crate::shape::Architecture;
 use crate::tree::Tree;
 
@@ -96,8 +96,7 @@ pub fn installed(
     }
     // Where it was unpacked stands in it.
     let makefile = folder.join("Makefile");
-    let text = fs::read_to_string(&makefile)
-        .map_err(|error| Failure::Cannot(format!("{}: {error}", makefile.display())))?;
+    let text = fs::read_to_string(&makefile).map_err(Failure::of_path(&makefile))?;
     let text = text.replace(&format!("{}/usr/src/", kept.display()), "/usr/src/");
     tree.text(&format!("/usr/src/linux-headers-{release}/Makefile"), text);
     Ok(())
@@ -105,26 +104,23 @@ pub fn installed(
 
 /// Fetches and unpacks them into `kept`.
 fn fetch(kept: &Path, architecture: Architecture, release: &str) -> Result<(), Failure> {
-    let cannot = |what: &Path, error: std::io::Error| Failure::Cannot(format!("{}: {error}", what.display()));
     let failed = |why: String| Failure::Cannot(format!("the headers of {release} cannot be fetched: {why}"));
     let own = format!("linux-headers-{release}:{}", ending(architecture));
     let listed = output(Command::new("apt-cache").args(["depends", &own])).map_err(failed)?;
-    let needed = needed(&listed);
-    if needed.len() < 2 {
+    let mut packages = needed(&listed);
+    if packages.len() < 2 {
         return Err(failed(format!(
-            "apt-cache names {needed:?} as what {own} depends on; run: apt-get update"
+            "apt-cache names {packages:?} as what {own} depends on; run: apt-get update"
         )));
     }
+    packages.push(&own);
     let parent = kept.parent().unwrap_or(kept);
-    fs::create_dir_all(parent).map_err(|error| cannot(parent, error))?;
+    fs::create_dir_all(parent).map_err(Failure::of_path(parent))?;
     // In the cache itself: what is unpacked is then moved into its place at once, whole.
-    let work = tempfile::tempdir_in(parent).map_err(|error| cannot(parent, error))?;
-    // As root, apt would otherwise drop to a user who may not write here, and warn.
-    let mut download = Command::new("apt-get");
-    download.args(["-q", "-o", "APT::Sandbox::User=root", "download", &own]).args(&needed);
-    output(download.current_dir(work.path())).map_err(failed)?;
+    let work = tempfile::tempdir_in(parent).map_err(Failure::of_path(parent))?;
+    download(&packages, work.path()).map_err(failed)?;
     let unpacked = work.path().join("unpacked");
-    let packages = fs::read_dir(work.path()).map_err(|error| cannot(work.path(), error))?;
+    let packages = fs::read_dir(work.path()).map_err(Failure::of_path(work.path()))?;
     for package in packages.filter_map(Result::ok).map(|entry| entry.path()) {
         if package.extension().is_some_and(|extension| extension == "deb") {
             output(Command::new("dpkg-deb").arg("-x").arg(&package).arg(&unpacked)).map_err(failed)?;
@@ -132,12 +128,12 @@ fn fetch(kept: &Path, architecture: Architecture, release: &str) -> Result<(), F
     }
     // They name each other by where they would be installed.
     let makefile = unpacked.join(format!("usr/src/linux-headers-{release}/Makefile"));
-    let text = fs::read_to_string(&makefile).map_err(|error| cannot(&makefile, error))?;
+    let text = fs::read_to_string(&makefile).map_err(Failure::of_path(&makefile))?;
     let text = text.replace("/usr/src/", &format!("{}/usr/src/", kept.display()));
-    fs::write(&makefile, text).map_err(|error| cannot(&makefile, error))?;
+    fs::write(&makefile, text).map_err(Failure::of_path(&makefile))?;
     // What another run has put there meanwhile, or a half of it.
     let _ = fs::remove_dir_all(kept);
-    fs::rename(&unpacked, kept).map_err(|error| cannot(kept, error))
+    fs::rename(&unpacked, kept).map_err(Failure::of_path(kept))
 }
 
 /// The packages that a build needs besides, of those that `apt-cache depends` lists: the common headers, and the tools,

@@ -50,13 +50,12 @@ pub fn fetch(cache: &Path, architecture: Architecture) -> Result<PathBuf, Failur
         Failure::Cannot(format!("apt-cache names no kernel that {} depends on", newest(architecture)))
     })?;
     let folder = cache.join(architecture.name());
-    let work = unpacked(&folder, package, &["./boot/*"])?;
+    let work = unpacked(&folder, package, &["./boot/*".to_owned()])?;
     let failed = |why: String| Failure::Cannot(format!("{package} cannot be fetched: {why}"));
     let boot = work.path().join("boot");
     let kernel = with_start(&boot, "vmlinuz-").ok_or_else(|| failed("it holds no kernel".to_owned()))?;
     let target = folder.join(kernel.file_name().unwrap_or_default());
-    fs::rename(&kernel, &target)
-        .map_err(|error| Failure::Cannot(format!("{}: {error}", target.display())))?;
+    fs::rename(&kernel, &target).map_err(Failure::of_path(&target))?;
     // Its modification time is the package's: the newest fetched is what counts.
     let _ = fs::File::options()
         .append(true)
@@ -79,6 +78,15 @@ fn with_start(folder: &Path, start: &str) -> Option<PathBuf> {
     })
 }
 
+/// The release of a kernel by its file's name, `vmlinuz-6.1.0-56-cloud-amd64`.
+pub fn release(kernel: &Path) -> Result<&str, Failure> {
+    let name = kernel.file_name().and_then(|name| name.to_str());
+    name.and_then(|name| name.strip_prefix("vmlinuz-")).ok_or_else(|| {
+        let shown = kernel.display();
+        Failure::Usage(format!("{shown}: its name does not tell its release, as vmlinuz-6.1.0-56-amd64 does"))
+    })
+}
+
 /// Modules of the kernel that is kept in `kernel`, in the order of `names`; taken out of its package where they are not
 /// kept yet.
 pub fn modules(
@@ -87,11 +95,7 @@ pub fn modules(
     kernel: &Path,
     names: &[&str],
 ) -> Result<Vec<PathBuf>, Failure> {
-    let name = kernel.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let release = name.strip_prefix("vmlinuz-").ok_or_else(|| {
-        let shown = kernel.display();
-        Failure::Usage(format!("{shown}: its name does not tell its release, as vmlinuz-6.1.0-56-amd64 does"))
-    })?;
+    let release = release(kernel)?;
     let folder = cache.join(architecture.name()).join(format!("modules-{release}"));
     let files: Vec<PathBuf> = names.iter().map(|name| folder.join(format!("{name}.ko"))).collect();
     if files.iter().all(|file| file.is_file()) {
@@ -100,42 +104,45 @@ pub fn modules(
     let package = format!("linux-image-{release}");
     eprintln!("lab: fetching modules of {package} from Debian's archive");
     let patterns: Vec<String> = names.iter().map(|name| format!("./lib/modules/*/{name}.ko")).collect();
-    let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
     let work = unpacked(&folder, &package, &patterns)?;
     for (name, file) in names.iter().zip(&files) {
-        let found = below(work.path(), &format!("{name}.ko"));
+        let found = find_below(work.path(), &format!("{name}.ko"));
         let found = found.ok_or_else(|| Failure::Cannot(format!("{package} holds no module {name}")))?;
-        fs::rename(&found, file).map_err(|error| Failure::Cannot(format!("{}: {error}", file.display())))?;
+        fs::rename(&found, file).map_err(Failure::of_path(file))?;
     }
     Ok(files)
 }
 
 /// The first file of this name below a folder.
-fn below(folder: &Path, name: &str) -> Option<PathBuf> {
+fn find_below(folder: &Path, name: &str) -> Option<PathBuf> {
     fs::read_dir(folder).ok()?.filter_map(Result::ok).find_map(|entry| {
         let path = entry.path();
-        if path.is_dir() { below(&path, name) } else { (entry.file_name() == name).then_some(path) }
+        if path.is_dir() { find_below(&path, name) } else { (entry.file_name() == name).then_some(path) }
     })
 }
 
 /// Downloads a package and unpacks what matches the patterns into a folder of its own in `folder`, so that what is wanted
 /// of it is moved into its place at once, whole.
-fn unpacked(folder: &Path, package: &str, patterns: &[&str]) -> Result<tempfile::TempDir, Failure> {
-    let cannot = |error: std::io::Error| Failure::Cannot(format!("{}: {error}", folder.display()));
-    fs::create_dir_all(folder).map_err(cannot)?;
-    let work = tempfile::tempdir_in(folder).map_err(cannot)?;
+fn unpacked(folder: &Path, package: &str, patterns: &[String]) -> Result<tempfile::TempDir, Failure> {
+    fs::create_dir_all(folder).map_err(Failure::of_path(folder))?;
+    let work = tempfile::tempdir_in(folder).map_err(Failure::of_path(folder))?;
     let failed = |why: String| Failure::Cannot(format!("{package} cannot be fetched: {why}"));
-    // As root, apt would otherwise drop to a user who may not write here, and warn.
-    let download = ["-q", "-o", "APT::Sandbox::User=root", "download", package];
-    output(Command::new("apt-get").args(download).current_dir(work.path())).map_err(failed)?;
+    download(&[package], work.path()).map_err(failed)?;
     let archive = with_start(work.path(), "linux-image-").ok_or_else(|| failed("no file came".to_owned()))?;
     unpack(&archive, work.path(), patterns).map_err(failed)?;
     Ok(work)
 }
 
+/// Downloads packages into a folder.
+pub(crate) fn download(packages: &[&str], into: &Path) -> Result<(), String> {
+    // As root, apt would otherwise drop to a user who may not write here, and warn.
+    let options = ["-q", "-o", "APT::Sandbox::User=root", "download"];
+    output(Command::new("apt-get").args(options).args(packages).current_dir(into)).map(drop)
+}
+
 /// Unpacks what matches the patterns: a package's modules, which hardly anybody needs here, are ten times as large as its
 /// kernel.
-fn unpack(archive: &Path, into: &Path, patterns: &[&str]) -> Result<(), String> {
+fn unpack(archive: &Path, into: &Path, patterns: &[String]) -> Result<(), String> {
     let mut unpacker = Command::new("dpkg-deb")
         .arg("--fsys-tarfile")
         .arg(archive)
@@ -163,9 +170,25 @@ pub(crate) fn output(command: &mut Command) -> Result<String, String> {
     Err(format!("{name}: {last}"))
 }
 
+/// How a program of this instruction set is started here.
+pub(crate) fn command_for(architecture: Architecture, program: &Path) -> Command {
+    if architecture.name() == std::env::consts::ARCH {
+        return Command::new(program);
+    }
+    let mut emulator = Command::new(format!("qemu-{}", architecture.name()));
+    emulator.arg(program);
+    emulator
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_kernels_file_tells_its_release() {
+        assert_eq!(release(Path::new("/x/vmlinuz-6.1.0-56-cloud-amd64")).unwrap(), "6.1.0-56-cloud-amd64");
+        assert!(release(Path::new("/x/bzImage")).unwrap_err().to_string().contains("release"));
+    }
 
     #[test]
     fn the_newest_kernel_is_what_the_meta_package_depends_on() {

@@ -5,31 +5,25 @@ use std::process::Command;
 
 use crate::failure::Failure;
 use crate::headers;
-use crate::kernel::output;
+use crate::kernel::{command_for, output};
 use crate::shape::Architecture;
 
-/// The program that builds the module and tries it out, an example of the crate `measure`.
+/// The program that builds the module and tries it out, an example of the crate `overhead`.
 pub const PROGRAM: &str = "kernel_module";
 
-/// The program beside a linespeed of the same build.
-pub fn program(linespeed: &Path) -> Result<PathBuf, Failure> {
-    let program = linespeed.with_file_name("examples").join(PROGRAM);
+/// An example of one of linespeed's crates, beside a linespeed of the same build.
+pub fn find_example(linespeed: &Path, of_crate: &str, name: &str) -> Result<PathBuf, Failure> {
+    let program = linespeed.with_file_name("examples").join(name);
     if program.is_file() {
         return Ok(program);
     }
-    let how = "cargo build -p linespeed-overhead --example kernel_module";
+    let how = format!("cargo build -p linespeed-{of_crate} --example {name}");
     Err(Failure::Cannot(format!("{}: there is none; run: {how}", program.display())))
 }
 
-/// The release of a kernel by its file's name, `vmlinuz-6.1.0-56-cloud-amd64`.
-pub fn release(kernel: &Path) -> Result<&str, Failure> {
-    let name = kernel.file_name().and_then(|name| name.to_str());
-    name.and_then(|name| name.strip_prefix("vmlinuz-")).ok_or_else(|| {
-        Failure::Usage(format!(
-            "{}: its name does not tell its release, as vmlinuz-6.1.0-56-amd64",
-            kernel.display()
-        ))
-    })
+/// The program that builds the module.
+pub fn find_builder(linespeed: &Path) -> Result<PathBuf, Failure> {
+    find_example(linespeed, "overhead", PROGRAM)
 }
 
 /// Builds the module for a kernel into `file`, with every warning on; what the program said.
@@ -41,19 +35,14 @@ pub fn build(
     file: &Path,
 ) -> Result<String, Failure> {
     let headers = headers::find(cache, architecture, release)?;
-    let mut arguments = vec!["W=1", "KCFLAGS=-Werror"];
-    let mut command = if architecture.name() == std::env::consts::ARCH {
-        Command::new(program)
-    } else {
-        arguments.extend(match architecture {
+    let mut command = command_for(architecture, program);
+    command.arg("build").arg(&headers).arg(file).args(["W=1", "KCFLAGS=-Werror"]);
+    if architecture.name() != std::env::consts::ARCH {
+        command.args(match architecture {
             Architecture::X86_64 => ["ARCH=x86_64", "CROSS_COMPILE=x86_64-linux-gnu-"],
             Architecture::Aarch64 => ["ARCH=arm64", "CROSS_COMPILE=aarch64-linux-gnu-"],
         });
-        let mut emulator = Command::new(format!("qemu-{}", architecture.name()));
-        emulator.arg(program);
-        emulator
-    };
-    command.arg("build").arg(&headers).arg(file).args(arguments);
+    }
     let done = command.output().map_err(|error| Failure::Cannot(format!("{command:?}: {error}")))?;
     let said = String::from_utf8_lossy(&done.stdout).trim_end().to_owned();
     if done.status.success() {
@@ -70,8 +59,8 @@ pub fn build_alone(
     release: &str,
     cache: &Path,
 ) -> Result<Option<String>, Failure> {
-    let program = program(linespeed)?;
-    let folder = tempfile::tempdir().map_err(|error| Failure::Cannot(format!("a folder: {error}")))?;
+    let program = find_builder(linespeed)?;
+    let folder = tempfile::tempdir().map_err(Failure::of_path(Path::new("a folder")))?;
     let file = folder.path().join(format!("linespeed-{release}.ko"));
     match build(&program, architecture, release, cache, &file) {
         Ok(_) => Ok(takes_no_more(&file)?.map(|odd| format!("FAILED {release}: {odd}"))),
@@ -90,15 +79,4 @@ fn takes_no_more(file: &Path) -> Result<Option<String>, Failure> {
         Some(false) => Some("its routine does not begin a page".to_owned()),
         None => Some("it has no section of the routine".to_owned()),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_kernels_file_tells_its_release() {
-        assert_eq!(release(Path::new("/x/vmlinuz-6.1.0-56-cloud-amd64")).unwrap(), "6.1.0-56-cloud-amd64");
-        assert!(release(Path::new("/x/bzImage")).unwrap_err().to_string().contains("release"));
-    }
 }

@@ -43,26 +43,31 @@ fn elf_machine(architecture: Architecture) -> u16 {
     }
 }
 
-/// PT_INTERP: the path of a loader, which the machine does not have.
-const INTERPRETER: u32 = 3;
+/// PT_INTERP: the path of a loader.
+const INTERPRETER: usize = 3;
+
+/// For which machine a 64-bit little-endian program is (e_machine), and whether it names a loader (elf(5)); `None` for
+/// anything else, a script for instance.
+pub fn read_elf(file: &[u8]) -> Option<(u16, bool)> {
+    let number = |from: usize, bytes: usize| {
+        let field = file.get(from..from.checked_add(bytes)?)?;
+        Some(field.iter().rev().fold(0u64, |number, byte| number << 8 | u64::from(*byte)) as usize)
+    };
+    let head = (number(0x12, 2)?, number(0x20, 8)?, number(0x36, 2)?, number(0x38, 2)?);
+    let (machine, headers, size, count) = Some(head).filter(|_| file.starts_with(b"\x7fELF\x02\x01"))?;
+    let kind = |index: usize| number(headers.checked_add(index * size)?, 4);
+    Some((machine as u16, (0..count).any(|index| kind(index) == Some(INTERPRETER))))
+}
 
 fn check(elf: &[u8], architecture: Architecture) -> Result<(), String> {
-    let short = |at: usize| Some(u16::from_le_bytes(elf.get(at..at + 2)?.try_into().ok()?));
-    let word = |at: usize| Some(u32::from_le_bytes(elf.get(at..at + 4)?.try_into().ok()?));
-    let long = |at: usize| Some(u64::from_le_bytes(elf.get(at..at + 8)?.try_into().ok()?));
-    let head = || Some((short(0x12)?, usize::try_from(long(0x20)?).ok()?, short(0x36)?, short(0x38)?));
-    // Magic, 64 bits, little-endian.
-    let Some((machine, headers, size, count)) = head().filter(|_| elf.starts_with(b"\x7fELF\x02\x01")) else {
-        return Err("is no program for a 64-bit machine".to_owned());
-    };
-    if machine != elf_machine(architecture) {
-        return Err(format!("is no program for {}", architecture.name()));
+    match read_elf(elf) {
+        None => Err("is no program for a 64-bit machine".to_owned()),
+        Some((machine, _)) if machine != elf_machine(architecture) => {
+            Err(format!("is no program for {}", architecture.name()))
+        }
+        Some((_, true)) => Err("needs libraries that the machine does not have; build it static".to_owned()),
+        Some((_, false)) => Ok(()),
     }
-    let kind = |index: u16| word(headers.checked_add(usize::from(index) * usize::from(size))?);
-    if (0..count).any(|index| kind(index) == Some(INTERPRETER)) {
-        return Err("needs libraries that the machine does not have; build it static".to_owned());
-    }
-    Ok(())
 }
 
 /// A debug build is five times as large as it is without debug information, and lies in the machine's memory twice

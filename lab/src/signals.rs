@@ -1,11 +1,12 @@
 //! SIGINT, SIGTERM and SIGHUP ask for an orderly end: the machine that runs is switched off first.
 
-use std::sync::atomic::{AtomicI32, Ordering};
+use os::Stop;
 
-static CAUGHT: AtomicI32 = AtomicI32::new(0);
+/// The signal that came, if one did.
+pub static STOP: Stop = Stop::new();
 
 extern "C" fn handle(signal: i32) {
-    CAUGHT.store(signal, Ordering::Relaxed);
+    STOP.ask(signal);
 }
 
 /// Installs the handlers.
@@ -13,13 +14,5 @@ pub fn install() {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
         // SAFETY: the handler stores to one atomic.
         unsafe { libc::signal(signal, handle as extern "C" fn(i32) as libc::sighandler_t) };
-    }
-}
-
-/// The signal that came, if one did.
-pub fn caught() -> Option<i32> {
-    match CAUGHT.load(Ordering::Relaxed) {
-        0 => None,
-        signal => Some(signal),
     }
 }

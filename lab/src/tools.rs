@@ -7,6 +7,7 @@ use std::process::Command;
 
 use crate::failure::Failure;
 use crate::kernel::output;
+use crate::program::read_elf;
 use crate::shape::Architecture;
 use crate::tree::Tree;
 
@@ -64,20 +65,22 @@ pub fn libraries_of_headers(tree: &mut Tree, kept: &Path) -> Result<(), Failure>
     Ok(())
 }
 
+fn search_path() -> Vec<PathBuf> {
+    std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect()
+}
+
 /// A program on the search path, without links.
 fn on_path(name: &str) -> Result<PathBuf, Failure> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| path.is_file());
+    let found = search_path().into_iter().map(|folder| folder.join(name)).find(|path| path.is_file());
     let found =
         found.ok_or_else(|| Failure::Cannot(format!("{name} is not installed, which builds modules")))?;
-    fs::canonicalize(&found).map_err(|error| Failure::Cannot(format!("{}: {error}", found.display())))
+    fs::canonicalize(&found).map_err(Failure::of_path(&found))
 }
 
 /// What else a program is called in the folders of the search path, with a version behind its name: `gcc-12`.
 fn names_of(program: &Path) -> BTreeSet<String> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
     let entries =
-        std::env::split_paths(&path).filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
+        search_path().into_iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
     let named = entries.filter_map(|entry| {
         let name = entry.file_name().into_string().ok()?;
         let version = name.strip_prefix("gcc-")?;
@@ -89,10 +92,9 @@ fn names_of(program: &Path) -> BTreeSet<String> {
 
 /// Adds the libraries of a program, and its loader.
 fn libraries(tree: &mut Tree, program: &Path) -> Result<(), Failure> {
-    let bytes =
-        fs::read(program).map_err(|error| Failure::Cannot(format!("{}: {error}", program.display())))?;
+    let bytes = fs::read(program).map_err(Failure::of_path(program))?;
     // A static program has none; ldd calls that a failure.
-    if !has_loader(&bytes) {
+    if !read_elf(&bytes).is_some_and(|(_, has_loader)| has_loader) {
         return Ok(());
     }
     let listed = output(Command::new("ldd").arg(program)).map_err(Failure::Cannot)?;
@@ -102,20 +104,6 @@ fn libraries(tree: &mut Tree, program: &Path) -> Result<(), Failure> {
         tree.file(library, library)?;
     }
     Ok(())
-}
-
-/// Whether a 64-bit ELF program of this host names a loader (elf(5)); a script does not.
-fn has_loader(program: &[u8]) -> bool {
-    const PT_INTERP: usize = 3;
-    let at = |from: usize, bytes: usize| {
-        let field = program.get(from..from + bytes)?;
-        Some(field.iter().rev().fold(0u64, |number, byte| number << 8 | u64::from(*byte)) as usize)
-    };
-    let headers = || {
-        let (first, size, count) = (at(32, 8)?, at(54, 2)?, at(56, 2)?);
-        Some((0..count).any(|index| at(first + index * size, 4) == Some(PT_INTERP)))
-    };
-    program.starts_with(b"\x7fELF") && headers().unwrap_or(false)
 }
 
 /// The paths that `ldd` lists; the name of a library that is not there otherwise.

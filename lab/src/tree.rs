@@ -48,7 +48,7 @@ impl Tree {
         host: &Path,
         left_out: &dyn Fn(&Path) -> bool,
     ) -> Result<(), Failure> {
-        let cannot = |error: std::io::Error| Failure::Cannot(format!("{}: {error}", host.display()));
+        let cannot = &Failure::of_path(host);
         for entry in fs::read_dir(host).map_err(cannot)? {
             let entry = entry.map_err(cannot)?;
             let (place, host, kind) =
@@ -79,10 +79,9 @@ impl Tree {
                 Entry::Text(text) => archive.file(place, 0o644, text.as_bytes()),
                 Entry::Link(target) => archive.link(place, target),
                 Entry::Host(host) => {
-                    let cannot =
-                        |error: std::io::Error| Failure::Cannot(format!("{}: {error}", host.display()));
-                    let contents = fs::read(host).map_err(cannot)?;
-                    let mode = fs::metadata(host).map_err(cannot)?.permissions().mode() & 0o777;
+                    let contents = fs::read(host).map_err(Failure::of_path(host))?;
+                    let metadata = fs::metadata(host).map_err(Failure::of_path(host))?;
+                    let mode = metadata.permissions().mode() & 0o777;
                     archive.file(place, mode, &contents)
                 }
             };

@@ -1,58 +1,60 @@
 //! Machines in which another program than linespeed looks at everything itself, and the whole guest of `linespeed overhead`.
 
 use std::path::Path;
-use std::process::Command;
+
+use tempfile::TempDir;
 
 use crate::boot::{Along, boot_shape, cache, kernel_of, program_of};
 use crate::checks::Verdicts;
 use crate::failure::Failure;
-use crate::guest::Ended;
-use crate::module as built;
+use crate::guest::Outcome;
+use crate::module::{self, find_builder, find_example};
 use crate::options::Parts;
 use crate::shape::{Architecture, Shape};
 use crate::{headers, kernel, tools};
 
+/// The program that kills, an example of the crate `quiet`.
+const KILLER: &str = "kills";
+/// The program that runs guests, an example of the crate `overhead`.
+const GUESTS: &str = "guest";
+/// The program that boots a whole guest, an example of the crate `overhead`.
+const WHOLE_GUEST: &str = "full_guest";
+/// What KVM is on the processors that QEMU emulates, each after what it needs.
+const KVM_MODULES: [&str; 3] = ["irqbypass", "kvm", "kvm-amd"];
+
 /// What came of the shape's trial; `None` where linespeed is run in its machine and its record looked at.
 pub fn run_trial(shape: &Shape, parts: &Parts) -> Option<Result<Verdicts, Failure>> {
     let check = &shape.check;
-    if let Some(sessions) = check.kills {
-        return Some(kills(shape, sessions, parts));
-    }
     let trials = [
-        (check.guests, guests as fn(&Shape, &Parts) -> Result<Verdicts, Failure>),
-        (check.module, module),
-        (check.whole_guest, whole_guest),
-        (check.overhead, overhead),
+        (check.kills.is_some(), kill_sessions as fn(&Shape, &Parts) -> Result<Verdicts, Failure>),
+        (check.guests, run_guests),
+        (check.module, load_module),
+        (check.whole_guest, boot_whole_guest),
+        (check.overhead, run_overhead),
     ];
     trials.iter().find(|(asked, _)| *asked).map(|(_, trial)| trial(shape, parts))
 }
 
-/// Kills sessions of `linespeed quiet` on the machine's own files and says whether everything came back.
-fn kills(shape: &Shape, sessions: u32, parts: &Parts) -> Result<Verdicts, Failure> {
-    let killer = program_of(shape, parts)?.with_file_name("examples").join(KILLER);
-    if !killer.is_file() {
-        let how = "cargo build -p linespeed-quiet --example kills";
-        return Err(Failure::Cannot(format!("{}: there is none; run: {how}", killer.display())));
-    }
-    // The machine's boot has its part of the time, too.
-    let seconds = (parts.seconds.unwrap_or(shape.seconds) * 4 / 5).to_string();
-    let arguments =
-        [format!("/bin/{KILLER}"), "live".to_owned(), sessions.to_string(), seconds, "3".to_owned()];
-    let outcome = boot_shape(shape, &arguments, false, &Along::files([killer]), false, parts)?;
-    let printed = String::from_utf8_lossy(&outcome.printed).trim_end().replace('\n', "; ");
-    Ok(Verdicts::of_kills(outcome.ended == Ended::Exit(0), &printed))
+/// Boots the machine with a program of its own in place of linespeed.
+fn boot_with(shape: &Shape, arguments: &[String], along: &Along, parts: &Parts) -> Result<Outcome, Failure> {
+    boot_shape(shape, arguments, false, along, false, parts)
 }
 
-/// The program that kills, an example of the crate `quiet`.
-const KILLER: &str = "kills";
+/// Kills sessions of `linespeed quiet` on the machine's own files and says whether everything came back.
+fn kill_sessions(shape: &Shape, parts: &Parts) -> Result<Verdicts, Failure> {
+    let killer = find_example(&program_of(shape, parts)?, "quiet", KILLER)?;
+    let sessions = shape.check.kills.unwrap_or_default();
+    // The machine's boot has its part of the time, too.
+    let seconds = parts.seconds.unwrap_or(shape.seconds) * 4 / 5;
+    let command = format!("/bin/{KILLER} live {sessions} {seconds} 3");
+    let arguments: Vec<String> = command.split(' ').map(str::to_owned).collect();
+    let outcome = boot_with(shape, &arguments, &Along::files([killer]), parts)?;
+    Ok(Verdicts::of_trial(outcome.succeeded(), &outcome.text().replace('\n', "; ")))
+}
 
 /// Runs guests of raw KVM in the machine, and says whether both modes counted right, with the same bytes.
-fn guests(shape: &Shape, parts: &Parts) -> Result<Verdicts, Failure> {
-    let guests = program_of(shape, parts)?.with_file_name("examples").join(GUESTS);
-    if !guests.is_file() {
-        let how = format!("cargo build -p linespeed-overhead --example {GUESTS}");
-        return Err(Failure::Cannot(format!("{}: there is none; run: {how}", guests.display())));
-    }
+fn run_guests(shape: &Shape, parts: &Parts) -> Result<Verdicts, Failure> {
+    let guests = find_example(&program_of(shape, parts)?, "overhead", GUESTS)?;
     let modules = match shape.architecture {
         Architecture::X86_64 => {
             let kernel = kernel_of(shape, parts)?;
@@ -65,43 +67,46 @@ fn guests(shape: &Shape, parts: &Parts) -> Result<Verdicts, Failure> {
     let names = modules.iter().filter_map(|path| path.file_name()?.to_str());
     arguments.extend(names.map(|name| format!("/bin/{name}")));
     let with = Along::files([vec![guests], modules].concat());
-    let outcome = boot_shape(shape, &arguments, false, &with, false, parts)?;
-    let printed = String::from_utf8_lossy(&outcome.printed).trim_end().replace('\n', "; ");
-    Ok(Verdicts::of_trial(outcome.ended == Ended::Exit(0), &printed))
+    let outcome = boot_with(shape, &arguments, &with, parts)?;
+    Ok(Verdicts::of_trial(outcome.succeeded(), &outcome.text().replace('\n', "; ")))
 }
 
-/// The program that runs guests, an example of the crate `measure`.
-const GUESTS: &str = "guest";
-/// What KVM is on the processors that QEMU emulates, each after what it needs.
-const KVM_MODULES: [&str; 3] = ["irqbypass", "kvm", "kvm-amd"];
+/// Builds linespeed's kernel module for the machine's kernel, in a folder that goes again.
+fn build_module(shape: &Shape, parts: &Parts) -> Result<TempDir, Failure> {
+    let folder = tempfile::tempdir().map_err(Failure::of_path(Path::new("a folder")))?;
+    let builder = find_builder(&program_of(shape, parts)?)?;
+    let kernel = kernel_of(shape, parts)?;
+    let file = folder.path().join(MODULE);
+    module::build(&builder, shape.architecture, kernel::release(&kernel)?, &cache(), &file)?;
+    Ok(folder)
+}
+
+/// The module's file.
+const MODULE: &str = "linespeed.ko";
 
 /// Builds linespeed's kernel module for the machine's kernel, and has it loaded and tried out there.
-fn module(shape: &Shape, parts: &Parts) -> Result<Verdicts, Failure> {
-    let trial = built::program(&program_of(shape, parts)?)?;
-    let kernel = kernel_of(shape, parts)?;
-    let folder = tempfile::tempdir().map_err(|error| Failure::Cannot(format!("a folder: {error}")))?;
-    let file = folder.path().join("linespeed.ko");
-    built::build(&trial, shape.architecture, built::release(&kernel)?, &cache(), &file)?;
+fn load_module(shape: &Shape, parts: &Parts) -> Result<Verdicts, Failure> {
+    let built = build_module(shape, parts)?;
     let mut arguments =
-        vec![format!("/bin/{}", built::PROGRAM), "trial".to_owned(), "/bin/linespeed.ko".to_owned()];
+        vec![format!("/bin/{}", module::PROGRAM), "trial".to_owned(), format!("/bin/{MODULE}")];
     if shape.icount.is_some() {
         arguments.push("exact".to_owned());
     }
-    let outcome = boot_shape(shape, &arguments, false, &Along::files([trial, file]), false, parts)?;
-    let printed = String::from_utf8_lossy(&outcome.printed).trim_end().to_owned();
+    let trial = find_builder(&program_of(shape, parts)?)?;
+    let outcome = boot_with(shape, &arguments, &Along::files([trial, built.path().join(MODULE)]), parts)?;
+    let printed = outcome.text();
     if parts.verbose {
         eprintln!("{printed}");
     }
     let last = printed.lines().next_back().unwrap_or("it said nothing");
-    Ok(Verdicts::of_trial(outcome.ended == Ended::Exit(0), last))
+    Ok(Verdicts::of_trial(outcome.succeeded(), last))
 }
 
 /// Has `linespeed overhead --kernel` build its module in the machine, with this host's compiler and the kernel's headers
 /// there, in good weather and in bad.
-fn overhead(shape: &Shape, parts: &Parts) -> Result<Verdicts, Failure> {
-    let program = built::program(&program_of(shape, parts)?)?;
+fn run_overhead(shape: &Shape, parts: &Parts) -> Result<Verdicts, Failure> {
     let kernel = kernel_of(shape, parts)?;
-    let release = built::release(&kernel)?;
+    let release = kernel::release(&kernel)?;
     let mut along = Along::default();
     tools::gather(&mut along.tree, shape.architecture)?;
     headers::installed(&mut along.tree, &cache(), shape.architecture, release)?;
@@ -110,46 +115,26 @@ fn overhead(shape: &Shape, parts: &Parts) -> Result<Verdicts, Failure> {
     along.tree.text("/etc/os-release", "ID=debian\n");
     along.tree.link("/bin/linespeed", Path::new("/init"))?;
     // For runs that need not build it once more.
-    let folder = tempfile::tempdir().map_err(|error| Failure::Cannot(format!("a folder: {error}")))?;
-    let file = folder.path().join("linespeed.ko");
-    built::build(&program, shape.architecture, release, &cache(), &file)?;
-    along.files = vec![program, file];
-    let arguments = ["/bin/kernel_module", "command", "/bin/linespeed.ko"].map(str::to_owned);
+    let built = build_module(shape, parts)?;
+    along.files = vec![find_builder(&program_of(shape, parts)?)?, built.path().join(MODULE)];
+    let arguments = [format!("/bin/{}", module::PROGRAM), "command".to_owned(), format!("/bin/{MODULE}")];
     let outcome = boot_shape(shape, &arguments, false, &along, parts.verbose, parts)?;
-    let printed = String::from_utf8_lossy(&outcome.printed).trim_end().to_owned();
+    let printed = outcome.text();
     // How long it takes in an emulator holds nowhere else; it is told, and not judged.
     let mut lines = printed.lines();
     let last = lines.next_back().unwrap_or("it said nothing");
     lines.for_each(|line| eprintln!("lab: {}: {line}", shape.name));
-    Ok(Verdicts::of_trial(outcome.ended == Ended::Exit(0), last))
+    Ok(Verdicts::of_trial(outcome.succeeded(), last))
 }
-
-/// The program that boots a whole guest, an example of the crate `measure`.
-const WHOLE_GUEST: &str = "full_guest";
 
 /// Has linespeed's own code boot this kernel as `linespeed overhead --vm full` does, hand it the kernel module, and count
 /// at every place in it. QEMU emulates the guest of another instruction set, and linespeed beside it.
-fn whole_guest(shape: &Shape, parts: &Parts) -> Result<Verdicts, Failure> {
+fn boot_whole_guest(shape: &Shape, parts: &Parts) -> Result<Verdicts, Failure> {
     let linespeed = program_of(shape, parts)?;
-    let program = linespeed.with_file_name("examples").join(WHOLE_GUEST);
-    if !program.is_file() {
-        let how = format!("cargo build -p linespeed-overhead --example {WHOLE_GUEST}");
-        return Err(Failure::Cannot(format!("{}: there is none; run: {how}", program.display())));
-    }
-    let kernel = kernel_of(shape, parts)?;
-    let folder = tempfile::tempdir().map_err(|error| Failure::Cannot(format!("a folder: {error}")))?;
-    let file = folder.path().join("linespeed.ko");
-    let release = built::release(&kernel)?;
-    built::build(&built::program(&linespeed)?, shape.architecture, release, &cache(), &file)?;
-    let mut command = match shape.architecture.name() == std::env::consts::ARCH {
-        true => Command::new(&program),
-        false => {
-            let mut emulator = Command::new(format!("qemu-{}", shape.architecture.name()));
-            emulator.arg(&program);
-            emulator
-        }
-    };
-    command.arg(&kernel).arg(&linespeed).arg(&file);
+    let program = find_example(&linespeed, "overhead", WHOLE_GUEST)?;
+    let built = build_module(shape, parts)?;
+    let mut command = kernel::command_for(shape.architecture, &program);
+    command.arg(kernel_of(shape, parts)?).arg(&linespeed).arg(built.path().join(MODULE));
     let done = command.output().map_err(|error| Failure::Cannot(format!("{command:?}: {error}")))?;
     let said = [done.stdout, done.stderr].concat();
     let printed = String::from_utf8_lossy(&said).trim_end().replace('\n', "; ");

@@ -17,11 +17,11 @@ pub use verdicts::Verdicts;
 use crate::shape::Shape;
 
 /// Everything that the shape says, and what must hold of each measurement that was asked for.
-pub fn all(shape: &Shape, json: &[u8]) -> Verdicts {
+pub fn check_all(shape: &Shape, json: &[u8]) -> Verdicts {
     let mut verdicts = Verdicts::default();
     let record = match Record::from_json(json) {
         Ok(record) => record,
-        Err(error) => return Verdicts::of_failure(&format!("the record {error}")),
+        Err(error) => return Verdicts::of_trial(false, &format!("the record {error}")),
     };
     inventory::check(shape, &record, &mut verdicts);
     facts::check(&shape.expect, json, &mut verdicts);
@@ -130,6 +130,6 @@ mod tests {
     fn a_record_that_is_none_is_a_failed_check() {
         let text = "summary='x'\narchitecture='x86_64'\ncpu='max'\nmemory='1GiB'";
         let shape = Shape::parse(std::path::Path::new("x.toml"), text).unwrap();
-        assert!(all(&shape, b"{").lines(false)[0].contains("ends in the middle"));
+        assert!(check_all(&shape, b"{").lines(false)[0].contains("ends in the middle"));
     }
 }

@@ -33,17 +33,7 @@ const BUSY: [Template; 4] = [
 const MOST_LINES: usize = 20;
 
 impl Verdicts {
-    /// Nothing could be looked at.
-    pub fn of_failure(why: &str) -> Self {
-        Self { all: vec![(Verdict::Not, why.to_owned())] }
-    }
-
-    /// Everything was put back after every kill, or not, in the words of the program that killed.
-    pub fn of_kills(back: bool, printed: &str) -> Self {
-        Self { all: vec![(if back { Verdict::Held } else { Verdict::Not }, printed.to_owned())] }
-    }
-
-    /// All that a trial of its own looked at held, or not, in its last words.
+    /// All that a trial looked at held, or not, in its own words.
     pub fn of_trial(held: bool, said: &str) -> Self {
         Self { all: vec![(if held { Verdict::Held } else { Verdict::Not }, said.to_owned())] }
     }
@@ -51,11 +41,10 @@ impl Verdicts {
     /// `what` must hold; `found` says what is there instead.
     pub(super) fn hold(&mut self, held: bool, what: impl Into<String>, found: impl FnOnce() -> String) {
         let what = what.into();
-        if held {
-            self.all.push((Verdict::Held, what));
-        } else {
-            self.all.push((Verdict::Not, format!("{what}: found {}", found())));
-        }
+        self.all.push(match held {
+            true => (Verdict::Held, what),
+            false => (Verdict::Not, format!("{what}: found {}", found())),
+        });
     }
 
     /// None of the cells of `measurement` may be missing, unless the record says that the host was too busy.
