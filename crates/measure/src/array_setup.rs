@@ -158,7 +158,7 @@ fn check_placement(context: &mut Context, what: &str, cpus: &[u32], parts: &[Par
 mod tests {
     use super::*;
     use crate::budget::Depth;
-    use crate::context::Silent;
+    use crate::context::tests::Silent;
     use crate::cycle::Cycle;
     use os::Stop;
     use os::mapping::Page;

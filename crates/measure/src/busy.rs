@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use os::child::processes;
 
+use crate::proc_stat::{USER_HZ, find_ticks};
+
 /// A process that takes CPU time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
@@ -29,9 +31,6 @@ pub struct Load {
     /// Processes that took CPU time, the busiest first.
     pub tasks: Vec<Task>,
 }
-
-/// Ticks of `/proc` a second, on every architecture here (USER_HZ).
-const USER_HZ: f64 = 100.0;
 
 impl Load {
     /// CPUs by user, the busiest first.
@@ -81,17 +80,7 @@ pub fn sample_load(time: Duration) -> Load {
 
 /// Ticks of all CPUs that somebody on this machine had: all but idle, waiting for a disk, and stolen.
 fn busy_ticks() -> Option<u64> {
-    busy_in(&std::fs::read_to_string("/proc/stat").ok()?)
-}
-
-fn busy_in(stat: &str) -> Option<u64> {
-    let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
-    let mut ticks = line.split_ascii_whitespace().map(|word| word.parse::<u64>().ok());
-    let mut next = || ticks.next().flatten();
-    let (user, nice, system) = (next()?, next()?, next()?);
-    let (_idle, _waiting) = (next()?, next());
-    let (hard, soft) = (next().unwrap_or(0), next().unwrap_or(0));
-    Some([user, nice, system, hard, soft].iter().fold(0, |sum: u64, ticks| sum.saturating_add(*ticks)))
+    Some(find_ticks(&std::fs::read_to_string("/proc/stat").ok()?, "cpu")?.busy)
 }
 
 /// The name of a user by `/etc/passwd`; his number where he is not in it.
@@ -136,14 +125,6 @@ mod tests {
         assert_eq!(user_name(passwd, 0), "root");
         assert_eq!(user_name(passwd, 1001), "ann");
         assert_eq!(user_name(passwd, 7), "user 7");
-    }
-
-    #[test]
-    fn idle_and_stolen_time_is_nobodys_work() {
-        assert_eq!(busy_in("cpu  100 10 50 9999 77 3 2 400 0 0\ncpu0 1"), Some(165));
-        assert_eq!(busy_in("cpu  100 10 50 9999"), Some(160));
-        assert_eq!(busy_in("cpu  100 ten"), None);
-        assert_eq!(busy_in(""), None);
     }
 
     #[test]

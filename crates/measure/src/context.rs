@@ -42,16 +42,6 @@ pub trait Progress {
     fn end(&mut self);
 }
 
-/// A progress that nobody looks at.
-#[derive(Debug, Default)]
-pub struct Silent;
-
-impl Progress for Silent {
-    fn begin(&mut self, _: &str, _: f64) {}
-    fn advance(&mut self, _: f64) {}
-    fn end(&mut self) {}
-}
-
 /// What a measurement is given, and where it leaves its results.
 pub struct Context<'a> {
     /// The machine.
@@ -228,10 +218,19 @@ fn describe(measurement: &Measurement) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use record::Label;
     use record::Labels;
+
+    /// A progress that nobody looks at.
+    pub(crate) struct Silent;
+
+    impl Progress for Silent {
+        fn begin(&mut self, _: &str, _: f64) {}
+        fn advance(&mut self, _: f64) {}
+        fn end(&mut self) {}
+    }
 
     #[test]
     fn an_impossible_figure_is_withheld_and_named() {

@@ -5,9 +5,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::{self, Read, Write};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -60,8 +59,12 @@ impl std::error::Error for TraceError {}
 
 /// Runs a command once, with nothing to read and nowhere to write, and returns the regular files that it and what it starts
 /// opened, its programs among them. What a run of more than `limit` opened until then. An error says why it cannot be followed.
-pub fn by(argv: &[OsString], limit: Duration, stop: &Stop) -> Result<Vec<PathBuf>, TraceError> {
-    let (from, to) = pipe().map_err(TraceError::System)?;
+pub fn list_opened_files(
+    argv: &[OsString],
+    limit: Duration,
+    stop: &Stop,
+) -> Result<Vec<PathBuf>, TraceError> {
+    let (from, to) = io::pipe().map_err(TraceError::System)?;
     // SAFETY: this program has one thread between measurements; the copy traces, writes into the pipe and ends.
     let tracer = unsafe { libc::fork() };
     if tracer < 0 {
@@ -69,12 +72,12 @@ pub fn by(argv: &[OsString], limit: Duration, stop: &Stop) -> Result<Vec<PathBuf
     }
     if tracer == 0 {
         drop(from);
-        let code = trace(argv, File::from(to));
+        let code = trace(argv, to);
         // SAFETY: ends the copy without running what the original registered for its own end.
         unsafe { libc::_exit(code) }
     }
     drop(to);
-    let reported = listen(&File::from(from), tracer, limit, stop);
+    let reported = listen(from, tracer, limit, stop);
     let mut status = 0;
     // SAFETY: the status is valid for the write; the process is our child.
     while unsafe { libc::waitpid(tracer, &mut status, 0) } < 0
@@ -99,19 +102,8 @@ fn is_kept(path: &Path) -> bool {
     !made_up && std::fs::metadata(path).is_ok_and(|data| data.is_file() && data.len() > 0)
 }
 
-fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
-    let mut ends = [0; 2];
-    // SAFETY: the kernel fills two descriptors, which are nobody else's.
-    unsafe {
-        if libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        Ok((OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])))
-    }
-}
-
 /// What the tracer writes until it ends; it is killed when it takes too long or we are asked to stop.
-fn listen(mut pipe: &File, tracer: i32, limit: Duration, stop: &Stop) -> Vec<u8> {
+fn listen(mut pipe: PipeReader, tracer: i32, limit: Duration, stop: &Stop) -> Vec<u8> {
     let began = Instant::now();
     let mut reported = Vec::new();
     let mut piece = [0u8; 64 << 10];
@@ -136,7 +128,7 @@ fn listen(mut pipe: &File, tracer: i32, limit: Duration, stop: &Stop) -> Vec<u8>
 }
 
 /// The tracer: starts the command and follows it; its exit code.
-fn trace(argv: &[OsString], pipe: File) -> i32 {
+fn trace(argv: &[OsString], pipe: PipeWriter) -> i32 {
     let Some((program, arguments)) = argv.split_first() else { return REFUSED };
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -166,7 +158,7 @@ fn trace(argv: &[OsString], pipe: File) -> i32 {
         return REFUSED;
     }
     let mut tracer = Tracer { pipe, calls: HashMap::new(), refused: false };
-    tracer.tell(&format!("/proc/{pid}/exe"));
+    tracer.report(&format!("/proc/{pid}/exe"));
     go_on(pid, 0);
     tracer.follow();
     if tracer.refused { REFUSED } else { 0 }
@@ -178,7 +170,7 @@ fn go_on(pid: i32, signal: i32) {
 }
 
 struct Tracer {
-    pipe: File,
+    pipe: PipeWriter,
     /// The call that each thread is in.
     calls: HashMap<i32, libc::c_long>,
     /// Whether the kernel does not tell which call it is.
@@ -206,7 +198,7 @@ impl Tracer {
                 if signal == libc::SIGTRAP | 0x80 {
                     self.at_call(pid);
                 } else if event == libc::PTRACE_EVENT_EXEC {
-                    self.tell(&format!("/proc/{pid}/exe"));
+                    self.report(&format!("/proc/{pid}/exe"));
                 } else if event == 0 && (known || signal != libc::SIGSTOP) {
                     // A new thread begins with a stop of the tracer's making.
                     pass_on = signal;
@@ -239,7 +231,7 @@ impl Tracer {
                 let failed = size > 32 && info[4].to_le_bytes()[0] != 0;
                 let opened = self.calls.get(&pid).is_some_and(|call| OPENING.contains(call));
                 if opened && !failed {
-                    self.tell(&format!("/proc/{pid}/fd/{}", info[3] as i64));
+                    self.report(&format!("/proc/{pid}/fd/{}", info[3] as i64));
                 }
             }
             _ => {}
@@ -247,7 +239,7 @@ impl Tracer {
     }
 
     /// Writes the file behind a link of the kernel's.
-    fn tell(&mut self, link: &str) {
+    fn report(&mut self, link: &str) {
         let Ok(path) = std::fs::read_link(link) else { return };
         if !path.is_absolute() {
             return;
@@ -275,14 +267,15 @@ mod tests {
         std::fs::write(&other, "2").unwrap();
         let script =
             format!("read a <'{}'; (cat '{}'); cat /proc/self/stat; true", one.display(), other.display());
-        let found = match by(&argv(&["sh", "-c", &script]), Duration::from_secs(60), &Stop::new()) {
-            Ok(found) => found,
-            // Under an emulator, in which a copy of a process with threads may hang, or in a sandbox.
-            Err(why) => {
-                assert!(!cfg!(target_arch = "x86_64") || matches!(why, TraceError::Refused), "{why}");
-                return;
-            }
-        };
+        let found =
+            match list_opened_files(&argv(&["sh", "-c", &script]), Duration::from_secs(60), &Stop::new()) {
+                Ok(found) => found,
+                // Under an emulator, in which a copy of a process with threads may hang, or in a sandbox.
+                Err(why) => {
+                    assert!(!cfg!(target_arch = "x86_64") || matches!(why, TraceError::Refused), "{why}");
+                    return;
+                }
+            };
         let real = |path: &Path| std::fs::canonicalize(path).unwrap();
         for path in [&one, &other] {
             assert!(found.contains(&real(path)), "{} is not among {found:?}", path.display());
@@ -298,18 +291,18 @@ mod tests {
     #[test]
     fn of_a_command_that_cannot_be_followed_it_is_not_said_that_it_opens_nothing() {
         // The tracer is killed before it can tell anything.
-        let why = by(&argv(&["sleep", "600"]), Duration::ZERO, &Stop::new());
+        let why = list_opened_files(&argv(&["sleep", "600"]), Duration::ZERO, &Stop::new());
         assert!(why.is_err_and(|why| matches!(why, TraceError::Refused | TraceError::Silent(_))));
     }
 
     #[test]
     fn a_command_that_does_not_end_is_given_up() {
         let from = Instant::now();
-        let _ = by(&argv(&["sleep", "600"]), Duration::from_millis(300), &Stop::new());
+        let _ = list_opened_files(&argv(&["sleep", "600"]), Duration::from_millis(300), &Stop::new());
         assert!(from.elapsed() < Duration::from_secs(300));
         let stop = Stop::new();
         stop.ask(2);
-        let _ = by(&argv(&["sleep", "600"]), Duration::from_secs(600), &stop);
+        let _ = list_opened_files(&argv(&["sleep", "600"]), Duration::from_secs(600), &stop);
         assert!(from.elapsed() < Duration::from_secs(300));
     }
 }

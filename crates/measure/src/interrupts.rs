@@ -2,7 +2,7 @@
 //! /proc/softirqs has the same form.
 
 use std::fs::File;
-use std::os::unix::fs::FileExt;
+use std::io::{Read, Seek};
 
 /// Reads one CPU's column of /proc/interrupts or /proc/softirqs again and again.
 #[derive(Debug)]
@@ -13,7 +13,7 @@ pub struct Interrupts {
 }
 
 /// The largest /proc/interrupts read: 1,024 CPUs × 2,000 lines × 11 characters.
-const MOST: usize = 32 << 20;
+const MOST: u64 = 32 << 20;
 
 impl Interrupts {
     /// The interrupts of `cpu`; `None` where the kernel does not list them.
@@ -27,33 +27,22 @@ impl Interrupts {
     }
 
     fn open(path: &str, cpu: u32) -> Option<Self> {
-        let file = File::open(path).ok()?;
-        let mut this = Self { file, column: 0, text: vec![0; 16 << 10] };
-        let length = this.fill()?;
-        this.column = column_of(&this.text[..length], cpu)?;
+        let mut this = Self { file: File::open(path).ok()?, column: 0, text: Vec::new() };
+        this.column = column_of(this.fill()?, cpu)?;
         Some(this)
     }
 
     /// All interrupts of this CPU so far, of any kind.
     pub fn read(&mut self) -> Option<u64> {
-        let length = self.fill()?;
-        Some(sum_of_column(&self.text[..length], self.column))
+        let column = self.column;
+        Some(sum_of_column(self.fill()?, column))
     }
 
-    fn fill(&mut self) -> Option<usize> {
-        let mut length = 0;
-        loop {
-            if length == self.text.len() {
-                if length >= MOST {
-                    return None;
-                }
-                self.text.resize(length * 2, 0);
-            }
-            match self.file.read_at(&mut self.text[length..], length as u64).ok()? {
-                0 => return Some(length),
-                n => length += n,
-            }
-        }
+    fn fill(&mut self) -> Option<&[u8]> {
+        self.text.clear();
+        self.file.rewind().ok()?;
+        let length = (&self.file).take(MOST).read_to_end(&mut self.text).ok()? as u64;
+        (length < MOST).then_some(&self.text)
     }
 }
 

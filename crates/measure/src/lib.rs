@@ -35,6 +35,7 @@ pub mod list;
 mod measurements;
 mod missing;
 pub mod os_noise;
+mod proc_stat;
 mod reasons;
 mod repeat;
 pub mod run_queue_delay;

@@ -5,6 +5,8 @@ use std::time::Instant;
 use kernels::chain;
 use record::Mark;
 
+use crate::proc_stat::find_ticks;
+
 /// Adds timed for one look at the clock: about 10 µs, short beside any sample.
 const LOOK_ADDS: u64 = 32_768;
 
@@ -110,26 +112,12 @@ impl Watch {
 
 /// The time that the hypervisor has taken from `cpu` since boot, in ticks of 10 ms, by /proc/stat.
 pub fn steal_ticks(cpu: u32) -> Option<u64> {
-    steal_ticks_in(&std::fs::read_to_string("/proc/stat").ok()?, cpu)
-}
-
-fn steal_ticks_in(stat: &str, cpu: u32) -> Option<u64> {
-    let name = format!("cpu{cpu}");
-    let line = stat.lines().find(|line| line.split(' ').next() == Some(&name))?;
-    line.split_whitespace().nth(8)?.parse().ok()
+    find_ticks(&std::fs::read_to_string("/proc/stat").ok()?, &format!("cpu{cpu}"))?.stolen
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn steal_is_the_eighth_figure_of_the_cpus_own_line() {
-        let stat = "cpu  1 2 3 4 5 6 7 80 9 10\ncpu1 1 2 3 4 5 6 7 11 9 10\ncpu11 1 2 3 4 5 6 7 12 9 10\n";
-        assert_eq!(steal_ticks_in(stat, 1), Some(11));
-        assert_eq!(steal_ticks_in(stat, 2), None);
-        assert_eq!(steal_ticks_in("cpu1 1 2", 1), None);
-    }
 
     #[test]
     fn a_sleep_inside_a_sample_is_counted_in_it() {

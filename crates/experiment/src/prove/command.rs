@@ -330,7 +330,7 @@ impl Runner<'_> {
     /// Runs the command once more to see which files it opens. An error says why there is nothing to drop.
     fn trace_files(&mut self, seconds: f64) -> Result<(), Text> {
         let limit = Duration::from_secs_f64(FOLLOWED.0 + FOLLOWED.1 * seconds);
-        self.files = file_trace::by(self.command.argv, limit, self.request.stop).map_err(|why| {
+        self.files = file_trace::list_opened_files(self.command.argv, limit, self.request.stop).map_err(|why| {
             text!(
                 "proof-files-unknown",
                 "cannot see which files the command opens: {why}; --drop-caches drops the machine's page cache as root",

@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 use machine::Root;
 use machine::cgroups::Cgroups;
 
+use crate::proc_stat::{USER_HZ, find_ticks};
+
 /// What happened around a command, over the time of [`Around::wall`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Around {
@@ -35,14 +37,16 @@ impl Look {
     /// Looks now.
     pub(crate) fn now() -> Self {
         let root = Root::live();
-        let times = std::fs::read_to_string("/proc/stat").ok().and_then(|text| times_in(&text));
+        let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+        let ticks = find_ticks(&stat, "cpu");
+        let seconds = |ticks: u64| ticks as f64 / USER_HZ;
         let pressure = ["cpu", "io", "memory"]
             .map(|what| root.text(&format!("/proc/pressure/{what}")).and_then(|text| pressure_in(&text)));
         let throttled = quota_files().iter().filter_map(|file| throttled_in(&root.text(file)?));
         Self {
             at: Instant::now(),
-            stolen: times.map(|(_, stolen)| stolen),
-            busy: times.map(|(busy, _)| busy),
+            stolen: ticks.and_then(|ticks| ticks.stolen).map(seconds),
+            busy: ticks.map(|ticks| seconds(ticks.busy)),
             throttled: throttled.reduce(f64::max),
             pressure,
         }
@@ -53,17 +57,14 @@ impl Look {
         let now = Self::now();
         let wall = now.at - self.at;
         let grown = |before: Option<f64>, after: Option<f64>| Some((after? - before?).max(0.0));
-        let mut pressure = [None; 3];
-        for (at, share) in pressure.iter_mut().enumerate() {
-            let waited = grown(self.pressure[at], now.pressure[at]);
-            *share = waited.map(|seconds| (seconds / wall.as_secs_f64().max(1e-9)).min(1.0));
-        }
+        let waited = |at: usize| grown(self.pressure[at], now.pressure[at]);
+        let share = |seconds: f64| (seconds / wall.as_secs_f64().max(1e-9)).min(1.0);
         Around {
             wall,
             stolen: grown(self.stolen, now.stolen),
             busy: grown(self.busy, now.busy),
             throttled: grown(self.throttled, now.throttled),
-            pressure,
+            pressure: [0, 1, 2].map(|at| waited(at).map(share)),
         }
     }
 }
@@ -77,16 +78,6 @@ fn quota_files() -> &'static [String] {
         let files = groups.folders("cpu").map(|(_, folder)| format!("{folder}/cpu.stat"));
         files.filter(|file| root.exists(file)).collect()
     })
-}
-
-/// Seconds of CPU in use and stolen over all CPUs, from /proc/stat (ticks of 1/100 s by promise to user space).
-fn times_in(stat: &str) -> Option<(f64, f64)> {
-    let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
-    let ticks: Vec<u64> = line.split_whitespace().map_while(|field| field.parse().ok()).collect();
-    // user, nice, system, idle, iowait, irq, softirq, steal.
-    let at = |index: usize| ticks.get(index).copied();
-    let busy = [0, 1, 2, 5, 6].iter().try_fold(0u64, |sum, index| sum.checked_add(at(*index)?))?;
-    Some((busy as f64 / 100.0, at(7)? as f64 / 100.0))
 }
 
 /// Seconds for which some task waited, of the line `some … total=MICROSECONDS`.
@@ -114,9 +105,6 @@ mod tests {
 
     #[test]
     fn kernels_files_read_as_they_are_documented() {
-        let stat = "cpu  100 20 30 4000 500 6 7 80 9 10\ncpu0 1 1 1 1 1 1 1 1 1 1\n";
-        assert_eq!(times_in(stat), Some((1.63, 0.8)));
-        assert_eq!(times_in("cpu  1 2 3"), None);
         let pressure = "some avg10=0.00 avg60=0.00 avg300=0.00 total=2500000\nfull avg10=0.00 total=7\n";
         assert_eq!(pressure_in(pressure), Some(2.5));
         assert_eq!(throttled_in("nr_periods 5\nnr_throttled 2\nthrottled_usec 1500000\n"), Some(1.5));
@@ -127,8 +115,8 @@ mod tests {
     proptest! {
         #[test]
         fn no_file_panics(text in "\\PC{0,80}") {
-            let text = format!("cpu {text}\nsome total={text}\nthrottled_usec {text}");
-            let _ = (times_in(&text), pressure_in(&text), throttled_in(&text));
+            let text = format!("some total={text}\nthrottled_usec {text}");
+            let _ = (pressure_in(&text), throttled_in(&text));
         }
     }
 }

@@ -1,12 +1,11 @@
 //! Runs of a command as measurements. What has no metric of its own (how it ended, what it waited for, what the machine
 //! did meanwhile) stands in the details of `workload.time`.
 
-use record::Detail;
 use record::command_run::{Around, Looks, RunEnd, ThreadsSeen, Waiting};
-use record::{Coverage, Label, Labels, Measurement, Unavailable, detail, metrics, text};
+use record::{Coverage, Detail, Label, Labels, Measurement, Unavailable, detail, metrics, text};
 
 use super::{Job, Run};
-use crate::counters::{NO_COUNTERS, TopDown, availability, find};
+use crate::counters::{NO_COUNTERS, TopDown, availability, counts, find, shares};
 use os::child::Exit;
 
 /// The name of a command's own time among workloads.
@@ -32,6 +31,12 @@ pub struct Figures {
     pub measurements: Vec<Measurement>,
     /// What was not, and why.
     pub coverage: Vec<Coverage>,
+}
+
+/// Seconds that a run had on a CPU, and those of them of threads that were looked at.
+fn cpu_seconds(run: &Run) -> (f64, f64) {
+    let seen = run.seen.threads.iter().map(|thread| thread.on_cpu_ns).sum::<u64>() as f64 / 1e9;
+    (run.ended.usage.user + run.ended.usage.system, seen)
 }
 
 fn place() -> Labels {
@@ -86,12 +91,9 @@ pub fn figures(runs: &[Run], job: &Job, cpus: usize) -> Figures {
         ("off-cpu", |times| times.off_cpu),
     ];
     for (state, of) in states {
+        let place = place().with_label(Label::State, state);
         let samples = all.iter().map(of).collect();
-        figures.measurements.push(Measurement::new(
-            "workload.cpu_time",
-            place().with_label(Label::State, state),
-            samples,
-        ));
+        figures.measurements.push(Measurement::new("workload.cpu_time", place, samples));
     }
     for thread in typical.seen.threads.iter().take(MOST_THREADS) {
         let name = format!("{} {}", thread.name, thread.tid);
@@ -134,7 +136,7 @@ fn details(runs: &[Run], typical: &Run, job: &Job, cpus: usize) -> Detail {
     let seen = ThreadsSeen {
         most: typical.seen.most_threads as u64,
         seen: typical.seen.threads.len() as u64,
-        seen_seconds: typical.seen.threads.iter().map(|thread| thread.on_cpu_ns).sum::<u64>() as f64 / 1e9,
+        seen_seconds: cpu_seconds(typical).1,
     };
     all.set_parts(detail::THREADS_SEEN, &seen);
     if let Some(cpus) = job.cpus {
@@ -186,7 +188,7 @@ fn end(exit: Exit) -> RunEnd {
 
 /// What counters counted in the runs.
 fn counted(runs: &[Run], figures: &mut Figures) {
-    let mut events: Vec<&str> = Vec::new();
+    let mut events: Vec<&'static str> = Vec::new();
     for count in runs.iter().flat_map(|run| &run.reading.counts) {
         if !events.contains(&count.event) && find(count.event).is_some() {
             events.push(count.event);
@@ -195,41 +197,15 @@ fn counted(runs: &[Run], figures: &mut Figures) {
     // The kinds of switches are told by the kernel's accounts alone; their sum is from there too, or they contradict.
     events.retain(|event| *event != "context-switches");
     for event in events {
-        let counts: Vec<_> = runs.iter().filter_map(|run| run.reading.get(event)).collect();
-        let coverage = counts.iter().map(|count| count.coverage()).fold(1.0, f64::min);
-        let values = counts.iter().map(|count| count.value).collect();
-        let mut measurement =
-            Measurement::new("counter.count", place().with_label(Label::Event, event), values)
-                .with_detail(detail::COVERAGE, coverage);
-        if counts.iter().any(|count| count.user_only) {
-            measurement = measurement.with_detail(detail::MODE, "user");
-        }
-        figures.measurements.push(measurement);
+        let all: Vec<_> = runs.iter().filter_map(|run| run.reading.get(event)).collect();
+        figures.measurements.push(counts(event, &all, &place()));
     }
-    let mut ipc = Vec::new();
-    for run in runs {
-        ipc.extend(run.reading.ipc());
-    }
+    let ipc: Vec<f64> = runs.iter().filter_map(|run| run.reading.ipc()).collect();
     if !ipc.is_empty() {
-        let measurement = Measurement::new("core.ipc", place().with_label(Label::Source, "pmu"), ipc);
-        push_plausible(measurement, figures);
+        push_plausible(Measurement::new("core.ipc", place().with_label(Label::Source, "pmu"), ipc), figures);
     }
-    let shares: Vec<_> = runs.iter().filter_map(|run| run.reading.top_down()).collect();
-    let Some(one) = shares.first() else { return };
-    let categories: [(&str, Of<TopDown>); 4] = [
-        ("retiring", |share| share.retiring),
-        ("bad-speculation", |share| share.bad_speculation),
-        ("frontend-bound", |share| share.frontend_bound),
-        ("backend-bound", |share| share.backend_bound),
-    ];
-    for (category, of) in categories {
-        let samples = shares.iter().map(of).collect();
-        let measurement =
-            Measurement::new("counter.share", place().with_label(Label::Category, category), samples)
-                .with_detail(detail::SOURCE, one.source)
-                .with_detail(detail::COVERAGE, one.coverage);
-        push_plausible(measurement, figures);
-    }
+    let top_downs: Vec<TopDown> = runs.iter().filter_map(|run| run.reading.top_down()).collect();
+    shares(&top_downs, &place()).into_iter().for_each(|share| push_plausible(share, figures));
 }
 
 fn push_plausible(measurement: Measurement, figures: &mut Figures) {
@@ -263,11 +239,9 @@ fn accounted(runs: &[Run], figures: &mut Figures) {
         if has(figures, event) {
             continue;
         }
-        let samples = runs.iter().map(of).collect();
         let place = place().with_label(Label::Event, event);
-        figures
-            .measurements
-            .push(Measurement::new("counter.count", place, samples).with_detail(detail::SOURCE, "rusage"));
+        let count = Measurement::new("counter.count", place, runs.iter().map(of).collect());
+        figures.measurements.push(count.with_detail(detail::SOURCE, "rusage"));
     }
 }
 
@@ -297,8 +271,7 @@ fn moved(runs: &[Run], figures: &mut Figures) {
 
 /// Moves of a run's threads; `None` where the kernel does not tell, or threads used a CPU that were not looked at.
 fn moves(run: &Run) -> Option<f64> {
-    let used = run.ended.usage.user + run.ended.usage.system;
-    let seen = run.seen.threads.iter().map(|thread| thread.on_cpu_ns).sum::<u64>() as f64 / 1e9;
+    let (used, seen) = cpu_seconds(run);
     if run.seen.threads.is_empty() || seen < used * (1.0 - UNSEEN) {
         return None;
     }
@@ -332,10 +305,9 @@ fn cover(runs: &[Run], figures: &mut Figures) {
         refused.chain(run.reading.not_counted.iter().map(|(event, why)| (event, why, true)))
     });
     for (event, why, opened) in missing {
-        let have = figures
-            .measurements
-            .iter()
-            .any(|m| m.labels.word(Label::Event) == Some(event) && !m.detail.has(detail::SOURCE));
+        let is_counted =
+            |m: &Measurement| m.labels.word(Label::Event) == Some(event) && !m.detail.has(detail::SOURCE);
+        let have = figures.measurements.iter().any(is_counted);
         if reported.contains(event) || have {
             continue;
         }
@@ -348,14 +320,12 @@ fn cover(runs: &[Run], figures: &mut Figures) {
         });
     }
     if runs.iter().all(|run| run.seen.samples == 0) {
-        figures.coverage.push(Coverage::skipped(
-            "threads",
-            text!(
-                "stat-ended-before-threads-sampled",
-                "the command ended before its threads were first sampled, after {delay}",
-                delay = text::Value::Figure(super::sampler::FIRST.as_secs_f64() * 1e3, "ms")
-            ),
-        ));
+        let reason = text!(
+            "stat-ended-before-threads-sampled",
+            "the command ended before its threads were first sampled, after {delay}",
+            delay = text::Value::Figure(super::sampler::FIRST.as_secs_f64() * 1e3, "ms")
+        );
+        figures.coverage.push(Coverage::skipped("threads", reason));
     } else if runs.iter().any(|run| run.seen.too_many) {
         let reason =
             text!("stat-too-many-threads", "more threads than are sampled: the first ones stand for all");
@@ -365,21 +335,18 @@ fn cover(runs: &[Run], figures: &mut Figures) {
     // that ended, but what they waited for one is not.
     let unseen = runs.iter().map(unseen_share).fold(0.0, f64::max);
     if unseen > UNSEEN && runs.iter().all(|run| run.seen.samples > 0) {
-        figures.coverage.push(Coverage::degraded(
-            "runnable",
-            text!(
-                "stat-short-threads-unseen",
-                "{share} of CPU time belongs to threads that ended between two samples: \
-                 their run-queue delay is not included",
-                share = text::Value::Share(unseen)
-            ),
-        ));
+        let reason = text!(
+            "stat-short-threads-unseen",
+            "{share} of CPU time belongs to threads that ended between two samples: \
+             their run-queue delay is not included",
+            share = text::Value::Share(unseen)
+        );
+        figures.coverage.push(Coverage::degraded("runnable", reason));
     }
 }
 
 /// The share of a run's time on a CPU that no thread which was looked at had.
 fn unseen_share(run: &Run) -> f64 {
-    let used = run.ended.usage.user + run.ended.usage.system;
-    let seen = run.seen.threads.iter().map(|thread| thread.on_cpu_ns).sum::<u64>() as f64 / 1e9;
+    let (used, seen) = cpu_seconds(run);
     if used > LEAST_USED { (1.0 - seen / used).clamp(0.0, 1.0) } else { 0.0 }
 }

@@ -67,72 +67,70 @@ fn parse(text: &str) -> Option<(i64, u64)> {
     Some((number, u64::from_str_radix(first, 16).ok()?))
 }
 
+/// Calls in which a thread waits, whatever their arguments are.
+const CALLS: &[(Waiting, &[libc::c_long])] = &[
+    (Waiting::Sleep, &[libc::SYS_nanosleep, libc::SYS_clock_nanosleep]),
+    (
+        Waiting::Lock,
+        &[libc::SYS_futex, libc::SYS_semop, libc::SYS_semtimedop, libc::SYS_flock, libc::SYS_msgrcv],
+    ),
+    (Waiting::Child, &[libc::SYS_wait4, libc::SYS_waitid]),
+    #[cfg(target_arch = "x86_64")]
+    (Waiting::Events, &[libc::SYS_poll, libc::SYS_epoll_wait, libc::SYS_pause]),
+    (
+        Waiting::Events,
+        &[libc::SYS_ppoll, libc::SYS_epoll_pwait, libc::SYS_rt_sigsuspend, libc::SYS_rt_sigtimedwait],
+    ),
+    (Waiting::Network, &[libc::SYS_recvfrom, libc::SYS_recvmsg, libc::SYS_recvmmsg]),
+    (Waiting::Network, &[libc::SYS_sendto, libc::SYS_sendmsg]),
+    (Waiting::Network, &[libc::SYS_accept, libc::SYS_accept4, libc::SYS_connect]),
+    (Waiting::Disk, &[libc::SYS_io_getevents, libc::SYS_fsync, libc::SYS_fdatasync]),
+    (Waiting::Disk, &[libc::SYS_sync, libc::SYS_syncfs]),
+];
+
+/// Calls that wait for what comes first on a set of files; with no files at all they are sleeps.
+const SELECTS: &[libc::c_long] = &[
+    libc::SYS_pselect6,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_select,
+];
+
+/// Calls that wait for what their first argument is open on.
+const ON_A_FILE: [libc::c_long; 11] = [
+    libc::SYS_read,
+    libc::SYS_write,
+    libc::SYS_readv,
+    libc::SYS_writev,
+    libc::SYS_pread64,
+    libc::SYS_pwrite64,
+    libc::SYS_preadv,
+    libc::SYS_pwritev,
+    libc::SYS_splice,
+    libc::SYS_sendfile,
+    libc::SYS_ioctl,
+];
+
+/// What the file of this name, as the links below `/proc/PID/fd` have it, is waited on for.
+const FILES: [(&str, Waiting); 6] = [
+    ("socket:", Waiting::Network),
+    ("pipe:", Waiting::Pipe),
+    ("/dev/pts/", Waiting::Terminal),
+    ("/dev/tty", Waiting::Terminal),
+    ("anon_inode:", Waiting::Events),
+    ("/", Waiting::Disk),
+];
+
 fn by_call(number: i64, first: u64, link: impl Fn(u64) -> Option<String>) -> Waiting {
-    let is = |calls: &[libc::c_long]| calls.contains(&(number as libc::c_long));
-    if is(&[libc::SYS_nanosleep, libc::SYS_clock_nanosleep]) {
-        return Waiting::Sleep;
+    let number = number as libc::c_long;
+    if let Some((waiting, _)) = CALLS.iter().find(|(_, calls)| calls.contains(&number)) {
+        return *waiting;
     }
-    if is(&[libc::SYS_futex, libc::SYS_semop, libc::SYS_semtimedop, libc::SYS_flock, libc::SYS_msgrcv]) {
-        return Waiting::Lock;
-    }
-    if is(&[libc::SYS_wait4, libc::SYS_waitid]) {
-        return Waiting::Child;
-    }
-    // With no files at all these are sleeps.
-    if is(&[libc::SYS_pselect6]) {
+    if SELECTS.contains(&number) {
         return if first == 0 { Waiting::Sleep } else { Waiting::Events };
     }
-    #[cfg(target_arch = "x86_64")]
-    {
-        if is(&[libc::SYS_select]) {
-            return if first == 0 { Waiting::Sleep } else { Waiting::Events };
-        }
-        if is(&[libc::SYS_poll, libc::SYS_epoll_wait, libc::SYS_pause]) {
-            return Waiting::Events;
-        }
-    }
-    if is(&[libc::SYS_ppoll, libc::SYS_epoll_pwait, libc::SYS_rt_sigsuspend, libc::SYS_rt_sigtimedwait]) {
-        return Waiting::Events;
-    }
-    if is(&[
-        libc::SYS_recvfrom,
-        libc::SYS_recvmsg,
-        libc::SYS_recvmmsg,
-        libc::SYS_sendto,
-        libc::SYS_sendmsg,
-        libc::SYS_accept,
-        libc::SYS_accept4,
-        libc::SYS_connect,
-    ]) {
-        return Waiting::Network;
-    }
-    if is(&[libc::SYS_io_getevents, libc::SYS_fsync, libc::SYS_fdatasync, libc::SYS_sync, libc::SYS_syncfs]) {
-        return Waiting::Disk;
-    }
-    let on_a_file = [
-        libc::SYS_read,
-        libc::SYS_write,
-        libc::SYS_readv,
-        libc::SYS_writev,
-        libc::SYS_pread64,
-        libc::SYS_pwrite64,
-        libc::SYS_preadv,
-        libc::SYS_pwritev,
-        libc::SYS_splice,
-        libc::SYS_sendfile,
-        libc::SYS_ioctl,
-    ];
-    if !is(&on_a_file) {
-        return Waiting::Unknown;
-    }
-    match link(first).as_deref() {
-        Some(file) if file.starts_with("socket:") => Waiting::Network,
-        Some(file) if file.starts_with("pipe:") => Waiting::Pipe,
-        Some(file) if file.starts_with("/dev/pts/") || file.starts_with("/dev/tty") => Waiting::Terminal,
-        Some(file) if file.starts_with("anon_inode:") => Waiting::Events,
-        Some(file) if file.starts_with('/') => Waiting::Disk,
-        _ => Waiting::Unknown,
-    }
+    let file = if ON_A_FILE.contains(&number) { link(first) } else { None };
+    let waiting = FILES.iter().find(|(begins, _)| file.as_ref().is_some_and(|file| file.starts_with(begins)));
+    waiting.map_or(Waiting::Unknown, |(_, waiting)| *waiting)
 }
 
 #[cfg(test)]

@@ -79,25 +79,18 @@ impl Group {
 
     /// Adds what it shows to `tally`.
     pub(super) fn read(&self, tally: &mut Tally) {
-        if !self.together {
-            for (event, fd) in &self.members {
-                let mut words = [0u64; 3];
-                match attr::read(fd, &mut words) {
-                    Ok(3) => tally.add_kind(event, words[0], words[1], words[2], self.user_only),
-                    Ok(_) => tally.refuse(event, TAKEN.into()),
-                    Err(error) => tally.refuse(event, text!(NOT_READABLE, error)),
-                }
-            }
-            return;
-        }
-        let Some((_, leader)) = self.members.first() else { return };
         let mut words = [0u64; 3 + MOST];
-        let got = read_retrying(leader, &mut words);
-        for (index, (event, _)) in self.members.iter().enumerate() {
+        let mut got = Ok(0);
+        for (index, (event, fd)) in self.members.iter().enumerate() {
+            if index == 0 || !self.together {
+                got = read_retrying(fd, &mut words);
+            }
+            // Of a group: count of members, enabled, running, then the members in the order in which they were opened. Of a
+            // single event: its count, enabled, running.
+            let (needed, place) = if self.together { (3 + self.members.len(), 3 + index) } else { (3, 0) };
             match &got {
-                // Count of members, enabled, running, then the members in the order in which they were opened.
-                Ok(words_got) if *words_got >= 3 + self.members.len() && words[0] as usize > index => {
-                    tally.add_kind(event, words[3 + index], words[1], words[2], self.user_only);
+                Ok(read) if *read >= needed && (!self.together || words[0] as usize > index) => {
+                    tally.add_kind(event, words[place], words[1], words[2], self.user_only);
                 }
                 Ok(_) => tally.refuse(event, TAKEN.into()),
                 Err(error) => tally.refuse(event, text!(NOT_READABLE, error)),
@@ -116,12 +109,10 @@ const NOT_READABLE: Template = Template { code: "counters-not-readable", words: 
 fn read_retrying(fd: &OwnedFd, words: &mut [u64]) -> io::Result<usize> {
     let mut result = attr::read(fd, words);
     for _ in 0..RETRIES {
-        match &result {
-            Err(error) if matches!(error.raw_os_error(), Some(libc::ECHILD | libc::EINTR)) => {
-                result = attr::read(fd, words);
-            }
-            _ => break,
+        if !result.as_ref().is_err_and(|error| is(error, &[libc::ECHILD, libc::EINTR])) {
+            break;
         }
+        result = attr::read(fd, words);
     }
     result
 }
@@ -169,20 +160,14 @@ impl<'a> Opener<'a> {
                 Ok(fd) => members.push((event, fd)),
                 // It may fit a group of its own.
                 Err(error) if leader.is_some() && is(&error, &[libc::EINVAL]) => alone.push((event, code)),
-                Err(error) => {
-                    let reason = self.here.explain(&error, self.scope).reason;
-                    self.refuse(event, reason);
-                }
+                Err(error) => self.refuse(event, self.here.explain(&error, self.scope).reason),
             }
         }
         self.keep(members);
         for (event, code) in alone {
             match self.open_one(code, None, false) {
                 Ok(fd) => self.keep(vec![(event, fd)]),
-                Err(error) => {
-                    let reason = self.here.explain(&error, self.scope).reason;
-                    self.refuse(event, reason);
-                }
+                Err(error) => self.refuse(event, self.here.explain(&error, self.scope).reason),
             }
         }
     }
@@ -245,17 +230,14 @@ impl<'a> Opener<'a> {
             };
             attr::open(&Attr::new(code, mode), self.pid, self.cpu, leader)
         };
-        let first = try_mode(self.wanted);
-        let error = match first {
-            Ok(fd) => {
-                self.settled = true;
-                return Ok(fd);
+        let error = match try_mode(self.wanted) {
+            Err(error) if !self.settled => error,
+            result => {
+                self.settled |= result.is_ok();
+                return result;
             }
-            Err(error) if self.settled => return Err(error),
-            Err(error) => error,
         };
-        let asked = self.wanted;
-        for mode in less(asked, &error) {
+        for mode in less(self.wanted, &error) {
             if let Ok(fd) = try_mode(mode) {
                 self.wanted = mode;
                 self.settled = true;

@@ -15,8 +15,6 @@ mod refusal;
 mod top_down;
 mod wishes;
 
-use std::sync::{Mutex, PoisonError};
-
 use record::{Text, text};
 
 use attr::Mode;
@@ -29,7 +27,8 @@ pub use events::{EVENTS, Event, Kind, find};
 pub use probe::{Availability, NO_COUNTERS, availability};
 pub use reading::{Count, Reading};
 pub use records::measurements;
-pub use top_down::{TopDown, top_down};
+pub(crate) use records::{counts, shares};
+pub use top_down::TopDown;
 pub use wishes::Set;
 
 /// Whose events.
@@ -56,8 +55,6 @@ pub struct Counters {
     groups: Vec<Group>,
     refused: Vec<(&'static str, Text)>,
     user_only: bool,
-    /// What [`Counters::reset`] set to nothing. The kernel's own reset would leave times and ended children as they are.
-    zero: Mutex<Option<Reading>>,
 }
 
 impl Counters {
@@ -96,14 +93,14 @@ impl Counters {
             group_wishes(set).iter().for_each(|wish| opener.open(wish));
         }
         // One kind of core may count what another does not, and none what has no number there.
-        let open = |event: &str| opener.groups.iter().any(|group| group.has(event));
-        let missing = named_events(set).filter(|event| !open(event)).collect::<Vec<_>>();
-        for event in missing {
-            opener.refuse(event, refusal::NOT_COUNTED.into());
+        for event in named_events(set) {
+            if !opener.groups.iter().any(|group| group.has(event)) {
+                opener.refuse(event, refusal::NOT_COUNTED.into());
+            }
         }
         let open = |event: &str| opener.groups.iter().any(|group| group.has(event));
         let refused = opener.refused.iter().filter(|(event, _)| !open(event)).cloned().collect();
-        Counters { user_only: opener.user_only(), refused, groups: opener.groups, zero: Mutex::new(None) }
+        Counters { user_only: opener.user_only(), refused, groups: opener.groups }
     }
 
     /// Begins to count.
@@ -116,22 +113,8 @@ impl Counters {
         self.groups.iter().rev().for_each(Group::disable);
     }
 
-    /// Counts from 0 again.
-    pub fn reset(&self) {
-        let now = self.read_all();
-        *self.zero.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
-    }
-
-    /// What was counted since the start or the last [`Counters::reset`].
+    /// What was counted since the start.
     pub fn read(&self) -> Reading {
-        let now = self.read_all();
-        match &*self.zero.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(zero) => now.since(zero),
-            None => now,
-        }
-    }
-
-    fn read_all(&self) -> Reading {
         let mut tally = Tally::default();
         self.groups.iter().for_each(|group| group.read(&mut tally));
         tally.reading()

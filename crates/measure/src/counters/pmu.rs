@@ -3,7 +3,6 @@
 //! which bits a term fills (`config:0-7,32-35`). Form: `Documentation/ABI/testing/sysfs-bus-event_source-devices-*`.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use machine::Root;
 use record::CpuList;
@@ -26,35 +25,6 @@ pub(super) struct Pmu {
     pub kind: u32,
     /// The CPUs that have it, where the kernel says.
     pub cpus: Option<CpuList>,
-}
-
-/// Why an event could not be written as the kernel takes it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Unencodable {
-    /// The unit has no such event.
-    NoEvent,
-    /// The unit's format folder does not know a term.
-    NoTerm(String),
-    /// A value has more bits than its term.
-    TooLarge(String),
-    /// Not in the form that the kernel documents.
-    Form(String),
-}
-
-impl fmt::Display for Unencodable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoEvent => f.write_str("this PMU has no such event"),
-            Self::NoTerm(term) => write!(f, "this PMU has no term {}", clean(term)),
-            Self::TooLarge(term) => write!(f, "the value of {} does not fit its bits", clean(term)),
-            Self::Form(text) => write!(f, "not the form of an event: {}", clean(text)),
-        }
-    }
-}
-
-/// Foreign text for a message: short, on one line.
-fn clean(text: &str) -> String {
-    text.chars().take(40).map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
 /// The counting units of the cores. Empty: there is none. `None`: sysfs does not tell.
@@ -91,8 +61,8 @@ impl Pmu {
     }
 
     /// An event that the unit describes itself, below its `events` folder.
-    pub(super) fn event(&self, root: &Root, name: &str) -> Result<Code, Unencodable> {
-        let text = root.text(&self.file(&format!("events/{name}"))).ok_or(Unencodable::NoEvent)?;
+    pub(super) fn event(&self, root: &Root, name: &str) -> Option<Code> {
+        let text = root.text(&self.file(&format!("events/{name}")))?;
         self.encode(root, &text)
     }
 
@@ -108,7 +78,7 @@ impl Pmu {
     }
 
     /// An event written as `event=0x1a0,umask=0x1`.
-    pub(super) fn encode(&self, root: &Root, text: &str) -> Result<Code, Unencodable> {
+    pub(super) fn encode(&self, root: &Root, text: &str) -> Option<Code> {
         let mut format = BTreeMap::new();
         for (term, _) in terms(text)? {
             if let Some(field) = root.text(&self.file(&format!("format/{term}"))) {
@@ -119,26 +89,21 @@ impl Pmu {
     }
 }
 
-/// The terms of an event and their values; a term without one is switched on. `period` and the like are left out.
-fn terms(text: &str) -> Result<Vec<(String, u64)>, Unencodable> {
+/// The terms of an event and their values, where it is of the form that the kernel documents; a term without one is switched on. `period` and the like are left out.
+fn terms(text: &str) -> Option<Vec<(String, u64)>> {
     if text.len() > LONGEST {
-        return Err(Unencodable::Form(text.to_owned()));
+        return None;
     }
-    let wrong = || Unencodable::Form(text.to_owned());
-    let mut found = Vec::new();
-    for part in text.trim().split(',') {
+    let each = |part: &str| {
         let (term, value) = match part.split_once('=') {
-            Some((term, value)) => (term.trim(), number(value.trim()).ok_or_else(wrong)?),
+            Some((term, value)) => (term.trim(), number(value.trim())?),
             None => (part.trim(), 1),
         };
         // A name becomes part of a path.
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        if term.is_empty() || !term.chars().all(plain) {
-            return Err(wrong());
-        }
-        found.push((term.to_owned(), value));
-    }
-    Ok(found)
+        (!term.is_empty() && term.chars().all(plain)).then(|| (term.to_owned(), value))
+    };
+    text.trim().split(',').map(each).collect()
 }
 
 /// A decimal or hexadecimal number.
@@ -152,8 +117,9 @@ fn number(text: &str) -> Option<u64> {
     }
 }
 
-/// Puts an event's terms into the words, by the text of the unit's format files.
-fn encode(kind: u32, text: &str, format: &BTreeMap<String, String>) -> Result<Code, Unencodable> {
+/// Puts an event's terms into the words, by the text of the unit's format files; `None` where a term is unknown or a value has
+/// more bits than its term.
+fn encode(kind: u32, text: &str, format: &BTreeMap<String, String>) -> Option<Code> {
     let mut words = [0u64; 3];
     for (term, value) in terms(text)? {
         // perf's own terms, which no unit has to list.
@@ -162,8 +128,7 @@ fn encode(kind: u32, text: &str, format: &BTreeMap<String, String>) -> Result<Co
             words[word] |= value;
             continue;
         }
-        let field = format.get(&term).ok_or_else(|| Unencodable::NoTerm(term.clone()))?;
-        let (word, ranges) = field_of(field).ok_or_else(|| Unencodable::Form(field.clone()))?;
+        let (word, ranges) = field_of(format.get(&term)?)?;
         let mut left = value;
         for (low, high) in ranges {
             let bits = high - low + 1;
@@ -172,10 +137,10 @@ fn encode(kind: u32, text: &str, format: &BTreeMap<String, String>) -> Result<Co
             left = left.checked_shr(bits).unwrap_or(0);
         }
         if left != 0 {
-            return Err(Unencodable::TooLarge(term));
+            return None;
         }
     }
-    Ok(Code { kind, config: words[0], config1: words[1], config2: words[2] })
+    Some(Code { kind, config: words[0], config1: words[1], config2: words[2] })
 }
 
 /// A format file: which word, and which of its bits from the value's lowest on (`config:0-7,32-35`).
@@ -225,14 +190,10 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_refused_not_cut() {
         let fields = format(&[("event", "config:0-7"), ("bad", "config:9-2"), ("worse", "nonsense")]);
-        assert_eq!(encode(4, "event=0x1a0", &fields), Err(Unencodable::TooLarge("event".to_owned())));
-        assert_eq!(encode(4, "umask=1", &fields), Err(Unencodable::NoTerm("umask".to_owned())));
-        assert!(matches!(encode(4, "bad=1", &fields), Err(Unencodable::Form(_))));
-        assert!(matches!(encode(4, "worse=1", &fields), Err(Unencodable::Form(_))));
-        // A parameter that the user is to fill in.
-        assert!(matches!(encode(4, "event=?", &fields), Err(Unencodable::Form(_))));
-        assert!(matches!(encode(4, "../../type=1", &fields), Err(Unencodable::Form(_))));
-        assert!(matches!(encode(4, "", &fields), Err(Unencodable::Form(_))));
+        // Too large; no such term; not of the documented form; a parameter that the user is to fill in; a path.
+        for event in ["event=0x1a0", "umask=1", "bad=1", "worse=1", "event=?", "../../type=1", ""] {
+            assert_eq!(encode(4, event, &fields), None, "{event}");
+        }
     }
 
     proptest! {
@@ -242,7 +203,6 @@ mod tests {
             let _ = encode(4, "event=0xffffffffffffffff,umask=18446744073709551615", &format(&[("event", &bits),
                 ("umask", &bits)]));
             let _ = field_of(&field);
-            prop_assert!(Unencodable::Form(text.clone()).to_string().chars().count() < 80);
         }
 
         #[test]

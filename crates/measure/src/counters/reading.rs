@@ -20,35 +20,20 @@ pub struct Count {
 }
 
 impl Count {
-    /// A count with its value scaled. `None` where there is none: it was never on a counter.
-    pub(super) fn scale(
-        event: &'static str,
-        raw: u64,
-        enabled_ns: u64,
-        running_ns: u64,
-        user_only: bool,
-    ) -> Option<Self> {
-        let value = scaled(raw, enabled_ns, running_ns)?;
-        Some(Self { event, value, raw, enabled_ns, running_ns, user_only })
+    /// A count extrapolated to the time for which it should have been counted. `None` where it was never on a counter: no
+    /// figure is better than a zero that means nothing.
+    fn scale(row: &Row) -> Option<Self> {
+        let &Row { event, raw, enabled: enabled_ns, running: running_ns, user_only } = row;
+        // Within rounding always on: exact counts stay exact.
+        let exact = running_ns >= enabled_ns;
+        let value = raw as f64 * if exact { 1.0 } else { enabled_ns as f64 / running_ns as f64 };
+        (running_ns > 0).then_some(Self { event, value, raw, enabled_ns, running_ns, user_only })
     }
 
     /// Share of the time for which the event was really counted, 0 to 1.
     pub fn coverage(&self) -> f64 {
         if self.enabled_ns == 0 { 0.0 } else { (self.running_ns as f64 / self.enabled_ns as f64).min(1.0) }
     }
-}
-
-/// `raw` events of `running_ns`, extrapolated to `enabled_ns`. `None` where nothing was counted: no figure is better
-/// than a zero that means nothing.
-pub(super) fn scaled(raw: u64, enabled_ns: u64, running_ns: u64) -> Option<f64> {
-    if running_ns == 0 {
-        return None;
-    }
-    // Within rounding always on: exact counts stay exact.
-    if running_ns >= enabled_ns {
-        return Some(raw as f64);
-    }
-    Some(raw as f64 * (enabled_ns as f64 / running_ns as f64))
 }
 
 /// What all counters showed at one time, or between two.
@@ -115,12 +100,6 @@ impl Reading {
         let instructions = self.get("instructions")?.value;
         (cycles > 0.0).then(|| instructions / cycles)
     }
-
-    /// `part` ÷ `whole`, both by name: branch misses a branch.
-    pub fn ratio(&self, part: &str, whole: &str) -> Option<f64> {
-        let whole = self.get(whole)?.value;
-        (whole > 0.0).then_some(self.get(part)?.value / whole)
-    }
 }
 
 /// Why an open event has no figure.
@@ -139,7 +118,7 @@ pub(super) struct Tally {
 impl Tally {
     /// Adds a count of another thread: times add up.
     pub(super) fn add(&mut self, event: &'static str, raw: u64, enabled: u64, running: u64, user_only: bool) {
-        self.join(event, raw, running, user_only, |known| known.saturating_add(enabled), enabled);
+        self.join(Row { event, raw, enabled, running, user_only }, u64::saturating_add);
     }
 
     /// Adds a count of the same threads on another kind of core. Each kind's PMU is enabled all the time that the
@@ -153,26 +132,18 @@ impl Tally {
         running: u64,
         user_only: bool,
     ) {
-        self.join(event, raw, running, user_only, |known| known.max(enabled), enabled);
+        self.join(Row { event, raw, enabled, running, user_only }, u64::max);
     }
 
-    fn join(
-        &mut self,
-        event: &'static str,
-        raw: u64,
-        running: u64,
-        user_only: bool,
-        time: impl Fn(u64) -> u64,
-        first: u64,
-    ) {
-        match self.rows.iter_mut().find(|row| row.event == event) {
+    fn join(&mut self, new: Row, join_times: fn(u64, u64) -> u64) {
+        match self.rows.iter_mut().find(|row| row.event == new.event) {
             Some(row) => {
-                row.raw = row.raw.saturating_add(raw);
-                row.running = row.running.saturating_add(running);
-                row.enabled = time(row.enabled);
-                row.user_only |= user_only;
+                row.raw = row.raw.saturating_add(new.raw);
+                row.running = row.running.saturating_add(new.running);
+                row.enabled = join_times(row.enabled, new.enabled);
+                row.user_only |= new.user_only;
             }
-            None => self.rows.push(Row { event, raw, enabled: first, running, user_only }),
+            None => self.rows.push(new),
         }
     }
 
@@ -187,7 +158,7 @@ impl Tally {
     pub(super) fn reading(self) -> Reading {
         let mut reading = Reading { rows: self.rows, ..Reading::default() };
         for row in &reading.rows {
-            match Count::scale(row.event, row.raw, row.enabled, row.running, row.user_only) {
+            match Count::scale(row) {
                 Some(count) => reading.counts.push(count),
                 None => reading.not_counted.push((row.event, NO_TURN.into())),
             }

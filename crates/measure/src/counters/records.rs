@@ -1,44 +1,38 @@
 //! Readings as a record's measurements.
 
-use record::Label;
-use record::detail;
-use record::{Labels, Measurement};
+use record::{Label, Labels, Measurement, detail};
 
-use super::reading::Reading;
-use super::top_down::TopDown;
+use super::reading::{Count, Reading};
+use super::top_down::{CATEGORIES, TopDown};
 
 /// A reading as `counter.count` of each event and, where the top-down events are in it, `counter.share` of each
 /// category. `place` is where and of what it was counted; the event or category is added to it. The share of time for
 /// which an event was really counted stands in `detail.coverage`.
 pub fn measurements(reading: &Reading, place: Labels) -> Vec<Measurement> {
-    let mut out = Vec::new();
-    for count in &reading.counts {
-        let place = place.clone().with_label(Label::Event, count.event);
-        let mut measurement = Measurement::new("counter.count", place, vec![count.value])
-            .with_detail(detail::COVERAGE, count.coverage())
-            .with_detail(detail::RAW, count.raw);
-        if count.user_only {
-            measurement = measurement.with_detail(detail::MODE, "user");
-        }
-        out.push(measurement);
-    }
-    if let Some(top_down) = reading.top_down() {
-        out.extend(shares(&top_down, &place));
-    }
-    out
+    let count = |count: &Count| counts(count.event, &[count], &place).with_detail(detail::RAW, count.raw);
+    let mut all: Vec<Measurement> = reading.counts.iter().map(count).collect();
+    all.extend(shares(reading.top_down().as_slice(), &place));
+    all
 }
 
-fn shares(top_down: &TopDown, place: &Labels) -> Vec<Measurement> {
-    let categories = [
-        ("retiring", top_down.retiring),
-        ("bad-speculation", top_down.bad_speculation),
-        ("frontend-bound", top_down.frontend_bound),
-        ("backend-bound", top_down.backend_bound),
-    ];
-    let measurement = |(category, share)| {
-        Measurement::new("counter.share", place.clone().with_label(Label::Category, category), vec![share])
-            .with_detail(detail::SOURCE, top_down.source)
-            .with_detail(detail::COVERAGE, top_down.coverage)
+/// The counts of an event in several readings.
+pub(crate) fn counts(event: &'static str, counts: &[&Count], place: &Labels) -> Measurement {
+    let place = place.clone().with_label(Label::Event, event);
+    let values = counts.iter().map(|count| count.value).collect();
+    let coverage = counts.iter().map(|count| count.coverage()).fold(1.0, f64::min);
+    let m = Measurement::new("counter.count", place, values).with_detail(detail::COVERAGE, coverage);
+    let user_only = counts.iter().any(|count| count.user_only);
+    if user_only { m.with_detail(detail::MODE, "user") } else { m }
+}
+
+/// Each category's shares in several readings; nothing where there are none.
+pub(crate) fn shares(all: &[TopDown], place: &Labels) -> Vec<Measurement> {
+    let Some(first) = all.first() else { return Vec::new() };
+    let category = |(index, category): (usize, &str)| {
+        let shares = all.iter().map(|top_down| top_down.shares[index]).collect();
+        Measurement::new("counter.share", place.clone().with_label(Label::Category, category), shares)
+            .with_detail(detail::SOURCE, first.source)
+            .with_detail(detail::COVERAGE, first.coverage)
     };
-    categories.into_iter().map(measurement).collect()
+    CATEGORIES.into_iter().enumerate().map(category).collect()
 }

@@ -20,17 +20,16 @@ use super::attr::Code;
 use super::pmu::{self, Pmu};
 use super::reading::Reading;
 
-/// Shares of the issue slots; they add up to 1.
+/// What a core's issue slots are divided into: those of work that was kept; thrown away, issued on a path that was not taken
+/// or spent on recovering from it; nothing to issue (instruction cache, decoding, redirects); no room (waiting for memory or
+/// for an execution unit).
+pub(crate) const CATEGORIES: [&str; 4] = ["retiring", "bad-speculation", "frontend-bound", "backend-bound"];
+
+/// Shares of the issue slots.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TopDown {
-    /// Did work that was kept.
-    pub retiring: f64,
-    /// Thrown away: issued on a path that was not taken, or spent on recovering from it.
-    pub bad_speculation: f64,
-    /// Nothing to issue: instruction cache, decoding, redirects.
-    pub frontend_bound: f64,
-    /// Something to issue, but no room: waiting for memory or for an execution unit.
-    pub backend_bound: f64,
+    /// Of each of the [`CATEGORIES`]; they add up to 1.
+    pub shares: [f64; 4],
     /// Which events this is from, for people.
     pub source: &'static str,
     /// Least share of the time for which any of the events was counted, 0 to 1.
@@ -140,22 +139,23 @@ pub(super) fn plan_of(root: &Root, units: &[Pmu], identity: Identity) -> Option<
     })
 }
 
+/// Events that the unit describes itself; `None` unless it has them all.
+fn planned(root: &Root, unit: &Pmu, names: &[&'static str]) -> Option<Vec<Planned>> {
+    names.iter().map(|name| Some(Planned { name, code: unit.event(root, name)? })).collect()
+}
+
 /// One group of a unit's four categories, led by `slots` where the unit has it: the kernel wants it so.
 fn categories(root: &Root, unit: &Pmu) -> Option<Vec<Planned>> {
-    let event = |name| Some(Planned { name, code: unit.event(root, name).ok()? });
-    let slots = event("slots");
-    let four: Option<Vec<_>> = INTEL.into_iter().map(event).collect();
-    Some(slots.into_iter().chain(four?).collect())
+    let slots = planned(root, unit, &["slots"]).unwrap_or_default();
+    Some(slots.into_iter().chain(planned(root, unit, &INTEL)?).collect())
 }
 
 fn bubbles(root: &Root, unit: &Pmu) -> Option<Plan> {
-    let events: Option<Vec<_>> =
-        BUBBLES.into_iter().map(|name| Some(Planned { name, code: unit.event(root, name).ok()? })).collect();
     let method =
         Method::Bubbles { total: unit.scale(root, BUBBLES[0]), recovery: unit.scale(root, BUBBLES[4]) };
     // At most three: a core with hyper-threading has four counters, of which a watchdog may hold one.
-    let [total, issued, retired, fetch, recovery] = events?.try_into().ok()?;
-    Some(Plan { method, groups: vec![vec![total, issued, retired], vec![fetch, recovery]] })
+    let groups = vec![planned(root, unit, &BUBBLES[..3])?, planned(root, unit, &BUBBLES[3..])?];
+    Some(Plan { method, groups })
 }
 
 /// AMD's slots a cycle: 6 on Zen 4, 8 on Zen 5. Zen 3, which has no such events, shares Zen 4's family.
@@ -165,20 +165,18 @@ fn dispatch(root: &Root, unit: &Pmu, family: u32, model: u32) -> Option<Plan> {
         (0x1a, _) => 8.0,
         _ => return None,
     };
-    let events: Option<Vec<_>> = AMD
-        .into_iter()
-        .map(|(name, text)| Some(Planned { name, code: unit.encode(root, text).ok()? }))
-        .collect();
-    Some(Plan { method: Method::Dispatch { width }, groups: pairs(&events?) })
+    let encoded =
+        |(name, text): &(&'static str, &str)| Some(Planned { name, code: unit.encode(root, text)? });
+    let events: Vec<Planned> = AMD.iter().map(encoded).collect::<Option<_>>()?;
+    Some(Plan { method: Method::Dispatch { width }, groups: events.chunks(2).map(<[_]>::to_vec).collect() })
 }
 
 fn arm_slots(root: &Root, unit: &Pmu, midr: Midr) -> Option<Plan> {
     let width = unit.capability(root, "slots").filter(|width| (1..=64).contains(width))?;
-    let event = |name| Some(Planned { name, code: unit.event(root, name).ok()? });
     let minus_cycles = width == 5 && COUNTS_CYCLES.contains(&(midr.implementer, midr.part));
     let groups = vec![
-        vec![event("stall_slot")?, event("stall_slot_frontend")?, event("stall_slot_backend")?],
-        vec![event("op_retired")?, event("op_spec")?],
+        planned(root, unit, &["stall_slot", "stall_slot_frontend", "stall_slot_backend"])?,
+        planned(root, unit, &["op_retired", "op_spec"])?,
     ];
     Some(Plan { method: Method::Slots { width: width as f64, minus_cycles }, groups })
 }
@@ -187,37 +185,26 @@ fn kunpeng(root: &Root, unit: &Pmu, midr: Midr) -> Option<Plan> {
     if (midr.implementer, midr.part) != TSV110 {
         return None;
     }
-    let fetch = Planned { name: "fetch_bubble", code: unit.encode(root, "event=0x2014").ok()? };
-    let event = |name| Some(Planned { name, code: unit.event(root, name).ok()? });
-    let groups = vec![vec![fetch], vec![event("inst_retired")?, event("inst_spec")?]];
+    let fetch = Planned { name: "fetch_bubble", code: unit.encode(root, "event=0x2014")? };
+    let groups = vec![vec![fetch], planned(root, unit, &["inst_retired", "inst_spec"])?];
     Some(Plan { method: Method::Fetch { width: 4.0 }, groups })
 }
 
 /// Only the split of the rest needs more than the generic stall events.
 fn stalled_cycles(root: &Root, unit: &Pmu) -> Option<Plan> {
-    let event = |name| Some(Planned { name, code: unit.event(root, name).ok()? });
     let groups = vec![
-        vec![event("stall_frontend")?, event("stall_backend")?],
-        vec![event("inst_retired")?, event("inst_spec")?],
+        planned(root, unit, &["stall_frontend", "stall_backend"])?,
+        planned(root, unit, &["inst_retired", "inst_spec"])?,
     ];
     Some(Plan { method: Method::Cycles, groups })
 }
 
-fn pairs(events: &[Planned]) -> Vec<Vec<Planned>> {
-    events.chunks(2).map(<[Planned]>::to_vec).collect()
-}
-
 impl Reading {
-    /// Where this machine's issue slots went, if the top-down events were counted.
+    /// Where this machine's issue slots went; `None` where the top-down events were not all counted or what they say cannot
+    /// be.
     pub fn top_down(&self) -> Option<TopDown> {
-        top_down(self)
+        shares(plan()?.method, self)
     }
-}
-
-/// Where the slots went, of a reading of this machine's counters; `None` where the events were not all counted or what
-/// they say cannot be.
-pub fn top_down(reading: &Reading) -> Option<TopDown> {
-    shares(plan()?.method, reading)
 }
 
 /// Sums of the four shares that are taken for measuring error and evened out. AMD's and Arm's events count slightly
@@ -231,82 +218,62 @@ pub(super) fn shares(method: Method, reading: &Reading) -> Option<TopDown> {
         coverage = coverage.min(count.coverage());
         Some(count.value)
     };
-    let [retiring, bad, frontend, backend] = match method {
+    let shares = match method {
         Method::Categories => {
             let four = [value(INTEL[0])?, value(INTEL[1])?, value(INTEL[2])?, value(INTEL[3])?];
-            let total: f64 = four.iter().sum();
-            if total <= 0.0 {
-                return None;
-            }
-            four.map(|slots| slots / total)
+            divide(four, four.iter().sum())?
         }
         Method::Bubbles { total, recovery } => {
             let slots = value(BUBBLES[0])? * total;
             let [issued, retired, fetch, lost] =
                 [value(BUBBLES[1])?, value(BUBBLES[2])?, value(BUBBLES[3])?, value(BUBBLES[4])? * recovery];
-            if slots <= 0.0 {
-                return None;
-            }
-            let front = [retired, issued - retired + lost, fetch].map(|part| (part / slots).max(0.0));
-            let back = (1.0 - front.iter().sum::<f64>()).max(0.0);
-            [front[0], front[1], front[2], back]
+            divide_with_rest([retired, issued - retired + lost, fetch], slots)?
         }
         Method::Dispatch { width } => {
             let slots = value("cycles")? * width;
             let [frontend, backend] = [value(AMD[0].0)?, value(AMD[1].0)?];
             let [dispatched, retired] = [value(AMD[2].0)?, value(AMD[3].0)?];
-            if slots <= 0.0 {
-                return None;
-            }
-            [retired / slots, (dispatched - retired) / slots, frontend / slots, backend / slots]
+            divide([retired, dispatched - retired, frontend, backend], slots)?
         }
         Method::Slots { width, minus_cycles } => {
             let cycles = value("cycles")?;
             let extra = if minus_cycles { cycles } else { 0.0 };
             let slots = cycles * width;
             let (stalled, front) = (value("stall_slot")? - extra, value("stall_slot_frontend")? - extra);
-            let back = value("stall_slot_backend")?;
-            let (retired, issued) = (value("op_retired")?, value("op_spec")?);
-            if slots <= 0.0 || issued <= 0.0 {
-                return None;
-            }
-            let used = 1.0 - stalled / slots;
-            let kept = (retired / issued).min(1.0);
-            [kept * used, (1.0 - kept) * used, front / slots, back / slots]
+            let (kept, lost) = split_issued(slots - stalled, value("op_retired")?, value("op_spec")?)?;
+            divide([kept, lost, front, value("stall_slot_backend")?], slots)?
         }
         Method::Fetch { width } => {
             let slots = value("cycles")? * width;
-            let (fetch, retired, issued) =
-                (value("fetch_bubble")?, value("inst_retired")?, value("inst_spec")?);
-            if slots <= 0.0 {
-                return None;
-            }
-            let front = [retired, issued - retired, fetch].map(|part| (part / slots).max(0.0));
-            let back = (1.0 - front.iter().sum::<f64>()).max(0.0);
-            [front[0], front[1], front[2], back]
+            let (retired, issued) = (value("inst_retired")?, value("inst_spec")?);
+            divide_with_rest([retired, issued - retired, value("fetch_bubble")?], slots)?
         }
         Method::Cycles => {
             let cycles = value("cycles")?;
             let (front, back) = (value("stall_frontend")?, value("stall_backend")?);
-            let (retired, issued) = (value("inst_retired")?, value("inst_spec")?);
-            if cycles <= 0.0 || issued <= 0.0 {
-                return None;
-            }
-            let used = (1.0 - (front + back) / cycles).max(0.0);
-            let kept = (retired / issued).min(1.0);
-            [kept * used, (1.0 - kept) * used, front / cycles, back / cycles]
+            let used = (cycles - front - back).max(0.0);
+            let (kept, lost) = split_issued(used, value("inst_retired")?, value("inst_spec")?)?;
+            divide([kept, lost, front, back], cycles)?
         }
     };
-    even_out([retiring, bad, frontend, backend]).map(
-        |[retiring, bad_speculation, frontend_bound, backend_bound]| TopDown {
-            retiring,
-            bad_speculation,
-            frontend_bound,
-            backend_bound,
-            source: method.source(),
-            coverage,
-        },
-    )
+    Some(TopDown { shares: even_out(shares)?, source: method.source(), coverage })
+}
+
+/// Parts of the slots as shares of them.
+fn divide(parts: [f64; 4], slots: f64) -> Option<[f64; 4]> {
+    (slots > 0.0).then(|| parts.map(|part| part / slots))
+}
+
+/// The same of three parts; the rest waited behind.
+fn divide_with_rest([retired, lost, fetch]: [f64; 3], slots: f64) -> Option<[f64; 4]> {
+    let [retired, lost, fetch, _] = divide([retired, lost, fetch, 0.0], slots)?.map(|part| part.max(0.0));
+    Some([retired, lost, fetch, (1.0 - retired - lost - fetch).max(0.0)])
+}
+
+/// Used slots by what became of what was issued in them: kept, and thrown away.
+fn split_issued(used: f64, retired: f64, issued: f64) -> Option<(f64, f64)> {
+    let kept = (retired / issued).min(1.0);
+    (issued > 0.0).then(|| (kept * used, (1.0 - kept) * used))
 }
 
 /// Four shares that add up to 1; `None` where what was counted is too far from that.

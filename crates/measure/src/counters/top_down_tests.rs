@@ -33,8 +33,7 @@ fn reading(rows: &[(&'static str, u64)]) -> Reading {
 }
 
 fn close(top_down: &TopDown, shares: [f64; 4]) {
-    let got = [top_down.retiring, top_down.bad_speculation, top_down.frontend_bound, top_down.backend_bound];
-    for (got, wanted) in got.iter().zip(shares) {
+    for (got, wanted) in top_down.shares.iter().zip(shares) {
         assert!((got - wanted).abs() < 1e-9, "{top_down:?} is not {shares:?}");
     }
 }
@@ -280,7 +279,7 @@ fn what_cannot_be_is_no_share() {
     assert!(shares(Method::Categories, &reading(&[])).is_none());
     // Fewer dispatched than retired within counting error: nothing was thrown away, not less than nothing.
     let top_down = shares(method, &four([300, 297, 150, 150])).unwrap();
-    assert_eq!(top_down.bad_speculation, 0.0);
+    assert_eq!(top_down.shares[1], 0.0);
 }
 
 #[test]

@@ -22,35 +22,36 @@ pub enum Set {
     TopDown,
 }
 
+impl Set {
+    /// The kernel's own events, the groups of hardware events, and whether top-down is in it.
+    fn parts(self) -> (&'static [&'static str], &'static [&'static [&'static str]], bool) {
+        match self {
+            Set::Core => (&[], &[events::CORE_GROUP], false),
+            Set::Software => (events::SOFTWARE_GROUP, &[], false),
+            Set::Unaccounted => (events::UNACCOUNTED_GROUP, &[], false),
+            Set::Full => (events::SOFTWARE_GROUP, events::HARDWARE_GROUPS, true),
+            Set::TopDown => (&[], &[events::CORE_GROUP], true),
+        }
+    }
+}
+
 /// The events of a set that have a name on every machine.
 pub(super) fn named_events(set: Set) -> impl Iterator<Item = &'static str> {
-    let software: &[&'static str] = match set {
-        Set::Software | Set::Full => events::SOFTWARE_GROUP,
-        Set::Unaccounted => events::UNACCOUNTED_GROUP,
-        Set::Core | Set::TopDown => &[],
-    };
-    let hardware: &[&[&'static str]] = match set {
-        Set::Software | Set::Unaccounted => &[],
-        Set::Core | Set::TopDown => &[events::CORE_GROUP],
-        Set::Full => events::HARDWARE_GROUPS,
-    };
+    let (software, hardware, _) = set.parts();
     software.iter().chain(hardware.iter().copied().flatten()).copied()
 }
 
 /// The groups of a set on this machine, the most wanted first.
 pub(super) fn group_wishes(set: Set) -> Vec<Wish> {
+    let (software, hardware, top_down) = set.parts();
     let mut wishes = Vec::new();
-    match set {
-        Set::Software | Set::Full => wishes.push(Wish::plain(events::SOFTWARE_GROUP)),
-        Set::Unaccounted => wishes.push(Wish::plain(events::UNACCOUNTED_GROUP)),
-        Set::Core | Set::TopDown => {}
+    if !software.is_empty() {
+        wishes.push(Wish::plain(software));
     }
-    wishes.extend(match set {
-        Set::Software | Set::Unaccounted => Vec::new(),
-        Set::Core | Set::TopDown => hardware_wishes(&[events::CORE_GROUP]),
-        Set::Full => hardware_wishes(events::HARDWARE_GROUPS),
-    });
-    if matches!(set, Set::TopDown | Set::Full) {
+    if !hardware.is_empty() {
+        wishes.extend(hardware_wishes(hardware));
+    }
+    if top_down {
         wishes.extend(top_down::plan().into_iter().flat_map(|plan| plan.groups.iter().map(Wish::from)));
     }
     wishes
@@ -65,5 +66,5 @@ pub(super) fn hardware_wishes(groups: &[&[&str]]) -> Vec<Wish> {
     }
     let root = Root::live();
     let on_units = groups.iter().flat_map(|names| units.iter().map(move |unit| (names, unit)));
-    on_units.map(|(names, unit)| Wish::on_unit(names, unit, |name| unit.event(&root, name).ok())).collect()
+    on_units.map(|(names, unit)| Wish::on_unit(names, unit, |name| unit.event(&root, name))).collect()
 }

@@ -6,10 +6,8 @@ mod beside;
 mod walk;
 
 use kernels::stream::{self, Op, Stores, Stream};
-use record::Label;
-use record::detail;
 use record::text::Value;
-use record::{Coverage, CpuList, Labels, Machine, Measurement, text};
+use record::{Coverage, CpuList, Label, Labels, Machine, Measurement, detail, text};
 
 use beside::Taken;
 use walk::Group;

@@ -1,13 +1,11 @@
 //! The effective core clock: a chain of dependent adds, checked by a chain of multiplies; one CPU alone, then all
 //! at once; scalar, and right after heavy vector work of each width.
 
-use record::Label;
-use record::detail;
 use std::time::{Duration, Instant};
 
 use kernels::{chain, heavy};
 use record::text::Value;
-use record::{Doubt, Labels, Mark, Measurement, SampleMark, text};
+use record::{Doubt, Label, Labels, Mark, Measurement, SampleMark, detail, text};
 use serde_json::json;
 
 use crate::budget::Budget;

@@ -8,12 +8,10 @@ pub(crate) mod pairs;
 pub(crate) mod ping_pong;
 pub(crate) mod topology_class;
 
-use record::Label;
-use record::detail;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use record::{Coverage, CpuList, Labels, Machine, Measurement, Text, text};
+use record::{Coverage, CpuList, Label, Labels, Machine, Measurement, Text, detail, text};
 
 use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt};
@@ -359,7 +357,7 @@ impl Done {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::Silent;
+    use crate::context::tests::Silent;
     use os::Stop;
     use record::Handover;
     use record::Snapshot;

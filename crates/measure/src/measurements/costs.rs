@@ -1,14 +1,12 @@
 //! Small costs: system call, clock reading, context switch, page fault, mutex hand-over, branch mispredict, the spin
 //! hint. Each is a few thousand of the thing at a time, less what is not the thing.
 
-use record::Label;
-use record::detail;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use kernels::{branch, hint};
-use record::{Coverage, Labels, Measurement, Text, text};
+use record::{Coverage, Label, Labels, Measurement, Text, detail, text};
 
 use crate::budget::Budget;
 use crate::context::{Context, Halt};

@@ -5,12 +5,10 @@ mod curve;
 mod draws;
 mod warm;
 
-use record::Label;
-use record::detail;
 use std::time::Instant;
 
 use record::text::Value;
-use record::{Coverage, Doubt, Labels, Measurement, Template, text};
+use record::{Coverage, Doubt, Label, Labels, Measurement, Template, detail, text};
 use serde_json::json;
 
 use curve::{Curve, GROWTH, Point, SAMPLE_NS, sample};

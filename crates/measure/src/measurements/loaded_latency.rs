@@ -1,14 +1,12 @@
 //! Load latency while the other CPUs load the memory at a rising rate.
 
-use record::Label;
-use record::detail;
 use record::text::Value;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use kernels::chain;
 use kernels::stream::{Op, Stream};
-use record::{Coverage, CpuList, Labels, Measurement, Template, Text, text};
+use record::{Coverage, CpuList, Label, Labels, Measurement, Template, Text, detail, text};
 use serde_json::json;
 
 use crate::array_setup;

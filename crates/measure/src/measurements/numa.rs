@@ -8,12 +8,10 @@ pub(crate) mod nodes;
 pub(crate) mod plan;
 pub(crate) mod reading;
 
-use record::Label;
-use record::detail;
 use std::time::{Duration, Instant};
 
 use record::text::Value;
-use record::{Coverage, CpuList, Labels, Measurement, text};
+use record::{Coverage, CpuList, Label, Labels, Measurement, detail, text};
 use serde_json::json;
 
 use crate::arrays::widest_stream;

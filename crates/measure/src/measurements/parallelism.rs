@@ -1,11 +1,9 @@
 //! Memory-level parallelism: how many loads one core keeps in flight, by 1 to 16 chases at once.
 
-use record::Label;
-use record::detail;
 use record::text::Value;
 use std::time::{Duration, Instant};
 
-use record::{Labels, Measurement, text};
+use record::{Label, Labels, Measurement, detail, text};
 
 use crate::budget::{Budget, beyond_caches};
 use crate::context::{Context, Halt};

@@ -2,12 +2,10 @@
 //! somebody else took. A gap with no interrupt and no context switch behind it came from below: firmware or
 //! hypervisor.
 
-use record::Label;
-use record::detail;
 use std::time::{Duration, Instant};
 
 use kernels::counter;
-use record::{Bucket, Labels, Measurement, text};
+use record::{Bucket, Label, Labels, Measurement, detail, text};
 
 use crate::budget::Budget;
 use crate::context::{Context, Halt};

@@ -2,14 +2,12 @@
 //! SCHED_OTHER and, where allowed, SCHED_FIFO. Missed periods are counted, and a second set of percentiles is
 //! corrected for them.
 
-use record::Label;
-use record::detail;
 use std::fs::File;
 use std::io;
 use std::io::Write;
 use std::time::Duration;
 
-use record::{Bucket, Coverage, CpuList, Labels, Measurement, text};
+use record::{Bucket, Coverage, CpuList, Label, Labels, Measurement, detail, text};
 use serde_json::json;
 
 use crate::budget::Budget;

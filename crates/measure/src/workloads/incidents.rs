@@ -6,6 +6,8 @@ use machine::Root;
 use machine::cgroups::Cgroups;
 use record::Mark;
 
+use crate::proc_stat::stolen_ticks;
+
 /// Reads the counts of some CPUs before and after.
 #[derive(Debug)]
 pub(crate) struct Incidents {
@@ -45,7 +47,7 @@ impl Incidents {
         if self.steal
             && let Some(stat) = self.root.text("/proc/stat")
         {
-            counts.stolen = stolen(&stat);
+            counts.stolen = stolen_ticks(&stat);
             counts.stolen.retain(|cpu, _| cpus.contains(cpu));
         }
         if self.heat {
@@ -83,28 +85,9 @@ impl Counts {
     }
 }
 
-/// Stolen ticks of each CPU in `/proc/stat`.
-fn stolen(stat: &str) -> BTreeMap<u32, u64> {
-    stat.lines()
-        .filter_map(|line| {
-            let mut words = line.strip_prefix("cpu")?.split_ascii_whitespace();
-            let cpu = words.next()?.parse().ok().filter(|_| !line.starts_with("cpu "))?;
-            Some((cpu, words.nth(7)?.parse().ok()?))
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn stolen_ticks_are_each_cpus_own() {
-        let stat =
-            "cpu  1 2 3 4 5 6 7 80 9 10\ncpu0 1 2 3 4 5 6 7 8 9 10\ncpu11 1 2 3 4 5 6 7 12 9 10\nintr 5\n";
-        assert_eq!(stolen(stat), BTreeMap::from([(0, 8), (11, 12)]));
-    }
 
     #[test]
     fn only_what_grew_happened() {
@@ -117,12 +100,5 @@ mod tests {
         // A CPU that came online in between has no count to compare with.
         let fresh = Counts { stolen: BTreeMap::from([(7, 900)]), ..before.clone() };
         assert_eq!(fresh.since(&before), []);
-    }
-
-    proptest! {
-        #[test]
-        fn no_stat_panics(text in "[ -~\n]{0,300}") {
-            let _ = stolen(&text);
-        }
     }
 }

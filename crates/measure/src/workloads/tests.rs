@@ -1,18 +1,16 @@
-use record::Label;
-use record::detail;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use machine::Root;
-use record::{CpuList, Labels, Machine, Mark, Snapshot, Template, Unavailable};
+use record::{CpuList, Label, Labels, Machine, Mark, Snapshot, Template, Unavailable, detail};
 
 use super::figures::Seen;
 use super::incidents::Incidents;
 use super::worker_pool::{GroupRun, SliceLength, TimeBudget, WorkerPool};
 use super::*;
 use crate::budget::Depth;
-use crate::context::{Context, Silent};
+use crate::context::{Context, tests::Silent};
 use crate::workloads::array_pool::ArrayPool;
 use crate::{array_setup, arrays};
 use os::Stop;

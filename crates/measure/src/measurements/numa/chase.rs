@@ -1,9 +1,8 @@
 //! Latency of every cell: the columns' cycles, chased by one CPU of each row in turn.
 
-use record::detail;
 use std::time::Instant;
 
-use record::{Labels, Mark, Measurement};
+use record::{Labels, Mark, Measurement, detail};
 
 use crate::context::{Context, Halt};
 use crate::cycle::Random;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::context::Silent;
+use crate::context::tests::Silent;
 use crate::workloads::incidents::Incidents;
 use crate::workloads::{Definition, WrongResult};
 use machine::Root;
