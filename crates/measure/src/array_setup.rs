@@ -6,12 +6,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use record::text;
 use record::text::Value;
-use record::{Coverage, text};
 
 use crate::arrays::{ARRAYS, Arrays, CHUNK, Part, SKEW, Slot};
 use crate::budget::beyond_caches;
 use crate::context::{Context, Halt};
+use crate::reasons::{PLACEMENT_NOT_VERIFIED, THREAD_NOT_STARTED};
 use crate::thread_group;
 use os::placement::{LEAST_SHARE, Placement};
 
@@ -21,40 +22,29 @@ pub(crate) fn prepare(context: &mut Context, what: &str, seconds: f64) -> Result
         return Ok(arrays);
     }
     let cpus: Vec<u32> = context.cpus.iter().collect();
-    if cpus.is_empty() {
-        return Err(Halt::Impossible(text!("no-cpu-allowed", "no CPU may be used")));
-    }
+    context.lead()?;
     // The third array comes from the latency measurement's memory where that can be.
     let new_arrays = if hands_on(context) { ARRAYS - 1 } else { ARRAYS } as u64;
     let wanted = beyond_caches(context.machine);
     let allowed = wanted.min(context.memory_allowance() / new_arrays);
     let each = usize::try_from(allowed / cpus.len() as u64).unwrap_or(usize::MAX);
     if each < CHUNK {
-        return Err(Halt::Impossible(text!(
+        return Err(text!(
             "arrays-too-small",
             "memory allows arrays of {allowed}, less than {least} for each of {cpus} CPUs",
             allowed = Value::Bytes(allowed),
             least = Value::Bytes(CHUNK as u64),
             cpus = cpus.len()
-        )));
+        )
+        .into());
     }
     let share = (ARRAYS - 1) as f64 / new_arrays as f64;
     let deadline = Instant::now() + std::time::Duration::from_secs_f64(seconds.max(0.0) * share);
     let mut parts = Vec::with_capacity(cpus.len());
     for part in thread_group::run(&cpus, |_| Part::two_arrays(each, deadline, context.stop)) {
-        match part {
-            Some(Ok(part)) => parts.push(part),
-            Some(Err(error)) => {
-                return Err(Halt::Impossible(text!(
-                    "arrays-not-mapped",
-                    "cannot map the arrays: {error}",
-                    error
-                )));
-            }
-            None => {
-                return Err(Halt::Impossible(text!("thread-not-started", "a thread could not be started")));
-            }
-        }
+        let part = part.ok_or(THREAD_NOT_STARTED)?;
+        let unmapped = |error| text!("arrays-not-mapped", "cannot map the arrays: {error}", error);
+        parts.push(part.map_err(unmapped)?);
     }
     context.check()?;
     // All parts alike, so that all threads walk the same distance.
@@ -95,15 +85,8 @@ pub(crate) fn with_third(context: &mut Context, mut arrays: Arrays) -> Result<Ar
     let slots = thread_group::run(&cpus, |member| Part::one_array(parts[member.index].bytes, context.stop));
     context.check()?;
     for (part, slot) in arrays.parts.iter_mut().zip(slots) {
-        match slot {
-            Some(Ok(slot)) => part.slots.insert(0, slot),
-            _ => {
-                return Err(Halt::Impossible(text!(
-                    "third-array-not-mapped",
-                    "the third array could not be mapped"
-                )));
-            }
-        }
+        let unmapped = || text!("third-array-not-mapped", "the third array could not be mapped");
+        part.slots.insert(0, slot.and_then(Result::ok).ok_or_else(unmapped)?);
     }
     Ok(arrays)
 }
@@ -134,22 +117,20 @@ fn check_placement(context: &mut Context, what: &str, cpus: &[u32], parts: &[Par
             Some(Some(Placement::Unknown(why))) => unknown = Some(why),
             // A CPU of no known node.
             Some(None) => {}
-            None => unknown = Some(text!("thread-not-started", "a thread could not be started")),
+            None => unknown = Some(THREAD_NOT_STARTED.into()),
         }
     }
     if let Some(why) = unknown {
-        context.coverage.push(Coverage::degraded(
-            what,
-            text!("placement-not-verified", "placement is not verified: {why}", why),
-        ));
+        context.degrade(what, text!(PLACEMENT_NOT_VERIFIED, why));
     }
     if asked > 0 && on_node / (asked as f64) < LEAST_SHARE {
-        return Err(Halt::Impossible(text!(
+        return Err(text!(
             "pages-elsewhere",
             "only {share} of the pages lie on the node of the CPU that touched them first; is a memory policy set, or \
              a node full?",
             share = Value::Share(on_node / asked as f64)
-        )));
+        )
+        .into());
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! In which order CPUs are taken when work grows from one CPU to all of them: the placements of scaling.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use record::{CpuList, Machine};
 
@@ -21,7 +21,9 @@ pub enum FillOrder {
 pub const FILL_ORDERS: [FillOrder; 4] =
     [FillOrder::CoresFirst, FillOrder::SiblingsFirst, FillOrder::NodeCompact, FillOrder::NodeSpread];
 
-/// Where a CPU stands: all that an order needs of it.
+const NAMES: [&str; 4] = ["cores-first", "siblings-first", "node-compact", "node-spread"];
+
+/// Where a CPU stands:
 #[derive(Clone, Copy, Debug)]
 struct Position {
     cpu: u32,
@@ -41,12 +43,7 @@ struct Position {
 impl FillOrder {
     /// Its name in a record and on the command line.
     pub fn name(self) -> &'static str {
-        match self {
-            FillOrder::CoresFirst => "cores-first",
-            FillOrder::SiblingsFirst => "siblings-first",
-            FillOrder::NodeCompact => "node-compact",
-            FillOrder::NodeSpread => "node-spread",
-        }
+        NAMES[self as usize]
     }
 
     /// The order of this name.
@@ -67,7 +64,7 @@ impl FillOrder {
             FillOrder::SiblingsFirst => positions.sort_by_key(|p| (p.kind, p.node, p.core, p.sibling, p.cpu)),
             FillOrder::NodeCompact => positions.sort_by_key(|p| (p.node, p.sibling, p.kind, p.core, p.cpu)),
             FillOrder::NodeSpread => {
-                // A CPU's node_round: how many of the same kind and sibling rank its node has given before.
+                // A CPU's round: how many of the same kind and sibling rank its node has given before.
                 positions.sort_by_key(|p| (p.sibling, p.kind, p.core, p.cpu));
                 let mut given: BTreeMap<(usize, usize, usize), usize> = BTreeMap::new();
                 let mut keyed: Vec<((usize, usize, usize, usize), Position)> = positions
@@ -117,17 +114,16 @@ pub fn steps(order: FillOrder, machine: &Machine, cpus: &CpuList, most: Option<u
         while_all(&|position| position.package == first.package),
         while_all(&|position| position.kind == first.kind),
         while_all(&|position| position.core == first.core),
+        // The cores of the first node, where their siblings come right after them.
+        while_all(&|position| position.node == first.node && position.sibling == 0),
     ];
-    // The cores of the first node, where their siblings come right after them.
-    news.push(while_all(&|position| position.node == first.node && position.sibling == 0));
-    let nodes: std::collections::BTreeSet<usize> = positions.iter().map(|position| position.node).collect();
-    let spread: std::collections::BTreeSet<usize> = positions[..nodes.len()].iter().map(|p| p.node).collect();
+    let nodes: BTreeSet<usize> = positions.iter().map(|position| position.node).collect();
+    let spread: BTreeSet<usize> = positions[..nodes.len()].iter().map(|p| p.node).collect();
     if spread.len() == nodes.len() {
         news.push(nodes.len());
     }
-    let mut chosen: std::collections::BTreeSet<usize> = [1, all].into();
-    let room =
-        |chosen: &std::collections::BTreeSet<usize>| most.is_none_or(|most| chosen.len() < most.max(2));
+    let mut chosen = BTreeSet::from([1, all]);
+    let room = |chosen: &BTreeSet<usize>| most.is_none_or(|most| chosen.len() < most.max(2));
     for step in news {
         if room(&chosen) {
             chosen.insert(step.max(1));
@@ -170,21 +166,17 @@ fn positions(machine: &Machine, cpus: &CpuList) -> Vec<Position> {
         (package, cpu.and_then(|cpu| cpu.node).unwrap_or(0))
     };
     // Nodes package by package, and in turns: the first node of each package, then the second of each…
-    let homes: std::collections::BTreeSet<(u32, u32)> = cpus.iter().map(home).collect();
+    let homes: BTreeSet<(u32, u32)> = cpus.iter().map(home).collect();
     let mut within: BTreeMap<u32, usize> = BTreeMap::new();
-    let mut turns: Vec<(usize, (u32, u32))> = homes
-        .iter()
-        .map(|home| {
-            let place = within.entry(home.0).or_insert(0);
-            *place += 1;
-            (*place, *home)
-        })
-        .collect();
+    let mut turns: Vec<(usize, (u32, u32))> = Vec::new();
+    for home in &homes {
+        let place = within.entry(home.0).or_default();
+        *place += 1;
+        turns.push((*place, *home));
+    }
     turns.sort_unstable();
-    let node_rank: BTreeMap<(u32, u32), usize> =
-        homes.iter().enumerate().map(|(at, home)| (*home, at)).collect();
-    let turn_rank: BTreeMap<(u32, u32), usize> =
-        turns.iter().enumerate().map(|(at, (_, home))| (*home, at)).collect();
+    let node_rank = |home| homes.iter().position(|one| *one == home).unwrap_or(0);
+    let turn_rank = |home| turns.iter().position(|(_, one)| *one == home).unwrap_or(0);
 
     let mut siblings: BTreeMap<u64, usize> = BTreeMap::new();
     cpus.iter()
@@ -201,8 +193,8 @@ fn positions(machine: &Machine, cpus: &CpuList) -> Vec<Position> {
                 core,
                 kind: kind_of(cpu.and_then(|cpu| cpu.kind.as_deref())),
                 sibling,
-                node: node_rank.get(&home).copied().unwrap_or(0),
-                node_round: turn_rank.get(&home).copied().unwrap_or(0),
+                node: node_rank(home),
+                node_round: turn_rank(home),
                 package: home.0,
             }
         })

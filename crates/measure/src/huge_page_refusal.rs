@@ -1,37 +1,32 @@
 //! A refusal of huge pages to this process, taken back while it is measured what they would give.
 
-use record::{Coverage, text};
+use record::text;
 
 use crate::context::Context;
 
 /// While it lives the process may have transparent huge pages again; then they are refused to it as before.
 #[derive(Debug)]
-pub(crate) struct Lifted;
+pub(crate) struct HugePagesLifted;
 
-impl Lifted {
+impl HugePagesLifted {
     /// Lifts the refusal where there is one, and says so in the coverage of `what`.
-    pub(crate) fn of_huge_pages(context: &mut Context, what: &str) -> Option<Self> {
+    pub(crate) fn lift(context: &mut Context, what: &str) -> Option<Self> {
         if !is_refused() || !set(false) {
             return None;
         }
-        let coverage = Coverage::degraded(
+        context.degrade_with_remedy(
             format!("{what} huge pages"),
             text!(
                 "thp-disabled-undone",
                 "refused to this process (PR_SET_THP_DISABLE), but for this measurement, which took the refusal back"
             ),
-        );
-        context.coverage.push(
-            coverage.with_remedy(text!(
-                "thp-start-elsewhere",
-                "start it from a process without PR_SET_THP_DISABLE"
-            )),
+            text!("thp-start-elsewhere", "start it from a process without PR_SET_THP_DISABLE"),
         );
         Some(Self)
     }
 }
 
-impl Drop for Lifted {
+impl Drop for HugePagesLifted {
     fn drop(&mut self) {
         set(true);
     }

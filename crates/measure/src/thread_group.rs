@@ -1,5 +1,6 @@
 //! Threads on several CPUs that begin together: a start deadline rather than a barrier, and a common window.
 
+use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::run_queue_delay::NoteAtEnd;
@@ -37,44 +38,44 @@ impl Member {
     }
 }
 
+/// Stack of a thread of a group: of hundreds of threads each needs little.
+const STACK: usize = 256 << 10;
+
 /// Runs `work` on one thread pinned to each of `cpus`, all at once, and returns what each returned, in order.
 /// A thread that could not be started or that panicked leaves `None`.
 pub(crate) fn run<T: Send>(cpus: &[u32], work: impl Fn(Member) -> T + Sync) -> Vec<Option<T>> {
     let start = Instant::now() + lead_time(cpus.len());
+    let work = &work;
     std::thread::scope(|scope| {
-        let threads: Vec<_> = cpus
-            .iter()
-            .enumerate()
-            .map(|(index, &cpu)| {
-                let work = &work;
-                std::thread::Builder::new()
-                    .name(format!("linespeed/{cpu}"))
-                    .stack_size(256 << 10)
-                    .spawn_scoped(scope, move || {
-                        let _noted = NoteAtEnd;
-                        let pin = Pinned::to(cpu);
-                        work(Member { index, cpu, pinned: pin.is_ok(), start })
-                    })
-                    .ok()
-            })
-            .collect();
-        threads.into_iter().map(|thread| thread.and_then(|t| t.join().ok())).collect()
+        let thread = |(index, cpu): (usize, &u32)| {
+            let thread = std::thread::Builder::new().stack_size(STACK);
+            spawn_pinned(scope, thread, Member { index, cpu: *cpu, pinned: false, start }, work)
+        };
+        let threads: Vec<_> = cpus.iter().enumerate().map(thread).collect();
+        threads.into_iter().map(|thread| thread?.join().ok()).collect()
     })
 }
 
 /// Runs `work` on a thread pinned to `cpu`; the caller sleeps until it is done, so that it disturbs nothing.
 pub(crate) fn run_on<T: Send>(cpu: u32, work: impl FnOnce(Member) -> T + Send) -> Option<T> {
     std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new()
-            .name(format!("linespeed/{cpu}"))
-            .spawn_scoped(scope, move || {
-                let _noted = NoteAtEnd;
-                let pin = Pinned::to(cpu);
-                work(Member { index: 0, cpu, pinned: pin.is_ok(), start: Instant::now() })
-            })
-            .ok()?;
-        thread.join().ok()
+        let member = Member { index: 0, cpu, pinned: false, start: Instant::now() };
+        spawn_pinned(scope, std::thread::Builder::new(), member, work)?.join().ok()
     })
+}
+
+fn spawn_pinned<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    thread: std::thread::Builder,
+    member: Member,
+    work: impl FnOnce(Member) -> T + Send + 'scope,
+) -> Option<ScopedJoinHandle<'scope, T>> {
+    let pinned = move || {
+        let _noted = NoteAtEnd;
+        let pin = Pinned::to(member.cpu);
+        work(Member { pinned: pin.is_ok(), ..member })
+    };
+    thread.name(format!("linespeed/{}", member.cpu)).spawn_scoped(scope, pinned).ok()
 }
 
 #[cfg(test)]

@@ -28,6 +28,11 @@ pub(crate) fn time_ns(work: impl FnOnce()) -> f64 {
     ns_since(from)
 }
 
+/// How often the calling thread was switched away against its will, as far as the kernel tells.
+pub(crate) fn involuntary_switches() -> u64 {
+    os::switches().map_or(0, |(involuntary, _)| involuntary)
+}
+
 /// The time that a pair of clock readings adds to what lies between them, in ns: the least of many.
 pub fn reading_cost_ns() -> f64 {
     (0..200).map(|_| ns_since(Instant::now())).fold(f64::INFINITY, f64::min)
@@ -82,7 +87,7 @@ impl Watch {
 
     /// Times `work` and looks at the clock after it (the look before is that of the last sample).
     pub fn sample(&mut self, work: impl FnOnce()) -> Watched {
-        let switches = os::switches();
+        let switches = involuntary_switches();
         let before = self.last_clock;
         let from = Instant::now();
         work();
@@ -93,9 +98,7 @@ impl Watch {
         if (after / before - 1.0).abs() > CLOCK_MOVED {
             marks.push(Mark::ClockMoved);
         }
-        if let (Some((before, _)), Some((after, _))) = (switches, os::switches())
-            && after > before
-        {
+        if involuntary_switches() > switches {
             marks.push(Mark::Switched);
         }
         if os::current_cpu().is_some_and(|cpu| cpu != self.cpu) {

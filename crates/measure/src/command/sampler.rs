@@ -100,7 +100,7 @@ impl Sampler {
         }
         self.seen.threads = self.threads.into_values().collect();
         self.seen.threads.sort_by_key(|thread| (std::cmp::Reverse(thread.on_cpu_ns), thread.tid));
-        let clock = median(&mut self.clocks);
+        let clock = (!self.clocks.is_empty()).then(|| record::Summary::from_samples(&self.clocks).median);
         (self.seen, around, clock)
     }
 
@@ -170,9 +170,4 @@ impl Sampler {
             self.clocks.extend(khz.map(|khz| khz * 1e3));
         }
     }
-}
-
-fn median(values: &mut [f64]) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    (!values.is_empty()).then(|| record::statistics::median_of_sorted(values))
 }

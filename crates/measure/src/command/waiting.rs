@@ -47,7 +47,7 @@ impl Waiting {
 pub(crate) fn find_reason(pid: i32, tid: i32, state: char) -> Waiting {
     let call = fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall")).unwrap_or_default();
     let waiting = parse(&call).map_or(Waiting::Unknown, |(number, first)| {
-        by_call(number, first, |fd| {
+        find_by_call(number, first, |fd| {
             let link = fs::read_link(format!("/proc/{pid}/fd/{fd}")).ok()?;
             Some(link.to_string_lossy().into_owned())
         })
@@ -120,7 +120,7 @@ const FILES: [(&str, Waiting); 6] = [
     ("/", Waiting::Disk),
 ];
 
-fn by_call(number: i64, first: u64, link: impl Fn(u64) -> Option<String>) -> Waiting {
+fn find_by_call(number: i64, first: u64, link: impl Fn(u64) -> Option<String>) -> Waiting {
     let number = number as libc::c_long;
     if let Some((waiting, _)) = CALLS.iter().find(|(_, calls)| calls.contains(&number)) {
         return *waiting;
@@ -139,7 +139,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn call(number: libc::c_long, first: u64, file: &str) -> Waiting {
-        by_call(number, first, |_| Some(file.to_owned()))
+        find_by_call(number, first, |_| Some(file.to_owned()))
     }
 
     #[test]

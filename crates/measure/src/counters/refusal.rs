@@ -52,11 +52,11 @@ pub(super) enum Scope {
 /// Those of the machine that we run on, read once.
 pub(super) fn surroundings() -> &'static Surroundings {
     static HERE: OnceLock<Surroundings> = OnceLock::new();
-    HERE.get_or_init(|| Surroundings { no_call: !attr::exists(), ..surroundings_of(&Root::live()) })
+    HERE.get_or_init(|| Surroundings { no_call: !attr::exists(), ..read_surroundings(&Root::live()) })
 }
 
 /// Those of the machine below `root`.
-pub(super) fn surroundings_of(root: &Root) -> Surroundings {
+pub(super) fn read_surroundings(root: &Root) -> Surroundings {
     let units = pmu::core_units(root);
     // Only a missing PMU is explained by a hypervisor.
     let virtual_machine = units.as_ref().is_some_and(Vec::is_empty) && has_hypervisor(root);

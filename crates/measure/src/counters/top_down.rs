@@ -117,13 +117,13 @@ pub(super) fn plan() -> Option<&'static Plan> {
     static PLAN: OnceLock<Option<Plan>> = OnceLock::new();
     PLAN.get_or_init(|| {
         let root = Root::live();
-        plan_of(&root, &pmu::core_units(&root)?, identity(&root))
+        make_plan(&root, &pmu::core_units(&root)?, identity(&root))
     })
     .as_ref()
 }
 
 /// The plan for the machine below `root`, whose cores have these `units`.
-pub(super) fn plan_of(root: &Root, units: &[Pmu], identity: Identity) -> Option<Plan> {
+pub(super) fn make_plan(root: &Root, units: &[Pmu], identity: Identity) -> Option<Plan> {
     let categories: Vec<_> = units.iter().filter_map(|unit| categories(root, unit)).collect();
     if !categories.is_empty() {
         return Some(Plan { method: Method::Categories, groups: categories });

@@ -21,7 +21,7 @@ fn add(folder: &tempfile::TempDir, unit: &str, files: &[(&str, &str)]) {
 }
 
 fn plan(root: &Root, identity: Identity) -> Option<Plan> {
-    plan_of(root, &pmu::core_units(root).unwrap(), identity)
+    make_plan(root, &pmu::core_units(root).unwrap(), identity)
 }
 
 fn reading(rows: &[(&'static str, u64)]) -> Reading {

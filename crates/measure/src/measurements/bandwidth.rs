@@ -107,7 +107,7 @@ fn plan_and_run(context: &mut Context, groups: &[Group], parts: &[Part]) -> Resu
     };
     let rounds = context.depth.pick(1, 2, 6);
     // Before the time is shared out: where others are at work it takes some.
-    let taken = beside::taken(context, groups.last(), parts)?;
+    let taken = beside::measure_taken(context, groups.last(), parts)?;
     let runs: usize = groups.len() * ops.iter().map(|op| variants(*op).len()).sum::<usize>() * rounds;
     // Most of the budget is spent inside the runs; starting threads takes the rest.
     let seconds = (context.seconds_left() * 0.8 / runs as f64).clamp(0.02, 0.5);

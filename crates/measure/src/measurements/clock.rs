@@ -91,7 +91,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     let parts = 2.0 * vectors.len() as f64;
     let seconds = context.depth.pick(0.6, 3.0, 16.0) / parts;
 
-    let ramp = thread_group::run_on(lead, |_| ramp()).unwrap_or_default();
+    let ramp = thread_group::run_on(lead, |_| sample_ramp()).unwrap_or_default();
     let mut done = 0.0;
     for (active, group) in [("one", vec![lead]), ("all", cpus)] {
         if active == "all" && group.len() < 2 {
@@ -106,7 +106,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
                 if !pinned && vector.is_none() {
                     report_unpinned(context, *cpu);
                 }
-                let mut m = summed(*cpu, active, vector.map_or("scalar", width_word), taken);
+                let mut m = summarize(*cpu, active, vector.map_or("scalar", width_word), taken);
                 if active == "one" && vector.is_none() && !ramp.is_empty() {
                     m.detail.set(detail::RAMP_MS_HZ, json!(ramp));
                 }
@@ -140,7 +140,7 @@ fn width_word(vector: &heavy::Heavy) -> &'static str {
 }
 
 /// The clock each millisecond for the first 30 ms after 50 ms of idleness: (ms, Hz).
-fn ramp() -> Vec<(f64, f64)> {
+fn sample_ramp() -> Vec<(f64, f64)> {
     std::thread::sleep(Duration::from_millis(50));
     let from = Instant::now();
     let mut points = Vec::new();
@@ -175,7 +175,7 @@ fn sample(member: Member, seconds: f64, vector: Option<&heavy::Heavy>) -> (bool,
     let mut taken = Taken::default();
     let mut last = f64::NAN;
     while Instant::now() < end || taken.add.len() < LEAST {
-        let switches = os::switches();
+        let switches = watch::involuntary_switches();
         if let Some((vector, iterations)) = burst {
             // SAFETY: as above.
             unsafe { (vector.run)(iterations) };
@@ -199,9 +199,7 @@ fn sample(member: Member, seconds: f64, vector: Option<&heavy::Heavy>) -> (bool,
         if (now / last - 1.0).abs() > AGREEMENT {
             mark(Mark::ClockMoved);
         }
-        if let (Some((before, _)), Some((after, _))) = (switches, os::switches())
-            && after > before
-        {
+        if watch::involuntary_switches() > switches {
             mark(Mark::Switched);
         }
         if member.has_moved() {
@@ -212,7 +210,7 @@ fn sample(member: Member, seconds: f64, vector: Option<&heavy::Heavy>) -> (bool,
     (member.pinned, taken)
 }
 
-fn summed(cpu: u32, active: &str, vector: &str, mut taken: Taken) -> Measurement {
+fn summarize(cpu: u32, active: &str, vector: &str, mut taken: Taken) -> Measurement {
     let cut = taken.cut.len();
     let made_do = taken.make_do();
     let place = Labels::new()
@@ -269,13 +267,13 @@ mod tests {
             multiply: vec![3e9 / latency * factor; 10],
             ..Taken::default()
         };
-        assert_eq!(summed(0, "one", "scalar", taken(1.0)).doubt, None);
+        assert_eq!(summarize(0, "one", "scalar", taken(1.0)).doubt, None);
         assert!(
-            summed(0, "one", "scalar", taken(1.02)).doubt.unwrap().code() == Some("clock-chains-disagree")
+            summarize(0, "one", "scalar", taken(1.02)).doubt.unwrap().code() == Some("clock-chains-disagree")
         );
         // Two dependent adds a cycle: the multiplies seem to take twice their cycles, which the slowest core's do not.
         let twice = latency / (2.0 * f64::from(*chain::MULTIPLY_CYCLES.end()));
-        assert!(summed(0, "one", "scalar", taken(twice)).doubt.is_some());
+        assert!(summarize(0, "one", "scalar", taken(twice)).doubt.is_some());
     }
 
     #[test]
@@ -285,7 +283,7 @@ mod tests {
         for rate in [Err(7e11), Ok(3e9), Ok(3e9), Err(1e9), Ok(3e9), Ok(3e9), Ok(3e9), Ok(3e9)] {
             taken.push(rate);
         }
-        let m = summed(0, "one", "scalar", taken);
+        let m = summarize(0, "one", "scalar", taken);
         assert_eq!(m.summary.n, 6);
         assert_eq!(m.detail.get(detail::PAIRS_CUT_BY_INTERRUPTION), Some(2));
         assert_eq!(m.marks, [SampleMark { sample: 1, mark: Mark::Switched }]);
@@ -297,7 +295,7 @@ mod tests {
         for rate in [Err(7e11), Err(3e9), Err(2.8e9), Ok(3e9), Err(-1.0)] {
             taken.push(rate);
         }
-        let m = summed(0, "one", "scalar", taken);
+        let m = summarize(0, "one", "scalar", taken);
         assert_eq!((m.summary.n, m.summary.max), (3, 3e9));
         assert_eq!(m.doubt.unwrap().kind(), DoubtKind::TooNoisy);
     }

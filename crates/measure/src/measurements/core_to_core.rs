@@ -74,7 +74,7 @@ fn is_deep(depth: Depth, cpus: usize) -> bool {
 }
 
 /// What a pair gets: less than it may take, since a slow move to its CPUs comes on top now and then.
-fn slot(depth: Depth, cpus: usize) -> Duration {
+fn pair_time(depth: Depth, cpus: usize) -> Duration {
     Duration::from_secs_f64(PAIR_SECONDS * if is_deep(depth, cpus) { 3.6 } else { 0.85 })
 }
 
@@ -110,7 +110,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     let plan = pairs::plan(context.machine, &context.cpus, most);
     let hypervisor = context.machine.virtualization.hypervisor.as_deref().is_some_and(|name| name != "none");
     let mailbox = &Mailbox::default();
-    let terms = terms(context, plan.pairs.len());
+    let terms = choose_terms(context, plan.pairs.len());
     let (inside, planned) = (&mut *context, &plan);
     // Kept until the partner has ended: were it lost, it would still look at its line.
     let mut pools = BTreeMap::new();
@@ -129,11 +129,11 @@ fn run(context: &mut Context) -> Result<(), Halt> {
 }
 
 /// How long each of so many pairs is measured.
-fn terms(context: &Context, pairs: usize) -> Terms {
+fn choose_terms(context: &Context, pairs: usize) -> Terms {
     let (slower, least) =
         if emulated(context.machine) { (EMULATED_LIMIT, Least::EMULATED) } else { (1.0, Least::REAL) };
     Terms {
-        slot: slot(context.depth, context.cpus.len()),
+        slot: pair_time(context.depth, context.cpus.len()),
         most: context.depth.pick(2, 2, 8) * least.samples + 1,
         limit: Duration::from_secs_f64((LIMITS.1 / pairs.max(1) as f64).max(LIMITS.0 * slower)),
         least,
@@ -155,7 +155,7 @@ struct Done {
 }
 
 /// The nodes on which a pair's line is homed in turn: both CPUs' where they differ and have memory that may be used.
-fn homes(machine: &Machine, pair: &Pair, memory: &CpuList) -> Vec<Option<u32>> {
+fn find_homes(machine: &Machine, pair: &Pair, memory: &CpuList) -> Vec<Option<u32>> {
     let node = |cpu: u32| machine.cpu(cpu).and_then(|cpu| cpu.node).filter(|node| memory.contains(*node));
     let mut homes: Vec<Option<u32>> =
         [node(pair.from), node(pair.to)].into_iter().filter(Option::is_some).collect();
@@ -188,7 +188,7 @@ fn measure_all(
             break;
         }
         let began = Instant::now();
-        let wanted = homes(context.machine, pair, &memory);
+        let wanted = find_homes(context.machine, pair, &memory);
         for home in &wanted {
             if !pools.contains_key(home) {
                 match Pages::new(*home) {
@@ -410,17 +410,25 @@ mod tests {
         let machine = made(2, 1, 4, 1, 4);
         let memory = memory_nodes(&machine);
         let at = |from, to| {
-            homes(&machine, &Pair { from, to, class: topology_class::TopologyClass::Unknown }, &memory)
+            find_homes(&machine, &Pair { from, to, class: topology_class::TopologyClass::Unknown }, &memory)
         };
         assert_eq!(at(0, 1), [Some(0)]);
         assert_eq!(at(0, 5), [Some(0), Some(1)]);
         let only: CpuList = [1].into_iter().collect();
         assert_eq!(
-            homes(&machine, &Pair { from: 0, to: 5, class: topology_class::TopologyClass::Unknown }, &only),
+            find_homes(
+                &machine,
+                &Pair { from: 0, to: 5, class: topology_class::TopologyClass::Unknown },
+                &only
+            ),
             [Some(1)]
         );
         assert_eq!(
-            homes(&machine, &Pair { from: 0, to: 1, class: topology_class::TopologyClass::Unknown }, &only),
+            find_homes(
+                &machine,
+                &Pair { from: 0, to: 1, class: topology_class::TopologyClass::Unknown },
+                &only
+            ),
             [None]
         );
     }

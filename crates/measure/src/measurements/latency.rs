@@ -15,8 +15,8 @@ use curve::{Curve, GROWTH, Point, SAMPLE_NS, sample};
 
 use crate::budget::{Budget, beyond_caches, memory_allowance_at_start};
 use crate::context::{Context, Halt};
-use crate::cycle::{Cycle, Place};
-use crate::huge_page_refusal::Lifted;
+use crate::cycle::Cycle;
+use crate::huge_page_refusal::HugePagesLifted;
 use crate::list::Measure;
 use crate::reasons::{
     ALLOW_MBIND, FREE_MEMORY, HUGE_PAGES, MORE_MEMORY, NO_MEMORY, NOT_MAPPED, OWN_THREAD_NOT_STARTED,
@@ -24,7 +24,7 @@ use crate::reasons::{
 };
 use crate::repeat::{Effort, clock_range, measurement};
 use crate::thread_group;
-use crate::time_estimate::{TimeEstimate, thin};
+use crate::time_estimate::thin;
 use crate::watch::Watch;
 use os::mapping::Page;
 use os::placement::Placement;
@@ -89,9 +89,9 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     }
     let largest = usize::try_from(beyond_caches(context.machine)).unwrap_or(most).min(most);
     let sizes = sizes(largest, context.depth.pick(2, 8, 8));
-    let _lifted = Lifted::of_huge_pages(context, NAME);
+    let _lifted = HugePagesLifted::lift(context, NAME);
     let inside = &mut *context;
-    let ended = thread_group::run_on(lead, move |member| curve(inside, lead, member.pinned, &sizes));
+    let ended = thread_group::run_on(lead, move |member| take_curves(inside, lead, member.pinned, &sizes));
     ended.ok_or(OWN_THREAD_NOT_STARTED)?
 }
 
@@ -114,7 +114,7 @@ pub(crate) fn sizes(largest: usize, steps: u32) -> Vec<usize> {
 const HUGE_PAGES_REFUSED: Template =
     Template { code: "latency-huge-pages-refused", words: "the kernel provided no huge page" };
 
-fn open(context: &mut Context, page: Page, largest: usize, node: Option<u32>) -> Option<Curve> {
+fn open_curve(context: &mut Context, page: Page, largest: usize, node: Option<u32>) -> Option<Curve> {
     let what = Coverage::latency_on(&page.word());
     let (mut cycle, bound) = match Cycle::new(largest, page, node) {
         Ok(opened) => opened,
@@ -143,10 +143,10 @@ fn open(context: &mut Context, page: Page, largest: usize, node: Option<u32>) ->
         context.coverage.push(Coverage::impossible(what, HUGE_PAGES_REFUSED).with_remedy(HUGE_PAGES));
         return None;
     }
-    Some(Curve { page, cycle, at: Place::default(), points: Vec::new() })
+    Some(Curve::new(page, cycle))
 }
 
-fn curve(context: &mut Context, cpu: u32, pinned: bool, sizes: &[usize]) -> Result<(), Halt> {
+fn take_curves(context: &mut Context, cpu: u32, pinned: bool, sizes: &[usize]) -> Result<(), Halt> {
     if !pinned {
         let why = text!("latency-not-pinned", "the thread cannot be pinned to CPU {cpu}", cpu);
         context.degrade(NAME, why);
@@ -154,14 +154,15 @@ fn curve(context: &mut Context, cpu: u32, pinned: bool, sizes: &[usize]) -> Resu
     let node = context.node_of(cpu);
     let largest = sizes.last().copied().unwrap_or(SMALLEST);
     let depth = context.depth;
-    let mut curves: Vec<Curve> =
-        [Page::Huge, Page::Base].into_iter().filter_map(|page| open(context, page, largest, node)).collect();
+    let mut curves: Vec<Curve> = [Page::Huge, Page::Base]
+        .into_iter()
+        .filter_map(|page| open_curve(context, page, largest, node))
+        .collect();
     let effort =
         Effort { least: context.depth.pick(6, 9, 25), most: context.depth.pick(12, 40, 120), target: 0.01 };
     let mut watch = Watch::new(cpu);
     let mut ended = Ok(());
     let mut reached = 0;
-    let mut paces = vec![TimeEstimate::default(); curves.len()];
     let (mut next, mut passed_over) = (0, 0);
     'sizes: for (step, &bytes) in sizes.iter().enumerate() {
         if step < next && bytes != largest {
@@ -174,34 +175,31 @@ fn curve(context: &mut Context, cpu: u32, pinned: bool, sizes: &[usize]) -> Resu
         // The curve on huge pages is everyone's first question; when the memory for both would outlast the budget, the
         // one on base pages ends earlier, and then sizes are passed over.
         let left = context.seconds_left();
-        let needs = |paces: &[TimeEstimate], curves: &[Curve], stride: usize| -> f64 {
+        let needs = |curves: &[Curve], stride: usize| -> f64 {
             let rest = || thin(&sizes[step..], stride);
-            let each = paces.iter().zip(curves);
-            each.map(|(estimate, curve)| {
-                let settling =
-                    rest().map(|bytes| warm::settling(bytes, curve.page.bytes(), depth)).sum::<f64>();
-                estimate.seconds(curve.cycle.bytes(), rest()) + settling
-            })
-            .sum()
+            let needs = |curve: &Curve| {
+                let settling: f64 =
+                    rest().map(|bytes| warm::settling(bytes, curve.page.bytes(), depth)).sum();
+                curve.estimate.seconds(curve.cycle.bytes(), rest()) + settling
+            };
+            curves.iter().map(needs).sum()
         };
         if curves.len() > 1
             && bytes > context.depth.pick(ENOUGH_FOR_BASE / 8, ENOUGH_FOR_BASE, ENOUGH_FOR_BASE)
-            && needs(&paces, &curves, 1) > left
+            && needs(&curves, 1) > left
             && let Some(base) = curves.pop()
         {
-            paces.pop();
             let why = text!(
                 "latency-larger-sets-slow",
                 "ends at {size}: larger sets take too long to fill here",
                 size = Value::Bytes(base.cycle.bytes() as u64)
             );
             context.degrade_with_remedy(Coverage::latency_on(&base.page.word()), why, FULL);
-            close(context, base, cpu, node);
+            close_curve(context, base, cpu, node);
         }
-        let stride =
-            [1, 2, 4, 8].into_iter().find(|stride| needs(&paces, &curves, *stride) <= left).unwrap_or(8);
+        let stride = [1, 2, 4, 8].into_iter().find(|stride| needs(&curves, *stride) <= left).unwrap_or(8);
         next = step + stride;
-        for (curve, estimate) in curves.iter_mut().zip(&mut paces) {
+        for curve in &mut curves {
             // The pool of reserved huge pages may hold less than was wanted.
             if bytes > curve.cycle.capacity() {
                 continue;
@@ -218,10 +216,10 @@ fn curve(context: &mut Context, cpu: u32, pinned: bool, sizes: &[usize]) -> Resu
                 break 'sizes;
             }
             let grown = curve.cycle.bytes() - had;
-            estimate.grew(grown, from.elapsed().as_secs_f64());
+            curve.estimate.grew(grown, from.elapsed().as_secs_f64());
             let had = curve.points.len();
-            let warming = point(curve, cpu, effort, context, &mut watch);
-            estimate.warmed(curve.cycle.bytes(), warming);
+            let warming = take_point(curve, cpu, effort, context, &mut watch);
+            curve.estimate.warmed(curve.cycle.bytes(), warming);
             if curve.points.len() == had {
                 break 'sizes;
             }
@@ -230,9 +228,9 @@ fn curve(context: &mut Context, cpu: u32, pinned: bool, sizes: &[usize]) -> Resu
         context.advance((step + 1) as f64 / sizes.len() as f64);
     }
     if ended.is_ok() && reached == largest {
-        let making = curves.iter().zip(&paces).filter(|(curve, _)| curve.page == Page::Base);
-        let making = making.map(|(_, estimate)| estimate.seconds(0, std::iter::once(largest))).next_back();
-        draws::again(&mut curves, largest, (cpu, node), making.unwrap_or(0.0), context, &mut watch);
+        let base = curves.iter().rfind(|curve| curve.page == Page::Base);
+        let making = base.map_or(0.0, |curve| curve.estimate.seconds(0, std::iter::once(largest)));
+        draws::sample_again(&mut curves, largest, (cpu, node), making, context, &mut watch);
     }
     for curve in curves.iter().filter(|curve| curve.cycle.capacity() < largest) {
         let why = text!(
@@ -262,13 +260,13 @@ fn curve(context: &mut Context, cpu: u32, pinned: bool, sizes: &[usize]) -> Resu
     }
     // The cycle on huge pages is the first of the curves, and the one that others want.
     for curve in curves.into_iter().rev() {
-        context.kept_cycle = close(context, curve, cpu, node).or(context.kept_cycle.take());
+        context.kept_cycle = close_curve(context, curve, cpu, node).or(context.kept_cycle.take());
     }
     ended
 }
 
 /// Takes a point of a curve; returns the seconds that reading its set once took.
-fn point(curve: &mut Curve, cpu: u32, effort: Effort, context: &mut Context, watch: &mut Watch) -> f64 {
+fn take_point(curve: &mut Curve, cpu: u32, effort: Effort, context: &mut Context, watch: &mut Watch) -> f64 {
     let warmed;
     (curve.at, warmed) =
         warm::warm(&curve.cycle, curve.at, curve.page.bytes(), context.depth, || context.out_of_time());
@@ -292,7 +290,7 @@ fn point(curve: &mut Curve, cpu: u32, effort: Effort, context: &mut Context, wat
 
 /// Turns a finished curve into measurements after checking its pages and its placement; returns the cycle when others
 /// can use it.
-fn close(context: &mut Context, curve: Curve, cpu: u32, node: Option<u32>) -> Option<Cycle> {
+fn close_curve(context: &mut Context, curve: Curve, cpu: u32, node: Option<u32>) -> Option<Cycle> {
     let word = curve.page.word();
     let what = Coverage::latency_on(&word);
     let huge = curve.cycle.mapping().huge_share();
@@ -341,8 +339,8 @@ fn close(context: &mut Context, curve: Curve, cpu: u32, node: Option<u32>) -> Op
         let mut ns: Measurement = measurement("load.latency", place.clone(), &point.samples, |s| s.ns / hops);
         let mut cycles =
             measurement("load.latency_cycles", place, &point.samples, |s| s.ns / hops * s.clock_hz / 1e9);
-        ns.doubt = draws::doubt(point, &ns);
-        cycles.doubt = draws::doubt(point, &cycles);
+        ns.doubt = draws::find_doubt(point, &ns);
+        cycles.doubt = draws::find_doubt(point, &cycles);
         // In the core's own caches time follows the clock; cycles do not.
         if let Some((range, low, high)) = moved
             && ns.doubt.is_none()

@@ -151,7 +151,7 @@ fn latency(context: &mut Context, rows: &[Row], columns: &mut [Column], seconds:
     let from = Instant::now();
     let until = from + Duration::from_secs_f64(seconds);
     let at_most = from + Duration::from_secs_f64(seconds * FIRST_ROUND);
-    let (cells, ended) = chase::take(context, rows, columns, until, at_most);
+    let (cells, ended) = chase::take_samples(context, rows, columns, until, at_most);
     let proven = prove(context, columns, false);
     let mut missing = 0usize;
     for (r, row) in rows.iter().enumerate() {

@@ -44,14 +44,14 @@ pub(crate) const SMT_YIELD: Measure = Measure {
     metrics: &["smt.yield"],
     obstacle: |machine, snapshot, cpus| {
         let none = || no_siblings(machine, snapshot.smt.as_deref()).into_impossible(NAME);
-        cores(machine, cpus).is_empty().then(none)
+        find_cores(machine, cpus).is_empty().then(none)
     },
     budget: |machine, cpus, depth| {
-        let cores = cores(machine, cpus);
+        let cores = find_cores(machine, cpus);
         if cores.is_empty() {
             return Budget { seconds: 0.0, bytes: 0 };
         }
-        let few = sample(&cores, None, depth).len() as f64;
+        let few = choose_cores(&cores, None, depth).len() as f64;
         Budget {
             seconds: depth.pick_named(0.0, 1.2, 2.0 + 4.0 * few, 4.0 + 12.0 * few)
                 + if depth > Depth::Normal { array_seconds(depth) } else { 0.0 },
@@ -63,7 +63,7 @@ pub(crate) const SMT_YIELD: Measure = Measure {
 };
 
 fn run(context: &mut Context) -> Result<(), Halt> {
-    let all = cores(context.machine, &context.cpus);
+    let all = find_cores(context.machine, &context.cpus);
     if all.is_empty() {
         return Err(no_siblings(context.machine, context.snapshot.smt.as_deref()).reason.into());
     }
@@ -71,7 +71,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
         context.coverage.push(Coverage::skipped(NAME, NOT_QUICK));
         return Ok(());
     }
-    let cores = sample(&all, context.lead().ok(), context.depth);
+    let cores = choose_cores(&all, context.lead().ok(), context.depth);
     let normal = context.depth == Depth::Normal;
     let mut session = Session::begin(context, NAME, |workload| !normal || NORMAL.contains(&workload.name()))?;
     let parts = cores.len() * session.chosen.len();
@@ -88,7 +88,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
 }
 
 /// The cores of which several siblings may be used, in order.
-fn cores(machine: &Machine, cpus: &CpuList) -> Vec<Core> {
+fn find_cores(machine: &Machine, cpus: &CpuList) -> Vec<Core> {
     let mut cores: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for cpu in machine.cpus.iter().filter(|cpu| cpus.contains(cpu.id)) {
         if let Some(core) = cpu.core {
@@ -100,7 +100,7 @@ fn cores(machine: &Machine, cpus: &CpuList) -> Vec<Core> {
 
 /// The lead CPU's core; where the user asked for it by name one more far from it, and in a full run up to 6 spread over
 /// the machine.
-fn sample(cores: &[Core], lead: Option<u32>, depth: Depth) -> Vec<Core> {
+fn choose_cores(cores: &[Core], lead: Option<u32>, depth: Depth) -> Vec<Core> {
     let most = depth.pick_named(1, 1, 2, 6).min(cores.len());
     let first = lead
         .and_then(|lead| cores.iter().position(|core| core.cpus.contains(&lead)))
@@ -184,12 +184,12 @@ fn measure_core(context: &mut Context, turn: &Turn, core: &Core) -> Result<(), U
         return Ok(());
     }
     let place = Labels::new().with_label(Label::Workload, workload.name()).with_label(Label::Core, core.core);
-    context.push(yielded(workload.definition().work.words, core, place, &rounds, &seen));
+    context.push(make_measurement(workload.definition().work.words, core, place, &rounds, &seen));
     Ok(())
 }
 
 /// The measurement of one core's rounds.
-fn yielded(
+fn make_measurement(
     work: &'static str,
     core: &Core,
     place: Labels,
@@ -237,24 +237,25 @@ mod tests {
     #[test]
     fn siblings_are_found_whatever_their_numbers() {
         let apart = made(104, |id| id % 52);
-        let all = cores(&apart, &apart.allowed_cpus());
+        let all = find_cores(&apart, &apart.allowed_cpus());
         assert_eq!((all.len(), all[3].cpus.clone()), (52, vec![3, 55]));
         let adjacent = made(8, |id| id / 4);
-        assert_eq!(cores(&adjacent, &adjacent.allowed_cpus())[1].cpus, [4, 5, 6, 7]);
+        assert_eq!(find_cores(&adjacent, &adjacent.allowed_cpus())[1].cpus, [4, 5, 6, 7]);
         // One sibling of each core in use: nothing to compare.
-        assert!(cores(&apart, &(0..52).collect()).is_empty());
+        assert!(find_cores(&apart, &(0..52).collect()).is_empty());
     }
 
     #[test]
     fn the_lead_cpus_core_comes_first_and_the_others_lie_far_from_it() {
         let machine = made(104, |id| id % 52);
-        let all = cores(&machine, &machine.allowed_cpus());
-        let chosen = |depth| sample(&all, Some(51), depth).iter().map(|core| core.core).collect::<Vec<_>>();
+        let all = find_cores(&machine, &machine.allowed_cpus());
+        let chosen =
+            |depth| choose_cores(&all, Some(51), depth).iter().map(|core| core.core).collect::<Vec<_>>();
         assert_eq!(chosen(Depth::Normal), [51]);
         assert_eq!(chosen(Depth::Named), [51, 25]);
         assert_eq!(chosen(Depth::Full).len(), 6);
-        assert_eq!(sample(&all[..1], None, Depth::Full).len(), 1);
-        assert!(sample(&[], Some(1), Depth::Full).is_empty());
+        assert_eq!(choose_cores(&all[..1], None, Depth::Full).len(), 1);
+        assert!(choose_cores(&[], Some(1), Depth::Full).is_empty());
     }
 
     #[test]

@@ -130,7 +130,7 @@ fn spin(member: thread_group::Member, rate: f64, duration: Duration, stop: &Stop
     let mut seen = Seen { pinned: member.pinned, ..Seen::default() };
     let mut interrupts = Interrupts::of_cpu(member.cpu);
     let timed = Instant::now();
-    let mut events = events(interrupts.as_mut());
+    let mut events = count_events(interrupts.as_mut());
     let each_gap = timed.elapsed() < SLOW_READING;
     seen.causes_reported = events.is_some();
     let threshold = (THRESHOLD_NS * rate) as u64;
@@ -152,7 +152,7 @@ fn spin(member: thread_group::Member, rate: f64, duration: Duration, stop: &Stop
                 let mut cause = Cause::Unknown;
                 part.watched_ns += after.saturating_sub(from) as f64 / rate;
                 if each_gap && seen.causes_reported {
-                    let now = self::events(interrupts.as_mut());
+                    let now = count_events(interrupts.as_mut());
                     cause = match (events, now) {
                         (Some(before), Some(now)) if now > before => Cause::Os,
                         (Some(_), Some(_)) => Cause::Below,
@@ -173,9 +173,9 @@ fn spin(member: thread_group::Member, rate: f64, duration: Duration, stop: &Stop
             }
         }
         if !each_gap && seen.causes_reported {
-            let now = self::events(interrupts.as_mut());
+            let now = count_events(interrupts.as_mut());
             if let (Some(before), Some(now)) = (events, now) {
-                settle(&mut part.gaps, now.saturating_sub(before));
+                attribute_gaps(&mut part.gaps, now.saturating_sub(before));
             }
             events = now;
         }
@@ -230,14 +230,14 @@ impl Seen {
 }
 
 /// Interrupts of this CPU and involuntary switches of this thread so far.
-fn events(interrupts: Option<&mut Interrupts>) -> Option<u64> {
+fn count_events(interrupts: Option<&mut Interrupts>) -> Option<u64> {
     let (involuntary, _) = os::switches()?;
     Some(interrupts?.read()? + involuntary)
 }
 
 /// Where only a part's count of events is known: as many gaps as there were events are the kernel's, the shortest
 /// ones, since an interrupt takes microseconds and a preempted virtual CPU milliseconds; the rest came from below.
-fn settle(gaps: &mut [Gap], events: u64) {
+fn attribute_gaps(gaps: &mut [Gap], events: u64) {
     let mut order: Vec<usize> = (0..gaps.len()).collect();
     order.sort_by(|a, b| gaps[*a].ns.total_cmp(&gaps[*b].ns));
     for (rank, index) in order.into_iter().enumerate() {
@@ -269,7 +269,7 @@ fn publish(context: &mut Context, cpu: u32, seen: &Seen, distributions: bool) {
         context.push(share);
         let mut gap = Measurement::new("stolen.gap", place, gaps);
         if distributions {
-            gap.distribution = octaves(&gap.samples);
+            gap.distribution = count_by_octave(&gap.samples);
         }
         gap.samples.clear();
         context.push(gap);
@@ -277,7 +277,7 @@ fn publish(context: &mut Context, cpu: u32, seen: &Seen, distributions: bool) {
 }
 
 /// Four buckets an octave from 1 µs.
-fn octaves(gaps: &[f64]) -> Vec<Bucket> {
+fn count_by_octave(gaps: &[f64]) -> Vec<Bucket> {
     let mut counts: std::collections::BTreeMap<i32, u64> = std::collections::BTreeMap::new();
     for gap in gaps {
         *counts.entry((gap.max(1.0).log2() * 4.0).floor() as i32).or_default() += 1;
@@ -297,7 +297,7 @@ mod tests {
     #[test]
     fn gaps_beyond_the_events_came_from_below_the_longest_first() {
         let mut gaps = [gap(5_000.0), gap(3_000_000.0), gap(2_000.0)];
-        settle(&mut gaps, 2);
+        attribute_gaps(&mut gaps, 2);
         assert_eq!(gaps.map(|g| g.cause), [Cause::Os, Cause::Below, Cause::Os]);
     }
 
@@ -330,9 +330,9 @@ mod tests {
     #[test]
     fn octaves_hold_every_gap() {
         let gaps = [1_000.0, 1_100.0, 4_000.0, 4e6];
-        assert_eq!(octaves(&gaps).iter().map(|b| b.count).sum::<u64>(), 4);
+        assert_eq!(count_by_octave(&gaps).iter().map(|b| b.count).sum::<u64>(), 4);
         for value in gaps {
-            assert!(octaves(&gaps).iter().any(|b| b.from <= value && value <= b.to));
+            assert!(count_by_octave(&gaps).iter().any(|b| b.from <= value && value <= b.to));
         }
     }
 }

@@ -126,8 +126,9 @@ fn run(context: &mut Context) -> Result<(), Halt> {
             }
             // Held for as long as the file is open; closing it, even by dying, ends the request.
             let held = setting.tuned.then(hold_c_states);
-            let taken =
-                thread_group::run(&cpus, |member| cyclic(member, *setting, cycles, PATIENCE, context.stop));
+            let taken = thread_group::run(&cpus, |member| {
+                run_cycles(member, *setting, cycles, PATIENCE, context.stop)
+            });
             if let Some(held) = held {
                 dma_refused = held.err();
             }
@@ -210,12 +211,12 @@ fn sleep_until(ns: i64) {
 /// late goes on beyond their time for `patience`.
 pub(crate) fn sample_latencies(cpus: &[u32], cycles: usize, patience: Duration, stop: &Stop) -> Vec<f64> {
     let setting = Setting { fifo: false, tuned: false };
-    let seen = thread_group::run(cpus, |member| cyclic(member, setting, cycles, patience, stop));
+    let seen = thread_group::run(cpus, |member| run_cycles(member, setting, cycles, patience, stop));
     seen.into_iter().flatten().flat_map(|seen| seen.latencies).collect()
 }
 
 /// One thread's cycles: sleep until the next absolute time, see how late it is.
-fn cyclic(member: Member, setting: Setting, cycles: usize, patience: Duration, stop: &Stop) -> Seen {
+fn run_cycles(member: Member, setting: Setting, cycles: usize, patience: Duration, stop: &Stop) -> Seen {
     let mut seen = Seen { thread: os::thread_id(), pinned: member.pinned, ..Seen::default() };
     if setting.fifo
         && let Err(error) = os::set_fifo(PRIORITY)
@@ -267,7 +268,7 @@ fn publish(context: &mut Context, setting: Setting, cpus: &[u32], seen: &[Seen])
             let place = setting.place().with_label(Label::Cpu, *cpu).with_label(Label::Corrected, corrected);
             let mut m = Measurement::new("wakeup.latency", place, values);
             if !together {
-                m.distribution = distribution(&m.samples);
+                m.distribution = make_distribution(&m.samples);
             }
             m.samples.clear();
             m = m
@@ -296,7 +297,7 @@ fn publish(context: &mut Context, setting: Setting, cpus: &[u32], seen: &[Seen])
             Measurement::new("wakeup.latency", setting.place().with_label(Label::Corrected, false), all)
                 .with_detail(detail::CPUS, json!(cpus.iter().copied().collect::<CpuList>().to_string()))
                 .with_detail(detail::MISSED, missed);
-        m.distribution = distribution(&m.samples);
+        m.distribution = make_distribution(&m.samples);
         m.samples.clear();
         context.push(m);
     }
@@ -322,7 +323,7 @@ fn correct(latencies: &[f64]) -> Vec<f64> {
 }
 
 /// Buckets of at most 3 % of their value: two significant digits of an HDR histogram.
-fn distribution(values: &[f64]) -> Vec<Bucket> {
+fn make_distribution(values: &[f64]) -> Vec<Bucket> {
     let Ok(mut histogram) = hdrhistogram::Histogram::<u64>::new(2) else { return Vec::new() };
     for value in values {
         // It grows with the values, so that recording cannot fail.
@@ -363,7 +364,7 @@ mod tests {
         let cpu = os::current_cpu().unwrap();
         let stop = Stop::new();
         let setting = Setting { fifo: false, tuned: true };
-        let seen = thread_group::run(&[cpu], |m| cyclic(m, setting, 20, PATIENCE, &stop));
+        let seen = thread_group::run(&[cpu], |m| run_cycles(m, setting, 20, PATIENCE, &stop));
         let seen = seen[0].clone().unwrap();
         assert!(seen.latencies.len() as u64 + seen.missed >= 20 || !seen.latencies.is_empty());
         assert_eq!(seen.slack_refused, None);
@@ -372,7 +373,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_distribution_holds_every_value_once(values in proptest::collection::vec(0.0f64..1e9, 1..200)) {
-            let buckets = distribution(&values);
+            let buckets = make_distribution(&values);
             prop_assert_eq!(buckets.iter().map(|b| b.count).sum::<u64>(), values.len() as u64);
             for value in values {
                 let value = value.round();

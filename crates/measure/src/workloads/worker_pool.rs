@@ -18,7 +18,7 @@ use super::workload::{Site, Worker, Workload, WrongResult};
 use crate::common_interval::{self, WorkLog};
 use crate::counters::{Counters, Reading, Set, Target};
 use crate::thread_group::{self, Member};
-use crate::watch::look_at_clock;
+use crate::watch::{involuntary_switches, look_at_clock};
 use os::Stop;
 
 /// When a thread has had its share of a slice.
@@ -175,10 +175,8 @@ impl<'a> WorkerPool<'a> {
             left: count(),
             given_up: AtomicBool::new(false),
         };
-        let siblings = {
-            let mut seen = BTreeSet::new();
-            cpus.iter().filter_map(|cpu| self.cores.get(cpu)).any(|core| !seen.insert(core))
-        };
+        let cores: Vec<&u32> = cpus.iter().filter_map(|cpu| self.cores.get(cpu)).collect();
+        let siblings = cores.iter().collect::<BTreeSet<_>>().len() < cores.len();
         let warm_up =
             matches!(budget.length, SliceLength::Seconds(_)) && !self.workload.definition().indivisible;
         let plan = Plan { budget, siblings, warm_up, stop };
@@ -367,20 +365,18 @@ impl Plan<'_> {
 struct Usage {
     at: Instant,
     on_cpu: Option<f64>,
-    switches: Option<(u64, u64)>,
+    switches: u64,
 }
 
 impl Usage {
     fn now() -> Self {
-        Self { at: Instant::now(), on_cpu: os::thread_cpu_ns(), switches: os::switches() }
+        Self { at: Instant::now(), on_cpu: os::thread_cpu_ns(), switches: involuntary_switches() }
     }
 
     /// The seconds since `before` that were spent on a CPU, and what happened.
     fn since(&self, before: &Self) -> (f64, BTreeSet<Mark>) {
         let mut marks = BTreeSet::new();
-        if let (Some(then), Some(now)) = (before.switches, self.switches)
-            && now.0 > then.0
-        {
+        if self.switches > before.switches {
             marks.insert(Mark::Switched);
         }
         let wall = self.at.duration_since(before.at).as_secs_f64();
@@ -397,9 +393,7 @@ impl Usage {
 }
 
 fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    record::statistics::median_of_sorted(&sorted)
+    record::Summary::from_samples(values).median
 }
 
 /// The kernel counts incidents over the whole visit: they belong to the slices that lost something by them, those

@@ -67,7 +67,7 @@ impl Taken {
 }
 
 /// What others take from a group, where others are at work on its CPUs. Triad with regular stores.
-pub(super) fn taken(
+pub(super) fn measure_taken(
     context: &mut Context,
     group: Option<&Group>,
     parts: &[Part],
@@ -75,15 +75,15 @@ pub(super) fn taken(
     let (Some(group), Some(stream)) = (group, widest_stream(Op::Triad)) else { return Ok(None) };
     // What a quota stops is nobody's doing, and it does not stop real-time work.
     let quota = context.machine.limits.cpu_quota.is_some_and(|cpus| cpus < group.cpus.len() as f64);
-    if quota || !shared(group, parts, stream) {
+    if quota || !is_shared(group, parts, stream) {
         return Ok(None);
     }
-    let Some(means) = means(context, group, parts, stream) else { return Ok(None) };
+    let Some(means) = find_means(context, group, parts, stream) else { return Ok(None) };
     let beside_seconds = context.depth.pick(BESIDE.0, BESIDE.1, BESIDE.2);
     let (mut shares, mut alones) = (Vec::new(), Vec::new());
     for round in 0..context.depth.pick(ROUNDS.0, ROUNDS.1, ROUNDS.2) {
         context.check()?;
-        let beside = || mean(&run(group, parts, stream, beside_seconds).0);
+        let beside = || mean_rate(&run(group, parts, stream, beside_seconds).0);
         let alone = || alone(means, group, parts, stream).ok().flatten();
         // Each round in the other order.
         let (beside, alone) = if round % 2 == 0 {
@@ -119,7 +119,7 @@ enum Means {
 }
 
 /// The means that work here, tried out; where none does, that is said.
-fn means(context: &mut Context, group: &Group, parts: &[Part], stream: &Stream) -> Option<Means> {
+fn find_means(context: &mut Context, group: &Group, parts: &[Part], stream: &Stream) -> Option<Means> {
     let why = match alone(Means::Priority, group, parts, stream) {
         Ok(_) => return Some(Means::Priority),
         Err(why) => why,
@@ -137,10 +137,10 @@ fn means(context: &mut Context, group: &Group, parts: &[Part], stream: &Stream) 
 }
 
 /// Whether a thread of the group has to share its CPU.
-fn shared(group: &Group, parts: &[Part], stream: &Stream) -> bool {
+fn is_shared(group: &Group, parts: &[Part], stream: &Stream) -> bool {
     let had = thread_group::run(&group.cpus, |member| {
         member.wait();
-        timed(|| walk(group, parts, stream, LOOK, member)).1
+        time_on_cpu(|| walk(group, parts, stream, LOOK, member)).1
     });
     had.into_iter().flatten().flatten().any(|share| share < ALONE)
 }
@@ -155,7 +155,7 @@ fn alone(means: Means, group: &Group, parts: &[Part], stream: &Stream) -> io::Re
             Means::Weight => os::set_highest_weight().map(|()| WEIGHED_SECONDS)?,
         };
         std::thread::sleep(member.start.saturating_duration_since(Instant::now()));
-        let (log, share) = timed(|| walk(group, parts, stream, seconds, member));
+        let (log, share) = time_on_cpu(|| walk(group, parts, stream, seconds, member));
         let had = match means {
             Means::Priority => true,
             Means::Weight => share.is_some_and(|share| share >= ALONE),
@@ -169,11 +169,11 @@ fn alone(means: Means, group: &Group, parts: &[Part], stream: &Stream) -> io::Re
             None => return Ok(None),
         }
     }
-    Ok(mean(&common_interval::rates(&all, SLICES)))
+    Ok(mean_rate(&common_interval::rates(&all, SLICES)))
 }
 
 /// What `work` returns, and the share of its time that the calling thread had a CPU.
-fn timed<T>(work: impl FnOnce() -> T) -> (T, Option<f64>) {
+fn time_on_cpu<T>(work: impl FnOnce() -> T) -> (T, Option<f64>) {
     let (from, cpu) = (Instant::now(), os::thread_cpu_ns());
     let result = work();
     let passed = from.elapsed().as_nanos() as f64;
@@ -181,7 +181,7 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, Option<f64>) {
     (result, had)
 }
 
-fn mean(rates: &[f64]) -> Option<f64> {
+fn mean_rate(rates: &[f64]) -> Option<f64> {
     let mean = rates.iter().sum::<f64>() / rates.len() as f64;
     (mean.is_finite() && mean > 0.0).then_some(mean)
 }

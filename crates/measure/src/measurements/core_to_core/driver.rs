@@ -10,7 +10,7 @@ use super::mailbox::{
 };
 use super::pages::Pages;
 use super::ping_pong::{LINES, LINES_APART, lines, ping_pong};
-use crate::watch::{look_at_clock, ns_since};
+use crate::watch::{involuntary_switches, look_at_clock, ns_since};
 use os::mapping::base_page;
 use os::pin::Pinned;
 
@@ -305,7 +305,7 @@ impl<'a> Driver<'a> {
         (untimed, rounds): (u64, u64),
         limit: Instant,
     ) -> Result<Sample, Failed> {
-        let before = os::switches();
+        let before = involuntary_switches();
         let kind = match how {
             Handover::Cas => PING_PONG_BY_CAS,
             Handover::Store => PING_PONG_BY_STORE,
@@ -334,10 +334,7 @@ impl<'a> Driver<'a> {
         }
         let answer = self.answer()?;
         let mut marks = Vec::new();
-        let own = match (before, os::switches()) {
-            (Some((before, _)), Some((after, _))) => after - before,
-            _ => 0,
-        };
+        let own = involuntary_switches().saturating_sub(before);
         let switched = own + (answer & !(MOVED | WAITED));
         if switched > 0 {
             marks.push(Mark::Switched);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use record::Handover;
 
 use super::ping_pong::{PATIENCE, lines, ping_pong};
-use crate::watch::look_at_clock;
+use crate::watch::{involuntary_switches, look_at_clock};
 use os::pin::Pinned;
 
 pub(super) const MOVE: u64 = 1;
@@ -69,7 +69,7 @@ impl Mailbox {
                     let how = if kind == PING_PONG_BY_CAS { Handover::Cas } else { Handover::Store };
                     let (start, first) = (argument(&command.line) as *mut u64, argument(&command.first));
                     let rounds = argument(&command.rounds);
-                    let before = os::switches();
+                    let before = involuntary_switches();
                     let cancelled = || command.cancelled.load(Ordering::Acquire) >= number;
                     let mut waited = false;
                     for line in lines(start) {
@@ -81,10 +81,7 @@ impl Mailbox {
                             break;
                         }
                     }
-                    let switched = match (before, os::switches()) {
-                        (Some((before, _)), Some((after, _))) => after - before,
-                        _ => 0,
-                    };
+                    let switched = involuntary_switches().saturating_sub(before);
                     let moved = os::current_cpu().is_some_and(|now| now != cpu);
                     switched | if moved { MOVED } else { 0 } | if waited { WAITED } else { 0 }
                 }

@@ -5,6 +5,7 @@ use record::Mark;
 use crate::context::Context;
 use crate::cycle::{Cycle, Place};
 use crate::repeat::Effort;
+use crate::time_estimate::TimeEstimate;
 use crate::watch::{Watch, Watched, steal_ticks};
 use os::mapping::Page;
 
@@ -23,6 +24,15 @@ pub(super) struct Curve {
     pub(super) cycle: Cycle,
     pub(super) at: Place,
     pub(super) points: Vec<Point>,
+    /// What the rest of it will cost.
+    pub(super) estimate: TimeEstimate,
+}
+
+impl Curve {
+    pub(super) fn new(page: Page, cycle: Cycle) -> Self {
+        let (at, estimate) = (Place::default(), TimeEstimate::default());
+        Self { page, cycle, at, points: Vec::new(), estimate }
+    }
 }
 
 pub(super) struct Point {

@@ -15,7 +15,7 @@ use record::{Doubt, Labels, Measurement, SampleMark, Summary};
 use super::curve::{Curve, GROWTH, Point, SAMPLE_NS, TARGET, sample};
 use super::warm;
 use crate::context::Context;
-use crate::cycle::{Cycle, Place};
+use crate::cycle::Cycle;
 use crate::repeat::{Effort, judge};
 use crate::watch::{Watch, Watched};
 use os::mapping::Page;
@@ -33,7 +33,7 @@ const LARGEST: usize = 256 << 20;
 /// Takes the last points of the curves, of `bytes` each, on other base pages too, where time and memory allow: as many
 /// samples of each set. All sets are held until the last is done: pages given back would come again. `making` is what it
 /// takes to make one, s.
-pub(super) fn again(
+pub(super) fn sample_again(
     curves: &mut [Curve],
     bytes: usize,
     (cpu, node): (u32, Option<u32>),
@@ -51,7 +51,8 @@ pub(super) fn again(
     if bytes > LARGEST || !room || context.seconds_left() < needs {
         return;
     }
-    let Some(mut others) = (0..MORE).map(|_| other(bytes, node, context)).collect::<Option<Vec<_>>>() else {
+    let Some(mut others) = (0..MORE).map(|_| make_set(bytes, node, context)).collect::<Option<Vec<_>>>()
+    else {
         return;
     };
     let mut taken: Vec<Vec<Watched>> = others.iter().map(|_| Vec::new()).collect();
@@ -59,14 +60,14 @@ pub(super) fn again(
         let again = curves.iter_mut().filter(|curve| turn > 0 && reached(curve));
         for curve in again {
             let hops = curve.points.last().map_or(hops, |point| point.hops);
-            let samples = visited(curve, cpu, hops, many, context, watch);
+            let samples = sample_set(curve, cpu, hops, many, context, watch);
             if let Some(point) = curve.points.last_mut() {
                 point.samples.extend(samples);
                 point.draws = vec![point.samples.len()];
             }
         }
         for (other, taken) in others.iter_mut().zip(&mut taken) {
-            taken.extend(visited(other, cpu, hops, many, context, watch));
+            taken.extend(sample_set(other, cpu, hops, many, context, watch));
         }
         if context.out_of_time() || context.check().is_err() {
             break;
@@ -82,9 +83,9 @@ pub(super) fn again(
 
 /// A set on base pages of its own, read once; `None` where it cannot be had in time, or lies on another node: samples of
 /// other nodes' memory would be none of this point.
-fn other(bytes: usize, node: Option<u32>, context: &mut Context) -> Option<Curve> {
+fn make_set(bytes: usize, node: Option<u32>, context: &mut Context) -> Option<Curve> {
     let (cycle, _) = Cycle::new(bytes, Page::Base, node).ok()?;
-    let mut other = Curve { page: Page::Base, cycle, at: Place::default(), points: Vec::new() };
+    let mut other = Curve::new(Page::Base, cycle);
     while other.cycle.bytes() < bytes && !context.out_of_time() {
         other.cycle.grow_to(bytes.min(other.cycle.bytes() + GROWTH));
     }
@@ -93,7 +94,7 @@ fn other(bytes: usize, node: Option<u32>, context: &mut Context) -> Option<Curve
 }
 
 /// Samples of a set that others were sampled since.
-fn visited(
+fn sample_set(
     curve: &mut Curve,
     cpu: u32,
     hops: u64,
@@ -110,8 +111,8 @@ fn visited(
 
 /// What makes a figure of the point doubtful, by the samples of each set of pages: that sets differ is no noise, and the
 /// interval over all of them tells it.
-pub(super) fn doubt(point: &Point, figure: &Measurement) -> Option<Doubt> {
-    sets(point).find_map(|range| {
+pub(super) fn find_doubt(point: &Point, figure: &Measurement) -> Option<Doubt> {
+    split_sets(point).find_map(|range| {
         let mut of_one =
             Measurement::new("load.latency", Labels::new(), figure.samples.get(range.clone())?.to_vec());
         let within = |mark: &&SampleMark| range.contains(&(mark.sample as usize));
@@ -122,7 +123,7 @@ pub(super) fn doubt(point: &Point, figure: &Measurement) -> Option<Doubt> {
 }
 
 /// Where the samples of each set of pages lie.
-fn sets(point: &Point) -> impl Iterator<Item = Range<usize>> {
+fn split_sets(point: &Point) -> impl Iterator<Item = Range<usize>> {
     let mut from = 0;
     point.draws.iter().map(move |&end| std::mem::replace(&mut from, end)..end)
 }
@@ -130,7 +131,7 @@ fn sets(point: &Point) -> impl Iterator<Item = Range<usize>> {
 /// The medians of the point's sets of pages, ns a hop.
 pub(super) fn medians(point: &Point) -> Vec<f64> {
     let hops = point.hops as f64;
-    sets(point)
+    split_sets(point)
         .filter_map(|range| point.samples.get(range).filter(|samples| !samples.is_empty()))
         .map(|samples| {
             Summary::from_samples(&samples.iter().map(|sample| sample.ns / hops).collect::<Vec<_>>()).median
@@ -170,7 +171,7 @@ mod tests {
         let figure = figure(&differs);
         let interval = figure.summary.interval.unwrap();
         assert!(interval.0 < 170.0 && interval.1 > 300.0, "{interval:?}");
-        assert_eq!(doubt(&differs, &figure), None);
+        assert_eq!(find_doubt(&differs, &figure), None);
     }
 
     #[test]
@@ -178,7 +179,7 @@ mod tests {
         let noisy: Vec<f64> = (0..12).map(|i| if i % 2 == 0 { 150.0 } else { 300.0 }).collect();
         let quiet = [165.0; 12];
         let point = point(&[&quiet, &noisy]);
-        let doubt = doubt(&point, &figure(&point)).unwrap();
+        let doubt = find_doubt(&point, &figure(&point)).unwrap();
         assert_eq!(doubt.kind(), DoubtKind::TooNoisy, "{doubt}");
     }
 }

@@ -25,18 +25,13 @@ const UNTIMED: u64 = 64;
 /// A core's clock is given this long to come up at the start of a row's turn, s.
 const WARM_SECONDS: f64 = 1e-3;
 
-/// A sample of a cell.
-#[derive(Clone, Debug)]
-struct Taken {
-    hops: u64,
-    watched: Watched,
-}
-
 /// The samples of all cells while they are taken.
 #[derive(Debug)]
 pub(crate) struct Cells {
     columns: usize,
-    taken: Vec<Vec<Taken>>,
+    /// Loads of a sample.
+    hops: u64,
+    taken: Vec<Vec<Watched>>,
     /// Rows whose thread could not be pinned.
     pub unpinned: Vec<u32>,
     /// Whether time ended before the first round had.
@@ -45,21 +40,22 @@ pub(crate) struct Cells {
 
 /// Takes samples of all cells round by round, until they agree or `until`; the first round is finished in any case, at most
 /// until `at_most`.
-pub(crate) fn take(
+pub(crate) fn take_samples(
     context: &mut Context,
     rows: &[Row],
     columns: &mut [Column],
     until: Instant,
     at_most: Instant,
 ) -> (Cells, Result<(), Halt>) {
+    let effort = Effort::new(context.machine, context.depth);
+    let hops = effort.hops();
     let mut cells = Cells {
         columns: columns.len(),
+        hops,
         taken: vec![Vec::new(); rows.len() * columns.len()],
         unpinned: Vec::new(),
         unfinished: false,
     };
-    let effort = Effort::new(context.machine, context.depth);
-    let hops = effort.hops();
     let (least, most) = effort.rounds();
     let mut random = Random::new(SEED);
     for round in 0..most {
@@ -74,10 +70,10 @@ pub(crate) fn take(
                 cells.unfinished = round == 0;
                 return (cells, Ok(()));
             }
-            let (index, first) = next(&mut random, round, turn, rows.len(), columns.len());
+            let (index, first) = next_turn(&mut random, round, turn, rows.len(), columns.len());
             let row = &rows[index];
             let done = thread_group::run_on(row.lead, |member| {
-                member.pinned.then(|| of_row(row.lead, columns, hops, first))
+                member.pinned.then(|| sample_row(row.lead, columns, hops, first))
             });
             match done.flatten() {
                 Some(samples) => {
@@ -99,7 +95,7 @@ pub(crate) fn take(
 
 /// The row of a turn, and the column that it begins with. Another row begins each round, and the column is drawn: were it
 /// always the row's own, what the first sample of a turn suffers would be the local cells'.
-fn next(random: &mut Random, round: usize, turn: usize, rows: usize, columns: usize) -> (usize, usize) {
+fn next_turn(random: &mut Random, round: usize, turn: usize, rows: usize, columns: usize) -> (usize, usize) {
     ((turn + round) % rows, random.below(columns))
 }
 
@@ -112,7 +108,7 @@ fn refresh(columns: &mut [Column], lines: u64) {
 }
 
 /// A row's turn: a sample of each column in turn, beginning with `first`.
-fn of_row(cpu: u32, columns: &mut [Column], hops: u64, first: usize) -> Vec<(usize, Taken)> {
+fn sample_row(cpu: u32, columns: &mut [Column], hops: u64, first: usize) -> Vec<(usize, Watched)> {
     warm_up();
     let mut watch = Watch::new(cpu);
     let n = columns.len();
@@ -132,7 +128,7 @@ fn of_row(cpu: u32, columns: &mut [Column], hops: u64, first: usize) -> Vec<(usi
             let watched = watch.sample(|| at = column.cycle.chase(at, hops));
             column.at = at;
             column.walked += hops + UNTIMED;
-            (index, Taken { hops, watched })
+            (index, watched)
         })
         .collect()
 }
@@ -153,7 +149,7 @@ fn warm_up() {
 impl Cells {
     fn settled(&self) -> bool {
         self.taken.iter().all(|cell| {
-            let ns: Vec<f64> = cell.iter().map(Taken::ns).collect();
+            let ns: Vec<f64> = cell.iter().map(|sample| sample.ns).collect();
             record::Summary::from_samples(&ns).relative_half_width().is_some_and(|width| width <= SETTLED)
         })
     }
@@ -161,19 +157,12 @@ impl Cells {
     /// The cell's measurement; `None` without samples.
     pub(crate) fn measurement(&self, row: usize, column: usize, place: Labels) -> Option<Measurement> {
         let taken = self.taken.get(row * self.columns + column).filter(|taken| !taken.is_empty())?;
-        let hops = taken[0].hops as f64;
-        let watched: Vec<Watched> = taken.iter().map(|taken| taken.watched.clone()).collect();
-        let mut m = measurement("numa.latency", place, &watched, |sample| sample.ns / hops);
+        let hops = self.hops as f64;
+        let mut m = measurement("numa.latency", place, taken, |sample| sample.ns / hops);
         judge(&mut m, TARGET);
         let migrated = m.marks.iter().filter(|mark| mark.mark == Mark::Migrated).count();
-        m = m.with_detail(detail::HOPS_PER_SAMPLE, taken[0].hops);
+        m = m.with_detail(detail::HOPS_PER_SAMPLE, self.hops);
         (migrated * 2 <= taken.len()).then_some(m)
-    }
-}
-
-impl Taken {
-    fn ns(&self) -> f64 {
-        self.watched.ns / self.hops as f64
     }
 }
 
@@ -181,8 +170,8 @@ impl Taken {
 mod tests {
     use super::*;
 
-    fn watched(ns: f64, marks: &[Mark]) -> Taken {
-        Taken { hops: 10, watched: Watched { ns, clock_hz: 1e9, marks: marks.to_vec() } }
+    fn watched(ns: f64, marks: &[Mark]) -> Watched {
+        Watched { ns, clock_hz: 1e9, marks: marks.to_vec() }
     }
 
     #[test]
@@ -192,7 +181,7 @@ mod tests {
         let mut begins = vec![0u32; 16 * 16];
         for round in 0..160 {
             for turn in 0..16 {
-                let (row, first) = next(&mut random, round, turn, 16, 16);
+                let (row, first) = next_turn(&mut random, round, turn, 16, 16);
                 begins[row * 16 + first] += 1;
             }
         }
@@ -206,6 +195,7 @@ mod tests {
     fn a_cell_whose_cpu_was_taken_away_is_no_figure() {
         let mut cells = Cells {
             columns: 2,
+            hops: 10,
             taken: vec![
                 vec![watched(1000.0, &[]); 9],
                 vec![watched(1000.0, &[Mark::Migrated]); 9],

@@ -133,7 +133,7 @@ fn builders(machine: &Machine, rows: &[Row], columns: &[u32]) -> Vec<u32> {
 }
 
 /// How much one column gets, or why it gets none.
-fn size_of(context: &Context, node: u32, columns: usize, wanted: u64) -> Result<u64, Unavailable> {
+fn plan_size(context: &Context, node: u32, columns: usize, wanted: u64) -> Result<u64, Unavailable> {
     let reported = context.machine.nodes.iter().find(|n| n.id == node);
     let free = available_on(node).or(reported.and_then(|node| node.free_bytes));
     let of_node = free.map_or(u64::MAX, |free| (free as f64 * SHARE_OF_NODE) as u64);
@@ -214,7 +214,7 @@ pub(crate) fn build(
     let mut notes = NodeCoverage::default();
     let mut plans: Vec<(u32, u64, u32)> = Vec::new();
     for (node, builder) in nodes.iter().zip(builders(context.machine, rows, nodes)) {
-        match size_of(context, *node, nodes.len(), wanted) {
+        match plan_size(context, *node, nodes.len(), wanted) {
             Ok(bytes) => plans.push((*node, bytes, builder)),
             Err(why) => notes.add_skipped(*node, why.with_remedy(FREE_MEMORY)),
         }
