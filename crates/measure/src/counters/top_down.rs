@@ -273,7 +273,7 @@ fn divide_with_rest([retired, lost, fetch]: [f64; 3], slots: f64) -> Option<[f64
 /// Used slots by what became of what was issued in them: kept, and thrown away.
 fn split_issued(used: f64, retired: f64, issued: f64) -> Option<(f64, f64)> {
     let kept = (retired / issued).min(1.0);
-    (issued > 0.0).then(|| (kept * used, (1.0 - kept) * used))
+    (issued > 0.0).then_some((kept * used, (1.0 - kept) * used))
 }
 
 /// Four shares that add up to 1; `None` where what was counted is too far from that.
