@@ -37,6 +37,14 @@ pub fn destination(
     Ok(Some(path))
 }
 
+/// Writes a text to the file that `--output` names, or else prints it.
+pub fn print_or_write(options: &Options, text: &str) -> Result<(), Failure> {
+    match output_file(options) {
+        Some(path) => files::write(&path, text),
+        None => output::print(text),
+    }
+}
+
 /// JSON of a record, a plan, a comparison.
 pub fn as_json(json: std::io::Result<String>) -> Result<String, Failure> {
     json.map_err(|error| Failure::Cannot(format!("this has no form in JSON: {error}")))

@@ -4,12 +4,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use record::Record;
-
 use crate::failure::Failure;
-
-/// Writes what a file is to hold.
-type Contents<'a> = &'a dyn Fn(&mut dyn Write) -> std::io::Result<()>;
 
 const WAY_OUT: &str =
     "name another place with --output FILE, or take the record from standard output with --json";
@@ -47,20 +42,16 @@ fn cannot_write(path: &Path, error: std::io::Error) -> Failure {
 /// Writes `text` to `path`: a temporary file beside it, synced, then renamed, so that there is the old file or the
 /// new one and never half of it.
 pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    put(path, &|out| out.write_all(text.as_bytes()))
-}
-
-fn put(path: &Path, contents: Contents) -> Result<(), Failure> {
     let failed = |error| cannot_write(path, error);
     if is_special(path) {
         let mut file = std::fs::File::options().write(true).open(path).map_err(failed)?;
-        return contents(&mut file).map_err(failed);
+        return file.write_all(text.as_bytes()).map_err(failed);
     }
     if let Some(error) = in_the_way(path) {
         return Err(failed(error));
     }
     let target = behind_links(path);
-    let file = staged(folder_of(&target), contents).map_err(failed)?;
+    let file = staged(folder_of(&target), text).map_err(failed)?;
     file.persist(&target).map(drop).map_err(|error| failed(error.error))
 }
 
@@ -85,10 +76,10 @@ fn have(folder: &Path) -> std::io::Result<()> {
 }
 
 /// A temporary file in `folder`, on disk.
-fn staged(folder: &Path, contents: Contents) -> std::io::Result<tempfile::NamedTempFile> {
+fn staged(folder: &Path, text: &str) -> std::io::Result<tempfile::NamedTempFile> {
     have(folder)?;
     let mut file = temporary(folder)?;
-    contents(file.as_file_mut())?;
+    file.write_all(text.as_bytes())?;
     file.as_file().sync_all()?;
     Ok(file)
 }
@@ -106,9 +97,9 @@ fn temporary(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
 
 /// Writes under a name of our own choosing, which another run of the same second may have taken: then a number is added.
 /// Returns the name.
-fn write_beside_others(path: &Path, contents: Contents) -> Result<PathBuf, Failure> {
+fn write_beside_others(path: &Path, text: &str) -> Result<PathBuf, Failure> {
     let failed = |error| cannot_write(path, error);
-    let mut file = staged(folder_of(path), contents).map_err(failed)?;
+    let mut file = staged(folder_of(path), text).map_err(failed)?;
     for number in 1..1000 {
         let name = if number == 1 { path.to_owned() } else { numbered(path, number) };
         match file.persist_noclobber(&name) {
@@ -131,20 +122,8 @@ fn numbered(path: &Path, number: u32) -> PathBuf {
 /// `named` it. When its place cannot be written any longer it goes to the temporary folder, which is still a failure,
 /// because nobody looks for it there, but not a loss.
 pub fn write_or_rescue(path: &Path, named: bool, text: &str) -> Result<PathBuf, Failure> {
-    put_or_rescue(path, named, &|out| out.write_all(text.as_bytes()))
-}
-
-/// The same without holding all of the record's text.
-pub fn record_or_rescue(path: &Path, named: bool, record: &Record) -> Result<PathBuf, Failure> {
-    put_or_rescue(path, named, &|out| record.write_json(out))
-}
-
-fn put_or_rescue(path: &Path, named: bool, contents: Contents) -> Result<PathBuf, Failure> {
-    let written = if named {
-        put(path, contents).map(|()| path.to_owned())
-    } else {
-        write_beside_others(path, contents)
-    };
+    let written =
+        if named { write(path, text).map(|()| path.to_owned()) } else { write_beside_others(path, text) };
     let failure = match written {
         Err(Failure::Output { path: Some(_), error, .. }) => error,
         written => return written,
@@ -154,7 +133,7 @@ fn put_or_rescue(path: &Path, named: bool, contents: Contents) -> Result<PathBuf
     let name = path.file_name().filter(|_| !is_special(path)).map_or_else(own, |name| name.to_owned());
     let saved = std::env::temp_dir().join(name);
     if saved != path
-        && let Ok(saved) = write_beside_others(&saved, contents)
+        && let Ok(saved) = write_beside_others(&saved, text)
     {
         return Err(Failure::Rescued { path: path.to_owned(), error: failure, saved });
     }
@@ -211,8 +190,8 @@ mod tests {
     fn two_runs_of_one_second_leave_two_records() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("host-t.json");
-        let first = write_beside_others(&path, &|out| out.write_all(b"first")).unwrap();
-        let second = write_beside_others(&path, &|out| out.write_all(b"second")).unwrap();
+        let first = write_beside_others(&path, "first").unwrap();
+        let second = write_beside_others(&path, "second").unwrap();
         assert_eq!(second, folder.path().join("host-t-2.json"));
         assert_eq!(std::fs::read_to_string(first).unwrap(), "first");
         assert_eq!(std::fs::read_to_string(second).unwrap(), "second");

@@ -1,6 +1,7 @@
 //! The command line: each flag is defined once; help, completions and man page come from here.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::parser::ValueSource;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -117,6 +118,13 @@ fn cpu_list(text: &str) -> Result<CpuList, String> {
         return Err("a number is missing beside a comma; write a list such as 0-3,8".to_owned());
     }
     text.parse().map_err(|error: record::cpu_list::CpuListError| error.to_string())
+}
+
+/// A time above 0.
+fn duration(text: &str) -> Result<Duration, String> {
+    let seconds = record::units::parse_seconds(text).map_err(|error| error.to_string())?;
+    let duration = Duration::try_from_secs_f64(seconds).ok().filter(|duration| !duration.is_zero());
+    duration.ok_or_else(|| "write a time above 0, for instance 30s or 5m".to_owned())
 }
 
 /// Options of `run`.

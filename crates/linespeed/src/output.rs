@@ -65,6 +65,11 @@ pub fn print_error(text: &str) {
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
+/// Prints a value as JSON on standard output.
+pub fn print_json(value: &serde_json::Value) -> Result<(), Failure> {
+    print(&format!("{value:#}\n"))
+}
+
 /// Prints text on standard output.
 pub fn print(text: &str) -> Result<(), Failure> {
     let write = || -> io::Result<()> {

@@ -1,20 +1,17 @@
 //! What an argument of `compare` and `show` stands for: a record's file, `.` for this machine's newest record, or `reference:NAME`.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use record::{Machine, Record};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, unknown_name};
 use crate::files;
 
 /// Records of the state folder that are looked at for the newest of this machine.
 const MOST_LOOKED_AT: usize = 200;
 /// Records of this machine that a plan looks at, the newest first.
 const MOST_RECORDS: usize = 30;
-/// Names that are told when one is not known.
-const MOST_NAMES: usize = 8;
 
 /// What stands for this machine.
 pub const HERE: &str = ".";
@@ -40,37 +37,16 @@ impl Source {
     }
 }
 
-/// Reads every argument, several at a time where there are several CPUs. The first that cannot be read is told.
-/// `lighten`, where it is given, drops what is not needed of each.
+/// Reads every argument. `lighten`, where it is given, drops what is not needed of each.
 pub fn read_all(arguments: &[String], lighten: Option<fn(&mut Record)>) -> Result<Vec<Source>, Failure> {
-    let next = AtomicUsize::new(0);
-    let workers =
-        std::thread::available_parallelism().map_or(1, usize::from).min(arguments.len()).clamp(1, 16);
-    let work = || {
-        let mut mine = Vec::new();
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(argument) = arguments.get(at) else { return mine };
-            let mut source = read(argument);
-            if let (Ok(source), Some(lighten)) = (&mut source, lighten) {
-                lighten(&mut source.record);
-            }
-            mine.push((at, source));
+    let mut sources = Vec::new();
+    for argument in arguments {
+        let mut source = read(argument)?;
+        if let Some(lighten) = lighten {
+            lighten(&mut source.record);
         }
-    };
-    let mut all: Vec<(usize, Result<Source, Failure>)> = std::thread::scope(|scope| {
-        let others: Vec<_> = (1..workers).map(|_| scope.spawn(work)).collect();
-        let mut all = work();
-        for other in others {
-            match other.join() {
-                Ok(done) => all.extend(done),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
-        all
-    });
-    all.sort_by_key(|(at, _)| *at);
-    let mut sources = all.into_iter().map(|(_, source)| source).collect::<Result<Vec<Source>, Failure>>()?;
+        sources.push(source);
+    }
     shorten(&mut sources, arguments);
     tell_apart(&mut sources, arguments);
     Ok(sources)
@@ -81,23 +57,13 @@ pub fn read(argument: &str) -> Result<Source, Failure> {
     if argument == HERE {
         return this_machine();
     }
-    if let Some(name) = argument.strip_prefix(reference::PREFIX) {
-        return Ok(Source {
-            name: name.to_owned(),
-            from: argument.to_owned(),
-            record: reference_record(name)?,
-            note: None,
-        });
-    }
     let path = Path::new(argument);
-    let record = file(path)?;
-    let stem = path.file_stem().filter(|_| argument != "-").map(|stem| stem.to_string_lossy().into_owned());
-    Ok(Source {
-        name: stem.unwrap_or_else(|| "standard input".to_owned()),
-        from: argument.to_owned(),
-        record,
-        note: None,
-    })
+    let name = match argument.strip_prefix(reference::PREFIX) {
+        Some(name) => name.into(),
+        None if argument == "-" => "standard input".into(),
+        None => path.file_stem().unwrap_or_default().to_string_lossy(),
+    };
+    Ok(Source { name: name.into_owned(), from: argument.to_owned(), record: file(path)?, note: None })
 }
 
 /// A record's file; `-` is standard input, `reference:NAME` a machine that ships with linespeed.
@@ -116,10 +82,8 @@ pub fn file(path: &Path) -> Result<Record, Failure> {
 
 /// A reference machine, by its name.
 pub fn reference_machine(name: &str) -> Result<&'static reference::Machine, Failure> {
-    reference::find(name).ok_or_else(|| {
-        let names: Vec<&str> = reference::MACHINES.iter().map(|machine| machine.name).collect();
-        Failure::Usage(unknown_reference(name, &names))
-    })
+    let names = reference::MACHINES.iter().map(|machine| machine.name);
+    reference::find(name).ok_or_else(|| unknown_name("reference machine", name, names))
 }
 
 /// A reference machine's record.
@@ -128,22 +92,6 @@ fn reference_record(name: &str) -> Result<Record, Failure> {
     machine
         .record(env!("CARGO_PKG_VERSION"))
         .map_err(|trouble| Failure::Cannot(format!("{}{}: {trouble}", reference::PREFIX, machine.name)))
-}
-
-/// Says that there is no such reference machine, and which there are.
-fn unknown_reference(name: &str, names: &[&str]) -> String {
-    let words = format!("there is no reference machine {name:?}");
-    if names.is_empty() {
-        return format!("{words}: this linespeed ships with none; name a record's file");
-    }
-    match record::glossary::find_nearest(name, names.iter().copied()) {
-        Some(near) => format!("{words}; did you mean {}{near}?", reference::PREFIX),
-        None => {
-            let more = if names.len() > MOST_NAMES { ", …" } else { "" };
-            let some = names.iter().take(MOST_NAMES).copied().collect::<Vec<_>>().join(", ");
-            format!("{words}; there are {some}{more} (linespeed reference lists them)")
-        }
-    }
 }
 
 /// The metrics that a run of everything has on any machine; a record without one of them is of a part.
@@ -251,10 +199,8 @@ fn shorten(sources: &mut [Source], arguments: &[String]) {
             record::file_name::host_of(&source.name).filter(|_| file).map(str::to_owned)
         })
         .collect();
-    let mut count: std::collections::HashMap<String, usize> = std::collections::HashMap::new();
-    for (source, host) in sources.iter().zip(&hosts) {
-        *count.entry(host.as_ref().unwrap_or(&source.name).clone()).or_insert(0) += 1;
-    }
+    let names = sources.iter().zip(&hosts).map(|(source, host)| host.as_ref().unwrap_or(&source.name));
+    let count = count_names(names);
     for (source, host) in sources.iter_mut().zip(hosts) {
         if let Some(host) = host.filter(|host| count.get(host) == Some(&1)) {
             source.name = host;
@@ -262,12 +208,17 @@ fn shorten(sources: &mut [Source], arguments: &[String]) {
     }
 }
 
+/// How many bear each name.
+fn count_names<'a>(names: impl Iterator<Item = &'a String>) -> HashMap<String, usize> {
+    names.fold(HashMap::new(), |mut count, name| {
+        *count.entry(name.clone()).or_default() += 1;
+        count
+    })
+}
+
 /// Records whose files are called alike are called by their folders, too.
 fn tell_apart(sources: &mut [Source], arguments: &[String]) {
-    let mut count: std::collections::HashMap<String, usize> = std::collections::HashMap::new();
-    for source in sources.iter() {
-        *count.entry(source.name.clone()).or_insert(0) += 1;
-    }
+    let count = count_names(sources.iter().map(|source| &source.name));
     for (source, argument) in sources.iter_mut().zip(arguments) {
         let folder = Path::new(argument).parent().and_then(Path::file_name);
         if let (true, Some(folder)) = (count.get(&source.name).is_some_and(|n| *n > 1), folder) {
@@ -327,13 +278,9 @@ mod tests {
 
     #[test]
     fn a_mistyped_reference_says_what_was_meant() {
-        let names = ["kunpeng-920-4826", "hygon-5280", "cloud-server-1"];
-        assert!(
-            unknown_reference("kunpeng-920-4862", &names)
-                .ends_with("did you mean reference:kunpeng-920-4826?")
-        );
-        assert!(unknown_reference("zzz", &names).contains("hygon-5280"));
-        assert!(unknown_reference("zzz", &[]).contains("ships with none"));
+        let refused = |name: &str| reference_machine(name).err().unwrap().to_string();
+        assert!(refused("kunpeng-920-4862").contains("did you mean kunpeng-920-4826?"));
+        assert!(refused("zzz").contains("hygon-5280"));
     }
 
     #[test]

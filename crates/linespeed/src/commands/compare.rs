@@ -6,7 +6,7 @@ use record::comparison::Relation;
 use record::document::Tool;
 
 use super::{output_file, to_standard_output};
-use crate::delivery::as_json;
+use crate::delivery::{as_json, print_or_write};
 use crate::failure::Failure;
 use crate::options::{Compare, Options};
 use crate::{files, output, sources};
@@ -82,9 +82,5 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
     } else {
         report::terminal::comparison(&comparison, &output::style(&options.out))
     };
-    match output_file(options) {
-        Some(path) => files::write(&path, &text)?,
-        None => output::print(&text)?,
-    }
-    Ok(0)
+    print_or_write(options, &text).map(|()| 0)
 }

@@ -18,7 +18,7 @@ pub fn run(options: &Options, name: Option<&str>) -> Result<u8, Failure> {
                 "name": word.name, "group": word.group, "what": word.what,
                 "how": word.how, "usual": word.usual, "moves": word.moves,
             });
-            output::print(&format!("{value:#}\n")).map(|()| 0)
+            output::print_json(&value).map(|()| 0)
         }
         Some(word) => output::print(&terminal::word(word, &style)).map(|()| 0),
         None => {

@@ -1,18 +1,22 @@
 //! `linespeed import`: other tools' output as records.
 
+mod destinations;
+
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use import::{Imported, Importer, Split, choose_machine, list_machines};
+use import::{Imported, Importer, Split, choose_machine};
 use record::Record;
 use record::import::NotUnderstood;
+use record::phrase::{count_noun, quote_word};
 use report::terminal::{self, Extent};
 
-use super::{new_record, output_file, to_standard_output};
+use super::{new_record, to_standard_output};
 use crate::delivery::as_json;
 use crate::failure::{Failure, shown};
 use crate::options::{Import, Options};
 use crate::{files, output};
+use destinations::choose_destinations;
 
 /// How origins call standard input.
 const STANDARD_INPUT: &str = "standard input";
@@ -48,7 +52,7 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
     let written: Vec<Result<PathBuf, Failure>> = destinations
         .iter()
         .zip(&records)
-        .map(|((path, named), record)| files::record_or_rescue(path, *named, record))
+        .map(|((path, named), record)| files::write_or_rescue(path, *named, &as_json(record.to_json())?))
         .collect();
     let paths = written.into_iter().collect::<Result<Vec<PathBuf>, Failure>>()?;
     if to_standard_output(options) {
@@ -80,25 +84,19 @@ fn describe(options: &Options, records: &[Record], paths: &[PathBuf]) -> String 
         ));
         text.push_str(&format!("Record: {}\n\n", shown(path)));
     }
-    let written: Vec<String> = paths.iter().map(|path| shown(path)).collect();
-    text.push_str(&suggest_next(&written));
+    let written: Vec<String> = paths.iter().map(|path| quote_word(&shown(path))).collect();
+    text.push_str(&match written.as_slice() {
+        [one] => format!("All of it:  linespeed show {one}\n"),
+        all => {
+            format!("All of one: linespeed show RECORD\nCompared:   linespeed compare {}\n", all.join(" "))
+        }
+    });
     text
 }
 
 /// The exit code: that of the record with the worst finding.
 fn exit_code(options: &Options, records: &[Record]) -> u8 {
     records.iter().map(|record| super::run::found_code(&options.measuring, record)).max().unwrap_or(0)
-}
-
-/// What to do with what was written.
-fn suggest_next(written: &[String]) -> String {
-    match written {
-        [one] => format!("All of it:  linespeed show {}\n", record::phrase::quote_word(one)),
-        _ => {
-            let all: Vec<String> = written.iter().map(|path| record::phrase::quote_word(path)).collect();
-            format!("All of one: linespeed show RECORD\nCompared:   linespeed compare {}\n", all.join(" "))
-        }
-    }
 }
 
 fn read_text(importer: &mut Importer, path: &Path) -> Result<(), Failure> {
@@ -129,63 +127,14 @@ fn refused(error: &import::Error, options: &Import) -> Failure {
     })
 }
 
-/// Where each record goes and whether the user named that very file; `None` for standard output.
-fn choose_destinations(
-    options: &Options,
-    machines: &[Imported],
-) -> Result<Option<Vec<(PathBuf, bool)>>, Failure> {
-    let several = machines.len() > 1;
-    let too_many = |way_out: &str| {
-        Failure::Usage(format!(
-            "the text is of {} machines ({}): {way_out}",
-            machines.len(),
-            list_machines(machines)
-        ))
-    };
-    if to_standard_output(options) {
-        if several {
-            return Err(too_many("print one of them with --only NAME, or write all with --output FOLDER"));
-        }
-        if output_file(options).is_none() {
-            return Ok(None);
-        }
-    }
-    let started = new_record().started;
-    let own = |folder: &Path| -> Vec<(PathBuf, bool)> {
-        let name = |machine: &Imported| machine.machine.hostname.clone().or_else(|| machine.name.clone());
-        let file = |machine: &Imported| {
-            format!("{}.json", record::file_name::record_name(name(machine).as_deref(), &started))
-        };
-        machines.iter().map(|machine| (folder.join(file(machine)), false)).collect()
-    };
-    let destinations = match output_file(options) {
-        None => own(&files::state_folder()?),
-        Some(folder) if folder.is_dir() => own(&folder),
-        Some(folder) if folder.as_os_str().as_encoded_bytes().ends_with(b"/") => {
-            std::fs::create_dir_all(&folder)
-                .map_err(|error| Failure::Cannot(format!("{}: cannot be made: {error}", folder.display())))?;
-            own(&folder)
-        }
-        Some(_) if several => {
-            return Err(too_many(
-                "name a folder with --output (one whose name ends in / is made), or one of them with --only NAME",
-            ));
-        }
-        Some(file) => vec![(file, true)],
-    };
-    for (path, _) in &destinations {
-        files::check_writable(path)?;
-    }
-    Ok(Some(destinations))
-}
-
 /// One line for what nobody understood.
 fn complain(not_understood: &NotUnderstood) {
     let Some(first) = not_understood.examples.first() else { return };
-    let lines = if not_understood.lines == 1 { "line belongs" } else { "lines belong" };
     let says: String = first.says.chars().take(60).collect();
     output::complain(&format!(
-        "{} {lines} to no output that is known; the first: {} line {}: {says}",
-        not_understood.lines, first.text, first.line
+        "{} not recognised; the first: {} line {}: {says}",
+        count_noun(not_understood.lines, "line"),
+        first.text,
+        first.line
     ));
 }

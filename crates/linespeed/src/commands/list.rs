@@ -12,7 +12,7 @@ use crate::output;
 /// Prints one entry a measurement.
 pub fn run(options: &Options) -> Result<u8, Failure> {
     let found = machine::inspect(&Root::live());
-    let cpus = super::run::chosen_cpus(options, &found.machine)?;
+    let cpus = super::measuring::chosen_cpus(options, &found.machine)?;
     let mut listed = Vec::new();
     let mut entries = Vec::new();
     for measurement in MEASUREMENTS {
@@ -34,7 +34,7 @@ pub fn run(options: &Options) -> Result<u8, Failure> {
         listed.push(Listed { name: measurement.name.to_owned(), seconds, bytes: most, outlook });
     }
     if options.out.json {
-        return output::print(&format!("{:#}\n", serde_json::Value::from(entries))).map(|()| 0);
+        return output::print_json(&entries.into()).map(|()| 0);
     }
     output::print(&report::terminal::measurements(&listed, &output::style(&options.out))).map(|()| 0)
 }

@@ -6,6 +6,7 @@ mod explain;
 mod import;
 mod inspect;
 mod list;
+mod measuring;
 mod overhead;
 mod plan;
 mod quiet;

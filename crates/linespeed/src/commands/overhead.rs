@@ -1,21 +1,18 @@
 //! `linespeed overhead`: one routine in each layer of the machine, in turn, and what the steps between them cost.
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
-use machine::Root;
 use measure::Progress;
 use measure::context::lead_cpu;
 use overhead::images::{ImageError, check_kernel, check_module};
 use overhead::kernel_module::Source;
 use overhead::{Effort, Event, Guests, LayerName, PORTIONS, Request, Unavailable};
-use record::{CpuList, Ended, Machine};
+use record::{CpuList, Machine};
 use report::terminal;
 
-use super::new_record;
-use super::quiet::tuned_session;
-use crate::delivery::{deliver, destination};
-use crate::failure::Failure;
+use super::measuring::{Measuring, Outcome, ended};
+use crate::delivery::deliver;
+use crate::failure::{Failure, signal_code};
 use crate::options::{Options, Overhead, Vm};
 use crate::progress::Shown;
 use crate::{output, signals};
@@ -26,8 +23,6 @@ const SECONDS: (f64, f64, f64) = (6.0, 15.0, 60.0);
 /// Times the layers and reports.
 pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
     let stop = signals::install();
-    let began = Instant::now();
-    let root = Root::live();
     // Wrong usage is said before anything is turned.
     let cpus = usable(options)?;
     let guests = match overhead.guests()? {
@@ -37,57 +32,46 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
             Guests::Whole { kernel: overhead.vm_kernel.as_deref(), module: overhead.vm_module.as_deref() }
         }
     };
+    check_cpu(overhead, &cpus)?;
     check_files(overhead)?;
-    let found = machine::inspect(&root);
-    let cpu = chosen(overhead, &found.machine, &cpus)?;
-    let tuned = tuned_session::for_measuring(options)?;
-    let mut record = new_record();
-    let destination = destination(options, &found.machine, &record)?;
+    let measuring = Measuring::begin(options)?;
     let (quick, normal, full) = SECONDS;
     let seconds = options.measuring.depth().pick(quick, normal, full);
-    let effort = overhead.rounds.map_or(Effort::Seconds(seconds), |rounds| Effort::Rounds(rounds as usize));
     let request = Request {
-        machine: &found.machine,
+        machine: &measuring.found.machine,
         cpus: &cpus,
-        cpu,
+        cpu: choose_cpu(overhead, &measuring.found.machine, &cpus)?,
         kernel: module_source(overhead),
         build_for_guest: overhead.kernel,
         guests,
-        effort,
+        effort: overhead.rounds.map_or(Effort::Seconds(seconds), |rounds| Effort::Rounds(rounds as usize)),
         stop,
     };
     let mut progress = Shown::new(&options.out, seconds);
-    let outcome = overhead::run(&request, &mut |event| show(event, &mut progress, (options, seconds)));
+    let result = overhead::run(&request, &mut |event| show(event, &mut progress, (options, seconds)));
     progress.end();
     progress.finish();
-    record.conditions.knobs = tuned_session::knobs(tuned.as_ref());
-    let mut after = machine::snapshot_since(&root, &found.snapshot);
-    drop(tuned);
-    let outcome = outcome.map_err(|mismatch| Failure::Cannot(mismatch.to_string()))?;
-    outcome.add_thread_time(&mut after);
-    record.conditions.after = Some(after);
-    record.conditions.before = found.snapshot;
-    record.machine = found.machine;
-    record.measurements = outcome.measurements();
-    record.coverage = outcome.coverage();
-    record.coverage.extend(found.coverage);
-    if let Some(signal) = outcome.interrupted() {
-        record.ended = Ended::Interrupted { signal };
-    }
-    record.seconds = Some((began.elapsed().as_secs_f64() * 100.0).round() / 100.0);
-    record.diagnosis = diagnose::diagnose(&record);
-    if record.measurements.is_empty() && outcome.interrupted().is_none() {
-        return Err(Failure::Cannot(explain_nothing(outcome.missing())));
+    let result = result.map_err(|mismatch| Failure::Cannot(mismatch.to_string()))?;
+    let outcome = Outcome {
+        measurements: result.measurements(),
+        coverage: result.coverage(),
+        ended: ended(result.interrupted()),
+    };
+    let (record, destination) = measuring.finish(outcome, |after| result.add_thread_time(after));
+    if record.measurements.is_empty() && result.interrupted().is_none() {
+        return Err(Failure::Cannot(explain_nothing(result.missing())));
     }
     deliver(options, &record, destination.as_deref(), terminal::overhead)?;
-    Ok(outcome.interrupted().map_or(0, |signal| 128u8.wrapping_add(signal as u8)))
+    Ok(result.interrupted().map_or(0, signal_code))
 }
 
 /// CPUs on which a program that is not bound may run.
 fn usable(options: &Options) -> Result<CpuList, Failure> {
     let allowed = os::pin::allowed();
     match (&options.measuring.cpus, &allowed) {
-        (Some(wanted), Some(allowed)) => super::run::check_cpus(wanted, allowed).map(|()| wanted.clone()),
+        (Some(wanted), Some(allowed)) => {
+            super::measuring::check_cpus(wanted, allowed).map(|()| wanted.clone())
+        }
         (wanted, allowed) => Ok(wanted.clone().or(allowed.clone()).unwrap_or_default()),
     }
 }
@@ -110,17 +94,20 @@ fn check_files(overhead: &Overhead) -> Result<(), Failure> {
     check(&overhead.vm_module, "--vm-module", check_module)
 }
 
-/// The CPU that layers are bound to.
-fn chosen(overhead: &Overhead, machine: &Machine, cpus: &CpuList) -> Result<u32, Failure> {
-    match overhead.cpu {
-        Some(cpu) if cpus.contains(cpu) => Ok(cpu),
+/// Refuses a CPU that this process may not use.
+fn check_cpu(overhead: &Overhead, cpus: &CpuList) -> Result<(), Failure> {
+    match overhead.cpu.filter(|cpu| !cpus.contains(*cpu)) {
+        None => Ok(()),
         Some(cpu) => {
             Err(Failure::Usage(format!("--cpu {cpu}: this process may not use that CPU; it may use {cpus}")))
         }
-        None => lead_cpu(machine, cpus)
-            .or_else(|| cpus.iter().last())
-            .ok_or_else(|| Failure::Cannot("no CPU may be used".to_owned())),
     }
+}
+
+/// The CPU that layers are bound to.
+fn choose_cpu(overhead: &Overhead, machine: &Machine, cpus: &CpuList) -> Result<u32, Failure> {
+    let chosen = overhead.cpu.or_else(|| lead_cpu(machine, cpus)).or_else(|| cpus.iter().last());
+    chosen.ok_or_else(|| Failure::Cannot("no CPU may be used".to_owned()))
 }
 
 /// Where the kernel module comes from, if one is asked for.

@@ -1,17 +1,14 @@
 //! The main job, and `linespeed run`: inspect, measure, diagnose, report, and leave a record and a page.
 
-use std::time::Instant;
-
-use machine::Root;
+use machine::{Inspection, Root};
 use measure::{Depth, MEASUREMENTS, Measure, list};
-use record::{CpuList, Ended, Machine, Record, Snapshot};
+use record::{Ended, Record};
 use report::terminal::{self, Style};
 
-use super::new_record;
-use super::quiet::tuned_session;
-use crate::delivery::{deliver_with_page, destination};
-use crate::failure::{FOUND, Failure};
-use crate::options::{Measuring, Options, Run, WakeupForms};
+use super::measuring::{Measuring, Outcome, chosen_cpus, ended};
+use crate::delivery::deliver_with_page;
+use crate::failure::{FOUND, Failure, signal_code, unknown_name};
+use crate::options::{self, Options, Run, WakeupForms};
 use crate::progress::Shown;
 use crate::signals;
 
@@ -28,45 +25,14 @@ pub fn some(options: &Options, run: &Run) -> Result<u8, Failure> {
         depth => depth,
     };
     for name in &run.names {
-        match list::find(name) {
-            Some(measurement) => chosen.push(measurement),
-            None => {
-                let names = MEASUREMENTS.iter().map(|m| m.name);
-                let nearest = record::glossary::find_nearest(name, names.clone());
-                let hint = nearest.map(|near| format!("; did you mean {near}?")).unwrap_or(".".to_owned());
-                return Err(Failure::Usage(format!(
-                    "there is no measurement {name:?}{hint} There are: {}",
-                    names.collect::<Vec<_>>().join(", ")
-                )));
-            }
-        }
+        let unknown = || unknown_name("measurement", name, MEASUREMENTS.iter().map(|m| m.name));
+        chosen.push(list::find(name).ok_or_else(unknown)?);
     }
     if chosen.is_empty() {
         let forms = run.forms.cyclictest || run.forms.histogram;
         chosen = if forms { list::find("wakeup").into_iter().collect() } else { MEASUREMENTS.to_vec() };
     }
     measure_and_report(options, chosen, depth, Some(&run.forms))
-}
-
-/// The CPUs that `--cpus` names, all that are allowed without it.
-pub fn chosen_cpus(options: &Options, machine: &Machine) -> Result<CpuList, Failure> {
-    let allowed = machine.allowed_cpus();
-    let Some(wanted) = &options.measuring.cpus else { return Ok(allowed) };
-    check_cpus(wanted, &allowed).map(|()| wanted.clone())
-}
-
-/// Refuses CPUs that this process may not use.
-pub fn check_cpus(wanted: &CpuList, allowed: &CpuList) -> Result<(), Failure> {
-    let missing = wanted.difference(allowed);
-    if wanted.is_empty() {
-        return Err(Failure::Usage("--cpus: the list is empty; write for instance --cpus 0-3,8".to_owned()));
-    }
-    if !missing.is_empty() {
-        return Err(Failure::Usage(format!(
-            "--cpus {wanted}: this process may not use CPU {missing}; it may use {allowed}"
-        )));
-    }
-    Ok(())
 }
 
 fn measure_and_report(
@@ -76,41 +42,28 @@ fn measure_and_report(
     forms: Option<&WakeupForms>,
 ) -> Result<u8, Failure> {
     let stop = signals::install();
-    let began = Instant::now();
-    let tuned = tuned_session::for_measuring(options)?;
-    let root = Root::live();
-    let found = machine::inspect(&root);
-    let cpus = chosen_cpus(options, &found.machine)?;
-    let mut record = new_record();
-    let destination = destination(options, &found.machine, &record)?;
+    let mut measuring = Measuring::begin(options)?;
+    let cpus = chosen_cpus(options, &measuring.found.machine)?;
+    let Inspection { machine, snapshot, .. } = &measuring.found;
     let budget = |m: &&Measure| {
-        let depth = list::depth_of(*m, &chosen, &found.machine, &cpus, depth);
-        m.budget(&found.machine, &cpus, depth).seconds
+        let depth = list::depth_of(*m, &chosen, machine, &cpus, depth);
+        m.budget(machine, &cpus, depth).seconds
     };
-    let seconds: f64 = chosen.iter().map(budget).sum();
-    let mut progress = Shown::new(&options.out, seconds);
-    let results = list::run(&chosen, &found.machine, &found.snapshot, depth, &cpus, stop, &mut progress);
+    let mut progress = Shown::new(&options.out, chosen.iter().map(budget).sum());
+    let results = list::run(&chosen, machine, snapshot, depth, &cpus, stop, &mut progress);
     progress.finish();
-    record.conditions.knobs = tuned_session::knobs(tuned.as_ref());
     if chosen.len() < MEASUREMENTS.len() {
         results.refuse_impossible(&chosen).map_err(|error| Failure::Cannot(error.to_string()))?;
     }
-
-    let after = machine::snapshot_since(&root, &found.snapshot);
-    record.conditions.after =
-        Some(Snapshot { own_ready_seconds: measure::run_queue_delay::total_seconds(), ..after });
-    drop(tuned);
-    record.conditions.before = found.snapshot;
-    record.machine = found.machine;
-    record.measurements = results.measurements;
-    record.coverage = results.coverage;
-    record.coverage.extend(found.coverage);
-    record.coverage.extend(measure::find_offline(&root, &cpus));
-    if let Some(signal) = results.interrupted {
-        record.ended = Ended::Interrupted { signal };
-    }
-    record.seconds = Some((began.elapsed().as_secs_f64() * 100.0).round() / 100.0);
-    record.diagnosis = diagnose::diagnose(&record);
+    measuring.found.coverage.extend(measure::find_offline(&Root::live(), &cpus));
+    let outcome = Outcome {
+        measurements: results.measurements,
+        coverage: results.coverage,
+        ended: ended(results.interrupted),
+    };
+    let own_ready_seconds = measure::run_queue_delay::total_seconds();
+    let (record, destination) =
+        measuring.finish(outcome, |after| after.own_ready_seconds = own_ready_seconds);
     crate::ceilings::keep(&record, options.out.output.is_none() && !options.out.json);
     let page = options.command.is_none().then_some(report::page::html as fn(&Record) -> String);
     let (lines, histogram) = forms.map_or((false, false), |forms| (forms.cyclictest, forms.histogram));
@@ -124,13 +77,13 @@ fn measure_and_report(
         ));
     }
     Ok(match &record.ended {
-        Ended::Interrupted { signal } => 128 + *signal as u8,
+        Ended::Interrupted { signal } => signal_code(*signal),
         _ => found_code(&options.measuring, &record),
     })
 }
 
 /// The exit code that `--fail-on` asks for.
-pub fn found_code(measuring: &Measuring, record: &Record) -> u8 {
+pub fn found_code(measuring: &options::Measuring, record: &Record) -> u8 {
     let Some(level) = measuring.fail_on else { return 0 };
     if record.diagnosis.findings.iter().any(|finding| finding.severity >= level.into()) { FOUND } else { 0 }
 }

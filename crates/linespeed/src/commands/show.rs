@@ -1,12 +1,13 @@
 //! `linespeed show`: a record again.
 
-use report::terminal;
+use record::Record;
+use report::terminal::{self, Style};
 
-use super::{output_file, to_standard_output};
-use crate::delivery::as_json;
+use super::to_standard_output;
+use crate::delivery::{as_json, print_or_write};
 use crate::failure::Failure;
 use crate::options::{Options, Show};
-use crate::{files, output, sources};
+use crate::{output, sources};
 
 /// Prints a record, or writes it as a page.
 pub fn run(options: &Options, show: &Show) -> Result<u8, Failure> {
@@ -30,32 +31,29 @@ pub fn run(options: &Options, show: &Show) -> Result<u8, Failure> {
                 why: "has no wake-up latency; measure it with linespeed run wakeup".to_owned(),
             }
         })?
-    } else if terminal::is_scale(&record) {
-        let style = output::style(&options.out);
-        // Of a record of scale, what it says of the command comes first, and before the machine alone where it has no figure.
-        let rest = if record.measurements.is_empty() { terminal::inventory } else { terminal::report };
-        format!("{}\n{}", terminal::scale_briefly(&record, &style), rest(&record, &style))
-    } else if record.measurements.is_empty() && record.diagnosis.findings.is_empty() {
-        terminal::inventory(&record, &output::style(&options.out))
-    } else if record.measurements.is_empty() {
-        // The inventory alone may tell what costs speed: memory below its rating, offline CPUs.
-        let style = output::style(&options.out);
-        format!(
-            "{}
-{}",
-            terminal::report(&record, &style),
-            terminal::inventory(&record, &style)
-        )
     } else {
-        let style = output::style(&options.out);
-        // Of a record of a command, what that was bound by comes first.
-        let mut text = terminal::stat(&record, &style);
-        text.push_str(if text.is_empty() { "" } else { "\n" });
-        text + &terminal::report(&record, &style)
+        describe(&record, &output::style(&options.out))
     };
-    match output_file(options) {
-        Some(path) => files::write(&path, &text)?,
-        None => output::print(&text)?,
-    }
+    print_or_write(options, &text)?;
     Ok(super::run::found_code(&options.measuring, &record))
+}
+
+/// A record in words: what a run of `scale` or `stat` says of its command comes first; without figures the inventory stands in
+/// place of the report, or below it where the inventory alone tells what costs speed.
+fn describe(record: &Record, style: &Style) -> String {
+    let figures = !record.measurements.is_empty();
+    let mut parts = Vec::new();
+    if terminal::is_scale(record) {
+        parts.push(terminal::scale_briefly(record, style));
+    } else if figures {
+        parts.push(terminal::stat(record, style));
+    }
+    if figures || (parts.is_empty() && !record.diagnosis.findings.is_empty()) {
+        parts.push(terminal::report(record, style));
+    }
+    if !figures {
+        parts.push(terminal::inventory(record, style));
+    }
+    parts.retain(|part| !part.is_empty());
+    parts.join("\n")
 }

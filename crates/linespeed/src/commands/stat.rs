@@ -2,14 +2,15 @@
 //!
 //! The command has standard output and standard error as it would without us; the report follows on standard error.
 
+mod runs;
+
 use std::path::Path;
 use std::time::Instant;
 
 use diagnose::KeptCeilings;
 use machine::Root;
-use measure::command::{self, Job, Run, SharedInput};
-use os::Stop;
-use os::child::{Exit, Guard, Process, SpawnError};
+use measure::command::{self, Job};
+use os::child::Guard;
 use os::pin;
 use record::{Coverage, Ended, Record, detail};
 use report::{perf_format, terminal};
@@ -20,15 +21,8 @@ use crate::ceilings;
 use crate::delivery::as_json;
 use crate::failure::Failure;
 use crate::options::{Options, PerfFormat, Stat};
-use crate::progress::{name_processes, say_left};
 use crate::{files, output, signals};
-
-/// What came of the runs.
-struct Runs {
-    done: Vec<Run>,
-    refused: Option<SpawnError>,
-    interrupted: Option<i32>,
-}
+use runs::{Runs, repeat};
 
 /// Runs the command and reports; returns its exit code.
 pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
@@ -37,7 +31,7 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
     let allowed = pin::allowed();
     let cpus = options.measuring.cpus.as_ref();
     if let (Some(cpus), Some(allowed)) = (cpus, &allowed) {
-        super::run::check_cpus(cpus, allowed)?;
+        super::measuring::check_cpus(cpus, allowed)?;
     }
     let destination = output_file(options);
     if let Some(path) = &destination {
@@ -77,65 +71,7 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
         return Ok(refused.code());
     }
     delivered?;
-    Ok(code(&runs))
-}
-
-/// The command's own exit code, the first that is not 0 of several runs; 128+n for a signal, as shells have it.
-fn code(runs: &Runs) -> u8 {
-    if let Some(signal) = runs.interrupted {
-        return 128u8.wrapping_add(signal as u8);
-    }
-    let codes = runs.done.iter().map(|run| match run.ended.exit {
-        Exit::Code(code) => code as u8,
-        Exit::Signal(signal) | Exit::Stopped(signal) => 128u8.wrapping_add(signal as u8),
-        Exit::TimedOut => 124,
-    });
-    codes.into_iter().find(|code| *code != 0).unwrap_or(0)
-}
-
-/// Runs the command as often as was asked for, or until somebody or something stops it.
-fn repeat(job: &Job, stat: &Stat, options: &Options, stop: &Stop) -> Runs {
-    let mut runs = Runs { done: Vec::new(), refused: None, interrupted: None };
-    let mut tell = |left: &[Process]| say_left(&name_processes(left), "Ctrl-C ends it");
-    let all = stat.warmup + stat.repeat;
-    let mut input = SharedInput::of_runs(all);
-    for number in 0..all {
-        if input.before(number) {
-            output::complain(
-                "the first run read all of standard input, a pipe; later runs find none. Give a file instead: < FILE",
-            );
-        }
-        let mut run = match command::run(job, stop, &mut tell) {
-            Ok(run) => run,
-            Err(refused) => {
-                runs.refused = Some(refused);
-                return runs;
-            }
-        };
-        if options.out.verbose {
-            let kind = if number < stat.warmup { "warm-up" } else { "run" };
-            output::complain(&format!(
-                "{kind} {}: {}",
-                number + 1,
-                record::units::figure(run.ended.wall.as_secs_f64(), "s")
-            ));
-        }
-        runs.interrupted = stop.signal();
-        // A terminal's Ctrl-C reaches the command itself, too.
-        if let Some(signal) = runs.interrupted
-            && [Exit::Signal(signal), Exit::Code(128 + signal)].contains(&run.ended.exit)
-        {
-            run.ended.exit = Exit::Stopped(signal);
-        }
-        // What a signal cut short is told when it is all that there is, and else left out.
-        if number >= stat.warmup && (runs.interrupted.is_none() || runs.done.is_empty()) {
-            runs.done.push(run);
-        }
-        if runs.interrupted.is_some() {
-            break;
-        }
-    }
-    runs
+    Ok(runs.code())
 }
 
 /// Figures, coverage and ceilings of the runs.

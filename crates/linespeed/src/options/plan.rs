@@ -1,5 +1,7 @@
 //! Options of `plan`.
 
+use std::time::Duration;
+
 use clap::{Args, ValueEnum};
 
 /// Options of `plan`.
@@ -30,8 +32,8 @@ pub struct Plan {
           value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub repeat: u32,
     /// Time limit of one run of --verify, for example 30s or 5m
-    #[arg(long, value_name = "TIME", requires = "verify")]
-    pub timeout: Option<String>,
+    #[arg(long, value_name = "TIME", requires = "verify", value_parser = super::duration)]
+    pub timeout: Option<Duration>,
     /// The command of --verify: one copy per process if it has {threads}, {process}, {cpus} or {node} in it, else one per
     /// thread
     #[arg(last = true, value_name = "COMMAND")]

@@ -10,7 +10,7 @@ use record::{Record, Text};
 use report::terminal;
 
 use super::{new_record, output_file, to_standard_output};
-use crate::delivery::as_json;
+use crate::delivery::{as_json, print_or_write};
 use crate::failure::Failure;
 use crate::options::{Options, Plan};
 use crate::{files, output, sources};
@@ -60,11 +60,7 @@ pub fn run(options: &Options, plan: &Plan) -> Result<u8, Failure> {
     made.sources = from;
     if let Some(tool) = &plan.tool {
         let lines = terminal::pasted(&made, tool).ok_or_else(|| nothing_to_paste(tool, &made))?;
-        return match output_file(options) {
-            Some(path) => files::write(&path, &lines),
-            None => output::print(&lines),
-        }
-        .map(|()| 0);
+        return print_or_write(options, &lines).map(|()| 0);
     }
     let destination = output_file(options);
     let mut code = 0;

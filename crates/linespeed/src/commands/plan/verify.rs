@@ -13,15 +13,13 @@ use record::plan::{Plan as Layout, Verification};
 use record::units;
 
 use crate::commands::quiet::tuned_session;
-use crate::commands::scale::timeout;
-use crate::failure::Failure;
+use crate::failure::{Failure, signal_code};
 use crate::options::{Options, Plan};
 use crate::progress::RunProgress;
 use crate::signals;
 
 /// Runs the command both ways and puts what it gave into the plan; returns the exit code.
 pub fn run(options: &Options, plan: &Plan, made: &mut Layout) -> Result<u8, Failure> {
-    let timeout = timeout(plan.timeout.as_deref())?;
     let command: Vec<Template> =
         plan.command.iter().map(|word| Template::typed_with(word, &PLACEHOLDERS)).collect();
     let (planned, mut how) = place_planned(&command, made).map_err(|why| Failure::Cannot(why.to_string()))?;
@@ -38,7 +36,7 @@ pub fn run(options: &Options, plan: &Plan, made: &mut Layout) -> Result<u8, Fail
     let guard = Guard::new(None);
     let how_to_run = RunOptions {
         rounds: plan.repeat as usize,
-        timeout,
+        timeout: plan.timeout,
         memory: os::memory_available(),
         environment: vec![guard.variable()],
     };
@@ -71,7 +69,7 @@ pub fn run(options: &Options, plan: &Plan, made: &mut Layout) -> Result<u8, Fail
                 verified.says
             )
             .into();
-            128u8.wrapping_add(signal as u8)
+            signal_code(signal)
         }
     };
     made.verification = Some(verified);

@@ -18,7 +18,7 @@ use record::Record;
 use report::terminal::Seen;
 
 use super::tuned_session;
-use crate::failure::Failure;
+use crate::failure::{Failure, signal_code};
 use crate::options::Options;
 use crate::{files, output, signals, sources};
 
@@ -41,7 +41,7 @@ pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8,
         .with_others(busy.as_ref().and_then(|load| load.cpus))
         .with_nice_scope(nice_scope_limit(&tree).is_some());
     if let Some(signal) = stop.signal() {
-        return Ok(128u8.wrapping_add(signal as u8));
+        return Ok(signal_code(signal));
     }
     // Who runs beside comes first among equals: the other knobs only keep him away.
     let weight = |row: &AuditRow| {

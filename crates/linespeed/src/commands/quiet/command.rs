@@ -11,12 +11,12 @@ use ::quiet::tuned_session::TunedSession;
 use ::quiet::tuning_plan::Purpose;
 use ::quiet::{json, page_cache};
 use machine::Root;
-use os::child::{Child, Exit, Guard, Process, SpawnError, Spec, Watcher, wait_all};
+use os::child::{Child, Guard, Process, SpawnError, Spec, Watcher, wait_all};
 use record::CpuList;
 use serde_json::json;
 
 use super::tuned_session;
-use crate::failure::Failure;
+use crate::failure::{Failure, exit_code, signal_code};
 use crate::options::{Options, Quiet};
 use crate::progress::{name_processes, say_left};
 use crate::{files, output, signals};
@@ -65,7 +65,7 @@ fn attempt(
     let guard = Guard::new(None);
     if let Some(signal) = stop.signal() {
         tuned.end();
-        return Ok(128u8.wrapping_add(signal as u8));
+        return Ok(signal_code(signal));
     }
     if quiet.drop_caches {
         page_cache::drop_all().map_err(|error| Failure::Cannot(error.to_string()))?;
@@ -92,18 +92,14 @@ fn attempt(
     tuned.outcomes().clone_into(outcomes);
     refuse_named(&tuned, names)?;
     stand_aside(options);
-    super::tell(options, &tuned);
+    tuned_session::tell(options, &tuned);
     signals::pass_on_to(child.pid());
     child.release();
     child.started().map_err(Failure::Refused)?;
     let ended = wait_all(&mut [&mut child], stop, None, &mut Ending).pop();
     guard.dismiss();
     tuned.end();
-    Ok(match ended.map(|ended| ended.exit) {
-        Some(Exit::Code(code)) => code as u8,
-        Some(Exit::Signal(signal) | Exit::Stopped(signal)) => 128u8.wrapping_add(signal as u8),
-        Some(Exit::TimedOut) | None => 3,
-    })
+    Ok(ended.map_or(3, |ended| exit_code(ended.exit)))
 }
 
 /// Reads the files of `--warm` into the page cache; how many bytes.

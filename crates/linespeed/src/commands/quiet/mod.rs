@@ -3,20 +3,18 @@
 mod audit;
 mod command;
 mod prove;
+mod standing;
 pub mod tuned_session;
 
 use ::quiet::files::Tree;
+use ::quiet::json;
 use ::quiet::knobs::{KNOBS, find};
-use ::quiet::root_session::RootSession;
-use ::quiet::session::{self, Leftover};
-use ::quiet::tuned_session::{TunedSession, read_boot_id, restore_leftover};
 use ::quiet::tuning_plan::{Purpose, TuningPlan, prepare_context};
-use ::quiet::{json, lock};
 use machine::Root;
 use report::terminal;
 use serde_json::json;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, signal_code, unknown_name};
 use crate::options::{Options, Quiet};
 use crate::{output, signals};
 
@@ -28,10 +26,10 @@ pub fn run(options: &Options, quiet: &Quiet) -> Result<u8, Failure> {
     let names = names(&quiet.knobs)?;
     refuse_idle(options, quiet, &names)?;
     if quiet.restore {
-        return restore(options);
+        return standing::restore(options);
     }
     if quiet.status {
-        return status(options);
+        return standing::status(options);
     }
     if quiet.prove {
         return prove::run(options, quiet, &names);
@@ -79,15 +77,10 @@ fn refuse_idle(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Resu
 
 /// The names as the knobs have them; one that is none is refused with the nearest.
 fn names(given: &[String]) -> Result<Vec<&'static str>, Failure> {
-    given.iter().map(|name| find(name).map(|knob| knob.name()).ok_or_else(|| unknown(name))).collect()
-}
-
-fn unknown(name: &str) -> Failure {
     let all = KNOBS.iter().map(|knob| knob.name());
-    let hint = record::glossary::find_nearest(name, all.clone())
-        .map_or(".".to_owned(), |near| format!("; did you mean {near}?"));
-    let names = all.collect::<Vec<_>>().join(", ");
-    Failure::Usage(format!("there is no knob {name:?}{hint} There are: {names}. A command stands after --"))
+    // A command without -- is taken for a knob.
+    let unknown = |name: &String| unknown_name("knob (a command stands after --)", name, all.clone());
+    given.iter().map(|name| find(name).map(|knob| knob.name()).ok_or_else(|| unknown(name))).collect()
 }
 
 /// `--dry-run`: every value that would be written.
@@ -120,7 +113,7 @@ fn apply(options: &Options, names: &[&'static str]) -> Result<u8, Failure> {
     let tuned = tuned_session::begin(options, names, Purpose::Persistent)?;
     if let Some(signal) = stop.signal() {
         tuned.end();
-        return Ok(128u8.wrapping_add(signal as u8));
+        return Ok(signal_code(signal));
     }
     let outcomes = tuned.outcomes().to_vec();
     let stands = tuned.leave();
@@ -139,77 +132,4 @@ fn apply(options: &Options, names: &[&'static str]) -> Result<u8, Failure> {
         return Err(Failure::Cannot("nothing was set; what stands in the way is said above".to_owned()));
     }
     Ok(code)
-}
-
-/// `--restore`: puts back what an earlier start left.
-fn restore(options: &Options) -> Result<u8, Failure> {
-    // A signal in the middle is heard after the end.
-    let stop = signals::install();
-    let restored = restore_leftover(&tuned_session::caller())?;
-    let text = if options.out.json {
-        let root = Root::live();
-        let root_session = restored.root.as_ref().map(|session| session.to_json(&Tree::new(&root)));
-        let reported = json!({
-            "restored": json::restored(&restored.values),
-            "gone_with_another_boot": restored.forgotten.as_ref().map(|contents| contents.header.changes.len()),
-            "root": root_session,
-        });
-        format!("{reported:#}\n")
-    } else {
-        terminal::knobs_restored(&restored, &output::style(&options.out))
-    };
-    output::print(&text)?;
-    if let Some(signal) = stop.signal() {
-        return Ok(128u8.wrapping_add(signal as u8));
-    }
-    let back = restored.root.is_none() && restored.values.iter().all(|(_, outcome)| outcome.is_back());
-    Ok(if back { 0 } else { NOT_QUIET })
-}
-
-/// `--status`: what stands, and by whom. 1 where anything does.
-fn status(options: &Options) -> Result<u8, Failure> {
-    let caller = tuned_session::caller();
-    let folder = caller.state_directory()?;
-    let root = Root::live();
-    let tree = Tree::new(&root);
-    let holder = lock::find_holder(&folder);
-    let boot = read_boot_id();
-    let leftover = session::find_leftover(&folder, &boot)?;
-    caller.tell_where_foreign(&folder);
-    let root_session = RootSession::find(&boot);
-    let text = if options.out.json {
-        let root_session = root_session.as_ref().map(|session| session.to_json(&tree));
-        format!("{:#}\n", json::status(&leftover, holder.as_deref(), &tree, root_session))
-    } else {
-        terminal::knobs_standing(
-            &leftover,
-            holder.as_deref(),
-            &tree,
-            root_session.as_ref(),
-            &output::style(&options.out),
-        )
-    };
-    output::print(&text)?;
-    let nothing = matches!(leftover, Leftover::Nothing) && holder.is_none() && root_session.is_none();
-    Ok(if nothing { 0 } else { NOT_QUIET })
-}
-
-/// What is set, where that was asked for; what is not, unless nothing was to be said.
-fn tell(options: &Options, tuned: &TunedSession) {
-    if options.out.quiet_output || options.out.json {
-        return;
-    }
-    let style = output::error_style(&options.out);
-    if options.out.verbose {
-        output::print_error(&terminal::knobs_set(tuned.outcomes(), &style));
-        return;
-    }
-    let missing: Vec<&str> =
-        tuned.outcomes().iter().filter(|outcome| outcome.is_missing()).map(|outcome| outcome.knob).collect();
-    if !missing.is_empty() {
-        output::complain(&format!("not set: {} (-v says why)", missing.join(", ")));
-    }
-    for (knob, note) in tuned.outcomes().iter().filter_map(|done| Some((done.knob, done.note.as_ref()?))) {
-        output::complain(&format!("{knob}: {note}"));
-    }
 }

@@ -8,7 +8,7 @@ use experiment::prove::{Notice, Proof, ProofError, ProofRequest, ProvenCommand, 
 use record::phrase::count_noun;
 
 use super::tuned_session;
-use crate::failure::Failure;
+use crate::failure::{Failure, signal_code};
 use crate::options::{Options, Quiet};
 use crate::{files, output, signals};
 
@@ -64,7 +64,7 @@ fn print(options: &Options, mut proof: Proof) -> Result<u8, Failure> {
         report::terminal::proof(&proof, &output::style(&options.out))
     };
     output::print(&text)?;
-    Ok(proof.interrupted.map_or(0, |signal| 128u8.wrapping_add(signal as u8)))
+    Ok(proof.interrupted.map_or(0, signal_code))
 }
 
 impl From<ProofError> for Failure {

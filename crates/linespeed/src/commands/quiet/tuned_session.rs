@@ -6,6 +6,7 @@ use ::quiet::error::Error;
 use ::quiet::event::Event;
 use ::quiet::tuned_session::{Caller, TunedSession, Wanted};
 use ::quiet::tuning_plan::Purpose;
+use report::terminal;
 
 use crate::failure::Failure;
 use crate::options::Options;
@@ -57,8 +58,28 @@ pub fn for_measuring(options: &Options) -> Result<Option<TunedSession>, Failure>
         return Ok(None);
     }
     let tuned = begin(options, &[], Purpose::Measuring)?;
-    super::tell(options, &tuned);
+    tell(options, &tuned);
     Ok(Some(tuned))
+}
+
+/// What is set, where that was asked for; what is not, unless nothing was to be said.
+pub fn tell(options: &Options, tuned: &TunedSession) {
+    if options.out.quiet_output || options.out.json {
+        return;
+    }
+    let style = output::error_style(&options.out);
+    if options.out.verbose {
+        output::print_error(&terminal::knobs_set(tuned.outcomes(), &style));
+        return;
+    }
+    let missing: Vec<&str> =
+        tuned.outcomes().iter().filter(|outcome| outcome.is_missing()).map(|outcome| outcome.knob).collect();
+    if !missing.is_empty() {
+        output::complain(&format!("not set: {} (-v says why)", missing.join(", ")));
+    }
+    for (knob, note) in tuned.outcomes().iter().filter_map(|done| Some((done.knob, done.note.as_ref()?))) {
+        output::complain(&format!("{knob}: {note}"));
+    }
 }
 
 /// What the record says of them.

@@ -51,7 +51,7 @@ pub fn list(options: &Options, own: Option<&Path>) -> Result<u8, Failure> {
         listed.push(entry);
     }
     if options.out.json {
-        return output::print(&format!("{:#}\n", serde_json::Value::from(entries))).map(|()| 0);
+        return output::print_json(&entries.into()).map(|()| 0);
     }
     output::print(&terminal::recipes(&listed, &output::style(&options.out))).map(|()| 0)
 }

@@ -1,0 +1,61 @@
+//! Where the records of imported machines go.
+
+use std::path::{Path, PathBuf};
+
+use import::{Imported, list_machines};
+
+use crate::commands::new_record;
+use crate::delivery::{output_file, to_standard_output};
+use crate::failure::Failure;
+use crate::files;
+use crate::options::Options;
+
+/// Where each record goes and whether the user named that very file; `None` for standard output.
+pub(super) fn choose_destinations(
+    options: &Options,
+    machines: &[Imported],
+) -> Result<Option<Vec<(PathBuf, bool)>>, Failure> {
+    let several = machines.len() > 1;
+    let too_many = |way_out: &str| {
+        Failure::Usage(format!(
+            "the text is of {} machines ({}): {way_out}",
+            machines.len(),
+            list_machines(machines)
+        ))
+    };
+    if to_standard_output(options) {
+        if several {
+            return Err(too_many("print one of them with --only NAME, or write all with --output FOLDER"));
+        }
+        if output_file(options).is_none() {
+            return Ok(None);
+        }
+    }
+    let started = new_record().started;
+    let own = |folder: &Path| -> Vec<(PathBuf, bool)> {
+        let name = |machine: &Imported| machine.machine.hostname.clone().or_else(|| machine.name.clone());
+        let file = |machine: &Imported| {
+            format!("{}.json", record::file_name::record_name(name(machine).as_deref(), &started))
+        };
+        machines.iter().map(|machine| (folder.join(file(machine)), false)).collect()
+    };
+    let destinations = match output_file(options) {
+        None => own(&files::state_folder()?),
+        Some(folder) if folder.is_dir() => own(&folder),
+        Some(folder) if folder.as_os_str().as_encoded_bytes().ends_with(b"/") => {
+            std::fs::create_dir_all(&folder)
+                .map_err(|error| Failure::Cannot(format!("{}: cannot be made: {error}", folder.display())))?;
+            own(&folder)
+        }
+        Some(_) if several => {
+            return Err(too_many(
+                "name a folder with --output (one whose name ends in / is made), or one of them with --only NAME",
+            ));
+        }
+        Some(file) => vec![(file, true)],
+    };
+    for (path, _) in &destinations {
+        files::check_writable(path)?;
+    }
+    Ok(Some(destinations))
+}

@@ -1,0 +1,91 @@
+//! What commands that measure do around it: they look at the machine, make it quiet where that is asked for, and fill the
+//! record.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use ::quiet::tuned_session::TunedSession;
+use machine::{Inspection, Root};
+use record::{Conditions, Coverage, CpuList, Ended, Machine, Measurement, Record, Snapshot};
+
+use super::new_record;
+use super::quiet::tuned_session;
+use crate::delivery::destination;
+use crate::failure::Failure;
+use crate::options::Options;
+
+/// A machine that is to be measured.
+pub struct Measuring {
+    /// The machine, and its state before.
+    pub found: Inspection,
+    record: Record,
+    destination: Option<PathBuf>,
+    began: Instant,
+    tuned: Option<TunedSession>,
+}
+
+/// What a run gave.
+pub struct Outcome {
+    /// The figures.
+    pub measurements: Vec<Measurement>,
+    /// What was measured, and how well.
+    pub coverage: Vec<Coverage>,
+    /// How the run ended.
+    pub ended: Ended,
+}
+
+impl Measuring {
+    /// Makes the machine quiet, looks at it, and checks that a record can be written.
+    pub fn begin(options: &Options) -> Result<Self, Failure> {
+        let began = Instant::now();
+        let tuned = tuned_session::for_measuring(options)?;
+        let found = machine::inspect(&Root::live());
+        let record = new_record();
+        let destination = destination(options, &found.machine, &record)?;
+        Ok(Self { found, record, destination, began, tuned })
+    }
+
+    /// The whole record, and where it goes; knobs are as they were. `settle` completes the state after the run.
+    pub fn finish(self, outcome: Outcome, settle: impl FnOnce(&mut Snapshot)) -> (Record, Option<PathBuf>) {
+        let mut after = machine::snapshot_since(&Root::live(), &self.found.snapshot);
+        settle(&mut after);
+        let knobs = tuned_session::knobs(self.tuned.as_ref());
+        drop(self.tuned);
+        let mut record = self.record;
+        record.conditions = Conditions { before: self.found.snapshot, after: Some(after), knobs };
+        record.machine = self.found.machine;
+        record.measurements = outcome.measurements;
+        record.coverage = outcome.coverage;
+        record.coverage.extend(self.found.coverage);
+        record.ended = outcome.ended;
+        record.seconds = Some((self.began.elapsed().as_secs_f64() * 100.0).round() / 100.0);
+        record.diagnosis = diagnose::diagnose(&record);
+        (record, self.destination)
+    }
+}
+
+/// How a run ended that a signal may have interrupted.
+pub fn ended(interrupted: Option<i32>) -> Ended {
+    interrupted.map_or(Ended::Complete, |signal| Ended::Interrupted { signal })
+}
+
+/// The CPUs that `--cpus` names, all that are allowed without it.
+pub fn chosen_cpus(options: &Options, machine: &Machine) -> Result<CpuList, Failure> {
+    let allowed = machine.allowed_cpus();
+    let Some(wanted) = &options.measuring.cpus else { return Ok(allowed) };
+    check_cpus(wanted, &allowed).map(|()| wanted.clone())
+}
+
+/// Refuses CPUs that this process may not use.
+pub fn check_cpus(wanted: &CpuList, allowed: &CpuList) -> Result<(), Failure> {
+    let missing = wanted.difference(allowed);
+    if wanted.is_empty() {
+        return Err(Failure::Usage("--cpus: the list is empty; write for instance --cpus 0-3,8".to_owned()));
+    }
+    if !missing.is_empty() {
+        return Err(Failure::Usage(format!(
+            "--cpus {wanted}: this process may not use CPU {missing}; it may use {allowed}"
+        )));
+    }
+    Ok(())
+}

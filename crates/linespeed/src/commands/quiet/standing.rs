@@ -1,0 +1,63 @@
+//! `linespeed quiet --restore` and `--status`: what an earlier start set and left.
+
+use ::quiet::files::Tree;
+use ::quiet::root_session::RootSession;
+use ::quiet::session::{self, Leftover};
+use ::quiet::tuned_session::{read_boot_id, restore_leftover};
+use ::quiet::{json, lock};
+use machine::Root;
+use report::terminal;
+use serde_json::json;
+
+use super::{NOT_QUIET, tuned_session};
+use crate::failure::{Failure, signal_code};
+use crate::options::Options;
+use crate::{output, signals};
+
+/// `--restore`: puts back what an earlier start left.
+pub(super) fn restore(options: &Options) -> Result<u8, Failure> {
+    // A signal in the middle is heard after the end.
+    let stop = signals::install();
+    let restored = restore_leftover(&tuned_session::caller())?;
+    let text = if options.out.json {
+        let root = Root::live();
+        let root_session = restored.root.as_ref().map(|session| session.to_json(&Tree::new(&root)));
+        let reported = json!({
+            "restored": json::restored(&restored.values),
+            "gone_with_another_boot": restored.forgotten.as_ref().map(|contents| contents.header.changes.len()),
+            "root": root_session,
+        });
+        format!("{reported:#}\n")
+    } else {
+        terminal::knobs_restored(&restored, &output::style(&options.out))
+    };
+    output::print(&text)?;
+    if let Some(signal) = stop.signal() {
+        return Ok(signal_code(signal));
+    }
+    let back = restored.root.is_none() && restored.values.iter().all(|(_, outcome)| outcome.is_back());
+    Ok(if back { 0 } else { NOT_QUIET })
+}
+
+/// `--status`: what stands, and by whom. 1 where anything does.
+pub(super) fn status(options: &Options) -> Result<u8, Failure> {
+    let caller = tuned_session::caller();
+    let folder = caller.state_directory()?;
+    let root = Root::live();
+    let tree = Tree::new(&root);
+    let holder = lock::find_holder(&folder);
+    let boot = read_boot_id();
+    let leftover = session::find_leftover(&folder, &boot)?;
+    caller.tell_where_foreign(&folder);
+    let root_session = RootSession::find(&boot);
+    let text = if options.out.json {
+        let root_session = root_session.as_ref().map(|session| session.to_json(&tree));
+        format!("{:#}\n", json::status(&leftover, holder.as_deref(), &tree, root_session))
+    } else {
+        let style = output::style(&options.out);
+        terminal::knobs_standing(&leftover, holder.as_deref(), &tree, root_session.as_ref(), &style)
+    };
+    output::print(&text)?;
+    let nothing = matches!(leftover, Leftover::Nothing) && holder.is_none() && root_session.is_none();
+    Ok(if nothing { 0 } else { NOT_QUIET })
+}

@@ -1,0 +1,73 @@
+//! The runs of a command under `linespeed stat`.
+
+use measure::command::{self, Job, Run, SharedInput};
+use os::Stop;
+use os::child::{Exit, Process, SpawnError};
+
+use crate::failure::{exit_code, signal_code};
+use crate::options::{Options, Stat};
+use crate::output;
+use crate::progress::{name_processes, say_left};
+
+/// What came of the runs.
+pub(super) struct Runs {
+    /// Those that count.
+    pub done: Vec<Run>,
+    /// Why the command could not be started.
+    pub refused: Option<SpawnError>,
+    /// The signal that ended them early.
+    pub interrupted: Option<i32>,
+}
+
+impl Runs {
+    /// The command's own exit code, the first that is not 0 of several runs; 128+n for a signal, as shells have it.
+    pub(super) fn code(&self) -> u8 {
+        let codes = || self.done.iter().map(|run| exit_code(run.ended.exit));
+        self.interrupted.map_or_else(|| codes().find(|code| *code != 0).unwrap_or(0), signal_code)
+    }
+}
+
+/// Runs the command as often as was asked for, or until somebody or something stops it.
+pub(super) fn repeat(job: &Job, stat: &Stat, options: &Options, stop: &Stop) -> Runs {
+    let mut runs = Runs { done: Vec::new(), refused: None, interrupted: None };
+    let mut tell = |left: &[Process]| say_left(&name_processes(left), "Ctrl-C ends it");
+    let all = stat.warmup + stat.repeat;
+    let mut input = SharedInput::of_runs(all);
+    for number in 0..all {
+        if input.before(number) {
+            output::complain(
+                "the first run read all of standard input, a pipe; later runs find none. Give a file instead: < FILE",
+            );
+        }
+        let mut run = match command::run(job, stop, &mut tell) {
+            Ok(run) => run,
+            Err(refused) => {
+                runs.refused = Some(refused);
+                return runs;
+            }
+        };
+        if options.out.verbose {
+            let kind = if number < stat.warmup { "warm-up" } else { "run" };
+            output::complain(&format!(
+                "{kind} {}: {}",
+                number + 1,
+                record::units::figure(run.ended.wall.as_secs_f64(), "s")
+            ));
+        }
+        runs.interrupted = stop.signal();
+        // A terminal's Ctrl-C reaches the command itself, too.
+        if let Some(signal) = runs.interrupted
+            && [Exit::Signal(signal), Exit::Code(128 + signal)].contains(&run.ended.exit)
+        {
+            run.ended.exit = Exit::Stopped(signal);
+        }
+        // What a signal cut short is told when it is all that there is, and else left out.
+        if number >= stat.warmup && (runs.interrupted.is_none() || runs.done.is_empty()) {
+            runs.done.push(run);
+        }
+        if runs.interrupted.is_some() {
+            break;
+        }
+    }
+    runs
+}
