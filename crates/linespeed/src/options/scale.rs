@@ -13,7 +13,7 @@ pub struct Scale {
     #[arg(long, value_name = "NAME|FILE", conflicts_with = "command")]
     pub recipe: Option<String>,
     /// Change a recipe's setting, for example algorithm=aes-256-gcm
-    #[arg(long, value_name = "NAME=VALUE", value_parser = setting, requires = "recipe")]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting, requires = "recipe", conflicts_with = "command")]
     pub set: Vec<(String, String)>,
     /// List the recipes: what each measures, its settings, what it lacks here
     #[arg(long)]

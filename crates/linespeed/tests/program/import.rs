@@ -52,10 +52,7 @@ fn each_machine_of_a_text_becomes_a_record_that_says_where_its_figures_stood() {
     {
         assert!(reported.stdout.contains(words), "{words} is missing in {}", reported.stdout);
     }
-    assert!(
-        reported.stderr.contains("1 line belongs to no output that is known")
-            && reported.stderr.contains("Hello")
-    );
+    assert!(reported.stderr.contains("1 line not recognised") && reported.stderr.contains("Hello"));
     let records = records(&out);
     let names: Vec<_> = records.iter().map(|record| record.machine.hostname.as_deref()).collect();
     assert_eq!(names, [Some("db1"), Some("db2")]);

@@ -289,7 +289,7 @@ fn wrong_usage_is_reported_with_the_way_out() {
     let misused = |args: &[&str], words: &[&str]| drop(run(scale(place.path(), args)).misused(words));
     misused(&["--recipe", "bc-power", "--", "true"], &["--recipe", "COMMAND"]);
     misused(&["--recipe", "bc-power", "--set", "exponent"], &["NAME=VALUE"]);
-    misused(&["--set", "a=b", "--", "true"], &["--recipe"]);
+    misused(&["--set", "a=b", "--", "true"], &["--set", "COMMAND"]);
     misused(&["-r", "0", "--", "true"], &["--repeat", "1..=10000"]);
     misused(&["--timeout", "0s", "--", "true"], &["--timeout", "30s"]);
     misused(&["--timeout", "soon", "--", "true"], &["--timeout", "soon"]);
