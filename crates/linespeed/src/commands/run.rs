@@ -46,7 +46,7 @@ fn measure_and_report(
     let cpus = chosen_cpus(options, &measuring.found.machine)?;
     let Inspection { machine, snapshot, .. } = &measuring.found;
     let budget = |m: &&Measure| {
-        let depth = list::depth_of(*m, &chosen, machine, &cpus, depth);
+        let depth = list::depth_of(m, &chosen, machine, &cpus, depth);
         m.budget(machine, &cpus, depth).seconds
     };
     let mut progress = Shown::new(&options.out, chosen.iter().map(budget).sum());
