@@ -115,9 +115,9 @@ impl Datum {
             over: None,
             from: locate_figure(m),
             doubt: m.doubt.clone(),
-            method: m.method.as_deref().and_then(|method| method::foreign(&m.metric, method)),
-            unit: unit(m),
-            unfit: method::unfit(m),
+            method: m.method.as_deref().and_then(|method| method::find_foreign(&m.metric, method)),
+            unit: find_unit(m),
+            unfit: method::find_unfit(m),
             settings: None,
             size: None,
             declared: m.labels.word(Label::Source) == Some("declared"),
@@ -235,7 +235,7 @@ impl Datum {
 }
 
 /// The unit: of work that is bytes, bytes.
-fn unit(m: &Measurement) -> String {
+fn find_unit(m: &Measurement) -> String {
     let bytes = m.unit == "work/s" && m.detail.get(detail::WORK) == Some("B");
     if bytes { "B/s".to_owned() } else { m.unit.to_string() }
 }

@@ -1,11 +1,10 @@
 //! Load latency level by level: L1, L2, L3 and memory, wherever these end on each machine.
 
-use record::Label;
-use record::statistics::median_of_sorted;
 use record::text::Value;
-use record::{Level, Measurement, Record, text};
+use record::{Label, Level, Measurement, Record, text};
 
 use super::datum::{Datum, Size, over};
+use super::nodes::{Nodes, last_level_cache};
 use super::rows::{Group, NamedRow, RowKind, Rows, add_row};
 use crate::levels::MEMORY;
 
@@ -21,14 +20,14 @@ pub(super) fn add_level_rows(record: &Record, levels: &[Level], rows: &mut Rows)
         .filter(|m| m.summary.n > 0 && m.value().is_finite() && m.labels.count(Label::Bytes).is_some())
         .collect();
     if levels.is_empty() {
-        single(record, &points, rows);
+        add_single_points(record, &points, rows);
         return;
     }
     let mut from = 0;
     for (order, level) in levels.iter().enumerate() {
         let order = order as u32 * 2;
         let to = level.measured_bytes.unwrap_or(u64::MAX);
-        let datum = plateau(&points, level, from, to);
+        let datum = find_plateau(&points, level, from, to);
         let kind = if level.name == MEMORY { RowKind::Memory } else { RowKind::Other };
         let name = &level.name;
         let what = text!("comparison-row-load", "load from {level}", level = name);
@@ -43,42 +42,31 @@ pub(super) fn add_level_rows(record: &Record, levels: &[Level], rows: &mut Rows)
             from = bytes;
         }
     }
-    walks(record, levels, &points, rows);
+    add_page_walks(record, levels, &points, rows);
 }
 
 /// A level's latency with the working sets on its plateau as samples.
-fn plateau(points: &[&Measurement], level: &Level, from: u64, to: u64) -> Datum {
+fn find_plateau(points: &[&Measurement], level: &Level, from: u64, to: u64) -> Datum {
     let on: Vec<&Measurement> = points
         .iter()
         .filter(|m| m.labels.count(Label::Bytes).is_some_and(|bytes| bytes > from && bytes <= to))
         .filter(|m| (m.value() / level.latency_ns - 1.0).abs() <= ON_PLATEAU)
         .copied()
         .collect();
-    let mut values: Vec<f64> = on.iter().map(|m| m.value()).collect();
-    values.sort_by(f64::total_cmp);
-    let mut datum = match on.first() {
-        Some(first) if on.len() >= ENOUGH => {
-            let mut datum = Datum::from_several(&on, over::WORKING_SETS)
-                .unwrap_or_else(|| Datum::from_measurement(first));
-            datum.value = median_of_sorted(&values);
-            datum
-        }
-        Some(first) => {
-            let near = on.iter().min_by(|a, b| {
-                let off = |m: &Measurement| (m.value() - level.latency_ns).abs();
-                off(a).total_cmp(&off(b))
-            });
-            Datum::from_measurement(near.unwrap_or(first))
-        }
-        None => Datum::derived(level.latency_ns, None, "ns", format!("diagnosis.levels {}", level.name)),
-    };
+    let off = |m: &Measurement| (m.value() - level.latency_ns).abs();
+    let near = on.iter().min_by(|a, b| off(a).total_cmp(&off(b)));
+    let of_plateau = Datum::from_several(&on, over::WORKING_SETS).filter(|_| on.len() >= ENOUGH);
+    let mut datum =
+        of_plateau.or_else(|| near.map(|near| Datum::from_measurement(near))).unwrap_or_else(|| {
+            Datum::derived(level.latency_ns, None, "ns", format!("diagnosis.levels {}", level.name))
+        });
     // A clock that moved during the curve is told by the row of the clock.
     datum.doubt = datum.doubt.filter(|_| on.len() < ENOUGH);
     datum
 }
 
 /// Memory on base pages: what page walks add.
-fn walks(record: &Record, levels: &[Level], points: &[&Measurement], rows: &mut Rows) {
+fn add_page_walks(record: &Record, levels: &[Level], points: &[&Measurement], rows: &mut Rows) {
     let caches = record.machine.last_level_bytes();
     let Some(memory) = levels.iter().find(|level| level.name == MEMORY) else { return };
     let from = levels.iter().filter_map(|level| level.measured_bytes).max().unwrap_or(0).max(caches);
@@ -106,8 +94,8 @@ fn walks(record: &Record, levels: &[Level], points: &[&Measurement], rows: &mut 
 
 /// Points without a curve: each size has its row, its own node's memory; where it lies with this machine's caches decides
 /// what it may be compared with.
-fn single(record: &Record, points: &[&Measurement], rows: &mut Rows) {
-    let nodes = super::nodes::Nodes::from_record(record);
+fn add_single_points(record: &Record, points: &[&Measurement], rows: &mut Rows) {
+    let (nodes, (_, cache)) = (Nodes::from_record(record), last_level_cache(&record.machine));
     let mut sizes: Vec<u64> = points.iter().filter_map(|m| m.labels.count(Label::Bytes)).collect();
     sizes.sort_unstable();
     sizes.dedup();
@@ -118,7 +106,7 @@ fn single(record: &Record, points: &[&Measurement], rows: &mut Rows) {
             let is = |m: &&&Measurement| nodes.is_own(m).unwrap_or(true) == own;
             let all: Vec<&Measurement> = points.iter().filter(here).filter(is).copied().collect();
             if let Some(mut datum) = Datum::from_several(&all, over::PLACES) {
-                datum.size = Size::classify(bytes, nodes.cache_bytes());
+                datum.size = Size::classify(bytes, cache);
                 let size = Value::Bytes(bytes);
                 let what = if own {
                     text!("comparison-row-load-of-size", "load from {size}", size)

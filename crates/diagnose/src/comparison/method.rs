@@ -20,7 +20,7 @@ const ALIKE: &[(&str, &str)] = &[
 
 /// The method where it is another than linespeed's own or one that is defined alike; without the tool's version, with
 /// which a method does not change.
-pub(super) fn foreign(metric: &str, method: &str) -> Option<String> {
+pub(super) fn find_foreign(metric: &str, method: &str) -> Option<String> {
     let name = tool_name(method);
     let folded = name.to_lowercase();
     let alike = ALIKE.iter().any(|(prefix, tool)| {
@@ -102,7 +102,7 @@ impl Unfit {
 }
 
 /// Why a figure is comparable with no other, as far as one figure alone tells.
-pub(super) fn unfit(m: &Measurement) -> Option<Unfit> {
+pub(super) fn find_unfit(m: &Measurement) -> Option<Unfit> {
     let of_program = m.labels.get(Label::Workload).is_some() || m.metric == "core.ipc";
     (is_system_wide(m) && of_program).then_some(Unfit::SystemWide)
 }
@@ -126,11 +126,11 @@ mod tests {
 
     #[test]
     fn tools_that_measure_the_same_thing_are_reported_from_those_that_do_not() {
-        assert_eq!(foreign("wakeup.average", "cyclictest"), None);
-        assert_eq!(foreign("memory.bandwidth", "STREAM 5.10"), None);
-        assert_eq!(foreign("load.latency", "Intel MLC").as_deref(), Some("Intel MLC"));
+        assert_eq!(find_foreign("wakeup.average", "cyclictest"), None);
+        assert_eq!(find_foreign("memory.bandwidth", "STREAM 5.10"), None);
+        assert_eq!(find_foreign("load.latency", "Intel MLC").as_deref(), Some("Intel MLC"));
         assert_eq!(
-            foreign("load.latency", "lmbench lat_mem_rd -t").as_deref(),
+            find_foreign("load.latency", "lmbench lat_mem_rd -t").as_deref(),
             Some("lmbench lat_mem_rd -t")
         );
     }
@@ -142,7 +142,7 @@ mod tests {
                 .with_label(Label::Workload, "7^999999")
                 .with_label(Label::Source, "pmu")
                 .with_label(Label::Scope, scope);
-            unfit(&Measurement::new("core.ipc", place, vec![0.92]))
+            find_unfit(&Measurement::new("core.ipc", place, vec![0.92]))
         };
         assert_eq!(ipc("system"), Some(Unfit::SystemWide));
         assert_eq!(ipc("process"), None);

@@ -55,6 +55,7 @@ pub enum Extent {
 
 /// What is known of one side: its record's meaning, looked up once.
 pub(crate) struct Known<'a> {
+    pub(crate) name: String,
     pub(crate) record: &'a Record,
     pub(crate) rows: Rows,
 }
@@ -63,26 +64,27 @@ pub(crate) struct Known<'a> {
 pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> Comparison {
     let baseline = baseline.min(sides.len().saturating_sub(1));
     let subjects = describe_subjects(sides);
-    let known: Vec<Known> = sides
-        .iter()
-        .map(|side| {
-            let index = crate::RecordIndex::new(side.record);
-            Known { record: side.record, rows: row_builder::build_rows(side.record, index.levels()) }
-        })
-        .collect();
+    let known = sides.iter().zip(&subjects).map(|(side, subject)| {
+        let (record, name) = (side.record, subject.name.clone());
+        Known {
+            name,
+            record,
+            rows: row_builder::build_rows(record, crate::RecordIndex::new(record).levels()),
+        }
+    });
+    let known: Vec<Known> = known.collect();
     let records: Vec<&Record> = sides.iter().map(|side| side.record).collect();
     let (rows, refused) = table::build_rows(&known, baseline);
     let figures = if extent == Extent::All { table::build_figures(&known, baseline) } else { Vec::new() };
     let relation = relate(sides, &subjects);
-    let names: Vec<String> = subjects.iter().map(|subject| subject.name.clone()).collect();
     let (explanations, what_if) = if relation == Relation::SameRecord {
         (Vec::new(), Vec::new())
     } else {
-        let explanations = explain::explain_results(&known, &names, baseline, relation);
-        let what_if = projection::project_settings(&known, &names, baseline, &explanations);
+        let explanations = explain::explain_results(&known, baseline, relation);
+        let what_if = projection::project_settings(&known, baseline, &explanations);
         (explanations, what_if)
     };
-    let orders = order::build_orders(&rows, &known, &names);
+    let orders = order::build_orders(&rows, &known);
     let mut comparison = Comparison {
         comparison: COMPARISON_VERSION,
         tool,
@@ -90,7 +92,7 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
         baseline,
         relation,
         answer: Vec::new(),
-        differences: facts::differences(&records),
+        differences: facts::find_differences(&records),
         rows: rows.into_iter().map(|row| row.row).collect(),
         figures,
         refused,
@@ -103,9 +105,9 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
     comparison.notes = note_whole(&comparison);
     comparison.answer = verdict::state_verdict(&comparison);
     if relation == Relation::Machines && known.len() <= FEW {
-        for (this, name) in known.iter().zip(&names) {
-            comparison.within.extend(nodes::describe_nodes(this.record, name));
-            comparison.within.extend(explain::describe_scaling(this, name));
+        for this in &known {
+            comparison.within.extend(nodes::describe_nodes(this));
+            comparison.within.extend(explain::describe_scaling(this));
         }
     }
     comparison

@@ -4,8 +4,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use record::text::Value;
-use record::{CpuList, Label, Measurement, Record, Template, Text, text};
+use record::{CpuList, Label, Machine, Measurement, Record, Template, Text, text};
 
+use super::Known;
 use super::datum::{Datum, Size, over};
 use super::rows::{Group, NamedRow, RowKind, Rows, add_row};
 
@@ -63,11 +64,8 @@ impl<'a> Nodes<'a> {
     /// Whether a figure is of another package's memory; `None` where the record does not tell.
     pub(crate) fn is_other_package(&self, m: &Measurement) -> Option<bool> {
         let machine = &self.record.machine;
-        let own = if let Some(from) = m.labels.count(Label::From) {
-            u32::try_from(from).ok()?
-        } else {
-            self.own(m)?
-        };
+        let own =
+            m.labels.count(Label::From).and_then(|from| from.try_into().ok()).or_else(|| self.own(m))?;
         let to = u32::try_from(m.labels.count(Label::To).or(m.labels.count(Label::Node))?).ok()?;
         let packages = machine.counts.packages.filter(|packages| *packages > 0)?;
         let package = |node: u32| {
@@ -95,12 +93,13 @@ impl<'a> Nodes<'a> {
         let nodes = f64::from(self.count());
         (nodes - 1.0) / nodes
     }
+}
 
-    /// Bytes of the last-level cache that one CPU has.
-    pub(crate) fn cache_bytes(&self) -> u64 {
-        let machine = &self.record.machine;
-        machine.data_caches(machine.last_level()).filter_map(|cache| cache.bytes).max().unwrap_or(0)
-    }
+/// The last level of caches, and the bytes of it that one CPU has. Each cache of a level counts once; a virtual machine may
+/// list one for each CPU.
+pub(crate) fn last_level_cache(machine: &Machine) -> (u32, u64) {
+    let level = machine.last_level();
+    (level, machine.data_caches(level).filter_map(|cache| cache.bytes).max().unwrap_or(0))
 }
 
 /// What other packages' memory costs.
@@ -115,7 +114,7 @@ const OTHER_NODES: Template = Template {
 };
 
 /// What a record says of its own nodes, a sentence each: how much longer other packages' memory takes.
-pub(crate) fn describe_nodes(record: &Record, who: &str) -> Vec<Text> {
+pub(crate) fn describe_nodes(known: &Known) -> Vec<Text> {
     let said = |reach: &Reach| {
         let far = reach.far.as_ref().or(reach.other.as_ref())?;
         let ratio = far.value / reach.own.value;
@@ -123,13 +122,13 @@ pub(crate) fn describe_nodes(record: &Record, who: &str) -> Vec<Text> {
             return None;
         }
         let (what, factor) = (&reach.what, Value::Factor(ratio));
-        let shown = |datum: &Datum| record::units::figure(datum.value, &reach.unit);
+        let shown = |datum: &Datum| record::units::figure(datum.value, &reach.own.unit);
         let template = if reach.far.is_some() { OTHER_SOCKETS } else { OTHER_NODES };
-        let (who, own, far) = (who.to_owned(), shown(&reach.own), shown(far));
+        let (who, own, far) = (&known.name, shown(&reach.own), shown(far));
         Some(text!(template, who, what, factor, far, own))
     };
     // The best known figure is enough.
-    reaches(record).iter().find_map(said).into_iter().collect()
+    find_reaches(known.record).iter().find_map(said).into_iter().collect()
 }
 
 /// What was timed.
@@ -150,8 +149,6 @@ pub(crate) struct Reach {
     pub timed: Timed,
     /// What was timed, in words: `load latency`, `lmbench copy`.
     pub what: Text,
-    /// Unit of the figures.
-    pub unit: String,
     /// Own node's memory.
     pub own: Datum,
     /// Other nodes' memory; absent on one node, or where it was not measured.
@@ -187,11 +184,11 @@ impl Reach {
 
 /// How a record's memory answers: by the node matrix, by single loads of large working sets, or by lmbench's loops, the
 /// best known first.
-pub(crate) fn reaches(record: &Record) -> Vec<Reach> {
+pub(crate) fn find_reaches(record: &Record) -> Vec<Reach> {
     let nodes = Nodes::from_record(record);
     let mut all = Vec::new();
     let (own, other): (Vec<&Measurement>, Vec<&Measurement>) =
-        usable(record, "numa.latency").partition(|m| is_within_node(m));
+        list_usable(record, "numa.latency").partition(|m| is_within_node(m));
     let what = text!("comparison-reach-loads", "load latency");
     if let Some(mut reach) = build_reach(&nodes, Timed::Matrix, what, &own, &other) {
         if let Some(numa) = crate::numa::numa(&crate::RecordIndex::new(record)) {
@@ -207,20 +204,21 @@ pub(crate) fn reaches(record: &Record) -> Vec<Reach> {
         }
         all.push(reach);
     }
-    let large = usable(record, "load.latency").filter_map(|m| m.labels.count(Label::Bytes)).max();
-    let points: Vec<&Measurement> = usable(record, "load.latency")
+    let (_, cache) = last_level_cache(&record.machine);
+    let large = list_usable(record, "load.latency").filter_map(|m| m.labels.count(Label::Bytes)).max();
+    let points: Vec<&Measurement> = list_usable(record, "load.latency")
         .filter(|m| m.labels.count(Label::Bytes) == large && m.labels.get(Label::Node).is_some())
         .collect();
-    if let Some(bytes) = large.filter(|bytes| *bytes > nodes.cache_bytes()) {
+    if let Some(bytes) = large.filter(|bytes| *bytes > cache) {
         let what =
             text!("comparison-reach-loads-of-size", "load latency, {size}", size = Value::Bytes(bytes));
         if let Some(mut reach) = find_reach(&nodes, &points, Timed::Loads, what) {
-            reach.own.size = Size::classify(bytes, nodes.cache_bytes());
+            reach.own.size = Size::classify(bytes, cache);
             all.push(reach);
         }
     }
     for (number, op) in OPS.iter().copied().map(Some).chain([None]).enumerate() {
-        let of_op = usable(record, "stream.ns_per_element").filter(|m| match op {
+        let of_op = list_usable(record, "stream.ns_per_element").filter(|m| match op {
             Some(_) => m.labels.word(Label::Op) == op,
             None => m.labels.get(Label::Op).is_none(),
         });
@@ -260,7 +258,7 @@ fn mean_other(nodes: &Nodes, other: &[&Measurement]) -> Option<f64> {
     mean(&other.iter().map(|m| m.value()).collect::<Vec<_>>())
 }
 
-fn usable<'a>(record: &'a Record, metric: &'static str) -> impl Iterator<Item = &'a Measurement> {
+fn list_usable<'a>(record: &'a Record, metric: &'static str) -> impl Iterator<Item = &'a Measurement> {
     record.measurements_of(metric).filter(|m| m.summary.n > 0 && m.value().is_finite() && m.value() > 0.0)
 }
 
@@ -309,7 +307,6 @@ fn build_reach(
     Some(Reach {
         timed,
         what,
-        unit: own.unit.clone(),
         own,
         far: find_far(nodes, other),
         mean_other: mean_other(nodes, other),
@@ -322,7 +319,7 @@ fn build_reach(
 
 /// Adds the rows about nodes.
 pub(crate) fn add_node_rows(record: &Record, rows: &mut Rows) {
-    for reach in reaches(record) {
+    for reach in find_reaches(record) {
         let what = &reach.what;
         // A row has the same place in every record, whatever else that has.
         let (metric, order) = match reach.timed {
@@ -332,7 +329,7 @@ pub(crate) fn add_node_rows(record: &Record, rows: &mut Rows) {
             Timed::Stream(op) => ("stream.ns_per_element", (op as u32 + 1) * 10),
         };
         let ignoring = reach.other.as_ref().map(|other| {
-            let mut datum = Datum::derived(reach.average(), None, &reach.unit, reach.own.from.clone());
+            let mut datum = Datum::derived(reach.average(), None, &reach.own.unit, reach.own.from.clone());
             let share = Value::Share(reach.remote_share);
             datum.over = Some(text!("comparison-of-remote-accesses", "{share} of accesses remote", share));
             datum.method = reach.own.method.clone().or_else(|| other.method.clone());

@@ -6,6 +6,7 @@ use record::{Better, Label, Template, Text, text};
 
 use super::Known;
 use super::explain::{device_speed, find_best_clock, load_average};
+use super::nodes::last_level_cache;
 use super::rows::{Group, RowKind};
 use super::table::TableRow;
 
@@ -21,27 +22,27 @@ const WORTH: f64 = 0.05;
 const MOST_PAIRS: usize = 64;
 
 /// The orders of the rows that are results, and of those in which somebody lies far from the others.
-pub(super) fn build_orders(rows: &[TableRow], known: &[Known], names: &[String]) -> Vec<Order> {
+pub(super) fn build_orders(rows: &[TableRow], known: &[Known]) -> Vec<Order> {
     if known.len() < LEAST {
         return Vec::new();
     }
     let whole = rows.iter().filter(|row| row.row.per.is_none());
-    whole.filter_map(|row| rank_subjects(row, known, names)).collect()
+    whole.filter_map(|row| rank_subjects(row, known)).collect()
 }
 
-fn is_result(TableRow { kind, row, .. }: &TableRow) -> bool {
+fn is_result(TableRow { key, row }: &TableRow) -> bool {
     let is = |label: Label, word: &str| row.labels.word(label) == Some(word);
     match row.metric.as_str() {
-        "workload.throughput" | "workload.time" => *kind != RowKind::Efficiency,
+        "workload.throughput" | "workload.time" => key.kind != RowKind::Efficiency,
         "wakeup.average" | "wakeup.latency" => !is(Label::Setting, "tuned") && !is(Label::Policy, "fifo"),
-        "load.latency" => *kind == RowKind::Memory,
-        "stream.ns_per_element" | "numa.latency" => *kind == RowKind::IgnoringNodes,
-        "memory.bandwidth" => *kind == RowKind::AllCpus && is(Label::Op, "read"),
+        "load.latency" => key.kind == RowKind::Memory,
+        "stream.ns_per_element" | "numa.latency" => key.kind == RowKind::IgnoringNodes,
+        "memory.bandwidth" => key.kind == RowKind::AllCpus && is(Label::Op, "read"),
         _ => false,
     }
 }
 
-fn rank_subjects(of: &TableRow, known: &[Known], names: &[String]) -> Option<Order> {
+fn rank_subjects(of: &TableRow, known: &[Known]) -> Option<Order> {
     let row = &of.row;
     let better = row.better?;
     let values = row.cells.iter().map(|cell| cell.value.filter(|value| value.is_finite()));
@@ -62,9 +63,9 @@ fn rank_subjects(of: &TableRow, known: &[Known], names: &[String]) -> Option<Ord
     if !is_result(of) && !ranks.iter().any(|rank| rank.outlier) {
         return None;
     }
-    let says = if is_result(of) { describe_agreement(of, &ranks, known, names) } else { Text::default() };
+    let says = if is_result(of) { describe_agreement(of, &ranks, known) } else { Text::default() };
     // Rows of other groups say themselves what they are about.
-    let result = if of.group == Group::Wakeup { name_wakeup(&row.what) } else { row.what.clone() };
+    let result = if of.key.group == Group::Wakeup { name_wakeup(&row.what) } else { row.what.clone() };
     Some(Order { result, metric: row.metric.clone(), unit: row.unit.clone(), ranks, says })
 }
 
@@ -102,9 +103,8 @@ const FACTS: [(Template, Figure); 5] = [
 ];
 
 fn find_last_level(known: &Known) -> Option<f64> {
-    let machine = &known.record.machine;
-    let largest = machine.data_caches(machine.last_level()).filter_map(|cache| cache.bytes).max();
-    largest.filter(|bytes| *bytes > 0).map(|bytes| bytes as f64)
+    let (_, bytes) = last_level_cache(&known.record.machine);
+    (bytes > 0).then_some(bytes as f64)
 }
 
 fn find_clock(known: &Known) -> Option<f64> {
@@ -174,13 +174,13 @@ impl Pairs {
 }
 
 /// Which facts fall in the order of the result: for each how many pairs agree, and who contradicts.
-fn describe_agreement(of: &TableRow, ranks: &[Rank], known: &[Known], names: &[String]) -> Text {
+fn describe_agreement(of: &TableRow, ranks: &[Rank], known: &[Known]) -> Text {
     if ranks.len() > MOST_PAIRS {
         return Text::default();
     }
-    let alone = of.row.metric == "workload.time" || of.kind == RowKind::OneThread;
+    let alone = of.row.metric == "workload.time" || of.key.kind == RowKind::OneThread;
     let facts = FACTS.iter().filter(|(name, _)| !(alone && *name == CPUS));
-    let name = |at: usize| names.get(ranks[at].subject).cloned().unwrap_or_default();
+    let name = |at: usize| &known[ranks[at].subject].name;
     Text::sequence(facts.filter_map(|(fact, figure)| {
         let values: Vec<Option<f64>> = ranks.iter().map(|rank| figure(&known[rank.subject])).collect();
         let Pairs { alike, against, level, contradicting } = Pairs::count(&values);

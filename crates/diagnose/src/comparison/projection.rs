@@ -9,7 +9,7 @@ use record::{Label, Measurement, Record, Template, Text, text};
 use super::Known;
 use super::datum::Datum;
 use super::explain::{CORE_CLOCK, CORES, MEMORY_LATENCY, acts_on, cite, device_speed, mt_s, rated_speed};
-use super::nodes::reaches;
+use super::nodes::find_reaches;
 use super::rows::{RowEntry, RowKey, RowKind, find_clock, find_row, find_wakeups};
 use crate::figures::cite_fact;
 
@@ -44,22 +44,20 @@ const BOOST_OF: Template =
 /// Every setting of every subject that another has better, or that its own figures show to be better.
 pub(super) fn project_settings(
     known: &[Known],
-    names: &[String],
     baseline: usize,
     explanations: &[Explanation],
 ) -> Vec<WhatIf> {
-    let others = Others { known, names };
     let mut all = Vec::new();
     for (subject, this) in known.iter().enumerate() {
         let each = [
-            project_devices(this, &others),
+            project_devices(this, known),
             project_binding(this),
-            project_smt(this, &others),
-            project_governor(this, &others),
-            project_boost(this, &others),
-            project_huge_pages(this, &others),
+            project_smt(this, known),
+            project_governor(this, known),
+            project_boost(this, known),
+            project_huge_pages(this, known),
             project_idle_states(this),
-            project_clock_source(this, &others),
+            project_clock_source(this, known),
         ];
         let each = each.into_iter().flatten().filter(|what| what.gain.is_finite() && what.gain >= WORTH);
         let mut each: Vec<WhatIf> = each.collect();
@@ -68,7 +66,7 @@ pub(super) fn project_settings(
         let of_this = held.filter(|e| e.subject == subject || baseline == subject);
         let mut whole = of_this.filter_map(|e| {
             let other = if e.subject == subject { baseline } else { e.subject };
-            project_all_memory(e, &each, (this, subject), &known[other], &names[other])
+            project_all_memory(e, &each, (this, subject), &known[other])
         });
         let whole = whole.next();
         all.extend(each.into_iter().chain(whole).map(|what| WhatIf { subject, ..what }));
@@ -82,24 +80,15 @@ fn what_if(setting: Text, [now, then]: [Text; 2], acts_on: Text, gain: f64, says
     WhatIf { code, setting, now, then, acts_on, gain, says, ..WhatIf::default() }
 }
 
-/// All records, of which each is another one to the rest.
-struct Others<'a> {
-    known: &'a [Known<'a>],
-    names: &'a [String],
+/// The first record that has something: its name, and what that is.
+fn find_first<'a, T>(known: &'a [Known], find: impl Fn(&Record) -> Option<T>) -> Option<(&'a String, T)> {
+    known.iter().find_map(|known| Some((&known.name, find(known.record)?)))
 }
 
-impl Others<'_> {
-    /// The first that has something: its name, and what that is.
-    fn find<T>(&self, find: impl Fn(&Record) -> Option<T>) -> Option<(&String, T)> {
-        self.names.iter().zip(self.known).find_map(|(name, known)| Some((name, find(known.record)?)))
-    }
-
-    /// The one that has most of something, and how much; of several the last.
-    fn find_most(&self, figure: impl Fn(&Record) -> Option<f64>) -> Option<(&String, f64)> {
-        let all = self.names.iter().zip(self.known);
-        let all = all.filter_map(|(name, known)| Some((name, figure(known.record)?)));
-        all.max_by(|a, b| a.1.total_cmp(&b.1))
-    }
+/// The record that has most of something, and how much; of several the last.
+fn find_most<'a>(known: &'a [Known], figure: impl Fn(&Record) -> Option<f64>) -> Option<(&'a String, f64)> {
+    let all = known.iter().filter_map(|known| Some((&known.name, figure(known.record)?)));
+    all.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
 /// All settings of memory at once, for a machine that is held back by it: what its cores would do if memory answered each
@@ -110,7 +99,6 @@ fn project_all_memory(
     settings: &[WhatIf],
     (this, subject): (&Known, usize),
     other: &Known,
-    who: &str,
 ) -> Option<WhatIf> {
     let has = |setting: &Template| settings.iter().any(|what| what.setting.is(setting));
     if !has(&BINDING) {
@@ -121,8 +109,8 @@ fn project_all_memory(
     let oriented = |factor: f64| if held.subject == subject { factor } else { 1.0 / factor };
     let cores = oriented(cause(&CORES)?.factor);
     let clock = cause(&CORE_CLOCK).map_or(1.0, |cause| oriented(cause.factor));
-    let of_this = reaches(this.record);
-    let (mine, theirs) = reaches(other.record).into_iter().find_map(|theirs| {
+    let of_this = find_reaches(this.record);
+    let (mine, theirs) = find_reaches(other.record).into_iter().find_map(|theirs| {
         let mine = of_this.iter().find(|mine| mine.what == theirs.what && mine.other.is_some())?.clone();
         theirs.other.is_some().then_some((mine, theirs))
     })?;
@@ -130,12 +118,12 @@ fn project_all_memory(
     let as_is = theirs.average() / mine.own.value;
     let best = if has(&DEVICES) { as_is.max(theirs.average() / theirs.own.value) } else { as_is };
     let (low, high) = (cores * clock.min(1.0) * as_is / speed, cores * clock.max(1.0) * best / speed);
-    let (least, most, who) = (Value::Factor(low), Value::Factor(high), who.to_owned());
+    let (least, most, who) = (Value::Factor(low), Value::Factor(high), &other.name);
     let setting = match has(&DEVICES) {
         true => text!("comparison-set-all-memory", "memory devices and node binding together"),
         false => text!("comparison-set-binding-alone", "node binding, as a whole"),
     };
-    let states = [as_it_is(), text!("comparison-memory-of", "memory of {who}", who = &who)];
+    let states = [as_it_is(), text!("comparison-memory-of", "memory of {who}", who)];
     let acts_on = match &held.held_back {
         Some(held) => text!("comparison-acts-on-work", "{work}", work = &held.work),
         None => held.result.clone(),
@@ -162,7 +150,7 @@ fn off() -> Text {
 }
 
 /// A figure that may be held against others.
-fn usable(datum: Option<&Datum>) -> Option<&Datum> {
+fn filter_usable(datum: Option<&Datum>) -> Option<&Datum> {
     datum.filter(|datum| datum.unfit.is_none() && datum.value > 0.0)
 }
 
@@ -171,8 +159,8 @@ fn cite_datum(datum: &Datum) -> Evidence {
 }
 
 /// Memory devices at the fastest other's speed, so far as they allow it.
-fn project_devices(this: &Known, others: &Others) -> Option<WhatIf> {
-    let (who, best) = others.find_most(|record| device_speed(record).map(f64::from))?;
+fn project_devices(this: &Known, known: &[Known]) -> Option<WhatIf> {
+    let (who, best) = find_most(known, |record| device_speed(record).map(f64::from))?;
     let best = best as u32;
     let now = device_speed(this.record)?;
     let rated = rated_speed(&this.record.machine);
@@ -212,14 +200,15 @@ fn project_devices(this: &Known, others: &Others) -> Option<WhatIf> {
 
 /// Each process on one node, with that node's memory.
 fn project_binding(this: &Known) -> Option<WhatIf> {
-    let reach =
-        reaches(this.record).into_iter().find(|reach| reach.other.is_some() && reach.own.unfit.is_none())?;
+    let reach = find_reaches(this.record)
+        .into_iter()
+        .find(|reach| reach.other.is_some() && reach.own.unfit.is_none())?;
     let says = text!(
         "comparison-one-process-per-node",
         "{nodes} processes, one per node: {own} instead of {average} ({what}).",
         nodes = reach.nodes,
-        own = figure(reach.own.value, &reach.unit),
-        average = figure(reach.average(), &reach.unit),
+        own = figure(reach.own.value, &reach.own.unit),
+        average = figure(reach.average(), &reach.own.unit),
         what = &reach.what
     );
     let share = Value::Share(reach.remote_share);
@@ -231,7 +220,7 @@ fn project_binding(this: &Known) -> Option<WhatIf> {
 }
 
 /// SMT on or off.
-fn project_smt(this: &Known, others: &Others) -> Option<WhatIf> {
+fn project_smt(this: &Known, known: &[Known]) -> Option<WhatIf> {
     let smt = |record: &Record| record.conditions.before.smt.clone().unwrap_or_default();
     let is_off = |record: &Record| matches!(smt(record).as_str(), "off" | "forceoff");
     let find_yield = |record: &Record| {
@@ -239,12 +228,12 @@ fn project_smt(this: &Known, others: &Others) -> Option<WhatIf> {
         crate::figures::median(all.filter(|gain| gain.is_finite() && *gain > 0.0))
     };
     let (states, gain, says, evidence) = if is_off(this.record) {
-        let (who, gain) = others.find_most(|record| find_yield(record).filter(|_| smt(record) == "on"))?;
+        let (who, gain) = find_most(known, |record| find_yield(record).filter(|_| smt(record) == "on"))?;
         let says = text!("comparison-smt-elsewhere", "SMT yield of {who}; not measured here.", who);
         ([off(), on()], gain, says, cite(who, Value::Factor(gain), "smt.yield"))
     } else {
         let own = find_yield(this.record).filter(|own| *own < 1.0)?;
-        others.find(|record| is_off(record).then_some(()))?;
+        find_first(known, |record| is_off(record).then_some(()))?;
         let both = Value::Factor(own);
         let says =
             text!("comparison-smt-loses", "Both siblings together do {both} of what one does alone.", both);
@@ -255,18 +244,19 @@ fn project_smt(this: &Known, others: &Others) -> Option<WhatIf> {
     Some(WhatIf { evidence: vec![evidence], ..what })
 }
 
-fn project_governor(this: &Known, others: &Others) -> Option<WhatIf> {
+fn project_governor(this: &Known, known: &[Known]) -> Option<WhatIf> {
     let governor = |record: &Record| record.conditions.before.clocks.first()?.governor.clone();
     let now = governor(this.record).filter(|governor| governor != "performance")?;
-    let (who, then) = others.find(|record| governor(record).filter(|governor| governor == "performance"))?;
+    let (who, then) =
+        find_first(known, |record| governor(record).filter(|governor| governor == "performance"))?;
     let setting = text!("comparison-set-governor", "governor");
     project_highest_clock(this, who, setting, [now.into(), then.into()], GOVERNOR_OF)
 }
 
-fn project_boost(this: &Known, others: &Others) -> Option<WhatIf> {
+fn project_boost(this: &Known, known: &[Known]) -> Option<WhatIf> {
     let is = |record: &Record, on: bool| (record.conditions.before.boost == Some(on)).then_some(());
     is(this.record, false)?;
-    let (who, ()) = others.find(|record| is(record, true))?;
+    let (who, ()) = find_first(known, |record| is(record, true))?;
     project_highest_clock(this, who, text!("comparison-set-boost", "boost"), [off(), on()], BOOST_OF)
 }
 
@@ -278,7 +268,7 @@ fn project_highest_clock(
     states: [Text; 2],
     says: Template,
 ) -> Option<WhatIf> {
-    let clock = usable(find_clock(&this.rows))?;
+    let clock = filter_usable(find_clock(&this.rows))?;
     let most = this.record.machine.processor.max_hz? as f64;
     let (highest, measured) = (Value::Figure(most, "Hz"), Value::Figure(clock.value, "Hz"));
     let says = text!(says, who, most = highest, now = measured);
@@ -288,14 +278,14 @@ fn project_highest_clock(
 }
 
 /// Transparent huge pages: by its own latencies on small and on huge pages.
-fn project_huge_pages(this: &Known, others: &Others) -> Option<WhatIf> {
+fn project_huge_pages(this: &Known, known: &[Known]) -> Option<WhatIf> {
     let pages = |record: &Record| record.conditions.before.thp.clone();
     let now = pages(this.record).filter(|thp| thp == "never")?;
     let (who, then) =
-        others.find(|record| pages(record).filter(|thp| thp == "always" || thp == "madvise"))?;
+        find_first(known, |record| pages(record).filter(|thp| thp == "always" || thp == "madvise"))?;
     let (small, huge) = (
-        usable(find_row(&this.rows, "load.latency", RowKind::MemoryOnBasePages))?,
-        usable(find_row(&this.rows, "load.latency", RowKind::Memory))?,
+        filter_usable(find_row(&this.rows, "load.latency", RowKind::MemoryOnBasePages))?,
+        filter_usable(find_row(&this.rows, "load.latency", RowKind::Memory))?,
     );
     let says = text!(
         "comparison-huge-pages-of",
@@ -313,7 +303,7 @@ fn project_huge_pages(this: &Known, others: &Others) -> Option<WhatIf> {
 
 /// Idle states and timer slack held off, as measured here.
 fn project_idle_states(this: &Known) -> Option<WhatIf> {
-    let median = |setting| usable(find_wakeups(&this.rows, "wakeup.latency", "other", setting));
+    let median = |setting| filter_usable(find_wakeups(&this.rows, "wakeup.latency", "other", setting));
     let (now, then) = (median("as-is")?, median("tuned")?);
     if super::ratio::compare(then, now, Some(record::Better::Lower)).slower != Some(false) {
         return None;
@@ -332,15 +322,15 @@ fn project_idle_states(this: &Known) -> Option<WhatIf> {
 }
 
 /// Another's clock source, where its reads are cheaper.
-fn project_clock_source(this: &Known, others: &Others) -> Option<WhatIf> {
+fn project_clock_source(this: &Known, known: &[Known]) -> Option<WhatIf> {
     let now = this.record.conditions.before.clocksource.as_ref()?;
-    let mine = usable(find_row(&this.rows, "cost.clock_read", RowKind::Other))?;
+    let mine = filter_usable(find_row(&this.rows, "cost.clock_read", RowKind::Other))?;
     // Only what this machine has can be set.
     let offered = |source: &&String| this.record.conditions.before.clocksources.contains(source);
-    let cheaper = others.names.iter().zip(others.known).filter_map(|(who, other)| {
+    let cheaper = known.iter().filter_map(|other| {
         let then = other.record.conditions.before.clocksource.as_ref().filter(|source| *source != now)?;
-        let theirs = usable(find_row(&other.rows, "cost.clock_read", RowKind::Other))?;
-        Some((who, Some(then).filter(offered)?, theirs))
+        let theirs = filter_usable(find_row(&other.rows, "cost.clock_read", RowKind::Other))?;
+        Some((&other.name, Some(then).filter(offered)?, theirs))
     });
     let (who, then, theirs) = cheaper.min_by(|a, b| a.2.value.total_cmp(&b.2.value))?;
     let says = text!(

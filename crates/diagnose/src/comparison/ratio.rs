@@ -49,15 +49,15 @@ pub(super) fn compare(this: &Datum, base: &Datum, better: Option<Better>) -> Com
         return Compared { verdict, ..Compared::default() };
     }
     let ratio = this.value / base.value;
-    let interval = interval(this, base);
+    let interval = find_interval(this, base);
     let Some(better) = better else {
         return Compared { ratio: Some(ratio), interval, ..Compared::default() };
     };
-    let (verdict, slower) = judge(ratio, interval, better, this, base);
+    let (verdict, slower) = judge_difference(ratio, interval, better, this, base);
     Compared { ratio: Some(ratio), interval, verdict: Some(verdict), slower }
 }
 
-fn judge(
+fn judge_difference(
     ratio: f64,
     interval: Option<(f64, f64)>,
     better: Better,
@@ -102,11 +102,11 @@ fn judge(
 }
 
 /// The 95 % interval of the ratio; `None` where a side has too few samples and no interval of its own.
-fn interval(this: &Datum, base: &Datum) -> Option<(f64, f64)> {
+fn find_interval(this: &Datum, base: &Datum) -> Option<(f64, f64)> {
     let exact =
         |datum: &Datum| datum.interval.is_none() && (LEAST..=MOST_SAMPLES).contains(&datum.samples.len());
     if exact(this) && exact(base) {
-        return bootstrap(&medians(&this.samples)?, &medians(&base.samples)?);
+        return resample_ratio(&list_medians(&this.samples)?, &list_medians(&base.samples)?);
     }
     // Distributions and long lists: both medians' own intervals, joined on the scale of logarithms.
     let half = |datum: &Datum| {
@@ -125,7 +125,7 @@ fn interval(this: &Datum, base: &Datum) -> Option<(f64, f64)> {
 type Medians = Vec<(f64, f64)>;
 
 /// The medians of samples under resampling; `None` where a sample is no positive number.
-fn medians(samples: &[f64]) -> Option<Medians> {
+fn list_medians(samples: &[f64]) -> Option<Medians> {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
     if !(sorted.first().is_some_and(|least| *least > 0.0)
@@ -133,7 +133,7 @@ fn medians(samples: &[f64]) -> Option<Medians> {
     {
         return None;
     }
-    let mut medians: Medians = chances(sorted.len())
+    let mut medians: Medians = find_chances(sorted.len())
         .iter()
         .map(|(low, high, chance)| ((sorted[usize::from(*low)] + sorted[usize::from(*high)]) / 2.0, *chance))
         .collect();
@@ -142,19 +142,19 @@ fn medians(samples: &[f64]) -> Option<Medians> {
 }
 
 /// For `n` samples in ascending order: the chance that the two middle values of a resample (one for odd n) are these two.
-fn chances(n: usize) -> &'static [(u8, u8, f64)] {
+fn find_chances(n: usize) -> &'static [(u8, u8, f64)] {
     static KNOWN: [OnceLock<Vec<(u8, u8, f64)>>; MOST_SAMPLES + 1] =
         [const { OnceLock::new() }; MOST_SAMPLES + 1];
-    KNOWN[n.min(MOST_SAMPLES)].get_or_init(|| draw(n.min(MOST_SAMPLES)))
+    KNOWN[n.min(MOST_SAMPLES)].get_or_init(|| compute_chances(n.min(MOST_SAMPLES)))
 }
 
-fn draw(n: usize) -> Vec<(u8, u8, f64)> {
+fn compute_chances(n: usize) -> Vec<(u8, u8, f64)> {
     let count = n as f64;
     // The chance that at least `least` of n draws are among the first k.
     let at_least = |least: usize, k: usize| -> f64 {
         let p = k as f64 / count;
         (least..=n)
-            .map(|hits| choose(n, hits) * p.powi(hits as i32) * (1.0 - p).powi((n - hits) as i32))
+            .map(|hits| count_choices(n, hits) * p.powi(hits as i32) * (1.0 - p).powi((n - hits) as i32))
             .sum()
     };
     let mut all = Vec::new();
@@ -167,7 +167,7 @@ fn draw(n: usize) -> Vec<(u8, u8, f64)> {
         let power = |k: usize| (k as f64 / count).powi(middle as i32);
         for i in 0..n {
             // The lower half ends at i, and the upper begins at a later j.
-            let lower = choose(n, middle) * (power(i + 1) - power(i));
+            let lower = count_choices(n, middle) * (power(i + 1) - power(i));
             let mut apart = 0.0;
             for j in i + 1..n {
                 let chance = lower * (power(n - j) - power(n - j - 1));
@@ -182,12 +182,12 @@ fn draw(n: usize) -> Vec<(u8, u8, f64)> {
     all
 }
 
-fn choose(n: usize, k: usize) -> f64 {
+fn count_choices(n: usize, k: usize) -> f64 {
     (0..k).map(|i| (n - i) as f64 / (i + 1) as f64).product()
 }
 
 /// The 2.5 % and 97.5 % points of the ratio of two independent medians.
-fn bootstrap(this: &Medians, base: &Medians) -> Option<(f64, f64)> {
+fn resample_ratio(this: &Medians, base: &Medians) -> Option<(f64, f64)> {
     let (this_least, this_most) = (this.first()?.0, this.last()?.0);
     let (base_least, base_most) = (base.first()?.0, base.last()?.0);
     let ends = ((this_least / base_most).ln(), (this_most / base_least).ln());
@@ -225,11 +225,11 @@ fn bootstrap(this: &Medians, base: &Medians) -> Option<(f64, f64)> {
 
 /// Whether samples tell the ratio of two figures from 1; single figures, which have no interval, are taken as they are.
 pub(super) fn differs_from_1(this: &Datum, base: &Datum) -> bool {
-    interval(this, base).is_none_or(|(low, high)| !(low..=high).contains(&1.0))
+    find_interval(this, base).is_none_or(|(low, high)| !(low..=high).contains(&1.0))
 }
 
 /// The same of a ratio that is made of several figures: its value, and the medians that it was made of.
-pub(super) fn of_medians_differs_from_1(ratio: f64, medians: &[&Datum]) -> bool {
+pub(super) fn medians_differ_from_1(ratio: f64, medians: &[&Datum]) -> bool {
     let deviations: Option<Vec<f64>> = medians.iter().map(|datum| datum.log_deviation()).collect();
     deviations.is_none_or(|all| {
         let (low, high) = interval_around(ratio, all.iter().map(|one| one * one).sum::<f64>().sqrt());
@@ -249,12 +249,12 @@ mod tests {
     #[test]
     fn chances_are_those_of_resampling() {
         for n in LEAST..=MOST_SAMPLES {
-            let sum: f64 = chances(n).iter().map(|(_, _, chance)| chance).sum();
+            let sum: f64 = find_chances(n).iter().map(|(_, _, chance)| chance).sum();
             assert!((sum - 1.0).abs() < 1e-4, "{n}: {sum}");
         }
         // By hand for n = 5: the median is the least sample when at least 3 of 5 draws hit it.
         let least = 10.0 * 0.2f64.powi(3) * 0.8f64.powi(2) + 5.0 * 0.2f64.powi(4) * 0.8 + 0.2f64.powi(5);
-        assert!((chances(5)[0].2 - least).abs() < 1e-12);
+        assert!((find_chances(5)[0].2 - least).abs() < 1e-12);
     }
 
     #[test]
@@ -279,7 +279,7 @@ mod tests {
                 })
                 .collect();
             drawn.sort_by(f64::total_cmp);
-            let exact = medians(&samples).unwrap();
+            let exact = list_medians(&samples).unwrap();
             for share in [0.1, 0.25, 0.5, 0.75, 0.9] {
                 let value = drawn[(drawn.len() as f64 * share) as usize];
                 let below: f64 = exact.iter().filter(|m| m.0 < value - 1e-9).map(|m| m.1).sum();
@@ -359,8 +359,8 @@ mod tests {
             "single figures are taken as they are"
         );
         let four = [&wide, &wide, &wide, &wide];
-        assert!(!of_medians_differs_from_1(1.05, &four) && of_medians_differs_from_1(2.0, &four));
-        assert!(of_medians_differs_from_1(1.05, &[&wide, &datum_of(&[100.0])]));
+        assert!(!medians_differ_from_1(1.05, &four) && medians_differ_from_1(2.0, &four));
+        assert!(medians_differ_from_1(1.05, &[&wide, &datum_of(&[100.0])]));
     }
 
     proptest! {

@@ -99,14 +99,14 @@ impl<'a> RowNames<'a> {
         let row = |group, order, name| NamedRow::new(group, metric, order, name);
         Some(match metric {
             _ if WITHOUT_ROW.contains(&metric) => return None,
-            "core.clock" => clock(m),
-            "core.ipc" => instructions_per_cycle(m)?,
-            "workload.throughput" | "workload.time" => self.workload(m)?,
+            "core.clock" => name_clock(m),
+            "core.ipc" => name_instructions(m)?,
+            "workload.throughput" | "workload.time" => self.name_workload(m)?,
             "smt.yield" => {
                 let work = m.labels.word(Label::Workload).unwrap_or("").to_owned();
                 row(Group::Workloads, 40, text!("comparison-row-smt-yield", "SMT yield of {work}", work))
             }
-            "memory.bandwidth" => self.bandwidth(m)?,
+            "memory.bandwidth" => self.name_bandwidth(m)?,
             "core_to_core.latency" => {
                 let class = m.detail.get(detail::CLASS)?;
                 // Never one way of handing over against the other; a record of before there were two has one of them.
@@ -135,7 +135,7 @@ impl<'a> RowNames<'a> {
         })
     }
 
-    fn workload(&self, m: &Measurement) -> Option<NamedRow> {
+    fn name_workload(&self, m: &Measurement) -> Option<NamedRow> {
         let workload = m.labels.word(Label::Workload)?;
         let steps = self.workloads.get(workload)?;
         if m.labels.count(Label::Bytes).is_some_and(|bytes| bytes != steps.largest) {
@@ -154,7 +154,7 @@ impl<'a> RowNames<'a> {
         } else {
             text!("comparison-work", "{work}", work = &subject)
         };
-        let (order, name) = match (kind, threads(m)) {
+        let (order, name) = match (kind, count_threads(m)) {
             (RowKind::OneThread, _) => {
                 (0, text!("comparison-row-work-one-thread", "{work}, one thread", work))
             }
@@ -183,7 +183,7 @@ impl<'a> RowNames<'a> {
         Some(NamedRow::new(Group::Workloads, &m.metric, order, name).of_kind(kind, &subject))
     }
 
-    fn bandwidth(&self, m: &Measurement) -> Option<NamedRow> {
+    fn name_bandwidth(&self, m: &Measurement) -> Option<NamedRow> {
         // The others, and bytes with write-allocates, are among the figures one by one.
         let on_bus = m.labels.word(Label::BytesCounted) == Some("bus");
         let reported = m.labels.word(Label::Op).is_none_or(|op| REPORTED.contains(&op));
@@ -192,7 +192,7 @@ impl<'a> RowNames<'a> {
         }
         let op = m.labels.word(Label::Op).unwrap_or("unknown operation").to_owned();
         let kind = threads_kind(m, self.most_bandwidth, None);
-        let (order, mut name) = match (kind, threads(m)) {
+        let (order, mut name) = match (kind, count_threads(m)) {
             (RowKind::AllCpus, _) => (2, text!("comparison-row-bandwidth-all-cpus", "{op}, all CPUs", op)),
             (RowKind::OneThread, _) => {
                 (0, text!("comparison-row-bandwidth-one-thread", "{op}, one thread", op))
@@ -219,7 +219,7 @@ impl<'a> RowNames<'a> {
 
 /// Whether a figure is of one thread or of all CPUs, where the most threads are so many and there may be more CPUs.
 fn threads_kind(m: &Measurement, most: u64, cpus: Option<u32>) -> RowKind {
-    match threads(m) {
+    match count_threads(m) {
         None => RowKind::ThreadsNotReported,
         Some(1) => RowKind::OneThread,
         Some(threads) if threads == most && cpus.is_none_or(|cpus| threads >= cpus.into()) => {
@@ -229,7 +229,7 @@ fn threads_kind(m: &Measurement, most: u64, cpus: Option<u32>) -> RowKind {
     }
 }
 
-fn clock(m: &Measurement) -> NamedRow {
+fn name_clock(m: &Measurement) -> NamedRow {
     let (order, mut name) = match m.labels.word(Label::Active) {
         Some("one") => (0, text!("comparison-row-clock-one-core", "clock, one core")),
         Some("all") => (1, text!("comparison-row-clock-all-cores", "clock, all cores")),
@@ -246,7 +246,7 @@ fn clock(m: &Measurement) -> NamedRow {
 }
 
 /// Instructions per cycle: of one thread. Declared ones, which need no counter, before counted ones.
-fn instructions_per_cycle(m: &Measurement) -> Option<NamedRow> {
+fn name_instructions(m: &Measurement) -> Option<NamedRow> {
     let work = m.labels.word(Label::Workload).unwrap_or("any");
     if m.labels.count(Label::Threads).is_some_and(|threads| threads > 1) {
         return None;
@@ -330,7 +330,7 @@ fn name_work(m: &Measurement) -> String {
 }
 
 /// Threads that made a figure: as many as it says, or one for each CPU that it names; `None` where the record does not tell.
-pub(super) fn threads(m: &Measurement) -> Option<u64> {
+pub(super) fn count_threads(m: &Measurement) -> Option<u64> {
     let cpus = || match m.labels.get(Label::Cpus)? {
         record::Key::Word(list) => list.parse::<record::CpuList>().ok().map(|cpus| cpus.len() as u64),
         _ => Some(1),

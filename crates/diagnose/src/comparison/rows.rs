@@ -174,9 +174,13 @@ pub(super) fn add_row(rows: &mut Rows, row: NamedRow, datum: Datum) {
     }
 }
 
+fn find_datum(rows: &Rows, is: impl Fn(&RowKey, &RowEntry) -> bool) -> Option<&Datum> {
+    rows.iter().find(|(key, entry)| is(key, entry)).map(|(_, entry)| &entry.datum)
+}
+
 /// The first row of a metric that is of this kind.
 pub(super) fn find_row<'a>(rows: &'a Rows, metric: &str, kind: RowKind) -> Option<&'a Datum> {
-    rows.iter().find(|(key, _)| key.metric == metric && key.kind == kind).map(|(_, entry)| &entry.datum)
+    find_datum(rows, |key, _| key.metric == metric && key.kind == kind)
 }
 
 /// The clock of one core.
@@ -186,8 +190,7 @@ pub(super) fn find_clock(rows: &Rows) -> Option<&Datum> {
 
 /// Instructions per cycle of a workload.
 pub(super) fn find_instructions_per_cycle<'a>(rows: &'a Rows, workload: &str) -> Option<&'a Datum> {
-    let is = |key: &RowKey| key.kind == RowKind::InstructionsPerCycle && key.subject == workload;
-    rows.iter().find(|(key, _)| is(key)).map(|(_, entry)| &entry.datum)
+    find_datum(rows, |key, _| key.kind == RowKind::InstructionsPerCycle && key.subject == workload)
 }
 
 /// The row of wake-ups of a metric with this policy and setting.
@@ -197,8 +200,9 @@ pub(super) fn find_wakeups<'a>(
     policy: &str,
     setting: &str,
 ) -> Option<&'a Datum> {
-    let is = |entry: &RowEntry| entry.policy() == policy && entry.setting() == setting;
-    rows.iter().find(|(key, entry)| key.metric == metric && is(entry)).map(|(_, entry)| &entry.datum)
+    find_datum(rows, |key, entry| {
+        key.metric == metric && entry.policy() == policy && entry.setting() == setting
+    })
 }
 
 impl RowEntry {

@@ -9,7 +9,7 @@ use super::Known;
 use super::datum::Datum;
 use super::method::{self, Unfit};
 use super::ratio;
-use super::rows::{Divisors, Group, RowEntry, RowKey, RowKind};
+use super::rows::{Divisors, RowEntry, RowKey, RowKind};
 
 /// The same figure by two methods.
 const OTHER_METHOD: Template =
@@ -46,12 +46,12 @@ const REASONS: [&Template; 10] = [
 ];
 
 /// Why one figure cannot be held against another; `None` where it can.
-pub(super) fn refusal(this: &Datum, base: &Datum) -> Option<Text> {
+pub(super) fn find_refusal(this: &Datum, base: &Datum) -> Option<Text> {
     if let Some(why) = this.unfit.as_ref().or(base.unfit.as_ref()) {
         return Some(why.reason());
     }
     if this.unit != base.unit {
-        return Some(text!(OTHER_UNIT, base = unit(&base.unit), this = unit(&this.unit)));
+        return Some(text!(OTHER_UNIT, base = show_unit(&base.unit), this = show_unit(&this.unit)));
     }
     if this.method != base.method {
         let name = |datum: &Datum| method::describe_method(datum.method.as_deref());
@@ -70,7 +70,7 @@ pub(super) fn refusal(this: &Datum, base: &Datum) -> Option<Text> {
     }
 }
 
-fn unit(unit: &str) -> String {
+fn show_unit(unit: &str) -> String {
     if unit.is_empty() { "none" } else { unit }.to_owned()
 }
 
@@ -103,19 +103,14 @@ impl Refused {
 }
 
 /// A row with what it is of.
-pub(super) struct TableRow {
-    /// What it belongs to.
-    pub group: Group,
-    /// What it is of.
-    pub kind: RowKind,
-    /// The thing itself.
-    pub subject: String,
+pub(super) struct TableRow<'a> {
+    pub key: &'a RowKey,
     /// The figures.
     pub row: Row,
 }
 
 /// The rows that at least two subjects have, and what is refused.
-pub(super) fn build_rows(known: &[Known], baseline: usize) -> (Vec<TableRow>, Vec<Refusal>) {
+pub(super) fn build_rows<'a>(known: &'a [Known], baseline: usize) -> (Vec<TableRow<'a>>, Vec<Refusal>) {
     let mut all: BTreeMap<&RowKey, Vec<Option<&RowEntry>>> = BTreeMap::new();
     for (index, side) in known.iter().enumerate() {
         for (key, entry) in &side.rows {
@@ -126,7 +121,7 @@ pub(super) fn build_rows(known: &[Known], baseline: usize) -> (Vec<TableRow>, Ve
     let mut refused = Refused::default();
     // Rows that only one record has, by what they have in common with others.
     let mut alone: HashMap<(&str, &str), Vec<(&RowKey, usize)>> = HashMap::new();
-    for (key, entries) in &all {
+    for (key, entries) in all {
         let mut having = entries.iter().enumerate().filter_map(|(i, entry)| entry.map(|entry| (i, entry)));
         let (Some((first, entry)), second) = (having.next(), having.next()) else { continue };
         if second.is_none() {
@@ -145,9 +140,7 @@ pub(super) fn build_rows(known: &[Known], baseline: usize) -> (Vec<TableRow>, Ve
         }
         let efficiency = key.kind == RowKind::Efficiency;
         let row = |per, cells| TableRow {
-            group: key.group,
-            kind: key.kind,
-            subject: key.subject.clone(),
+            key,
             row: Row {
                 group: key.group.word().to_owned(),
                 what: entry.name.clone(),
@@ -161,7 +154,7 @@ pub(super) fn build_rows(known: &[Known], baseline: usize) -> (Vec<TableRow>, Ve
             },
         };
         rows.push(row(None, cells));
-        let divided = [Per::Core, Per::Cpu, Per::Package].map(|per| (per, divide_figures(entries, per)));
+        let divided = [Per::Core, Per::Cpu, Per::Package].map(|per| (per, divide_figures(&entries, per)));
         for (per, figures) in divided {
             let Some(figures) = figures else { continue };
             let cells = build_cells(&key.metric, &figures, baseline, &mut Refused::default());
@@ -189,14 +182,12 @@ fn count_values(cells: &[Cell]) -> usize {
 /// Where each node is a package, other packages' memory is other nodes' memory.
 fn drop_repeated(rows: &mut Vec<TableRow>) {
     let values = |row: &Row| -> Vec<Option<f64>> { row.cells.iter().map(|cell| cell.value).collect() };
-    let nodes: HashMap<(String, String), Vec<Option<f64>>> = rows
-        .iter()
-        .filter(|row| row.kind == RowKind::OtherNodes)
-        .map(|row| ((row.row.metric.clone(), row.subject.clone()), values(&row.row)))
-        .collect();
-    rows.retain(|row| {
-        let of_nodes = nodes.get(&(row.row.metric.clone(), row.subject.clone()));
-        row.kind != RowKind::OtherPackages || of_nodes.is_none_or(|of_nodes| *of_nodes != values(&row.row))
+    let of_nodes = rows.iter().filter(|row| row.key.kind == RowKind::OtherNodes);
+    let of_nodes: HashMap<(&str, &str), Vec<Option<f64>>> =
+        of_nodes.map(|row| ((row.key.metric.as_str(), row.key.subject.as_str()), values(&row.row))).collect();
+    rows.retain(|TableRow { key, row }| {
+        let of_nodes = of_nodes.get(&(key.metric.as_str(), key.subject.as_str()));
+        key.kind != RowKind::OtherPackages || of_nodes != Some(&values(row))
     });
 }
 
@@ -223,7 +214,7 @@ fn build_cells(metric: &str, figures: &[Option<Datum>], baseline: usize, refused
         let Some(this) = this else { return Cell::default() };
         let base = figures[baseline].as_ref().filter(|_| index != baseline);
         let why = match base {
-            Some(base) => refusal(this, base),
+            Some(base) => find_refusal(this, base),
             None => this.unfit.as_ref().filter(|_| index == baseline).map(Unfit::reason),
         };
         if let Some(why) = why {

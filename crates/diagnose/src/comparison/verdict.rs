@@ -115,12 +115,8 @@ fn state_result(c: &Comparison, e: &Explanation) -> Text {
         // Alike in the whole and not in its parts.
         None if e.speed.ln().abs() < ALIKE && !e.adds_up => e.says.clone(),
         None => {
-            let mut said = words::describe_speed(
-                &e.result,
-                subject_name(c, e.subject),
-                subject_name(c, c.baseline),
-                e.speed,
-            );
+            let (this, base) = (&c.subjects[e.subject].name, &c.subjects[c.baseline].name);
+            let mut said = words::describe_speed(&e.result, this, base, e.speed);
             said.push(words::list_causes(e, MOST_CAUSES, words::with_figures));
             said
         }

@@ -8,7 +8,7 @@ use record::{Label, Remedy, Template, Text, text};
 use super::needs::Need;
 use super::{Case, Rule, at_most_warning, by_model, costs};
 use crate::comparison::datum::Datum;
-use crate::comparison::nodes::{Reach, reaches};
+use crate::comparison::nodes::{Reach, find_reaches};
 use crate::figures::{RESOLUTION, cite_fact, median, modelled, spread, verdict};
 use crate::resources::{MEMORY_BANDWIDTH, MEMORY_LATENCY};
 
@@ -56,7 +56,7 @@ fn find(case: &Case) -> Vec<Finding> {
 /// Single figures of own and other nodes' memory, where there is no matrix. Not where the own node would be a guess.
 fn by_place(case: &Case) -> Option<Reach> {
     let reported = |reach: &Reach| reach.other.is_some() && !reach.guessed && reach.own.unfit.is_none();
-    reaches(case.record).into_iter().find(reported)
+    find_reaches(case.record).into_iter().find(reported)
 }
 
 /// The finding from single figures: there is no interval, so none is claimed.
@@ -64,7 +64,7 @@ fn single(case: &Case, reach: &Reach) -> Option<Finding> {
     let other = reach.other.as_ref()?;
     let loss = modelled(1.0 - 1.0 / reach.ignoring())?;
     let reported_of = |datum: &Datum, template: Template| {
-        let figure = record::units::figure(datum.value, &reach.unit);
+        let figure = record::units::figure(datum.value, &reach.own.unit);
         cite_fact(text!(template, what = &reach.what, figure = figure), datum.from.clone())
     };
     Some(Finding {

@@ -4,9 +4,10 @@ use record::Label;
 use record::comparison::{Claim, Support};
 use record::detail;
 use record::text::Value;
-use record::{Machine, Record, Template, Text, text};
+use record::{Record, Template, Text, text};
 
 use super::{Pair, find_best_clock};
+use crate::comparison::nodes::last_level_cache;
 
 /// Shares of stolen time that differ by less than this say nothing.
 const STOLEN: f64 = 0.001;
@@ -39,7 +40,7 @@ fn judge_more(claim: Text, slow: f64, fast: f64, figures: Text) -> Option<Claim>
 
 /// A figure of each side.
 fn state_figures(pair: &Pair, fast: impl Into<Value>, slow: impl Into<Value>) -> Text {
-    let (slow_name, fast_name) = (pair.base_name.to_owned(), pair.this_name.to_owned());
+    let (slow_name, fast_name) = (&pair.base.name, &pair.this.name);
     let (slow, fast) = (slow.into(), fast.into());
     text!(
         "comparison-claim-figures",
@@ -51,16 +52,10 @@ fn state_figures(pair: &Pair, fast: impl Into<Value>, slow: impl Into<Value>) ->
     )
 }
 
-fn last_level(machine: &Machine) -> (u32, u64) {
-    let level = machine.last_level();
-    // Each cache of a level once; a virtual machine may list one for each CPU.
-    (level, machine.data_caches(level).filter_map(|cache| cache.bytes).max().unwrap_or(0))
-}
-
 /// Bigger caches.
 pub(super) fn judge_caches(pair: &Pair) -> Option<Claim> {
     let ((level, fast), (slow_level, slow)) =
-        (last_level(&pair.this.record.machine), last_level(&pair.base.record.machine));
+        (last_level_cache(&pair.this.record.machine), last_level_cache(&pair.base.record.machine));
     let sizes = state_figures(pair, Value::Bytes(fast), Value::Bytes(slow));
     let figures = text!("comparison-claim-cache-sizes", "L{level} {sizes}", level, sizes);
     let claim = text!("comparison-claim-caches", "the caches");
@@ -139,11 +134,11 @@ pub(super) fn judge_neighbours(pair: &Pair, speed: f64) -> Option<Claim> {
             judge_steal(slow - fast, 1.0 - 1.0 / speed, shares)
         }
         (slow, fast) => {
-            let sides = [(slow, pair.base_name), (fast, pair.this_name)];
+            let sides = [(slow, pair.base), (fast, pair.this)];
             let missing: Vec<Text> = sides
                 .iter()
                 .filter(|(share, _)| share.is_none())
-                .map(|(_, name)| Text::from(*name))
+                .map(|(_, side)| Text::from(side.name.as_str()))
                 .collect();
             let why = text!("comparison-no-steal-time", "steal time was not measured on {missing}", missing);
             (Support::NotSupported, why)

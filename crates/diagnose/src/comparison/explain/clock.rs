@@ -7,7 +7,7 @@ use record::comparison::Cause;
 use record::text::Value;
 use record::{Measurement, Record, Text, text};
 
-use super::{CORE_CLOCK, Effect, Pair, against, cause, comparable};
+use super::{CORE_CLOCK, Effect, Pair, against, are_comparable, cause};
 use crate::comparison::Known;
 use crate::comparison::datum::Datum;
 use crate::comparison::method::is_system_wide;
@@ -115,7 +115,7 @@ pub(super) fn find_advertised(record: &Record) -> Option<Datum> {
 
 /// The clock as a cause.
 pub(super) fn clock_cause(pair: &Pair, this: &Clock, base: &Clock) -> Option<Cause> {
-    let measured = this.measured && base.measured && comparable(&this.datum, &base.datum);
+    let measured = this.measured && base.measured && are_comparable(&this.datum, &base.datum);
     if measured && !differs_from_1(&this.datum, &base.datum) {
         return None;
     }

@@ -7,11 +7,12 @@ use record::units::figure;
 use record::{Better, Machine, Record, Template, Text, text};
 
 use super::{
-    CORES, Effect, MEMORY_LATENCY, OneSided, Pair, against, cause, cause_of_parts, cite, clock, comparable,
-    differs, evidence, explain_by_side_effects, explain_faster, find_best_clock, resolved, sort_causes,
+    CORES, Effect, MEMORY_LATENCY, OneSided, Pair, against, are_comparable, cause, cause_of_parts, cite,
+    clock, differs, evidence, explain_by_side_effects, explain_faster, find_best_clock, is_resolved,
+    sort_causes,
 };
 use crate::comparison::datum::Size;
-use crate::comparison::nodes::{Reach, Timed, reaches};
+use crate::comparison::nodes::{Reach, Timed, find_reaches};
 use crate::comparison::rows::RowKind;
 use crate::memory_channels::{channels, is_flash};
 
@@ -67,11 +68,11 @@ fn explain_alike_unless_bound(pair: &Pair, speed: f64, own: f64, mut causes: Vec
     let says = text!(
         ALIKE_UNLESS_BOUND,
         result = text!(MEMORY_BOUND),
-        fast = pair.this_name.to_owned(),
-        slow = pair.base_name.to_owned(),
+        fast = &pair.this.name,
+        slow = &pair.base.name,
         times = Value::Factor(own)
     );
-    let explanation = explain_by_side_effects(pair, text!(MEMORY_BOUND), speed, says, causes);
+    let explanation = explain_by_side_effects(text!(MEMORY_BOUND), speed, says, causes);
     OneSided { leads: own >= 1.0, explanation }
 }
 
@@ -85,15 +86,16 @@ pub(crate) fn acts_on(reach: &Reach) -> Text {
 
 /// Latency over all nodes' memory, as a program sees it that ignores nodes.
 pub(super) fn reach_cause(pair: &Pair) -> Option<Cause> {
-    let (base, this) = (reaches(pair.base.record), reaches(pair.this.record));
+    let (base, this) = (find_reaches(pair.base.record), find_reaches(pair.this.record));
     let (base, this) = base.iter().find_map(|base| {
-        let this = this.iter().find(|this| this.what == base.what && comparable(&this.own, &base.own))?;
+        let this = this.iter().find(|this| this.what == base.what && are_comparable(&this.own, &base.own))?;
         let nodes = base.other.is_some() || this.other.is_some();
         // A machine of several nodes whose other nodes were not measured is no average.
         let whole = |reach: &Reach| reach.other.is_some() || reach.nodes == 1;
         (nodes && whole(base) && whole(this)).then_some((base, this))
     })?;
-    let both = |of: fn(&Reach) -> f64| against(figure(of(this), &this.unit), figure(of(base), &base.unit));
+    let both =
+        |of: fn(&Reach) -> f64| against(figure(of(this), &this.own.unit), figure(of(base), &base.own.unit));
     let own = cause(
         OWN,
         both(|reach| reach.own.value),
@@ -102,7 +104,7 @@ pub(super) fn reach_cause(pair: &Pair) -> Option<Cause> {
         pair.evidence(&this.own, &base.own),
     );
     let mut proof = Vec::new();
-    for (name, reach) in [(pair.base_name, base), (pair.this_name, this)] {
+    for (name, reach) in [(&pair.base.name, base), (&pair.this.name, this)] {
         proof.extend(reach.other.as_ref().map(|other| evidence(name, other)));
         let nodes = text!("comparison-nodes", "{nodes} NUMA nodes", nodes = reach.nodes);
         proof.push(cite(name, nodes, "machine.counts.nodes"));
@@ -142,7 +144,7 @@ pub(super) fn level_cause(pair: &Pair) -> Option<Cause> {
         let this = pair.this.rows.get(key).filter(|_| key.metric == "load.latency" && beyond)?;
         Some((&base.datum, &this.datum))
     })?;
-    if !comparable(this, base) || !resolved(this, base, Better::Lower) {
+    if !are_comparable(this, base) || !is_resolved(this, base, Better::Lower) {
         return None;
     }
     let says = against(figure(this.value, "ns"), figure(base.value, "ns"));
@@ -151,7 +153,7 @@ pub(super) fn level_cause(pair: &Pair) -> Option<Cause> {
 }
 
 /// Memory devices that run, whether or not their size is told.
-pub(crate) fn running(machine: &Machine) -> impl Iterator<Item = &MemoryDevice> {
+pub(crate) fn find_running(machine: &Machine) -> impl Iterator<Item = &MemoryDevice> {
     let runs = |device: &&MemoryDevice| {
         device.configured_mt_s.is_some_and(|speed| speed > 0) && device.bytes != Some(0) && !is_flash(device)
     };
@@ -160,7 +162,7 @@ pub(crate) fn running(machine: &Machine) -> impl Iterator<Item = &MemoryDevice> 
 
 /// The speed at which the slowest memory device runs, MT/s.
 pub(crate) fn device_speed(record: &Record) -> Option<u32> {
-    running(&record.machine).filter_map(|device| device.configured_mt_s).min()
+    find_running(&record.machine).filter_map(|device| device.configured_mt_s).min()
 }
 
 pub(super) fn devices_cause(pair: &Pair) -> Option<Cause> {
@@ -199,7 +201,7 @@ fn describe_speed(record: &Record, now: u32) -> Text {
 
 /// The speed that the slowest of the devices that run is made for, MT/s.
 pub(crate) fn rated_speed(machine: &Machine) -> Option<u32> {
-    running(machine).filter_map(|device| device.rated_mt_s).filter(|speed| *speed > 0).min()
+    find_running(machine).filter_map(|device| device.rated_mt_s).filter(|speed| *speed > 0).min()
 }
 
 pub(super) fn clock_cause(pair: &Pair) -> Option<Cause> {

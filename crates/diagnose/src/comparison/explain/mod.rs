@@ -22,7 +22,7 @@ use super::rows::{RowEntry, RowKey};
 
 pub(super) use claims::{NEIGHBOURS, load_average};
 pub(super) use clock::find_best_clock;
-pub(super) use memory::{acts_on, device_speed, mt_s, rated_speed, running};
+pub(super) use memory::{acts_on, device_speed, find_running, mt_s, rated_speed};
 pub(super) use scaling::describe_scaling;
 #[cfg(test)]
 pub(super) use {
@@ -46,32 +46,23 @@ const MUCH_LEFT: f64 = 0.1;
 pub(super) struct Pair<'a> {
     pub(super) base: &'a Known<'a>,
     pub(super) this: &'a Known<'a>,
-    pub(super) base_name: &'a str,
-    pub(super) this_name: &'a str,
-    pub(super) index: usize,
     /// Whether both are runs of one machine.
     pub(super) same_machine: bool,
 }
 
 impl Pair<'_> {
     fn swapped(&self) -> Self {
-        Self {
-            base: self.this,
-            this: self.base,
-            base_name: self.this_name,
-            this_name: self.base_name,
-            ..*self
-        }
+        Self { base: self.this, this: self.base, ..*self }
     }
 
     /// A figure of each as evidence.
     fn evidence(&self, this: &Datum, base: &Datum) -> Vec<Evidence> {
-        vec![evidence(self.base_name, base), evidence(self.this_name, this)]
+        vec![evidence(&self.base.name, base), evidence(&self.this.name, this)]
     }
 
     /// What stands in each record as evidence.
     fn cite(&self, this: impl Into<Value>, base: impl Into<Value>, from: &str) -> Vec<Evidence> {
-        vec![cite(self.base_name, base, from), cite(self.this_name, this, from)]
+        vec![cite(&self.base.name, base, from), cite(&self.this.name, this, from)]
     }
 }
 
@@ -83,21 +74,15 @@ struct OneSided {
 }
 
 /// Explanations of every result that a subject shares with the baseline, the greatest difference first for each subject.
-pub(super) fn explain_results(
-    known: &[Known],
-    names: &[String],
-    baseline: usize,
-    relation: Relation,
-) -> Vec<Explanation> {
+pub(super) fn explain_results(known: &[Known], baseline: usize, relation: Relation) -> Vec<Explanation> {
     let same_machine = relation == Relation::SameMachine;
     let mut all = Vec::new();
     let Some(base) = known.get(baseline) else { return all };
-    for (index, this) in known.iter().enumerate().filter(|(index, _)| *index != baseline) {
-        let (base_name, this_name) = (names[baseline].as_str(), names[index].as_str());
-        let mut found = explain_pair(&Pair { base, this, base_name, this_name, index, same_machine });
+    for (subject, this) in known.iter().enumerate().filter(|(index, _)| *index != baseline) {
+        let mut found = explain_pair(&Pair { base, this, same_machine });
         let held = |e: &Explanation| e.held_back.is_some();
         found.sort_by(|a, b| held(b).cmp(&held(a)).then(b.speed.ln().abs().total_cmp(&a.speed.ln().abs())));
-        all.extend(found);
+        all.extend(found.into_iter().map(|e| Explanation { subject, ..e }));
     }
     all
 }
@@ -125,14 +110,14 @@ fn explain_from_side(pair: &Pair, wakeup: Option<(&RowKey, &RowEntry)>) -> Vec<O
 
 /// An explanation that was made from the baseline's side, as data of the subject against it.
 fn with_sides_swapped(mut e: Explanation) -> Explanation {
-    fn turn(cause: &mut Cause) {
+    fn turn_cause(cause: &mut Cause) {
         cause.factor = 1.0 / cause.factor;
         cause.evidence.reverse();
-        cause.parts.iter_mut().for_each(turn);
+        cause.parts.iter_mut().for_each(turn_cause);
     }
     e.speed = 1.0 / e.speed;
     e.unexplained = e.unexplained.map(|left| 1.0 / left);
-    e.causes.iter_mut().for_each(turn);
+    e.causes.iter_mut().for_each(turn_cause);
     e
 }
 
@@ -200,13 +185,13 @@ impl Effect {
 }
 
 /// Evidence of a figure.
-fn evidence(name: &str, datum: &Datum) -> Evidence {
+fn evidence(name: &String, datum: &Datum) -> Evidence {
     cite(name, figure(datum.value, &datum.unit), &datum.from)
 }
 
 /// Evidence from a record: whose, what and where it stands.
-pub(super) fn cite(name: &str, value: impl Into<Value>, from: &str) -> Evidence {
-    let says = text!("comparison-evidence", "{name}: {value}", name = name.to_owned(), value = value.into());
+pub(super) fn cite(name: &String, value: impl Into<Value>, from: &str) -> Evidence {
+    let says = text!("comparison-evidence", "{name}: {value}", name, value = value.into());
     Evidence { says, from: from.to_owned() }
 }
 
@@ -223,35 +208,29 @@ fn explain_by_factors(
     let unexplained = speed / causes.iter().map(|cause| cause.factor).product::<f64>();
     sort_causes(&mut causes, speed, false);
     let claims = if unexplained.ln().abs() >= MUCH_LEFT { claims } else { Vec::new() };
-    let mut says = words::describe_speed(&result, pair.this_name, pair.base_name, speed);
+    let mut says = words::describe_speed(&result, &pair.this.name, &pair.base.name, speed);
     says.push(figures);
     let mut explanation = Explanation {
         adds_up: true,
         unexplained: Some(unexplained),
         claims,
-        ..explain_by_side_effects(pair, result, speed, says, causes)
+        ..explain_by_side_effects(result, speed, says, causes)
     };
     explanation.says.push(words::list_factors(&explanation));
     OneSided { leads: speed >= 1.0, explanation }
 }
 
 /// An explanation whose causes stand beside each other: what a program makes of them is not known.
-fn explain_by_side_effects(
-    pair: &Pair,
-    result: Text,
-    speed: f64,
-    says: Text,
-    causes: Vec<Cause>,
-) -> Explanation {
-    Explanation { result, subject: pair.index, speed, says, causes, ..Explanation::default() }
+fn explain_by_side_effects(result: Text, speed: f64, says: Text, causes: Vec<Cause>) -> Explanation {
+    Explanation { result, speed, says, causes, ..Explanation::default() }
 }
 
 /// The same of a result of which one is the faster.
 fn explain_faster(pair: &Pair, result: Text, speed: f64, mut causes: Vec<Cause>) -> OneSided {
     // What was measured comes before bounds.
     sort_causes(&mut causes, speed, true);
-    let says = words::describe_speed(&result, pair.this_name, pair.base_name, speed);
-    let mut explanation = explain_by_side_effects(pair, result, speed, says, causes);
+    let says = words::describe_speed(&result, &pair.this.name, &pair.base.name, speed);
+    let mut explanation = explain_by_side_effects(result, speed, says, causes);
     explanation.says.push(words::list_factors(&explanation));
     OneSided { leads: speed >= 1.0, explanation }
 }
@@ -271,8 +250,8 @@ fn sort_causes(causes: &mut [Cause], speed: f64, measured_first: bool) {
 }
 
 /// Whether two figures may be held against each other.
-fn comparable(this: &Datum, base: &Datum) -> bool {
-    super::table::refusal(this, base).is_none() && this.value > 0.0 && base.value > 0.0
+fn are_comparable(this: &Datum, base: &Datum) -> bool {
+    super::table::find_refusal(this, base).is_none() && this.value > 0.0 && base.value > 0.0
 }
 
 /// Whether a speed is different enough to be explained.
@@ -281,7 +260,7 @@ fn differs(speed: f64) -> bool {
 }
 
 /// Whether the samples resolve a difference; single figures are taken as they are, unless they are in doubt.
-fn resolved(this: &Datum, base: &Datum, better: record::Better) -> bool {
+fn is_resolved(this: &Datum, base: &Datum, better: record::Better) -> bool {
     let compared = super::ratio::compare(this, base, Some(better));
     match compared.interval {
         Some(_) => compared.slower.is_some(),

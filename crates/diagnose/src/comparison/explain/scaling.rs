@@ -22,14 +22,14 @@ pub(in crate::comparison) const CORES_SCALE: Template =
     Template { code: "comparison-scaling-cores", words: "{share} of linear scaling on {threads} threads." };
 
 /// Each workload of at least two steps, in a sentence or two.
-pub(crate) fn describe_scaling(known: &Known, who: &str) -> Vec<Text> {
+pub(crate) fn describe_scaling(known: &Known) -> Vec<Text> {
     // A fit of the record's own says it better.
     let fitted = |name: &str| known.record.diagnosis.scaling.iter().any(|fit| fit.workload == name);
     let works = find_works(known).into_iter().filter(|(name, _)| !fitted(name));
-    works.filter_map(|(name, work)| describe_work(name, &work, who)).collect()
+    works.filter_map(|(name, work)| describe_work(name, &work, &known.name)).collect()
 }
 
-fn describe_work(name: &str, work: &Work, who: &str) -> Option<Text> {
+fn describe_work(name: &str, work: &Work, who: &String) -> Option<Text> {
     let (one, (most, all)) = (work.steps.get(&1)?, work.steps.iter().next_back()?);
     let (threads, rate, whole) = work.on_cores().filter(|_| *most > 1 && one.unfit.is_none())?;
     let cores = work.cores;
@@ -45,6 +45,6 @@ fn describe_work(name: &str, work: &Work, who: &str) -> Option<Text> {
             (false, measured) => text!(SIBLINGS_ABOUT, gain, cores, measured),
         });
     }
-    let (who, work) = (who.to_owned(), name.to_owned());
+    let work = name.to_owned();
     (!says.is_empty()).then(|| text!("comparison-scaling", "{who}, {work}: {says}", who, work, says))
 }

@@ -4,11 +4,13 @@ use record::Better;
 use record::text::Value;
 use record::{Template, text};
 
-use super::{Effect, OneSided, Pair, cause, claims, comparable, differs, explain_by_factors, resolved};
+use super::{
+    Effect, OneSided, Pair, are_comparable, cause, claims, differs, explain_by_factors, is_resolved,
+};
 use crate::comparison::Known;
 use crate::comparison::datum::Datum;
 use crate::comparison::order::name_wakeup;
-use crate::comparison::ratio::of_medians_differs_from_1;
+use crate::comparison::ratio::medians_differ_from_1;
 use crate::comparison::rows::{RowEntry, RowKey, find_wakeups};
 
 /// What delays wake-ups and can be disabled.
@@ -34,28 +36,29 @@ pub(super) fn find_shared_wakeup<'a>(pair: &Pair<'a>) -> Option<(&'a RowKey, &'a
 pub(super) fn explain_wakeup(pair: &Pair, (key, entry): (&RowKey, &RowEntry)) -> Option<OneSided> {
     let (base, this) = (find_usable(pair.base, key)?, find_usable(pair.this, key)?);
     let speed = base.value / this.value;
-    if !comparable(this, base) || !resolved(this, base, Better::Lower) || !differs(speed) {
+    if !are_comparable(this, base) || !is_resolved(this, base, Better::Lower) || !differs(speed) {
         return None;
     }
     let ns = |datum: &Datum| Value::Figure(datum.value, "ns");
     let held_off = find_tuned(pair.base, key, entry).zip(find_tuned(pair.this, key, entry));
-    let idle = held_off.filter(|(base, this)| comparable(this, base)).and_then(|(base_tuned, this_tuned)| {
-        // What holding them off takes away is what they cost.
-        let (cost, base_cost) = (this.value / this_tuned.value, base.value / base_tuned.value);
-        if !of_medians_differs_from_1(base_cost / cost, &[this, this_tuned, base, base_tuned]) {
-            return None;
-        }
-        let says = text!(
-            "comparison-idle-states-disabled",
-            "disabled, {this_then} instead of {this}, against {base_then} instead of {base}",
-            this_then = ns(this_tuned),
-            this = ns(this),
-            base_then = ns(base_tuned),
-            base = ns(base)
-        );
-        let evidence = pair.evidence(this_tuned, base_tuned);
-        cause(IDLE_STATES, says, base_cost / cost, Effect::Measured, evidence)
-    });
+    let idle =
+        held_off.filter(|(base, this)| are_comparable(this, base)).and_then(|(base_tuned, this_tuned)| {
+            // What holding them off takes away is what they cost.
+            let (cost, base_cost) = (this.value / this_tuned.value, base.value / base_tuned.value);
+            if !medians_differ_from_1(base_cost / cost, &[this, this_tuned, base, base_tuned]) {
+                return None;
+            }
+            let says = text!(
+                "comparison-idle-states-disabled",
+                "disabled, {this_then} instead of {this}, against {base_then} instead of {base}",
+                this_then = ns(this_tuned),
+                this = ns(this),
+                base_then = ns(base_tuned),
+                base = ns(base)
+            );
+            let evidence = pair.evidence(this_tuned, base_tuned);
+            cause(IDLE_STATES, says, base_cost / cost, Effect::Measured, evidence)
+        });
     let judged = [
         claims::judge_caches(pair),
         claims::judge_cpus(pair),

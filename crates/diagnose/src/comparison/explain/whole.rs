@@ -4,10 +4,10 @@
 use record::comparison::{Cause, HeldBack};
 use record::text::Value;
 use record::units::figure;
-use record::{Text, text};
+use record::{Template, Text, text};
 
 use super::{
-    CORES, Effect, OneSided, Pair, against, cause, comparable, differs, explain_by_side_effects,
+    CORES, Effect, OneSided, Pair, against, are_comparable, cause, differs, explain_by_side_effects,
     explain_faster, memory, sort_causes, words,
 };
 use crate::comparison::Known;
@@ -34,7 +34,7 @@ fn explain_machine(pair: &Pair, key: &RowKey, this: &Datum, base: &Datum) -> Opt
         let one = |other: &RowKey| other.kind == RowKind::OneThread && other.subject == key.subject;
         rows.keys().any(|other| other.metric == key.metric && one(other))
     };
-    if alone(&pair.base.rows) && alone(&pair.this.rows) || !comparable(this, base) {
+    if alone(&pair.base.rows) && alone(&pair.this.rows) || !are_comparable(this, base) {
         return None;
     }
     let speed = this.value / base.value;
@@ -52,7 +52,7 @@ fn explain_machine(pair: &Pair, key: &RowKey, this: &Datum, base: &Datum) -> Opt
         sort_causes(&mut causes, 1.0 / ratio, true);
         let says = describe_no_more(pair, this, base, ratio);
         let result = text!("comparison-result-no-more", "{work}, no gain from more cores", work);
-        let mut explanation = explain_by_side_effects(pair, result, speed, says.clone(), causes);
+        let mut explanation = explain_by_side_effects(result, speed, says.clone(), causes);
         explanation.held_back = Some(HeldBack { work: work.clone(), says });
         let causes = &explanation.causes;
         explanation.says.push(words::list_limits(causes, usize::MAX, words::with_own_factor));
@@ -63,30 +63,23 @@ fn explain_machine(pair: &Pair, key: &RowKey, this: &Datum, base: &Datum) -> Opt
     differs(speed).then(|| explain_faster(pair, result, speed, causes))
 }
 
+const NO_MORE: Template = Template {
+    code: "comparison-no-more",
+    words: "{big} does no more than {small} ({figures}) with {cores} the cores.",
+};
+const NO_MORE_WITH_CLOCK: Template = Template {
+    code: "comparison-no-more-with-clock",
+    words: "{big} does no more than {small} ({figures}) with {cores} the cores at {clock} the clock.",
+};
+
 /// From the side of the one with more cores.
 fn describe_no_more(pair: &Pair, this: &Datum, base: &Datum, ratio: f64) -> Text {
     let shown = |datum: &Datum| figure(datum.value, &datum.unit);
-    let (big, small) = (pair.this_name.to_owned(), pair.base_name.to_owned());
     let (figures, cores) = (against(shown(this), shown(base)), Value::Factor(ratio));
-    match memory::clock_cause(pair).filter(|clock| clock.factor > 1.0) {
-        Some(clock) => text!(
-            "comparison-no-more-with-clock",
-            "{big} does no more than {small} ({figures}) with {cores} the cores at {clock} the clock.",
-            big,
-            small,
-            figures,
-            cores,
-            clock = Value::Factor(clock.factor)
-        ),
-        None => text!(
-            "comparison-no-more",
-            "{big} does no more than {small} ({figures}) with {cores} the cores.",
-            big,
-            small,
-            figures,
-            cores
-        ),
-    }
+    let clock = memory::clock_cause(pair).map_or(1.0, |clock| clock.factor);
+    let template = if clock > 1.0 { NO_MORE_WITH_CLOCK } else { NO_MORE };
+    let (big, small, clock) = (&pair.this.name, &pair.base.name, Value::Factor(clock));
+    text!(template, big, small, figures, cores, clock)
 }
 
 fn cores_cause(pair: &Pair) -> Option<Cause> {

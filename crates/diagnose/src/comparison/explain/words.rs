@@ -14,8 +14,6 @@ pub(crate) const FASTER: Template =
     Template { code: "comparison-faster", words: "{result}: {fast} is {times} as fast as {slow}." };
 /// One cause.
 const CAUSE: Template = Template { code: "comparison-cause", words: "Cause: {cause}." };
-/// Several causes.
-const CAUSES: Template = Template { code: "comparison-causes", words: "Causes, largest first: {causes}." };
 /// Causes of the opposite sign.
 const OPPOSING: Template =
     Template { code: "comparison-opposing", words: "Working the other way: {causes}." };
@@ -60,9 +58,8 @@ const UNMEASURED_SLOWER: Template = Template {
 };
 
 /// `primes: B is 1.3× as fast as A.`, or the other way round.
-pub(crate) fn describe_speed(result: &Text, this: &str, base: &str, speed: f64) -> Text {
+pub(crate) fn describe_speed(result: &Text, this: &String, base: &String, speed: f64) -> Text {
     let (fast, slow, times) = if speed >= 1.0 { (this, base, speed) } else { (base, this, 1.0 / speed) };
-    let (fast, slow) = (fast.to_owned(), slow.to_owned());
     text!(FASTER, result, fast, times = Value::Factor(times), slow)
 }
 
@@ -166,7 +163,7 @@ pub(crate) fn list_causes(e: &Explanation, most: usize, say: impl Fn(&Cause) -> 
         0 => Text::default(),
         _ if is_little(e) => text!(LITTLE_OF_IT, causes),
         1 => text!(CAUSE, cause = causes.remove(0)),
-        _ => text!(CAUSES, causes),
+        _ => text!("comparison-causes", "Causes, largest first: {causes}.", causes),
     };
     Text::sequence([main, list_opposing(&e.causes, most, say), state_rest(e)])
 }

@@ -10,13 +10,13 @@ use record::{Better, Label, Measurement, Template, Text, detail, text};
 
 use super::clock::{Clock, clock_cause, cycles_over, find_count};
 use super::{
-    CORES, Effect, OneSided, Pair, against, cause, cause_of_parts, claims, comparable, differs,
-    explain_by_factors, find_best_clock, resolved,
+    CORES, Effect, OneSided, Pair, against, are_comparable, cause, cause_of_parts, claims, differs,
+    explain_by_factors, find_best_clock, is_resolved,
 };
 use crate::comparison::Known;
 use crate::comparison::datum::Datum;
 use crate::comparison::ratio::differs_from_1;
-use crate::comparison::row_names::threads;
+use crate::comparison::row_names::count_threads;
 use crate::comparison::rows::{Group, RowEntry, find_instructions_per_cycle};
 
 /// Instructions per cycle.
@@ -56,7 +56,9 @@ pub(super) fn explain_work(pair: &Pair) -> Vec<Option<OneSided>> {
     let (base, this) = (find_works(pair.base), find_works(pair.this));
     let shared = base.iter().filter_map(|(name, base)| Some((name, this.get(name)?, base)));
     shared
-        .flat_map(|(name, this, base)| [one_thread(pair, name, this, base), all_cpus(pair, name, this, base)])
+        .flat_map(|(name, this, base)| {
+            [explain_one_thread(pair, name, this, base), explain_all_cpus(pair, name, this, base)]
+        })
         .collect()
 }
 
@@ -86,7 +88,9 @@ impl<'a> Work<'a> {
         let mut steps = BTreeMap::new();
         for m in throughputs().filter(|m| m.labels.count(Label::Bytes) == size) {
             let first = matches!(m.labels.word(Label::Placement), None | Some("cores-first"));
-            if let Some(threads) = threads(m).filter(|_| first && m.value() > 0.0 && m.value().is_finite()) {
+            if let Some(threads) =
+                count_threads(m).filter(|_| first && m.value() > 0.0 && m.value().is_finite())
+            {
                 steps.entry(threads).or_insert_with(|| Datum::from_measurement(m));
             }
         }
@@ -128,7 +132,7 @@ fn reported_clock(m: &Measurement) -> Option<Datum> {
 fn core_causes(pair: &Pair, this: &Work, base: &Work) -> [Option<Cause>; 3] {
     let clocks = this.clock.as_ref().zip(base.clock.as_ref());
     let clock = clocks.and_then(|(this, base)| clock_cause(pair, this, base));
-    let fit = |(this, base): &(&Datum, &Datum)| comparable(this, base) && differs_from_1(this, base);
+    let fit = |(this, base): &(&Datum, &Datum)| are_comparable(this, base) && differs_from_1(this, base);
     // What follows from declared instructions and the time is the time once more: between runs of one machine nothing
     // else could make it another. Between two it tells how much of their difference the clock is not.
     let declared = |(this, base): &(&Datum, &Datum)| this.declared || base.declared;
@@ -151,10 +155,11 @@ fn core_causes(pair: &Pair, this: &Work, base: &Work) -> [Option<Cause>; 3] {
     [clock, ipc, instructions]
 }
 
-fn one_thread(pair: &Pair, name: &str, this: &Work, base: &Work) -> Option<OneSided> {
+fn explain_one_thread(pair: &Pair, name: &str, this: &Work, base: &Work) -> Option<OneSided> {
     let timed = this.timed;
     let better = if timed { Better::Lower } else { Better::Higher };
-    if timed != base.timed || !comparable(this.one, base.one) || !resolved(this.one, base.one, better) {
+    if timed != base.timed || !are_comparable(this.one, base.one) || !is_resolved(this.one, base.one, better)
+    {
         return None;
     }
     let (mine, theirs) = (this.one.value, base.one.value);
@@ -165,7 +170,7 @@ fn one_thread(pair: &Pair, name: &str, this: &Work, base: &Work) -> Option<OneSi
     } else {
         text!("comparison-result-one-thread", "{work}, one thread", work)
     };
-    let mut judged: Vec<Claim> = [(pair.base_name, base), (pair.this_name, this)]
+    let mut judged: Vec<Claim> = [(&pair.base.name, base), (&pair.this.name, this)]
         .into_iter()
         .filter_map(|(who, work)| unfit_instructions(who, work.ipc?))
         .collect();
@@ -177,10 +182,10 @@ fn one_thread(pair: &Pair, name: &str, this: &Work, base: &Work) -> Option<OneSi
 }
 
 /// The claim that instructions per cycle make it, where those that a record has are not the program's.
-fn unfit_instructions(who: &str, ipc: &Datum) -> Option<Claim> {
+fn unfit_instructions(who: &String, ipc: &Datum) -> Option<Claim> {
     let (value, why) = (significant(ipc.value), ipc.unfit.as_ref()?.reason());
     let why = text!("comparison-unfit-instructions", "{value}, {why}", value, why);
-    let claim = text!(CLAIMED_INSTRUCTIONS, who = who.to_owned());
+    let claim = text!(CLAIMED_INSTRUCTIONS, who);
     Some(claims::build_claim(claim, Support::NotSupported, why))
 }
 
@@ -236,10 +241,13 @@ fn find_steps<'a>(this: &'a Work, base: &'a Work) -> Option<(Step<'a>, Step<'a>,
     Some((Step::of_threads(this, threads)?, Step::of_threads(base, threads)?, false))
 }
 
-fn all_cpus(pair: &Pair, name: &str, this_work: &Work, base_work: &Work) -> Option<OneSided> {
+fn explain_all_cpus(pair: &Pair, name: &str, this_work: &Work, base_work: &Work) -> Option<OneSided> {
     let (this, base, whole) = find_steps(this_work, base_work)?;
     let speed = this.all.value / base.all.value;
-    if !comparable(this.all, base.all) || !resolved(this.all, base.all, Better::Higher) || !differs(speed) {
+    if !are_comparable(this.all, base.all)
+        || !is_resolved(this.all, base.all, Better::Higher)
+        || !differs(speed)
+    {
         return None;
     }
     let (cores, base_cores) = (this.cores.to_string(), base.cores.to_string());
@@ -299,9 +307,9 @@ fn siblings_cause(pair: &Pair, this: &Step, base: &Step, on_cores: OnCores) -> O
     let says = text!(
         "comparison-siblings-of-both",
         "{this}: {own}; {base}: {others}",
-        this = pair.this_name.to_owned(),
+        this = &pair.this.name,
         own = describe_siblings(this, gain, threads, whole),
-        base = pair.base_name.to_owned(),
+        base = &pair.base.name,
         others = describe_siblings(base, base_gain, base_threads, base_whole)
     );
     let effect = Effect::measured_if(whole && base_whole);
