@@ -134,11 +134,7 @@ impl Guardian {
     pub fn wait(self) {
         let Self { lifeline, pid } = self;
         drop(lifeline);
-        let mut status = 0;
-        // SAFETY: the kernel fills the status.
-        while unsafe { libc::waitpid(pid, &mut status, 0) } < 0
-            && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
-        {}
+        crate::child::wait_for(pid);
     }
 }
 

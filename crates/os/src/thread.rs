@@ -21,14 +21,25 @@ pub fn thread_id() -> i32 {
     (unsafe { libc::syscall(libc::SYS_gettid) }) as i32
 }
 
-/// Involuntary and voluntary context switches of the calling thread so far; `None` where the kernel does not tell.
-pub fn switches() -> Option<(u64, u64)> {
+/// What the kernel has accounted to the calling thread (`RUSAGE_THREAD`) or to this process (`RUSAGE_SELF`) so far.
+pub(crate) fn read_usage(who: libc::c_int) -> Option<libc::rusage> {
     // SAFETY: rusage is plain data for which all zeros is a value, and getrusage fills it.
     let (code, usage) = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
-        (libc::getrusage(libc::RUSAGE_THREAD, &mut usage), usage)
+        (libc::getrusage(who, &mut usage), usage)
     };
-    (code == 0).then_some((usage.ru_nivcsw as u64, usage.ru_nvcsw as u64))
+    (code == 0).then_some(usage)
+}
+
+/// Involuntary and voluntary context switches of the calling thread so far; `None` where the kernel does not tell.
+pub fn switches() -> Option<(u64, u64)> {
+    let usage = read_usage(libc::RUSAGE_THREAD)?;
+    Some((usage.ru_nivcsw as u64, usage.ru_nvcsw as u64))
+}
+
+/// Page faults of the calling thread so far, minor ones.
+pub fn minor_faults() -> Option<u64> {
+    Some(read_usage(libc::RUSAGE_THREAD)?.ru_minflt as u64)
 }
 
 /// Time that the calling thread has spent on a CPU so far, ns; `None` where the kernel does not tell.
@@ -37,16 +48,6 @@ pub fn thread_cpu_ns() -> Option<f64> {
     // SAFETY: the kernel fills the timespec.
     let code = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
     (code == 0).then_some(time.tv_sec as f64 * 1e9 + time.tv_nsec as f64)
-}
-
-/// Page faults of the calling thread so far, minor ones.
-pub fn minor_faults() -> Option<u64> {
-    // SAFETY: as in `switches`.
-    let (code, usage) = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        (libc::getrusage(libc::RUSAGE_THREAD, &mut usage), usage)
-    };
-    (code == 0).then_some(usage.ru_minflt as u64)
 }
 
 /// Sets the calling thread's timer slack in ns; the slack ends with the thread.

@@ -173,7 +173,7 @@ impl TunedSession {
         let changes = plan.changes.clone();
         let (mut session, written) = Session::start(tree, lock, request, changes, || {})?;
         match session.guardian() {
-            Some(pid) => os::child::is_ours(pid),
+            Some(pid) => os::child::register_own(pid),
             None => caller.tell(Event::NoGuardian),
         }
         let mut tuned = Self::with_settings(caller, rows, &plan);

@@ -20,65 +20,54 @@ pub(crate) struct Program {
 }
 
 /// Finds the program `name` in `path` (the child's PATH), for a child that starts in `folder`.
-pub(crate) fn program(
+pub(crate) fn find_program(
     name: &OsStr,
     path: Option<&OsStr>,
     folder: Option<&Path>,
 ) -> Result<Program, SpawnError> {
-    let shown = || name.to_string_lossy().into_owned();
+    let missing = |hint| SpawnError::NotFound { program: name.to_string_lossy().into_owned(), hint };
     if name.is_empty() {
-        return Err(SpawnError::NotFound { program: String::new(), hint: Hint::Empty });
+        return Err(missing(Hint::Empty));
     }
-    let here = |file: &Path| folder.map_or_else(|| file.to_owned(), |folder| folder.join(file));
-    if name.as_bytes().contains(&b'/') {
-        let file = PathBuf::from(name);
-        return match refusal(&here(&file)) {
-            None => Ok(Program { script: is_script(&here(&file)), path: file }),
-            Some(Refusal::Missing) => Err(SpawnError::NotFound { program: shown(), hint: Hint::NoSuchFile }),
-            Some(Refusal::Because(why)) => Err(SpawnError::NotExecutable { program: shown(), why }),
-        };
-    }
-    let mut refused = None;
-    for place in std::env::split_paths(path.unwrap_or(OsStr::new(DEFAULT_PATH))) {
+    let is_path = name.as_bytes().contains(&b'/');
+    let candidates: Vec<PathBuf> = if is_path {
+        vec![PathBuf::from(name)]
+    } else {
         // An empty entry is the current folder.
-        let file = if place.as_os_str().is_empty() { Path::new(".").join(name) } else { place.join(name) };
-        match refusal(&here(&file)) {
-            None => return Ok(Program { script: is_script(&here(&file)), path: file }),
-            Some(Refusal::Missing) => {}
-            Some(Refusal::Because(why)) => refused = refused.or(Some((file, why))),
+        let place = |place: PathBuf| if place.as_os_str().is_empty() { PathBuf::from(".") } else { place };
+        let places = std::env::split_paths(path.unwrap_or(OsStr::new(DEFAULT_PATH)));
+        places.map(|entry| place(entry).join(name)).collect()
+    };
+    let mut refused = None;
+    for file in candidates {
+        let here = folder.map_or_else(|| file.clone(), |folder| folder.join(&file));
+        match check_executable(&here) {
+            Ok(()) => return Ok(Program { script: is_script(&here), path: file }),
+            Err(None) => {}
+            Err(Some(why)) => refused = refused.or(Some((file, why))),
         }
     }
     Err(match refused {
         Some((file, why)) => SpawnError::NotExecutable { program: file.to_string_lossy().into_owned(), why },
-        None => SpawnError::NotFound { program: shown(), hint: hint(name, folder) },
+        None => missing(if is_path { Hint::NoSuchFile } else { find_hint(name, folder) }),
     })
 }
 
-enum Refusal {
-    Missing,
-    Because(NotExecutable),
-}
-
-/// Why a file cannot be run; `None` when it seems that it can.
-fn refusal(file: &Path) -> Option<Refusal> {
-    let data = match std::fs::metadata(file) {
-        Ok(data) => data,
-        Err(error) => {
-            return Some(match error.raw_os_error() {
-                Some(libc::ENOENT | libc::ENOTDIR | libc::ENAMETOOLONG) => Refusal::Missing,
-                _ => Refusal::Because(NotExecutable::Unreadable((&error).into())),
-            });
-        }
-    };
+/// Refuses a file that cannot be run, with the reason; without one where it is missing.
+fn check_executable(file: &Path) -> Result<(), Option<NotExecutable>> {
+    let data = std::fs::metadata(file).map_err(|error| match error.raw_os_error() {
+        Some(libc::ENOENT | libc::ENOTDIR | libc::ENAMETOOLONG) => None,
+        _ => Some(NotExecutable::Unreadable((&error).into())),
+    })?;
     if data.is_dir() {
-        return Some(Refusal::Because(NotExecutable::Folder));
+        return Err(Some(NotExecutable::Folder));
     }
-    let name = CString::new(file.as_os_str().as_bytes()).ok()?;
+    let Ok(name) = CString::new(file.as_os_str().as_bytes()) else { return Ok(()) };
     // SAFETY: the name is a string that ends in 0 and outlives the call.
     if unsafe { libc::access(name.as_ptr(), libc::X_OK) } == 0 {
-        return None;
+        return Ok(());
     }
-    Some(Refusal::Because(NotExecutable::NoPermission(file.display().to_string())))
+    Err(Some(NotExecutable::NoPermission(file.display().to_string())))
 }
 
 /// Whether a file that may be executed is neither an ELF binary nor begins with `#!`.
@@ -92,30 +81,28 @@ fn is_script(file: &Path) -> bool {
     }
 }
 
-/// What is known of a name that is nowhere on PATH.
-fn hint(name: &OsStr, folder: Option<&Path>) -> Hint {
-    let text = name.to_string_lossy();
-    let line = text.contains(|c: char| c.is_whitespace() || "|&;<>()$`\"'*?".contains(c));
-    if line {
-        return Hint::ShellLine;
-    }
-    if is_builtin(&text) {
-        return Hint::ShellBuiltin;
-    }
-    let here = folder.unwrap_or(Path::new(".")).join(name);
-    if here.is_file() { Hint::InThisFolder } else { Hint::NotOnPath }
-}
+/// What shells have built in.
+const BUILTINS: &[&str] = &[
+    "alias", "bg", "cd", "command", "eval", "exec", "exit", "export", "fg", "for", "if", "jobs", "read",
+    "set", "source", "time", "trap", "type", "ulimit", "umask", "unset", "wait", "while",
+];
 
-fn is_builtin(name: &str) -> bool {
-    const BUILTINS: &[&str] = &[
-        "alias", "bg", "cd", "command", "eval", "exec", "exit", "export", "fg", "for", "if", "jobs", "read",
-        "set", "source", "time", "trap", "type", "ulimit", "umask", "unset", "wait", "while",
-    ];
-    BUILTINS.contains(&name)
+/// What is known of a name that is nowhere on PATH.
+fn find_hint(name: &OsStr, folder: Option<&Path>) -> Hint {
+    let text = name.to_string_lossy();
+    if text.contains(|c: char| c.is_whitespace() || "|&;<>()$`\"'*?".contains(c)) {
+        Hint::ShellLine
+    } else if BUILTINS.contains(&&*text) {
+        Hint::ShellBuiltin
+    } else if folder.unwrap_or(Path::new(".")).join(name).is_file() {
+        Hint::InThisFolder
+    } else {
+        Hint::NotOnPath
+    }
 }
 
 /// The interpreter that the first line of a script names.
-pub(crate) fn interpreter(file: &Path) -> Option<String> {
+pub(crate) fn read_interpreter(file: &Path) -> Option<String> {
     let mut head = [0u8; 256];
     let count = std::fs::File::open(file).ok()?.read(&mut head).ok()?;
     let line = head[..count].strip_prefix(b"#!")?.split(|b| *b == b'\n').next()?;
@@ -124,7 +111,7 @@ pub(crate) fn interpreter(file: &Path) -> Option<String> {
 }
 
 /// The value of a variable in a child's environment: the last of `more`, else ours.
-pub(crate) fn variable(name: &str, more: &[(OsString, OsString)]) -> Option<OsString> {
+pub(crate) fn read_variable(name: &str, more: &[(OsString, OsString)]) -> Option<OsString> {
     let own = more.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.clone());
     own.or_else(|| std::env::var_os(name))
 }

@@ -1,13 +1,13 @@
 //! What cleans up when this process is killed without a chance to do it itself: a process of our own that waits for our
 //! end, then ends what we had started and removes the run's folder.
 
-use std::cell::RefCell;
+use std::cell::OnceCell;
 use std::ffi::{CStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::mark::Mark;
+use super::mark::{Mark, clock_ns};
 use super::tree;
 use crate::guardian::{Guardian, Lifeline, Message};
 
@@ -34,15 +34,8 @@ pub struct Guard {
     mark: Option<Mark>,
     /// What it removes.
     folder: Option<PathBuf>,
-    posted: RefCell<Post>,
-}
-
-/// Where a guard stands.
-#[derive(Debug)]
-enum Post {
-    NotYet,
-    Stands(Guardian),
-    Not,
+    /// The guardian once it was to be posted; none where that was not possible.
+    posted: OnceCell<Option<Guardian>>,
 }
 
 impl Guard {
@@ -56,28 +49,24 @@ impl Guard {
 
     /// A guard that is not posted yet. What is started from now on can be told by it.
     pub fn prepared(folder: Option<&Path>) -> Self {
-        let token = format!("{}-{}", std::process::id(), unique());
+        let token = format!("{}-{}", std::process::id(), clock_ns());
         let mark = Mark::new();
         if let Some(mark) = &mark {
             mark.set();
         }
-        Self { token, mark, folder: folder.map(Path::to_owned), posted: RefCell::new(Post::NotYet) }
+        Self { token, mark, folder: folder.map(Path::to_owned), posted: OnceCell::new() }
     }
 
     /// Posts it, as [`Guard::new`] does, if it is not posted. A child that stands at its gate meanwhile has done nothing
     /// that would be to clean up.
     pub fn post(&self) {
-        let mut posted = self.posted.borrow_mut();
-        if !matches!(*posted, Post::NotYet) {
-            return;
-        }
-        *posted = match post(&self.token, self.mark, self.folder.as_deref()) {
-            Some(guardian) => Post::Stands(guardian),
-            None => {
+        self.posted.get_or_init(|| {
+            let guardian = post(&self.token, self.mark, self.folder.as_deref());
+            if guardian.is_none() {
                 self.mark.iter().for_each(Mark::put_back);
-                Post::Not
             }
-        };
+            guardian
+        });
     }
 
     /// What each process of the run must have in its environment.
@@ -87,7 +76,7 @@ impl Guard {
 
     /// Tells the guard that everything has ended; a drop waits for its own end.
     pub fn dismiss(&self) {
-        if let Post::Stands(guardian) = &*self.posted.borrow() {
+        if let Some(Some(guardian)) = self.posted.get() {
             guardian.dismiss();
         }
     }
@@ -96,21 +85,16 @@ impl Guard {
 impl Drop for Guard {
     fn drop(&mut self) {
         self.dismiss();
-        let posted = self.posted.replace(Post::Not);
-        if !matches!(posted, Post::Not) {
+        let posted = self.posted.take();
+        if !matches!(posted, Some(None)) {
             self.mark.iter().for_each(Mark::put_back);
         }
-        if let Post::Stands(guardian) = posted {
+        if let Some(Some(guardian)) = posted {
             let pid = guardian.pid();
             guardian.wait();
             tree::forget(pid);
         }
     }
-}
-
-/// A number that no other run has at the same time: the clock's.
-fn unique() -> u128 {
-    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |time| time.as_nanos())
 }
 
 /// Posts it: the guardian of these processes.

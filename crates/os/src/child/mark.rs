@@ -16,12 +16,16 @@ pub(crate) struct Mark {
     before: libc::rlimit,
 }
 
+/// A number that no other run has at the same time: the clock's.
+pub(super) fn clock_ns() -> u128 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos())
+}
+
 impl Mark {
-    /// A number that no other run has at the same time: the clock's. `None` where the limit was lowered, so that it
+    /// That of this run. `None` where the limit was lowered, so that it
     /// cannot hold ours.
     pub(crate) fn new() -> Option<Self> {
-        let time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos());
-        let number = LEAST | (time as u64 & (LEAST - 1));
+        let number = LEAST | (clock_ns() as u64 & (LEAST - 1));
         let mut before = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
         // SAFETY: the kernel fills the limit.
         let known = unsafe { libc::getrlimit(libc::RLIMIT_LOCKS, &mut before) } == 0;

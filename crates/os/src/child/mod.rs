@@ -26,7 +26,8 @@ pub use guard::Guard;
 pub use outcome::{Ended, Exit, Usage};
 pub use process::Child;
 pub use spec::{Input, Memory, Output, Spec};
-pub use tree::{Process, Stat, USER_HZ, adopted_beside, become_subreaper, hurry, is_ours, processes};
+pub use tree::{Process, Stat, USER_HZ, adopted_beside, become_subreaper, hurry, processes, register_own};
+pub(crate) use wait::wait_for;
 pub use wait::{Nobody, Watcher, own_peak_bytes, wait_all};
 
 #[cfg(test)]

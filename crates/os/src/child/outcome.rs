@@ -66,6 +66,25 @@ pub struct Usage {
     pub max_rss_bytes: u64,
 }
 
+impl From<&libc::rusage> for Usage {
+    fn from(usage: &libc::rusage) -> Self {
+        let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+        let count = |value: libc::c_long| u64::try_from(value).unwrap_or(0);
+        Self {
+            user: seconds(usage.ru_utime),
+            system: seconds(usage.ru_stime),
+            minor_faults: count(usage.ru_minflt),
+            major_faults: count(usage.ru_majflt),
+            voluntary_switches: count(usage.ru_nvcsw),
+            involuntary_switches: count(usage.ru_nivcsw),
+            // In blocks of 512 bytes, whatever the file system's are.
+            read_bytes: count(usage.ru_inblock).saturating_mul(512),
+            // Linux counts it in KiB.
+            max_rss_bytes: count(usage.ru_maxrss).saturating_mul(1024),
+        }
+    }
+}
+
 impl Usage {
     /// Adds another process's: sums, and the larger memory.
     pub fn add(&mut self, other: &Usage) {

@@ -1,7 +1,7 @@
 //! A child that was started.
 
 use std::ffi::OsString;
-use std::os::fd::OwnedFd;
+use std::io::PipeWriter;
 use std::time::Instant;
 
 use super::capture::Captured;
@@ -16,7 +16,7 @@ pub struct Child {
     pub(super) own_group: bool,
     pub(super) program: OsString,
     /// What a gated child waits for.
-    pub(super) gate: Option<OwnedFd>,
+    pub(super) gate: Option<PipeWriter>,
     /// Where it says why its program could not be started.
     pub(super) report: Option<Reports>,
     pub(super) failed: Option<SpawnError>,

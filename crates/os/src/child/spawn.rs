@@ -2,8 +2,8 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::io::{self, Write};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -11,7 +11,7 @@ use std::time::Instant;
 use super::capture::Captured;
 use super::error::SpawnError;
 use super::process::Child;
-use super::report::{Reports, read_report};
+use super::report::Reports;
 use super::spec::{Input, Output, Spec};
 use super::start::{Descriptors, Plan, start};
 use super::{find, tree, wait};
@@ -34,18 +34,17 @@ impl Child {
     /// Lets a gated child start its program, and time begins. Does not wait for it, so that many start together; whether
     /// the program could be started [`Child::started`] tells. Nothing to do without a gate.
     pub fn release(&mut self) {
-        if let Some(gate) = self.gate.take() {
+        if let Some(mut gate) = self.gate.take() {
             self.started = Instant::now();
-            open_gate(&gate);
+            // Should the child be gone, nobody reads it; SIGPIPE is ignored in every Rust program.
+            let _ = gate.write_all(b"g");
         }
     }
 
     /// Waits until the program runs, or says why it could not be started (then the child has ended, with 127 or 126).
     pub fn started(&mut self) -> Result<(), SpawnError> {
-        if let Some(report) = self.report.take()
-            && let Some(failure) = read_report(&report)
-        {
-            self.failed = Some(failure.explain(&self.program));
+        if let Some(report) = self.report.take() {
+            self.failed = report.read_failure(&self.program);
         }
         self.failed.clone().map_or(Ok(()), Err)
     }
@@ -55,29 +54,24 @@ impl Child {
 fn spawn(spec: &Spec, beside: &mut dyn FnMut(i32)) -> Result<Child, SpawnError> {
     let empty = OsString::new();
     let name = spec.argv.first().unwrap_or(&empty);
-    let path = find::variable("PATH", spec.env);
-    let found = find::program(name, path.as_deref(), spec.folder)?;
+    let path = find::read_variable("PATH", spec.env);
+    let found = find::find_program(name, path.as_deref(), spec.folder)?;
     let failed = |error: io::Error| SpawnError::Other {
         program: name.to_string_lossy().into_owned(),
         why: (&error).into(),
     };
     let _ = tree::become_subreaper();
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let (report_in, report_out) = pipe().map_err(failed)?;
-    let (gate_in, gate_out) = pipe().map_err(failed)?;
-    let null = File::options().read(true).write(true).open("/dev/null");
-    let null = if needs_null(spec) { Some(null.map_err(failed)?) } else { None };
-    let (stdout, stdout_end) = target(spec.stdout, null.as_ref()).map_err(failed)?;
-    let (stderr, stderr_end) = target(spec.stderr, null.as_ref()).map_err(failed)?;
-    let stdin = match spec.stdin {
+    let (report_in, report_out) = io::pipe().map_err(failed)?;
+    let (gate_in, gate_out) = io::pipe().map_err(failed)?;
+    let (stdout, stdout_end) = open_output(spec.stdout).map_err(failed)?;
+    let (stderr, stderr_end) = open_output(spec.stderr).map_err(failed)?;
+    let stdin_end = match spec.stdin {
         Input::Inherit => None,
-        Input::Null => null.as_ref().map(AsRawFd::as_raw_fd),
+        Input::Null => Some(open_null().map_err(failed)?),
     };
-    let descriptors = Descriptors {
-        streams: [stdin, stdout_end.fd(), stderr_end.fd()],
-        report: report_out.as_raw_fd(),
-        gate: gate_in.as_raw_fd(),
-    };
+    let streams = [&stdin_end, &stdout_end, &stderr_end].map(|end| end.as_ref().map(AsRawFd::as_raw_fd));
+    let descriptors = Descriptors { streams, report: report_out.as_raw_fd(), gate: gate_in.as_raw_fd() };
     let plan = Plan::new(spec, &found, descriptors).map_err(failed)?;
     let started = Instant::now();
     let pid = start(&plan).map_err(failed)?;
@@ -87,7 +81,7 @@ fn spawn(spec: &Spec, beside: &mut dyn FnMut(i32)) -> Result<Child, SpawnError> 
         unsafe { libc::setpgid(pid, pid) };
     }
     tree::register(pid, spec.own_group);
-    drop((report_out, gate_in, stdout_end, stderr_end));
+    drop((report_out, gate_in, stdin_end, stdout_end, stderr_end));
     let here = spec.folder.unwrap_or(Path::new("")).join(&found.path);
     let cpus = spec.cpus.map(ToString::to_string).unwrap_or_default();
     let reports = Reports { pipe: report_in, file: here, cpus };
@@ -105,67 +99,33 @@ fn spawn(spec: &Spec, beside: &mut dyn FnMut(i32)) -> Result<Child, SpawnError> 
     };
     beside(pid);
     // A gated child says when it stands at its gate; any child that failed before says so here.
-    if let Some(failure) = read_report(&reports) {
-        let error = failure.explain(name);
+    if let Some(error) = reports.read_failure(name) {
         wait::abandon(&mut child);
         return Err(error);
     }
-    child.report = spec.gate.then_some(reports);
-    if !spec.gate {
+    if spec.gate {
+        child.report = Some(reports);
+    } else {
         child.gate = None;
     }
     Ok(child)
 }
 
-fn needs_null(spec: &Spec) -> bool {
-    spec.stdin == Input::Null || matches!(spec.stdout, Output::Null) || matches!(spec.stderr, Output::Null)
+fn open_null() -> io::Result<OwnedFd> {
+    File::options().read(true).write(true).open("/dev/null").map(OwnedFd::from)
 }
 
-/// The child's end of a stream: ours to close, or somebody else's, or none.
-enum End {
-    Ours(OwnedFd),
-    Theirs(RawFd),
-    None,
-}
-
-impl End {
-    fn fd(&self) -> Option<RawFd> {
-        match self {
-            End::Ours(fd) => Some(fd.as_raw_fd()),
-            End::Theirs(fd) => Some(*fd),
-            End::None => None,
-        }
-    }
-}
-
-fn target(output: Output, null: Option<&File>) -> io::Result<(Option<Captured>, End)> {
+/// What is kept of a stream, and the child's end of it; none for our own.
+fn open_output(output: Output) -> io::Result<(Option<Captured>, Option<OwnedFd>)> {
     Ok(match output {
-        Output::Inherit => (None, End::None),
-        Output::Null => (None, null.map_or(End::None, |null| End::Theirs(null.as_raw_fd()))),
-        Output::File(file) => (None, End::Theirs(file.as_raw_fd())),
+        Output::Inherit => (None, None),
+        Output::Null => (None, Some(open_null()?)),
+        Output::File(file) => (None, Some(file.as_fd().try_clone_to_owned()?)),
         Output::Capture { limit } => {
-            let (read, write) = pipe()?;
+            let (read, write) = io::pipe()?;
             // SAFETY: sets a flag of a descriptor that we own.
             unsafe { libc::fcntl(read.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
-            (Some(Captured::new(read, limit)), End::Ours(write))
+            (Some(Captured::new(read.into(), limit)), Some(write.into()))
         }
     })
-}
-
-/// A pipe that no program which we start inherits: reading end, writing end.
-fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
-    let mut ends = [-1; 2];
-    // SAFETY: pipe2 fills two descriptors that nobody else owns.
-    unsafe {
-        if libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        Ok((OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])))
-    }
-}
-
-/// Lets the child behind `gate` go on.
-fn open_gate(gate: &OwnedFd) {
-    // SAFETY: one byte of a live constant. SIGPIPE, should the child be gone, is ignored in every Rust program.
-    unsafe { libc::write(gate.as_raw_fd(), c"g".as_ptr().cast(), 1) };
 }

@@ -1,9 +1,12 @@
 //! Which processes are whose: the children that were started here, what they left behind, and all below them.
 
 use std::collections::{HashMap, HashSet};
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use crate::thread::result;
 
 /// Ticks a second of the times in /proc, on every architecture that this runs on (proc(5)).
 pub const USER_HZ: f64 = 100.0;
@@ -70,7 +73,7 @@ pub fn become_subreaper() -> bool {
 }
 
 /// Notes a process that this one has forked for its own work: nothing that a command left behind.
-pub fn is_ours(pid: i32) {
+pub fn register_own(pid: i32) {
     register(pid, true);
 }
 
@@ -128,18 +131,18 @@ pub(super) fn has_ended(pid: i32) -> bool {
     Stat::read(pid).is_none_or(|line| line.has_ended())
 }
 
-/// Whether we have any child at all.
-fn any() -> bool {
+/// Looks at the end of a child, which stays to be taken.
+pub(super) fn look_at_end(kind: libc::idtype_t, id: i32, flags: libc::c_int) -> io::Result<libc::siginfo_t> {
     // SAFETY: the kernel fills the siginfo, for which all zeros is a value; nothing is waited for or taken away.
     unsafe {
         let mut info: libc::siginfo_t = std::mem::zeroed();
-        let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-        libc::waitid(libc::P_ALL, 0, &mut info, flags) == 0
+        let flags = flags | libc::WEXITED | libc::WNOWAIT;
+        result(libc::waitid(kind, id as libc::id_t, &mut info, flags).into()).map(|_| info)
     }
 }
 
 /// Whether what descendants leave behind becomes ours; otherwise it is init's, and nothing tells whose it was.
-fn adopts() -> bool {
+fn is_subreaper() -> bool {
     let mut set: libc::c_int = 0;
     // SAFETY: the kernel writes one number.
     unsafe { libc::prctl(libc::PR_GET_CHILD_SUBREAPER, &raw mut set, 0, 0, 0) == 0 && set != 0 }
@@ -148,12 +151,13 @@ fn adopts() -> bool {
 /// Processes that we adopted: our children that were not started here. Those in the group of a child other than `pid`
 /// were left by that one.
 pub(super) fn left_behind_by(pid: i32) -> Vec<Process> {
-    if !any() {
+    // Without any child at all there is nothing to look at.
+    if look_at_end(libc::P_ALL, 0, libc::WNOHANG).is_err() {
         return Vec::new();
     }
     let known = children().clone();
     let mut found = Vec::new();
-    for candidate in adopted() {
+    for candidate in list_adopted() {
         if known.iter().any(|(child, _)| *child == candidate) || candidate == pid {
             continue;
         }
@@ -167,7 +171,7 @@ pub(super) fn left_behind_by(pid: i32) -> Vec<Process> {
 
 /// Children of our first thread, which is the one that adopts (fork(2), kernel/exit.c `find_new_reaper`). Children that
 /// other threads start with the standard library are not among them.
-fn adopted() -> Vec<i32> {
+fn list_adopted() -> Vec<i32> {
     let me = std::process::id();
     if let Ok(text) = std::fs::read_to_string(format!("/proc/self/task/{me}/children")) {
         return text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect();
@@ -212,7 +216,7 @@ impl Doomed {
     /// Adds what they have started meanwhile, as far as its parents are still there to tell; where we adopt what these
     /// leave, it is found when they are not.
     pub(super) fn follow(&mut self) {
-        if !adopts() {
+        if !is_subreaper() {
             self.add(&[]);
         }
     }
@@ -221,12 +225,12 @@ impl Doomed {
     /// nothing starts that is not known: [`Doomed::let_go`].
     pub(super) fn hold(&mut self, roots: &[i32]) {
         self.add(roots);
-        if adopts() {
+        if is_subreaper() {
             return;
         }
         let from = Instant::now();
         loop {
-            let moving = self.but(Stat::stands_still);
+            let moving = self.list_except(Stat::stands_still);
             if moving.is_empty() || from.elapsed() > STILL {
                 break;
             }
@@ -240,7 +244,7 @@ impl Doomed {
 
     /// Lets those go on that [`Doomed::hold`] has stopped.
     pub(super) fn let_go(&self) {
-        if !adopts() {
+        if !is_subreaper() {
             // SAFETY: takes numbers.
             self.running().iter().for_each(|pid| unsafe {
                 libc::kill(*pid, libc::SIGCONT);
@@ -250,11 +254,11 @@ impl Doomed {
 
     /// Those that still run.
     pub(super) fn running(&self) -> Vec<i32> {
-        self.but(Stat::has_ended)
+        self.list_except(Stat::has_ended)
     }
 
     /// Those that are still there, but for some.
-    fn but(&self, excepted: impl Fn(&Stat) -> bool) -> Vec<i32> {
+    fn list_except(&self, excepted: impl Fn(&Stat) -> bool) -> Vec<i32> {
         let wanted = |(pid, started): &(i32, u64)| {
             let line = Stat::read(*pid).filter(|line| line.started == *started)?;
             (!excepted(&line)).then_some(*pid)

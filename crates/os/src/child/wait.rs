@@ -9,6 +9,7 @@ use super::outcome::{Ended, Exit, Usage};
 use super::process::Child;
 use super::tree::{self, Process};
 use crate::Stop;
+use crate::thread::read_usage;
 
 /// A signal handler only sets an atomic, so somebody has to look at it.
 const LOOK: Duration = Duration::from_millis(50);
@@ -48,7 +49,20 @@ impl Child {
     /// Ends the child and all that it started: asks first (SIGTERM), then forces (SIGKILL). Nothing to do when they have
     /// ended.
     pub fn end(&mut self) {
-        end(self);
+        if self.ended.is_some() {
+            return;
+        }
+        // A gated one has not become its program yet: there is nothing to ask.
+        if self.gate.take().is_some() {
+            tree::signal_all(&[self.pid], libc::SIGKILL);
+        }
+        let mut waited = [Waited::new(self)];
+        let mut left = [Vec::new()];
+        give_up(&mut [self], &mut waited, &mut left, &mut Nobody, Exit::Signal(libc::SIGTERM));
+        tree::forget(self.pid);
+        let ([waited], [left]) = (waited, left);
+        let (exit, wall) = (waited.exit.unwrap_or(Exit::Code(-1)), self.started.elapsed());
+        self.ended = Some(Ended { exit, wall, usage: waited.usage, left });
     }
 
     /// How the child itself has ended, whatever it left behind; `None` while it runs. Its end stays to be waited for.
@@ -61,33 +75,26 @@ impl Child {
 
 impl Drop for Child {
     fn drop(&mut self) {
-        if self.ended.is_none() {
-            self.end();
-        }
+        self.end();
     }
 }
 
 /// Readable when a process has ended.
-fn pidfd(pid: i32) -> Option<OwnedFd> {
+fn watch_process(pid: i32) -> Option<OwnedFd> {
     // SAFETY: pidfd_open takes numbers and returns a descriptor that nobody else owns.
-    unsafe {
+    let watch = unsafe {
         let fd = libc::syscall(libc::SYS_pidfd_open, pid, 0);
         (fd >= 0).then(|| OwnedFd::from_raw_fd(fd as RawFd))
-    }
+    };
+    watch.or_else(|| watch_by_thread(pid).ok())
 }
 
 /// The same before Linux 5.3: a pipe that closes when a thread has seen the end.
-fn watched_by_a_thread(pid: i32) -> io::Result<OwnedFd> {
+fn watch_by_thread(pid: i32) -> io::Result<OwnedFd> {
     let (ours, theirs) = io::pipe()?;
     std::thread::Builder::new().stack_size(64 << 10).spawn(move || {
-        // SAFETY: waits without taking the end away; the kernel fills the siginfo, for which all zeros is a value.
-        unsafe {
-            let mut info: libc::siginfo_t = std::mem::zeroed();
-            let flags = libc::WEXITED | libc::WNOWAIT;
-            while libc::waitid(libc::P_PID, pid as libc::id_t, &mut info, flags) < 0
-                && io::Error::last_os_error().raw_os_error() == Some(libc::EINTR)
-            {}
-        }
+        let interrupted = |error: io::Error| error.kind() == io::ErrorKind::Interrupted;
+        while tree::look_at_end(libc::P_PID, pid, 0).is_err_and(interrupted) {}
         drop(theirs);
     })?;
     Ok(ours.into())
@@ -113,39 +120,12 @@ fn reap(pid: i32) -> Option<(i32, Usage)> {
         let mut usage: libc::rusage = std::mem::zeroed();
         (libc::wait4(pid, &mut status, libc::WNOHANG, &mut usage), usage)
     };
-    (code == pid).then(|| (status, usage_of(&usage)))
+    (code == pid).then(|| (status, Usage::from(&usage)))
 }
 
 /// The most memory in RAM that this process had until now, bytes.
 pub fn own_peak_bytes() -> u64 {
-    own_usage().max_rss_bytes
-}
-
-/// What this process has used until now.
-fn own_usage() -> Usage {
-    // SAFETY: the kernel fills the structure, for which all zeros is a value.
-    usage_of(&unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_SELF, &mut usage);
-        usage
-    })
-}
-
-fn usage_of(usage: &libc::rusage) -> Usage {
-    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
-    let count = |value: libc::c_long| u64::try_from(value).unwrap_or(0);
-    Usage {
-        user: seconds(usage.ru_utime),
-        system: seconds(usage.ru_stime),
-        minor_faults: count(usage.ru_minflt),
-        major_faults: count(usage.ru_majflt),
-        voluntary_switches: count(usage.ru_nvcsw),
-        involuntary_switches: count(usage.ru_nivcsw),
-        // In blocks of 512 bytes, whatever the file system's are.
-        read_bytes: count(usage.ru_inblock).saturating_mul(512),
-        // Linux counts it in KiB.
-        max_rss_bytes: count(usage.ru_maxrss).saturating_mul(1024),
-    }
+    read_usage(libc::RUSAGE_SELF).map_or(0, |usage| Usage::from(&usage).max_rss_bytes)
 }
 
 fn exit_of(status: i32) -> Exit {
@@ -166,8 +146,7 @@ struct Waited {
 
 impl Waited {
     fn new(child: &Child) -> Self {
-        let watch = pidfd(child.pid).or_else(|| watched_by_a_thread(child.pid).ok());
-        Self { watch, exit: None, usage: Usage::default(), wall: Duration::ZERO }
+        Self { watch: watch_process(child.pid), exit: None, usage: Usage::default(), wall: Duration::ZERO }
     }
 
     /// Takes the child's end when it has come.
@@ -188,19 +167,13 @@ impl Waited {
 ///
 /// Not from /proc: there a process whose first thread has ended, or is the first to end, looks dead while others run.
 fn exit_unreaped(pid: i32) -> Option<Exit> {
-    // SAFETY: the kernel fills the siginfo, for which all zeros is a value, and whose fields of a child are read when it
-    // tells of one.
-    let (code, found, kind, status) = unsafe {
-        let mut info: libc::siginfo_t = std::mem::zeroed();
-        let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-        let code = libc::waitid(libc::P_PID, pid as libc::id_t, &mut info, flags);
-        (code, info.si_pid(), info.si_code, info.si_status())
-    };
-    match (code < 0, found == pid) {
-        (true, _) => Some(Exit::Code(-1)),
-        (false, false) => None,
-        (false, true) if kind == libc::CLD_EXITED => Some(Exit::Code(status)),
-        (false, true) => Some(Exit::Signal(status)),
+    let Ok(info) = tree::look_at_end(libc::P_PID, pid, libc::WNOHANG) else { return Some(Exit::Code(-1)) };
+    // SAFETY: the fields of a child, all zeros where it tells of none.
+    let (found, status) = unsafe { (info.si_pid(), info.si_status()) };
+    match info.si_code {
+        _ if found != pid => None,
+        libc::CLD_EXITED => Some(Exit::Code(status)),
+        _ => Some(Exit::Signal(status)),
     }
 }
 
@@ -299,7 +272,7 @@ fn adopt(children: &[&mut Child], waited: &mut [Waited], left: &mut [Vec<Process
             if let Some((_, usage)) = reap(process.pid) {
                 waited[at].usage.add(&usage);
                 waited[at].wall = waited[at].wall.max(child.started.elapsed());
-            } else if let Some(watch) = pidfd(process.pid).or_else(|| watched_by_a_thread(process.pid).ok()) {
+            } else if let Some(watch) = watch_process(process.pid) {
                 watches.push(watch);
             }
             // What was forked away is often about to become another program.
@@ -357,7 +330,9 @@ fn give_up(
                 }
             }
             let rest = adopt(children, waited, left);
-            let gone = (0..children.len()).all(|at| gone(children[at], &waited[at]));
+            let ended =
+                |(child, waited): (&&mut Child, &Waited)| child.ended.is_some() || waited.exit.is_some();
+            let gone = children.iter().zip(&*waited).all(ended);
             if rest.is_empty() && gone && doomed.running().is_empty() {
                 return true;
             }
@@ -378,10 +353,6 @@ fn give_up(
     }
 }
 
-fn gone(child: &Child, waited: &Waited) -> bool {
-    child.ended.is_some() || waited.exit.is_some()
-}
-
 /// Whether the terminal's Ctrl-C reaches our process group.
 fn terminal_is_ours() -> bool {
     let Ok(terminal) = std::fs::File::open("/dev/tty") else { return false };
@@ -389,35 +360,19 @@ fn terminal_is_ours() -> bool {
     unsafe { libc::tcgetpgrp(terminal.as_raw_fd()) == libc::getpgrp() }
 }
 
-/// Ends a child that somebody no longer wants.
-fn end(child: &mut Child) {
-    if child.ended.is_some() {
-        return;
-    }
-    // A gated one has not become its program yet: there is nothing to ask.
-    if child.gate.take().is_some() {
-        tree::signal_all(&[child.pid], libc::SIGKILL);
-    }
-    let mut waited = [Waited::new(child)];
-    let mut left = [Vec::new()];
-    give_up(&mut [child], &mut waited, &mut left, &mut Nobody, Exit::Signal(libc::SIGTERM));
-    tree::forget(child.pid);
-    let [waited] = waited;
-    let [left] = left;
-    let wall = child.started.elapsed();
-    child.ended =
-        Some(Ended { exit: waited.exit.unwrap_or(Exit::Code(-1)), wall, usage: waited.usage, left });
+/// Waits for a process of ours and takes its end: its wait status.
+pub(crate) fn wait_for(pid: i32) -> i32 {
+    let mut status = 0;
+    // SAFETY: the kernel fills the status.
+    while unsafe { libc::waitpid(pid, &mut status, 0) } < 0
+        && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
+    {}
+    status
 }
 
 /// Takes the end of a child that could not start its program and ends by itself.
 pub(super) fn abandon(child: &mut Child) {
-    let mut status = 0;
-    // SAFETY: the kernel fills the status.
-    while unsafe { libc::waitpid(child.pid, &mut status, 0) } < 0
-        && io::Error::last_os_error().raw_os_error() == Some(libc::EINTR)
-    {}
+    let exit = exit_of(wait_for(child.pid));
     tree::forget(child.pid);
-    let mut ended = Ended::unknown();
-    ended.exit = exit_of(status);
-    child.ended = Some(ended);
+    child.ended = Some(Ended { exit, ..Ended::unknown() });
 }

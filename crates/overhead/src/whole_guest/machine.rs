@@ -70,7 +70,7 @@ impl Machine {
         let mut child = spawned(&mut command, cpus)?;
         let (sender, frames) = mpsc::sync_channel(64);
         let (asked, output) = (child.stdin.take(), child.stdout.take());
-        os::child::is_ours(child.id().cast_signed());
+        os::child::register_own(child.id().cast_signed());
         let mut machine = Self {
             child,
             asked,
