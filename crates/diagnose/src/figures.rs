@@ -4,9 +4,7 @@
 use record::Label;
 use record::diagnosis::{Evidence, Severity};
 use record::statistics::{Summary, Verdict, median_of_sorted};
-use record::text::Value;
-use record::units::figure;
-use record::{Better, CpuList, Measurement, Remedy, Text, metrics, text};
+use record::{Better, CpuList, Measurement, Remedy, Snapshot, Text, metrics, text};
 
 /// Below this share nothing is called a loss: two runs of the same measurement on an idle machine may differ by as
 /// much, and the two clock chains may disagree by as much.
@@ -30,6 +28,21 @@ pub(crate) fn loss(is: &Summary, could_be: &Summary, better: Better) -> Verdict 
         Better::Higher => (share(is_high, could_low), share(is_low, could_high)),
     };
     verdict(share(is.median, could_be.median), (least - RESOLUTION, most + RESOLUTION))
+}
+
+/// The share of `could_be`, which is known exactly, that a rate falls short of it.
+pub(crate) fn shortfall(rate: &Summary, could_be: f64) -> Verdict {
+    let (low, high) = spread(rate);
+    let interval = (1.0 - high / could_be - RESOLUTION, 1.0 - low / could_be + RESOLUTION);
+    verdict(1.0 - rate.median / could_be, interval)
+}
+
+/// The share of a cost that is above the usual one, of which the ends are published. Between them by their ratio: most
+/// machines lie near the lower one.
+pub(crate) fn cost_above(cost: &Summary, (least, most): (f64, f64)) -> Verdict {
+    let (low, high) = spread(cost);
+    let usual = (least * most).sqrt();
+    verdict(1.0 - usual / cost.median, (1.0 - most / low, 1.0 - least / high))
 }
 
 /// A share with its interval as a verdict: not resolved where the interval reaches 0, not measurable where the
@@ -70,22 +83,30 @@ pub(crate) fn severity(loss: &Verdict) -> Severity {
     }
 }
 
-/// A measurement's value as a place of a template takes it.
-pub(crate) fn measured_value(measurement: &Measurement) -> Value {
-    match metrics::find(&measurement.metric) {
-        Some(metric) if metric.unit == measurement.unit => Value::Figure(measurement.value(), metric.unit),
-        _ => Value::from(figure(measurement.value(), &measurement.unit)),
+/// Where in a record something stands: a path of its inventory, or a measurement by its labels.
+pub(crate) struct Place(String);
+
+impl From<&str> for Place {
+    fn from(path: &str) -> Self {
+        Self(path.to_owned())
     }
 }
 
-/// A measurement as evidence, in words that have its figure in them.
-pub(crate) fn cite_figure(measurement: &Measurement, says: Text) -> Evidence {
-    Evidence { says, from: locate_figure(measurement) }
+impl From<String> for Place {
+    fn from(path: String) -> Self {
+        Self(path)
+    }
 }
 
-/// A figure of the inventory or the conditions as evidence.
-pub(crate) fn cite_fact(says: impl Into<Text>, from: impl Into<String>) -> Evidence {
-    Evidence { says: says.into(), from: from.into() }
+impl From<&Measurement> for Place {
+    fn from(measurement: &Measurement) -> Self {
+        Self(locate_figure(measurement))
+    }
+}
+
+/// Something in the record as evidence, in words that have its figure in them.
+pub(crate) fn cite(says: impl Into<Text>, from: impl Into<Place>) -> Evidence {
+    Evidence { says: says.into(), from: from.into().0 }
 }
 
 /// A measurement's place in the record: `wakeup.latency cpu=0 setting=as-is`.
@@ -103,6 +124,12 @@ pub(crate) fn locate_figure(measurement: &Measurement) -> String {
 /// Whether the keys of a measurement's place have these words.
 pub(crate) fn has_labels(measurement: &Measurement, words: &[(Label, &str)]) -> bool {
     words.iter().all(|(key, word)| measurement.labels.word(*key) == Some(word))
+}
+
+/// The hottest sensor and its temperature.
+pub(crate) fn find_hottest(snapshot: &Snapshot) -> Option<(&str, String)> {
+    let (sensor, celsius) = snapshot.temperatures.iter().max_by(|a, b| a.1.total_cmp(b.1))?;
+    Some((sensor, format!("{celsius:.0} °C")))
 }
 
 /// The measurement with the median value; `None` for none.
@@ -128,12 +155,17 @@ pub(crate) fn cpus_of<'a>(measurements: impl IntoIterator<Item = &'a Measurement
 }
 
 /// `CPU 3`, `CPUs 0-3,8`; nothing for none.
-pub(crate) fn cpus_text(cpus: &CpuList) -> Option<String> {
+pub(crate) fn name_cpus(cpus: &CpuList) -> Option<Text> {
     match cpus.len() {
         0 => None,
-        1 => Some(format!("CPU {cpus}")),
-        _ => Some(format!("CPUs {cpus}")),
+        1 => Some(text!("one-cpu", "CPU {cpu}", cpu = cpus)),
+        _ => Some(text!("several-cpus", "CPUs {cpus}", cpus)),
     }
+}
+
+/// A name that the record has, as a place.
+pub(crate) fn quote_name(name: &str) -> Text {
+    text!("name", "{name}", name = name.to_owned())
 }
 
 /// A word from a record that may stand in a command to paste. Records come from other machines and from hand: a

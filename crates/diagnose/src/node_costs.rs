@@ -7,7 +7,7 @@ use record::diagnosis::Evidence;
 use record::{Better, Measurement, Record, Template, Text, text};
 
 use crate::distances;
-use crate::figures::{cite_fact, labels_without, locate_figure, measured_value, spread};
+use crate::figures::{cite, labels_without, spread};
 use crate::record_index::RecordIndex;
 
 /// What a load costs.
@@ -122,9 +122,9 @@ impl Matrix {
                     what = &matrix.what,
                     from = at.0,
                     to = at.1,
-                    value = measured_value(m)
+                    value = *m
                 );
-                matrix.evidence.push(cite_fact(says, locate_figure(m)));
+                matrix.evidence.push(cite(says, *m));
             }
         }
         let of = |own: bool| {

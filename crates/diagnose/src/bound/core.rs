@@ -7,7 +7,7 @@ use record::{Measurement, Template, Text, text};
 
 use super::time::used_by_others;
 use super::{Cause, Facts, detail};
-use crate::figures::{cite_fact, cite_figure, measured_value};
+use crate::figures::cite;
 
 /// Bytes that a miss of the last cache moves.
 const LINE: f64 = 64.0;
@@ -33,10 +33,7 @@ fn traffic<'a>(facts: &Facts<'a>) -> Option<(f64, &'a Measurement)> {
 }
 
 fn cite_misses(misses: &Measurement) -> record::diagnosis::Evidence {
-    cite_figure(
-        misses,
-        text!("bound-misses", "last-level cache misses {misses}", misses = measured_value(misses)),
-    )
+    cite(text!("bound-misses", "last-level cache misses {misses}", misses), misses)
 }
 
 pub(super) fn bandwidth(facts: &Facts) -> Option<Cause> {
@@ -57,7 +54,7 @@ pub(super) fn bandwidth(facts: &Facts) -> Option<Cause> {
         ),
         evidence: vec![
             cite_misses(misses),
-            cite_fact(
+            cite(
                 text!("bound-ceiling", "ceiling {ceiling}", ceiling = Value::Figure(ceiling, "B/s")),
                 detail("ceilings"),
             ),
@@ -87,8 +84,8 @@ pub(super) fn latency(facts: &Facts) -> Option<Cause> {
     let on_cpu = (facts.cpu() / facts.wall).min(1.0);
     let mut all = vec![cite_misses(misses)];
     all.extend(back_end.map(|(_, m)| {
-        let share = measured_value(m);
-        cite_figure(m, text!("bound-back-end", "issue slots stalled on memory or a unit {share}", share))
+        let share = m;
+        cite(text!("bound-back-end", "issue slots stalled on memory or a unit {share}", share), m)
     }));
     Some(Cause {
         by: BoundBy::MemoryLatency,
@@ -122,13 +119,9 @@ pub(super) fn front_end(facts: &Facts) -> Option<Cause> {
             "bound-smaller-code",
             "make the hot code smaller: profile-guided optimisation, BOLT, huge pages for code"
         ),
-        evidence: vec![cite_figure(
+        evidence: vec![cite(
+            text!("bound-empty-slots", "issue slots without an instruction {share}", share),
             share,
-            text!(
-                "bound-empty-slots",
-                "issue slots without an instruction {share}",
-                share = measured_value(share)
-            ),
         )],
     })
 }
@@ -151,10 +144,7 @@ pub(super) fn branches(facts: &Facts) -> Option<Cause> {
             "bound-fewer-branches",
             "turn branches on random data into arithmetic, or sort the data first"
         ),
-        evidence: vec![cite_figure(
-            misses,
-            text!("bound-mispredicted", "mispredicted branches {misses}", misses = measured_value(misses)),
-        )],
+        evidence: vec![cite(text!("bound-mispredicted", "mispredicted branches {misses}", misses), misses)],
     })
 }
 
@@ -187,8 +177,8 @@ pub(super) fn compute(facts: &Facts) -> Cause {
     let mut evidence = Vec::new();
     let computes = match facts.ipc() {
         Some(ipc) => {
-            let value = measured_value(ipc);
-            evidence.push(cite_figure(ipc, text!("bound-ipc", "instructions a cycle: {value}", value)));
+            let value = ipc;
+            evidence.push(cite(text!("bound-ipc", "instructions a cycle: {value}", value), ipc));
             computes(facts, ipc.value())
         }
         None => text!(

@@ -6,7 +6,7 @@ use record::units::{cpus, significant, thousands};
 use record::{Label, Template, text};
 
 use super::{Cause, Facts, detail};
-use crate::figures::{cite_fact, cite_figure, measured_value};
+use crate::figures::cite;
 
 pub(super) fn quota(facts: &Facts) -> Option<Cause> {
     let throttled = facts.around().throttled_seconds?;
@@ -26,7 +26,7 @@ pub(super) fn quota(facts: &Facts) -> Option<Cause> {
             "bound-raise-quota",
             "raise the quota (cpu.max; Kubernetes: the CPU limit), or start fewer threads than the quota allows"
         ),
-        evidence: vec![cite_fact(
+        evidence: vec![cite(
             text!("bound-throttled", "throttled for {throttled}", throttled = throttled_s()),
             detail("around"),
         )],
@@ -50,7 +50,7 @@ pub(super) fn stolen(facts: &Facts) -> Option<Cause> {
             "bound-unshared-cpus",
             "measure again at another time, or on an instance with dedicated CPUs"
         ),
-        evidence: vec![cite_fact(
+        evidence: vec![cite(
             text!(
                 "bound-steal-time",
                 "steal time {stolen} of {asked} CPU time",
@@ -138,10 +138,8 @@ pub(super) fn waiting(facts: &Facts) -> Option<Cause> {
             )
         };
         let kinds: Vec<_> = kinds.iter().map(sampled).collect();
-        evidence.push(cite_fact(
-            text!("bound-sampled", "sampled while off-CPU: {kinds}", kinds),
-            detail("waiting"),
-        ));
+        evidence
+            .push(cite(text!("bound-sampled", "sampled while off-CPU: {kinds}", kinds), detail("waiting")));
     }
     // Threads that ended before they were looked at may have been ready all that time.
     let (says, advice) = if facts.hardly_seen() {
@@ -228,7 +226,7 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
     let used = |others: f64| {
         let says =
             text!("bound-others-used", "other programs used {others} CPUs", others = significant(others));
-        cite_fact(says, detail("around"))
+        cite(says, detail("around"))
     };
     Some(Cause { by, share: share * wanted, says, advice, evidence: others.map(used).into_iter().collect() })
 }
@@ -266,7 +264,7 @@ pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
     let evidence =
         ["page-faults", "context-switches"].iter().filter_map(|event| facts.count(event)).map(|m| {
             let event = m.labels.word(Label::Event).unwrap_or_default().to_owned();
-            cite_figure(m, text!("bound-count", "{event} {count}", event, count = measured_value(m)))
+            cite(text!("bound-count", "{event} {count}", event, count = m), m)
         });
     Some(Cause { by: BoundBy::Kernel, share: share_of_time, says, advice, evidence: evidence.collect() })
 }
@@ -359,7 +357,7 @@ pub(super) fn one_thread(facts: &Facts) -> Option<Cause> {
         share: (idle / facts.cpus * busy).min(1.0),
         says,
         advice,
-        evidence: vec![cite_fact(figures, "workload.cpu_time workload=command state=on-cpu")],
+        evidence: vec![cite(figures, "workload.cpu_time workload=command state=on-cpu")],
     })
 }
 
@@ -389,7 +387,7 @@ pub(super) fn imbalance(facts: &Facts) -> Option<Cause> {
             "bound-try-smaller-pieces",
             "cut the work into smaller pieces that threads take when they are free"
         ),
-        evidence: vec![cite_fact(
+        evidence: vec![cite(
             text!(
                 "bound-uneven-threads",
                 "busiest thread {busiest}, mean {mean}",

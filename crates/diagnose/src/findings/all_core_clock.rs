@@ -1,14 +1,14 @@
 //! All cores at work together run slower than they were sold for.
 
-use record::diagnosis::{Confidence, Finding};
+use record::diagnosis::{Confidence, Evidence, Finding};
 use record::text::Value;
 use record::{Remedy, Template, Text, text};
 
 use super::clock_cause::cause;
 use super::clock_limit::{Below, below, hz_reported};
 use super::needs::Need;
-use super::{Case, Rule, finding, is_virtual, needs};
-use crate::figures::{cite_fact, cite_figure, cpus_of, cpus_text, middle};
+use super::{Case, Draft, Rule, needs};
+use crate::figures::{cite, cpus_of, find_hottest, middle};
 use crate::resources::CORE;
 
 /// All cores together against the base clock; where that is not told, against the clock of one core alone.
@@ -35,30 +35,67 @@ pub(super) const RULE: Rule = Rule {
 /// tenth to a third. Between that and the base clock it is as it was sold.
 const TURBO: f64 = 1.0 / 3.0;
 
-fn find(case: &Case) -> Vec<Finding> {
-    below_base(case).or_else(|| below_one(case)).into_iter().collect()
+fn find(case: &Case) -> Option<Vec<Finding>> {
+    let (found, against, what) = below_base(case).or_else(|| below_one(case))?;
+    let Below { measured: worst, cpu, promised, ref loss } = *found.first()?;
+    let says = text!("all-core-clock-cpu", "CPU {cpu} runs at {worst} with all cores busy", cpu, worst);
+    let finding = RULE
+        .report_loss(loss.clone(), what)
+        .locate_cpus(&cpus_of(found.iter().map(|found| found.measured)))
+        .cite(says, worst)
+        .cite_all([against])
+        .cite_all(find_hottest(&case.record.conditions.before).map(|(sensor, hottest)| {
+            let says = text!("all-core-clock-hottest", "hottest sensor {hottest}", hottest);
+            cite(says, format!("conditions.before.temperatures.{sensor}"))
+        }));
+    let cause = cause(case, cpu, promised);
+    let finding = if cause.is_set {
+        finding.cite_all(cause.evidence).mend(cause.remedy)
+    } else {
+        let finding = Finding { confidence: Confidence::Medium, ..finding };
+        finding.mend(remedy(case))
+    };
+    Some(vec![finding.undo(cause.undo)])
 }
 
-fn below_base(case: &Case) -> Option<Finding> {
+/// What to do where no setting holds the clock down.
+fn remedy(case: &Case) -> Vec<Remedy> {
+    if case.is_virtual() {
+        return vec![Remedy::advice(text!(
+            "all-core-clock-host",
+            "the host allots less than full cores: choose another instance type or a dedicated host"
+        ))];
+    }
+    let power_cap = text!("all-core-clock-power-cap", "a power cap");
+    vec![
+        Remedy::advice(text!(
+            "all-core-clock-heat",
+            "check heat and power limits: cooling, fans, the firmware's power profile"
+        )),
+        Remedy::both(power_cap, "grep . /sys/class/powercap/*/constraint_*_power_limit_uw"),
+    ]
+}
+
+/// The CPUs that are too slow, what they are held against, and what that says.
+type TooSlow<'a> = (Vec<Below<'a>>, Evidence, Text);
+
+fn below_base<'a>(case: &Case<'a>) -> Option<TooSlow<'a>> {
     let of_all = case.record.machine.processor.base_hz;
     let found = below(case, "all", |cpu| cpu.and_then(|cpu| cpu.base_hz).or(of_all).map(|hz| hz as f64));
-    let Below { promised: base, cpu, .. } = *found.first()?;
-    let reported_base = cite_fact(
-        text!("all-core-clock-base", "base clock {base}", base = Value::Figure(base, "Hz")),
-        hz_reported(case, cpu, "base_hz", |cpu| cpu.base_hz),
+    let Below { measured: is, promised, cpu, .. } = *found.first()?;
+    let base = Value::Figure(promised, "Hz");
+    let says = text!("all-core-clock-base", "base clock {base}", base = base.clone());
+    let against = cite(says, hz_reported(case, cpu, "base_hz", |cpu| cpu.base_hz));
+    let what = text!(
+        "all-core-clock-below-base",
+        "all cores together run at {is}, below the base clock of {base}",
+        is,
+        base
     );
-    let what = |is: Value| {
-        text!(
-            "all-core-clock-below-base",
-            "all cores together run at {is}, below the base clock of {base}",
-            is,
-            base = Value::Figure(base, "Hz")
-        )
-    };
-    find_all_core_clock(case, &found, reported_base, what)
+    Some((found, against, what))
 }
 
-fn below_one(case: &Case) -> Option<Finding> {
+fn below_one<'a>(case: &Case<'a>) -> Option<TooSlow<'a>> {
     let machine = &case.record.machine;
     if machine.processor.base_hz.or(machine.cpus.iter().find_map(|cpu| cpu.base_hz)).is_some() {
         return None;
@@ -66,60 +103,15 @@ fn below_one(case: &Case) -> Option<Finding> {
     let alone = middle(case.clocks("scalar", "one"))?;
     let mut found = below(case, "all", |_| Some(alone.value()));
     found.retain(|below| below.measured.value() < alone.value() * (1.0 - TURBO));
-    let what = |is: Value| {
-        text!(
-            "all-core-clock-below-one",
-            "all cores together run at {is}, one core alone at {alone}",
-            is,
-            alone
-        )
-    };
-    let seen = cite_figure(alone, text!("all-core-clock-one-alone", "one core alone runs at {alone}", alone));
-    find_all_core_clock(case, &found, seen, what)
-}
-
-fn find_all_core_clock(
-    case: &Case,
-    found: &[Below],
-    against: record::diagnosis::Evidence,
-    what: impl Fn(Value) -> Text,
-) -> Option<Finding> {
-    let Below { measured: worst, cpu, promised, loss } = found.first()?;
-    let (cpu, worst) = (*cpu, *worst);
-    let at = text!("all-core-clock-cpu", "CPU {cpu} runs at {worst} with all cores busy", cpu, worst);
-    let mut seen = vec![cite_figure(worst, at), against];
-    let hottest = case.record.conditions.before.temperatures.iter().max_by(|a, b| a.1.total_cmp(b.1));
-    if let Some((sensor, hottest)) = hottest {
-        let from = format!("conditions.before.temperatures.{sensor}");
-        let hottest = format!("{hottest:.0} °C");
-        seen.push(cite_fact(text!("all-core-clock-hottest", "hottest sensor {hottest}", hottest), from));
-    }
-    let cause = cause(case.record, cpu, *promised);
-    let remedy = if cause.is_set {
-        seen.extend(cause.evidence);
-        cause.remedy
-    } else if is_virtual(case.record) {
-        vec![Remedy::advice(text!(
-            "all-core-clock-host",
-            "the host allots less than full cores: choose another instance type or a dedicated host"
-        ))]
-    } else {
-        vec![
-            Remedy::advice(text!(
-                "all-core-clock-heat",
-                "check heat and power limits: cooling, fans, the firmware's power profile"
-            )),
-            Remedy::both("a power cap", "grep . /sys/class/powercap/*/constraint_*_power_limit_uw"),
-        ]
-    };
-    Some(Finding {
-        place: cpus_text(&cpus_of(found.iter().map(|found| found.measured))).map(Into::into),
-        evidence: seen,
-        confidence: if cause.is_set { Confidence::High } else { Confidence::Medium },
-        remedy,
-        undo: cause.undo,
-        ..finding(&RULE, loss.clone(), what(worst.into()))
-    })
+    let is = found.first()?.measured;
+    let against = cite(text!("all-core-clock-one-alone", "one core alone runs at {alone}", alone), alone);
+    let what = text!(
+        "all-core-clock-below-one",
+        "all cores together run at {is}, one core alone at {alone}",
+        is,
+        alone
+    );
+    Some((found, against, what))
 }
 
 #[cfg(test)]

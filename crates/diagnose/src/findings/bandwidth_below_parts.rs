@@ -2,11 +2,11 @@
 
 use record::diagnosis::Finding;
 use record::text::Value;
-use record::{Label, Remedy, Template, text};
+use record::{Label, Template, text};
 
 use super::needs::Need;
-use super::{Case, Rule, costs, finding, is_virtual};
-use crate::figures::{RESOLUTION, cite_fact, cite_figure, has_labels, spread, verdict};
+use super::{Case, Draft, Rule, costs};
+use crate::figures::{has_labels, shortfall};
 use crate::memory_channels;
 use crate::resources::{MEMORY_BANDWIDTH, Walk, beyond, walked};
 
@@ -39,24 +39,20 @@ pub(super) const RULE: Rule = Rule {
 /// stacked cache, triad); two generations of dual Xeon reach 80 and 86 % reading.
 const USUAL: f64 = 0.7;
 
-fn find(case: &Case) -> Vec<Finding> {
-    find_bandwidth_below_parts(case).into_iter().collect()
-}
-
 /// A part of the CPUs, or a virtual machine, has a part of the channels: the sum over all is no ceiling for it.
 fn whole(case: &Case) -> bool {
     let counts = &case.record.machine.counts;
-    !is_virtual(case.record) && counts.cpus_allowed == counts.cpus_online
+    !case.is_virtual() && counts.cpus_allowed == counts.cpus_online
 }
 
-fn find_bandwidth_below_parts(case: &Case) -> Option<Finding> {
+fn find(case: &Case) -> Option<Vec<Finding>> {
     if !whole(case) {
         return None;
     }
-    let record = case.record;
-    let least = beyond(record, case.levels, Walk::Arrays);
-    let threads = u64::from(record.machine.one_cpu_a_core(&record.machine.allowed_cpus()).len() as u32);
-    let channels = memory_channels::channels(&record.machine)?;
+    let machine = &case.record.machine;
+    let least = beyond(case.record, case.levels, Walk::Arrays);
+    let threads = u64::from(machine.one_cpu_a_core(&machine.allowed_cpus()).len() as u32);
+    let channels = memory_channels::channels(machine)?;
     let best = case
         .figures_of("memory.bandwidth")
         .filter(|m| has_labels(m, &[(Label::BytesCounted, "bus")]))
@@ -64,66 +60,45 @@ fn find_bandwidth_below_parts(case: &Case) -> Option<Finding> {
         .filter(|m| walked(m) == 0 || walked(m) >= least)
         .filter(|m| m.labels.count(Label::Threads).is_some_and(|count| count >= threads))
         .max_by(|a, b| a.value().total_cmp(&b.value()))?;
-    let ceiling = channels.bytes_per_second;
-    let share = best.value() / ceiling;
+    let share = best.value() / channels.bytes_per_second;
     if share >= USUAL {
         return None;
     }
-    let (low, high) = spread(&best.summary);
-    let interval = (1.0 - high / ceiling - RESOLUTION, 1.0 - low / ceiling + RESOLUTION);
-    let loss = costs(verdict(1.0 - share, interval))?;
-    let could_be = || Value::Figure(ceiling, "B/s");
-    Some(Finding {
-        evidence: vec![
-            cite_figure(
-                best,
-                text!(
-                    "bandwidth-below-parts-best",
-                    "best bandwidth on all CPUs: {best}, bytes on the bus",
-                    best
-                ),
-            ),
-            cite_fact(
-                text!(
-                    "bandwidth-below-parts-channels",
-                    "{channels} memory channels at {rate} MT/s or more carry {could_be}",
-                    channels = channels.populated,
-                    rate = channels.mt_s.0,
-                    could_be = could_be()
-                ),
-                "machine.memory_devices[].channel and .configured_mt_s",
-            ),
-        ],
-        remedy: vec![
-            Remedy::both(
-                text!("bandwidth-below-parts-which-nodes", "check that memory of all nodes was used"),
-                "numastat -m",
-            ),
-            Remedy::both(
-                text!("bandwidth-below-parts-interleave", "for one program, interleave over all nodes"),
-                "numactl --interleave=all COMMAND",
-            ),
-            Remedy::advice(text!(
+    let loss = costs(shortfall(&best.summary, channels.bytes_per_second))?;
+    let could_be = Value::Figure(channels.bytes_per_second, "B/s");
+    let what = text!(
+        "bandwidth-below-parts-delivers",
+        "memory delivers {best}, {share} of its channels' {could_be}",
+        best,
+        share = Value::Share(share),
+        could_be = could_be.clone()
+    );
+    let best_says =
+        text!("bandwidth-below-parts-best", "best bandwidth on all CPUs: {best}, bytes on the bus", best);
+    let channels_say = text!(
+        "bandwidth-below-parts-channels",
+        "{channels} memory channels at {rate} MT/s or more carry {could_be}",
+        channels = channels.populated,
+        rate = channels.mt_s.0,
+        could_be
+    );
+    let which = text!("bandwidth-below-parts-which-nodes", "check that memory of all nodes was used");
+    let interleave = text!("bandwidth-below-parts-interleave", "for one program, interleave over all nodes");
+    Some(vec![
+        RULE.report_loss(loss, what)
+            .cite(best_says, best)
+            .cite(channels_say, "machine.memory_devices[].channel and .configured_mt_s")
+            .suggest(which, "numastat -m")
+            .suggest(interleave, "numactl --interleave=all COMMAND")
+            .advise(text!(
                 "bandwidth-below-parts-firmware",
                 "in the firmware: memory interleaving on; mirroring, sparing and power saving of memory and uncore off"
-            )),
-            Remedy::advice(text!(
+            ))
+            .advise(text!(
                 "bandwidth-below-parts-few-cores",
                 "few cores may not saturate memory: compare the figure for one thread"
             )),
-        ],
-        ..finding(
-            &RULE,
-            loss,
-            text!(
-                "bandwidth-below-parts-delivers",
-                "memory delivers {best}, {share} of its channels' {could_be}",
-                best,
-                share = Value::Share(share),
-                could_be = could_be()
-            ),
-        )
-    })
+    ])
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! Memory bandwidth that a program does not get because others run on its CPUs meanwhile.
 
-use record::diagnosis::{Confidence, Finding};
+use record::diagnosis::{Confidence, Finding, Severity};
 use record::statistics::Verdict;
 use record::text::Value;
 use record::{Coverage, Label, Measurement, Remedy, Template, detail, text};
 
 use super::needs::Need;
-use super::{Case, Rule, at_most_warning, by_model, costs, finding, steal_time};
-use crate::figures::{RESOLUTION, cite_fact, cite_figure, has_labels, share_of, verdict};
+use super::{Case, Draft, Rule, costs, steal_time};
+use crate::figures::{RESOLUTION, has_labels, share_of, verdict};
 use crate::resources::{MEMORY_BANDWIDTH, Walk, beyond, walked};
 
 /// What others on the CPUs take of the bandwidth of all of them: measured where it could be, in turns with and without
@@ -49,13 +49,12 @@ pub(super) const RULE: Rule = Rule {
 /// So many times what the turns with others gave, and the figure shows that others did not take as much all the time.
 const AT_TIMES: f64 = 1.25;
 
-fn find(case: &Case) -> Vec<Finding> {
-    match turns(case) {
-        Some(turns) => by_turns(case, &turns),
-        None => by_time(case),
-    }
-    .into_iter()
-    .collect()
+fn find(case: &Case) -> Option<Vec<Finding>> {
+    let found = match turns(case) {
+        Some(turns) => by_turns(turns)?,
+        None => by_time(case)?,
+    };
+    Some(vec![found.mend(remedy(case))])
 }
 
 /// What the turns with and without others showed.
@@ -65,7 +64,7 @@ struct Turns<'a> {
 }
 
 fn turns<'a>(case: &Case<'a>) -> Option<Turns<'a>> {
-    in_memory(case).find_map(|measurement| {
+    in_memory(case).into_iter().find_map(|measurement| {
         let of = |key| measurement.detail.get(key);
         let (low, high) = (of(detail::TAKEN_BY_OTHERS_LOW)?, of(detail::TAKEN_BY_OTHERS_HIGH)?);
         let loss = verdict(of(detail::TAKEN_BY_OTHERS)?, (low - RESOLUTION, high + RESOLUTION));
@@ -94,110 +93,85 @@ fn remedy(case: &Case) -> Vec<Remedy> {
         let streams = text!("bandwidth-shared-misses", "count its cache misses");
         all.push(Remedy::both(streams, "sudo perf stat -a -e LLC-load-misses sleep 1"));
     }
-    all.push(Remedy::advice(text!(
-        "bandwidth-shared-resctrl",
-        "with resctrl, limit its bandwidth: MB in its schemata"
-    )));
+    let resctrl = text!("bandwidth-shared-resctrl", "with resctrl, limit its bandwidth: MB in its schemata");
+    all.push(Remedy::advice(resctrl));
     all
 }
 
-fn by_turns(case: &Case, turns: &Turns) -> Option<Finding> {
-    let m = turns.measurement;
-    let loss = costs(turns.loss.clone())?;
+fn by_turns(Turns { measurement: m, loss }: Turns) -> Option<Finding> {
+    let loss = costs(loss)?;
     // Not the place of one figure: that is in doubt because of the others, and what they take was measured in turns.
     let keys = [Label::Op, Label::Stores, Label::Threads]
         .map(|key| m.labels.get(key).map(|value| format!(" {key}={value}")));
     let from = format!("{}{}", m.metric, keys.into_iter().flatten().collect::<String>());
-    let lost = || Value::Share(share_of(&loss));
-    let threads = m.labels.count(Label::Threads).unwrap_or(0);
-    let mut seen = vec![cite_fact(
-        text!(
-            "bandwidth-shared-in-turns",
-            "in alternating turns of milliseconds with and without other tasks, {lost} of the bandwidth alone is lost",
-            lost = lost()
-        ),
-        from.clone(),
-    )];
-    if let Some(rounds) = m.detail.get(detail::TAKEN_BY_OTHERS_ROUNDS) {
-        let rounds = text!("bandwidth-shared-rounds", "{rounds} rounds of both", rounds);
-        seen.push(cite_fact(rounds, from.clone()));
-    }
+    let share = share_of(&loss);
+    let lost = Value::Share(share);
     // The figure is from another moment of the run than the turns.
-    let beside = m.detail.get(detail::ALONE_BYTES_PER_SECOND);
-    let beside = beside.map(|alone| alone * (1.0 - share_of(&loss)));
+    let beside = m.detail.get(detail::ALONE_BYTES_PER_SECOND).map(|alone| alone * (1.0 - share));
     let at_times = beside.is_some_and(|beside| m.value() > beside * AT_TIMES);
+    let in_turns = text!(
+        "bandwidth-shared-in-turns",
+        "in alternating turns of milliseconds with and without other tasks, {lost} of the bandwidth alone is lost",
+        lost = lost.clone()
+    );
+    let what = if at_times {
+        text!("bandwidth-shared-at-times", "other tasks at times take {lost} of the memory bandwidth", lost)
+    } else {
+        text!("bandwidth-shared-taken", "other tasks take {lost} of the memory bandwidth", lost)
+    };
+    let threads = m.labels.count(Label::Threads).filter(|threads| *threads > 0);
+    let mut found = RULE
+        .report_loss(loss, what)
+        .locate(threads.map(|threads| text!(ON_CPUS, cpus = threads)))
+        .cite(in_turns, from.clone());
+    if let Some(rounds) = m.detail.get(detail::TAKEN_BY_OTHERS_ROUNDS) {
+        found = found.cite(text!("bandwidth-shared-rounds", "{rounds} rounds of both", rounds), from.clone());
+    }
     if at_times {
         let says = text!(
             "bandwidth-shared-comes-and-goes",
             "at another time of this run the loop moved {m}: the other load comes and goes",
             m
         );
-        seen.push(cite_fact(says, from));
+        found = Finding { confidence: Confidence::Medium, ..found.cite(says, from) };
     }
-    let what = if at_times {
-        text!(
-            "bandwidth-shared-at-times",
-            "other tasks at times take {lost} of the memory bandwidth",
-            lost = lost()
-        )
-    } else {
-        text!("bandwidth-shared-taken", "other tasks take {lost} of the memory bandwidth", lost = lost())
-    };
-    let mut base = finding(&RULE, loss, what);
-    if at_times {
-        base.confidence = Confidence::Medium;
-    }
-    Some(Finding {
-        place: (threads > 0).then(|| text!("bandwidth-shared-cpus", "{cpus} CPUs", cpus = threads)),
-        evidence: seen,
-        remedy: remedy(case),
-        ..base
-    })
+    Some(found)
 }
+
+const ON_CPUS: Template = Template { code: "bandwidth-shared-cpus", words: "{cpus} CPUs" };
 
 /// Bandwidths beyond the caches.
-fn in_memory<'a>(case: &Case<'a>) -> impl Iterator<Item = &'a Measurement> {
+fn in_memory<'a>(case: &Case<'a>) -> Vec<&'a Measurement> {
     let least = beyond(case.record, case.levels, Walk::Arrays);
-    let on_the_bus = move |m: &&Measurement| {
+    let on_the_bus = |m: &&Measurement| {
         has_labels(m, &[(Label::BytesCounted, "bus")]) && (walked(m) == 0 || walked(m) >= least)
     };
-    case.figures_of("memory.bandwidth").filter(on_the_bus).collect::<Vec<_>>().into_iter()
-}
-
-/// The best of them with the most threads.
-fn best<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
-    in_memory(case).max_by(|a, b| {
-        let threads = |m: &Measurement| m.labels.count(Label::Threads);
-        threads(a).cmp(&threads(b)).then(a.value().total_cmp(&b.value()))
-    })
+    case.figures_of("memory.bandwidth").filter(on_the_bus).collect()
 }
 
 fn by_time(case: &Case) -> Option<Finding> {
     let stolen = steal_time::by_others(case)?;
-    let best = best(case)?;
+    // The best with the most threads.
+    let best = in_memory(case).into_iter().max_by(|a, b| {
+        let threads = |m: &Measurement| m.labels.count(Label::Threads);
+        threads(a).cmp(&threads(b)).then(a.value().total_cmp(&b.value()))
+    })?;
     let (share, cpus) = stolen.of_all;
     let loss = costs(verdict(share, stolen.between)).filter(|_| share >= RESOLUTION)?;
-    let mut seen = vec![cite_figure(
-        best,
-        text!("bandwidth-shared-meanwhile", "meanwhile memory delivered {best} with the most threads", best),
-    )];
-    seen.extend(stolen.evidence());
-    Some(Finding {
-        severity: at_most_warning(&loss),
-        confidence: Confidence::Low,
-        place: Some(text!("bandwidth-shared-cpus", "{cpus} CPUs", cpus)),
-        evidence: seen,
-        remedy: remedy(case),
-        ..by_model(
-            &RULE,
-            loss,
-            text!(
-                "bandwidth-shared-by-time",
-                "other tasks take about {lost} of the memory bandwidth by their CPU time",
-                lost = Value::Share(share)
-            ),
-        )
-    })
+    let what = text!(
+        "bandwidth-shared-by-time",
+        "other tasks take about {lost} of the memory bandwidth by their CPU time",
+        lost = Value::Share(share)
+    );
+    let says =
+        text!("bandwidth-shared-meanwhile", "meanwhile memory delivered {best} with the most threads", best);
+    let found = RULE
+        .report_model(loss, what)
+        .locate(text!(ON_CPUS, cpus))
+        .cap_severity(Severity::Warning)
+        .cite(says, best)
+        .cite_all(stolen.evidence());
+    Some(Finding { confidence: Confidence::Low, ..found })
 }
 
 #[cfg(test)]

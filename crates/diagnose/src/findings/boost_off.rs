@@ -6,8 +6,8 @@ use record::{Label, Measurement, Template, text};
 
 use super::clock_cause::no_boost;
 use super::needs::Need;
-use super::{Case, Rule, by_model, clock_limit, is_virtual, of_fact};
-use crate::figures::{RESOLUTION, cite_fact, has_labels, modelled};
+use super::{Case, Draft, Rule, clock_limit};
+use crate::figures::{RESOLUTION, cite, has_labels, modelled};
 use crate::resources::CORE;
 
 /// Boost by the kernel's account. Where a core was measured below the clock that it advertises, `clock-limit` names it with
@@ -27,23 +27,18 @@ pub(super) const RULE: Rule = Rule {
         // A guest's boost is its host's.
         Need {
             what: Template { code: "needs-boost", words: "the boost setting" },
-            is_met: |case| is_virtual(case.record) || case.record.conditions.before.boost.is_some(),
+            is_met: |case| case.is_virtual() || case.record.conditions.before.boost.is_some(),
         },
     ],
     find,
 };
 
-fn find(case: &Case) -> Vec<Finding> {
-    find_boost_off(case).into_iter().collect()
-}
-
-fn find_boost_off(case: &Case) -> Option<Finding> {
-    if is_virtual(case.record) {
+fn find(case: &Case) -> Option<Vec<Finding>> {
+    if case.is_virtual() {
         return None;
     }
-    let cause = no_boost(&case.record.conditions.before)?;
-    let measured = clock_limit::RULE.missing(case).is_none();
-    if measured && !(clock_limit::RULE.find)(case).is_empty() {
+    let mut cause = no_boost(&case.record.conditions.before)?;
+    if !clock_limit::RULE.findings(case).is_empty() {
         return None;
     }
     let processor = &case.record.machine.processor;
@@ -54,27 +49,24 @@ fn find_boost_off(case: &Case) -> Option<Finding> {
     if base.is_some_and(|base| best > base * (1.0 + RESOLUTION)) {
         return None;
     }
-    let mut seen = cause.evidence;
-    let loss = base.zip(most).filter(|_| best == 0.0).and_then(|(base, most)| modelled(1.0 - base / most));
-    let finding = match (loss, base, most) {
-        (Some(loss), Some(base), Some(most)) => {
-            let (base, most) = (Value::Figure(base, "Hz"), Value::Figure(most, "Hz"));
-            let reported = text!("boost-off-base", "base clock {base}", base = base.clone());
-            seen.push(cite_fact(reported, "machine.processor.base_hz"));
-            let reported = text!("boost-off-highest", "maximum clock {most}", most = most.clone());
-            seen.push(cite_fact(reported, "machine.processor.max_hz"));
-            let what =
-                text!("boost-off-at-most", "boost is off: at most {base} instead of {most}", base, most);
-            by_model(&RULE, loss, what)
-        }
-        _ => of_fact(
-            &RULE,
+    let clocks = base.zip(most).filter(|_| best == 0.0);
+    let loss = clocks.and_then(|(base, most)| Some((base, most, modelled(1.0 - base / most)?)));
+    let finding = if let Some((base, most, loss)) = loss {
+        let (base, most) = (Value::Figure(base, "Hz"), Value::Figure(most, "Hz"));
+        let base_says = text!("boost-off-base", "base clock {base}", base = base.clone());
+        let most_says = text!("boost-off-highest", "maximum clock {most}", most = most.clone());
+        cause.evidence.push(cite(base_says, "machine.processor.base_hz"));
+        cause.evidence.push(cite(most_says, "machine.processor.max_hz"));
+        let what = text!("boost-off-at-most", "boost is off: at most {base} instead of {most}", base, most);
+        RULE.report_model(loss, what)
+    } else {
+        RULE.report_fact(
             Severity::Note,
             text!("boost-off-highest-unknown", "the boost clock is not reported while boost is off"),
             text!("boost-off-or-none", "boost is off, or this processor has none"),
-        ),
+        )
     };
-    Some(Finding { evidence: seen, remedy: cause.remedy, undo: cause.undo, ..finding })
+    Some(vec![finding.cite_all(cause.evidence).mend(cause.remedy).undo(cause.undo)])
 }
 
 #[cfg(test)]

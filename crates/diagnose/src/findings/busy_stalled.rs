@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use record::diagnosis::{Confidence, Finding};
+use record::diagnosis::{Confidence, Finding, Severity};
 use record::text::Value;
-use record::{Better, Label, Measurement, Remedy, Template, text};
+use record::{Better, Label, Measurement, Template, text};
 
 use super::needs::Need;
-use super::{Case, Rule, at_most_warning, costs, finding, other_load, steal_time};
-use crate::figures::{RESOLUTION, cite_figure, loss, spread, verdict};
+use super::{Case, Draft, Rule, costs, other_load, steal_time};
+use crate::figures::{RESOLUTION, has_labels, loss, share_of, spread, verdict};
 
 /// Instructions a cycle of the same work on many cores against one; and of a command, by the core's own account, the
 /// issue slots that waited.
@@ -34,11 +34,10 @@ pub(super) const RULE: Rule = Rule {
 /// The workload whose figures `linespeed stat` writes.
 const COMMAND: &str = "command";
 
-fn find(case: &Case) -> Vec<Finding> {
-    let worst = steps(case).into_iter().filter_map(|step| of_step(case, step));
-    let worst =
-        worst.max_by(|a, b| crate::figures::share_of(&a.loss).total_cmp(&crate::figures::share_of(&b.loss)));
-    worst.into_iter().chain(of_command(case)).collect()
+fn find(case: &Case) -> Option<Vec<Finding>> {
+    let stalled = steps(case).into_iter().filter_map(|step| find_stalled_step(case, step));
+    let worst = stalled.max_by(|a, b| share_of(&a.loss).total_cmp(&share_of(&b.loss)));
+    Some(worst.into_iter().chain(find_stalled_command(case)).collect())
 }
 
 /// Workload, placement and source of instructions a cycle.
@@ -48,133 +47,96 @@ type Work<'a> = (&'a str, &'a str, &'a str);
 type Step<'a> = (&'a Measurement, &'a Measurement);
 
 fn steps<'a>(case: &Case<'a>) -> Vec<Step<'a>> {
-    let cores =
-        case.record.machine.counts.cores.or(case.record.machine.counts.cpus_online).unwrap_or(u32::MAX);
+    let counts = &case.record.machine.counts;
+    let cores = u64::from(counts.cores.or(counts.cpus_online).unwrap_or(u32::MAX));
     let mut all: BTreeMap<Work, Vec<(u64, &Measurement)>> = BTreeMap::new();
     for m in case.figures_of("core.ipc").filter(|m| m.value() > 0.0) {
-        let Some(threads) = m.labels.count(Label::Threads).filter(|threads| *threads <= u64::from(cores))
-        else {
-            continue;
-        };
-        let key = |key| m.labels.word(key).unwrap_or("");
-        all.entry((key(Label::Workload), key(Label::Placement), key(Label::Source)))
-            .or_default()
-            .push((threads, m));
+        let word = |key| m.labels.word(key).unwrap_or("");
+        if let Some(threads) = m.labels.count(Label::Threads).filter(|threads| *threads <= cores) {
+            let work = (word(Label::Workload), word(Label::Placement), word(Label::Source));
+            all.entry(work).or_default().push((threads, m));
+        }
     }
-    all.into_values()
-        .filter_map(|steps| {
-            let one = steps.iter().find(|(threads, _)| *threads == 1)?;
-            let most =
-                steps.iter().max_by_key(|(threads, _)| *threads).filter(|(threads, _)| *threads > 1)?;
-            Some((one.1, most.1))
-        })
-        .collect()
+    let both_ends = |steps: Vec<(u64, &'a Measurement)>| {
+        let one = steps.iter().find(|(threads, _)| *threads == 1)?;
+        let most = steps.iter().max_by_key(|(threads, _)| *threads).filter(|(threads, _)| *threads > 1)?;
+        Some((one.1, most.1))
+    };
+    all.into_values().filter_map(both_ends).collect()
 }
 
-fn of_step(case: &Case, (one, many): Step) -> Option<Finding> {
+fn find_stalled_step(case: &Case, (one, many): Step) -> Option<Finding> {
     // Declared instructions over time count what others took as cycles of the work.
     let declared = many.labels.word(Label::Source) != Some("pmu");
-    if declared && (!(other_load::RULE.find)(case).is_empty() || steal_time::by_others(case).is_some()) {
+    if declared && (!other_load::RULE.findings(case).is_empty() || steal_time::by_others(case).is_some()) {
         return None;
     }
     let loss = costs(loss(&many.summary, &one.summary, Better::Higher))?;
-    let workload = many.labels.word(Label::Workload).unwrap_or("the work");
+    let workload = many.labels.word(Label::Workload).unwrap_or("the work").to_owned();
     let threads = many.labels.count(Label::Threads).unwrap_or(0);
-    Some(Finding {
-        severity: at_most_warning(&loss),
-        confidence: if declared { Confidence::Medium } else { Confidence::High },
-        place: Some(text!(
-            "busy-stalled-place",
-            "{workload} on {threads} threads",
-            workload = workload.to_owned(),
-            threads
-        )),
-        evidence: vec![
-            cite_figure(
-                many,
-                text!("busy-stalled-many", "{many} on {threads} threads, a core each", many, threads),
-            ),
-            cite_figure(one, text!("busy-stalled-one", "{one} on one thread", one)),
-        ],
-        remedy: vec![
-            Remedy::advice(text!(
-                "busy-stalled-shared",
-                "a shared resource may be saturated (memory bandwidth, last-level cache, node interconnect): bind a process \
-                 to each node, touch less memory, or use fewer threads"
-            )),
-            Remedy::both(
-                text!("busy-stalled-contention", "check for contention (locks, shared cache lines)"),
-                "perf c2c record COMMAND; perf c2c report",
-            ),
-        ],
-        ..finding(
-            &RULE,
-            loss,
-            text!(
-                "busy-stalled-workload",
-                "{workload} is busy on {threads} CPUs but stalled: {many} instructions per cycle instead of {one}",
-                workload = workload.to_owned(),
-                threads,
-                many = Value::Figure(many.value(), ""),
-                one = Value::Figure(one.value(), "")
-            ),
-        )
-    })
+    let what = text!(
+        "busy-stalled-workload",
+        "{workload} is busy on {threads} CPUs but stalled: {many} instructions per cycle instead of {one}",
+        workload = &workload,
+        threads,
+        many = Value::Figure(many.value(), ""),
+        one = Value::Figure(one.value(), "")
+    );
+    let contention = text!("busy-stalled-contention", "check for contention (locks, shared cache lines)");
+    let finding = RULE
+        .report_loss(loss, what)
+        .cap_severity(Severity::Warning)
+        .locate(text!("busy-stalled-place", "{workload} on {threads} threads", workload, threads))
+        .cite(text!("busy-stalled-many", "{many} on {threads} threads, a core each", many, threads), many)
+        .cite(text!("busy-stalled-one", "{one} on one thread", one), one)
+        .advise(text!(
+            "busy-stalled-shared",
+            "a shared resource may be saturated (memory bandwidth, last-level cache, node interconnect): bind a process \
+             to each node, touch less memory, or use fewer threads"
+        ))
+        .suggest(contention, "perf c2c record COMMAND; perf c2c report");
+    Some(Finding { confidence: if declared { Confidence::Medium } else { Confidence::High }, ..finding })
 }
 
 /// A category of a command's issue slots.
 fn slots<'a>(case: &Case<'a>, category: &str) -> Option<&'a Measurement> {
     case.figures_of("counter.share").find(|m| {
-        m.labels.word(Label::Workload) == Some(COMMAND)
-            && m.labels.word(Label::Category) == Some(category)
+        has_labels(m, &[(Label::Workload, COMMAND), (Label::Category, category)])
             && m.labels.get(Label::Threads).is_none()
     })
 }
 
-fn of_command(case: &Case) -> Option<Finding> {
+fn find_stalled_command(case: &Case) -> Option<Finding> {
     let waited = slots(case, "backend-bound")?;
     // It is stalled when it waits more than it works.
     let worked = slots(case, "retiring")?;
-    if spread(&waited.summary).0 <= spread(&worked.summary).1 {
+    let (low, high) = spread(&waited.summary);
+    if low <= spread(&worked.summary).1 {
         return None;
     }
-    let (low, high) = spread(&waited.summary);
     let loss = costs(verdict(waited.value(), (low - RESOLUTION, high + RESOLUTION)))?;
-    let mut seen = vec![
-        cite_figure(
-            waited,
-            text!("busy-stalled-slots-waiting", "{waited} of the issue slots back-end bound", waited),
-        ),
-        cite_figure(
-            worked,
-            text!("busy-stalled-slots-retiring", "{worked} of the issue slots retiring", worked),
-        ),
-    ];
-    let ipc = case.figures_of("core.ipc").find(|m| m.labels.word(Label::Workload) == Some(COMMAND));
-    seen.extend(ipc.map(|ipc| {
-        cite_figure(
-            ipc,
-            text!("busy-stalled-ipc", "{ipc} instructions per cycle", ipc = Value::Figure(ipc.value(), "")),
-        )
-    }));
-    Some(Finding {
-        severity: at_most_warning(&loss),
-        place: Some(text!("busy-stalled-command-place", "the command")),
-        evidence: seen,
-        remedy: vec![Remedy::advice(text!(
+    let what = text!(
+        "busy-stalled-command",
+        "the command is busy but stalled: {share} of its issue slots are back-end bound",
+        share = Value::Share(waited.value())
+    );
+    let waiting = text!("busy-stalled-slots-waiting", "{waited} of the issue slots back-end bound", waited);
+    let retiring = text!("busy-stalled-slots-retiring", "{worked} of the issue slots retiring", worked);
+    let mut finding = RULE
+        .report_loss(loss, what)
+        .cap_severity(Severity::Warning)
+        .locate(text!("busy-stalled-command-place", "the command"))
+        .cite(waiting, waited)
+        .cite(retiring, worked)
+        .advise(text!(
             "busy-stalled-locality",
             "improve locality, touch less memory, use huge pages; perf mem record COMMAND shows where"
-        ))],
-        ..finding(
-            &RULE,
-            loss,
-            text!(
-                "busy-stalled-command",
-                "the command is busy but stalled: {share} of its issue slots are back-end bound",
-                share = Value::Share(waited.value())
-            ),
-        )
-    })
+        ));
+    if let Some(m) = case.figures_of("core.ipc").find(|m| has_labels(m, &[(Label::Workload, COMMAND)])) {
+        let ipc = Value::Figure(m.value(), "");
+        finding = finding.cite(text!("busy-stalled-ipc", "{ipc} instructions per cycle", ipc), m);
+    }
+    Some(finding)
 }
 
 #[cfg(test)]

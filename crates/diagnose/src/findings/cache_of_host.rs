@@ -2,12 +2,12 @@
 
 use record::diagnosis::{Confidence, Finding, Severity};
 use record::machine::Cache;
+use record::text;
 use record::text::Value;
-use record::{Remedy, text};
 
 use super::needs::Need;
-use super::{Case, Rule, cache_smaller, is_virtual, needs, of_fact};
-use crate::figures::cite_fact;
+use super::{Case, Draft, Rule, cache_smaller, needs};
+use crate::figures::quote_name;
 use crate::levels::MUCH_SMALLER;
 
 /// The last-level cache that a virtual machine is shown, where all its CPUs share one whole cache: a host's cache comes in
@@ -23,18 +23,14 @@ pub(super) const RULE: Rule = Rule {
     resource: None,
     needs: &[Need {
         what: needs::CACHE_SIZES.what,
-        is_met: |case| !is_virtual(case.record) || needs::CACHE_SIZES.is_met(case),
+        is_met: |case| !case.is_virtual() || needs::CACHE_SIZES.is_met(case),
     }],
     find,
 };
 
-fn find(case: &Case) -> Vec<Finding> {
-    find_cache_of_host(case).into_iter().collect()
-}
-
-fn find_cache_of_host(case: &Case) -> Option<Finding> {
+fn find(case: &Case) -> Option<Vec<Finding>> {
     let machine = &case.record.machine;
-    if !is_virtual(case.record) {
+    if !case.is_virtual() {
         return None;
     }
     let last: Vec<&Cache> = machine.data_caches(machine.last_level()).collect();
@@ -44,63 +40,51 @@ fn find_cache_of_host(case: &Case) -> Option<Finding> {
     if cache.cpus.len() < 2 || cache.cpus.len() < online {
         return None;
     }
-    let size = cache.bytes.filter(|size| *size > 0)?;
-    let level = format!("L{}", cache.level);
+    let bytes = cache.bytes.filter(|size| *size > 0)?;
+    let (size, level) = (Value::Bytes(bytes), format!("L{}", cache.level));
+    let place = quote_name(&level);
     // What is missing of it is told by the other rule.
-    if (cache_smaller::RULE.find)(case)
-        .iter()
-        .any(|found| found.place.as_ref().is_some_and(|place| place.to_string() == level))
-    {
+    if cache_smaller::RULE.findings(case).iter().any(|found| found.place.as_ref() == Some(&place)) {
         return None;
     }
+    let reason =
+        text!("cache-of-host-others-unseen", "other guests' use of the cache is invisible from inside");
+    let what = text!(
+        "cache-of-host-shown",
+        "the {size} {level} of this virtual machine is the host's and may be shared with other guests",
+        size = size.clone(),
+        level = &level
+    );
+    let shared = text!(
+        "cache-of-host-one-for-all",
+        "{size} {level} shared by all {online} CPUs",
+        size,
+        level = &level,
+        online
+    );
+    let mut finding = RULE
+        .report_fact(Severity::Note, reason, what)
+        .locate(place)
+        .cite(shared, "machine.caches[].bytes and .cpus")
+        .advise(text!(
+            "cache-of-host-measure-again",
+            "size working sets by the measured size; measure again at other times of day"
+        ))
+        .advise(text!(cache_smaller::WHOLE_SOCKET));
     let seen = case.levels.iter().position(|found| found.name == level);
-    let seen = seen.and_then(|at| Some((at, case.levels[at].measured_bytes?)));
-    let seen = seen.map(|(at, seen)| (at, seen, seen as f64 / size as f64));
-    let mut evidence = vec![cite_fact(
-        text!(
-            "cache-of-host-one-for-all",
-            "{size} {level} shared by all {online} CPUs",
-            size = Value::Bytes(size),
-            level = level.clone(),
-            online
-        ),
-        "machine.caches[].bytes and .cpus",
-    )];
-    if let Some((at, seen, share)) = seen.filter(|(_, _, share)| *share >= MUCH_SMALLER) {
+    if let Some((at, seen)) = seen.and_then(|at| Some((at, case.levels[at].measured_bytes?)))
+        && let share = seen as f64 / bytes as f64
+        && share >= MUCH_SMALLER
+    {
         let says = text!(
             "cache-of-host-curve",
             "the latency curve leaves the level at {seen}, {share} of the size reported",
             seen = Value::Bytes(seen),
             share = Value::Share(share.min(1.0))
         );
-        evidence.push(cite_fact(says, format!("diagnosis.levels[{at}].measured_bytes")));
+        finding = finding.cite(says, format!("diagnosis.levels[{at}].measured_bytes"));
     }
-    Some(Finding {
-        confidence: Confidence::Low,
-        place: Some(level.clone().into()),
-        evidence,
-        remedy: vec![
-            Remedy::advice(text!(
-                "cache-of-host-measure-again",
-                "size working sets by the measured size; measure again at other times of day"
-            )),
-            Remedy::advice(text!(
-                "whole-socket-instance",
-                "an instance type with a whole socket has the whole cache"
-            )),
-        ],
-        ..of_fact(
-            &RULE,
-            Severity::Note,
-            text!("cache-of-host-others-unseen", "other guests' use of the cache is invisible from inside"),
-            text!(
-                "cache-of-host-shown",
-                "the {size} {level} of this virtual machine is the host's and may be shared with other guests",
-                size = Value::Bytes(size),
-                level
-            ),
-        )
-    })
+    Some(vec![Finding { confidence: Confidence::Low, ..finding }])
 }
 
 #[cfg(test)]

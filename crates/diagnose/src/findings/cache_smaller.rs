@@ -2,11 +2,11 @@
 
 use record::diagnosis::{Confidence, Evidence, Finding, Severity};
 use record::text::Value;
-use record::{Label, Level, Measurement, Remedy, Template, Text, text};
+use record::{Label, Level, Measurement, Remedy, Template, text};
 
 use super::needs::Need;
-use super::{Case, Rule, costs, is_virtual, needs, of_fact};
-use crate::figures::{cite_fact, cite_figure, spread, verdict};
+use super::{Case, Draft, Rule, costs, needs};
+use crate::figures::{cite, quote_name, spread, verdict};
 use crate::levels::MUCH_SMALLER;
 
 /// Where the latency curve leaves a level against its advertised size.
@@ -37,109 +37,103 @@ const STILL_ON: f64 = 1.15;
 /// From one point in so many that is in doubt the curve is.
 const DOUBTFUL: usize = 4;
 
+const REASON: Template = Template {
+    code: "cache-smaller-depends",
+    words: "the cost of a smaller cache depends on a program's working set",
+};
+
+/// What a virtual machine can do about a cache that it shares.
+pub(super) const WHOLE_SOCKET: Template = Template {
+    code: "whole-socket-instance",
+    words: "an instance type with a whole socket has the whole cache",
+};
+
+fn size_of(m: &Measurement) -> u64 {
+    m.labels.count(Label::Bytes).unwrap_or(0)
+}
+
+/// The curve on 2 MiB pages.
+fn on_huge_pages<'a>(case: &Case<'a>) -> impl Iterator<Item = &'a Measurement> {
+    case.figures_of("load.latency").filter(|m| m.labels.word(Label::Page) == Some("2MiB"))
+}
+
 /// The smallest working set measured on 2 MiB pages. Below it the curve is one on 4 KiB pages, whose physical addresses fall
 /// together in some sets of a cache and whose TLB ends early: both look like the end of a cache beyond the first.
 fn first_huge(case: &Case) -> Option<u64> {
-    let huge = case.figures_of("load.latency").filter(|m| m.labels.word(Label::Page) == Some("2MiB"));
-    huge.filter_map(|m| m.labels.count(Label::Bytes)).min()
+    on_huge_pages(case).filter_map(|m| m.labels.count(Label::Bytes)).min()
 }
 
-fn find(case: &Case) -> Vec<Finding> {
+fn find(case: &Case) -> Option<Vec<Finding>> {
     let levels = case.levels.iter().enumerate();
-    levels
-        .filter_map(|(at, level)| find_smaller_cache(case, at, level).or_else(|| absent(case, at, level)))
-        .collect()
+    let found = levels.filter_map(|(at, level)| {
+        let size = level.advertised_bytes.filter(|size| *size > 0)?;
+        find_smaller(case, at, level, size).or_else(|| find_absent(case, at, level, size))
+    });
+    Some(found.collect())
 }
 
 /// A cache that the kernel advertises and of which the curve shows nothing: loads take memory's time from the end of the
 /// cache before it on.
-fn absent(case: &Case, at: usize, level: &Level) -> Option<Finding> {
-    let advertised = level.advertised_bytes.filter(|size| *size > 0)?;
+fn find_absent(case: &Case, at: usize, level: &Level, size: u64) -> Option<Finding> {
     let before = case.levels.get(at.checked_sub(1)?)?.advertised_bytes?;
     let memory = case.levels.last().filter(|last| last.name == "memory")?;
     // A step within the cache before is that one's. What others took from a curve says nothing of the machine.
     if level.measured_bytes.is_some_and(|seen| seen > before) || disturbed(case).is_some() {
         return None;
     }
-    let points = || case.figures_of("load.latency").filter(|m| m.labels.word(Label::Page) == Some("2MiB"));
-    let size = |m: &Measurement| m.labels.count(Label::Bytes).unwrap_or(0);
     // Memory's latency is one only of working sets well beyond the cache.
-    if points().map(size).max()? / 2 < advertised {
+    if on_huge_pages(case).map(size_of).max()? / 2 < size {
         return None;
     }
-    let as_memory = points().filter(|m| spread(&m.summary).1 >= memory.latency_ns / STILL_ON);
-    let first = as_memory.min_by_key(|m| size(m)).filter(|m| size(m) > before)?;
-    if size(first) as f64 >= advertised as f64 * MUCH_SMALLER {
+    let as_memory = on_huge_pages(case).filter(|m| spread(&m.summary).1 >= memory.latency_ns / STILL_ON);
+    let first = as_memory.min_by_key(|m| size_of(m)).filter(|m| size_of(m) > before)?;
+    if size_of(first) as f64 >= size as f64 * MUCH_SMALLER {
         return None;
     }
-    let name = &level.name;
-    Some(Finding {
-        place: Some(name.clone().into()),
-        evidence: vec![
-            cite_figure(
-                first,
-                text!(
-                    "cache-smaller-memory-latency",
-                    "from {size} on, loads take memory latency: {first}",
-                    size = Value::Bytes(size(first)),
-                    first
-                ),
-            ),
-            advertises(advertised),
-        ],
-        remedy: remedy(case),
-        ..of_fact(
-            &RULE,
-            Severity::Warning,
-            reason(),
-            text!(
-                "cache-smaller-absent",
-                "none of the {advertised} {name} is available: loads beyond {before} go to memory",
-                advertised = Value::Bytes(advertised),
-                name,
-                before = Value::Bytes(before)
-            ),
-        )
-    })
+    let what = text!(
+        "cache-smaller-absent",
+        "none of the {advertised} {name} is available: loads beyond {before} go to memory",
+        advertised = Value::Bytes(size),
+        name = &level.name,
+        before = Value::Bytes(before)
+    );
+    let says = text!(
+        "cache-smaller-memory-latency",
+        "from {size} on, loads take memory latency: {first}",
+        size = Value::Bytes(size_of(first)),
+        first
+    );
+    let finding = RULE.report_fact(Severity::Warning, REASON, what).locate(quote_name(&level.name));
+    Some(finding.cite(says, first).cite_all([advertises(size)]).mend(remedy(case)))
 }
 
 fn advertises(size: u64) -> Evidence {
     let says = text!("cache-smaller-advertised", "the kernel reports {size}", size = Value::Bytes(size));
-    cite_fact(says, "machine.caches[].bytes")
-}
-
-fn reason() -> Text {
-    text!("cache-smaller-depends", "the cost of a smaller cache depends on a program's working set")
+    cite(says, "machine.caches[].bytes")
 }
 
 fn remedy(case: &Case) -> Vec<Remedy> {
-    if is_virtual(case.record) {
-        vec![
-            Remedy::advice(text!(
-                "cache-smaller-size-by-measured",
-                "size working sets by the measured size, not by the size that the kernel reports"
-            )),
-            Remedy::advice(text!(
-                "whole-socket-instance",
-                "an instance type with a whole socket has the whole cache"
-            )),
-        ]
-    } else {
-        vec![
-            Remedy::advice(text!(
-                "cache-smaller-idle-machine",
-                "measure again on an idle machine: other tasks may use the cache"
-            )),
-            Remedy::both(
-                text!("cache-smaller-divided", "check whether resctrl divides it"),
-                "sudo mount -t resctrl resctrl /sys/fs/resctrl; cat /sys/fs/resctrl/schemata; sudo umount /sys/fs/resctrl",
-            ),
-        ]
+    if case.is_virtual() {
+        let by_measured = text!(
+            "cache-smaller-size-by-measured",
+            "size working sets by the measured size, not by the size that the kernel reports"
+        );
+        return vec![Remedy::advice(by_measured), Remedy::advice(WHOLE_SOCKET)];
     }
+    vec![
+        Remedy::advice(text!(
+            "cache-smaller-idle-machine",
+            "measure again on an idle machine: other tasks may use the cache"
+        )),
+        Remedy::both(
+            text!("cache-smaller-divided", "check whether resctrl divides it"),
+            "sudo mount -t resctrl resctrl /sys/fs/resctrl; cat /sys/fs/resctrl/schemata; sudo umount /sys/fs/resctrl",
+        ),
+    ]
 }
 
-fn find_smaller_cache(case: &Case, at: usize, level: &Level) -> Option<Finding> {
-    let (measured, advertised) = (level.measured_bytes?, level.advertised_bytes.filter(|size| *size > 0)?);
+fn find_smaller(case: &Case, at: usize, level: &Level, size: u64) -> Option<Finding> {
+    let measured = level.measured_bytes?;
     let before = at.checked_sub(1).and_then(|before| case.levels[before].advertised_bytes);
     // A step within the cache before is that one's.
     if before.is_some_and(|before| measured <= before) {
@@ -153,81 +147,65 @@ fn find_smaller_cache(case: &Case, at: usize, level: &Level) -> Option<Finding> 
     let next = sizes.filter(|size| *size > measured).min().unwrap_or(measured);
     // Points that are known badly may belong to it too.
     let may_be_on = |m: &&Measurement| spread(&m.summary).0 <= level.latency_ns * STILL_ON;
-    let on = case.figures_of("load.latency").filter(may_be_on).filter_map(|m| m.labels.count(Label::Bytes));
-    let next = on.max().unwrap_or(next).max(next);
-    let (least, most) = (measured as f64 / advertised as f64, next as f64 / advertised as f64);
+    let next = case.figures_of("load.latency").filter(may_be_on).map(size_of).fold(next, u64::max);
+    let (least, most) = (measured as f64 / size as f64, next as f64 / size as f64);
     if most >= MUCH_SMALLER {
         return None;
     }
     // Whether size is missing at all; that is no share of speed.
     costs(verdict(1.0 - least, (1.0 - most, 1.0 - least)))?;
-    let name = &level.name;
-    let seen = Value::Bytes(measured);
-    let mut figures = vec![
-        cite_fact(
-            text!(
-                "cache-smaller-curve",
-                "the latency curve leaves {name} between {seen} and {next}",
-                name,
-                seen = seen.clone(),
-                next = Value::Bytes(next)
-            ),
-            format!("diagnosis.levels[{at}].measured_bytes"),
-        ),
-        advertises(advertised),
-    ];
+    let (name, seen) = (&level.name, Value::Bytes(measured));
+    let says = text!(
+        "cache-smaller-curve",
+        "the latency curve leaves {name} between {seen} and {next}",
+        name,
+        seen = seen.clone(),
+        next = Value::Bytes(next)
+    );
+    let advertised = advertises(size);
+    let size = Value::Bytes(size);
     let disturbed = disturbed(case);
-    let (severity, confidence) = match disturbed {
-        Some(_) => (Severity::Note, Confidence::Low),
-        None => (Severity::Warning, Confidence::High),
-    };
-    let size = Value::Bytes(advertised);
-    let what = if disturbed.is_some() {
-        text!(
+    let (severity, confidence, what) = if disturbed.is_some() {
+        let what = text!(
             "cache-smaller-while-disturbed",
             "during this run {seen} of {size} {name} were available",
             seen,
             size,
             name
-        )
+        );
+        (Severity::Note, Confidence::Low, what)
     } else {
-        text!("cache-smaller-available", "{seen} of {size} {name} are available", seen, size, name)
+        let what =
+            text!("cache-smaller-available", "{seen} of {size} {name} are available", seen, size, name);
+        (Severity::Warning, Confidence::High, what)
     };
-    figures.extend(disturbed);
-    Some(Finding {
-        confidence,
-        place: Some(name.clone().into()),
-        evidence: figures,
-        remedy: remedy(case),
-        ..of_fact(&RULE, severity, reason(), what)
-    })
+    let finding = RULE
+        .report_fact(severity, REASON, what)
+        .locate(quote_name(name))
+        .cite(says, format!("diagnosis.levels[{at}].measured_bytes"))
+        .cite_all([advertised])
+        .cite_all(disturbed)
+        .mend(remedy(case));
+    Some(Finding { confidence, ..finding })
 }
 
 /// Why the curve may show less of a cache than there is: others used it, or the curve is too noisy.
 fn disturbed(case: &Case) -> Option<Evidence> {
-    if let Some(load) = (super::other_load::RULE.find)(case).into_iter().next() {
+    if let Some(load) = super::other_load::RULE.findings(case).into_iter().next() {
         let from = load.evidence.into_iter().next().map_or_else(String::new, |seen| seen.from);
-        return Some(cite_fact(
-            text!("cache-smaller-other-load", "in doubt: {load}", load = load.what),
-            from,
-        ));
+        return Some(cite(text!("cache-smaller-other-load", "in doubt: {load}", load = load.what), from));
     }
-    let (mut points, mut doubtful) = (0usize, 0usize);
-    for m in case.figures_of("load.latency") {
-        points += 1;
-        doubtful += usize::from(m.doubt.is_some());
-    }
-    (doubtful * DOUBTFUL > points).then(|| {
-        cite_fact(
-            text!(
-                "cache-smaller-doubtful-points",
-                "in doubt: {doubtful} of {points} points of the latency curve",
-                doubtful,
-                points
-            ),
-            "load.latency",
+    let points = case.figures_of("load.latency").count();
+    let doubtful = case.figures_of("load.latency").filter(|m| m.doubt.is_some()).count();
+    let says = || {
+        text!(
+            "cache-smaller-doubtful-points",
+            "in doubt: {doubtful} of {points} points of the latency curve",
+            doubtful,
+            points
         )
-    })
+    };
+    (doubtful * DOUBTFUL > points).then(|| cite(says(), "load.latency"))
 }
 
 #[cfg(test)]

@@ -3,10 +3,10 @@
 use record::conditions::{ClockSetting, Snapshot};
 use record::diagnosis::Evidence;
 use record::text::Value;
-use record::{Record, Remedy, Text, text};
+use record::{Remedy, Text, text};
 
-use super::is_virtual;
-use crate::figures::{RESOLUTION, cite_fact, pasteable, restore_command, write_command, write_for_cpus};
+use super::Case;
+use crate::figures::{RESOLUTION, cite, pasteable, restore_command, write_command, write_for_cpus};
 
 /// A cause with what speaks for it and what to do.
 #[derive(Default)]
@@ -38,60 +38,65 @@ impl Setting<'_> {
         Remedy::command(write_command(value, &format!("/sys/devices/system/cpu/cpufreq/policy*/{file}")))
     }
 
-    /// The way back to what the record has.
-    fn undo(&self, old: &str, file: &str) -> Remedy {
-        match pasteable(old) {
+    /// The way to `performance` in `file`, and back to what the record has.
+    fn perform(&self, old: &str, file: &str) -> [Remedy; 2] {
+        let undo = match pasteable(old) {
             Some(old) => self.write(old, file),
             None => restore_command(old, &format!("/sys/devices/system/cpu/cpufreq/policy*/{file}")),
-        }
+        };
+        [self.write("performance", file), undo]
     }
 
-    fn seen(&self, says: Text, file: &str) -> Vec<Evidence> {
-        vec![cite_fact(says, format!("conditions.before.clocks[{}].{file}", self.at))]
+    /// The cause that stands in a field of this setting.
+    fn explain(&self, what: Text, says: Text, field: &str, [remedy, undo]: [Remedy; 2]) -> Cause {
+        let from = format!("conditions.before.clocks[{}].{field}", self.at);
+        Cause { what, evidence: vec![cite(says, from)], remedy: vec![remedy], undo: vec![undo], is_set: true }
     }
 }
 
 /// Why a CPU may run below `promised` Hz: the first of a limit, boost, the energy preference, the governor, the energy
 /// bias, the hypervisor, the battery.
-pub(super) fn cause(record: &Record, cpu: u32, promised: f64) -> Cause {
-    let snapshot = &record.conditions.before;
-    let mut settings = snapshot.clocks.iter().enumerate().map(|(at, setting)| Setting {
-        at,
-        setting,
-        only: snapshot.clocks.len() == 1,
-    });
-    let setting = settings.find(|setting| setting.setting.cpus.contains(cpu));
-    let by_setting = setting.as_ref().and_then(|setting| limited(setting, promised));
-    if let Some(cause) = by_setting.or_else(|| no_boost(snapshot)) {
-        return cause;
-    }
-    if let Some(setting) = &setting
-        && let Some(cause) = preferred(setting).or_else(|| governed(setting)).or_else(|| biased(setting))
-    {
-        return cause;
-    }
-    if is_virtual(record) {
-        return Cause {
-            what: text!("clock-cause-hypervisor", "the hypervisor decides"),
-            remedy: vec![Remedy::advice(text!(
-                "clock-cause-from-outside",
-                "none from inside: compare instance types, or choose a dedicated host"
-            ))],
-            ..Cause::default()
-        };
-    }
-    if snapshot.power_supply.as_deref() == Some("battery") {
-        return Cause {
-            what: text!("clock-cause-battery", "the machine runs on battery"),
-            evidence: vec![cite_fact(
-                text!("clock-cause-on-battery", "on battery"),
-                "conditions.before.power_supply",
-            )],
-            remedy: vec![Remedy::advice(text!("clock-cause-mains", "connect mains power"))],
-            is_set: true,
-            ..Cause::default()
-        };
-    }
+pub(super) fn cause(case: &Case, cpu: u32, promised: f64) -> Cause {
+    let snapshot = &case.record.conditions.before;
+    let only = snapshot.clocks.len() == 1;
+    let mut settings = snapshot.clocks.iter().enumerate();
+    let setting = settings.find(|(_, setting)| setting.cpus.contains(cpu));
+    let setting = setting.map(|(at, setting)| Setting { at, setting, only });
+    let by_setting = |find: fn(&Setting, f64) -> Option<Cause>| find(setting.as_ref()?, promised);
+    by_setting(limited)
+        .or_else(|| no_boost(snapshot))
+        .or_else(|| by_setting(preferred))
+        .or_else(|| by_setting(governed))
+        .or_else(|| by_setting(biased))
+        .or_else(|| decided_by_host(case))
+        .or_else(|| on_battery(snapshot))
+        .unwrap_or_else(unexplained)
+}
+
+fn decided_by_host(case: &Case) -> Option<Cause> {
+    let from_outside = text!(
+        "clock-cause-from-outside",
+        "none from inside: compare instance types, or choose a dedicated host"
+    );
+    case.is_virtual().then(|| Cause {
+        what: text!("clock-cause-hypervisor", "the hypervisor decides"),
+        remedy: vec![Remedy::advice(from_outside)],
+        ..Cause::default()
+    })
+}
+
+fn on_battery(snapshot: &Snapshot) -> Option<Cause> {
+    let says = text!("clock-cause-on-battery", "on battery");
+    (snapshot.power_supply.as_deref() == Some("battery")).then(|| Cause {
+        what: text!("clock-cause-battery", "the machine runs on battery"),
+        evidence: vec![cite(says, "conditions.before.power_supply")],
+        remedy: vec![Remedy::advice(text!("clock-cause-mains", "connect mains power"))],
+        is_set: true,
+        ..Cause::default()
+    })
+}
+
+fn unexplained() -> Cause {
     Cause {
         what: text!(
             "clock-cause-no-setting",
@@ -117,13 +122,8 @@ fn limited(setting: &Setting, promised: f64) -> Option<Cause> {
         limit = Value::Figure(limit as f64, "Hz"),
         cpus = &setting.setting.cpus
     );
-    Some(Cause {
-        what: text!("clock-cause-limit", "a frequency limit is set"),
-        evidence: setting.seen(says, "max_hz"),
-        remedy: vec![setting.write(&((promised / 1e3) as u64).to_string(), FILE)],
-        undo: vec![setting.write(&(limit / 1000).to_string(), FILE)],
-        is_set: true,
-    })
+    let ways = [(promised / 1e3) as u64, limit / 1000].map(|khz| setting.write(&khz.to_string(), FILE));
+    Some(setting.explain(text!("clock-cause-limit", "a frequency limit is set"), says, "max_hz", ways))
 }
 
 /// Boost (turbo) switched off, with the way to switch it on and off again.
@@ -131,72 +131,44 @@ pub(super) fn no_boost(snapshot: &Snapshot) -> Option<Cause> {
     snapshot.boost.filter(|boost| !boost)?;
     let mut cause = Cause {
         what: text!("clock-cause-boost", "boost is off"),
-        evidence: vec![cite_fact(text!("clock-cause-boost-off", "boost off"), "conditions.before.boost")],
+        evidence: vec![cite(text!("clock-cause-boost-off", "boost off"), "conditions.before.boost")],
         is_set: true,
         ..Cause::default()
     };
     let source = snapshot.boost_source.as_deref();
-    match source.and_then(pasteable).filter(|path| path.starts_with("/sys/")) {
-        Some(path) => {
-            // Intel's file says the opposite of all others.
-            let (on, off) = if path.ends_with("no_turbo") { ("0", "1") } else { ("1", "0") };
-            cause.remedy.push(Remedy::command(write_command(on, path)));
-            cause.undo.push(Remedy::command(write_command(off, path)));
-        }
-        None => cause
-            .remedy
-            .push(Remedy::advice(text!("boost-in-firmware", "enable boost (turbo) in the firmware"))),
+    if let Some(path) = source.and_then(pasteable).filter(|path| path.starts_with("/sys/")) {
+        // Intel's file says the opposite of all others.
+        let (on, off) = if path.ends_with("no_turbo") { ("0", "1") } else { ("1", "0") };
+        cause.remedy.push(Remedy::command(write_command(on, path)));
+        cause.undo.push(Remedy::command(write_command(off, path)));
+    } else {
+        let firmware = text!("boost-in-firmware", "enable boost (turbo) in the firmware");
+        cause.remedy.push(Remedy::advice(firmware));
     }
     Some(cause)
 }
 
 /// The energy-performance preference, where there is one: then the governor's name says little.
-fn preferred(setting: &Setting) -> Option<Cause> {
-    const FILE: &str = "energy_performance_preference";
-    let epp = setting.setting.epp.as_deref();
-    let epp = epp.filter(|epp| !matches!(*epp, "performance" | "default" | "0"))?;
-    Some(Cause {
-        what: text!(
-            "clock-cause-energy-preference",
-            "the energy-performance preference is {epp}",
-            epp = epp.to_owned()
-        ),
-        evidence: setting.seen(
-            text!("clock-cause-epp", "energy-performance preference {epp}", epp = epp.to_owned()),
-            "epp",
-        ),
-        remedy: vec![setting.write("performance", FILE)],
-        undo: vec![setting.undo(epp, FILE)],
-        is_set: true,
-    })
+fn preferred(setting: &Setting, _: f64) -> Option<Cause> {
+    let epp = setting.setting.epp.as_ref();
+    let epp = epp.filter(|epp| !matches!(epp.as_str(), "performance" | "default" | "0"))?;
+    let what = text!("clock-cause-energy-preference", "the energy-performance preference is {epp}", epp);
+    let says = text!("clock-cause-epp", "energy-performance preference {epp}", epp);
+    Some(setting.explain(what, says, "epp", setting.perform(epp, "energy_performance_preference")))
 }
 
-fn governed(setting: &Setting) -> Option<Cause> {
-    const FILE: &str = "scaling_governor";
-    let governor = setting.setting.governor.as_deref().filter(|governor| *governor != "performance")?;
-    Some(Cause {
-        what: text!("clock-cause-governor", "the governor is {governor}", governor = governor.to_owned()),
-        evidence: setting.seen(
-            text!("clock-cause-governed", "governor {governor}", governor = governor.to_owned()),
-            "governor",
-        ),
-        remedy: vec![setting.write("performance", FILE)],
-        undo: vec![setting.undo(governor, FILE)],
-        is_set: true,
-    })
+fn governed(setting: &Setting, _: f64) -> Option<Cause> {
+    let governor = setting.setting.governor.as_ref().filter(|governor| *governor != "performance")?;
+    let what = text!("clock-cause-governor", "the governor is {governor}", governor);
+    let says = text!("clock-cause-governed", "governor {governor}", governor);
+    Some(setting.explain(what, says, "governor", setting.perform(governor, "scaling_governor")))
 }
 
 /// The energy-performance bias: 0 is performance, 15 saves the most.
-fn biased(setting: &Setting) -> Option<Cause> {
-    const FILE: &str = "power/energy_perf_bias";
+fn biased(setting: &Setting, _: f64) -> Option<Cause> {
     let bias = setting.setting.epb.filter(|bias| *bias > 0)?;
-    let cpus = &setting.setting.cpus;
-    Some(Cause {
-        what: text!("clock-cause-energy-bias", "the energy-performance bias is {bias} of 15", bias),
-        evidence: setting
-            .seen(text!("clock-cause-epb", "energy-performance bias {bias} (0 is performance)", bias), "epb"),
-        remedy: vec![write_for_cpus("0", cpus, FILE)],
-        undo: vec![write_for_cpus(&bias.to_string(), cpus, FILE)],
-        is_set: true,
-    })
+    let what = text!("clock-cause-energy-bias", "the energy-performance bias is {bias} of 15", bias);
+    let says = text!("clock-cause-epb", "energy-performance bias {bias} (0 is performance)", bias);
+    let write = |bias: &str| write_for_cpus(bias, &setting.setting.cpus, "power/energy_perf_bias");
+    Some(setting.explain(what, says, "epb", [write("0"), write(&bias.to_string())]))
 }

@@ -11,8 +11,8 @@ use record::{Label, Measurement, Template, text};
 
 use super::clock_cause::cause;
 use super::needs::Need;
-use super::{Case, Rule, costs, finding, needs};
-use crate::figures::{RESOLUTION, cite_fact, cite_figure, cpus_of, cpus_text, share_of, spread, verdict};
+use super::{Case, Draft, Rule, costs, needs};
+use crate::figures::{cpus_of, share_of, shortfall};
 use crate::resources::CORE;
 
 /// One core alone against its highest clock.
@@ -41,10 +41,6 @@ pub(super) const RULE: Rule = Rule {
     find,
 };
 
-fn find(case: &Case) -> Vec<Finding> {
-    find_clock_limit(case).into_iter().collect()
-}
-
 /// Where the record tells a clock of a CPU: with itself, or once for all.
 pub(super) fn hz_reported(case: &Case, cpu: u32, name: &str, hz: impl Fn(&Cpu) -> Option<u64>) -> String {
     let own = case.record.machine.cpus.iter().position(|known| known.id == cpu && hz(known).is_some());
@@ -67,54 +63,43 @@ pub(super) fn below<'a>(
     promised: impl Fn(Option<&Cpu>) -> Option<f64>,
 ) -> Vec<Below<'a>> {
     let known: HashMap<u32, &Cpu> = case.record.machine.cpus.iter().map(|cpu| (cpu.id, cpu)).collect();
-    let mut found: Vec<Below> = case
-        .clocks("scalar", active)
-        .filter_map(|measured| {
-            let cpu = u32::try_from(measured.labels.count(Label::Cpu)?).ok()?;
-            let promised = promised(known.get(&cpu).copied()).filter(|hz| *hz > 0.0)?;
-            let (low, high) = spread(&measured.summary);
-            let interval = (1.0 - high / promised - RESOLUTION, 1.0 - low / promised + RESOLUTION);
-            let loss = costs(verdict(1.0 - measured.value() / promised, interval))?;
-            Some(Below { measured, cpu, promised, loss })
-        })
-        .collect();
+    let measure_shortfall = |measured: &'a Measurement| {
+        let cpu = u32::try_from(measured.labels.count(Label::Cpu)?).ok()?;
+        let promised = promised(known.get(&cpu).copied()).filter(|hz| *hz > 0.0)?;
+        let loss = costs(shortfall(&measured.summary, promised))?;
+        Some(Below { measured, cpu, promised, loss })
+    };
+    let mut found: Vec<Below> = case.clocks("scalar", active).filter_map(measure_shortfall).collect();
     found.sort_by(|a, b| share_of(&b.loss).total_cmp(&share_of(&a.loss)));
     found
 }
 
-fn find_clock_limit(case: &Case) -> Option<Finding> {
+fn find(case: &Case) -> Option<Vec<Finding>> {
     let of_all = case.record.machine.processor.max_hz;
     let found = below(case, "one", |cpu| cpu.and_then(|cpu| cpu.max_hz).or(of_all).map(|hz| hz as f64));
-    let Below { measured: worst, cpu, promised, loss } = found.first()?;
-    let worst = *worst;
-    let cause = cause(case.record, *cpu, *promised);
-    let mut seen = vec![
-        cite_figure(worst, text!("clock-limit-cpu", "CPU {cpu} alone runs at {worst}", cpu = *cpu, worst)),
-        cite_fact(
-            text!(
-                "clock-limit-advertised",
-                "it advertises {promised}",
-                promised = Value::Figure(*promised, "Hz")
-            ),
-            hz_reported(case, *cpu, "max_hz", |cpu| cpu.max_hz),
-        ),
-    ];
-    seen.extend(cause.evidence);
+    let Below { measured: worst, cpu, promised, ref loss } = *found.first()?;
+    let cause = cause(case, cpu, promised);
+    let promised = Value::Figure(promised, "Hz");
     let what = text!(
         "clock-limit-below",
         "one core alone reaches {is} of {advertised}: {cause}",
         is = worst,
-        advertised = Value::Figure(*promised, "Hz"),
+        advertised = promised.clone(),
         cause = cause.what
     );
-    Some(Finding {
-        place: cpus_text(&cpus_of(found.iter().map(|found| found.measured))).map(Into::into),
-        evidence: seen,
-        confidence: if cause.is_set { Confidence::High } else { Confidence::Medium },
-        remedy: cause.remedy,
-        undo: cause.undo,
-        ..finding(&RULE, loss.clone(), what)
-    })
+    let finding = RULE
+        .report_loss(loss.clone(), what)
+        .locate_cpus(&cpus_of(found.iter().map(|found| found.measured)))
+        .cite(text!("clock-limit-cpu", "CPU {cpu} alone runs at {worst}", cpu, worst), worst)
+        .cite(
+            text!("clock-limit-advertised", "it advertises {promised}", promised),
+            hz_reported(case, cpu, "max_hz", |cpu| cpu.max_hz),
+        )
+        .cite_all(cause.evidence)
+        .mend(cause.remedy)
+        .undo(cause.undo);
+    let confidence = if cause.is_set { Confidence::High } else { Confidence::Medium };
+    Some(vec![Finding { confidence, ..finding }])
 }
 
 #[cfg(test)]

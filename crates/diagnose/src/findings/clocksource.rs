@@ -3,11 +3,11 @@
 use record::diagnosis::{Evidence, Finding};
 use record::statistics::Verdict;
 use record::text::Value;
-use record::{Measurement, Remedy, Template, text};
+use record::{Measurement, Template, text};
 
 use super::needs::Need;
-use super::{Case, Rule, by_model};
-use crate::figures::{cite_fact, cite_figure, middle, restore_command, spread, verdict, write_command};
+use super::{Case, Draft, Rule};
+use crate::figures::{cite, cost_above, middle, restore_command, spread, write_command};
 
 /// The cost of reading the clock, and the clocksource behind it.
 ///
@@ -29,98 +29,79 @@ pub(super) const RULE: Rule = Rule {
 /// Clocksources that the vDSO cannot read (kernel: clocksources without an archdata/vdso mode).
 const SLOW: [&str; 6] = ["hpet", "acpi_pm", "xen", "jiffies", "refined-jiffies", "pit"];
 
+/// Clocksources that it reads.
+const FAST: [&str; 4] = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"];
+
 /// Published vDSO reads, ns: 13 on bare metal, up to 140 in virtual machines. A slower one is none.
 const VDSO_NS: (f64, f64) = (13.0, 140.0);
 
 const PATH: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
-fn find(case: &Case) -> Vec<Finding> {
-    find_clocksource(case).into_iter().collect()
-}
-
-fn find_clocksource(case: &Case) -> Option<Finding> {
+fn find(case: &Case) -> Option<Vec<Finding>> {
     let snapshot = &case.record.conditions.before;
     let source = snapshot.clocksource.as_deref();
     let known_slow = source.is_some_and(|source| SLOW.contains(&source));
     let read = middle(case.figures_of("cost.clock_read"));
-    let measured_slow = read.is_some_and(|read| is_a_call(case, read));
-    if !(known_slow || measured_slow) {
+    if !known_slow && !read.is_some_and(|read| is_a_call(case, read)) {
         return None;
     }
-    let loss = read.map_or_else(
-        || Verdict::NotMeasurable {
-            reason: text!("clocksource-read-not-measured", "the cost of reading the clock was not measured"),
-        },
-        |read| {
-            let (low, high) = spread(&read.summary);
-            // Between the ends by their ratio: most machines lie near the lower one.
-            let usual = (VDSO_NS.0 * VDSO_NS.1).sqrt();
-            verdict(1.0 - usual / read.value(), (1.0 - VDSO_NS.1 / low, 1.0 - VDSO_NS.0 / high))
-        },
-    );
-    let mut seen: Vec<_> = read.map(|read| index(read, known_slow)).into_iter().collect();
-    seen.extend(source.map(cite_source));
-    let fast =
-        ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"].into_iter().find(|fast| {
-            source != Some(*fast) && snapshot.clocksources.iter().any(|available| available == fast)
-        });
-    let mut remedy = Vec::new();
-    let mut undo = Vec::new();
-    match fast {
-        Some(fast) => {
-            remedy.push(Remedy::command(write_command(fast, PATH)));
-            undo.push(restore_command(source.unwrap_or_default(), PATH));
-        }
-        None => remedy.push(Remedy::both(
-            text!("clocksource-why-given-up", "why the kernel rejected the fast clocksource"),
-            "sudo dmesg | grep -iE 'tsc|clocksource'",
-        )),
-    }
-    let what = match (source, read) {
-        (Some(source), Some(read)) => {
-            text!(
-                "clocksource-costs",
-                "reading the clock ({source}) costs {read}: not read in user space",
-                source = source.to_owned(),
-                read
-            )
-        }
+    let unmeasured = || Verdict::NotMeasurable {
+        reason: text!("clocksource-read-not-measured", "the cost of reading the clock was not measured"),
+    };
+    let loss = read.map_or_else(unmeasured, |read| cost_above(&read.summary, VDSO_NS));
+    let what = match (source.map(str::to_owned), read) {
+        (Some(source), Some(read)) => text!(
+            "clocksource-costs",
+            "reading the clock ({source}) costs {read}: not read in user space",
+            source,
+            read
+        ),
         (Some(source), None) => text!(
             "clocksource-by-name",
             "clocksource {source} requires a system call for each reading",
-            source = source.to_owned()
+            source
         ),
         (None, _) => text!("clocksource-a-system-call", "reading the clock costs a system call"),
     };
-    Some(Finding { evidence: seen, remedy, undo, ..by_model(&RULE, loss, what) })
+    let finding = RULE
+        .report_model(loss, what)
+        .cite_all(read.map(|read| cite_read(read, known_slow)))
+        .cite_all(source.map(cite_source));
+    let fast = FAST.into_iter().find(|fast| {
+        source != Some(*fast) && snapshot.clocksources.iter().any(|available| available == fast)
+    });
+    Some(vec![match fast {
+        Some(fast) => finding
+            .mend([record::Remedy::command(write_command(fast, PATH))])
+            .undo([restore_command(source.unwrap_or_default(), PATH)]),
+        None => finding.suggest(
+            text!("clocksource-why-given-up", "why the kernel rejected the fast clocksource"),
+            "sudo dmesg | grep -iE 'tsc|clocksource'",
+        ),
+    }])
 }
 
 /// The clocksource as evidence.
 pub(super) fn cite_source(source: &str) -> Evidence {
-    cite_fact(
-        text!("clocksource-in-use", "clocksource {source}", source = source.to_owned()),
-        "conditions.before.clocksource",
-    )
+    let says = text!("clocksource-in-use", "clocksource {source}", source = source.to_owned());
+    cite(says, "conditions.before.clocksource")
 }
 
 /// What a reading costs. Where the name alone says that it is slow, a doubt about how slow does not weaken the finding: it
 /// stands in the words instead of at the figure's place.
-fn index(read: &Measurement, known_slow: bool) -> Evidence {
-    match read.doubt.as_ref().filter(|_| known_slow) {
-        None => cite_figure(read, text!("clocksource-read", "reading the clock takes {read}", read)),
-        Some(doubt) => {
-            let (low, high) = spread(&read.summary);
-            let (low, high) = (Value::Figure(low, "ns"), Value::Figure(high, "ns"));
-            let says = text!(
-                "clocksource-read-in-doubt",
-                "reading the clock takes {low} to {high} ({doubt})",
-                low,
-                high,
-                doubt = doubt.text()
-            );
-            cite_fact(says, read.metric.clone())
-        }
-    }
+fn cite_read(read: &Measurement, known_slow: bool) -> Evidence {
+    let Some(doubt) = read.doubt.as_ref().filter(|_| known_slow) else {
+        return cite(text!("clocksource-read", "reading the clock takes {read}", read), read);
+    };
+    let (low, high) = spread(&read.summary);
+    let says = text!(
+        "clocksource-read-in-doubt",
+        "reading the clock takes {low} to {high} ({doubt})",
+        low = Value::Figure(low, "ns"),
+        high = Value::Figure(high, "ns"),
+        doubt = doubt.text()
+    );
+    cite(says, read.metric.clone())
 }
 
 /// Whether a reading takes longer than any vDSO and as long as a system call here.

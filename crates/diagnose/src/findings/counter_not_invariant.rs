@@ -2,11 +2,11 @@
 //! to a slow clock.
 
 use record::diagnosis::{Finding, Severity};
-use record::{Remedy, Template, text};
+use record::{Template, text};
 
 use super::needs::Need;
-use super::{Case, Rule, clocksource, of_fact};
-use crate::figures::{cite_fact, cite_figure, middle};
+use super::{Case, Draft, Rule, clocksource};
+use crate::figures::{cite, middle};
 
 /// Whether the cycle counter keeps its rate in every state.
 pub(super) const RULE: Rule = Rule {
@@ -24,51 +24,42 @@ pub(super) const RULE: Rule = Rule {
     find,
 };
 
-fn find(case: &Case) -> Vec<Finding> {
-    if case.record.machine.processor.counter_invariant != Some(false) {
-        return Vec::new();
+fn find(case: &Case) -> Option<Vec<Finding>> {
+    if case.record.machine.processor.counter_invariant? {
+        return None;
     }
-    let mut seen = vec![cite_fact(
-        text!("counter-not-invariant-reported", "cycle counter not invariant"),
-        "machine.processor.counter_invariant",
-    )];
-    let source = case.record.conditions.before.clocksource.as_deref();
-    seen.extend(source.map(clocksource::cite_source));
     // Programs that read it through the kernel's clock, in user space, lose nothing.
-    let read =
-        middle(case.figures_of("cost.clock_read")).filter(|_| (clocksource::RULE.find)(case).is_empty());
-    seen.extend(read.map(|read| {
-        cite_figure(
-            read,
-            text!("counter-not-invariant-clock-read", "reading the clock takes {read} (in user space)", read),
-        )
-    }));
+    let slow = !clocksource::RULE.findings(case).is_empty();
+    let read = middle(case.figures_of("cost.clock_read")).filter(|_| !slow);
+    let cite_read = |read| {
+        let says =
+            text!("counter-not-invariant-clock-read", "reading the clock takes {read} (in user space)", read);
+        cite(says, read)
+    };
+    let cost = text!(
+        "counter-not-invariant-cost",
+        "the cost appears in reading the clock, once the kernel falls back to a slow clocksource"
+    );
+    let what = text!(
+        "counter-not-invariant-rate",
+        "the cycle counter is not invariant: its rate follows the core clock, or it stops in idle states"
+    );
+    let says = text!("counter-not-invariant-reported", "cycle counter not invariant");
     let severity = if read.is_some() { Severity::Note } else { Severity::Warning };
-    vec![Finding {
-        evidence: seen,
-        remedy: vec![
-            Remedy::advice(text!(
+    Some(vec![
+        RULE.report_fact(severity, cost, what)
+            .cite(says, "machine.processor.counter_invariant")
+            .cite_all(case.record.conditions.before.clocksource.as_deref().map(clocksource::cite_source))
+            .cite_all(read.map(cite_read))
+            .advise(text!(
                 "counter-not-invariant-guest",
                 "virtual machine: an instance type with an invariant TSC, or QEMU -cpu host,migratable=no,+invtsc on the host"
-            )),
-            Remedy::advice(text!(
+            ))
+            .advise(text!(
                 "counter-not-invariant-real",
                 "physical machine: newer firmware or microcode; time with clock_gettime, not with the counter"
             )),
-        ],
-        ..of_fact(
-            &RULE,
-            severity,
-            text!(
-                "counter-not-invariant-cost",
-                "the cost appears in reading the clock, once the kernel falls back to a slow clocksource"
-            ),
-            text!(
-                "counter-not-invariant-rate",
-                "the cycle counter is not invariant: its rate follows the core clock, or it stops in idle states"
-            ),
-        )
-    }]
+    ])
 }
 
 #[cfg(test)]

@@ -3,12 +3,12 @@
 use record::diagnosis::{Evidence, Finding, Severity};
 use record::text::Value;
 use record::units::{self, significant};
-use record::{Remedy, Template, Text, text};
+use record::{Remedy, Template, text};
 
 use super::needs::Need;
 use super::quota::{quota, throttled_periods};
-use super::{Case, Rule, by_model, of_fact, steal_time};
-use crate::figures::{cite_fact, modelled};
+use super::{Case, Draft, Rule, steal_time};
+use crate::figures::{cite, modelled};
 use crate::resources::CORE;
 
 /// The quota against the CPUs allowed.
@@ -26,84 +26,61 @@ pub(super) const RULE: Rule = Rule {
     find,
 };
 
-fn find(case: &Case) -> Vec<Finding> {
-    find_smaller_quota(case).into_iter().collect()
+fn find(case: &Case) -> Option<Vec<Finding>> {
+    let found = find_smaller_quota(case).or_else(|| find_throttled(case))?;
+    Some(vec![found.locate(text!("cpu-quota-cgroup", "this cgroup"))])
 }
 
 fn find_smaller_quota(case: &Case) -> Option<Finding> {
-    let smaller = quota(case)
-        .and_then(|(quota, allowed)| Some((quota, allowed, modelled(1.0 - quota / f64::from(allowed))?)));
-    let Some((quota, allowed, loss)) = smaller else {
-        return stopped(case);
-    };
-    let mut seen = vec![
-        cite_quota(quota),
-        cite_fact(
-            text!(
-                "cpu-quota-allowed",
-                "{cpus} allowed, the number that programs see",
-                cpus = units::cpus(allowed)
-            ),
-            "machine.counts.cpus_allowed",
-        ),
-    ];
-    if let Some(periods) = throttled_periods(case) {
-        seen.push(cite_periods(periods));
-        if let Some(stolen) = steal_time::worst(case, "os") {
-            seen.extend(stolen.evidence());
-        }
-    }
+    let (quota, allowed) = quota(case)?;
+    let loss = modelled(1.0 - quota / f64::from(allowed))?;
+    let (cpus, old) = (units::cpus(allowed), significant(quota));
     let what = if quota < 1.0 && allowed > 1 {
         text!(
             "cpu-quota-below-one",
             "a quota of {quota} CPUs throttles work on {cpus}; one thread alone gets {share}",
-            quota = significant(quota),
-            cpus = units::cpus(allowed),
+            quota = &old,
+            cpus = &cpus,
             share = Value::Share(quota)
         )
     } else {
         text!(
             "cpu-quota-below-cpus",
             "a quota of {quota} CPUs throttles work on {allowed} CPUs",
-            quota = significant(quota),
+            quota = &old,
             allowed
         )
     };
-    let old = significant(quota);
-    Some(Finding {
-        place: Some(text!("cpu-quota-cgroup", "this cgroup")),
-        undo: vec![
-            Remedy::command(format!("docker update --cpus {old} CONTAINER")),
-            set_unit_quota(None, &format!("{:.0}%", quota * 100.0)),
-        ],
-        evidence: seen,
-        remedy: vec![
-            Remedy::both(
-                text!("cpu-quota-raise-container", "raise or lift the quota of a container"),
-                "docker update --cpus=N CONTAINER",
-            ),
-            set_unit_quota(Some(text!("cpu-quota-raise-service", "of a service")), ""),
-            Remedy::advice(text!(
-                "cpu-quota-raise-elsewhere",
-                "in Kubernetes resources.limits.cpu; elsewhere cpu.max of the cgroup"
-            )),
-            Remedy::advice(text!(
-                "cpu-quota-fewer-threads",
-                "or run no more threads than the quota has CPUs (GOMAXPROCS, -XX:ActiveProcessorCount, OMP_NUM_THREADS): \
-                 no stops of tens of milliseconds then"
-            )),
-        ],
-        ..by_model(&RULE, loss, what)
-    })
-}
-
-fn set_unit_quota(of: Option<Text>, value: &str) -> Remedy {
-    Remedy { text: of, ..Remedy::command(format!("sudo systemctl set-property UNIT CPUQuota={value}")) }
+    let mut seen = vec![cite_quota(quota)];
+    let says = text!("cpu-quota-allowed", "{cpus} allowed, the number that programs see", cpus);
+    seen.push(cite(says, "machine.counts.cpus_allowed"));
+    if let Some(periods) = throttled_periods(case) {
+        seen.push(cite_periods(periods));
+        seen.extend(steal_time::worst(case, "os").iter().flat_map(|stolen| stolen.evidence()));
+    }
+    let set_unit = |value: &str| format!("sudo systemctl set-property UNIT CPUQuota={value}");
+    let container = text!("cpu-quota-raise-container", "raise or lift the quota of a container");
+    let finding = RULE
+        .report_model(loss, what)
+        .cite_all(seen)
+        .suggest(container, "docker update --cpus=N CONTAINER")
+        .suggest(text!("cpu-quota-raise-service", "of a service"), set_unit(""))
+        .advise(text!(
+            "cpu-quota-raise-elsewhere",
+            "in Kubernetes resources.limits.cpu; elsewhere cpu.max of the cgroup"
+        ))
+        .advise(text!(
+            "cpu-quota-fewer-threads",
+            "or run no more threads than the quota has CPUs (GOMAXPROCS, -XX:ActiveProcessorCount, OMP_NUM_THREADS): \
+             no stops of tens of milliseconds then"
+        ));
+    let as_before = set_unit(&format!("{:.0}%", quota * 100.0));
+    Some(finding.undo([format!("docker update --cpus {old} CONTAINER"), as_before].map(Remedy::command)))
 }
 
 fn cite_quota(quota: f64) -> Evidence {
     let says = text!("cpu-quota-set", "quota of {quota} CPUs", quota = significant(quota));
-    cite_fact(says, "machine.limits.cpu_quota")
+    cite(says, "machine.limits.cpu_quota")
 }
 
 fn cite_periods(periods: u64) -> Evidence {
@@ -112,46 +89,36 @@ fn cite_periods(periods: u64) -> Evidence {
         "the quota throttled this cgroup in {periods} periods of the run",
         periods
     );
-    cite_fact(says, "conditions.after.quota_throttled")
+    cite(says, "conditions.after.quota_throttled")
 }
 
 /// Periods in which a cgroup was stopped though its quota is not below the CPUs allowed: it is another cgroup's above, or
 /// one of many threads that all run for moments.
-fn stopped(case: &Case) -> Option<Finding> {
+fn find_throttled(case: &Case) -> Option<Finding> {
     let periods = throttled_periods(case)?;
-    let mut seen = vec![cite_periods(periods)];
+    let reason = text!(
+        "cpu-quota-length-unknown",
+        "the length of each stop is not reported; stolen time shows what was taken"
+    );
+    let what = text!(
+        "cpu-quota-threads-throttled",
+        "a quota that allows all CPUs throttled work in {periods} periods",
+        periods
+    );
+    let which = text!("cpu-quota-which", "show the quota and its throttling, here and in parent cgroups");
+    let mut finding = RULE
+        .report_fact(Severity::Warning, reason, what)
+        .cite_all([cite_periods(periods)])
+        .suggest(which, "cat /sys/fs/cgroup/cpu.max /sys/fs/cgroup/cpu.stat")
+        .advise(text!(
+            "cpu-quota-burst",
+            "raise it, or run fewer threads: a burst of many threads spends the quota of a period early"
+        ));
     if let Some((quota, allowed)) = quota(case) {
-        seen.push(cite_quota(quota));
         let says = text!("cpu-quota-cpus-allowed", "{allowed} CPUs allowed", allowed);
-        seen.push(cite_fact(says, "machine.counts.cpus_allowed"));
+        finding = finding.cite_all([cite_quota(quota)]).cite(says, "machine.counts.cpus_allowed");
     }
-    Some(Finding {
-        place: Some(text!("cpu-quota-cgroup", "this cgroup")),
-        evidence: seen,
-        remedy: vec![
-            Remedy::both(
-                text!("cpu-quota-which", "show the quota and its throttling, here and in parent cgroups"),
-                "cat /sys/fs/cgroup/cpu.max /sys/fs/cgroup/cpu.stat",
-            ),
-            Remedy::advice(text!(
-                "cpu-quota-burst",
-                "raise it, or run fewer threads: a burst of many threads spends the quota of a period early"
-            )),
-        ],
-        ..of_fact(
-            &RULE,
-            Severity::Warning,
-            text!(
-                "cpu-quota-length-unknown",
-                "the length of each stop is not reported; stolen time shows what was taken"
-            ),
-            text!(
-                "cpu-quota-threads-throttled",
-                "a quota that allows all CPUs throttled work in {periods} periods",
-                periods
-            ),
-        )
-    })
+    Some(finding)
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@ use record::diagnosis::{Finding, Severity};
 use record::{CpuList, Remedy, Template, text, units};
 
 use super::needs::Need;
-use super::{Case, Rule, by_model};
-use crate::figures::{cite_fact, cpus_text, modelled};
+use super::{Case, Draft, Rule};
+use crate::figures::modelled;
 
 /// CPUs allowed against CPUs online.
 pub(super) const RULE: Rule = Rule {
@@ -25,90 +25,52 @@ pub(super) const RULE: Rule = Rule {
     find,
 };
 
-fn find(case: &Case) -> Vec<Finding> {
-    find_cpuset_smaller(case).into_iter().collect()
-}
-
-fn find_cpuset_smaller(case: &Case) -> Option<Finding> {
+fn find(case: &Case) -> Option<Vec<Finding>> {
     let machine = &case.record.machine;
     let allowed = machine.counts.cpus_allowed?;
     let online = machine.counts.cpus_online.filter(|online| *online > allowed)?;
     let loss = modelled(1.0 - f64::from(allowed) / f64::from(online))?;
+    let what =
+        text!("cpuset-smaller-allowed", "only {allowed} of {online} CPUs are allowed", allowed, online);
     let limits = &machine.limits;
     let by_cpuset = !limits.cpuset.is_empty() && limits.cpuset.len() <= limits.affinity.len();
-    let now = if by_cpuset { &limits.cpuset } else { &limits.affinity };
-    let (says, from, [remedy, other], undo) = if by_cpuset {
-        (
-            text!("cpuset-smaller-by-cpuset", "{cpus} allowed by the cpuset", cpus = units::cpus(allowed)),
-            "machine.limits.cpuset",
-            [
-                Remedy::both(
-                    text!("cpuset-smaller-widen", "widen the cpuset of a container"),
-                    "docker update --cpuset-cpus=LIST CONTAINER",
-                ),
-                Remedy::advice(text!("cpuset-smaller-elsewhere", "elsewhere: cpuset.cpus of the cgroup")),
-            ],
-            format!("docker update --cpuset-cpus={now} CONTAINER"),
-        )
+    let cpus = units::cpus(allowed);
+    let finding = RULE.report_model(loss, what).locate_cpus(&machine.allowed_cpus());
+    let (now, undo, finding) = if by_cpuset {
+        let now = &limits.cpuset;
+        let says = text!("cpuset-smaller-by-cpuset", "{cpus} allowed by the cpuset", cpus);
+        let widen = text!("cpuset-smaller-widen", "widen the cpuset of a container");
+        let finding = finding
+            .cite(says, "machine.limits.cpuset")
+            .suggest(widen, "docker update --cpuset-cpus=LIST CONTAINER")
+            .advise(text!("cpuset-smaller-elsewhere", "elsewhere: cpuset.cpus of the cgroup"));
+        (now, format!("docker update --cpuset-cpus={now} CONTAINER"), finding)
     } else {
-        (
-            text!(
-                "cpuset-smaller-by-affinity",
-                "{cpus} allowed by the affinity",
-                cpus = units::cpus(allowed)
-            ),
-            "machine.limits.affinity",
-            [
-                Remedy::both(
-                    text!("cpuset-smaller-start", "start it on all CPUs"),
-                    "taskset -c LIST COMMAND",
-                ),
-                Remedy::both(text!("cpuset-smaller-running", "a running process"), "taskset -acp LIST PID"),
-            ],
-            format!("taskset -acp {now} PID"),
-        )
+        let now = &limits.affinity;
+        let says = text!("cpuset-smaller-by-affinity", "{cpus} allowed by the affinity", cpus);
+        let finding = finding
+            .cite(says, "machine.limits.affinity")
+            .suggest(text!("cpuset-smaller-start", "start it on all CPUs"), "taskset -c LIST COMMAND")
+            .suggest(text!("cpuset-smaller-running", "a running process"), "taskset -acp LIST PID");
+        (now, format!("taskset -acp {now} PID"), finding)
     };
-    let mine = machine.allowed_cpus();
-    let others: CpuList =
-        machine.cpus.iter().filter(|cpu| cpu.online && !cpu.allowed).map(|cpu| cpu.id).collect();
-    let mut finding = Finding {
-        place: cpus_text(&mine).map(Into::into),
-        evidence: vec![
-            cite_fact(says, from),
-            cite_fact(
-                text!(
-                    "cpuset-smaller-online",
-                    "{online} CPUs online, the number that many programs use",
-                    online
-                ),
-                "machine.counts.cpus_online",
-            ),
-        ],
-        remedy: vec![
-            remedy,
-            other,
-            Remedy::advice(text!(
-                "cpuset-smaller-count",
-                "set the thread count of programs that size themselves by the machine (nproc shows the CPUs allowed)"
-            )),
-        ],
-        undo: if now.is_empty() { Vec::new() } else { vec![Remedy::command(undo)] },
-        ..by_model(
-            &RULE,
-            loss,
-            text!("cpuset-smaller-allowed", "only {allowed} of {online} CPUs are allowed", allowed, online),
-        )
-    };
-    let isolated = &machine.kernel.isolated;
-    if !others.is_empty() && others.iter().all(|cpu| isolated.contains(cpu)) {
-        // They are kept for programs that are put there by name.
-        finding.severity = Severity::Note;
-        finding.evidence.push(cite_fact(
-            text!("cpuset-smaller-isolated", "CPUs {others} are isolated at boot", others),
-            "machine.kernel.isolated",
-        ));
+    let says =
+        text!("cpuset-smaller-online", "{online} CPUs online, the number that many programs use", online);
+    let finding = finding
+        .cite(says, "machine.counts.cpus_online")
+        .advise(text!(
+            "cpuset-smaller-count",
+            "set the thread count of programs that size themselves by the machine (nproc shows the CPUs allowed)"
+        ))
+        .undo((!now.is_empty()).then(|| Remedy::command(undo)));
+    let others = machine.cpus.iter().filter(|cpu| cpu.online && !cpu.allowed).map(|cpu| cpu.id);
+    let others: CpuList = others.collect();
+    if others.is_empty() || !others.is_subset(&machine.kernel.isolated) {
+        return Some(vec![finding]);
     }
-    Some(finding)
+    // They are kept for programs that are put there by name.
+    let says = text!("cpuset-smaller-isolated", "CPUs {others} are isolated at boot", others);
+    Some(vec![finding.cap_severity(Severity::Note).cite(says, "machine.kernel.isolated")])
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use record::{Better, Coverage, Label, Level, Measurement, Remedy, State, Templat
 
 use super::huge_pages::{LIFTED, is_refusal_lifted};
 use super::needs::Need;
-use super::{Case, Rule, by_model, costs, finding, huge_pages, is_virtual, needs};
-use crate::figures::{cite_fact, cite_figure, has_labels, loss, measured_value, severity, verdict};
+use super::{Case, Draft, Rule, costs, huge_pages, needs};
+use crate::figures::{cite, has_labels, loss, verdict};
 use crate::levels;
 use crate::resources::{MEMORY_LATENCY, Walk, beyond};
 
@@ -56,80 +56,69 @@ const BY_PARENT: Template = Template {
 };
 
 fn on<'a>(case: &Case<'a>, page: &'static str) -> impl Iterator<Item = &'a Measurement> {
-    case.figures_of("load.latency")
-        .filter(move |m| has_labels(m, &[(Label::Page, page)]))
-        .collect::<Vec<_>>()
-        .into_iter()
+    case.figures_of("load.latency").filter(move |m| has_labels(m, &[(Label::Page, page)]))
 }
 
-fn find(case: &Case) -> Vec<Finding> {
-    measured(case).or_else(|| model_refusal(case)).into_iter().collect()
+fn find(case: &Case) -> Option<Vec<Finding>> {
+    let found = measure_refusal(case).or_else(|| model_refusal(case))?;
+    Some(vec![found.cap_severity(Severity::Warning)])
 }
 
 /// Both sizes of page as measured, of which programs that are started as this one get the small one only.
-fn measured(case: &Case) -> Option<Finding> {
+fn measure_refusal(case: &Case) -> Option<Finding> {
     if !is_refusal_lifted(case) {
         return None;
     }
     let (small, huge) = case.index.pages()?;
-    let size = small.labels.count(Label::Bytes)?;
-    if size < beyond(case.record, case.levels, Walk::Loads) {
+    if small.labels.count(Label::Bytes)? < beyond(case.record, case.levels, Walk::Loads) {
         return None;
     }
     let loss = costs(loss(&small.summary, &huge.summary, Better::Lower))?;
-    Some(Finding {
-        severity: severity(&loss).min(Severity::Warning),
-        place: Some(scattered(Value::Bytes(size))),
-        evidence: vec![
-            cite_fact(
-                text!("huge-pages-refused-to-process", "refused to this process (PR_SET_THP_DISABLE)"),
-                format!("coverage[] {LIFTED}"),
-            ),
-            on_small_pages(small),
-            cite_figure(
-                huge,
-                text!(
-                    "huge-pages-refused-on-2mib",
-                    "on 2 MiB pages, with the refusal lifted: {latency}",
-                    latency = measured_value(huge)
-                ),
-            ),
-        ],
-        remedy: vec![Remedy::advice(BY_PARENT)],
-        ..finding(&RULE, loss, WHAT)
-    })
-}
-
-/// Where they are missed.
-fn scattered(size: Value) -> Text {
-    text!("huge-pages-refused-place", "loads scattered over {size}", size)
-}
-
-/// What a load takes without them.
-fn on_small_pages(m: &Measurement) -> Evidence {
-    let size = m.labels.count(Label::Bytes).map_or(Value::from("memory"), Value::Bytes);
-    let latency = measured_value(m);
-    cite_figure(
-        m,
-        text!("huge-pages-refused-on-4kib", "a load from {size} on 4 KiB pages: {latency}", size, latency),
+    let refused = text!("huge-pages-refused-to-process", "refused to this process (PR_SET_THP_DISABLE)");
+    let on_huge = text!(
+        "huge-pages-refused-on-2mib",
+        "on 2 MiB pages, with the refusal lifted: {latency}",
+        latency = huge
+    );
+    Some(
+        RULE.report_loss(loss, WHAT)
+            .locate(describe_place(small))
+            .cite(refused, format!("coverage[] {LIFTED}"))
+            .cite_all([cite_small_pages(small)])
+            .cite(on_huge, huge)
+            .advise(BY_PARENT.into()),
     )
 }
 
+fn working_set(m: &Measurement) -> Value {
+    m.labels.count(Label::Bytes).map_or(Value::from("memory"), Value::Bytes)
+}
+
+/// Where they are missed.
+fn describe_place(m: &Measurement) -> Text {
+    text!("huge-pages-refused-place", "loads scattered over {size}", size = working_set(m))
+}
+
+/// What a load takes without them.
+fn cite_small_pages(latency: &Measurement) -> Evidence {
+    let size = working_set(latency);
+    let says =
+        text!("huge-pages-refused-on-4kib", "a load from {size} on 4 KiB pages: {latency}", size, latency);
+    cite(says, latency)
+}
+
 /// What says that they are refused.
-fn refused(case: &Case) -> Option<Evidence> {
-    let thp = case.record.conditions.before.thp.as_deref();
-    if thp == Some("never") {
-        return Some(cite_fact(text!("huge-pages-refused-thp-never", "THP: never"), "conditions.before.thp"));
+fn cite_refusal(case: &Case) -> Option<Evidence> {
+    if case.record.conditions.before.thp.as_deref() == Some("never") {
+        return Some(cite(text!("huge-pages-refused-thp-never", "THP: never"), "conditions.before.thp"));
     }
     let what = Coverage::latency_on("2MiB");
     let said = case.record.coverage.iter().find(|coverage| {
         coverage.what == what && matches!(coverage.state, State::Impossible | State::Degraded)
     })?;
     let reason = said.reason.as_ref().map_or(Value::from("unavailable"), Value::from);
-    Some(cite_fact(
-        text!("huge-pages-refused-reason", "2 MiB pages: {reason}", reason),
-        format!("coverage[] {what}"),
-    ))
+    let says = text!("huge-pages-refused-reason", "2 MiB pages: {reason}", reason);
+    Some(cite(says, format!("coverage[] {what}")))
 }
 
 /// The last cache before memory.
@@ -144,46 +133,38 @@ fn model_refusal(case: &Case) -> Option<Finding> {
     if on(case, "2MiB").next().is_some() {
         return None;
     }
-    let why = refused(case)?;
+    let why = cite_refusal(case)?;
     let least = beyond(case.record, case.levels, Walk::Loads);
     let largest = on(case, "4KiB")
         .filter(|m| m.labels.count(Label::Bytes).is_some_and(|size| size >= least))
         .max_by_key(|m| m.labels.count(Label::Bytes))?;
     let cache = last_cache(case.levels)?;
-    let reads = if is_virtual(case.record) { 2.0 } else { 1.0 };
+    let reads = if case.is_virtual() { 2.0 } else { 1.0 };
     // The load itself takes longer than one from the last cache would.
     let most = 1.0 - cache.latency_ns / largest.value();
     let share = (reads * cache.latency_ns / largest.value()).min(most);
     let loss = costs(verdict(share, (share / 2.0, (share * 2.0).min(most))))?;
-    let size = largest.labels.count(Label::Bytes).map_or(Value::from("memory"), Value::Bytes);
+    let walk = text!(
+        "huge-pages-refused-walk",
+        "page walk: {reads} × a read from {cache}, {latency} each",
+        reads = reads as u64,
+        cache = &cache.name,
+        latency = Value::Figure(cache.latency_ns, "ns")
+    );
     let thp = case.record.conditions.before.thp.as_deref();
-    let (remedy, undo) = huge_pages::remedy(thp);
-    let remedy = match thp {
-        Some("never") | None => remedy,
-        Some(_) => vec![Remedy::advice(BY_PARENT)],
+    let (remedy, undo) = match (thp, huge_pages::remedy(thp)) {
+        (Some("never"), ways) => ways,
+        (None, (remedy, _)) => (remedy, Vec::new()),
+        (Some(_), _) => (vec![Remedy::advice(BY_PARENT)], Vec::new()),
     };
-    let undo = if thp == Some("never") { undo } else { Vec::new() };
-    Some(Finding {
-        severity: severity(&loss).min(Severity::Warning),
-        place: Some(scattered(size)),
-        evidence: vec![
-            why,
-            on_small_pages(largest),
-            cite_fact(
-                text!(
-                    "huge-pages-refused-walk",
-                    "page walk: {reads} × a read from {cache}, {latency} each",
-                    reads = reads as u64,
-                    cache = &cache.name,
-                    latency = Value::Figure(cache.latency_ns, "ns")
-                ),
-                format!("diagnosis.levels[{}].latency_ns", case.levels.len().saturating_sub(2)),
-            ),
-        ],
-        remedy,
-        undo,
-        ..by_model(&RULE, loss, WHAT)
-    })
+    Some(
+        RULE.report_model(loss, WHAT)
+            .locate(describe_place(largest))
+            .cite_all([why, cite_small_pages(largest)])
+            .cite(walk, format!("diagnosis.levels[{}].latency_ns", case.levels.len().saturating_sub(2)))
+            .mend(remedy)
+            .undo(undo),
+    )
 }
 
 #[cfg(test)]

@@ -1,14 +1,13 @@
 //! Waking costs time because CPUs sleep deeply in between.
 
-use record::diagnosis::Finding;
+use record::diagnosis::{Finding, Severity};
 use record::machine::IdleState;
 use record::text::Value;
 use record::{Remedy, Template, text};
 
 use super::needs::Need;
-use super::timer_slack::{NOTHING, both, gains};
-use super::{Case, Rule, at_most_warning, costs, finding, needs};
-use crate::figures::{cite_fact, cite_figure, cpus_text};
+use super::timer_slack::{NOTHING, gains, has_both};
+use super::{Case, Draft, Rule, costs, needs};
 use crate::resources::WAKE_UP;
 
 /// FIFO wake-up latency (which has no timer slack) as the machine is, against the same with idle states held off.
@@ -23,48 +22,36 @@ pub(super) const RULE: Rule = Rule {
                 code: "needs-tuned-real-time-wake-up",
                 words: "real-time wake-up latency with idle states held off (requires root)",
             },
-            is_met: |case| both(case, "fifo").is_some(),
+            is_met: |case| has_both(case, "fifo"),
         },
     ],
     find,
 };
 
-fn find(case: &Case) -> Vec<Finding> {
-    find_idle_states(case).into_iter().collect()
-}
-
-fn find_idle_states(case: &Case) -> Option<Finding> {
+fn find(case: &Case) -> Option<Vec<Finding>> {
     let gain = gains(case, "fifo", NOTHING)?;
-    let loss = costs(gain.loss)?;
-    let mut seen = vec![
-        cite_figure(
-            gain.as_is,
-            text!("idle-states-as-is", "median wake-up of a real-time thread: {as_is}", as_is = gain.as_is),
-        ),
-        cite_figure(
-            gain.tuned,
-            text!("idle-states-held-off", "with deep idle states held off: {tuned}", tuned = gain.tuned),
-        ),
-    ];
+    let saved = Value::Figure(gain.between.ns, "ns");
+    let what = text!("idle-states-delay", "idle states delay each wake-up by {saved}", saved);
+    let as_is =
+        text!("idle-states-as-is", "median wake-up of a real-time thread: {as_is}", as_is = gain.as_is);
+    let tuned = text!("idle-states-held-off", "with deep idle states held off: {tuned}", tuned = gain.tuned);
     let states = &case.record.machine.idle_states;
+    let mut finding = RULE
+        .report_loss(costs(gain.loss)?, what)
+        .cap_severity(Severity::Warning)
+        .locate_cpus(&gain.cpus)
+        .cite(as_is, gain.as_is)
+        .cite(tuned, gain.tuned)
+        .mend(remedy(case, states))
+        .undo(heeds_disabled(case).then(|| restore_states(states)));
     let deepest = states.iter().rposition(|state| state.disabled != Some(true));
     if let Some((at, exit)) = deepest.and_then(|at| Some((at, states[at].exit_ns?))) {
-        let says = text!(
-            "idle-states-deepest",
-            "exit latency of the deepest idle state in use: {exit}",
-            exit = Value::Figure(exit as f64, "ns")
-        );
-        seen.push(cite_fact(says, format!("machine.idle_states[{at}].exit_ns")));
+        let exit = Value::Figure(exit as f64, "ns");
+        let says =
+            text!("idle-states-deepest", "exit latency of the deepest idle state in use: {exit}", exit);
+        finding = finding.cite(says, format!("machine.idle_states[{at}].exit_ns"));
     }
-    let saved = Value::Figure(gain.between.ns, "ns");
-    Some(Finding {
-        severity: at_most_warning(&loss),
-        place: cpus_text(&gain.cpus).map(Into::into),
-        evidence: seen,
-        remedy: remedy(case, states),
-        undo: if heeds_disabled(case) { off_before(states) } else { Vec::new() },
-        ..finding(&RULE, loss, text!("idle-states-delay", "idle states delay each wake-up by {saved}", saved))
-    })
+    Some(vec![finding])
 }
 
 /// Whether a state that is disabled is not entered: the governor haltpoll polls and halts whatever is
@@ -74,8 +61,7 @@ fn heeds_disabled(case: &Case) -> bool {
 }
 
 fn remedy(case: &Case, states: &[IdleState]) -> Vec<Remedy> {
-    let guest = case.record.machine.virtualization.hypervisor.as_deref().is_some_and(|name| name != "none");
-    let knob = if guest { "guest-halt" } else { "idle-states" };
+    let knob = if case.is_virtual() { "guest-halt" } else { "idle-states" };
     let mut all = vec![
         Remedy::both(
             text!("idle-states-for-a-command", "for one command"),
@@ -87,11 +73,9 @@ fn remedy(case: &Case, states: &[IdleState]) -> Vec<Remedy> {
         ),
     ];
     // A guest without states has none of its own to disable: its halt is the hypervisor's.
-    if heeds_disabled(case) && (!guest || !states.is_empty()) {
-        all.push(Remedy::both(
-            text!("idle-states-until-boot", "until the next boot"),
-            format!("sudo cpupower idle-set -D {}", shallowest_us(states)),
-        ));
+    if heeds_disabled(case) && (!case.is_virtual() || !states.is_empty()) {
+        let until_boot = text!("idle-states-until-boot", "until the next boot");
+        all.push(Remedy::both(until_boot, format!("sudo cpupower idle-set -D {}", shallowest_us(states))));
     }
     all
 }
@@ -99,19 +83,15 @@ fn remedy(case: &Case, states: &[IdleState]) -> Vec<Remedy> {
 /// The exit latency of the first state that sleeps, µs: from it on `cpupower idle-set -D` disables, as the request for a
 /// latency of 0 does that was measured.
 fn shallowest_us(states: &[IdleState]) -> u64 {
-    states
-        .iter()
-        .filter_map(|state| state.exit_ns)
-        .filter(|ns| *ns > 0)
-        .min()
-        .map_or(1, |ns| (ns / 1000).max(1))
+    let exits = states.iter().filter_map(|state| state.exit_ns).filter(|ns| *ns > 0);
+    exits.min().map_or(1, |ns| (ns / 1000).max(1))
 }
 
 /// All states on again, but for those that were off before.
-fn off_before(states: &[IdleState]) -> Vec<Remedy> {
+fn restore_states(states: &[IdleState]) -> Remedy {
     let off = states.iter().enumerate().filter(|(_, state)| state.disabled == Some(true));
     let off: String = off.map(|(at, _)| format!("; sudo cpupower idle-set -d {at}")).collect();
-    vec![Remedy::command(format!("sudo cpupower idle-set -E{off}"))]
+    Remedy::command(format!("sudo cpupower idle-set -E{off}"))
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ pub(crate) fn found(record: &Record, rule: Rule) -> Vec<Finding> {
     if rule.missing(&case).is_some() {
         return Vec::new();
     }
-    let all = (rule.find)(&case);
+    let all = rule.findings(&case);
     assert!(all.iter().all(|finding| finding.rule == rule.name), "{all:?}");
     assert_sound(record, &all);
     all

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use record::diagnosis::Finding;
-use record::{Machine, Remedy, Template, text};
+use record::{Machine, Template, Text, text};
 
 use super::needs::Need;
-use super::{Case, Rule, by_model, needs};
-use crate::figures::{cite_fact, modelled};
+use super::{Case, Draft, Rule, needs};
+use crate::figures::modelled;
 use crate::memory_channels;
 use crate::resources::MEMORY_BANDWIDTH;
 
@@ -41,11 +41,19 @@ pub(super) const RULE: Rule = Rule {
 /// Speeds are thirds of 100 MT/s, rounded one way by the firmware and the other way by the device: 2933 is 2934.
 pub(super) const ROUNDING: u32 = 1;
 
+const RUNNING: Template = Template {
+    code: "memory-mixed-running",
+    words: "memory devices run at different speeds, the slowest {slowest} MT/s",
+};
+const RATED: Template = Template {
+    code: "memory-mixed-rated",
+    words: "memory devices are rated for different speeds, the slowest {slowest} MT/s",
+};
+
 /// The rated speed of the slowest device with memory, MT/s; `None` unless all tell theirs and they differ.
 pub(super) fn slowest_rated(machine: &Machine) -> Option<u32> {
-    let rated: Option<Vec<u32>> =
-        memory_channels::populated(machine).map(|device| device.rated_mt_s).collect();
-    let rated = rated?;
+    let rated = memory_channels::populated(machine).map(|device| device.rated_mt_s);
+    let rated = rated.collect::<Option<Vec<u32>>>()?;
     let (slowest, fastest) = (*rated.iter().min()?, *rated.iter().max()?);
     (slowest > 0 && slowest.saturating_add(ROUNDING) < fastest).then_some(slowest)
 }
@@ -62,53 +70,38 @@ fn speeds(of: impl Iterator<Item = u32>) -> BTreeMap<u32, usize> {
     speeds
 }
 
-fn find(case: &Case) -> Vec<Finding> {
-    let devices = || memory_channels::populated(&case.record.machine);
-    let rated = speeds(devices().filter_map(|device| device.rated_mt_s));
-    let configured = speeds(devices().filter_map(|device| device.configured_mt_s));
+fn find(case: &Case) -> Option<Vec<Finding>> {
+    let machine = &case.record.machine;
+    let rated = speeds(memory_channels::populated(machine).filter_map(|device| device.rated_mt_s));
+    let configured = speeds(memory_channels::populated(machine).filter_map(|device| device.configured_mt_s));
     // What they run at is the fact; what they could run at the reason, where all run alike.
-    let (speeds, how, from) = if configured.len() > 1 {
-        (configured, "run at", "machine.memory_devices[].configured_mt_s")
+    let (speeds, what, from) = if configured.len() > 1 {
+        (configured, RUNNING, "machine.memory_devices[].configured_mt_s")
     } else {
-        let held = slowest_rated(&case.record.machine)
+        let at_slowest = slowest_rated(machine)
             .zip(configured.keys().next())
             .is_none_or(|(slowest, configured)| *configured <= slowest.saturating_add(ROUNDING));
-        if !held {
-            return Vec::new();
+        if !at_slowest {
+            return None;
         }
-        (rated, "are rated for", "machine.memory_devices[].rated_mt_s")
+        (rated, RATED, "machine.memory_devices[].rated_mt_s")
     };
-    find_memory_mixed(&speeds, how, from).into_iter().collect()
-}
-
-fn find_memory_mixed(speeds: &BTreeMap<u32, usize>, how: &str, from: &str) -> Option<Finding> {
-    let slowest = f64::from(*speeds.keys().next()?);
+    let slowest = *speeds.keys().next()?;
     let count: usize = speeds.values().sum();
-    let mean =
-        speeds.iter().map(|(speed, count)| f64::from(*speed) * *count as f64).sum::<f64>() / count as f64;
-    let loss = modelled(1.0 - slowest / mean)?;
-    let groups: Vec<String> =
-        speeds.iter().map(|(speed, count)| format!("{count} at {speed} MT/s")).collect();
-    Some(Finding {
-        evidence: vec![cite_fact(
-            text!("memory-mixed-groups", "{count} devices: {groups}", count, groups = groups.join(", ")),
-            from,
-        )],
-        remedy: vec![Remedy::advice(text!(
-            "memory-mixed-one-kind",
-            "fit devices of one kind and speed on all channels: the slowest sets the speed of all"
-        ))],
-        ..by_model(
-            &RULE,
-            loss,
-            text!(
-                "memory-mixed-speeds",
-                "memory devices {how} different speeds, the slowest {slowest} MT/s",
-                how = how.to_owned(),
-                slowest = slowest as u64
-            ),
-        )
-    })
+    let sum: f64 = speeds.iter().map(|(speed, count)| f64::from(*speed) * *count as f64).sum();
+    let loss = modelled(1.0 - f64::from(slowest) / (sum / count as f64))?;
+    let group = |(speed, count): (&u32, &usize)| {
+        text!("memory-mixed-group", "{count} at {speed} MT/s", count = *count, speed = *speed)
+    };
+    let groups: Vec<Text> = speeds.iter().map(group).collect();
+    Some(vec![
+        RULE.report_model(loss, text!(what, slowest))
+            .cite(text!("memory-mixed-groups", "{count} devices: {groups}", count, groups), from)
+            .advise(text!(
+                "memory-mixed-one-kind",
+                "fit devices of one kind and speed on all channels: the slowest sets the speed of all"
+            )),
+    ])
 }
 
 #[cfg(test)]
@@ -131,10 +124,10 @@ mod tests {
     fn one_slow_device_among_fast_ones_is_found() {
         let finding =
             &found(&record_with(&[(3200, 2400), (3200, 2400), (3200, 2400), (2400, 2400)]), RULE)[0];
-        assert_eq!(finding.evidence[0].says, "4 devices: 1 at 2400 MT/s, 3 at 3200 MT/s".into());
+        assert_eq!(finding.evidence[0].says, "4 devices: 1 at 2400 MT/s and 3 at 3200 MT/s".into());
         assert!((crate::figures::share_of(&finding.loss) - 0.2).abs() < 1e-9, "{finding:?}");
         let run = &found(&record_with(&[(3200, 3200), (3200, 2666)]), RULE)[0];
-        assert_eq!(run.what.value("how"), Some(&"run at".into()));
+        assert!(run.what.is(&RUNNING) && finding.what.is(&RATED));
     }
 
     #[test]

@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 
 use record::diagnosis::Finding;
 use record::machine::MemoryDevice;
-use record::phrase::agree;
-use record::units::bytes;
-use record::{Remedy, Template, text};
+use record::text::Value;
+use record::{Template, Text, text};
 
 use super::needs::Need;
-use super::{Case, Rule, by_model, needs};
-use crate::figures::{cite_fact, modelled};
+use super::{Case, Draft, Rule, needs};
+use crate::figures::{cite, modelled, quote_name};
 use crate::memory_channels;
 use crate::resources::MEMORY_BANDWIDTH;
 
@@ -39,116 +38,114 @@ pub(super) const RULE: Rule = Rule {
     find,
 };
 
-fn find(case: &Case) -> Vec<Finding> {
-    let slots: Vec<&MemoryDevice> = case
-        .record
-        .machine
-        .memory_devices
-        .iter()
-        .filter(|device| !memory_channels::is_flash(device))
-        .collect();
-    if slots.iter().all(|slot| held(slot) == 0) {
-        return Vec::new();
+fn find(case: &Case) -> Option<Vec<Finding>> {
+    let slots = case.record.machine.memory_devices.iter();
+    let slots: Vec<&MemoryDevice> = slots.filter(|device| !memory_channels::is_flash(device)).collect();
+    if slots.iter().all(|slot| size_of(slot) == 0) {
+        return None;
     }
-    let mut found = channels(&slots);
-    found.extend(nodes(&slots));
-    found
+    let channels = channels(&slots).unwrap_or_default();
+    let of_nodes = channels.iter().filter_map(|(node, channels)| find_uneven_channels(*node, channels));
+    Some(of_nodes.chain(find_uneven_nodes(&slots)).collect())
 }
 
-fn held(slot: &MemoryDevice) -> u64 {
+fn size_of(slot: &MemoryDevice) -> u64 {
     slot.bytes.unwrap_or(0)
 }
 
 /// The share lost by unevenness.
-fn uneven(sizes: &[u64]) -> f64 {
-    let most = sizes.iter().copied().max().unwrap_or(0) as f64;
+fn uneven(sizes: impl Iterator<Item = u64>) -> f64 {
+    let sizes: Vec<f64> = sizes.map(|size| size as f64).collect();
+    let most = sizes.iter().copied().fold(0.0, f64::max);
     if most <= 0.0 {
         return 0.0;
     }
-    let mean = sizes.iter().map(|size| *size as f64).sum::<f64>() / sizes.len() as f64;
-    1.0 - mean / most
+    1.0 - sizes.iter().sum::<f64>() / sizes.len() as f64 / most
 }
 
-fn channels(slots: &[&MemoryDevice]) -> Vec<Finding> {
-    // One slot without a channel, and what looks empty may not be.
-    let Some(reported_channels) = slots
-        .iter()
-        .map(|slot| Some(((slot.node, slot.channel.clone()?), held(slot))))
-        .collect::<Option<Vec<_>>>()
-    else {
-        return Vec::new();
-    };
-    let mut nodes: BTreeMap<Option<u32>, BTreeMap<String, u64>> = BTreeMap::new();
-    for ((node, channel), size) in reported_channels {
-        let sum = nodes.entry(node).or_default().entry(channel).or_insert(0);
-        *sum = sum.saturating_add(size);
+/// Bytes of each channel, by node.
+type Channels<'a> = BTreeMap<Option<u32>, BTreeMap<&'a str, u64>>;
+
+/// `None` where one slot has no channel: what looks empty then may not be.
+fn channels<'a>(slots: &[&'a MemoryDevice]) -> Option<Channels<'a>> {
+    let mut nodes = Channels::new();
+    for slot in slots {
+        let sum = nodes.entry(slot.node).or_default().entry(slot.channel.as_deref()?).or_insert(0);
+        *sum = sum.saturating_add(size_of(slot));
     }
-    nodes.into_iter().filter_map(|(node, channels)| of_node(node, &channels)).collect()
+    Some(nodes)
 }
 
-fn of_node(node: Option<u32>, channels: &BTreeMap<String, u64>) -> Option<Finding> {
-    let sizes: Vec<u64> = channels.values().copied().collect();
-    if sizes.iter().all(|size| *size == 0) {
-        return None;
-    }
-    let loss = modelled(uneven(&sizes))?;
-    let empty: Vec<&str> =
-        channels.iter().filter(|(_, size)| **size == 0).map(|(name, _)| name.as_str()).collect();
-    let what = if empty.is_empty() {
+/// Amounts with the names of what holds them.
+fn list_sizes<N: ToString>(sizes: &BTreeMap<N, u64>) -> Text {
+    let amount = |(name, size): (&N, &u64)| {
         text!(
+            "memory-population-amount",
+            "{name}: {size}",
+            name = name.to_string(),
+            size = Value::Bytes(*size)
+        )
+    };
+    text!("memory-population-amounts", "{sizes}", sizes = sizes.iter().map(amount).collect::<Vec<Text>>())
+}
+
+fn find_uneven_channels(node: Option<u32>, channels: &BTreeMap<&str, u64>) -> Option<Finding> {
+    let loss = modelled(uneven(channels.values().copied()))?;
+    let empty: Vec<Text> =
+        channels.iter().filter(|(_, size)| **size == 0).map(|(name, _)| quote_name(name)).collect();
+    let what = match empty.len() {
+        0 => text!(
             "memory-population-uneven",
             "memory channels hold different amounts: the fullest carry more than their share"
-        )
-    } else {
-        let are = agree(empty.len(), "is", "are");
-        text!(
+        ),
+        1 => text!(
+            "memory-population-one-empty",
+            "1 of {channels} memory channels is empty",
+            channels = channels.len()
+        ),
+        empty => text!(
             "memory-population-empty",
-            "{empty} of {channels} memory channels {are} empty",
-            empty = empty.len(),
-            channels = channels.len(),
-            are
-        )
+            "{empty} of {channels} memory channels are empty",
+            empty,
+            channels = channels.len()
+        ),
     };
-    let sizes: Vec<String> = channels.iter().map(|(name, size)| format!("{name} {}", bytes(*size))).collect();
-    let mut place = node.map(|node| format!("node or package {node}"));
-    if !empty.is_empty() {
-        let channels = agree(empty.len(), "channel", "channels");
-        let named = format!("{channels} {}", empty.join(", "));
-        place = Some(place.map_or_else(|| named.clone(), |place| format!("{place}, {named}")));
-    }
-    Some(Finding {
-        place: place.map(Into::into),
-        evidence: vec![cite_fact(sizes.join(", "), "machine.memory_devices[].channel and .bytes")],
-        remedy: vec![Remedy::advice(text!(
-            "memory-population-channels",
-            "fit the same amount of memory, in equal devices, on every channel"
-        ))],
-        ..by_model(&RULE, loss, what)
-    })
+    let place = match (node, empty.len()) {
+        (None, 0) => None,
+        (Some(node), 0) => Some(text!("memory-population-node", "node or package {node}", node)),
+        (None, 1) => Some(text!("memory-population-channel", "channel {empty}", empty)),
+        (None, _) => Some(text!("memory-population-channels-of", "channels {empty}", empty)),
+        (Some(node), 1) => Some(text!(
+            "memory-population-channel-of-node",
+            "node or package {node}, channel {empty}",
+            node,
+            empty
+        )),
+        (Some(node), _) => Some(text!(
+            "memory-population-channels-of-node",
+            "node or package {node}, channels {empty}",
+            node,
+            empty
+        )),
+    };
+    let finding = RULE.report_model(loss, what).locate(place).advise(text!(
+        "memory-population-channels",
+        "fit the same amount of memory, in equal devices, on every channel"
+    ));
+    Some(finding.cite(list_sizes(channels), "machine.memory_devices[].channel and .bytes"))
 }
 
-fn nodes(slots: &[&MemoryDevice]) -> Option<Finding> {
+fn find_uneven_nodes(slots: &[&MemoryDevice]) -> Option<Finding> {
     let mut nodes: BTreeMap<u32, u64> = BTreeMap::new();
     for slot in slots {
         let sum = nodes.entry(slot.node?).or_insert(0);
-        *sum = sum.saturating_add(held(slot));
+        *sum = sum.saturating_add(size_of(slot));
     }
-    let sizes: Vec<u64> = nodes.values().copied().collect();
-    let loss = modelled(uneven(&sizes))?;
-    let reported_sizes: Vec<String> =
-        nodes.iter().map(|(node, size)| format!("{node}: {}", bytes(*size))).collect();
-    Some(Finding {
-        evidence: vec![cite_fact(reported_sizes.join(", "), "machine.memory_devices[].node and .bytes")],
-        remedy: vec![Remedy::advice(text!(
-            "memory-population-nodes",
-            "fit the same amount of memory on every node or socket"
-        ))],
-        ..by_model(
-            &RULE,
-            loss,
-            text!("memory-population-uneven-nodes", "nodes or sockets hold different amounts of memory"),
-        )
-    })
+    let loss = modelled(uneven(nodes.values().copied()))?;
+    let what = text!("memory-population-uneven-nodes", "nodes or sockets hold different amounts of memory");
+    let advice = text!("memory-population-nodes", "fit the same amount of memory on every node or socket");
+    let seen = cite(list_sizes(&nodes), "machine.memory_devices[].node and .bytes");
+    Some(RULE.report_model(loss, what).cite_all([seen]).advise(advice))
 }
 
 #[cfg(test)]
@@ -168,7 +165,7 @@ mod tests {
         assert_eq!(["empty", "channels"].map(|name| figure_in(&finding.what, name)), [2.0, 6.0]);
         assert_eq!(
             finding.place.as_ref().map(|text| text.to_string()).as_deref(),
-            Some("node or package 0, channels E, F")
+            Some("node or package 0, channels E and F")
         );
         assert!((crate::figures::share_of(&finding.loss) - 1.0 / 3.0).abs() < 1e-9);
     }

@@ -2,11 +2,11 @@
 
 use record::diagnosis::Finding;
 use record::text::Value;
-use record::{Remedy, Template, text};
+use record::{Template, text};
 
 use super::needs::Need;
-use super::{Case, Rule, finding};
-use crate::figures::{cite_fact, modelled};
+use super::{Case, Draft, Rule};
+use crate::figures::modelled;
 
 /// Pressure stall information for memory: the share of time in which some task waited.
 pub(super) const RULE: Rule = Rule {
@@ -23,30 +23,19 @@ pub(super) const RULE: Rule = Rule {
     find,
 };
 
-fn find(case: &Case) -> Vec<Finding> {
-    find_memory_pressure(case).into_iter().collect()
-}
-
-fn find_memory_pressure(case: &Case) -> Option<Finding> {
+fn find(case: &Case) -> Option<Vec<Finding>> {
     // What the run itself causes by its arrays is not a finding about the machine.
     let share = *case.record.conditions.before.pressure.get("memory")?;
     let loss = modelled(share)?;
     let share = Value::Share(share);
-    Some(Finding {
-        evidence: vec![cite_fact(
-            text!("memory-pressure-some", "some task waited {share} of the time", share = share.clone()),
-            "conditions.before.pressure.memory",
-        )],
-        remedy: vec![
-            Remedy::both("who", "ps -eo rss,comm --sort=-rss | head"),
-            Remedy::advice(text!("memory-pressure-lift", "raise its memory limit, move it, or add memory")),
-        ],
-        ..finding(
-            &RULE,
-            loss,
-            text!("memory-pressure-waiting", "tasks wait for memory {share} of the time", share),
-        )
-    })
+    let says = text!("memory-pressure-some", "some task waited {share} of the time", share = share.clone());
+    let what = text!("memory-pressure-waiting", "tasks wait for memory {share} of the time", share);
+    let finding = RULE
+        .report_loss(loss, what)
+        .cite(says, "conditions.before.pressure.memory")
+        .suggest(text!("memory-pressure-who", "who"), "ps -eo rss,comm --sort=-rss | head")
+        .advise(text!("memory-pressure-lift", "raise its memory limit, move it, or add memory"));
+    Some(vec![finding])
 }
 
 #[cfg(test)]

@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use record::diagnosis::Finding;
-use record::phrase::agree;
-use record::{Remedy, Template, text};
+use record::{Template, text};
 
 use super::memory_mixed::{ROUNDING, slowest_rated};
 use super::needs::Need;
-use super::{Case, Rule, by_model, needs};
-use crate::figures::{cite_fact, modelled};
+use super::{Case, Draft, Rule, needs};
+use crate::figures::modelled;
 use crate::memory_channels;
 use crate::resources::MEMORY_BANDWIDTH;
 
@@ -38,7 +37,10 @@ pub(super) const RULE: Rule = Rule {
     find,
 };
 
-fn find(case: &Case) -> Vec<Finding> {
+/// Devices that are named; the rest is counted.
+const NAMED: usize = 4;
+
+fn find(case: &Case) -> Option<Vec<Finding>> {
     let slowest = slowest_rated(&case.record.machine);
     let mut groups: BTreeMap<(u32, u32), Vec<String>> = BTreeMap::new();
     for (at, device) in memory_channels::populated(&case.record.machine).enumerate() {
@@ -52,49 +54,49 @@ fn find(case: &Case) -> Vec<Finding> {
             groups.entry((rated, configured)).or_default().push(name);
         }
     }
-    groups.into_iter().filter_map(|(speeds, names)| find_memory_speed(speeds, &names)).collect()
+    Some(groups.into_iter().filter_map(|(speeds, names)| find_slow_devices(speeds, &names)).collect())
 }
 
-fn find_memory_speed((rated, configured): (u32, u32), names: &[String]) -> Option<Finding> {
+fn find_slow_devices((rated, configured): (u32, u32), names: &[String]) -> Option<Finding> {
     let loss = modelled(1.0 - f64::from(configured) / f64::from(rated))?;
-    let count = names.len();
-    let devices = format!("{count} memory {}", agree(count, "device runs", "devices run"));
-    let shown = names.iter().take(4).cloned().collect::<Vec<_>>().join(", ");
-    let more = count.checked_sub(5).map_or_else(String::new, |more| format!(" and {} more", more + 1));
-    Some(Finding {
-        place: Some(format!("{shown}{more}").into()),
-        evidence: vec![
-            cite_fact(
+    let what = match names.len() {
+        1 => text!(
+            "memory-speed-one-below-rated",
+            "1 memory device runs at {configured} of {rated} MT/s",
+            configured,
+            rated
+        ),
+        count => text!(
+            "memory-speed-below-rated",
+            "{count} memory devices run at {configured} of {rated} MT/s",
+            count,
+            configured,
+            rated
+        ),
+    };
+    let shown = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    let place = match names.len().saturating_sub(NAMED) {
+        0 => text!("memory-speed-devices", "{shown}", shown),
+        more => text!("memory-speed-more-devices", "{shown} and {more} more", shown, more),
+    };
+    let is = text!("memory-speed-configured", "configured to {configured} MT/s", configured);
+    Some(
+        RULE.report_model(loss, what)
+            .locate(place)
+            .cite(
                 text!("memory-speed-rated", "rated for {rated} MT/s", rated),
                 "machine.memory_devices[].rated_mt_s",
-            ),
-            cite_fact(
-                text!("memory-speed-configured", "configured to {configured} MT/s", configured),
-                "machine.memory_devices[].configured_mt_s",
-            ),
-        ],
-        remedy: vec![
-            Remedy::advice(text!(
+            )
+            .cite(is, "machine.memory_devices[].configured_mt_s")
+            .advise(text!(
                 "memory-speed-firmware",
                 "in the firmware: memory speed automatic or maximum performance, no power saving for memory"
-            )),
-            Remedy::advice(text!(
+            ))
+            .advise(text!(
                 "memory-speed-limits",
                 "otherwise the processor's limit or two devices per channel: fit fewer or faster devices"
             )),
-        ],
-        ..by_model(
-            &RULE,
-            loss,
-            text!(
-                "memory-speed-below-rated",
-                "{devices} at {configured} of {rated} MT/s",
-                devices,
-                configured,
-                rated
-            ),
-        )
-    })
+    )
 }
 
 #[cfg(test)]
@@ -112,8 +114,8 @@ mod tests {
         }
         let all = found(&record, RULE);
         assert_eq!(all.len(), 1);
-        assert_eq!(all[0].what.value("devices"), Some(&"6 memory devices run".into()));
-        assert_eq!(["configured", "rated"].map(|name| figure_in(&all[0].what, name)), [2100.0, 2934.0]);
+        let figures = ["count", "configured", "rated"].map(|name| figure_in(&all[0].what, name));
+        assert_eq!(figures, [6.0, 2100.0, 2934.0]);
         assert_eq!(
             all[0].place.as_ref().map(|text| text.to_string()).as_deref(),
             Some("DIMM0, DIMM1, DIMM2, DIMM3 and 2 more")

@@ -4,8 +4,8 @@ use record::diagnosis::{Confidence, Finding, Severity};
 use record::{Remedy, Template, text};
 
 use super::needs::Need;
-use super::{Case, Rule, by_model};
-use crate::figures::{RESOLUTION, cite_fact, cite_figure, middle, spread, verdict};
+use super::{Case, Draft, Rule};
+use crate::figures::{RESOLUTION, cite, cost_above, middle, spread};
 
 /// The cost of a system call, where mitigations on its way are active.
 ///
@@ -51,10 +51,6 @@ const ON_THE_WAY: [&str; 10] = [
 /// The whole report of flaws that are met by a barrier on each way in; elsewhere the word is about switches of tasks.
 const BARRIER: &str = "Mitigation: IBPB";
 
-fn find(case: &Case) -> Vec<Finding> {
-    find_mitigations(case).into_iter().collect()
-}
-
 /// Whether a report says that something is done on each way into the kernel.
 fn is_on_the_way(report: &str) -> bool {
     // Enhanced IBRS is set once at boot.
@@ -64,60 +60,42 @@ fn is_on_the_way(report: &str) -> bool {
         && (report.trim_end() == BARRIER || ON_THE_WAY.iter().any(|word| report.contains(word)))
 }
 
-fn find_mitigations(case: &Case) -> Option<Finding> {
+fn find(case: &Case) -> Option<Vec<Finding>> {
     let call = middle(case.figures_of("cost.syscall"))?;
-    let active: Vec<_> =
-        case.record.machine.kernel.mitigations.iter().filter(|(_, report)| is_on_the_way(report)).collect();
-    let (low, high) = spread(&call.summary);
-    if active.is_empty() || low <= WITHOUT_NS.1 * (1.0 + RESOLUTION) {
+    let reports = case.record.machine.kernel.mitigations.iter();
+    let active: Vec<_> = reports.filter(|(_, report)| is_on_the_way(report)).collect();
+    if active.is_empty() || spread(&call.summary).0 <= WITHOUT_NS.1 * (1.0 + RESOLUTION) {
         return None;
     }
-    let usual = (WITHOUT_NS.0 * WITHOUT_NS.1).sqrt();
-    let loss = verdict(1.0 - usual / call.value(), (1.0 - WITHOUT_NS.1 / low, 1.0 - WITHOUT_NS.0 / high));
-    let mut seen =
-        vec![cite_figure(call, text!("mitigations-system-call", "an empty system call takes {call}", call))];
-    seen.extend(active.iter().map(|(flaw, report)| {
-        cite_fact(
-            text!(
-                "mitigations-reported",
-                "{flaw}: {report}",
-                flaw = flaw.as_str().to_owned(),
-                report = report.as_str().to_owned()
-            ),
-            format!("machine.kernel.mitigations.{flaw}"),
-        )
-    }));
-    let names: Vec<&str> = active.iter().map(|(flaw, _)| flaw.as_str()).collect();
-    Some(Finding {
+    let flaws: Vec<&str> = active.iter().map(|(flaw, _)| flaw.as_str()).collect();
+    let what = text!(
+        "mitigations-on-the-way",
+        "a system call takes {call}, with mitigations on its path: {flaws}",
+        call,
+        flaws = flaws.join(", ")
+    );
+    let finding = RULE
+        .report_model(cost_above(&call.summary, WITHOUT_NS), what)
         // Only programs that call the kernel often feel it, and it was chosen for safety.
-        severity: Severity::Note,
-        confidence: Confidence::Low,
-        evidence: seen,
-        remedy: vec![
-            Remedy::advice(text!(
-                "mitigations-fewer-calls",
-                "make fewer system calls: larger reads and writes, io_uring, batches"
-            )),
-            Remedy::advice(text!(
-                "mitigations-boot-option",
-                "newer processors need fewer; only where no foreign code runs: mitigations=off on the kernel's command line"
-            )),
-        ],
-        undo: vec![Remedy::advice(text!(
+        .cap_severity(Severity::Note)
+        .cite(text!("mitigations-system-call", "an empty system call takes {call}", call), call)
+        .cite_all(active.iter().map(|(flaw, report)| {
+            let says = text!("mitigations-reported", "{flaw}: {report}", flaw = *flaw, report = *report);
+            cite(says, format!("machine.kernel.mitigations.{flaw}"))
+        }))
+        .advise(text!(
+            "mitigations-fewer-calls",
+            "make fewer system calls: larger reads and writes, io_uring, batches"
+        ))
+        .advise(text!(
+            "mitigations-boot-option",
+            "newer processors need fewer; only where no foreign code runs: mitigations=off on the kernel's command line"
+        ))
+        .undo([Remedy::advice(text!(
             "mitigations-undo",
             "remove mitigations=off from the kernel's command line and reboot"
-        ))],
-        ..by_model(
-            &RULE,
-            loss,
-            text!(
-                "mitigations-on-the-way",
-                "a system call takes {call}, with mitigations on its path: {flaws}",
-                call,
-                flaws = names.join(", ")
-            ),
-        )
-    })
+        ))]);
+    Some(vec![Finding { confidence: Confidence::Low, ..finding }])
 }
 
 #[cfg(test)]

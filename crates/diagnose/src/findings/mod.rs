@@ -14,6 +14,7 @@ mod clocksource;
 mod counter_not_invariant;
 mod cpu_quota;
 mod cpuset_smaller;
+mod draft;
 mod huge_pages;
 mod huge_pages_refused;
 mod idle_states;
@@ -48,9 +49,11 @@ mod virtual_topology;
 
 use record::diagnosis::{Confidence, Evidence, Finding, NotLookedFor, Numa, Severity};
 use record::statistics::Verdict;
-use record::{DoubtKind, Level, Measurement, Record, Template, Text, text};
+use record::{DoubtKind, Level, Measurement, Record, Template, text};
 
-use crate::figures::{cite_fact, locate_figure, severity, share_of};
+use crate::figures::{cite, locate_figure, severity, share_of};
+
+use draft::Draft;
 pub use needs::Need;
 
 use crate::record_index::RecordIndex;
@@ -81,6 +84,11 @@ impl<'a> Case<'a> {
     /// Whether a metric was measured.
     pub fn has(&self, metric: &str) -> bool {
         self.figures_of(metric).next().is_some()
+    }
+
+    /// Whether the record is of a virtual machine.
+    fn is_virtual(&self) -> bool {
+        self.record.machine.virtualization.hypervisor.as_deref().is_some_and(|name| name != "none")
     }
 
     /// Clocks beside work with these vectors and with these cores at work, as in [`RecordIndex::clocks`], that have a figure.
@@ -114,8 +122,8 @@ pub struct Rule {
     pub resource: Option<&'static str>,
     /// What it needs of a record.
     pub needs: &'static [Need],
-    /// What it finds; called only when nothing is missing.
-    pub find: fn(&Case) -> Vec<Finding>,
+    /// What it finds, if anything; called only when nothing is missing.
+    pub find: fn(&Case) -> Option<Vec<Finding>>,
 }
 
 impl Rule {
@@ -123,6 +131,14 @@ impl Rule {
     /// it looks for.
     pub fn missing(&self, case: &Case) -> Option<Template> {
         self.needs.iter().find(|need| !need.is_met(case)).map(|need| need.what)
+    }
+
+    /// What it finds; nothing where something is missing.
+    pub fn findings(&self, case: &Case) -> Vec<Finding> {
+        if self.missing(case).is_some() {
+            return Vec::new();
+        }
+        (self.find)(case).unwrap_or_default()
     }
 }
 
@@ -171,8 +187,7 @@ pub const RULES: &[Rule] = &[
 
 /// The findings of all rules, the worst first; of those equally bad the largest loss, then by the rule's name.
 pub(crate) fn findings(case: &Case) -> Vec<Finding> {
-    let able = RULES.iter().filter(|rule| rule.missing(case).is_none());
-    let mut found: Vec<Finding> = able.flat_map(|rule| (rule.find)(case)).collect();
+    let mut found: Vec<Finding> = RULES.iter().flat_map(|rule| rule.findings(case)).collect();
     for finding in &mut found {
         finding.place.get_or_insert_with(|| Finding::WHOLE_MACHINE.into());
         weaken(case, finding);
@@ -199,26 +214,22 @@ pub(crate) fn not_looked_for(case: &Case) -> Vec<NotLookedFor> {
 /// Where that is for noise alone, it is as bad as the least loss that the noise leaves, at most a warning. One that leans
 /// on a single sample, as other tools' figures often are, is not as sure as its interval looks.
 fn weaken(case: &Case, finding: &mut Finding) {
-    let of = |seen: &Evidence, which: fn(&&Measurement) -> bool| {
+    let figure_of = |seen: &Evidence, which: fn(&&Measurement) -> bool| {
         let metric = seen.from.split(' ').next()?;
         case.figures_of(metric).filter(which).find(|m| locate_figure(m) == seen.from)
     };
     let single = |seen: &Evidence| {
-        of(seen, |m| m.summary.n == 1)?;
-        Some(cite_fact(
-            text!("finding-one-sample", "from one sample: its spread is unknown"),
-            seen.from.clone(),
-        ))
+        figure_of(seen, |m| m.summary.n == 1)?;
+        let says = text!("finding-one-sample", "from one sample: its spread is unknown");
+        Some(cite(says, seen.from.clone()))
     };
     let single = finding.evidence.iter().find_map(single).filter(|_| finding.measured);
-    let doubtful = |seen: &Evidence| of(seen, |m| m.doubt.is_some())?.doubt.as_ref();
+    let doubtful = |seen: &Evidence| figure_of(seen, |m| m.doubt.is_some())?.doubt.as_ref();
     let noise_alone =
         finding.evidence.iter().filter_map(doubtful).all(|doubt| doubt.kind() == DoubtKind::TooNoisy);
     let doubt = |seen: &Evidence| {
-        Some(cite_fact(
-            text!("finding-in-doubt", "in doubt: {doubt}", doubt = doubtful(seen)?.text()),
-            seen.from.clone(),
-        ))
+        let says = text!("finding-in-doubt", "in doubt: {doubt}", doubt = doubtful(seen)?.text());
+        Some(cite(says, seen.from.clone()))
     };
     let mut doubts: Vec<Evidence> = finding.evidence.iter().filter_map(doubt).collect();
     doubts.dedup();
@@ -229,7 +240,7 @@ fn weaken(case: &Case, finding: &mut Finding) {
     if !doubts.is_empty() {
         let least = match &finding.loss {
             Verdict::Costs { interval: (least, most), .. } if noise_alone && least < most => {
-                least_severity(*least)
+                severity(&Verdict::Costs { share: *least, interval: (*least, *least) })
             }
             _ => Severity::Note,
         };
@@ -239,51 +250,9 @@ fn weaken(case: &Case, finding: &mut Finding) {
     }
 }
 
-/// How bad a loss of at least this share is.
-fn least_severity(share: f64) -> Severity {
-    severity(&Verdict::Costs { share, interval: (share, share) })
-}
-
-/// A finding of a measured loss, without evidence and remedy yet; its severity follows from the loss.
-fn finding(rule: &Rule, loss: Verdict, what: impl Into<Text>) -> Finding {
-    Finding {
-        rule: rule.name.to_owned(),
-        severity: severity(&loss),
-        what: what.into(),
-        place: None,
-        evidence: Vec::new(),
-        loss,
-        measured: true,
-        confidence: Confidence::High,
-        resource: rule.resource.map(str::to_owned),
-        remedy: Vec::new(),
-        undo: Vec::new(),
-    }
-}
-
-/// A finding whose fact is read and whose loss follows from a model.
-fn by_model(rule: &Rule, loss: Verdict, what: impl Into<Text>) -> Finding {
-    Finding { measured: false, confidence: Confidence::Medium, ..finding(rule, loss, what) }
-}
-
-/// A finding whose fact is read and whose loss nothing here tells, for the reason given.
-fn of_fact(rule: &Rule, severity: Severity, reason: impl Into<Text>, what: impl Into<Text>) -> Finding {
-    Finding { severity, ..by_model(rule, Verdict::NotMeasurable { reason: reason.into() }, what) }
-}
-
 /// The verdict when it says that something is lost.
 fn costs(loss: Verdict) -> Option<Verdict> {
     matches!(loss, Verdict::Costs { .. }).then_some(loss)
-}
-
-/// The severity of a loss that only some programs feel, or that somebody chose: never serious.
-fn at_most_warning(loss: &Verdict) -> Severity {
-    severity(loss).min(Severity::Warning)
-}
-
-/// Whether the record is of a virtual machine.
-fn is_virtual(record: &Record) -> bool {
-    record.machine.virtualization.hypervisor.as_deref().is_some_and(|name| name != "none")
 }
 
 #[cfg(test)]

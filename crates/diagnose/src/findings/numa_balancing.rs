@@ -5,8 +5,7 @@ use record::{Remedy, Template, text};
 
 use super::needs::Need;
 use super::numa_latency::has_nodes;
-use super::{Case, Rule, of_fact};
-use crate::figures::cite_fact;
+use super::{Case, Draft, Rule};
 
 /// Automatic NUMA balancing switched on, on a machine of several nodes.
 pub(super) const RULE: Rule = Rule {
@@ -20,34 +19,25 @@ pub(super) const RULE: Rule = Rule {
     find,
 };
 
-fn find(case: &Case) -> Vec<Finding> {
-    let setting = case.record.conditions.before.numa_balancing.filter(|setting| *setting > 0);
-    let Some(setting) = setting.filter(|_| has_nodes(case)) else {
-        return Vec::new();
-    };
-    vec![Finding {
-        evidence: vec![cite_fact(
-            text!("numa-balancing-setting", "kernel.numa_balancing = {setting}", setting),
-            "conditions.before.numa_balancing",
-        )],
-        remedy: vec![Remedy::both(
-            text!("numa-balancing-switch-off", "for programs bound to their nodes"),
-            "sudo sysctl kernel.numa_balancing=0",
-        )],
-        undo: vec![Remedy::command(format!("sudo sysctl kernel.numa_balancing={setting}"))],
-        ..of_fact(
-            &RULE,
-            Severity::Note,
-            text!(
-                "numa-balancing-cost",
-                "helps programs that ignore NUMA nodes; costs programs bound to a node page faults and migrations"
-            ),
-            text!(
-                "numa-balancing-on",
-                "automatic NUMA balancing is on: the kernel migrates memory between NUMA nodes"
-            ),
-        )
-    }]
+fn find(case: &Case) -> Option<Vec<Finding>> {
+    let setting = case.record.conditions.before.numa_balancing;
+    let setting = setting.filter(|setting| *setting > 0 && has_nodes(case))?;
+    let cost = text!(
+        "numa-balancing-cost",
+        "helps programs that ignore NUMA nodes; costs programs bound to a node page faults and migrations"
+    );
+    let what = text!(
+        "numa-balancing-on",
+        "automatic NUMA balancing is on: the kernel migrates memory between NUMA nodes"
+    );
+    let says = text!("numa-balancing-setting", "kernel.numa_balancing = {setting}", setting);
+    let bound = text!("numa-balancing-switch-off", "for programs bound to their nodes");
+    let finding = RULE
+        .report_fact(Severity::Note, cost, what)
+        .cite(says, "conditions.before.numa_balancing")
+        .suggest(bound, "sudo sysctl kernel.numa_balancing=0")
+        .undo([Remedy::command(format!("sudo sysctl kernel.numa_balancing={setting}"))]);
+    Some(vec![finding])
 }
 
 #[cfg(test)]

@@ -2,12 +2,12 @@
 
 use record::diagnosis::{Finding, Severity};
 use record::statistics::Verdict;
-use record::{Remedy, Template, text};
+use record::{Template, text};
 
 use super::needs::Need;
 use super::numa_latency::{MATRIX, has_nodes};
-use super::{Case, Rule, finding};
-use crate::figures::{cite_fact, severity};
+use super::{Case, Draft, Rule};
+use crate::figures::cite;
 use crate::resources::MEMORY_LATENCY;
 
 /// The firmware's distances against the measured latencies.
@@ -32,50 +32,36 @@ pub(super) const RULE: Rule = Rule {
     find,
 };
 
-fn find(case: &Case) -> Vec<Finding> {
-    case.numa.and_then(find_mismatches).into_iter().collect()
-}
-
-fn find_mismatches(numa: &record::diagnosis::Numa) -> Option<Finding> {
-    if numa.distance_mismatches.is_empty() {
-        return None;
-    }
+fn find(case: &Case) -> Option<Vec<Finding>> {
+    let numa = case.numa.filter(|numa| !numa.distance_mismatches.is_empty())?;
     let loss = numa.distance_loss.clone().unwrap_or_else(|| Verdict::NotMeasurable {
         reason: text!("numa-distances-within-the-noise", "the pairs differ within their intervals"),
     });
-    let mut seen: Vec<_> = numa
-        .distance_mismatches
-        .iter()
-        .map(|says| cite_fact(says.clone(), "diagnosis.numa.distance_mismatches"))
-        .collect();
+    let what =
+        text!("numa-distances-wrong", "the firmware's NUMA distances contradict the measured latencies");
+    let pairs = numa.distance_mismatches.iter();
+    let place = text!(
+        "numa-distances-place",
+        "place memory by the measured latencies, not by the distances of numactl -H"
+    );
+    let mut finding = RULE
+        .report_loss(loss, what)
+        .cite_all(pairs.map(|says| cite(says.clone(), "diagnosis.numa.distance_mismatches")))
+        .suggest(place, "numactl --cpunodebind=N --membind=M COMMAND")
+        .advise(text!(
+            "numa-distances-firmware",
+            "newer firmware; in a guest, the hypervisor's distance table (QEMU: -numa dist)"
+        ));
     if let Some(agreement) = numa.distance_agreement {
+        let agreement = format!("{agreement:.2}");
         let says = text!(
             "numa-distances-agreement",
             "rank correlation of distances and latencies: {agreement}",
-            agreement = format!("{agreement:.2}")
+            agreement
         );
-        seen.push(cite_fact(says, "diagnosis.numa.distance_agreement"));
+        finding = finding.cite(says, "diagnosis.numa.distance_agreement");
     }
-    let what =
-        text!("numa-distances-wrong", "the firmware's NUMA distances contradict the measured latencies");
-    Some(Finding {
-        severity: severity(&loss).max(Severity::Warning),
-        evidence: seen,
-        remedy: vec![
-            Remedy::both(
-                text!(
-                    "numa-distances-place",
-                    "place memory by the measured latencies, not by the distances of numactl -H"
-                ),
-                "numactl --cpunodebind=N --membind=M COMMAND",
-            ),
-            Remedy::advice(text!(
-                "numa-distances-firmware",
-                "newer firmware; in a guest, the hypervisor's distance table (QEMU: -numa dist)"
-            )),
-        ],
-        ..finding(&RULE, loss, what)
-    })
+    Some(vec![Finding { severity: finding.severity.max(Severity::Warning), ..finding }])
 }
 
 #[cfg(test)]

@@ -1,15 +1,15 @@
 //! What a program pays that ignores nodes: most of its accesses go to other nodes' memory.
 
-use record::diagnosis::{Finding, Numa};
+use record::diagnosis::{Finding, Numa, Severity};
 use record::statistics::Verdict;
 use record::text::Value;
-use record::{Label, Remedy, Template, Text, text};
+use record::{Label, Template, Text, text};
 
 use super::needs::Need;
-use super::{Case, Rule, at_most_warning, by_model, costs};
+use super::{Case, Draft, Rule, costs};
 use crate::comparison::datum::Datum;
 use crate::comparison::nodes::{Reach, find_reaches};
-use crate::figures::{RESOLUTION, cite_fact, median, modelled, spread, verdict};
+use crate::figures::{RESOLUTION, cite, median, modelled, spread, verdict};
 use crate::resources::{MEMORY_BANDWIDTH, MEMORY_LATENCY};
 
 /// Latency and bandwidth over all pairs of nodes against those of each node's own memory.
@@ -38,51 +38,52 @@ pub(super) fn has_nodes(case: &Case) -> bool {
 /// Figures between the nodes, where there are several.
 pub(super) const MATRIX: Need = Need {
     what: Template { code: "needs-node-matrix", words: "latency or bandwidth between nodes" },
-    is_met: |case| !has_nodes(case) || case.numa.is_some() || by_place(case).is_some(),
+    is_met: |case| !has_nodes(case) || case.numa.is_some() || find_reach(case).is_some(),
 };
 
-fn find(case: &Case) -> Vec<Finding> {
+fn find(case: &Case) -> Option<Vec<Finding>> {
     // Times of an emulator say nothing of distances.
     if case.record.machine.virtualization.emulated == Some(true) {
-        return Vec::new();
+        return None;
     }
     let found = match case.numa {
-        Some(numa) => find_node_cost(case, numa),
-        None => by_place(case).and_then(|reach| single(case, &reach)),
+        Some(numa) => find_node_cost(case, numa)?,
+        None => find_single_cost(case, &find_reach(case)?)?,
     };
-    found.into_iter().collect()
+    let bind = text!("numa-latency-bind", "one process per node, bound to it");
+    let interleave =
+        text!("numa-latency-interleave", "interleaved memory, for one process larger than a node");
+    let found = found
+        .cap_severity(Severity::Warning)
+        .suggest(bind, "numactl --cpunodebind=N --membind=N COMMAND")
+        .suggest(interleave, "numactl --interleave=all COMMAND");
+    Some(vec![found])
 }
 
 /// Single figures of own and other nodes' memory, where there is no matrix. Not where the own node would be a guess.
-fn by_place(case: &Case) -> Option<Reach> {
+fn find_reach(case: &Case) -> Option<Reach> {
     let reported = |reach: &Reach| reach.other.is_some() && !reach.guessed && reach.own.unfit.is_none();
     find_reaches(case.record).into_iter().find(reported)
 }
 
 /// The finding from single figures: there is no interval, so none is claimed.
-fn single(case: &Case, reach: &Reach) -> Option<Finding> {
+fn find_single_cost(case: &Case, reach: &Reach) -> Option<Finding> {
     let other = reach.other.as_ref()?;
     let loss = modelled(1.0 - 1.0 / reach.ignoring())?;
-    let reported_of = |datum: &Datum, template: Template| {
+    let cite_datum = |datum: &Datum, template: Template| {
         let figure = record::units::figure(datum.value, &reach.own.unit);
-        cite_fact(text!(template, what = &reach.what, figure = figure), datum.from.clone())
+        cite(text!(template, what = &reach.what, figure = figure), datum.from.clone())
     };
-    Some(Finding {
-        severity: at_most_warning(&loss),
-        evidence: vec![
-            cite_fact(remote_accesses(reach.remote_share), nodes_from(case)),
-            reported_of(&reach.own, LOCAL),
-            reported_of(other, REMOTE),
-        ],
-        remedy: remedy(),
-        ..by_model(&RULE, loss, latency_seen(reach.ignoring()))
-    })
+    let nodes = if case.record.machine.nodes.len() > 1 { "machine.nodes" } else { "machine.counts.nodes" };
+    let finding = RULE.report_model(loss, describe_latency(reach.ignoring()));
+    let finding = finding.cite(describe_share(reach.remote_share), nodes);
+    Some(finding.cite_all([cite_datum(&reach.own, LOCAL), cite_datum(other, REMOTE)]))
 }
 
 const LOCAL: Template = Template { code: "numa-latency-local", words: "{what}, local memory: {figure}" };
 const REMOTE: Template = Template { code: "numa-latency-remote", words: "{what}, remote memory: {figure}" };
 
-fn latency_seen(factor: f64) -> Text {
+fn describe_latency(factor: f64) -> Text {
     let factor = Value::Factor(factor);
     text!(
         "numa-latency-ignoring",
@@ -91,61 +92,7 @@ fn latency_seen(factor: f64) -> Text {
     )
 }
 
-fn remote_accesses(share: f64) -> Text {
-    let share = Value::Share(share);
-    text!("numa-latency-share", "remote accesses of a program that ignores NUMA nodes: {share}", share)
-}
-
-/// Where the record has the number of nodes.
-fn nodes_from(case: &Case) -> &'static str {
-    if case.record.machine.nodes.len() > 1 { "machine.nodes" } else { "machine.counts.nodes" }
-}
-
-fn remedy() -> Vec<Remedy> {
-    vec![
-        Remedy::both(
-            text!("numa-latency-bind", "one process per node, bound to it"),
-            "numactl --cpunodebind=N --membind=N COMMAND",
-        ),
-        Remedy::both(
-            text!("numa-latency-interleave", "interleaved memory, for one process larger than a node"),
-            "numactl --interleave=all COMMAND",
-        ),
-    ]
-}
-
-/// The loss of latency with its interval, from those of the local and the remote cells.
-fn latency_loss(case: &Case, numa: &Numa, factor: f64) -> Option<Verdict> {
-    let cells = |local: bool, end: fn((f64, f64)) -> f64| cells(case, "numa.latency", local, end);
-    let share = 1.0 - 1.0 / factor;
-    let between = |remote: f64, local: f64| {
-        let factor = 1.0 + numa.remote_share * (remote / local - 1.0);
-        1.0 - 1.0 / factor
-    };
-    let least = between(cells(false, |s| s.0)?, cells(true, |s| s.1)?) - RESOLUTION;
-    let most = between(cells(false, |s| s.1)?, cells(true, |s| s.0)?) + RESOLUTION;
-    costs(verdict(share, (least.min(share), most.max(share))))
-}
-
-/// The median of one end of the intervals over the cells of one matrix, own nodes' or others'.
-fn cells(case: &Case, metric: &str, local: bool, end: fn((f64, f64)) -> f64) -> Option<f64> {
-    let wanted = case
-        .figures_of(metric)
-        .filter(|m| (m.labels.count(Label::From) == m.labels.count(Label::To)) == local);
-    median(wanted.map(|m| end(spread(&m.summary))))
-}
-
-/// The loss of bandwidth, of bytes read one after the other, with its interval.
-fn bandwidth_loss(case: &Case, numa: &Numa, factor: f64) -> Option<Verdict> {
-    let cells = |local: bool, end: fn((f64, f64)) -> f64| cells(case, "numa.bandwidth", local, end);
-    let share = 1.0 - factor;
-    let between = |remote: f64, local: f64| 1.0 - 1.0 / (1.0 + numa.remote_share * (local / remote - 1.0));
-    let least = between(cells(false, |s| s.1)?, cells(true, |s| s.0)?) - RESOLUTION;
-    let most = between(cells(false, |s| s.0)?, cells(true, |s| s.1)?) + RESOLUTION;
-    costs(verdict(share, (least.min(share), most.max(share))))
-}
-
-fn bandwidth_seen(share: f64) -> Text {
+fn describe_bandwidth(share: f64) -> Text {
     let share = Value::Share(share);
     text!(
         "numa-latency-bandwidth",
@@ -154,15 +101,53 @@ fn bandwidth_seen(share: f64) -> Text {
     )
 }
 
+fn describe_share(share: f64) -> Text {
+    let share = Value::Share(share);
+    text!("numa-latency-share", "remote accesses of a program that ignores NUMA nodes: {share}", share)
+}
+
+/// The share lost by remote accesses, with its interval from those of the local and the remote cells of a matrix;
+/// `slowdown(remote, local)` is what one remote access takes over a local one.
+fn remote_loss(
+    case: &Case,
+    numa: &Numa,
+    metric: &str,
+    share: f64,
+    slowdown: impl Fn(f64, f64) -> f64,
+) -> Option<Verdict> {
+    // The median of one end of the intervals over the cells, own nodes' or others'.
+    let cells = |local: bool, end: fn((f64, f64)) -> f64| {
+        let all = case.figures_of(metric);
+        let wanted = all.filter(|m| (m.labels.count(Label::From) == m.labels.count(Label::To)) == local);
+        median(wanted.map(|m| end(spread(&m.summary))))
+    };
+    let between =
+        |remote: f64, local: f64| 1.0 - 1.0 / (1.0 + numa.remote_share * (slowdown(remote, local) - 1.0));
+    let one = between(cells(false, |s| s.0)?, cells(true, |s| s.1)?);
+    let other = between(cells(false, |s| s.1)?, cells(true, |s| s.0)?);
+    let (least, most) = (one.min(other) - RESOLUTION, one.max(other) + RESOLUTION);
+    costs(verdict(share, (least.min(share), most.max(share))))
+}
+
 fn find_node_cost(case: &Case, numa: &Numa) -> Option<Finding> {
-    let by_latency =
-        numa.ignoring_factor.and_then(|factor| Some((factor, latency_loss(case, numa, factor)?)));
-    let mut seen = vec![cite_fact(remote_accesses(numa.remote_share), "diagnosis.numa.remote_share")];
+    let by_latency = numa.ignoring_factor.and_then(|factor| {
+        let loss =
+            remote_loss(case, numa, "numa.latency", 1.0 - 1.0 / factor, |remote, local| remote / local)?;
+        Some(RULE.report_model(loss, describe_latency(factor)))
+    });
+    let by_bandwidth = || {
+        let factor = numa.bandwidth_factor?;
+        let loss = remote_loss(case, numa, "numa.bandwidth", 1.0 - factor, |remote, local| local / remote)?;
+        let resource = Some(MEMORY_BANDWIDTH.to_owned());
+        Some(Finding { resource, ..RULE.report_model(loss, describe_bandwidth(factor)) })
+    };
+    let mut finding = by_latency.or_else(by_bandwidth)?;
+    finding = finding.cite(describe_share(numa.remote_share), "diagnosis.numa.remote_share");
     if let (Some(local), Some(remote)) = (numa.local_ns, numa.remote_ns) {
         let (local, remote) = (Value::Figure(local, "ns"), Value::Figure(remote, "ns"));
         let says =
             text!("numa-latency-medians", "median latency: local {local}, remote {remote}", local, remote);
-        seen.push(cite_fact(says, "diagnosis.numa.local_ns and .remote_ns"));
+        finding = finding.cite(says, "diagnosis.numa.local_ns and .remote_ns");
     }
     if let Some((from, to, ns)) = numa.slowest {
         let latency = Value::Figure(ns, "ns");
@@ -173,22 +158,12 @@ fn find_node_cost(case: &Case, numa: &Numa) -> Option<Finding> {
             to,
             latency
         );
-        seen.push(cite_fact(says, "diagnosis.numa.slowest"));
+        finding = finding.cite(says, "diagnosis.numa.slowest");
     }
     if let Some(factor) = numa.bandwidth_factor {
-        let says = bandwidth_seen(factor);
-        seen.push(cite_fact(says, "diagnosis.numa.bandwidth_factor"));
+        finding = finding.cite(describe_bandwidth(factor), "diagnosis.numa.bandwidth_factor");
     }
-    let finding = match by_latency {
-        Some((factor, loss)) => by_model(&RULE, loss, latency_seen(factor)),
-        None => {
-            let factor = numa.bandwidth_factor?;
-            let loss = bandwidth_loss(case, numa, factor)?;
-            let resource = Some(MEMORY_BANDWIDTH.to_owned());
-            Finding { resource, ..by_model(&RULE, loss, bandwidth_seen(factor)) }
-        }
-    };
-    Some(Finding { severity: at_most_warning(&finding.loss), evidence: seen, remedy: remedy(), ..finding })
+    Some(finding)
 }
 
 #[cfg(test)]

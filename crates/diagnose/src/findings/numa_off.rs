@@ -1,13 +1,13 @@
 //! Several packages shown as one node: memory is interleaved over them, and no program can stay local.
 
-use record::diagnosis::Finding;
+use record::diagnosis::{Finding, Severity};
 use record::machine::Processor;
 use record::text::Value;
 use record::{Remedy, Template, text};
 
 use super::needs::Need;
-use super::{Case, Rule, at_most_warning, by_model, is_virtual};
-use crate::figures::{cite_fact, verdict};
+use super::{Case, Draft, Rule};
+use crate::figures::verdict;
 use crate::resources::MEMORY_LATENCY;
 
 /// One node and two packages or more, on a real machine.
@@ -27,10 +27,10 @@ pub(super) const RULE: Rule = Rule {
         what: Template { code: "needs-packages-and-nodes", words: "counts of packages and nodes" },
         is_met: |case| {
             let counts = &case.record.machine.counts;
-            is_virtual(case.record) || counts.packages.is_some() && counts.nodes.is_some()
+            case.is_virtual() || counts.packages.is_some() && counts.nodes.is_some()
         },
     }],
-    find: |case| find(case).into_iter().collect(),
+    find,
 };
 
 /// Latency to another package over the local one: the least and the most published for two packages.
@@ -47,38 +47,29 @@ fn share_a_bus(processor: &Processor) -> bool {
     }
 }
 
-fn find(case: &Case) -> Option<Finding> {
+fn find(case: &Case) -> Option<Vec<Finding>> {
     let machine = &case.record.machine;
     let packages = machine.counts.packages.filter(|packages| *packages > 1)?;
-    if machine.counts.nodes != Some(1) || is_virtual(case.record) || share_a_bus(&machine.processor) {
+    if machine.counts.nodes != Some(1) || case.is_virtual() || share_a_bus(&machine.processor) {
         return None;
     }
     let remote = 1.0 - 1.0 / f64::from(packages);
     let share = |factor: f64| 1.0 - 1.0 / (1.0 + remote * (factor - 1.0));
     let loss = verdict(share((REMOTE.0 + REMOTE.1) / 2.0), (share(REMOTE.0), share(REMOTE.1)));
-    let mut seen = vec![cite_fact(
-        text!("numa-off-counts", "{packages} sockets, 1 NUMA node", packages),
-        "machine.counts.packages and .nodes",
-    )];
     let remote = Value::Share(remote);
-    let option = machine.kernel.options.iter().find(|option| *option == "numa=off");
-    let (what, remedy, undo) = match option {
-        Some(_) => {
-            seen.push(cite_fact(
-                text!("numa-off-option", "kernel command line: numa=off"),
-                "machine.kernel.options",
-            ));
-            (
-                text!(
-                    "numa-off-kernel",
-                    "the kernel command line disables NUMA: {remote} of memory accesses go to another socket",
-                    remote
-                ),
-                text!("numa-off-remove", "remove numa=off from the kernel command line and reboot"),
-                text!("numa-off-add", "add numa=off to the kernel command line and reboot"),
-            )
-        }
-        None => (
+    let by_kernel = machine.kernel.options.iter().any(|option| option == "numa=off");
+    let (what, remedy, undo) = if by_kernel {
+        (
+            text!(
+                "numa-off-kernel",
+                "the kernel command line disables NUMA: {remote} of memory accesses go to another socket",
+                remote
+            ),
+            text!("numa-off-remove", "remove numa=off from the kernel command line and reboot"),
+            text!("numa-off-add", "add numa=off to the kernel command line and reboot"),
+        )
+    } else {
+        (
             text!(
                 "numa-off-firmware",
                 "the firmware disables NUMA: {remote} of memory accesses go to another socket",
@@ -89,15 +80,20 @@ fn find(case: &Case) -> Option<Finding> {
                 "firmware: disable memory (node) interleaving, which enables NUMA; then run one process per node"
             ),
             text!("numa-off-firmware-off", "firmware: enable memory (node) interleaving"),
-        ),
+        )
     };
-    Some(Finding {
-        severity: at_most_warning(&loss),
-        evidence: seen,
-        remedy: vec![Remedy::advice(remedy)],
-        undo: vec![Remedy::advice(undo)],
-        ..by_model(&RULE, loss, what)
-    })
+    let counts = text!("numa-off-counts", "{packages} sockets, 1 NUMA node", packages);
+    let mut finding = RULE
+        .report_model(loss, what)
+        .cap_severity(Severity::Warning)
+        .cite(counts, "machine.counts.packages and .nodes")
+        .advise(remedy)
+        .undo([Remedy::advice(undo)]);
+    if by_kernel {
+        let says = text!("numa-off-option", "kernel command line: numa=off");
+        finding = finding.cite(says, "machine.kernel.options");
+    }
+    Some(vec![finding])
 }
 
 #[cfg(test)]

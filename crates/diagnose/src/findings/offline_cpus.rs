@@ -1,12 +1,11 @@
 //! CPUs that are there but switched off.
 
 use record::diagnosis::{Finding, Severity};
-use record::statistics::Verdict;
 use record::{CpuList, Remedy, Template, text};
 
 use super::needs::Need;
-use super::{Case, Rule, by_model};
-use crate::figures::{cite_fact, cpus_text, modelled, write_command, write_for_cpus};
+use super::{Case, Draft, Rule};
+use crate::figures::{modelled, write_command, write_for_cpus};
 
 /// CPUs present that are not online.
 pub(super) const RULE: Rule = Rule {
@@ -23,69 +22,58 @@ pub(super) const RULE: Rule = Rule {
             counts.cpus_present.is_some() && counts.cpus_online.is_some()
         },
     }],
-    find: |case| find(case).into_iter().collect(),
+    find,
 };
 
 const SMT: &str = "/sys/devices/system/cpu/smt/control";
 
-fn find(case: &Case) -> Option<Finding> {
+fn find(case: &Case) -> Option<Vec<Finding>> {
     let counts = &case.record.machine.counts;
     let (present, online) = (counts.cpus_present?, counts.cpus_online?);
     let off: CpuList = case.record.machine.cpus.iter().filter(|cpu| !cpu.online).map(|cpu| cpu.id).collect();
-    let share = modelled(1.0 - f64::from(online) / f64::from(present.max(1)))?;
-    let mut seen = vec![cite_fact(
-        text!("offline-cpus-online", "CPUs online: {online} of {present}", online, present),
-        "machine.counts.cpus_online and .cpus_present",
-    )];
+    let loss = modelled(1.0 - f64::from(online) / f64::from(present.max(1)))?;
+    let without = present.saturating_sub(online);
     let smt = case.record.conditions.before.smt.as_deref();
-    let siblings_off = matches!(smt, Some("off" | "forceoff"));
-    let (loss, severity, remedy, undo) = if siblings_off {
-        let setting = smt.unwrap_or("off").to_owned();
-        seen.push(cite_fact(
-            text!("offline-cpus-smt", "SMT control: {setting}", setting),
-            "conditions.before.smt",
-        ));
+    let setting = smt.filter(|smt| matches!(*smt, "off" | "forceoff"));
+    let mut finding = if setting.is_some() {
         let reason = text!(
             "offline-cpus-sibling-adds",
             "a second SMT sibling adds 0 to 75 % of a core, depending on the program"
         );
-        let remedy = match smt {
-            Some("forceoff") => Remedy::advice(text!(
-                "offline-cpus-enable-smt",
-                "boot without nosmt=force, or enable SMT in the firmware"
-            )),
-            _ => Remedy::command(write_command("on", SMT)),
-        };
-        let undo = (smt == Some("off")).then(|| Remedy::command(write_command("off", SMT)));
-        (Verdict::NotMeasurable { reason }, Severity::Note, vec![remedy], undo.into_iter().collect())
+        let what = text!(
+            "offline-cpus-siblings",
+            "SMT is off: {without} of {present} CPUs offline",
+            without,
+            present
+        );
+        RULE.report_fact(Severity::Note, reason, what)
     } else {
-        let (remedy, undo) = if off.is_empty() {
-            (
-                vec![Remedy::both(
-                    text!("offline-cpus-each", "each CPU listed in /sys/devices/system/cpu/offline"),
-                    "sudo chcpu -e LIST",
-                )],
-                vec![Remedy::command("sudo chcpu -d LIST")],
+        let what = text!("offline-cpus-offline", "{without} of {present} CPUs offline", without, present);
+        RULE.report_model(loss, what)
+    };
+    let says = text!("offline-cpus-online", "CPUs online: {online} of {present}", online, present);
+    finding = finding.locate_cpus(&off).cite(says, "machine.counts.cpus_online and .cpus_present");
+    if let Some(setting) = setting {
+        let says = text!("offline-cpus-smt", "SMT control: {setting}", setting = setting.to_owned());
+        finding = finding.cite(says, "conditions.before.smt");
+    }
+    let switch = |value| [Remedy::command(write_command(value, SMT))];
+    Some(vec![match setting {
+        Some("forceoff") => finding.advise(text!(
+            "offline-cpus-enable-smt",
+            "boot without nosmt=force, or enable SMT in the firmware"
+        )),
+        Some(_) => finding.mend(switch("on")).undo(switch("off")),
+        None if off.is_empty() => finding
+            .suggest(
+                text!("offline-cpus-each", "each CPU listed in /sys/devices/system/cpu/offline"),
+                "sudo chcpu -e LIST",
             )
-        } else {
-            (vec![write_for_cpus("1", &off, "online")], vec![write_for_cpus("0", &off, "online")])
-        };
-        (share.clone(), crate::figures::severity(&share), remedy, undo)
-    };
-    let without = present.saturating_sub(online);
-    let what = if siblings_off {
-        text!("offline-cpus-siblings", "SMT is off: {without} of {present} CPUs offline", without, present)
-    } else {
-        text!("offline-cpus-offline", "{without} of {present} CPUs offline", without, present)
-    };
-    Some(Finding {
-        severity,
-        place: cpus_text(&off).map(Into::into),
-        evidence: seen,
-        remedy,
-        undo,
-        ..by_model(&RULE, loss, what)
-    })
+            .undo([Remedy::command("sudo chcpu -d LIST")]),
+        None => {
+            finding.mend([write_for_cpus("1", &off, "online")]).undo([write_for_cpus("0", &off, "online")])
+        }
+    }])
 }
 
 #[cfg(test)]

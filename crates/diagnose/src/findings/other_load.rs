@@ -3,12 +3,12 @@
 use record::diagnosis::{Evidence, Finding, Severity};
 use record::statistics::Verdict;
 use record::text::Value;
-use record::{Remedy, Template, Text, detail, text};
+use record::{Template, detail, text};
 
 use super::needs::Need;
-use super::{Case, Rule, bandwidth_shared, by_model, finding, of_fact, quota, steal_time};
+use super::{Case, Draft, Rule, bandwidth_shared, quota, steal_time};
 use crate::cpu_accounting::{CpuAccounting, LEAST_SECONDS};
-use crate::figures::{RESOLUTION, cite_fact, severity, verdict};
+use crate::figures::{RESOLUTION, cite, severity, verdict};
 
 /// CPU time that others used during the run; where the record does not tell that, the load average when it began, which
 /// may be of what has ended.
@@ -49,7 +49,7 @@ pub(super) const RULE: Rule = Rule {
             is_met: |case| used(case).is_some() || case.record.conditions.before.load.is_some(),
         },
     ],
-    find: |case| find(case).into_iter().collect(),
+    find,
 };
 
 /// With less idle time than this share of the busy time no CPU was free for what others wanted.
@@ -121,37 +121,45 @@ impl Used {
     }
 }
 
-fn find(case: &Case) -> Option<Finding> {
-    let before = &case.record.conditions.before;
+fn find(case: &Case) -> Option<Vec<Finding>> {
+    let average = case.record.conditions.before.load.map(|load| load[0]);
+    let average = average.filter(|load| load.is_finite() && *load >= 0.0 && !give_way(case));
     let cpus = case.record.machine.counts.cpus_online.filter(|cpus| *cpus > 0)?;
-    let average = before.load.map(|load| load[0]).filter(|load| load.is_finite() && *load >= 0.0);
-    let average = average.filter(|_| !give_way(case));
-    let Some(used) = used(case) else { return before_it(case, average?, cpus) };
-    let (measured, of_commands) = (used.waited.is_some(), used.own.is_some());
-    let (loss, what, mut seen) = during(used, average, cpus)?;
-    if let Some(pressure) = before.pressure.get("cpu") {
+    let found = match used(case) {
+        Some(used) => find_during(case, &used, average, cpus)?,
+        None => find_before(case, average?, cpus)?,
+    };
+    let found = found
+        .suggest(text!("other-load-find", "find the busy tasks"), "top -b -n1 | head -20")
+        .advise(text!("other-load-again", "measure again without the other work"));
+    Some(vec![found])
+}
+
+/// From what others used during the run.
+fn find_during(case: &Case, used: &Used, average: Option<f64>, cpus: u32) -> Option<Finding> {
+    let (loss, mut seen) = weigh(used, average, cpus)?;
+    if let Some(pressure) = case.record.conditions.before.pressure.get("cpu") {
         let share = Value::Share(*pressure);
         let says = text!("other-load-pressure", "CPU pressure (PSI) before the run: {share}", share);
-        seen.push(cite_fact(says, "conditions.before.pressure.cpu"));
+        seen.push(cite(says, "conditions.before.pressure.cpu"));
     }
     // The time taken from a busy thread was measured: the better evidence.
     if let Some(stolen) = steal_time::by_others(case) {
         seen.extend(stolen.evidence().into_iter().take(1));
     } else if give_way(case) {
-        seen.push(cite_fact(
-            text!("other-load-gives-way", "other work took no measurable time from a busy thread"),
-            "stolen.share cause=os",
-        ));
+        let says = text!("other-load-gives-way", "other work took no measurable time from a busy thread");
+        seen.push(cite(says, "stolen.share cause=os"));
     }
-    let is_reported = steal_time::is_known(case) || bandwidth_shared::is_measured(case) || is_elsewhere(case);
-    let severity = if is_reported { Severity::Note } else { severity(&loss) };
-    let found = match (measured, of_commands) {
-        (true, _) => finding(&RULE, loss, what),
+    let what = text!(USED, used = Value::Figure(used.used, "ratio"), cpus);
+    let found = match (used.waited.is_some(), used.own.is_some()) {
+        (true, _) => RULE.report_loss(loss, what),
         // Which of a command's steps it met, and what that cost them, is not known.
-        (false, true) => of_fact(&RULE, severity, OF_COMMANDS, what),
-        (false, false) => by_model(&RULE, loss, what),
+        (false, true) => RULE.report_fact(severity(&loss), OF_COMMANDS, what),
+        (false, false) => RULE.report_model(loss, what),
     };
-    Some(Finding { severity, evidence: seen, remedy: remedy(), ..found })
+    let is_reported = steal_time::is_known(case) || bandwidth_shared::is_measured(case) || is_elsewhere(case);
+    let most = if is_reported { Severity::Note } else { Severity::Serious };
+    Some(found.cap_severity(most).cite_all(seen))
 }
 
 /// Why the cost to commands is unknown.
@@ -160,33 +168,25 @@ const OF_COMMANDS: Template = Template {
     words: "the cost differs by step of the command; see the disturbances of each step",
 };
 
-fn remedy() -> Vec<Remedy> {
-    vec![
-        Remedy::both(text!("other-load-find", "find the busy tasks"), "top -b -n1 | head -20"),
-        Remedy::advice(text!("other-load-again", "measure again without the other work")),
-    ]
-}
-
 /// From the load average alone, which says nothing of the run itself.
-fn before_it(case: &Case, average: f64, cpus: u32) -> Option<Finding> {
+fn find_before(case: &Case, average: f64, cpus: u32) -> Option<Finding> {
     let over =
         used_meanwhile(case).is_some_and(|used| used.used + TICKS * f64::from(cpus) / used.seconds < 0.5);
     if average < 1.0 || over {
         return None;
     }
     let load = cite_load(average);
-    let average = Value::Figure(average, "ratio");
     let what = text!(
         "other-load-before",
         "other work wanted {average} CPUs of {cpus} in the minute before the run, and may have continued",
-        average,
+        average = Value::Figure(average, "ratio"),
         cpus
     );
     let why = text!(
         "other-load-unknown",
         "the run was too short, or the record lacks the CPU time of other work during it"
     );
-    Some(Finding { evidence: vec![load], remedy: remedy(), ..of_fact(&RULE, Severity::Note, why, what) })
+    Some(RULE.report_fact(Severity::Note, why, what).cite_all([load]))
 }
 
 /// Whether others may have worked in what this process may not use: CPUs outside its cpuset, time beyond its quota.
@@ -199,30 +199,27 @@ fn is_elsewhere(case: &Case) -> bool {
 fn cite_load(average: f64) -> Evidence {
     let average = Value::Figure(average, "ratio");
     let says = text!("other-load-average", "1-minute load average before the run: {average}", average);
-    cite_fact(says, "conditions.before.load")
+    cite(says, "conditions.before.load")
 }
 
 /// What others used during the run.
 const USED: Template =
     Template { code: "other-load-used", words: "other work used {used} CPUs of {cpus} during the run" };
 
-fn during(used: Used, average: Option<f64>, cpus: u32) -> Option<(Verdict, Text, Vec<Evidence>)> {
+/// What is lost to others, and what shows it.
+fn weigh(used: &Used, average: Option<f64>, cpus: u32) -> Option<(Verdict, Vec<Evidence>)> {
     let others = Value::Figure(used.used, "ratio");
-    let busy = text!("other-load-busy", "busy CPUs minus this run's own: {others}", others = others.clone());
-    let by_others = cite_fact(busy, "conditions.after.cpu_seconds and .own_cpu_seconds");
-    let what = text!(USED, used = others, cpus = cpus);
+    let busy = text!("other-load-busy", "busy CPUs minus this run's own: {others}", others);
+    let by_others = cite(busy, "conditions.after.cpu_seconds and .own_cpu_seconds");
     if let Some(waited) = used.waited {
-        return (waited >= RESOLUTION).then(|| {
-            let share = Value::Share(waited);
-            let says = text!(
-                "other-load-waited",
-                "run-queue delay of the measuring threads: {share} of their time",
-                share
-            );
-            let seen =
-                vec![cite_fact(says, "conditions.after.own_ready_seconds and .own_cpu_seconds"), by_others];
-            (verdict(waited, (waited, waited)), what, seen)
-        });
+        let share = Value::Share(waited);
+        let says = text!(
+            "other-load-waited",
+            "run-queue delay of the measuring threads: {share} of their time",
+            share
+        );
+        let delay = cite(says, "conditions.after.own_ready_seconds and .own_cpu_seconds");
+        return (waited >= RESOLUTION).then(|| (verdict(waited, (waited, waited)), vec![delay, by_others]));
     }
     let least = used.share(used.used, cpus);
     if least < RESOLUTION {
@@ -232,7 +229,7 @@ fn during(used: Used, average: Option<f64>, cpus: u32) -> Option<(Verdict, Text,
     // What they wanted at most: what they wanted before the run.
     let most = average.map_or(usual, |average| used.share(average, cpus)).max(usual);
     let seen = [by_others].into_iter().chain(average.map(cite_load)).collect();
-    Some((verdict(usual, (least, most)), what, seen))
+    Some((verdict(usual, (least, most)), seen))
 }
 
 #[cfg(test)]

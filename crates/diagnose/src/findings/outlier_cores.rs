@@ -6,13 +6,11 @@ use record::diagnosis::{Finding, Severity};
 use record::machine::Cpu;
 use record::statistics::{MAD_SCALE, Verdict};
 use record::text::Value;
-use record::{Label, Measurement, Remedy, Template, Text, text};
+use record::{Label, Measurement, Template, Text, text};
 
 use super::needs::Need;
-use super::{Case, Rule, costs, finding, needs, of_fact};
-use crate::figures::{
-    RESOLUTION, cite_fact, cpus_of, cpus_text, locate_figure, median, share_of, spread, verdict,
-};
+use super::{Case, Draft, Rule, costs, needs};
+use crate::figures::{cite, cpus_of, median, name_cpus, share_of, shortfall};
 
 /// The clock of each CPU with all at work against the median of those of its kind.
 ///
@@ -41,102 +39,90 @@ pub(super) const RULE: Rule = Rule {
 /// Of fewer CPUs none is the odd one.
 const FEWEST: usize = 3;
 
+/// Where the clocks of all stand.
+const CLOCKS: &str = "core.clock active=all vector=scalar";
+
 /// Whether there are cores enough for one to stand out.
 fn is_many(case: &Case) -> bool {
     case.record.machine.cpus.iter().filter(|cpu| cpu.online).count() >= FEWEST
 }
 
-fn find(case: &Case) -> Vec<Finding> {
+/// The clocks of all CPUs at work, each with its CPU where the record has that.
+fn clocks<'a>(case: &Case<'a>) -> Vec<(&'a Measurement, Option<&'a Cpu>)> {
     let known: HashMap<u64, &Cpu> =
         case.record.machine.cpus.iter().map(|cpu| (u64::from(cpu.id), cpu)).collect();
+    let of_cpu = |m: &Measurement| m.labels.count(Label::Cpu).and_then(|cpu| known.get(&cpu).copied());
+    let clocks = case.clocks("scalar", "all").filter(|m| m.value().is_finite() && m.value() > 0.0);
+    clocks.map(|m| (m, of_cpu(m))).collect()
+}
+
+fn find(case: &Case) -> Option<Vec<Finding>> {
+    let clocks = clocks(case);
     // Cores that promise different clocks are kinds of their own.
-    let mut kinds: BTreeMap<(Option<&str>, Option<u64>), Vec<&Measurement>> = BTreeMap::new();
-    for m in case.clocks("scalar", "all").filter(|m| m.value().is_finite() && m.value() > 0.0) {
-        let cpu = m.labels.count(Label::Cpu).and_then(|cpu| known.get(&cpu));
+    let mut kinds: BTreeMap<_, Vec<&Measurement>> = BTreeMap::new();
+    for (m, cpu) in &clocks {
         let kind = cpu.map_or((None, None), |cpu| (cpu.kind.as_deref(), cpu.max_hz));
         kinds.entry(kind).or_default().push(m);
     }
-    let outliers =
-        kinds.values().filter(|clocks| clocks.len() >= FEWEST).filter_map(|clocks| find_outliers(clocks));
-    outliers.chain(by_design(case, &known)).collect()
+    let many = kinds.values().filter(|clocks| clocks.len() >= FEWEST);
+    Some(many.filter_map(|clocks| find_outliers(clocks)).chain(find_kinds(&clocks)).collect())
 }
 
 /// Cores of several kinds: a note with the clock of each.
-fn by_design(case: &Case, known: &HashMap<u64, &Cpu>) -> Option<Finding> {
+fn find_kinds(clocks: &[(&Measurement, Option<&Cpu>)]) -> Option<Finding> {
     let mut kinds: BTreeMap<&str, Vec<&Measurement>> = BTreeMap::new();
-    for m in case.clocks("scalar", "all").filter(|m| m.value().is_finite() && m.value() > 0.0) {
-        let cpu = m.labels.count(Label::Cpu).and_then(|cpu| known.get(&cpu))?;
-        kinds.entry(cpu.kind.as_deref()?).or_default().push(m);
+    for (m, cpu) in clocks {
+        kinds.entry((*cpu)?.kind.as_deref()?).or_default().push(m);
     }
     let usual = |clocks: &[&Measurement]| median(clocks.iter().map(|m| m.value()));
     let mut kinds: Vec<(&str, f64, Vec<&Measurement>)> =
         kinds.into_iter().filter_map(|(kind, clocks)| Some((kind, usual(&clocks)?, clocks))).collect();
     kinds.sort_by(|a, b| b.1.total_cmp(&a.1));
     let ((_, fast, fastest), (_, slow, _)) = (kinds.first()?, kinds.last()?);
-    if *slow >= fast * (1.0 - RESOLUTION) {
+    if *slow >= fast * (1.0 - crate::figures::RESOLUTION) {
         return None;
     }
-    let quick = cpus_of(fastest.iter().copied());
-    let reported_kinds: Vec<Text> = kinds
-        .iter()
-        .map(|(kind, hz, clocks)| {
-            let (kind, clock) = ((*kind).to_owned(), Value::Figure(*hz, "Hz"));
-            text!("outlier-cores-of-kind", "{count} {kind} at {clock}", count = clocks.len(), kind, clock)
-        })
-        .collect();
-    let seen = kinds.iter().map(|(kind, hz, clocks)| {
-        let cpus = cpus_text(&cpus_of(clocks.iter().copied())).unwrap_or_default();
-        let (kind, clock) = ((*kind).to_owned(), Value::Figure(*hz, "Hz"));
+    let (mut groups, mut seen): (Vec<Text>, Vec<_>) = (Vec::new(), Vec::new());
+    for (kind, hz, clocks) in &kinds {
+        let (kind, clock, count) = ((*kind).to_owned(), Value::Figure(*hz, "Hz"), clocks.len());
+        let cpus = name_cpus(&cpus_of(clocks.iter().copied())).unwrap_or_default();
+        groups.push(text!(
+            "outlier-cores-of-kind",
+            "{count} {kind} at {clock}",
+            count,
+            kind = &kind,
+            clock = clock.clone()
+        ));
         let says =
             text!("outlier-cores-kind-clock", "{kind}: {cpus}, median clock {clock}", kind, cpus, clock);
-        cite_fact(says, "core.clock active=all vector=scalar")
-    });
-    let what = text!(
-        "outlier-cores-kinds",
-        "cores of {count} kinds: {kinds}",
-        count = kinds.len(),
-        kinds = reported_kinds
+        seen.push(cite(says, CLOCKS));
+    }
+    let cost = text!(
+        "outlier-cores-cost",
+        "the cost depends on the instructions per cycle of each kind and on how work is divided"
     );
-    Some(Finding {
-        place: cpus_text(&cpus_of(kinds.iter().flat_map(|(_, _, clocks)| clocks.iter().copied())))
-            .map(Into::into),
-        evidence: seen
-            .chain([cite_fact(text!("outlier-cores-inventory", "core kinds"), "machine.cpus[].kind")])
-            .collect(),
-        remedy: vec![
-            Remedy::advice(text!(
-                "outlier-cores-small-pieces",
-                "evenly divided work waits for the slower cores: divide it into small pieces"
-            )),
-            Remedy::both(
-                text!("outlier-cores-pin", "latency-critical work"),
-                format!("taskset -c {quick} COMMAND"),
-            ),
-        ],
-        ..of_fact(
-            &RULE,
-            Severity::Note,
-            text!(
-                "outlier-cores-cost",
-                "the cost depends on the instructions per cycle of each kind and on how work is divided"
-            ),
-            what,
-        )
-    })
+    let what =
+        text!("outlier-cores-kinds", "cores of {count} kinds: {kinds}", count = kinds.len(), kinds = groups);
+    let pin = format!("taskset -c {} COMMAND", cpus_of(fastest.iter().copied()));
+    let finding = RULE
+        .report_fact(Severity::Note, cost, what)
+        .locate_cpus(&cpus_of(kinds.iter().flat_map(|(_, _, clocks)| clocks.iter().copied())))
+        .cite_all(seen)
+        .cite(text!("outlier-cores-inventory", "core kinds"), "machine.cpus[].kind")
+        .advise(text!(
+            "outlier-cores-small-pieces",
+            "evenly divided work waits for the slower cores: divide it into small pieces"
+        ))
+        .suggest(text!("outlier-cores-pin", "latency-critical work"), pin);
+    Some(finding)
 }
 
 fn find_outliers(clocks: &[&Measurement]) -> Option<Finding> {
     let usual = median(clocks.iter().map(|m| m.value()))?;
     let scatter = median(clocks.iter().map(|m| (m.value() - usual).abs()))? * MAD_SCALE;
-    let mut slow: Vec<(&Measurement, Verdict)> = clocks
-        .iter()
-        .filter(|m| usual - m.value() > 4.0 * scatter)
-        .filter_map(|m| {
-            let (low, high) = spread(&m.summary);
-            let interval = (1.0 - high / usual - RESOLUTION, 1.0 - low / usual + RESOLUTION);
-            Some((*m, costs(verdict(1.0 - m.value() / usual, interval))?))
-        })
-        .collect();
+    let slow = clocks.iter().filter(|m| usual - m.value() > 4.0 * scatter);
+    let mut slow: Vec<(&Measurement, Verdict)> =
+        slow.filter_map(|m| Some((*m, costs(shortfall(&m.summary, usual))?))).collect();
     slow.sort_by(|a, b| share_of(&b.1).total_cmp(&share_of(&a.1)));
     let (worst, loss) = slow.first()?.clone();
     let (clock, others) = (Value::Figure(worst.value(), "Hz"), Value::Figure(usual, "Hz"));
@@ -167,32 +153,19 @@ fn find_outliers(clocks: &[&Measurement]) -> Option<Finding> {
             others
         )
     };
-    Some(Finding {
-        place: cpus_text(&cpus_of(slow.iter().map(|slow| slow.0))).map(Into::into),
-        evidence: vec![
-            cite_fact(slowest, locate_figure(worst)),
-            cite_fact(median, "core.clock active=all vector=scalar"),
-        ],
-        remedy: vec![
-            Remedy::both(
-                text!(
-                    "outlier-cores-avoid",
-                    "evenly divided work waits for the slowest CPU: keep it off these CPUs"
-                ),
-                "taskset -c LIST COMMAND",
-            ),
-            Remedy::advice(text!("outlier-cores-or-pieces", "or divide it into small pieces")),
-            Remedy::both(
-                text!("outlier-cores-settings", "per-CPU clock limits"),
-                "grep . /sys/devices/system/cpu/cpufreq/policy*/scaling_max_freq",
-            ),
-            Remedy::advice(text!(
-                "outlier-cores-heat",
-                "otherwise likely heat at these cores, or a faulty part"
-            )),
-        ],
-        ..finding(&RULE, loss, what)
-    })
+    let avoid =
+        text!("outlier-cores-avoid", "evenly divided work waits for the slowest CPU: keep it off these CPUs");
+    let limits = text!("outlier-cores-settings", "per-CPU clock limits");
+    let finding = RULE
+        .report_loss(loss, what)
+        .locate_cpus(&cpus_of(slow.iter().map(|slow| slow.0)))
+        .cite(slowest, worst)
+        .cite(median, CLOCKS)
+        .suggest(avoid, "taskset -c LIST COMMAND")
+        .advise(text!("outlier-cores-or-pieces", "or divide it into small pieces"))
+        .suggest(limits, "grep . /sys/devices/system/cpu/cpufreq/policy*/scaling_max_freq")
+        .advise(text!("outlier-cores-heat", "otherwise likely heat at these cores, or a faulty part"));
+    Some(finding)
 }
 
 #[cfg(test)]

@@ -2,10 +2,9 @@
 
 use record::diagnosis::{Finding, Severity};
 use record::text::Value;
-use record::{Remedy, Snapshot, text};
+use record::{Snapshot, text};
 
-use super::{Case, Rule, of_fact, other_load};
-use crate::figures::cite_fact;
+use super::{Case, Draft, Rule, other_load};
 
 /// A raised nice value, a policy below `SCHED_OTHER`, a cgroup of less than the default weight. Alone on the machine none of
 /// them costs anything.
@@ -23,52 +22,36 @@ pub(super) const RULE: Rule = Rule {
     find,
 };
 
-fn find(case: &Case) -> Vec<Finding> {
-    let Snapshot { own_nice, own_policy, own_cpu_weight, .. } = &case.record.conditions.before;
-    let nice = own_nice.filter(|nice| *nice > 0);
-    let policy = own_policy.as_deref().filter(|policy| ["batch", "idle"].contains(policy));
-    let weight = own_cpu_weight.filter(|weight| *weight < 1.0);
-    let mut evidence = Vec::new();
-    let mut remedy = Vec::new();
-    if let Some(nice) = nice {
-        let says = text!("own-priority-nice", "nice value: {nice}", nice = nice.to_string());
-        evidence.push(cite_fact(says, "conditions.before.own_nice"));
-        remedy.push(Remedy::advice(text!("own-priority-without-nice", "measure again without nice")));
-    }
-    if let Some(policy) = policy {
-        let says = text!("own-priority-policy", "scheduling policy: {policy}", policy = policy.to_owned());
-        evidence.push(cite_fact(says, "conditions.before.own_policy"));
-        remedy.push(Remedy::advice(text!(
-            "own-priority-without-policy",
-            "measure again under SCHED_OTHER (without chrt -b or -i)"
-        )));
-    }
-    if let Some(weight) = weight {
-        let share = Value::Share(weight);
-        let says = text!("own-priority-weight", "CPU weight of the cgroup: {share} of the default", share);
-        evidence.push(cite_fact(says, "conditions.before.own_cpu_weight"));
-        remedy.push(Remedy::advice(text!(
-            "own-priority-other-cgroup",
-            "measure from a cgroup of default weight: systemd-run --scope linespeed"
-        )));
-    }
-    if evidence.is_empty() {
-        return Vec::new();
-    }
-    let severity = match (other_load::RULE.find)(case).is_empty() {
+fn find(case: &Case) -> Option<Vec<Finding>> {
+    let severity = match other_load::RULE.findings(case).is_empty() {
         true => Severity::Note,
         false => Severity::Warning,
     };
-    vec![Finding {
-        evidence,
-        remedy,
-        ..of_fact(
-            &RULE,
-            severity,
-            text!("own-priority-cost", "the cost is part of what other work took"),
-            text!("own-priority-low", "linespeed ran at a low priority: other programs had the CPU first"),
-        )
-    }]
+    let cost = text!("own-priority-cost", "the cost is part of what other work took");
+    let what = text!("own-priority-low", "linespeed ran at a low priority: other programs had the CPU first");
+    let mut finding = RULE.report_fact(severity, cost, what);
+    let Snapshot { own_nice, own_policy, own_cpu_weight, .. } = &case.record.conditions.before;
+    if let Some(nice) = own_nice.filter(|nice| *nice > 0) {
+        let says = text!("own-priority-nice", "nice value: {nice}", nice = nice.to_string());
+        let advice = text!("own-priority-without-nice", "measure again without nice");
+        finding = finding.cite(says, "conditions.before.own_nice").advise(advice);
+    }
+    if let Some(policy) = own_policy.as_ref().filter(|policy| ["batch", "idle"].contains(&policy.as_str())) {
+        let says = text!("own-priority-policy", "scheduling policy: {policy}", policy);
+        finding = finding.cite(says, "conditions.before.own_policy").advise(text!(
+            "own-priority-without-policy",
+            "measure again under SCHED_OTHER (without chrt -b or -i)"
+        ));
+    }
+    if let Some(weight) = own_cpu_weight.filter(|weight| *weight < 1.0) {
+        let share = Value::Share(weight);
+        let says = text!("own-priority-weight", "CPU weight of the cgroup: {share} of the default", share);
+        finding = finding.cite(says, "conditions.before.own_cpu_weight").advise(text!(
+            "own-priority-other-cgroup",
+            "measure from a cgroup of default weight: systemd-run --scope linespeed"
+        ));
+    }
+    (!finding.evidence.is_empty()).then(|| vec![finding])
 }
 
 #[cfg(test)]

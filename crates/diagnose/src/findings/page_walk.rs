@@ -1,12 +1,12 @@
 //! Page walks: what loads from large working sets lose on 4 KiB pages, where programs do not get larger ones.
 
-use record::diagnosis::Finding;
+use record::diagnosis::{Finding, Severity};
 use record::text::Value;
-use record::{Better, Label, Remedy, Template, text};
+use record::{Better, Label, Template, text};
 
 use super::needs::Need;
-use super::{Case, Rule, costs, finding, huge_pages, is_virtual, needs};
-use crate::figures::{cite_fact, locate_figure, loss, severity};
+use super::{Case, Draft, Rule, costs, huge_pages, needs};
+use crate::figures::loss;
 use crate::resources::{MEMORY_LATENCY, Walk, beyond};
 
 /// Load latency on 4 KiB against 2 MiB pages, at the largest working set measured on both; of memory only where that lay
@@ -32,7 +32,7 @@ pub(super) const RULE: Rule = Rule {
             is_met: |case| size_on_both(case) >= Some(beyond(case.record, case.levels, Walk::Loads)),
         },
     ],
-    find: |case| find(case).into_iter().collect(),
+    find,
 };
 
 /// The largest working set that was measured on both sizes of page.
@@ -45,11 +45,11 @@ const NESTED: Template = Template {
     words: "programs with large working sets wait for nested page walks (guest and host)",
 };
 
-fn find(case: &Case) -> Option<Finding> {
-    let thp = case.record.conditions.before.thp.as_deref();
+fn find(case: &Case) -> Option<Vec<Finding>> {
+    let thp = case.record.conditions.before.thp.as_ref();
     // Then ordinary memory is on large pages already, and only the measurement had asked for small ones; or this process
     // is refused them, which is a finding of its own.
-    if thp == Some("always") || huge_pages::is_refusal_lifted(case) {
+    if thp.is_some_and(|thp| thp == "always") || huge_pages::is_refusal_lifted(case) {
         return None;
     }
     let (small, huge) = case.index.pages()?;
@@ -61,39 +61,32 @@ fn find(case: &Case) -> Option<Finding> {
         size = size.clone(),
         latency = Value::Figure(small.value(), "ns")
     );
-    let on_huge = text!(
-        "page-walk-huge-pages",
-        "on 2 MiB pages: {latency}",
-        latency = Value::Figure(huge.value(), "ns")
-    );
-    let mut seen = vec![cite_fact(on_small, locate_figure(small)), cite_fact(on_huge, locate_figure(huge))];
-    seen.extend(thp.map(|setting| {
-        cite_fact(
-            text!("page-walk-thp", "THP: {setting}", setting = setting.to_owned()),
-            "conditions.before.thp",
-        )
-    }));
-    let what = if is_virtual(case.record) {
-        NESTED.into()
-    } else {
-        text!("page-walk-waits", "programs with large working sets wait for page walks")
+    let latency = Value::Figure(huge.value(), "ns");
+    let on_huge = text!("page-walk-huge-pages", "on 2 MiB pages: {latency}", latency);
+    let what = match case.is_virtual() {
+        true => NESTED.into(),
+        false => text!("page-walk-waits", "programs with large working sets wait for page walks"),
     };
-    let (mut remedy, undo) = huge_pages::remedy(thp);
-    if is_virtual(case.record) {
-        remedy.push(Remedy::advice(text!(
+    let (remedy, undo) = huge_pages::remedy(thp.map(String::as_str));
+    let mut finding = RULE
+        .report_loss(loss, what)
+        // Only programs whose data are large and scattered feel it.
+        .cap_severity(Severity::Warning)
+        .locate(text!("page-walk-loads", "random loads from {size}", size))
+        .cite(on_small, small)
+        .cite(on_huge, huge)
+        .mend(remedy)
+        .undo(undo);
+    if let Some(setting) = thp {
+        finding = finding.cite(text!("page-walk-thp", "THP: {setting}", setting), "conditions.before.thp");
+    }
+    if case.is_virtual() {
+        finding = finding.advise(text!(
             "page-walk-host",
             "on the host: huge pages for the guest (libvirt: <hugepages/>; QEMU: -mem-path /dev/hugepages)"
-        )));
+        ));
     }
-    Some(Finding {
-        // Only programs whose data are large and scattered feel it.
-        severity: severity(&loss).min(record::diagnosis::Severity::Warning),
-        place: Some(text!("page-walk-loads", "random loads from {size}", size)),
-        evidence: seen,
-        remedy,
-        undo,
-        ..finding(&RULE, loss, what)
-    })
+    Some(vec![finding])
 }
 
 #[cfg(test)]
@@ -104,6 +97,7 @@ mod tests {
     use crate::findings::invariants::{found, missing};
     use crate::samples::{add_cache, add_curve, code_of, machine};
     use record::Record;
+    use record::Remedy;
 
     fn record_with(thp: Option<&str>, small: f64, huge: f64) -> Record {
         let mut record = machine(1);

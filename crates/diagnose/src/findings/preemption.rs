@@ -5,8 +5,8 @@ use record::text::Value;
 use record::{Label, Remedy, Template, text};
 
 use super::needs::Need;
-use super::{Case, Rule, by_model, needs, steal_time};
-use crate::figures::{cite_fact, cpus_of, cpus_text, has_labels, locate_figure, verdict, write_command};
+use super::{Case, Draft, Rule, needs, steal_time};
+use crate::figures::{cpus_of, has_labels, verdict, write_command};
 use crate::resources::WAKE_UP;
 
 /// The tail of real-time wake-ups with idle states held off, on a kernel built or booted without full preemption.
@@ -31,7 +31,7 @@ pub(super) const RULE: Rule = Rule {
             is_met: |case| worst(case).is_some(),
         },
     ],
-    find: |case| find(case).into_iter().collect(),
+    find,
 };
 
 /// Where a kernel that can choose has its model.
@@ -51,9 +51,9 @@ fn worst<'a>(case: &Case<'a>) -> Option<(&'a record::Measurement, f64)> {
     at("tuned").or_else(|| at("as-is"))
 }
 
-fn find(case: &Case) -> Option<Finding> {
+fn find(case: &Case) -> Option<Vec<Finding>> {
     let kernel = &case.record.machine.kernel;
-    let model = kernel.preemption.as_deref().filter(|model| matches!(*model, "none" | "voluntary"))?;
+    let model = kernel.preemption.as_ref().filter(|model| matches!(model.as_str(), "none" | "voluntary"))?;
     let (wakeups, p99) = worst(case)?;
     let median = wakeups.value();
     if p99 < TAIL * median {
@@ -69,51 +69,32 @@ fn find(case: &Case) -> Option<Finding> {
         return None;
     }
     let share = 1.0 - median / p99;
-    let (model, p99) = (model.to_owned(), Value::Figure(p99, "ns"));
-    let median = Value::Figure(median, "ns");
-    let mut seen = vec![
-        cite_fact(
-            text!("preemption-median", "median wake-up of a real-time thread: {median}", median),
-            locate_figure(wakeups),
-        ),
-        cite_fact(
-            text!("preemption-p99", "99th percentile: {p99}", p99 = p99.clone()),
-            locate_figure(wakeups),
-        ),
-        cite_fact(
-            text!("preemption-model", "preemption model: {model}", model = &model),
-            "machine.kernel.preemption",
-        ),
-    ];
-    seen.extend(
-        kernel
-            .hz
-            .map(|hz| cite_fact(text!("preemption-tick", "timer tick: {hz} Hz", hz), "machine.kernel.hz")),
+    let p99 = Value::Figure(p99, "ns");
+    let what = text!(
+        "preemption-tail",
+        "1 % of real-time wake-ups take {p99} or longer; preemption model: {model}",
+        p99 = p99.clone(),
+        model
     );
-    Some(Finding {
-        severity: Severity::Note,
-        confidence: Confidence::Low,
-        place: cpus_text(&cpus_of([wakeups])).map(Into::into),
-        evidence: seen,
-        remedy: vec![
-            Remedy::both(text!("preemption-dynamic", "with PREEMPT_DYNAMIC"), write_command("full", MODEL)),
-            Remedy::advice(text!(
-                "preemption-boot-option",
-                "permanently: preempt=full at boot, or a PREEMPT_RT kernel for latency bounds below 100 µs"
-            )),
-        ],
-        undo: vec![Remedy::command(write_command(&model, MODEL))],
-        ..by_model(
-            &RULE,
-            verdict(share, (share, share)),
-            text!(
-                "preemption-tail",
-                "1 % of real-time wake-ups take {p99} or longer; preemption model: {model}",
-                p99,
-                model
-            ),
-        )
-    })
+    let median = Value::Figure(median, "ns");
+    let median = text!("preemption-median", "median wake-up of a real-time thread: {median}", median);
+    let mut finding = RULE
+        .report_model(verdict(share, (share, share)), what)
+        .cap_severity(Severity::Note)
+        .locate_cpus(&cpus_of([wakeups]))
+        .cite(median, wakeups)
+        .cite(text!("preemption-p99", "99th percentile: {p99}", p99), wakeups)
+        .cite(text!("preemption-model", "preemption model: {model}", model), "machine.kernel.preemption")
+        .suggest(text!("preemption-dynamic", "with PREEMPT_DYNAMIC"), write_command("full", MODEL))
+        .advise(text!(
+            "preemption-boot-option",
+            "permanently: preempt=full at boot, or a PREEMPT_RT kernel for latency bounds below 100 µs"
+        ))
+        .undo([Remedy::command(write_command(model, MODEL))]);
+    if let Some(hz) = kernel.hz {
+        finding = finding.cite(text!("preemption-tick", "timer tick: {hz} Hz", hz), "machine.kernel.hz");
+    }
+    Some(vec![Finding { confidence: Confidence::Low, ..finding }])
 }
 
 #[cfg(test)]

@@ -1,15 +1,12 @@
 //! What siblings are worth: the kernel counts each as a CPU.
 
 use record::diagnosis::{Evidence, Finding, Severity};
-use record::statistics::Verdict;
 use record::text::Value;
 use record::{Label, Measurement, Remedy, Template, text};
 
 use super::needs::Need;
-use super::{Case, Rule, at_most_warning, by_model, costs, finding};
-use crate::figures::{
-    RESOLUTION, cite_fact, locate_figure, median, share_of, spread, verdict, write_command,
-};
+use super::{Case, Draft, Rule, costs};
+use crate::figures::{cite, median, quote_name, share_of, shortfall, write_command};
 
 /// Throughput of all siblings of a core against one alone: less than one is a loss, hardly more than one means that
 /// capacity should be counted in cores, and much more that it should be counted in CPUs.
@@ -32,49 +29,35 @@ const CONTROL: &str = "/sys/devices/system/cpu/smt/control";
 
 /// Siblings a core that this process may use, the most of any core.
 fn siblings(case: &Case) -> usize {
-    let of = |cpu: &record::machine::Cpu| cpu.siblings.len();
-    case.record.machine.cpus.iter().filter(|cpu| cpu.online && cpu.allowed).map(of).max().unwrap_or(0)
+    let usable = case.record.machine.cpus.iter().filter(|cpu| cpu.online && cpu.allowed);
+    usable.map(|cpu| cpu.siblings.len()).max().unwrap_or(0)
 }
 
-fn find(case: &Case) -> Vec<Finding> {
+fn find(case: &Case) -> Option<Vec<Finding>> {
     let yields: Vec<&Measurement> = case.figures_of("smt.yield").filter(|m| m.value() > 0.0).collect();
-    if let Some(finding) = harmful(&yields) {
-        return vec![finding];
-    }
-    worth(&yields, siblings(case).max(2) as f64).into_iter().collect()
+    let worth = || find_worth(&yields, siblings(case).max(2) as f64);
+    Some(vec![find_harm(&yields).or_else(worth)?])
+}
+
+/// Adds that siblings can be switched off, and on again.
+fn switch_off(finding: Finding) -> Finding {
+    let off = text!("smt-yield-off", "or disable SMT");
+    finding.suggest(off, write_command("off", CONTROL)).undo([Remedy::command(write_command("on", CONTROL))])
 }
 
 /// Work that all siblings together do slower than one.
-fn harmful(yields: &[&Measurement]) -> Option<Finding> {
-    let losses = yields.iter().filter_map(|m| {
-        let (low, high) = spread(&m.summary);
-        let loss = verdict(1.0 - m.value(), (1.0 - high - RESOLUTION, 1.0 - low + RESOLUTION));
-        Some((*m, costs(loss)?))
-    });
+fn find_harm(yields: &[&Measurement]) -> Option<Finding> {
+    let losses = yields.iter().filter_map(|m| Some((*m, costs(shortfall(&m.summary, 1.0))?)));
     let (worst, loss) = losses.max_by(|a, b| share_of(&a.1).total_cmp(&share_of(&b.1)))?;
     let workload = workload_of(worst);
-    Some(Finding {
-        severity: at_most_warning(&loss),
-        place: Some(workload.as_str().into()),
-        evidence: vec![cite_yield(worst)],
-        remedy: vec![
-            Remedy::advice(text!(
-                "smt-yield-thread-per-core",
-                "run such work with one thread per core: OMP_PLACES=cores, or taskset -c with one CPU of each core"
-            )),
-            Remedy::both(text!("smt-yield-off", "or disable SMT"), write_command("off", CONTROL)),
-        ],
-        undo: vec![Remedy::command(write_command("on", CONTROL))],
-        ..finding(
-            &RULE,
-            loss,
-            text!(
-                "smt-yield-slower",
-                "SMT siblings make {workload} slower than one thread per core",
-                workload
-            ),
-        )
-    })
+    let place = quote_name(&workload);
+    let what =
+        text!("smt-yield-slower", "SMT siblings make {workload} slower than one thread per core", workload);
+    let finding = RULE.report_loss(loss, what).cap_severity(Severity::Warning).locate(place);
+    Some(switch_off(finding.cite_all([cite_yield(worst)]).advise(text!(
+        "smt-yield-thread-per-core",
+        "run such work with one thread per core: OMP_PLACES=cores, or taskset -c with one CPU of each core"
+    ))))
 }
 
 fn workload_of(m: &Measurement) -> String {
@@ -82,60 +65,44 @@ fn workload_of(m: &Measurement) -> String {
 }
 
 fn cite_yield(m: &Measurement) -> Evidence {
-    let (workload, factor) = (workload_of(m), Value::Factor(m.value()));
     let says = text!(
         "smt-yield-measured",
         "{workload} on all siblings of a core: {factor} of one thread",
-        workload,
-        factor
+        workload = workload_of(m),
+        factor = Value::Factor(m.value())
     );
-    cite_fact(says, locate_figure(m))
+    cite(says, m)
 }
 
 /// Siblings that are worth much less or much more than half a core.
-fn worth(yields: &[&Measurement], siblings: f64) -> Option<Finding> {
+fn find_worth(yields: &[&Measurement], siblings: f64) -> Option<Finding> {
     let usual = median(yields.iter().map(|m| m.value()))?;
     let each = (usual - 1.0) / (siblings - 1.0);
     let share = Value::Share(each.max(0.0));
-    let reason = text!("smt-yield-count", "the CPU count costs no speed; capacity planned by it does");
-    let (what, remedy, undo) = if each < LITTLE {
-        (
-            text!(
-                "smt-yield-little",
-                "an SMT sibling adds {share} of a core: capacity is {factor} the cores, not {siblings}×",
-                share,
-                factor = Value::Factor(usual),
-                siblings = siblings as u64
-            ),
-            vec![
-                Remedy::advice(text!(
-                    "smt-yield-size-by-cores",
-                    "size by cores, not CPUs; one thread per core where each must be fast"
-                )),
-                Remedy::both(text!("smt-yield-off", "or disable SMT"), write_command("off", CONTROL)),
-            ],
-            vec![Remedy::command(write_command("on", CONTROL))],
-        )
-    } else if each > MUCH {
-        (
-            text!(
-                "smt-yield-much",
-                "an SMT sibling adds {share} of a core: idle siblings are unused capacity",
-                share
-            ),
-            vec![Remedy::advice(text!("smt-yield-use-all", "use all CPUs: one thread per sibling"))],
-            Vec::new(),
-        )
-    } else {
-        return None;
+    let report = |what| {
+        let cost = text!("smt-yield-count", "the CPU count costs no speed; capacity planned by it does");
+        RULE.report_fact(Severity::Note, cost, what).cite_all(yields.iter().map(|m| cite_yield(m)))
     };
-    Some(Finding {
-        severity: Severity::Note,
-        evidence: yields.iter().map(|m| cite_yield(m)).collect(),
-        remedy,
-        undo,
-        ..by_model(&RULE, Verdict::NotMeasurable { reason }, what)
-    })
+    if each < LITTLE {
+        let what = text!(
+            "smt-yield-little",
+            "an SMT sibling adds {share} of a core: capacity is {factor} the cores, not {siblings}×",
+            share,
+            factor = Value::Factor(usual),
+            siblings = siblings as u64
+        );
+        return Some(switch_off(report(what).advise(text!(
+            "smt-yield-size-by-cores",
+            "size by cores, not CPUs; one thread per core where each must be fast"
+        ))));
+    }
+    let what = text!(
+        "smt-yield-much",
+        "an SMT sibling adds {share} of a core: idle siblings are unused capacity",
+        share
+    );
+    let advice = text!("smt-yield-use-all", "use all CPUs: one thread per sibling");
+    (each > MUCH).then(|| report(what).advise(advice))
 }
 
 #[cfg(test)]

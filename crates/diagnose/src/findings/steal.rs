@@ -5,8 +5,8 @@ use record::text::Value;
 use record::{Template, text};
 
 use super::needs::Need;
-use super::{Case, Rule, finding, needs, steal_time};
-use crate::figures::{cite_fact, modelled};
+use super::{Case, Draft, Rule, needs, steal_time};
+use crate::figures::modelled;
 use crate::resources::CORE;
 
 /// Steal during the run, by the kernel's account.
@@ -23,46 +23,35 @@ pub(super) const RULE: Rule = Rule {
             },
         },
     ],
-    find: |case| find(case).into_iter().collect(),
+    find,
 };
 
 /// Seconds of steal below which it may be chance: the kernel counts it in ticks of 10 ms.
 const FEW_TICKS: f64 = 0.05;
 
-fn find(case: &Case) -> Option<Finding> {
+fn find(case: &Case) -> Option<Vec<Finding>> {
     let share = case.record.conditions.after.as_ref()?.steal_share?;
     let cpus = case.record.machine.cpus.iter().filter(|cpu| cpu.online).count().max(1) as f64;
     if case.record.seconds.is_some_and(|seconds| share * seconds * cpus < FEW_TICKS) {
         return None;
     }
     let loss = modelled(share)?;
-    let mut seen = vec![cite_fact(
-        text!(
-            "steal-share",
-            "steal time during the run: {share} of all CPU time",
-            share = Value::Share(share)
-        ),
-        "conditions.after.steal_share",
-    )];
+    let taken = Value::Share(share);
+    let says =
+        text!("steal-share", "steal time during the run: {share} of all CPU time", share = taken.clone());
     // The kernel counts as steal what a cap withholds, too.
     let cap = steal_time::cap(case);
-    seen.extend(cap.map(steal_time::as_a_cap));
-    let taken = Value::Share(share);
-    let what = match cap {
-        Some(_) => text!(
-            "steal-by-cap",
-            "a CPU cap of the hypervisor withholds {taken} of this guest's CPU time",
-            taken
-        ),
-        None => {
-            text!("steal-by-others", "the hypervisor gave {taken} of this guest's CPU time to others", taken)
-        }
+    let what = if cap.is_some() {
+        text!("steal-by-cap", "a CPU cap of the hypervisor withholds {taken} of this guest's CPU time", taken)
+    } else {
+        text!("steal-by-others", "the hypervisor gave {taken} of this guest's CPU time to others", taken)
     };
-    Some(Finding {
-        evidence: seen,
-        remedy: steal_time::host_remedy(cap.is_some()),
-        ..finding(&RULE, loss, what)
-    })
+    let finding = RULE
+        .report_loss(loss, what)
+        .cite(says, "conditions.after.steal_share")
+        .cite_all(cap.map(steal_time::cite_cap))
+        .mend(steal_time::host_remedy(cap.is_some()));
+    Some(vec![finding])
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use record::text::Value;
 use record::{CpuList, Label, Measurement, Remedy, Template, Text, detail, text};
 
 use super::needs::Need;
-use super::{Case, quota};
-use crate::figures::{RESOLUTION, cite_fact, cpus_of, has_labels, locate_figure, share_of, spread, verdict};
+use super::{Case, costs, quota};
+use crate::figures::{RESOLUTION, cite, cpus_of, has_labels, share_of, spread, verdict};
 
 /// Time stolen from a thread that never stops.
 pub(super) const SHARE: Need = Need {
@@ -66,15 +66,12 @@ impl StealTime<'_> {
     }
 
     /// `6.00 % of CPU 1's time (3.00 % of all CPU time)`.
-    pub(super) fn taken(&self) -> Text {
+    pub(super) fn describe(&self) -> Text {
         let cpu = self.worst.labels.count(Label::Cpu).map_or("a CPU".to_owned(), |cpu| format!("CPU {cpu}"));
         let share = Value::Share(share_of(&self.loss));
-        if let Some(all) = self.in_all() {
-            let all = Value::Share(all);
-            return text!(WITH_BURSTS, share, cpu, all);
-        }
-        match self.of_all {
-            (all, count) if count > 1 => {
+        match (self.in_all(), self.of_all) {
+            (Some(all), _) => text!(WITH_BURSTS, share, cpu, all = Value::Share(all)),
+            (None, (all, 2..)) => {
                 let all = Value::Share(all);
                 text!("steal-time-of-all", "{share} of {cpu}'s time ({all} of all CPU time)", share, cpu, all)
             }
@@ -85,17 +82,17 @@ impl StealTime<'_> {
     /// The share on the worst CPU, the gaps there, and the share of all CPUs.
     pub(super) fn evidence(&self) -> Vec<Evidence> {
         let share = Value::Share(self.worst.value());
-        let worst = text!("steal-time-worst", "worst CPU: {share} of its time", share);
-        let mut seen = vec![cite_fact(worst, locate_figure(self.worst))];
+        let mut seen =
+            vec![cite(text!("steal-time-worst", "worst CPU: {share} of its time", share), self.worst)];
         if let Some(gap) = self.gap {
             let (median, longest) = (Value::Figure(gap.value(), "ns"), Value::Figure(gap.summary.max, "ns"));
             let says = text!("steal-time-gaps", "gaps: median {median}, longest {longest}", median, longest);
-            seen.push(cite_fact(says, locate_figure(gap)));
+            seen.push(cite(says, gap));
         }
         if let (mean, count @ 2..) = self.of_all {
             let share = Value::Share(mean);
             let says = text!("steal-time-mean", "mean of {count} CPUs: {share}", count, share);
-            seen.push(cite_fact(says, format!("stolen.share cause={}", self.cause)));
+            seen.push(cite(says, format!("stolen.share cause={}", self.cause)));
         }
         seen
     }
@@ -116,12 +113,9 @@ pub(super) fn by_others<'a>(case: &Case<'a>) -> Option<StealTime<'a>> {
 pub(super) fn worst<'a>(case: &Case<'a>, cause: &'static str) -> Option<StealTime<'a>> {
     let of_cause = case.figures_of("stolen.share").filter(|m| has_labels(m, &[(Label::Cause, cause)]));
     let all: Vec<&Measurement> = of_cause.filter(|m| m.value().is_finite()).collect();
-    let losses: Vec<(&Measurement, Verdict)> = all
-        .iter()
-        .filter(|m| spread(&m.summary).0 >= RESOLUTION)
-        .map(|m| (*m, verdict(m.value(), spread(&m.summary))))
-        .filter(|(_, loss)| matches!(loss, Verdict::Costs { .. }))
-        .collect();
+    let felt = all.iter().filter(|m| spread(&m.summary).0 >= RESOLUTION);
+    let losses: Vec<(&Measurement, Verdict)> =
+        felt.filter_map(|m| Some((*m, costs(verdict(m.value(), spread(&m.summary)))?))).collect();
     let cpus = cpus_of(losses.iter().map(|(m, _)| *m));
     let (worst, loss) = losses.into_iter().max_by(|a, b| share_of(&a.1).total_cmp(&share_of(&b.1)))?;
     let over_all = |of: fn(&Measurement) -> f64| all.iter().map(|m| of(m)).sum::<f64>() / all.len() as f64;
@@ -148,32 +142,33 @@ pub(super) fn cap<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
 }
 
 /// What says that gaps are a cap's.
-pub(super) fn as_a_cap(gap: &Measurement) -> Evidence {
-    cite_fact(CAPPED, locate_figure(gap))
+pub(super) fn cite_cap(gap: &Measurement) -> Evidence {
+    cite(CAPPED, gap)
 }
 
 /// What to do about time that the host gives to others, or withholds by a cap.
-pub(super) fn host_remedy(capped: bool) -> Vec<Remedy> {
-    if capped {
-        vec![
-            Remedy::advice(text!(
+pub(super) fn host_remedy(capped: bool) -> [Remedy; 2] {
+    let [first, second] = if capped {
+        [
+            text!(
                 "steal-time-raise-cap",
                 "raise the cap: an instance type without CPU credits, or the guest's quota (virsh schedinfo, cpu.max)"
-            )),
-            Remedy::advice(text!("steal-time-fewer-threads", "or run fewer threads, within the cap")),
+            ),
+            text!("steal-time-fewer-threads", "or run fewer threads, within the cap"),
         ]
     } else {
-        vec![
-            Remedy::advice(text!(
+        [
+            text!(
                 "steal-time-dedicated",
                 "no remedy inside the guest: use an instance type with dedicated CPUs, or a dedicated host"
-            )),
-            Remedy::advice(text!(
+            ),
+            text!(
                 "steal-time-pin",
                 "on the host: pin the virtual CPUs, and avoid oversubscribed physical CPUs"
-            )),
+            ),
         ]
-    }
+    };
+    [Remedy::advice(first), Remedy::advice(second)]
 }
 
 /// The quickest wake-ups here by their median, of whatever policy and setting. What stops a CPU for longer than those take
@@ -187,5 +182,5 @@ pub(super) fn quickest<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
 pub(super) fn cite_quickest(wakeups: &Measurement) -> Evidence {
     let latency = Value::Figure(wakeups.value(), "ns");
     let says = text!("steal-time-quickest", "shortest median wake-up latency: {latency}", latency);
-    cite_fact(says, locate_figure(wakeups))
+    cite(says, wakeups)
 }

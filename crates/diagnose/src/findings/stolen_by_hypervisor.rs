@@ -5,8 +5,8 @@ use record::text::Value;
 use record::{Label, Measurement, Remedy, detail, text};
 
 use super::steal_time::{self, cite_quickest, is_a_cap, quickest, worst};
-use super::{Case, Rule, finding, is_virtual, of_fact};
-use crate::figures::{cite_fact, cpus_of, cpus_text, has_labels, locate_figure};
+use super::{Case, Draft, Rule};
+use crate::figures::{cpus_of, has_labels};
 use crate::resources::CORE;
 
 /// The share stolen with no interrupt or switch of this kernel behind it; and, where the share is small, gaps that are
@@ -26,94 +26,73 @@ pub(super) const RULE: Rule = Rule {
 /// Where wake-ups were not measured: the kernel's default timer slack, which programs that sleep wait anyway.
 const SLACK_NS: f64 = 50e3;
 
-fn find(case: &Case) -> Vec<Finding> {
-    share(case).or_else(|| gaps(case)).into_iter().collect()
+fn find(case: &Case) -> Option<Vec<Finding>> {
+    let found = find_share(case).or_else(|| find_gaps(case))?;
+    Some(vec![found.mend(remedy(case))])
 }
 
 /// What to do about it.
 fn remedy(case: &Case) -> Vec<Remedy> {
-    if is_virtual(case.record) {
-        steal_time::host_remedy(steal_time::cap(case).is_some())
-    } else {
-        let mut remedy = vec![
-            Remedy::both(
-                text!("stolen-below-hwnoise", "see the gaps that the kernel counts with interrupts off"),
-                "sudo rtla hwnoise -d 30s",
-            ),
-            Remedy::advice(text!(
-                "stolen-below-firmware-settings",
-                "firmware: disable USB legacy support, power capping and memory error polling; or update it"
-            )),
-        ];
-        if case.record.machine.processor.vendor.as_deref() == Some("GenuineIntel") {
-            remedy.insert(
-                1,
-                Remedy::both(
-                    text!("stolen-below-smi", "count system management interrupts (SMI)"),
-                    "sudo turbostat --show CPU,SMI",
-                ),
-            );
-        }
-        remedy
+    if case.is_virtual() {
+        return steal_time::host_remedy(steal_time::cap(case).is_some()).into();
     }
+    let hwnoise = text!("stolen-below-hwnoise", "see the gaps that the kernel counts with interrupts off");
+    let mut remedy = vec![Remedy::both(hwnoise, "sudo rtla hwnoise -d 30s")];
+    if case.record.machine.processor.vendor.as_deref() == Some("GenuineIntel") {
+        let smi = text!("stolen-below-smi", "count system management interrupts (SMI)");
+        remedy.push(Remedy::both(smi, "sudo turbostat --show CPU,SMI"));
+    }
+    remedy.push(Remedy::advice(text!(
+        "stolen-below-firmware-settings",
+        "firmware: disable USB legacy support, power capping and memory error polling; or update it"
+    )));
+    remedy
 }
 
-fn share(case: &Case) -> Option<Finding> {
+fn find_share(case: &Case) -> Option<Finding> {
     let stolen = worst(case, "below")?;
-    let mut seen = stolen.evidence();
-    let taken = stolen.taken();
-    let what = if is_virtual(case.record) {
-        seen.extend(stolen.gap.filter(|gap| is_a_cap(gap)).map(steal_time::as_a_cap));
-        let after = case.record.conditions.after.as_ref();
-        if let Some(steal) = after.and_then(|after| after.steal_share) {
-            let share = Value::Share(steal);
+    let taken = stolen.describe();
+    let what = match case.is_virtual() {
+        true => text!("stolen-below-hypervisor", "the hypervisor takes {taken}", taken),
+        false => text!("stolen-below-firmware", "the firmware takes {taken}", taken),
+    };
+    let mut finding =
+        RULE.report_loss(stolen.loss.clone(), what).locate_cpus(&stolen.cpus).cite_all(stolen.evidence());
+    if case.is_virtual() {
+        finding = finding.cite_all(stolen.gap.filter(|gap| is_a_cap(gap)).map(steal_time::cite_cap));
+        if let Some(share) = case.record.conditions.after.as_ref().and_then(|after| after.steal_share) {
+            let share = Value::Share(share);
             let says =
                 text!("stolen-below-admitted", "steal time reported by the hypervisor: {share}", share);
-            seen.push(cite_fact(says, "conditions.after.steal_share"));
+            finding = finding.cite(says, "conditions.after.steal_share");
         }
-        text!("stolen-below-hypervisor", "the hypervisor takes {taken}", taken)
-    } else {
-        text!("stolen-below-firmware", "the firmware takes {taken}", taken)
-    };
-    Some(Finding {
-        place: cpus_text(&stolen.cpus).map(Into::into),
-        evidence: seen,
-        remedy: remedy(case),
-        ..finding(&RULE, stolen.loss.clone(), what)
-    })
+    }
+    Some(finding)
 }
 
 /// Gaps that cost no throughput to speak of and that a program waits for all the same.
-fn gaps(case: &Case) -> Option<Finding> {
+fn find_gaps(case: &Case) -> Option<Finding> {
     let wakeups = quickest(case);
     let usual = wakeups.map_or(SLACK_NS, Measurement::value);
     let below = case.figures_of("stolen.gap").filter(|gap| has_labels(gap, &[(Label::Cause, "below")]));
     // Not one stray gap of many short ones.
     let most = |gap: &Measurement| gap.summary.p95.unwrap_or(gap.summary.max);
     let long: Vec<_> = below.filter(|gap| gap.summary.max > 2.0 * usual && most(gap) > usual).collect();
-    let gap = long.iter().max_by(|a, b| a.summary.max.total_cmp(&b.summary.max))?;
+    let gap = *long.iter().max_by(|a, b| a.summary.max.total_cmp(&b.summary.max))?;
     let share = case.figures_of("stolen.share").find(|share| share.labels == gap.labels)?;
     let longest = Value::Figure(gap.summary.max, "ns");
     // Of the whole time that it was watched for, where the record has that: half of the moments had less than the median.
     let all = share.detail.get(detail::SHARE_OF_ALL).filter(|all| all.is_finite());
     let taken = Value::Share(all.unwrap_or(share.value()));
-    let seen = [
-        cite_fact(
-            text!(
-                "stolen-below-gaps",
-                "{count} gaps: median {median}, longest {longest}",
-                count = gap.summary.n,
-                median = Value::Figure(gap.value(), "ns"),
-                longest = longest.clone()
-            ),
-            locate_figure(gap),
-        ),
-        cite_fact(
-            text!("stolen-below-sum", "all gaps: {taken} of the CPU's time", taken = taken.clone()),
-            locate_figure(share),
-        ),
-    ];
-    let what = if is_virtual(case.record) {
+    let gaps = text!(
+        "stolen-below-gaps",
+        "{count} gaps: median {median}, longest {longest}",
+        count = gap.summary.n,
+        median = Value::Figure(gap.value(), "ns"),
+        longest = longest.clone()
+    );
+    let sum = text!("stolen-below-sum", "all gaps: {taken} of the CPU's time", taken = taken.clone());
+    let what = if case.is_virtual() {
         text!(
             "stolen-below-gaps-hypervisor",
             "the hypervisor stops a busy CPU for up to {longest} at a time, {taken} of its time",
@@ -128,20 +107,17 @@ fn gaps(case: &Case) -> Option<Finding> {
             taken
         )
     };
-    Some(Finding {
-        place: cpus_text(&cpus_of(long.iter().copied())).map(Into::into),
-        evidence: seen.into_iter().chain(wakeups.map(cite_quickest)).collect(),
-        remedy: remedy(case),
-        ..of_fact(
-            &RULE,
-            Severity::Note,
-            text!(
-                "stolen-below-rare",
-                "rare gaps cost no throughput, but delay each response that falls into one"
-            ),
-            what,
-        )
-    })
+    let cost = text!(
+        "stolen-below-rare",
+        "rare gaps cost no throughput, but delay each response that falls into one"
+    );
+    let finding = RULE
+        .report_fact(Severity::Note, cost, what)
+        .locate_cpus(&cpus_of(long.iter().copied()))
+        .cite(gaps, gap)
+        .cite(sum, share)
+        .cite_all(wakeups.map(cite_quickest));
+    Some(finding)
 }
 
 #[cfg(test)]

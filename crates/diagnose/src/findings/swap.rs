@@ -2,11 +2,10 @@
 
 use record::diagnosis::{Finding, Severity};
 use record::text::Value;
-use record::{Remedy, Template, text};
+use record::{Template, text};
 
 use super::needs::Need;
-use super::{Case, Rule, of_fact};
-use crate::figures::cite_fact;
+use super::{Case, Draft, Rule};
 
 /// Pages swapped during the run, or more memory swapped out than could be taken back.
 pub(super) const RULE: Rule = Rule {
@@ -23,53 +22,46 @@ pub(super) const RULE: Rule = Rule {
             before.swap_used_bytes.is_some() || before.swapped_pages.is_some()
         },
     }],
-    find: |case| find(case).into_iter().collect(),
+    find,
 };
 
-fn find(case: &Case) -> Option<Finding> {
+fn find(case: &Case) -> Option<Vec<Finding>> {
     let conditions = &case.record.conditions;
     let (before, after) = (&conditions.before, conditions.after.as_ref());
-    let moved =
-        before.swapped_pages.zip(after.and_then(|after| after.swapped_pages)).map(|(before, after)| {
-            after.0.saturating_sub(before.0).saturating_add(after.1.saturating_sub(before.1))
-        });
+    let (was, is) = (before.swapped_pages, after.and_then(|after| after.swapped_pages));
+    let moved = was.zip(is).map(|(was, is)| {
+        let (read, written) = (is.0.saturating_sub(was.0), is.1.saturating_sub(was.1));
+        read.saturating_add(written)
+    });
     let used = before.swap_used_bytes.unwrap_or(0);
     let no_room = before.memory_available_bytes.is_some_and(|available| used > available);
-    let mut seen = Vec::new();
-    let (severity, what) = match moved {
+    let cost = text!("swap-in-use-cost", "the cost depends on which swapped pages a program touches again");
+    let mut finding = match moved {
         Some(pages) if pages > 0 => {
-            seen.push(cite_fact(
-                text!("swap-in-use-pages", "pages swapped in or out during the run: {pages}", pages),
-                "conditions.after.swapped_pages",
-            ));
-            (Severity::Warning, text!("swap-in-use-during", "memory was swapped during the run"))
+            let what = text!("swap-in-use-during", "memory was swapped during the run");
+            let says = text!("swap-in-use-pages", "pages swapped in or out during the run: {pages}", pages);
+            RULE.report_fact(Severity::Warning, cost, what).cite(says, "conditions.after.swapped_pages")
         }
         _ if no_room => {
-            (Severity::Note, text!("swap-in-use-no-room", "swap holds more than the available memory"))
+            let what = text!("swap-in-use-no-room", "swap holds more than the available memory");
+            RULE.report_fact(Severity::Note, cost, what)
         }
         _ => return None,
     };
     if used > 0 {
         let says = text!("swap-in-use-used", "swap used: {used}", used = Value::Bytes(used));
-        seen.push(cite_fact(says, "conditions.before.swap_used_bytes"));
+        finding = finding.cite(says, "conditions.before.swap_used_bytes");
     }
     if let Some(available) = before.memory_available_bytes {
         let available = Value::Bytes(available);
         let says = text!("swap-in-use-available", "available memory: {available}", available);
-        seen.push(cite_fact(says, "conditions.before.memory_available_bytes"));
+        finding = finding.cite(says, "conditions.before.memory_available_bytes");
     }
-    let reason = text!("swap-in-use-cost", "the cost depends on which swapped pages a program touches again");
-    Some(Finding {
-        evidence: seen,
-        remedy: vec![
-            Remedy::both(
-                text!("swap-in-use-find", "find the processes in swap"),
-                "grep VmSwap /proc/*/status | sort -k2 -n | tail",
-            ),
-            Remedy::advice(text!("swap-in-use-memory", "add memory, or reduce the work")),
-        ],
-        ..of_fact(&RULE, severity, reason, what)
-    })
+    let processes = text!("swap-in-use-find", "find the processes in swap");
+    let finding = finding
+        .suggest(processes, "grep VmSwap /proc/*/status | sort -k2 -n | tail")
+        .advise(text!("swap-in-use-memory", "add memory, or reduce the work"));
+    Some(vec![finding])
 }
 
 #[cfg(test)]

@@ -3,8 +3,7 @@
 use record::diagnosis::Finding;
 use record::{Remedy, text};
 
-use super::{Case, Rule, finding, steal_time};
-use crate::figures::cpus_text;
+use super::{Case, Draft, Rule, steal_time};
 use crate::resources::CORE;
 
 /// The share stolen by the operating system.
@@ -22,38 +21,30 @@ pub(super) const RULE: Rule = Rule {
     find,
 };
 
-fn find(case: &Case) -> Vec<Finding> {
-    let Some(stolen) = steal_time::by_others(case) else {
-        return Vec::new();
-    };
-    vec![Finding {
-        place: cpus_text(&stolen.cpus).map(Into::into),
-        evidence: stolen.evidence(),
-        remedy: vec![
-            Remedy::both(
-                text!("stolen-os-tasks", "find the tasks by CPU"),
-                "ps -eo psr,pcpu,comm --sort=-pcpu | head",
-            ),
-            Remedy::both(text!("stolen-os-interrupts", "find the interrupts"), "cat /proc/interrupts"),
-            Remedy::advice(text!(
-                "stolen-os-isolate",
-                "reserve a CPU: taskset -c CPU, an isolated cpuset partition, IRQs moved by /proc/irq/*/smp_affinity_list"
-            )),
-            Remedy::advice(text!(
-                "stolen-os-boot-option",
-                "permanently, on the kernel command line: isolcpus=LIST nohz_full=LIST rcu_nocbs=LIST"
-            )),
-        ],
-        undo: vec![Remedy::advice(text!(
+fn find(case: &Case) -> Option<Vec<Finding>> {
+    let stolen = steal_time::by_others(case)?;
+    let taken = stolen.describe();
+    let what = text!("stolen-os-taken", "other tasks and interrupts take {taken}", taken);
+    let tasks = text!("stolen-os-tasks", "find the tasks by CPU");
+    let finding = RULE
+        .report_loss(stolen.loss.clone(), what)
+        .locate_cpus(&stolen.cpus)
+        .cite_all(stolen.evidence())
+        .suggest(tasks, "ps -eo psr,pcpu,comm --sort=-pcpu | head")
+        .suggest(text!("stolen-os-interrupts", "find the interrupts"), "cat /proc/interrupts")
+        .advise(text!(
+            "stolen-os-isolate",
+            "reserve a CPU: taskset -c CPU, an isolated cpuset partition, IRQs moved by /proc/irq/*/smp_affinity_list"
+        ))
+        .advise(text!(
+            "stolen-os-boot-option",
+            "permanently, on the kernel command line: isolcpus=LIST nohz_full=LIST rcu_nocbs=LIST"
+        ))
+        .undo([Remedy::advice(text!(
             "stolen-os-boot-without",
             "remove isolcpus=, nohz_full= and rcu_nocbs= from the kernel command line and reboot"
-        ))],
-        ..finding(
-            &RULE,
-            stolen.loss.clone(),
-            text!("stolen-os-taken", "other tasks and interrupts take {taken}", taken = stolen.taken()),
-        )
-    }]
+        ))]);
+    Some(vec![finding])
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! Cores that lowered their clock for heat during the run.
 
 use record::diagnosis::{Finding, Severity};
-use record::{Remedy, Template, text};
+use record::{Template, text};
 
 use super::needs::Need;
-use super::{Case, Rule, is_virtual, needs, of_fact};
-use crate::figures::cite_fact;
+use super::{Case, Draft, Rule, needs};
+use crate::figures::find_hottest;
 use crate::resources::CORE;
 
 /// The kernel's count of throttling for heat, after against before.
@@ -17,47 +17,37 @@ pub(super) const RULE: Rule = Rule {
         // The host's thermometers are not a guest's.
         Need {
             what: Template { code: "needs-throttle-counts", words: "counts of thermal throttling" },
-            is_met: |case| is_virtual(case.record) || case.record.conditions.before.throttled.is_some(),
+            is_met: |case| case.is_virtual() || case.record.conditions.before.throttled.is_some(),
         },
         Need {
             what: needs::STATE_AFTER.what,
-            is_met: |case| is_virtual(case.record) || needs::STATE_AFTER.is_met(case),
+            is_met: |case| case.is_virtual() || needs::STATE_AFTER.is_met(case),
         },
     ],
-    find: |case| find(case).into_iter().collect(),
+    find,
 };
 
-fn find(case: &Case) -> Option<Finding> {
+fn find(case: &Case) -> Option<Vec<Finding>> {
     let conditions = &case.record.conditions;
     let after = conditions.after.as_ref()?;
     let times = after.throttled?.checked_sub(conditions.before.throttled?).filter(|times| *times > 0)?;
-    let says = text!("throttled-count", "thermal throttling events during the run: {times}", times);
-    let mut seen = vec![cite_fact(says, "conditions.after.throttled")];
-    if let Some((sensor, hottest)) = after.temperatures.iter().max_by(|a, b| a.1.total_cmp(b.1)) {
-        seen.push(cite_fact(
-            text!(
-                "throttled-hottest",
-                "hottest sensor: {temperature} °C",
-                temperature = format!("{hottest:.0}")
-            ),
-            format!("conditions.after.temperatures.{sensor}"),
-        ));
-    }
-    let reason =
+    let cost =
         text!("throttled-duration", "the duration of throttling is unknown; the measured clocks include it");
-    Some(Finding {
-        evidence: seen,
-        remedy: vec![Remedy::advice(text!(
+    let what =
+        text!("throttled-by-heat", "heat throttled the CPU clock; events during the run: {times}", times);
+    let says = text!("throttled-count", "thermal throttling events during the run: {times}", times);
+    let mut finding = RULE
+        .report_fact(Severity::Warning, cost, what)
+        .cite(says, "conditions.after.throttled")
+        .advise(text!(
             "throttled-cooling",
             "check fans, dust, airflow, thermal paste and the firmware's cooling profile"
-        ))],
-        ..of_fact(
-            &RULE,
-            Severity::Warning,
-            reason,
-            text!("throttled-by-heat", "heat throttled the CPU clock; events during the run: {times}", times),
-        )
-    })
+        ));
+    if let Some((sensor, temperature)) = find_hottest(after) {
+        let says = text!("throttled-hottest", "hottest sensor: {temperature}", temperature);
+        finding = finding.cite(says, format!("conditions.after.temperatures.{sensor}"));
+    }
+    Some(vec![finding])
 }
 
 #[cfg(test)]

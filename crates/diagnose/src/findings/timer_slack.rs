@@ -3,13 +3,11 @@
 use record::diagnosis::{Finding, Severity};
 use record::statistics::{Summary, Verdict};
 use record::text::Value;
-use record::{Better, Coverage, Label, Measurement, Remedy, Template, Text, detail, text};
+use record::{Better, Coverage, Label, Measurement, Remedy, Template, detail, text};
 
 use super::needs::Need;
-use super::{Case, Rule, costs, finding, needs};
-use crate::figures::{
-    cite_fact, cpus_of, cpus_text, has_labels, locate_figure, loss, severity, spread, write_command,
-};
+use super::{Case, Draft, Rule, costs, needs};
+use crate::figures::{cpus_of, has_labels, loss, spread, write_command};
 use crate::resources::{WAKE_UP, wake_up_cpu};
 
 /// SCHED_OTHER wake-up latency as the machine is, against the same with 1 ns of slack.
@@ -24,57 +22,33 @@ pub(super) const RULE: Rule = Rule {
                 code: "needs-wake-up-without-slack",
                 words: "wake-up latency without timer slack",
             },
-            is_met: |case| both(case, "other").is_some(),
+            is_met: |case| has_both(case, "other"),
         },
     ],
-    find: |case| find(case).into_iter().collect(),
+    find,
 };
 
 /// The kernel's default slack, ns (`init_task`: 50 µs), which every ordinary thread has unless somebody changed it.
 const DEFAULT_NS: f64 = 50e3;
 
-fn find(case: &Case) -> Option<Finding> {
+fn find(case: &Case) -> Option<Vec<Finding>> {
     // Tuning holds off idle states too. Real-time threads have no slack, so theirs is that share of the difference.
     let idle = gains(case, "fifo", NOTHING).map(|gain| gain.between.with_least(0.0));
     let gain = gains(case, "other", idle.unwrap_or(NOTHING))?;
     let slack = gain.between.ns - idle.map_or(0.0, |idle| idle.ns);
-    let saved = Value::Figure(slack, "ns");
-    let loss = costs(gain.loss)?;
     let raised = match gain.as_is.detail.get(detail::TIMER_SLACK_NS) {
         Some(ns) => ns > DEFAULT_NS,
         // By a quarter: what the default leaves on an idle machine differs that much from its 50 µs.
         None => idle.is_some() && slack > DEFAULT_NS * 1.25,
     };
-    let slack_alone = idle.is_some() || !held_off(case);
-    let (as_is, tuned) = (Value::Figure(gain.as_is.value(), "ns"), Value::Figure(gain.tuned.value(), "ns"));
-    let as_is =
-        text!("timer-slack-as-is", "median wake-up of an ordinary thread: {latency}", latency = as_is);
-    let tuned = if held_off(case) {
-        text!(
-            "timer-slack-without-idle",
-            "without timer slack and deep idle states: {latency}",
-            latency = tuned
-        )
-    } else {
-        text!(WITHOUT_SLACK, latency = tuned)
-    };
-    let mut seen =
-        vec![cite_fact(as_is, locate_figure(gain.as_is)), cite_fact(tuned, locate_figure(gain.tuned))];
-    if let Some(idle) = idle.filter(|idle| idle.ns > 0.0) {
-        let part = Value::Figure(idle.ns, "ns");
-        let says = text!("timer-slack-idle", "part of idle states: {part} (from real-time wake-ups)", part);
-        seen.push(cite_fact(says, "wakeup.latency policy=fifo"));
-    }
+    let saved = Value::Figure(slack, "ns");
     let what = if raised {
-        let default = Value::Figure(DEFAULT_NS, "ns");
-        let says = text!("timer-slack-above-default", "above the kernel's default of {default}", default);
-        seen.push(cite_fact(says, locate_figure(gain.as_is)));
         text!(
             "timer-slack-raised",
             "timer slack raised to about {saved} delays wake-ups of ordinary threads",
             saved
         )
-    } else if slack_alone {
+    } else if idle.is_some() || !held_off(case) {
         text!("timer-slack-delays", "timer slack delays wake-ups of ordinary threads by {saved}", saved)
     } else {
         text!(
@@ -83,34 +57,51 @@ fn find(case: &Case) -> Option<Finding> {
             saved
         )
     };
-    Some(Finding {
+    let latency = Value::Figure(gain.as_is.value(), "ns");
+    let as_is = text!("timer-slack-as-is", "median wake-up of an ordinary thread: {latency}", latency);
+    let latency = Value::Figure(gain.tuned.value(), "ns");
+    let tuned = match held_off(case) {
+        true => {
+            text!("timer-slack-without-idle", "without timer slack and deep idle states: {latency}", latency)
+        }
+        false => text!(WITHOUT_SLACK, latency),
+    };
+    let process = text!("timer-slack-process", "a running process");
+    let mut finding = RULE
+        .report_loss(costs(gain.loss)?, what)
+        .locate_cpus(&gain.cpus)
+        .cite(as_is, gain.as_is)
+        .cite(tuned, gain.tuned)
+        .advise(text!(
+            "timer-slack-prctl",
+            "in the program: prctl(PR_SET_TIMERSLACK, 1) in each sleeping thread"
+        ))
+        .suggest(process, set_slack("1"))
+        .advise(text!("timer-slack-service", "a service: TimerSlackNSec=1 in its [Service] section"))
+        .undo([Remedy::command(set_slack("0"))]);
+    if let Some(idle) = idle.filter(|idle| idle.ns > 0.0) {
+        let part = Value::Figure(idle.ns, "ns");
+        let says = text!("timer-slack-idle", "part of idle states: {part} (from real-time wake-ups)", part);
+        finding = finding.cite(says, "wakeup.latency policy=fifo");
+    }
+    if raised {
+        let default = Value::Figure(DEFAULT_NS, "ns");
+        let says = text!("timer-slack-above-default", "above the kernel's default of {default}", default);
+        finding = finding.cite(says, gain.as_is);
+    } else {
         // Everybody has the default, and it costs only programs that sleep and must wake on time.
-        severity: if raised { severity(&loss) } else { Severity::Note },
-        place: cpus_text(&gain.cpus).map(Into::into),
-        evidence: seen,
-        remedy: vec![
-            Remedy::advice(text!(
-                "timer-slack-prctl",
-                "in the program: prctl(PR_SET_TIMERSLACK, 1) in each sleeping thread"
-            )),
-            set_slack(Some(text!("timer-slack-process", "a running process")), "1"),
-            Remedy::advice(text!(
-                "timer-slack-service",
-                "a service: TimerSlackNSec=1 in its [Service] section"
-            )),
-        ],
-        undo: vec![set_slack(None, "0")],
-        ..finding(&RULE, loss, what)
-    })
+        finding = finding.cap_severity(Severity::Note);
+    }
+    Some(vec![finding])
 }
 
 const WITHOUT_SLACK: Template =
     Template { code: "timer-slack-without", words: "without timer slack: {latency}" };
 
 /// A command that sets the slack of a process, ns; 0 is the default.
-fn set_slack(of: Option<Text>, ns: &str) -> Remedy {
+fn set_slack(ns: &str) -> String {
     let write = write_command(ns, "/proc/${t##*/}/timerslack_ns");
-    Remedy { text: of, ..Remedy::command(format!("for t in /proc/$PID/task/*; do {write}; done")) }
+    format!("for t in /proc/$PID/task/*; do {write}; done")
 }
 
 /// Whether what was measured tuned had idle states held off.
@@ -165,12 +156,11 @@ fn thread(m: &Measurement) -> (Option<u64>, Option<u64>) {
 }
 
 /// Whether the wake-up latency of `policy` was measured as-is and tuned.
-pub(super) fn both(case: &Case, policy: &str) -> Option<()> {
-    let at = |setting| {
+pub(super) fn has_both(case: &Case, policy: &str) -> bool {
+    ["as-is", "tuned"].iter().all(|setting| {
         case.figures_of("wakeup.latency")
             .any(|m| has_labels(m, &[(Label::Policy, policy), (Label::Setting, setting)]))
-    };
-    (at("as-is") && at("tuned")).then_some(())
+    })
 }
 
 /// The wake-up latency of `policy` as-is against tuned, whose latency is taken as `more` longer.

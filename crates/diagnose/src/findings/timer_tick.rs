@@ -6,8 +6,8 @@ use record::{Remedy, Template, text};
 
 use super::needs::Need;
 use super::steal_time::{cite_quickest, quickest};
-use super::{Case, Rule, by_model, needs};
-use crate::figures::{cite_fact, cpus_of, cpus_text, locate_figure, severity, verdict};
+use super::{Case, Draft, Rule, needs};
+use crate::figures::{cpus_of, verdict};
 use crate::resources::WAKE_UP;
 
 /// Wake-ups that are spread evenly over a tick, as they are without high-resolution timers.
@@ -30,7 +30,7 @@ pub(super) const RULE: Rule = Rule {
             is_met: |case| case.record.machine.kernel.hz.is_some_and(|hz| hz > 0),
         },
     ],
-    find: |case| find(case).into_iter().collect(),
+    find,
 };
 
 /// The kernel's default timer slack, ns.
@@ -40,7 +40,7 @@ const SLACK_NS: f64 = 50e3;
 const MIDDLE: std::ops::RangeInclusive<f64> = 0.25..=0.75;
 const LATEST: f64 = 1.25;
 
-fn find(case: &Case) -> Option<Finding> {
+fn find(case: &Case) -> Option<Vec<Finding>> {
     let kernel = &case.record.machine.kernel;
     // An emulator's timers are its host's.
     if case.record.machine.virtualization.emulated == Some(true) {
@@ -55,69 +55,44 @@ fn find(case: &Case) -> Option<Finding> {
     }
     let share = |slack: f64| 1.0 - slack / wakeups.value();
     let loss = verdict(share(SLACK_NS), (share(SLACK_NS * 2.0), share(SLACK_NS / 2.0)));
-    let off = kernel.options.iter().find(|option| *option == "highres=off");
     let (late, tick) = (Value::Figure(late, "ns"), Value::Figure(tick, "ns"));
-    let mut seen = vec![
-        cite_quickest(wakeups),
-        cite_fact(text!("timer-tick-tail", "99th percentile: {late}", late), locate_figure(wakeups)),
-        cite_fact(
-            text!("timer-tick-length", "timer tick: {tick} ({hz} Hz)", tick = tick.clone(), hz),
-            "machine.kernel.hz",
-        ),
-    ];
-    seen.extend(off.map(|option| {
-        cite_fact(
-            text!("timer-tick-option", "kernel command line: {option}", option),
-            "machine.kernel.options",
-        )
-    }));
-    seen.extend(case.record.conditions.before.clocksource.as_ref().map(|source| {
-        cite_fact(
-            text!("timer-tick-clocksource", "clocksource: {source}", source),
-            "conditions.before.clocksource",
-        )
-    }));
-    let (remedy, undo) = match off {
-        Some(_) => (
-            vec![Remedy::advice(text!(
-                "timer-tick-remove",
-                "remove highres=off from the kernel command line and reboot"
-            ))],
-            vec![Remedy::advice(text!(
-                "timer-tick-add",
-                "add highres=off to the kernel command line and reboot"
-            ))],
-        ),
-        None => (
-            vec![
-                Remedy::both(
-                    text!("timer-tick-dmesg", "find why high-resolution timers are off"),
-                    "sudo dmesg | grep -iE 'high.res|one.?shot|clocksource|tsc'",
-                ),
-                Remedy::advice(text!(
-                    "timer-tick-kernel",
-                    "use a kernel with CONFIG_HIGH_RES_TIMERS, otherwise one with CONFIG_HZ=1000"
-                )),
-            ],
-            Vec::new(),
-        ),
-    };
-    Some(Finding {
-        severity: severity(&loss).min(Severity::Warning),
-        place: cpus_text(&cpus_of([wakeups])).map(Into::into),
-        evidence: seen,
-        remedy,
-        undo,
-        ..by_model(
-            &RULE,
-            loss,
-            text!(
-                "timer-tick-coarse",
-                "sleeping threads wake only at the timer tick, every {tick}: no high-resolution timers",
-                tick
-            ),
-        )
-    })
+    let length = text!("timer-tick-length", "timer tick: {tick} ({hz} Hz)", tick = tick.clone(), hz);
+    let what = text!(
+        "timer-tick-coarse",
+        "sleeping threads wake only at the timer tick, every {tick}: no high-resolution timers",
+        tick
+    );
+    let mut finding = RULE
+        .report_model(loss, what)
+        .cap_severity(Severity::Warning)
+        .locate_cpus(&cpus_of([wakeups]))
+        .cite_all([cite_quickest(wakeups)])
+        .cite(text!("timer-tick-tail", "99th percentile: {late}", late), wakeups)
+        .cite(length, "machine.kernel.hz");
+    let off = kernel.options.iter().find(|option| *option == "highres=off");
+    if let Some(option) = off {
+        let says = text!("timer-tick-option", "kernel command line: {option}", option);
+        finding = finding.cite(says, "machine.kernel.options");
+    }
+    if let Some(source) = &case.record.conditions.before.clocksource {
+        let says = text!("timer-tick-clocksource", "clocksource: {source}", source);
+        finding = finding.cite(says, "conditions.before.clocksource");
+    }
+    Some(vec![if off.is_some() {
+        let undo = text!("timer-tick-add", "add highres=off to the kernel command line and reboot");
+        let advice = text!("timer-tick-remove", "remove highres=off from the kernel command line and reboot");
+        finding.advise(advice).undo([Remedy::advice(undo)])
+    } else {
+        finding
+            .suggest(
+                text!("timer-tick-dmesg", "find why high-resolution timers are off"),
+                "sudo dmesg | grep -iE 'high.res|one.?shot|clocksource|tsc'",
+            )
+            .advise(text!(
+                "timer-tick-kernel",
+                "use a kernel with CONFIG_HIGH_RES_TIMERS, otherwise one with CONFIG_HZ=1000"
+            ))
+    }])
 }
 
 #[cfg(test)]

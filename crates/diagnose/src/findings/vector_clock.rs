@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use record::diagnosis::Finding;
+use record::diagnosis::{Finding, Severity};
 use record::text::Value;
-use record::{Better, Label, Measurement, Remedy, Template, text};
+use record::{Better, Label, Measurement, Template, text};
 
-use super::{Case, Rule, at_most_warning, costs, finding, needs};
-use crate::figures::{cite_fact, cpus_of, cpus_text, has_labels, locate_figure, loss, share_of};
+use super::{Case, Draft, Rule, costs, needs};
+use crate::figures::{cpus_of, has_labels, loss, share_of};
 
 /// The core clock beside 512-bit or 256-bit work against the clock beside plain work.
 pub(super) const RULE: Rule = Rule {
@@ -30,7 +30,7 @@ const NARROWER: Template = Template {
 /// More kinds of vectors than this no processor has; a record made by hand may name any number.
 const MOST_VECTORS: usize = 16;
 
-fn find(case: &Case) -> Vec<Finding> {
+fn find(case: &Case) -> Option<Vec<Finding>> {
     // x86-64's names are widths in bits, aarch64's those of its instructions.
     let mut vectors: BTreeMap<&str, Vec<&Measurement>> = BTreeMap::new();
     for m in case.figures_of("core.clock") {
@@ -39,13 +39,10 @@ fn find(case: &Case) -> Vec<Finding> {
             vectors.entry(vector).or_default().push(m);
         }
     }
-    let plain = vectors.remove("scalar").unwrap_or_default();
+    let plain = vectors.remove("scalar")?;
     let plain: HashMap<_, &Measurement> = plain.into_iter().map(|m| (cpu_and_load(m), m)).collect();
-    vectors
-        .into_iter()
-        .rev()
-        .filter_map(|(width, clocks)| find_slow_vectors(width, &clocks, &plain))
-        .collect()
+    let widths = vectors.into_iter().rev();
+    Some(widths.filter_map(|(width, clocks)| find_slow_vectors(width, &clocks, &plain)).collect())
 }
 
 /// The CPU of a clock, and whether all cores were at work.
@@ -72,8 +69,7 @@ fn find_slow_vectors(
         .collect();
     pairs.sort_by(|a, b| share_of(&a.2).total_cmp(&share_of(&b.2)));
     let (wide, plain, loss) = pairs.get(pairs.len().checked_sub(1)? / 2)?.clone();
-    let loss = costs(loss)?;
-    let at = |m: &Measurement| Value::Figure(m.value(), "Hz");
+    let hz = |m: &Measurement| Value::Figure(m.value(), "Hz");
     let (vectors, narrower) = match width {
         "512" => ("512-bit".to_owned(), Some("256")),
         "256" => ("256-bit".to_owned(), Some("128")),
@@ -81,42 +77,35 @@ fn find_slow_vectors(
     };
     let remedy = match narrower {
         Some(width) => text!(NARROWER, width = width),
-        None => text!(
-            "vector-clock-apart",
-            "where only part of the code is vectorised: run it on CPUs of its own"
-        ),
-    };
-    Some(Finding {
-        severity: at_most_warning(&loss),
-        place: cpus_text(&cpus_of(pairs.iter().map(|pair| pair.0))).map(Into::into),
-        evidence: vec![
-            cite_fact(
-                text!(
-                    "vector-clock-wide",
-                    "clock beside {vectors} work: {clock}",
-                    vectors = &vectors,
-                    clock = at(wide)
-                ),
-                locate_figure(wide),
-            ),
-            cite_fact(
-                text!("vector-clock-scalar", "clock beside scalar work: {clock}", clock = at(plain)),
-                locate_figure(plain),
-            ),
-        ],
-        remedy: vec![Remedy::advice(remedy)],
-        ..finding(
-            &RULE,
-            loss,
+        None => {
             text!(
-                "vector-clock-lowered",
-                "{vectors} vectors lower the clock of all code from {scalar} to {wide}",
-                vectors,
-                scalar = at(plain),
-                wide = at(wide)
-            ),
-        )
-    })
+                "vector-clock-apart",
+                "where only part of the code is vectorised: run it on CPUs of its own"
+            )
+        }
+    };
+    let beside = text!(
+        "vector-clock-wide",
+        "clock beside {vectors} work: {clock}",
+        vectors = &vectors,
+        clock = hz(wide)
+    );
+    let scalar = text!("vector-clock-scalar", "clock beside scalar work: {clock}", clock = hz(plain));
+    let what = text!(
+        "vector-clock-lowered",
+        "{vectors} vectors lower the clock of all code from {scalar} to {wide}",
+        vectors,
+        scalar = hz(plain),
+        wide = hz(wide)
+    );
+    let finding = RULE
+        .report_loss(costs(loss)?, what)
+        .cap_severity(Severity::Warning)
+        .locate_cpus(&cpus_of(pairs.iter().map(|pair| pair.0)))
+        .cite(beside, wide)
+        .cite(scalar, plain)
+        .advise(remedy);
+    Some(finding)
 }
 
 #[cfg(test)]

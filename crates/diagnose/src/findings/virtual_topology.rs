@@ -1,11 +1,10 @@
 //! A virtual machine whose CPUs are all shown as packages of one core: what they share is hidden from the scheduler.
 
 use record::diagnosis::{Finding, Severity};
-use record::{Remedy, Template, text};
+use record::{Template, text};
 
 use super::needs::Need;
-use super::{Case, Rule, is_virtual, of_fact};
-use crate::figures::cite_fact;
+use super::{Case, Draft, Rule};
 
 /// As many packages as CPUs under a hypervisor.
 pub(super) const RULE: Rule = Rule {
@@ -20,44 +19,37 @@ pub(super) const RULE: Rule = Rule {
         what: Template { code: "needs-packages-and-cpus", words: "counts of packages and CPUs" },
         is_met: |case| {
             let counts = &case.record.machine.counts;
-            !is_virtual(case.record) || counts.packages.is_some() && counts.cpus_online.is_some()
+            !case.is_virtual() || counts.packages.is_some() && counts.cpus_online.is_some()
         },
     }],
     find,
 };
 
-fn find(case: &Case) -> Vec<Finding> {
+fn find(case: &Case) -> Option<Vec<Finding>> {
     let counts = &case.record.machine.counts;
-    let (Some(packages), Some(cpus)) = (counts.packages, counts.cpus_online) else {
-        return Vec::new();
-    };
-    if !is_virtual(case.record) || cpus < 2 || packages != cpus {
-        return Vec::new();
+    let (packages, cpus) = (counts.packages?, counts.cpus_online?);
+    if !case.is_virtual() || cpus < 2 || packages != cpus {
+        return None;
     }
-    vec![Finding {
-        evidence: vec![cite_fact(
-            text!("virtual-topology-counts", "{packages} sockets, {cpus} CPUs", packages, cpus),
-            "machine.counts.packages and .cpus_online",
-        )],
-        remedy: vec![Remedy::advice(text!(
+    let cost = text!(
+        "virtual-topology-cost",
+        "threads that share data may be placed far apart, and per-socket licences count each CPU; the cost \
+         depends on the program"
+    );
+    let what = text!(
+        "virtual-topology-flat",
+        "all {cpus} CPUs appear as single-core sockets: shared caches are hidden from the scheduler",
+        cpus
+    );
+    let says = text!("virtual-topology-counts", "{packages} sockets, {cpus} CPUs", packages, cpus);
+    let finding = RULE
+        .report_fact(Severity::Note, cost, what)
+        .cite(says, "machine.counts.packages and .cpus_online")
+        .advise(text!(
             "virtual-topology-set",
             "in the hypervisor: one socket with all cores (QEMU: -smp cpus=N,sockets=1; libvirt: <topology>), siblings as threads where virtual CPUs are pinned to them"
-        ))],
-        ..of_fact(
-            &RULE,
-            Severity::Note,
-            text!(
-                "virtual-topology-cost",
-                "threads that share data may be placed far apart, and per-socket licences count each CPU; the cost \
-                 depends on the program"
-            ),
-            text!(
-                "virtual-topology-flat",
-                "all {cpus} CPUs appear as single-core sockets: shared caches are hidden from the scheduler",
-                cpus
-            ),
-        )
-    }]
+        ));
+    Some(vec![finding])
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use record::text::Value;
 use record::{Text, text};
 
 use super::{BreakdownInputs, Steps};
-use crate::figures::{cpus_of, cpus_text, has_labels, median, middle};
+use crate::figures::{cpus_of, has_labels, median, middle, name_cpus};
 
 /// From the advertised clock over limits on it, the clocks that all cores reach together, a quota and stolen time to what a
 /// program gets.
@@ -101,7 +101,7 @@ fn limit(inputs: BreakdownInputs, steps: &mut Steps, alone: Option<&Measurement>
 fn stolen_from(inputs: BreakdownInputs) -> Text {
     let looked_at = cpus_of(inputs.index.figures_of("stolen.share"));
     let all = inputs.index.record.machine.cpus.iter().filter(|cpu| cpu.online && cpu.allowed).count();
-    match cpus_text(&looked_at) {
+    match name_cpus(&looked_at) {
         Some(cpus) if looked_at.len() < all => {
             text!("breakdown-less-stolen-from", "time stolen from {cpus}", cpus)
         }

@@ -9,7 +9,7 @@ use record::text::Value;
 use record::{Better, CpuList, Record, text};
 
 use super::available_resources::AvailableResources;
-use crate::figures::{cite_fact, cpus_text, locate_figure, loss, measured_value, pasteable, write_command};
+use crate::figures::{cite, loss, name_cpus, pasteable, write_command};
 use crate::record_index::RecordIndex;
 use crate::resources;
 
@@ -77,11 +77,10 @@ pub(super) fn huge_pages(index: &RecordIndex) -> Option<Advice> {
         "plan-latency-on-base-pages",
         "load latency over {size} on 4 KiB pages: {ns}",
         size,
-        ns = measured_value(small)
+        ns = small
     );
-    let huge_latency = text!("plan-latency-on-huge-pages", "on 2 MiB pages: {ns}", ns = measured_value(huge));
-    let evidence =
-        vec![cite_fact(latency, locate_figure(small)), cite_fact(huge_latency, locate_figure(huge))];
+    let huge_latency = text!("plan-latency-on-huge-pages", "on 2 MiB pages: {ns}", ns = huge);
+    let evidence = vec![cite(latency, small), cite(huge_latency, huge)];
     let thp = index.record.conditions.before.thp.as_deref();
     let mut advice = Advice { about: "huge pages".to_owned(), evidence, ..Advice::default() };
     match loss(&small.summary, &huge.summary, Better::Lower) {
@@ -148,7 +147,7 @@ pub(super) fn interrupts(
         "plan-irq-cpus-reserved",
         "{cpus} reserved for interrupts and housekeeping; IRQs are kept off the program's CPUs. Older irqbalance takes a mask \
          (IRQBALANCE_BANNED_CPUS); on Red Hat the file is /etc/sysconfig/irqbalance; per-CPU IRQs cannot be moved.",
-        cpus = cpus_text(reserved).unwrap_or_default()
+        cpus = name_cpus(reserved).unwrap_or_default()
     );
     if contained {
         advice.says.push(text!("plan-irqs-of-host", "This is a container: set this on its host."));

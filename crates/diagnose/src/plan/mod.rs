@@ -16,7 +16,7 @@ use record::plan::{CacheDomains, Plan, Policy, Process, Purpose, Siblings};
 use record::text::Value;
 use record::{CpuList, Handover, Measurement, Record, Template, Text, text};
 
-use crate::figures::{cite_fact, cpus_text, locate_figure, measured_value, middle};
+use crate::figures::{cite, middle, name_cpus};
 use crate::node_costs::Costs;
 use crate::record_index::RecordIndex;
 use available_resources::AvailableResources;
@@ -255,17 +255,15 @@ fn caches(
         )
     };
     if let (Some(within), Some(across)) = (pairs(true), pairs(false)) {
-        let (within_ns, across_ns) = (measured_value(within), measured_value(across));
         caches.says.push(text!(
             "plan-core-to-core",
             "Core-to-core latency: {within} within one cache, {across} between caches.",
-            within = within_ns.clone(),
-            across = across_ns.clone()
+            within,
+            across
         ));
-        let inside = text!("plan-core-to-core-within", "within one cache: {ns}", ns = within_ns);
-        let between = text!("plan-core-to-core-across", "between caches: {ns}", ns = across_ns);
-        caches.evidence =
-            vec![cite_fact(inside, locate_figure(within)), cite_fact(between, locate_figure(across))];
+        let inside = text!("plan-core-to-core-within", "within one cache: {ns}", ns = within);
+        let between = text!("plan-core-to-core-across", "between caches: {ns}", ns = across);
+        caches.evidence = vec![cite(inside, within), cite(between, across)];
     }
     Some(caches)
 }
@@ -290,10 +288,10 @@ fn cautions(
              firmware may hide them."
         ));
     }
-    all.extend(cpus_text(&available.forbidden).map(|cpus| {
+    all.extend(name_cpus(&available.forbidden).map(|cpus| {
         text!("plan-cpus-not-allowed", "{cpus} left out: not allowed by cpuset or affinity.", cpus)
     }));
-    all.extend(cpus_text(&available.isolated).map(|cpus| {
+    all.extend(name_cpus(&available.isolated).map(|cpus| {
         text!(
             "plan-cpus-isolated",
             "{cpus} left out: isolated at boot. The kernel does not balance threads over isolated CPUs; bind each thread \
@@ -308,7 +306,7 @@ fn cautions(
         ));
     }
     all.extend(
-        cpus_text(&available.offline)
+        name_cpus(&available.offline)
             .map(|cpus| text!("plan-cpus-offline", "{cpus} left out: offline.", cpus)),
     );
     for (node, size) in &available.memory_only {

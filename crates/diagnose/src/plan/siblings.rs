@@ -9,7 +9,7 @@ use record::text::Value;
 use record::{CpuList, Measurement, Template, Text, text};
 
 use super::available_resources::AvailableResources;
-use crate::figures::{RESOLUTION, cite_fact, labels_without, locate_figure, measured_value, median, spread};
+use crate::figures::{RESOLUTION, cite, labels_without, locate_figure, median, spread};
 use crate::record_index::RecordIndex;
 
 /// Workloads that wait for memory.
@@ -181,9 +181,9 @@ fn measured(index: &RecordIndex) -> Vec<Yield> {
             "plan-smt-yield",
             "{workload}, all siblings of a core over one: {ratio}",
             workload = workload.to_owned(),
-            ratio = measured_value(m)
+            ratio = m
         );
-        let evidence = vec![cite_fact(says, locate_figure(m))];
+        let evidence = vec![cite(says, m)];
         Some(Yield { workload: workload.to_owned(), value: m.value(), between, evidence })
     };
     by_workload.into_iter().filter_map(one).collect()
@@ -216,23 +216,23 @@ fn from_scaling(index: &RecordIndex, available: &AvailableResources) -> Vec<Yiel
             (b.0 / a.1, b.1 / a.0)
         });
         let evidence = vec![
-            cite_fact(
+            cite(
                 text!(
                     "plan-throughput-of-cores",
                     "{workload}, one thread on each of {cores} cores: {rate}",
                     workload = &workload,
                     cores,
-                    rate = measured_value(one)
+                    rate = one
                 ),
                 locate_figure(one),
             ),
-            cite_fact(
+            cite(
                 text!(
                     "plan-throughput-of-cpus",
                     "{workload}, all {cpus} CPUs: {rate}",
                     workload = &workload,
                     cpus,
-                    rate = measured_value(all)
+                    rate = all
                 ),
                 locate_figure(all),
             ),

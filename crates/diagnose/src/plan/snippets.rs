@@ -6,7 +6,7 @@ use record::plan::{Piece, Policy, Process, Snippet};
 use record::{CpuList, Text, text};
 
 use super::available_resources::AvailableResources;
-use crate::figures::cpus_text;
+use crate::figures::name_cpus;
 
 /// Nodes up to which the kubelet's topology manager starts without a setting of how many there are.
 const NODES_OF_KUBELET: usize = 8;
@@ -251,7 +251,7 @@ fn kubernetes(available: &AvailableResources, processes: &[Process], reserved: &
             "{cpus} CPUs instead of {wanted}: the kubelet reserves {first}, and pods are alike",
             cpus,
             wanted,
-            first = cpus_text(&first).unwrap_or_default()
+            first = name_cpus(&first).unwrap_or_default()
         );
         pod.push(format!("# {fewer}"));
     }
@@ -269,7 +269,7 @@ fn kubernetes(available: &AvailableResources, processes: &[Process], reserved: &
         "Whole CPUs, the same for requests and limits, make a Guaranteed pod with exclusive CPUs on one node; its memory is \
          placed there by first touch (memoryManagerPolicy: Static binds it and requires reservedMemory). The kubelet \
          reserves {cpus}.",
-        cpus = cpus_text(&first).unwrap_or_default()
+        cpus = name_cpus(&first).unwrap_or_default()
     );
     if cpus < wanted {
         says.push(text!(

@@ -9,7 +9,7 @@ mod wake_up;
 use record::diagnosis::{CeilingSource, Resource};
 use record::{Doubt, Measurement, Text, text};
 
-use crate::figures::{RESOLUTION, cpus_of, cpus_text, median};
+use crate::figures::{RESOLUTION, cpus_of, median, name_cpus};
 use crate::record_index::RecordIndex;
 pub(crate) use memory::{bandwidth_alone, bandwidths, memory_pages};
 pub use reached::beyond_caches;
@@ -101,7 +101,7 @@ fn core(index: &RecordIndex) -> Option<Headline> {
     let ceiling = ceiling(index.record.machine.processor.max_hz.map(|hz| hz as f64), Some(best));
     let source = ceiling.map(|(_, source)| source);
     let (sure, doubtful): (Vec<_>, Vec<_>) = scalar(active).partition(|m| m.doubt.is_none());
-    let cpus = cpus_text(&cpus_of(scalar(active))).unwrap_or_else(|| "the CPUs".to_owned());
+    let cpus = name_cpus(&cpus_of(scalar(active))).unwrap_or_else(|| text!("core-clock-cpus", "the CPUs"));
     let resource = Resource {
         name: CORE.to_owned(),
         unit: "Hz".to_owned(),

@@ -44,7 +44,7 @@ fn the_core_is_held_against_what_it_advertises() {
         (delivered.code(), ceiling.code()),
         (Some("core-clock-of-all"), Some("core-clock-advertised"))
     );
-    assert_eq!(delivered.value("cpus"), Some(&Value::from("CPUs 0-1")));
+    assert_eq!(delivered.value("cpus"), Some(&Value::from(Text::from("CPUs 0-1"))));
 }
 
 #[test]

@@ -165,8 +165,8 @@ fn only_what_is_allowed_is_planned_on() {
     let plan = default(&record);
     assert_eq!(plan.cpus().to_string(), "0-2");
     assert!(plan.processes.iter().all(|process| process.memory.is_empty()), "{:?}", plan.processes);
-    assert_eq!(value(&plan.cautions, "plan-cpus-not-allowed", "cpus"), &Value::from("CPUs 3-6"));
-    assert_eq!(value(&plan.cautions, "plan-cpus-offline", "cpus"), &Value::from("CPU 7"));
+    assert_eq!(value(&plan.cautions, "plan-cpus-not-allowed", "cpus"), &Value::from(Text::from("CPUs 3-6")));
+    assert_eq!(value(&plan.cautions, "plan-cpus-offline", "cpus"), &Value::from(Text::from("CPU 7")));
     let request = PlanRequest { cpus: Some("2-3".parse().unwrap()), ..PlanRequest::default() };
     let refused = super::plan(&record, &request).unwrap_err();
     let PlanError::CpusNotUsable { asked, missing, usable } = refused else { panic!("{refused}") };
@@ -196,7 +196,7 @@ fn isolated_cpus_are_left_out_unless_they_are_named() {
     record.machine.kernel.isolated = "4-7".parse().unwrap();
     let plan = default(&record);
     assert_eq!(plan.cpus().to_string(), "0-3");
-    assert_eq!(value(&plan.cautions, "plan-cpus-isolated", "cpus"), &Value::from("CPUs 4-7"));
+    assert_eq!(value(&plan.cautions, "plan-cpus-isolated", "cpus"), &Value::from(Text::from("CPUs 4-7")));
     let request = PlanRequest { cpus: Some("4-5".parse().unwrap()), ..PlanRequest::default() };
     assert!(says(&super::plan(&record, &request).unwrap().cautions, "plan-on-isolated-cpus"));
 }
@@ -257,7 +257,7 @@ fn for_latency_a_core_of_each_node_is_kept_for_interrupts() {
     assert_eq!(plan.processes.iter().map(|p| p.cpus.to_string()).collect::<Vec<_>>(), ["1-3", "5-7"]);
     let interrupts = plan.advice.iter().find(|advice| advice.about == "interrupts").unwrap();
     assert_eq!(interrupts.says.code(), Some("plan-irq-cpus-reserved"));
-    assert_eq!(interrupts.says.value("cpus"), Some(&Value::from("CPUs 0,4,8,12")));
+    assert_eq!(interrupts.says.value("cpus"), Some(&Value::from(Text::from("CPUs 0,4,8,12"))));
     assert!(
         interrupts.commands[0].contains("IRQBALANCE_BANNED_CPULIST=1-3,5-7,9-11,13-15 "),
         "{interrupts:?}"

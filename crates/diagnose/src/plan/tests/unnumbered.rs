@@ -51,7 +51,7 @@ fn cpus_kept_for_interrupts_are_whole_cores() {
     assert_eq!(cpus(&plan), ["1-3", "5-7"]);
     let interrupts = plan.advice.iter().find(|advice| advice.about == "interrupts").unwrap();
     assert_eq!(interrupts.says.code(), Some("plan-irq-cpus-reserved"));
-    assert_eq!(interrupts.says.value("cpus"), Some(&Value::from("CPUs 0,4,8,12")));
+    assert_eq!(interrupts.says.value("cpus"), Some(&Value::from(Text::from("CPUs 0,4,8,12"))));
 }
 
 #[test]
