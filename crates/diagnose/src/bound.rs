@@ -9,7 +9,7 @@ use record::diagnosis::{Bound, BoundBy, Evidence};
 use record::text::Value;
 use record::{Label, Measurement, Template, Text, detail, text};
 
-use crate::figures::cite;
+use crate::figures::cite_fact;
 use crate::record_index::RecordIndex;
 
 /// Shorter commands are little more than the start of a process and the notice of its end, and nobody looked at them while
@@ -236,9 +236,9 @@ const STATES: [(&str, Template); 4] = [
 /// The figures that stand behind any answer.
 fn base_evidence(facts: &Facts) -> Vec<Evidence> {
     let took = text!("bound-took", "took {value}", value = facts.time);
-    let mut all = vec![cite(took, facts.time)];
+    let mut all = vec![cite_fact(took, facts.time)];
     for (name, says) in STATES {
-        let cite = |m: &Measurement| cite(text!(says, value = m), m);
+        let cite = |m: &Measurement| cite_fact(text!(says, value = m), m);
         all.extend(state(facts.index, name).map(cite));
     }
     all

@@ -105,7 +105,7 @@ impl From<&Measurement> for Place {
 }
 
 /// Something in the record as evidence, in words that have its figure in them.
-pub(crate) fn cite(says: impl Into<Text>, from: impl Into<Place>) -> Evidence {
+pub(crate) fn cite_fact(says: impl Into<Text>, from: impl Into<Place>) -> Evidence {
     Evidence { says: says.into(), from: from.into().0 }
 }
 

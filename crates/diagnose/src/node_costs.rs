@@ -7,7 +7,7 @@ use record::diagnosis::Evidence;
 use record::{Better, Measurement, Record, Template, Text, text};
 
 use crate::distances;
-use crate::figures::{cite, labels_without, spread};
+use crate::figures::{cite_fact, labels_without, spread};
 use crate::record_index::RecordIndex;
 
 /// What a load costs.
@@ -124,7 +124,7 @@ impl Matrix {
                     to = at.1,
                     value = *m
                 );
-                matrix.evidence.push(cite(says, *m));
+                matrix.evidence.push(cite_fact(says, *m));
             }
         }
         let of = |own: bool| {

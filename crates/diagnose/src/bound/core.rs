@@ -7,7 +7,7 @@ use record::{Measurement, Template, Text, text};
 
 use super::time::used_by_others;
 use super::{Cause, Facts, detail};
-use crate::figures::cite;
+use crate::figures::cite_fact;
 
 /// Bytes that a miss of the last cache moves.
 const LINE: f64 = 64.0;
@@ -33,7 +33,7 @@ fn traffic<'a>(facts: &Facts<'a>) -> Option<(f64, &'a Measurement)> {
 }
 
 fn cite_misses(misses: &Measurement) -> record::diagnosis::Evidence {
-    cite(text!("bound-misses", "last-level cache misses {misses}", misses), misses)
+    cite_fact(text!("bound-misses", "last-level cache misses {misses}", misses), misses)
 }
 
 pub(super) fn bandwidth(facts: &Facts) -> Option<Cause> {
@@ -54,7 +54,7 @@ pub(super) fn bandwidth(facts: &Facts) -> Option<Cause> {
         ),
         evidence: vec![
             cite_misses(misses),
-            cite(
+            cite_fact(
                 text!("bound-ceiling", "ceiling {ceiling}", ceiling = Value::Figure(ceiling, "B/s")),
                 detail("ceilings"),
             ),
@@ -85,7 +85,7 @@ pub(super) fn latency(facts: &Facts) -> Option<Cause> {
     let mut all = vec![cite_misses(misses)];
     all.extend(back_end.map(|(_, m)| {
         let share = m;
-        cite(text!("bound-back-end", "issue slots stalled on memory or a unit {share}", share), m)
+        cite_fact(text!("bound-back-end", "issue slots stalled on memory or a unit {share}", share), m)
     }));
     Some(Cause {
         by: BoundBy::MemoryLatency,
@@ -119,7 +119,7 @@ pub(super) fn front_end(facts: &Facts) -> Option<Cause> {
             "bound-smaller-code",
             "make the hot code smaller: profile-guided optimisation, BOLT, huge pages for code"
         ),
-        evidence: vec![cite(
+        evidence: vec![cite_fact(
             text!("bound-empty-slots", "issue slots without an instruction {share}", share),
             share,
         )],
@@ -144,7 +144,10 @@ pub(super) fn branches(facts: &Facts) -> Option<Cause> {
             "bound-fewer-branches",
             "turn branches on random data into arithmetic, or sort the data first"
         ),
-        evidence: vec![cite(text!("bound-mispredicted", "mispredicted branches {misses}", misses), misses)],
+        evidence: vec![cite_fact(
+            text!("bound-mispredicted", "mispredicted branches {misses}", misses),
+            misses,
+        )],
     })
 }
 
@@ -178,7 +181,7 @@ pub(super) fn compute(facts: &Facts) -> Cause {
     let computes = match facts.ipc() {
         Some(ipc) => {
             let value = ipc;
-            evidence.push(cite(text!("bound-ipc", "instructions a cycle: {value}", value), ipc));
+            evidence.push(cite_fact(text!("bound-ipc", "instructions a cycle: {value}", value), ipc));
             computes(facts, ipc.value())
         }
         None => text!(

@@ -6,7 +6,7 @@ use record::units::{cpus, significant, thousands};
 use record::{Label, Template, text};
 
 use super::{Cause, Facts, detail};
-use crate::figures::cite;
+use crate::figures::cite_fact;
 
 pub(super) fn quota(facts: &Facts) -> Option<Cause> {
     let throttled = facts.around().throttled_seconds?;
@@ -26,7 +26,7 @@ pub(super) fn quota(facts: &Facts) -> Option<Cause> {
             "bound-raise-quota",
             "raise the quota (cpu.max; Kubernetes: the CPU limit), or start fewer threads than the quota allows"
         ),
-        evidence: vec![cite(
+        evidence: vec![cite_fact(
             text!("bound-throttled", "throttled for {throttled}", throttled = throttled_s()),
             detail("around"),
         )],
@@ -50,7 +50,7 @@ pub(super) fn stolen(facts: &Facts) -> Option<Cause> {
             "bound-unshared-cpus",
             "measure again at another time, or on an instance with dedicated CPUs"
         ),
-        evidence: vec![cite(
+        evidence: vec![cite_fact(
             text!(
                 "bound-steal-time",
                 "steal time {stolen} of {asked} CPU time",
@@ -138,8 +138,10 @@ pub(super) fn waiting(facts: &Facts) -> Option<Cause> {
             )
         };
         let kinds: Vec<_> = kinds.iter().map(sampled).collect();
-        evidence
-            .push(cite(text!("bound-sampled", "sampled while off-CPU: {kinds}", kinds), detail("waiting")));
+        evidence.push(cite_fact(
+            text!("bound-sampled", "sampled while off-CPU: {kinds}", kinds),
+            detail("waiting"),
+        ));
     }
     // Threads that ended before they were looked at may have been ready all that time.
     let (says, advice) = if facts.hardly_seen() {
@@ -226,7 +228,7 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
     let used = |others: f64| {
         let says =
             text!("bound-others-used", "other programs used {others} CPUs", others = significant(others));
-        cite(says, detail("around"))
+        cite_fact(says, detail("around"))
     };
     Some(Cause { by, share: share * wanted, says, advice, evidence: others.map(used).into_iter().collect() })
 }
@@ -264,7 +266,7 @@ pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
     let evidence =
         ["page-faults", "context-switches"].iter().filter_map(|event| facts.count(event)).map(|m| {
             let event = m.labels.word(Label::Event).unwrap_or_default().to_owned();
-            cite(text!("bound-count", "{event} {count}", event, count = m), m)
+            cite_fact(text!("bound-count", "{event} {count}", event, count = m), m)
         });
     Some(Cause { by: BoundBy::Kernel, share: share_of_time, says, advice, evidence: evidence.collect() })
 }
@@ -357,7 +359,7 @@ pub(super) fn one_thread(facts: &Facts) -> Option<Cause> {
         share: (idle / facts.cpus * busy).min(1.0),
         says,
         advice,
-        evidence: vec![cite(figures, "workload.cpu_time workload=command state=on-cpu")],
+        evidence: vec![cite_fact(figures, "workload.cpu_time workload=command state=on-cpu")],
     })
 }
 
@@ -387,7 +389,7 @@ pub(super) fn imbalance(facts: &Facts) -> Option<Cause> {
             "bound-try-smaller-pieces",
             "cut the work into smaller pieces that threads take when they are free"
         ),
-        evidence: vec![cite(
+        evidence: vec![cite_fact(
             text!(
                 "bound-uneven-threads",
                 "busiest thread {busiest}, mean {mean}",

@@ -8,7 +8,7 @@ use super::clock_cause::cause;
 use super::clock_limit::{Below, below, hz_reported};
 use super::needs::Need;
 use super::{Case, Draft, Rule, needs};
-use crate::figures::{cite, cpus_of, find_hottest, middle};
+use crate::figures::{cite_fact, cpus_of, find_hottest, middle};
 use crate::resources::CORE;
 
 /// All cores together against the base clock; where that is not told, against the clock of one core alone.
@@ -46,7 +46,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         .cite_all([against])
         .cite_all(find_hottest(&case.record.conditions.before).map(|(sensor, hottest)| {
             let says = text!("all-core-clock-hottest", "hottest sensor {hottest}", hottest);
-            cite(says, format!("conditions.before.temperatures.{sensor}"))
+            cite_fact(says, format!("conditions.before.temperatures.{sensor}"))
         }));
     let cause = cause(case, cpu, promised);
     let finding = if cause.is_set {
@@ -85,7 +85,7 @@ fn below_base<'a>(case: &Case<'a>) -> Option<TooSlow<'a>> {
     let Below { measured: is, promised, cpu, .. } = *found.first()?;
     let base = Value::Figure(promised, "Hz");
     let says = text!("all-core-clock-base", "base clock {base}", base = base.clone());
-    let against = cite(says, hz_reported(case, cpu, "base_hz", |cpu| cpu.base_hz));
+    let against = cite_fact(says, hz_reported(case, cpu, "base_hz", |cpu| cpu.base_hz));
     let what = text!(
         "all-core-clock-below-base",
         "all cores together run at {is}, below the base clock of {base}",
@@ -104,7 +104,8 @@ fn below_one<'a>(case: &Case<'a>) -> Option<TooSlow<'a>> {
     let mut found = below(case, "all", |_| Some(alone.value()));
     found.retain(|below| below.measured.value() < alone.value() * (1.0 - TURBO));
     let is = found.first()?.measured;
-    let against = cite(text!("all-core-clock-one-alone", "one core alone runs at {alone}", alone), alone);
+    let against =
+        cite_fact(text!("all-core-clock-one-alone", "one core alone runs at {alone}", alone), alone);
     let what = text!(
         "all-core-clock-below-one",
         "all cores together run at {is}, one core alone at {alone}",

@@ -7,7 +7,7 @@ use record::{Label, Measurement, Template, text};
 use super::clock_cause::no_boost;
 use super::needs::Need;
 use super::{Case, Draft, Rule, clock_limit};
-use crate::figures::{RESOLUTION, cite, has_labels, modelled};
+use crate::figures::{RESOLUTION, cite_fact, has_labels, modelled};
 use crate::resources::CORE;
 
 /// Boost by the kernel's account. Where a core was measured below the clock that it advertises, `clock-limit` names it with
@@ -55,8 +55,8 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         let (base, most) = (Value::Figure(base, "Hz"), Value::Figure(most, "Hz"));
         let base_says = text!("boost-off-base", "base clock {base}", base = base.clone());
         let most_says = text!("boost-off-highest", "maximum clock {most}", most = most.clone());
-        cause.evidence.push(cite(base_says, "machine.processor.base_hz"));
-        cause.evidence.push(cite(most_says, "machine.processor.max_hz"));
+        cause.evidence.push(cite_fact(base_says, "machine.processor.base_hz"));
+        cause.evidence.push(cite_fact(most_says, "machine.processor.max_hz"));
         let what = text!("boost-off-at-most", "boost is off: at most {base} instead of {most}", base, most);
         RULE.report_model(loss, what)
     } else {

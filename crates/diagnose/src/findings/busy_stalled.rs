@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use record::diagnosis::{Confidence, Finding, Severity};
 use record::text::Value;
-use record::{Better, Label, Measurement, Template, text};
+use record::{Better, Label, Measurement, Remedy, Template, text};
 
 use super::needs::Need;
 use super::{Case, Draft, Rule, costs, other_load, steal_time};
@@ -94,7 +94,7 @@ fn find_stalled_step(case: &Case, (one, many): Step) -> Option<Finding> {
             "a shared resource may be saturated (memory bandwidth, last-level cache, node interconnect): bind a process \
              to each node, touch less memory, or use fewer threads"
         ))
-        .suggest(contention, "perf c2c record COMMAND; perf c2c report");
+        .mend([Remedy::both(contention, "perf c2c record COMMAND; perf c2c report")]);
     Some(Finding { confidence: if declared { Confidence::Medium } else { Confidence::High }, ..finding })
 }
 

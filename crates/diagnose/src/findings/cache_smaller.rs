@@ -6,7 +6,7 @@ use record::{Label, Level, Measurement, Remedy, Template, text};
 
 use super::needs::Need;
 use super::{Case, Draft, Rule, costs, needs};
-use crate::figures::{cite, quote_name, spread, verdict};
+use crate::figures::{cite_fact, quote_name, spread, verdict};
 use crate::levels::MUCH_SMALLER;
 
 /// Where the latency curve leaves a level against its advertised size.
@@ -109,7 +109,7 @@ fn find_absent(case: &Case, at: usize, level: &Level, size: u64) -> Option<Findi
 
 fn advertises(size: u64) -> Evidence {
     let says = text!("cache-smaller-advertised", "the kernel reports {size}", size = Value::Bytes(size));
-    cite(says, "machine.caches[].bytes")
+    cite_fact(says, "machine.caches[].bytes")
 }
 
 fn remedy(case: &Case) -> Vec<Remedy> {
@@ -193,7 +193,10 @@ fn find_smaller(case: &Case, at: usize, level: &Level, size: u64) -> Option<Find
 fn disturbed(case: &Case) -> Option<Evidence> {
     if let Some(load) = super::other_load::RULE.findings(case).into_iter().next() {
         let from = load.evidence.into_iter().next().map_or_else(String::new, |seen| seen.from);
-        return Some(cite(text!("cache-smaller-other-load", "in doubt: {load}", load = load.what), from));
+        return Some(cite_fact(
+            text!("cache-smaller-other-load", "in doubt: {load}", load = load.what),
+            from,
+        ));
     }
     let points = case.figures_of("load.latency").count();
     let doubtful = case.figures_of("load.latency").filter(|m| m.doubt.is_some()).count();
@@ -205,7 +208,7 @@ fn disturbed(case: &Case) -> Option<Evidence> {
             points
         )
     };
-    (doubtful * DOUBTFUL > points).then(|| cite(says(), "load.latency"))
+    (doubtful * DOUBTFUL > points).then(|| cite_fact(says(), "load.latency"))
 }
 
 #[cfg(test)]

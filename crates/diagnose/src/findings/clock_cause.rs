@@ -6,7 +6,7 @@ use record::text::Value;
 use record::{Remedy, Text, text};
 
 use super::Case;
-use crate::figures::{RESOLUTION, cite, pasteable, restore_command, write_command, write_for_cpus};
+use crate::figures::{RESOLUTION, cite_fact, pasteable, restore_command, write_command, write_for_cpus};
 
 /// A cause with what speaks for it and what to do.
 #[derive(Default)]
@@ -50,7 +50,13 @@ impl Setting<'_> {
     /// The cause that stands in a field of this setting.
     fn explain(&self, what: Text, says: Text, field: &str, [remedy, undo]: [Remedy; 2]) -> Cause {
         let from = format!("conditions.before.clocks[{}].{field}", self.at);
-        Cause { what, evidence: vec![cite(says, from)], remedy: vec![remedy], undo: vec![undo], is_set: true }
+        Cause {
+            what,
+            evidence: vec![cite_fact(says, from)],
+            remedy: vec![remedy],
+            undo: vec![undo],
+            is_set: true,
+        }
     }
 }
 
@@ -89,7 +95,7 @@ fn on_battery(snapshot: &Snapshot) -> Option<Cause> {
     let says = text!("clock-cause-on-battery", "on battery");
     (snapshot.power_supply.as_deref() == Some("battery")).then(|| Cause {
         what: text!("clock-cause-battery", "the machine runs on battery"),
-        evidence: vec![cite(says, "conditions.before.power_supply")],
+        evidence: vec![cite_fact(says, "conditions.before.power_supply")],
         remedy: vec![Remedy::advice(text!("clock-cause-mains", "connect mains power"))],
         is_set: true,
         ..Cause::default()
@@ -131,7 +137,7 @@ pub(super) fn no_boost(snapshot: &Snapshot) -> Option<Cause> {
     snapshot.boost.filter(|boost| !boost)?;
     let mut cause = Cause {
         what: text!("clock-cause-boost", "boost is off"),
-        evidence: vec![cite(text!("clock-cause-boost-off", "boost off"), "conditions.before.boost")],
+        evidence: vec![cite_fact(text!("clock-cause-boost-off", "boost off"), "conditions.before.boost")],
         is_set: true,
         ..Cause::default()
     };

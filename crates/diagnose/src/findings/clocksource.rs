@@ -7,7 +7,7 @@ use record::{Measurement, Template, text};
 
 use super::needs::Need;
 use super::{Case, Draft, Rule};
-use crate::figures::{cite, cost_above, middle, restore_command, spread, write_command};
+use crate::figures::{cite_fact, cost_above, middle, restore_command, spread, write_command};
 
 /// The cost of reading the clock, and the clocksource behind it.
 ///
@@ -84,14 +84,14 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
 /// The clocksource as evidence.
 pub(super) fn cite_source(source: &str) -> Evidence {
     let says = text!("clocksource-in-use", "clocksource {source}", source = source.to_owned());
-    cite(says, "conditions.before.clocksource")
+    cite_fact(says, "conditions.before.clocksource")
 }
 
 /// What a reading costs. Where the name alone says that it is slow, a doubt about how slow does not weaken the finding: it
 /// stands in the words instead of at the figure's place.
 fn cite_read(read: &Measurement, known_slow: bool) -> Evidence {
     let Some(doubt) = read.doubt.as_ref().filter(|_| known_slow) else {
-        return cite(text!("clocksource-read", "reading the clock takes {read}", read), read);
+        return cite_fact(text!("clocksource-read", "reading the clock takes {read}", read), read);
     };
     let (low, high) = spread(&read.summary);
     let says = text!(
@@ -101,7 +101,7 @@ fn cite_read(read: &Measurement, known_slow: bool) -> Evidence {
         high = Value::Figure(high, "ns"),
         doubt = doubt.text()
     );
-    cite(says, read.metric.clone())
+    cite_fact(says, read.metric.clone())
 }
 
 /// Whether a reading takes longer than any vDSO and as long as a system call here.

@@ -6,7 +6,7 @@ use record::{Template, text};
 
 use super::needs::Need;
 use super::{Case, Draft, Rule, clocksource};
-use crate::figures::{cite, middle};
+use crate::figures::{cite_fact, middle};
 
 /// Whether the cycle counter keeps its rate in every state.
 pub(super) const RULE: Rule = Rule {
@@ -34,7 +34,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let cite_read = |read| {
         let says =
             text!("counter-not-invariant-clock-read", "reading the clock takes {read} (in user space)", read);
-        cite(says, read)
+        cite_fact(says, read)
     };
     let cost = text!(
         "counter-not-invariant-cost",

@@ -8,7 +8,7 @@ use record::{Remedy, Template, text};
 use super::needs::Need;
 use super::quota::{quota, throttled_periods};
 use super::{Case, Draft, Rule, steal_time};
-use crate::figures::{cite, modelled};
+use crate::figures::{cite_fact, modelled};
 use crate::resources::CORE;
 
 /// The quota against the CPUs allowed.
@@ -53,18 +53,19 @@ fn find_smaller_quota(case: &Case) -> Option<Finding> {
     };
     let mut seen = vec![cite_quota(quota)];
     let says = text!("cpu-quota-allowed", "{cpus} allowed, the number that programs see", cpus);
-    seen.push(cite(says, "machine.counts.cpus_allowed"));
+    seen.push(cite_fact(says, "machine.counts.cpus_allowed"));
     if let Some(periods) = throttled_periods(case) {
         seen.push(cite_periods(periods));
         seen.extend(steal_time::worst(case, "os").iter().flat_map(|stolen| stolen.evidence()));
     }
-    let set_unit = |value: &str| format!("sudo systemctl set-property UNIT CPUQuota={value}");
+    let set_unit =
+        |value: &str| Remedy::command(format!("sudo systemctl set-property UNIT CPUQuota={value}"));
     let container = text!("cpu-quota-raise-container", "raise or lift the quota of a container");
     let finding = RULE
         .report_model(loss, what)
         .cite_all(seen)
         .suggest(container, "docker update --cpus=N CONTAINER")
-        .suggest(text!("cpu-quota-raise-service", "of a service"), set_unit(""))
+        .mend([Remedy { text: Some(text!("cpu-quota-raise-service", "of a service")), ..set_unit("") }])
         .advise(text!(
             "cpu-quota-raise-elsewhere",
             "in Kubernetes resources.limits.cpu; elsewhere cpu.max of the cgroup"
@@ -75,12 +76,12 @@ fn find_smaller_quota(case: &Case) -> Option<Finding> {
              no stops of tens of milliseconds then"
         ));
     let as_before = set_unit(&format!("{:.0}%", quota * 100.0));
-    Some(finding.undo([format!("docker update --cpus {old} CONTAINER"), as_before].map(Remedy::command)))
+    Some(finding.undo([Remedy::command(format!("docker update --cpus {old} CONTAINER")), as_before]))
 }
 
 fn cite_quota(quota: f64) -> Evidence {
     let says = text!("cpu-quota-set", "quota of {quota} CPUs", quota = significant(quota));
-    cite(says, "machine.limits.cpu_quota")
+    cite_fact(says, "machine.limits.cpu_quota")
 }
 
 fn cite_periods(periods: u64) -> Evidence {
@@ -89,7 +90,7 @@ fn cite_periods(periods: u64) -> Evidence {
         "the quota throttled this cgroup in {periods} periods of the run",
         periods
     );
-    cite(says, "conditions.after.quota_throttled")
+    cite_fact(says, "conditions.after.quota_throttled")
 }
 
 /// Periods in which a cgroup was stopped though its quota is not below the CPUs allowed: it is another cgroup's above, or

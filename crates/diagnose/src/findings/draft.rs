@@ -5,7 +5,7 @@ use record::statistics::Verdict;
 use record::{CpuList, Remedy, Text};
 
 use super::Rule;
-use crate::figures::{Place, cite, name_cpus, severity};
+use crate::figures::{Place, cite_fact, name_cpus, severity};
 
 impl Rule {
     /// A finding of a measured loss; its severity follows from the loss.
@@ -74,7 +74,7 @@ impl Draft for Finding {
     }
 
     fn cite(self, says: Text, from: impl Into<Place>) -> Self {
-        self.cite_all([cite(says, from)])
+        self.cite_all([cite_fact(says, from)])
     }
 
     fn cite_all(mut self, evidence: impl IntoIterator<Item = Evidence>) -> Self {

@@ -7,7 +7,7 @@ use record::{Better, Coverage, Label, Level, Measurement, Remedy, State, Templat
 use super::huge_pages::{LIFTED, is_refusal_lifted};
 use super::needs::Need;
 use super::{Case, Draft, Rule, costs, huge_pages, needs};
-use crate::figures::{cite, has_labels, loss, verdict};
+use crate::figures::{cite_fact, has_labels, loss, verdict};
 use crate::levels;
 use crate::resources::{MEMORY_LATENCY, Walk, beyond};
 
@@ -104,13 +104,13 @@ fn cite_small_pages(latency: &Measurement) -> Evidence {
     let size = working_set(latency);
     let says =
         text!("huge-pages-refused-on-4kib", "a load from {size} on 4 KiB pages: {latency}", size, latency);
-    cite(says, latency)
+    cite_fact(says, latency)
 }
 
 /// What says that they are refused.
 fn cite_refusal(case: &Case) -> Option<Evidence> {
     if case.record.conditions.before.thp.as_deref() == Some("never") {
-        return Some(cite(text!("huge-pages-refused-thp-never", "THP: never"), "conditions.before.thp"));
+        return Some(cite_fact(text!("huge-pages-refused-thp-never", "THP: never"), "conditions.before.thp"));
     }
     let what = Coverage::latency_on("2MiB");
     let said = case.record.coverage.iter().find(|coverage| {
@@ -118,7 +118,7 @@ fn cite_refusal(case: &Case) -> Option<Evidence> {
     })?;
     let reason = said.reason.as_ref().map_or(Value::from("unavailable"), Value::from);
     let says = text!("huge-pages-refused-reason", "2 MiB pages: {reason}", reason);
-    Some(cite(says, format!("coverage[] {what}")))
+    Some(cite_fact(says, format!("coverage[] {what}")))
 }
 
 /// The last cache before memory.

@@ -9,7 +9,7 @@ use record::{Template, Text, text};
 
 use super::needs::Need;
 use super::{Case, Draft, Rule, needs};
-use crate::figures::{cite, modelled, quote_name};
+use crate::figures::{cite_fact, modelled, quote_name};
 use crate::memory_channels;
 use crate::resources::MEMORY_BANDWIDTH;
 
@@ -144,7 +144,7 @@ fn find_uneven_nodes(slots: &[&MemoryDevice]) -> Option<Finding> {
     let loss = modelled(uneven(nodes.values().copied()))?;
     let what = text!("memory-population-uneven-nodes", "nodes or sockets hold different amounts of memory");
     let advice = text!("memory-population-nodes", "fit the same amount of memory on every node or socket");
-    let seen = cite(list_sizes(&nodes), "machine.memory_devices[].node and .bytes");
+    let seen = cite_fact(list_sizes(&nodes), "machine.memory_devices[].node and .bytes");
     Some(RULE.report_model(loss, what).cite_all([seen]).advise(advice))
 }
 

@@ -5,7 +5,7 @@ use record::{Remedy, Template, text};
 
 use super::needs::Need;
 use super::{Case, Draft, Rule};
-use crate::figures::{RESOLUTION, cite, cost_above, middle, spread};
+use crate::figures::{RESOLUTION, cite_fact, cost_above, middle, spread};
 
 /// The cost of a system call, where mitigations on its way are active.
 ///
@@ -81,7 +81,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         .cite(text!("mitigations-system-call", "an empty system call takes {call}", call), call)
         .cite_all(active.iter().map(|(flaw, report)| {
             let says = text!("mitigations-reported", "{flaw}: {report}", flaw = *flaw, report = *report);
-            cite(says, format!("machine.kernel.mitigations.{flaw}"))
+            cite_fact(says, format!("machine.kernel.mitigations.{flaw}"))
         }))
         .advise(text!(
             "mitigations-fewer-calls",

@@ -51,7 +51,7 @@ use record::diagnosis::{Confidence, Evidence, Finding, NotLookedFor, Numa, Sever
 use record::statistics::Verdict;
 use record::{DoubtKind, Level, Measurement, Record, Template, text};
 
-use crate::figures::{cite, locate_figure, severity, share_of};
+use crate::figures::{cite_fact, locate_figure, severity, share_of};
 
 use draft::Draft;
 pub use needs::Need;
@@ -221,7 +221,7 @@ fn weaken(case: &Case, finding: &mut Finding) {
     let single = |seen: &Evidence| {
         figure_of(seen, |m| m.summary.n == 1)?;
         let says = text!("finding-one-sample", "from one sample: its spread is unknown");
-        Some(cite(says, seen.from.clone()))
+        Some(cite_fact(says, seen.from.clone()))
     };
     let single = finding.evidence.iter().find_map(single).filter(|_| finding.measured);
     let doubtful = |seen: &Evidence| figure_of(seen, |m| m.doubt.is_some())?.doubt.as_ref();
@@ -229,7 +229,7 @@ fn weaken(case: &Case, finding: &mut Finding) {
         finding.evidence.iter().filter_map(doubtful).all(|doubt| doubt.kind() == DoubtKind::TooNoisy);
     let doubt = |seen: &Evidence| {
         let says = text!("finding-in-doubt", "in doubt: {doubt}", doubt = doubtful(seen)?.text());
-        Some(cite(says, seen.from.clone()))
+        Some(cite_fact(says, seen.from.clone()))
     };
     let mut doubts: Vec<Evidence> = finding.evidence.iter().filter_map(doubt).collect();
     doubts.dedup();

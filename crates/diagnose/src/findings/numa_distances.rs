@@ -7,7 +7,7 @@ use record::{Template, text};
 use super::needs::Need;
 use super::numa_latency::{MATRIX, has_nodes};
 use super::{Case, Draft, Rule};
-use crate::figures::cite;
+use crate::figures::cite_fact;
 use crate::resources::MEMORY_LATENCY;
 
 /// The firmware's distances against the measured latencies.
@@ -46,7 +46,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     );
     let mut finding = RULE
         .report_loss(loss, what)
-        .cite_all(pairs.map(|says| cite(says.clone(), "diagnosis.numa.distance_mismatches")))
+        .cite_all(pairs.map(|says| cite_fact(says.clone(), "diagnosis.numa.distance_mismatches")))
         .suggest(place, "numactl --cpunodebind=N --membind=M COMMAND")
         .advise(text!(
             "numa-distances-firmware",

@@ -9,7 +9,7 @@ use super::needs::Need;
 use super::{Case, Draft, Rule, costs};
 use crate::comparison::datum::Datum;
 use crate::comparison::nodes::{Reach, find_reaches};
-use crate::figures::{RESOLUTION, cite, median, modelled, spread, verdict};
+use crate::figures::{RESOLUTION, cite_fact, median, modelled, spread, verdict};
 use crate::resources::{MEMORY_BANDWIDTH, MEMORY_LATENCY};
 
 /// Latency and bandwidth over all pairs of nodes against those of each node's own memory.
@@ -72,7 +72,7 @@ fn find_single_cost(case: &Case, reach: &Reach) -> Option<Finding> {
     let loss = modelled(1.0 - 1.0 / reach.ignoring())?;
     let cite_datum = |datum: &Datum, template: Template| {
         let figure = record::units::figure(datum.value, &reach.own.unit);
-        cite(text!(template, what = &reach.what, figure = figure), datum.from.clone())
+        cite_fact(text!(template, what = &reach.what, figure = figure), datum.from.clone())
     };
     let nodes = if case.record.machine.nodes.len() > 1 { "machine.nodes" } else { "machine.counts.nodes" };
     let finding = RULE.report_model(loss, describe_latency(reach.ignoring()));

@@ -8,7 +8,7 @@ use record::{Template, detail, text};
 use super::needs::Need;
 use super::{Case, Draft, Rule, bandwidth_shared, quota, steal_time};
 use crate::cpu_accounting::{CpuAccounting, LEAST_SECONDS};
-use crate::figures::{RESOLUTION, cite, severity, verdict};
+use crate::figures::{RESOLUTION, cite_fact, severity, verdict};
 
 /// CPU time that others used during the run; where the record does not tell that, the load average when it began, which
 /// may be of what has ended.
@@ -141,14 +141,14 @@ fn find_during(case: &Case, used: &Used, average: Option<f64>, cpus: u32) -> Opt
     if let Some(pressure) = case.record.conditions.before.pressure.get("cpu") {
         let share = Value::Share(*pressure);
         let says = text!("other-load-pressure", "CPU pressure (PSI) before the run: {share}", share);
-        seen.push(cite(says, "conditions.before.pressure.cpu"));
+        seen.push(cite_fact(says, "conditions.before.pressure.cpu"));
     }
     // The time taken from a busy thread was measured: the better evidence.
     if let Some(stolen) = steal_time::by_others(case) {
         seen.extend(stolen.evidence().into_iter().take(1));
     } else if give_way(case) {
         let says = text!("other-load-gives-way", "other work took no measurable time from a busy thread");
-        seen.push(cite(says, "stolen.share cause=os"));
+        seen.push(cite_fact(says, "stolen.share cause=os"));
     }
     let what = text!(USED, used = Value::Figure(used.used, "ratio"), cpus);
     let found = match (used.waited.is_some(), used.own.is_some()) {
@@ -199,7 +199,7 @@ fn is_elsewhere(case: &Case) -> bool {
 fn cite_load(average: f64) -> Evidence {
     let average = Value::Figure(average, "ratio");
     let says = text!("other-load-average", "1-minute load average before the run: {average}", average);
-    cite(says, "conditions.before.load")
+    cite_fact(says, "conditions.before.load")
 }
 
 /// What others used during the run.
@@ -210,7 +210,7 @@ const USED: Template =
 fn weigh(used: &Used, average: Option<f64>, cpus: u32) -> Option<(Verdict, Vec<Evidence>)> {
     let others = Value::Figure(used.used, "ratio");
     let busy = text!("other-load-busy", "busy CPUs minus this run's own: {others}", others);
-    let by_others = cite(busy, "conditions.after.cpu_seconds and .own_cpu_seconds");
+    let by_others = cite_fact(busy, "conditions.after.cpu_seconds and .own_cpu_seconds");
     if let Some(waited) = used.waited {
         let share = Value::Share(waited);
         let says = text!(
@@ -218,7 +218,7 @@ fn weigh(used: &Used, average: Option<f64>, cpus: u32) -> Option<(Verdict, Vec<E
             "run-queue delay of the measuring threads: {share} of their time",
             share
         );
-        let delay = cite(says, "conditions.after.own_ready_seconds and .own_cpu_seconds");
+        let delay = cite_fact(says, "conditions.after.own_ready_seconds and .own_cpu_seconds");
         return (waited >= RESOLUTION).then(|| (verdict(waited, (waited, waited)), vec![delay, by_others]));
     }
     let least = used.share(used.used, cpus);

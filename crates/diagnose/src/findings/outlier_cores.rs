@@ -10,7 +10,7 @@ use record::{Label, Measurement, Template, Text, text};
 
 use super::needs::Need;
 use super::{Case, Draft, Rule, costs, needs};
-use crate::figures::{cite, cpus_of, median, name_cpus, share_of, shortfall};
+use crate::figures::{cite_fact, cpus_of, median, name_cpus, share_of, shortfall};
 
 /// The clock of each CPU with all at work against the median of those of its kind.
 ///
@@ -95,7 +95,7 @@ fn find_kinds(clocks: &[(&Measurement, Option<&Cpu>)]) -> Option<Finding> {
         ));
         let says =
             text!("outlier-cores-kind-clock", "{kind}: {cpus}, median clock {clock}", kind, cpus, clock);
-        seen.push(cite(says, CLOCKS));
+        seen.push(cite_fact(says, CLOCKS));
     }
     let cost = text!(
         "outlier-cores-cost",

@@ -6,7 +6,7 @@ use record::{Label, Measurement, Remedy, Template, text};
 
 use super::needs::Need;
 use super::{Case, Draft, Rule, costs};
-use crate::figures::{cite, median, quote_name, share_of, shortfall, write_command};
+use crate::figures::{cite_fact, median, quote_name, share_of, shortfall, write_command};
 
 /// Throughput of all siblings of a core against one alone: less than one is a loss, hardly more than one means that
 /// capacity should be counted in cores, and much more that it should be counted in CPUs.
@@ -71,7 +71,7 @@ fn cite_yield(m: &Measurement) -> Evidence {
         workload = workload_of(m),
         factor = Value::Factor(m.value())
     );
-    cite(says, m)
+    cite_fact(says, m)
 }
 
 /// Siblings that are worth much less or much more than half a core.

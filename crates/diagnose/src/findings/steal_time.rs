@@ -7,7 +7,7 @@ use record::{CpuList, Label, Measurement, Remedy, Template, Text, detail, text};
 
 use super::needs::Need;
 use super::{Case, costs, quota};
-use crate::figures::{RESOLUTION, cite, cpus_of, has_labels, share_of, spread, verdict};
+use crate::figures::{RESOLUTION, cite_fact, cpus_of, has_labels, share_of, spread, verdict};
 
 /// Time stolen from a thread that never stops.
 pub(super) const SHARE: Need = Need {
@@ -83,16 +83,16 @@ impl StealTime<'_> {
     pub(super) fn evidence(&self) -> Vec<Evidence> {
         let share = Value::Share(self.worst.value());
         let mut seen =
-            vec![cite(text!("steal-time-worst", "worst CPU: {share} of its time", share), self.worst)];
+            vec![cite_fact(text!("steal-time-worst", "worst CPU: {share} of its time", share), self.worst)];
         if let Some(gap) = self.gap {
             let (median, longest) = (Value::Figure(gap.value(), "ns"), Value::Figure(gap.summary.max, "ns"));
             let says = text!("steal-time-gaps", "gaps: median {median}, longest {longest}", median, longest);
-            seen.push(cite(says, gap));
+            seen.push(cite_fact(says, gap));
         }
         if let (mean, count @ 2..) = self.of_all {
             let share = Value::Share(mean);
             let says = text!("steal-time-mean", "mean of {count} CPUs: {share}", count, share);
-            seen.push(cite(says, format!("stolen.share cause={}", self.cause)));
+            seen.push(cite_fact(says, format!("stolen.share cause={}", self.cause)));
         }
         seen
     }
@@ -143,7 +143,7 @@ pub(super) fn cap<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
 
 /// What says that gaps are a cap's.
 pub(super) fn cite_cap(gap: &Measurement) -> Evidence {
-    cite(CAPPED, gap)
+    cite_fact(CAPPED, gap)
 }
 
 /// What to do about time that the host gives to others, or withholds by a cap.
@@ -182,5 +182,5 @@ pub(super) fn quickest<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
 pub(super) fn cite_quickest(wakeups: &Measurement) -> Evidence {
     let latency = Value::Figure(wakeups.value(), "ns");
     let says = text!("steal-time-quickest", "shortest median wake-up latency: {latency}", latency);
-    cite(says, wakeups)
+    cite_fact(says, wakeups)
 }

@@ -2,7 +2,7 @@
 
 use record::diagnosis::{Finding, Severity};
 use record::text::Value;
-use record::{Template, text};
+use record::{Remedy, Template, text};
 
 use super::needs::Need;
 use super::{Case, Draft, Rule};
@@ -59,7 +59,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     }
     let processes = text!("swap-in-use-find", "find the processes in swap");
     let finding = finding
-        .suggest(processes, "grep VmSwap /proc/*/status | sort -k2 -n | tail")
+        .mend([Remedy::both(processes, "grep VmSwap /proc/*/status | sort -k2 -n | tail")])
         .advise(text!("swap-in-use-memory", "add memory, or reduce the work"));
     Some(vec![finding])
 }

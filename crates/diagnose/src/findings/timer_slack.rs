@@ -76,9 +76,9 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
             "timer-slack-prctl",
             "in the program: prctl(PR_SET_TIMERSLACK, 1) in each sleeping thread"
         ))
-        .suggest(process, set_slack("1"))
+        .mend([Remedy { text: Some(process), ..set_slack("1") }])
         .advise(text!("timer-slack-service", "a service: TimerSlackNSec=1 in its [Service] section"))
-        .undo([Remedy::command(set_slack("0"))]);
+        .undo([set_slack("0")]);
     if let Some(idle) = idle.filter(|idle| idle.ns > 0.0) {
         let part = Value::Figure(idle.ns, "ns");
         let says = text!("timer-slack-idle", "part of idle states: {part} (from real-time wake-ups)", part);
@@ -99,9 +99,9 @@ const WITHOUT_SLACK: Template =
     Template { code: "timer-slack-without", words: "without timer slack: {latency}" };
 
 /// A command that sets the slack of a process, ns; 0 is the default.
-fn set_slack(ns: &str) -> String {
+fn set_slack(ns: &str) -> Remedy {
     let write = write_command(ns, "/proc/${t##*/}/timerslack_ns");
-    format!("for t in /proc/$PID/task/*; do {write}; done")
+    Remedy::command(format!("for t in /proc/$PID/task/*; do {write}; done"))
 }
 
 /// Whether what was measured tuned had idle states held off.

@@ -9,7 +9,7 @@ use record::text::Value;
 use record::{Better, CpuList, Record, text};
 
 use super::available_resources::AvailableResources;
-use crate::figures::{cite, loss, name_cpus, pasteable, write_command};
+use crate::figures::{cite_fact, loss, name_cpus, pasteable, write_command};
 use crate::record_index::RecordIndex;
 use crate::resources;
 
@@ -80,7 +80,7 @@ pub(super) fn huge_pages(index: &RecordIndex) -> Option<Advice> {
         ns = small
     );
     let huge_latency = text!("plan-latency-on-huge-pages", "on 2 MiB pages: {ns}", ns = huge);
-    let evidence = vec![cite(latency, small), cite(huge_latency, huge)];
+    let evidence = vec![cite_fact(latency, small), cite_fact(huge_latency, huge)];
     let thp = index.record.conditions.before.thp.as_deref();
     let mut advice = Advice { about: "huge pages".to_owned(), evidence, ..Advice::default() };
     match loss(&small.summary, &huge.summary, Better::Lower) {

@@ -16,7 +16,7 @@ use record::plan::{CacheDomains, Plan, Policy, Process, Purpose, Siblings};
 use record::text::Value;
 use record::{CpuList, Handover, Measurement, Record, Template, Text, text};
 
-use crate::figures::{cite, middle, name_cpus};
+use crate::figures::{cite_fact, middle, name_cpus};
 use crate::node_costs::Costs;
 use crate::record_index::RecordIndex;
 use available_resources::AvailableResources;
@@ -263,7 +263,7 @@ fn caches(
         ));
         let inside = text!("plan-core-to-core-within", "within one cache: {ns}", ns = within);
         let between = text!("plan-core-to-core-across", "between caches: {ns}", ns = across);
-        caches.evidence = vec![cite(inside, within), cite(between, across)];
+        caches.evidence = vec![cite_fact(inside, within), cite_fact(between, across)];
     }
     Some(caches)
 }

@@ -9,7 +9,7 @@ use record::text::Value;
 use record::{CpuList, Measurement, Template, Text, text};
 
 use super::available_resources::AvailableResources;
-use crate::figures::{RESOLUTION, cite, labels_without, locate_figure, median, spread};
+use crate::figures::{RESOLUTION, cite_fact, labels_without, locate_figure, median, spread};
 use crate::record_index::RecordIndex;
 
 /// Workloads that wait for memory.
@@ -183,7 +183,7 @@ fn measured(index: &RecordIndex) -> Vec<Yield> {
             workload = workload.to_owned(),
             ratio = m
         );
-        let evidence = vec![cite(says, m)];
+        let evidence = vec![cite_fact(says, m)];
         Some(Yield { workload: workload.to_owned(), value: m.value(), between, evidence })
     };
     by_workload.into_iter().filter_map(one).collect()
@@ -216,7 +216,7 @@ fn from_scaling(index: &RecordIndex, available: &AvailableResources) -> Vec<Yiel
             (b.0 / a.1, b.1 / a.0)
         });
         let evidence = vec![
-            cite(
+            cite_fact(
                 text!(
                     "plan-throughput-of-cores",
                     "{workload}, one thread on each of {cores} cores: {rate}",
@@ -226,7 +226,7 @@ fn from_scaling(index: &RecordIndex, available: &AvailableResources) -> Vec<Yiel
                 ),
                 locate_figure(one),
             ),
-            cite(
+            cite_fact(
                 text!(
                     "plan-throughput-of-cpus",
                     "{workload}, all {cpus} CPUs: {rate}",
