@@ -18,6 +18,8 @@ pub(crate) struct Cycle {
     mapping: Mapping,
     lines: usize,
     random: Random,
+    /// The line at which the last walk ended.
+    at: usize,
 }
 
 impl Cycle {
@@ -27,7 +29,7 @@ impl Cycle {
         let mapping = Mapping::new(bytes, page)?;
         let bound = node.and_then(|node| os::bind_to_node(&mapping, node).err());
         mapping.secure()?;
-        let mut cycle = Self { mapping, lines: 0, random: Random::new(0x9E37_79B9_7F4A_7C15) };
+        let mut cycle = Self { mapping, lines: 0, random: Random::new(0x9E37_79B9_7F4A_7C15), at: 0 };
         cycle.grow_to(LINE);
         Ok((cycle, bound))
     }
@@ -87,18 +89,19 @@ impl Cycle {
         unsafe { cycle::touch_scattered(self.mapping.start(), self.lines) };
     }
 
-    /// Follows `hops` links from `at` and returns where it ends.
-    pub(crate) fn chase(&self, at: Place, hops: u64) -> Place {
-        let from = self.line(at.0 % self.lines);
+    /// Follows `hops` links from line `at` and returns where it ends.
+    pub(crate) fn chase(&self, at: usize, hops: u64) -> usize {
+        let from = self.line(at % self.lines);
         // SAFETY: every line on the cycle holds the address of a line on the cycle, and `from` is one of them.
         let end = unsafe { kernels::chase::chase(from.cast_const().cast(), hops) };
-        Place((end as usize - self.mapping.start() as usize) / LINE)
+        (end as usize - self.mapping.start() as usize) / LINE
+    }
+
+    /// Follows `hops` links from where the last walk ended.
+    pub(crate) fn walk(&mut self, hops: u64) {
+        self.at = self.chase(self.at, hops);
     }
 }
-
-/// A line of a cycle, where a chase begins or ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Place(usize);
 
 #[cfg(test)]
 mod tests {

@@ -128,12 +128,18 @@ pub fn run(
             context.coverage.push(outlook);
             continue;
         }
+        context.depth = depth_of(measurement, chosen, machine, cpus, depth);
+        let seconds = measurement.budget(machine, cpus, context.depth).seconds;
+        if seconds == 0.0 {
+            let why = text!("not-in-quick-run", "not in a quick run");
+            context.coverage.push(Coverage::skipped(name, why));
+            continue;
+        }
         if !measurement.uses_arrays {
             context.kept_arrays = None;
         }
         let had = context.coverage.len();
-        context.depth = depth_of(measurement, chosen, machine, cpus, depth);
-        context.begin(name, measurement.budget(machine, cpus, context.depth).seconds);
+        context.begin(name, seconds);
         let ended = (measurement.run)(&mut context);
         context.end();
         match ended {

@@ -12,9 +12,6 @@ pub(crate) const NEEDS_TWO_CPUS: Template = Template { code: "needs-two-cpus", w
 pub(crate) const MORE_CPUS: Template =
     Template { code: "allow-more-cpus", words: "allow more CPUs (--cpus, taskset, cpuset)" };
 
-/// What is left out of a quick run.
-pub(crate) const NOT_QUICK: Template = Template { code: "not-in-quick-run", words: "not in a quick run" };
-
 /// The one thread of a measurement.
 pub(crate) const OWN_THREAD_NOT_STARTED: Template =
     Template { code: "own-thread-not-started", words: "its thread could not be started" };

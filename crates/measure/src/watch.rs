@@ -74,7 +74,7 @@ pub struct Watched {
 /// Watches samples of one thread on one CPU.
 #[derive(Debug)]
 pub struct Watch {
-    cpu: u32,
+    pub(crate) cpu: u32,
     reading_cost: f64,
     last_clock: f64,
 }

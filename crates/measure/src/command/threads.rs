@@ -16,16 +16,12 @@ pub struct Thread {
     pub on_cpu_ns: u64,
     /// Nanoseconds ready to run and waiting for a CPU.
     pub runnable_ns: u64,
-    /// Times that it got a CPU.
-    pub slices: u64,
     /// Times that the kernel moved it to another CPU, where the kernel tells (CONFIG_SCHED_DEBUG).
     pub migrations: Option<u64>,
     /// Nanoseconds that it waited for a disk, where the kernel accounts delays.
     pub disk_ns: u64,
     /// Looks at it.
     pub looks: u64,
-    /// Looks at which it was on another CPU than at the look before.
-    pub moves: u64,
     /// The CPU on which it was last.
     pub cpu: Option<u32>,
     /// Its state at the last look: R running or ready, S waiting, D waiting for a disk, T stopped, Z ended.
@@ -59,20 +55,17 @@ fn parse_stat(text: &str) -> Option<Stat> {
     })
 }
 
-/// Time on a CPU, time waiting for one (ns), slices.
-fn parse_schedstat(text: &str) -> Option<(u64, u64, u64)> {
+/// Time on a CPU and time waiting for one, ns.
+fn parse_schedstat(text: &str) -> Option<(u64, u64)> {
     let mut numbers = text.split_whitespace().map(|field| field.parse::<u64>().ok());
-    Some((numbers.next()??, numbers.next()??, numbers.next()??))
+    Some((numbers.next()??, numbers.next()??))
 }
 
 /// A file of /proc, in one piece: its length is not known before, and reading piece by piece may mix two states.
 fn read(path: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(4096);
     File::open(path).ok()?.take(u64::MAX).read_to_end(&mut bytes).ok()?;
-    Some(match String::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(other) => String::from_utf8_lossy(other.as_bytes()).into_owned(),
-    })
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// What a process's first thread has had until now.
@@ -94,7 +87,7 @@ impl Had {
     /// Of a process until now; nothing of what /proc does not show.
     pub(crate) fn read(pid: i32) -> Self {
         let text = |name: &str| read(&format!("/proc/{pid}/{name}"));
-        let (on_cpu_ns, runnable_ns, _) =
+        let (on_cpu_ns, runnable_ns) =
             text("schedstat").as_deref().and_then(parse_schedstat).unwrap_or_default();
         let status = text("status").unwrap_or_default();
         let switches = |name: &str| {
@@ -134,28 +127,20 @@ impl Thread {
         let place = format!("/proc/{}/task/{}", self.pid, self.tid);
         let Some(stat) = read(&format!("{place}/stat")).as_deref().and_then(parse_stat) else { return false };
         // Kernels without CONFIG_SCHED_INFO have ticks only.
-        let (on_cpu, runnable, slices) = read(&format!("{place}/schedstat"))
+        let (on_cpu, runnable) = read(&format!("{place}/schedstat"))
             .as_deref()
             .and_then(parse_schedstat)
-            .unwrap_or((stat.ticks.saturating_mul(TICK_NS), 0, 0));
+            .unwrap_or((stat.ticks.saturating_mul(TICK_NS), 0));
         self.on_cpu_ns = self.on_cpu_ns.max(on_cpu);
         self.runnable_ns = self.runnable_ns.max(runnable);
-        self.slices = self.slices.max(slices);
         self.migrations = self.migrations.max(migrations(&place));
         self.disk_ns = self.disk_ns.max(stat.disk_ticks.saturating_mul(TICK_NS));
-        if self.looks > 0 && stat.cpu != self.cpu {
-            self.moves += 1;
-        }
         self.looks += 1;
         self.cpu = stat.cpu;
         self.name = stat.name;
         self.state = stat.state;
         true
     }
-}
-
-fn numbers(text: &str) -> Vec<i32> {
-    text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
 }
 
 /// The threads of a process.
@@ -166,7 +151,8 @@ pub(crate) fn list_threads(pid: i32) -> Vec<i32> {
 
 /// The processes that a thread has started and that still are there; nothing on kernels that do not list them.
 pub(crate) fn children(pid: i32, tid: i32) -> Vec<i32> {
-    read(&format!("/proc/{pid}/task/{tid}/children")).map(|text| numbers(&text)).unwrap_or_default()
+    let text = read(&format!("/proc/{pid}/task/{tid}/children")).unwrap_or_default();
+    text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
 }
 
 #[cfg(test)]
@@ -188,7 +174,7 @@ mod tests {
             disk_ticks: 42,
         };
         assert_eq!(stat, expected);
-        assert_eq!(parse_schedstat("92327 60572 2\n"), Some((92327, 60572, 2)));
+        assert_eq!(parse_schedstat("92327 60572 2\n"), Some((92327, 60572)));
         assert_eq!(parse_schedstat("92327"), None);
         let sched = "cat (1, #threads: 1)\n---\nse.nr_migrations    :      17\nnr_switches : 5\n";
         assert_eq!(parse_migrations(sched), Some(17));

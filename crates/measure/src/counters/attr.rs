@@ -93,12 +93,12 @@ impl Attr {
     }
 }
 
-/// Opens an event for the thread `pid` (0: the caller, -1: all) on `cpu` (-1: any), as a member of `leader`'s group.
-pub(super) fn open(attr: &Attr, pid: i32, cpu: i32, leader: Option<&OwnedFd>) -> io::Result<OwnedFd> {
+/// Opens an event for the thread `pid` (0: the caller) on any CPU, as a member of `leader`'s group.
+pub(super) fn open(attr: &Attr, pid: i32, leader: Option<&OwnedFd>) -> io::Result<OwnedFd> {
     let leader = leader.map_or(-1, |fd| fd.as_raw_fd());
     // SAFETY: the kernel reads `attr.size` bytes of a block of that size; the other arguments are numbers.
     let fd = unsafe {
-        libc::syscall(libc::SYS_perf_event_open, std::ptr::from_ref(attr), pid, cpu, leader, FLAG_CLOEXEC)
+        libc::syscall(libc::SYS_perf_event_open, std::ptr::from_ref(attr), pid, -1, leader, FLAG_CLOEXEC)
     };
     if fd < 0 {
         return Err(io::Error::last_os_error());

@@ -120,7 +120,6 @@ fn read_retrying(fd: &OwnedFd, words: &mut [u64]) -> io::Result<usize> {
 /// What is counted and how, found out with the first event and kept for the rest, so that all count alike.
 pub(super) struct Opener<'a> {
     pid: i32,
-    cpu: i32,
     scope: Scope,
     here: &'a Surroundings,
     /// `user_only` in it means that the kernel allows no more.
@@ -134,11 +133,11 @@ pub(super) struct Opener<'a> {
 }
 
 impl<'a> Opener<'a> {
-    pub(super) fn new(pid: i32, cpu: i32, scope: Scope, wanted: Mode, here: &'a Surroundings) -> Self {
+    pub(super) fn new(pid: i32, scope: Scope, wanted: Mode, here: &'a Surroundings) -> Self {
         let user_asked = wanted.user_only;
         let wanted = Mode { group: true, disabled: true, user_only: false, ..wanted };
         let (groups, refused) = (Vec::new(), Vec::new());
-        Self { pid, cpu, scope, here, wanted, user_asked, settled: false, groups, refused }
+        Self { pid, scope, here, wanted, user_asked, settled: false, groups, refused }
     }
 
     /// Whether the kernel lets only user mode be counted.
@@ -228,7 +227,7 @@ impl<'a> Opener<'a> {
                 user_only: self.user_mode(mode, code.kind == attr::TYPE_SOFTWARE),
                 ..mode
             };
-            attr::open(&Attr::new(code, mode), self.pid, self.cpu, leader)
+            attr::open(&Attr::new(code, mode), self.pid, leader)
         };
         let error = match try_mode(self.wanted) {
             Err(error) if !self.settled => error,
@@ -316,7 +315,7 @@ mod tests {
     #[test]
     fn events_read_one_by_one_show_what_a_group_shows() {
         let here = crate::counters::refusal::surroundings();
-        let mut opener = Opener::new(0, -1, Scope::Own, Mode::default(), here);
+        let mut opener = Opener::new(0, Scope::Own, Mode::default(), here);
         opener.open(&Wish::plain(events::SOFTWARE_GROUP));
         opener.wanted.group = false;
         opener.open(&Wish::plain(events::SOFTWARE_GROUP));
@@ -344,7 +343,7 @@ mod tests {
     #[test]
     fn user_mode_by_wish_does_not_blind_the_kernels_own_events() {
         let here = crate::counters::refusal::surroundings();
-        let mut opener = Opener::new(0, -1, Scope::Own, Mode { user_only: true, ..Mode::default() }, here);
+        let mut opener = Opener::new(0, Scope::Own, Mode { user_only: true, ..Mode::default() }, here);
         opener.open(&Wish::plain(events::SOFTWARE_GROUP));
         let blamed = opener.refused.iter().any(|(_, why)| *why == here.user_mode_only().reason);
         assert_eq!(blamed, opener.user_only(), "{:?}", opener.refused);

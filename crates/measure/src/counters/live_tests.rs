@@ -18,6 +18,11 @@ fn software() -> Option<Counters> {
     Some(counters)
 }
 
+/// Stops counting; what was counted stays.
+fn disable(counters: &Counters) {
+    counters.groups.iter().rev().for_each(Group::disable);
+}
+
 #[test]
 fn sleeps_are_switches_and_touched_pages_are_faults() {
     let Some(counters) = software() else { return };
@@ -31,14 +36,14 @@ fn sleeps_are_switches_and_touched_pages_are_faults() {
         // SAFETY: within the mapping, which nobody else has.
         unsafe { memory.start().add(index * page).write_volatile(1) };
     }
-    counters.disable();
+    disable(&counters);
     let reading = counters.read();
     let faults = reading.get("page-faults").unwrap();
     assert!(faults.raw as usize >= pages, "{} faults of {pages} pages", faults.raw);
     assert_eq!(faults.coverage(), 1.0);
     match reading.get("context-switches") {
         Some(switches) => assert!(switches.raw >= 5, "{} switches of 5 sleeps", switches.raw),
-        None => assert!(counters.user_only(), "{:?}", counters.refused()),
+        None => assert!(counters.refused().iter().any(|(event, _)| *event == "context-switches")),
     }
     let minor = reading.get("minor-faults").unwrap().raw + reading.get("major-faults").unwrap().raw;
     assert_eq!(minor, faults.raw);
@@ -136,16 +141,13 @@ fn what_is_not_there_is_named_for_each_event() {
     counters.enable();
     let spun: u64 = (0..100_000u64).map(std::hint::black_box).sum();
     std::hint::black_box(spun);
-    counters.disable();
+    disable(&counters);
     let reading = counters.read();
     for event in EVENTS {
         let refused = counters.refused().iter().find(|(name, _)| *name == event.name);
         let counted = reading.get(event.name).is_some();
         let idle = reading.not_counted.iter().any(|(name, _)| *name == event.name);
         assert!(refused.is_some() ^ (counted || idle), "{}: {refused:?} {counted} {idle}", event.name);
-        if event.kind == Kind::Hardware {
-            assert_eq!(here.supported.contains(&event.name), refused.is_none(), "{}", event.name);
-        }
         if let Some((_, why)) = refused {
             assert!(!why.is_empty() && !why.to_string().contains('\n'), "{why:?}");
         }
@@ -167,7 +169,6 @@ fn a_process_that_is_not_there_is_a_reason_not_a_failure() {
         counters.enable();
         assert_eq!(counters.read(), Reading::default());
     }
-    assert!(Counters::open(Target::Cpu(60_000), Set::Software).is_empty());
 }
 
 #[test]

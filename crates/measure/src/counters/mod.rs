@@ -45,8 +45,6 @@ pub enum Target {
         /// Counting begins when it calls exec, so that what the parent prepares does not count.
         enable_on_exec: bool,
     },
-    /// Everything that runs on this CPU. Needs privileges.
-    Cpu(u32),
 }
 
 /// Open counters. They count from [`Counters::enable`] (or from exec) on, and end with the value.
@@ -54,7 +52,6 @@ pub enum Target {
 pub struct Counters {
     groups: Vec<Group>,
     refused: Vec<(&'static str, Text)>,
-    user_only: bool,
 }
 
 impl Counters {
@@ -73,15 +70,13 @@ impl Counters {
     }
 
     fn open_mode(target: Target, set: Set, user_only: bool) -> Counters {
-        let (pid, cpu, scope, inherit, enable_on_exec) = match target {
-            Target::ThisThread => (0, -1, Scope::Own, false, false),
+        let (pid, scope, wanted) = match target {
+            Target::ThisThread => (0, Scope::Own, Mode::default()),
             Target::Process { pid, inherit, enable_on_exec } => {
-                (pid, -1, Scope::Process(pid), inherit, enable_on_exec)
+                (pid, Scope::Process(pid), Mode { inherit, enable_on_exec, ..Mode::default() })
             }
-            Target::Cpu(cpu) => (-1, i32::try_from(cpu).unwrap_or(i32::MAX), Scope::Cpu(cpu), false, false),
         };
-        let wanted = Mode { inherit, enable_on_exec, user_only, ..Mode::default() };
-        let mut opener = Opener::new(pid, cpu, scope, wanted, refusal::surroundings());
+        let mut opener = Opener::new(pid, scope, Mode { user_only, ..wanted }, refusal::surroundings());
         // 0 and below name no process, but would count the caller or everything.
         if matches!(target, Target::Process { pid: ..=0, .. }) {
             for wish in group_wishes(set) {
@@ -100,17 +95,12 @@ impl Counters {
         }
         let open = |event: &str| opener.groups.iter().any(|group| group.has(event));
         let refused = opener.refused.iter().filter(|(event, _)| !open(event)).cloned().collect();
-        Counters { user_only: opener.user_only(), refused, groups: opener.groups }
+        Counters { refused, groups: opener.groups }
     }
 
     /// Begins to count.
     pub fn enable(&self) {
         self.groups.iter().for_each(Group::enable);
-    }
-
-    /// Stops counting; what was counted stays.
-    pub fn disable(&self) {
-        self.groups.iter().rev().for_each(Group::disable);
     }
 
     /// What was counted since the start.
@@ -123,11 +113,6 @@ impl Counters {
     /// Events that could not be had, each with the reason.
     pub fn refused(&self) -> &[(&'static str, Text)] {
         &self.refused
-    }
-
-    /// Whether only user mode is counted, because the kernel allows this user no more.
-    pub fn user_only(&self) -> bool {
-        self.user_only
     }
 
     /// Whether nothing at all is counted.

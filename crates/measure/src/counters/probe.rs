@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use record::{Template, Unavailable};
 
 use super::attr::Mode;
-use super::events::{self, EVENTS, Event, HARDWARE_GROUPS};
+use super::events::{self, HARDWARE_GROUPS};
 use super::group::{Opener, Wish};
 use super::refusal::{self, Scope};
 use super::wishes::hardware_wishes;
@@ -20,11 +20,6 @@ pub struct Availability {
     pub pmu: bool,
     /// Why not, with the setting that is at fault, and what would change that.
     pub refusal: Option<Unavailable>,
-    /// Hardware events of [`EVENTS`] that can be counted, by perf's names. The kernel's own are not tried: where nobody
-    /// counts anything, the first event that can be had keeps its caller for ten milliseconds and more.
-    pub supported: Vec<&'static str>,
-    /// Whether only user mode can be counted.
-    pub user_only: bool,
 }
 
 /// What can be counted here; looked at once.
@@ -35,15 +30,12 @@ pub fn availability() -> &'static Availability {
 
 fn probe_counters() -> Availability {
     let here = refusal::surroundings();
-    let mut opener = Opener::new(0, -1, Scope::Own, Mode::default(), here);
+    let mut opener = Opener::new(0, Scope::Own, Mode::default(), here);
     for wish in hardware_wishes(HARDWARE_GROUPS) {
         opener.open(&wish);
     }
-    let user_only = opener.user_only();
-    let had = |event: &&Event| opener.groups.iter().any(|group| group.has(event.name));
-    let supported: Vec<&'static str> = EVENTS.iter().filter(had).map(|event| event.name).collect();
     let pmu = !opener.groups.is_empty();
     // The remedy belongs to the same failure: asked for again, with the error at hand.
     let refusal = if pmu { None } else { opener.first_refusal(&Wish::plain(events::CORE_GROUP)) };
-    Availability { pmu, refusal, supported, user_only }
+    Availability { pmu, refusal }
 }

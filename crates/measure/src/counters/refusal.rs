@@ -45,8 +45,6 @@ pub(super) enum Scope {
     Own,
     /// Another process.
     Process(i32),
-    /// All that runs on a CPU.
-    Cpu(u32),
 }
 
 /// Those of the machine that we run on, read once.
@@ -135,12 +133,6 @@ impl Surroundings {
                 level = level.unsigned_abs()
             ))
             .with_remedy(lower_to(1)),
-            (Some(level @ 1..), Scope::Cpu(_)) => Unavailable::new(text!(
-                "counters-whole-cpu-needs-privilege",
-                "kernel.perf_event_paranoid is {level}: only privileged users may count a whole CPU",
-                level = level.unsigned_abs()
-            ))
-            .with_remedy(lower_to(0)),
             (_, Scope::Process(pid)) => Unavailable::new(text!(
                 "counters-other-process",
                 "process {pid} has other privileges than this one and may not be counted",
@@ -220,12 +212,6 @@ mod tests {
             refusal.remedy.unwrap().to_string(),
             "sudo sysctl kernel.perf_event_paranoid=1, or run with CAP_PERFMON"
         );
-        let refusal = refused(Some(2), libc::EACCES, Scope::Cpu(3));
-        assert_eq!(refusal.reason.code(), Some("counters-whole-cpu-needs-privilege"));
-        assert_eq!(
-            (refusal.reason.value("level"), refusal.remedy.unwrap().value("level")),
-            (Some(&Count(2)), Some(&Count(0)))
-        );
     }
 
     #[test]
@@ -259,7 +245,7 @@ mod tests {
     #[test]
     fn every_refusal_is_one_line() {
         for errno in 1..134 {
-            for scope in [Scope::Own, Scope::Process(1), Scope::Cpu(0)] {
+            for scope in [Scope::Own, Scope::Process(1)] {
                 for paranoid in [None, Some(-1), Some(2), Some(4), Some(i64::MAX), Some(i64::MIN)] {
                     let refusal = refused(paranoid, errno, scope);
                     let words = refusal.reason.to_string();

@@ -18,8 +18,6 @@ pub enum Set {
     Unaccounted,
     /// Every event of [`super::EVENTS`], and top-down where the CPU gives it. Groups take turns on the counters.
     Full,
-    /// Cycles, instructions and the events of top-down level 1.
-    TopDown,
 }
 
 impl Set {
@@ -30,7 +28,6 @@ impl Set {
             Set::Software => (events::SOFTWARE_GROUP, &[], false),
             Set::Unaccounted => (events::UNACCOUNTED_GROUP, &[], false),
             Set::Full => (events::SOFTWARE_GROUP, events::HARDWARE_GROUPS, true),
-            Set::TopDown => (&[], &[events::CORE_GROUP], true),
         }
     }
 }

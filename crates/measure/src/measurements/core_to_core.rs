@@ -103,9 +103,6 @@ pub(crate) const CORE_TO_CORE: Measure = Measure {
 };
 
 fn run(context: &mut Context) -> Result<(), Halt> {
-    if context.cpus.len() < 2 {
-        return Err(text!("one-cpu-chosen", "it needs two CPUs, and one was chosen").into());
-    }
     let most = most_pairs(context.cpus.len(), context.depth);
     let plan = pairs::plan(context.machine, &context.cpus, most);
     let hypervisor = context.machine.virtualization.hypervisor.as_deref().is_some_and(|name| name != "none");

@@ -195,7 +195,7 @@ fn take_curves(context: &mut Context, cpu: u32, pinned: bool, sizes: &[usize]) -
                 size = Value::Bytes(base.cycle.bytes() as u64)
             );
             context.degrade_with_remedy(Coverage::latency_on(&base.page.word()), why, FULL);
-            close_curve(context, base, cpu, node);
+            close_curve(context, base, cpu);
         }
         let stride = [1, 2, 4, 8].into_iter().find(|stride| needs(&curves, *stride) <= left).unwrap_or(8);
         next = step + stride;
@@ -218,7 +218,7 @@ fn take_curves(context: &mut Context, cpu: u32, pinned: bool, sizes: &[usize]) -
             let grown = curve.cycle.bytes() - had;
             curve.estimate.grew(grown, from.elapsed().as_secs_f64());
             let had = curve.points.len();
-            let warming = take_point(curve, cpu, effort, context, &mut watch);
+            let warming = take_point(curve, effort, context, &mut watch);
             curve.estimate.warmed(curve.cycle.bytes(), warming);
             if curve.points.len() == had {
                 break 'sizes;
@@ -230,7 +230,7 @@ fn take_curves(context: &mut Context, cpu: u32, pinned: bool, sizes: &[usize]) -
     if ended.is_ok() && reached == largest {
         let base = curves.iter().rfind(|curve| curve.page == Page::Base);
         let making = base.map_or(0.0, |curve| curve.estimate.seconds(0, std::iter::once(largest)));
-        draws::sample_again(&mut curves, largest, (cpu, node), making, context, &mut watch);
+        draws::sample_again(&mut curves, largest, making, context, &mut watch);
     }
     for curve in curves.iter().filter(|curve| curve.cycle.capacity() < largest) {
         let why = text!(
@@ -260,26 +260,23 @@ fn take_curves(context: &mut Context, cpu: u32, pinned: bool, sizes: &[usize]) -
     }
     // The cycle on huge pages is the first of the curves, and the one that others want.
     for curve in curves.into_iter().rev() {
-        context.kept_cycle = close_curve(context, curve, cpu, node).or(context.kept_cycle.take());
+        context.kept_cycle = close_curve(context, curve, cpu).or(context.kept_cycle.take());
     }
     ended
 }
 
 /// Takes a point of a curve; returns the seconds that reading its set once took.
-fn take_point(curve: &mut Curve, cpu: u32, effort: Effort, context: &mut Context, watch: &mut Watch) -> f64 {
-    let warmed;
-    (curve.at, warmed) =
-        warm::warm(&curve.cycle, curve.at, curve.page.bytes(), context.depth, || context.out_of_time());
+fn take_point(curve: &mut Curve, effort: Effort, context: &mut Context, watch: &mut Watch) -> f64 {
+    let out_of_time = || context.out_of_time();
+    let warmed = warm::warm(&mut curve.cycle, curve.page.bytes(), context.depth, out_of_time);
     // A short chase tells how many hops last as long as a sample should.
     let trial = 2_048;
     watch.refresh();
-    let mut at = curve.at;
-    let taken = watch.sample(|| at = curve.cycle.chase(at, trial));
+    let taken = watch.sample(|| curve.cycle.walk(trial));
     let hops = ((SAMPLE_NS / (taken.ns / trial as f64).max(0.1)) as u64)
         .next_multiple_of(kernels::chase::UNROLL)
         .max(1_024);
-    curve.at = at;
-    let samples = sample(curve, cpu, hops, effort, context, watch);
+    let samples = sample(curve, hops, effort, context, watch);
     // Where time ended a point at once, one disturbed sample would be its figure.
     if samples.len() >= LEAST_SAMPLES {
         let draws = vec![samples.len()];
@@ -290,7 +287,8 @@ fn take_point(curve: &mut Curve, cpu: u32, effort: Effort, context: &mut Context
 
 /// Turns a finished curve into measurements after checking its pages and its placement; returns the cycle when others
 /// can use it.
-fn close_curve(context: &mut Context, curve: Curve, cpu: u32, node: Option<u32>) -> Option<Cycle> {
+fn close_curve(context: &mut Context, curve: Curve, cpu: u32) -> Option<Cycle> {
+    let node = context.node_of(cpu);
     let word = curve.page.word();
     let what = Coverage::latency_on(&word);
     let huge = curve.cycle.mapping().huge_share();

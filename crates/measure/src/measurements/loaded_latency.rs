@@ -14,7 +14,7 @@ use crate::arrays::{CHUNK, Part, widest_stream};
 use crate::budget::{Budget, beyond_caches};
 use crate::common_interval::{self, WorkLog};
 use crate::context::{Context, Halt};
-use crate::cycle::{Cycle, Place};
+use crate::cycle::Cycle;
 use crate::list::Measure;
 use crate::measurements::bandwidth::TOUCH_SECONDS;
 use crate::measurements::parallelism::memory_cycle;
@@ -71,9 +71,6 @@ pub(crate) const LOADED_LATENCY: Measure = Measure {
 fn run(context: &mut Context) -> Result<(), Halt> {
     let lead = context.lead()?;
     let loaders: Vec<u32> = context.cpus.iter().filter(|cpu| *cpu != lead).collect();
-    if loaders.is_empty() {
-        return Err(NEEDS_LOADERS.into());
-    }
     let cycle = memory_cycle(context, lead, NAME)?;
     let ready = array_setup::prepare(context, NAME, context.depth.pick(0.4, TOUCH_SECONDS - 1.0, 60.0))?;
     let read_from = ready.bytes() * 2 * loaders.len() as u64 / context.cpus.len() as u64;
@@ -146,7 +143,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
 /// Latency samples (ns a hop) of a chase from `start` to `end`.
 fn chase_samples(cycle: &Cycle, member: Member, end: Instant) -> Vec<f64> {
     let mut samples = Vec::new();
-    let mut at = Place::default();
+    let mut at = 0;
     member.wait();
     // A tenth of the window lets the loaders reach their rate.
     let settle = member.start + (end - member.start) / 10;

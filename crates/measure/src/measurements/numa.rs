@@ -77,9 +77,6 @@ pub(crate) const NUMA: Measure = Measure {
 };
 
 fn run(context: &mut Context) -> Result<(), Halt> {
-    if let Some(why) = plan::impossible(context.machine, &context.cpus) {
-        return Err(why.reason.into());
-    }
     let rows = plan::rows(context.machine, &context.cpus);
     let nodes: Vec<u32> = memory_nodes(context.machine).iter().collect();
     let effort = Effort::new(context.machine, context.depth);

@@ -12,7 +12,7 @@ use crate::context::{Context, Halt};
 use crate::counters::{self, Set};
 use crate::fill_order::{self, FillOrder};
 use crate::list::Measure;
-use crate::reasons::{MORE_CPUS, MORE_MEMORY, NEEDS_TWO_CPUS, NOT_QUICK};
+use crate::reasons::{MORE_CPUS, MORE_MEMORY, NEEDS_TWO_CPUS};
 use crate::workloads::Workload;
 use crate::workloads::figures::Seen;
 use crate::workloads::session::{Session, Turn, array_bytes, array_seconds};
@@ -78,13 +78,6 @@ pub(crate) const SCALING: Measure = Measure {
 };
 
 fn run(context: &mut Context) -> Result<(), Halt> {
-    if context.depth == Depth::Quick {
-        context.coverage.push(Coverage::skipped(NAME, NOT_QUICK));
-        return Ok(());
-    }
-    if context.cpus.len() < 2 {
-        return Err(NEEDS_TWO_CPUS.into());
-    }
     let normal = context.depth == Depth::Normal;
     let mut session = Session::begin(context, NAME, |workload| !normal || NORMAL.contains(&workload.name()))?;
     session.report_counters(context);
@@ -206,7 +199,8 @@ fn measure_steps(context: &mut Context, turn: &Turn, steps: &[Step]) -> Result<(
     }
     for (step, seen) in steps.iter().zip(seen) {
         // An interrupted run keeps the steps that it has, and does not complain of the others.
-        if seen.slices.is_empty() && context.stop.signal().is_some() || !seen.passes_checks(context, NAME) {
+        if seen.run.slices.is_empty() && context.stop.signal().is_some() || !seen.passes_checks(context, NAME)
+        {
             continue;
         }
         for order in &step.orders {

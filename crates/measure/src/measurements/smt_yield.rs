@@ -4,13 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use record::text::Value;
-use record::{Coverage, CpuList, Label, Labels, Machine, Measurement, Unavailable, detail, text};
+use record::{CpuList, Label, Labels, Machine, Measurement, Unavailable, detail, text};
 use serde_json::json;
 
 use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt};
 use crate::list::Measure;
-use crate::reasons::NOT_QUICK;
 use crate::repeat::{judge, mark_samples};
 use crate::workloads::figures::{Seen, TARGET};
 use crate::workloads::session::{Session, Turn, array_bytes, array_seconds};
@@ -64,13 +63,6 @@ pub(crate) const SMT_YIELD: Measure = Measure {
 
 fn run(context: &mut Context) -> Result<(), Halt> {
     let all = find_cores(context.machine, &context.cpus);
-    if all.is_empty() {
-        return Err(no_siblings(context.machine, context.snapshot.smt.as_deref()).reason.into());
-    }
-    if context.depth == Depth::Quick {
-        context.coverage.push(Coverage::skipped(NAME, NOT_QUICK));
-        return Ok(());
-    }
     let cores = choose_cores(&all, context.lead().ok(), context.depth);
     let normal = context.depth == Depth::Normal;
     let mut session = Session::begin(context, NAME, |workload| !normal || NORMAL.contains(&workload.name()))?;
@@ -198,7 +190,7 @@ fn make_measurement(
 ) -> Measurement {
     let list: CpuList = core.cpus.iter().copied().collect();
     let middle = |seen: &Seen, of: fn(&Slice) -> f64| {
-        record::Summary::from_samples(&seen.slices.iter().map(of).collect::<Vec<_>>()).median
+        record::Summary::from_samples(&seen.run.slices.iter().map(of).collect::<Vec<_>>()).median
     };
     let mut m = Measurement::new("smt.yield", place, rounds.iter().map(|(ratio, _)| *ratio).collect())
         .with_detail(detail::WORK, work)

@@ -8,7 +8,6 @@ use std::io::Write;
 use std::time::Duration;
 
 use record::{Bucket, Coverage, CpuList, Label, Labels, Measurement, detail, text};
-use serde_json::json;
 
 use crate::budget::Budget;
 use crate::context::{Context, Halt};
@@ -293,10 +292,10 @@ fn publish(context: &mut Context, setting: Setting, cpus: &[u32], seen: &[Seen])
     }
     if together && !all.is_empty() {
         let missed: u64 = seen.iter().map(|s| s.missed).sum();
-        let mut m =
-            Measurement::new("wakeup.latency", setting.place().with_label(Label::Corrected, false), all)
-                .with_detail(detail::CPUS, json!(cpus.iter().copied().collect::<CpuList>().to_string()))
-                .with_detail(detail::MISSED, missed);
+        let place = setting.place().with_label(Label::Corrected, false);
+        let mut m = Measurement::new("wakeup.latency", place, all)
+            .with_detail(detail::CPUS, cpus.iter().copied().collect::<CpuList>().to_string())
+            .with_detail(detail::MISSED, missed);
         m.distribution = make_distribution(&m.samples);
         m.samples.clear();
         context.push(m);

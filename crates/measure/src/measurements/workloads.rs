@@ -91,12 +91,12 @@ fn measure_cpu(context: &mut Context, turn: &Turn, cpu: u32) -> Result<(), Unava
     let cpus = [cpu];
     let mut seen = Seen::new(turn.workload, cpus.to_vec(), turn.walked(&cpus));
     seen.add(workers.run_group(&cpus, budget, turn.incidents, context.stop));
-    if context.stop.signal().is_some() && seen.slices.is_empty() || !seen.passes_checks(context, NAME) {
+    if context.stop.signal().is_some() && seen.run.slices.is_empty() || !seen.passes_checks(context, NAME) {
         return Ok(());
     }
     // Beside vectors a core may run at another clock than its own.
     if PLAIN.contains(&definition.name) {
-        context.clocks_seen.extend(seen.slices.iter().map(|slice| slice.clock_hz));
+        context.clocks_seen.extend(seen.run.slices.iter().map(|slice| slice.clock_hz));
     }
     let place = Labels::new().with_label(Label::Workload, definition.name);
     let together = place.clone().with_label(Label::Threads, 1u32).with_label(Label::Placement, "cores-first");

@@ -45,7 +45,7 @@ const APART: [u64; 8] = [
 pub(super) const NO_VECTORS: Template =
     Template { code: "workload-no-vectors", words: "this CPU has no {variant} vectors" };
 
-/// Does the steps on the vectors
+/// Does the steps on the vectors of `variant`, which must be usable, and checks every lane's bits.
 pub(crate) fn check(variant: Variant) -> Result<(), WrongResult> {
     for _ in 0..TIMES {
         let (lanes, known): (Vec<f64>, &[u64]) = match variant {
@@ -91,66 +91,56 @@ fn start<const LANES: usize>() -> [f64; LANES] {
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::*;
+    use std::mem::transmute;
 
     use super::{FACTORS, STEPS, TERM, start};
 
     #[target_feature(enable = "avx512f")]
     pub(crate) fn avx512() -> [f64; 8] {
-        let lanes: [f64; 8] = start();
-        // SAFETY: eight doubles are read and written where there are eight.
-        let mut x = unsafe { _mm512_loadu_pd(lanes.as_ptr()) };
+        // SAFETY: a vector is its lanes.
+        let mut x: __m512d = unsafe { transmute(start::<8>()) };
         for step in 0..STEPS {
             x = _mm512_fmadd_pd(x, _mm512_set1_pd(FACTORS[step % 2]), _mm512_set1_pd(TERM));
         }
-        let mut out = [0.0; 8];
         // SAFETY: as above.
-        unsafe { _mm512_storeu_pd(out.as_mut_ptr(), x) };
-        out
+        unsafe { transmute(x) }
     }
 
     #[target_feature(enable = "avx2,fma")]
     pub(crate) fn avx2() -> [f64; 4] {
-        let lanes: [f64; 4] = start();
-        // SAFETY: four doubles are read and written where there are four.
-        let mut x = unsafe { _mm256_loadu_pd(lanes.as_ptr()) };
+        // SAFETY: a vector is its lanes.
+        let mut x: __m256d = unsafe { transmute(start::<4>()) };
         for step in 0..STEPS {
             x = _mm256_fmadd_pd(x, _mm256_set1_pd(FACTORS[step % 2]), _mm256_set1_pd(TERM));
         }
-        let mut out = [0.0; 4];
         // SAFETY: as above.
-        unsafe { _mm256_storeu_pd(out.as_mut_ptr(), x) };
-        out
+        unsafe { transmute(x) }
     }
 
     pub(crate) fn sse2() -> [f64; 2] {
-        let lanes: [f64; 2] = start();
-        let mut out = [0.0; 2];
-        // SAFETY: two doubles are read and written where there are two; every x86-64 CPU has SSE2.
+        // SAFETY: a vector is its lanes; every x86-64 CPU has SSE2.
         unsafe {
-            let mut x = _mm_loadu_pd(lanes.as_ptr());
+            let mut x: __m128d = transmute(start::<2>());
             for step in 0..STEPS {
                 x = _mm_add_pd(_mm_mul_pd(x, _mm_set1_pd(FACTORS[step % 2])), _mm_set1_pd(TERM));
             }
-            _mm_storeu_pd(out.as_mut_ptr(), x);
+            transmute(x)
         }
-        out
     }
 }
 
 #[cfg(target_arch = "aarch64")]
 fn neon() -> [f64; 2] {
-    use std::arch::aarch64::{vdupq_n_f64, vfmaq_f64, vld1q_f64, vst1q_f64};
-    let lanes: [f64; 2] = start();
-    let mut out = [0.0; 2];
-    // SAFETY: two doubles are read and written where there are two; Linux programs on aarch64 have NEON.
+    use std::arch::aarch64::{float64x2_t, vdupq_n_f64, vfmaq_f64};
+    use std::mem::transmute;
+    // SAFETY: a vector is its lanes; Linux programs on aarch64 have NEON.
     unsafe {
-        let mut x = vld1q_f64(lanes.as_ptr());
+        let mut x: float64x2_t = transmute(start::<2>());
         for step in 0..STEPS {
             x = vfmaq_f64(vdupq_n_f64(TERM), x, vdupq_n_f64(FACTORS[step % 2]));
         }
-        vst1q_f64(out.as_mut_ptr(), x);
+        transmute(x)
     }
-    out
 }
 
 #[cfg(test)]

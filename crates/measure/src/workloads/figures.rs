@@ -8,7 +8,6 @@ use serde_json::json;
 
 use super::Workload;
 use super::worker_pool::{GroupRun, Slice};
-use super::workload::WrongResult;
 use crate::context::Context;
 use crate::counters::{self, Reading};
 use crate::repeat::{judge, mark_samples};
@@ -27,28 +26,22 @@ pub(crate) struct Seen<'a> {
     pub cpus: Vec<u32>,
     /// Bytes of each array that they walked, for one that streams.
     pub walked: Option<u64>,
-    /// Slices so far.
-    pub slices: Vec<Slice>,
-    /// What came out wrong, a CPU.
-    pub wrong: Vec<(u32, WrongResult)>,
-    /// CPUs on which no thread could be kept.
-    pub unpinned: Vec<u32>,
-    /// Threads that could not be started, or died.
-    pub lost: usize,
+    /// What its visits brought.
+    pub run: GroupRun,
 }
 
 impl<'a> Seen<'a> {
     /// Nothing yet.
     pub(crate) fn new(workload: &'a dyn Workload, cpus: Vec<u32>, walked: Option<u64>) -> Self {
-        Self { workload, cpus, walked, slices: Vec::new(), wrong: Vec::new(), unpinned: Vec::new(), lost: 0 }
+        Self { workload, cpus, walked, run: GroupRun::default() }
     }
 
     /// Adds a visit.
     pub(crate) fn add(&mut self, visit: GroupRun) {
-        self.slices.extend(visit.slices);
-        self.wrong.extend(visit.wrong);
-        self.unpinned.extend(visit.unpinned);
-        self.lost = self.lost.max(visit.lost);
+        self.run.slices.extend(visit.slices);
+        self.run.wrong.extend(visit.wrong);
+        self.run.unpinned.extend(visit.unpinned);
+        self.run.lost = self.run.lost.max(visit.lost);
     }
 
     /// Throughput, at `place` with what all of them tell.
@@ -81,8 +74,8 @@ impl<'a> Seen<'a> {
             }
         }
         let mut all = vec![declared, counted];
-        let readings = self.slices.iter().filter_map(|slice| slice.counted.as_ref());
-        let done: f64 = self.slices.iter().filter(|s| s.counted.is_some()).map(|slice| slice.done).sum();
+        let readings = self.run.slices.iter().filter_map(|slice| slice.counted.as_ref());
+        let done: f64 = self.run.slices.iter().filter(|s| s.counted.is_some()).map(|slice| slice.done).sum();
         for mut count in counters::measurements(&Reading::sum(readings), counts) {
             count.detail.set(detail::WORK_DONE, json!(done));
             let each = self
@@ -105,13 +98,13 @@ impl<'a> Seen<'a> {
         value: impl Fn(&Slice) -> Option<f64>,
     ) -> Measurement {
         let taken: Vec<(&Slice, f64)> =
-            self.slices.iter().filter_map(|slice| Some((slice, value(slice)?))).collect();
+            self.run.slices.iter().filter_map(|slice| Some((slice, value(slice)?))).collect();
         let list: CpuList = self.cpus.iter().copied().collect();
         let mut m = Measurement::new(metric, place, taken.iter().map(|(_, value)| *value).collect())
             .with_detail(detail::WORK, self.workload.definition().work.words)
             .with_detail(detail::CPUS, list.to_string());
         m.marks = mark_samples(taken.iter().map(|(slice, _)| slice.marks.iter().copied()));
-        let clocks: Vec<f64> = self.slices.iter().map(|slice| slice.clock_hz).collect();
+        let clocks: Vec<f64> = self.run.slices.iter().map(|slice| slice.clock_hz).collect();
         m.detail.set(detail::CLOCK_HZ, json!(record::Summary::from_samples(&clocks).median.round()));
         if self.cpus.len() > 1
             && let Some((cpu, share)) = self.slowest()
@@ -133,8 +126,8 @@ impl<'a> Seen<'a> {
                 m.doubt = Some(why.into());
             }
         }
-        if !self.unpinned.is_empty() {
-            let cpus: CpuList = self.unpinned.iter().copied().collect();
+        if !self.run.unpinned.is_empty() {
+            let cpus: CpuList = self.run.unpinned.iter().copied().collect();
             let why = text!("workload-not-pinned", "the thread for CPU {cpus} could not be pinned", cpus);
             m.doubt = Some(why.into());
         }
@@ -144,7 +137,7 @@ impl<'a> Seen<'a> {
     /// The CPU that was slowest in most slices and its median share of the median thread's rate.
     fn slowest(&self) -> Option<(u32, f64)> {
         let mut seen: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-        for slice in &self.slices {
+        for slice in &self.run.slices {
             seen.entry(slice.slowest.0).or_default().push(slice.slowest.1);
         }
         let (cpu, shares) = seen.into_iter().max_by_key(|(_, shares)| shares.len())?;
@@ -154,8 +147,8 @@ impl<'a> Seen<'a> {
     /// Says in the coverage what is wrong with these figures; false when they must not be told at all.
     pub(crate) fn passes_checks(&self, context: &mut Context, measurement: &str) -> bool {
         let what = format!("{measurement} {}", self.workload.name());
-        if let Some((cpu, wrong)) = self.wrong.first() {
-            let others = self.wrong.iter().map(|(cpu, _)| cpu).collect::<BTreeSet<_>>().len();
+        if let Some((cpu, wrong)) = self.run.wrong.first() {
+            let others = self.run.wrong.iter().map(|(cpu, _)| cpu).collect::<BTreeSet<_>>().len();
             let more = if others > 1 { format!(" (and {} more CPUs)", others - 1) } else { String::new() };
             context.degrade_with_remedy(
                 what,
@@ -175,15 +168,15 @@ impl<'a> Seen<'a> {
             return false;
         }
         let list: CpuList = self.cpus.iter().copied().collect();
-        let why = if self.lost > 0 {
+        let why = if self.run.lost > 0 {
             text!(
                 "workload-threads-lost",
                 "{lost} of {all} threads on CPU {list} could not be started, or died",
-                lost = self.lost,
+                lost = self.run.lost,
                 all = self.cpus.len(),
                 list
             )
-        } else if self.slices.is_empty() {
+        } else if self.run.slices.is_empty() {
             text!("workload-never-together", "the threads on CPU {list} never all ran at the same time", list)
         } else {
             return true;

@@ -3,7 +3,7 @@
 use record::Mark;
 
 use crate::context::Context;
-use crate::cycle::{Cycle, Place};
+use crate::cycle::Cycle;
 use crate::repeat::Effort;
 use crate::time_estimate::TimeEstimate;
 use crate::watch::{Watch, Watched, steal_ticks};
@@ -22,7 +22,6 @@ pub(super) const SAMPLE_NS: f64 = 300_000.0;
 pub(super) struct Curve {
     pub(super) page: Page,
     pub(super) cycle: Cycle,
-    pub(super) at: Place,
     pub(super) points: Vec<Point>,
     /// What the rest of it will cost.
     pub(super) estimate: TimeEstimate,
@@ -30,8 +29,7 @@ pub(super) struct Curve {
 
 impl Curve {
     pub(super) fn new(page: Page, cycle: Cycle) -> Self {
-        let (at, estimate) = (Place::default(), TimeEstimate::default());
-        Self { page, cycle, at, points: Vec::new(), estimate }
+        Self { page, cycle, points: Vec::new(), estimate: TimeEstimate::default() }
     }
 }
 
@@ -46,18 +44,14 @@ pub(super) struct Point {
 /// Samples of so many hops each, of a set that is warm.
 pub(super) fn sample(
     curve: &mut Curve,
-    cpu: u32,
     hops: u64,
     effort: Effort,
     context: &mut Context,
     watch: &mut Watch,
 ) -> Vec<Watched> {
-    let stolen = steal_before(context, cpu);
-    let mut at = curve.at;
-    let mut samples =
-        effort.samples(|| context.out_of_time(), || watch.sample(|| at = curve.cycle.chase(at, hops)));
-    curve.at = at;
-    if let (Some(before), Some(after)) = (stolen, steal_before(context, cpu))
+    let stolen = steal_before(context, watch.cpu);
+    let mut samples = effort.samples(|| context.out_of_time(), || watch.sample(|| curve.cycle.walk(hops)));
+    if let (Some(before), Some(after)) = (stolen, steal_before(context, watch.cpu))
         && after > before
     {
         mark_stolen(&mut samples);

@@ -36,7 +36,6 @@ const LARGEST: usize = 256 << 20;
 pub(super) fn sample_again(
     curves: &mut [Curve],
     bytes: usize,
-    (cpu, node): (u32, Option<u32>),
     making: f64,
     context: &mut Context,
     watch: &mut Watch,
@@ -51,7 +50,7 @@ pub(super) fn sample_again(
     if bytes > LARGEST || !room || context.seconds_left() < needs {
         return;
     }
-    let Some(mut others) = (0..MORE).map(|_| make_set(bytes, node, context)).collect::<Option<Vec<_>>>()
+    let Some(mut others) = (0..MORE).map(|_| make_set(bytes, watch.cpu, context)).collect::<Option<Vec<_>>>()
     else {
         return;
     };
@@ -60,14 +59,14 @@ pub(super) fn sample_again(
         let again = curves.iter_mut().filter(|curve| turn > 0 && reached(curve));
         for curve in again {
             let hops = curve.points.last().map_or(hops, |point| point.hops);
-            let samples = sample_set(curve, cpu, hops, many, context, watch);
+            let samples = sample_set(curve, hops, many, context, watch);
             if let Some(point) = curve.points.last_mut() {
                 point.samples.extend(samples);
                 point.draws = vec![point.samples.len()];
             }
         }
         for (other, taken) in others.iter_mut().zip(&mut taken) {
-            taken.extend(sample_set(other, cpu, hops, many, context, watch));
+            taken.extend(sample_set(other, hops, many, context, watch));
         }
         if context.out_of_time() || context.check().is_err() {
             break;
@@ -83,7 +82,8 @@ pub(super) fn sample_again(
 
 /// A set on base pages of its own, read once; `None` where it cannot be had in time, or lies on another node: samples of
 /// other nodes' memory would be none of this point.
-fn make_set(bytes: usize, node: Option<u32>, context: &mut Context) -> Option<Curve> {
+fn make_set(bytes: usize, cpu: u32, context: &mut Context) -> Option<Curve> {
+    let node = context.node_of(cpu);
     let (cycle, _) = Cycle::new(bytes, Page::Base, node).ok()?;
     let mut other = Curve::new(Page::Base, cycle);
     while other.cycle.bytes() < bytes && !context.out_of_time() {
@@ -96,17 +96,16 @@ fn make_set(bytes: usize, node: Option<u32>, context: &mut Context) -> Option<Cu
 /// Samples of a set that others were sampled since.
 fn sample_set(
     curve: &mut Curve,
-    cpu: u32,
     hops: u64,
     many: usize,
     context: &mut Context,
     watch: &mut Watch,
 ) -> Vec<Watched> {
     let out_of_time = || context.out_of_time();
-    curve.at = warm::settle(&curve.cycle, curve.at, curve.page.bytes(), context.depth, out_of_time);
+    warm::settle(&mut curve.cycle, curve.page.bytes(), context.depth, out_of_time);
     let effort = Effort { least: many, most: many, target: 0.0 };
     watch.refresh();
-    sample(curve, cpu, hops, effort, context, watch)
+    sample(curve, hops, effort, context, watch)
 }
 
 /// What makes a figure of the point doubtful, by the samples of each set of pages: that sets differ is no noise, and the

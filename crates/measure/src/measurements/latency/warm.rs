@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::budget::Depth;
-use crate::cycle::{Cycle, LINE, Place};
+use crate::cycle::{Cycle, LINE};
 
 /// Up to this size a set is warmed by chasing it twice.
 const SMALL: usize = 2 << 20;
@@ -42,47 +42,35 @@ pub(super) fn settling(bytes: usize, page: usize, depth: Depth) -> f64 {
     lap(bytes).min(within.max(at_least(bytes, page))) as f64 * HOP_SECONDS
 }
 
-/// Warms the set; where the chase ended, and the seconds of the part that grows with the set.
+/// Warms the set; the seconds of the part that grows with it.
 ///
 /// Larger sets are first read once in a scattered order, many loads in flight: at that pace a set keeps far more of a
 /// cache that others use too than a chase can, whose lines and page tables wait thousands of times longer for their
 /// next use. So a chase follows, until its own pace has settled what stays: on a shared machine loads right after the
 /// reading alone were up to half faster than those some milliseconds later.
-pub(super) fn warm(
-    cycle: &Cycle,
-    at: Place,
-    page: usize,
-    depth: Depth,
-    out_of_time: impl Fn() -> bool,
-) -> (Place, f64) {
+pub(super) fn warm(cycle: &mut Cycle, page: usize, depth: Depth, out_of_time: impl Fn() -> bool) -> f64 {
     let (from, bytes) = (Instant::now(), cycle.bytes());
     if bytes <= SMALL {
-        let at = cycle.chase(at, 2 * lap(bytes));
-        return (at, from.elapsed().as_secs_f64());
+        cycle.walk(2 * lap(bytes));
+        return from.elapsed().as_secs_f64();
     }
     cycle.touch_scattered();
     let read = from.elapsed();
-    (settle(cycle, at, page, depth, out_of_time), read.as_secs_f64())
+    settle(cycle, page, depth, out_of_time);
+    read.as_secs_f64()
 }
 
-/// Chases a large set until that alone has settled what the caches keep of it and of its page tables; where it ended.
-pub(super) fn settle(
-    cycle: &Cycle,
-    mut at: Place,
-    page: usize,
-    depth: Depth,
-    out_of_time: impl Fn() -> bool,
-) -> Place {
+/// Chases a large set until that alone has settled what the caches keep of it and of its page tables.
+pub(super) fn settle(cycle: &mut Cycle, page: usize, depth: Depth, out_of_time: impl Fn() -> bool) {
     let (from, bytes) = (Instant::now(), cycle.bytes());
     let mut hops = 0;
     while hops < lap(bytes)
         && (hops < at_least(bytes, page) || from.elapsed() < patience(depth))
         && !out_of_time()
     {
-        at = cycle.chase(at, STRIDE);
+        cycle.walk(STRIDE);
         hops += STRIDE;
     }
-    at
 }
 
 #[cfg(test)]
@@ -111,7 +99,7 @@ mod tests {
             asked.set(asked.get() + 1);
             asked.get() > 3
         };
-        warm(&cycle, Place::default(), 4096, Depth::Full, out_of_time);
+        warm(&mut cycle, 4096, Depth::Full, out_of_time);
         assert_eq!(asked.get(), 4);
     }
 }

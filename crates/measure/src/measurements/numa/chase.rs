@@ -114,7 +114,7 @@ fn sample_row(cpu: u32, columns: &mut [Column], hops: u64, first: usize) -> Vec<
     let n = columns.len();
     // A sample that does not count: the thread is new, and the core may have slept.
     if let Some(column) = columns.get_mut(first) {
-        column.at = column.cycle.chase(column.at, hops);
+        column.cycle.walk(hops);
         column.walked += hops;
     }
     (0..n)
@@ -122,11 +122,9 @@ fn sample_row(cpu: u32, columns: &mut [Column], hops: u64, first: usize) -> Vec<
             let index = (first + step) % n;
             let column = &mut columns[index];
             column.walk_pages();
-            column.at = column.cycle.chase(column.at, UNTIMED);
+            column.cycle.walk(UNTIMED);
             watch.refresh();
-            let mut at = column.at;
-            let watched = watch.sample(|| at = column.cycle.chase(at, hops));
-            column.at = at;
+            let watched = watch.sample(|| column.cycle.walk(hops));
             column.walked += hops + UNTIMED;
             (index, watched)
         })

@@ -7,7 +7,7 @@ use record::text::Value;
 use record::{Coverage, Machine, Unavailable, text};
 
 use crate::context::Context;
-use crate::cycle::{Cycle, LINE, Place};
+use crate::cycle::{Cycle, LINE};
 use crate::measurements::numa::node_coverage::NodeCoverage;
 use crate::measurements::numa::nodes::distances;
 use crate::measurements::numa::plan::{MOST_CYCLE, Row};
@@ -46,8 +46,6 @@ pub(crate) struct Column {
     pub cycle: Cycle,
     /// Bytes that were written, the cycle's and those behind it.
     pub touched: usize,
-    /// Where the chase is.
-    pub at: Place,
     /// Lines loaded since all were thrown out of the caches.
     pub walked: u64,
     /// What backs it, for the record: `2MiB`, `4KiB`, or `mixed`.
@@ -188,17 +186,8 @@ fn make(node: u32, builder: u32, bytes: u64, deadline: Instant, stop: &Stop) -> 
         touched = end;
     }
     let placement = Placement::check(cycle.mapping(), touched, node);
-    let mut column = Column {
-        node,
-        builder,
-        touched,
-        at: Place::default(),
-        walked: 0,
-        page: String::new(),
-        huge_share: None,
-        placement,
-        cycle,
-    };
+    let mut column =
+        Column { node, builder, touched, walked: 0, page: String::new(), huge_share: None, placement, cycle };
     column.evict();
     Ok(column)
 }
