@@ -2,7 +2,7 @@
 
 use record::Label;
 use record::detail;
-use record::statistics::{Summary, median_of_sorted};
+use record::statistics::Summary;
 use record::{Doubt, Key, Measurement, Template, Text, text};
 
 use super::method::{self, Unfit};
@@ -112,16 +112,14 @@ impl Datum {
             n: m.summary.n,
             interval: m.summary.interval.filter(|_| samples.is_empty()),
             samples,
-            over: None,
             from: locate_figure(m),
             doubt: m.doubt.clone(),
             method: m.method.as_deref().and_then(|method| method::find_foreign(&m.metric, method)),
             unit: find_unit(m),
             unfit: method::find_unfit(m),
-            settings: None,
-            size: None,
             declared: m.labels.word(Label::Source) == Some("declared"),
             share: is_share(&m.metric, &m.unit),
+            ..Self::default()
         }
     }
 
@@ -132,22 +130,14 @@ impl Datum {
         if rest.is_empty() {
             return Some(datum);
         }
-        let medians: Vec<f64> = all.iter().map(|m| m.value()).filter(|v| v.is_finite()).collect();
+        let medians = || all.iter().map(|m| m.value()).filter(|value| value.is_finite());
+        // Beyond any figure that was measured, sums overflow.
+        datum.value = crate::figures::median(medians()).filter(|value| value.is_finite())?;
         let pooled: Vec<f64> = if all.len() < MANY && all.iter().all(|m| !m.samples.is_empty()) {
             all.iter().flat_map(|m| m.samples.iter().copied()).filter(|v| v.is_finite()).collect()
         } else {
-            medians.clone()
+            medians().collect()
         };
-        let mut sorted = medians;
-        sorted.sort_by(f64::total_cmp);
-        if sorted.is_empty() {
-            return None;
-        }
-        datum.value = median_of_sorted(&sorted);
-        // Beyond any figure that was measured, sums overflow.
-        if !datum.value.is_finite() {
-            return None;
-        }
         datum.n = pooled.len() as u64;
         let few = pooled.len() <= MOST_SAMPLES;
         let own: Vec<(f64, f64)> = all.iter().filter_map(|m| m.summary.interval).collect();

@@ -112,11 +112,8 @@ const TAKES_ALL: &[&str] = &["intel mlc"];
 
 /// Whether a tool takes every CPU of the machine by itself.
 pub(super) fn takes_all(m: &Measurement) -> bool {
-    let of = |method: &str| {
-        let name = tool_name(method).to_lowercase();
-        TAKES_ALL.contains(&name.as_str())
-    };
-    m.method.as_deref().is_some_and(of)
+    let method = m.method.as_deref().map(|method| tool_name(method).to_lowercase());
+    method.is_some_and(|method| TAKES_ALL.contains(&method.as_str()))
 }
 
 #[cfg(test)]

@@ -156,65 +156,62 @@ fn describe_machine(machine: &Machine) -> String {
 }
 
 fn note_record(record: &Record) -> Vec<Text> {
-    let mut notes = Vec::new();
-    if record.machine.virtualization.emulated == Some(true) {
-        notes.push(text!(Coverage::EMULATED));
-    }
-    match &record.ended {
-        Ended::Complete => {}
+    let emulated = record.machine.virtualization.emulated == Some(true);
+    let ended = match &record.ended {
+        Ended::Complete => None,
         Ended::Interrupted { signal } => {
-            notes.push(text!(
-                "comparison-ended-by-signal",
-                "ended early by signal {signal}",
-                signal = signal.to_string()
-            ));
+            let signal = signal.to_string();
+            Some(text!("comparison-ended-by-signal", "ended early by signal {signal}", signal))
         }
         Ended::Failed { reason } => {
-            notes.push(text!("comparison-ended-early", "ended early: {reason}", reason = reason.to_string()));
+            Some(text!("comparison-ended-early", "ended early: {reason}", reason = reason.to_string()))
         }
-    }
-    if record.import.is_some() {
-        notes.push(text!("comparison-imported", "imported from other tools' output"));
-    }
-    match record.coverage.iter().filter(|line| line.is_for(&Coverage::CHANGED_OR_DAMAGED)).count() {
-        0 => {}
-        1 => notes.push(text!("comparison-figure-withheld", "changed or damaged: 1 figure withheld")),
-        figures => notes.push(text!(
-            "comparison-figures-withheld",
-            "changed or damaged: {figures} figures withheld",
-            figures
-        )),
-    }
-    if record.measurements.is_empty() {
-        notes.push(text!("comparison-inventory-only", "inventory only, no figures"));
-    }
-    notes
+    };
+    let imported = text!("comparison-imported", "imported from other tools' output");
+    let withheld = record.coverage.iter().filter(|line| line.is_for(&Coverage::CHANGED_OR_DAMAGED)).count();
+    let withheld = match withheld {
+        0 => None,
+        1 => Some(text!("comparison-figure-withheld", "changed or damaged: 1 figure withheld")),
+        figures => {
+            let words = text!(
+                "comparison-figures-withheld",
+                "changed or damaged: {figures} figures withheld",
+                figures
+            );
+            Some(words)
+        }
+    };
+    let empty = text!("comparison-inventory-only", "inventory only, no figures");
+    let notes = [
+        emulated.then(|| text!(Coverage::EMULATED)),
+        ended,
+        record.import.is_some().then_some(imported),
+        withheld,
+        record.measurements.is_empty().then_some(empty),
+    ];
+    notes.into_iter().flatten().collect()
 }
 
 fn relate(sides: &[Side], subjects: &[Subject]) -> Relation {
     if subjects.len() > 1 && subjects.iter().skip(1).all(|subject| subject.same_as == Some(0)) {
         return Relation::SameRecord;
     }
-    let identity = |side: &Side| {
-        let machine = &side.record.machine;
-        let p = &machine.processor;
-        // A kernel whose host nobody named calls it (none).
-        let host = machine.hostname.clone().filter(|name| !name.is_empty() && name != "(none)")?;
-        let processor = (p.vendor.clone(), p.model_name.clone(), p.family, p.model, p.implementer);
-        Some((
-            host,
-            machine.architecture.clone(),
-            machine.system.vendor.clone(),
-            machine.system.product.clone(),
-            processor,
-        ))
-    };
-    let first = sides.first().and_then(identity);
-    if first.is_some() && sides.iter().all(|side| identity(side) == first) {
+    let first = sides.first().and_then(|side| identify_machine(side.record));
+    if first.is_some() && sides.iter().all(|side| identify_machine(side.record) == first) {
         Relation::SameMachine
     } else {
         Relation::Machines
     }
+}
+
+/// What two records of one machine have in common; `None` where nothing tells which machine it is.
+fn identify_machine(record: &Record) -> Option<impl PartialEq> {
+    let machine = &record.machine;
+    let p = &machine.processor;
+    // A kernel whose host nobody named calls it (none).
+    let host = machine.hostname.as_deref().filter(|name| !matches!(*name, "" | "(none)"))?;
+    let processor = (&p.vendor, &p.model_name, p.family, p.model, p.implementer);
+    Some((host, &machine.architecture, &machine.system.vendor, &machine.system.product, processor))
 }
 
 /// All records are one.

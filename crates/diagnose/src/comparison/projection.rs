@@ -141,12 +141,8 @@ fn as_it_is() -> Text {
     text!("comparison-as-is", "as is")
 }
 
-fn on() -> Text {
-    text!("comparison-on", "on")
-}
-
-fn off() -> Text {
-    text!("comparison-off", "off")
+fn name_switch(on: bool) -> Text {
+    if on { text!("comparison-on", "on") } else { text!("comparison-off", "off") }
 }
 
 /// A figure that may be held against others.
@@ -230,14 +226,14 @@ fn project_smt(this: &Known, known: &[Known]) -> Option<WhatIf> {
     let (states, gain, says, evidence) = if is_off(this.record) {
         let (who, gain) = find_most(known, |record| find_yield(record).filter(|_| smt(record) == "on"))?;
         let says = text!("comparison-smt-elsewhere", "SMT yield of {who}; not measured here.", who);
-        ([off(), on()], gain, says, cite(who, Value::Factor(gain), "smt.yield"))
+        ([false, true].map(name_switch), gain, says, cite(who, Value::Factor(gain), "smt.yield"))
     } else {
         let own = find_yield(this.record).filter(|own| *own < 1.0)?;
         find_first(known, |record| is_off(record).then_some(()))?;
         let both = Value::Factor(own);
         let says =
             text!("comparison-smt-loses", "Both siblings together do {both} of what one does alone.", both);
-        ([on(), off()], 1.0 / own, says, cite_fact(significant(own), "smt.yield"))
+        ([true, false].map(name_switch), 1.0 / own, says, cite_fact(significant(own), "smt.yield"))
     };
     let acts_on = text!("comparison-acts-on-all-cpus", "throughput of all CPUs");
     let what = what_if(text!("comparison-set-smt", "SMT"), states, acts_on, gain, says);
@@ -257,7 +253,13 @@ fn project_boost(this: &Known, known: &[Known]) -> Option<WhatIf> {
     let is = |record: &Record, on: bool| (record.conditions.before.boost == Some(on)).then_some(());
     is(this.record, false)?;
     let (who, ()) = find_first(known, |record| is(record, true))?;
-    project_highest_clock(this, who, text!("comparison-set-boost", "boost"), [off(), on()], BOOST_OF)
+    project_highest_clock(
+        this,
+        who,
+        text!("comparison-set-boost", "boost"),
+        [false, true].map(name_switch),
+        BOOST_OF,
+    )
 }
 
 /// A setting that may bring the clock of a core up to the highest that the processor advertises.

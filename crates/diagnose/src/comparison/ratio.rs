@@ -6,6 +6,7 @@
 
 use std::sync::OnceLock;
 
+use record::comparison::Cell;
 use record::statistics::Verdict;
 use record::{Better, text};
 
@@ -22,21 +23,8 @@ const NOISY: f64 = 0.1;
 /// an interval of the median tells.
 const DOUBTFUL: f64 = 1.5;
 
-/// A ratio and what can be said of it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Compared {
-    /// This figure over the baseline's.
-    pub ratio: Option<f64>,
-    /// Its 95 % interval.
-    pub interval: Option<(f64, f64)>,
-    /// What can be said of the difference; absent for a figure without a better direction.
-    pub verdict: Option<Verdict>,
-    /// Whether this one is the slower; absent where no difference is resolved.
-    pub slower: Option<bool>,
-}
-
-/// Holds one figure against the baseline's.
-pub(super) fn compare(this: &Datum, base: &Datum, better: Option<Better>) -> Compared {
+/// Holds one figure against the baseline's: the ratio and what can be said of it.
+pub(super) fn compare(this: &Datum, base: &Datum, better: Option<Better>) -> Cell {
     // Of a share of time that is taken, what is left decides: 0.2 % against 0.1 % is not half the speed.
     let (this, base, better) = if this.is_share() && base.is_share() {
         (&this.complement(), &base.complement(), better.map(|_| Better::Higher))
@@ -46,15 +34,15 @@ pub(super) fn compare(this: &Datum, base: &Datum, better: Option<Better>) -> Com
     if !(this.value > 0.0 && base.value > 0.0 && this.value.is_finite() && base.value.is_finite()) {
         let reason = text!("comparison-zero", "no ratio: one figure is 0");
         let verdict = better.map(|_| Verdict::NotMeasurable { reason });
-        return Compared { verdict, ..Compared::default() };
+        return Cell { verdict, ..Cell::default() };
     }
     let ratio = this.value / base.value;
     let interval = find_interval(this, base);
     let Some(better) = better else {
-        return Compared { ratio: Some(ratio), interval, ..Compared::default() };
+        return Cell { ratio: Some(ratio), interval, ..Cell::default() };
     };
     let (verdict, slower) = judge_difference(ratio, interval, better, this, base);
-    Compared { ratio: Some(ratio), interval, verdict: Some(verdict), slower }
+    Cell { ratio: Some(ratio), interval, verdict: Some(verdict), slower, ..Cell::default() }
 }
 
 fn judge_difference(

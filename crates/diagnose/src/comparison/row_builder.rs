@@ -121,14 +121,11 @@ fn find_spread(all: &[&Measurement], unit: &str) -> Option<Text> {
 
 /// What a throughput of many threads may be divided by.
 fn find_divisors(key: &RowKey, m: &Measurement, record: &Record) -> Option<Divisors> {
+    let of_stream = || m.labels.word(Label::BytesCounted) != Some("bus");
     let divided = match key.metric.as_str() {
-        "workload.throughput" => key.kind == RowKind::AllCpus,
-        "memory.bandwidth" => {
-            key.kind == RowKind::AllCpus
-                && m.labels.word(Label::Op).is_some_and(|op| DIVIDED.contains(&op))
-                && m.labels.word(Label::BytesCounted) != Some("bus")
-        }
-        _ => false,
+        _ if key.kind != RowKind::AllCpus => false,
+        "memory.bandwidth" => of_stream() && m.labels.word(Label::Op).is_some_and(|op| DIVIDED.contains(&op)),
+        metric => metric == "workload.throughput",
     };
     let threads = u32::try_from(m.labels.count(Label::Threads)?).ok().filter(|_| divided)?;
     let counts = &record.machine.counts;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use record::text::Value;
-use record::{Handover, Label, Labels, Measurement, Record, Text, detail, text, units};
+use record::{Handover, Label, Labels, Measurement, Record, Text, detail, metrics, text, units};
 
 use super::datum::key_text;
 use super::nodes::Nodes;
@@ -129,7 +129,8 @@ impl<'a> RowNames<'a> {
                 let keys = place.0.iter().map(|(name, value)| format!("{name} {}", key_text(value)));
                 let keys = keys.collect::<Vec<_>>().join(", ");
                 let keys = (!keys.is_empty()).then(|| keys.into());
-                let names = join_names([Some(metric.to_owned().into()), keys]);
+                let title = metrics::find(metric).map_or(metric, |metric| metric.title);
+                let names = join_names([Some(title.to_owned().into()), keys]);
                 row(Group::Others, 0, text!("comparison-row-metric", "{names}", names))
             }
         })

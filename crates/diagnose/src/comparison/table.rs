@@ -225,13 +225,10 @@ fn build_cells(metric: &str, figures: &[Option<Datum>], baseline: usize, refused
         let compared = base.map(|base| ratio::compare(this, base, direction)).unwrap_or_default();
         Cell {
             value: Some(this.value),
-            ratio: compared.ratio,
-            interval: compared.interval,
-            verdict: compared.verdict,
-            slower: compared.slower,
             over: this.over.clone(),
             from: Some(this.from.clone()),
             doubt: this.doubt.clone(),
+            ..compared
         }
     });
     cells.collect()

@@ -8,8 +8,8 @@ use record::{Better, Machine, Record, Template, Text, text};
 
 use super::{
     CORES, Effect, MEMORY_LATENCY, OneSided, Pair, against, are_comparable, cause, cause_of_parts, cite,
-    clock, differs, evidence, explain_by_side_effects, explain_faster, find_best_clock, is_resolved,
-    sort_causes,
+    clock, differs, evidence, explain_by_side_effects, explain_faster, figure_cause, find_best_clock,
+    is_resolved, sort_causes,
 };
 use crate::comparison::datum::Size;
 use crate::comparison::nodes::{Reach, Timed, find_reaches};
@@ -94,15 +94,7 @@ pub(super) fn reach_cause(pair: &Pair) -> Option<Cause> {
         let whole = |reach: &Reach| reach.other.is_some() || reach.nodes == 1;
         (nodes && whole(base) && whole(this)).then_some((base, this))
     })?;
-    let both =
-        |of: fn(&Reach) -> f64| against(figure(of(this), &this.own.unit), figure(of(base), &base.own.unit));
-    let own = cause(
-        OWN,
-        both(|reach| reach.own.value),
-        base.own.value / this.own.value,
-        Effect::Measured,
-        pair.evidence(&this.own, &base.own),
-    );
+    let own = figure_cause(pair, OWN, &this.own, &base.own, Better::Lower);
     let mut proof = Vec::new();
     for (name, reach) in [(&pair.base.name, base), (&pair.this.name, this)] {
         proof.extend(reach.other.as_ref().map(|other| evidence(name, other)));
@@ -113,7 +105,8 @@ pub(super) fn reach_cause(pair: &Pair) -> Option<Cause> {
     let remote = text!("comparison-cause-remote-share", "remote share");
     // The latencies were measured; that all nodes are used alike is the model.
     let other = cause(remote, shares.clone(), base.ignoring() / this.ignoring(), Effect::Modelled, proof);
-    let (what, averages) = (&this.what, both(Reach::average));
+    let average = |reach: &Reach| figure(reach.average(), &reach.own.unit);
+    let (what, averages) = (&this.what, against(average(this), average(base)));
     let says = if base.guessed || this.guessed {
         text!(LOCAL_GUESSED, what, averages, shares)
     } else {
@@ -147,9 +140,7 @@ pub(super) fn level_cause(pair: &Pair) -> Option<Cause> {
     if !are_comparable(this, base) || !is_resolved(this, base, Better::Lower) {
         return None;
     }
-    let says = against(figure(this.value, "ns"), figure(base.value, "ns"));
-    let (factor, proof) = (base.value / this.value, pair.evidence(this, base));
-    cause(MEMORY_LATENCY, says, factor, Effect::Measured, proof)
+    figure_cause(pair, MEMORY_LATENCY, this, base, Better::Lower)
 }
 
 /// Memory devices that run, whether or not their size is told.

@@ -14,7 +14,7 @@ use record::comparison::{Cause, Claim, Explanation, Relation};
 use record::diagnosis::Evidence;
 use record::text::Value;
 use record::units::figure;
-use record::{Template, Text, text};
+use record::{Better, Template, Text, text};
 
 use super::Known;
 use super::datum::Datum;
@@ -171,6 +171,18 @@ fn cause_of_parts(
     })
 }
 
+/// A measured figure as a cause, of which what is better makes faster.
+fn figure_cause(
+    pair: &Pair,
+    name: impl Into<Text>,
+    this: &Datum,
+    base: &Datum,
+    better: Better,
+) -> Option<Cause> {
+    let says = against(figure(this.value, &this.unit), figure(base.value, &base.unit));
+    cause(name, says, find_speed(this, base, better), Effect::Measured, pair.evidence(this, base))
+}
+
 /// How the effect of a cause is known.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Effect {
@@ -259,8 +271,22 @@ fn differs(speed: f64) -> bool {
     speed.is_finite() && speed > 0.0 && speed.ln().abs() >= NO_DIFFERENCE
 }
 
+/// How much faster this one is by a figure.
+fn find_speed(this: &Datum, base: &Datum, better: Better) -> f64 {
+    match better {
+        Better::Higher => this.value / base.value,
+        Better::Lower => base.value / this.value,
+    }
+}
+
+/// The same of figures that may be held against each other and differ.
+fn find_difference(this: &Datum, base: &Datum, better: Better) -> Option<f64> {
+    let speed = find_speed(this, base, better);
+    (are_comparable(this, base) && is_resolved(this, base, better) && differs(speed)).then_some(speed)
+}
+
 /// Whether the samples resolve a difference; single figures are taken as they are, unless they are in doubt.
-fn is_resolved(this: &Datum, base: &Datum, better: record::Better) -> bool {
+fn is_resolved(this: &Datum, base: &Datum, better: Better) -> bool {
     let compared = super::ratio::compare(this, base, Some(better));
     match compared.interval {
         Some(_) => compared.slower.is_some(),

@@ -4,9 +4,7 @@ use record::Better;
 use record::text::Value;
 use record::{Template, text};
 
-use super::{
-    Effect, OneSided, Pair, are_comparable, cause, claims, differs, explain_by_factors, is_resolved,
-};
+use super::{Effect, OneSided, Pair, are_comparable, cause, claims, explain_by_factors, find_difference};
 use crate::comparison::Known;
 use crate::comparison::datum::Datum;
 use crate::comparison::order::name_wakeup;
@@ -35,10 +33,7 @@ pub(super) fn find_shared_wakeup<'a>(pair: &Pair<'a>) -> Option<(&'a RowKey, &'a
 /// A kind of wake-up latency that both have, explained.
 pub(super) fn explain_wakeup(pair: &Pair, (key, entry): (&RowKey, &RowEntry)) -> Option<OneSided> {
     let (base, this) = (find_usable(pair.base, key)?, find_usable(pair.this, key)?);
-    let speed = base.value / this.value;
-    if !are_comparable(this, base) || !is_resolved(this, base, Better::Lower) || !differs(speed) {
-        return None;
-    }
+    let speed = find_difference(this, base, Better::Lower)?;
     let ns = |datum: &Datum| Value::Figure(datum.value, "ns");
     let held_off = find_tuned(pair.base, key, entry).zip(find_tuned(pair.this, key, entry));
     let idle =

@@ -10,8 +10,8 @@ use record::{Better, Label, Measurement, Template, Text, detail, text};
 
 use super::clock::{Clock, clock_cause, cycles_over, find_count};
 use super::{
-    CORES, Effect, OneSided, Pair, against, are_comparable, cause, cause_of_parts, claims, differs,
-    explain_by_factors, find_best_clock, is_resolved,
+    CORES, Effect, OneSided, Pair, against, are_comparable, cause, cause_of_parts, claims,
+    explain_by_factors, figure_cause, find_best_clock, find_difference,
 };
 use crate::comparison::Known;
 use crate::comparison::datum::Datum;
@@ -147,23 +147,15 @@ fn core_causes(pair: &Pair, this: &Work, base: &Work) -> [Option<Cause>; 3] {
     });
     // Without instructions a cycle their number says nothing of speed.
     let both = this.instructions.as_ref().zip(base.instructions.as_ref()).filter(|_| ipc.is_some());
-    let instructions = both.filter(fit).and_then(|(this, base)| {
-        let says = against(figure(this.value, "count"), figure(base.value, "count"));
-        let (factor, proof) = (base.value / this.value, pair.evidence(this, base));
-        cause(INSTRUCTIONS, says, factor, Effect::Measured, proof)
-    });
+    let instructions =
+        both.filter(fit).and_then(|(this, base)| figure_cause(pair, INSTRUCTIONS, this, base, Better::Lower));
     [clock, ipc, instructions]
 }
 
 fn explain_one_thread(pair: &Pair, name: &str, this: &Work, base: &Work) -> Option<OneSided> {
     let timed = this.timed;
     let better = if timed { Better::Lower } else { Better::Higher };
-    if timed != base.timed || !are_comparable(this.one, base.one) || !is_resolved(this.one, base.one, better)
-    {
-        return None;
-    }
-    let (mine, theirs) = (this.one.value, base.one.value);
-    let speed = if timed { theirs / mine } else { mine / theirs };
+    let speed = find_difference(this.one, base.one, better).filter(|_| timed == base.timed)?;
     let work = name.to_owned();
     let result = if timed {
         text!("comparison-result-work", "{work}", work)
@@ -178,7 +170,7 @@ fn explain_one_thread(pair: &Pair, name: &str, this: &Work, base: &Work) -> Opti
         [claims::judge_caches(pair), claims::judge_own_load(pair), claims::judge_neighbours(pair, speed)];
     judged.extend(others.into_iter().flatten());
     let causes = core_causes(pair, this, base);
-    differs(speed).then(|| explain_by_factors(pair, result, speed, Text::default(), causes, judged))
+    Some(explain_by_factors(pair, result, speed, Text::default(), causes, judged))
 }
 
 /// The claim that instructions per cycle make it, where those that a record has are not the program's.
@@ -243,13 +235,7 @@ fn find_steps<'a>(this: &'a Work, base: &'a Work) -> Option<(Step<'a>, Step<'a>,
 
 fn explain_all_cpus(pair: &Pair, name: &str, this_work: &Work, base_work: &Work) -> Option<OneSided> {
     let (this, base, whole) = find_steps(this_work, base_work)?;
-    let speed = this.all.value / base.all.value;
-    if !are_comparable(this.all, base.all)
-        || !is_resolved(this.all, base.all, Better::Higher)
-        || !differs(speed)
-    {
-        return None;
-    }
+    let speed = find_difference(this.all, base.all, Better::Higher)?;
     let (cores, base_cores) = (this.cores.to_string(), base.cores.to_string());
     let proof = pair.cite(cores.clone(), base_cores.clone(), "machine.counts.cores");
     let ratio = this.cores / base.cores;
