@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::failure::Failure;
-use crate::kernel::{download, output};
+use crate::kernel::{fetch_packages, output};
 use crate::shape::Architecture;
 use crate::tree::Tree;
 
@@ -114,18 +114,8 @@ fn fetch(kept: &Path, architecture: Architecture, release: &str) -> Result<(), F
         )));
     }
     packages.push(&own);
-    let parent = kept.parent().unwrap_or(kept);
-    fs::create_dir_all(parent).map_err(Failure::of_path(parent))?;
-    // In the cache itself: what is unpacked is then moved into its place at once, whole.
-    let work = tempfile::tempdir_in(parent).map_err(Failure::of_path(parent))?;
-    download(&packages, work.path()).map_err(failed)?;
+    let work = fetch_packages(kept.parent().unwrap_or(kept), &packages)?;
     let unpacked = work.path().join("unpacked");
-    let packages = fs::read_dir(work.path()).map_err(Failure::of_path(work.path()))?;
-    for package in packages.filter_map(Result::ok).map(|entry| entry.path()) {
-        if package.extension().is_some_and(|extension| extension == "deb") {
-            output(Command::new("dpkg-deb").arg("-x").arg(&package).arg(&unpacked)).map_err(failed)?;
-        }
-    }
     // They name each other by where they would be installed.
     let makefile = unpacked.join(format!("usr/src/linux-headers-{release}/Makefile"));
     let text = fs::read_to_string(&makefile).map_err(Failure::of_path(&makefile))?;

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use crate::failure::Failure;
 use crate::shape::Architecture;
@@ -50,10 +50,10 @@ pub fn fetch(cache: &Path, architecture: Architecture) -> Result<PathBuf, Failur
         Failure::Cannot(format!("apt-cache names no kernel that {} depends on", newest(architecture)))
     })?;
     let folder = cache.join(architecture.name());
-    let work = unpacked(&folder, package, &["./boot/*".to_owned()])?;
-    let failed = |why: String| Failure::Cannot(format!("{package} cannot be fetched: {why}"));
-    let boot = work.path().join("boot");
-    let kernel = with_start(&boot, "vmlinuz-").ok_or_else(|| failed("it holds no kernel".to_owned()))?;
+    let work = fetch_packages(&folder, &[package])?;
+    let boot = work.path().join("unpacked/boot");
+    let kernel = find_vmlinuz(&boot)
+        .ok_or_else(|| Failure::Cannot(format!("{package} cannot be fetched: it holds no kernel")))?;
     let target = folder.join(kernel.file_name().unwrap_or_default());
     fs::rename(&kernel, &target).map_err(Failure::of_path(&target))?;
     // Its modification time is the package's: the newest fetched is what counts.
@@ -71,11 +71,9 @@ fn dependency(listed: &str) -> Option<&str> {
     name.starts_with("linux-image-").then_some(name)
 }
 
-fn with_start(folder: &Path, start: &str) -> Option<PathBuf> {
+fn find_vmlinuz(folder: &Path) -> Option<PathBuf> {
     let entries = fs::read_dir(folder).ok()?.filter_map(Result::ok);
-    entries.map(|entry| entry.path()).find(|path| {
-        path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(start))
-    })
+    entries.map(|entry| entry.path()).find(|path| release(path).is_ok())
 }
 
 /// The release of a kernel by its file's name, `vmlinuz-6.1.0-56-cloud-amd64`.
@@ -103,8 +101,7 @@ pub fn modules(
     }
     let package = format!("linux-image-{release}");
     eprintln!("lab: fetching modules of {package} from Debian's archive");
-    let patterns: Vec<String> = names.iter().map(|name| format!("./lib/modules/*/{name}.ko")).collect();
-    let work = unpacked(&folder, &package, &patterns)?;
+    let work = fetch_packages(&folder, &[&package])?;
     for (name, file) in names.iter().zip(&files) {
         let found = find_below(work.path(), &format!("{name}.ko"));
         let found = found.ok_or_else(|| Failure::Cannot(format!("{package} holds no module {name}")))?;
@@ -121,41 +118,23 @@ fn find_below(folder: &Path, name: &str) -> Option<PathBuf> {
     })
 }
 
-/// Downloads a package and unpacks what matches the patterns into a folder of its own in `folder`, so that what is wanted
-/// of it is moved into its place at once, whole.
-fn unpacked(folder: &Path, package: &str, patterns: &[String]) -> Result<tempfile::TempDir, Failure> {
+/// Downloads packages and unpacks them into a folder of its own in `folder`, so that what is wanted of them is moved into
+/// its place at once, whole.
+pub(crate) fn fetch_packages(folder: &Path, packages: &[&str]) -> Result<tempfile::TempDir, Failure> {
     fs::create_dir_all(folder).map_err(Failure::of_path(folder))?;
     let work = tempfile::tempdir_in(folder).map_err(Failure::of_path(folder))?;
-    let failed = |why: String| Failure::Cannot(format!("{package} cannot be fetched: {why}"));
-    download(&[package], work.path()).map_err(failed)?;
-    let archive = with_start(work.path(), "linux-image-").ok_or_else(|| failed("no file came".to_owned()))?;
-    unpack(&archive, work.path(), patterns).map_err(failed)?;
-    Ok(work)
-}
-
-/// Downloads packages into a folder.
-pub(crate) fn download(packages: &[&str], into: &Path) -> Result<(), String> {
+    let failed = |why: String| Failure::Cannot(format!("{} cannot be fetched: {why}", packages.join(", ")));
     // As root, apt would otherwise drop to a user who may not write here, and warn.
     let options = ["-q", "-o", "APT::Sandbox::User=root", "download"];
-    output(Command::new("apt-get").args(options).args(packages).current_dir(into)).map(drop)
-}
-
-/// Unpacks what matches the patterns: a package's modules, which hardly anybody needs here, are ten times as large as its
-/// kernel.
-fn unpack(archive: &Path, into: &Path, patterns: &[String]) -> Result<(), String> {
-    let mut unpacker = Command::new("dpkg-deb")
-        .arg("--fsys-tarfile")
-        .arg(archive)
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(|error| format!("dpkg-deb: {error}"))?;
-    let Some(tar) = unpacker.stdout.take() else { return Err("dpkg-deb gives nothing".to_owned()) };
-    let mut unpack = Command::new("tar");
-    unpack.args(["-x", "--wildcards", "-C"]).arg(into).args(patterns).stdin(tar);
-    let unpacked = output(&mut unpack);
-    // Its own complaint, if it had one, has been seen.
-    let _ = unpacker.wait();
-    unpacked.map(|_| ())
+    output(Command::new("apt-get").args(options).args(packages).current_dir(work.path())).map_err(failed)?;
+    let entries = fs::read_dir(work.path()).map_err(Failure::of_path(work.path()))?;
+    for package in entries.filter_map(Result::ok).map(|entry| entry.path()) {
+        if package.extension().is_some_and(|extension| extension == "deb") {
+            let unpacked = work.path().join("unpacked");
+            output(Command::new("dpkg-deb").arg("-x").arg(&package).arg(unpacked)).map_err(failed)?;
+        }
+    }
+    Ok(work)
 }
 
 /// What a command printed; its last line of complaint when it failed.

@@ -26,7 +26,7 @@ impl Incidents {
     pub(crate) fn read(root: &Root) -> Self {
         let snapshot = machine::snapshot(root);
         let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
-        Self { ticks: ticks(&stat), throttled: snapshot.throttled, quota: snapshot.quota_throttled }
+        Self { ticks: read_ticks(&stat), throttled: snapshot.throttled, quota: snapshot.quota_throttled }
     }
 
     /// What happened on `cpus` from then to `after`, while the commands used `cpu_seconds` of CPU.
@@ -66,7 +66,7 @@ impl Incidents {
 
 /// Busy and stolen ticks by CPU. Fields: user nice system idle iowait irq softirq steal (proc_stat(5)); guest time is
 /// within user's.
-fn ticks(stat: &str) -> BTreeMap<u32, (u64, u64)> {
+fn read_ticks(stat: &str) -> BTreeMap<u32, (u64, u64)> {
     let line = |line: &str| {
         let mut fields = line.strip_prefix("cpu")?.split(' ');
         let cpu = fields.next()?.parse::<u32>().ok()?;
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     fn at(stat: &str, quota: u64) -> Incidents {
-        Incidents { ticks: ticks(stat), throttled: Some(0), quota: Some(quota) }
+        Incidents { ticks: read_ticks(stat), throttled: Some(0), quota: Some(quota) }
     }
 
     #[test]

@@ -12,7 +12,7 @@ pub struct Turn {
 }
 
 /// All turns of so many rounds, in order.
-pub fn turns(alternatives: usize, rounds: usize) -> impl ExactSizeIterator<Item = Turn> + Clone {
+pub fn order_turns(alternatives: usize, rounds: usize) -> impl ExactSizeIterator<Item = Turn> + Clone {
     let turn = move |number: usize| {
         let (round, at) = (number / alternatives.max(1), number % alternatives.max(1));
         let alternative = if is_forward(round) { at } else { alternatives - 1 - at };
@@ -43,7 +43,7 @@ pub fn run_rounds<T, E>(
 ) -> Rounds<T, E> {
     let mut whole = Vec::with_capacity(rounds);
     let mut round: Vec<T> = Vec::with_capacity(alternatives);
-    for turn in turns(alternatives, rounds) {
+    for turn in order_turns(alternatives, rounds) {
         match run(turn) {
             ControlFlow::Continue(result) => round.push(result),
             ControlFlow::Break(ended) => return Rounds { whole, ended: Some(ended) },
@@ -87,9 +87,9 @@ mod tests {
 
     #[test]
     fn rounds_go_forwards_and_backwards_in_turn() {
-        let order: Vec<usize> = turns(3, 4).map(|turn| turn.alternative).collect();
+        let order: Vec<usize> = order_turns(3, 4).map(|turn| turn.alternative).collect();
         assert_eq!(order, [0, 1, 2, 2, 1, 0, 0, 1, 2, 2, 1, 0]);
-        assert_eq!(turns(0, 4).count(), 0);
+        assert_eq!(order_turns(0, 4).count(), 0);
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! A process that waits for the end of the one that posted it, however that comes, and then puts things right.
 
 use std::ffi::CStr;
-use std::fmt;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::MetadataExt;
+
+use crate::error::OsError;
 
 /// Said for a guardian that is not needed any more.
 const DISMISSED: i32 = i32::MIN;
@@ -52,18 +53,6 @@ impl Lifeline {
     }
 }
 
-/// A copy of this process could not go on, or would not outlive it.
-#[derive(Debug)]
-struct CannotFork;
-
-impl fmt::Display for CannotFork {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a guardian requires a process of one thread that is not PID 1")
-    }
-}
-
-impl std::error::Error for CannotFork {}
-
 impl Guardian {
     /// Posts a guardian of this `name` (at most 15 bytes, as the kernel has it) that does `work`. The descriptors of `keep`,
     /// locks mostly, stay open in it, so that they are free only when it has ended.
@@ -74,7 +63,7 @@ impl Guardian {
     /// which nobody lives on; or the kernel's.
     pub fn post(name: &'static CStr, keep: &[RawFd], work: impl FnOnce(&Lifeline)) -> io::Result<Self> {
         if !has_one_thread() || std::process::id() == 1 {
-            return Err(io::Error::other(CannotFork));
+            return Err(OsError::CannotFork.into());
         }
         // SAFETY: this process has one thread, so that nothing, the allocator's locks included, is in a state that the copy
         // could not go on from.
@@ -103,7 +92,7 @@ impl Guardian {
             0 => {
                 // SAFETY: takes a number; this copy has no other use of it, and never drops its owner.
                 unsafe { libc::close(lifeline.as_raw_fd()) };
-                settle(name, watched.as_raw_fd(), keep);
+                detach(name, watched.as_raw_fd(), keep);
                 work(&Lifeline(watched.as_raw_fd()));
                 // SAFETY: ends this copy without running what the original registered for its own end.
                 unsafe { libc::_exit(0) }
@@ -149,7 +138,7 @@ fn has_one_thread() -> bool {
 
 /// Makes this copy one that nobody's signals and terminals reach. Whoever reads what we print must see its end when the
 /// original ends, so nothing but the pipe and what is kept stays open. System calls alone.
-fn settle(name: &CStr, watched: RawFd, keep: &[RawFd]) {
+fn detach(name: &CStr, watched: RawFd, keep: &[RawFd]) {
     let stays = |fd: RawFd| fd == watched || keep.contains(&fd);
     // SAFETY: numbers, and strings that live as long as the program; nothing here uses what is closed.
     unsafe {

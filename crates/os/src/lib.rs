@@ -15,6 +15,7 @@
 #![warn(unreachable_pub)]
 
 pub mod child;
+mod error;
 pub mod guardian;
 pub mod mapping;
 mod memory;

@@ -1,7 +1,9 @@
 //! Memory for arrays: anonymous mappings with a page size that was asked for and is then checked.
 
-use std::fmt;
 use std::io;
+
+use crate::error::OsError;
+use crate::thread::check_result;
 
 /// The size of a transparent huge page on x86-64 and on aarch64 with 4 KiB base pages.
 pub const HUGE: usize = 2 << 20;
@@ -58,20 +60,6 @@ pub struct Mapping {
     reserved: bool,
 }
 
-/// There are neither transparent huge pages nor free reserved ones.
-#[derive(Debug)]
-struct NoHugePages;
-
-impl fmt::Display for NoHugePages {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            "THP is off and no reserved huge pages are free; set THP to madvise, or raise vm.nr_hugepages",
-        )
-    }
-}
-
-impl std::error::Error for NoHugePages {}
-
 // SAFETY: a mapping is plain memory; who writes where is settled by those who split it among threads.
 unsafe impl Send for Mapping {}
 // SAFETY: shared access hands out the address only.
@@ -85,7 +73,7 @@ impl Mapping {
             return Self::reserved_huge(bytes);
         }
         let whole = bytes.checked_add(HUGE).ok_or(io::ErrorKind::InvalidInput)?;
-        let base = map(whole, libc::MAP_NORESERVE)?;
+        let base = map_anonymous(whole, libc::MAP_NORESERVE)?;
         let start = base.map_addr(|address| address.next_multiple_of(HUGE));
         let advice = if page == Page::Base { libc::MADV_NOHUGEPAGE } else { libc::MADV_HUGEPAGE };
         // SAFETY: the range lies within the fresh mapping. A kernel built without huge pages refuses with EINVAL, and
@@ -102,9 +90,9 @@ impl Mapping {
             .unwrap_or(0);
         let bytes = bytes.min(free.saturating_mul(HUGE));
         if bytes == 0 {
-            return Err(io::Error::other(NoHugePages));
+            return Err(OsError::NoHugePages.into());
         }
-        let base = map(bytes, libc::MAP_HUGETLB | libc::MAP_HUGE_2MB)?;
+        let base = map_anonymous(bytes, libc::MAP_HUGETLB | libc::MAP_HUGE_2MB)?;
         Ok(Self { start: base, bytes, base, whole: bytes, page: Page::Huge, reserved: true })
     }
 
@@ -116,7 +104,7 @@ impl Mapping {
         }
         // SAFETY: populating changes no contents; kernels before 5.14 refuse with EINVAL.
         let code = unsafe { libc::madvise(self.start.cast(), self.bytes, libc::MADV_POPULATE_WRITE) };
-        if code == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+        check_result(code.into()).map(drop)
     }
 
     /// First byte.
@@ -168,7 +156,7 @@ impl Drop for Mapping {
     }
 }
 
-fn map(bytes: usize, flags: i32) -> io::Result<*mut u8> {
+fn map_anonymous(bytes: usize, flags: i32) -> io::Result<*mut u8> {
     // SAFETY: an anonymous mapping at an address of the kernel's choice touches nothing that exists.
     let address = unsafe {
         libc::mmap(

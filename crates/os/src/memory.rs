@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::mapping::{Mapping, base_page};
-use crate::thread::result;
+use crate::thread::check_result;
 
 /// `mbind` mode: allocate on the given nodes only.
 const MPOL_BIND: libc::c_long = 2;
@@ -25,8 +25,10 @@ pub fn bind_to_node(mapping: &Mapping, node: u32) -> io::Result<()> {
     // The kernel reads maxnode - 1 bits.
     let maxnode = mask.len() * bits as usize + 1;
     // SAFETY: mbind only changes the policy of the range; the mask outlives the call and holds maxnode - 1 bits.
-    result(unsafe { libc::syscall(libc::SYS_mbind, start, bytes, MPOL_BIND, mask.as_ptr(), maxnode, 0) })
-        .map(drop)
+    check_result(unsafe {
+        libc::syscall(libc::SYS_mbind, start, bytes, MPOL_BIND, mask.as_ptr(), maxnode, 0)
+    })
+    .map(drop)
 }
 
 /// The node of each page that an address of `pages` lies in; a negative number is the kernel's error for that page
@@ -45,7 +47,7 @@ pub fn nodes_of_pages(pages: &[*const u8]) -> io::Result<Vec<i32>> {
             0,
         )
     };
-    result(done)?;
+    check_result(done)?;
     Ok(status)
 }
 

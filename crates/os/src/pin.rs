@@ -1,11 +1,11 @@
 //! Keeping a thread on its CPU, and knowing whether it was.
 
-use std::fmt;
 use std::io;
 
 use record::CpuList;
 
-use crate::thread::{current_cpu, result};
+use crate::error::OsError;
+use crate::thread::{check_result, current_cpu};
 
 /// The calling thread's CPUs are set back to what they were when this is dropped.
 #[derive(Debug)]
@@ -23,19 +23,20 @@ pub fn bit_mask(cpus: &CpuList) -> Vec<u64> {
     mask
 }
 
-fn affinity() -> io::Result<Vec<u64>> {
+fn read_affinity() -> io::Result<Vec<u64>> {
     // 65,536 CPUs: more than the kernel can be built for, so that its mask always fits.
     let mut mask = vec![0u64; 1024];
     // SAFETY: the kernel writes at most the given number of bytes.
-    let bytes =
-        result(unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, mask.len() * 8, mask.as_mut_ptr()) })?;
+    let bytes = check_result(unsafe {
+        libc::syscall(libc::SYS_sched_getaffinity, 0, mask.len() * 8, mask.as_mut_ptr())
+    })?;
     mask.truncate((bytes as usize).div_ceil(8));
     Ok(mask)
 }
 
 /// The online CPUs on which the calling thread may run; `None` where the kernel does not tell.
 pub fn allowed() -> Option<CpuList> {
-    let mask = affinity().ok()?;
+    let mask = read_affinity().ok()?;
     let bits = (0u32..).zip(&mask).flat_map(|(word, bits)| {
         (0..64).filter(move |bit| bits & (1 << bit) != 0).map(move |bit| word * 64 + bit)
     });
@@ -45,7 +46,7 @@ pub fn allowed() -> Option<CpuList> {
 /// Of the thread of this number; 0 is the calling one.
 fn set_affinity(thread: i32, mask: &[u64]) -> io::Result<()> {
     // SAFETY: the kernel reads the given number of bytes from a live slice.
-    result(unsafe { libc::syscall(libc::SYS_sched_setaffinity, thread, mask.len() * 8, mask.as_ptr()) })
+    check_result(unsafe { libc::syscall(libc::SYS_sched_setaffinity, thread, mask.len() * 8, mask.as_ptr()) })
         .map(drop)
 }
 
@@ -58,34 +59,19 @@ pub fn bind_thread(thread: i32, cpus: &CpuList) -> io::Result<()> {
     set_affinity(thread, &bit_mask(cpus))
 }
 
-/// The kernel runs a thread on another CPU than the one that it is pinned to.
-#[derive(Debug)]
-struct Elsewhere {
-    cpu: u32,
-    now: u32,
-}
-
-impl fmt::Display for Elsewhere {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the thread is pinned to CPU {} but runs on CPU {}", self.cpu, self.now)
-    }
-}
-
-impl std::error::Error for Elsewhere {}
-
 impl Pinned {
     /// Pins the calling thread to `cpu` and checks with getcpu that it runs there.
     pub fn to(cpu: u32) -> io::Result<Self> {
         let pinned = Self::within(&[cpu].into_iter().collect())?;
         match current_cpu() {
-            Some(now) if now != cpu => Err(io::Error::other(Elsewhere { cpu, now })),
+            Some(now) if now != cpu => Err(OsError::Elsewhere { cpu, now }.into()),
             _ => Ok(pinned),
         }
     }
 
     /// Keeps the calling thread on these CPUs, on which the scheduler places it.
     pub fn within(cpus: &CpuList) -> io::Result<Self> {
-        let before = affinity()?;
+        let before = read_affinity()?;
         set_affinity(0, &bit_mask(cpus))?;
         Ok(Self { before })
     }
@@ -104,14 +90,14 @@ mod tests {
 
     #[test]
     fn a_thread_gets_its_cpus_back() {
-        let before = affinity().unwrap();
+        let before = read_affinity().unwrap();
         let cpu = current_cpu().unwrap();
         {
             let _pinned = Pinned::to(cpu).unwrap();
             assert_eq!(current_cpu(), Some(cpu));
-            assert_ne!(affinity().unwrap().iter().map(|w| w.count_ones()).sum::<u32>(), 0);
+            assert_ne!(read_affinity().unwrap().iter().map(|w| w.count_ones()).sum::<u32>(), 0);
         }
-        assert_eq!(affinity().unwrap(), before);
+        assert_eq!(read_affinity().unwrap(), before);
     }
 
     #[test]

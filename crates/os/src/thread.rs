@@ -5,7 +5,7 @@ use std::io;
 
 use record::{Text, text};
 
-pub(crate) fn result(value: libc::c_long) -> io::Result<libc::c_long> {
+pub(crate) fn check_result(value: libc::c_long) -> io::Result<libc::c_long> {
     if value < 0 { Err(io::Error::last_os_error()) } else { Ok(value) }
 }
 
@@ -53,7 +53,8 @@ pub fn thread_cpu_ns() -> Option<f64> {
 /// Sets the calling thread's timer slack in ns; the slack ends with the thread.
 pub fn set_timer_slack(ns: u64) -> io::Result<()> {
     // SAFETY: PR_SET_TIMERSLACK takes a number and touches no memory.
-    result(unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, ns as libc::c_ulong, 0, 0, 0) }.into()).map(drop)
+    check_result(unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, ns as libc::c_ulong, 0, 0, 0) }.into())
+        .map(drop)
 }
 
 /// The calling thread's timer slack in ns.
@@ -66,7 +67,7 @@ pub fn timer_slack() -> Option<u64> {
 pub fn set_fifo(priority: i32) -> io::Result<()> {
     let parameters = libc::sched_param { sched_priority: priority };
     // SAFETY: the parameters outlive the call; 0 is the calling thread.
-    result(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameters) }.into()).map(drop)
+    check_result(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameters) }.into()).map(drop)
 }
 
 /// The way out where SCHED_FIFO is refused. With CONFIG_RT_GROUP_SCHED a cgroup of version 1 starts without any
@@ -86,7 +87,7 @@ pub fn fifo_remedy() -> Text {
 /// Gives the calling thread the highest weight that ordinary threads may have; it ends with the thread.
 pub fn set_highest_weight() -> io::Result<()> {
     // SAFETY: takes numbers; 0 is the calling thread.
-    result(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) }.into()).map(drop)
+    check_result(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) }.into()).map(drop)
 }
 
 #[cfg(test)]

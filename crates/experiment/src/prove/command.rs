@@ -22,7 +22,7 @@ use record::{CpuList, Template, Text, text};
 
 use super::figure::{Figure, Unit, names};
 use super::knobs::{SettableKnob, find_settable};
-use super::{Notice, Proof, ProofError, ProofRequest, Rounds};
+use super::{Notice, Proof, ProofError, ProofRequest};
 use crate::rounds::run_comparisons;
 
 /// The command that is run.
@@ -73,14 +73,8 @@ struct Setting {
     cold: Option<Cold>,
 }
 
-/// Two settings that differ in one thing.
-struct SettingsPair {
-    name: Text,
-    before: Setting,
-    after: Setting,
-    rounds: Vec<(Figures, Figures)>,
-    refused: Option<Text>,
-}
+/// The command in two settings.
+type Comparison = super::comparison::Comparison<Setting, Figures>;
 
 /// The comparisons, by what is set.
 const BOOST: &str = "boost";
@@ -114,7 +108,7 @@ pub fn prove_command(request: ProofRequest, command: ProvenCommand) -> Result<Pr
     let each = began.elapsed().as_secs_f64();
     if request.names.is_empty() && !command.drop_caches && stop.signal().is_none() {
         match runner.trace_files(seconds) {
-            Ok(()) => comparisons.push(SettingsPair::cold(Cold::Files)),
+            Ok(()) => comparisons.push(compare_cold(Cold::Files)),
             Err(why) => missing.push((COLD.into(), why)),
         }
     }
@@ -125,16 +119,14 @@ pub fn prove_command(request: ProofRequest, command: ProvenCommand) -> Result<Pr
         (request.tell)(Notice::Runs { runs, each, seconds: promised });
     }
     let began = Instant::now();
-    let run_pair = |runner: &mut Runner, pair: &mut SettingsPair, before_first| {
-        if pair.refused.is_none() {
-            pair.run_pair(runner, before_first);
-        }
+    let run_pair = |runner: &mut Runner, comparison: &mut Comparison, before_first| {
+        comparison.run_pair(before_first, |setting| runner.run_once(setting));
     };
     let is_enough = |runner: &Runner| stop.signal().is_some() || runner.failed.is_some();
     let ended = |done: usize| {
         // One run as it is tells nothing of a bound one's, or of a cold one's.
         if done == 1
-            && let Some(left) = corrected(promised, began.elapsed().as_secs_f64(), rounds)
+            && let Some(left) = correct_estimate(promised, began.elapsed().as_secs_f64(), rounds)
         {
             (request.tell)(Notice::Corrected(left));
         }
@@ -151,21 +143,12 @@ pub fn prove_command(request: ProofRequest, command: ProvenCommand) -> Result<Pr
         interrupted: stop.signal(),
         ..Proof::default()
     };
-    let sets_nice = |pair: &SettingsPair| matches!(pair.after.setting, Some(ProcessSetting::Nice(_)));
+    let sets_nice = |one: &Comparison| matches!(one.after.setting, Some(ProcessSetting::Nice(_)));
     let nice_limit = comparisons.iter().any(sets_nice).then(|| nice_scope_limit(&Tree::new(&Root::live())));
-    let mut same = (TWICE.into(), Rounds::new());
-    let mut others = Vec::new();
-    for comparison in comparisons {
-        let not_cold =
-            || if comparison.before.cold == Some(Cold::Files) { runner.why_not_cold() } else { None };
-        let rounds = collect_figures(&comparison.rounds);
-        match comparison.refused.clone().or_else(not_cold) {
-            Some(why) => found.missing.push((comparison.name, why)),
-            None if comparison.name.is(&TWICE) => same.1 = rounds,
-            None => others.push((comparison.name, rounds)),
-        }
+    for comparison in comparisons.iter_mut().filter(|one| one.before.cold == Some(Cold::Files)) {
+        comparison.refused = comparison.refused.take().or_else(|| runner.why_not_cold());
     }
-    found.judge(same, others);
+    found.judge_all(comparisons, &FIGURES, |at, figures| figures[at]);
     found.remarks.extend(runner.describe_files());
     let nice_limit = nice_limit.flatten();
     found.remarks.extend(nice_limit.map(|limit| text!("proof-nice", "Nice: {limit}.", limit)));
@@ -181,25 +164,20 @@ fn fit_rounds(asked: Option<usize>, comparisons: usize, each: f64) -> usize {
 }
 
 /// What remains by the first round, in seconds, where that is far from what was promised of all.
-fn corrected(promised: f64, round: f64, rounds: usize) -> Option<f64> {
+fn correct_estimate(promised: f64, round: f64, rounds: usize) -> Option<f64> {
     let all = round * rounds as f64;
     let far = (all - promised).abs() > WORTH_TELLING.0 && (all / promised).ln().abs() > WORTH_TELLING.1.ln();
     (rounds > 1 && far).then_some(all - round)
 }
 
-fn collect_figures(rounds: &[(Figures, Figures)]) -> Rounds {
-    let values = |at: usize| rounds.iter().filter_map(|(a, b)| Some((a[at]?, b[at]?))).collect();
-    FIGURES.into_iter().enumerate().map(|(at, figure)| (figure, values(at))).collect()
-}
-
 /// What can be compared, and what not, with the reason.
-type Comparisons = (Vec<SettingsPair>, Vec<(Text, Text)>);
+type Comparisons = (Vec<Comparison>, Vec<(Text, Text)>);
 
 /// What can be compared here, the command with itself first. Without names: boost, affinity, priority, page cache.
 fn plan_comparisons(request: ProofRequest, command: ProvenCommand) -> Result<Comparisons, ProofError> {
     let names = request.names;
     let plain = Setting::default;
-    let mut all = vec![SettingsPair::new(TWICE, plain(), plain())];
+    let mut all = vec![Comparison::new(TWICE, plain(), plain())];
     let mut missing = Vec::new();
     let asked = |name: &str| names.is_empty() || names.contains(&name);
     let (commands, others): (Vec<&'static str>, Vec<_>) =
@@ -213,7 +191,7 @@ fn plan_comparisons(request: ProofRequest, command: ProvenCommand) -> Result<Com
     if !machines.is_empty() {
         let (knobs, left) = find_settable(&machines, request.cpus, Purpose::Measuring)?;
         let set = |knob: &SettableKnob| Setting { knob: Some(knob.name), ..plain() };
-        all.extend(knobs.iter().map(|knob| SettingsPair::new(knob.change.clone(), plain(), set(knob))));
+        all.extend(knobs.iter().map(|knob| Comparison::new(knob.change.clone(), plain(), set(knob))));
         missing.extend(left);
     }
     let bound = choose_cpus(request.cpus);
@@ -222,7 +200,7 @@ fn plan_comparisons(request: ProofRequest, command: ProvenCommand) -> Result<Com
         match &bound {
             Some(cpus) => {
                 let name = text!("proof-affinity", "unbound, then on CPU {cpus}", cpus);
-                all.push(SettingsPair::new(name, plain(), at()));
+                all.push(Comparison::new(name, plain(), at()));
             }
             None => missing
                 .push((AFFINITY.into(), text!("proof-one-cpu", "only one CPU is allowed for this process"))),
@@ -243,7 +221,7 @@ fn plan_comparisons(request: ProofRequest, command: ProvenCommand) -> Result<Com
                     text!("proof-nice-unbound", "as it is, then with nice {nice}", nice = nice.to_string())
                 }
             };
-            all.push(SettingsPair::new(
+            all.push(Comparison::new(
                 name,
                 at(),
                 Setting { setting: Some(ProcessSetting::Nice(nice)), ..at() },
@@ -263,13 +241,13 @@ fn plan_comparisons(request: ProofRequest, command: ProvenCommand) -> Result<Com
     if !commands.is_empty() {
         let (knobs, left) = find_settable(&commands, request.cpus, Purpose::Command)?;
         let hold = |knob: SettableKnob| {
-            SettingsPair::new(knob.change, plain(), Setting { setting: knob.setting, ..plain() })
+            Comparison::new(knob.change, plain(), Setting { setting: knob.setting, ..plain() })
         };
         all.extend(knobs.into_iter().map(hold));
         missing.extend(left);
     }
     if command.drop_caches {
-        all.push(SettingsPair::cold(Cold::Machine));
+        all.push(compare_cold(Cold::Machine));
     }
     Ok((all, missing))
 }
@@ -280,32 +258,13 @@ fn choose_cpus(quiet: Option<&CpuList>) -> Option<CpuList> {
     quiet.cloned().or_else(|| Some(allowed.iter().last().into_iter().collect()))
 }
 
-impl SettingsPair {
-    fn new(name: impl Into<Text>, before: Setting, after: Setting) -> Self {
-        Self { name: name.into(), before, after, rounds: Vec::new(), refused: None }
-    }
-
-    /// The command with a page cache that lacks something, then with it.
-    fn cold(what: Cold) -> Self {
-        let name = match what {
-            Cold::Files => text!("proof-cold-files", "cold cache of its files, then warm"),
-            Cold::Machine => text!("proof-cold-machine", "cold cache of the machine, then warm"),
-        };
-        Self::new(name, Setting { cold: Some(what), ..Setting::default() }, Setting::default())
-    }
-
-    fn run_pair(&mut self, runner: &mut Runner, before_first: bool) {
-        let (first, second) =
-            if before_first { (&self.before, &self.after) } else { (&self.after, &self.before) };
-        let runs = runner.run_once(first).and_then(|one| Ok((one, runner.run_once(second)?)));
-        match runs {
-            Ok((Some(first), Some(second))) => {
-                self.rounds.push(if before_first { (first, second) } else { (second, first) });
-            }
-            Ok(_) => {}
-            Err(why) => self.refused = Some(why.to_string().into()),
-        }
-    }
+/// The command with a page cache that lacks something, then with it.
+fn compare_cold(what: Cold) -> Comparison {
+    let name = match what {
+        Cold::Files => text!("proof-cold-files", "cold cache of its files, then warm"),
+        Cold::Machine => text!("proof-cold-machine", "cold cache of the machine, then warm"),
+    };
+    Comparison::new(name, Setting { cold: Some(what), ..Setting::default() }, Setting::default())
 }
 
 /// Runs the command.
@@ -451,10 +410,10 @@ mod tests {
 
     #[test]
     fn a_promise_that_was_far_off_is_corrected_by_the_first_round() {
-        assert_eq!(corrected(6.0, 1.6, 10), Some(14.4));
-        assert_eq!(corrected(16.0, 0.6, 10), Some(5.4));
+        assert_eq!(correct_estimate(6.0, 1.6, 10), Some(14.4));
+        assert_eq!(correct_estimate(16.0, 0.6, 10), Some(5.4));
         for (promised, round, rounds) in [(6.0, 0.7, 10), (0.1, 0.1, 12), (6.0, 60.0, 1), (60.0, 6.5, 10)] {
-            assert_eq!(corrected(promised, round, rounds), None);
+            assert_eq!(correct_estimate(promised, round, rounds), None);
         }
     }
 }

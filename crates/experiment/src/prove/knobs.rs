@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use machine::Root;
 use measure::os_noise::{self, Block};
-use os::{Stop, pin};
+use os::pin;
 use quiet::audit::audit;
 use quiet::files::Tree;
 use quiet::knob::ProcessSetting;
@@ -14,7 +14,7 @@ use record::paired_comparison::Scale;
 use record::{CpuList, Text, text};
 
 use super::figure::{Compared, Figure, Unit, names};
-use super::{Notice, Proof, ProofError, ProofRequest, Rounds};
+use super::{Notice, Proof, ProofError, ProofRequest};
 use crate::measured_noise::{MeasuredNoise, measure_floor};
 use crate::proof_cache::{ProofCache, Proven};
 use crate::rounds::run_comparisons;
@@ -38,7 +38,7 @@ const fn figure(name: &'static str, unit: Unit, scale: Scale) -> Figure {
 type BlockFigure = fn(&Block) -> Option<f64>;
 
 /// What is looked at in each block. Whose the taken time was is told where /proc/interrupts tells it.
-fn figures(hypervisor: Option<&str>) -> [(Figure, BlockFigure); 6] {
+fn list_figures(hypervisor: Option<&str>) -> [(Figure, BlockFigure); 6] {
     let below = if hypervisor == Some("none") { names::FIRMWARE } else { names::STEAL };
     let unreported: BlockFigure = |block| if block.taken_by_os.is_none() { block.taken } else { None };
     [
@@ -54,33 +54,25 @@ fn figures(hypervisor: Option<&str>) -> [(Figure, BlockFigure); 6] {
 /// Figures of one comparison that have values: whose the taken time was is either told or not.
 const REPORTED: usize = 5;
 
-/// One state that is compared with the machine as it is.
-struct Trial<'a> {
-    request: ProofRequest<'a>,
-    cpus: &'a [u32],
-    name: &'static str,
-    knobs: Vec<&'static str>,
-    rounds: Vec<(Block, Block)>,
-    refused: Option<Text>,
-}
+/// The machine as it is, and with these knobs set.
+type Comparison = super::comparison::Comparison<Vec<&'static str>, Block>;
 
 /// Measures the machine's noise with each knob set and without; what the audit is to know of it, unless it was interrupted.
 pub fn prove_knobs(request: ProofRequest) -> Result<(Proof, Option<ProofCache>), ProofError> {
     let stop = request.stop;
-    let (knobs, mut missing) = find_settable(request.names, request.cpus, Purpose::Measuring)?;
+    let (knobs, missing) = find_settable(request.names, request.cpus, Purpose::Measuring)?;
     let cpus = measured_cpus(request.cpus);
-    let mut trials = plan_trials(request, &cpus, knobs);
+    let mut comparisons = plan_comparisons(&knobs);
     let rounds = request
         .rounds
-        .unwrap_or_else(|| super::choose_rounds((trials.len() - 1).max(1) * REPORTED, SPARE_ROUNDS));
-    let blocks = trials.len() * 2;
+        .unwrap_or_else(|| super::choose_rounds((comparisons.len() - 1).max(1) * REPORTED, SPARE_ROUNDS));
+    let blocks = comparisons.len() * 2;
     (request.tell)(Notice::Blocks { rounds, blocks, seconds: (rounds * blocks) as f64 * BLOCK });
-    let run_pair = |_: &mut (), trial: &mut Trial, plain_first| {
-        if trial.refused.is_none() {
-            trial.run_pair(plain_first);
-        }
+    let run_pair = |_: &mut (), comparison: &mut Comparison, before_first| {
+        comparison.run_pair(before_first, |knobs| sample_block(request, &cpus, knobs));
     };
-    let done = run_comparisons(&mut (), &mut trials, rounds, run_pair, |()| stop.signal().is_some(), |_| {});
+    let is_enough = |_: &()| stop.signal().is_some();
+    let done = run_comparisons(&mut (), &mut comparisons, rounds, run_pair, is_enough, |_| {});
     let mut found = Proof {
         title: "Noise before and after, in turn",
         head: "turned",
@@ -88,19 +80,12 @@ pub fn prove_knobs(request: ProofRequest) -> Result<(Proof, Option<ProofCache>),
         interrupted: stop.signal(),
         ..Proof::default()
     };
-    let figures = figures(machine::inspect(&Root::live()).machine.virtualization.hypervisor.as_deref());
-    let mut same = (NOTHING.into(), Rounds::new());
-    let mut others = Vec::new();
-    for trial in trials {
-        let rounds = collect_figures(&trial.rounds, &figures);
-        match trial.refused {
-            Some(why) => missing.push((trial.name.into(), why)),
-            None if trial.knobs.is_empty() => same.1 = rounds,
-            None => others.push((trial.name.into(), rounds)),
-        }
-    }
-    found.judge(same, others);
+    let (figures, values): (Vec<Figure>, Vec<BlockFigure>) =
+        list_figures(machine::inspect(&Root::live()).machine.virtualization.hypervisor.as_deref())
+            .into_iter()
+            .unzip();
     found.missing = missing;
+    found.judge_all(comparisons, &figures, |at, block| values[at](block));
     let list: CpuList = cpus.iter().copied().collect();
     let cache = found.interrupted.is_none().then(|| collect_cache(&found, &list, measure_floor(&cpus, stop)));
     found.remarks.push(text!(
@@ -140,11 +125,6 @@ fn collect_cache(found: &Proof, cpus: &CpuList, floor: Option<f64>) -> ProofCach
         proven: others.into_iter().filter(|(tuned, ..)| *tuned != ALL.into()).map(proven).collect(),
         ..ProofCache::default()
     }
-}
-
-fn collect_figures(rounds: &[(Block, Block)], figures: &[(Figure, BlockFigure)]) -> Rounds {
-    let of = |value: BlockFigure| rounds.iter().filter_map(|(a, b)| Some((value(a)?, value(b)?))).collect();
-    figures.iter().map(|(figure, value)| (*figure, of(*value))).collect()
 }
 
 /// CPUs that are measured: those that are to be quiet, or all that this process may use.
@@ -203,44 +183,27 @@ pub(super) fn find_settable(
 }
 
 /// Nothing set, each knob, and all of them.
-fn plan_trials<'a>(request: ProofRequest<'a>, cpus: &'a [u32], knobs: Vec<SettableKnob>) -> Vec<Trial<'a>> {
-    let trial = |name, knobs| Trial { request, cpus, name, knobs, rounds: Vec::new(), refused: None };
-    let mut trials = vec![trial(NOTHING, Vec::new())];
-    trials.extend(knobs.iter().map(|knob| trial(knob.name, vec![knob.name])));
+fn plan_comparisons(knobs: &[SettableKnob]) -> Vec<Comparison> {
+    let compare = |name, knobs| Comparison::new(name, Vec::new(), knobs);
+    let mut all = vec![compare(NOTHING, Vec::new())];
+    all.extend(knobs.iter().map(|knob| compare(knob.name, vec![knob.name])));
     if knobs.len() > 1 {
-        trials.push(trial(ALL, knobs.iter().map(|knob| knob.name).collect()));
+        all.push(compare(ALL, knobs.iter().map(|knob| knob.name).collect()));
     }
-    trials
+    all
 }
 
-impl Trial<'_> {
-    /// A block as the machine is and one with the knobs set, in this order or the other.
-    fn run_pair(&mut self, plain_first: bool) {
-        let plain = || settled_block(self.cpus, self.request.stop);
-        let first = plain_first.then(plain);
-        match self.tuned_block() {
-            Ok(after) => {
-                let before = first.unwrap_or_else(plain);
-                if self.request.stop.signal().is_none() {
-                    self.rounds.push((before, after));
-                }
-            }
-            Err(why) => self.refused = Some(why.to_string().into()),
-        }
-    }
-
-    fn tuned_block(&self) -> Result<Block, ProofError> {
-        let knobs = Some(&self.knobs).filter(|knobs| !knobs.is_empty());
-        let tuned = knobs.map(|knobs| (self.request.begin_session)(knobs)).transpose()?;
-        let block = settled_block(self.cpus, self.request.stop);
-        if let Some(tuned) = tuned {
-            tuned.end();
-        }
-        Ok(block)
-    }
-}
-
-fn settled_block(cpus: &[u32], stop: &Stop) -> Block {
+/// A block with these knobs set; `None` where a signal cut it short.
+fn sample_block(
+    request: ProofRequest,
+    cpus: &[u32],
+    knobs: &[&'static str],
+) -> Result<Option<Block>, ProofError> {
+    let session = (!knobs.is_empty()).then(|| (request.begin_session)(knobs)).transpose()?;
     std::thread::sleep(SETTLING);
-    os_noise::sample_block(cpus, stop)
+    let block = os_noise::sample_block(cpus, request.stop);
+    if let Some(session) = session {
+        session.end();
+    }
+    Ok(request.stop.signal().is_none().then_some(block))
 }

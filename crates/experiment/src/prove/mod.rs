@@ -2,6 +2,7 @@
 //! machine's own noise floor beside it.
 
 mod command;
+mod comparison;
 mod error;
 mod figure;
 mod glossary;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use record::{Coverage, text};
 
-use super::{ReadError, Recipe, find, list_all, needs, read_file};
+use super::{ReadError, Recipe, find_recipe, list_all, needs, read_file};
 
 /// Why a recipe that was named cannot be run.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl std::error::Error for ChoiceError {}
 /// # Errors
 ///
 /// There is none, it cannot be read, or programs are missing.
-pub fn choose(name: &str, own: Option<&Path>) -> Result<(Recipe, Option<Coverage>), ChoiceError> {
+pub fn choose_recipe(name: &str, own: Option<&Path>) -> Result<(Recipe, Option<Coverage>), ChoiceError> {
     let os_release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
     let folders = needs::search_path();
     let mut recipe = find_named(name, own)?;
@@ -62,7 +62,7 @@ fn find_named(name: &str, own: Option<&Path>) -> Result<Recipe, ChoiceError> {
     if name.contains('/') || name.ends_with(".toml") {
         return read_file(Path::new(name)).map_err(ChoiceError::Unreadable);
     }
-    match find(name, own) {
+    match find_recipe(name, own) {
         Some(found) => found.map_err(ChoiceError::Unreadable),
         None => {
             let all = list_all(own).into_iter().map(|(name, _)| name).collect();

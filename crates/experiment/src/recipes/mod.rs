@@ -11,7 +11,7 @@ pub mod template;
 
 use std::path::{Path, PathBuf};
 
-pub use choose::{ChoiceError, choose};
+pub use choose::{ChoiceError, choose_recipe};
 pub use read::{Fault, ReadError, read_file, read_text};
 pub use recipe::{COMMAND, Origin, Recipe, Service, Setting};
 
@@ -40,7 +40,7 @@ pub fn own_folder() -> Option<PathBuf> {
 }
 
 /// The recipe with this name: the user's own in `folder` before those that ship with linespeed. `None`: there is none.
-pub fn find(name: &str, folder: Option<&Path>) -> Option<Result<Recipe, ReadError>> {
+pub fn find_recipe(name: &str, folder: Option<&Path>) -> Option<Result<Recipe, ReadError>> {
     let own = folder.map(|folder| folder.join(format!("{name}.toml"))).filter(|_| !name.contains('/'));
     if let Some(path) = own.filter(|path| path.is_file()) {
         return Some(read_file(&path));
@@ -63,7 +63,7 @@ pub fn list_all(folder: Option<&Path>) -> Vec<(String, Result<Recipe, ReadError>
             names.insert(name.to_owned());
         }
     }
-    names.into_iter().filter_map(|name| find(&name, folder).map(|found| (name, found))).collect()
+    names.into_iter().filter_map(|name| find_recipe(&name, folder).map(|found| (name, found))).collect()
 }
 
 #[cfg(test)]

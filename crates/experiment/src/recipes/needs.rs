@@ -82,10 +82,9 @@ impl Need {
     /// Where the program is; `None` where it is not.
     pub fn find(&self, folders: &[PathBuf]) -> Option<PathBuf> {
         self.programs.iter().find_map(|name| {
-            folders
-                .iter()
-                .map(|folder| folder.join(name))
-                .find(|path| is_program(path) && self.contains.as_ref().is_none_or(|text| holds(path, text)))
+            folders.iter().map(|folder| folder.join(name)).find(|path| {
+                is_program(path) && self.contains.as_ref().is_none_or(|text| contains_text(path, text))
+            })
         })
     }
 
@@ -114,7 +113,7 @@ fn is_program(path: &Path) -> bool {
 }
 
 /// Whether the file holds a text.
-fn holds(path: &Path, text: &str) -> bool {
+fn contains_text(path: &Path, text: &str) -> bool {
     use std::io::Read;
     let mut content = Vec::new();
     let read = std::fs::File::open(path).and_then(|file| file.take(MOST_SEARCHED).read_to_end(&mut content));

@@ -8,7 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::recipe::{Origin, Recipe};
-use super::score::{PatternError, compile, places};
+use super::score::{PatternError, compile, list_settings};
 use super::template::{GIVEN, Template, Values};
 
 /// Recipes are a page of text; a larger file is something else.
@@ -181,7 +181,7 @@ fn check(recipe: &Recipe) -> Result<(), (Sought, Fault)> {
     let scores = recipe.scores.iter().map(|score| (&score.pattern, true));
     for (pattern, is_score) in scores.chain(recipe.expect.iter().map(|expect| (expect, false))) {
         let here = |fault| (Sought::Text(pattern.clone()), fault);
-        if let Some(name) = places(pattern).into_iter().find(|name| !usual.contains_key(name)) {
+        if let Some(name) = list_settings(pattern).into_iter().find(|name| !usual.contains_key(name)) {
             return Err(here(Fault::UnknownPatternPlace(name)));
         }
         compile(pattern, &usual, is_score).map_err(|error| here(Fault::Pattern(error)))?;

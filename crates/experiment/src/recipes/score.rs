@@ -160,14 +160,14 @@ pub fn compile(pattern: &str, values: &Values, wants_score: bool) -> Result<Rege
 }
 
 /// The names of settings that a pattern has places for.
-pub fn places(pattern: &str) -> Vec<String> {
+pub fn list_settings(pattern: &str) -> Vec<String> {
     let plain = pattern.replace("{...}", "");
     let places: Vec<String> = Template::new(&plain).places().map(str::to_owned).collect();
     places.into_iter().filter(|name| !matches!(name.as_str(), "score" | "word")).collect()
 }
 
 /// A number as programs print it: with thousands separators, too.
-fn number(text: &str) -> f64 {
+fn parse_number(text: &str) -> f64 {
     text.replace(',', "").parse().unwrap_or(f64::NAN)
 }
 
@@ -189,7 +189,7 @@ impl Score {
         };
         let mut all = texts.iter().flat_map(|text| {
             let found = pattern.captures_iter(text).filter_map(|found| found.get(1));
-            found.map(move |found| (number(found.as_str()), found.as_str(), *text, found.start()))
+            found.map(move |found| (parse_number(found.as_str()), found.as_str(), *text, found.start()))
         });
         let picked = match self.pick {
             Pick::First => all.next(),
@@ -275,7 +275,7 @@ mod tests {
         let values: Values = [("algorithm".to_owned(), "AES-256+CBC".to_owned())].into();
         let found = score("{algorithm} {score}k").read("aes-256+cbc    1474863.10k\n", "", &values);
         assert_eq!(found.unwrap().map(|scored| scored.value), Some(1474863.10));
-        assert_eq!(places("{algorithm} {...} {word} {score}k"), ["algorithm"]);
+        assert_eq!(list_settings("{algorithm} {...} {word} {score}k"), ["algorithm"]);
     }
 
     #[test]

@@ -27,7 +27,7 @@ enum Part {
 }
 
 /// The name at the beginning of `text` up to `close`, and what follows.
-fn name<'a>(text: &'a str, close: &str) -> Option<(&'a str, &'a str)> {
+fn split_name<'a>(text: &'a str, close: &str) -> Option<(&'a str, &'a str)> {
     let (name, rest) = text.split_once(close)?;
     let lower = |c: char| c.is_ascii_lowercase() || c == '_';
     let sound = name.starts_with(lower) && name.chars().all(|c| lower(c) || c.is_ascii_digit() || c == '-');
@@ -43,7 +43,7 @@ impl<'de> Deserialize<'de> for Template {
 impl Template {
     /// Reads a text. Every name in braces is a place.
     pub fn new(text: &str) -> Self {
-        Self::reading(text, |_| true)
+        Self::parse_places(text, |_| true)
     }
 
     /// Reads an argument of a command that a person typed: only `{threads}` and `{cpus}` are places, so that braces of
@@ -55,24 +55,24 @@ impl Template {
     /// The same with these names as places.
     pub fn typed_with(argument: &OsStr, names: &[&str]) -> Self {
         match argument.to_str() {
-            Some(text) => Self::reading(text, |name| names.contains(&name)),
+            Some(text) => Self::parse_places(text, |name| names.contains(&name)),
             None => Self { parts: vec![Part::Text(argument.to_owned())] },
         }
     }
 
-    fn reading(text: &str, is_place: impl Fn(&str) -> bool) -> Self {
+    fn parse_places(text: &str, is_place: impl Fn(&str) -> bool) -> Self {
         let mut parts = Vec::new();
         let mut plain = String::new();
         let mut rest = text;
         while let Some(at) = rest.find('{') {
             plain.push_str(&rest[..at]);
             let after = &rest[at + 1..];
-            if let Some((name, behind)) = after.strip_prefix('{').and_then(|inner| name(inner, "}}"))
+            if let Some((name, behind)) = after.strip_prefix('{').and_then(|inner| split_name(inner, "}}"))
                 && is_place(name)
             {
                 plain.push_str(&format!("{{{name}}}"));
                 rest = behind;
-            } else if let Some((name, behind)) = name(after, "}").filter(|(name, _)| is_place(name)) {
+            } else if let Some((name, behind)) = split_name(after, "}").filter(|(name, _)| is_place(name)) {
                 if !plain.is_empty() {
                     parts.push(Part::Text(std::mem::take(&mut plain).into()));
                 }

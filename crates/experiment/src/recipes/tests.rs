@@ -26,7 +26,7 @@ fn every_recipe_that_ships_reads_and_says_how_to_install_what_it_needs() {
         }
         if let Some(otherwise) = &recipe.otherwise {
             assert!(
-                find(otherwise, None).is_some_and(|found| found.is_ok()),
+                find_recipe(otherwise, None).is_some_and(|found| found.is_ok()),
                 "{name}: no recipe {otherwise}"
             );
         }
@@ -39,7 +39,7 @@ fn every_recipe_that_ships_reads_and_says_how_to_install_what_it_needs() {
 
 #[test]
 fn settings_are_usual_small_or_the_users() {
-    let recipe = find("bc-power", None).unwrap().unwrap();
+    let recipe = find_recipe("bc-power", None).unwrap().unwrap();
     let command = |small, set: &[(String, String)]| {
         let mut values = recipe.values(small, set).unwrap();
         values.extend(GIVEN.map(|name| (name.to_owned(), "1".to_owned())));
@@ -60,7 +60,7 @@ fn settings_are_usual_small_or_the_users() {
 
 #[test]
 fn a_working_set_within_the_caches_is_reported() {
-    let recipe = find("likwid-stream", None).unwrap().unwrap();
+    let recipe = find_recipe("likwid-stream", None).unwrap().unwrap();
     let mut machine = record::Machine::default();
     machine.caches.push(record::machine::Cache {
         level: 3,
@@ -87,7 +87,7 @@ fn a_working_set_within_the_caches_is_reported() {
         reported("1MB", &record::Machine::default()).and_then(code).as_deref(),
         Some("recipe-caches-unknown")
     );
-    let other = find("bc-power", None).unwrap().unwrap();
+    let other = find_recipe("bc-power", None).unwrap().unwrap();
     assert_eq!(other.within_caches(&other.values(true, &[]).unwrap(), &machine), None);
 }
 
@@ -134,13 +134,13 @@ fn a_users_recipe_comes_before_ours_and_a_bad_one_is_listed_with_its_error() {
     let own = folder.path().join("bc-pi.toml");
     std::fs::write(&own, "name = \"bc-pi\"\nwhat = \"mine\"\ncommand = [\"true\"]\n").unwrap();
     std::fs::write(folder.path().join("bad.toml"), "name = ").unwrap();
-    let found = find("bc-pi", Some(folder.path())).unwrap().unwrap();
+    let found = find_recipe("bc-pi", Some(folder.path())).unwrap().unwrap();
     assert_eq!((found.what.as_str(), &found.origin), ("mine", &Origin::File(own)));
     let all = list_all(Some(folder.path()));
     assert_eq!(all.len(), BUILT_IN.len() + 1);
     let bad = all.iter().find(|(name, _)| name == "bad").unwrap();
     assert!(bad.1.as_ref().unwrap_err().to_string().contains("bad.toml:1: "));
-    assert!(find("../bc-pi", Some(folder.path())).is_none());
+    assert!(find_recipe("../bc-pi", Some(folder.path())).is_none());
 }
 
 #[test]

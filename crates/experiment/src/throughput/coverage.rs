@@ -10,7 +10,7 @@ use measure::counters;
 use record::phrase::count_noun;
 
 /// What to say of a figure outside its metric's physical bounds, which is withheld: a program may print anything.
-pub(super) fn implausible(measurement: &Measurement) -> Option<Coverage> {
+pub(super) fn withhold_implausible(measurement: &Measurement) -> Option<Coverage> {
     let (least, most) = record::metrics::find(&measurement.metric)?.plausible;
     let value = measurement.value();
     (!(least..=most).contains(&value)).then(|| {
@@ -25,7 +25,7 @@ pub(super) fn implausible(measurement: &Measurement) -> Option<Coverage> {
 }
 
 /// Why there is no IPC, in one line.
-pub(super) fn without_ipc(trial: &Run) -> Option<Coverage> {
+pub(super) fn report_missing_ipc(trial: &Run) -> Option<Coverage> {
     let why = trial.ipc.as_ref().err()?;
     let refusal = counters::availability().refusal.clone().unwrap_or_else(|| Unavailable::new(why.clone()));
     let reason = text!("scale-no-ipc", "no IPC: {why}", why = refusal.reason);
@@ -33,7 +33,7 @@ pub(super) fn without_ipc(trial: &Run) -> Option<Coverage> {
 }
 
 /// What to say of a command that forks away.
-pub(super) fn left_behind(job: &Job, trial: &Run) -> Option<Coverage> {
+pub(super) fn report_left_behind(job: &Job, trial: &Run) -> Option<Coverage> {
     (!trial.left.is_empty()).then(|| {
         let names = trial.left.join(", ");
         let reason = text!(
@@ -47,7 +47,7 @@ pub(super) fn left_behind(job: &Job, trial: &Run) -> Option<Coverage> {
 }
 
 /// What to say of a step that has fewer runs than it should.
-pub(super) fn lost(step: &Step, taken: &StepRuns) -> Option<Coverage> {
+pub(super) fn report_lost_runs(step: &Step, taken: &StepRuns) -> Option<Coverage> {
     let trouble = taken.trouble.as_ref()?;
     let placements: Vec<&str> = step.placements.iter().map(|order| order.name()).collect();
     let cpus = record::units::cpus(step.cpus.len() as u32);
@@ -66,7 +66,7 @@ pub(super) fn lost(step: &Step, taken: &StepRuns) -> Option<Coverage> {
 }
 
 /// When a signal ended a run that has no figure yet.
-pub(super) fn before_first_run(signal: i32) -> Text {
+pub(super) fn describe_early_signal(signal: i32) -> Text {
     text!(
         "scale-signal-before",
         "by signal {signal} before the first run was over",
@@ -75,7 +75,7 @@ pub(super) fn before_first_run(signal: i32) -> Text {
 }
 
 /// What to say of a signal that ended it: how far it had come. `done` runs were over.
-pub(super) fn interrupted(
+pub(super) fn report_interruption(
     signal: i32,
     plan: &Plan,
     taken: &[StepRuns],
@@ -85,7 +85,7 @@ pub(super) fn interrupted(
     let steps = plan.steps.len();
     let whole = taken.iter().filter(|taken| taken.good().count() >= rounds).count();
     let reason = match done {
-        0 => before_first_run(signal),
+        0 => describe_early_signal(signal),
         _ => text!(
             "scale-signal-after",
             "by signal {signal} after {runs}: {steps} with all runs",
@@ -102,7 +102,7 @@ pub(super) fn interrupted(
 }
 
 /// What to say of runs that failed and count all the same.
-pub(super) fn failures_that_count(job: &Job, taken: &[StepRuns]) -> Option<Coverage> {
+pub(super) fn report_counted_failures(job: &Job, taken: &[StepRuns]) -> Option<Coverage> {
     let runs = || taken.iter().flat_map(StepRuns::good);
     let failed: Vec<&Failed> = runs().filter_map(|run| run.failed.as_ref()).collect();
     let first = failed.first()?;

@@ -3,16 +3,16 @@
 use os::Stop;
 use record::{Coverage, Machine, Measurement, text};
 
-use super::coverage::{self, implausible, left_behind, lost, without_ipc};
+use super::coverage::{self, report_left_behind, report_lost_runs, report_missing_ipc, withhold_implausible};
 use super::figures::{make_measurements, measure_smt_yield};
 use super::fixed_time::FixedTime;
-use super::run::{Run, run};
+use super::run::{Run, run_step};
 use super::service::Running;
 use super::step_runs::StepRuns;
 use super::{Job, Plan, Step};
 use crate::copies::{RunObserver, RunOptions, check_memory};
 use crate::failure::{Failed, Trouble};
-use crate::rounds::{Turn, turns};
+use crate::rounds::{Turn, order_turns};
 
 /// A trial that lasted this long counts as the first sample of one CPU: what a first run loads into memory is of no weight
 /// beside it, and time is dear.
@@ -45,7 +45,7 @@ pub struct Results {
 type EndedEarly = (Trouble, usize);
 
 /// Measures: a trial on one CPU, which does not count unless it was long, then the rounds, every other one backwards.
-pub(super) fn measure(
+pub(super) fn measure_steps(
     job: &Job,
     plan: &Plan,
     machine: &Machine,
@@ -64,8 +64,8 @@ pub(super) fn measure(
     let mut runner = Runner { job, service, options, stop, observer };
     let ended = match runner.run_once(one) {
         Ok(trial) => {
-            results.coverage.extend(left_behind(job, &trial));
-            results.coverage.extend(without_ipc(&trial));
+            results.coverage.extend(report_left_behind(job, &trial));
+            results.coverage.extend(report_missing_ipc(&trial));
             runner.run_rounds(plan, rounds, trial, &mut taken)
         }
         Err(trouble) => Err((trouble, 0)),
@@ -74,14 +74,14 @@ pub(super) fn measure(
         Ok(()) => {}
         Err((Trouble::Stopped(signal), done)) => {
             results.interrupted = Some(signal);
-            results.coverage.push(coverage::interrupted(signal, plan, &taken, done, rounds));
+            results.coverage.push(coverage::report_interruption(signal, plan, &taken, done, rounds));
         }
         Err((trouble, _)) => results.failed = Some(trouble),
     }
     if let Some(failed) = remove_failed_steps(job, &mut taken) {
         results.failed = results.failed.or(Some(Trouble::AllFailed(failed)));
     }
-    results.coverage.extend(coverage::failures_that_count(job, &taken));
+    results.coverage.extend(coverage::report_counted_failures(job, &taken));
     collect(job, plan, machine, &taken, &mut results);
     results
 }
@@ -93,7 +93,7 @@ fn collect(job: &Job, plan: &Plan, machine: &Machine, taken: &[StepRuns], result
     let mut all = Vec::new();
     for (step, taken) in plan.steps.iter().zip(taken) {
         all.extend(make_measurements(job, step, taken));
-        results.coverage.extend(lost(step, taken));
+        results.coverage.extend(report_lost_runs(step, taken));
     }
     // What stops by the clock has no yield of siblings either.
     if !fixed.as_ref().is_some_and(FixedTime::is_sure) {
@@ -103,7 +103,7 @@ fn collect(job: &Job, plan: &Plan, machine: &Machine, taken: &[StepRuns], result
         if let Some(fixed) = &fixed {
             fixed.mark(&mut measurement);
         }
-        match implausible(&measurement) {
+        match withhold_implausible(&measurement) {
             None => results.measurements.push(measurement),
             withheld => results.coverage.extend(withheld),
         }
@@ -125,7 +125,7 @@ struct Runner<'a> {
 
 impl Runner<'_> {
     fn run_once(&mut self, step: &Step) -> Result<Run, Trouble> {
-        run(self.job, &step.cpus, self.service.as_deref_mut(), self.options, self.stop, self.observer)
+        run_step(self.job, &step.cpus, self.service.as_deref_mut(), self.options, self.stop, self.observer)
     }
 
     /// Runs all steps in rounds.
@@ -143,7 +143,7 @@ impl Runner<'_> {
             }
         }
         let wall = trial.seconds.iter().copied().fold(0.0, f64::max);
-        let order = turns(plan.steps.len(), rounds);
+        let order = order_turns(plan.steps.len(), rounds);
         let all = order.len();
         self.observer.trial_done(wall * all as f64, &trial);
         let skip = (wall >= LONG_TRIAL).then_some(Turn { round: 0, alternative: 0 });
@@ -307,9 +307,9 @@ mod tests {
         let mut some = [taken(&[1.0, 1.0]), failing(&[2.0])];
         some[0].runs[1].as_mut().unwrap().failed = Some(failed);
         assert_eq!(remove_failed_steps(&ignoring, &mut some), None);
-        let says = coverage::failures_that_count(&ignoring, &some).unwrap().why();
+        let says = coverage::report_counted_failures(&ignoring, &some).unwrap().why();
         assert!(says.contains("1 of 2 runs failed") && says.contains("exited with code 1"), "{says}");
-        let step = lost(&plan().steps[1], &some[1]).unwrap();
+        let step = report_lost_runs(&plan().steps[1], &some[1]).unwrap();
         assert!(step.why().contains("every run failed"));
     }
 
@@ -317,7 +317,7 @@ mod tests {
     fn an_interruption_says_how_far_it_had_come() {
         let plan = plan();
         let mut all: Vec<StepRuns> = plan.steps.iter().map(|_| StepRuns::default()).collect();
-        let says = |taken: &[StepRuns], runs| coverage::interrupted(2, &plan, taken, runs, 2).why();
+        let says = |taken: &[StepRuns], runs| coverage::report_interruption(2, &plan, taken, runs, 2).why();
         assert!(says(&all, 0).contains("signal 2 before the first run was over"));
         all[0] = taken(&[1.0, 1.0]);
         all[1] = taken(&[1.0]);

@@ -37,7 +37,7 @@ pub struct Run {
 }
 
 /// Runs the command once on `cpus`: a copy pinned to each, or one that may use them all.
-pub(super) fn run(
+pub(super) fn run_step(
     job: &Job,
     cpus: &[u32],
     mut service: Option<&mut Running>,
@@ -49,7 +49,7 @@ pub(super) fn run(
     let set: CpuList = cpus.iter().copied().collect();
     if let Some(service) = &mut service {
         service.check(stop)?;
-        service.pin(&set);
+        service.pin_threads(&set);
     }
     let copies = place_copies(job, cpus, set);
     let read = !recipe.scores.is_empty() || recipe.expect.is_some();

@@ -138,7 +138,7 @@ impl Running {
     }
 
     /// Lets all its threads run on `cpus` only; what they start inherits that.
-    pub(super) fn pin(&self, cpus: &CpuList) {
+    pub(super) fn pin_threads(&self, cpus: &CpuList) {
         let tasks = || -> Vec<i32> {
             let entries = std::fs::read_dir(format!("/proc/{}/task", self.child.pid()));
             let names = entries.into_iter().flatten().flatten();

@@ -1,7 +1,7 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
-use super::run::run;
+use super::run::run_step;
 use super::*;
 use crate::copies::{RunObserver, RunOptions};
 use crate::failure::Trouble;
@@ -26,7 +26,7 @@ fn shell(line: &str) -> Job {
 }
 
 fn run_within(job: &Job, cpus: &[u32], timeout: Option<Duration>, stop: &Stop) -> Result<Run, Trouble> {
-    run(job, cpus, None, &RunOptions { timeout, ..RunOptions::default() }, stop, &mut Silent)
+    run_step(job, cpus, None, &RunOptions { timeout, ..RunOptions::default() }, stop, &mut Silent)
 }
 
 fn once(job: &Job, cpus: &[u32]) -> Result<Run, Trouble> {

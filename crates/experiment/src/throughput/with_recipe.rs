@@ -6,9 +6,9 @@ use os::Stop;
 use os::child::Guard;
 use record::{Coverage, Machine, text};
 
-use super::coverage::before_first_run;
+use super::coverage::describe_early_signal;
 use super::folder::{create_folder, name_socket};
-use super::rounds::{Observer, Results, measure};
+use super::rounds::{Observer, Results, measure_steps};
 use super::service::{Setting, start_service};
 use super::{Job, Plan};
 use crate::copies::RunOptions;
@@ -26,7 +26,7 @@ pub fn measure_job(
     match try_job(job, plan, machine, options, stop, observer) {
         Ok(results) => results,
         Err(Trouble::Stopped(signal)) => {
-            let reason = text!(Coverage::INTERRUPTED, when = before_first_run(signal));
+            let reason = text!(Coverage::INTERRUPTED, when = describe_early_signal(signal));
             let coverage = vec![Coverage::skipped("scale", reason)];
             Results { interrupted: Some(signal), coverage, ..Results::default() }
         }
@@ -62,7 +62,7 @@ fn try_job(
         let setting = Setting { values, environment, folder: folder.path(), stop };
         service = Some(start_service(recipe, setting)?);
     }
-    let results = measure(&job, plan, machine, service.as_mut(), &options, stop, observer);
+    let results = measure_steps(&job, plan, machine, service.as_mut(), &options, stop, observer);
     drop(service);
     drop(folder);
     drop(guard);

@@ -107,7 +107,7 @@ fn choose_recipe(scale: &Scale, own: Option<&Path>) -> Result<(Option<Recipe>, O
             Ok((None, None))
         };
     };
-    let (recipe, instead) = recipes::choose(name, own).map_err(|error| match error {
+    let (recipe, instead) = recipes::choose_recipe(name, own).map_err(|error| match error {
         ChoiceError::Unknown(..) => Failure::Usage(error.to_string()),
         _ => Failure::Cannot(error.to_string()),
     })?;

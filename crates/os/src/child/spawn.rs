@@ -13,7 +13,7 @@ use super::error::SpawnError;
 use super::process::Child;
 use super::report::Reports;
 use super::spec::{Input, Output, Spec};
-use super::start::{Descriptors, Plan, start};
+use super::start::{Descriptors, Plan, fork_child};
 use super::{find, tree, wait};
 
 /// One child is started at a time: another one would keep our ends of its pipes open.
@@ -74,7 +74,7 @@ fn spawn(spec: &Spec, beside: &mut dyn FnMut(i32)) -> Result<Child, SpawnError> 
     let descriptors = Descriptors { streams, report: report_out.as_raw_fd(), gate: gate_in.as_raw_fd() };
     let plan = Plan::new(spec, &found, descriptors).map_err(failed)?;
     let started = Instant::now();
-    let pid = start(&plan).map_err(failed)?;
+    let pid = fork_child(&plan).map_err(failed)?;
     if spec.own_group {
         // The child does it too; whoever comes first, it is done before either goes on.
         // SAFETY: takes numbers.

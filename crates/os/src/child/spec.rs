@@ -7,7 +7,7 @@ use std::path::Path;
 use record::CpuList;
 
 /// What is started, and how.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Spec<'a> {
     /// The program, by path or to be found on PATH, and its arguments.
     pub argv: &'a [OsString],
@@ -36,18 +36,7 @@ pub struct Spec<'a> {
 impl<'a> Spec<'a> {
     /// `argv` with our own input, outputs, folder and environment, started at once.
     pub fn new(argv: &'a [OsString]) -> Self {
-        Self {
-            argv,
-            cpus: None,
-            memory: None,
-            stdin: Input::Inherit,
-            stdout: Output::Inherit,
-            stderr: Output::Inherit,
-            env: &[],
-            folder: None,
-            own_group: false,
-            gate: false,
-        }
+        Self { argv, ..Self::default() }
     }
 }
 
@@ -61,18 +50,20 @@ pub struct Memory<'a> {
 }
 
 /// Where a child reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Input {
     /// Where we do.
+    #[default]
     Inherit,
     /// Nothing.
     Null,
 }
 
 /// Where a child writes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub enum Output<'a> {
     /// Where we do.
+    #[default]
     Inherit,
     /// Nowhere.
     Null,

@@ -10,6 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use super::find;
 use super::spec::Spec;
+use crate::error::OsError;
 use crate::memory;
 
 /// Steps at which a child can fail, as it reports them.
@@ -83,8 +84,7 @@ pub(super) struct Plan {
 }
 
 fn c_string(text: &OsStr) -> io::Result<CString> {
-    let refused = || io::Error::other(format!("{text:?}: NUL byte"));
-    CString::new(text.as_bytes()).map_err(|_| refused())
+    CString::new(text.as_bytes()).map_err(|_| OsError::ZeroByte(format!("{text:?}")).into())
 }
 
 impl Plan {
@@ -127,16 +127,16 @@ impl Plan {
 }
 
 /// Makes the child: its number.
-pub(super) fn start(plan: &Plan) -> io::Result<i32> {
+pub(super) fn fork_child(plan: &Plan) -> io::Result<i32> {
     // SAFETY: signal sets are plain data, which sigfillset fills. All signals wait meanwhile, so that no handler of ours runs
-    // in the child, which makes system calls only and ends or becomes its program in `run`.
+    // in the child, which makes system calls only and ends or becomes its program in `become_program`.
     unsafe {
         let (mut all, mut before): (libc::sigset_t, libc::sigset_t) = std::mem::zeroed();
         libc::sigfillset(&mut all);
         libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
         let pid = libc::fork();
         if pid == 0 {
-            run(plan);
+            become_program(plan);
         }
         let error = io::Error::last_os_error();
         libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
@@ -147,8 +147,8 @@ pub(super) fn start(plan: &Plan) -> io::Result<i32> {
 /// What a child does.
 ///
 /// # Safety
-/// Only in a child of [`start`], with all signals blocked.
-unsafe fn run(plan: &Plan) -> ! {
+/// Only in a child of [`fork_child`], with all signals blocked.
+unsafe fn become_program(plan: &Plan) -> ! {
     // SAFETY: system calls on numbers and on memory that outlives them.
     unsafe {
         reset_signals();
@@ -200,7 +200,7 @@ unsafe fn run(plan: &Plan) -> ! {
 /// be ignored. SIGHUP and SIGINT that somebody above us ignores (nohup, a job in the background) stay ignored.
 ///
 /// # Safety
-/// As [`run`].
+/// As [`become_program`].
 unsafe fn reset_signals() {
     for signal in 1..=MOST_SIGNALS {
         // SAFETY: two structures of this function's own, for which all zeros is a value: the default action.
@@ -218,7 +218,7 @@ unsafe fn reset_signals() {
 }
 
 /// # Safety
-/// As [`run`].
+/// As [`become_program`].
 unsafe fn become_stream(from: RawFd, to: RawFd) -> libc::c_long {
     // SAFETY: takes numbers.
     let answer =
@@ -227,7 +227,7 @@ unsafe fn become_stream(from: RawFd, to: RawFd) -> libc::c_long {
 }
 
 /// # Safety
-/// As [`run`].
+/// As [`become_program`].
 unsafe fn wait_at_gate(plan: &Plan) {
     let mut byte = 0u8;
     loop {
@@ -250,7 +250,7 @@ fn last_error() -> i32 {
 /// Reports a failure, and leaves.
 ///
 /// # Safety
-/// As [`run`].
+/// As [`become_program`].
 unsafe fn check(plan: &Plan, step: Step, answer: libc::c_long) {
     if answer >= 0 {
         return;
@@ -264,7 +264,7 @@ unsafe fn check(plan: &Plan, step: Step, answer: libc::c_long) {
 }
 
 /// # Safety
-/// As [`run`].
+/// As [`become_program`].
 unsafe fn report(plan: &Plan, step: Step, errno: i32) {
     let numbers = [step as u32, errno as u32];
     // SAFETY: eight bytes of a live array; so few are written whole.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::thread::result;
+use crate::thread::check_result;
 
 /// Ticks a second of the times in /proc, on every architecture that this runs on (proc(5)).
 pub const USER_HZ: f64 = 100.0;
@@ -137,7 +137,7 @@ pub(super) fn look_at_end(kind: libc::idtype_t, id: i32, flags: libc::c_int) -> 
     unsafe {
         let mut info: libc::siginfo_t = std::mem::zeroed();
         let flags = flags | libc::WEXITED | libc::WNOWAIT;
-        result(libc::waitid(kind, id as libc::id_t, &mut info, flags).into()).map(|_| info)
+        check_result(libc::waitid(kind, id as libc::id_t, &mut info, flags).into()).map(|_| info)
     }
 }
 

@@ -101,7 +101,7 @@ fn watch_by_thread(pid: i32) -> io::Result<OwnedFd> {
 }
 
 /// Waits until one of `fds` can be read or is closed.
-fn poll(fds: &[RawFd], patience: Duration) {
+fn wait_readable(fds: &[RawFd], patience: Duration) {
     let mut polled: Vec<libc::pollfd> =
         fds.iter().map(|fd| libc::pollfd { fd: *fd, events: libc::POLLIN, revents: 0 }).collect();
     let spec = libc::timespec {
@@ -207,7 +207,7 @@ pub fn wait_all(
         }
         let mut watches = Vec::new();
         if children.iter().zip(&waited).all(|(child, waited)| !open(child) || waited.exit.is_some()) {
-            watches = adopt(children, &mut waited, &mut left);
+            watches = reap_left_behind(children, &mut waited, &mut left);
             if watches.is_empty() {
                 break None;
             }
@@ -233,7 +233,7 @@ pub fn wait_all(
             }
             patience = patience.min(rest);
         }
-        poll(&fds, patience);
+        wait_readable(&fds, patience);
     };
     if let Some(exit) = forced {
         if exit == Exit::TimedOut {
@@ -265,7 +265,11 @@ pub fn wait_all(
 }
 
 /// Takes the ends of what children left behind and adds what they used; returns watches of those that are still there.
-fn adopt(children: &[&mut Child], waited: &mut [Waited], left: &mut [Vec<Process>]) -> Vec<OwnedFd> {
+fn reap_left_behind(
+    children: &[&mut Child],
+    waited: &mut [Waited],
+    left: &mut [Vec<Process>],
+) -> Vec<OwnedFd> {
     let mut watches = Vec::new();
     for (at, child) in children.iter().enumerate().filter(|(_, child)| child.ended.is_none()) {
         for process in tree::left_behind_by(child.pid) {
@@ -329,7 +333,7 @@ fn give_up(
                     waited[at].take_end(children[at], watcher);
                 }
             }
-            let rest = adopt(children, waited, left);
+            let rest = reap_left_behind(children, waited, left);
             let ended =
                 |(child, waited): (&&mut Child, &Waited)| child.ended.is_some() || waited.exit.is_some();
             let gone = children.iter().zip(&*waited).all(ended);
@@ -344,7 +348,7 @@ fn give_up(
             }
             let mut fds: Vec<RawFd> = rest.iter().map(AsRawFd::as_raw_fd).collect();
             fds.extend(waited.iter().filter_map(|w| w.watch.as_ref()).map(AsRawFd::as_raw_fd));
-            poll(&fds, Duration::from_millis(10));
+            wait_readable(&fds, Duration::from_millis(10));
         }
     };
     let _ = step(GRACE, None) || step(GRACE, Some(libc::SIGTERM)) || step(LAST, Some(libc::SIGKILL));
