@@ -63,6 +63,11 @@ pub(crate) fn memory_allowance_at_start(machine: &Machine, snapshot: &Snapshot) 
     memory_allowance(snapshot.memory_available_bytes, machine.limits.memory_available_bytes)
 }
 
+/// Whether an emulator runs this machine's instructions: its figures are no speeds, and its CPUs may be few threads.
+pub(crate) fn is_emulated(machine: &Machine) -> bool {
+    machine.virtualization.emulated == Some(true)
+}
+
 /// The working set that is beyond all caches: four times the sum of the last-level caches (STREAM's rule), at least
 /// 64 MiB where caches are small or unknown.
 pub fn beyond_caches(machine: &Machine) -> u64 {

@@ -47,6 +47,11 @@ impl Effort {
     }
 }
 
+/// The numbers below `n`, forwards in one round and backwards in the next: what drifts touches the early and the late alike.
+pub(crate) fn there_and_back(round: usize, n: usize) -> impl Iterator<Item = usize> {
+    (0..n).map(move |step| if round.is_multiple_of(2) { step } else { n - 1 - step })
+}
+
 /// A measurement from watched samples: `value` turns each into the metric's unit.
 pub(crate) fn measurement(
     metric: &'static str,

@@ -44,6 +44,7 @@ pub struct Seen {
 }
 
 /// Looks at a command and what it started.
+#[derive(Default)]
 pub(crate) struct Sampler {
     pid: i32,
     /// What the command's first thread had had before its program began.
@@ -60,16 +61,7 @@ pub(crate) struct Sampler {
 impl Sampler {
     /// For the command with this process number, which stands before its beginning and has had that.
     pub(crate) fn new(pid: i32, prepared: Had) -> Self {
-        Self {
-            pid,
-            prepared,
-            first: true,
-            before: None,
-            threads: HashMap::new(),
-            seen: Seen::default(),
-            clocks: Vec::new(),
-            has_clocks: true,
-        }
+        Self { pid, prepared, first: true, has_clocks: true, ..Self::default() }
     }
 
     /// Looks, and says when to look again.

@@ -5,22 +5,11 @@
 
 use super::attr::{self, Code};
 
-/// Who counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// The CPU. Needs a PMU.
-    Hardware,
-    /// The kernel. There on every machine.
-    Software,
-}
-
 /// An event that has one name on all machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// perf's name.
     pub name: &'static str,
-    /// Who counts it.
-    pub kind: Kind,
     /// The kernel's number.
     code: Code,
     /// What Arm's PMUs call it in sysfs, the kernel's choice first: with several kinds of core each has to be asked by
@@ -30,19 +19,19 @@ pub struct Event {
 
 const fn hardware(name: &'static str, config: u64, arm: &'static [&'static str]) -> Event {
     let code = Code { kind: attr::TYPE_HARDWARE, config, config1: 0, config2: 0 };
-    Event { name, kind: Kind::Hardware, code, arm }
+    Event { name, code, arm }
 }
 
 /// `PERF_COUNT_HW_CACHE_*`: the cache, then reads (0), then accesses (0) or misses (1).
 const fn cache(name: &'static str, cache: u64, misses: bool, arm: &'static [&'static str]) -> Event {
     let config = cache | (misses as u64) << 16;
     let code = Code { kind: attr::TYPE_HW_CACHE, config, config1: 0, config2: 0 };
-    Event { name, kind: Kind::Hardware, code, arm }
+    Event { name, code, arm }
 }
 
 const fn software(name: &'static str, config: u64) -> Event {
     let code = Code { kind: attr::TYPE_SOFTWARE, config, config1: 0, config2: 0 };
-    Event { name, kind: Kind::Software, code, arm: &[] }
+    Event { name, code, arm: &[] }
 }
 
 /// Every such event. Numbers: `enum perf_hw_id`, `perf_hw_cache_id`, `perf_sw_ids` of `linux/perf_event.h`; Arm's
@@ -116,6 +105,11 @@ impl Event {
     /// Arm's own names, the first that a unit has counts.
     pub(super) fn arm_names(&self) -> &'static [&'static str] {
         self.arm
+    }
+
+    /// Whether the kernel counts it, on every machine; the others need a PMU.
+    pub(super) fn is_software(&self) -> bool {
+        self.code.kind == attr::TYPE_SOFTWARE
     }
 
     /// Whether it happens in the kernel, so that counting user mode alone would always show 0.

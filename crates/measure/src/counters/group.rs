@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use record::{Template, Text, Unavailable, text};
 
 use super::attr::{self, Attr, Code, Mode};
-use super::events::{self, Event, Kind};
+use super::events::{self, Event};
 use super::pmu::Pmu;
 use super::reading::Tally;
 use super::refusal::{Scope, Surroundings};
@@ -182,8 +182,8 @@ impl<'a> Opener<'a> {
 
     fn keep(&mut self, members: Vec<(&'static str, OwnedFd)>) {
         if !members.is_empty() {
-            let software = members.first().and_then(|(event, _)| events::find(event));
-            let software = software.is_some_and(|event| event.kind == Kind::Software);
+            let first = members.first().and_then(|(event, _)| events::find(event));
+            let software = first.is_some_and(Event::is_software);
             let (together, user_only) = (self.wanted.group, self.user_mode(self.wanted, software));
             self.groups.push(Group { members, together, user_only });
         }
@@ -206,7 +206,7 @@ impl<'a> Opener<'a> {
         if let Some(refusal) = self.here.without_call() {
             return Some(refusal.reason);
         }
-        match events::find(event).filter(|event| event.kind == Kind::Software) {
+        match events::find(event).filter(|event| event.is_software()) {
             Some(event) if event.in_kernel_only() && self.user_only() => {
                 Some(self.here.user_mode_only().reason)
             }

@@ -23,7 +23,7 @@ use reading::Tally;
 use refusal::Scope;
 use wishes::{group_wishes, named_events};
 
-pub use events::{EVENTS, Event, Kind, find};
+pub use events::{EVENTS, Event, find};
 pub use probe::{Availability, NO_COUNTERS, availability};
 pub use reading::{Count, Reading};
 pub use records::measurements;

@@ -23,8 +23,6 @@ pub(super) struct Pmu {
     pub name: String,
     /// The number to open its own events with.
     pub kind: u32,
-    /// The CPUs that have it, where the kernel says.
-    pub cpus: Option<CpuList>,
 }
 
 /// The counting units of the cores. Empty: there is none. `None`: sysfs does not tell.
@@ -52,7 +50,7 @@ fn unit(root: &Root, name: &str) -> Option<Pmu> {
     if cpus.as_ref().is_some_and(CpuList::is_empty) {
         return None;
     }
-    Some(Pmu { name: name.to_owned(), kind, cpus })
+    Some(Pmu { name: name.to_owned(), kind })
 }
 
 impl Pmu {

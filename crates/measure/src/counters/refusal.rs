@@ -196,7 +196,7 @@ mod tests {
     use record::text::Value::Count;
 
     fn refused(paranoid: Option<i64>, errno: i32, scope: Scope) -> Unavailable {
-        let unit = Pmu { name: "cpu".to_owned(), kind: 4, cpus: None };
+        let unit = Pmu { name: "cpu".to_owned(), kind: 4 };
         let here = Surroundings { paranoid, units: Some(vec![unit]), virtual_machine: false, no_call: false };
         here.explain(&io::Error::from_raw_os_error(errno), scope)
     }

@@ -18,7 +18,7 @@ use crate::budget::{Budget, Depth, beyond_caches, memory_allowance_at_start};
 use crate::context::{Context, Halt};
 use crate::list::Measure;
 use crate::reasons::MORE_MEMORY;
-use crate::repeat::{Rates, judge};
+use crate::repeat::{Rates, judge, there_and_back};
 
 const NAME: &str = "bandwidth";
 
@@ -119,9 +119,7 @@ fn plan_and_run(context: &mut Context, groups: &[Group], parts: &[Part]) -> Resu
             let kinds = variants(op);
             let mut taken_of: Vec<Rates> = vec![Rates::default(); kinds.len()];
             for round in 0..rounds {
-                // ABBA: what drifts over time touches both alike.
-                for step in 0..kinds.len() {
-                    let index = if round % 2 == 0 { step } else { kinds.len() - 1 - step };
+                for index in there_and_back(round, kinds.len()) {
                     context.check()?;
                     if context.out_of_time() && !taken_of[index].samples.is_empty() {
                         continue;
@@ -135,7 +133,7 @@ fn plan_and_run(context: &mut Context, groups: &[Group], parts: &[Part]) -> Resu
             }
             for (rates, stores) in taken_of.into_iter().zip(kinds) {
                 if let Some(stream) = stream::find(op, stores, width) {
-                    let of_this = |taken: &&Taken| taken.is_of(group.cpus.len(), stream);
+                    let of_this = |taken: &&Taken| taken.is_with(group.cpus.len(), stream);
                     push(context, group, parts, stream, &rates, taken.as_ref().filter(of_this));
                 }
             }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use record::{Coverage, CpuList, Label, Labels, Machine, Measurement, Text, detail, text};
 
-use crate::budget::{Budget, Depth};
+use crate::budget::{Budget, Depth, is_emulated};
 use crate::context::{Context, Halt};
 use crate::list::Measure;
 use crate::measurements::numa::nodes::memory_nodes;
@@ -54,10 +54,6 @@ const EMULATED_LIMIT: f64 = 100.0;
 /// A pair that did not meet gets so many turns in all, the later ones after all others, while there is time.
 const TURNS: u32 = 8;
 
-fn emulated(machine: &Machine) -> bool {
-    machine.virtualization.emulated == Some(true)
-}
-
 /// Pairs at most.
 fn most_pairs(cpus: usize, depth: Depth) -> usize {
     let every = pairs::count(MOST_CPUS);
@@ -94,7 +90,7 @@ pub(crate) const CORE_TO_CORE: Measure = Measure {
         if pairs == 0 {
             return Budget { seconds: 0.0, bytes: 0 };
         }
-        let slower = if emulated(machine) { EMULATED } else { 1.0 };
+        let slower = if is_emulated(machine) { EMULATED } else { 1.0 };
         let pair = if is_deep(depth, cpus.len()) { 4.0 } else { 1.0 } * PAIR_SECONDS;
         Budget { seconds: (START_SECONDS + pairs as f64 * pair) * slower, bytes: 4 << 20 }
     },
@@ -128,7 +124,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
 /// How long each of so many pairs is measured.
 fn choose_terms(context: &Context, pairs: usize) -> Terms {
     let (slower, least) =
-        if emulated(context.machine) { (EMULATED_LIMIT, Least::EMULATED) } else { (1.0, Least::REAL) };
+        if is_emulated(context.machine) { (EMULATED_LIMIT, Least::EMULATED) } else { (1.0, Least::REAL) };
     Terms {
         slot: pair_time(context.depth, context.cpus.len()),
         most: context.depth.pick(2, 2, 8) * least.samples + 1,
@@ -141,7 +137,7 @@ fn choose_terms(context: &Context, pairs: usize) -> Terms {
 #[derive(Default)]
 struct Done {
     measured: usize,
-    unpinned: BTreeMap<u32, usize>,
+    unpinned: CpuList,
     unanswered: usize,
     misplaced: usize,
     out_of_time: bool,
@@ -209,7 +205,7 @@ fn measure_all(
                     push(context, &mut done, pair, figures, took);
                 }
             }
-            Err(Failed::Pin(cpu)) => *done.unpinned.entry(cpu).or_default() += 1,
+            Err(Failed::Pin(cpu)) => done.unpinned.insert(cpu),
             Err(Failed::NoAnswer) if turn < TURNS => waiting.push_back((pair, turn + 1)),
             Err(Failed::NoAnswer) => done.unanswered += 1,
             Err(Failed::Lost) => done.lost = true,
@@ -267,9 +263,9 @@ impl Done {
         context.check()?;
         let whole = context.at_more_length(NAME);
         if self.measured == 0 {
-            return Err(match (self.no_memory, self.unpinned.keys().next()) {
+            return Err(match (self.no_memory, self.unpinned.iter().next()) {
                 (Some(why), _) => text!("no-memory-for-a-line", "no memory for a line: {why}", why).into(),
-                (_, Some(&cpu)) => {
+                (_, Some(cpu)) => {
                     text!("pair-not-pinned", "no thread can be pinned to CPU {cpu} or its partners", cpu)
                         .into()
                 }
@@ -311,8 +307,7 @@ impl Done {
             context.degrade_with_remedy(NAME, text!(Coverage::PAIRS_NOT_AT_ONCE, pairs), remedy);
         }
         if !self.unpinned.is_empty() {
-            let cpus: CpuList = self.unpinned.keys().copied().collect();
-            context.degrade_with_remedy(NAME, text!(NOT_PINNED, cpus), LEAVE_OUT);
+            context.degrade_with_remedy(NAME, text!(NOT_PINNED, cpus = self.unpinned), LEAVE_OUT);
         }
         if self.misplaced > 0 {
             context.degrade_with_remedy(

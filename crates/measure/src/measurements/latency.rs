@@ -5,13 +5,11 @@ mod curve;
 mod draws;
 mod warm;
 
-use std::time::Instant;
-
 use record::text::Value;
 use record::{Coverage, Doubt, Label, Labels, Measurement, Template, detail, text};
 use serde_json::json;
 
-use curve::{Curve, GROWTH, Point, SAMPLE_NS, sample};
+use curve::{Curve, Point, SAMPLE_NS, sample};
 
 use crate::budget::{Budget, beyond_caches, memory_allowance_at_start};
 use crate::context::{Context, Halt};
@@ -208,15 +206,9 @@ fn take_curves(context: &mut Context, cpu: u32, pinned: bool, sizes: &[usize]) -
                 ended = Err(halt);
                 break 'sizes;
             }
-            let (had, from) = (curve.cycle.bytes(), Instant::now());
-            while curve.cycle.bytes() < bytes && !context.out_of_time() {
-                curve.cycle.grow_to(bytes.min(curve.cycle.bytes() + GROWTH));
-            }
-            if curve.cycle.bytes() < bytes {
+            if !curve.grow_to(bytes, context) {
                 break 'sizes;
             }
-            let grown = curve.cycle.bytes() - had;
-            curve.estimate.grew(grown, from.elapsed().as_secs_f64());
             let had = curve.points.len();
             let warming = take_point(curve, effort, context, &mut watch);
             curve.estimate.warmed(curve.cycle.bytes(), warming);

@@ -19,7 +19,7 @@ use crate::budget::Budget;
 use crate::context::{Context, Halt};
 use crate::list::Measure;
 use crate::reasons::{LEAVE_OUT, NO_READ_KERNEL, NOT_PINNED, PLACEMENT_NOT_VERIFIED};
-use crate::repeat::{Rates, judge};
+use crate::repeat::{Rates, judge, there_and_back};
 use columns::Column;
 use kernels::stream::Op;
 use nodes::{distances, memory_nodes};
@@ -167,8 +167,7 @@ fn latency(context: &mut Context, rows: &[Row], columns: &mut [Column], seconds:
     }
     ended?;
     if !cells.unpinned.is_empty() {
-        let cpus: CpuList = cells.unpinned.iter().copied().collect();
-        context.degrade_with_remedy("numa latency", text!(NOT_PINNED, cpus), LEAVE_OUT);
+        context.degrade_with_remedy("numa latency", text!(NOT_PINNED, cpus = &cells.unpinned), LEAVE_OUT);
     } else if missing > 0 {
         let why = if cells.unfinished {
             text!(Coverage::TIME_ENDED, when = format!("before {missing} cells"))
@@ -202,9 +201,7 @@ fn bandwidth(
     let mut ended = Ok(());
     let from = Instant::now();
     'passes: for pass in 0..passes {
-        for step in 0..order.len() {
-            // There and back: what drifts touches the early and the late alike.
-            let cell = if pass % 2 == 0 { step } else { order.len() - 1 - step };
+        for (step, cell) in there_and_back(pass, order.len()).enumerate() {
             ended = context.check();
             if ended.is_err() {
                 break 'passes;

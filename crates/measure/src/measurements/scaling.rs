@@ -13,6 +13,7 @@ use crate::counters::{self, Set};
 use crate::fill_order::{self, FillOrder};
 use crate::list::Measure;
 use crate::reasons::{MORE_CPUS, MORE_MEMORY, NEEDS_TWO_CPUS};
+use crate::repeat::there_and_back;
 use crate::workloads::Workload;
 use crate::workloads::figures::Seen;
 use crate::workloads::session::{Session, Turn, array_bytes, array_seconds};
@@ -180,8 +181,7 @@ fn measure_steps(context: &mut Context, turn: &Turn, steps: &[Step]) -> Result<(
     let visits = context.depth.pick(VISITS, VISITS, 2 * VISITS);
     let length = slice_seconds(&steps, visits, turn.seconds_left()).min(most);
     for visit in 0..visits {
-        for done in 0..steps.len() {
-            let at = if visit % 2 == 1 { steps.len() - 1 - done } else { done };
+        for (done, at) in there_and_back(visit, steps.len()).enumerate() {
             if context.stop.signal().is_some() {
                 break;
             }

@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt};
 use crate::list::Measure;
-use crate::repeat::{judge, mark_samples};
+use crate::repeat::{judge, mark_samples, there_and_back};
 use crate::workloads::figures::{Seen, TARGET};
 use crate::workloads::session::{Session, Turn, array_bytes, array_seconds};
 use crate::workloads::worker_pool::{Slice, SliceLength, TimeBudget};
@@ -148,8 +148,7 @@ fn measure_core(context: &mut Context, turn: &Turn, core: &Core) -> Result<(), U
     let mut rounds: Vec<(f64, Vec<Slice>)> = Vec::new();
     for round in 0..ROUNDS {
         let mut rates: [Option<Slice>; 2] = [None, None];
-        // A B, B A: a drift falls on both alike.
-        for side in if round % 2 == 0 { [0, 1] } else { [1, 0] } {
+        for side in there_and_back(round, 2) {
             let cpus = if side == 0 { alone } else { &core.cpus };
             let budget = TimeBudget {
                 length: SliceLength::Seconds(length),

@@ -12,6 +12,7 @@ use record::{Bucket, Coverage, CpuList, Label, Labels, Measurement, detail, text
 use crate::budget::Budget;
 use crate::context::{Context, Halt};
 use crate::list::Measure;
+use crate::repeat::there_and_back;
 use crate::thread_group::{self, Member};
 use os::Stop;
 
@@ -113,8 +114,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     let mut ended = Ok(());
     let mut done = 0;
     'rounds: for round in 0..rounds {
-        for step in 0..seen.len() {
-            let index = if round % 2 == 1 { seen.len() - 1 - step } else { step };
+        for index in there_and_back(round, seen.len()) {
             let (setting, seen) = &mut seen[index];
             if setting.fifo && seen.iter().any(|one| one.fifo_refused.is_some()) {
                 continue;

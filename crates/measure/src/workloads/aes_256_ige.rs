@@ -12,23 +12,14 @@ pub(crate) struct Aes256Ige;
 /// Bytes of a message: the largest that `openssl speed` times.
 const MESSAGE: usize = 16 << 10;
 
-/// Key and initial values: 0, 1, 2 … as `openssl speed` fills them.
-const KEY: [u8; 32] = counting();
-const START: [u8; 2 * BLOCK] = counting();
-
 /// The last block of the message's cipher text, by OpenSSL's `AES_ige_encrypt`. In IGE a wrong bit anywhere changes
 /// every block after it.
 const LAST_BLOCK: [u8; BLOCK] =
     [0x9c, 0x6c, 0x2d, 0x89, 0x0a, 0x8e, 0x6f, 0xa5, 0xaf, 0xca, 0x40, 0x3a, 0xdc, 0x4c, 0x45, 0x58];
 
-const fn counting() -> [u8; 32] {
-    let mut bytes = [0; 32];
-    let mut at = 0;
-    while at < 32 {
-        bytes[at] = at as u8;
-        at += 1;
-    }
-    bytes
+/// Key and initial values: 0, 1, 2 … as `openssl speed` fills them.
+fn count_up() -> [u8; 32] {
+    std::array::from_fn(|at| at as u8)
 }
 
 impl Workload for Aes256Ige {
@@ -47,6 +38,7 @@ impl Workload for Aes256Ige {
 
 struct Cipher {
     key: Key,
+    start: [u8; 2 * BLOCK],
     message: Vec<u8>,
     output: Vec<u8>,
     messages: u64,
@@ -56,7 +48,8 @@ struct Cipher {
 impl Cipher {
     fn new() -> Self {
         Self {
-            key: Key::encrypt(&KEY),
+            key: Key::encrypt(&count_up()),
+            start: count_up(),
             message: (0..MESSAGE).map(|at| (at % 251) as u8).collect(),
             output: vec![0; MESSAGE],
             messages: 1,
@@ -65,7 +58,7 @@ impl Cipher {
     }
 
     fn message(&mut self) {
-        let mut state = START;
+        let mut state = self.start;
         encrypt(&self.message, &mut self.output, &self.key, &mut state);
         if state[..BLOCK] != LAST_BLOCK && self.wrong.is_none() {
             let mut last = [0; BLOCK];

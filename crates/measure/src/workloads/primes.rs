@@ -37,12 +37,10 @@ static PORTIONS: LazyLock<(Vec<Portion>, f64)> = LazyLock::new(|| {
 fn sieve(limit: usize) -> Vec<bool> {
     let mut prime = vec![true; limit];
     prime.iter_mut().take(2).for_each(|p| *p = false);
-    let mut number = 2;
-    while number * number < limit {
+    for number in (2..).take_while(|number| number * number < limit) {
         if prime[number] {
             (number * number..limit).step_by(number).for_each(|multiple| prime[multiple] = false);
         }
-        number += 1;
     }
     prime
 }

@@ -16,6 +16,7 @@ use super::walk::{Group, SLICES, run, walk};
 use crate::arrays::{Part, widest_stream};
 use crate::common_interval::{self, WorkLog};
 use crate::context::{Context, Halt};
+use crate::repeat::there_and_back;
 use crate::thread_group;
 
 /// A thread that has less than this share of its CPU's time shares it with others.
@@ -51,7 +52,7 @@ pub(super) struct Taken {
 
 impl Taken {
     /// Whether it was measured with this loop on so many threads.
-    pub(crate) fn is_of(&self, threads: usize, stream: &Stream) -> bool {
+    pub(crate) fn is_with(&self, threads: usize, stream: &Stream) -> bool {
         (self.threads, self.op, self.stores) == (threads, stream.op, stream.stores)
     }
 
@@ -83,15 +84,13 @@ pub(super) fn measure_taken(
     let (mut shares, mut alones) = (Vec::new(), Vec::new());
     for round in 0..context.depth.pick(ROUNDS.0, ROUNDS.1, ROUNDS.2) {
         context.check()?;
-        let beside = || mean_rate(&run(group, parts, stream, beside_seconds).0);
-        let alone = || alone(means, group, parts, stream).ok().flatten();
-        // Each round in the other order.
-        let (beside, alone) = if round % 2 == 0 {
-            (beside(), alone())
-        } else {
-            let alone = alone();
-            (beside(), alone)
-        };
+        let [mut beside, mut alone] = [None; 2];
+        for turn in there_and_back(round, 2) {
+            match turn {
+                0 => beside = mean_rate(&run(group, parts, stream, beside_seconds).0),
+                _ => alone = run_alone(means, group, parts, stream).ok().flatten(),
+            }
+        }
         shares.extend(beside.zip(alone).map(|(beside, alone)| 1.0 - beside / alone));
         alones.extend(alone);
     }
@@ -120,11 +119,11 @@ enum Means {
 
 /// The means that work here, tried out; where none does, that is said.
 fn find_means(context: &mut Context, group: &Group, parts: &[Part], stream: &Stream) -> Option<Means> {
-    let why = match alone(Means::Priority, group, parts, stream) {
+    let why = match run_alone(Means::Priority, group, parts, stream) {
         Ok(_) => return Some(Means::Priority),
         Err(why) => why,
     };
-    if let Ok(Some(_)) = alone(Means::Weight, group, parts, stream) {
+    if let Ok(Some(_)) = run_alone(Means::Weight, group, parts, stream) {
         return Some(Means::Weight);
     }
     let reason = text!(
@@ -147,7 +146,7 @@ fn is_shared(group: &Group, parts: &[Part], stream: &Stream) -> bool {
 
 /// Iterations a second of all threads while nobody else gets their CPUs; `None` where they never ran together, or had
 /// to share all the same.
-fn alone(means: Means, group: &Group, parts: &[Part], stream: &Stream) -> io::Result<Option<f64>> {
+fn run_alone(means: Means, group: &Group, parts: &[Part], stream: &Stream) -> io::Result<Option<f64>> {
     let logs = thread_group::run(&group.cpus, |member| -> io::Result<Option<WorkLog>> {
         // Before the start, and asleep until then: the thread that starts the others needs a CPU, too.
         let seconds = match means {

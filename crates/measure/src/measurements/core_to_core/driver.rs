@@ -5,9 +5,7 @@ use std::time::{Duration, Instant};
 
 use record::{Handover, Mark};
 
-use super::mailbox::{
-    END, LOOK_AT_CLOCK, MOVE, MOVED, Mailbox, PING_PONG_BY_CAS, PING_PONG_BY_STORE, WAITED,
-};
+use super::mailbox::{END, LOOK_AT_CLOCK, MOVE, MOVED, Mailbox, PING_PONG, WAITED};
 use super::pages::Pages;
 use super::ping_pong::{LINES, LINES_APART, lines, ping_pong};
 use crate::watch::{involuntary_switches, look_at_clock, ns_since};
@@ -306,11 +304,8 @@ impl<'a> Driver<'a> {
         limit: Instant,
     ) -> Result<Sample, Failed> {
         let before = involuntary_switches();
-        let kind = match how {
-            Handover::Cas => PING_PONG_BY_CAS,
-            Handover::Store => PING_PONG_BY_STORE,
-        };
-        self.ask(kind, start as u64, 2 * done + 1, untimed + rounds);
+        let way = Handover::ALL.iter().position(|way| *way == how).unwrap_or(0) as u64;
+        self.ask(PING_PONG + way, start as u64, 2 * done + 1, untimed + rounds);
         let out_of_time = || Instant::now() >= limit;
         let (mut ns, mut waited) = (0.0, false);
         for line in lines(start) {

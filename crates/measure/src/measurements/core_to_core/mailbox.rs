@@ -10,10 +10,10 @@ use crate::watch::{involuntary_switches, look_at_clock};
 use os::pin::Pinned;
 
 pub(super) const MOVE: u64 = 1;
-pub(super) const PING_PONG_BY_CAS: u64 = 2;
-pub(super) const PING_PONG_BY_STORE: u64 = 3;
-pub(super) const LOOK_AT_CLOCK: u64 = 4;
-pub(super) const END: u64 = 5;
+pub(super) const LOOK_AT_CLOCK: u64 = 2;
+pub(super) const END: u64 = 3;
+/// The first of the ways of handing over; those in [`Handover::ALL`] have the numbers from here on.
+pub(super) const PING_PONG: u64 = 4;
 
 /// In an answer to a ping-pong command: found on another CPU, and waited in vain. The lower bits count involuntary switches.
 pub(super) const MOVED: u64 = 1 << 62;
@@ -65,8 +65,8 @@ impl Mailbox {
                     pinned = Pinned::to(cpu).ok();
                     u64::from(pinned.is_some())
                 }
-                kind @ (PING_PONG_BY_CAS | PING_PONG_BY_STORE) => {
-                    let how = if kind == PING_PONG_BY_CAS { Handover::Cas } else { Handover::Store };
+                kind @ PING_PONG.. => {
+                    let Some(&how) = Handover::ALL.get((kind - PING_PONG) as usize) else { return };
                     let (start, first) = (argument(&command.line) as *mut u64, argument(&command.first));
                     let rounds = argument(&command.rounds);
                     let before = involuntary_switches();

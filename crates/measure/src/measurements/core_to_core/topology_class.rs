@@ -29,19 +29,16 @@ pub(crate) enum TopologyClass {
 impl TopologyClass {
     /// The class in words: `siblings`, `package at distance 12`.
     pub(crate) fn describe(self) -> String {
-        let at = |name: &str, distance: Option<u32>| match distance {
-            Some(distance) => format!("{name} at distance {distance}"),
-            None => name.to_owned(),
+        let (name, distance) = match self {
+            TopologyClass::Siblings => ("siblings", None),
+            TopologyClass::Cluster => ("cluster", None),
+            TopologyClass::Cache => ("cache", None),
+            TopologyClass::Die => ("die", None),
+            TopologyClass::Package(distance) => ("package", distance),
+            TopologyClass::OtherPackage(distance) => ("other package", distance),
+            TopologyClass::Unknown => ("unknown", None),
         };
-        match self {
-            TopologyClass::Siblings => "siblings".to_owned(),
-            TopologyClass::Cluster => "cluster".to_owned(),
-            TopologyClass::Cache => "cache".to_owned(),
-            TopologyClass::Die => "die".to_owned(),
-            TopologyClass::Package(distance) => at("package", distance),
-            TopologyClass::OtherPackage(distance) => at("other package", distance),
-            TopologyClass::Unknown => "unknown".to_owned(),
-        }
+        distance.map_or_else(|| name.to_owned(), |distance| format!("{name} at distance {distance}"))
     }
 }
 

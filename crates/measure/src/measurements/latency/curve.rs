@@ -1,5 +1,7 @@
 //! A curve of load latency while it is taken, and the samples of its points.
 
+use std::time::Instant;
+
 use record::Mark;
 
 use crate::context::Context;
@@ -13,7 +15,7 @@ use os::mapping::Page;
 pub(super) const TARGET: f64 = 0.03;
 
 /// A set grows by this much between looks at the time.
-pub(super) const GROWTH: usize = 16 << 20;
+const GROWTH: usize = 16 << 20;
 
 /// A sample lasts this long: 30 times a look at the clock, a quarter of the shortest timer tick.
 pub(super) const SAMPLE_NS: f64 = 300_000.0;
@@ -30,6 +32,16 @@ pub(super) struct Curve {
 impl Curve {
     pub(super) fn new(page: Page, cycle: Cycle) -> Self {
         Self { page, cycle, points: Vec::new(), estimate: TimeEstimate::default() }
+    }
+
+    /// Grows the set to `bytes`; whether that was done in time.
+    pub(super) fn grow_to(&mut self, bytes: usize, context: &Context) -> bool {
+        let (had, from) = (self.cycle.bytes(), Instant::now());
+        while self.cycle.bytes() < bytes && !context.out_of_time() {
+            self.cycle.grow_to(bytes.min(self.cycle.bytes() + GROWTH));
+        }
+        self.estimate.grew(self.cycle.bytes() - had, from.elapsed().as_secs_f64());
+        self.cycle.bytes() >= bytes
     }
 }
 

@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use record::{Doubt, Labels, Measurement, SampleMark, Summary};
 
-use super::curve::{Curve, GROWTH, Point, SAMPLE_NS, TARGET, sample};
+use super::curve::{Curve, Point, SAMPLE_NS, TARGET, sample};
 use super::warm;
 use crate::context::Context;
 use crate::cycle::Cycle;
@@ -86,9 +86,7 @@ fn make_set(bytes: usize, cpu: u32, context: &mut Context) -> Option<Curve> {
     let node = context.node_of(cpu);
     let (cycle, _) = Cycle::new(bytes, Page::Base, node).ok()?;
     let mut other = Curve::new(Page::Base, cycle);
-    while other.cycle.bytes() < bytes && !context.out_of_time() {
-        other.cycle.grow_to(bytes.min(other.cycle.bytes() + GROWTH));
-    }
+    other.grow_to(bytes, context);
     let here = |node| Placement::check(other.cycle.mapping(), bytes, node).acceptable();
     (!context.out_of_time() && context.check().is_ok() && node.is_none_or(here)).then_some(other)
 }

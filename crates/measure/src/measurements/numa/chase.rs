@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use record::{Labels, Mark, Measurement, detail};
+use record::{CpuList, Labels, Mark, Measurement, detail};
 
 use crate::context::{Context, Halt};
 use crate::cycle::Random;
@@ -33,7 +33,7 @@ pub(crate) struct Cells {
     hops: u64,
     taken: Vec<Vec<Watched>>,
     /// Rows whose thread could not be pinned.
-    pub unpinned: Vec<u32>,
+    pub unpinned: CpuList,
     /// Whether time ended before the first round had.
     pub unfinished: bool,
 }
@@ -53,7 +53,7 @@ pub(crate) fn take_samples(
         columns: columns.len(),
         hops,
         taken: vec![Vec::new(); rows.len() * columns.len()],
-        unpinned: Vec::new(),
+        unpinned: CpuList::new(),
         unfinished: false,
     };
     let (least, most) = effort.rounds();
@@ -81,8 +81,7 @@ pub(crate) fn take_samples(
                         cells.taken[index * cells.columns + column].push(taken);
                     }
                 }
-                None if !cells.unpinned.contains(&row.lead) => cells.unpinned.push(row.lead),
-                None => {}
+                None => cells.unpinned.insert(row.lead),
             }
         }
         context.advance(0.2 + 0.3 * (round + 1) as f64 / most as f64);
@@ -200,7 +199,7 @@ mod tests {
                 vec![],
                 vec![],
             ],
-            unpinned: Vec::new(),
+            unpinned: CpuList::new(),
             unfinished: false,
         };
         let m = cells.measurement(0, 0, Labels::new()).unwrap();

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use record::text::Value;
 use record::{Coverage, Machine, Unavailable, text};
 
+use crate::budget::is_emulated;
 use crate::context::Context;
 use crate::cycle::{Cycle, LINE};
 use crate::measurements::numa::node_coverage::NodeCoverage;
@@ -209,8 +210,7 @@ pub(crate) fn build(
         }
     }
     // All at once, but for an emulated machine, whose many CPUs are few threads that would wait for each other's locks.
-    let emulated = context.machine.virtualization.emulated == Some(true);
-    let at_once = if emulated { EMULATED_AT_ONCE } else { plans.len() }.max(1);
+    let at_once = if is_emulated(context.machine) { EMULATED_AT_ONCE } else { plans.len() }.max(1);
     let turns = plans.len().div_ceil(at_once).max(1);
     let mut made = Vec::with_capacity(plans.len());
     for some in plans.chunks(at_once) {

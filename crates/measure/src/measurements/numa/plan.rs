@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use record::{CpuList, Machine, Unavailable, text};
 
-use crate::budget::Depth;
+use crate::budget::{Depth, is_emulated};
 use crate::measurements::numa::nodes::{distances, memory_nodes};
 
 /// The smallest memory of a column.
@@ -119,7 +119,7 @@ pub(crate) struct Effort {
 impl Effort {
     /// For this machine.
     pub(crate) fn new(machine: &Machine, depth: Depth) -> Self {
-        Self { depth, emulated: machine.virtualization.emulated == Some(true) }
+        Self { depth, emulated: is_emulated(machine) }
     }
 
     /// Bytes of a column: four times the caches of the node that has the most.
