@@ -24,12 +24,12 @@ pub(crate) struct Point {
     /// Relative uncertainty, never 0.
     pub error: f64,
     /// Why nothing should be concluded from it.
-    pub doubt: Option<Doubt>,
+    pub doubt: Option<FitDoubt>,
 }
 
 /// Why nothing should be concluded from a step, what weighs most first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Doubt {
+pub(crate) enum FitDoubt {
     /// A CPU quota stopped it.
     Quota,
     /// Other programs ran on its CPUs.
@@ -42,23 +42,23 @@ pub(crate) enum Doubt {
     Once,
 }
 
-impl Doubt {
+impl FitDoubt {
     /// In a sentence.
     pub(crate) fn describe(self) -> Text {
         match self {
-            Doubt::Quota => {
+            FitDoubt::Quota => {
                 text!("scaling-throttled", "A CPU quota throttled the run: this is no limit of the machine.")
             }
-            Doubt::Switched => text!(
+            FitDoubt::Switched => text!(
                 "scaling-other-programs",
                 "Other programs ran on these CPUs: this says little about the machine."
             ),
-            Doubt::Stolen => text!(
+            FitDoubt::Stolen => text!(
                 "scaling-steal-time",
                 "The hypervisor took steal time: this says little about the machine."
             ),
-            Doubt::Noisy => text!("scaling-in-doubt", "Its steps are in doubt: nothing more follows."),
-            Doubt::Once => {
+            FitDoubt::Noisy => text!("scaling-in-doubt", "Its steps are in doubt: nothing more follows."),
+            FitDoubt::Once => {
                 text!("scaling-run-once", "Each step ran once, so it may be chance; -r 6 excludes that.")
             }
         }

@@ -6,7 +6,7 @@ use record::{Text, text};
 
 use super::{CORES_FIRST, POOR};
 use crate::figures::RESOLUTION;
-use crate::usl::Doubt;
+use crate::usl::FitDoubt;
 
 /// A fit that gives one thread less than this share of what one alone does says that it is not alone on its core.
 const ALONE: f64 = 0.9;
@@ -14,7 +14,7 @@ const ALONE: f64 = 0.9;
 const FAR: f64 = 4.0;
 
 /// The meaning of a line's steps; `one` is the throughput of one thread.
-pub(super) fn meaning(scaling: &Scaling, one: f64, cores: Option<u32>, doubt: Option<Doubt>) -> Text {
+pub(super) fn meaning(scaling: &Scaling, one: f64, cores: Option<u32>, doubt: Option<FitDoubt>) -> Text {
     let Scaling { threads, speedup, .. } = *scaling;
     if scaling.steps.last().is_some_and(|last| !scaling.is_possible(last)) {
         return text!(

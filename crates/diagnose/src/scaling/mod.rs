@@ -12,7 +12,7 @@ use record::{Mark, Measurement};
 
 use crate::figures::{RESOLUTION, median};
 use crate::record_index::RecordIndex;
-use crate::usl::{Doubt, Fit, Point, fit};
+use crate::usl::{Fit, FitDoubt, Point, fit};
 
 /// The placement that takes one CPU of each core before any sibling.
 const CORES_FIRST: &str = "cores-first";
@@ -87,13 +87,16 @@ impl Point {
 }
 
 /// Why nothing should be concluded from a step.
-fn doubt_of(m: &Measurement) -> Option<Doubt> {
+fn doubt_of(m: &Measurement) -> Option<FitDoubt> {
     let marked = |mark: Mark| m.marks.iter().filter(|one| one.mark == mark).count() as u64 * 2 > m.summary.n;
-    let marks =
-        [(Mark::Quota, Doubt::Quota), (Mark::Switched, Doubt::Switched), (Mark::Stolen, Doubt::Stolen)];
+    let marks = [
+        (Mark::Quota, FitDoubt::Quota),
+        (Mark::Switched, FitDoubt::Switched),
+        (Mark::Stolen, FitDoubt::Stolen),
+    ];
     let marks = marks.into_iter().find_map(|(mark, doubt)| marked(mark).then_some(doubt));
-    let other = m.doubt.is_some().then_some(Doubt::Noisy);
-    marks.or(other).or((m.summary.n < 2).then_some(Doubt::Once))
+    let other = m.doubt.is_some().then_some(FitDoubt::Noisy);
+    marks.or(other).or((m.summary.n < 2).then_some(FitDoubt::Once))
 }
 
 /// One thread runs on one CPU whatever the placement, so a placement that has no such step takes another's.
