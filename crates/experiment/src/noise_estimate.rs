@@ -286,7 +286,7 @@ impl NoiseEstimate {
         if knob == "nice" && self.nice_counts_for_some {
             return Worth::NotMeasured;
         }
-        match find(knob).map_or(KnobClass::Other, |knob| knob.class()) {
+        match find(knob).map_or(KnobClass::Other, |knob| knob.class) {
             KnobClass::Clock => at_most(OF_THE_CLOCK, measured.clock_spread),
             KnobClass::Kernel if self.beside_others => Worth::BehindOthers,
             KnobClass::OtherTasks | KnobClass::Kernel => {

@@ -5,7 +5,7 @@ use record::glossary::{Glossary, Group};
 /// Every entry.
 pub fn all() -> Glossary {
     let measurements = measure::MEASUREMENTS.iter().map(|one| (one.name, one.glossary)).collect();
-    let knobs = quiet::knobs::KNOBS.iter().map(|knob| (knob.name(), knob.glossary())).collect();
+    let knobs = quiet::knobs::KNOBS.iter().map(|knob| (knob.name, knob.glossary)).collect();
     let findings = diagnose::RULES.iter().map(|rule| (rule.name, rule.glossary)).collect();
     Glossary::new([
         Group::metrics(),
@@ -42,7 +42,7 @@ mod tests {
     fn whatever_can_be_measured_set_or_found_is_explained() {
         let all = all();
         let names = measure::MEASUREMENTS.iter().map(|one| one.name);
-        let names = names.chain(quiet::knobs::KNOBS.iter().map(|knob| knob.name()));
+        let names = names.chain(quiet::knobs::KNOBS.iter().map(|knob| knob.name));
         for name in names.chain(diagnose::RULES.iter().map(|rule| rule.name)) {
             assert!(all.find(name).is_some(), "{name}");
         }

@@ -13,7 +13,7 @@ use crate::value_syntax::name_cpus;
 /// One knob as it stands.
 pub struct AuditRow {
     /// The knob.
-    pub knob: &'static dyn Knob,
+    pub knob: &'static Knob,
     /// What was seen.
     pub inspection: Inspection,
     /// What stands in the way of setting it here; `None` where nothing does, or nothing is to be set.
@@ -22,7 +22,7 @@ pub struct AuditRow {
 
 /// Looks at all knobs, or at those named.
 pub fn audit(context: &KnobContext, names: &[&str]) -> Vec<AuditRow> {
-    let wanted = |knob: &&&'static dyn Knob| names.is_empty() || names.contains(&knob.name());
+    let wanted = |knob: &&'static Knob| names.is_empty() || names.contains(&knob.name);
     KNOBS
         .iter()
         .filter(wanted)
@@ -36,7 +36,7 @@ pub fn audit(context: &KnobContext, names: &[&str]) -> Vec<AuditRow> {
                 *why = text!("quiet-not-captured", "not in this captured tree");
             }
             let needs = find_need(context, &inspection);
-            AuditRow { knob: *knob, inspection, needs }
+            AuditRow { knob, inspection, needs }
         })
         .collect()
 }

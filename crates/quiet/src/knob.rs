@@ -1,38 +1,163 @@
 //! What every knob is: inspected, judged, and turned into changes.
 
 use machine::Root;
-use record::{CpuList, Text};
+use record::{CpuList, Template, Text};
 
 use crate::change::Change;
 use crate::compound_change::CompoundChange;
 use crate::compound_change::shield::{NoShield, Shield};
 use crate::files::{Files, Refusal};
 use crate::process_settings::process::{ProcessAttributes, read_attributes};
+use crate::value_syntax::ValueSyntax;
 
 /// One thing that makes measurements differ from run to run.
-pub trait Knob: Sync {
+pub struct Knob {
     /// Its name on the command line.
-    fn name(&self) -> &'static str;
+    pub name: &'static str,
     /// What it is, for the glossary, in the form of [`record::glossary`]; empty where the inventory has it.
-    fn glossary(&self) -> &'static str {
-        ""
-    }
+    pub glossary: &'static str,
     /// By what it moves figures, and so what bounds its worth.
-    fn class(&self) -> KnobClass {
-        KnobClass::Other
-    }
+    pub class: KnobClass,
+    /// When it is set.
+    pub set: SetWhen,
     /// What it is known to do to measurements, one sentence.
-    fn effect(&self) -> Text;
+    pub effect: Template,
+    /// Why some would not set it; `None` where nobody disagrees.
+    pub disputed: Option<Template>,
+    /// What a machine without it lacks.
+    pub absent: Template,
+    /// How it is looked at.
+    pub inspect: Inspect,
+}
+
+/// Its state, and what would be steadier: `None` where this machine lacks it, an error where it cannot be seen.
+pub type Seen = Result<Option<Inspection>, Refusal>;
+
+/// How a knob is looked at.
+pub enum Inspect {
+    /// One file with one value.
+    File(FileValue),
+    /// In its own way.
+    With(fn(&Knob, &KnobContext) -> Seen),
+}
+
+/// A file with a value, and the one that is steadier.
+pub struct FileValue {
+    /// The file.
+    pub path: &'static str,
+    /// How it is spelled.
+    pub syntax: ValueSyntax,
+    /// What is steadier.
+    pub steadier: &'static str,
+    /// Other values that are as steady.
+    pub as_steady: fn(&str) -> bool,
+}
+
+impl FileValue {
+    /// A word or number, of which one alone is steady.
+    pub const fn word(path: &'static str, steadier: &'static str) -> Self {
+        Self { path, syntax: ValueSyntax::Word, steadier, as_steady: |_| false }
+    }
+}
+
+/// When a knob is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetWhen {
+    /// With all others.
+    Always,
+    /// Only when it is named: it takes something from the machine that others may need.
+    Named,
+    /// When CPUs are named that are to be quiet: without them there is nothing to set.
+    CpusNamed,
+}
+
+impl Knob {
+    /// What most knobs have; name, effect, absence and look are each one's own.
+    pub const ORDINARY: Self = Self {
+        name: "",
+        glossary: "",
+        class: KnobClass::Other,
+        set: SetWhen::Always,
+        effect: Template { code: "", words: "" },
+        disputed: None,
+        absent: Template { code: "", words: "" },
+        inspect: Inspect::With(|_, _| Ok(None)),
+    };
+
+    /// Whether it is set only when it is named.
+    pub fn only_when_named(&self) -> bool {
+        self.set == SetWhen::Named
+    }
+
     /// Its state, and what would be steadier.
-    fn inspect(&self, context: &KnobContext) -> Inspection;
-    /// Whether it is set only when it is named: it takes something from the machine that others may need.
-    fn only_when_named(&self) -> bool {
-        false
+    pub fn inspect(&self, context: &KnobContext) -> Inspection {
+        let seen = match &self.inspect {
+            Inspect::File(value) => self.inspect_file(context, value),
+            Inspect::With(inspect) => inspect(self, context),
+        };
+        let inspection = match seen {
+            Ok(Some(inspection)) => inspection,
+            Ok(None) => return Inspection::absent(self.absent),
+            Err(refusal) if refusal.is_missing() => return Inspection::absent(self.absent),
+            Err(refusal) => return Inspection::unseen(&refusal),
+        };
+        // What speaks against setting it concerns nobody where it is not to be set.
+        match self.disputed.filter(|_| inspection.steadier.is_some()) {
+            Some(disputed) => inspection.note(disputed),
+            None => inspection,
+        }
     }
-    /// Whether there is nothing to set unless CPUs are named that are to be quiet.
-    fn needs_cpus(&self) -> bool {
-        false
+
+    fn inspect_file(&self, context: &KnobContext, value: &FileValue) -> Seen {
+        Ok(Some(match self.plan(context, value.path, value.syntax, value.steadier)? {
+            None => Inspection::steady(value.steadier),
+            Some(change) if (value.as_steady)(&change.old) => Inspection::steady(change.old),
+            Some(change) => {
+                Inspection::noisy(change.old.clone(), value.steadier, Adjustment::Write(vec![change]))
+            }
+        }))
     }
+
+    /// The change of a file to a value, `None` where it has it already.
+    pub fn plan(
+        &self,
+        context: &KnobContext,
+        path: &str,
+        syntax: ValueSyntax,
+        new: &str,
+    ) -> Result<Option<Change>, Refusal> {
+        Change::plan(context.files, self.name, path, syntax, new)
+    }
+
+    /// The changes of all these files to one word. Those that are not there are passed over.
+    pub fn plan_words(
+        &self,
+        context: &KnobContext,
+        paths: impl IntoIterator<Item = String>,
+        word: &str,
+    ) -> Result<PlannedWords, Refusal> {
+        let mut planned = PlannedWords::default();
+        for path in paths {
+            match self.plan(context, &path, ValueSyntax::Word, word) {
+                Ok(change) => {
+                    planned.now.push(change.as_ref().map_or(word, |change| &change.old).to_owned());
+                    planned.changes.extend(change);
+                }
+                Err(refusal) if refusal.is_missing() => {}
+                Err(refusal) => return Err(refusal),
+            }
+        }
+        Ok(planned)
+    }
+}
+
+/// What files hold that are all to have one word.
+#[derive(Debug, Default)]
+pub struct PlannedWords {
+    /// What each of them says now.
+    pub now: Vec<String>,
+    /// Those that are to be changed.
+    pub changes: Vec<Change>,
 }
 
 /// By what a knob moves figures.
@@ -99,9 +224,24 @@ impl<'a> KnobContext<'a> {
         if self.quiet.is_empty() { CpuList::new() } else { self.online.difference(&self.quiet) }
     }
 
+    /// Whether a mask has none of the CPUs that are to be quiet.
+    pub fn is_clear(&self, mask: &str) -> bool {
+        CpuList::from_mask(mask).is_ok_and(|cpus| cpus.intersection(&self.quiet).is_empty())
+    }
+
+    /// CPUs that are to be changed: the quiet ones, or all where none was named.
+    pub fn targets(&self) -> &CpuList {
+        if self.quiet.is_empty() { &self.online } else { &self.quiet }
+    }
+
     /// The text of a file, `None` where it is not there or cannot be read.
     pub fn text(&self, path: &str) -> Option<String> {
         self.files.read(path).ok()
+    }
+
+    /// The number that a file says.
+    pub fn number(&self, path: &str) -> Option<u64> {
+        self.text(path)?.parse().ok()
     }
 }
 
@@ -200,23 +340,17 @@ impl Inspection {
 
     /// It adds noise; this would be steadier, and this is the way there.
     pub fn noisy(now: impl Into<Text>, steadier: impl Into<Text>, adjustment: Adjustment) -> Self {
-        Self {
-            now: now.into(),
-            steadier: Some(steadier.into()),
-            state: State::Noisy,
-            adjustment,
-            notes: Vec::new(),
-        }
+        Self { steadier: Some(steadier.into()), state: State::Noisy, adjustment, ..Self::steady(now) }
     }
 
     /// This machine does not have it.
     pub fn absent(why: impl Into<Text>) -> Self {
-        Self { now: "-".into(), state: State::Absent(why.into()), ..Self::steady("") }
+        Self { state: State::Absent(why.into()), ..Self::steady("-") }
     }
 
     /// It could not be seen.
     pub fn unseen(refusal: &Refusal) -> Self {
-        Self { now: "?".into(), state: State::Unseen(refusal.to_string().into()), ..Self::steady("") }
+        Self { state: State::Unseen(refusal.to_string().into()), ..Self::steady("?") }
     }
 
     /// With something else that should be known.

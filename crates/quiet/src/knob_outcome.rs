@@ -40,7 +40,7 @@ impl KnobOutcome {
 
 /// A knob as it was to be set, or why it is not.
 pub(crate) fn describe_knob(rows: &[AuditRow], name: &'static str, why_not: Option<Text>) -> KnobOutcome {
-    let inspection = rows.iter().find(|row| row.knob.name() == name).map(|row| &row.inspection);
+    let inspection = rows.iter().find(|row| row.knob.name == name).map(|row| &row.inspection);
     KnobOutcome {
         knob: name,
         old: inspection.map(|inspection| inspection.now.to_string()).unwrap_or_default(),
@@ -93,7 +93,7 @@ pub(crate) fn group_values(changes: &[Change], written: &[WriteOutcome]) -> Vec<
                 Some(text!("quiet-changed-meanwhile", "set to {now} by another process meanwhile", now))
             }
         };
-        let Some(knob) = crate::knobs::find(&change.knob).map(|knob| knob.name()) else { continue };
+        let Some(knob) = crate::knobs::find(&change.knob).map(|knob| knob.name) else { continue };
         let same = |(outcome, _): &&mut (KnobOutcome, &str)| {
             outcome.knob == knob
                 && outcome.why_not == why_not

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use machine::Root;
 
+use crate::compound_change::swap::meminfo_bytes;
+
 /// Bytes that are read at once.
 const PIECE: usize = 1 << 20;
 const DROP: &str = "/proc/sys/vm/drop_caches";
@@ -52,11 +54,8 @@ pub fn warm(files: &[PathBuf]) -> Result<Warmed, PageCacheError> {
     for path in files {
         bytes = bytes.saturating_add(read(path, &mut piece)?);
     }
-    let available = Root::live().text("/proc/meminfo").and_then(|text| {
-        let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-        line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()
-    });
-    Ok(Warmed { bytes, free: available.map(|kib| kib.saturating_mul(1024)) })
+    let meminfo = Root::live().text("/proc/meminfo").unwrap_or_default();
+    Ok(Warmed { bytes, free: meminfo_bytes(&meminfo, "MemAvailable") })
 }
 
 fn read(path: &Path, piece: &mut [u8]) -> Result<u64, PageCacheError> {

@@ -41,7 +41,7 @@ impl TuningPlan {
     pub fn from_audit(rows: &[AuditRow], named: bool, purpose: Purpose, files: &dyn Files) -> Self {
         let mut plan = Self::default();
         for row in rows {
-            let name = row.knob.name();
+            let name = row.knob.name;
             match &row.inspection.state {
                 State::Noisy if named || !row.knob.only_when_named() => {
                     plan.take(row, named, purpose, files);
@@ -56,7 +56,7 @@ impl TuningPlan {
     }
 
     fn take(&mut self, row: &AuditRow, named: bool, purpose: Purpose, files: &dyn Files) {
-        let name = row.knob.name();
+        let name = row.knob.name;
         let lacking = || {
             row.needs
                 .as_ref()
@@ -127,7 +127,7 @@ impl TuningPlan {
         let tuned = self
             .changes
             .drain(..)
-            .filter_map(|change| crate::knobs::find(&change.knob).map(|knob| knob.name()));
+            .filter_map(|change| crate::knobs::find(&change.knob).map(|knob| knob.name));
         for name in tuned.chain(self.compound_changes.drain(..).map(|(name, _)| name)) {
             if !names.contains(&name) {
                 names.push(name);

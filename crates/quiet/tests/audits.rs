@@ -26,7 +26,7 @@ fn every_knob_says_something_of_every_captured_machine() {
     each(|name, quiet, rows| {
         assert_eq!(rows.len(), KNOBS.len(), "{name}");
         for row in rows {
-            let (knob, inspection) = (row.knob.name(), &row.inspection);
+            let (knob, inspection) = (row.knob.name, &row.inspection);
             assert!(!inspection.now.is_empty(), "{name}: {knob}");
             assert_eq!(
                 inspection.state == State::Noisy,
@@ -53,7 +53,7 @@ fn what_was_not_captured_is_not_said_to_be_missing_on_the_machine() {
         for row in rows {
             if let State::Absent(why) = &row.inspection.state {
                 let codes = [Some("quiet-not-captured"), Some("quiet-guest-halt-other-driver")];
-                assert!(codes.contains(&why.code()), "{name}: {}: {why}", row.knob.name());
+                assert!(codes.contains(&why.code()), "{name}: {}: {why}", row.knob.name);
             }
         }
     });
@@ -131,7 +131,7 @@ fn a_machine_with_every_knob_is_noisy_and_is_quiet_when_all_are_set() {
     put(folder.path(), "sys/devices/system/cpu/online", "0-2");
     for row in rows(&root, "1") {
         let writes = matches!(row.inspection.adjustment, Adjustment::Write(_));
-        assert!(!writes, "{} stays noisy: {:?}", row.knob.name(), row.inspection);
+        assert!(!writes, "{} stays noisy: {:?}", row.knob.name, row.inspection);
     }
 }
 
@@ -182,7 +182,7 @@ fn in_a_container_each_knob_is_seen_and_says_who_could_turn_it() {
     let mut locked = 0;
     for row in rows.iter().filter(|row| matches!(row.inspection.adjustment, Adjustment::Write(_))) {
         locked += 1;
-        assert!(row.needs.as_ref().is_some_and(Need::is_root), "{}: {:?}", row.knob.name(), row.needs);
+        assert!(row.needs.as_ref().is_some_and(Need::is_root), "{}: {:?}", row.knob.name, row.needs);
     }
     assert_eq!(locked, 16);
     assert_eq!(
@@ -329,7 +329,7 @@ fn this_machine_is_audited_whoever_asks() {
         stays: false,
     };
     for row in audit(&context, &[]) {
-        assert!(!row.inspection.now.is_empty(), "{}", row.knob.name());
+        assert!(!row.inspection.now.is_empty(), "{}", row.knob.name);
     }
 }
 

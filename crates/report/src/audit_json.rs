@@ -39,19 +39,19 @@ pub fn audit(
             Adjustment::BootParameters(parameters) => ("boot", json!(parameters)),
             Adjustment::Manual(adjustment) => ("by hand", json!(adjustment)),
         };
-        let worth = noise.find_worth(row.knob.name());
+        let worth = noise.find_worth(row.knob.name);
         let (word, most) = worth.to_code();
         let reported = !noise.source.is_empty() && inspection.steadier.is_some();
         json!({
-            "knob": row.knob.name(),
+            "knob": row.knob.name,
             "state": state,
             "why": why,
             "disturbs": row.disturbs(),
             "only_when_named": row.knob.only_when_named(),
             "now": inspection.now,
             "steadier": inspection.steadier,
-            "effect": row.knob.effect(),
-            "here": reported.then(|| worth.describe(row.knob.name(), ProofBy::for_knob(row))),
+            "effect": row.knob.effect.words,
+            "here": reported.then(|| worth.describe(row.knob.name, ProofBy::for_knob(row))),
             "worth": reported.then(|| json!({"is": word, "at_most": most})),
             "way": adjustment,
             "detail": detail,

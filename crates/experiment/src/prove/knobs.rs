@@ -164,7 +164,7 @@ pub(super) fn find_settable(
         plan.not_set.iter().map(|(name, why)| (Text::from(*name), why.clone())).collect();
     let mut knobs = Vec::new();
     for row in &rows {
-        let (name, now) = (row.knob.name(), row.inspection.now.to_string());
+        let (name, now) = (row.knob.name, row.inspection.now.to_string());
         let setting =
             plan.settings.iter().find(|(held, _)| *held == name).map(|(_, setting)| setting.clone());
         if setting.is_some()

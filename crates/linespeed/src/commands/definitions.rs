@@ -53,7 +53,7 @@ fn with_names(definition: clap::Command) -> clap::Command {
     let recipes = PossibleValuesParser::new(known);
     let references = PossibleValuesParser::new(reference::MACHINES.iter().map(|machine| machine.name));
     let words = PossibleValuesParser::new(crate::glossary::all().terms().iter().map(|term| term.name));
-    let knobs = PossibleValuesParser::new(::quiet::knobs::KNOBS.iter().map(|knob| knob.name()));
+    let knobs = PossibleValuesParser::new(::quiet::knobs::KNOBS.iter().map(|knob| knob.name));
     definition
         .mut_subcommand("quiet", |quiet| quiet.mut_arg("knobs", |names| names.value_parser(knobs)))
         .mut_subcommand("run", |run| run.mut_arg("names", |names| names.value_parser(measurements)))

@@ -106,7 +106,7 @@ fn the_table_names_every_knob_and_needs_nothing() {
         assert!([Some(0), Some(1)].contains(&done.code), "{}", done.stderr);
         assert!(done.stdout.lines().all(|line| line.chars().count() <= columns), "{}", done.stdout);
         for knob in quiet::knobs::KNOBS {
-            assert!(done.stdout.contains(knob.name()), "no {} in\n{}", knob.name(), done.stdout);
+            assert!(done.stdout.contains(knob.name), "no {} in\n{}", knob.name, done.stdout);
         }
     }
     let done = run(program(&copy, ["quiet", "--json"]).by_nobody());

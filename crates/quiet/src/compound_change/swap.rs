@@ -54,18 +54,11 @@ impl SwapAreas {
     /// Turns all of them off; the kernel reads back what lies there.
     pub fn switch_off(&self) -> Result<(), CompoundError> {
         let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-        let kib = |key: &str| {
-            let line = meminfo.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
-            line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()
-        };
-        if let (Some(all), Some(free), Some(room)) = (kib("SwapTotal"), kib("SwapFree"), kib("MemAvailable"))
-        {
-            let used = all.saturating_sub(free);
-            if used as f64 * ROOM > room as f64 {
-                return Err(CompoundError::SwapTooFull {
-                    used: used.saturating_mul(1024),
-                    free: room.saturating_mul(1024),
-                });
+        let bytes = ["SwapTotal", "SwapFree", "MemAvailable"].map(|key| meminfo_bytes(&meminfo, key));
+        if let [Some(all), Some(free_swap), Some(free)] = bytes {
+            let used = all.saturating_sub(free_swap);
+            if used as f64 * ROOM > free as f64 {
+                return Err(CompoundError::SwapTooFull { used, free });
             }
         }
         self.0.iter().try_for_each(|area| {
@@ -87,6 +80,12 @@ impl SwapAreas {
             check_result(unsafe { libc::swapon(path.as_ptr(), flags) }, &area.path)
         })
     }
+}
+
+/// A figure of `/proc/meminfo`, which has them in KiB.
+pub(crate) fn meminfo_bytes(meminfo: &str, key: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.saturating_mul(1024))
 }
 
 fn c_string(path: &str) -> Result<CString, CompoundError> {

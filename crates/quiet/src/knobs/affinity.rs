@@ -1,43 +1,38 @@
 //! The CPUs of the command.
 
-use crate::knob::{Adjustment, Inspection, Knob, KnobContext, ProcessSetting};
-use crate::value_syntax::name_cpus as in_words;
-use record::{Text, text};
+use super::COMMAND_UNKNOWN;
+use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobContext, ProcessSetting, Seen, SetWhen};
+use crate::value_syntax::name_cpus;
+use record::{Template, text};
 
 /// The command bound to the quiet CPUs (sched_setaffinity(2)).
-#[derive(Debug)]
-pub struct Affinity;
+pub const KNOB: Knob = Knob {
+    name: "affinity",
+    set: SetWhen::CpusNamed,
+    effect: Template {
+        code: "quiet-affinity-effect",
+        words: "a task that migrates to another CPU finds cold caches there, and its memory may be remote",
+    },
+    absent: COMMAND_UNKNOWN,
+    inspect: Inspect::With(inspect),
+    ..Knob::ORDINARY
+};
 
-impl Knob for Affinity {
-    fn name(&self) -> &'static str {
-        "affinity"
+fn inspect(_: &Knob, context: &KnobContext) -> Seen {
+    let quiet = &context.quiet;
+    if quiet.is_empty() {
+        return Ok(Some(
+            Inspection::steady("on all CPUs")
+                .note(text!("quiet-affinity-needs-cpus", "--cpus LIST binds a command to those CPUs")),
+        ));
     }
-
-    fn effect(&self) -> Text {
-        text!(
-            "quiet-affinity-effect",
-            "a task that migrates to another CPU finds cold caches there, and its memory may be remote"
-        )
-    }
-
-    fn needs_cpus(&self) -> bool {
-        true
-    }
-
-    fn inspect(&self, context: &KnobContext) -> Inspection {
-        if context.quiet.is_empty() {
-            return Inspection::steady("on all CPUs")
-                .note(text!("quiet-affinity-needs-cpus", "--cpus LIST binds a command to those CPUs"));
-        }
-        let quiet = &context.quiet;
-        let bound = context.own.as_ref().map(|own| &own.affinity).filter(|cpus| !cpus.is_empty());
-        if let Some(cpus) = bound.filter(|cpus| cpus.is_subset(quiet)) {
-            return Inspection::steady(format!("on {}", in_words(cpus)));
-        }
-        Inspection::noisy(
+    let bound = context.own.as_ref().map(|own| &own.affinity).filter(|cpus| !cpus.is_empty());
+    Ok(Some(match bound.filter(|cpus| cpus.is_subset(quiet)) {
+        Some(cpus) => Inspection::steady(format!("on {}", name_cpus(cpus))),
+        None => Inspection::noisy(
             "on all CPUs",
-            format!("on {}", in_words(quiet)),
+            format!("on {}", name_cpus(quiet)),
             Adjustment::ProcessSetting(ProcessSetting::Affinity(quiet.clone())),
-        )
-    }
+        ),
+    }))
 }

@@ -1,39 +1,26 @@
 //! What the processor itself prefers: speed or saving.
 
-use super::governor::inspect_policies;
-use crate::knob::{Inspection, Knob, KnobClass, KnobContext};
-use record::{Text, text};
+use super::boost::policy_files;
+use super::uniform::inspect_words;
+use crate::knob::{Inspect, Knob, KnobClass};
+use record::Template;
 
 /// `energy_performance_preference` of each policy (Documentation/admin-guide/pm/intel_pstate.rst and amd-pstate.rst).
-#[derive(Debug)]
-pub struct Epp;
-
-impl Knob for Epp {
-    fn name(&self) -> &'static str {
-        "epp"
-    }
-
-    fn class(&self) -> KnobClass {
-        KnobClass::Clock
-    }
-
-    fn effect(&self) -> Text {
-        text!(
-            "quiet-epp-effect",
-            "the processor leaves its highest clock early to save energy, by its own prediction of the load"
-        )
-    }
-
-    fn inspect(&self, context: &KnobContext) -> Inspection {
-        inspect_policies(context, self.name(), "energy_performance_preference", "performance", |policy| {
-            let all = context.text(&format!("{policy}/energy_performance_available_preferences"));
-            all.is_none_or(|all| all.split_ascii_whitespace().any(|word| word == "performance"))
-        })
-        .unwrap_or_else(|| {
-            Inspection::absent(text!(
-                "quiet-epp-absent",
-                "the processor has no energy_performance_preference"
-            ))
-        })
-    }
-}
+pub const KNOB: Knob = Knob {
+    name: "epp",
+    class: KnobClass::Clock,
+    effect: Template {
+        code: "quiet-epp-effect",
+        words: "the processor leaves its highest clock early to save energy, by its own prediction of the load",
+    },
+    absent: Template {
+        code: "quiet-epp-absent",
+        words: "the processor has no energy_performance_preference",
+    },
+    inspect: Inspect::With(|knob, context| {
+        let files = policy_files(context, "energy_performance_preference");
+        let choices = "energy_performance_available_preferences";
+        inspect_words(knob, context, files, "performance", Some(choices))
+    }),
+    ..Knob::ORDINARY
+};

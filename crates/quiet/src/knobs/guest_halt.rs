@@ -1,9 +1,9 @@
 //! A virtual CPU's halt: it leaves for the host, and comes back when the host lets it.
 
-use record::{CpuList, Template, Text, text};
+use record::{Template, text};
 
-use super::idle_states::{held_off, limit_of};
-use crate::knob::{Inspection, Knob, KnobClass, KnobContext};
+use super::idle_states::{hold_off, latency_limit};
+use crate::knob::{Inspect, Inspection, Knob, KnobClass, KnobContext, Seen, SetWhen};
 
 /// Where the guest's idle driver is `haltpoll` (Documentation/virt/guest-halt-polling.rst), its one state below polling is a
 /// halt, which the driver says takes 1 µs to leave (drivers/cpuidle/cpuidle-haltpoll.c). That is no figure of the machine's:
@@ -12,8 +12,30 @@ use crate::knob::{Inspection, Knob, KnobClass, KnobContext};
 ///
 /// Only when it is named: a CPU that polls is never idle for the host, which counts it, may bill it, and gives a sibling of
 /// it less.
-#[derive(Debug)]
-pub struct GuestHalt;
+pub const KNOB: Knob = Knob {
+    name: "guest-halt",
+    glossary: "
+        A virtual CPU with nothing to do halts, which leaves it to its host; how long it then takes to
+        wake up is the host's, whatever the guest's driver (haltpoll) says. Turned only when it is named.
+        How: Polling instead: `/dev/cpu_dma_latency` held open at 0, or `n/a` in each CPU's
+        `pm_qos_resume_latency_us`.
+        Moves: Wake-up latency lacks the host's part. The guest looks busy all the time, to its host, its
+        bill and the sibling of its core.
+    ",
+    class: KnobClass::WakeUp,
+    set: SetWhen::Named,
+    effect: Template {
+        code: "quiet-guest-halt-effect",
+        words: "an idle virtual CPU halts: it exits to the host, and its wake-up waits for the host's",
+    },
+    disputed: Some(Template {
+        code: "quiet-guest-halt-disputed",
+        words: "experts disagree: polling takes the host's wake-up out of every latency, but makes the guest look busy to the \
+                host, the bill and the SMT sibling",
+    }),
+    absent: Template { code: "quiet-guest-halt-absent", words: "the kernel shows no idle driver" },
+    inspect: Inspect::With(inspect),
+};
 
 pub(crate) const NOT_A_GUESTS: Template = Template {
     code: "quiet-guest-halt-other-driver",
@@ -21,60 +43,16 @@ pub(crate) const NOT_A_GUESTS: Template = Template {
 };
 const DRIVER: &str = "/sys/devices/system/cpu/cpuidle/current_driver";
 
-impl Knob for GuestHalt {
-    fn name(&self) -> &'static str {
-        "guest-halt"
+fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
+    let Some(driver) = context.text(DRIVER) else { return Ok(None) };
+    if driver != "haltpoll" {
+        return Ok(Some(Inspection::absent(text!(NOT_A_GUESTS, driver))));
     }
-
-    fn glossary(&self) -> &'static str {
-        "
-            A virtual CPU with nothing to do halts, which leaves it to its host; how long it then takes to
-            wake up is the host's, whatever the guest's driver (haltpoll) says. Turned only when it is named.
-            How: Polling instead: `/dev/cpu_dma_latency` held open at 0, or `n/a` in each CPU's
-            `pm_qos_resume_latency_us`.
-            Moves: Wake-up latency lacks the host's part. The guest looks busy all the time, to its host, its
-            bill and the sibling of its core.
-        "
+    let held = context.own.as_ref().and_then(|own| own.latency_us);
+    let open: Vec<u32> =
+        context.targets().iter().filter(|cpu| latency_limit(context, *cpu) != Some(0)).collect();
+    if held == Some(0) || open.is_empty() {
+        return Ok(Some(Inspection::steady("held off")));
     }
-
-    fn class(&self) -> KnobClass {
-        KnobClass::WakeUp
-    }
-
-    fn effect(&self) -> Text {
-        text!(
-            "quiet-guest-halt-effect",
-            "an idle virtual CPU halts: it exits to the host, and its wake-up waits for the host's"
-        )
-    }
-
-    fn only_when_named(&self) -> bool {
-        true
-    }
-
-    fn inspect(&self, context: &KnobContext) -> Inspection {
-        match context.text(DRIVER).as_deref() {
-            Some("haltpoll") => {}
-            Some(driver) => {
-                return Inspection::absent(text!(NOT_A_GUESTS, driver = driver.to_owned()));
-            }
-            None => {
-                return Inspection::absent(text!(
-                    "quiet-guest-halt-absent",
-                    "the kernel shows no idle driver"
-                ));
-            }
-        }
-        let held = context.own.as_ref().and_then(|own| own.latency_us);
-        let cpus: &CpuList = if context.quiet.is_empty() { &context.online } else { &context.quiet };
-        let open: Vec<u32> = cpus.iter().filter(|cpu| limit_of(context, *cpu) != Some(0)).collect();
-        if held == Some(0) || open.is_empty() {
-            return Inspection::steady("held off");
-        }
-        held_off(self.name(), context, open, text!("quiet-guest-halt-exits", "halts exit to the host"), 0).note(text!(
-            "quiet-guest-halt-disputed",
-            "experts disagree: polling takes the host's wake-up out of every latency, but makes the guest look busy to the \
-             host, the bill and the SMT sibling"
-        ))
-    }
+    hold_off(knob, context, open, text!("quiet-guest-halt-exits", "halts exit to the host"), 0)
 }

@@ -1,121 +1,96 @@
 //! Interrupts of devices on the CPUs that are to be quiet.
 
-use record::{CpuList, Text, text};
+use record::{CpuList, Template, text};
 
-use crate::change::Change;
-use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext};
+use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobClass, KnobContext, Seen, SetWhen};
 use crate::value_syntax::{ValueSyntax, name_cpus};
 
 /// `/proc/irq/N/smp_affinity_list`, and `default_smp_affinity` for interrupts that come later (Documentation/core-api/irq).
-#[derive(Debug)]
-pub struct Interrupts;
+pub const KNOB: Knob = Knob {
+    name: "interrupts",
+    glossary: "
+        Interrupts of devices, kept away from the CPUs that are to be quiet (`--cpus`).
+        How: `/proc/irq/N/smp_affinity_list` and `/proc/irq/default_smp_affinity`. Those that belong to
+        one CPU (NVMe queues, some network queues) refuse, and are named. `irqbalance` moves them back
+        after some seconds when it runs.
+        Moves: A core that measures is not stopped in the middle by a disk or a network card.
+    ",
+    class: KnobClass::Kernel,
+    set: SetWhen::CpusNamed,
+    effect: Template {
+        code: "quiet-interrupts-effect",
+        words: "a device's IRQ interrupts the task on the CPU that handles it",
+    },
+    absent: Template { code: "quiet-interrupts-absent", words: "no interrupts are visible" },
+    inspect: Inspect::With(inspect),
+    ..Knob::ORDINARY
+};
 
 const FOLDER: &str = "/proc/irq";
 
-impl Knob for Interrupts {
-    fn name(&self) -> &'static str {
-        "interrupts"
+fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
+    let numbers: Vec<String> =
+        context.files.list(FOLDER).into_iter().filter(|name| name.parse::<u32>().is_ok()).collect();
+    if numbers.is_empty() {
+        return Ok(None);
     }
-
-    fn glossary(&self) -> &'static str {
-        "
-            Interrupts of devices, kept away from the CPUs that are to be quiet (`--cpus`).
-            How: `/proc/irq/N/smp_affinity_list` and `/proc/irq/default_smp_affinity`. Those that belong to
-            one CPU (NVMe queues, some network queues) refuse, and are named. `irqbalance` moves them back
-            after some seconds when it runs.
-            Moves: A core that measures is not stopped in the middle by a disk or a network card.
-        "
+    if context.quiet.is_empty() {
+        return Ok(Some(
+            Inspection::steady(text!("quiet-interrupts-spread", "spread over all CPUs"))
+                .note(text!("quiet-interrupts-need-cpus", "--cpus LIST moves them to the other CPUs")),
+        ));
     }
-
-    fn class(&self) -> KnobClass {
-        KnobClass::Kernel
+    let rest = context.rest();
+    let mut changes = Vec::new();
+    let default = format!("{FOLDER}/default_smp_affinity");
+    match knob.plan(context, &default, ValueSyntax::CpuMask, &mask(&rest)) {
+        Ok(change) => changes.extend(change.filter(|change| !context.is_clear(&change.old))),
+        Err(refusal) if refusal.is_missing() => {}
+        Err(refusal) => return Err(refusal),
     }
-
-    fn effect(&self) -> Text {
-        text!("quiet-interrupts-effect", "a device's IRQ interrupts the task on the CPU that handles it")
-    }
-
-    fn needs_cpus(&self) -> bool {
-        true
-    }
-
-    fn inspect(&self, context: &KnobContext) -> Inspection {
-        let numbers: Vec<String> =
-            context.files.list(FOLDER).into_iter().filter(|name| name.parse::<u32>().is_ok()).collect();
-        if numbers.is_empty() {
-            return Inspection::absent(text!("quiet-interrupts-absent", "no interrupts are visible"));
-        }
-        if context.quiet.is_empty() {
-            return Inspection::steady(text!("quiet-interrupts-spread", "spread over all CPUs"))
-                .note(text!("quiet-interrupts-need-cpus", "--cpus LIST moves them to the other CPUs"));
-        }
-        let rest = context.rest();
-        let mut changes = Vec::new();
-        let default = format!("{FOLDER}/default_smp_affinity");
-        let clear = |text: &str| {
-            CpuList::from_mask(text).is_ok_and(|cpus| cpus.intersection(&context.quiet).is_empty())
+    let (mut here, mut fixed) = (0u64, Vec::new());
+    for number in &numbers {
+        let path = format!("{FOLDER}/{number}/smp_affinity_list");
+        let Some(now) = context.text(&path).and_then(|text| text.parse::<CpuList>().ok()) else {
+            continue;
         };
-        match Change::plan(context.files, self.name(), &default, ValueSyntax::CpuMask, &mask(&rest)) {
-            Ok(change) => changes.extend(change.filter(|change| !clear(&change.old))),
-            Err(refusal) if refusal.is_missing() => {}
-            Err(refusal) => return Inspection::unseen(&refusal),
+        if now.intersection(&context.quiet).is_empty() {
+            continue;
         }
-        let (mut here, mut fixed) = (0, Vec::new());
-        for number in &numbers {
-            let path = format!("{FOLDER}/{number}/smp_affinity_list");
-            let Some(now) = context.text(&path).and_then(|text| text.parse::<CpuList>().ok()) else {
-                continue;
-            };
-            if now.intersection(&context.quiet).is_empty() {
-                continue;
-            }
-            here += 1;
-            // Where the kernel places an interrupt itself (one of a queue that belongs to a CPU), nobody may write.
-            if context.files.is_fixed(&path) {
-                fixed.push(number.as_str());
-                continue;
-            }
-            let left = now.difference(&context.quiet);
-            let to = if left.is_empty() { &rest } else { &left };
-            changes.push(Change {
-                knob: self.name().to_owned(),
-                path,
-                syntax: ValueSyntax::CpuList,
-                old: now.to_string(),
-                new: to.to_string(),
-            });
+        here += 1;
+        // Where the kernel places an interrupt itself (one of a queue that belongs to a CPU), nobody may write.
+        if context.files.is_fixed(&path) {
+            fixed.push(number.as_str());
+            continue;
         }
-        let stay = |inspection: Inspection| match fixed.as_slice() {
-            [] => inspection,
-            some => inspection.note(text!(
-                "quiet-interrupts-placed-by-kernel",
-                "placed by the kernel alone, so left on the quiet CPUs: IRQ {irqs}",
-                irqs = some.join(", ")
-            )),
-        };
-        if changes.is_empty() {
-            return stay(Inspection::steady(if fixed.is_empty() {
-                text!("quiet-interrupts-none", "none on the quiet CPUs")
-            } else {
-                text!("quiet-interrupts-none-movable", "none that can be moved")
-            }));
-        }
-        let now = text!(
-            "quiet-interrupts-here",
-            "{here} of {all} may go to the quiet CPUs",
-            here = here as u64,
-            all = numbers.len()
-        );
-        let noisy = Inspection::noisy(now, format!("on {}", name_cpus(&rest)), Adjustment::Write(changes));
-        if fixed.is_empty() {
-            noisy.note(text!(
-                "quiet-interrupts-per-cpu",
-                "IRQs that belong to one CPU cannot be moved, and are named"
-            ))
-        } else {
-            stay(noisy)
-        }
+        let left = now.difference(&context.quiet);
+        let to = if left.is_empty() { &rest } else { &left };
+        // One that has gone meanwhile is none.
+        changes.extend(knob.plan(context, &path, ValueSyntax::CpuList, &to.to_string()).ok().flatten());
     }
+    let inspection = if !changes.is_empty() {
+        let all = numbers.len();
+        let now = text!("quiet-interrupts-here", "{here} of {all} may go to the quiet CPUs", here, all);
+        Inspection::noisy(now, format!("on {}", name_cpus(&rest)), Adjustment::Write(changes))
+    } else if fixed.is_empty() {
+        Inspection::steady(text!("quiet-interrupts-none", "none on the quiet CPUs"))
+    } else {
+        Inspection::steady(text!("quiet-interrupts-none-movable", "none that can be moved"))
+    };
+    Ok(Some(if !fixed.is_empty() {
+        inspection.note(text!(
+            "quiet-interrupts-placed-by-kernel",
+            "placed by the kernel alone, so left on the quiet CPUs: IRQ {irqs}",
+            irqs = fixed.join(", ")
+        ))
+    } else if inspection.steadier.is_some() {
+        inspection.note(text!(
+            "quiet-interrupts-per-cpu",
+            "IRQs that belong to one CPU cannot be moved, and are named"
+        ))
+    } else {
+        inspection
+    }))
 }
 
 /// A CPU list as the kernel's mask: groups of 32 bits in hexadecimal, the highest first.
@@ -152,7 +127,7 @@ mod tests {
         let files = Tree::new(&root);
         let context = KnobContext::new(&root, &files, "1".parse().unwrap());
         let context = KnobContext { online: "0-1".parse().unwrap(), ..context };
-        let inspection = Interrupts.inspect(&context);
+        let inspection = KNOB.inspect(&context);
         let Adjustment::Write(changes) = &inspection.adjustment else { panic!("{inspection:?}") };
         let paths: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
         assert_eq!(paths, ["/proc/irq/7/smp_affinity_list"]);

@@ -1,57 +1,37 @@
 //! The daemon that moves interrupts.
 
-use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext};
-use record::{Text, text};
+use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobClass, KnobContext, Seen};
+use record::{Template, text};
 
 /// `irqbalance` moves interrupts back to CPUs that were cleared of them.
-#[derive(Debug)]
-pub struct Irqbalance;
+pub const KNOB: Knob = Knob {
+    name: "irqbalance",
+    glossary: "
+        The daemon that moves interrupts between CPUs, every ten seconds. Found, not stopped: `systemctl
+        stop irqbalance`.
+    ",
+    class: KnobClass::Kernel,
+    effect: Template {
+        code: "quiet-irqbalance-effect",
+        words: "the daemon may move IRQs every ten seconds, also onto the measured CPUs",
+    },
+    absent: Template { code: "quiet-irqbalance-absent", words: "no processes are visible" },
+    inspect: Inspect::With(inspect),
+    ..Knob::ORDINARY
+};
 
-impl Knob for Irqbalance {
-    fn name(&self) -> &'static str {
-        "irqbalance"
-    }
-
-    fn glossary(&self) -> &'static str {
-        "
-            The daemon that moves interrupts between CPUs, every ten seconds. Found, not stopped: `systemctl
-            stop irqbalance`.
-        "
-    }
-
-    fn class(&self) -> KnobClass {
-        KnobClass::Kernel
-    }
-
-    fn effect(&self) -> Text {
-        text!(
-            "quiet-irqbalance-effect",
-            "the daemon may move IRQs every ten seconds, also onto the measured CPUs"
-        )
-    }
-
-    fn inspect(&self, context: &KnobContext) -> Inspection {
-        let processes = context.files.list("/proc");
-        let numbered = processes.iter().filter(|name| name.parse::<u32>().is_ok());
-        let mut any = false;
-        for pid in numbered {
-            any = true;
-            if context.text(&format!("/proc/{pid}/comm")).as_deref() == Some("irqbalance") {
-                let stop = text!(
-                    "quiet-irqbalance-stop",
-                    "sudo systemctl stop irqbalance; afterwards: sudo systemctl start irqbalance"
-                );
-                return Inspection::noisy(
-                    format!("runs (process {pid})"),
-                    "stopped",
-                    Adjustment::Manual(stop),
-                );
-            }
+fn inspect(_: &Knob, context: &KnobContext) -> Seen {
+    let processes: Vec<String> =
+        context.files.list("/proc").into_iter().filter(|name| name.parse::<u32>().is_ok()).collect();
+    let is_it = |pid: &&String| context.text(&format!("/proc/{pid}/comm")).as_deref() == Some("irqbalance");
+    Ok(match processes.iter().find(is_it) {
+        Some(pid) => {
+            let stop = text!(
+                "quiet-irqbalance-stop",
+                "sudo systemctl stop irqbalance; afterwards: sudo systemctl start irqbalance"
+            );
+            Some(Inspection::noisy(format!("runs (process {pid})"), "stopped", Adjustment::Manual(stop)))
         }
-        if any {
-            Inspection::steady("does not run")
-        } else {
-            Inspection::absent(text!("quiet-irqbalance-absent", "no processes are visible"))
-        }
-    }
+        None => (!processes.is_empty()).then(|| Inspection::steady("does not run")),
+    })
 }

@@ -1,63 +1,47 @@
 //! CPUs that the scheduler leaves alone.
 
-use record::{CpuList, Text, text};
+use record::{CpuList, Template, text};
 
-use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext};
+use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobClass, KnobContext, Seen, SetWhen};
 use crate::value_syntax::name_cpus;
 
 /// What was isolated at boot. At run time a cpuset partition does the same for as long as it stands.
-#[derive(Debug)]
-pub struct Isolation;
+pub const KNOB: Knob = Knob {
+    name: "isolation",
+    glossary: "
+        CPUs that the scheduler leaves alone since boot, without the tick and without the kernel's
+        callbacks.
+        Also: rcu_nocbs
+        How: Only on the kernel's command line; `linespeed quiet --cpus LIST` prints the line.
+    ",
+    class: KnobClass::OtherTasks,
+    set: SetWhen::CpusNamed,
+    effect: Template {
+        code: "quiet-isolation-effect",
+        words: "other tasks, the tick and RCU callbacks run on the measured CPU",
+    },
+    absent: Template {
+        code: "quiet-isolation-absent",
+        words: "the kernel does not show which CPUs are isolated",
+    },
+    inspect: Inspect::With(inspect),
+    ..Knob::ORDINARY
+};
 
-impl Knob for Isolation {
-    fn name(&self) -> &'static str {
-        "isolation"
-    }
-
-    fn glossary(&self) -> &'static str {
-        "
-            CPUs that the scheduler leaves alone since boot, without the tick and without the kernel's
-            callbacks.
-            Also: rcu_nocbs
-            How: Only on the kernel's command line; `linespeed quiet --cpus LIST` prints the line.
-        "
-    }
-
-    fn class(&self) -> KnobClass {
-        KnobClass::OtherTasks
-    }
-
-    fn effect(&self) -> Text {
-        text!("quiet-isolation-effect", "other tasks, the tick and RCU callbacks run on the measured CPU")
-    }
-
-    fn needs_cpus(&self) -> bool {
-        true
-    }
-
-    fn inspect(&self, context: &KnobContext) -> Inspection {
-        let list = |path: &str| context.text(path).map(|text| text.parse::<CpuList>().unwrap_or_default());
-        let Some(isolated) = list("/sys/devices/system/cpu/isolated") else {
-            return Inspection::absent(text!(
-                "quiet-isolation-absent",
-                "the kernel does not show which CPUs are isolated"
-            ));
-        };
-        let tickless = list("/sys/devices/system/cpu/nohz_full").unwrap_or_default();
-        if context.quiet.is_empty() {
-            return if isolated.is_empty() {
-                Inspection::steady("no CPU")
-                    .note(text!("quiet-isolation-needs-cpus", "--cpus LIST inspects those CPUs"))
-            } else {
-                Inspection::steady(name_cpus(&isolated))
-            };
-        }
-        let quiet = &context.quiet;
-        if quiet.is_subset(&isolated) && quiet.is_subset(&tickless) {
-            return Inspection::steady(format!("{}, without the tick: {tickless}", name_cpus(&isolated)));
-        }
-        let now = if isolated.is_empty() { "no CPU".to_owned() } else { name_cpus(&isolated) };
+fn inspect(_: &Knob, context: &KnobContext) -> Seen {
+    let list = |path: &str| context.text(path).map(|text| text.parse::<CpuList>().unwrap_or_default());
+    let Some(isolated) = list("/sys/devices/system/cpu/isolated") else { return Ok(None) };
+    let tickless = list("/sys/devices/system/cpu/nohz_full").unwrap_or_default();
+    let quiet = &context.quiet;
+    let now = if isolated.is_empty() { "no CPU".to_owned() } else { name_cpus(&isolated) };
+    Ok(Some(if quiet.is_empty() && isolated.is_empty() {
+        Inspection::steady(now).note(text!("quiet-isolation-needs-cpus", "--cpus LIST inspects those CPUs"))
+    } else if quiet.is_empty() {
+        Inspection::steady(now)
+    } else if quiet.is_subset(&isolated) && quiet.is_subset(&tickless) {
+        Inspection::steady(format!("{now}, without the tick: {tickless}"))
+    } else {
         let boot = format!("isolcpus=managed_irq,domain,{quiet} nohz_full={quiet} rcu_nocbs={quiet}");
         Inspection::noisy(now, name_cpus(quiet), Adjustment::BootParameters(boot))
-    }
+    }))
 }

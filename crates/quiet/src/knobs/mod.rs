@@ -6,7 +6,6 @@ mod boost;
 mod clock_range;
 mod epb;
 mod epp;
-mod file_knob;
 mod governor;
 mod guest_halt;
 mod idle_states;
@@ -31,6 +30,7 @@ mod swap;
 mod thp;
 mod throttling;
 mod timer_migration;
+mod uniform;
 mod workqueues;
 
 pub(crate) use boost::NO_TURBO;
@@ -38,47 +38,55 @@ pub(crate) use guest_halt::NOT_A_GUESTS;
 pub use priority::{lowest_nice_value, nice_scope_limit};
 
 use crate::knob::Knob;
+use record::Template;
+
+const COMMAND_UNKNOWN: Template = Template {
+    code: "quiet-command-unknown",
+    words: "a captured tree does not show what a command would have",
+};
+const CGROUP_UNKNOWN: Template =
+    Template { code: "quiet-cgroup-unknown", words: "a captured tree does not show the cgroup of a command" };
 
 /// In the order in which they are written: setting a governor resets `no_turbo`, so boost comes after it; without boost the
 /// upper end of the clocks' range cannot be read or put back as it was, so the range comes before it. They are put back in
 /// reverse.
-pub const KNOBS: &[&dyn Knob] = &[
-    &governor::Governor,
-    &epp::Epp,
-    &epb::Epb,
-    &clock_range::ClockRange,
-    &boost::Boost,
-    &idle_states::IdleStates,
-    &guest_halt::GuestHalt,
-    &interrupts::Interrupts,
-    &workqueues::Workqueues,
-    &smt::Smt,
-    &nmi_watchdog::KNOB,
-    &timer_migration::KNOB,
-    &stat_interval::KNOB,
-    &numa_balancing::KNOB,
-    &ksm::KNOB,
-    &thp::KNOB,
-    &perf_sample_rate::KNOB,
-    &perf_cpu_time::KNOB,
-    &rt_runtime::KNOB,
-    &shield::Shield,
-    &affinity::Affinity,
-    &priority::Nice,
-    &priority::Fifo,
-    &priority::IoPriority,
-    &aslr::Aslr,
-    &isolation::Isolation,
-    &irqbalance::Irqbalance,
-    &others::Others,
-    &quota::Quota,
-    &steal::Steal,
-    &throttling::Throttling,
-    &power::Power,
-    &swap::Swap,
+pub const KNOBS: &[Knob] = &[
+    governor::KNOB,
+    epp::KNOB,
+    epb::KNOB,
+    clock_range::KNOB,
+    boost::KNOB,
+    idle_states::KNOB,
+    guest_halt::KNOB,
+    interrupts::KNOB,
+    workqueues::KNOB,
+    smt::KNOB,
+    nmi_watchdog::KNOB,
+    timer_migration::KNOB,
+    stat_interval::KNOB,
+    numa_balancing::KNOB,
+    ksm::KNOB,
+    thp::KNOB,
+    perf_sample_rate::KNOB,
+    perf_cpu_time::KNOB,
+    rt_runtime::KNOB,
+    shield::KNOB,
+    affinity::KNOB,
+    priority::NICE,
+    priority::FIFO,
+    priority::IONICE,
+    aslr::KNOB,
+    isolation::KNOB,
+    irqbalance::KNOB,
+    others::KNOB,
+    quota::KNOB,
+    steal::KNOB,
+    throttling::KNOB,
+    power::KNOB,
+    swap::KNOB,
 ];
 
 /// The knob with this name.
-pub fn find(name: &str) -> Option<&'static dyn Knob> {
-    KNOBS.iter().copied().find(|knob| knob.name() == name)
+pub fn find(name: &str) -> Option<&'static Knob> {
+    KNOBS.iter().find(|knob| knob.name == name)
 }

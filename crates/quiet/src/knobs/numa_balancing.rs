@@ -1,24 +1,16 @@
 //! Automatic NUMA balancing.
 
-use super::file_knob::{FileKnob, none};
-use crate::knob::KnobClass;
-use crate::value_syntax::ValueSyntax;
+use crate::knob::{FileValue, Inspect, Knob};
 use record::Template;
 
 /// `kernel.numa_balancing` (Documentation/admin-guide/sysctl/kernel.rst).
-pub const KNOB: FileKnob = FileKnob {
+pub const KNOB: Knob = Knob {
     name: "numa-balancing",
-    glossary: "",
-    class: KnobClass::Other,
-    path: "/proc/sys/kernel/numa_balancing",
-    syntax: ValueSyntax::Word,
-    steadier: "0",
-    as_steady: none,
     effect: Template {
         code: "quiet-numa-balancing-effect",
         words: "the kernel unmaps pages to see who uses them, and moves them between NUMA nodes while a program runs",
     },
-    disputed: None,
     absent: Template { code: "quiet-numa-balancing-absent", words: "the kernel has no NUMA balancing" },
-    only_when_named: false,
+    inspect: Inspect::File(FileValue::word("/proc/sys/kernel/numa_balancing", "0")),
+    ..Knob::ORDINARY
 };

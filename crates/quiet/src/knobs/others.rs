@@ -1,47 +1,35 @@
 //! Other work on the machine.
 
-use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext};
-use record::{Text, text};
+use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobClass, KnobContext, Seen};
+use record::{Template, text};
 
 /// The load average of the last minute. What runs is somebody's, so nothing is stopped.
-#[derive(Debug)]
-pub struct Others;
+pub const KNOB: Knob = Knob {
+    name: "others",
+    glossary: "
+        Whoever else runs: the load average of the last minute. Found, not stopped.
+    ",
+    class: KnobClass::OtherTasks,
+    effect: Template {
+        code: "quiet-others-effect",
+        words: "other tasks take CPU time, cache capacity, memory bandwidth and clock",
+    },
+    absent: Template { code: "quiet-others-absent", words: "no load average is visible" },
+    inspect: Inspect::With(inspect),
+    ..Knob::ORDINARY
+};
 
 /// Load that a machine at rest shows.
 const AT_REST: f64 = 0.3;
 
-impl Knob for Others {
-    fn name(&self) -> &'static str {
-        "others"
-    }
-
-    fn glossary(&self) -> &'static str {
-        "
-            Whoever else runs: the load average of the last minute. Found, not stopped.
-        "
-    }
-
-    fn class(&self) -> KnobClass {
-        KnobClass::OtherTasks
-    }
-
-    fn effect(&self) -> Text {
-        text!("quiet-others-effect", "other tasks take CPU time, cache capacity, memory bandwidth and clock")
-    }
-
-    fn inspect(&self, context: &KnobContext) -> Inspection {
-        let load = context.text("/proc/loadavg").and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
-        match load.filter(|load| load.is_finite() && *load >= 0.0) {
-            None => Inspection::absent(text!("quiet-others-absent", "no load average is visible")),
-            Some(load) if load <= AT_REST => Inspection::steady(format!("load average {load:.2}")),
-            Some(load) => Inspection::noisy(
-                format!("load average {load:.2}"),
-                "an idle machine",
-                Adjustment::Manual(text!(
-                    "quiet-others-wait",
-                    "see top -b -n1 | head -20; wait until it has ended"
-                )),
-            ),
+fn inspect(_: &Knob, context: &KnobContext) -> Seen {
+    let load = context.text("/proc/loadavg").and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
+    Ok(load.filter(|load| load.is_finite() && *load >= 0.0).map(|load| {
+        let now = format!("load average {load:.2}");
+        if load <= AT_REST {
+            return Inspection::steady(now);
         }
-    }
+        let wait = text!("quiet-others-wait", "see top -b -n1 | head -20; wait until it has ended");
+        Inspection::noisy(now, "an idle machine", Adjustment::Manual(wait))
+    }))
 }

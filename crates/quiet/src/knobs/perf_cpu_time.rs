@@ -1,12 +1,10 @@
 //! The kernel's limit on time spent in perf's interrupts.
 
-use super::file_knob::FileKnob;
-use crate::knob::KnobClass;
-use crate::value_syntax::ValueSyntax;
+use crate::knob::{FileValue, Inspect, Knob, KnobClass, SetWhen};
 use record::Template;
 
 /// `kernel.perf_cpu_time_max_percent` (Documentation/admin-guide/sysctl/kernel.rst).
-pub const KNOB: FileKnob = FileKnob {
+pub const KNOB: Knob = Knob {
     name: "perf-cpu-time",
     glossary: "
         What share of a CPU perf's interrupts may take, percent, before the kernel slows them down. Set only
@@ -14,10 +12,7 @@ pub const KNOB: FileKnob = FileKnob {
         How: `/proc/sys/kernel/perf_cpu_time_max_percent`.
     ",
     class: KnobClass::Kernel,
-    path: "/proc/sys/kernel/perf_cpu_time_max_percent",
-    syntax: ValueSyntax::Word,
-    steadier: "1",
-    as_steady: |value| value == "1",
+    set: SetWhen::Named,
     effect: Template {
         code: "quiet-perf-cpu-time-effect",
         words: "the share of a CPU that perf's interrupts may take before the kernel throttles them",
@@ -27,5 +22,5 @@ pub const KNOB: FileKnob = FileKnob {
         words: "throttled in the middle of a profile, the samples change",
     }),
     absent: Template { code: "quiet-perf-cpu-time-absent", words: "the kernel has no perf events" },
-    only_when_named: true,
+    inspect: Inspect::File(FileValue::word("/proc/sys/kernel/perf_cpu_time_max_percent", "1")),
 };

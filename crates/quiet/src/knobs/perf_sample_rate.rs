@@ -1,12 +1,10 @@
 //! Sampling by perf.
 
-use super::file_knob::FileKnob;
-use crate::knob::KnobClass;
-use crate::value_syntax::ValueSyntax;
+use crate::knob::{FileValue, Inspect, Knob, KnobClass, SetWhen};
 use record::Template;
 
 /// `kernel.perf_event_max_sample_rate`, a second (Documentation/admin-guide/sysctl/kernel.rst).
-pub const KNOB: FileKnob = FileKnob {
+pub const KNOB: Knob = Knob {
     name: "perf-sample-rate",
     glossary: "
         How often a second whoever profiles may interrupt a CPU. Set only when it is named: one who profiles
@@ -14,10 +12,7 @@ pub const KNOB: FileKnob = FileKnob {
         How: `/proc/sys/kernel/perf_event_max_sample_rate`.
     ",
     class: KnobClass::Kernel,
-    path: "/proc/sys/kernel/perf_event_max_sample_rate",
-    syntax: ValueSyntax::Word,
-    steadier: "1",
-    as_steady: |value| value == "1",
+    set: SetWhen::Named,
     effect: Template {
         code: "quiet-perf-sample-rate-effect",
         words: "how often a second a profiler may interrupt a CPU meanwhile",
@@ -27,5 +22,5 @@ pub const KNOB: FileKnob = FileKnob {
         words: "who wants to profile the command needs the rate as it is",
     }),
     absent: Template { code: "quiet-perf-sample-rate-absent", words: "the kernel has no perf events" },
-    only_when_named: true,
+    inspect: Inspect::File(FileValue::word("/proc/sys/kernel/perf_event_max_sample_rate", "1")),
 };

@@ -1,48 +1,35 @@
 //! The battery.
 
-use crate::knob::{Adjustment, Inspection, Knob, KnobContext};
-use record::{Text, text};
+use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobContext, Seen};
+use record::Template;
 
 /// `/sys/class/power_supply`: on battery, firmware lowers clocks.
-#[derive(Debug)]
-pub struct Power;
+pub const KNOB: Knob = Knob {
+    name: "power",
+    glossary: "
+        Mains or battery. Found, not changed.
+    ",
+    effect: Template {
+        code: "quiet-power-effect",
+        words: "on battery the firmware and the governor lower the clock, more so as the battery empties",
+    },
+    absent: Template {
+        code: "quiet-power-absent",
+        words: "no power supply is visible (server or virtual machine)",
+    },
+    inspect: Inspect::With(inspect),
+    ..Knob::ORDINARY
+};
 
 const FOLDER: &str = "/sys/class/power_supply";
 
-impl Knob for Power {
-    fn name(&self) -> &'static str {
-        "power"
-    }
-
-    fn glossary(&self) -> &'static str {
-        "
-            Mains or battery. Found, not changed.
-        "
-    }
-
-    fn effect(&self) -> Text {
-        text!(
-            "quiet-power-effect",
-            "on battery the firmware and the governor lower the clock, more so as the battery empties"
-        )
-    }
-
-    fn inspect(&self, context: &KnobContext) -> Inspection {
-        let mut mains = None;
-        for name in context.files.list(FOLDER) {
-            let kind = context.text(&format!("{FOLDER}/{name}/type"));
-            if matches!(kind.as_deref(), Some("Mains" | "USB")) {
-                let online = context.text(&format!("{FOLDER}/{name}/online")).as_deref() == Some("1");
-                mains = Some(mains.unwrap_or(false) || online);
-            }
-        }
-        match mains {
-            None => Inspection::absent(text!(
-                "quiet-power-absent",
-                "no power supply is visible (server or virtual machine)"
-            )),
-            Some(true) => Inspection::steady("mains"),
-            Some(false) => Inspection::noisy("battery", "mains", Adjustment::Manual("plug it in".into())),
-        }
-    }
+fn inspect(_: &Knob, context: &KnobContext) -> Seen {
+    let file = |name: &str, file: &str| context.text(&format!("{FOLDER}/{name}/{file}"));
+    let mut supplies = context.files.list(FOLDER);
+    supplies.retain(|name| matches!(file(name, "type").as_deref(), Some("Mains" | "USB")));
+    let is_online = |name: &String| file(name, "online").as_deref() == Some("1");
+    Ok((!supplies.is_empty()).then(|| match supplies.iter().any(is_online) {
+        true => Inspection::steady("mains"),
+        false => Inspection::noisy("battery", "mains", Adjustment::Manual("plug it in".into())),
+    }))
 }

@@ -1,13 +1,72 @@
 //! The command before others: nice, SCHED_FIFO, ionice.
 
+use super::COMMAND_UNKNOWN;
 use crate::files::Files;
-use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext, ProcessSetting};
+use crate::knob::{
+    Adjustment, Inspect, Inspection, Knob, KnobClass, KnobContext, ProcessSetting, Seen, SetWhen,
+};
 use crate::process_settings::process::ProcessAttributes;
-use record::{Text, text};
+use record::{Template, Text, text};
 
 /// The command's nice value (nice(7)).
-#[derive(Debug)]
-pub struct Nice;
+pub const NICE: Knob = Knob {
+    name: "nice",
+    glossary: "
+        The command's weight against others that want the same CPU: -20 is the most.
+        How: `setpriority`; below what this user has it needs root or RLIMIT_NICE.
+        Moves: Nothing against tasks of other sessions where the kernel groups tasks by session
+        (`kernel.sched_autogroup_enabled`), nor against those of other control groups where the command's
+        has a share of the CPUs of its own: `fifo` does.
+    ",
+    class: KnobClass::OtherTasks,
+    effect: Template {
+        code: "quiet-nice-effect",
+        words: "other tasks that want the CPU take turns with the command",
+    },
+    absent: COMMAND_UNKNOWN,
+    inspect: Inspect::With(inspect_nice),
+    ..Knob::ORDINARY
+};
+
+/// The command under SCHED_FIFO (sched(7)).
+pub const FIFO: Knob = Knob {
+    name: "fifo",
+    glossary: "
+        The command under SCHED_FIFO: before everything that is not real-time. Set only when it is named.
+        How: Priority 1, which is above all ordinary tasks and below the kernel's own real-time threads.
+        Moves: A command that never sleeps then keeps its CPU from everybody but for 50 ms of each second
+        (`rt-runtime`); some machines stall.
+    ",
+    class: KnobClass::OtherTasks,
+    set: SetWhen::Named,
+    effect: Template {
+        code: "quiet-fifo-effect",
+        words: "under SCHED_FIFO only the kernel and other real-time threads take the CPU from the command",
+    },
+    disputed: Some(Template {
+        code: "quiet-fifo-never-sleeps",
+        words: "a command that never sleeps keeps the CPU from all others, kernel threads included, except for the share of \
+                rt-runtime: some machines stall then",
+    }),
+    absent: COMMAND_UNKNOWN,
+    inspect: Inspect::With(inspect_fifo),
+};
+
+/// The command's input and output (ioprio_set(2)).
+pub const IONICE: Knob = Knob {
+    name: "ionice",
+    glossary: r#"
+        The command's place at a disk, before others of the class "best effort".
+        How: `ioprio_set`; schedulers of disks without priorities (none, kyber) take no notice.
+    "#,
+    effect: Template {
+        code: "quiet-ionice-effect",
+        words: "where the I/O scheduler has priorities (bfq, mq-deadline), other tasks' reads may come before the command's",
+    },
+    absent: COMMAND_UNKNOWN,
+    inspect: Inspect::With(inspect_io),
+    ..Knob::ORDINARY
+};
 
 /// The lowest there is: the most weight.
 const NICEST: i32 = -20;
@@ -44,17 +103,17 @@ pub fn nice_scope_limit(files: &dyn Files) -> Option<Text> {
 fn group_of_its_own(files: &dyn Files) -> Option<String> {
     let groups = files.read("/proc/self/cgroup").ok()?;
     // "4:cpu,cpuacct:/a" of version 1, "0::/a" of version 2 (cgroups(7)).
-    let of = |wanted: fn(&str) -> bool| {
+    let find_path = |wanted: fn(&str) -> bool| {
         groups.lines().find_map(|line| {
             let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
             controllers.split(',').any(wanted).then_some(path)
         })
     };
-    if let Some(path) = of(|name| name == "cpu") {
+    if let Some(path) = find_path(|name| name == "cpu") {
         return (path != "/").then(|| path.to_owned());
     }
     // The root of all has no weight; that of a container has one.
-    let mut path = of(str::is_empty)?.trim_end_matches('/');
+    let mut path = find_path(str::is_empty)?.trim_end_matches('/');
     loop {
         if files.read(&format!("/sys/fs/cgroup{path}/cpu.weight")).is_ok() {
             return Some(if path.is_empty() { "/" } else { path }.to_owned());
@@ -63,141 +122,41 @@ fn group_of_its_own(files: &dyn Files) -> Option<String> {
     }
 }
 
-impl Knob for Nice {
-    fn name(&self) -> &'static str {
-        "nice"
+fn inspect_nice(_: &Knob, context: &KnobContext) -> Seen {
+    let Some(own) = &context.own else { return Ok(None) };
+    if own.nice == NICEST {
+        return Ok(Some(Inspection::steady(NICEST.to_string())));
     }
-
-    fn glossary(&self) -> &'static str {
-        "
-            The command's weight against others that want the same CPU: -20 is the most.
-            How: `setpriority`; below what this user has it needs root or RLIMIT_NICE.
-            Moves: Nothing against tasks of other sessions where the kernel groups tasks by session
-            (`kernel.sched_autogroup_enabled`), nor against those of other control groups where the command's
-            has a share of the CPUs of its own: `fifo` does.
-        "
-    }
-
-    fn class(&self) -> KnobClass {
-        KnobClass::OtherTasks
-    }
-
-    fn effect(&self) -> Text {
-        text!("quiet-nice-effect", "other tasks that want the CPU take turns with the command")
-    }
-
-    fn inspect(&self, context: &KnobContext) -> Inspection {
-        let Some(own) = &context.own else { return not_captured() };
-        if own.nice == NICEST {
-            return Inspection::steady(NICEST.to_string());
-        }
-        let to = lowest_nice_value(own);
-        let inspection = Inspection::noisy(
-            own.nice.to_string(),
-            to.to_string(),
-            Adjustment::ProcessSetting(ProcessSetting::Nice(to)),
-        );
-        match nice_scope_limit(context.files) {
-            Some(limits) => inspection.note(limits),
-            None => inspection,
-        }
-    }
+    let to = lowest_nice_value(own);
+    let setting = Adjustment::ProcessSetting(ProcessSetting::Nice(to));
+    let mut inspection = Inspection::noisy(own.nice.to_string(), to.to_string(), setting);
+    inspection.notes.extend(nice_scope_limit(context.files));
+    Ok(Some(inspection))
 }
-
-/// The command under SCHED_FIFO (sched(7)).
-#[derive(Debug)]
-pub struct Fifo;
 
 /// Above all that is not real-time, and below what else is: the kernel's own threads of this class have 50 and more.
 const PRIORITY: i32 = 1;
 
-impl Knob for Fifo {
-    fn name(&self) -> &'static str {
-        "fifo"
-    }
-
-    fn glossary(&self) -> &'static str {
-        "
-            The command under SCHED_FIFO: before everything that is not real-time. Set only when it is named.
-            How: Priority 1, which is above all ordinary tasks and below the kernel's own real-time threads.
-            Moves: A command that never sleeps then keeps its CPU from everybody but for 50 ms of each second
-            (`rt-runtime`); some machines stall.
-        "
-    }
-
-    fn class(&self) -> KnobClass {
-        KnobClass::OtherTasks
-    }
-
-    fn effect(&self) -> Text {
-        text!(
-            "quiet-fifo-effect",
-            "under SCHED_FIFO only the kernel and other real-time threads take the CPU from the command"
-        )
-    }
-
-    fn only_when_named(&self) -> bool {
-        true
-    }
-
-    fn inspect(&self, context: &KnobContext) -> Inspection {
-        let Some(own) = &context.own else { return not_captured() };
-        if own.policy == libc::SCHED_FIFO || own.policy == libc::SCHED_RR {
-            return Inspection::steady("real-time");
+fn inspect_fifo(_: &Knob, context: &KnobContext) -> Seen {
+    Ok(context.own.as_ref().map(|own| match own.policy {
+        libc::SCHED_FIFO | libc::SCHED_RR => Inspection::steady("real-time"),
+        _ => {
+            Inspection::noisy("no", "SCHED_FIFO", Adjustment::ProcessSetting(ProcessSetting::Fifo(PRIORITY)))
         }
-        Inspection::noisy("no", "SCHED_FIFO", Adjustment::ProcessSetting(ProcessSetting::Fifo(PRIORITY))).note(text!(
-            "quiet-fifo-never-sleeps",
-            "a command that never sleeps keeps the CPU from all others, kernel threads included, except for the share of \
-             rt-runtime: some machines stall then"
-        ))
-    }
+    }))
 }
 
-/// The command's input and output (ioprio_set(2)).
-#[derive(Debug)]
-pub struct IoPriority;
-
-impl Knob for IoPriority {
-    fn name(&self) -> &'static str {
-        "ionice"
-    }
-
-    fn glossary(&self) -> &'static str {
-        r#"
-            The command's place at a disk, before others of the class "best effort".
-            How: `ioprio_set`; schedulers of disks without priorities (none, kyber) take no notice.
-        "#
-    }
-
-    fn effect(&self) -> Text {
-        text!(
-            "quiet-ionice-effect",
-            "where the I/O scheduler has priorities (bfq, mq-deadline), other tasks' reads may come before the command's"
-        )
-    }
-
-    fn inspect(&self, context: &KnobContext) -> Inspection {
-        let Some((class, level)) = context.own.as_ref().and_then(|own| own.io) else { return not_captured() };
-        let now = match class {
-            0 => "none".to_owned(),
-            1 => format!("real-time {level}"),
-            2 => format!("best effort {level}"),
-            _ => "idle".to_owned(),
-        };
-        match (class, level) {
-            (1, _) | (2, 0) => Inspection::steady(now),
-            _ => Inspection::noisy(
-                now,
-                "best effort 0",
-                Adjustment::ProcessSetting(ProcessSetting::IoPriority(0)),
-            ),
-        }
-    }
-}
-
-fn not_captured() -> Inspection {
-    Inspection::absent(text!(
-        "quiet-command-unknown",
-        "a captured tree does not show what a command would have"
-    ))
+fn inspect_io(_: &Knob, context: &KnobContext) -> Seen {
+    let Some((class, level)) = context.own.as_ref().and_then(|own| own.io) else { return Ok(None) };
+    let now = match class {
+        0 => "none".to_owned(),
+        1 => format!("real-time {level}"),
+        2 => format!("best effort {level}"),
+        _ => "idle".to_owned(),
+    };
+    let setting = Adjustment::ProcessSetting(ProcessSetting::IoPriority(0));
+    Ok(Some(match (class, level) {
+        (1, _) | (2, 0) => Inspection::steady(now),
+        _ => Inspection::noisy(now, "best effort 0", setting),
+    }))
 }

@@ -1,12 +1,10 @@
 //! The kernel's brake on real-time threads.
 
-use super::file_knob::{FileKnob, none};
-use crate::knob::KnobClass;
-use crate::value_syntax::ValueSyntax;
+use crate::knob::{FileValue, Inspect, Knob, KnobClass, SetWhen};
 use record::Template;
 
 /// `kernel.sched_rt_runtime_us` (Documentation/scheduler/sched-rt-group.rst).
-pub const KNOB: FileKnob = FileKnob {
+pub const KNOB: Knob = Knob {
     name: "rt-runtime",
     glossary: "
         How long real-time threads may run in each second, µs, before the kernel lets others run. Set only
@@ -15,10 +13,7 @@ pub const KNOB: FileKnob = FileKnob {
         How: `/proc/sys/kernel/sched_rt_runtime_us`.
     ",
     class: KnobClass::Kernel,
-    path: "/proc/sys/kernel/sched_rt_runtime_us",
-    syntax: ValueSyntax::Word,
-    steadier: "-1",
-    as_steady: none,
+    set: SetWhen::Named,
     effect: Template {
         code: "quiet-rt-runtime-effect",
         words: "a command under SCHED_FIFO is throttled for 50 ms of each second",
@@ -31,5 +26,5 @@ pub const KNOB: FileKnob = FileKnob {
         code: "quiet-rt-runtime-absent",
         words: "the kernel does not throttle real-time threads",
     },
-    only_when_named: true,
+    inspect: Inspect::File(FileValue::word("/proc/sys/kernel/sched_rt_runtime_us", "-1")),
 };

@@ -1,19 +1,13 @@
 //! Transparent huge pages.
 
-use super::file_knob::FileKnob;
-use crate::knob::KnobClass;
+use crate::knob::{FileValue, Inspect, Knob, SetWhen};
 use crate::value_syntax::ValueSyntax;
 use record::Template;
 
 /// `/sys/kernel/mm/transparent_hugepage/enabled` (Documentation/admin-guide/mm/transhuge.rst).
-pub const KNOB: FileKnob = FileKnob {
+pub const KNOB: Knob = Knob {
     name: "thp",
-    glossary: "",
-    class: KnobClass::Other,
-    path: "/sys/kernel/mm/transparent_hugepage/enabled",
-    syntax: ValueSyntax::Chosen,
-    steadier: "madvise",
-    as_steady: |value| value == "never",
+    set: SetWhen::Named,
     effect: Template {
         code: "quiet-thp-effect",
         words: "whether a program gets huge pages depends on how much contiguous memory is free at that moment",
@@ -23,5 +17,11 @@ pub const KNOB: FileKnob = FileKnob {
         words: "with madvise a program that does not ask for huge pages is measured without them: compare like with like",
     }),
     absent: Template { code: "quiet-thp-absent", words: "the kernel has no THP" },
-    only_when_named: true,
+    inspect: Inspect::File(FileValue {
+        path: "/sys/kernel/mm/transparent_hugepage/enabled",
+        syntax: ValueSyntax::Chosen,
+        steadier: "madvise",
+        as_steady: |value| value == "never",
+    }),
+    ..Knob::ORDINARY
 };

@@ -1,12 +1,10 @@
 //! Timers that move to busy CPUs.
 
-use super::file_knob::{FileKnob, none};
-use crate::knob::KnobClass;
-use crate::value_syntax::ValueSyntax;
+use crate::knob::{FileValue, Inspect, Knob, KnobClass};
 use record::Template;
 
 /// `kernel.timer_migration` (Documentation/admin-guide/sysctl/kernel.rst).
-pub const KNOB: FileKnob = FileKnob {
+pub const KNOB: Knob = Knob {
     name: "timer-migration",
     glossary: "
         Whether timers of idle CPUs move to a busy one, which is the one that measures.
@@ -14,10 +12,6 @@ pub const KNOB: FileKnob = FileKnob {
         that timers move away from them.
     ",
     class: KnobClass::Kernel,
-    path: "/proc/sys/kernel/timer_migration",
-    syntax: ValueSyntax::Word,
-    steadier: "0",
-    as_steady: none,
     effect: Template {
         code: "quiet-timer-migration-effect",
         words: "timers of idle CPUs migrate to the busy CPU, which is the measured one",
@@ -30,5 +24,6 @@ pub const KNOB: FileKnob = FileKnob {
         code: "quiet-timer-migration-absent",
         words: "no timers can migrate (no high-resolution timers, or one CPU)",
     },
-    only_when_named: false,
+    inspect: Inspect::File(FileValue::word("/proc/sys/kernel/timer_migration", "0")),
+    ..Knob::ORDINARY
 };

@@ -58,7 +58,7 @@ pub fn rows(root: &machine::Root, quiet: &str) -> Vec<AuditRow> {
 
 /// The row of a knob.
 pub fn row<'a>(rows: &'a [AuditRow], name: &str) -> &'a AuditRow {
-    rows.iter().find(|row| row.knob.name() == name).unwrap_or_else(|| panic!("no knob {name}"))
+    rows.iter().find(|row| row.knob.name == name).unwrap_or_else(|| panic!("no knob {name}"))
 }
 
 /// A file below a folder, its folders made.

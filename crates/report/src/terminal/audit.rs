@@ -59,11 +59,11 @@ impl<'a> Audited<'a> {
             State::Absent(_) | State::Unseen(_) => Stand::Absent,
         };
         let known = !noise.source.is_empty() && row.inspection.steadier.is_some();
-        Self { row, stand, worth: known.then(|| noise.find_worth(row.knob.name())) }
+        Self { row, stand, worth: known.then(|| noise.find_worth(row.knob.name)) }
     }
 
     fn name(&self) -> &'static str {
-        self.row.knob.name()
+        self.row.knob.name
     }
 
     /// What it does to measurements, what was measured of that here, what else is to be known, how it is set.
@@ -72,8 +72,7 @@ impl<'a> Audited<'a> {
             .worth
             .as_ref()
             .map(|worth| worth.describe(self.name(), ProofBy::for_knob(self.row)).to_string());
-        let mut said: Vec<String> =
-            [sentence(&self.row.knob.effect().to_string())].into_iter().chain(here).collect();
+        let mut said: Vec<String> = [sentence(self.row.knob.effect.words)].into_iter().chain(here).collect();
         said.extend(self.notes());
         said.extend(advice(self.row).map(|way| format!("To set it: {way}")));
         said
@@ -322,7 +321,7 @@ mod tests {
             ),
             notes: vec!["experts disagree".into()],
         };
-        AuditRow { knob: KNOBS[number], inspection, needs: None }
+        AuditRow { knob: &KNOBS[number], inspection, needs: None }
     }
 
     #[test]
@@ -347,7 +346,7 @@ mod tests {
                 let text = shown(columns, whole);
                 let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
                 for part in
-                    rows.iter().map(|row| row.knob.name()).chain(["1.9 CPUs of 2", "60.0 µs", "--restore"])
+                    rows.iter().map(|row| row.knob.name).chain(["1.9 CPUs of 2", "60.0 µs", "--restore"])
                 {
                     assert!(words.contains(part), "{part}: {text}");
                 }

@@ -35,7 +35,7 @@ pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8,
     // Nothing of a captured machine can be measured, and who wants no report wants the exit code alone.
     let seen = root.is_live() && !options.out.quiet_output;
     let stop = signals::install();
-    let busy = (seen && rows.iter().any(|row| row.knob.name() == "others")).then(|| busy::sample_load(LOOK));
+    let busy = (seen && rows.iter().any(|row| row.knob.name == "others")).then(|| busy::sample_load(LOOK));
     let noise = if seen { estimate_noise(options, stop) } else { NoiseEstimate::default() };
     let noise = noise
         .with_others(busy.as_ref().and_then(|load| load.cpus))
@@ -45,7 +45,7 @@ pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8,
     }
     // Who runs beside comes first among equals: the other knobs only keep him away.
     let weight = |row: &AuditRow| {
-        let name = row.knob.name();
+        let name = row.knob.name;
         noise.find_worth(name).weight() + if name == "others" { 1e-3 } else { 0.0 }
     };
     rows.sort_by(|a, b| weight(b).total_cmp(&weight(a)));

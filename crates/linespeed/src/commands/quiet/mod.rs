@@ -62,7 +62,8 @@ fn refuse_idle(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Resu
     // A proof of a command takes a CPU by itself.
     let proves = quiet.prove && quiet.command.is_empty();
     let turns = quiet.apply || quiet.dry_run || proves || runs;
-    let idle = |name: &&&'static str| find(name).is_some_and(|knob| knob.needs_cpus());
+    let idle =
+        |name: &&&'static str| find(name).is_some_and(|knob| knob.set == ::quiet::knob::SetWhen::CpusNamed);
     let idle: Vec<&str> = names.iter().filter(idle).copied().collect();
     if !turns || idle.is_empty() || options.measuring.cpus.is_some() {
         return Ok(());
@@ -77,10 +78,10 @@ fn refuse_idle(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Resu
 
 /// The names as the knobs have them; one that is none is refused with the nearest.
 fn names(given: &[String]) -> Result<Vec<&'static str>, Failure> {
-    let all = KNOBS.iter().map(|knob| knob.name());
+    let all = KNOBS.iter().map(|knob| knob.name);
     // A command without -- is taken for a knob.
     let unknown = |name: &String| unknown_name("knob (a command stands after --)", name, all.clone());
-    given.iter().map(|name| find(name).map(|knob| knob.name()).ok_or_else(|| unknown(name))).collect()
+    given.iter().map(|name| find(name).map(|knob| knob.name).ok_or_else(|| unknown(name))).collect()
 }
 
 /// `--dry-run`: every value that would be written.
