@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use record::Record;
-use serde_json::{Map, Value, json};
+use record::command_run::Ceilings;
+use serde_json::{Value, json};
 
 use crate::ceilings::{collect_ceilings, update_ceilings};
 
@@ -16,9 +17,8 @@ pub type Identity = BTreeMap<&'static str, Option<String>>;
 /// What is known of a machine's ceilings.
 #[derive(Clone, Debug, PartialEq)]
 pub enum KeptCeilings {
-    /// Figures: `ipc` by workload, `clock_hz`, `bandwidth_one` and `bandwidth_all` in B/s, `latency_ns`; those that are known; `days`, when each was
-    /// measured.
-    Here(Value),
+    /// Those that are known.
+    Here(Ceilings),
     /// None yet.
     Nothing,
     /// They are of another machine, or of another kernel on this one.
@@ -28,15 +28,15 @@ pub enum KeptCeilings {
 impl KeptCeilings {
     /// Reads the file's text, as the machine `here` sees it.
     pub fn read(text: &[u8], here: &Identity) -> Self {
-        let Ok(Value::Object(mut file)) = serde_json::from_slice(text) else { return Self::Nothing };
-        if file.get("schema").and_then(Value::as_u64) != Some(SCHEMA) {
+        let mut file: Value = serde_json::from_slice(text).unwrap_or_default();
+        if file["schema"].as_u64() != Some(SCHEMA) {
             return Self::Nothing;
         }
-        if file.get("machine") != Some(&json!(here)) {
+        if file["machine"] != json!(here) {
             return Self::Elsewhere;
         }
-        match file.remove("ceilings") {
-            Some(Value::Object(ceilings)) if !ceilings.is_empty() => Self::Here(Value::Object(ceilings)),
+        match serde_json::from_value(file["ceilings"].take()) {
+            Ok(ceilings) if ceilings != Ceilings::default() => Self::Here(ceilings),
             _ => Self::Nothing,
         }
     }
@@ -44,13 +44,13 @@ impl KeptCeilings {
     /// The file's text with what a record of the machine `here` adds; `None` where it adds nothing.
     pub fn with_record(self, record: &Record, here: &Identity) -> Option<String> {
         let new = collect_ceilings(record);
-        if new.is_empty() {
+        if new == Ceilings::default() {
             return None;
         }
         let day = record.started.get(..10).unwrap_or_default();
         let old = match self {
-            Self::Here(Value::Object(old)) => old,
-            _ => Map::new(),
+            Self::Here(old) => old,
+            _ => Ceilings::default(),
         };
         let file = json!({ "schema": SCHEMA, "machine": here, "ceilings": update_ceilings(old, new, day) });
         Some(format!("{file:#}\n"))
@@ -98,7 +98,7 @@ mod tests {
             panic!("nothing was kept")
         };
         assert_eq!(
-            ceilings,
+            json!(ceilings),
             json!({"ipc": {"primes": 1.5}, "bandwidth_one": 1e10, "bandwidth_all": 2e10,
             "days": {"ipc": DAY, "bandwidth_one": DAY, "bandwidth_all": DAY}})
         );
@@ -130,7 +130,7 @@ mod tests {
         }
         second.measurements[0].doubt = Some("too noisy: the median is known to ±30 % only".into());
         second.diagnosis.resources.push(latency(4.0, Some("too noisy")));
-        assert_eq!(collect_ceilings(&second), Map::new());
+        assert_eq!(collect_ceilings(&second), Ceilings::default());
         let here = host("a");
         let mut file = Vec::new();
         keep(&mut file, &first, &here);
@@ -138,10 +138,7 @@ mod tests {
         let KeptCeilings::Here(ceilings) = KeptCeilings::read(&file, &here) else {
             panic!("nothing was kept")
         };
-        assert_eq!(
-            (ceilings["latency_ns"].as_f64(), ceilings["bandwidth_all"].as_f64()),
-            (Some(90.0), Some(1e10))
-        );
+        assert_eq!((ceilings.latency_ns, ceilings.bandwidth_all), (Some(90.0), Some(1e10)));
         // A slower figure that is beyond doubt takes the place of a faster one: it is what the machine does now.
         let mut third = record(1.5, 1e10);
         third.started = "2026-12-01T01:02:03Z".to_owned();
@@ -151,11 +148,8 @@ mod tests {
         let KeptCeilings::Here(ceilings) = KeptCeilings::read(&file, &here) else {
             panic!("nothing was kept")
         };
-        assert_eq!(ceilings["latency_ns"], json!(110.0));
-        assert_eq!(
-            (&ceilings["days"]["latency_ns"], &ceilings["days"]["ipc"]),
-            (&json!("2026-12-01"), &json!(DAY))
-        );
+        assert_eq!(ceilings.latency_ns, Some(110.0));
+        assert_eq!(["latency_ns", "ipc"].map(|name| ceilings.days[name].as_str()), ["2026-12-01", DAY]);
     }
 
     #[test]

@@ -67,16 +67,22 @@ pub struct Around {
 #[serde(default)]
 pub struct Ceilings {
     /// Instructions a cycle of the built-in workloads, by their names.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub ipc: BTreeMap<String, f64>,
     /// The core clock, Hz.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_hz: Option<f64>,
     /// Memory bandwidth of one CPU, B/s.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub bandwidth_one: Option<f64>,
     /// That of all CPUs, B/s.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub bandwidth_all: Option<f64>,
     /// Latency of memory, ns.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_ns: Option<f64>,
     /// The day on which each was measured, by its name here.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub days: BTreeMap<String, String>,
 }
 

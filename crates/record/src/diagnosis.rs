@@ -250,6 +250,9 @@ pub struct Overhead {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LayerStep {
+    /// What differs, for programs: `overhead-step-interrupts`. Absent in records of 0.1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
     /// What differs: `interrupts`, `not bound to a CPU`.
     pub what: Text,
     /// The layer without it.

@@ -101,6 +101,7 @@ fn pairs<'a>(rows: &'a Rows<'a>) -> Vec<Pair<'a>> {
 fn step(pair: &Pair, together: Together) -> LayerStep {
     let gain = pair.with.against(pair.without, together);
     LayerStep {
+        code: pair.what.code().map(str::to_owned),
         what: pair.what.clone(),
         without: pair.without.label(),
         with: pair.with.label(),

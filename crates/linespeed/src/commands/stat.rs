@@ -90,7 +90,7 @@ fn fill(record: &mut Record, runs: &Runs, job: &Job, asked: u32, cpus: usize) {
     let why = match ceilings::read() {
         KeptCeilings::Here(known) => {
             if let Some(time) = record.measurements.first_mut() {
-                time.detail.set(detail::CEILINGS, known);
+                time.detail.set_parts(detail::CEILINGS, &known);
             }
             return;
         }

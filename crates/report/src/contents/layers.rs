@@ -220,6 +220,7 @@ mod tests {
             floor: None,
             floor_says: "No layer was timed twice.".into(),
             steps: vec![LayerStep {
+                code: None,
                 what: "interrupts".into(),
                 without: "kernel, interrupts off".to_owned(),
                 with: "kernel".to_owned(),
