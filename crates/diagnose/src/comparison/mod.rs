@@ -228,6 +228,7 @@ const NOTHING_COMPARABLE: Template = Template {
 };
 
 fn note_whole(comparison: &Comparison) -> Vec<Text> {
+    let subjects = &comparison.subjects;
     let mut notes = Vec::new();
     match comparison.relation {
         Relation::SameRecord => notes.push(text!(SAME_RECORD)),
@@ -237,25 +238,20 @@ fn note_whole(comparison: &Comparison) -> Vec<Text> {
         )),
         Relation::Machines => {}
     }
-    if comparison.relation != Relation::SameRecord {
-        for subject in &comparison.subjects {
-            if let Some(other) = subject.same_as.and_then(|same| comparison.subjects.get(same)) {
-                let (name, other) = (&subject.name, &other.name);
-                notes.push(text!("comparison-same-as", "{name} is the same record as {other}.", name, other));
-            }
-        }
-    }
+    let different = subjects.iter().filter(|_| comparison.relation != Relation::SameRecord);
+    notes.extend(different.filter_map(|subject| {
+        let (name, other) = (&subject.name, &subjects.get(subject.same_as?)?.name);
+        Some(text!("comparison-same-as", "{name} is the same record as {other}.", name, other))
+    }));
     if comparison.rows.is_empty() {
-        let all_have_figures = comparison.subjects.iter().all(|subject| subject.figures > 0);
-        notes.push(if !comparison.refused.is_empty() {
-            text!(NOTHING_COMPARABLE)
-        } else if all_have_figures {
-            text!(NO_SHARED_METRIC)
-        } else {
-            text!(
+        let all_have_figures = subjects.iter().all(|subject| subject.figures > 0);
+        notes.push(match (comparison.refused.is_empty(), all_have_figures) {
+            (false, _) => text!(NOTHING_COMPARABLE),
+            (true, true) => text!(NO_SHARED_METRIC),
+            (true, false) => text!(
                 "comparison-one-has-figures",
                 "At most one record has figures: only the inventories are compared."
-            )
+            ),
         });
     }
     notes

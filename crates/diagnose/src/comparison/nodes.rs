@@ -38,20 +38,19 @@ impl<'a> Nodes<'a> {
 
     /// Whether a figure is of the CPU's own node's memory; `None` where the record does not tell.
     pub(crate) fn is_own(&self, m: &Measurement) -> Option<bool> {
-        if let Some(word) = m.labels.word(Label::Node) {
-            return match word {
-                "local" | "own" => Some(true),
-                "remote" | "other" => Some(false),
-                _ => None,
-            };
+        match m.labels.word(Label::Node) {
+            Some("local" | "own") => Some(true),
+            Some("remote" | "other") => Some(false),
+            Some(_) => None,
+            None => {
+                let node = u32::try_from(m.labels.count(Label::Node)?).ok()?;
+                Some(self.find_own(m)? == node)
+            }
         }
-        let node = u32::try_from(m.labels.count(Label::Node)?).ok()?;
-        let own = self.own(m)?;
-        Some(own == node)
     }
 
     /// The node of the CPU that asked, or of the CPUs where all are on one.
-    fn own(&self, m: &Measurement) -> Option<u32> {
+    fn find_own(&self, m: &Measurement) -> Option<u32> {
         if let Some(cpu) = m.labels.count(Label::Cpu).or_else(|| m.labels.count(Label::Cpus)) {
             return self.of_cpu.get(&u32::try_from(cpu).ok()?).copied();
         }
@@ -65,7 +64,7 @@ impl<'a> Nodes<'a> {
     pub(crate) fn is_other_package(&self, m: &Measurement) -> Option<bool> {
         let machine = &self.record.machine;
         let own =
-            m.labels.count(Label::From).and_then(|from| from.try_into().ok()).or_else(|| self.own(m))?;
+            m.labels.count(Label::From).and_then(|from| from.try_into().ok()).or_else(|| self.find_own(m))?;
         let to = u32::try_from(m.labels.count(Label::To).or(m.labels.count(Label::Node))?).ok()?;
         let packages = machine.counts.packages.filter(|packages| *packages > 0)?;
         let package = |node: u32| {

@@ -16,44 +16,43 @@ pub fn suggest_runs(
     measured_by: impl Fn(&Record) -> Vec<&'static str>,
     can_measure: impl Fn(&Record, &str) -> bool,
 ) -> Vec<Text> {
-    let mut suggestions = Vec::new();
-    for side in sides.iter().filter(|side| !side.record.measurements.is_empty()) {
+    let with_figures = sides.iter().filter(|side| !side.record.measurements.is_empty());
+    let suggestions = with_figures.filter_map(|side| {
         let others: Vec<&Side> = sides.iter().filter(|other| !std::ptr::eq(*other, side)).collect();
-        let Some(other) = others.first() else { continue };
+        let other = others.first()?;
         let on = if others.len() == 1 { other.name } else { "the others" }.to_owned();
         let record = side.name.to_owned();
         if side.record.import.is_some() {
-            let tools = tools_of(side.record);
-            if !tools.is_empty() {
-                suggestions.push(text!(
+            let tools = list_tools(side.record);
+            return (!tools.is_empty()).then(|| {
+                text!(
                     "compare-import-same-tools",
                     "{record} has figures of {tools}. To compare, run the same on {on} and import the output: linespeed \
                      import FILE.",
                     record,
                     tools = tools.join("; "),
                     on
-                ));
-            }
-            continue;
+                )
+            });
         }
         // What none of the others can measure is no advice.
         let mut measured = measured_by(side.record);
         measured.retain(|name| others.iter().any(|other| can_measure(other.record, name)));
-        if !measured.is_empty() {
-            suggestions.push(text!(
+        (!measured.is_empty()).then(|| {
+            text!(
                 "compare-run-same-measurements",
                 "To compare with {record}, run on {on}: linespeed run {measurements}.",
                 record,
                 on,
                 measurements = measured.join(" ")
-            ));
-        }
-    }
-    suggestions
+            )
+        })
+    });
+    suggestions.collect()
 }
 
 /// The tools whose output a record's figures were read from, each with its command where the text has it.
-fn tools_of(record: &Record) -> Vec<String> {
+fn list_tools(record: &Record) -> Vec<String> {
     let Some(import) = &record.import else { return Vec::new() };
     let mut tools: Vec<String> = Vec::new();
     for output in &import.outputs {

@@ -3,7 +3,7 @@
 use record::text::Value;
 use record::{Template, Text, text};
 
-use super::work::{Work, find_works};
+use super::work::{OnCores, Work, find_works};
 use crate::comparison::Known;
 
 /// Siblings of all cores.
@@ -31,7 +31,7 @@ pub(crate) fn describe_scaling(known: &Known) -> Vec<Text> {
 
 fn describe_work(name: &str, work: &Work, who: &String) -> Option<Text> {
     let (one, (most, all)) = (work.steps.get(&1)?, work.steps.iter().next_back()?);
-    let (threads, rate, whole) = work.on_cores().filter(|_| *most > 1 && one.unfit.is_none())?;
+    let OnCores { threads, rate, whole } = work.on_cores().filter(|_| *most > 1 && one.unfit.is_none())?;
     let cores = work.cores;
     let mut says = Text::default();
     if threads > 1 {

@@ -51,6 +51,16 @@ pub(super) struct Work<'a> {
     pub(super) cores: u64,
 }
 
+/// The largest step that ran on cores alone.
+#[derive(Clone, Copy)]
+pub(super) struct OnCores {
+    pub(super) threads: u64,
+    /// Throughput of one of them.
+    pub(super) rate: f64,
+    /// Whether these are all cores.
+    pub(super) whole: bool,
+}
+
 /// Every workload that both sides have, explained.
 pub(super) fn explain_work(pair: &Pair) -> Vec<Option<OneSided>> {
     let (base, this) = (find_works(pair.base), find_works(pair.this));
@@ -112,13 +122,14 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Throughput a core as far as cores alone were measured: threads of the step, and whether that is all cores. One thread
+    /// The largest step as far as cores alone were measured. One thread
     /// alone says nothing of how several cores do together, and without the number of cores nobody knows whose step it is.
-    pub(super) fn on_cores(&self) -> Option<(u64, f64, bool)> {
+    pub(super) fn on_cores(&self) -> Option<OnCores> {
         let (threads, datum) = self.steps.range(1..=self.cores.max(1)).next_back()?;
         let whole = *threads == self.cores;
         let rate = datum.value / *threads as f64;
-        (self.cores > 0 && (*threads > 1 || whole)).then_some((*threads, rate, whole))
+        let on_cores = OnCores { threads: *threads, rate, whole };
+        (self.cores > 0 && (*threads > 1 || whole)).then_some(on_cores)
     }
 }
 
@@ -188,7 +199,7 @@ struct Step<'a> {
     /// Cores that it ran on.
     cores: f64,
     /// As [`Work::on_cores`].
-    on_cores: Option<(u64, f64, bool)>,
+    on_cores: Option<OnCores>,
     one: Option<&'a Datum>,
 }
 
@@ -210,7 +221,7 @@ impl<'a> Step<'a> {
     /// A step of so many threads, each taken for a core.
     fn of_threads(work: &'a Work, threads: u64) -> Option<Self> {
         let all = work.steps.get(&threads)?;
-        let on_cores = Some((threads, all.value / threads as f64, true));
+        let on_cores = Some(OnCores { threads, rate: all.value / threads as f64, whole: true });
         Some(Self { threads, all, cores: threads as f64, on_cores, one: work.steps.get(&1) })
     }
 
@@ -246,11 +257,10 @@ fn explain_all_cpus(pair: &Pair, name: &str, this_work: &Work, base_work: &Work)
         let (factor, proof) = (one.value / base_one.value, pair.evidence(one, base_one));
         causes.push(cause_of_parts(ONE_THREAD, says, factor, Effect::Measured, proof, parts));
     }
-    match this.on_cores.zip(base.on_cores) {
-        Some(on_cores) => causes
-            .extend([scaling_cause(&this, &base, on_cores), siblings_cause(pair, &this, &base, on_cores)]),
-        None => causes.push(cores_and_siblings_cause(&this, &base)),
+    if this.on_cores.is_none() || base.on_cores.is_none() {
+        causes.push(cores_and_siblings_cause(&this, &base));
     }
+    causes.extend([scaling_cause(&this, &base), siblings_cause(pair, &this, &base)]);
     let work = name.to_owned();
     let result = if whole {
         text!("comparison-result-all-cpus", "{work}, all CPUs", work)
@@ -261,14 +271,11 @@ fn explain_all_cpus(pair: &Pair, name: &str, this_work: &Work, base_work: &Work)
     Some(explain_by_factors(pair, result, speed, Text::default(), causes, claims))
 }
 
-/// Cores alone of both sides: as [`Work::on_cores`].
-type OnCores = ((u64, f64, bool), (u64, f64, bool));
-
 /// How well several cores scale.
-fn scaling_cause(this: &Step, base: &Step, on_cores: OnCores) -> Option<Cause> {
-    let ((threads, rate, _), (base_threads, base_rate, _)) = on_cores;
-    let (share, base_share) = (rate / this.one?.value, base_rate / base.one?.value);
-    let says = against(describe_scaling(share, threads), describe_scaling(base_share, base_threads));
+fn scaling_cause(this: &Step, base: &Step) -> Option<Cause> {
+    let (own, others) = (this.on_cores?, base.on_cores?);
+    let (share, base_share) = (own.rate / this.one?.value, others.rate / base.one?.value);
+    let says = against(describe_scaling(share, own.threads), describe_scaling(base_share, others.threads));
     let name = text!("comparison-cause-scaling", "scaling over cores");
     cause(name, says, share / base_share, Effect::Measured, Vec::new())
 }
@@ -283,30 +290,30 @@ fn describe_scaling(share: f64, threads: u64) -> Text {
 }
 
 /// What CPUs add beyond the cores that were measured.
-fn siblings_cause(pair: &Pair, this: &Step, base: &Step, on_cores: OnCores) -> Option<Cause> {
-    let ((threads, rate, whole), (base_threads, base_rate, base_whole)) = on_cores;
-    if this.threads <= threads && base.threads <= base_threads {
+fn siblings_cause(pair: &Pair, this: &Step, base: &Step) -> Option<Cause> {
+    let (own, others) = (this.on_cores?, base.on_cores?);
+    if this.threads <= own.threads && base.threads <= others.threads {
         return None;
     }
-    let adds = |step: &Step, rate: f64| step.all.value / (step.cores * rate);
-    let (gain, base_gain) = (adds(this, rate), adds(base, base_rate));
+    let adds = |step: &Step, cores: OnCores| step.all.value / (step.cores * cores.rate);
+    let (gain, base_gain) = (adds(this, own), adds(base, others));
     let says = text!(
         "comparison-siblings-of-both",
         "{this}: {own}; {base}: {others}",
         this = &pair.this.name,
-        own = describe_siblings(this, gain, threads, whole),
+        own = describe_siblings(this, own, gain),
         base = &pair.base.name,
-        others = describe_siblings(base, base_gain, base_threads, base_whole)
+        others = describe_siblings(base, others, base_gain)
     );
-    let effect = Effect::measured_if(whole && base_whole);
+    let effect = Effect::measured_if(own.whole && others.whole);
     let name = text!("comparison-cause-siblings", "siblings");
     cause(name, says, gain / base_gain, effect, pair.evidence(this.all, base.all))
 }
 
-/// What a step's CPUs add beyond the cores measured, and whether these are all cores.
-fn describe_siblings(step: &Step, factor: f64, measured: u64, whole: bool) -> Text {
-    let gain = Value::Share(factor - 1.0);
-    match (step.threads as f64 > step.cores, whole) {
+/// What a step's CPUs add beyond the cores measured.
+fn describe_siblings(step: &Step, cores: OnCores, factor: f64) -> Text {
+    let (gain, measured) = (Value::Share(factor - 1.0), cores.threads);
+    match (step.threads as f64 > step.cores, cores.whole) {
         (false, true) => text!("comparison-no-siblings", "no siblings in use"),
         (false, false) => {
             text!(
