@@ -7,22 +7,31 @@ use crate::table::Table;
 use crate::text::range;
 use record::phrase::count_noun;
 
-/// The conditions as facts: what was so before, and what was otherwise after the run.
-pub(crate) fn section(conditions: &Conditions) -> Section {
-    let mut section = snapshot(&conditions.before);
-    section.title = "Conditions".to_owned();
-    if let Some(after) = &conditions.after {
-        let after = snapshot(after);
-        for fact in &mut section.facts {
-            if let Some(later) =
-                after.facts.iter().find(|later| later.key == fact.key && later.value != fact.value)
-            {
-                fact.value = format!("{}; after the run {}", fact.value, later.value);
-            }
-        }
+/// A condition before the run and after it; empty where it was not so.
+type Condition = [String; 3];
+
+/// The conditions, then what was only so afterwards, and last the knobs.
+fn conditions(conditions: &Conditions) -> Vec<Condition> {
+    let mut after = conditions.after.as_ref().map_or_else(Vec::new, |after| snapshot(after).facts);
+    let before = snapshot(&conditions.before).facts.into_iter().map(|fact| {
+        let later = after.iter().position(|later| later.key == fact.key);
+        [fact.key, fact.value, later.map_or_else(String::new, |at| after.remove(at).value)]
+    });
+    let mut all: Vec<Condition> = before.collect();
+    all.extend(after.into_iter().map(|fact| [fact.key, String::new(), fact.value]));
+    for (key, set) in [("Set for the run", true), ("Could not be set", false)] {
+        all.extend(knobs(conditions, set).map(|value| [key.to_owned(), value, String::new()]));
     }
-    section.add_some("Set for the run", knobs(conditions, true));
-    section.add_some("Could not be set", knobs(conditions, false));
+    all
+}
+
+/// The conditions as facts: what was so before, and what was otherwise after the run.
+pub(crate) fn section(of: &Conditions) -> Section {
+    let mut section = Section::new("Conditions");
+    for [key, before, after] in conditions(of).into_iter().filter(|[_, before, _]| !before.is_empty()) {
+        let changed = !after.is_empty() && after != before;
+        section.add(key, if changed { format!("{before}; after the run {after}") } else { before });
+    }
     section
 }
 
@@ -61,27 +70,10 @@ pub fn quiet(conditions: &Conditions) -> Option<String> {
 }
 
 /// The conditions as a table with before and after side by side.
-pub(crate) fn table(conditions: &Conditions) -> Table {
-    let before = snapshot(&conditions.before);
-    let after = conditions.after.as_ref().map(snapshot);
+pub(crate) fn table(of: &Conditions) -> Table {
     let mut table = Table::new("Conditions", None, ["condition", "before", "after"]);
-    for fact in &before.facts {
-        let later = after.iter().flat_map(|after| &after.facts).find(|later| later.key == fact.key);
-        table.row(vec![
-            fact.key.clone(),
-            fact.value.clone(),
-            later.map_or(String::new(), |fact| fact.value.clone()),
-        ]);
-    }
-    for (key, set) in [("Set for the run", true), ("Could not be set", false)] {
-        if let Some(value) = knobs(conditions, set) {
-            table.row(vec![key.to_owned(), value, String::new()]);
-        }
-    }
-    for fact in after.iter().flat_map(|after| &after.facts) {
-        if !before.facts.iter().any(|earlier| earlier.key == fact.key) {
-            table.row(vec![fact.key.clone(), "-".to_owned(), fact.value.clone()]);
-        }
+    for [key, before, after] in conditions(of) {
+        table.row(vec![key, if before.is_empty() { "-".to_owned() } else { before }, after]);
     }
     table.finished()
 }

@@ -14,9 +14,14 @@ pub(crate) fn figure(m: &Measurement, value: f64) -> String {
 pub(crate) fn figure_of(metric: &str, unit: &str, value: f64) -> String {
     match unit {
         "ratio" if metric.ends_with(".share") => units::percent(value),
-        "ratio" if value.is_finite() => format!("{}×", units::significant(value)),
+        "ratio" if value.is_finite() => times(value),
         _ => units::figure(value, unit),
     }
+}
+
+/// A factor with its times sign.
+pub(crate) fn times(factor: f64) -> String {
+    format!("{}×", units::significant(factor))
 }
 
 /// What stands for a figure that is [`withheld`].

@@ -95,24 +95,12 @@ pub(crate) fn rows(breakdown: &LossBreakdown) -> Vec<Row> {
 
 /// A figure; losses carry the sign that takes them from the row above to the one below.
 fn figure(breakdown: &LossBreakdown, kind: Kind, value: f64) -> String {
-    let loses = value >= 0.0;
-    let sign = match (kind, breakdown.better) {
-        (Kind::Ceiling, _) => "",
-        (Kind::Delivered, _) => "= ",
-        (_, Better::Higher) => {
-            if loses {
-                "− "
-            } else {
-                "+ "
-            }
-        }
-        (_, Better::Lower) => {
-            if loses {
-                "+ "
-            } else {
-                "− "
-            }
-        }
+    let adds = (value >= 0.0) == (breakdown.better == Better::Lower);
+    let sign = match kind {
+        Kind::Ceiling => "",
+        Kind::Delivered => "= ",
+        Kind::Loss | Kind::Unexplained if adds => "+ ",
+        Kind::Loss | Kind::Unexplained => "− ",
     };
     format!("{sign}{}", units::figure(value.abs(), &breakdown.unit))
 }

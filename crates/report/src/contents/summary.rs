@@ -3,12 +3,13 @@
 
 use record::Label;
 use record::detail;
-use record::diagnosis::{CeilingSource, Finding, Resource, Severity};
-use record::{Coverage, Ended, Machine, Record, State, Text, Verdict, text, units};
+use record::diagnosis::{CeilingSource, Finding, NotLookedFor, Resource, Severity};
+use record::{Coverage, Ended, Machine, Record, State, Text, Verdict, units};
 
 use super::conditions::duration;
 use super::figures::mark_words;
 use super::section::listed;
+use super::side_by_side::group_by;
 use crate::text::range;
 use record::phrase::{agree, count_noun};
 
@@ -62,22 +63,15 @@ pub(crate) fn machine(record: &Record) -> Vec<String> {
         .or_else(|| p.vendor.clone())
         .unwrap_or_else(|| machine.architecture.clone());
     let design = p.microarchitecture.clone().filter(|design| !model.contains(design.as_str()));
+    let some = |name: &Option<String>, word: &str| {
+        name.as_ref().filter(|name| *name != "none").map(|name| format!("{word} {name}"))
+    };
     lines.push(listed([
         host_name(machine).map(str::to_owned),
         Some(system),
         machine.kernel.release.as_ref().map(|release| format!("Linux {release}")),
-        machine
-            .virtualization
-            .hypervisor
-            .as_ref()
-            .filter(|name| *name != "none")
-            .map(|name| format!("under {name}")),
-        machine
-            .virtualization
-            .container
-            .as_ref()
-            .filter(|name| *name != "none")
-            .map(|name| format!("in {name}")),
+        some(&machine.virtualization.hypervisor, "under"),
+        some(&machine.virtualization.container, "in"),
     ]));
     lines.push(listed([Some(model), design]));
     lines.push(listed([counts(machine), memory(machine), limits(machine)]));
@@ -103,7 +97,8 @@ fn memory_devices(count: usize) -> String {
     }
 }
 
-fn counts(machine: &Machine) -> Option<String> {
+/// How many packages, cores, CPUs and nodes it has.
+pub(crate) fn counts(machine: &Machine) -> Option<String> {
     let counts = &machine.counts;
     let some = |count: Option<u32>, word| count.map(|count| count_noun(count as usize, word));
     let text = listed([
@@ -229,7 +224,7 @@ pub(crate) struct Unseen {
     /// What.
     pub what: Vec<String>,
     /// Why.
-    pub reason: Text,
+    pub reason: String,
     /// What would make it possible.
     pub remedy: Option<String>,
 }
@@ -237,21 +232,20 @@ pub(crate) struct Unseen {
 /// What could not be seen in full: the impossible first, then the degraded, then what was left out; things with
 /// one reason together.
 pub(crate) fn unseen(record: &Record) -> Vec<Unseen> {
-    let mut groups: Vec<Unseen> = Vec::new();
-    for state in [State::Impossible, State::Degraded, State::Skipped] {
-        for item in record.coverage.iter().filter(|item| item.state == state) {
-            let reason = item.reason.clone().unwrap_or_else(|| text!("no-reason", "no reason is given"));
-            let remedy = item.remedy.as_ref().map(Text::to_string);
-            let same = |group: &&mut Unseen| {
-                group.state == state && group.reason == reason && group.remedy == remedy
-            };
-            match groups.iter_mut().find(same) {
-                Some(group) => group.what.push(item.what.clone()),
-                None => groups.push(Unseen { state, what: vec![item.what.clone()], reason, remedy }),
-            }
-        }
-    }
-    groups
+    let of_state = |state: State| {
+        let items = record.coverage.iter().filter(move |item| item.state == state);
+        let groups = group_by(items, |item| {
+            let reason = item.reason.as_ref().map_or("no reason is given".to_owned(), Text::to_string);
+            (reason, item.remedy.as_ref().map(Text::to_string))
+        });
+        groups.into_iter().map(move |((reason, remedy), items)| Unseen {
+            state,
+            what: items.into_iter().map(|item| item.what.clone()).collect(),
+            reason,
+            remedy,
+        })
+    };
+    [State::Impossible, State::Degraded, State::Skipped].into_iter().flat_map(of_state).collect()
 }
 
 /// Who leaves out as many of the dozen measurements has a question, and wants its answer first.
@@ -286,14 +280,10 @@ pub(crate) fn not_looked_for(record: &Record) -> Option<String> {
              linespeed looks for all"
         ));
     }
-    let mut groups: Vec<(&Text, Vec<&str>)> = Vec::new();
-    for rule in unreported {
-        match groups.iter_mut().find(|(missing, _)| **missing == rule.missing) {
-            Some((_, rules)) => rules.push(&rule.rule),
-            None => groups.push((&rule.missing, vec![&rule.rule])),
-        }
-    }
-    let reported = groups.iter().map(|(missing, rules)| format!("{} (needs {missing})", rules.join(", ")));
+    let groups = group_by(unreported, |rule| rule.missing.to_string());
+    let names =
+        |rules: &[&NotLookedFor]| rules.iter().map(|rule| rule.rule.as_str()).collect::<Vec<_>>().join(", ");
+    let reported = groups.iter().map(|(missing, rules)| format!("{} (needs {missing})", names(rules)));
     Some(format!("not looked for: {}", reported.collect::<Vec<_>>().join("; ")))
 }
 

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use record::{Measurement, Record, units};
 
 use super::figures::{brief_remarks, labelled, spread, value};
+use super::side_by_side::{self, group_by};
 use crate::shown::Shown;
 use crate::table::{Field, Table};
 use record::phrase::count_noun;
@@ -56,30 +57,51 @@ fn variant(m: &Measurement) -> Variant {
     (threads, bytes, placement)
 }
 
-/// The rows of one workload.
-type Rows<'a> = Vec<(Variant, [Option<&'a Measurement>; CELLS])>;
+/// A row: a workload, what tells it from another, and its figures.
+struct Row<'a> {
+    name: &'a str,
+    variant: Variant,
+    cells: [Option<&'a Measurement>; CELLS],
+}
+
+impl Row<'_> {
+    fn text(&self, cell: usize) -> String {
+        side_by_side::cell(self.cells[cell])
+    }
+
+    /// Instructions a cycle, whose unit the heading says.
+    fn ipc(&self, cell: usize) -> String {
+        self.cells[cell].map_or(String::new(), |m| units::significant(m.value()))
+    }
+}
+
+/// The columns; of one CPU alone the number of threads is none.
+fn fields<'a>() -> [Field<Row<'a>>; 12] {
+    [
+        ("workload", |row| row.name.to_owned()),
+        ("#threads", |row| row.variant.0.map_or(String::new(), |threads| threads.to_string())),
+        ("placement", |row| row.variant.2.clone()),
+        ("#blocks of", |row| row.variant.1.map_or(String::new(), units::bytes)),
+        ("#throughput", |row| row.text(0)),
+        ("?#spread", |row| row.cells[0].map_or(String::new(), spread)),
+        ("#time", |row| row.text(1)),
+        ("#user time", |row| row.text(2)),
+        ("#system time", |row| row.text(3)),
+        ("#IPC declared", |row| row.ipc(4)),
+        ("#IPC counted", |row| row.ipc(5)),
+        ("?a unit of work is", |row| {
+            let first = row.cells[0].or(row.cells[1]);
+            first.and_then(|m| m.detail.get(detail::WORK)).unwrap_or_default().to_owned()
+        }),
+    ]
+}
 
 /// A row a workload, number of threads, size of blocks and placement: its throughput, times, and IPC as declared and
 /// as counted side by side.
 fn workloads(record: &Record, steps: &Shown) -> Table {
-    let heads = [
-        "workload",
-        "#threads",
-        "placement",
-        "#blocks of",
-        "#throughput",
-        "?#spread",
-        "#time",
-        "#user time",
-        "#system time",
-        "#IPC declared",
-        "#IPC counted",
-        "?a unit of work is",
-    ];
     let mut shown = Shown::default();
-    let mut all: Vec<(&str, Rows)> = Vec::new();
-    let mut numbers: HashMap<&str, usize> = HashMap::new();
-    let mut at: HashMap<(usize, Variant), usize> = HashMap::new();
+    let mut rows: Vec<Row> = Vec::new();
+    let mut numbers: HashMap<(&str, Variant), usize> = HashMap::new();
     let mut again = 0;
     for m in record.measurements.iter().filter(|m| m.summary.n > 0) {
         let (Some(name), Some(cell)) = (m.labels.word(Label::Workload), cell(m)) else { continue };
@@ -87,20 +109,16 @@ fn workloads(record: &Record, steps: &Shown) -> Table {
         if variant.0 != Some(1) && steps.has(m) {
             continue;
         }
-        let number = *numbers.entry(name).or_insert_with(|| {
-            all.push((name, Vec::new()));
-            all.len() - 1
-        });
-        let rows = &mut all[number].1;
-        let row = *at.entry((number, variant.clone())).or_insert_with(|| {
-            rows.push((variant, [None; CELLS]));
+        let number = *numbers.entry((name, variant.clone())).or_insert_with(|| {
+            rows.push(Row { name, variant, cells: [None; CELLS] });
             rows.len() - 1
         });
+        let cells = &mut rows[number].cells;
         let of_a_step = |m: &Measurement| {
             m.labels.get(Label::Placement).is_some() && m.labels.count(Label::Threads) == Some(1)
         };
-        let throughput_of_a_step = rows[row].1[0].is_some_and(of_a_step);
-        match &mut rows[row].1[cell] {
+        let throughput_of_a_step = cells[0].is_some_and(of_a_step);
+        match &mut cells[cell] {
             free @ None => *free = Some(m),
             // The first is that of the measurement that ran the workload alone; scaling's first step is the same again.
             Some(kept) if of_a_step(m) => {
@@ -115,47 +133,29 @@ fn workloads(record: &Record, steps: &Shown) -> Table {
         }
         shown.add(m);
     }
-    for (_, rows) in &mut all {
-        rows.sort_by(|a, b| a.0.cmp(&b.0));
-    }
-    let one_cpu = all.iter().flat_map(|(_, rows)| rows).all(|(variant, _)| variant.0 == Some(1));
-    let ipc = all.iter().flat_map(|(_, rows)| rows).any(|(_, cells)| cells[4].or(cells[5]).is_some());
-    let mut table = Table::new(
+    // Workloads in the order of the record, each with its rows in order.
+    let by_name = group_by(rows, |row| row.name).into_iter().flat_map(|(_, mut rows)| {
+        rows.sort_by(|a, b| a.variant.cmp(&b.variant));
+        rows
+    });
+    let mut rows: Vec<Row> = by_name.collect();
+    let one_cpu = rows.iter().all(|row| row.variant.0 == Some(1));
+    let ipc = rows.iter().any(|row| row.cells[4].or(row.cells[5]).is_some());
+    let mut table = Table::with_fields(
         if one_cpu { "Workloads on one CPU" } else { "Workloads" },
         Some(if ipc { "core.ipc" } else { "workload.throughput" }),
-        heads,
+        &fields(),
     );
     table.shown = shown;
-    let count = all.iter().map(|(_, rows)| rows.len()).sum::<usize>();
-    if count > MOST {
-        table.note(&format!("the first {MOST} of {count}; all are in the record"));
+    if one_cpu {
+        rows.iter_mut().for_each(|row| row.variant.0 = None);
     }
-    let (mut said, mut unsaid) = (false, false);
-    for (name, (threads, bytes, placement), cells) in all
-        .iter()
-        .flat_map(|(name, rows)| rows.iter().map(move |(variant, cells)| (name, variant, cells)))
-        .take(MOST)
-    {
-        table.note_row(cells.iter().flatten().flat_map(|m| brief_remarks(m)));
-        said |= threads.is_some();
-        unsaid |= threads.is_none();
-        let text = |at: usize| cells[at].map_or(String::new(), value);
-        let ipc = |at: usize| cells[at].map_or(String::new(), |m| units::significant(m.value()));
-        let work = cells[0].or(cells[1]).and_then(|m| m.detail.get(detail::WORK));
-        table.row(vec![
-            (*name).to_owned(),
-            threads.filter(|_| !one_cpu).map_or(String::new(), |threads| threads.to_string()),
-            placement.clone(),
-            bytes.map_or(String::new(), units::bytes),
-            text(0),
-            cells[0].map_or(String::new(), spread),
-            text(1),
-            text(2),
-            text(3),
-            ipc(4),
-            ipc(5),
-            work.unwrap_or_default().to_owned(),
-        ]);
+    let rows = table.first(rows, MOST);
+    let (said, unsaid) =
+        (rows.iter().any(|row| row.variant.0.is_some()), rows.iter().any(|row| row.variant.0.is_none()));
+    for row in &rows {
+        table.note_row(row.cells.iter().flatten().flat_map(|m| brief_remarks(m)));
+        table.item(&fields(), row);
     }
     if said && unsaid {
         table.note("without a number of threads: the record does not say how many ran");

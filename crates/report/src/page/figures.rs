@@ -170,7 +170,7 @@ pub(super) fn inventory(record: &Record) -> Markup {
         @for part in sections.iter().filter(|part| part.title != "Conditions") {
             details {
                 summary { (part.title) }
-                dl { @for fact in &part.facts { div { dt { (fact.key) } dd { (fact.value) } } } }
+                (facts(part))
             }
         }
     };

@@ -131,7 +131,7 @@ pub(super) fn unseen(record: &Record) -> Markup {
                 @for item in &items {
                     li {
                         span class="badge" { (item.state.word()) } " "
-                        b { (item.what.join(", ")) } ": " (prose(item.reason.to_string()))
+                        b { (item.what.join(", ")) } ": " (prose(&item.reason))
                         @if let Some(remedy) = item.remedy.as_deref().map(Remedy::of_words) {
                             " → "
                             @if let Some(text) = &remedy.text { (prose(text.to_string())) @if remedy.command.is_some() { ": " } }

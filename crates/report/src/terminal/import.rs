@@ -1,7 +1,7 @@
 //! What was made of other tools' output: `linespeed import`.
 
 use record::Record;
-use record::import::{Import, Origin};
+use record::import::{Origin, Output};
 
 use super::screen::Screen;
 use crate::contents::summary;
@@ -40,83 +40,49 @@ pub(super) fn write(screen: &mut Screen, record: &Record, extent: Extent) {
         let tone = if number == 0 && name.is_none() { Tone::Strong } else { Tone::Plain };
         screen.paragraph(&[], tone, line);
     }
-    recognised(screen, import, extent);
-    found(screen, record, extent);
-    withheld(screen, import, extent);
-    contradictions(screen, import, extent);
-    if !extent.reported_elsewhere {
-        not_understood(screen, import, extent);
-    }
-}
-
-fn recognised(screen: &mut Screen, import: &Import, extent: Extent) {
-    screen.heading("Recognised");
-    for output in import.outputs.iter().take(extent.most(MOST * 4)) {
-        let version = output.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
-        let (first, last) = output.lines;
-        let lines = if first == last { format!("line {first}") } else { format!("lines {first}–{last}") };
-        let of = if import.texts.len() > 1 { format!(" of {}", output.text) } else { String::new() };
-        let text =
-            format!("{}{version}: {lines}{of}, {}", output.tool, count_noun(output.taken as usize, "figure"));
-        screen.hanging("  ", "      ", clean(&text));
-    }
-    more(screen, import.outputs.len(), extent.most(MOST * 4));
-}
-
-/// What the figures say costs speed, a line each; how to mend it stands in the report.
-fn found(screen: &mut Screen, record: &Record, extent: Extent) {
-    let findings = &record.diagnosis.findings;
-    if findings.is_empty() {
-        return;
-    }
-    screen.heading("What costs speed");
-    for finding in findings.iter().take(extent.most(MOST)) {
-        let severity = summary::severity(finding.severity);
-        let text = format!("{}: {severity}, {}", finding.what, summary::loss(finding));
-        screen.hanging("  ", "      ", clean(&text));
-    }
-    more(screen, findings.len(), extent.most(MOST));
-}
-
-fn withheld(screen: &mut Screen, import: &Import, extent: Extent) {
-    if import.withheld.is_empty() {
-        return;
-    }
-    screen.heading("Kept as text only, because it cannot be true");
-    for withheld in import.withheld.iter().take(extent.most(MOST)) {
-        let text = format!("{}: {} ({})", withheld.what, withheld.why, place(&withheld.origin));
-        screen.hanging("  ", "      ", clean(&text));
-    }
-    more(screen, import.withheld.len(), extent.most(MOST));
-}
-
-fn contradictions(screen: &mut Screen, import: &Import, extent: Extent) {
-    if import.contradictions.is_empty() {
-        return;
-    }
-    screen.heading("Contradictions");
-    for contradiction in import.contradictions.iter().take(extent.most(MOST)) {
-        let places: Vec<String> = contradiction.origins.iter().map(place).collect();
-        let text = format!("{} ({})", contradiction.says, places.join("; "));
-        screen.hanging("  ", "      ", clean(&text));
-    }
-    more(screen, import.contradictions.len(), extent.most(MOST));
-}
-
-fn not_understood(screen: &mut Screen, import: &Import, extent: Extent) {
+    let outputs = import.outputs.iter().map(|output| describe_output(output, import.texts.len() > 1));
+    list(screen, "Recognised", outputs, import.outputs.len(), extent.most(MOST * 4));
+    // How to mend it stands in the report.
+    let findings = record.diagnosis.findings.iter();
+    let findings = findings.map(|finding| {
+        format!("{}: {}, {}", finding.what, summary::severity(finding.severity), summary::loss(finding))
+    });
+    list(screen, "What costs speed", findings, record.diagnosis.findings.len(), extent.most(MOST));
+    let withheld = import.withheld.iter();
+    let withheld = withheld.map(|one| format!("{}: {} ({})", one.what, one.why, place(&one.origin)));
+    let title = "Kept as text only, because it cannot be true";
+    list(screen, title, withheld, import.withheld.len(), extent.most(MOST));
+    let contradictions = import.contradictions.iter().map(|one| {
+        format!("{} ({})", one.says, one.origins.iter().map(place).collect::<Vec<_>>().join("; "))
+    });
+    list(screen, "Contradictions", contradictions, import.contradictions.len(), extent.most(MOST));
     let lines = &import.not_understood;
-    if lines.lines == 0 {
-        return;
+    if !extent.reported_elsewhere {
+        let examples = lines.examples.iter().map(|example| format!("{}: {}", place(example), example.says));
+        let title = format!("Not recognised: {}", count_noun(lines.lines, "line"));
+        list(screen, &title, examples, lines.lines as usize, extent.most(FEW));
     }
-    screen.heading(&format!("Not understood: {}", count_noun(lines.lines as usize, "line")));
-    let shown = lines.examples.len().min(extent.most(FEW));
-    for example in &lines.examples[..shown] {
-        screen.hanging("  ", "      ", clean(&format!("line {}: {}", example.line, example.says)));
-    }
-    more(screen, lines.lines as usize, shown);
 }
 
-fn more(screen: &mut Screen, all: usize, shown: usize) {
+fn describe_output(output: &Output, several_texts: bool) -> String {
+    let version = output.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
+    let (first, last) = output.lines;
+    let lines = if first == last { format!("line {first}") } else { format!("lines {first}–{last}") };
+    let of = if several_texts { format!(" of {}", output.text) } else { String::new() };
+    format!("{}{version}: {lines}{of}, {}", output.tool, count_noun(output.taken, "figure"))
+}
+
+/// Entries below a heading, `most` of them, and how many more of `all` there are; nothing where there is none.
+fn list(screen: &mut Screen, title: &str, entries: impl Iterator<Item = String>, all: usize, most: usize) {
+    if all == 0 {
+        return;
+    }
+    screen.heading(title);
+    let mut shown = 0;
+    for entry in entries.take(most) {
+        screen.hanging("  ", "      ", clean(&entry));
+        shown += 1;
+    }
     if all > shown {
         screen.line(&[Span::quiet(format!("  and {} more", all - shown))]);
     }

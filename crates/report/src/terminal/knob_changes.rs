@@ -149,14 +149,13 @@ pub fn knobs_restored(restored: &Restored, style: &Style) -> String {
         lines.push(KnobLine::Heading("Not put back".to_owned()));
     }
     for (change, restored) in restored {
-        let text = match restored {
-            RestoreOutcome::Theirs(now) => {
-                format!("{}: since set to {now} by somebody else; it was {}", change.path, change.old)
-            }
-            RestoreOutcome::Refused(why) => format!("{}: {why}; it was {}", change.path, change.old),
-            RestoreOutcome::NotUndone(why) => format!("{}: {why}; it was {}", change.path, change.old),
+        let why = match restored {
+            RestoreOutcome::Theirs(now) => format!("since set to {now} by somebody else"),
+            RestoreOutcome::Refused(why) => why.to_string(),
+            RestoreOutcome::NotUndone(why) => why.to_string(),
             RestoreOutcome::Back | RestoreOutcome::WasBack | RestoreOutcome::Gone => continue,
         };
+        let text = format!("{}: {why}; it was {}", change.path, change.old);
         lines.push(KnobLine::Knob(change.knob.clone(), text));
     }
     knob_lines(&lines, style)

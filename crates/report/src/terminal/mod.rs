@@ -59,30 +59,22 @@ pub fn safe(text: &str) -> String {
 /// The report: the first screen (what the machine is, how far from line speed, what costs speed, what could not
 /// be seen, how noisy it was) and below it the figures in detail.
 pub fn report(record: &Record, style: &Style) -> String {
-    let mut screen = Screen::new(style);
-    report::write(&mut screen, record);
-    screen.finish()
+    Screen::draw(style, |screen| report::write(screen, record))
 }
 
 /// Records side by side: `linespeed compare`.
 pub fn comparison(comparison: &Comparison, style: &Style) -> String {
-    let mut screen = Screen::new(style);
-    compare::write(&mut screen, comparison);
-    screen.finish()
+    Screen::draw(style, |screen| compare::write(screen, comparison))
 }
 
 /// What a command was bound by: `linespeed stat`.
 pub fn stat(record: &Record, style: &Style) -> String {
-    let mut screen = Screen::new(style);
-    stat::write(&mut screen, record);
-    screen.finish()
+    Screen::draw(style, |screen| stat::write(screen, record))
 }
 
 /// What was made of other tools' output: `linespeed import`; empty for a record that linespeed measured.
 pub fn import(record: &Record, style: &Style, extent: Extent) -> String {
-    let mut screen = Screen::new(style);
-    import::write(&mut screen, record, extent);
-    screen.finish()
+    Screen::draw(style, |screen| import::write(screen, record, extent))
 }
 
 /// What the machine is and how it is set up, one fact a line, always in the same order.
@@ -103,9 +95,7 @@ pub fn inventory(record: &Record, style: &Style) -> String {
 
 /// The machine's shape as a picture, and how CPU numbers lie on packages, cores, siblings and nodes.
 pub fn tree(machine: &Machine, style: &Style) -> String {
-    let mut screen = Screen::new(style);
-    tree::write(&mut screen, machine);
-    screen.finish()
+    Screen::draw(style, |screen| tree::write(screen, machine))
 }
 
 /// The scaling charts of a record alone, one a workload with at least three steps; empty where there is none.

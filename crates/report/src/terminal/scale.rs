@@ -10,7 +10,7 @@ use record::{Coverage, Ended, Measurement, Record, State, units};
 use super::Style;
 use super::screen::Screen;
 use crate::contents::command::command_text;
-use crate::contents::figures::mark_words;
+use crate::contents::figures::{mark_words, times};
 use crate::contents::scaling::DISTURBED;
 use crate::paint::{Span, Tone};
 use crate::table::Table;
@@ -157,10 +157,6 @@ fn is_about_command(coverage: &Coverage, record: &Record) -> bool {
     }
     let about = ["scale", "counters", "cpus", "command", "recipe"];
     coverage.state != State::Measured && about.contains(&coverage.topic())
-}
-
-fn times(ratio: f64) -> String {
-    format!("{}×", units::significant(ratio))
 }
 
 /// The unit of a workload's work.

@@ -25,6 +25,13 @@ impl Screen {
         Self { width: style.width.max(20), color: style.color, text: String::new() }
     }
 
+    /// The text that `write` writes on an empty one.
+    pub(crate) fn draw(style: &super::Style, write: impl FnOnce(&mut Self)) -> String {
+        let mut screen = Self::new(style);
+        write(&mut screen);
+        screen.text
+    }
+
     /// Columns that a line may take.
     pub(crate) fn width(&self) -> usize {
         self.width

@@ -1,12 +1,13 @@
 //! The machine's shape drawn with lines, and the lie of the CPU numbers below it.
 
+use record::phrase::count_noun;
 use record::{CpuList, Machine, units};
 
 use super::screen::Screen;
+use crate::contents::placement;
 use crate::contents::shape::{Part, tree};
-use crate::contents::{listed, placement};
+use crate::contents::summary::counts;
 use crate::paint::{Span, Tone};
-use record::phrase::count_noun;
 
 /// Above this many CPUs, parts alike are one row from the caches inwards.
 const WIDE: usize = 64;
@@ -19,15 +20,8 @@ pub(super) fn write(screen: &mut Screen, machine: &Machine) {
     if root.cpus.is_empty() {
         screen.line(&[Span::plain("Nothing is known of this machine's CPUs.")]);
     } else {
-        let counts = &machine.counts;
-        let some = |count: Option<u32>, word| count.map(|count| count_noun(count as usize, word));
-        let title = listed([
-            some(counts.packages, "package"),
-            some(counts.nodes, "node"),
-            some(counts.cores, "core"),
-            Some(count_noun(root.cpus.len(), "CPU")),
-        ]);
-        screen.paragraph(&[], Tone::Strong, &title);
+        let cpus = || count_noun(root.cpus.len(), "CPU");
+        screen.paragraph(&[], Tone::Strong, counts(machine).unwrap_or_else(cpus));
         let wide = root.cpus.len() > WIDE;
         branches(screen, &root, "", wide, without_cpus(machine));
     }

@@ -7,3 +7,4 @@ mod random;
 mod reports;
 mod shown;
 mod support;
+mod whole;

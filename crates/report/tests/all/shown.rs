@@ -62,3 +62,23 @@ fn figures_of_an_unknown_place_are_reported_further_down() {
     let text = reported(&record);
     assert!(text.contains("Workload throughput") && text.contains("1.23 G/s"), "{text}");
 }
+
+#[test]
+fn a_figure_that_stands_twice_is_reported_twice() {
+    let mut record = support::named("small").unwrap();
+    for (metric, label) in [("load.parallelism", Label::Chains), ("stolen.share", Label::Core)] {
+        let place = record::Labels::new().with_label(Label::Cpu, 0u32).with_label(label, 64u32);
+        for value in [0.123, 0.456] {
+            record.measurements.push(Measurement::new(metric, place.clone(), vec![value]));
+        }
+    }
+    let text = reported(&record);
+    for m in record.measurements.iter().rev().take(4) {
+        assert!(
+            forms(m).iter().any(|form| text.contains(form.as_str())),
+            "{} {}\n{text}",
+            m.metric,
+            m.value()
+        );
+    }
+}

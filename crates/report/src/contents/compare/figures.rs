@@ -5,27 +5,18 @@ use record::statistics::Verdict;
 use record::{Better, Comparison, DoubtKind, units};
 
 use super::{COLUMNS, label as called, name};
-use crate::contents::figures::figure_of;
+use crate::contents::figures::{figure_of, times};
 use crate::contents::{Block, Part};
 use crate::table::{Table, Weight};
-use crate::text::range;
+use crate::text::{capitalized, range};
 
 /// A block a group of figures.
 pub(super) fn blocks(c: &Comparison) -> Vec<Block> {
-    let mut groups: Vec<(&str, Vec<&Row>)> = Vec::new();
-    for row in &c.rows {
-        match groups.last_mut() {
-            Some((group, rows)) if *group == row.group => rows.push(row),
-            _ => groups.push((&row.group, vec![row])),
-        }
-    }
-    groups
-        .into_iter()
-        .map(|(group, rows)| {
-            let mut title = group.to_owned();
-            if let Some(first) = title.get_mut(..1) {
-                first.make_ascii_uppercase();
-            }
+    c.rows
+        .chunk_by(|a, b| a.group == b.group)
+        .map(|rows| {
+            let title = capitalized(&rows[0].group);
+            let rows: Vec<&Row> = rows.iter().collect();
             let table = match c.subjects.len() {
                 2 => pair(c, &title, &rows),
                 count if count <= COLUMNS => few(c, &title, &rows),
@@ -52,10 +43,6 @@ fn value_text(row: &Row, value: f64) -> String {
         "core.ipc" => units::significant(value),
         _ => figure_of(&row.metric, &row.unit, value),
     }
-}
-
-fn times(ratio: f64) -> String {
-    format!("{}×", units::significant(ratio))
 }
 
 /// How heavily a row weighs: only a difference that is resolved is set off.

@@ -6,6 +6,7 @@ mod why;
 use record::comparison::{FactKind, Relation};
 use record::{Comparison, Text};
 
+use super::side_by_side::group_by;
 use super::{Block, Part, Section};
 use crate::table::Table;
 use crate::text::{capitalized, width};
@@ -176,23 +177,18 @@ fn differences(c: &Comparison) -> Option<Block> {
 
 /// Values of many subjects: each with how many say so, the rarest with names.
 fn grouped(c: &Comparison, values: &[Option<String>]) -> String {
-    let mut groups: Vec<(&str, Vec<usize>)> = Vec::new();
-    let mut at: std::collections::HashMap<&str, usize> = std::collections::HashMap::new();
-    for (index, value) in values.iter().enumerate() {
-        let Some(value) = value.as_deref() else { continue };
-        let slot = *at.entry(value).or_insert_with(|| {
-            groups.push((value, Vec::new()));
-            groups.len() - 1
-        });
-        groups[slot].1.push(index);
-    }
+    let told = values.iter().enumerate().filter_map(|(index, value)| Some((value.as_deref()?, index)));
+    let mut groups = group_by(told, |(value, _)| *value);
     groups.sort_by_key(|(_, of)| std::cmp::Reverse(of.len()));
     let more = groups.len().saturating_sub(MOST_VALUES);
     let mut said: Vec<String> = groups
         .iter()
         .take(MOST_VALUES)
         .map(|(value, of)| match of.len() {
-            count if count <= MOST_NAMES => format!("{value} ({})", names(c, of)),
+            count if count <= MOST_NAMES => {
+                let of: Vec<usize> = of.iter().map(|(_, index)| *index).collect();
+                format!("{value} ({})", names(c, &of))
+            }
             count => format!("{value} ({count} of {})", values.len()),
         })
         .collect();
@@ -208,18 +204,15 @@ fn refused(c: &Comparison) -> Option<Block> {
         return None;
     }
     let mut block = Block::new("Not comparable", None);
-    let mut table = Table::new("Not comparable", None, ["why", "#figures", "of", "?records"]);
+    let mut section = Section::new("Not comparable");
     for refusal in c.refused.iter().take(MOST_REFUSALS) {
-        table.row(vec![
-            refusal.why.to_string(),
-            refusal.figures.to_string(),
-            refusal.metrics.join(", "),
-            names(c, &refusal.subjects),
-        ]);
+        let figures = count_noun(refusal.figures, "figure");
+        let text = format!("{} ({figures} of {})", refusal.why, names(c, &refusal.subjects));
+        section.add(refusal.metrics.join(", "), text);
     }
     if c.refused.len() > MOST_REFUSALS {
-        table.note(&format!("{} more reasons in the JSON", c.refused.len() - MOST_REFUSALS));
+        section.add("more", format!("{} more reasons in the JSON", c.refused.len() - MOST_REFUSALS));
     }
-    block.parts.push(Part::Table(table.finished()));
+    block.parts.push(Part::Facts(section));
     Some(block)
 }

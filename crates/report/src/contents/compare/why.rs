@@ -1,12 +1,12 @@
 //! Which differences explain the results, what each would do with another's best setting, and who stands where.
 
+use record::Comparison;
 use record::comparison::{Cause, Explanation};
-use record::{Comparison, units};
 
 use crate::text::capitalized;
 
 use super::{COLUMNS, MOST_NAMES, name, names, paragraph};
-use crate::contents::figures::figure_of;
+use crate::contents::figures::{figure_of, times};
 use crate::contents::{Block, Part, Section};
 
 /// Explanations that are told; the rest stands in the JSON.
@@ -17,10 +17,6 @@ const MOST_WHAT_IF: usize = 12;
 const MOST_ORDERS: usize = 12;
 /// Places of an order that are told from either end.
 const MOST_RANKS: usize = 8;
-
-fn times(factor: f64) -> String {
-    format!("{}×", units::significant(factor))
-}
 
 /// Why the results differ.
 pub(super) fn explanations(c: &Comparison) -> Option<Block> {

@@ -3,14 +3,13 @@
 mod chart;
 mod steps;
 
-use std::collections::HashMap;
-
 use record::diagnosis::Scaling;
 use record::{Record, units};
 
 use super::block::{Block, Part, Room};
-use super::figures::withheld;
+use super::figures::{times, withheld};
 use super::section::Section;
+use super::side_by_side::group_by;
 use crate::table::Table;
 use crate::text::range;
 use chart::chart;
@@ -89,16 +88,7 @@ type Workload<'a> = (&'a str, Vec<&'a Scaling>);
 
 /// The entries of each workload, in the order of the record.
 fn workloads(record: &Record) -> Vec<Workload<'_>> {
-    let mut numbers: HashMap<&str, usize> = HashMap::new();
-    let mut workloads: Vec<Workload> = Vec::new();
-    for scaling in &record.diagnosis.scaling {
-        let number = *numbers.entry(&scaling.workload).or_insert_with(|| {
-            workloads.push((&scaling.workload, Vec::new()));
-            workloads.len() - 1
-        });
-        workloads[number].1.push(scaling);
-    }
-    workloads
+    group_by(&record.diagnosis.scaling, |scaling| scaling.workload.as_str())
 }
 
 /// A row a workload and placement: how far it came, and what the fit says.
@@ -143,14 +133,13 @@ fn fits(workloads: &[Workload], steps: &Steps) -> Table {
                 table.note_row([if doubtful { "steps in doubt" } else { "too noisy to lean on" }]);
             }
             let reported = |text: String| if noisy { "-".to_owned() } else { text };
-            let between = line.speedup_interval.map_or(String::new(), |(low, high)| {
-                range(&format!("{}×", units::significant(low)), &format!("{}×", units::significant(high)))
-            });
+            let between =
+                line.speedup_interval.map_or(String::new(), |(low, high)| range(&times(low), &times(high)));
             table.row(vec![
                 (*name).to_owned(),
                 line.placement.clone(),
                 line.threads.to_string(),
-                if none { "-".to_owned() } else { format!("{}×", units::significant(line.speedup)) },
+                if none { "-".to_owned() } else { times(line.speedup) },
                 if none { "-".to_owned() } else { efficiency.unwrap_or_default() },
                 reported(share(line.contention)),
                 reported(if line.points >= FIT_STEPS { share(line.coherency) } else { "-".to_owned() }),

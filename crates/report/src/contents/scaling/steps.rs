@@ -5,7 +5,7 @@ use record::{Label, Measurement, Record, detail, units};
 use std::collections::HashMap;
 
 use super::Workload;
-use crate::contents::figures::{brief_remarks, spread, withheld};
+use crate::contents::figures::{brief_remarks, spread, times, withheld};
 use crate::table::Table;
 
 /// Steps of one table.
@@ -135,7 +135,7 @@ pub(super) fn table(title: &str, steps: &Steps, workloads: &[Workload]) -> Table
             if placements { line.placement.clone() } else { String::new() },
             step.threads.to_string(),
             reported(units::figure(step.throughput, "work/s")),
-            can_be(reported(format!("{}×", units::significant(step.speedup)))),
+            can_be(reported(times(step.speedup))),
             can_be(reported(units::percent(step.efficiency))),
             ipc(steps.declared.get(&at)),
             ipc(steps.counted.get(&at)),
