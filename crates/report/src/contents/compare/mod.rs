@@ -177,8 +177,8 @@ fn differences(c: &Comparison) -> Option<Block> {
 
 /// Values of many subjects: each with how many say so, the rarest with names.
 fn grouped(c: &Comparison, values: &[Option<String>]) -> String {
-    let told = values.iter().enumerate().filter_map(|(index, value)| Some((value.as_deref()?, index)));
-    let mut groups = group_by(told, |(value, _)| *value);
+    let known = values.iter().enumerate().filter_map(|(index, value)| Some((value.as_deref()?, index)));
+    let mut groups = group_by(known, |(value, _)| *value);
     groups.sort_by_key(|(_, of)| std::cmp::Reverse(of.len()));
     let more = groups.len().saturating_sub(MOST_VALUES);
     let mut said: Vec<String> = groups
