@@ -1,7 +1,7 @@
 //! How kernels are run honestly: pinning, page placement, start deadlines, clocks, repetition. One file a
 //! measurement, below `measurements/`; nothing here interprets a figure.
 //!
-//! Every measurement is a [`Measure`] in [`list::MEASUREMENTS`]. It declares its time and memory before it starts,
+//! Every measurement is a [`Measure`] in [`MEASUREMENTS`]. It declares its time and memory before it starts,
 //! pushes [`record::Measurement`]s into its [`Context`] as they are ready (so that an interrupted run keeps them)
 //! and says in the coverage what it could not do.
 
@@ -32,6 +32,7 @@ pub mod fill_order;
 mod huge_page_refusal;
 pub mod interrupts;
 pub mod list;
+mod measure;
 mod measurements;
 mod missing;
 pub mod os_noise;
@@ -46,5 +47,7 @@ mod workloads;
 
 pub use budget::{Budget, Depth};
 pub use context::{Context, Halt, Progress};
-pub use list::{MEASUREMENTS, Measure, find};
+pub use list::find;
+pub use measure::Measure;
+pub use measurements::MEASUREMENTS;
 pub use missing::{AllImpossible, find_offline};

@@ -1,63 +1,16 @@
-//! The list of measurements. A new one is one file below `measurements/` and its line here.
+//! Running measurements of the list.
 
 use record::text::Value;
 use record::{Coverage, CpuList, Doubt, Label, Machine, Snapshot, State, text};
 
-use crate::budget::{Budget, Depth};
+use crate::budget::Depth;
 use crate::context::{Context, Halt, Progress};
-use crate::measurements as m;
+use crate::measure::Measure;
+use crate::measurements::latency::CLOCK_RANGE;
 use crate::thread_group;
 use os::Stop;
 
-/// Something that linespeed can measure: a constant in the file that measures it.
-pub struct Measure {
-    /// The name people type: `latency`.
-    pub name: &'static str,
-    /// What it is, for the glossary, in the form of [`record::glossary`].
-    pub glossary: &'static str,
-    /// The metrics that it writes.
-    pub metrics: &'static [&'static str],
-    /// What will be missing, or makes it impossible; `None` where nothing does.
-    pub(crate) obstacle: fn(&Machine, &Snapshot, &CpuList) -> Option<Coverage>,
-    pub(crate) budget: fn(&Machine, &CpuList, Depth) -> Budget,
-    /// Whether it works on the arrays that measurements hand on to each other; before any other their memory is given back.
-    pub(crate) uses_arrays: bool,
-    /// Measures. Results are pushed into the context as they are ready.
-    pub(crate) run: fn(&mut Context) -> Result<(), Halt>,
-}
-
-impl Measure {
-    /// What it can do on `cpus` of this machine, before anything runs: [`Coverage::measured`], degraded with what will be
-    /// missing, or impossible.
-    pub fn outlook(&self, machine: &Machine, snapshot: &Snapshot, cpus: &CpuList) -> Coverage {
-        (self.obstacle)(machine, snapshot, cpus).unwrap_or_else(|| Coverage::measured(self.name))
-    }
-
-    /// The most that it takes on `cpus` of this machine.
-    pub fn budget(&self, machine: &Machine, cpus: &CpuList, depth: Depth) -> Budget {
-        (self.budget)(machine, cpus, depth)
-    }
-}
-
-/// [`Measure::obstacle`] of what can be done everywhere.
-pub(crate) const NO_OBSTACLE: fn(&Machine, &Snapshot, &CpuList) -> Option<Coverage> = |_, _, _| None;
-
-/// Every measurement, in the order in which they run.
-pub const MEASUREMENTS: &[&Measure] = &[
-    &m::clock::CLOCK,
-    &m::latency::LATENCY,
-    &m::parallelism::PARALLELISM,
-    &m::loaded_latency::LOADED_LATENCY,
-    &m::bandwidth::BANDWIDTH,
-    &m::workloads::WORKLOADS,
-    &m::scaling::SCALING,
-    &m::smt_yield::SMT_YIELD,
-    &m::numa::NUMA,
-    &m::core_to_core::CORE_TO_CORE,
-    &m::wakeup::WAKEUP,
-    &m::time_taken::TIME_TAKEN,
-    &m::costs::COSTS,
-];
+pub use crate::measurements::MEASUREMENTS;
 
 /// The measurement with this name.
 pub fn find(name: &str) -> Option<&'static Measure> {
@@ -176,7 +129,7 @@ fn doubt_unsteady_clock(context: &mut Context) {
         if !own || m.doubt.is_some() || m.labels.count(Label::Cpu) != lead.map(u64::from) {
             continue;
         }
-        let range = m::latency::CLOCK_RANGE;
+        let range = CLOCK_RANGE;
         if high > m.value() * (1.0 + range) || low < m.value() * (1.0 - range) {
             m.doubt = Some(Doubt::too_noisy(text!(
                 "clock-unsteady",

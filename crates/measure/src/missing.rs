@@ -5,7 +5,8 @@ use std::fmt;
 use machine::Root;
 use record::{Coverage, CpuList, State, text};
 
-use crate::list::{Measure, Results};
+use crate::list::Results;
+use crate::measure::Measure;
 
 /// None of the measurements that were named can be made here: each with its entry of the coverage.
 #[derive(Debug)]

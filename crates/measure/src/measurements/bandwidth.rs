@@ -16,7 +16,7 @@ use crate::array_setup;
 use crate::arrays::{ARRAYS, Part};
 use crate::budget::{Budget, Depth, beyond_caches, memory_allowance_at_start};
 use crate::context::{Context, Halt};
-use crate::list::Measure;
+use crate::measure::Measure;
 use crate::reasons::MORE_MEMORY;
 use crate::repeat::{Rates, judge, there_and_back};
 

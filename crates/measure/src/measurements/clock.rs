@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::budget::Budget;
 use crate::context::{Context, Halt};
-use crate::list::{Measure, NO_OBSTACLE};
+use crate::measure::{Measure, NO_OBSTACLE};
 use crate::repeat::judge;
 use crate::thread_group::{self, Member};
 use crate::watch;

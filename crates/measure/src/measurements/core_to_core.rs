@@ -15,7 +15,7 @@ use record::{Coverage, CpuList, Label, Labels, Machine, Measurement, Text, detai
 
 use crate::budget::{Budget, Depth, is_emulated};
 use crate::context::{Context, Halt};
-use crate::list::Measure;
+use crate::measure::Measure;
 use crate::measurements::numa::nodes::memory_nodes;
 use crate::reasons::{ALLOW_MBIND, LEAVE_OUT, MORE_CPUS, MORE_MEMORY, NEEDS_TWO_CPUS, NOT_PINNED};
 use crate::repeat::{judge, mark_samples};

@@ -11,7 +11,7 @@ use record::{Coverage, Label, Labels, Measurement, Text, detail, text};
 use crate::budget::Budget;
 use crate::context::{Context, Halt};
 use crate::cycle::Random;
-use crate::list::{Measure, NO_OBSTACLE};
+use crate::measure::{Measure, NO_OBSTACLE};
 use crate::reasons::OWN_THREAD_NOT_STARTED;
 use crate::repeat::{Effort, judge, measurement};
 use crate::thread_group;

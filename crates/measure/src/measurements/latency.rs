@@ -15,7 +15,7 @@ use crate::budget::{Budget, beyond_caches, memory_allowance_at_start};
 use crate::context::{Context, Halt};
 use crate::cycle::Cycle;
 use crate::huge_page_refusal::HugePagesLifted;
-use crate::list::Measure;
+use crate::measure::Measure;
 use crate::reasons::{
     ALLOW_MBIND, FREE_MEMORY, HUGE_PAGES, MORE_MEMORY, NO_MEMORY, NOT_MAPPED, OWN_THREAD_NOT_STARTED,
     PAGE_SIZE_NOT_VERIFIED, PLACEMENT_NOT_VERIFIED,

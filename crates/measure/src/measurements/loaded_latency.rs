@@ -15,7 +15,7 @@ use crate::budget::{Budget, beyond_caches};
 use crate::common_interval::{self, WorkLog};
 use crate::context::{Context, Halt};
 use crate::cycle::Cycle;
-use crate::list::Measure;
+use crate::measure::Measure;
 use crate::measurements::bandwidth::TOUCH_SECONDS;
 use crate::measurements::parallelism::memory_cycle;
 use crate::reasons::{MORE_CPUS, NO_READ_KERNEL, THREAD_NOT_STARTED};

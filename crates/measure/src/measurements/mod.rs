@@ -1,4 +1,6 @@
-//! The measurements, one file each.
+//! The measurements, one file each: a new one is a file here and its two lines below.
+
+use crate::measure::Measure;
 
 pub(crate) mod bandwidth;
 pub(crate) mod clock;
@@ -13,3 +15,20 @@ pub(crate) mod smt_yield;
 pub(crate) mod time_taken;
 pub(crate) mod wakeup;
 pub(crate) mod workloads;
+
+/// Every measurement, in the order in which they run.
+pub const MEASUREMENTS: &[&Measure] = &[
+    &clock::CLOCK,
+    &latency::LATENCY,
+    &parallelism::PARALLELISM,
+    &loaded_latency::LOADED_LATENCY,
+    &bandwidth::BANDWIDTH,
+    &workloads::WORKLOADS,
+    &scaling::SCALING,
+    &smt_yield::SMT_YIELD,
+    &numa::NUMA,
+    &core_to_core::CORE_TO_CORE,
+    &wakeup::WAKEUP,
+    &time_taken::TIME_TAKEN,
+    &costs::COSTS,
+];

@@ -17,7 +17,7 @@ use serde_json::json;
 use crate::arrays::widest_stream;
 use crate::budget::Budget;
 use crate::context::{Context, Halt};
-use crate::list::Measure;
+use crate::measure::Measure;
 use crate::reasons::{LEAVE_OUT, NO_READ_KERNEL, NOT_PINNED, PLACEMENT_NOT_VERIFIED};
 use crate::repeat::{Rates, judge, there_and_back};
 use columns::Column;

@@ -8,7 +8,7 @@ use record::{Label, Labels, Measurement, detail, text};
 use crate::budget::{Budget, beyond_caches};
 use crate::context::{Context, Halt};
 use crate::cycle::Cycle;
-use crate::list::{Measure, NO_OBSTACLE};
+use crate::measure::{Measure, NO_OBSTACLE};
 use crate::reasons::{NO_MEMORY, NOT_MAPPED, OWN_THREAD_NOT_STARTED};
 use crate::repeat::judge;
 use crate::thread_group;

@@ -11,7 +11,7 @@ use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt};
 use crate::counters::{self, Set};
 use crate::fill_order::{self, FillOrder};
-use crate::list::Measure;
+use crate::measure::Measure;
 use crate::reasons::{MORE_CPUS, MORE_MEMORY, NEEDS_TWO_CPUS};
 use crate::repeat::there_and_back;
 use crate::workloads::Workload;

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt};
-use crate::list::Measure;
+use crate::measure::Measure;
 use crate::repeat::{judge, mark_samples, there_and_back};
 use crate::workloads::figures::{Seen, TARGET};
 use crate::workloads::session::{Session, Turn, array_bytes, array_seconds};

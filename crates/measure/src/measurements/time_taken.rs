@@ -10,7 +10,7 @@ use record::{Bucket, Label, Labels, Measurement, detail, text};
 use crate::budget::Budget;
 use crate::context::{Context, Halt};
 use crate::interrupts::Interrupts;
-use crate::list::{Measure, NO_OBSTACLE};
+use crate::measure::{Measure, NO_OBSTACLE};
 use crate::repeat::{judge, mark_migrated};
 use crate::thread_group;
 use os::Stop;

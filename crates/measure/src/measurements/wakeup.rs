@@ -11,7 +11,7 @@ use record::{Bucket, Coverage, CpuList, Label, Labels, Measurement, detail, text
 
 use crate::budget::Budget;
 use crate::context::{Context, Halt};
-use crate::list::Measure;
+use crate::measure::Measure;
 use crate::repeat::there_and_back;
 use crate::thread_group::{self, Member};
 use os::Stop;

@@ -8,7 +8,7 @@ use record::{Label, Labels, Unavailable, text};
 use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt};
 use crate::counters::{self, Set};
-use crate::list::{Measure, NO_OBSTACLE};
+use crate::measure::{Measure, NO_OBSTACLE};
 use crate::workloads::figures::Seen;
 use crate::workloads::session::{Session, Turn, array_bytes, array_seconds};
 use crate::workloads::worker_pool::{SliceLength, TimeBudget};

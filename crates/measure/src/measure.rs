@@ -1,0 +1,39 @@
+//! What a measurement declares of itself.
+
+use record::{Coverage, CpuList, Machine, Snapshot};
+
+use crate::budget::{Budget, Depth};
+use crate::context::{Context, Halt};
+
+/// Something that linespeed can measure: a constant in the file that measures it.
+pub struct Measure {
+    /// The name people type: `latency`.
+    pub name: &'static str,
+    /// What it is, for the glossary, in the form of [`record::glossary`].
+    pub glossary: &'static str,
+    /// The metrics that it writes.
+    pub metrics: &'static [&'static str],
+    /// What will be missing, or makes it impossible; `None` where nothing does.
+    pub(crate) obstacle: fn(&Machine, &Snapshot, &CpuList) -> Option<Coverage>,
+    pub(crate) budget: fn(&Machine, &CpuList, Depth) -> Budget,
+    /// Whether it works on the arrays that measurements hand on to each other; before any other their memory is given back.
+    pub(crate) uses_arrays: bool,
+    /// Measures. Results are pushed into the context as they are ready.
+    pub(crate) run: fn(&mut Context) -> Result<(), Halt>,
+}
+
+impl Measure {
+    /// What it can do on `cpus` of this machine, before anything runs: [`Coverage::measured`], degraded with what will be
+    /// missing, or impossible.
+    pub fn outlook(&self, machine: &Machine, snapshot: &Snapshot, cpus: &CpuList) -> Coverage {
+        (self.obstacle)(machine, snapshot, cpus).unwrap_or_else(|| Coverage::measured(self.name))
+    }
+
+    /// The most that it takes on `cpus` of this machine.
+    pub fn budget(&self, machine: &Machine, cpus: &CpuList, depth: Depth) -> Budget {
+        (self.budget)(machine, cpus, depth)
+    }
+}
+
+/// [`Measure::obstacle`] of what can be done everywhere.
+pub(crate) const NO_OBSTACLE: fn(&Machine, &Snapshot, &CpuList) -> Option<Coverage> = |_, _, _| None;
