@@ -2,7 +2,7 @@
 
 use kernels::chain;
 
-use super::{Disturbed, Ticks};
+use super::{Disturbed, Pass, Ticks, crc32, page_offset};
 use measure::interrupts::Interrupts;
 use measure::watch;
 
@@ -45,6 +45,15 @@ pub struct Observation {
     pub cpu_to: Option<u32>,
     /// What disturbed it.
     pub disturbed: Disturbed,
+}
+
+impl Observation {
+    /// The portion that was watched: the primes it found, how long it took, and the bytes that ran at an address.
+    pub(crate) fn into_pass(self, primes: u64, seconds: f64, code: &[u8], address: u64) -> Pass {
+        let Self { clock, clock_moved, cpu_from, cpu_to, disturbed, .. } = self;
+        let (crc, page_offset) = (crc32(code), page_offset(address));
+        Pass { primes, seconds, clock, clock_moved, crc, page_offset, cpu_from, cpu_to, disturbed }
+    }
 }
 
 /// Counts at one moment.

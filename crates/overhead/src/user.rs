@@ -7,7 +7,7 @@ use kernels::primes;
 use record::{CpuList, text};
 
 use super::layer_thread::{LayerThread, PassFunction};
-use super::{Bound, Layer, LayerName, Observer, Pass, Ticks, Unavailable, crc32};
+use super::{Bound, Layer, LayerName, Observer, Pass, Ticks, Unavailable};
 use os::pin::Pinned;
 
 /// The least real-time priority: above every other task of the usual kind.
@@ -121,23 +121,15 @@ fn prepare(how: &UserMode, ticks: Ticks) -> Result<PassFunction, Unavailable> {
             )));
         }
         let code = primes::code();
-        Ok(Pass {
-            primes,
-            seconds: observation.seconds,
-            clock: observation.clock,
-            clock_moved: observation.clock_moved,
-            crc: crc32(code),
-            page_offset: super::page_offset(code.as_ptr().addr() as u64),
-            cpu_from: observation.cpu_from,
-            cpu_to: observation.cpu_to,
-            disturbed: observation.disturbed,
-        })
+        let seconds = observation.seconds;
+        Ok(observation.into_pass(primes, seconds, code, code.as_ptr().addr() as u64))
     }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::crc32;
 
     #[test]
     fn every_way_of_running_it_finds_the_same_primes_in_the_same_bytes() {

@@ -1,7 +1,10 @@
 //! The files of a machine, or of a tree captured from one: read, written, listed.
 
+use std::ffi::CString;
 use std::fmt;
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use machine::Root;
 
@@ -91,6 +94,13 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
+/// Whether this user may write what lies at a path.
+pub(crate) fn may_write(path: &Path) -> bool {
+    let Ok(path) = CString::new(path.as_os_str().as_bytes()) else { return false };
+    // SAFETY: a string that ends with a zero byte and lives until the call returns.
+    unsafe { libc::faccessat(libc::AT_FDCWD, path.as_ptr(), libc::W_OK, libc::AT_EACCESS) == 0 }
+}
+
 /// Files by their path as on the machine.
 pub trait Files: Sync {
     /// The text of a file, without white space at its ends.
@@ -157,11 +167,7 @@ impl Files for Tree<'_> {
     }
 
     fn writable(&self, path: &str) -> bool {
-        use std::os::unix::ffi::OsStrExt;
-        let Ok(real) = self.root.real_path(path) else { return false };
-        let Ok(real) = std::ffi::CString::new(real.as_os_str().as_bytes()) else { return false };
-        // SAFETY: a string that ends with a zero byte and lives until the call returns.
-        unsafe { libc::faccessat(libc::AT_FDCWD, real.as_ptr(), libc::W_OK, libc::AT_EACCESS) == 0 }
+        self.root.real_path(path).is_ok_and(|real| may_write(&real))
     }
 
     fn is_fixed(&self, path: &str) -> bool {

@@ -6,6 +6,8 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use crate::files::may_write;
+
 /// The journal's name in it.
 pub const JOURNAL: &str = "quiet.journal";
 /// The folder of root, which lives through a power loss.
@@ -30,13 +32,7 @@ fn has_journal(folder: &Path) -> bool {
 
 /// Whether this user may write a folder, or make it.
 fn can_be_written(folder: &Path) -> bool {
-    use std::os::unix::ffi::OsStrExt;
-    let Some(there) = folder.ancestors().find(|folder| folder.symlink_metadata().is_ok()) else {
-        return false;
-    };
-    let Ok(there) = std::ffi::CString::new(there.as_os_str().as_bytes()) else { return false };
-    // SAFETY: a string that ends with a zero byte and lives until the call returns.
-    unsafe { libc::faccessat(libc::AT_FDCWD, there.as_ptr(), libc::W_OK, libc::AT_EACCESS) == 0 }
+    folder.ancestors().find(|folder| folder.symlink_metadata().is_ok()).is_some_and(may_write)
 }
 
 /// Whether a folder is somebody else's, as after `su` without `-`: nothing that this user wrote lies there.

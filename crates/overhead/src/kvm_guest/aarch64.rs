@@ -51,7 +51,7 @@ unsafe extern "C" {
 const TABLES: usize = 0x1000;
 const EXCEPTIONS: u64 = 0x4000;
 const CODE: u64 = 0x5000;
-const ROUTINE: u64 = 0x6000;
+pub(super) const ROUTINE: u64 = 0x6000;
 
 /// A table, or a page, with its access flag, shared inside of the system.
 const TABLE: u64 = 0b11;
@@ -221,11 +221,6 @@ pub(super) fn count(machine: &Machine, mode: Mode, way: ExitWay, range: &Range<u
     })
 }
 
-/// Where the routine lies.
-pub(super) fn routine(machine: &Machine) -> Option<Vec<u8>> {
-    machine.read(ROUTINE as usize, kernels::primes::code().len())
-}
-
 fn enter(machine: &Machine, mode: Mode) -> io::Result<()> {
     for (name, value) in [
         // Write-back memory; a device that gathers nothing.
@@ -247,16 +242,14 @@ fn enter(machine: &Machine, mode: Mode) -> io::Result<()> {
     Ok(())
 }
 
-/// Why there may be no KVM.
-pub(super) fn without() -> Text {
-    text!("kvm-not-in-kernel", "the kernel was built without KVM, or not started at EL2")
-}
-
-/// What would help.
-pub(super) fn remedy() -> Text {
-    text!(
-        "kvm-on-hardware-or-nested",
-        "measure on the hardware itself; in a virtual machine, have the host enable nested virtualization"
+/// Why there may be no KVM, and what would help.
+pub(super) fn explain_absence() -> (Text, Text) {
+    (
+        text!("kvm-not-in-kernel", "the kernel was built without KVM, or not started at EL2"),
+        text!(
+            "kvm-on-hardware-or-nested",
+            "measure on the hardware itself; in a virtual machine, have the host enable nested virtualization"
+        ),
     )
 }
 

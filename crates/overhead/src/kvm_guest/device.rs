@@ -178,13 +178,8 @@ fn absent(path: &Path) -> Unavailable {
             device = shown()
         ));
     }
-    let failure = Unavailable::new(text!(
-        "kvm-absent",
-        "no {device}: {why}",
-        device = shown(),
-        why = super::processor::without()
-    ));
-    failure.with_remedy(super::processor::remedy())
+    let (why, remedy) = super::processor::explain_absence();
+    Unavailable::new(text!("kvm-absent", "no {device}: {why}", device = shown(), why)).with_remedy(remedy)
 }
 
 #[cfg(test)]

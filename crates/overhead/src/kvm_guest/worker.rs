@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use super::device::Device;
 use super::machine::{Exit, INTERRUPT, Machine};
 use super::{Counted, ExitWay, INTERPRETED, Mode, TRIAL, TRIAL_PRIMES, processor};
-use crate::{Observer, Pass, Ticks, Unavailable, crc32, page_offset};
+use crate::{Observer, Pass, Ticks, Unavailable};
 use os::Stop;
 use os::pin::Pinned;
 
@@ -315,11 +315,7 @@ impl Running {
             let counted = self.count(way, &TRIAL)?;
             let around = self.ticks.since(from);
             if !counted.ended {
-                return Err(if counted.exit == Exit::Interrupted {
-                    interrupted()
-                } else {
-                    wrong(&counted, TRIAL_PRIMES)
-                });
+                return Err(wrong(&counted, TRIAL_PRIMES));
             }
             seconds = seconds.min(inside(&counted, around, self.ticks).unwrap_or(around));
             if seconds < INTERPRETED * outside || began.elapsed().as_secs_f64() > 2.0 * LONG {
@@ -336,27 +332,15 @@ impl Running {
         let (machine, mode) = (&self.machine, self.mode);
         let (counted, beside) = self.observer.observe(|| processor::count(machine, mode, way, range));
         let counted = counted.map_err(|error| self.refused(&error))?;
-        if counted.exit == Exit::Interrupted {
-            return Err(interrupted());
-        }
         if !counted.ended {
             return Err(wrong(&counted, 0));
         }
-        let code = processor::routine(&self.machine).ok_or_else(|| {
+        let code = self.machine.read(processor::ROUTINE as usize, kernels::primes::code().len());
+        let code = code.ok_or_else(|| {
             Unavailable::new(text!("kvm-routine-unreadable", "cannot read the guest's code back"))
         })?;
         let seconds = inside(&counted, beside.seconds, self.ticks).unwrap_or(beside.seconds);
-        Ok(Pass {
-            primes: counted.primes,
-            seconds,
-            clock: beside.clock,
-            clock_moved: beside.clock_moved,
-            crc: crc32(&code),
-            page_offset: page_offset(counted.routine),
-            cpu_from: beside.cpu_from,
-            cpu_to: beside.cpu_to,
-            disturbed: beside.disturbed,
-        })
+        Ok(beside.into_pass(counted.primes, seconds, &code, counted.routine))
     }
 }
 
@@ -395,7 +379,7 @@ fn wrong(counted: &Counted, expected: u64) -> Unavailable {
             text!("kvm-guest-left-at-port", "the guest exited at port {port}", port = format!("{port:#x}"))
         }
         Exit::Other(number) => text!("kvm-guest-left", "the guest exited with KVM's reason {number}", number),
-        Exit::Interrupted => INTERRUPTED.into(),
+        Exit::Interrupted => return interrupted(),
     })
 }
 

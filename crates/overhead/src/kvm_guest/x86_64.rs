@@ -60,7 +60,7 @@ const TABLES: u64 = 0x0000;
 const DESCRIPTORS: u64 = 0x4000;
 const TASK: u64 = 0x4800;
 const CODE: u64 = 0x5000;
-const ROUTINE: u64 = 0x6000;
+pub(super) const ROUTINE: u64 = 0x6000;
 const STACK: u64 = 0x8000;
 
 /// Present, writable, for user mode too.
@@ -253,11 +253,6 @@ pub(super) fn count(machine: &Machine, mode: Mode, way: ExitWay, range: &Range<u
     })
 }
 
-/// Where the routine lies.
-pub(super) fn routine(machine: &Machine) -> Option<Vec<u8>> {
-    machine.read(ROUTINE as usize, kernels::primes::code().len())
-}
-
 fn enter(machine: &Machine, mode: Mode) -> io::Result<()> {
     let mut system = SystemRegisters::default();
     // SAFETY: the structure is that of both requests.
@@ -294,28 +289,26 @@ fn enter(machine: &Machine, mode: Mode) -> io::Result<()> {
     unsafe { abi::tell(machine.cpu(), SET_SYSTEM_REGISTERS, &mut system) }
 }
 
-/// Why there may be no KVM, by what the processor says of itself.
-pub(super) fn without() -> Text {
+/// Why there may be no KVM, by what the processor says of itself, and what would help.
+pub(super) fn explain_absence() -> (Text, Text) {
     if virtualization() {
-        text!("kvm-module-not-loaded", "the kernel module kvm_intel or kvm_amd is not loaded")
+        (
+            text!("kvm-module-not-loaded", "the kernel module kvm_intel or kvm_amd is not loaded"),
+            "sudo modprobe kvm_intel, or kvm_amd".into(),
+        )
     } else if std::arch::x86_64::__cpuid(1).ecx & 1 << 31 != 0 {
-        text!("kvm-not-nested", "this virtual machine has no nested virtualization")
-    } else {
-        text!("kvm-no-virtualization", "the processor shows no virtualization (VMX or SVM)")
-    }
-}
-
-/// What would help.
-pub(super) fn remedy() -> Text {
-    if virtualization() {
-        "sudo modprobe kvm_intel, or kvm_amd".into()
-    } else if std::arch::x86_64::__cpuid(1).ecx & 1 << 31 != 0 {
-        text!(
-            "kvm-enable-nested",
-            "have the host enable nested virtualization, or measure on the hardware itself"
+        (
+            text!("kvm-not-nested", "this virtual machine has no nested virtualization"),
+            text!(
+                "kvm-enable-nested",
+                "have the host enable nested virtualization, or measure on the hardware itself"
+            ),
         )
     } else {
-        text!("kvm-enable-in-firmware", "enable VT-x or SVM in the firmware")
+        (
+            text!("kvm-no-virtualization", "the processor shows no virtualization (VMX or SVM)"),
+            text!("kvm-enable-in-firmware", "enable VT-x or SVM in the firmware"),
+        )
     }
 }
 

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::CompoundError;
 use super::bound_tasks::BoundTask;
+use crate::files::may_write;
 use crate::process_settings::process::CpuMask;
 use crate::value_syntax::name_cpus;
 
@@ -140,9 +141,7 @@ impl Shield {
 
     /// Whether this user may make groups there.
     pub fn may_be_made(&self) -> bool {
-        let Ok(parent) = std::ffi::CString::new(self.parent.as_str()) else { return false };
-        // SAFETY: a string that ends with a zero byte and lives until the call returns.
-        unsafe { libc::faccessat(libc::AT_FDCWD, parent.as_ptr(), libc::W_OK, libc::AT_EACCESS) == 0 }
+        may_write(Path::new(&self.parent))
     }
 
     /// The command's group.
