@@ -262,28 +262,16 @@ fn list_usable<'a>(record: &'a Record, metric: &'static str) -> impl Iterator<It
 }
 
 fn find_reach(nodes: &Nodes, all: &[&Measurement], timed: Timed, what: Text) -> Option<Reach> {
-    let mut own: Vec<&Measurement> = Vec::new();
-    let mut other: Vec<&Measurement> = Vec::new();
-    let mut guessed = false;
+    let is_own = |own: bool| -> Vec<&Measurement> {
+        all.iter().filter(|m| nodes.is_own(m) == Some(own)).copied().collect()
+    };
     let reported = all.iter().any(|m| nodes.is_own(m).is_some());
-    if reported {
-        own.extend(all.iter().filter(|m| nodes.is_own(m) == Some(true)));
-        other.extend(all.iter().filter(|m| nodes.is_own(m) == Some(false)));
-    } else if nodes.count() > 1 && all.len() > 1 {
-        // Nothing says which node is the CPU's own: of one CPU's figures the least is.
-        guessed = true;
-        let mut by_cpu: BTreeMap<Option<u64>, Vec<&Measurement>> = BTreeMap::new();
-        for m in all {
-            by_cpu.entry(m.labels.count(Label::Cpu)).or_default().push(m);
-        }
-        for mut of_cpu in by_cpu.into_values() {
-            of_cpu.sort_by(|a, b| a.value().total_cmp(&b.value()));
-            own.extend(&of_cpu[..1]);
-            other.extend(&of_cpu[1..]);
-        }
-    } else {
-        own.extend(all);
-    }
+    let guessed = !reported && nodes.count() > 1 && all.len() > 1;
+    let (mut own, other) = match (reported, guessed) {
+        (true, _) => (is_own(true), is_own(false)),
+        (false, true) => guess_own(all),
+        (false, false) => (all.to_vec(), Vec::new()),
+    };
     // What other nodes cost is told by CPUs that were measured with both.
     let both =
         |m: &&Measurement| other.iter().any(|far| far.labels.get(Label::Cpu) == m.labels.get(Label::Cpu));
@@ -291,6 +279,18 @@ fn find_reach(nodes: &Nodes, all: &[&Measurement], timed: Timed, what: Text) -> 
         own.retain(both);
     }
     build_reach(nodes, timed, what, &own, &other).map(|reach| Reach { guessed, ..reach })
+}
+
+/// Own and other nodes' figures where nothing says which node is the CPU's own: of one CPU's figures the least is.
+fn guess_own<'a>(all: &[&'a Measurement]) -> (Vec<&'a Measurement>, Vec<&'a Measurement>) {
+    let mut by_cpu: BTreeMap<Option<u64>, Vec<&Measurement>> = BTreeMap::new();
+    for m in all {
+        by_cpu.entry(m.labels.count(Label::Cpu)).or_default().push(m);
+    }
+    by_cpu.values_mut().for_each(|of_cpu| of_cpu.sort_by(|a, b| a.value().total_cmp(&b.value())));
+    let own = by_cpu.values().filter_map(|of_cpu| of_cpu.first());
+    let other = by_cpu.values().flat_map(|of_cpu| &of_cpu[1..]);
+    (own.copied().collect(), other.copied().collect())
 }
 
 /// How memory answers by figures of own and of other nodes' memory.

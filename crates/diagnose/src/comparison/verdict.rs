@@ -30,9 +30,6 @@ pub(super) const CHANGED: Template = Template {
     code: "comparison-changed",
     words: "Slower beyond noise: {slower} of {figures}; faster: {faster}.",
 };
-/// What none of them did.
-pub(super) const NONE_CHANGED: Template =
-    Template { code: "comparison-none-changed", words: "No change beyond noise in {figures}." };
 /// As many changes as chance makes.
 pub(super) const BY_CHANCE_ALONE: Template = Template {
     code: "comparison-by-chance",
@@ -41,9 +38,6 @@ pub(super) const BY_CHANCE_ALONE: Template = Template {
 /// Changes that are the furthest from chance.
 pub(super) const MOST_CERTAIN: Template =
     Template { code: "comparison-most-certain", words: "Most certain: {changes}." };
-/// Results of many records by their order.
-pub(super) const RANKED: Template =
-    Template { code: "comparison-ranked", words: "{result}, best first: {places}." };
 
 /// The answer, a paragraph a result; empty where the records are the same one.
 pub(super) fn state_verdict(c: &Comparison) -> Vec<Text> {
@@ -219,7 +213,7 @@ fn state_changed_figures(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -
     let mut changed: Vec<&(&Row, &Cell)> =
         rows.iter().filter(|(_, cell)| cell.slower.is_some() && cell.ratio.is_some()).collect();
     if changed.is_empty() {
-        return text!(NONE_CHANGED, figures);
+        return text!("comparison-none-changed", "No change beyond noise in {figures}.", figures);
     }
     // The surest first: far from 1 for the width of its interval.
     let sureness = |cell: &Cell| {
@@ -248,11 +242,6 @@ fn state_changed_figures(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -
     said
 }
 
-/// Nothing in the inventory changed.
-pub(super) const SAME_SETTINGS: Template = Template {
-    code: "comparison-same-settings",
-    words: "Same hardware, kernel and settings, as far as both records show.",
-};
 /// What changed in the inventory.
 pub(super) const CHANGED_SETTINGS: Template =
     Template { code: "comparison-changed-settings", words: "Changed on the machine: {changes}." };
@@ -274,7 +263,10 @@ fn state_changed_settings(c: &Comparison, other: usize) -> Text {
         })
         .collect();
     let mut said = match changes.is_empty() {
-        true => text!(SAME_SETTINGS),
+        true => text!(
+            "comparison-same-settings",
+            "Same hardware, kernel and settings, as far as both records show."
+        ),
         false => text!(CHANGED_SETTINGS, changes = first_of(changes)),
     };
     if let Some(work) = c.differences.iter().find(|difference| difference.code == OTHER_WORK.code) {
@@ -356,7 +348,8 @@ fn state_order(c: &Comparison, order: &Order) -> Option<Text> {
         ends.push(describe_rank(c, order, last));
         ends
     };
-    let mut said = text!(RANKED, result = &order.result, places);
+    let mut said =
+        text!("comparison-ranked", "{result}, best first: {places}.", result = &order.result, places);
     if ratio.is_finite() && ratio > 1.0 {
         let times = Value::Factor(ratio);
         said.push(text!("comparison-first-to-last", "The first is {times} as fast as the last.", times));

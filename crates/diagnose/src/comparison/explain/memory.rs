@@ -19,19 +19,11 @@ use crate::memory_channels::{channels, is_flash};
 /// The result of a program that waits for memory.
 pub(crate) const MEMORY_BOUND: Template =
     Template { code: "comparison-result-memory-bound", words: "memory-bound program" };
-/// What is alike for one program and not for another.
-pub(crate) const ALIKE_UNLESS_BOUND: Template = Template {
-    code: "comparison-alike-unless-bound",
-    words: "{result}: no difference without NUMA binding; bound to a node, {fast} is {times} as fast as {slow}.",
-};
 /// Latency over all nodes of a record that does not tell which CPU is on which of them.
 pub(crate) const LOCAL_GUESSED: Template = Template {
     code: "comparison-all-nodes-guessed",
     words: "{what} over all nodes: {averages}; {shares}; the fastest node is taken as local",
 };
-/// Time of memory with many loads in flight.
-const TIME_PER_ELEMENT: Template =
-    Template { code: "comparison-cause-time-per-element", words: "memory time per element" };
 /// The own node's part of latency.
 const OWN: Template = Template { code: "comparison-cause-own-node", words: "local memory" };
 /// Averages nearer than this are alike, on the scale of logarithms.
@@ -66,7 +58,8 @@ pub(super) fn explain_memory(pair: &Pair) -> Option<OneSided> {
 fn explain_alike_unless_bound(pair: &Pair, speed: f64, own: f64, mut causes: Vec<Cause>) -> OneSided {
     sort_causes(&mut causes, own, false);
     let says = text!(
-        ALIKE_UNLESS_BOUND,
+        "comparison-alike-unless-bound",
+        "{result}: no difference without NUMA binding; bound to a node, {fast} is {times} as fast as {slow}.",
         result = text!(MEMORY_BOUND),
         fast = &pair.this.name,
         slow = &pair.base.name,
@@ -79,7 +72,7 @@ fn explain_alike_unless_bound(pair: &Pair, speed: f64, own: f64, mut causes: Vec
 /// What differs by node: time per element of a stream, with many loads in flight, is no latency.
 pub(crate) fn acts_on(reach: &Reach) -> Text {
     match reach.timed {
-        Timed::Stream(_) => text!(TIME_PER_ELEMENT),
+        Timed::Stream(_) => text!("comparison-cause-time-per-element", "memory time per element"),
         Timed::Matrix | Timed::Loads => text!(MEMORY_LATENCY),
     }
 }

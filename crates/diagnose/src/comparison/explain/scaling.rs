@@ -9,9 +9,6 @@ use crate::comparison::Known;
 /// Siblings of all cores.
 pub(in crate::comparison) const SIBLINGS: Template =
     Template { code: "comparison-scaling-siblings", words: "SMT on {cores} cores adds {gain}." };
-/// Siblings of the only core.
-const SIBLINGS_OF_ONE: Template =
-    Template { code: "comparison-scaling-siblings-of-one", words: "SMT on 1 core adds {gain}." };
 /// Siblings where not all cores were measured without them.
 pub(in crate::comparison) const SIBLINGS_ABOUT: Template = Template {
     code: "comparison-scaling-siblings-about",
@@ -40,7 +37,7 @@ fn describe_work(name: &str, work: &Work, who: &String) -> Option<Text> {
     if *most > cores {
         let gain = Value::Share(all.value / (cores as f64 * rate) - 1.0);
         says.push(match (whole, threads) {
-            (true, 1) => text!(SIBLINGS_OF_ONE, gain),
+            (true, 1) => text!("comparison-scaling-siblings-of-one", "SMT on 1 core adds {gain}.", gain),
             (true, _) => text!(SIBLINGS, cores, gain),
             (false, measured) => text!(SIBLINGS_ABOUT, gain, cores, measured),
         });

@@ -9,9 +9,6 @@ use super::{MUCH_LEFT, NO_CAUSE, differs};
 /// Causes that make less than this share of a difference, on the scale of logarithms, explain little of it.
 const LITTLE: f64 = 0.25;
 
-/// Who is how much faster.
-pub(crate) const FASTER: Template =
-    Template { code: "comparison-faster", words: "{result}: {fast} is {times} as fast as {slow}." };
 /// One cause.
 const CAUSE: Template = Template { code: "comparison-cause", words: "Cause: {cause}." };
 /// Causes of the opposite sign.
@@ -60,7 +57,8 @@ const UNMEASURED_SLOWER: Template = Template {
 /// `primes: B is 1.3× as fast as A.`, or the other way round.
 pub(crate) fn describe_speed(result: &Text, this: &String, base: &String, speed: f64) -> Text {
     let (fast, slow, times) = if speed >= 1.0 { (this, base, speed) } else { (base, this, 1.0 / speed) };
-    text!(FASTER, result, fast, times = Value::Factor(times), slow)
+    let times = Value::Factor(times);
+    text!("comparison-faster", "{result}: {fast} is {times} as fast as {slow}.", result, fast, times, slow)
 }
 
 /// A factor as it is from the side of the faster one.
