@@ -9,7 +9,7 @@ use record::diagnosis::{Bound, BoundBy, Evidence};
 use record::text::Value;
 use record::{Label, Measurement, Template, Text, detail, text};
 
-use crate::figures::cite_fact;
+use crate::figures::{Place, cite_fact};
 use crate::record_index::RecordIndex;
 
 /// Shorter commands are little more than the start of a process and the notice of its end, and nobody looked at them while
@@ -53,6 +53,15 @@ struct Cause {
 }
 
 impl Cause {
+    fn new(by: BoundBy, share: f64, says: Text, advice: Text) -> Self {
+        Self { by, share, says, advice, evidence: Vec::new() }
+    }
+
+    fn cite(mut self, says: Text, from: impl Into<Place>) -> Self {
+        self.evidence.push(cite_fact(says, from));
+        self
+    }
+
     fn is_outside(&self) -> bool {
         matches!(self.by, BoundBy::Quota | BoundBy::Stolen | BoundBy::CpuContention)
     }

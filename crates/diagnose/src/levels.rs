@@ -190,6 +190,14 @@ struct Named {
     judgement: Text,
 }
 
+impl Named {
+    /// The level of a plateau.
+    fn from_plateau(name: String, plateau: &Plateau, advertised: Option<u64>, judgement: Text) -> Self {
+        let Plateau { latency, flat, left_at, .. } = *plateau;
+        Self { name, latency, flat, left_at, advertised, judgement }
+    }
+}
+
 /// Names the plateaus of a curve by the caches that they belong to.
 fn name(curve: &Curve, caches: &[Advertised]) -> Vec<Named> {
     let Some((_, largest)) = curve.range() else {
@@ -257,35 +265,23 @@ fn to_its_wall(edges: &[Edge], matched: &mut [Option<usize>], caches: usize) -> 
 
 /// A cache that holds more than the largest working set measured.
 fn not_left(plateau: &Plateau, own: &Advertised, largest: u64) -> Named {
-    Named {
-        name: format!("L{}", own.level),
-        latency: plateau.latency,
-        flat: plateau.flat,
-        left_at: None,
-        advertised: Some(own.bytes),
-        judgement: text!(
-            "level-not-left",
-            "holds the largest working set measured, {largest}; advertised {advertised}",
-            largest = Value::Bytes(largest),
-            advertised = Value::Bytes(own.bytes)
-        ),
-    }
+    let judgement = text!(
+        "level-not-left",
+        "holds the largest working set measured, {largest}; advertised {advertised}",
+        largest = Value::Bytes(largest),
+        advertised = Value::Bytes(own.bytes)
+    );
+    Named::from_plateau(format!("L{}", own.level), plateau, Some(own.bytes), judgement)
 }
 
 /// A step that no cache in the kernel's tables answers to.
 fn unadvertised(plateau: &Plateau, left: u64, level: usize) -> Named {
-    Named {
-        name: format!("L{level}"),
-        latency: plateau.latency,
-        flat: plateau.flat,
-        left_at: Some(left),
-        advertised: None,
-        judgement: text!(
-            "level-not-in-tables",
-            "not in the kernel's tables; left at {left}; load from others can cause such a step",
-            left = Value::Bytes(left)
-        ),
-    }
+    let judgement = text!(
+        "level-not-in-tables",
+        "not in the kernel's tables; left at {left}; load from others can cause such a step",
+        left = Value::Bytes(left)
+    );
+    Named::from_plateau(format!("L{level}"), plateau, None, judgement)
 }
 
 /// A cache of which this CPU gets much less than is advertised.
@@ -324,14 +320,7 @@ fn seen(plateau: &Plateau, left: u64, own: &Advertised, before: u64) -> Named {
             left = left_at
         )
     };
-    Named {
-        name: format!("L{}", own.level),
-        latency: plateau.latency,
-        flat: plateau.flat,
-        left_at: Some(left),
-        advertised: Some(own.bytes),
-        judgement,
-    }
+    Named::from_plateau(format!("L{}", own.level), plateau, Some(own.bytes), judgement)
 }
 
 /// A cache that shows no step of its own though the curve goes beyond its size: its latency is read in the middle
@@ -383,14 +372,7 @@ fn memory(curve: &Curve, plateau: &Plateau, caches: &[Advertised]) -> Named {
         let smallest = Value::Bytes(plateau.flat.0);
         text!("level-memory", "working sets of {smallest} to {largest}", smallest, largest)
     };
-    Named {
-        name: MEMORY.to_owned(),
-        latency: plateau.latency,
-        flat: plateau.flat,
-        left_at: None,
-        advertised: None,
-        judgement,
-    }
+    Named::from_plateau(MEMORY.to_owned(), &plateau, None, judgement)
 }
 
 /// Which cache each edge belongs to (in order, each at most once), by the sizes in bytes at which the curve leaves a

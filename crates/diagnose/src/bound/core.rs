@@ -7,7 +7,6 @@ use record::{Measurement, Template, Text, text};
 
 use super::time::used_by_others;
 use super::{Cause, Facts, detail};
-use crate::figures::cite_fact;
 
 /// Bytes that a miss of the last cache moves.
 const LINE: f64 = 64.0;
@@ -32,8 +31,8 @@ fn traffic<'a>(facts: &Facts<'a>) -> Option<(f64, &'a Measurement)> {
     Some((misses.value() * LINE / (facts.wall - facts.off_cpu).max(1e-9), misses))
 }
 
-fn cite_misses(misses: &Measurement) -> record::diagnosis::Evidence {
-    cite_fact(text!("bound-misses", "last-level cache misses {misses}", misses), misses)
+fn describe_misses(misses: &Measurement) -> Text {
+    text!("bound-misses", "last-level cache misses {misses}", misses)
 }
 
 pub(super) fn bandwidth(facts: &Facts) -> Option<Cause> {
@@ -44,22 +43,15 @@ pub(super) fn bandwidth(facts: &Facts) -> Option<Cause> {
         None => (facts.ceilings().bandwidth_all.filter(|value| *value > 0.0)?, OF_ALL_CPUS),
     };
     let share = traffic / ceiling;
-    Some(Cause {
-        by: BoundBy::MemoryBandwidth,
-        share: if share >= NEAR_CEILING { share.min(1.0) } else { 0.0 },
-        says: text!(says, traffic = Value::Figure(traffic, "B/s"), share = Value::Share(share)),
-        advice: text!(
-            "bound-touch-less-memory",
-            "touch less memory: smaller types, blocks that fit the caches, each line once"
-        ),
-        evidence: vec![
-            cite_misses(misses),
-            cite_fact(
-                text!("bound-ceiling", "ceiling {ceiling}", ceiling = Value::Figure(ceiling, "B/s")),
-                detail("ceilings"),
-            ),
-        ],
-    })
+    let says = text!(says, traffic = Value::Figure(traffic, "B/s"), share = Value::Share(share));
+    let advice = text!(
+        "bound-touch-less-memory",
+        "touch less memory: smaller types, blocks that fit the caches, each line once"
+    );
+    let seen = text!("bound-ceiling", "ceiling {ceiling}", ceiling = Value::Figure(ceiling, "B/s"));
+    let share = if share >= NEAR_CEILING { share.min(1.0) } else { 0.0 };
+    let cause = Cause::new(BoundBy::MemoryBandwidth, share, says, advice);
+    Some(cause.cite(describe_misses(misses), misses).cite(seen, detail("ceilings")))
 }
 
 pub(super) fn latency(facts: &Facts) -> Option<Cause> {
@@ -67,7 +59,7 @@ pub(super) fn latency(facts: &Facts) -> Option<Cause> {
     if bandwidth(facts).is_some_and(|cause| cause.share > 0.0) {
         return None;
     }
-    let back_end = facts.share("backend-bound").map(|m| (m.value(), m));
+    let back_end = facts.share("backend-bound");
     let (_, misses) = traffic(facts)?;
     let modelled = facts
         .ceilings()
@@ -75,55 +67,47 @@ pub(super) fn latency(facts: &Facts) -> Option<Cause> {
         .filter(|value| *value > 0.0)
         .map(|ns| misses.value() * ns / 1e9 / facts.cpu().max(1e-9));
     // Loads overlap, so misses times latency is the most that it can be; what the core says is exact.
-    let share = match (back_end, modelled) {
-        (Some((share, _)), Some(modelled)) => share.min(modelled),
-        (Some((share, _)), None) => share,
+    let share = match (back_end.map(Measurement::value), modelled) {
+        (Some(share), Some(modelled)) => share.min(modelled),
+        (Some(share), None) => share,
         (None, Some(modelled)) => modelled.min(1.0),
         (None, None) => return None,
     };
-    let on_cpu = (facts.cpu() / facts.wall).min(1.0);
-    let mut all = vec![cite_misses(misses)];
-    all.extend(back_end.map(|(_, m)| {
-        let share = m;
-        cite_fact(text!("bound-back-end", "issue slots stalled on memory or a unit {share}", share), m)
-    }));
-    Some(Cause {
-        by: BoundBy::MemoryLatency,
-        share: if share >= 0.3 { share * on_cpu } else { 0.0 },
-        says: text!(
-            "bound-memory-latency",
-            "Up to {share} of CPU time may be memory stalls: {misses} loads missed the last-level cache.",
-            share = Value::Share(share),
-            misses = Value::Figure(misses.value(), "count")
-        ),
-        advice: text!(
-            "bound-use-memory-together",
-            "keep together what is used together, prefetch, issue several loads at once, use huge pages"
-        ),
-        evidence: all,
-    })
+    let says = text!(
+        "bound-memory-latency",
+        "Up to {share} of CPU time may be memory stalls: {misses} loads missed the last-level cache.",
+        share = Value::Share(share),
+        misses = Value::Figure(misses.value(), "count")
+    );
+    let advice = text!(
+        "bound-use-memory-together",
+        "keep together what is used together, prefetch, issue several loads at once, use huge pages"
+    );
+    let share = if share >= 0.3 { share * on_cpu(facts) } else { 0.0 };
+    let cause = Cause::new(BoundBy::MemoryLatency, share, says, advice).cite(describe_misses(misses), misses);
+    let Some(share) = back_end else { return Some(cause) };
+    Some(cause.cite(text!("bound-back-end", "issue slots stalled on memory or a unit {share}", share), share))
+}
+
+/// The share of its time for which it was on a CPU.
+fn on_cpu(facts: &Facts) -> f64 {
+    (facts.cpu() / facts.wall).min(1.0)
 }
 
 pub(super) fn front_end(facts: &Facts) -> Option<Cause> {
-    let share = facts.share("frontend-bound")?;
-    let on_cpu = (facts.cpu() / facts.wall).min(1.0);
-    Some(Cause {
-        by: BoundBy::Frontend,
-        share: if share.value() >= 0.3 { share.value() * on_cpu } else { 0.0 },
-        says: text!(
-            "bound-front-end",
-            "{share} of the core's issue slots were empty: instruction fetch and decode were too slow.",
-            share = Value::Share(share.value())
-        ),
-        advice: text!(
-            "bound-smaller-code",
-            "make the hot code smaller: profile-guided optimisation, BOLT, huge pages for code"
-        ),
-        evidence: vec![cite_fact(
-            text!("bound-empty-slots", "issue slots without an instruction {share}", share),
-            share,
-        )],
-    })
+    let slots = facts.share("frontend-bound")?;
+    let says = text!(
+        "bound-front-end",
+        "{share} of the core's issue slots were empty: instruction fetch and decode were too slow.",
+        share = Value::Share(slots.value())
+    );
+    let advice = text!(
+        "bound-smaller-code",
+        "make the hot code smaller: profile-guided optimisation, BOLT, huge pages for code"
+    );
+    let seen = text!("bound-empty-slots", "issue slots without an instruction {share}", share = slots);
+    let share = if slots.value() >= 0.3 { slots.value() * on_cpu(facts) } else { 0.0 };
+    Some(Cause::new(BoundBy::Frontend, share, says, advice).cite(seen, slots))
 }
 
 pub(super) fn branches(facts: &Facts) -> Option<Cause> {
@@ -131,24 +115,16 @@ pub(super) fn branches(facts: &Facts) -> Option<Cause> {
     let cycles = facts.counted("cycles").filter(|cycles| *cycles > 0.0)?;
     let modelled = misses.value() * MISPREDICT_CYCLES / cycles;
     let share = facts.share("bad-speculation").map_or(modelled, Measurement::value).min(1.0);
-    let on_cpu = (facts.cpu() / facts.wall).min(1.0);
-    Some(Cause {
-        by: BoundBy::Branches,
-        share: if share >= 0.15 { share * on_cpu } else { 0.0 },
-        says: text!(
-            "bound-branches",
-            "About {share} of CPU time went into mispredicted branches.",
-            share = Value::Share(share)
-        ),
-        advice: text!(
-            "bound-fewer-branches",
-            "turn branches on random data into arithmetic, or sort the data first"
-        ),
-        evidence: vec![cite_fact(
-            text!("bound-mispredicted", "mispredicted branches {misses}", misses),
-            misses,
-        )],
-    })
+    let says = text!(
+        "bound-branches",
+        "About {share} of CPU time went into mispredicted branches.",
+        share = Value::Share(share)
+    );
+    let advice =
+        text!("bound-fewer-branches", "turn branches on random data into arithmetic, or sort the data first");
+    let share = if share >= 0.15 { share * on_cpu(facts) } else { 0.0 };
+    let seen = text!("bound-mispredicted", "mispredicted branches {misses}", misses);
+    Some(Cause::new(BoundBy::Branches, share, says, advice).cite(seen, misses))
 }
 
 /// CPUs that others used from which on they are named.
@@ -177,24 +153,18 @@ pub(super) fn compute(facts: &Facts) -> Cause {
             cpus = facts.cpus.to_string()
         )
     };
-    let mut evidence = Vec::new();
     let computes = match facts.ipc() {
-        Some(ipc) => {
-            let value = ipc;
-            evidence.push(cite_fact(text!("bound-ipc", "instructions a cycle: {value}", value), ipc));
-            computes(facts, ipc.value())
-        }
+        Some(ipc) => computes(facts, ipc.value()),
         None => text!(
             "bound-cpu-uncounted",
             "Without hardware counters, computing cannot be told from memory stalls."
         ),
     };
-    Cause {
-        by: BoundBy::Cpu,
-        share: 1.0,
-        says: Text::sequence([busy, computes]),
-        advice: text!("bound-profile", "a profile shows where: perf record -g, perf report"),
-        evidence,
+    let advice = text!("bound-profile", "a profile shows where: perf record -g, perf report");
+    let cause = Cause::new(BoundBy::Cpu, 1.0, Text::sequence([busy, computes]), advice);
+    match facts.ipc() {
+        Some(ipc) => cause.cite(text!("bound-ipc", "instructions a cycle: {value}", value = ipc), ipc),
+        None => cause,
     }
 }
 

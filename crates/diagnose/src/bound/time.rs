@@ -6,95 +6,135 @@ use record::units::{cpus, significant, thousands};
 use record::{Label, Template, text};
 
 use super::{Cause, Facts, detail};
-use crate::figures::cite_fact;
 
 pub(super) fn quota(facts: &Facts) -> Option<Cause> {
     let throttled = facts.around().throttled_seconds?;
     let seconds = facts.around().seconds?.max(1e-9);
     // Summed over CPUs: of the time that its threads would have run.
     let share = throttled / (throttled + facts.cpu() * seconds / facts.wall).max(1e-9);
-    let throttled_s = || Value::Figure(throttled, "s");
-    Some(Cause {
-        by: BoundBy::Quota,
-        share: if throttled > 0.0 { share } else { 0.0 },
-        says: text!(
-            "bound-quota",
-            "The cgroup's CPU quota throttled its runnable threads for {throttled}.",
-            throttled = throttled_s()
-        ),
-        advice: text!(
-            "bound-raise-quota",
-            "raise the quota (cpu.max; Kubernetes: the CPU limit), or start fewer threads than the quota allows"
-        ),
-        evidence: vec![cite_fact(
-            text!("bound-throttled", "throttled for {throttled}", throttled = throttled_s()),
-            detail("around"),
-        )],
-    })
+    let share = if throttled > 0.0 { share } else { 0.0 };
+    let throttled = Value::Figure(throttled, "s");
+    let seen = text!("bound-throttled", "throttled for {throttled}", throttled = throttled.clone());
+    let says = text!(
+        "bound-quota",
+        "The cgroup's CPU quota throttled its runnable threads for {throttled}.",
+        throttled
+    );
+    let advice = text!(
+        "bound-raise-quota",
+        "raise the quota (cpu.max; Kubernetes: the CPU limit), or start fewer threads than the quota allows"
+    );
+    Some(Cause::new(BoundBy::Quota, share, says, advice).cite(seen, detail("around")))
 }
 
 pub(super) fn stolen(facts: &Facts) -> Option<Cause> {
     let stolen = facts.around().stolen_seconds?;
-    let busy = facts.around().busy_seconds?;
-    let share = stolen / (stolen + busy).max(1e-9);
-    Some(Cause {
-        by: BoundBy::Stolen,
-        // Ticks of 10 ms: less than a few of them may be chance.
-        share: if stolen >= 0.05 { share } else { 0.0 },
-        says: text!(
-            "bound-stolen",
-            "Steal time was {share} of the CPU time that this machine asked for.",
-            share = Value::Share(share)
-        ),
-        advice: text!(
-            "bound-unshared-cpus",
-            "measure again at another time, or on an instance with dedicated CPUs"
-        ),
-        evidence: vec![cite_fact(
-            text!(
-                "bound-steal-time",
-                "steal time {stolen} of {asked} CPU time",
-                stolen = Value::Figure(stolen, "s"),
-                asked = Value::Figure(stolen + busy, "s")
-            ),
-            detail("around"),
-        )],
-    })
+    let asked = stolen + facts.around().busy_seconds?;
+    let share = stolen / asked.max(1e-9);
+    let says = text!(
+        "bound-stolen",
+        "Steal time was {share} of the CPU time that this machine asked for.",
+        share = Value::Share(share)
+    );
+    let advice =
+        text!("bound-unshared-cpus", "measure again at another time, or on an instance with dedicated CPUs");
+    let seen = text!(
+        "bound-steal-time",
+        "steal time {stolen} of {asked} CPU time",
+        stolen = Value::Figure(stolen, "s"),
+        asked = Value::Figure(asked, "s")
+    );
+    // Ticks of 10 ms: less than a few of them may be chance.
+    let share = if stolen >= 0.05 { share } else { 0.0 };
+    Some(Cause::new(BoundBy::Stolen, share, says, advice).cite(seen, detail("around")))
 }
 
-const ON_DISK: Template =
-    Template { code: "bound-waiting-disk", words: "Off-CPU {share} of the time, waiting for a disk." };
-const ON_NETWORK: Template = Template {
-    code: "bound-waiting-network",
-    words: "Off-CPU {share} of the time, waiting for the network.",
-};
-const ON_TERMINAL: Template = Template {
-    code: "bound-waiting-terminal",
-    words: "Off-CPU {share} of the time, waiting for input from a terminal.",
-};
-const ON_PIPE: Template = Template {
-    code: "bound-waiting-pipe",
-    words: "Off-CPU {share} of the time, waiting for another process through a pipe.",
-};
-const ON_SLEEP: Template = Template {
-    code: "bound-waiting-sleep",
-    words: "Off-CPU {share} of the time, in sleeps that it requested.",
-};
-const ON_EVENTS: Template = Template {
-    code: "bound-waiting-events",
-    words: "Off-CPU {share} of the time, waiting for events or signals (poll, epoll, sigsuspend).",
-};
-const ON_LOCK: Template = Template {
-    code: "bound-waiting-lock",
-    words: "Off-CPU {share} of the time, waiting for locks or other threads.",
-};
-const ON_CHILD: Template = Template {
-    code: "bound-waiting-child",
-    words: "Off-CPU {share} of the time, waiting for processes that it started.",
-};
+/// What a command may wait for: the word for it in the samples, what that means and what to do.
+const WAITS: [(&str, Template, Template); 8] = [
+    (
+        "disk",
+        Template { code: "bound-waiting-disk", words: "Off-CPU {share} of the time, waiting for a disk." },
+        Template {
+            code: "bound-try-disk",
+            words: "look at the disk (iostat -x 1), read less, or keep the data in memory",
+        },
+    ),
+    (
+        "network",
+        Template {
+            code: "bound-waiting-network",
+            words: "Off-CPU {share} of the time, waiting for the network.",
+        },
+        Template {
+            code: "bound-try-network",
+            words: "look at the other side and at round trips; do several at once",
+        },
+    ),
+    (
+        "terminal",
+        Template {
+            code: "bound-waiting-terminal",
+            words: "Off-CPU {share} of the time, waiting for input from a terminal.",
+        },
+        Template { code: "bound-try-terminal", words: "give it its input from a file" },
+    ),
+    (
+        "pipe",
+        Template {
+            code: "bound-waiting-pipe",
+            words: "Off-CPU {share} of the time, waiting for another process through a pipe.",
+        },
+        Template { code: "bound-try-pipe", words: "measure the process at the other end" },
+    ),
+    (
+        "sleep",
+        Template {
+            code: "bound-waiting-sleep",
+            words: "Off-CPU {share} of the time, in sleeps that it requested.",
+        },
+        Template { code: "bound-try-sleep", words: "wait for what it needs instead of for a time" },
+    ),
+    (
+        "events",
+        Template {
+            code: "bound-waiting-events",
+            words: "Off-CPU {share} of the time, waiting for events or signals (poll, epoll, sigsuspend).",
+        },
+        Template {
+            code: "bound-try-events",
+            words: "measure what sends them: until then this program has nothing to do",
+        },
+    ),
+    (
+        "lock",
+        Template {
+            code: "bound-waiting-lock",
+            words: "Off-CPU {share} of the time, waiting for locks or other threads.",
+        },
+        Template { code: "bound-try-lock", words: "hold locks shorter, or share less between threads" },
+    ),
+    (
+        "child",
+        Template {
+            code: "bound-waiting-child",
+            words: "Off-CPU {share} of the time, waiting for processes that it started.",
+        },
+        Template { code: "bound-try-child", words: "measure those" },
+    ),
+];
 const ON_SOMETHING: Template = Template {
     code: "bound-waiting",
     words: "Off-CPU {share} of the time, waiting for a disk, the network, a lock or a sleep.",
+};
+const TRY_WAITING: Template = Template { code: "bound-try-waiting", words: "see where: strace -c -f -w" };
+const UNSAMPLED: Template = Template {
+    code: "bound-waiting-unsampled",
+    words: "Not running {share} of the time; waiting cannot be told from run-queue delay, because its processes or threads \
+            ended before they were sampled.",
+};
+const TRY_UNSAMPLED: Template = Template {
+    code: "bound-try-unsampled",
+    words: "see which: perf sched timehist; or give it CPUs of its own: sudo linespeed quiet --cpus LIST -- COMMAND",
 };
 
 pub(super) fn waiting(facts: &Facts) -> Option<Cause> {
@@ -105,70 +145,23 @@ pub(super) fn waiting(facts: &Facts) -> Option<Cause> {
     kinds.sort_by(|a, b| b.1.total_cmp(&a.1));
     let all: f64 = kinds.iter().map(|(_, count)| count).sum();
     let most = kinds.first().filter(|(_, count)| *count >= all / 3.0).map(|(word, _)| *word);
-    let (says, advice) = match most {
-        Some("disk") => (
-            ON_DISK,
-            text!("bound-try-disk", "look at the disk (iostat -x 1), read less, or keep the data in memory"),
-        ),
-        Some("network") => (
-            ON_NETWORK,
-            text!("bound-try-network", "look at the other side and at round trips; do several at once"),
-        ),
-        Some("terminal") => (ON_TERMINAL, text!("bound-try-terminal", "give it its input from a file")),
-        Some("pipe") => (ON_PIPE, text!("bound-try-pipe", "measure the process at the other end")),
-        Some("sleep") => (ON_SLEEP, text!("bound-try-sleep", "wait for what it needs instead of for a time")),
-        Some("events") => (
-            ON_EVENTS,
-            text!("bound-try-events", "measure what sends them: until then this program has nothing to do"),
-        ),
-        Some("lock") => {
-            (ON_LOCK, text!("bound-try-lock", "hold locks shorter, or share less between threads"))
-        }
-        Some("child") => (ON_CHILD, text!("bound-try-child", "measure those")),
-        _ => (ON_SOMETHING, text!("bound-try-waiting", "see where: strace -c -f -w")),
+    let (says, advice) = match WAITS.iter().find(|(word, ..)| most == Some(*word)) {
+        // Threads that ended before they were looked at may have been ready all that time.
+        _ if facts.hardly_seen() => (UNSAMPLED, TRY_UNSAMPLED),
+        Some((_, says, advice)) => (*says, *advice),
+        None => (ON_SOMETHING, TRY_WAITING),
     };
-    let mut evidence = Vec::new();
-    if !kinds.is_empty() {
-        let sampled = |(kind, count): &(&str, f64)| {
-            text!(
-                "bound-sampled-in",
-                "{kind} {share}",
-                kind = (*kind).to_owned(),
-                share = Value::Share(count / all)
-            )
-        };
-        let kinds: Vec<_> = kinds.iter().map(sampled).collect();
-        evidence.push(cite_fact(
-            text!("bound-sampled", "sampled while off-CPU: {kinds}", kinds),
-            detail("waiting"),
-        ));
+    let cause = Cause::new(BoundBy::Waiting, share, text!(says, share = Value::Share(share)), advice.into());
+    if kinds.is_empty() {
+        return Some(cause);
     }
-    // Threads that ended before they were looked at may have been ready all that time.
-    let (says, advice) = if facts.hardly_seen() {
-        (
-            UNSAMPLED,
-            text!(
-                "bound-try-unsampled",
-                "see which: perf sched timehist; or give it CPUs of its own: sudo linespeed quiet --cpus LIST -- COMMAND"
-            ),
-        )
-    } else {
-        (says, advice)
+    let sampled = |(kind, count): &(&str, f64)| {
+        let (kind, share) = ((*kind).to_owned(), Value::Share(count / all));
+        text!("bound-sampled-in", "{kind} {share}", kind, share)
     };
-    Some(Cause {
-        by: BoundBy::Waiting,
-        share,
-        says: text!(says, share = Value::Share(share)),
-        advice,
-        evidence,
-    })
+    let kinds: Vec<_> = kinds.iter().map(sampled).collect();
+    Some(cause.cite(text!("bound-sampled", "sampled while off-CPU: {kinds}", kinds), detail("waiting")))
 }
-
-const UNSAMPLED: Template = Template {
-    code: "bound-waiting-unsampled",
-    words: "Not running {share} of the time; waiting cannot be told from run-queue delay, because its processes or threads \
-            ended before they were sampled.",
-};
 
 /// Seconds that its threads were ready without a CPU, of all. Threads that a quota holds count as ready for the kernel, but
 /// that is another cause.
@@ -225,12 +218,10 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
             ),
         )
     };
-    let used = |others: f64| {
-        let says =
-            text!("bound-others-used", "other programs used {others} CPUs", others = significant(others));
-        cite_fact(says, detail("around"))
-    };
-    Some(Cause { by, share: share * wanted, says, advice, evidence: others.map(used).into_iter().collect() })
+    let cause = Cause::new(by, share * wanted, says, advice);
+    let Some(others) = others.map(significant) else { return Some(cause) };
+    let seen = text!("bound-others-used", "other programs used {others} CPUs", others);
+    Some(cause.cite(seen, detail("around")))
 }
 
 pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
@@ -263,12 +254,12 @@ pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
     } else {
         text!("bound-try-fewer-calls", "see which calls: strace -c -f; read and write more at a time")
     };
-    let evidence =
-        ["page-faults", "context-switches"].iter().filter_map(|event| facts.count(event)).map(|m| {
-            let event = m.labels.word(Label::Event).unwrap_or_default().to_owned();
-            cite_fact(text!("bound-count", "{event} {count}", event, count = m), m)
-        });
-    Some(Cause { by: BoundBy::Kernel, share: share_of_time, says, advice, evidence: evidence.collect() })
+    let mut cause = Cause::new(BoundBy::Kernel, share_of_time, says, advice);
+    for m in ["page-faults", "context-switches"].iter().filter_map(|event| facts.count(event)) {
+        let event = m.labels.word(Label::Event).unwrap_or_default().to_owned();
+        cause = cause.cite(text!("bound-count", "{event} {count}", event, count = m), m);
+    }
+    Some(cause)
 }
 
 /// CPUs without work from which on they could have worked for it.
@@ -353,14 +344,9 @@ pub(super) fn one_thread(facts: &Facts) -> Option<Cause> {
             text!("bound-all-threads", "its threads were on-CPU for {seen} in all", seen = seconds(seen)),
         ),
     };
-    Some(Cause {
-        by: BoundBy::OneThread,
-        // Of all that this machine could have done for it meanwhile.
-        share: (idle / facts.cpus * busy).min(1.0),
-        says,
-        advice,
-        evidence: vec![cite_fact(figures, "workload.cpu_time workload=command state=on-cpu")],
-    })
+    // Of all that this machine could have done for it meanwhile.
+    let share = (idle / facts.cpus * busy).min(1.0);
+    Some(Cause::new(BoundBy::OneThread, share, says, advice).cite(figures, ON_CPU))
 }
 
 pub(super) fn imbalance(facts: &Facts) -> Option<Cause> {
@@ -374,29 +360,26 @@ pub(super) fn imbalance(facts: &Facts) -> Option<Cause> {
     let mean = working.iter().sum::<f64>() / working.len() as f64;
     // Had they shared it evenly, the last would have ended this much earlier.
     let share = (1.0 - mean / busiest) * (busiest / facts.wall).min(1.0);
-    let (on, mean) = (|| Value::Figure(busiest, "s"), || Value::Figure(mean, "s"));
-    Some(Cause {
-        by: BoundBy::Imbalance,
-        share,
-        says: text!(
-            "bound-imbalance",
-            "Uneven work: of {threads} threads the busiest was on-CPU for {busiest}, the mean for {mean}.",
-            threads = working.len(),
-            busiest = on(),
-            mean = mean()
-        ),
-        advice: text!(
-            "bound-try-smaller-pieces",
-            "cut the work into smaller pieces that threads take when they are free"
-        ),
-        evidence: vec![cite_fact(
-            text!(
-                "bound-uneven-threads",
-                "busiest thread {busiest}, mean {mean}",
-                busiest = on(),
-                mean = mean()
-            ),
-            "workload.cpu_time workload=command state=on-cpu",
-        )],
-    })
+    let (busiest, mean) = (Value::Figure(busiest, "s"), Value::Figure(mean, "s"));
+    let seen = text!(
+        "bound-uneven-threads",
+        "busiest thread {busiest}, mean {mean}",
+        busiest = busiest.clone(),
+        mean = mean.clone()
+    );
+    let says = text!(
+        "bound-imbalance",
+        "Uneven work: of {threads} threads the busiest was on-CPU for {busiest}, the mean for {mean}.",
+        threads = working.len(),
+        busiest,
+        mean
+    );
+    let advice = text!(
+        "bound-try-smaller-pieces",
+        "cut the work into smaller pieces that threads take when they are free"
+    );
+    Some(Cause::new(BoundBy::Imbalance, share, says, advice).cite(seen, ON_CPU))
 }
+
+/// Where the time of each thread on a CPU stands.
+const ON_CPU: &str = "workload.cpu_time workload=command state=on-cpu";
