@@ -1,27 +1,13 @@
 //! What the machine did while a command ran: time stolen, quota, pressure, what other programs used.
 
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use machine::Root;
 use machine::cgroups::Cgroups;
+use record::command_run::Around;
 
 use crate::proc_stat::{USER_HZ, find_ticks};
-
-/// What happened around a command, over the time of [`Around::wall`].
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Around {
-    /// The time between the two looks.
-    pub wall: Duration,
-    /// Seconds of CPU that the hypervisor took from all CPUs.
-    pub stolen: Option<f64>,
-    /// Seconds of CPU that everything on the machine used, the command too.
-    pub busy: Option<f64>,
-    /// Seconds for which the cgroup's quota held its threads, summed over CPUs.
-    pub throttled: Option<f64>,
-    /// Share of the time in which some task of the machine waited: for a CPU, for a disk, for memory.
-    pub pressure: [Option<f64>; 3],
-}
 
 /// One look.
 #[derive(Clone, Debug)]
@@ -55,16 +41,19 @@ impl Look {
     /// What happened from this look to now.
     pub(crate) fn until_now(&self) -> Around {
         let now = Self::now();
-        let wall = now.at - self.at;
+        let wall = (now.at - self.at).as_secs_f64();
         let grown = |before: Option<f64>, after: Option<f64>| Some((after? - before?).max(0.0));
         let waited = |at: usize| grown(self.pressure[at], now.pressure[at]);
-        let share = |seconds: f64| (seconds / wall.as_secs_f64().max(1e-9)).min(1.0);
+        let [pressure_cpu, pressure_io, pressure_memory] =
+            [0, 1, 2].map(|at| waited(at).map(|seconds| (seconds / wall.max(1e-9)).min(1.0)));
         Around {
-            wall,
-            stolen: grown(self.stolen, now.stolen),
-            busy: grown(self.busy, now.busy),
-            throttled: grown(self.throttled, now.throttled),
-            pressure: [0, 1, 2].map(|at| waited(at).map(share)),
+            seconds: Some(wall),
+            stolen_seconds: grown(self.stolen, now.stolen),
+            busy_seconds: grown(self.busy, now.busy),
+            throttled_seconds: grown(self.throttled, now.throttled),
+            pressure_cpu,
+            pressure_io,
+            pressure_memory,
         }
     }
 }

@@ -13,6 +13,7 @@ mod waiting;
 use std::ffi::OsString;
 use std::time::Duration;
 
+use record::command_run::Around;
 use record::{CpuList, Text};
 
 use crate::counters::{Counters, Reading, Set, Target, availability};
@@ -20,7 +21,6 @@ use os::Stop;
 use os::child::{Child, Ended, Guard, Input, Output, Process, SpawnError, Spec, Watcher, wait_all};
 use os::pin;
 
-pub use around::Around;
 pub use records::{Figures, figures};
 pub use sampler::Seen;
 pub use shared_input::SharedInput;

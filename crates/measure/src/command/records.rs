@@ -1,7 +1,7 @@
 //! Runs of a command as measurements. What has no metric of its own (how it ended, what it waited for, what the machine
 //! did meanwhile) stands in the details of `workload.time`.
 
-use record::command_run::{Around, Looks, RunEnd, ThreadsSeen, Waiting};
+use record::command_run::{Looks, RunEnd, ThreadsSeen, Waiting};
 use record::{Coverage, Detail, Label, Labels, Measurement, Unavailable, detail, metrics, text};
 
 use super::{Job, Run};
@@ -158,17 +158,7 @@ fn details(runs: &[Run], typical: &Run, job: &Job, cpus: usize) -> Detail {
         all.set(detail::CLOCK_SOURCE, source);
     }
     if let Some(around) = &typical.around {
-        let [pressure_cpu, pressure_io, pressure_memory] = around.pressure;
-        let around = Around {
-            seconds: Some(around.wall.as_secs_f64()),
-            stolen_seconds: around.stolen,
-            busy_seconds: around.busy,
-            throttled_seconds: around.throttled,
-            pressure_cpu,
-            pressure_io,
-            pressure_memory,
-        };
-        all.set_parts(detail::AROUND, &around);
+        all.set_parts(detail::AROUND, around);
     }
     let disk: u64 = typical.seen.threads.iter().map(|thread| thread.disk_ns).sum();
     if disk > 0 {

@@ -4,10 +4,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
-use super::around::{Around, Look};
+use super::around::Look;
 use super::threads::{self, Had, Thread};
 use super::waiting::{self, Waiting};
 use os::child;
+use record::command_run::Around;
 
 /// Commands that end before this are not looked at: what they are bound by is their start.
 pub(crate) const FIRST: Duration = Duration::from_millis(20);
