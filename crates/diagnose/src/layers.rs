@@ -7,8 +7,8 @@ use record::Measurement;
 use record::detail;
 use record::diagnosis::Layer;
 use record::text::Value;
-use record::units::{percent, significant};
-use record::{Template, text};
+use record::units::significant;
+use record::{Template, Text, text};
 
 use crate::figures::locate_figure;
 use crate::record_index::RecordIndex;
@@ -21,11 +21,14 @@ pub(crate) const REAL_TIME: &str = "user real-time";
 const FASTEST: Template = Template { code: "layer-fastest", words: "the fastest: line speed" };
 
 /// What is counted beside passes, by its name in a figure's details, and its words.
-const COUNTED: [(DetailKey<f64>, &str); 4] = [
-    (detail::INTERRUPTS_PER_S, "interrupts/s"),
-    (detail::SOFTIRQS_PER_S, "softirqs/s"),
-    (detail::INVOLUNTARY_SWITCHES_PER_S, "involuntary switches/s"),
-    (detail::MIGRATIONS_PER_S, "migrations/s"),
+const COUNTED: [(DetailKey<f64>, Template); 4] = [
+    (detail::INTERRUPTS_PER_S, Template { code: "layer-interrupts", words: "{rate} interrupts/s" }),
+    (detail::SOFTIRQS_PER_S, Template { code: "layer-softirqs", words: "{rate} softirqs/s" }),
+    (
+        detail::INVOLUNTARY_SWITCHES_PER_S,
+        Template { code: "layer-switches", words: "{rate} involuntary switches/s" },
+    ),
+    (detail::MIGRATIONS_PER_S, Template { code: "layer-migrations", words: "{rate} migrations/s" }),
 ];
 
 /// A layer's name for people: `user, bound to CPU 1`.
@@ -41,12 +44,11 @@ pub(crate) fn label(m: &Measurement) -> String {
 }
 
 /// What was counted beside a layer's passes.
-fn beside(m: &Measurement) -> Vec<String> {
-    let rate = |key| m.detail.get(key);
-    let counts =
-        COUNTED.iter().filter_map(|(name, words)| Some(format!("{} {words}", significant(rate(*name)?))));
-    let stolen = rate(detail::STOLEN_SHARE).map(|share| format!("{} stolen", percent(share)));
-    counts.chain(stolen).collect()
+fn beside(m: &Measurement) -> Vec<Text> {
+    let count = |(key, says)| Some(text!(says, rate = significant(m.detail.get(key)?)));
+    let stolen = m.detail.get(detail::STOLEN_SHARE).map(Value::Share);
+    let stolen = stolen.map(|share| text!("layer-stolen", "{share} stolen", share));
+    COUNTED.into_iter().filter_map(count).chain(stolen).collect()
 }
 
 /// One entry a layer that was timed, fastest first; the fastest is the line speed that the others are held against.
@@ -71,7 +73,7 @@ pub(crate) fn layers(index: &RecordIndex) -> Vec<Layer> {
                 // JSON has no infinity: an imported time of 1e288 would not come back as it was.
                 variation: m.summary.variation.filter(|variation| variation.is_finite()),
                 over,
-                beside: beside(m).into_iter().map(Into::into).collect(),
+                beside: beside(m),
                 doubt: m.doubt.clone(),
                 says: if over > 0.0 {
                     text!("layer-longer", "{over} longer than the fastest", over = Value::Share(over))

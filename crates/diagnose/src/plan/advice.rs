@@ -20,8 +20,6 @@ const IRQBALANCE: &str = "irqbalance";
 const BANNED: &str = "IRQBALANCE_BANNED_CPULIST";
 /// The CPUs of every interrupt, as a shell names the files; `tee` goes on behind one that cannot be moved.
 const IRQ_AFFINITY: &str = "/proc/irq/[0-9]*/smp_affinity_list";
-/// From so many CPUs on it matters where interrupts go on a machine of one node.
-const MANY: usize = 16;
 /// Cores that a node must have for one of them to be kept for interrupts.
 pub(super) const CORES_TO_SPARE_ONE: usize = 4;
 
@@ -126,9 +124,6 @@ pub(super) fn interrupts(
     let mut advice = Advice { about: "interrupts".to_owned(), ..Advice::default() };
     let cpus = available.cpus();
     if reserved.is_empty() {
-        if available.seats.len() < 2 && cpus.len() < MANY {
-            return None;
-        }
         if available.seats.len() < 2 || purpose == Purpose::Latency {
             return None;
         }
