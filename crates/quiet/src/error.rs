@@ -7,7 +7,6 @@ use record::{CpuList, Text};
 use crate::audit::CpuRefusal;
 use crate::compound_change::CompoundError;
 use crate::journal;
-use crate::lock::LockRefusal;
 use crate::session_owner::{Lack, Owner};
 use crate::state_directory::DirectoryError;
 
@@ -114,14 +113,5 @@ impl From<journal::Error> for Error {
 impl From<CompoundError> for Error {
     fn from(error: CompoundError) -> Self {
         Self::Compound(error)
-    }
-}
-
-impl From<LockRefusal> for Error {
-    fn from(refusal: LockRefusal) -> Self {
-        match refusal {
-            LockRefusal::Held(holder) => Self::Held(holder),
-            LockRefusal::System(error) => Self::Directory(error),
-        }
     }
 }

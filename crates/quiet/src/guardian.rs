@@ -13,14 +13,14 @@ const STAY: i32 = 1;
 
 /// A guardian that waits.
 #[derive(Debug)]
-pub struct Guardian(os::Guardian);
+pub(crate) struct Guardian(os::Guardian);
 
 /// Posts a guardian. In it `on_death` is called when this process ends without a word, `on_stay` when it is told to stay.
 /// `keep` are descriptors that stay open in it: the lock.
 ///
 /// `None` where this process has threads already, in whose middle a copy could not go on, or where there can be no other
 /// process.
-pub fn post(keep: &[RawFd], on_death: impl FnOnce(), on_stay: impl FnOnce()) -> Option<Guardian> {
+pub(crate) fn post(keep: &[RawFd], on_death: impl FnOnce(), on_stay: impl FnOnce()) -> Option<Guardian> {
     let work = |lifeline: &os::guardian::Lifeline| match lifeline.hear() {
         Message::Dismissed => {}
         Message::Number(_) => on_stay(),
@@ -31,18 +31,18 @@ pub fn post(keep: &[RawFd], on_death: impl FnOnce(), on_stay: impl FnOnce()) -> 
 
 impl Guardian {
     /// Its process.
-    pub fn pid(&self) -> i32 {
+    pub(crate) fn pid(&self) -> i32 {
         self.0.pid()
     }
 
     /// Everything is back: it may go. Waits for its end.
-    pub fn dismiss(self) {
+    pub(crate) fn dismiss(self) {
         self.0.dismiss();
         self.0.wait();
     }
 
     /// The values are to stay, and nobody is needed for that. Waits for its end: whoever comes next finds the lock free.
-    pub fn stay(self) {
+    pub(crate) fn stay(self) {
         self.0.tell(STAY);
         self.0.wait();
     }

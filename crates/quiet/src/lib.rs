@@ -1,6 +1,6 @@
 //! The knobs that make a machine steady for measuring: read, set, put back.
 //!
-//! Nothing here measures. [`value_syntax`] knows how files spell their values, [`files`] reads and writes them below any
+//! Nothing here measures. `value_syntax` knows how files spell their values, [`files`] reads and writes them below any
 //! root, [`change`] is one value from old to new, [`journal`] keeps what was old on disk, [`apply`] writes and puts back.
 //! [`process_settings`] live with a process, a [`compound_change`] is more than a value. [`audit`] inspects all [`knobs`], a
 //! [`tuning_plan`] is what of them is to be changed, and a [`session`] is the way from the lock to the values and back.
@@ -16,6 +16,7 @@
         clippy::unimplemented
     )
 )]
+#![warn(unreachable_pub)]
 
 pub mod apply;
 pub mod audit;
@@ -25,7 +26,7 @@ pub mod error;
 pub mod event;
 pub mod existing_session;
 pub mod files;
-pub mod guardian;
+mod guardian;
 pub mod journal;
 pub mod json;
 pub mod knob;
@@ -36,8 +37,8 @@ pub mod page_cache;
 pub mod process_settings;
 pub mod root_session;
 pub mod session;
-pub mod session_owner;
+mod session_owner;
 pub mod state_directory;
 pub mod tuned_session;
 pub mod tuning_plan;
-pub mod value_syntax;
+mod value_syntax;

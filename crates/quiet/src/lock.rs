@@ -6,6 +6,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use crate::error::Error;
 use crate::state_directory::DirectoryError;
 
 /// The lock's name in the state directory.
@@ -87,20 +88,11 @@ pub struct Lock {
     file: File,
 }
 
-/// Why there is no lock.
-#[derive(Debug)]
-pub enum LockRefusal {
-    /// Another process has it, in its own words.
-    Held(String),
-    /// The system refuses.
-    System(DirectoryError),
-}
-
 impl Lock {
     /// Takes the lock, or says who has it.
-    pub fn take(folder: &Path, command: &str) -> Result<Self, LockRefusal> {
+    pub fn take(folder: &Path, command: &str) -> Result<Self, Error> {
         let path = folder.join(LOCK);
-        let system = |error: io::Error| LockRefusal::System(DirectoryError::Unwritable(path.clone(), error));
+        let system = |error: io::Error| Error::Directory(DirectoryError::Unwritable(path.clone(), error));
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -111,7 +103,7 @@ impl Lock {
             .open(&path)
             .map_err(system)?;
         if !file.metadata().map_err(system)?.is_file() {
-            return Err(LockRefusal::System(DirectoryError::NotAFile(path)));
+            return Err(Error::Directory(DirectoryError::NotAFile(path)));
         }
         // SAFETY: a descriptor that is open.
         if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0 {
@@ -119,7 +111,7 @@ impl Lock {
             if error.raw_os_error() != Some(libc::EWOULDBLOCK) {
                 return Err(system(error));
             }
-            return Err(LockRefusal::Held(read_holder(&mut file)));
+            return Err(Error::Held(read_holder(&mut file)));
         }
         let one_line: String = command.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         file.set_len(0)
@@ -142,15 +134,13 @@ mod tests {
     fn the_second_is_reported_who_holds_it() {
         let folder = tempfile::tempdir().unwrap();
         let first = Lock::take(folder.path(), "linespeed quiet -- make\nbench").unwrap();
-        let Err(LockRefusal::Held(holder)) = Lock::take(folder.path(), "another") else {
-            panic!("taken twice")
-        };
+        let Err(Error::Held(holder)) = Lock::take(folder.path(), "another") else { panic!("taken twice") };
         assert_eq!(holder, format!("process {}: linespeed quiet -- make bench", std::process::id()));
         drop(first);
         // What another test forks in that moment has a copy of the descriptor until it closes all that it does not need.
         let from = std::time::Instant::now();
         while let Err(refused) = Lock::take(folder.path(), "another") {
-            assert!(matches!(refused, LockRefusal::Held(_)) && from.elapsed() < PATIENCE, "{refused:?}");
+            assert!(matches!(refused, Error::Held(_)) && from.elapsed() < PATIENCE, "{refused:?}");
             std::thread::sleep(std::time::Duration::from_millis(2));
         }
     }
@@ -161,7 +151,7 @@ mod tests {
         let lock = folder.path().join(LOCK);
         std::os::unix::fs::symlink("/etc/hostname", &lock).unwrap();
         let refused = |folder: &Path| match Lock::take(folder, "test") {
-            Err(LockRefusal::System(DirectoryError::Unwritable(path, error))) => (path, error.raw_os_error()),
+            Err(Error::Directory(DirectoryError::Unwritable(path, error))) => (path, error.raw_os_error()),
             other => panic!("{other:?}"),
         };
         assert_eq!(refused(folder.path()), (lock.clone(), Some(libc::ELOOP)));

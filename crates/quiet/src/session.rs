@@ -139,7 +139,7 @@ pub fn forget(folder: &Path) -> Result<(), Error> {
 /// Takes the lock.
 pub fn lock(request: &Request) -> Result<Lock, Error> {
     state_directory::prepare(&request.folder)?;
-    Ok(Lock::take(&request.folder, &request.command)?)
+    Lock::take(&request.folder, &request.command)
 }
 
 impl Session {

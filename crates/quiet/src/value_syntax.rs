@@ -48,7 +48,7 @@ impl ValueSyntax {
 }
 
 /// CPUs in words: `CPU 1`, `CPUs 0-3`.
-pub fn name_cpus(list: &CpuList) -> String {
+pub(crate) fn name_cpus(list: &CpuList) -> String {
     if list.len() == 1 { format!("CPU {list}") } else { format!("CPUs {list}") }
 }
 

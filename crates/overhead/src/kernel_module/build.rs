@@ -37,38 +37,15 @@ pub struct Built {
     pub words: String,
 }
 
-/// Why a module was not built.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum BuildError {
-    /// The file system where it is built is full.
-    NoSpace(Text),
-    /// Anything else.
-    Other(Unavailable),
-}
+/// What would help where the file system of a build is full, or a folder cannot be made there.
+pub(super) const BUILD_ELSEWHERE: &str = "TMPDIR=/var/tmp linespeed overhead --kernel";
 
-impl BuildError {
-    /// With the reason; whether the disk is full the file system of the build says, not make's words.
-    fn of_build(folder: &Path, reason: Text) -> Self {
-        if is_full(folder) { Self::NoSpace(reason) } else { Self::Other(Unavailable::new(reason)) }
-    }
+/// A build that failed, with its remedy where the disk is full: that the file system of the build says, not make's words.
+fn failed_build(folder: &Path, stop: &Stop, reason: Text) -> Unavailable {
+    let failure = Unavailable::new(reason);
+    let full = is_full(folder) && stop.signal().is_none();
+    if full { failure.with_remedy(BUILD_ELSEWHERE) } else { failure }
 }
-
-impl From<Unavailable> for BuildError {
-    fn from(why: Unavailable) -> Self {
-        Self::Other(why)
-    }
-}
-
-impl std::fmt::Display for BuildError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            BuildError::NoSpace(reason) => write!(f, "{reason}"),
-            BuildError::Other(why) => write!(f, "{why}"),
-        }
-    }
-}
-
-impl std::error::Error for BuildError {}
 
 /// Builds the module in `folder`, which holds its sources, with at most `limit` of time. `started` is told the process
 /// group of make, all of whose processes can be ended together.
@@ -82,7 +59,7 @@ pub fn build(
     path: &OsStr,
     stop: &Stop,
     started: impl FnOnce(i32),
-) -> Result<Built, BuildError> {
+) -> Result<Built, Unavailable> {
     build_within(LIMIT, headers, folder, path, stop, started)
 }
 
@@ -93,7 +70,7 @@ fn build_within(
     path: &OsStr,
     stop: &Stop,
     started: impl FnOnce(i32),
-) -> Result<Built, BuildError> {
+) -> Result<Built, Unavailable> {
     let odd = |c: char| c.is_whitespace() || c.is_control() || ":#$%\\'\"".contains(c);
     match folder.to_str() {
         Some(text) if !text.contains(odd) => {}
@@ -103,15 +80,18 @@ fn build_within(
                 "make cannot build in {folder}: its name has characters special to make",
                 folder = folder.display().to_string()
             ))
-            .with_remedy("TMPDIR=/tmp linespeed overhead --kernel")
-            .into());
+            .with_remedy("TMPDIR=/tmp linespeed overhead --kernel"));
         }
     }
     let cannot = |what: &'static str, error: std::io::Error| {
-        let full = error.kind() == std::io::ErrorKind::StorageFull;
-        let reason =
-            text!("module-build-not-started", "cannot build the module: {what}: {error}", what, error);
-        if full { BuildError::NoSpace(reason) } else { BuildError::Other(Unavailable::new(reason)) }
+        let full = error.kind() == std::io::ErrorKind::StorageFull && stop.signal().is_none();
+        let failure = Unavailable::new(text!(
+            "module-build-not-started",
+            "cannot build the module: {what}: {error}",
+            what,
+            error
+        ));
+        if full { failure.with_remedy(BUILD_ELSEWHERE) } else { failure }
     };
     let words = folder.join(WORDS);
     let output = File::create(&words).map_err(|error| cannot("its output", error))?;
@@ -147,13 +127,13 @@ fn build_within(
             "building the module failed: {complaint}",
             complaint = complaint(&said)
         );
-        return Err(BuildError::of_build(folder, reason));
+        return Err(failed_build(folder, stop, reason));
     }
     let module = folder.join(MODULE);
     if !module.is_file() {
         let reason =
             text!("module-not-built", "make built no module: {complaint}", complaint = complaint(&said));
-        return Err(BuildError::of_build(folder, reason));
+        return Err(failed_build(folder, stop, reason));
     }
     Ok(Built { module, words: said })
 }
@@ -223,7 +203,7 @@ mod tests {
         (folder, headers)
     }
 
-    fn built(recipe: &str, limit: Duration) -> Result<Built, BuildError> {
+    fn built(recipe: &str, limit: Duration) -> Result<Built, Unavailable> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let (_kept, headers) = headers(recipe);
         let folder = tempfile::tempdir().unwrap();
@@ -247,7 +227,6 @@ mod tests {
             ("@true", ""),
         ] {
             let failure = built(recipe, limit).unwrap_err();
-            let BuildError::Other(failure) = failure else { panic!("{failure}") };
             let Some(Value::Text(complaint)) = failure.reason.value("complaint") else {
                 panic!("{failure:?}")
             };
@@ -260,7 +239,6 @@ mod tests {
     #[test]
     fn a_build_that_does_not_end_is_ended() {
         let failure = built("@sleep 600", Duration::from_millis(300)).unwrap_err();
-        let BuildError::Other(failure) = failure else { panic!("{failure}") };
         assert_eq!(failure.reason.value("limit"), Some(&Value::Figure(0.3, "s")), "{failure:?}");
     }
 
@@ -279,7 +257,6 @@ mod tests {
         let (_kept, headers) = headers("@true");
         let failure =
             build(&headers, Path::new("/tmp/a b"), OsStr::new(""), &Stop::new(), |_| {}).unwrap_err();
-        let BuildError::Other(failure) = failure else { panic!("{failure}") };
         assert!(failure.remedy.unwrap().to_string().contains("TMPDIR"), "{}", failure.reason);
     }
 
@@ -287,8 +264,9 @@ mod tests {
     fn a_full_disk_is_known_by_its_free_space() {
         // No block of it is free, as of a full disk.
         let reason = text!("full", "full");
-        assert!(matches!(BuildError::of_build(Path::new("/proc"), reason.clone()), BuildError::NoSpace(_)));
+        let remedy = |folder: &Path| failed_build(folder, &Stop::new(), reason.clone()).remedy;
+        assert_eq!(remedy(Path::new("/proc")), Some(BUILD_ELSEWHERE.into()));
         let folder = tempfile::tempdir().unwrap();
-        assert!(matches!(BuildError::of_build(folder.path(), reason), BuildError::Other(_)));
+        assert_eq!(remedy(folder.path()), None);
     }
 }

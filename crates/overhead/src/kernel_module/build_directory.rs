@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use super::build::BuildError;
 use super::guardian::ModuleGuardian;
 use super::{build, distribution, headers, loaded, sources};
 use crate::Unavailable;
@@ -138,16 +137,11 @@ impl Drop for Prepared {
 
 /// It cannot be built where temporary files lie.
 fn elsewhere(reason: Text) -> Unavailable {
-    Unavailable::new(reason).with_remedy("TMPDIR=/var/tmp linespeed overhead --kernel")
+    Unavailable::new(reason).with_remedy(build::BUILD_ELSEWHERE)
 }
 
 /// What would help where a build has failed and does not say it itself.
-fn add_remedy(failure: BuildError, root: &Path, release: &str, stop: &Stop) -> Unavailable {
-    let failure = match failure {
-        BuildError::NoSpace(reason) if stop.signal().is_none() => return elsewhere(reason),
-        BuildError::NoSpace(reason) => Unavailable::new(reason),
-        BuildError::Other(failure) => failure,
-    };
+fn add_remedy(failure: Unavailable, root: &Path, release: &str, stop: &Stop) -> Unavailable {
     if failure.remedy.is_some() || stop.signal().is_some() {
         return failure;
     }
@@ -166,14 +160,11 @@ mod tests {
     #[test]
     fn a_build_that_failed_says_what_to_look_at_unless_it_was_ended() {
         let (root, stop) = (Path::new("/nowhere"), Stop::new());
-        let reported = |failure: Unavailable| add_remedy(failure.into(), root, "6.1.0", &stop).remedy;
+        let reported = |failure: Unavailable| add_remedy(failure, root, "6.1.0", &stop).remedy;
         assert!(reported(Unavailable::new("x")).unwrap().to_string().contains("6.1.0"));
-        let full = BuildError::NoSpace("full".into());
-        let remedy = add_remedy(full, root, "6.1.0", &stop).remedy;
-        assert!(remedy.unwrap().to_string().starts_with("TMPDIR=/var/tmp "));
         assert_eq!(reported(Unavailable::new("x").with_remedy("y")), Some("y".into()));
         stop.ask(2);
-        assert_eq!(add_remedy(Unavailable::new("a signal came").into(), root, "6.1.0", &stop).remedy, None);
+        assert_eq!(add_remedy(Unavailable::new("a signal came"), root, "6.1.0", &stop).remedy, None);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::value_syntax::name_cpus;
 use record::{Template, text};
 
 /// The command bound to the quiet CPUs (sched_setaffinity(2)).
-pub const KNOB: Knob = Knob {
+pub(super) const KNOB: Knob = Knob {
     name: "affinity",
     set: SetWhen::CpusNamed,
     effect: Template {

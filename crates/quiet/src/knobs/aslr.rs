@@ -4,7 +4,7 @@ use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobContext, ProcessSet
 use record::{Template, text};
 
 /// Address space layout randomization, off for one command by `personality(ADDR_NO_RANDOMIZE)`.
-pub const KNOB: Knob = Knob {
+pub(super) const KNOB: Knob = Knob {
     name: "aslr",
     set: SetWhen::Named,
     effect: Template {

@@ -8,7 +8,7 @@ use record::Template;
 
 /// `scaling_min_freq` and `scaling_max_freq` of each policy, in kHz (Documentation/admin-guide/pm/cpufreq.rst). The nominal
 /// clock is `base_frequency`; without it the highest that the policy allows stands, and only the lowest is raised.
-pub const KNOB: Knob = Knob {
+pub(super) const KNOB: Knob = Knob {
     name: "clock-range",
     glossary: "
         The lowest and the highest clock that the kernel may choose, both set to the nominal clock.

@@ -5,7 +5,7 @@ use crate::knob::{Inspect, Knob, KnobClass};
 use record::Template;
 
 /// `energy_perf_bias` of each CPU, 0 for speed to 15 for saving (Documentation/admin-guide/pm/intel_epb.rst).
-pub const KNOB: Knob = Knob {
+pub(super) const KNOB: Knob = Knob {
     name: "epb",
     class: KnobClass::Clock,
     effect: Template {

@@ -6,7 +6,7 @@ use crate::knob::{Inspect, Knob, KnobClass};
 use record::Template;
 
 /// `energy_performance_preference` of each policy (Documentation/admin-guide/pm/intel_pstate.rst and amd-pstate.rst).
-pub const KNOB: Knob = Knob {
+pub(super) const KNOB: Knob = Knob {
     name: "epp",
     class: KnobClass::Clock,
     effect: Template {

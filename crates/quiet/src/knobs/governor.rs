@@ -6,7 +6,7 @@ use crate::knob::{Inspect, Knob, KnobClass};
 use record::Template;
 
 /// `scaling_governor` of each policy (Documentation/admin-guide/pm/cpufreq.rst).
-pub const KNOB: Knob = Knob {
+pub(super) const KNOB: Knob = Knob {
     name: "governor",
     class: KnobClass::Clock,
     effect: Template {

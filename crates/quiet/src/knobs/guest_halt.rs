@@ -12,7 +12,7 @@ use crate::knob::{Inspect, Inspection, Knob, KnobClass, KnobContext, Seen, SetWh
 ///
 /// Only when it is named: a CPU that polls is never idle for the host, which counts it, may bill it, and gives a sibling of
 /// it less.
-pub const KNOB: Knob = Knob {
+pub(super) const KNOB: Knob = Knob {
     name: "guest-halt",
     glossary: "
         A virtual CPU with nothing to do halts, which leaves it to its host; how long it then takes to

@@ -8,7 +8,7 @@ use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobClass, KnobContext,
 /// Deeper states than the first halt are held off: for the whole machine through `/dev/cpu_dma_latency`, for as long as it
 /// stays open (Documentation/power/pm_qos_interface.rst), for some CPUs, or to stay, through each CPU's
 /// `pm_qos_resume_latency_us` (Documentation/ABI/testing/sysfs-devices-power).
-pub const KNOB: Knob = Knob {
+pub(super) const KNOB: Knob = Knob {
     name: "idle-states",
     class: KnobClass::WakeUp,
     effect: Template {

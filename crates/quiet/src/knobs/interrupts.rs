@@ -6,7 +6,7 @@ use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobClass, KnobContext,
 use crate::value_syntax::{ValueSyntax, name_cpus};
 
 /// `/proc/irq/N/smp_affinity_list`, and `default_smp_affinity` for interrupts that come later (Documentation/core-api/irq).
-pub const KNOB: Knob = Knob {
+pub(super) const KNOB: Knob = Knob {
     name: "interrupts",
     glossary: "
         Interrupts of devices, kept away from the CPUs that are to be quiet (`--cpus`).

@@ -4,7 +4,7 @@ use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobClass, KnobContext,
 use record::{Template, text};
 
 /// `irqbalance` moves interrupts back to CPUs that were cleared of them.
-pub const KNOB: Knob = Knob {
+pub(super) const KNOB: Knob = Knob {
     name: "irqbalance",
     glossary: "
         The daemon that moves interrupts between CPUs, every ten seconds. Found, not stopped: `systemctl

@@ -6,7 +6,7 @@ use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobClass, KnobContext,
 use crate::value_syntax::name_cpus;
 
 /// What was isolated at boot. At run time a cpuset partition does the same for as long as it stands.
-pub const KNOB: Knob = Knob {
+pub(super) const KNOB: Knob = Knob {
     name: "isolation",
     glossary: "
         CPUs that the scheduler leaves alone since boot, without the tick and without the kernel's

@@ -4,7 +4,7 @@ use crate::knob::{FileValue, Inspect, Knob, KnobClass};
 use record::Template;
 
 /// `/sys/kernel/mm/ksm/run` (Documentation/admin-guide/mm/ksm.rst): 0 stops the thread and keeps what is merged.
-pub const KNOB: Knob = Knob {
+pub(super) const KNOB: Knob = Knob {
     name: "ksm",
     class: KnobClass::Kernel,
     effect: Template {

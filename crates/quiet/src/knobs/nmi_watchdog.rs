@@ -4,7 +4,7 @@ use crate::knob::{FileValue, Inspect, Knob, KnobClass};
 use record::Template;
 
 /// `kernel.nmi_watchdog` (Documentation/admin-guide/lockup-watchdogs.rst).
-pub const KNOB: Knob = Knob {
+pub(super) const KNOB: Knob = Knob {
     name: "nmi-watchdog",
     glossary: "
         The kernel's detector of hard lockups: an interrupt on each CPU some times a minute, and a hardware

@@ -4,7 +4,7 @@ use crate::knob::{FileValue, Inspect, Knob};
 use record::Template;
 
 /// `kernel.numa_balancing` (Documentation/admin-guide/sysctl/kernel.rst).
-pub const KNOB: Knob = Knob {
+pub(super) const KNOB: Knob = Knob {
     name: "numa-balancing",
     effect: Template {
         code: "quiet-numa-balancing-effect",

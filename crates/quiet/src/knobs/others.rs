@@ -4,7 +4,7 @@ use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobClass, KnobContext,
 use record::{Template, text};
 
 /// The load average of the last minute. What runs is somebody's, so nothing is stopped.
-pub const KNOB: Knob = Knob {
+pub(super) const KNOB: Knob = Knob {
     name: "others",
     glossary: "
         Whoever else runs: the load average of the last minute. Found, not stopped.

@@ -4,7 +4,7 @@ use crate::knob::{FileValue, Inspect, Knob, KnobClass, SetWhen};
 use record::Template;
 
 /// `kernel.perf_cpu_time_max_percent` (Documentation/admin-guide/sysctl/kernel.rst).
-pub const KNOB: Knob = Knob {
+pub(super) const KNOB: Knob = Knob {
     name: "perf-cpu-time",
     glossary: "
         What share of a CPU perf's interrupts may take, percent, before the kernel slows them down. Set only

@@ -4,7 +4,7 @@ use crate::knob::{FileValue, Inspect, Knob, KnobClass, SetWhen};
 use record::Template;
 
 /// `kernel.perf_event_max_sample_rate`, a second (Documentation/admin-guide/sysctl/kernel.rst).
-pub const KNOB: Knob = Knob {
+pub(super) const KNOB: Knob = Knob {
     name: "perf-sample-rate",
     glossary: "
         How often a second whoever profiles may interrupt a CPU. Set only when it is named: one who profiles

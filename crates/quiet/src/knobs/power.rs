@@ -4,7 +4,7 @@ use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobContext, Seen};
 use record::Template;
 
 /// `/sys/class/power_supply`: on battery, firmware lowers clocks.
-pub const KNOB: Knob = Knob {
+pub(super) const KNOB: Knob = Knob {
     name: "power",
     glossary: "
         Mains or battery. Found, not changed.

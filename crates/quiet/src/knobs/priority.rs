@@ -9,7 +9,7 @@ use crate::process_settings::process::ProcessAttributes;
 use record::{Template, Text, text};
 
 /// The command's nice value (nice(7)).
-pub const NICE: Knob = Knob {
+pub(super) const NICE: Knob = Knob {
     name: "nice",
     glossary: "
         The command's weight against others that want the same CPU: -20 is the most.
@@ -29,7 +29,7 @@ pub const NICE: Knob = Knob {
 };
 
 /// The command under SCHED_FIFO (sched(7)).
-pub const FIFO: Knob = Knob {
+pub(super) const FIFO: Knob = Knob {
     name: "fifo",
     glossary: "
         The command under SCHED_FIFO: before everything that is not real-time. Set only when it is named.
@@ -53,7 +53,7 @@ pub const FIFO: Knob = Knob {
 };
 
 /// The command's input and output (ioprio_set(2)).
-pub const IONICE: Knob = Knob {
+pub(super) const IONICE: Knob = Knob {
     name: "ionice",
     glossary: r#"
         The command's place at a disk, before others of the class "best effort".

@@ -5,7 +5,7 @@ use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobClass, KnobContext,
 use record::{Template, text};
 
 /// A CPU quota stops whoever has used it up until the next period (Documentation/scheduler/sched-bwc.rst).
-pub const KNOB: Knob = Knob {
+pub(super) const KNOB: Knob = Knob {
     name: "quota",
     class: KnobClass::OtherTasks,
     effect: Template {

@@ -4,7 +4,7 @@ use crate::knob::{FileValue, Inspect, Knob, KnobClass, SetWhen};
 use record::Template;
 
 /// `kernel.sched_rt_runtime_us` (Documentation/scheduler/sched-rt-group.rst).
-pub const KNOB: Knob = Knob {
+pub(super) const KNOB: Knob = Knob {
     name: "rt-runtime",
     glossary: "
         How long real-time threads may run in each second, µs, before the kernel lets others run. Set only

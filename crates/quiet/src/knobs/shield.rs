@@ -6,7 +6,7 @@ use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobClass, KnobContext,
 use record::{Template, text};
 
 /// A cpuset for the command, and everybody else on the other CPUs.
-pub const KNOB: Knob = Knob {
+pub(super) const KNOB: Knob = Knob {
     name: "shield",
     glossary: "
         CPUs that only the command runs on, while it runs: what `cset shield` does.

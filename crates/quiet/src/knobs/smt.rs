@@ -7,7 +7,7 @@ use crate::value_syntax::{ValueSyntax, name_cpus};
 
 /// `smt/control` for all cores, or, where CPUs are to be quiet, those siblings of theirs that are not (Documentation/ABI
 /// sysfs-devices-system-cpu).
-pub const KNOB: Knob = Knob {
+pub(super) const KNOB: Knob = Knob {
     name: "smt",
     set: SetWhen::Named,
     effect: Template {

@@ -5,7 +5,7 @@ use crate::value_syntax::ValueSyntax;
 use record::Template;
 
 /// `vm.stat_interval`, seconds (Documentation/admin-guide/sysctl/vm.rst).
-pub const KNOB: Knob = Knob {
+pub(super) const KNOB: Knob = Knob {
     name: "stat-interval",
     glossary: "
         How often each CPU adds up its memory statistics, seconds.

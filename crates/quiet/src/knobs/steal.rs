@@ -5,7 +5,7 @@ use record::text::Value;
 use record::{Template, text};
 
 /// Stolen ticks since boot, from `/proc/stat`.
-pub const KNOB: Knob = Knob {
+pub(super) const KNOB: Knob = Knob {
     name: "steal",
     class: KnobClass::Hypervisor,
     effect: Template {

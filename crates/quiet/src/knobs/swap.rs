@@ -6,7 +6,7 @@ use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobContext, Seen, SetW
 use record::{Template, text};
 
 /// Swap in use, from `/proc/meminfo`. Turning it off reads everything back, so that is done only when it is named.
-pub const KNOB: Knob = Knob {
+pub(super) const KNOB: Knob = Knob {
     name: "swap",
     set: SetWhen::Named,
     effect: Template {

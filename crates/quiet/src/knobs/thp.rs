@@ -5,7 +5,7 @@ use crate::value_syntax::ValueSyntax;
 use record::Template;
 
 /// `/sys/kernel/mm/transparent_hugepage/enabled` (Documentation/admin-guide/mm/transhuge.rst).
-pub const KNOB: Knob = Knob {
+pub(super) const KNOB: Knob = Knob {
     name: "thp",
     set: SetWhen::Named,
     effect: Template {

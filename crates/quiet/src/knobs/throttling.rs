@@ -4,7 +4,7 @@ use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobClass, KnobContext,
 use record::{Template, text};
 
 /// `thermal_throttle` of each CPU counts how often heat lowered its clock since boot.
-pub const KNOB: Knob = Knob {
+pub(super) const KNOB: Knob = Knob {
     name: "throttling",
     glossary: "
         Clocks lowered for heat since boot: the machine is too hot for what it does. Found, not changed.

@@ -4,7 +4,7 @@ use crate::knob::{FileValue, Inspect, Knob, KnobClass};
 use record::Template;
 
 /// `kernel.timer_migration` (Documentation/admin-guide/sysctl/kernel.rst).
-pub const KNOB: Knob = Knob {
+pub(super) const KNOB: Knob = Knob {
     name: "timer-migration",
     glossary: "
         Whether timers of idle CPUs move to a busy one, which is the one that measures.

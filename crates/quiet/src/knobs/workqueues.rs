@@ -7,7 +7,7 @@ use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobClass, KnobContext,
 use crate::value_syntax::{ValueSyntax, name_cpus};
 
 /// `/sys/devices/virtual/workqueue/cpumask` (Documentation/core-api/workqueue.rst).
-pub const KNOB: Knob = Knob {
+pub(super) const KNOB: Knob = Knob {
     name: "workqueues",
     glossary: "
         Work that the kernel puts off and that is bound to no CPU, kept away from the CPUs that are to be
