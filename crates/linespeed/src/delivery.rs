@@ -47,7 +47,7 @@ pub fn print_or_write(options: &Options, text: &str) -> Result<(), Failure> {
 
 /// JSON of a record, a plan, a comparison.
 pub fn as_json(json: std::io::Result<String>) -> Result<String, Failure> {
-    json.map_err(|error| Failure::Cannot(format!("this has no form in JSON: {error}")))
+    json.map_err(|error| Failure::Cannot(format!("cannot be written as JSON: {error}")))
 }
 
 /// Writes the record and prints its report. What was measured is shown even when it could not be stored.

@@ -30,7 +30,7 @@ pub fn run(options: &Options, name: Option<&str>) -> Result<u8, Failure> {
             };
             let nearest = near.map_or(".".to_owned(), |near| format!("; did you mean {near}?"));
             Err(Failure::Usage(format!(
-                "there are no words about {name:?}{nearest} `linespeed explain` lists all names"
+                "the glossary has no entry {name:?}{nearest} All names: linespeed explain"
             )))
         }
     }

@@ -75,7 +75,7 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
         (Some(signal), _) => Ok(signal_code(signal)),
         (None, Some(trouble)) => Err(complaint(&job, &trouble)),
         (None, None) if record.measurements.is_empty() => Err(Failure::Cannot(format!(
-            "{}: nothing could be measured; what stood in the way is told above",
+            "{}: nothing could be measured, for the reasons above",
             job.recipe.name
         ))),
         (None, None) => Ok(super::run::found_code(&options.measuring, &record)),

@@ -116,7 +116,7 @@ fn a_neighbour_that_takes_memory_bandwidth() {
     let trial = Trial {
         name: TEST,
         rule: "bandwidth-shared",
-        needs: &["bandwidth taken"],
+        needs: &["bandwidth of the others"],
         run: &|| {
             neighbour.resume();
             // Not quick: where memory is handed out slowly, arrays would end within the caches.

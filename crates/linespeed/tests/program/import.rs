@@ -48,7 +48,7 @@ fn each_machine_of_a_text_becomes_a_record_that_says_where_its_figures_stood() {
     let reported = import(&["--output", out.to_str().unwrap()], &text);
     assert_eq!(reported.code, Some(0), "{reported:?}");
     for words in
-        ["db1", "lscpu: lines 3–9", "numactl -H", "it cannot be true", "Contradictions", "linespeed compare"]
+        ["db1", "lscpu: lines 3–9", "numactl -H", "implausible", "Contradictions", "linespeed compare"]
     {
         assert!(reported.stdout.contains(words), "{words} is missing in {}", reported.stdout);
     }

@@ -45,17 +45,16 @@ fn the_table_is_shown_at_once_and_again_as_text_and_as_a_page() {
     let mut command = brief(&["--output", file]);
     command.env("COLUMNS", "80");
     let text = measured(command).succeeds().stdout;
-    for words in ["One routine in each layer", "user again", "What each step costs", "Published conclusions"]
-    {
+    for words in ["One routine in each layer", "user again", "Cost of each step", "Published conclusions"] {
         assert!(text.contains(words), "no {words:?} in:\n{text}");
     }
     let wide: Vec<&str> =
         text.lines().filter(|line| line.chars().count() > 80 && !line.starts_with("Record:")).collect();
     assert!(wide.is_empty(), "{wide:#?}");
     let again = ran(["show", file]).succeeds().stdout;
-    assert!(again.contains("What each step costs") && again.contains("CRC-32"), "{again}");
+    assert!(again.contains("Cost of each step") && again.contains("CRC-32"), "{again}");
     let page = ran(["show", file, "--html"]).succeeds().stdout;
-    assert!(page.contains("What each step costs") && page.contains("Published conclusions"));
+    assert!(page.contains("Cost of each step") && page.contains("Published conclusions"));
     let compared = ran(["compare", file, file]).succeeds().stdout;
     assert!(compared.to_lowercase().contains("layer"), "{compared}");
 }

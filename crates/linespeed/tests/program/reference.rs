@@ -54,7 +54,7 @@ fn the_list_names_every_machine_and_each_is_a_record_that_says_where_its_figures
     ] {
         assert!(list.contains(name), "{list}");
         let text = said(&["reference", name]);
-        in_order(&text, &["Imported: figures by", "Where the figures stood", &format!("reference:{name}")]);
+        in_order(&text, &["Imported: figures by", "Sources of the figures", &format!("reference:{name}")]);
         let record: Record =
             serde_json::from_str(&ran(["reference", name, "--json"]).succeeds().stdout).unwrap();
         let lines = ran(["reference", name, "--text"]).succeeds().stdout;
@@ -66,7 +66,7 @@ fn the_list_names_every_machine_and_each_is_a_record_that_says_where_its_figures
     }
     // The page names the line of each figure.
     let page = ran(["reference", "load-generator-196", "--html"]).succeeds().stdout;
-    assert!(page.contains("published figures, line 12") && page.contains("What the texts say in two ways"));
+    assert!(page.contains("published figures, line 12") && page.contains("Contradictions"));
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn what_a_document_says_in_two_ways_stands_on_the_first_screen() {
     for (name, words) in texts {
         let text = said(&["show", &format!("reference:{name}")]);
         let screen = text.split("What costs speed").next().unwrap();
-        in_order(screen, &["What the texts say in two ways"]);
+        in_order(screen, &["Contradictions"]);
         for word in words {
             assert!(screen.contains(word), "{name}: no {word:?} in {screen}");
         }

@@ -38,7 +38,7 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
     let cpus = cpus(&record.machine);
     let dies = record.machine.counts.dies > record.machine.counts.packages;
     let class = |m: &Measurement| class(&cpus, dies, m);
-    let mut block = Block::new("From CPU to CPU", Some("core_to_core.latency"));
+    let mut block = Block::new("Core-to-core latency", Some("core_to_core.latency"));
     let pairs: BTreeSet<(u32, u32)> = chief.iter().filter_map(|m| pair(m)).collect();
     // The kinds of pairs tell how many there are of each, the matrix which.
     chief.iter().chain(&beside).for_each(|m| block.shown.add(m));
@@ -114,7 +114,7 @@ fn rank(kind: &str) -> (usize, u32, String) {
 /// A row a pair, home and way.
 fn few<'a>(all: impl Iterator<Item = &'a &'a Measurement>, class: impl Fn(&Measurement) -> String) -> Table {
     let heads = ["from CPU", "to CPU", "home", "#one way", "#spread", "by", "kind of pair"];
-    let mut table = Table::new("From CPU to CPU", Some("core_to_core.latency"), heads);
+    let mut table = Table::new("Core-to-core latency", Some("core_to_core.latency"), heads);
     for m in all {
         table.note_row(remarks(m));
         let how = Handover::of_measurement(m).map_or(String::new(), |how| how.word().to_owned());
@@ -131,7 +131,7 @@ fn classes(
     beside: &[&Measurement],
     class: impl Fn(&Measurement) -> String,
 ) -> Table {
-    let heads = ["kind of pair", "#pairs", "#median", "#least", "#most", "#by stores", "slowest pair"];
+    let heads = ["kind of pair", "#pairs", "#median", "#min", "#max", "#by stores", "slowest pair"];
     let mut table = Table::new(&titled("By kind of pair", how), Some("core_to_core.latency"), heads);
     // A kind that only the figures beside have still has its row.
     let mut kinds: BTreeMap<String, [Vec<&Measurement>; 2]> = BTreeMap::new();

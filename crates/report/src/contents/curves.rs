@@ -87,8 +87,8 @@ pub(crate) fn loaded(record: &Record) -> Option<Chart> {
         Series::line(cpu.map_or("latency".to_owned(), |cpu| format!("CPU {cpu}")), points)
     });
     Chart {
-        title: "Load latency while others load the memory".to_owned(),
-        x: Axis::new("bandwidth taken", Scale::FromZero, "B/s"),
+        title: "Load latency under load".to_owned(),
+        x: Axis::new("bandwidth of the others", Scale::FromZero, "B/s"),
         y: Axis::new("latency of a load", Scale::FromZero, "ns"),
         series: series.collect(),
         verticals: Vec::new(),
@@ -126,9 +126,9 @@ pub(crate) fn wakeups(record: &Record) -> Option<Chart> {
     cpus.sort_unstable();
     cpus.dedup();
     Chart {
-        title: format!("Wake-ups later than a time, on {}", count_noun(cpus.len(), "CPU")),
-        x: Axis::new("late by", Scale::Decades, "ns"),
-        y: Axis::new("share of wake-ups that are later", Scale::Decades, "share"),
+        title: format!("Wake-up latency distribution, {}", count_noun(cpus.len(), "CPU")),
+        x: Axis::new("wake-up latency", Scale::Decades, "ns"),
+        y: Axis::new("share of wake-ups above it", Scale::Decades, "share"),
         series,
         verticals: Vec::new(),
     }

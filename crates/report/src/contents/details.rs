@@ -42,8 +42,8 @@ const CLOCKS: [Field<Measurement>; 7] = [
     }),
     ("#clock", value),
     ("#spread", spread),
-    ("?#least", |m| figure(m, m.summary.min)),
-    ("?#most", |m| figure(m, m.summary.max)),
+    ("?#min", |m| figure(m, m.summary.min)),
+    ("?#max", |m| figure(m, m.summary.max)),
 ];
 
 /// Core clocks.
@@ -82,7 +82,7 @@ fn parallelism(record: &Record, most: usize) -> Table {
     let mut chains: Vec<Option<u64>> = all.iter().map(|m| m.labels.count(Label::Chains)).collect();
     chains.sort_unstable();
     chains.dedup();
-    let title = "Loads in parallel";
+    let title = "Memory-level parallelism";
     if chains.len() > MOST_CHAINS || chains.contains(&None) {
         return generic(title, &all, most);
     }
@@ -103,7 +103,7 @@ fn parallelism(record: &Record, most: usize) -> Table {
 /// Nanoseconds an element, as lmbench's stream prints them.
 fn elements(record: &Record, most: usize) -> Table {
     let all: Vec<&Measurement> = record.measurements_of("stream.ns_per_element").collect();
-    generic("Time an element (as lmbench's stream)", &all, most)
+    generic("Time per element (lmbench stream)", &all, most)
 }
 
 const LOADED: [Field<Measurement>; 5] = [
@@ -140,7 +140,7 @@ const COSTS: [Field<Measurement>; 5] = [
     }),
     ("#time", value),
     ("#spread", spread),
-    ("?#least", |m| figure(m, m.summary.min)),
+    ("?#min", |m| figure(m, m.summary.min)),
 ];
 
 /// Rows that small costs may have at least.

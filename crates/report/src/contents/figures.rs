@@ -25,7 +25,7 @@ pub(crate) fn times(factor: f64) -> String {
 }
 
 /// What stands for a figure that is [`withheld`].
-const WITHHELD: &str = "not shown (-): known to no better than ± its own size";
+const WITHHELD: &str = "not shown (-): the interval is wider than the figure";
 
 /// Whether a figure is known so badly that it is none: its interval reaches further than its own size. Shares and parts of
 /// a time, which lie about 0, are told however small they are.
@@ -116,7 +116,7 @@ pub(crate) fn brief_remarks(m: &Measurement) -> Vec<String> {
     let mut remarks = remarks(m);
     if let Some(doubt) = standing_doubt(m) {
         remarks[0] = match doubt.kind() {
-            DoubtKind::TooNoisy => "too noisy to lean on".to_owned(),
+            DoubtKind::TooNoisy => "too noisy to rely on".to_owned(),
             DoubtKind::TooFewSamples => "too few samples for an interval".to_owned(),
             DoubtKind::Other => doubt.to_string(),
         };

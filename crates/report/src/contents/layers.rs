@@ -66,7 +66,7 @@ fn times(record: &Record, unit: &str) -> Table {
     table.finished()
 }
 
-/// What was counted beside passes: its name in a figure's details and its heading.
+/// Events during the passes passes: its name in a figure's details and its heading.
 const COUNTED: [(DetailKey<f64>, &str); 5] = [
     (detail::INTERRUPTS_PER_S, "#interrupts/s"),
     (detail::SOFTIRQS_PER_S, "#softirqs/s"),
@@ -79,7 +79,7 @@ const COUNTED: [(DetailKey<f64>, &str); 5] = [
 fn counted(record: &Record) -> Table {
     let heads: Vec<&str> =
         ["layer", "bound", "IRQs"].into_iter().chain(COUNTED.map(|(_, head)| head)).collect();
-    let mut table = Table::new("What was counted beside", None, heads);
+    let mut table = Table::new("Events during the passes", None, heads);
     for m in record.measurements_of("layer.time").take(MOST) {
         let cells = COUNTED.map(|(key, _)| match m.detail.get(key) {
             None => String::new(),
@@ -107,7 +107,7 @@ const STEPS: [Field<LayerStep>; 3] = [
 ];
 
 fn steps(overhead: &Overhead) -> Table {
-    let mut table = Table::with_fields("What each step costs", None, &STEPS);
+    let mut table = Table::with_fields("Cost of each step", None, &STEPS);
     for step in overhead.steps.iter().take(MOST) {
         if let Verdict::Costs { share, .. } = step.verdict {
             table.weigh_row(if share > 0.0 { Weight::Worse } else { Weight::Better });

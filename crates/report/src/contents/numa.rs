@@ -16,7 +16,7 @@ const MOST_NODES: usize = 1024;
 
 /// The block of a report about nodes; `None` where no matrix was measured.
 pub(crate) fn block(record: &Record) -> Option<Block> {
-    let mut block = Block::new("Memory of other nodes", Some("numa.latency"));
+    let mut block = Block::new("NUMA latency and bandwidth", Some("numa.latency"));
     if let Some(numa) = &record.diagnosis.numa {
         block.parts.push(Part::Says(numa.meaning.clone().to_string()));
     }
@@ -64,7 +64,7 @@ fn signed(value: f64) -> String {
 /// Latency, node by node.
 pub(crate) fn latency(record: &Record) -> Option<(Heat, Shown)> {
     let (mut heat, shown) = matrix(record, record.measurements_of("numa.latency").collect())?;
-    heat.title = "Latency of a load from each node to each node's memory".to_owned();
+    heat.title = "Load latency, node to node".to_owned();
     Some((heat, shown))
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn bandwidth(record: &Record) -> Option<(Heat, Shown)> {
     }
     all.sort_by_key(|m| std::cmp::Reverse(m.labels.count(Label::Threads)));
     let (mut heat, shown) = matrix(record, all)?;
-    heat.title = "Bandwidth from each node to each node's memory".to_owned();
+    heat.title = "Bandwidth, node to node".to_owned();
     heat.unit = "B/s";
     heat.lower_is_better = false;
     Some((heat, shown))
@@ -153,7 +153,7 @@ fn by_distance(record: &Record) -> Table {
     let mut table = Table::new(
         "Latency by the firmware's distance",
         Some("numa.latency"),
-        ["#distance", "#pairs", "#median", "#least", "#most"],
+        ["#distance", "#pairs", "#median", "#min", "#max"],
     );
     for (distance, values) in groups {
         let summary = record::Summary::from_samples(&values);

@@ -13,11 +13,11 @@ use record::phrase::{agree, count_noun};
 const MOST_PLACES: usize = 4;
 
 /// The heading of [`contradictions`].
-pub(crate) const IN_TWO_WAYS: &str = "What the texts say in two ways";
+pub(crate) const IN_TWO_WAYS: &str = "Contradictions";
 /// The heading of [`outputs`].
-pub(crate) const STOOD: &str = "Where the figures stood";
+pub(crate) const STOOD: &str = "Sources of the figures";
 
-/// What the texts say in two ways and what is to be known of them, a sentence each, with its lines.
+/// Contradictions and what is to be known of them, a sentence each, with its lines.
 pub(crate) fn contradictions(record: &Record) -> Vec<String> {
     let Some(import) = &record.import else { return Vec::new() };
     let said = import.contradictions.iter().map(|one| {

@@ -31,8 +31,8 @@ pub(crate) fn heading(metric: &str) -> &str {
 const FIGURES: [Field<Measurement>; 7] = [
     ("#median", value),
     ("#spread", spread),
-    ("?#least", |m| bound(m, m.summary.min)),
-    ("?#most", |m| bound(m, m.summary.max)),
+    ("?#min", |m| bound(m, m.summary.min)),
+    ("?#max", |m| bound(m, m.summary.max)),
     ("?#samples", |m| m.summary.n.to_string()),
     ("?#marked", |m| {
         let marked: HashSet<u32> = m.marks.iter().map(|mark| mark.sample).collect();

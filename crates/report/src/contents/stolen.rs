@@ -12,8 +12,8 @@ const MOST_TAKERS: usize = 6;
 /// Who took time, in words; a column's heading.
 fn taker(m: &Measurement) -> String {
     match m.labels.word(Label::Cause) {
-        Some("os") => "by this kernel".to_owned(),
-        Some("below") => "from below".to_owned(),
+        Some("os") => "by the kernel".to_owned(),
+        Some("below") => "from below the kernel".to_owned(),
         Some(other) => format!("by {other}"),
         None => "taken".to_owned(),
     }
@@ -69,7 +69,7 @@ const GAPS: [Field<Measurement>; 6] = [
     ("#gaps", |m| m.summary.n.to_string()),
     ("#median gap", value),
     ("#p99 gap", |m| m.summary.p99.map_or(String::new(), |v| figure(m, v))),
-    ("#longest gap", |m| figure(m, m.summary.max)),
+    ("#max gap", |m| figure(m, m.summary.max)),
 ];
 
 /// The gaps in busy loops.

@@ -10,11 +10,11 @@ const WAKEUPS: [Field<Measurement>; 10] = [
     ("setting", |m| labelled(m, Label::Setting)),
     ("policy", policy),
     ("CPU", |m| labelled(m, Label::Cpu)),
-    ("#least", |m| if m.summary.n == 0 { String::new() } else { figure(m, m.summary.min) }),
+    ("#min", |m| if m.summary.n == 0 { String::new() } else { figure(m, m.summary.min) }),
     ("#median", value),
     ("#p99", |m| m.summary.p99.map_or(String::new(), |v| figure(m, v))),
     ("?#p99.9", |m| m.summary.p999.map_or(String::new(), |v| figure(m, v))),
-    ("#longest", |m| if m.summary.n == 0 { String::new() } else { figure(m, m.summary.max) }),
+    ("#max", |m| if m.summary.n == 0 { String::new() } else { figure(m, m.summary.max) }),
     ("#missed", |m| m.detail.get(detail::MISSED).map_or(String::new(), |missed| missed.to_string())),
     ("?#wake-ups", |m| m.summary.n.to_string()),
 ];
@@ -30,7 +30,7 @@ fn policy(m: &Measurement) -> String {
 /// For each setting and policy: as it was seen, or with the wake-ups that a long one kept from happening (`corrected`).
 pub(crate) fn table(record: &Record, most: usize, corrected: bool) -> Table {
     let title =
-        if corrected { "Wake-up latency, corrected for the periods missed" } else { "Wake-up latency" };
+        if corrected { "Wake-up latency, corrected for coordinated omission" } else { "Wake-up latency" };
     let mut table = Table::with_fields(title, Some("wakeup.latency"), &WAKEUPS);
     let all = record.measurements_of("wakeup.latency");
     let all = all.filter(|m| (m.labels.switch(Label::Corrected) == Some(true)) == corrected).collect();
@@ -44,8 +44,8 @@ const EXTREMES: [&str; 3] = ["wakeup.minimum", "wakeup.average", "wakeup.maximum
 
 /// Wake-ups of which only the shortest, the average and the longest are known: a row a place, `most` of them.
 pub(crate) fn extremes(record: &Record, most: usize) -> Table {
-    let heads = ["setting", "policy", "CPU", "#least", "#average", "#longest"];
-    let mut table = Table::new("Wake-up latency, as cyclictest tells it", Some("wakeup.maximum"), heads);
+    let heads = ["setting", "policy", "CPU", "#min", "#avg", "#max"];
+    let mut table = Table::new("Wake-up latency (cyclictest)", Some("wakeup.maximum"), heads);
     let all = record.measurements.iter().filter(|m| m.summary.n > 0);
     let rows = side_by_side::<_, 3>(all, |m| {
         let column = EXTREMES.iter().position(|name| *name == m.metric)?;

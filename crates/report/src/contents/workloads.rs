@@ -178,7 +178,7 @@ const YIELDS: [Field<Measurement>; 4] = [
 
 /// What all siblings of a core do together, over one alone.
 fn yields(record: &Record) -> Table {
-    let mut table = Table::with_fields("What siblings are worth", Some("smt.yield"), &YIELDS);
+    let mut table = Table::with_fields("SMT yield", Some("smt.yield"), &YIELDS);
     let all: Vec<&Measurement> = record.measurements_of("smt.yield").filter(|m| m.summary.n > 0).collect();
     all.iter().for_each(|m| table.tells(m));
     let all = table.first(all, MOST);

@@ -100,7 +100,7 @@ pub fn audit(seen: Seen, style: &Style) -> String {
         screen.blank();
         for (title, stand) in [
             ("Set for a command, or when named", Stand::OnRequest),
-            ("Quiet already", Stand::Steady),
+            ("Steady", Stand::Steady),
             (absent, Stand::Absent),
         ] {
             let names: Vec<&str> = standing(stand).into_iter().map(Audited::name).collect();
@@ -172,7 +172,7 @@ fn describe_noisy(screen: &mut Screen, knobs: &[&Audited]) {
     screen.table(&settable("Adds noise", knobs), 0);
     let by_hand: Vec<&Audited> = knobs.iter().copied().filter(|knob| advice(knob.row).is_some()).collect();
     if !by_hand.is_empty() {
-        screen.heading("To be done by hand, or at boot");
+        screen.heading("By hand, or at boot");
     }
     describe_each(screen, &by_hand, |knob| advice(knob.row).into_iter().collect());
 }

@@ -50,7 +50,7 @@ pub(super) fn write(screen: &mut Screen, record: &Record, extent: Extent) {
     list(screen, "What costs speed", findings, record.diagnosis.findings.len(), extent.most(MOST));
     let withheld = import.withheld.iter();
     let withheld = withheld.map(|one| format!("{}: {} ({})", one.what, one.why, place(&one.origin)));
-    let title = "Kept as text only, because it cannot be true";
+    let title = "Kept as text only: implausible";
     list(screen, title, withheld, import.withheld.len(), extent.most(MOST));
     let contradictions = import.contradictions.iter().map(|one| {
         format!("{} ({})", one.says, one.origins.iter().map(place).collect::<Vec<_>>().join("; "))

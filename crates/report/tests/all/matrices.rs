@@ -15,7 +15,7 @@ fn sixteen_nodes_are_a_map_with_figures_within_eighty_columns() {
     let text = terminal::report(&support::named("nodes-16").unwrap(), &plain(80));
     for part in [
         "makes 93.8 % of its accesses to remote",
-        "Latency of a load from each node to each node's memory, ns",
+        "Load latency, node to node, ns",
         " 0 150 170 197░182 170 182 213░198░457█",
         "· not measured",
         "Of 255 cells, 1 in doubt",
@@ -87,7 +87,7 @@ fn scaling_tells_where_siblings_begin_and_shows_each_step() {
         "Steps of primes, cores-first",
         "52 cores",
         "linear",
-        "What siblings are worth",
+        "SMT yield",
         "1.47×",
         "per 1000 instructions",
         "back end",

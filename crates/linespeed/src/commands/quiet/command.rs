@@ -69,14 +69,12 @@ fn attempt(
     }
     if quiet.drop_caches {
         page_cache::drop_all().map_err(|error| Failure::Cannot(error.to_string()))?;
-        output::complain(
-            "the page cache of the whole machine was dropped; that cannot be put back, and others read their files anew",
-        );
+        output::complain("dropped the page cache of the whole machine; it cannot be restored");
     }
     if !quiet.warm.is_empty() {
         let bytes = warm(quiet)?;
         if options.out.verbose {
-            output::complain(&format!("{} of files were read", record::units::bytes(bytes)));
+            output::complain(&format!("read {} of files", record::units::bytes(bytes)));
         }
     }
     let env = [guard.variable()];

@@ -126,11 +126,11 @@ fn apply(options: &Options, names: &[&'static str]) -> Result<u8, Failure> {
     };
     output::print(&text).inspect_err(|_| {
         if stands {
-            output::complain("the values stand all the same; to put them back: linespeed quiet --restore");
+            output::complain("the values are set; to restore them: linespeed quiet --restore");
         }
     })?;
     if !stands && code != 0 {
-        return Err(Failure::Cannot("nothing was set; what stands in the way is said above".to_owned()));
+        return Err(Failure::Cannot("nothing was set, for the reasons above".to_owned()));
     }
     Ok(code)
 }

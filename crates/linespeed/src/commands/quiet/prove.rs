@@ -35,7 +35,7 @@ pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u
         if let Some(Err(why)) = cache.map(keep)
             && !options.out.quiet_output
         {
-            output::complain(&format!("linespeed quiet will not know of this: {why}"));
+            output::complain(&format!("not kept for linespeed quiet: {why}"));
         }
         proof
     } else {

@@ -130,7 +130,7 @@ fn fits(workloads: &[Workload], steps: &Steps) -> Table {
             }
             let none = impossible || is_vague(line) || steps.last_of(name, line).is_some_and(withheld);
             if noisy {
-                table.note_row([if doubtful { "steps in doubt" } else { "too noisy to lean on" }]);
+                table.note_row([if doubtful { "steps in doubt" } else { "too noisy to rely on" }]);
             }
             let reported = |text: String| if noisy { "-".to_owned() } else { text };
             let between =
@@ -275,7 +275,7 @@ mod tests {
         assert_eq!(table.rows[1][0], "2");
         assert!(table.rows[1].contains(&"1.20".to_owned()) && table.rows[1].contains(&"1.19".to_owned()));
         assert_eq!(table.rows[1].last().map(String::as_str), Some("[1]"));
-        assert_eq!(table.notes, ["too noisy to lean on"]);
+        assert_eq!(table.notes, ["too noisy to rely on"]);
         assert_eq!(table.remarks, ["a unit of work is: primes below a million"]);
     }
 

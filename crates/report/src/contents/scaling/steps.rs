@@ -15,7 +15,7 @@ const STEPS: usize = 256;
 pub(crate) const DISTURBED: &str = "no speed-up (-): the run of one thread was disturbed";
 
 /// Why the last step has no speed-up though there are two throughputs.
-const VAGUE: &str = "no speed-up (-): known to no better than ± its own size";
+const VAGUE: &str = "no speed-up (-): the interval is wider than the figure";
 
 /// Whether a line's speed-up, that of its last step, is known to no better than its own size either way: then it is none.
 pub(super) fn is_vague(line: &Scaling) -> bool {
