@@ -78,7 +78,7 @@ fn a_folder_that_is_asked_for_is_made_and_what_nobody_understood_is_reported_onc
     assert!(!Path::new(out).exists(), "made without having been asked for");
     let usual = import(&["--output", &format!("{out}/")], &text);
     assert_eq!((usual.code, records(Path::new(out)).len()), (Some(0), 2), "{usual:?}");
-    assert_eq!(usual.stdout.matches("Not understood").count(), 1, "{}", usual.stdout);
+    assert_eq!(usual.stdout.matches("Not recognised").count(), 1, "{}", usual.stdout);
     assert!(usual.stdout.contains("and 5 more") && !usual.stdout.contains("Sentence 9"), "{}", usual.stdout);
     let whole = import(&["-v", "--output", out], &text);
     assert!(whole.stdout.contains("Sentence 9") && !whole.stdout.contains("5 more"), "{}", whole.stdout);
