@@ -31,13 +31,8 @@ pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Text
             steps.breakdown.ceiling_is = words;
         }
         // The same loop moved as much alone: no mix of reads and writes is what it lacks, others are.
-        steps.take(
-            text!("breakdown-others", "others on the CPUs"),
-            Some("bandwidth-shared"),
-            alone - triad.value(),
-            None,
-            true,
-        );
+        let cause = text!("breakdown-others", "others on the CPUs");
+        steps.take(cause, Some("bandwidth-shared"), alone - triad.value(), None, true);
         return None;
     }
     let op = best.labels.word(Label::Op).unwrap_or("another mix");

@@ -22,13 +22,8 @@ pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Text
     let mut words = Vec::new();
     if let Some((_, share, _)) = inputs.found("cpu-quota") {
         let takes = clock * share;
-        steps.take(
-            text!("breakdown-quota", "the quota of the cgroup"),
-            Some("cpu-quota"),
-            takes,
-            None,
-            false,
-        );
+        let cause = text!("breakdown-quota", "the quota of the cgroup");
+        steps.take(cause, Some("cpu-quota"), takes, None, false);
         taken += takes;
         words.push(text!("breakdown-less-quota", "a quota"));
     }
@@ -40,9 +35,7 @@ pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Text
         (text!("breakdown-stolen-os", "the kernel and other tasks"), "stolen-os", os * left),
         (text!("breakdown-stolen-below", "the hypervisor or firmware"), "stolen-below", below * left),
     ] {
-        let before = steps.breakdown.steps.len();
-        steps.take(cause, Some(rule), takes, None, true);
-        if steps.breakdown.steps.len() > before {
+        if steps.take(cause, Some(rule), takes, None, true) {
             taken += takes;
             words.push(stolen_from(inputs));
         }
@@ -53,15 +46,8 @@ pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Text
     {
         let takes = (clock - taken) * share;
         let interval = Some(((clock - taken) * least, (clock - taken) * most));
-        let before = steps.breakdown.steps.len();
-        steps.take(
-            text!("breakdown-other-load", "other work on the CPUs"),
-            Some("other-load"),
-            takes,
-            interval,
-            found.measured,
-        );
-        if steps.breakdown.steps.len() > before {
+        let cause = text!("breakdown-other-load", "other work on the CPUs");
+        if steps.take(cause, Some("other-load"), takes, interval, found.measured) {
             taken += takes;
             words.push(text!("breakdown-less-other-work", "other work"));
         }
@@ -78,20 +64,13 @@ fn limit(inputs: BreakdownInputs, steps: &mut Steps, alone: Option<&Measurement>
     let before = &inputs.index.record.conditions.before;
     let upper = median(before.clocks.iter().filter_map(|setting| Some(setting.max_hz? as f64)));
     let base = inputs.index.record.machine.processor.base_hz.filter(|_| before.boost == Some(false));
-    let set = [
-        upper.map(|hz| {
-            (
-                hz,
-                text!(
-                    "breakdown-clock-limit",
-                    "the clock is limited to {limit}",
-                    limit = Value::Figure(hz, "Hz")
-                ),
-            )
-        }),
-        base.map(|hz| (hz as f64, text!("breakdown-boost-off", "boost is off"))),
-    ];
-    let Some((hz, cause)) = set.into_iter().flatten().min_by(|a, b| a.0.total_cmp(&b.0)) else { return };
+    let upper = upper.map(|hz| {
+        let limit = Value::Figure(hz, "Hz");
+        (hz, text!("breakdown-clock-limit", "the clock is limited to {limit}", limit))
+    });
+    let base = base.map(|hz| (hz as f64, text!("breakdown-boost-off", "boost is off")));
+    let least = upper.into_iter().chain(base).min_by(|a, b| a.0.total_cmp(&b.0));
+    let Some((hz, cause)) = least else { return };
     let ceiling = steps.breakdown.ceiling;
     let takes = (ceiling - hz).min(ceiling - alone.value());
     steps.take(cause, Some("clock-limit"), takes, None, true);

@@ -9,31 +9,17 @@ use super::{BreakdownInputs, Steps};
 /// gets that cares for neither.
 pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Text> {
     let (small, huge) = inputs.index.pages()?;
-    steps.between(
-        text!("breakdown-page-walks", "page walks: ordinary pages instead of huge ones"),
-        Some("page-walk"),
-        huge,
-        small,
-    );
+    let cause = text!("breakdown-page-walks", "page walks: ordinary pages instead of huge ones");
+    steps.between(cause, Some("page-walk"), huge, small);
     let numa = inputs.numa?;
     let (local, remote) = (numa.local_ns?, numa.remote_ns?);
     let takes = numa.remote_share * (remote - local);
     if !(takes.is_finite() && takes > 0.0) {
         return None;
     }
-    let before = steps.breakdown.steps.len();
-    steps.take(
-        text!(
-            "breakdown-remote-loads",
-            "{share} of loads from other nodes' memory",
-            share = Value::Share(numa.remote_share)
-        ),
-        Some("numa-latency"),
-        takes,
-        None,
-        false,
-    );
-    if steps.breakdown.steps.len() == before {
+    let share = Value::Share(numa.remote_share);
+    let cause = text!("breakdown-remote-loads", "{share} of loads from other nodes' memory", share);
+    if !steps.take(cause, Some("numa-latency"), takes, None, false) {
         return None;
     }
     steps.breakdown.delivered += takes;

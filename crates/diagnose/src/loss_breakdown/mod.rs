@@ -107,7 +107,8 @@ impl Steps {
         Some(Self { level: ceiling, breakdown })
     }
 
-    /// A cause that takes so much, in the breakdown's unit. What lies below the resolution of the measurements is none.
+    /// A cause that takes so much, in the breakdown's unit. What lies below the resolution of the measurements is none:
+    /// then this is false.
     fn take(
         &mut self,
         cause: Text,
@@ -115,10 +116,10 @@ impl Steps {
         takes: f64,
         between: Option<(f64, f64)>,
         measured: bool,
-    ) {
+    ) -> bool {
         let least = RESOLUTION * self.breakdown.ceiling.min(self.breakdown.delivered);
         if !takes.is_finite() || takes < least {
-            return;
+            return false;
         }
         self.level = match self.breakdown.better {
             Better::Higher => self.level - takes,
@@ -132,6 +133,7 @@ impl Steps {
             leaves: self.level,
             measured,
         });
+        true
     }
 
     /// What `worse` falls short of `better` is taken by this cause; measured, with the interval that both spreads allow.
