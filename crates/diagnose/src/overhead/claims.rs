@@ -105,6 +105,12 @@ fn cannot(why: impl Into<Text>) -> (Answer, Text) {
     (Answer::CannotTell, why.into())
 }
 
+/// The answer of one comparison, where its outcome supports the conclusion.
+fn judge(with: &Row, without: &Row, together: Together, supported: Size) -> (Answer, Text) {
+    let (size, why) = compared(with, without, together);
+    (answer(size, supported), why)
+}
+
 /// The answer where much supports it, or where little does.
 fn answer(size: Size, supported: Size) -> Answer {
     match size {
@@ -133,8 +139,7 @@ fn interrupts_take_much(rows: &Rows, together: Together) -> (Answer, Text) {
     let (Some(with), Some(without)) = (bound(rows, "kernel"), rows.without_interrupts("kernel")) else {
         return cannot(NO_KERNEL);
     };
-    let (size, why) = compared(with, without, together);
-    (answer(size, Size::Much), why)
+    judge(with, without, together, Size::Much)
 }
 
 /// The layer in which migration is told best: a kernel thread, as published, else a user program.
@@ -146,12 +151,12 @@ fn migration_takes_much(rows: &Rows, together: Together) -> (Answer, Text) {
             "no layer was timed both bound to a CPU and not bound"
         ));
     };
-    let (size, why) = compared(free, bound, together);
+    let (answer, why) = judge(free, bound, together, Size::Much);
     match free.rate(record::detail::MIGRATIONS_PER_S) {
         Some(rate) if rate > 0.0 => {
             let rate = format!("{rate:.2}");
             let why = text!("overhead-migrated-at", "{why}, with {rate} migrations/s", why, rate);
-            (answer(size, Size::Much), why)
+            (answer, why)
         }
         Some(_) => cannot(text!("overhead-never-migrated", "no migration while not bound ({why})", why)),
         None => cannot(text!(
@@ -177,8 +182,7 @@ fn guest_and_host<'a>(rows: &'a Rows<'a>) -> Option<(&'a Row<'a>, &'a Row<'a>)> 
 
 fn hypervisor_takes_little(rows: &Rows, together: Together) -> (Answer, Text) {
     let Some((guest, host)) = guest_and_host(rows) else { return cannot(NO_GUEST) };
-    let (size, why) = compared(guest, host, together);
-    (answer(size, Size::Little), why)
+    judge(guest, host, together, Size::Little)
 }
 
 fn guests_suffer(rows: &Rows, together: Together) -> (Answer, Text) {
