@@ -150,7 +150,7 @@ impl fmt::Display for Trouble {
                 write!(f, "every run failed, so there is no throughput: the command {failed}")
             }
             Trouble::TimedOut(seconds) => {
-                write!(f, "the command exceeded the {seconds} s that --timeout allows, and was ended")
+                write!(f, "the command took longer than the {seconds} s that --timeout allows, and was ended")
             }
             Trouble::Unreadable { wanted, output } if output.is_empty() => {
                 write!(f, "the command printed nothing, {wanted} was expected")

@@ -40,31 +40,17 @@ pub fn place_planned(command: &[Template], plan: &Plan) -> Result<(Vec<PlacedCop
     let place = |process: &Process| bind_copy(process, &process.cpus, process.threads.unwrap_or(1));
     let all: Vec<PlacedCopy> = plan.processes.iter().map(place).collect();
     let interleaved = plan.processes.iter().all(|process| process.policy == Policy::Interleave);
-    let how = match (all.len(), all.iter().any(|copy| copy.memory.is_some())) {
-        (1, _) if interleaved => {
-            text!(
-                "layout-interleaved",
-                "One process, memory interleaved over the nodes, against the default policy."
-            )
-        }
-        (1, false) => text!("layout-one-bound", "One process bound to its CPUs, against the same unbound."),
-        (1, true) => {
-            text!("layout-one-placed", "One process bound to its CPUs and nodes, against the same unbound.")
-        }
-        (count, false) => {
-            text!(
-                "layout-bound",
-                "{count} processes, each bound to its CPUs, against the same unbound.",
-                count
-            )
-        }
-        (count, true) => {
-            text!(
-                "layout-placed",
-                "{count} processes, each bound to its CPUs and nodes, against the same unbound.",
-                count
-            )
-        }
+    let processes = format!("{} {}", all.len(), agree(all.len(), "process", "processes"));
+    let how = if interleaved && all.len() == 1 {
+        text!(
+            "layout-interleaved",
+            "{processes} with memory interleaved over the nodes, against the default policy.",
+            processes
+        )
+    } else {
+        let placed = all.iter().any(|copy| copy.memory.is_some());
+        let what = if placed { "CPUs and nodes" } else { "CPUs" };
+        text!("layout-bound", "{processes} bound to {what}, against the same unbound.", processes, what)
     };
     Ok((all, how))
 }
@@ -83,15 +69,11 @@ fn place_single_threads(plan: &Plan) -> (Vec<PlacedCopy>, Text) {
     }
     let copies = format!("{} {}", all.len(), agree(all.len(), "copy", "copies"));
     let how = if alone {
-        text!(
-            "layout-pinned",
-            "{copies}, each pinned to a CPU of its own, against the same unpinned.",
-            copies
-        )
+        text!("layout-pinned", "{copies}, each pinned to its own CPU, against the same unpinned.", copies)
     } else {
         text!(
             "layout-divided",
-            "{copies}, divided among the plan's {processes} processes and bound as those, against the same unbound.",
+            "{copies}, divided among the plan's {processes} processes and bound as these, against the same unbound.",
             copies,
             processes
         )

@@ -57,9 +57,12 @@ pub(super) fn run_step(
     let counters: Vec<Counters> = started.iter().map(|child| count_core_events(child.pid())).collect();
     let service_before = service.as_ref().map_or(0.0, |service| service.cpu_seconds());
     let run = wait_for_copies(&mut started, options, stop, observer)?;
-    // A client of a server that died fails too; the server's end is the cause.
     if let Some(service) = &mut service {
         service.check(stop)?;
+        // A client of a server that died fails too, and may be gone before it; the server's end is the cause.
+        if run.failed.is_some() {
+            service.check_again(stop)?;
+        }
     }
     if let Some(failed) = run.failed.as_ref().filter(|_| !job.ignore_failure) {
         return Err(Trouble::Failed(failed.clone()));

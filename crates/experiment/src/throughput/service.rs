@@ -17,6 +17,9 @@ use crate::recipes::template::{Template, Values, fill_all};
 /// Between two questions whether it is ready.
 const ASK: Duration = Duration::from_millis(50);
 
+/// How long a service that was killed may take to end.
+const DYING: Duration = Duration::from_secs(1);
+
 /// What is kept of what its commands print.
 const KEPT: usize = 64 << 10;
 
@@ -135,6 +138,16 @@ impl Running {
         self.child.end();
         let (program, last_output) = (self.program.clone(), self.read_last_output());
         Err(Trouble::Service(ServiceError::Ended { program, exit, last_output }))
+    }
+
+    /// `Err` when it ends within a moment: a large process takes its time to end.
+    pub(super) fn check_again(&mut self, stop: &Stop) -> Result<(), Trouble> {
+        let until = Instant::now() + DYING;
+        while Instant::now() < until {
+            std::thread::sleep(ASK);
+            self.check(stop)?;
+        }
+        Ok(())
     }
 
     /// Lets all its threads run on `cpus` only; what they start inherits that.
