@@ -118,6 +118,7 @@ mod tests {
             source: None,
             delivered: ns,
             share: None,
+            usual: None,
             meaning: String::new().into(),
             doubt: doubt.map(Into::into),
         };

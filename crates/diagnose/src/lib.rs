@@ -68,7 +68,11 @@ pub fn diagnose(record: &Record) -> Diagnosis {
     let layers = layers::layers(index);
     let overhead = overhead::overhead(index, &layers);
     Diagnosis {
-        resources: headlines.into_iter().map(|headline| headline.resource).collect(),
+        used_by_others: cpu_accounting::used_by_others(record),
+        resources: headlines
+            .into_iter()
+            .map(|headline| resources::with_usual(&record.machine, headline.resource))
+            .collect(),
         not_reached: resources::not_reached(index),
         findings,
         loss_breakdowns: breakdowns,

@@ -7,7 +7,7 @@ use report::terminal::Style;
 
 use crate::failure::Failure;
 use crate::options::Options;
-use crate::{files, output};
+use crate::{files, output, pager};
 
 /// The file that `--output` names, `None` when it is `-` or was not given.
 pub fn output_file(options: &Options) -> Option<PathBuf> {
@@ -41,7 +41,8 @@ pub fn destination(
 pub fn print_or_write(options: &Options, text: &str) -> Result<(), Failure> {
     match output_file(options) {
         Some(path) => files::write(&path, text),
-        None => output::print(text),
+        None if options.out.json => output::print(text),
+        None => pager::page(text, &options.out),
     }
 }
 

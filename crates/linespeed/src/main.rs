@@ -20,6 +20,7 @@ mod files;
 mod glossary;
 mod options;
 mod output;
+mod pager;
 mod progress;
 mod signals;
 mod sources;

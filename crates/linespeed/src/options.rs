@@ -205,6 +205,12 @@ pub struct Out {
     /// Write the record (with show --html: the page) to FILE; - is standard output
     #[arg(short, long, global = true, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Print every table before the summary
+    #[arg(short, long, global = true)]
+    pub all: bool,
+    /// Print long reports without a pager
+    #[arg(long, global = true)]
+    pub no_pager: bool,
     /// Print no report and no progress
     #[arg(short, long, global = true)]
     pub quiet_output: bool,
@@ -242,20 +248,24 @@ impl Measuring {
 
 /// Flags that all commands take and that mean nothing to some: these refuse them, and their help leaves them out.
 const IDLE: &[(&str, &[&str])] = &[
-    ("inspect", &["--quick", "--full", "--cpus", "--fail-on", "--quiet-machine"]),
-    ("list", &["--quick", "--full", "--fail-on", "--output", "--quiet-machine"]),
-    ("stat", &["--quick", "--full", "--fail-on"]),
-    ("plan", &["--quick", "--full", "--fail-on"]),
-    ("quiet", &["--quick", "--full", "--fail-on", "--quiet-machine"]),
-    ("overhead", &["--fail-on"]),
-    ("import", &["--quick", "--full", "--cpus", "--quiet-machine"]),
-    ("compare", &["--quick", "--full", "--cpus", "--fail-on", "--quiet-machine"]),
+    ("inspect", &["--all", "--quick", "--full", "--cpus", "--fail-on", "--quiet-machine"]),
+    ("list", &["--all", "--quick", "--full", "--fail-on", "--output", "--quiet-machine"]),
+    ("stat", &["--all", "--quick", "--full", "--fail-on"]),
+    ("plan", &["--all", "--quick", "--full", "--fail-on"]),
+    ("quiet", &["--all", "--quick", "--full", "--fail-on", "--quiet-machine"]),
+    ("overhead", &["--all", "--fail-on"]),
+    ("import", &["--all", "--quick", "--full", "--cpus", "--quiet-machine"]),
+    ("compare", &["--all", "--quick", "--full", "--cpus", "--fail-on", "--quiet-machine"]),
     ("show", &["--quick", "--full", "--cpus", "--quiet-machine"]),
-    ("reference", &["--quick", "--full", "--cpus", "--fail-on", "--quiet-machine"]),
-    ("explain", &["--quick", "--full", "--cpus", "--fail-on", "--output", "--quiet-machine"]),
-    ("schema", &["--quick", "--full", "--cpus", "--fail-on", "--output", "--quiet-machine"]),
-    ("completions", &["--quick", "--full", "--cpus", "--fail-on", "--json", "--output", "--quiet-machine"]),
-    ("man", &["--quick", "--full", "--cpus", "--fail-on", "--json", "--output", "--quiet-machine"]),
+    ("reference", &["--all", "--quick", "--full", "--cpus", "--fail-on", "--quiet-machine"]),
+    ("explain", &["--all", "--quick", "--full", "--cpus", "--fail-on", "--output", "--quiet-machine"]),
+    ("schema", &["--all", "--quick", "--full", "--cpus", "--fail-on", "--output", "--quiet-machine"]),
+    (
+        "completions",
+        &["--all", "--quick", "--full", "--cpus", "--fail-on", "--json", "--output", "--quiet-machine"],
+    ),
+    ("man", &["--all", "--quick", "--full", "--cpus", "--fail-on", "--json", "--output", "--quiet-machine"]),
+    ("scale", &["--all"]),
 ];
 
 impl Options {

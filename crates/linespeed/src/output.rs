@@ -34,7 +34,23 @@ fn style_on(out: &Out, terminal: bool, fd: libc::c_int) -> Style {
                 && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
         }
     };
-    Style { width: width(terminal, fd), color }
+    Style { width: width(terminal, fd), color, ascii: !utf8(terminal) }
+}
+
+/// Whether UTF-8 may be written: by the locale's variables in the order of setlocale(3). What is no terminal gets it where none
+/// is set, as files and mails do.
+fn utf8(terminal: bool) -> bool {
+    if terminal && std::env::var_os("TERM").is_some_and(|term| term == "dumb") {
+        return false;
+    }
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
+    match locale.map(|locale| locale.to_ascii_lowercase()) {
+        Some(locale) if locale == "c" || locale == "posix" => false,
+        Some(locale) => locale.contains("utf-8") || locale.contains("utf8"),
+        None => true,
+    }
 }
 
 fn width(terminal: bool, fd: libc::c_int) -> usize {

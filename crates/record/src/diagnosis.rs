@@ -24,6 +24,9 @@ pub struct Diagnosis {
     /// Resources that were measured too little of to be one, a sentence each: memory from within the caches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_reached: Vec<Text>,
+    /// CPUs that others used on average during the run; absent where it was too short to tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub used_by_others: Option<f64>,
     /// What costs speed, the worst first.
     pub findings: Vec<Finding>,
     /// One entry a resource: from its ceiling down to what is delivered, cause by cause.
@@ -341,4 +344,7 @@ pub struct Resource {
     /// Why the figures behind it should not be leaned on, in a few words: `too noisy`.
     #[serde(flatten)]
     pub doubt: Option<Doubt>,
+    /// The range that is usual of such a machine, of the share or in the unit; absent where nothing published tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usual: Option<Text>,
 }

@@ -18,7 +18,8 @@ fn main() -> ExitCode {
     };
     match args[1..] {
         ["--text", width] => {
-            let style = Style { width: width.parse().unwrap_or(80), color: args.len() > 3 };
+            let style =
+                Style { width: width.parse().unwrap_or(80), color: args.len() > 3, ..Style::default() };
             print!("{}", terminal::report(&record, &style));
             println!("\n{}", "=".repeat(style.width));
             print!("{}", terminal::inventory(&record, &style));

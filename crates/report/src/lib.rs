@@ -18,6 +18,7 @@
     )
 )]
 
+mod ascii;
 pub mod audit_json;
 mod chart;
 mod contents;

@@ -85,6 +85,7 @@ pub(super) fn bandwidth(index: &RecordIndex) -> Option<Headline> {
         source,
         delivered: triad.value(),
         share: ceiling.map(|(rate, _)| triad.value() / rate),
+        usual: None,
         meaning: Text::default(),
         doubt: maybe_cached(index.record, triad).or_else(|| {
             doubt([triad].into_iter().chain((source == Some(CeilingSource::Measured)).then_some(best)))
@@ -118,6 +119,7 @@ pub(super) fn latency(index: &RecordIndex) -> Option<Headline> {
         source: Some(CeilingSource::Measured),
         delivered: small.value(),
         share: Some(ceiling / small.value()),
+        usual: None,
         meaning: Text::default(),
         doubt: doubt([small, huge]),
     };

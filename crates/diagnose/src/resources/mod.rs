@@ -4,6 +4,7 @@ mod memory;
 mod reached;
 #[cfg(test)]
 mod tests;
+mod usual;
 mod wake_up;
 
 use record::diagnosis::{CeilingSource, Resource};
@@ -14,6 +15,7 @@ use crate::record_index::RecordIndex;
 pub(crate) use memory::{bandwidth_alone, bandwidths, memory_pages};
 pub use reached::beyond_caches;
 pub(crate) use reached::{Walk, beyond, not_reached, walked};
+pub(crate) use usual::with_usual;
 pub(crate) use wake_up::{wake_up_at, wake_up_cpu};
 
 /// The clock of all cores at work.
@@ -109,6 +111,7 @@ fn core(index: &RecordIndex) -> Option<Headline> {
         source,
         delivered,
         share: ceiling.map(|(hz, _)| delivered / hz),
+        usual: None,
         meaning: Text::default(),
         // A median stands as long as most of what it is of does.
         doubt: doubt(doubtful.iter().copied().filter(|_| doubtful.len() >= sure.len())),

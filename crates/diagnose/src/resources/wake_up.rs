@@ -62,6 +62,7 @@ pub(super) fn wake_up(index: &RecordIndex) -> Option<Headline> {
         source: Some(CeilingSource::Measured),
         delivered: delivered.value(),
         share: Some(best.value() / delivered.value()),
+        usual: None,
         meaning: Text::default(),
         doubt: doubt([delivered, best]),
     };

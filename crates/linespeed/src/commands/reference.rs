@@ -20,7 +20,7 @@ pub fn run(options: &Options, asked: &Reference) -> Result<u8, Failure> {
         return print_or_write(options, machine.text).map(|()| 0);
     }
     let record = PathBuf::from(format!("{PREFIX}{}", machine.name));
-    show::run(options, &Show { record, html: asked.html, forms: WakeupForms::default() })
+    show::run(options, &Show { record, parts: Vec::new(), html: asked.html, forms: WakeupForms::default() })
 }
 
 fn list(options: &Options) -> Result<u8, Failure> {

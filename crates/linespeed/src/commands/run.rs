@@ -6,11 +6,12 @@ use record::{Ended, Record};
 use report::terminal::{self, Style};
 
 use super::measuring::{Measuring, Outcome, chosen_cpus, ended};
-use crate::delivery::deliver_with_page;
+use crate::delivery::{deliver_with_page, output_file};
 use crate::failure::{FOUND, Failure, signal_code, unknown_name};
 use crate::options::{self, Options, Run, WakeupForms};
 use crate::progress::Shown;
 use crate::signals;
+use crate::sources::HERE;
 
 /// The main job: everything, with a page.
 pub fn everything(options: &Options) -> Result<u8, Failure> {
@@ -67,8 +68,10 @@ fn measure_and_report(
     crate::ceilings::keep(&record, options.out.output.is_none() && !options.out.json);
     let page = options.command.is_none().then_some(report::page::html as fn(&Record) -> String);
     let (lines, histogram) = forms.map_or((false, false), |forms| (forms.cyclictest, forms.histogram));
+    let shown_by = output_file(options).map_or(HERE.to_owned(), |path| path.to_string_lossy().into_owned());
     let report = |record: &Record, style: &Style| {
-        report::cyclictest::forms(record, lines, histogram).unwrap_or_else(|| terminal::report(record, style))
+        report::cyclictest::forms(record, lines, histogram)
+            .unwrap_or_else(|| terminal::answer(record, options.out.all, &shown_by, style))
     };
     deliver_with_page(options, &record, destination.as_deref(), report, page, !lines && !histogram)?;
     if record.measurements.is_empty() && record.ended == Ended::Complete {

@@ -1,7 +1,6 @@
 //! `linespeed show`: a record again.
 
-use record::Record;
-use report::terminal::{self, Style};
+use report::terminal;
 
 use super::to_standard_output;
 use crate::delivery::{as_json, print_or_write};
@@ -20,7 +19,15 @@ pub fn run(options: &Options, show: &Show) -> Result<u8, Failure> {
     };
     // Findings follow from the figures: an older record gets the rules of this version.
     record.diagnosis = diagnose::diagnose(&record);
-    let text = if show.html {
+    let style = output::style(&options.out);
+    let text = if !show.parts.is_empty() {
+        let sections = show.parts.iter().map(|name| {
+            let known = || terminal::section_names(&record).join(", ");
+            let missing = || Failure::Usage(format!("this record has no {name}; it has {}", known()));
+            terminal::section(&record, name, &style).ok_or_else(missing)
+        });
+        sections.collect::<Result<Vec<_>, Failure>>()?.join("\n")
+    } else if show.html {
         report::page::html(&record)
     } else if to_standard_output(options) || options.out.output.is_some() {
         as_json(record.to_json())?
@@ -32,28 +39,8 @@ pub fn run(options: &Options, show: &Show) -> Result<u8, Failure> {
             }
         })?
     } else {
-        describe(&record, &output::style(&options.out))
+        terminal::record(&record, options.out.all, &show.record.to_string_lossy(), &style)
     };
     print_or_write(options, &text)?;
     Ok(super::run::found_code(&options.measuring, &record))
-}
-
-/// A record in words: what a run of `scale` or `stat` says of its command comes first; without figures the inventory stands in
-/// place of the report, or below it where the inventory alone tells what costs speed.
-fn describe(record: &Record, style: &Style) -> String {
-    let figures = !record.measurements.is_empty();
-    let mut parts = Vec::new();
-    if terminal::is_scale(record) {
-        parts.push(terminal::scale_briefly(record, style));
-    } else if figures {
-        parts.push(terminal::stat(record, style));
-    }
-    if figures || (parts.is_empty() && !record.diagnosis.findings.is_empty()) {
-        parts.push(terminal::report(record, style));
-    }
-    if !figures {
-        parts.push(terminal::inventory(record, style));
-    }
-    parts.retain(|part| !part.is_empty());
-    parts.join("\n")
 }

@@ -20,6 +20,9 @@ pub struct Inspect {
 pub struct Show {
     /// A record's file; - is standard input, . the newest of this machine
     pub record: PathBuf,
+    /// Print only these: findings, losses, noise, coverage, a measurement, a metric
+    #[arg(conflicts_with_all = ["html", "all", "json", "output"])]
+    pub parts: Vec<String>,
     /// Write a page (HTML) to --output or standard output
     #[arg(long)]
     pub html: bool,

@@ -87,7 +87,7 @@ fn a_full_disk_costs_nobody_the_record() {
     let ran = measured(command);
     assert_eq!(ran.code, Some(3), "a script would look for a record that is not there: {ran:?}");
     assert!(ran.stderr.contains("No space left") && ran.stderr.contains("db1.json"), "{}", ran.stderr);
-    assert!(ran.stdout.contains("syscall"), "what was measured is not shown");
+    assert!(ran.stdout.contains("More: linespeed show "), "what was measured is not shown");
     let saved = std::fs::read(spare.path().join("db1.json")).unwrap();
     assert!(support::figures(&sound::record(&saved), "cost.syscall") > 0);
     assert_eq!(names(spare.path()), ["db1.json"]);

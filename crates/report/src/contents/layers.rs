@@ -260,7 +260,10 @@ mod tests {
     #[test]
     fn they_fit_a_narrow_terminal_and_a_wide_one() {
         for width in [80, 160] {
-            let text = crate::terminal::overhead(&timed(), &crate::terminal::Style { width, color: false });
+            let text = crate::terminal::overhead(
+                &timed(),
+                &crate::terminal::Style { width, color: false, ..crate::terminal::Style::default() },
+            );
             for line in text.lines() {
                 assert!(crate::text::width(line) <= width, "{line}");
             }

@@ -148,7 +148,7 @@ fn dated(record: &Record) -> String {
 pub(crate) fn origin(record: &Record) -> String {
     let ended = match &record.ended {
         Ended::Complete => None,
-        Ended::Interrupted { signal } => Some(format!("ended early by signal {signal}")),
+        Ended::Interrupted { signal } => Some(format!("interrupted by signal {signal}")),
         Ended::Failed { reason } => Some(format!("ended early: {reason}")),
     };
     listed([
@@ -255,6 +255,15 @@ const NARROW: usize = 6;
 pub(crate) fn is_narrow(record: &Record) -> bool {
     let left_out = |item: &&Coverage| item.state == State::Skipped && item.is_for(&Coverage::NOT_ASKED_FOR);
     record.coverage.iter().filter(left_out).count() >= NARROW
+}
+
+/// The metrics that a run of everything has on any machine.
+const OF_A_WHOLE_RUN: [&str; 3] = ["core.clock", "load.latency", "memory.bandwidth"];
+
+/// Whether it is of a run of everything, whose figures take screens.
+pub(crate) fn is_whole(record: &Record) -> bool {
+    let has = |metric: &&str| record.measurements_of(metric).any(|m| m.summary.n > 0);
+    !is_narrow(record) && OF_A_WHOLE_RUN.iter().all(has)
 }
 
 /// What no rule could look for, the rules of each missing input together: `numa-latency, numa-distances (…)`. Without a

@@ -339,7 +339,7 @@ mod tests {
             let left = Ok(Some("linespeed quiet --restore".to_owned()));
             let seen =
                 Seen { rows: &rows, noise: &noise, busy: Some((&load, 2)), captured: false, left, whole };
-            audit(seen, &Style { width: columns, color: false })
+            audit(seen, &Style { width: columns, color: false, ..Style::default() })
         };
         for columns in [40, 80, 160] {
             for whole in [true, false] {

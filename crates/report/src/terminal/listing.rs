@@ -101,7 +101,7 @@ mod tests {
         use record::glossary::{Glossary, Group};
         let all = Glossary::new([Group::metrics(), Group::inventory(), Group::words()]);
         for columns in [40, 80, 160] {
-            let text = glossary(all.terms(), &Style { width: columns, color: false });
+            let text = glossary(all.terms(), &Style { width: columns, color: false, ..Style::default() });
             assert!(text.lines().all(|line| width(line) <= columns), "{text}");
             for word in all.terms() {
                 assert!(text.lines().any(|line| line.trim_start().starts_with(word.name)), "{}", word.name);

@@ -1,6 +1,7 @@
 //! A record as text for a terminal. No line is wider than asked, no colour carries a meaning alone, and nothing
 //! that the machine says can act on the terminal.
 
+mod answer;
 mod audit;
 mod busy;
 mod compare;
@@ -14,6 +15,7 @@ mod proof;
 mod report;
 mod scale;
 mod screen;
+mod sections;
 mod stat;
 mod tree;
 
@@ -21,7 +23,7 @@ use record::glossary::Term;
 use record::{Comparison, Machine, Record};
 
 pub use crate::contents::conditions::quiet as quiet_machine;
-use crate::contents::inventory;
+use crate::contents::{inventory, summary};
 use crate::paint::{Span, Tone};
 use crate::text::{clean, width};
 pub use audit::{Seen, audit};
@@ -41,12 +43,14 @@ pub struct Style {
     pub width: usize,
     /// Whether to colour (SGR sequences, the 16 colours only).
     pub color: bool,
+    /// Whether the terminal knows ASCII alone.
+    pub ascii: bool,
 }
 
 impl Default for Style {
     /// 80 columns without colour.
     fn default() -> Self {
-        Self { width: 80, color: false }
+        Self { width: 80, color: false, ascii: false }
     }
 }
 
@@ -56,10 +60,60 @@ pub fn safe(text: &str) -> String {
     crate::text::clean_page(text)
 }
 
+/// The answer of a run on one screen, of at most 21 lines. Above it every table, where `all` is asked for; where only a few things
+/// were measured, theirs. `shown_by`: what `linespeed show` takes for this record.
+pub fn answer(record: &Record, all: bool, shown_by: &str, style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    if all {
+        report::write(&mut screen, record);
+    } else if !summary::is_whole(record) {
+        report::figures(&mut screen, record);
+    }
+    screen.blank();
+    answer::write(&mut screen, record, shown_by);
+    screen.finish()
+}
+
+/// One part of a report by its name: `findings`, `losses`, `noise`, `coverage`, a measurement, a metric; `None` where the record
+/// has nothing of that name.
+pub fn section(record: &Record, name: &str, style: &Style) -> Option<String> {
+    let mut screen = Screen::new(style);
+    sections::write(&mut screen, record, name).then(|| screen.finish())
+}
+
+/// The names that [`section`] knows of this record.
+pub fn section_names(record: &Record) -> Vec<&'static str> {
+    sections::names(record)
+}
+
 /// The report: the first screen (what the machine is, how far from line speed, what costs speed, what could not
 /// be seen, how noisy it was) and below it the figures in detail.
 pub fn report(record: &Record, style: &Style) -> String {
     Screen::draw(style, |screen| report::write(screen, record))
+}
+
+/// A record again: what a run of `scale` or `stat` says of its command comes first; without figures the inventory stands in place
+/// of the answer, or below it where the inventory alone tells what costs speed.
+pub fn record(record: &Record, all: bool, shown_by: &str, style: &Style) -> String {
+    let figures = !record.measurements.is_empty();
+    let mut parts = Vec::new();
+    if is_scale(record) {
+        parts.push(scale_briefly(record, style));
+    } else if figures {
+        parts.push(stat(record, style));
+    }
+    if figures || (parts.is_empty() && !record.diagnosis.findings.is_empty()) {
+        // Of other tools' output the tables are the answer.
+        parts.push(match &record.import {
+            Some(_) => report(record, style),
+            None => answer(record, all, shown_by, style),
+        });
+    }
+    if !figures {
+        parts.push(inventory(record, style));
+    }
+    parts.retain(|part| !part.is_empty());
+    parts.join("\n")
 }
 
 /// Records side by side: `linespeed compare`.

@@ -78,11 +78,11 @@ mod tests {
             ..Proof::default()
         };
         for columns in [40, 80, 160] {
-            let text = proof(&all, &Style { width: columns, color: false });
+            let text = proof(&all, &Style { width: columns, color: false, ..Style::default() });
             assert!(text.lines().all(|line| width(line) <= columns), "{text}");
             assert!(!text.contains('\u{1b}') && text.contains("boost"), "{text}");
         }
-        let text = proof(&all, &Style { width: 120, color: false });
+        let text = proof(&all, &Style { width: 120, color: false, ..Style::default() });
         assert_eq!(text.matches("governor").count(), 1, "{text}");
         assert!(text.contains("steal") && text.contains("78.7 % less") && text.contains("3.10 %"), "{text}");
     }

@@ -152,7 +152,7 @@ fn advice(screen: &mut Screen, first: &str, remedy: &Remedy) {
     }
 }
 
-fn unseen(screen: &mut Screen, record: &Record) {
+pub(super) fn unseen(screen: &mut Screen, record: &Record) {
     let unseen = summary::unseen(record);
     let not_looked_for = summary::not_looked_for(record);
     if unseen.is_empty() && not_looked_for.is_none() {
@@ -169,7 +169,7 @@ fn unseen(screen: &mut Screen, record: &Record) {
     }
 }
 
-fn noise(screen: &mut Screen, record: &Record) {
+pub(super) fn noise(screen: &mut Screen, record: &Record) {
     let lines = summary::noise(record);
     if lines.is_empty() {
         return;
@@ -193,7 +193,7 @@ fn meanings(screen: &mut Screen, record: &Record) {
 }
 
 /// What stands behind the findings, and how to undo their remedies.
-fn evidence(screen: &mut Screen, record: &Record) {
+pub(super) fn evidence(screen: &mut Screen, record: &Record) {
     let findings = &record.diagnosis.findings;
     if findings.iter().all(|finding| finding.evidence.is_empty() && finding.undo.is_empty()) {
         return;
@@ -213,9 +213,14 @@ fn evidence(screen: &mut Screen, record: &Record) {
     }
 }
 
+/// How much of the figures a terminal has room for.
+pub(super) fn room() -> Room {
+    Room { rows: MOST, workloads: WORKLOADS, placements: 1 }
+}
+
 /// The figures, block by block; charts come last in theirs.
-fn figures(screen: &mut Screen, record: &Record) {
-    for shown in blocks(record, Room { rows: MOST, workloads: WORKLOADS, placements: 1 }) {
+pub(super) fn figures(screen: &mut Screen, record: &Record) {
+    for shown in blocks(record, room()) {
         block(screen, &shown);
     }
 }
@@ -305,6 +310,7 @@ mod tests {
             source: None,
             delivered: 3e9,
             share,
+            usual: None,
             meaning: String::new().into(),
             doubt: None,
         }

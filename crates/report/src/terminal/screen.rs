@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+use crate::ascii::to_ascii;
 use crate::contents::Section;
 use crate::paint::{Span, Tone, render};
 use crate::table::{Table, Weight};
@@ -16,13 +17,14 @@ const LEAST_COLUMN: usize = 12;
 pub(crate) struct Screen {
     width: usize,
     color: bool,
+    ascii: bool,
     text: String,
 }
 
 impl Screen {
     /// An empty one. Widths below 20 are taken as 20.
     pub(crate) fn new(style: &super::Style) -> Self {
-        Self { width: style.width.max(20), color: style.color, text: String::new() }
+        Self { width: style.width.max(20), color: style.color, ascii: style.ascii, text: String::new() }
     }
 
     /// The text that `write` writes on an empty one.
@@ -37,9 +39,19 @@ impl Screen {
         self.width
     }
 
+    /// Lines so far.
+    pub(crate) fn lines(&self) -> usize {
+        self.text.lines().count()
+    }
+
     /// The whole text.
     pub(crate) fn finish(self) -> String {
-        self.text
+        if self.ascii { to_ascii(&self.text) } else { self.text }
+    }
+
+    /// Whether nothing was written.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.text.is_empty()
     }
 
     /// An empty line, unless the text begins here or the line before is empty.
@@ -245,7 +257,7 @@ mod tests {
     use crate::terminal::Style;
 
     fn screen(width: usize) -> Screen {
-        Screen::new(&Style { width, color: false })
+        Screen::new(&Style { width, color: false, ..Style::default() })
     }
 
     #[test]

@@ -255,7 +255,7 @@ mod tests {
     }
 
     fn shown(record: &Record, width: usize) -> String {
-        crate::terminal::stat(record, &Style { width, color: false })
+        crate::terminal::stat(record, &Style { width, color: false, ..Style::default() })
     }
 
     #[test]

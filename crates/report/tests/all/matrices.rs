@@ -7,7 +7,7 @@ use record::text::Value;
 use report::terminal::{self, Style};
 
 fn plain(width: usize) -> Style {
-    Style { width, color: false }
+    Style { width, color: false, ..Style::default() }
 }
 
 #[test]

@@ -299,6 +299,7 @@ fn record() -> impl Strategy<Value = Record> {
                 delivered,
                 share,
                 meaning: meaning.into(),
+                usual: None,
                 doubt: doubt.map(Into::into),
             });
     let level =
@@ -366,7 +367,7 @@ proptest! {
 
     #[test]
     fn any_record_is_printed_within_the_width(record in record(), width in 1usize..180, color: bool) {
-        let style = Style { width, color: false };
+        let style = Style { width, color: false, ..Style::default() };
         for text in [
             terminal::report(&record, &style),
             terminal::inventory(&record, &style),
@@ -378,7 +379,7 @@ proptest! {
                 prop_assert!(!line.contains(|c: char| c.is_control()), "{line:?}");
             }
         }
-        let _ = terminal::report(&record, &Style { width, color });
+        let _ = terminal::report(&record, &Style { width, color, ..Style::default() });
         let _ = (report::cyclictest::lines(&record), report::cyclictest::histogram(&record));
     }
 

@@ -10,7 +10,7 @@ use report::terminal::{self, Style};
 use unicode_width::UnicodeWidthStr;
 
 fn plain(width: usize) -> Style {
-    Style { width, color: false }
+    Style { width, color: false, ..Style::default() }
 }
 
 fn all(record: &Record, style: &Style) -> [String; 4] {
@@ -115,7 +115,7 @@ fn marks_and_doubts_stand_beside_their_figure() {
 fn nothing_from_the_machine_acts_on_the_terminal() {
     let record = support::hostile();
     for color in [false, true] {
-        let texts = all(&record, &Style { width: 80, color });
+        let texts = all(&record, &Style { width: 80, color, ..Style::default() });
         // The tree prints numbers only.
         for text in &texts[..2] {
             assert!(
@@ -151,7 +151,7 @@ fn without_sgr(text: &str) -> String {
 fn colour_changes_no_word() {
     for name in support::NAMES {
         let record = support::named(name).unwrap();
-        let coloured = all(&record, &Style { width: 80, color: true });
+        let coloured = all(&record, &Style { width: 80, color: true, ..Style::default() });
         for (coloured, plain) in coloured.iter().zip(all(&record, &plain(80))) {
             assert_eq!(without_sgr(coloured), plain, "{name}");
         }
@@ -176,7 +176,7 @@ fn a_loss_that_may_be_none_is_never_coloured() {
     };
     let coloured = |finding: &Finding, record: &mut Record| {
         record.diagnosis.findings = vec![finding.clone()];
-        let text = terminal::report(record, &Style { width: 80, color: true });
+        let text = terminal::report(record, &Style { width: 80, color: true, ..Style::default() });
         (text.contains("\x1b[1;31m"), report::page::html(record).contains("badge serious"))
     };
     assert_eq!(coloured(&finding, &mut record), (false, false));
@@ -284,9 +284,9 @@ fn a_run_that_ended_early_says_so_at_the_top() {
         terminal::report(&record, &plain(80))
             .lines()
             .take(6)
-            .any(|line| line.contains("ended early by signal 2"))
+            .any(|line| line.contains("interrupted by signal 2"))
     );
-    assert!(report::page::html(&record).contains("ended early by signal 2"));
+    assert!(report::page::html(&record).contains("interrupted by signal 2"));
 }
 
 #[test]

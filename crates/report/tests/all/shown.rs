@@ -9,7 +9,7 @@ use report::terminal::{self, Style};
 
 /// The text with one space between words, so that columns do not matter.
 fn reported(record: &Record) -> String {
-    let text = terminal::report(record, &Style { width: 220, color: false });
+    let text = terminal::report(record, &Style { width: 220, color: false, ..Style::default() });
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

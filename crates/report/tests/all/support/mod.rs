@@ -432,6 +432,7 @@ fn diagnose(record: &mut Record) {
         delivered,
         share,
         meaning: meaning.into(),
+        usual: None,
         doubt: None,
     };
     record.diagnosis.resources = vec![

@@ -1,0 +1,83 @@
+//! What is usual of a headline on such a machine: published figures, as the glossary has them.
+
+use record::diagnosis::Resource;
+use record::text::Value;
+use record::{Machine, Text, text};
+
+use super::{CORE, MEMORY_BANDWIDTH, MEMORY_LATENCY, WAKE_UP};
+
+/// Latency of a node's own memory, ns, by processor: the first whose name occurs. From the published tables that the glossary's
+/// entry `load.latency` cites.
+const LATENCY: &[(&[&str], (f64, f64))] = &[
+    (&["FT-2500", "Phytium"], (140.0, 160.0)),
+    (&["Kunpeng", "TaiShan", "Neoverse", "Altra"], (95.0, 125.0)),
+    (&["EPYC", "Hygon", "Zen"], (95.0, 125.0)),
+    (&["Xeon"], (75.0, 110.0)),
+];
+/// All cores together run a tenth to a third below one alone.
+const CORE_SHARE: (f64, f64) = (0.67, 1.0);
+/// Reads reach so much of what the channels carry.
+const OF_CHANNELS: (f64, f64) = (0.75, 0.95);
+/// SCHED_OTHER as it is, 50 µs of it timer slack, ns.
+const WAKE_UP_NS: (f64, f64) = (55e3, 80e3);
+
+/// The resource with the range that is usual of it on such a machine.
+pub(crate) fn with_usual(machine: &Machine, resource: Resource) -> Resource {
+    Resource { usual: usual(machine, &resource), ..resource }
+}
+
+/// In its unit or as a share of the ceiling; `None` where nothing published tells.
+fn usual(machine: &Machine, resource: &Resource) -> Option<Text> {
+    match resource.name.as_str() {
+        CORE => Some(shares(CORE_SHARE)),
+        MEMORY_BANDWIDTH => {
+            let of_parts = resource.source == Some(record::diagnosis::CeilingSource::Parts);
+            of_parts.then(|| shares(OF_CHANNELS))
+        }
+        MEMORY_LATENCY => {
+            let p = &machine.processor;
+            let names = [&p.model_name, &p.firmware_name, &p.microarchitecture, &p.vendor];
+            let is_named =
+                |word: &&str| names.iter().any(|name| name.as_deref().is_some_and(|n| n.contains(*word)));
+            let known = LATENCY.iter().find(|(words, _)| words.iter().any(is_named))?;
+            Some(figures(known.1, "ns"))
+        }
+        WAKE_UP => Some(figures(WAKE_UP_NS, "ns")),
+        _ => None,
+    }
+}
+
+fn shares((low, high): (f64, f64)) -> Text {
+    text!("usual-share", "{low} to {high}", low = Value::Share(low), high = Value::Share(high))
+}
+
+fn figures((low, high): (f64, f64), unit: &'static str) -> Text {
+    text!("usual-figure", "{low} to {high}", low = Value::Figure(low, unit), high = Value::Figure(high, unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_is_held_against_its_own_kind() {
+        let resource = |name: &str| Resource {
+            name: name.to_owned(),
+            unit: "ns".to_owned(),
+            ceiling: None,
+            source: None,
+            delivered: 1.0,
+            share: None,
+            usual: None,
+            meaning: Text::default(),
+            doubt: None,
+        };
+        let mut machine = Machine::default();
+        assert_eq!(usual(&machine, &resource(MEMORY_LATENCY)), None);
+        machine.processor.model_name = Some("AMD EPYC 7H12 64-Core Processor".to_owned());
+        let of_epyc = usual(&machine, &resource(MEMORY_LATENCY)).unwrap();
+        assert_eq!(of_epyc.value("low"), Some(&Value::Figure(95.0, "ns")));
+        assert!(usual(&machine, &resource(WAKE_UP)).is_some());
+        assert_eq!(usual(&machine, &resource(MEMORY_BANDWIDTH)), None, "nothing is known of its channels");
+    }
+}

@@ -1,0 +1,63 @@
+//! Text for terminals that know ASCII alone (`LC_ALL=C`, `TERM=dumb`): a sign for each sign, so that columns stay.
+
+/// The text with an ASCII sign for each sign that is none.
+pub(crate) fn to_ascii(text: &str) -> String {
+    text.chars().map(sign).collect()
+}
+
+fn sign(c: char) -> char {
+    match c {
+        c if c.is_ascii() => c,
+        '–' | '—' | '−' | '─' | '━' | '┄' | '╌' => '-',
+        '×' => 'x',
+        'µ' | 'μ' => 'u',
+        '…' | '±' | '≈' => '~',
+        '→' => '>',
+        '←' => '<',
+        '≤' => '<',
+        '≥' => '>',
+        '·' | '░' | '∙' => '.',
+        '▒' => ':',
+        '▓' => '+',
+        '█' | '■' => '#',
+        '▏' | '▎' | '▍' | '▌' | '▋' | '▊' | '▉' | '│' | '┃' => '|',
+        '┌' | '┐' | '└' | '┘' | '├' | '┤' | '┬' | '┴' | '┼' => '+',
+        '▁' | '▂' => '_',
+        '▃' | '▄' | '▅' => '=',
+        '▆' | '▇' => '#',
+        '÷' => '/',
+        '²' | '₂' => '2',
+        '³' | '₃' => '3',
+        '₁' => '1',
+        '°' => ' ',
+        '\u{2800}' => ' ',
+        // Braille: by the number of its dots.
+        '\u{2801}'..='\u{28ff}' => match (c as u32 & 0xff).count_ones() {
+            1 | 2 => '.',
+            3..=5 => ':',
+            _ => '#',
+        },
+        _ => '?',
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_reports_hold_has_a_sign_that_reads_alike() {
+        assert_eq!(to_ascii("3.2 µs … 1.14× [2 – 3] → −5 ██░"), "3.2 us ~ 1.14x [2 - 3] > -5 ##.");
+        assert_eq!(to_ascii("⠀⠁⠿⣿"), " .##");
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_else_than_ascii_is_left_and_nothing_moves(text in "\\PC{0,60}") {
+            let plain = to_ascii(&text);
+            prop_assert!(plain.is_ascii());
+            prop_assert_eq!(plain.chars().count(), text.chars().count());
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! The answer of a run on one screen: what the machine is, how noisy it was, the headlines, the worst findings, what could
+//! not be seen, and where the rest is.
+
+use record::diagnosis::{Finding, Resource};
+use record::phrase::{count_noun, join_most, quote_word};
+use record::{Coverage, Record, State, units};
+
+use super::screen::Screen;
+use crate::contents::conditions;
+use crate::contents::section::listed;
+use crate::contents::summary;
+use crate::paint::{Span, Tone};
+use crate::text::{clean, pad_left, pad_right, width};
+
+/// Lines of a terminal that nobody has resized, without those that name the files and the prompt.
+const LINES: usize = 21;
+/// Findings that are shown.
+const FINDINGS: usize = 3;
+/// Things that could not be seen, shown by name.
+const UNSEEN: usize = 6;
+
+pub(super) fn write(screen: &mut Screen, record: &Record, shown_by: &str) {
+    let above = screen.lines();
+    if let Some(banner) = summary::banner(record) {
+        cut(screen, &[Span::strong(banner)]);
+    }
+    for (number, line) in identity(record, screen.width()).into_iter().enumerate() {
+        cut(screen, &[Span::new(if number == 0 { Tone::Strong } else { Tone::Plain }, line)]);
+    }
+    cut(screen, &[Span::quiet(summary::origin(record))]);
+    cut(screen, &[Span::plain(noise(record))]);
+    if let Some(quiet) = conditions::quiet(&record.conditions) {
+        cut(screen, &[Span::plain(quiet)]);
+    }
+    let withheld: Vec<String> = record
+        .coverage
+        .iter()
+        .filter(|of| of.is_for(&Coverage::CHANGED_OR_DAMAGED))
+        .map(|of| of.what.clone())
+        .collect();
+    if !withheld.is_empty() {
+        let words =
+            format!("withheld, since the record was changed or damaged: {}", join_most(&withheld, UNSEEN));
+        cut(screen, &[Span::new(Tone::Serious, words)]);
+    }
+    screen.blank();
+    headlines(screen, record);
+    screen.blank();
+    let unseen = unseen(record);
+    let room = LINES.saturating_sub(screen.lines() - above + usize::from(unseen.is_some()) + 1);
+    let shown = findings(screen, record, room);
+    if let Some(unseen) = unseen {
+        cut(screen, &[Span::plain(format!("Not seen: {unseen}"))]);
+    }
+    let more = match record.diagnosis.findings.len() - shown {
+        0 => "tables, coverage".to_owned(),
+        more => format!("{}, tables, coverage", count_noun(more, "finding")),
+    };
+    cut(screen, &[Span::plain(format!("More: linespeed show {} --all ({more})", quote_word(shown_by)))]);
+}
+
+/// A line, cut where it is too long.
+fn cut(screen: &mut Screen, spans: &[Span]) {
+    let spans: Vec<Span> = spans.iter().map(|span| Span::new(span.tone(), clean(span.text()))).collect();
+    screen.line(&spans);
+}
+
+/// The machine in two lines, three where the processor's name is long.
+fn identity(record: &Record, room: usize) -> Vec<String> {
+    let mut lines = summary::machine(record);
+    if lines.len() > 2 && width(&lines[0]) + 2 + width(&lines[1]) <= room {
+        let second = lines.remove(1);
+        lines[0] = format!("{}; {second}", lines[0]);
+    }
+    lines
+}
+
+/// How noisy it was: figures in doubt, what others used, under which priority linespeed ran.
+fn noise(record: &Record) -> String {
+    let all = record.measurements.len();
+    let doubtful = record.measurements.iter().filter(|m| m.doubt.is_some()).count();
+    let before = &record.conditions.before;
+    let steal = record.conditions.after.as_ref().and_then(|after| after.steal_share);
+    let others = record.diagnosis.used_by_others;
+    let online = record.machine.counts.cpus_online;
+    let said = listed([
+        (record.import.is_none() && all > 0).then(|| format!("{doubtful} of {all} figures unreliable (?)")),
+        others.zip(online).map(|(used, cpus)| format!("other work {used:.2} of {}", units::cpus(cpus))),
+        steal.map(|share| format!("steal time {}", units::percent(share))),
+        before.own_nice.filter(|nice| *nice != 0).map(|nice| format!("own nice value {nice}")),
+        before.own_policy.clone().filter(|policy| policy != "other").map(|policy| format!("policy {policy}")),
+    ]);
+    if said.is_empty() { "noise: not recorded".to_owned() } else { format!("noise: {said}") }
+}
+
+fn headlines(screen: &mut Screen, record: &Record) {
+    let resources = &record.diagnosis.resources;
+    let names = resources.iter().map(|r| width(&clean(&r.name))).max().unwrap_or(0);
+    for resource in resources {
+        let name = Span::plain(format!("  {}  ", pad_right(&clean(&resource.name), names)));
+        let share = Span::strong(pad_left(&share(resource), 5));
+        let mark = Span::new(Tone::Warning, if resource.doubt.is_some() { "? " } else { "  " });
+        let usual = resource.usual.as_ref().map(|usual| format!("; usual {usual}"));
+        let figures = Span::plain(format!("{}{}", held_against(resource), usual.unwrap_or_default()));
+        cut(screen, &[name, share, mark, figures]);
+    }
+    for line in &record.diagnosis.not_reached {
+        cut(screen, &[Span::plain(format!("  {line}"))]);
+    }
+}
+
+fn share(resource: &Resource) -> String {
+    let share = resource.share.filter(|share| share.is_finite());
+    share.map_or_else(|| "-".to_owned(), |share| format!("{:.0} %", share * 100.0))
+}
+
+/// `3.1 GHz of 3.7 GHz`; of latencies `101 ns, best 87 ns`.
+fn held_against(resource: &Resource) -> String {
+    let figure = |value| units::figure(value, &resource.unit);
+    let delivered = figure(resource.delivered);
+    match resource.ceiling {
+        Some(ceiling) if ceiling < resource.delivered => format!("{delivered}, best {}", figure(ceiling)),
+        Some(ceiling) => format!("{delivered} of {}", figure(ceiling)),
+        None => delivered,
+    }
+}
+
+/// The worst findings, three lines each: what, its cost, one command. Returns how many were shown.
+fn findings(screen: &mut Screen, record: &Record, room: usize) -> usize {
+    let findings = &record.diagnosis.findings;
+    if findings.is_empty() {
+        cut(screen, &[Span::plain(summary::nothing(record))]);
+        return 0;
+    }
+    let shown = findings.len().min(FINDINGS).min((room / 3).max(1));
+    for (number, finding) in findings.iter().take(shown).enumerate() {
+        let place = summary::place(finding).map(|place| format!(" ({place})")).unwrap_or_default();
+        cut(screen, &[Span::strong(format!("{}. {}{place}", number + 1, finding.what))]);
+        let (severity, loss) = (summary::severity(finding.severity), summary::loss(finding));
+        let sure = finding.confidence.word();
+        cut(screen, &[Span::plain(format!("   {severity}, {sure} confidence: {loss}"))]);
+        if let Some(remedy) = remedy(finding, screen.width().saturating_sub(3)) {
+            cut(screen, &[Span::plain(format!("   {remedy}"))]);
+        }
+    }
+    shown
+}
+
+/// The first command that fits a line; where none does, the first advice in words.
+fn remedy(finding: &Finding, room: usize) -> Option<String> {
+    let commands = finding.remedy.iter().filter_map(|remedy| remedy.command.as_deref().map(clean));
+    let fits = commands.map(|command| format!("$ {command}")).find(|command| width(command) <= room);
+    let words =
+        || finding.remedy.iter().find_map(|remedy| remedy.text.as_ref().map(|text| format!("→ {text}")));
+    fits.or_else(words)
+}
+
+/// What could not be seen.
+fn unseen(record: &Record) -> Option<String> {
+    let named = |state: State| {
+        let groups = summary::unseen(record).into_iter().filter(move |group| group.state == state);
+        groups.flat_map(|group| group.what).collect::<Vec<String>>()
+    };
+    let impossible = named(State::Impossible);
+    let limited = named(State::Degraded).len();
+    let said = listed([
+        (!impossible.is_empty()).then(|| join_most(&impossible, UNSEEN)),
+        (limited > 0).then(|| format!("{limited} measured in part")),
+    ]);
+    (!said.is_empty()).then_some(said)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terminal::Style;
+
+    fn answer(record: &Record, width: usize) -> String {
+        let mut screen = Screen::new(&Style { width, color: false, ..Style::default() });
+        write(&mut screen, record, ".");
+        screen.finish()
+    }
+
+    fn old_record() -> Record {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../linespeed/tests/records/0.1/main.json");
+        Record::read(std::path::Path::new(path)).unwrap()
+    }
+
+    #[test]
+    fn the_answer_fits_one_screen_at_any_width() {
+        let mut record = old_record();
+        let more = record.diagnosis.findings.clone();
+        record.diagnosis.findings.extend(more);
+        for columns in [40, 80, 160] {
+            let text = answer(&record, columns);
+            assert!(text.lines().count() <= LINES, "{columns}: {text}");
+            assert!(text.lines().all(|line| width(line) <= columns), "{columns}: {text}");
+            for needed in ["1. ", "Not seen", "show ."] {
+                assert!(text.contains(needed), "{columns}, {needed}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_answer_reads_so() {
+        insta::assert_snapshot!(answer(&old_record(), 80));
+    }
+
+    #[test]
+    fn a_record_without_findings_says_in_what_nothing_was_found() {
+        let mut record = Record::new("0.1.0", String::new(), Vec::new());
+        assert!(answer(&record, 80).contains("Nothing was measured"));
+        record.conditions.before.own_nice = Some(15);
+        assert!(answer(&record, 80).contains("own nice value 15"));
+    }
+}

@@ -1,0 +1,54 @@
+//! One part of a report: `linespeed show RECORD bandwidth`.
+
+use std::collections::BTreeSet;
+
+use record::Record;
+
+use super::loss_breakdown;
+use super::report::{block, evidence, findings, noise, room, unseen};
+use super::screen::Screen;
+use crate::contents::block::Block;
+use crate::contents::blocks::blocks;
+
+/// Writes something of a record.
+type Write = fn(&mut Screen, &Record);
+
+/// The parts that are no figures.
+const PARTS: &[(&str, Write)] = &[
+    ("findings", |screen, record| {
+        findings(screen, record);
+        evidence(screen, record);
+    }),
+    ("losses", loss_breakdown::write),
+    ("noise", noise),
+    ("coverage", unseen),
+];
+
+/// Writes what a name asks for: a part, a measurement, a metric. False where this record has nothing of that name.
+pub(super) fn write(screen: &mut Screen, record: &Record, name: &str) -> bool {
+    if let Some((_, write)) = PARTS.iter().find(|(part, _)| *part == name) {
+        write(screen, record);
+        return !screen.is_empty();
+    }
+    let asked: Vec<Block> = blocks(record, room()).into_iter().filter(|block| is_of(block, name)).collect();
+    asked.iter().for_each(|asked| block(screen, asked));
+    !asked.is_empty()
+}
+
+/// The names that a record has something of: parts, then measurements.
+pub(super) fn names(record: &Record) -> Vec<&'static str> {
+    let words: BTreeSet<String> = blocks(record, room()).into_iter().filter_map(|block| block.word).collect();
+    let measured =
+        measure::MEASUREMENTS.iter().filter(|m| m.metrics.iter().any(|name| words.contains(*name)));
+    PARTS.iter().map(|(part, _)| *part).chain(measured.map(|m| m.name)).collect()
+}
+
+/// Whether a block is of this metric or measurement.
+fn is_of(block: &Block, name: &str) -> bool {
+    let Some(word) = block.word.as_deref() else { return false };
+    let of_measurement = || {
+        let named = measure::MEASUREMENTS.iter().find(|m| m.name == name);
+        named.is_some_and(|m| m.metrics.contains(&word))
+    };
+    word == name || of_measurement()
+}
