@@ -304,7 +304,7 @@ fn a_command_runs_both_ways_and_each_process_knows_what_it_is() {
     let verified = verification(&measured(linespeed(args)).succeeds());
     assert_eq!((verified.planned.len(), verified.unbound.len(), verified.ratio.n), (6, 6, 6));
     assert!(
-        verified.verdict.is_some() && verified.how.to_string().starts_with("2 processes, each bound to"),
+        verified.verdict.is_some() && verified.how.to_string().starts_with("2 processes bound to"),
         "{verified:?}"
     );
     let said = std::fs::read_to_string(place.path().join("said")).unwrap();

@@ -28,7 +28,7 @@ pub(crate) const CATEGORIES: [&str; 4] = ["retiring", "bad-speculation", "fronte
 /// Shares of the issue slots.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TopDown {
-    /// Of each of the [`CATEGORIES`]; they add up to 1.
+    /// Of each of the `CATEGORIES`; they add up to 1.
     pub shares: [f64; 4],
     /// Which events this is from, for people.
     pub source: &'static str,
