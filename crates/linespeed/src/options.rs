@@ -58,8 +58,6 @@ pub struct Options {
 pub enum Command {
     /// Show the hardware and its settings, without measuring
     Inspect(Inspect),
-    /// Run only some measurements: clock, latency, parallelism, loaded-latency, bandwidth, workloads, scaling, smt-yield,
-    /// numa, core-to-core, wakeup, stolen, costs
     Run(Run),
     /// List the measurements: whether each is available here, and the time it takes
     List,

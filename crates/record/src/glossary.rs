@@ -64,7 +64,7 @@ pub struct Term {
 impl Term {
     /// What it is, in the first sentence.
     pub fn brief(&self) -> &str {
-        self.what.find(". ").and_then(|end| self.what.get(..end)).unwrap_or(&self.what)
+        self.what.split(". ").next().unwrap_or_default()
     }
 }
 

@@ -67,7 +67,9 @@ fn add_way_out(error: &mut clap::Error, mut arguments: Vec<OsString>) {
 
 /// The whole definition, for completions and man pages.
 pub fn definition() -> clap::Command {
-    let mut all = Options::command();
+    let names: Vec<&str> = measure::MEASUREMENTS.iter().map(|m| m.name).collect();
+    let about = format!("Run only some measurements: {}", names.join(", "));
+    let mut all = Options::command().mut_subcommand("run", |run| run.about(about));
     // Only then have the commands the flags that all take.
     all.build();
     IDLE.iter().fold(all, |all, (name, flags)| {

@@ -46,9 +46,5 @@ pub(super) fn names(record: &Record) -> Vec<&'static str> {
 /// Whether a block is of this metric or measurement.
 fn is_of(block: &Block, name: &str) -> bool {
     let Some(word) = block.word.as_deref() else { return false };
-    let of_measurement = || {
-        let named = measure::MEASUREMENTS.iter().find(|m| m.name == name);
-        named.is_some_and(|m| m.metrics.contains(&word))
-    };
-    word == name || of_measurement()
+    word == name || measure::MEASUREMENTS.iter().any(|m| m.name == name && m.metrics.contains(&word))
 }
