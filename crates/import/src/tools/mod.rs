@@ -2,6 +2,7 @@
 
 mod cyclictest;
 pub(crate) mod dmidecode;
+mod hyperfine;
 mod lmbench;
 mod lscpu;
 mod lshw;
@@ -24,6 +25,7 @@ use crate::tool::Tool;
 pub(crate) const TOOLS: &[&dyn Tool] = &[
     &perf_stat::PerfStat,
     &time::Time,
+    &hyperfine::Hyperfine,
     &lmbench::Stream,
     &lmbench::LatMemRd,
     &stream::McCalpin,
