@@ -11,6 +11,7 @@ pub(crate) mod incidents;
 mod long_numbers;
 mod loops;
 mod memory_bound;
+mod page_faults;
 mod primes;
 pub(crate) mod session;
 mod triad;
@@ -33,6 +34,7 @@ pub(crate) fn all() -> Vec<&'static dyn Workload> {
         &long_numbers::LONG_NUMBERS[0],
         &long_numbers::LONG_NUMBERS[1],
         &memory_bound::MemoryBound,
+        &page_faults::PageFaults,
     ];
     all.extend(flops::LOOPS.iter().map(|flops| flops as &dyn Workload));
     all.push(&triad::Triad);
@@ -40,7 +42,6 @@ pub(crate) fn all() -> Vec<&'static dyn Workload> {
 }
 
 /// The workload of this name.
-#[cfg(test)]
 pub(crate) fn find(name: &str) -> Option<&'static dyn Workload> {
     all().into_iter().find(|workload| workload.name() == name)
 }
