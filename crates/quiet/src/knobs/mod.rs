@@ -4,6 +4,7 @@ mod affinity;
 mod aslr;
 mod boost;
 mod clock_range;
+mod compaction;
 mod epb;
 mod epp;
 mod governor;
@@ -67,6 +68,7 @@ pub const KNOBS: &[Knob] = &[
     numa_balancing::KNOB,
     ksm::KNOB,
     thp::KNOB,
+    compaction::KNOB,
     perf_sample_rate::KNOB,
     perf_cpu_time::KNOB,
     rt_runtime::KNOB,
