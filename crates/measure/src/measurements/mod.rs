@@ -10,6 +10,7 @@ pub(crate) mod latency;
 pub(crate) mod loaded_latency;
 pub(crate) mod numa;
 pub(crate) mod parallelism;
+pub(crate) mod power;
 pub(crate) mod scaling;
 pub(crate) mod smt_yield;
 pub(crate) mod time_taken;
@@ -31,4 +32,5 @@ pub const MEASUREMENTS: &[&Measure] = &[
     &wakeup::WAKEUP,
     &time_taken::TIME_TAKEN,
     &costs::COSTS,
+    &power::POWER,
 ];

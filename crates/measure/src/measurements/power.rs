@@ -1,0 +1,237 @@
+//! What the machine draws idle and under known work on all CPUs. A busy package that draws little is stalled: these figures
+//! are what its power in production is read against.
+
+use std::time::{Duration, Instant};
+
+use machine::Root;
+use record::{Label, Labels, Measurement, Template, Unavailable, detail};
+
+use crate::budget::Budget;
+use crate::context::{Context, Halt};
+use crate::measure::Measure;
+use crate::repeat::{judge, there_and_back};
+use crate::workloads;
+use crate::workloads::incidents::Incidents;
+use crate::workloads::worker_pool::{SliceLength, TimeBudget, WorkerPool};
+
+/// The work beside which power is read, from the busiest execution units to a core that waits.
+const WORK: [&str; 3] = ["flops", "cpu-bound", "memory-bound"];
+const IDLE: &str = "idle";
+/// Half-width of the interval beyond which power is too noisy.
+const TARGET: f64 = 0.05;
+
+const NONE: Template =
+    Template { code: "power-no-sensor", words: "no RAPL domain of a package and no power meter" };
+const REFUSED: Template =
+    Template { code: "power-root-only", words: "only root may read the energy counters" };
+const AS_ROOT: Template = Template { code: "power-as-root", words: "sudo linespeed run power" };
+
+pub(crate) const POWER: Measure = Measure {
+    name: "power",
+    glossary: "
+        What does the machine draw idle, and under known work on all CPUs? `linespeed list` says how long
+        it takes. It needs RAPL (as root) or a power meter in hwmon.
+        How: See `power.package`.
+    ",
+    metrics: &["power.package"],
+    obstacle: |_, _, _| Meter::find(&Root::live()).err().map(|why| why.into_impossible("power")),
+    budget: |_, _, depth| {
+        let seconds = Meter::find(&Root::live()).map_or(0.0, |meter| meter.seconds());
+        Budget { seconds: depth.pick_named(0.0, 0.5, 1.0, 1.0) * seconds, bytes: 0 }
+    },
+    uses_arrays: false,
+    run,
+};
+
+/// Where power is read.
+#[derive(Debug, PartialEq)]
+enum Meter {
+    /// Energy counters of the packages, µJ, each with the value at which it wraps.
+    Packages(Vec<(String, u64)>),
+    /// The whole machine's meter, µW, averaged by its chip over about a second.
+    Machine(String),
+}
+
+impl Meter {
+    fn find(root: &Root) -> Result<Self, Unavailable> {
+        let mut packages = Vec::new();
+        let mut refused = false;
+        for domain in root.list("/sys/class/powercap") {
+            let file = |name: &str| format!("/sys/class/powercap/{domain}/{name}");
+            let is_package =
+                root.text(&file("name")).is_some_and(|name| name.split('-').next() == Some("package"));
+            // The same counters stand a second time below intel-rapl-mmio.
+            if !is_package || domain.split(':').next() != Some("intel-rapl") {
+                continue;
+            }
+            match root.number::<u64>(&file("energy_uj")) {
+                Some(_) => packages
+                    .push((file("energy_uj"), root.number(&file("max_energy_range_uj")).unwrap_or(u64::MAX))),
+                None => refused = true,
+            }
+        }
+        if !packages.is_empty() && !refused {
+            return Ok(Meter::Packages(packages));
+        }
+        let chips = root.numbered("/sys/class/hwmon", "hwmon");
+        let mut meters = chips.iter().map(|chip| format!("/sys/class/hwmon/hwmon{chip}"));
+        // ACPI's meter of the whole machine (Documentation/hwmon/acpi_power_meter.rst).
+        let meter =
+            meters.find(|folder| root.text(&format!("{folder}/name")).as_deref() == Some("power_meter"));
+        match meter
+            .map(|folder| format!("{folder}/power1_average"))
+            .filter(|file| root.number::<u64>(file).is_some())
+        {
+            Some(file) => Ok(Meter::Machine(file)),
+            None if refused => Err(Unavailable::new(REFUSED).with_remedy(AS_ROOT)),
+            None => Err(Unavailable::new(NONE)),
+        }
+    }
+
+    /// Rounds over all work and idleness, and seconds of each reading. RAPL counts each millisecond, and six readings have an
+    /// interval; a meter is given a second to forget what was before, and has averaged by itself.
+    fn rounds(&self) -> (usize, f64) {
+        match self {
+            Meter::Packages(_) => (6, 0.1),
+            Meter::Machine(_) => (1, 3.0),
+        }
+    }
+
+    /// Seconds of all readings.
+    fn seconds(&self) -> f64 {
+        let (rounds, seconds) = self.rounds();
+        rounds as f64 * seconds * (WORK.len() + 1) as f64
+    }
+
+    fn scope(&self) -> &'static str {
+        match self {
+            Meter::Packages(_) => "packages",
+            Meter::Machine(_) => "machine",
+        }
+    }
+
+    /// Watts while `work` runs; `None` where a counter could not be read.
+    fn watts(&self, root: &Root, work: impl FnOnce()) -> Option<f64> {
+        match self {
+            Meter::Packages(packages) => {
+                let read = || {
+                    packages.iter().map(|(file, _)| root.number::<u64>(file)).collect::<Option<Vec<u64>>>()
+                };
+                let (before, from) = (read()?, Instant::now());
+                work();
+                let (after, seconds) = (read()?, from.elapsed().as_secs_f64());
+                let each = packages.iter().zip(before).zip(after);
+                let joules: f64 =
+                    each.map(|(((_, range), before), after)| used(before, after, *range) as f64 / 1e6).sum();
+                Some(joules / seconds)
+            }
+            Meter::Machine(file) => {
+                work();
+                root.number::<u64>(file).map(|microwatts| microwatts as f64 / 1e6)
+            }
+        }
+    }
+}
+
+/// Microjoules between two readings of a counter that wraps once at most between them.
+fn used(before: u64, after: u64, range: u64) -> u64 {
+    if after >= before { after - before } else { range.saturating_sub(before).saturating_add(after) }
+}
+
+fn run(context: &mut Context) -> Result<(), Halt> {
+    let root = Root::live();
+    let meter = Meter::find(&root).map_err(|why| why.reason)?;
+    let cpus: Vec<u32> = context.cpus.iter().collect();
+    let incidents = Incidents::new(Root::live(), context.machine.cpus.len());
+    let mut pools: Vec<WorkerPool> = Vec::new();
+    for workload in WORK.iter().filter_map(|name| workloads::find(name)) {
+        if workload.usable().is_ok() {
+            pools.push(WorkerPool::start(workload, context.machine, &cpus, None).map_err(|why| why.reason)?);
+        }
+    }
+    let rounds = meter.rounds().0;
+    let readings = rounds * (pools.len() + 1);
+    let seconds = context.seconds_left() / readings as f64;
+    let mut watts: Vec<Vec<f64>> = vec![Vec::new(); pools.len() + 1];
+    for round in 0..rounds {
+        for (done, side) in there_and_back(round, pools.len() + 1).enumerate() {
+            context.check()?;
+            let work = || match pools.get(side) {
+                Some(pool) => {
+                    let length = SliceLength::Seconds(seconds);
+                    let budget =
+                        TimeBudget { length, least: 1, most: 1, deadline: Instant::now(), counted: None };
+                    pool.run_group(&cpus, budget, &incidents, context.stop);
+                }
+                None => std::thread::sleep(Duration::from_secs_f64(seconds)),
+            };
+            watts[side].extend(meter.watts(&root, work));
+            context.advance((round * (pools.len() + 1) + done + 1) as f64 / readings as f64);
+        }
+    }
+    let names: Vec<&str> = pools.iter().map(|pool| pool.workload.name()).chain([IDLE]).collect();
+    drop(pools);
+    for (name, samples) in names.into_iter().zip(watts).filter(|(_, samples)| !samples.is_empty()) {
+        let labels = Labels::new().with_label(Label::Workload, name).with_label(Label::Scope, meter.scope());
+        let mut m = Measurement::new("power.package", labels, samples)
+            .with_detail(detail::THREADS, cpus.len() as u64);
+        judge(&mut m, TARGET);
+        context.push(m);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let tree = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = tree.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        tree
+    }
+
+    #[test]
+    fn packages_are_added_up_over_a_wrap_and_parts_of_them_left_out() {
+        const ENERGY: &str = "sys/class/powercap/intel-rapl:1/energy_uj";
+        let tree = tree(&[
+            ("sys/class/powercap/intel-rapl:0/name", "package-0\n"),
+            ("sys/class/powercap/intel-rapl:0/energy_uj", "1000\n"),
+            ("sys/class/powercap/intel-rapl:0:0/name", "core\n"),
+            ("sys/class/powercap/intel-rapl:0:0/energy_uj", "77\n"),
+            ("sys/class/powercap/intel-rapl-mmio:0/name", "package-0\n"),
+            ("sys/class/powercap/intel-rapl-mmio:0/energy_uj", "1000\n"),
+            ("sys/class/powercap/intel-rapl:1/name", "package-1\n"),
+            (ENERGY, "262143000000\n"),
+            ("sys/class/powercap/intel-rapl:1/max_energy_range_uj", "262143328850\n"),
+        ]);
+        let root = Root::captured(tree.path()).unwrap();
+        let meter = Meter::find(&root).unwrap();
+        assert!(matches!(&meter, Meter::Packages(packages) if packages.len() == 2), "{meter:?}");
+        let from = Instant::now();
+        let watts =
+            meter.watts(&root, || std::fs::write(tree.path().join(ENERGY), "671150\n").unwrap()).unwrap();
+        // One joule in no more time than has passed.
+        assert!(watts >= 1.0 / from.elapsed().as_secs_f64() && watts.is_finite(), "{watts}");
+        assert_eq!(used(262_143_000_000, 671_150, 262_143_328_850), 1_000_000);
+    }
+
+    #[test]
+    fn a_meter_of_the_machine_stands_in_and_without_one_it_is_said_why() {
+        let meter = tree(&[
+            ("sys/class/hwmon/hwmon0/name", "coretemp"),
+            ("sys/class/hwmon/hwmon1/name", "power_meter"),
+            ("sys/class/hwmon/hwmon1/power1_average", "417000000"),
+        ]);
+        let root = Root::captured(meter.path()).unwrap();
+        assert_eq!(Meter::find(&root).unwrap().watts(&root, || ()), Some(417.0));
+        let refused = tree(&[("sys/class/powercap/intel-rapl:0/name", "package-0")]);
+        assert!(Meter::find(&Root::captured(refused.path()).unwrap()).unwrap_err().reason.is(&REFUSED));
+        let none = tree(&[("sys/class/hwmon/hwmon0/name", "coretemp")]);
+        assert!(Meter::find(&Root::captured(none.path()).unwrap()).unwrap_err().reason.is(&NONE));
+    }
+}
