@@ -119,6 +119,7 @@ mod tests {
             delivered: ns,
             share: None,
             usual: None,
+            beside: None,
             meaning: String::new().into(),
             doubt: doubt.map(Into::into),
         };

@@ -201,6 +201,12 @@ details! {
     BOUND_TO: str = "bound_to";
     /// Size of the working set, bytes.
     BYTES: u64 = "bytes";
+    /// The same share of lines not read first, by copies with streaming stores.
+    BY_COPY: f64 = "by_copy";
+    /// The upper end of its 95 % interval.
+    BY_COPY_HIGH: f64 = "by_copy_high";
+    /// The lower end of its 95 % interval.
+    BY_COPY_LOW: f64 = "by_copy_low";
     /// Where block sizes come from that a tool does not print.
     BYTES_FROM: str = "bytes_from";
     /// What this machine can do, measured before.

@@ -347,4 +347,7 @@ pub struct Resource {
     /// The range that is usual of such a machine, of the share or in the unit; absent where nothing published tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usual: Option<Text>,
+    /// A fact beside it that is no loss of it: the default timer slack of wake-ups, the share of CPU time that others took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<Text>,
 }

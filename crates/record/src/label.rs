@@ -119,3 +119,7 @@ impl fmt::Display for Label {
         f.write_str(self.name())
     }
 }
+/// A workload's name as people read it: memory bandwidth has triads of other stores.
+pub fn name_workload(name: &str) -> &str {
+    if name == "triad" { "triad (regular stores)" } else { name }
+}

@@ -17,6 +17,7 @@
 )]
 
 mod bound;
+mod bus_bytes;
 pub mod command_run;
 pub mod comparison;
 pub mod conditions;
@@ -50,6 +51,7 @@ pub mod text;
 mod unavailable;
 pub mod units;
 
+pub use bus_bytes::{bus_bytes, write_allocate_avoided};
 pub use comparison::Comparison;
 pub use conditions::{Conditions, Knob, Snapshot};
 pub use coverage::{Coverage, State};

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use record::label::name_workload;
 use record::text::Value;
 use record::{Handover, Label, Labels, Measurement, Record, Text, detail, metrics, text, units};
 
@@ -323,7 +324,7 @@ fn join_names<const N: usize>(names: [Option<Value>; N]) -> Value {
 
 /// A workload with its size: `memory-bound (64 MiB)`.
 fn name_work(m: &Measurement) -> String {
-    let workload = m.labels.word(Label::Workload).unwrap_or("");
+    let workload = m.labels.word(Label::Workload).map_or("", name_workload);
     match m.labels.count(Label::Bytes) {
         Some(bytes) => format!("{workload} ({})", units::bytes(bytes)),
         None => workload.to_owned(),

@@ -15,8 +15,8 @@ pub(super) const RULE: Rule = Rule {
     name: "bandwidth-below-parts",
     glossary: "
         Memory delivers less than 70 % of what its populated channels could carry with all CPUs asking.
-        How: Best `memory.bandwidth` in bus bytes against channels × configured MT/s × 8 B. Only on bare
-        metal, with every CPU allowed and every channel told by the firmware.
+        How: Best read, or other loop with streaming stores, of `memory.bandwidth` against channels ×
+        configured MT/s × 8 B; what regular stores read first is not known. Only on bare metal, with every CPU allowed and every channel told by the firmware.
     ",
     resource: Some(MEMORY_BANDWIDTH),
     needs: &[
@@ -55,7 +55,9 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let channels = memory_channels::channels(machine)?;
     let best = case
         .figures_of("memory.bandwidth")
+        // What memory carried beside the bytes of regular stores is not known.
         .filter(|m| has_labels(m, &[(Label::BytesCounted, "bus")]))
+        .filter(|m| has_labels(m, &[(Label::Op, "read")]) || has_labels(m, &[(Label::Stores, "streaming")]))
         // Arrays within the caches are no memory; of other tools' figures the arrays are often not told.
         .filter(|m| walked(m) == 0 || walked(m) >= least)
         .filter(|m| m.labels.count(Label::Threads).is_some_and(|count| count >= threads))
@@ -73,8 +75,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         share = Value::Share(share),
         could_be = could_be.clone()
     );
-    let best_says =
-        text!("bandwidth-below-parts-best", "best bandwidth on all CPUs: {best}, bytes on the bus", best);
+    let best_says = text!("bandwidth-below-parts-best", "best bandwidth on all CPUs: {best}", best);
     let channels_say = text!(
         "bandwidth-below-parts-channels",
         "{channels} memory channels at {rate} MT/s or more carry {could_be}",

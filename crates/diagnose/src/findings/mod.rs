@@ -3,7 +3,7 @@
 
 mod all_core_clock;
 mod bandwidth_below_parts;
-mod bandwidth_shared;
+pub(crate) mod bandwidth_shared;
 mod boost_off;
 mod busy_stalled;
 mod cache_of_host;

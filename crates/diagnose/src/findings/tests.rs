@@ -88,10 +88,10 @@ fn good() -> Record {
             record.measurements.push(measured("stolen.share", place, share));
         }
     }
-    for op in ["read", "triad"] {
+    for (op, counted) in [("read", "stream"), ("read", "bus"), ("triad", "stream")] {
         let place = Labels::new()
             .with_label(Label::Op, op)
-            .with_label(Label::BytesCounted, "bus")
+            .with_label(Label::BytesCounted, counted)
             .with_label(Label::Threads, 8u32);
         let m = measured("memory.bandwidth", place, 44e9);
         record
@@ -307,7 +307,7 @@ proptest! {
             let word = ["scalar", "512", "all", "2MiB"][usize::from(vector)];
             let place = Labels::new().with_label(Label::Cpu, cpu).with_label(Label::Vector, word).with_label(Label::Active, "all").with_label(Label::Page, word)
                 .with_label(Label::Policy, "other").with_label(Label::Setting, "as-is").with_label(Label::Cause, "os").with_label(Label::Bytes, value)
-                .with_label(Label::BytesCounted, "bus").with_label(Label::Op, "triad").with_label(Label::Threads, 8u32);
+                .with_label(Label::BytesCounted, "stream").with_label(Label::Op, "triad").with_label(Label::Threads, 8u32);
             record.measurements.push(Measurement::new(metric.name, place, vec![value; usize::from(vector) * 3]));
         }
         record.machine.processor.max_hz = sizes[0];

@@ -1,16 +1,17 @@
 //! Bytes a second between all CPUs and memory.
 
-use record::diagnosis::CeilingSource;
-use record::{Label, Text, text};
+use record::text::Value;
+use record::{Label, Text, text, write_allocate_avoided};
 
 use super::{BreakdownInputs, Steps};
+use crate::figures::has_labels;
+use crate::findings::bandwidth_shared::AT_TIMES;
 use crate::{memory_channels, resources};
 
-/// From what the devices are rated for over the speed that they are set to and the best mix of reads and writes down to
-/// triad.
+/// From what the devices are rated for over the speed that they are set to, what others take and the lines that stores read down
+/// to triad.
 pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Text> {
-    if steps.breakdown.source == CeilingSource::Parts
-        && let Some(channels) = memory_channels::channels(&inputs.index.record.machine)
+    if let Some(channels) = memory_channels::channels(&inputs.index.record.machine)
         && let Some(rated) = channels.rated_bytes_per_second
         && rated > channels.bytes_per_second
     {
@@ -22,37 +23,30 @@ pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Text
             text!("breakdown-memory-speed", "memory set to {slowest} MT/s", slowest = slowest.to_string());
         steps.take(cause, Some("memory-speed"), rated - channels.bytes_per_second, None, false);
     }
-    let (best, triad) = resources::bandwidths(inputs.index)?;
-    if let Some((alone, words)) = resources::bandwidth_alone(inputs.index)
-        && alone > best.value()
+    let delivered = steps.breakdown.delivered;
+    // The finding's share is of what there would be without others.
+    let of_others = |share: f64| delivered * share / (1.0 - share);
+    if let Some((found, share, (low, high))) = inputs.found("bandwidth-shared")
+        && !found.what.is(&AT_TIMES)
+        && of_others(share) < steps.level - delivered
     {
-        if steps.breakdown.source == CeilingSource::Measured {
-            (steps.breakdown.ceiling, steps.level) = (alone, alone);
-            steps.breakdown.ceiling_is = words;
-        }
-        // The same loop moved as much alone: no mix of reads and writes is what it lacks, others are.
-        let cause = text!("breakdown-others", "others on the CPUs");
-        steps.take(cause, Some("bandwidth-shared"), alone - triad.value(), None, true);
-        return None;
+        let cause = text!(
+            "breakdown-bandwidth-others",
+            "others on the CPUs ({share} of what there is without them)",
+            share = Value::Share(share)
+        );
+        let between = Some((of_others(low), of_others(high)));
+        steps.take(cause, Some("bandwidth-shared"), of_others(share), between, found.measured);
     }
-    let op = best.labels.word(Label::Op).unwrap_or("another mix");
-    let (fewer, all) = (best.labels.count(Label::Threads), triad.labels.count(Label::Threads));
-    let cause = match (fewer, all) {
-        (Some(fewer), Some(all)) if fewer != all => {
-            text!(
-                "breakdown-triad-on-all",
-                "triad on all {all} CPUs ({op} on {fewer} is the fastest here)",
-                all,
-                op = op.to_owned(),
-                fewer
-            )
-        }
-        _ => text!(
-            "breakdown-triad",
-            "triad's reads and writes in turn ({op} is the fastest here)",
-            op = op.to_owned()
-        ),
-    };
-    steps.between(cause, None, best, triad);
+    let (triad, _) = resources::triad_and_read(inputs.index)?;
+    if has_labels(triad, &[(Label::Stores, "regular")])
+        && let Some((least, most)) = write_allocate_avoided(inputs.index.record, triad)
+    {
+        // Of three arrays one is written.
+        let read_first = |avoided: f64| delivered / 3.0 * (1.0 - avoided);
+        let cause = text!("breakdown-write-allocate", "reads of the lines that regular stores overwrite");
+        let between = Some((read_first(most), read_first(least)));
+        steps.take(cause, None, read_first((least + most) / 2.0), between, true);
+    }
     None
 }

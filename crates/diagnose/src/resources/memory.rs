@@ -3,57 +3,37 @@
 use record::diagnosis::{CeilingSource, Resource};
 use record::phrase::count_noun;
 use record::text::Value;
-use record::{Doubt, Label, Measurement, Record, Text, detail, text};
+use record::{Doubt, Label, Measurement, Record, Text, text};
 
 use super::reached::{Walk, beyond, beyond_advertised, walked};
-use super::{Headline, MEMORY_BANDWIDTH, MEMORY_LATENCY, ceiling, ceiling_text, doubt};
-use crate::figures::has_labels;
+use super::{Headline, MEMORY_BANDWIDTH, MEMORY_LATENCY, doubt};
+use crate::figures::{RESOLUTION, has_labels};
 use crate::memory_channels;
 use crate::record_index::RecordIndex;
 
-/// Bandwidths in bus bytes whose arrays were mostly memory.
-fn on_the_bus<'a>(index: &RecordIndex<'a>) -> Vec<&'a Measurement> {
+/// Bandwidths as STREAM counts bytes, whose arrays were mostly memory. The bus carried at least as many bytes, whatever regular
+/// stores read first.
+fn in_memory<'a>(index: &RecordIndex<'a>) -> Vec<&'a Measurement> {
     let least = beyond(index.record, index.levels(), Walk::Arrays);
-    let all = index.figures_of("memory.bandwidth").filter(|m| has_labels(m, &[(Label::BytesCounted, "bus")]));
+    let all =
+        index.figures_of("memory.bandwidth").filter(|m| has_labels(m, &[(Label::BytesCounted, "stream")]));
     all.filter(|m| walked(m) >= least && m.value() > 0.0).collect()
 }
 
-/// The fastest of them, whatever it does.
-fn fastest<'a>(all: &[&'a Measurement]) -> Option<&'a Measurement> {
-    all.iter().copied().max_by(|a, b| a.value().total_cmp(&b.value()))
+/// The fastest of an operation, with whatever stores.
+fn fastest<'a>(all: &[&'a Measurement], op: &str) -> Option<&'a Measurement> {
+    let of_op = all.iter().copied().filter(|m| has_labels(m, &[(Label::Op, op)]));
+    of_op.max_by(|a, b| a.value().total_cmp(&b.value()))
 }
 
-/// The fastest triad with the most threads.
-fn triad_of<'a>(all: &[&'a Measurement]) -> Option<&'a Measurement> {
+/// What all CPUs deliver, the best triad, and their best read.
+pub(crate) fn triad_and_read<'a>(
+    index: &RecordIndex<'a>,
+) -> Option<(&'a Measurement, Option<&'a Measurement>)> {
+    let mut all = in_memory(index);
     let most_threads = all.iter().filter_map(|m| m.labels.count(Label::Threads)).max()?;
-    all.iter()
-        .copied()
-        .filter(|m| {
-            has_labels(m, &[(Label::Op, "triad")]) && m.labels.count(Label::Threads) == Some(most_threads)
-        })
-        .max_by(|a, b| a.value().total_cmp(&b.value()))
-}
-
-/// The best bandwidth measured and the triad that stands for what is delivered; `None` where one is missing.
-pub(crate) fn bandwidths<'a>(index: &RecordIndex<'a>) -> Option<(&'a Measurement, &'a Measurement)> {
-    let all = on_the_bus(index);
-    Some((fastest(&all)?, triad_of(&all)?))
-}
-
-/// What all CPUs moved while others were kept from them, B/s on the bus, and in words which loop; where that was measured.
-pub(crate) fn bandwidth_alone(index: &RecordIndex) -> Option<(f64, Text)> {
-    let all = on_the_bus(index);
-    let reported =
-        |m: &Measurement| m.detail.get(detail::ALONE_BYTES_PER_SECOND).filter(|rate| rate.is_finite());
-    let (m, alone) = all.into_iter().find_map(|m| Some((m, reported(m)?)))?;
-    let words = text!(
-        "bandwidth-alone",
-        "{op} with {stores} stores on {threads}, alone on the CPUs, in turns of some milliseconds",
-        op = m.labels.word(Label::Op).unwrap_or("a loop").to_owned(),
-        stores = m.labels.word(Label::Stores).unwrap_or("regular").to_owned(),
-        threads = count_noun(m.labels.count(Label::Threads).unwrap_or(0), "thread")
-    );
-    Some((alone, words))
+    all.retain(|m| m.labels.count(Label::Threads) == Some(most_threads));
+    Some((fastest(&all, "triad")?, fastest(&all, "read")))
 }
 
 /// The doubt about arrays that are beyond the part of the caches that was found, but not beyond those that the kernel
@@ -63,41 +43,38 @@ fn maybe_cached(record: &Record, triad: &Measurement) -> Option<Doubt> {
         .then(|| text!("bandwidth-arrays-may-fit", "arrays may fit in the caches").into())
 }
 
-/// Memory bandwidth: triad with all CPUs, in bus bytes.
+/// Memory bandwidth: the best triad of all CPUs against what the memory devices could carry, in every mode. Where they are not
+/// known there is no ceiling: no other loop is one for triad.
 pub(super) fn bandwidth(index: &RecordIndex) -> Option<Headline> {
-    let (best, triad) = bandwidths(index)?;
+    let (triad, read) = triad_and_read(index)?;
     let threads = triad.labels.count(Label::Threads)?;
     let channels = memory_channels::channels(&index.record.machine);
-    let ceiling = ceiling(channels.map(|channels| channels.bytes_per_second), Some(best.value()));
-    let source = ceiling.map(|(_, source)| source);
-    let from_parts = channels.map_or_else(Text::default, |channels| channels.describe_at(channels.mt_s));
-    let from_best = text!(
-        "bandwidth-best",
-        "the highest bandwidth measured ({op}, {stores} stores, {threads})",
-        op = best.labels.word(Label::Op).unwrap_or("?").to_owned(),
-        stores = best.labels.word(Label::Stores).unwrap_or("no").to_owned(),
-        threads = count_noun(best.labels.count(Label::Threads).unwrap_or(0), "thread")
-    );
+    // Devices that carried more than they could were told wrong.
+    let most = in_memory(index).into_iter().map(Measurement::value).fold(0.0, f64::max);
+    let channels = channels.filter(|channels| channels.bytes_per_second * (1.0 + RESOLUTION) >= most);
+    let ceiling = channels.map(|channels| channels.bytes_per_second);
     let resource = Resource {
         name: MEMORY_BANDWIDTH.to_owned(),
         unit: "B/s".to_owned(),
-        ceiling: ceiling.map(|(rate, _)| rate),
-        source,
+        ceiling,
+        source: ceiling.map(|_| CeilingSource::Parts),
         delivered: triad.value(),
-        share: ceiling.map(|(rate, _)| triad.value() / rate),
+        share: ceiling.map(|rate| triad.value() / rate),
         usual: None,
+        beside: read.map(|read| text!("bandwidth-best-read", "best read {read}", read)),
         meaning: Text::default(),
-        doubt: maybe_cached(index.record, triad).or_else(|| {
-            doubt([triad].into_iter().chain((source == Some(CeilingSource::Measured)).then_some(best)))
-        }),
+        doubt: maybe_cached(index.record, triad).or_else(|| doubt([triad])),
     };
     let delivered_is = text!(
-        "bandwidth-triad",
-        "triad with {stores} stores on {threads}, bytes on the bus",
-        stores = triad.labels.word(Label::Stores).unwrap_or("regular").to_owned(),
-        threads = count_noun(threads, "thread")
+        "bandwidth-best-triad",
+        "best triad of {threads} ({stores} stores), STREAM bytes",
+        threads = count_noun(threads, "thread"),
+        stores = triad.labels.word(Label::Stores).unwrap_or("regular").to_owned()
     );
-    let ceiling_is = ceiling_text(source, from_parts, from_best);
+    let ceiling_is = channels.map_or_else(
+        || text!("bandwidth-no-devices", "an unknown ceiling: memory devices and their speed are not known"),
+        |channels| channels.describe_at(channels.mt_s),
+    );
     Some(Headline::new(resource, delivered_is, ceiling_is))
 }
 
@@ -120,6 +97,7 @@ pub(super) fn latency(index: &RecordIndex) -> Option<Headline> {
         delivered: small.value(),
         share: Some(ceiling / small.value()),
         usual: None,
+        beside: None,
         meaning: Text::default(),
         doubt: doubt([small, huge]),
     };

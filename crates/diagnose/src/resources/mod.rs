@@ -12,7 +12,7 @@ use record::{Doubt, Measurement, Text, text};
 
 use crate::figures::{RESOLUTION, cpus_of, median, name_cpus};
 use crate::record_index::RecordIndex;
-pub(crate) use memory::{bandwidth_alone, bandwidths, memory_pages};
+pub(crate) use memory::{memory_pages, triad_and_read};
 pub use reached::beyond_caches;
 pub(crate) use reached::{Walk, beyond, not_reached, walked};
 pub(crate) use usual::with_usual;
@@ -112,6 +112,7 @@ fn core(index: &RecordIndex) -> Option<Headline> {
         delivered,
         share: ceiling.map(|(hz, _)| delivered / hz),
         usual: None,
+        beside: None,
         meaning: Text::default(),
         // A median stands as long as most of what it is of does.
         doubt: doubt(doubtful.iter().copied().filter(|_| doubtful.len() >= sure.len())),

@@ -63,6 +63,7 @@ pub(super) fn wake_up(index: &RecordIndex) -> Option<Headline> {
         delivered: delivered.value(),
         share: Some(best.value() / delivered.value()),
         usual: None,
+        beside: None,
         meaning: Text::default(),
         doubt: doubt([delivered, best]),
     };

@@ -4,6 +4,7 @@
 
 mod beside;
 mod walk;
+mod write_allocate;
 
 use kernels::stream::{self, Op, Stores, Stream};
 use record::text::Value;
@@ -33,9 +34,9 @@ pub(crate) const BANDWIDTH: Measure = Measure {
     glossary: "
         How many bytes a second can one CPU and all CPUs move, for each kind of loop and store? `linespeed
         list` says how long it takes. It needs memory of several times the last-level caches.
-        How: See `memory.bandwidth`, `stream.ns_per_element`.
+        How: See `memory.bandwidth`, `memory.write_allocate_avoided`, `stream.ns_per_element`.
     ",
-    metrics: &["memory.bandwidth", "stream.ns_per_element"],
+    metrics: &["memory.bandwidth", "memory.write_allocate_avoided", "stream.ns_per_element"],
     obstacle: |machine, snapshot, _| {
         let wanted = beyond_caches(machine);
         let allowed = memory_allowance_at_start(machine, snapshot) / ARRAYS as u64;
@@ -50,7 +51,7 @@ pub(crate) const BANDWIDTH: Measure = Measure {
     },
     // First touch of many gigabytes on many CPUs, and starting hundreds of threads for each figure.
     budget: |machine, cpus, depth| Budget {
-        seconds: depth.pick(1.7, 10.4, 90.0) + cpus.len() as f64 * depth.pick(0.1e-3, 15e-3, 60e-3),
+        seconds: depth.pick(1.7, 11.0, 90.0) + cpus.len() as f64 * depth.pick(0.1e-3, 20e-3, 75e-3),
         bytes: beyond_caches(machine).saturating_mul(ARRAYS as u64),
     },
     uses_arrays: true,
@@ -108,6 +109,7 @@ fn plan_and_run(context: &mut Context, groups: &[Group], parts: &[Part]) -> Resu
     let rounds = context.depth.pick(1, 2, 6);
     // Before the time is shared out: where others are at work it takes some.
     let taken = beside::measure_taken(context, groups.last(), parts)?;
+    write_allocate::measure_avoided(context, groups, parts)?;
     let runs: usize = groups.len() * ops.iter().map(|op| variants(*op).len()).sum::<usize>() * rounds;
     // Most of the budget is spent inside the runs; starting threads takes the rest.
     let seconds = (context.seconds_left() * 0.8 / runs as f64).clamp(0.02, 0.5);
@@ -172,9 +174,9 @@ fn best_width(context: &Context, group: &Group, parts: &[Part]) -> kernels::Vari
     best.0
 }
 
-/// Bytes of an iteration as STREAM counts them, or as the bus carries them.
+/// Bytes of an iteration as STREAM counts them, or with every line that is stored to read first.
 fn counted(stream: &Stream, bus: bool) -> u32 {
-    if bus { stream.bus_bytes() } else { stream.work.bytes_read + stream.work.bytes_written }
+    if bus { stream.bus_bytes() } else { stream.stream_bytes() }
 }
 
 fn push(

@@ -21,8 +21,8 @@ use crate::workloads::worker_pool::{SliceLength, TimeBudget};
 
 const NAME: &str = "scaling";
 
-/// What the main job scales: arithmetic, memory, and tables in the first cache.
-const NORMAL: [&str; 3] = ["primes", "aes-256-ige", "triad"];
+/// What the main job scales: arithmetic, and tables in the first cache. How memory scales is told by its bandwidth.
+const NORMAL: [&str; 2] = ["primes", "aes-256-ige"];
 
 /// Steps of the main job; and of a workload that cannot be split.
 const FEW_STEPS: usize = 5;
@@ -68,11 +68,14 @@ pub(crate) const SCALING: Measure = Measure {
         let all = steps(machine, cpus, Depth::Named).len() as f64;
         let seconds = match depth {
             Depth::Quick => 0.0,
-            Depth::Normal => 0.3 * few + cpus.len() as f64 * 2e-3,
+            Depth::Normal => 0.2 * few + cpus.len() as f64 * 2e-3,
             Depth::Named => (8.0 + 2.0 * all).min(46.0),
             Depth::Full => (10.0 + 6.0 * all).min(240.0),
         };
-        Budget { seconds: seconds + array_seconds(depth), bytes: array_bytes(machine, depth) }
+        match depth {
+            Depth::Quick | Depth::Normal => Budget { seconds, bytes: 0 },
+            _ => Budget { seconds: seconds + array_seconds(depth), bytes: array_bytes(machine, depth) },
+        }
     },
     uses_arrays: true,
     run,
@@ -80,11 +83,13 @@ pub(crate) const SCALING: Measure = Measure {
 
 fn run(context: &mut Context) -> Result<(), Halt> {
     let normal = context.depth == Depth::Normal;
-    let mut session = Session::begin(context, NAME, |workload| !normal || NORMAL.contains(&workload.name()))?;
-    session.report_counters(context);
     let latest = Instant::now() + Duration::from_secs_f64(context.seconds_left() + OVERTIME);
     let all = steps(context.machine, &context.cpus, context.depth);
     let few = steps(context.machine, &context.cpus, Depth::Normal);
+    let threads: Vec<usize> = all.iter().map(|step| step.cpus.len()).collect();
+    let wanted = |workload: &dyn Workload| !normal || NORMAL.contains(&workload.name());
+    let mut session = Session::begin(context, NAME, &threads, wanted)?;
+    session.report_counters(context);
     report_same_orders(context);
     // What takes whole passes comes last, since it is what may take too long.
     session.chosen.sort_by_key(|workload| workload.definition().indivisible);
@@ -212,12 +217,27 @@ fn measure_steps(context: &mut Context, turn: &Turn, steps: &[Step]) -> Result<(
             // One figure a place: this one was measured beside the other steps.
             context.measurements.retain(|m| m.metric != throughput.metric || m.labels != throughput.labels);
             context.push(throughput);
+            if let (FillOrder::CoresFirst, [cpu]) = (order, &step.cpus[..]) {
+                replace_time(context, &seen, *cpu);
+            }
             for m in seen.instructions(context.machine, place.clone(), place) {
                 context.push(m);
             }
         }
     }
     Ok(())
+}
+
+/// The time of a pass stands beside the throughput of one thread, so both are of these slices.
+fn replace_time(context: &mut Context, seen: &Seen, cpu: u32) {
+    let place = Labels::new().with_label(Label::Workload, seen.workload.name());
+    let before = context.measurements.len();
+    context.measurements.retain(|m| {
+        m.metric != "workload.time" || m.labels.word(Label::Workload) != place.word(Label::Workload)
+    });
+    if context.measurements.len() < before {
+        context.push(seen.time(context.machine, place.with_label(Label::Cpu, cpu)));
+    }
 }
 
 /// The steps for which there is memory; the others are named in the coverage.

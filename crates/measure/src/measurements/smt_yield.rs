@@ -65,7 +65,8 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     let all = find_cores(context.machine, &context.cpus);
     let cores = choose_cores(&all, context.lead().ok(), context.depth);
     let normal = context.depth == Depth::Normal;
-    let mut session = Session::begin(context, NAME, |workload| !normal || NORMAL.contains(&workload.name()))?;
+    let mut session =
+        Session::begin(context, NAME, &[], |workload| !normal || NORMAL.contains(&workload.name()))?;
     let parts = cores.len() * session.chosen.len();
     let mut done = 0;
     for core in &cores {

@@ -45,7 +45,7 @@ const NAME: &str = "workloads";
 fn run(context: &mut Context) -> Result<(), Halt> {
     let lead = context.lead()?;
     let depth = context.depth;
-    let mut session = Session::begin(context, NAME, |workload| match depth {
+    let mut session = Session::begin(context, NAME, &[1], |workload| match depth {
         Depth::Quick => QUICK.contains(&workload.name()),
         // Whole passes of some tenths of a second, several of them.
         Depth::Normal => !workload.definition().indivisible,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use machine::Root;
-use record::{Coverage, Machine, Unavailable, text};
+use record::{Coverage, Label, Machine, Unavailable, text};
 
 use super::array_pool::ArrayPool;
 use super::incidents::Incidents;
@@ -70,15 +70,28 @@ impl Turn<'_> {
 }
 
 impl Session {
-    /// The workloads that can run here and are `wanted` at this depth; says in the coverage which are not.
+    /// The workloads that can run here and are `wanted` at this depth; says in the coverage which are not. What streams is no
+    /// workload for so many `threads` where each has its memory bandwidth in this run.
     pub(crate) fn begin(
         context: &mut Context,
         measurement: &'static str,
+        threads: &[usize],
         wanted: impl Fn(&dyn Workload) -> bool,
     ) -> Result<Self, Halt> {
         let mut chosen = Vec::new();
         let mut others = Vec::new();
+        let measured: Vec<u64> = context
+            .measurements
+            .iter()
+            .filter(|m| m.metric == "memory.bandwidth")
+            .filter_map(|m| m.labels.count(Label::Threads))
+            .collect();
+        let has_bandwidth =
+            !threads.is_empty() && threads.iter().all(|threads| measured.contains(&(*threads as u64)));
         for workload in super::all() {
+            if has_bandwidth && workload.definition().streams {
+                continue;
+            }
             if let Err(why) = workload.usable() {
                 let what = format!("{measurement} {}", workload.name());
                 context.coverage.push(why.into_impossible(what));

@@ -1,4 +1,4 @@
-//! `triad`: a = b + 3 c over arrays beyond the caches, as STREAM does it. What it waits for is memory.
+//! `triad`: a = b + 3 c over arrays beyond the caches with regular stores, as STREAM does it. What it waits for is memory.
 
 use std::sync::Arc;
 
@@ -19,7 +19,10 @@ const NO_KERNEL: Template =
 
 impl Workload for Triad {
     fn definition(&self) -> Definition {
-        let work = Template { code: "work-triad", words: "byte of triad as STREAM counts them" };
+        let work = Template {
+            code: "work-triad",
+            words: "byte of triad with regular stores, as STREAM counts them",
+        };
         Definition { streams: true, ..Definition::new("triad", work) }
     }
 

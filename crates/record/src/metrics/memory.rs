@@ -78,14 +78,42 @@ pub(super) const METRICS: &[Metric] = &[
             Also: op, operation
             How: Arrays at least four times all last-level caches together, each thread on its own part that it
             touched first, widest vectors of the CPU, bytes counted only while all threads ran. Counted twice:
-            `bytes_counted=stream` as STREAM does, loads and stores of the program; `bytes_counted=bus` adds the
-            read of the line that a regular store causes (write-allocate), which is what the memory really
-            carries. Only bus bytes may be held against channels × MT/s × 8 B.
+            `bytes_counted=stream` as STREAM does, loads and stores of the program; `bytes_counted=bus` adds a
+            read of each line before a regular store to it (write-allocate). A processor may leave that read
+            out, so for regular stores memory carried something between the two figures:
+            `memory.write_allocate_avoided` tells where. The headline is the best triad of all CPUs in STREAM
+            bytes, in every mode; memory carried at least as many, so they may be held against channels × MT/s
+            × 8 B.
             Usual: One core 5 to 20 GB/s. All cores: 190 to 225 GB/s dual Cascade Lake, 350 GB/s dual Ice Lake,
             650 to 780 GB/s triad on a dual EPYC with stacked cache (Azure HBv4). Reads reach 75 to 95 % of what
             the channels could carry.
             Moves: Populated channels, configured memory speed, threads and where they run, streaming stores,
             remote memory, huge pages a little, memory bandwidth limits of a hypervisor.
+        ",
+    },
+    Metric {
+        name: "memory.write_allocate_avoided",
+        title: "Write-allocate avoided",
+        unit: "ratio",
+        better: HIGHER,
+        keys: &[Label::Threads, Label::Cpus],
+        // A share, as far as the rates that it follows from allow it to be one.
+        plausible: (-1.0, 1.5),
+        glossary: "
+            The share of the lines overwritten whole by regular stores that the processor does not read first,
+            with all CPUs writing: 0 reads each, 1 reads none.
+            Also: write-allocate evasion, SpecI2M, write streaming
+            How: All CPUs read, write with regular and with streaming stores, and copy with streaming stores, in
+            turns. e = 2 − B ÷ R: R the bytes a second that regular stores write, B what the bus carries when all
+            CPUs read or write with streaming stores, whichever is more. The median over the rounds; `by_copy` is
+            the same with copies by streaming stores for B, which read and write in equal parts as a regular
+            store with its read does. In doubt, so that bus bytes are a range, where the two differ, where the
+            interval is wide or outside 0 to 1, or where the CPUs do not saturate memory. Counters of the memory
+            controllers are not read.
+            Usual: 0 on Intel to Cascade Lake and AMD to Zen 4; up to about 0.5 on Ice Lake and later, near
+            saturation; near 1 on Neoverse V2 and other Arm designs with write streaming. Not known of Kunpeng
+            and Phytium.
+            Moves: The processor's design, stores that leave lines in part, how full the memory is.
         ",
     },
     Metric {
@@ -98,10 +126,10 @@ pub(super) const METRICS: &[Metric] = &[
         glossary: "
             Load latency while other CPUs load the memory with `bandwidth` bytes a second. The curve stays flat,
             then bends: at the knee the memory is full in practice, whatever its peak.
-            Also: of peak, share_of_peak
+            Also: of the loaders' most, share_of_peak
             How: A pointer chase on one CPU while all others read and write with a pause that shrinks step by
             step. The knee is where latency is twice idle. `share_of_peak` is the bandwidth over the most that
-            this machine gave.
+            these loaders read, which with few of them is less than memory can carry.
             Usual: Flat to 60 to 80 % of peak, then 2 to 4 times idle at the peak: dual Cascade Lake 79 ns at 3
             GB/s and 260 ns at 225 GB/s.
             Moves: All that moves bandwidth; one node's memory carrying the load of all.

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use record::{Label, Record};
 
-use super::figures::{labelled, parted_remarks, spread};
+use super::figures::{figure, labelled, parted_remarks, spread, withheld};
 use super::side_by_side::{cell, side_by_side};
 use crate::table::Table;
+use crate::text::range;
 
 const STREAM: usize = 0;
 const BUS: usize = 1;
@@ -35,6 +36,7 @@ pub(crate) fn table(record: &Record, most: usize) -> Table {
         *number += 1;
         Some(((place, column == OTHER, *number), column))
     });
+    let mut is_range = false;
     rows.iter().flat_map(|(_, figures)| figures).flatten().for_each(|m| table.tells(m));
     for ((place, ..), figures) in table.first(rows, most * ROWS) {
         table.note_row(figures.iter().flatten().flat_map(|m| parted_remarks(m)));
@@ -44,7 +46,20 @@ pub(crate) fn table(record: &Record, most: usize) -> Table {
         }));
         let first = figures[STREAM].or(figures[OTHER]);
         let spread = first.or(figures[BUS]).map_or(String::new(), spread);
-        table.row(place.into_iter().chain([cell(first), cell(figures[BUS]), spread]).collect());
+        let bus = match (figures[STREAM], figures[BUS]) {
+            (Some(stream), Some(bus)) if !withheld(stream) && !withheld(bus) => {
+                let (least, most) = record::bus_bytes(record, stream, bus);
+                is_range |= least < most;
+                range(&figure(bus, least), &figure(bus, most))
+            }
+            (_, bus) => cell(bus),
+        };
+        table.row(place.into_iter().chain([cell(first), bus, spread]).collect());
+    }
+    if is_range {
+        table.note(
+            "bus bytes are a range where it is not known exactly how many lines regular stores read before they overwrite them",
+        );
     }
     table.finished()
 }
@@ -66,7 +81,14 @@ mod tests {
         }
         assert_eq!(
             table(&record, 16).rows,
-            [["triad", "regular", "20.0 GB/s", "27.0 GB/s", "20.0 GB/s"].map(str::to_owned)]
+            [["triad", "regular", "20.0 GB/s", "20.0 – 27.0 GB/s", "20.0 GB/s"].map(str::to_owned)]
         );
+        // Where it is known how many lines stores read first, they are one figure.
+        for m in &mut record.measurements {
+            m.labels = m.labels.clone().with_label(Label::Threads, 2u32);
+        }
+        let place = Labels::new().with_label(Label::Threads, 2u32);
+        record.measurements.push(Measurement::new("memory.write_allocate_avoided", place, vec![1.0; 6]));
+        assert_eq!(table(&record, 16).rows[0][4], "20.0 GB/s");
     }
 }

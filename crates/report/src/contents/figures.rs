@@ -2,6 +2,7 @@
 
 use crate::text::range;
 use record::Label;
+use record::label::name_workload;
 use record::{Doubt, DoubtKind, Mark, Measurement, metrics, units};
 
 /// A value of this measurement with its unit. Shares are printed in percent and other ratios with a times sign,
@@ -65,6 +66,7 @@ pub(crate) fn key(m: &Measurement, name: &str) -> String {
             m.labels.word(label).and_then(|page| units::parse_bytes(page).ok()).map(units::bytes)
         }
         Some(label @ Label::Bandwidth) => m.labels.number(label).map(|rate| units::figure(rate, "B/s")),
+        Some(label @ Label::Workload) => m.labels.word(label).map(|name| name_workload(name).to_owned()),
         Some(label @ Label::ShareOfPeak) => m.labels.number(label).map(units::percent),
         _ => None,
     };

@@ -168,12 +168,10 @@ pub(crate) fn delivered(resource: &Resource) -> String {
         Some(CeilingSource::Measured) => " (measured)",
         None => "",
     };
-    match resource.ceiling {
-        Some(ceiling) => {
-            format!("{} against {}{source}{doubt}", figure(resource.delivered), figure(ceiling))
-        }
-        None => format!("{}, line speed unknown{doubt}", figure(resource.delivered)),
-    }
+    let against = resource.ceiling.map(|ceiling| format!(" against {}{source}", figure(ceiling)));
+    let beside = resource.beside.as_ref().map(|beside| format!("; {beside}"));
+    let (against, beside) = (against.unwrap_or_default(), beside.unwrap_or_default());
+    format!("{}{against}{beside}{doubt}", figure(resource.delivered))
 }
 
 /// A severity in one word.

@@ -4,6 +4,7 @@ use record::Label;
 use record::detail;
 use std::collections::HashMap;
 
+use record::label::name_workload;
 use record::{Measurement, Record, units};
 
 use super::figures::{brief_remarks, labelled, spread, value};
@@ -69,6 +70,20 @@ impl Row<'_> {
         side_by_side::cell(self.cells[cell])
     }
 
+    /// The time of another run than the throughput beside it, as a row of its own: of one run a pass takes one over the rate.
+    fn split_time(&mut self) -> Option<Self> {
+        let (throughput, time) = (self.cells[0]?, self.cells[1]?);
+        let of_passes = throughput.detail.get(detail::WORK)? == time.detail.get(detail::WORK)?;
+        let [least, most] = [time.summary.max, time.summary.min].map(|seconds| 1.0 / seconds);
+        let is_near = |rate: f64, seen: f64| (rate / seen - 1.0).abs() < 1e-6;
+        if !of_passes || is_near(least, throughput.summary.min) && is_near(most, throughput.summary.max) {
+            return None;
+        }
+        let mut cells = [None; CELLS];
+        cells[1] = self.cells[1].take();
+        Some(Self { name: self.name, variant: self.variant.clone(), cells })
+    }
+
     /// Instructions a cycle, whose unit the heading says.
     fn ipc(&self, cell: usize) -> String {
         self.cells[cell].map_or(String::new(), |m| units::significant(m.value()))
@@ -78,7 +93,7 @@ impl Row<'_> {
 /// The columns; of one CPU alone the number of threads is none.
 fn fields<'a>() -> [Field<Row<'a>>; 12] {
     [
-        ("workload", |row| row.name.to_owned()),
+        ("workload", |row| name_workload(row.name).to_owned()),
         ("#threads", |row| row.variant.0.map_or(String::new(), |threads| threads.to_string())),
         ("placement", |row| row.variant.2.clone()),
         ("#blocks of", |row| row.variant.1.map_or(String::new(), units::bytes)),
@@ -133,6 +148,9 @@ fn workloads(record: &Record, steps: &Shown) -> Table {
         }
         shown.add(m);
     }
+    // A rate and a time of one run stand in one row; of two runs each has its own.
+    let apart: Vec<Row> = rows.iter_mut().filter_map(Row::split_time).collect();
+    rows.extend(apart);
     // Workloads in the order of the record, each with its rows in order.
     let by_name = group_by(rows, |row| row.name).into_iter().flat_map(|(_, mut rows)| {
         rows.sort_by(|a, b| a.variant.cmp(&b.variant));
@@ -247,6 +265,26 @@ mod tests {
         );
         assert!(record.measurements.iter().all(|m| table.shown.has(m)));
         assert_eq!(table.remarks[0], "without a number of threads: the record does not say how many ran");
+    }
+
+    #[test]
+    fn a_rate_and_a_time_in_one_row_are_of_one_run() {
+        let mut record = Record::new("0.1.0", String::new(), Vec::new());
+        let place = Labels::new().with_label(Label::Workload, "primes");
+        let rates = vec![4.0, 5.0, 8.0];
+        let times = rates.iter().map(|rate| 1.0 / rate).collect();
+        let step = place.clone().with_label(Label::Threads, 1u32).with_label(Label::Placement, "cores-first");
+        let of_passes = |m: Measurement| m.with_detail(detail::WORK, "primes to 1,000,000");
+        record.measurements.push(of_passes(Measurement::new("workload.throughput", step, rates)));
+        record.measurements.push(of_passes(Measurement::new(
+            "workload.time",
+            place.with_label(Label::Cpu, 0u32),
+            times,
+        )));
+        assert_eq!(workloads(&record, &Shown::default()).rows.len(), 1);
+        record.measurements[1].summary.max *= 2.0;
+        let rows = workloads(&record, &Shown::default()).rows;
+        assert_eq!(rows.len(), 2, "{rows:?}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use record::diagnosis::{Finding, Resource};
-use record::{Record, Remedy};
+use record::{Record, Remedy, units};
 
 use super::{prose, section};
 use crate::contents::provenance;
@@ -55,7 +55,7 @@ fn render_resource(resource: &Resource) -> Markup {
         p class="share" {
             @match share {
                 Some(share) => { (format!("{:.0} %", share * 100.0)) span class="quiet" { " of line speed" } }
-                None => { "-" span class="quiet" { " line speed unknown" } }
+                None => { (units::figure(resource.delivered, &resource.unit)) }
             }
         }
         @if let Some(share) = share {

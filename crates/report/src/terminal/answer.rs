@@ -100,8 +100,12 @@ fn headlines(screen: &mut Screen, record: &Record) {
         let name = Span::plain(format!("  {}  ", pad_right(&clean(&resource.name), names)));
         let share = Span::strong(pad_left(&share(resource), 5));
         let mark = Span::new(Tone::Warning, if resource.doubt.is_some() { "? " } else { "  " });
-        let usual = resource.usual.as_ref().map(|usual| format!("; usual {usual}"));
-        let figures = Span::plain(format!("{}{}", held_against(resource), usual.unwrap_or_default()));
+        let more = [
+            resource.beside.as_ref().map(|beside| format!("; {beside}")),
+            resource.usual.as_ref().map(|usual| format!("; usual {usual}")),
+        ];
+        let more: String = more.into_iter().flatten().collect();
+        let figures = Span::plain(format!("{}{more}", held_against(resource)));
         cut(screen, &[name, share, mark, figures]);
     }
     for line in &record.diagnosis.not_reached {

@@ -311,6 +311,7 @@ mod tests {
             delivered: 3e9,
             share,
             usual: None,
+            beside: None,
             meaning: String::new().into(),
             doubt: None,
         }

@@ -300,6 +300,7 @@ fn record() -> impl Strategy<Value = Record> {
                 share,
                 meaning: meaning.into(),
                 usual: None,
+                beside: None,
                 doubt: doubt.map(Into::into),
             });
     let level =

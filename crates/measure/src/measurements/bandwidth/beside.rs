@@ -12,7 +12,7 @@ use kernels::stream::{Op, Stores, Stream};
 use record::{Measurement, detail};
 use record::{Summary, text};
 
-use super::walk::{Group, SLICES, run, walk};
+use super::walk::{Group, SLICES, mean_rate, run, walk};
 use crate::arrays::{Part, widest_stream};
 use crate::common_interval::{self, WorkLog};
 use crate::context::{Context, Halt};
@@ -178,9 +178,4 @@ fn time_on_cpu<T>(work: impl FnOnce() -> T) -> (T, Option<f64>) {
     let passed = from.elapsed().as_nanos() as f64;
     let had = os::thread_cpu_ns().zip(cpu).map(|(now, then)| (now - then) / passed);
     (result, had)
-}
-
-fn mean_rate(rates: &[f64]) -> Option<f64> {
-    let mean = rates.iter().sum::<f64>() / rates.len() as f64;
-    (mean.is_finite() && mean > 0.0).then_some(mean)
 }

@@ -64,3 +64,9 @@ pub(super) fn walk(
     }
     log
 }
+
+/// The rate of a run, of its slices; `None` where all threads never ran together.
+pub(super) fn mean_rate(rates: &[f64]) -> Option<f64> {
+    let mean = rates.iter().sum::<f64>() / rates.len() as f64;
+    (mean.is_finite() && mean > 0.0).then_some(mean)
+}

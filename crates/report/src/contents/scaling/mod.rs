@@ -4,6 +4,7 @@ mod chart;
 mod steps;
 
 use record::diagnosis::Scaling;
+use record::label::name_workload;
 use record::{Record, units};
 
 use super::block::{Block, Part, Room};
@@ -136,7 +137,7 @@ fn fits(workloads: &[Workload], steps: &Steps) -> Table {
             let between =
                 line.speedup_interval.map_or(String::new(), |(low, high)| range(&times(low), &times(high)));
             table.row(vec![
-                (*name).to_owned(),
+                name_workload(name).to_owned(),
                 line.placement.clone(),
                 line.threads.to_string(),
                 if none { "-".to_owned() } else { times(line.speedup) },

@@ -433,6 +433,7 @@ fn diagnose(record: &mut Record) {
         share,
         meaning: meaning.into(),
         usual: None,
+        beside: None,
         doubt: None,
     };
     record.diagnosis.resources = vec![

@@ -1,0 +1,233 @@
+//! Whether a processor reads the lines first that regular stores overwrite whole: all CPUs read, write with regular and with
+//! streaming stores, and copy with streaming stores, in turns. What the bus carries while they read, less what regular stores
+//! write, is what was read beside them.
+
+use kernels::stream::{self, Op, Stores, Stream};
+use record::text::Value;
+use record::{Coverage, CpuList, Label, Labels, Measurement, Summary, Text, detail, text};
+
+use super::walk::{Group, mean_rate, run};
+use crate::arrays::{Part, widest_stream};
+use crate::context::{Context, Halt};
+use crate::reasons::{MORE_CPUS, NEEDS_TWO_CPUS};
+use crate::repeat::there_and_back;
+
+/// What bus bytes are called in the coverage.
+const BUS_BYTES: &str = "bus bytes";
+
+/// Rounds; from nine on the interval of the median leaves the worst of them out.
+const ROUNDS: (usize, usize, usize) = (0, 9, 24);
+
+/// Seconds of a turn.
+const SECONDS: (f64, f64, f64) = (0.0, 0.02, 0.05);
+
+/// A share known no closer than this is no figure.
+const MOST_WIDTH: f64 = 0.25;
+
+/// Where all CPUs read more than this share of so many times what one reads, the cores may be the limit and not memory.
+const UNSATURATED: f64 = 0.9;
+
+/// The turns of a round.
+const TURNS: usize = 5;
+
+/// B/s in each turn of a round.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Round {
+    one_reads: f64,
+    all_read: f64,
+    regular: f64,
+    streaming: f64,
+    copies: f64,
+}
+
+/// Measures it, and says in the coverage where bus bytes stay a range.
+pub(super) fn measure_avoided(context: &mut Context, groups: &[Group], parts: &[Part]) -> Result<(), Halt> {
+    let [one, .., all] = groups else {
+        context.coverage.push(Coverage::skipped(BUS_BYTES, NEEDS_TWO_CPUS).with_remedy(MORE_CPUS));
+        return Ok(());
+    };
+    let rounds = context.depth.pick(ROUNDS.0, ROUNDS.1, ROUNDS.2);
+    if rounds == 0 {
+        let why = text!(
+            "bus-bytes-quick",
+            "a quick run does not measure whether regular stores read lines first: bus bytes are a range"
+        );
+        context.coverage.push(Coverage::skipped(BUS_BYTES, why).with_remedy("linespeed run bandwidth"));
+        return Ok(());
+    }
+    let (Some(read), Some(write)) = (widest_stream(Op::Read), widest_stream(Op::Write)) else {
+        return Ok(());
+    };
+    let past_caches = |op| stream::find(op, Stores::Streaming, write.variant);
+    let (Some(streaming), Some(copy)) = (past_caches(Op::Write), past_caches(Op::Copy)) else {
+        return Ok(());
+    };
+    let turns: [(&Group, &Stream); TURNS] =
+        [(one, read), (all, read), (all, write), (all, streaming), (all, copy)];
+    let seconds = context.depth.pick(SECONDS.0, SECONDS.1, SECONDS.2);
+    let mut seen = Vec::with_capacity(rounds);
+    for round in 0..rounds {
+        let mut rates = [None; TURNS];
+        for turn in there_and_back(round, TURNS) {
+            context.check()?;
+            let (group, stream) = turns[turn];
+            let (slices, _) = run(group, parts, stream, seconds);
+            rates[turn] = mean_rate(&slices).map(|rate| rate * f64::from(stream.stream_bytes()));
+        }
+        if let [Some(one_reads), Some(all_read), Some(regular), Some(streaming), Some(copies)] = rates {
+            seen.push(Round { one_reads, all_read, regular, streaming, copies });
+        }
+    }
+    let cpus: CpuList = all.cpus.iter().copied().collect();
+    let place =
+        Labels::new().with_label(Label::Threads, all.cpus.len()).with_label(Label::Cpus, cpus.to_string());
+    let (m, unknown) = figure(place, &seen, all.cpus.len());
+    context.push(m);
+    if let Some(why) = unknown {
+        context.degrade(BUS_BYTES, why);
+    }
+    Ok(())
+}
+
+/// The share that was avoided, as a figure, and why it does not tell what the bus carries.
+fn figure(place: Labels, rounds: &[Round], threads: usize) -> (Measurement, Option<Text>) {
+    let median = |rate: fn(&Round) -> f64| middle(rounds.iter().map(rate));
+    // What carries more, in most rounds, is nearer to what the bus can carry.
+    let reads_more = median(|round| round.all_read) >= median(|round| round.streaming);
+    let bus = |round: &Round| if reads_more { round.all_read } else { round.streaming };
+    let by_bus: Vec<f64> = rounds.iter().map(|round| avoided(bus(round), round.regular)).collect();
+    let copies: Vec<f64> = rounds.iter().map(|round| avoided(round.copies, round.regular)).collect();
+    let by_copy = Summary::from_samples(&copies);
+    let mut m = Measurement::new("memory.write_allocate_avoided", place, by_bus)
+        .with_detail(detail::BY_COPY, by_copy.median);
+    if let Some((low, high)) = by_copy.interval {
+        m = m.with_detail(detail::BY_COPY_LOW, low).with_detail(detail::BY_COPY_HIGH, high);
+    }
+    let alone = median(|round| round.one_reads) * threads as f64;
+    let all_read = median(|round| round.all_read);
+    let why = if all_read > alone * UNSATURATED {
+        Some(text!(
+            "bus-bytes-unsaturated",
+            "{threads} CPUs read {share} of {threads} times what one reads: they may not saturate memory",
+            threads,
+            share = Value::Share(all_read / alone)
+        ))
+    } else {
+        ambiguity(&m.summary, &by_copy)
+    };
+    let unknown = why.map(|why| {
+        m.doubt = Some(why.clone().into());
+        text!(
+            "bus-bytes-unresolved",
+            "how many lines regular stores read first is not resolved: {why}; counters of the memory controllers are not read",
+            why
+        )
+    });
+    (m, unknown)
+}
+
+/// The share of lines that were not read first, where the bus carries so much and regular stores write so much: e = 2 − B ÷ R.
+fn avoided(bus: f64, regular: f64) -> f64 {
+    2.0 - bus / regular
+}
+
+fn middle(values: impl Iterator<Item = f64>) -> f64 {
+    Summary::from_samples(&values.collect::<Vec<_>>()).median
+}
+
+/// Why two ways to find the share do not tell it; `None` where they agree on a share.
+fn ambiguity(by_bus: &Summary, by_copy: &Summary) -> Option<Text> {
+    let (Some(bus), Some(copy)) = (by_bus.interval, by_copy.interval) else {
+        return Some(text!("bus-bytes-few-rounds", "too few rounds were complete"));
+    };
+    let (low, high) = (bus.0.min(copy.0), bus.1.max(copy.1));
+    let share = |value: f64| format!("{value:.2}");
+    if high < 0.0 || low > 1.0 {
+        return Some(text!(
+            "bus-bytes-no-share",
+            "reads and copies make it {low} to {high}, which is no share: the bus carries mixes of reads and writes otherwise",
+            low = share(low),
+            high = share(high)
+        ));
+    }
+    if high - low <= MOST_WIDTH {
+        return None;
+    }
+    let disagree = bus.1 < copy.0 || copy.1 < bus.0;
+    Some(if disagree {
+        text!(
+            "bus-bytes-witnesses-differ",
+            "it is {bus} by reads or streaming writes, {copy} by copies with streaming stores",
+            bus = share(by_bus.median),
+            copy = share(by_copy.median)
+        )
+    } else {
+        text!("bus-bytes-noisy", "it is known to {low} to {high} only", low = share(low), high = share(high))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Rounds on a bus that carries the same whatever is on it, where stores avoid so much, within some noise.
+    fn rounds(bus: f64, share: f64, noise: &[f64]) -> Vec<Round> {
+        let rate = |rate: f64, by: f64| rate * (1.0 + by);
+        let each = |by: &f64| Round {
+            one_reads: rate(bus / 2.0, *by),
+            all_read: rate(bus, -by),
+            regular: rate(bus / (2.0 - share), *by),
+            streaming: rate(bus * 0.9, *by),
+            copies: rate(bus, -by / 2.0),
+        };
+        noise.iter().map(each).collect()
+    }
+
+    fn code(rounds: &[Round]) -> Option<String> {
+        let (m, unknown) = figure(Labels::new(), rounds, 4);
+        assert_eq!(m.doubt.is_some(), unknown.is_some(), "an unresolved share is in doubt");
+        m.doubt.and_then(|doubt| doubt.code().map(str::to_owned))
+    }
+
+    proptest! {
+        #[test]
+        fn the_share_lies_within_its_interval_whatever_the_bus_carries(
+            bus in 1e9f64..1e12,
+            share in 0.0f64..1.0,
+            noise in prop::collection::vec(-0.01f64..0.01, 9..25),
+        ) {
+            let (m, unknown) = figure(Labels::new(), &rounds(bus, share, &noise), 4);
+            let (low, high) = m.summary.interval.unwrap();
+            prop_assert!(low <= m.summary.median && m.summary.median <= high);
+            // Twice the noise of both rates, of at most two.
+            prop_assert!((m.summary.median - share).abs() < 0.05, "{:?}", m.summary);
+            prop_assert_eq!(unknown, None);
+        }
+
+        #[test]
+        fn what_is_no_share_is_shown_and_in_doubt(beyond in 0.1f64..0.9, above in any::<bool>()) {
+            let share = if above { 1.0 + beyond } else { -beyond };
+            let (m, unknown) = figure(Labels::new(), &rounds(50e9, share, &[0.0; 9]), 4);
+            prop_assert!((m.summary.median - share).abs() < 1e-6, "{:?}", m.summary);
+            prop_assert!(m.doubt.is_some() && unknown.is_some());
+        }
+    }
+
+    #[test]
+    fn what_the_two_ways_do_not_agree_on_is_not_resolved() {
+        let calm = [0.0; 9];
+        assert_eq!(code(&rounds(50e9, 0.0, &calm)), None);
+        // Reads and writes on wires of their own: copies carry more than reads.
+        let mut duplex = rounds(50e9, 0.5, &calm);
+        duplex.iter_mut().for_each(|round| round.copies *= 1.4);
+        assert_eq!(code(&duplex).as_deref(), Some("bus-bytes-witnesses-differ"));
+        let mut few_cores = rounds(50e9, 0.0, &calm);
+        few_cores.iter_mut().for_each(|round| round.one_reads = 13e9);
+        assert_eq!(code(&few_cores).as_deref(), Some("bus-bytes-unsaturated"));
+        let wild: Vec<f64> = (0..9).map(|n| f64::from(n - 4) * 0.1).collect();
+        assert_eq!(code(&rounds(50e9, 0.5, &wild)).as_deref(), Some("bus-bytes-noisy"));
+        assert_eq!(code(&rounds(50e9, 0.5, &[0.0; 3])).as_deref(), Some("bus-bytes-few-rounds"));
+        assert_eq!(code(&rounds(50e9, 1.4, &calm)).as_deref(), Some("bus-bytes-no-share"));
+    }
+}
