@@ -8,13 +8,11 @@ use record::{Ended, Record};
 
 use crate::files;
 
-/// The file's name in the state folder.
-pub const NAME: &str = "ceilings.json";
 /// A file that is longer is not ours.
 const MOST_BYTES: u64 = 64 << 10;
 
 fn path() -> Option<PathBuf> {
-    files::state_folder().ok().map(|folder| folder.join(NAME))
+    files::state_folder().ok().map(|folder| folder.join(record::store::CEILINGS))
 }
 
 /// Reads them.

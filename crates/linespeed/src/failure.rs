@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use os::child::{Exit, SpawnError};
+use record::phrase::visible;
 
 /// Exit code for a finding at or above `--fail-on`.
 pub const FOUND: u8 = 1;
@@ -93,17 +94,17 @@ impl fmt::Display for Failure {
             Failure::Refused(refused) => write!(f, "{refused}"),
             // One line, whatever a file brought into the words.
             Failure::Input { path, why } => {
-                write!(f, "{}: {}", shown(path), why.split_whitespace().collect::<Vec<_>>().join(" "))
+                write!(f, "{}: {}", visible(path), why.split_whitespace().collect::<Vec<_>>().join(" "))
             }
             Failure::Output { path: Some(path), error, way_out } => {
-                write!(f, "{}: cannot be written: {error}; {way_out}", shown(path))
+                write!(f, "{}: cannot be written: {error}; {way_out}", visible(path))
             }
             Failure::Rescued { path, error, saved } => {
                 write!(
                     f,
                     "{}: cannot be written: {error}; the record was saved as {} instead",
-                    shown(path),
-                    shown(saved)
+                    visible(path),
+                    visible(saved)
                 )
             }
             Failure::Output { path: None, error, .. } => {
@@ -111,12 +112,4 @@ impl fmt::Display for Failure {
             }
         }
     }
-}
-
-/// A path for the terminal: control characters are made visible.
-pub fn shown(path: &std::path::Path) -> String {
-    path.to_string_lossy()
-        .chars()
-        .map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c })
-        .collect()
 }

@@ -22,7 +22,6 @@ mod options;
 mod output;
 mod pager;
 mod progress;
-mod signals;
 mod sources;
 
 use std::process::ExitCode;
@@ -33,7 +32,7 @@ fn main() -> ExitCode {
     if first_process::is_first_process() {
         first_process::run();
     }
-    signals::expect_full_disks();
+    os::signals::expect_full_disks();
     let done = options::parse().and_then(|options| match options {
         options::Asked::Text(text) => output::print(&text).map(|()| 0),
         options::Asked::Do(options) => commands::run(&options),

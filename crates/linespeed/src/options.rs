@@ -11,6 +11,7 @@ use record::diagnosis::Severity;
 
 use crate::failure::Failure;
 
+mod defaults;
 mod overhead;
 mod plan;
 mod quiet;
@@ -23,14 +24,14 @@ pub use overhead::{Overhead, Vm};
 pub use plan::Plan;
 pub use quiet::Quiet;
 pub use reading::{Asked, definition, parse};
-pub use records::{Compare, Import, Inspect, Reference, Show, WakeupForms};
+pub use records::{Compare, Import, Inspect, Records, RecordsAction, Reference, Show, WakeupForms};
 pub use scale::Scale;
 pub use stat::{PerfFormat, Stat};
 
 use overhead::OVERHEAD_HELP;
 use plan::PLAN_HELP;
 use quiet::{QUIET_HELP, QUIET_USAGE};
-use records::{COMPARE_HELP, IMPORT_HELP, REFERENCE_HELP};
+use records::{COMPARE_HELP, IMPORT_HELP, RECORDS_HELP, REFERENCE_HELP};
 use scale::SCALE_HELP;
 use stat::STAT_HELP;
 
@@ -78,6 +79,9 @@ pub enum Command {
     Overhead(Overhead),
     /// Show a record, on the terminal or as a page
     Show(Show),
+    /// List the records that are kept; label or remove them
+    #[command(after_help = RECORDS_HELP)]
+    Records(Records),
     /// Compare records: what differs, by how much, and which differences explain it
     #[command(after_help = COMPARE_HELP)]
     Compare(Compare),
@@ -123,6 +127,12 @@ fn duration(text: &str) -> Result<Duration, String> {
     let seconds = record::units::parse_seconds(text).map_err(|error| error.to_string())?;
     let duration = Duration::try_from_secs_f64(seconds).ok().filter(|duration| !duration.is_zero());
     duration.ok_or_else(|| "write a time above 0, for instance 30s or 5m".to_owned())
+}
+
+/// A label.
+fn label(name: &str) -> Result<String, String> {
+    let words = || "write letters, digits and -_.+@, beginning with a letter or digit".to_owned();
+    record::store::is_label(name).then(|| name.to_owned()).ok_or_else(words)
 }
 
 /// Options of `run`.
@@ -194,15 +204,29 @@ impl From<Level> for Severity {
     }
 }
 
-/// Where results go.
+/// What form the result has, and where it goes.
 #[derive(Debug, Args)]
 pub struct Out {
-    /// Print only the record (JSON); stat and quiet print it to standard error, since standard output is the command's
-    #[arg(long, global = true)]
+    /// Print the result as JSON, of runs the record; stat and quiet -- COMMAND print it to standard error, since standard output
+    /// is the command's
+    #[arg(long, global = true, group = "form")]
     pub json: bool,
-    /// Write the record (with show --html: the page) to FILE; - is standard output
+    /// Print the figures as comma-separated values, one a line
+    #[arg(long, global = true, group = "form")]
+    pub csv: bool,
+    /// Print the report as Markdown
+    #[arg(long, global = true, group = "form")]
+    pub markdown: bool,
+    /// Print the page (HTML)
+    #[arg(long, global = true, group = "form")]
+    pub html: bool,
+    /// Write the result to FILE, in the form asked for or that its ending names (.csv, .md, .html), else as JSON; - is standard
+    /// output
     #[arg(short, long, global = true, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Call the record NAME, which may then stand for its file
+    #[arg(long, global = true, value_name = "NAME", value_parser = label)]
+    pub label: Option<String>,
     /// Print every table before the summary
     #[arg(short, long, global = true)]
     pub all: bool,
@@ -218,6 +242,43 @@ pub struct Out {
     /// When to use colours
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub color: Color,
+}
+
+/// A form of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// For programs: of runs the record.
+    Json,
+    /// Comma-separated figures.
+    Csv,
+    /// The report as Markdown.
+    Markdown,
+    /// The page.
+    Page,
+}
+
+impl Out {
+    /// The form that was asked for; `None`: the report.
+    pub fn form(&self) -> Option<Form> {
+        let asked = [
+            (self.json, Form::Json),
+            (self.csv, Form::Csv),
+            (self.markdown, Form::Markdown),
+            (self.html, Form::Page),
+        ];
+        asked.into_iter().find_map(|(asked, form)| asked.then_some(form))
+    }
+
+    /// The form of what --output names.
+    pub fn form_of_file(&self) -> Form {
+        let ending = self.output.as_ref().and_then(|path| path.extension());
+        self.form().unwrap_or(match ending.and_then(std::ffi::OsStr::to_str) {
+            Some("csv") => Form::Csv,
+            Some("md") => Form::Markdown,
+            Some("html" | "htm") => Form::Page,
+            _ => Form::Json,
+        })
+    }
 }
 
 /// When to use colours.
@@ -244,27 +305,47 @@ impl Measuring {
     }
 }
 
-/// Flags that all commands take and that mean nothing to some: these refuse them, and their help leaves them out.
-const IDLE: &[(&str, &[&str])] = &[
-    ("inspect", &["--all", "--quick", "--full", "--cpus", "--fail-on", "--quiet-machine"]),
-    ("list", &["--all", "--quick", "--full", "--fail-on", "--output", "--quiet-machine"]),
-    ("stat", &["--all", "--quick", "--full", "--fail-on"]),
-    ("plan", &["--all", "--quick", "--full", "--fail-on"]),
-    ("quiet", &["--all", "--quick", "--full", "--fail-on", "--quiet-machine"]),
-    ("overhead", &["--all", "--fail-on"]),
-    ("import", &["--all", "--quick", "--full", "--cpus", "--quiet-machine"]),
-    ("compare", &["--all", "--quick", "--full", "--cpus", "--fail-on", "--quiet-machine"]),
-    ("show", &["--quick", "--full", "--cpus", "--quiet-machine"]),
-    ("reference", &["--all", "--quick", "--full", "--cpus", "--fail-on", "--quiet-machine"]),
-    ("explain", &["--all", "--quick", "--full", "--cpus", "--fail-on", "--output", "--quiet-machine"]),
-    ("schema", &["--all", "--quick", "--full", "--cpus", "--fail-on", "--output", "--quiet-machine"]),
-    (
-        "completions",
-        &["--all", "--quick", "--full", "--cpus", "--fail-on", "--json", "--output", "--quiet-machine"],
-    ),
-    ("man", &["--all", "--quick", "--full", "--cpus", "--fail-on", "--json", "--output", "--quiet-machine"]),
-    ("scale", &["--all"]),
+/// Commands that measure.
+const MEASURING: &[&str] = &["run", "scale", "overhead"];
+/// Commands whose result has a form for other programs.
+const LISTING: &[&str] = &[
+    "run",
+    "scale",
+    "overhead",
+    "stat",
+    "show",
+    "reference",
+    "import",
+    "compare",
+    "records",
+    "inspect",
+    "list",
+    "plan",
 ];
+/// Commands whose result has a page.
+const WITH_PAGE: &[&str] = &["run", "scale", "overhead", "stat", "show", "reference", "import", "compare"];
+
+/// Flags of all commands that mean something to some alone, with these: the others refuse them, and their help leaves them out.
+const TAKEN_BY: &[(&str, &[&[&str]])] = &[
+    ("all", &[MEASURING, &["stat", "show", "reference", "compare", "plan"]]),
+    ("quick", &[MEASURING]),
+    ("full", &[MEASURING]),
+    ("cpus", &[MEASURING, &["list", "stat", "plan", "quiet"]]),
+    ("quiet_machine", &[MEASURING, &["stat", "plan"]]),
+    ("fail_on", &[&["run", "scale", "show", "import", "quiet"]]),
+    ("label", &[MEASURING, &["stat", "import", "records"]]),
+    ("json", &[LISTING, &["quiet", "explain", "schema"]]),
+    ("output", &[LISTING, &["quiet"]]),
+    ("csv", &[LISTING]),
+    ("markdown", &[LISTING, &["quiet", "explain"]]),
+    ("html", &[WITH_PAGE]),
+];
+
+/// Whether a flag of all commands means something to this one.
+fn is_taken(id: &str, command: &str) -> bool {
+    let taken = TAKEN_BY.iter().find(|(flag, _)| *flag == id);
+    taken.is_none_or(|(_, lists)| lists.iter().any(|list| list.contains(&command)))
+}
 
 impl Options {
     /// Refuses flags that all commands take and that mean nothing to this one: it would ignore them.
@@ -273,15 +354,13 @@ impl Options {
         if let Some(Command::Run(run)) = &self.command {
             run.check()?;
         }
-        let idle = IDLE.iter().find(|(command, _)| *command == name).map_or(&[][..], |(_, flags)| *flags);
-        let is_given = |flag: &&&str| {
-            let id = flag.trim_start_matches('-').replace('-', "_");
-            given.value_source(&id) == Some(ValueSource::CommandLine)
-        };
-        let Some(flag) = idle.iter().find(is_given) else { return Ok(()) };
-        let way_out = match *flag {
-            "--output" if name == "man" => "name a folder: linespeed man FOLDER".to_owned(),
-            "--output" => format!("redirect standard output: linespeed {name} … >FILE"),
+        let is_given = |id: &str| given.value_source(id) == Some(ValueSource::CommandLine);
+        let idle = TAKEN_BY.iter().find(|(id, _)| is_given(id) && !is_taken(id, name));
+        let Some((id, _)) = idle else { return Ok(()) };
+        let flag = format!("--{}", id.replace('_', "-"));
+        let way_out = match *id {
+            "output" if name == "man" => "name a folder: linespeed man FOLDER".to_owned(),
+            "output" => format!("redirect standard output: linespeed {name} … >FILE"),
             _ => "leave it out".to_owned(),
         };
         Err(Failure::Usage(format!("linespeed {name} has no use for {flag}; {way_out}")))
@@ -324,16 +403,22 @@ mod tests {
     #[test]
     fn a_command_is_not_offered_flags_that_it_would_refuse() {
         let mut definition = super::definition();
-        for (name, flags) in super::IDLE {
+        let names: Vec<String> = definition.get_subcommands().map(|c| c.get_name().to_owned()).collect();
+        for name in names.iter().filter(|name| *name != "help") {
             let command = definition.find_subcommand_mut(name).unwrap_or_else(|| panic!("{name}"));
             let help = command.render_long_help().to_string();
-            for flag in *flags {
-                let offered = |line: &str| line.split([' ', ',']).any(|word| word == *flag);
+            for (id, _) in super::TAKEN_BY {
+                let flag = format!("--{}", id.replace('_', "-"));
+                let offered = |line: &str| line.split([' ', ',']).any(|word| word == flag);
                 let options = help.lines().filter(|line| line.trim_start().starts_with('-'));
-                assert!(!options.into_iter().any(offered), "{name} {flag}: {help}");
+                assert_eq!(
+                    options.into_iter().any(offered),
+                    super::is_taken(id, name),
+                    "{name} {flag}: {help}"
+                );
             }
             // Still understood, so that the refusal can say what to do.
-            if *name != "stat" && *name != "man" && *name != "completions" {
+            if name != "stat" && name != "man" && name != "completions" {
                 let words = ["linespeed", name, "--full"].map(std::ffi::OsString::from);
                 let kind = super::reading::read(words.to_vec()).err().map(|error| error.kind());
                 assert_ne!(kind, Some(clap::error::ErrorKind::UnknownArgument), "{name}");

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use report::terminal::Style;
 
 use crate::failure::Failure;
-use crate::options::{Color, Out};
+use crate::options::{Color, Form, Out};
 
 /// Columns when nobody tells: what people paste into mails and tickets.
 const DEFAULT_WIDTH: usize = 80;
@@ -15,7 +15,12 @@ const MOST_WIDTH: usize = 160;
 
 /// How to print on standard output.
 pub fn style(out: &Out) -> Style {
-    style_on(out, io::stdout().is_terminal(), libc::STDOUT_FILENO)
+    let style = style_on(out, io::stdout().is_terminal(), libc::STDOUT_FILENO);
+    match out.form() {
+        Some(Form::Markdown) => style.markdown(),
+        Some(Form::Csv) => style.tables(),
+        _ => style,
+    }
 }
 
 /// How to print on standard error.
@@ -34,7 +39,7 @@ fn style_on(out: &Out, terminal: bool, fd: libc::c_int) -> Style {
                 && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
         }
     };
-    Style { width: width(terminal, fd), color, ascii: !utf8(terminal) }
+    Style { width: width(terminal, fd), color, ascii: !utf8(terminal), ..Style::default() }
 }
 
 /// Whether UTF-8 may be written: by the locale's variables in the order of setlocale(3). What is no terminal gets it where none
@@ -79,11 +84,6 @@ pub fn complain(words: &str) {
 pub fn print_error(text: &str) {
     let mut out = io::stderr().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-}
-
-/// Prints a value as JSON on standard output.
-pub fn print_json(value: &serde_json::Value) -> Result<(), Failure> {
-    print(&format!("{value:#}\n"))
 }
 
 /// Prints text on standard output.

@@ -1,15 +1,15 @@
-//! What an argument of `compare` and `show` stands for: a record's file, `.` for this machine's newest record, or `reference:NAME`.
+//! What an argument of `compare` and `show` stands for: a record's file, a label, `.` for this
+//! machine's newest record, or `reference:NAME`.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use record::{Machine, Record};
+use record::phrase::visible;
+use record::{Machine, Record, store};
 
 use crate::failure::{Failure, unknown_name};
 use crate::files;
 
-/// Records of the state folder that are looked at for the newest of this machine.
-const MOST_LOOKED_AT: usize = 200;
 /// Records of this machine that a plan looks at, the newest first.
 const MOST_RECORDS: usize = 30;
 
@@ -57,27 +57,43 @@ pub fn read(argument: &str) -> Result<Source, Failure> {
     if argument == HERE {
         return this_machine();
     }
-    let path = Path::new(argument);
+    let path = locate(argument);
+    let stem = || path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let name = match argument.strip_prefix(reference::PREFIX) {
-        Some(name) => name.into(),
-        None if argument == "-" => "standard input".into(),
-        None => path.file_stem().unwrap_or_default().to_string_lossy(),
+        Some(name) => name.to_owned(),
+        None if argument == "-" => "standard input".to_owned(),
+        None if path != Path::new(argument) => argument.to_owned(),
+        None => stem(),
     };
-    Ok(Source { name: name.into_owned(), from: argument.to_owned(), record: file(path)?, note: None })
+    Ok(Source { name, from: path.to_string_lossy().into_owned(), record: file(&path)?, note: None })
+}
+
+/// The file that an argument names: by its path, by its label, or as a record of the state folder.
+pub fn locate(argument: &str) -> PathBuf {
+    let path = PathBuf::from(argument);
+    let known = (!path.exists()).then(|| store::find(&files::folders(), argument)).flatten();
+    known.unwrap_or(path)
 }
 
 /// A record's file; `-` is standard input, `reference:NAME` a machine that ships with linespeed.
-pub fn file(path: &Path) -> Result<Record, Failure> {
+fn file(path: &Path) -> Result<Record, Failure> {
     if let Some(name) = path.to_str().and_then(|path| path.strip_prefix(reference::PREFIX)) {
         return reference_record(name);
     }
-    if path.file_name().is_some_and(|name| name == crate::ceilings::NAME) {
+    let refused = |why: String| Failure::Input { path: path.to_owned(), why };
+    if path.file_name().is_some_and(|name| name == store::CEILINGS) {
         let why = "is not a record: it holds the ceilings of this machine, which linespeed stat reads; the records lie \
                    beside it";
-        return Err(Failure::Input { path: path.to_owned(), why: why.to_owned() });
+        return Err(refused(why.to_owned()));
     }
     let from = if path.as_os_str() == "-" { Path::new("/dev/stdin") } else { path };
-    Record::read(from).map_err(|error| Failure::Input { path: path.to_owned(), why: error.to_string() })
+    let plain = path.to_str().is_some_and(store::is_label) && !path.exists();
+    if plain && from == path {
+        return Err(refused(
+            "no file, label or record is called so; linespeed records lists them".to_owned(),
+        ));
+    }
+    Record::read(from).map_err(|error| refused(error.to_string()))
 }
 
 /// A reference machine, by its name.
@@ -94,76 +110,39 @@ fn reference_record(name: &str) -> Result<Record, Failure> {
         .map_err(|trouble| Failure::Cannot(format!("{}{}: {trouble}", reference::PREFIX, machine.name)))
 }
 
-/// The metrics that a run of everything has on any machine; a record without one of them is of a part.
-const OF_A_WHOLE_RUN: [&str; 3] = ["core.clock", "load.latency", "memory.bandwidth"];
-
-/// The newest record of this machine in the state folder: of a run of everything where there is one, else the one with
-/// the most metrics.
-fn this_machine() -> Result<Source, Failure> {
-    let folder = files::state_folder()?;
+/// This host's name; the kernel's word for a host that nobody named is none, as in its records.
+pub fn host() -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    // The kernel's word for a host that nobody named; its records have no name either.
-    let host = Some(host.trim()).filter(|host| *host != "(none)").unwrap_or_default();
-    newest(&folder, host).ok_or_else(|| {
-        Failure::Cannot(format!(
-            "there is no record of this machine in {}: run linespeed first, or name a record's file",
-            crate::failure::shown(&folder)
-        ))
-    })
+    Some(host.trim()).filter(|host| *host != "(none)").unwrap_or_default().to_owned()
 }
 
-fn newest(folder: &Path, host: &str) -> Option<Source> {
-    let mut paths: Vec<(std::time::SystemTime, PathBuf)> = std::fs::read_dir(folder)
-        .ok()?
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|ending| ending == "json"))
-        .filter(|path| path.file_name().is_none_or(|name| name != crate::ceilings::NAME))
-        .filter_map(|path| {
-            Some((std::fs::metadata(&path).ok().filter(|d| d.is_file())?.modified().ok()?, path))
-        })
-        .collect();
-    paths.sort_by(|a, b| b.cmp(a));
-    let mut partial: Option<(usize, Source)> = None;
-    let mut newer: Option<PathBuf> = None;
-    for (_, path) in paths.into_iter().take(MOST_LOOKED_AT) {
-        let Ok(record) = Record::read(&path) else { continue };
-        if record.machine.hostname.as_deref().unwrap_or_default() != host || record.measurements.is_empty() {
-            continue;
-        }
-        // A run of a few measurements, or of a command, is not what the machine is like.
-        let metrics = metrics(&record);
-        let whole = OF_A_WHOLE_RUN.iter().all(|name| metrics.contains(name));
-        let count = metrics.len();
-        let from = path.to_string_lossy().into_owned();
-        let mut source = Source { name: "this machine".to_owned(), from, record, note: None };
-        if whole {
-            source.note = newer.map(|newer| {
-                format!(
-                    ". stands for {}, the newest run of everything; {} is newer and holds a part only",
-                    crate::failure::shown(Path::new(&source.from)),
-                    crate::failure::shown(&newer)
-                )
-            });
-            return Some(source);
-        }
-        newer.get_or_insert(path);
-        // Of equals the newest.
-        if partial.as_ref().is_none_or(|(most, _)| *most < count) {
-            partial = Some((count, source));
-        }
-    }
-    let mut source = partial?.1;
-    let lacks: Vec<&str> = OF_A_WHOLE_RUN
-        .into_iter()
-        .filter(|name| source.record.measurements_of(name).next().is_none())
-        .collect();
-    source.note = Some(format!(
-        ". stands for {}, which holds a part only (no {}): linespeed measures everything",
-        crate::failure::shown(Path::new(&source.from)),
-        lacks.join(", ")
-    ));
-    Some(source)
+/// The newest record of this machine: of a run of everything where there is one, else the one with the most metrics.
+fn this_machine() -> Result<Source, Failure> {
+    let folders = files::folders();
+    let Some(found) = store::newest(&folders, &host()) else {
+        files::state_folder()?;
+        let looked: Vec<String> = folders.iter().map(|folder| visible(folder)).collect();
+        return Err(Failure::Cannot(format!(
+            "there is no record of this machine in {}: run linespeed first, or name a record's file",
+            looked.join(" or ")
+        )));
+    };
+    let path = found.entry.path.as_path();
+    let stands = format!(". stands for {}", visible(path));
+    let lacks = found.entry.lacks();
+    let note = if !lacks.is_empty() {
+        let lacks = lacks.join(", ");
+        Some(format!("{stands}, which holds a part only (no {lacks}): linespeed measures everything"))
+    } else if let Some(newer) = &found.newer {
+        Some(format!(
+            "{stands}, the newest run of everything; {} is newer and holds a part only",
+            visible(newer)
+        ))
+    } else {
+        folders.first().is_none_or(|own| !path.starts_with(own)).then_some(stands)
+    };
+    let from = path.to_string_lossy().into_owned();
+    Ok(Source { name: "this machine".to_owned(), from, record: file(path)?, note })
 }
 
 /// Files that may be records of this machine, the newest first: names begin with the host's and end in the time.
@@ -182,11 +161,6 @@ pub fn records_here(machine: &Machine) -> Vec<PathBuf> {
     names.reverse();
     names.truncate(MOST_RECORDS);
     names
-}
-
-/// The metrics of which a record has figures.
-fn metrics(record: &Record) -> HashSet<&str> {
-    record.measurements.iter().filter(|m| m.summary.n > 0).map(|m| m.metric.as_str()).collect()
 }
 
 /// Records in files as linespeed calls them are called by their hosts, where no other is called so.
@@ -230,50 +204,11 @@ fn tell_apart(sources: &mut [Source], arguments: &[String]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::{Labels, Measurement};
 
-    fn record(host: &str, metrics: &[&'static str], started: &str) -> Record {
-        let mut record = Record::new("0", started.to_owned(), Vec::new());
+    fn record(host: &str) -> Record {
+        let mut record = Record::new("0", "t".to_owned(), Vec::new());
         record.machine.hostname = Some(host.to_owned());
-        for metric in metrics {
-            let (low, _) = ::record::metrics::find(metric).unwrap().plausible;
-            record.measurements.push(Measurement::new(metric, Labels::new(), vec![low]));
-        }
         record
-    }
-
-    #[test]
-    fn a_run_of_everything_stands_for_this_machine_before_a_part_and_others_never() {
-        let folder = tempfile::tempdir().unwrap();
-        let place = |name: &str| folder.path().join(name);
-        let write =
-            |name: &str, record: &Record| std::fs::write(place(name), record.to_json().unwrap()).unwrap();
-        assert!(newest(folder.path(), "here").is_none());
-        write("there.json", &record("there", &["core.clock", "load.latency"], "x"));
-        std::fs::write(place("broken.json"), "{").unwrap();
-        std::fs::write(place("ceilings.json"), "{}").unwrap();
-        assert!(newest(folder.path(), "here").is_none());
-        let hour = std::time::Duration::from_secs(3600);
-        let older = |name: &str, hours: u32| {
-            let file = std::fs::File::options().write(true).open(place(name)).unwrap();
-            file.set_modified(std::time::SystemTime::now() - hour * hours).unwrap();
-        };
-        write("whole.json", &record("here", &OF_A_WHOLE_RUN, "whole"));
-        older("whole.json", 3);
-        // Clock and latency alone lack what most comparisons are about.
-        write("part.json", &record("here", &["core.clock", "load.latency"], "part"));
-        older("part.json", 2);
-        write("less.json", &record("here", &["cost.syscall"], "less"));
-        let found = newest(folder.path(), "here").unwrap();
-        assert_eq!(found.record.started, "whole");
-        let note = found.note.unwrap();
-        assert!(note.contains("whole.json") && note.contains("less.json is newer"), "{note}");
-        std::fs::remove_file(place("whole.json")).unwrap();
-        let found = newest(folder.path(), "here").unwrap();
-        assert_eq!(found.record.started, "part");
-        assert!(found.note.unwrap().contains("(no memory.bandwidth)"));
-        write("whole.json", &record("here", &OF_A_WHOLE_RUN, "newest"));
-        assert!(newest(folder.path(), "here").unwrap().note.is_none());
     }
 
     #[test]
@@ -291,7 +226,7 @@ mod tests {
                 .iter()
                 .map(|file| {
                     let path = folder.path().join(format!("{file}.json"));
-                    std::fs::write(&path, record("h", &[], "t").to_json().unwrap()).unwrap();
+                    std::fs::write(&path, record("h").to_json().unwrap()).unwrap();
                     path.to_string_lossy().into_owned()
                 })
                 .collect();
@@ -313,7 +248,7 @@ mod tests {
         for host in ["db1", "db2"] {
             std::fs::create_dir(folder.path().join(host)).unwrap();
             let path = folder.path().join(host).join("record.json");
-            std::fs::write(&path, record(host, &[], "t").to_json().unwrap()).unwrap();
+            std::fs::write(&path, record(host).to_json().unwrap()).unwrap();
             arguments.push(path.to_string_lossy().into_owned());
         }
         let names: Vec<String> =

@@ -1,5 +1,5 @@
 //! What the kernel is asked for: pinning, memory and where it lies, children that are started, watched and waited for, and
-//! the guardian that outlives this process. Nothing here measures or interprets.
+//! the guardian that outlives this process; files that are written whole. Nothing here measures or interprets.
 
 #![cfg_attr(
     not(test),
@@ -21,9 +21,11 @@ pub mod mapping;
 mod memory;
 pub mod pin;
 pub mod placement;
+pub mod signals;
 mod stop;
 mod thread;
 mod user;
+pub mod whole_file;
 
 pub use guardian::Guardian;
 pub use memory::{bind_to_node, memory_available, memory_used, nodes_of_pages};
@@ -32,4 +34,4 @@ pub use thread::{
     current_cpu, fifo_remedy, minor_faults, set_fifo, set_highest_weight, set_timer_slack, switches,
     thread_cpu_ns, thread_id, timer_slack,
 };
-pub use user::{effective_user, is_root};
+pub use user::{Assumed, Invoker, effective_user, is_root};

@@ -47,6 +47,7 @@ pub mod plan;
 mod remedy;
 mod schema;
 pub mod statistics;
+pub mod store;
 pub mod text;
 mod unavailable;
 pub mod units;

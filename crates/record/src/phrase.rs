@@ -32,6 +32,14 @@ pub fn join_most(all: &[String], most: usize) -> String {
     join_list(&shown)
 }
 
+/// A path for people: control characters are made visible.
+pub fn visible(path: &std::path::Path) -> String {
+    path.to_string_lossy()
+        .chars()
+        .map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c })
+        .collect()
+}
+
 /// A word as a shell takes it.
 pub fn quote_word(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%^".contains(c);

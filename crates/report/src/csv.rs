@@ -1,8 +1,8 @@
-//! A comparison as comma-separated values (RFC 4180): a line a figure and record.
+//! Comma-separated values (RFC 4180): a line a figure, of a comparison a line a figure and record.
 
-use record::Comparison;
 use record::comparison::Row;
 use record::statistics::Verdict;
+use record::{Better, Comparison, Label, Record, metrics};
 
 /// The columns.
 const HEAD: &str = "kind,group,figure,metric,unit,better,per,record,value,ratio,ratio_low,ratio_high,verdict,share,slower,from,doubt";
@@ -18,14 +18,60 @@ pub fn comparison(c: &Comparison) -> String {
     text
 }
 
-fn write(text: &mut String, c: &Comparison, kind: &str, row: &Row) {
-    let number =
-        |value: Option<f64>| value.filter(|v| v.is_finite()).map_or(String::new(), |v| v.to_string());
-    let better = match row.better {
-        Some(record::Better::Higher) => "higher",
-        Some(record::Better::Lower) => "lower",
+/// Every figure of a record, with a column for each label that any of them has; numbers as the record has them.
+pub fn record(record: &Record) -> String {
+    let labels: Vec<Label> = Label::ALL.iter().copied().collect();
+    let has = |label: &Label| record.measurements.iter().any(|m| m.labels.get(*label).is_some());
+    let labels: Vec<Label> = labels.into_iter().filter(has).collect();
+    let names: String = labels.iter().map(|label| format!(",{}", label.name())).collect();
+    let mut text =
+        format!("metric{names},unit,better,samples,min,median,mean,p99,max,mad,low,high,doubt\r\n");
+    for m in &record.measurements {
+        let s = &m.summary;
+        let (low, high) = s.interval.unzip();
+        let of_samples = |value: f64| number(Some(value).filter(|_| s.n > 0));
+        let figures = [
+            of_samples(s.min),
+            of_samples(s.median),
+            number(s.mean),
+            number(s.p99),
+            of_samples(s.max),
+            of_samples(s.mad),
+            number(low),
+            number(high),
+        ];
+        let fields = std::iter::once(field(&m.metric))
+            .chain(
+                labels
+                    .iter()
+                    .map(|label| m.labels.get(*label).map_or(String::new(), |key| field(&key.to_string()))),
+            )
+            .chain([
+                field(&m.unit),
+                better(metrics::find(&m.metric).and_then(|metric| metric.better)).to_owned(),
+                s.n.to_string(),
+            ])
+            .chain(figures)
+            .chain([field(&m.doubt.as_ref().map(ToString::to_string).unwrap_or_default())]);
+        text.push_str(&fields.collect::<Vec<_>>().join(","));
+        text.push_str("\r\n");
+    }
+    text
+}
+
+fn number(value: Option<f64>) -> String {
+    value.filter(|v| v.is_finite()).map_or(String::new(), |v| v.to_string())
+}
+
+fn better(better: Option<Better>) -> &'static str {
+    match better {
+        Some(Better::Higher) => "higher",
+        Some(Better::Lower) => "lower",
         None => "",
-    };
+    }
+}
+
+fn write(text: &mut String, c: &Comparison, kind: &str, row: &Row) {
     for (index, cell) in
         row.cells.iter().enumerate().filter(|(_, cell)| cell.value.is_some() || cell.doubt.is_some())
     {
@@ -42,7 +88,7 @@ fn write(text: &mut String, c: &Comparison, kind: &str, row: &Row) {
             field(&row.what.to_string()),
             field(&row.metric),
             field(&row.unit),
-            better.to_owned(),
+            better(row.better).to_owned(),
             row.per.map_or("", |per| per.word()).to_owned(),
             field(c.subjects.get(index).map_or("", |subject| subject.name.as_str())),
             number(cell.value),
@@ -61,7 +107,7 @@ fn write(text: &mut String, c: &Comparison, kind: &str, row: &Row) {
 }
 
 /// A field: quoted where it must be. What a spreadsheet would take for a formula gets an apostrophe before it.
-fn field(text: &str) -> String {
+pub(crate) fn field(text: &str) -> String {
     let clean = crate::text::clean(text);
     let formula = clean.starts_with(['=', '+', '-', '@']);
     let clean = if formula { format!("'{clean}") } else { clean };

@@ -5,11 +5,10 @@ use record::Record;
 use record::comparison::Relation;
 use record::document::Tool;
 
-use super::{output_file, to_standard_output};
-use crate::delivery::{as_json, print_or_write};
+use crate::delivery::{Forms, hand_out, output_file};
 use crate::failure::Failure;
-use crate::options::{Compare, Options};
-use crate::{files, output, sources};
+use crate::options::{Compare, Form, Options};
+use crate::{files, sources};
 
 /// Records from which on only what a comparison needs of each is kept in memory.
 const MANY: usize = 16;
@@ -63,9 +62,10 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
         .iter()
         .map(|source| Side { name: &source.name, source: &source.from, record: &source.record })
         .collect();
-    let json = to_standard_output(options) || (options.out.output.is_some() && !asked.html && !asked.csv);
     let tool = Tool { name: "linespeed".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
-    let extent = if !asked.html && (asked.csv || json) { Extent::All } else { Extent::Summary };
+    let form =
+        options.out.form().or_else(|| options.out.output.is_some().then(|| options.out.form_of_file()));
+    let extent = if matches!(form, Some(Form::Csv | Form::Json)) { Extent::All } else { Extent::Summary };
     let mut comparison = compare(&sides, baseline, tool, extent);
     for (subject, argument) in comparison.subjects.iter_mut().zip(&asked.records) {
         subject.newest = argument == sources::HERE;
@@ -73,14 +73,9 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
     if comparison.rows.is_empty() && comparison.relation != Relation::SameRecord && count <= FEW {
         comparison.notes.extend(diagnose::suggest_runs(&sides, measured_by, can_measure));
     }
-    let text = if asked.html {
-        report::page::comparison(&comparison)
-    } else if asked.csv {
-        report::csv::comparison(&comparison)
-    } else if json {
-        as_json(comparison.to_json())?
-    } else {
-        report::terminal::comparison(&comparison, &output::style(&options.out))
-    };
-    print_or_write(options, &text).map(|()| 0)
+    let forms = Forms::new(|style| report::terminal::comparison(&comparison, style))
+        .with_json(|| comparison.to_json())
+        .with_csv(|| report::csv::comparison(&comparison))
+        .with_page(|| report::page::comparison(&comparison));
+    hand_out(options, &forms).map(|()| 0)
 }

@@ -2,25 +2,27 @@
 
 use report::terminal;
 
+use crate::delivery::{Forms, hand_out};
 use crate::failure::Failure;
+use crate::glossary;
 use crate::options::Options;
-use crate::{glossary, output};
 
 /// Prints what `name` means, or every name with its group.
 pub fn run(options: &Options, name: Option<&str>) -> Result<u8, Failure> {
-    let (glossary, style) = (glossary::all(), output::style(&options.out));
+    let glossary = glossary::all();
     let Some(name) = name else {
-        return output::print(&terminal::glossary(glossary.terms(), &style)).map(|()| 0);
+        let forms = Forms::new(|style| terminal::glossary(glossary.terms(), style));
+        return hand_out(options, &forms).map(|()| 0);
     };
     match glossary.find(name) {
-        Some(word) if options.out.json => {
+        Some(word) => {
             let value = serde_json::json!({
                 "name": word.name, "group": word.group, "what": word.what,
                 "how": word.how, "usual": word.usual, "moves": word.moves,
             });
-            output::print_json(&value).map(|()| 0)
+            let forms = Forms::new(|style| terminal::word(word, style));
+            hand_out(options, &forms.with_value(value)).map(|()| 0)
         }
-        Some(word) => output::print(&terminal::word(word, &style)).map(|()| 0),
         None => {
             let several: Vec<&str> = glossary.find_ending_in(name).iter().map(|word| word.name).collect();
             let near = if several.is_empty() {

@@ -6,14 +6,14 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use import::{Imported, Importer, Split, choose_machine};
-use record::Record;
 use record::import::NotUnderstood;
-use record::phrase::{count_noun, quote_word};
-use report::terminal::{self, Extent};
+use record::phrase::{count_noun, quote_word, visible};
+use record::{Record, store};
+use report::terminal::{self, Extent, Style};
 
-use super::{new_record, to_standard_output};
-use crate::delivery::as_json;
-use crate::failure::{Failure, shown};
+use super::new_record;
+use crate::delivery::{Forms, as_json, is_named, print, write_form};
+use crate::failure::Failure;
 use crate::options::{Import, Options};
 use crate::{files, output};
 use destinations::choose_destinations;
@@ -43,54 +43,69 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
     if !options.out.quiet_output {
         complain(&not_understood);
     }
-    let Some(destinations) = destinations else {
-        // Several were refused before.
-        print_json(&records)?;
-        return Ok(exit_code(options, &records));
-    };
     // Each is tried: what cannot be written is rescued.
-    let written: Vec<Result<PathBuf, Failure>> = destinations
-        .iter()
-        .zip(&records)
-        .map(|((path, named), record)| files::write_or_rescue(path, *named, &as_json(record.to_json())?))
-        .collect();
-    let paths = written.into_iter().collect::<Result<Vec<PathBuf>, Failure>>()?;
-    if to_standard_output(options) {
-        print_json(&records)?;
-    } else if !options.out.quiet_output {
-        output::print(&describe(options, &records, &paths))?;
+    let written: Vec<Result<Kept, Failure>> =
+        destinations.iter().zip(&records).map(|((path, named), record)| keep(record, path, *named)).collect();
+    let kept = written.into_iter().collect::<Result<Vec<Kept>, Failure>>()?;
+    if let (Some(label), Some(kept)) = (&options.out.label, kept.first()) {
+        files::label_record(label, &kept.path)?;
     }
+    let report = |style: &Style| describe(options, &records, &kept, style);
+    let forms = match records.as_slice() {
+        [one] => Forms::of_record(one, |_, style| report(style)),
+        _ => Forms::new(report),
+    };
+    if !is_named(options) {
+        write_form(options, &forms)?;
+    }
+    print(options, &forms.printed(options)?)?;
     Ok(exit_code(options, &records))
+}
+
+/// Where a record is kept.
+struct Kept {
+    path: PathBuf,
+    /// The same text was imported before.
+    before: bool,
+}
+
+/// Keeps a record; of a text that was imported before there is one.
+fn keep(record: &Record, path: &Path, named: bool) -> Result<Kept, Failure> {
+    let json = as_json(record.to_json())?;
+    let same = (!named).then(|| path.parent().and_then(|folder| store::find_same_import(folder, &json)));
+    match same.flatten() {
+        Some(path) => Ok(Kept { path, before: true }),
+        None => Ok(Kept { path: files::write_or_rescue(path, named, &json)?, before: false }),
+    }
 }
 
 fn usage(error: impl std::error::Error) -> Failure {
     Failure::Usage(error.to_string())
 }
 
-fn print_json(records: &[Record]) -> Result<(), Failure> {
-    let texts = records.iter().map(|record| as_json(record.to_json())).collect::<Result<String, _>>()?;
-    output::print(&texts)
-}
-
 /// What was made of the texts, in words.
-fn describe(options: &Options, records: &[Record], paths: &[PathBuf]) -> String {
-    let style = output::style(&options.out);
+fn describe(options: &Options, records: &[Record], kept: &[Kept], style: &Style) -> String {
     let mut text = String::new();
-    for (at, (record, path)) in records.iter().zip(paths).enumerate() {
+    for (at, record) in records.iter().enumerate() {
+        let reported_elsewhere = at + 1 < records.len();
         text.push_str(&terminal::import(
             record,
-            &style,
-            Extent { whole: options.out.verbose, reported_elsewhere: at + 1 < records.len() },
+            style,
+            Extent { whole: options.out.verbose, reported_elsewhere },
         ));
-        text.push_str(&format!("Record: {}\n\n", shown(path)));
-    }
-    let written: Vec<String> = paths.iter().map(|path| quote_word(&shown(path))).collect();
-    text.push_str(&match written.as_slice() {
-        [one] => format!("All of it:  linespeed show {one}\n"),
-        all => {
-            format!("All of one: linespeed show RECORD\nCompared:   linespeed compare {}\n", all.join(" "))
+        if let Some(kept) = kept.get(at) {
+            let before = if kept.before { " (imported before)" } else { "" };
+            text.push_str(&format!("\nRecord: {}{before}\n", visible(&kept.path)));
         }
-    });
+    }
+    let written: Vec<String> = kept.iter().map(|kept| quote_word(&visible(&kept.path))).collect();
+    match written.as_slice() {
+        [] => {}
+        [one] => text.push_str(&format!("More:   linespeed show {one}\n")),
+        all => {
+            text.push_str(&format!("More:   linespeed show RECORD, linespeed compare {}\n", all.join(" ")))
+        }
+    }
     text
 }
 
@@ -109,13 +124,13 @@ fn read_text(importer: &mut Importer, path: &Path) -> Result<(), Failure> {
         }
         let file = File::open(path)
             .map_err(|error| unreadable(format!("cannot be opened: {error}; name another file, or -")))?;
-        importer.read(&shown(path), file)
+        importer.read(&visible(path), file)
     };
     read.map_err(|error| unreadable(format!("cannot be read: {error}")))
 }
 
 fn refused(error: &import::Error, options: &Import) -> Failure {
-    let names: Vec<String> = options.files.iter().map(|path| shown(path)).collect();
+    let names: Vec<String> = options.files.iter().map(|path| visible(path)).collect();
     let names = names.join(", ");
     Failure::Cannot(match error {
         import::Error::NothingKnown { .. } => {

@@ -3,11 +3,10 @@
 use machine::Root;
 use report::terminal;
 
-use super::{new_record, output_file, to_standard_output};
-use crate::delivery::as_json;
+use super::new_record;
+use crate::delivery::{Forms, hand_out};
 use crate::failure::Failure;
 use crate::options::{Inspect, Options};
-use crate::{files, output};
 
 /// Reads this machine, or the captured tree of another.
 pub fn run(options: &Options, inspect: &Inspect) -> Result<u8, Failure> {
@@ -21,20 +20,12 @@ pub fn run(options: &Options, inspect: &Inspect) -> Result<u8, Failure> {
     record.machine = found.machine;
     record.conditions.before = found.snapshot;
     record.coverage = found.coverage;
-    if let Some(path) = output_file(options) {
-        files::write(&path, &as_json(record.to_json())?)?;
-        if options.out.quiet_output {
-            return Ok(0);
+    let forms = Forms::new(|style| {
+        if inspect.tree {
+            terminal::tree(&record.machine, style)
+        } else {
+            terminal::inventory(&record, style)
         }
-    }
-    if to_standard_output(options) {
-        return output::print(&as_json(record.to_json())?).map(|()| 0);
-    }
-    let style = output::style(&options.out);
-    let text = if inspect.tree {
-        terminal::tree(&record.machine, &style)
-    } else {
-        terminal::inventory(&record, &style)
-    };
-    output::print(&text).map(|()| 0)
+    });
+    hand_out(options, &forms.with_json(|| record.to_json())).map(|()| 0)
 }

@@ -5,9 +5,9 @@ use measure::{Depth, MEASUREMENTS};
 use report::terminal::Listed;
 use serde_json::json;
 
+use crate::delivery::{Forms, hand_out};
 use crate::failure::Failure;
 use crate::options::Options;
-use crate::output;
 
 /// Prints one entry a measurement.
 pub fn run(options: &Options) -> Result<u8, Failure> {
@@ -33,8 +33,6 @@ pub fn run(options: &Options) -> Result<u8, Failure> {
         }));
         listed.push(Listed { name: measurement.name.to_owned(), seconds, bytes: most, outlook });
     }
-    if options.out.json {
-        return output::print_json(&entries.into()).map(|()| 0);
-    }
-    output::print(&report::terminal::measurements(&listed, &output::style(&options.out))).map(|()| 0)
+    let forms = Forms::new(|style| report::terminal::measurements(&listed, style));
+    hand_out(options, &forms.with_value(entries.into())).map(|()| 0)
 }

@@ -35,13 +35,13 @@ pub struct Outcome {
 }
 
 impl Measuring {
-    /// Makes the machine quiet, looks at it, and checks that a record can be written.
-    pub fn begin(options: &Options) -> Result<Self, Failure> {
+    /// Makes the machine quiet, looks at it, and checks that a record can be written, which a short run can do without.
+    pub fn begin(options: &Options, short: bool) -> Result<Self, Failure> {
         let began = Instant::now();
         let tuned = tuned_session::for_measuring(options)?;
         let found = machine::inspect(&Root::live());
         let record = new_record();
-        let destination = destination(options, &found.machine, &record)?;
+        let destination = destination(options, &found.machine, &record, short)?;
         Ok(Self { found, record, destination, began, tuned })
     }
 

@@ -10,6 +10,7 @@ mod measuring;
 mod overhead;
 mod plan;
 mod quiet;
+pub mod records;
 mod reference;
 mod run;
 mod scale;
@@ -43,6 +44,7 @@ fn done(options: &Options) -> Result<u8, Failure> {
         Some(Command::Overhead(overhead)) => overhead::run(options, overhead),
         Some(Command::Import(import)) => import::run(options, import),
         Some(Command::Show(show)) => show::run(options, show),
+        Some(Command::Records(asked)) => records::run(options, asked),
         Some(Command::Compare(compare)) => compare::run(options, compare),
         Some(Command::Reference(asked)) => reference::run(options, asked),
         Some(Command::Explain { name }) => explain::run(options, name.as_deref()),

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use measure::Progress;
 use measure::context::lead_cpu;
+use os::signals;
 use overhead::images::{ImageError, check_kernel, check_module};
 use overhead::kernel_module::Source;
 use overhead::{Effort, Event, Guests, LayerName, PORTIONS, Request, Unavailable};
@@ -11,11 +12,11 @@ use record::{CpuList, Machine};
 use report::terminal;
 
 use super::measuring::{Measuring, Outcome, ended};
-use crate::delivery::deliver;
+use crate::delivery::{Forms, deliver};
 use crate::failure::{Failure, signal_code};
 use crate::options::{Options, Overhead, Vm};
+use crate::output;
 use crate::progress::Shown;
-use crate::{output, signals};
 
 /// Seconds that it all may take, by depth; a slow CPU makes the fewest passes that say something all the same.
 const SECONDS: (f64, f64, f64) = (6.0, 15.0, 60.0);
@@ -34,7 +35,7 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
     };
     check_cpu(overhead, &cpus)?;
     check_files(overhead)?;
-    let measuring = Measuring::begin(options)?;
+    let measuring = Measuring::begin(options, options.measuring.quick)?;
     let (quick, normal, full) = SECONDS;
     let seconds = options.measuring.depth().pick(quick, normal, full);
     let request = Request {
@@ -61,7 +62,8 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
     if record.measurements.is_empty() && result.interrupted().is_none() {
         return Err(Failure::Cannot(explain_nothing(result.missing())));
     }
-    deliver(options, &record, destination.as_deref(), terminal::overhead)?;
+    let forms = Forms::of_record(&record, terminal::overhead);
+    deliver(options, &record, destination.as_deref(), &forms, (false, true))?;
     Ok(result.interrupted().map_or(0, signal_code))
 }
 

@@ -1,34 +1,29 @@
 //! `linespeed reference`: the machines that ship with it.
 
-use std::path::PathBuf;
-
 use reference::{MACHINES, PREFIX};
 use report::terminal;
 use serde_json::json;
 
 use super::show;
-use crate::delivery::print_or_write;
+use crate::delivery::{Forms, hand_out};
 use crate::failure::Failure;
 use crate::options::{Options, Reference, Show, WakeupForms};
-use crate::{output, sources};
+use crate::sources;
 
 /// Lists the machines, or shows one as `show` does.
 pub fn run(options: &Options, asked: &Reference) -> Result<u8, Failure> {
     let Some(name) = &asked.name else { return list(options) };
     let machine = sources::reference_machine(name)?;
     if asked.text {
-        return print_or_write(options, machine.text).map(|()| 0);
+        return hand_out(options, &Forms::new(|_| machine.text.to_owned())).map(|()| 0);
     }
-    let record = PathBuf::from(format!("{PREFIX}{}", machine.name));
-    show::run(options, &Show { record, parts: Vec::new(), html: asked.html, forms: WakeupForms::default() })
+    let record = format!("{PREFIX}{}", machine.name);
+    show::run(options, &Show { record, parts: Vec::new(), forms: WakeupForms::default() })
 }
 
 fn list(options: &Options) -> Result<u8, Failure> {
-    if options.out.json {
-        let entries: Vec<_> =
-            MACHINES.iter().map(|machine| json!({"name": machine.name, "title": machine.title})).collect();
-        return print_or_write(options, &format!("{:#}\n", serde_json::Value::from(entries))).map(|()| 0);
-    }
     let machines: Vec<(&str, &str)> = MACHINES.iter().map(|machine| (machine.name, machine.title)).collect();
-    print_or_write(options, &terminal::references(&machines, &output::style(&options.out))).map(|()| 0)
+    let entry = |(name, title): &(&str, &str)| json!({"name": name, "title": title});
+    let forms = Forms::new(|style| terminal::references(&machines, style));
+    hand_out(options, &forms.with_value(machines.iter().map(entry).collect())).map(|()| 0)
 }

@@ -6,12 +6,12 @@ use record::{Ended, Record};
 use report::terminal::{self, Style};
 
 use super::measuring::{Measuring, Outcome, chosen_cpus, ended};
-use crate::delivery::{deliver_with_page, output_file};
+use crate::delivery::{Forms, deliver, output_file};
 use crate::failure::{FOUND, Failure, signal_code, unknown_name};
 use crate::options::{self, Options, Run, WakeupForms};
 use crate::progress::Shown;
-use crate::signals;
 use crate::sources::HERE;
+use os::signals;
 
 /// The main job: everything, with a page.
 pub fn everything(options: &Options) -> Result<u8, Failure> {
@@ -43,7 +43,7 @@ fn measure_and_report(
     forms: Option<&WakeupForms>,
 ) -> Result<u8, Failure> {
     let stop = signals::install();
-    let mut measuring = Measuring::begin(options)?;
+    let mut measuring = Measuring::begin(options, depth != Depth::Normal && depth != Depth::Full)?;
     let cpus = chosen_cpus(options, &measuring.found.machine)?;
     let Inspection { machine, snapshot, .. } = &measuring.found;
     let budget = |m: &&Measure| {
@@ -66,14 +66,14 @@ fn measure_and_report(
     let (record, destination) =
         measuring.finish(outcome, |after| after.own_ready_seconds = own_ready_seconds);
     crate::ceilings::keep(&record, options.out.output.is_none() && !options.out.json);
-    let page = options.command.is_none().then_some(report::page::html as fn(&Record) -> String);
     let (lines, histogram) = forms.map_or((false, false), |forms| (forms.cyclictest, forms.histogram));
     let shown_by = output_file(options).map_or(HERE.to_owned(), |path| path.to_string_lossy().into_owned());
     let report = |record: &Record, style: &Style| {
         report::cyclictest::forms(record, lines, histogram)
             .unwrap_or_else(|| terminal::answer(record, options.out.all, &shown_by, style))
     };
-    deliver_with_page(options, &record, destination.as_deref(), report, page, !lines && !histogram)?;
+    let page = (options.command.is_none(), !lines && !histogram);
+    deliver(options, &record, destination.as_deref(), &Forms::of_record(&record, report), page)?;
     if record.measurements.is_empty() && record.ended == Ended::Complete {
         return Err(Failure::Cannot(
             "nothing could be measured here; linespeed list says what stands in the way".to_owned(),

@@ -9,15 +9,16 @@ use experiment::failure::Trouble;
 use experiment::recipes::{self, COMMAND, ChoiceError, Recipe, needs};
 use experiment::throughput::{Job, Observer, Plan, Run, Step, measure_job};
 use measure::Depth;
+use os::signals;
 use record::{Coverage, Ended};
 use report::terminal;
 
 use super::measuring::{Measuring, Outcome, chosen_cpus, ended};
-use crate::delivery::deliver;
+use crate::delivery::{Forms, deliver};
 use crate::failure::{Failure, signal_code};
 use crate::options::{Options, Scale};
+use crate::output;
 use crate::progress::RunProgress;
-use crate::{output, signals};
 
 /// Runs of each step by depth: one tells nothing of its spread, six give an interval of the median.
 const REPEATS: (usize, usize, usize) = (1, 3, 6);
@@ -32,7 +33,7 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
     let repeats = scale.repeat.map_or(options.measuring.depth().pick(one, usual, many), |runs| runs as usize);
     let (recipe, instead) = choose_recipe(scale, own.as_deref())?;
     let stop = signals::install();
-    let mut measuring = Measuring::begin(options)?;
+    let mut measuring = Measuring::begin(options, options.measuring.quick)?;
     let cpus = chosen_cpus(options, &measuring.found.machine)?;
     let machine = &measuring.found.machine;
     let plan = Plan::new(machine, &cpus, &scale.placement, scale.steps.as_ref())
@@ -70,7 +71,8 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
     if let (Some(trouble), true) = (&results.failed, record.measurements.is_empty()) {
         return Err(complaint(&job, trouble));
     }
-    deliver(options, &record, destination.as_deref(), terminal::scale)?;
+    let forms = Forms::of_record(&record, terminal::scale);
+    deliver(options, &record, destination.as_deref(), &forms, (false, true))?;
     match (results.interrupted, results.failed) {
         (Some(signal), _) => Ok(signal_code(signal)),
         (None, Some(trouble)) => Err(complaint(&job, &trouble)),

@@ -1,46 +1,38 @@
 //! `linespeed show`: a record again.
 
-use report::terminal;
+use record::Record;
+use report::terminal::{self, Style};
 
-use super::to_standard_output;
-use crate::delivery::{as_json, print_or_write};
+use crate::delivery::{Forms, hand_out};
 use crate::failure::Failure;
 use crate::options::{Options, Show};
-use crate::{output, sources};
+use crate::sources;
 
 /// Prints a record, or writes it as a page.
 pub fn run(options: &Options, show: &Show) -> Result<u8, Failure> {
-    let mut record = if show.record.as_os_str() == sources::HERE {
-        let source = sources::read(sources::HERE)?;
-        source.say_note(&options.out);
-        source.record
-    } else {
-        sources::file(&show.record)?
-    };
+    let source = sources::read(&show.record)?;
+    source.say_note(&options.out);
+    let mut record = source.record;
     // Findings follow from the figures: an older record gets the rules of this version.
     record.diagnosis = diagnose::diagnose(&record);
-    let style = output::style(&options.out);
-    let text = if !show.parts.is_empty() {
-        let sections = show.parts.iter().map(|name| {
-            let known = || terminal::section_names(&record).join(", ");
-            let missing = || Failure::Usage(format!("this record has no {name}; it has {}", known()));
-            terminal::section(&record, name, &style).ok_or_else(missing)
-        });
-        sections.collect::<Result<Vec<_>, Failure>>()?.join("\n")
-    } else if show.html {
-        report::page::html(&record)
-    } else if to_standard_output(options) || options.out.output.is_some() {
-        as_json(record.to_json())?
-    } else if show.forms.cyclictest || show.forms.histogram {
-        report::cyclictest::forms(&record, show.forms.cyclictest, show.forms.histogram).ok_or_else(|| {
-            Failure::Input {
-                path: show.record.clone(),
-                why: "has no wake-up latency; measure it with linespeed run wakeup".to_owned(),
-            }
-        })?
-    } else {
-        terminal::record(&record, options.out.all, &show.record.to_string_lossy(), &style)
+    let forms = &show.forms;
+    let wakeups = report::cyclictest::forms(&record, forms.cyclictest, forms.histogram);
+    if (forms.cyclictest || forms.histogram) && wakeups.is_none() {
+        let why = "has no wake-up latency; measure it with linespeed run wakeup".to_owned();
+        return Err(Failure::Input { path: show.record.clone().into(), why });
+    }
+    let sections = |style: &Style| -> Result<Vec<String>, Failure> {
+        let known = || terminal::section_names(&record).join(", ");
+        let missing = |name| Failure::Usage(format!("this record has no {name}; it has {}", known()));
+        let parts = show.parts.iter();
+        parts.map(|name| terminal::section(&record, name, style).ok_or_else(|| missing(name))).collect()
     };
-    print_or_write(options, &text)?;
+    sections(&Style::default())?;
+    let report = |record: &Record, style: &Style| match &wakeups {
+        Some(text) => text.clone(),
+        None if !show.parts.is_empty() => sections(style).unwrap_or_default().join("\n"),
+        None => terminal::record(record, options.out.all, &show.record, style),
+    };
+    hand_out(options, &Forms::of_record(&record, report))?;
     Ok(super::run::found_code(&options.measuring, &record))
 }

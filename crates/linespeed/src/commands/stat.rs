@@ -12,6 +12,7 @@ use machine::Root;
 use measure::command::{self, Job};
 use os::child::Guard;
 use os::pin;
+use os::signals;
 use record::{Coverage, Ended, Record, detail};
 use report::{perf_format, terminal};
 
@@ -21,7 +22,7 @@ use crate::ceilings;
 use crate::delivery::as_json;
 use crate::failure::Failure;
 use crate::options::{Options, PerfFormat, Stat};
-use crate::{files, output, signals};
+use crate::{files, output};
 use runs::{Runs, repeat};
 
 /// Runs the command and reports; returns its exit code.

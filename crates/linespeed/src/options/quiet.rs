@@ -67,6 +67,6 @@ the command several dozen times, and once under ptrace to see which files it ope
 With a command, --json prints what was set, how the command ended or why it did not run, to standard error or to --output: \
 standard output is the command's own.
 
-Exit codes: 0 quiet, or done; 1 not quiet, or not everything could be set or restored; with --status 0 nothing is set, 1 \
+Exit codes: 0 done; 1 something adds noise and --fail-on warning or note was given, or not everything could be set or restored; with --status 0 nothing is set, 1 \
 something is; 2 wrong usage; 3 failed. With a command its own (1 if that is 0 and not everything could be restored); 128+n \
 for signal n; 127 command not found; 126 command cannot be run.";

@@ -6,7 +6,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches};
 use record::phrase::quote_word;
 
-use super::{IDLE, Options};
+use super::{Options, defaults, is_taken};
 use crate::failure::Failure;
 
 /// What the command line asks for.
@@ -21,7 +21,11 @@ pub enum Asked {
 pub fn parse() -> Result<Asked, Failure> {
     use std::io::IsTerminal;
     let arguments: Vec<OsString> = std::env::args_os().collect();
-    match read(arguments.clone()) {
+    let mut read_line = read(arguments.clone());
+    if let Ok((_, matches)) = &read_line {
+        read_line = read(defaults::complete(arguments.clone(), matches, &definition())?);
+    }
+    match read_line {
         Ok((options, matches)) => options.check(&matches).map(|()| Asked::Do(Box::new(options))),
         Err(mut error) if error.use_stderr() => {
             add_way_out(&mut error, arguments);
@@ -72,12 +76,16 @@ pub fn definition() -> clap::Command {
     let mut all = Options::command().mut_subcommand("run", |run| run.about(about));
     // Only then have the commands the flags that all take.
     all.build();
-    IDLE.iter().fold(all, |all, (name, flags)| {
-        let is_idle = |arg: &clap::Arg| {
-            arg.get_long().is_some_and(|long| flags.iter().any(|flag| flag.strip_prefix("--") == Some(long)))
-        };
-        all.mut_subcommand(name, |command| {
-            command.mut_args(|arg| if is_idle(&arg) { arg.hide(true) } else { arg })
-        })
+    let names: Vec<String> = all.get_subcommands().map(|command| command.get_name().to_owned()).collect();
+    names.iter().fold(all, |all, name| all.mut_subcommand(name, |command| hide_idle(command, name)))
+}
+
+/// Hides flags that mean nothing to a command, and to those below it.
+fn hide_idle(command: clap::Command, name: &str) -> clap::Command {
+    let below: Vec<String> = command.get_subcommands().map(|below| below.get_name().to_owned()).collect();
+    let command = below.iter().fold(command, |all, one| all.mut_subcommand(one, |one| hide_idle(one, name)));
+    command.mut_args(|arg| {
+        let idle = !is_taken(arg.get_id().as_str(), name);
+        if idle { arg.hide(true) } else { arg }
     })
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 
 /// Options of `inspect`.
 #[derive(Debug, Args)]
@@ -15,17 +15,48 @@ pub struct Inspect {
     pub tree: bool,
 }
 
+pub(super) const RECORDS_HELP: &str = "\
+A label, or a record's name as it is listed, may stand for its file: linespeed compare before . --label NAME labels the record \
+of a run, too. Records lie in $XDG_STATE_HOME/linespeed.";
+
+/// Options of `records`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Records {
+    #[command(subcommand)]
+    pub action: Option<RecordsAction>,
+    /// The record to label with --label [without: the newest of this machine]
+    pub record: Option<String>,
+}
+
+/// What is done to records.
+#[derive(Debug, Subcommand)]
+pub enum RecordsAction {
+    /// Remove records with their pages and labels
+    Rm {
+        /// Names as listed, labels or files in the state folder
+        #[arg(required = true, value_name = "RECORD")]
+        records: Vec<String>,
+    },
+    /// Remove all but the newest records of each host; what has a label and the newest run of everything stay
+    Prune {
+        /// How many of each host to keep
+        #[arg(long, value_name = "N")]
+        keep: usize,
+        /// Print what would be removed, and remove nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
+}
+
 /// Options of `show`.
 #[derive(Debug, Args)]
 pub struct Show {
-    /// A record's file; - is standard input, . the newest of this machine
-    pub record: PathBuf,
+    /// A record's file or label; - is standard input, . the newest of this machine
+    pub record: String,
     /// Print only these: findings, losses, noise, coverage, a measurement, a metric
-    #[arg(conflicts_with_all = ["html", "all", "json", "output"])]
+    #[arg(conflicts_with_all = ["html", "all", "json", "csv"])]
     pub parts: Vec<String>,
-    /// Write a page (HTML) to --output or standard output
-    #[arg(long)]
-    pub html: bool,
     #[command(flatten)]
     pub forms: WakeupForms,
 }
@@ -39,11 +70,8 @@ with a name prints the record, with the source line of each figure.";
 pub struct Reference {
     /// A machine's name [without: list all]
     pub name: Option<String>,
-    /// Write a page (HTML) to --output or standard output
-    #[arg(long, requires = "name")]
-    pub html: bool,
     /// Print the published output and figures as they were imported
-    #[arg(long, requires = "name", conflicts_with = "html")]
+    #[arg(long, requires = "name", conflicts_with = "form")]
     pub text: bool,
 }
 
@@ -60,12 +88,6 @@ pub struct Compare {
     /// Number of the baseline record [default: 1, the first]
     #[arg(long, value_name = "N", default_value = "1", hide_default_value = true)]
     pub baseline: usize,
-    /// Write a page (HTML) to --output or standard output
-    #[arg(long)]
-    pub html: bool,
-    /// Print comma-separated values, one line per figure and record
-    #[arg(long, conflicts_with_all = ["html", "json"])]
-    pub csv: bool,
 }
 
 /// Options of `import`.

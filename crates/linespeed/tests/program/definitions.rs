@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::support::{folder, linespeed, ran, run, run_with};
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 17] = [
     "inspect",
     "run",
     "list",
@@ -17,6 +17,7 @@ const COMMANDS: [&str; 16] = [
     "stat",
     "plan",
     "quiet",
+    "records",
     "overhead",
     "import",
     "compare",

@@ -85,7 +85,7 @@ fn a_folder_that_is_asked_for_is_made_and_what_nobody_understood_is_reported_onc
 }
 
 #[test]
-fn a_folder_is_made_for_one_machine_too_and_json_is_printed_beside_a_file() {
+fn a_folder_is_made_for_one_machine_too_and_json_goes_to_the_file_that_is_named() {
     let place = folder();
     let (text, out) = (place.path().join("mail.txt"), place.path().join("new/records"));
     fs::write(&text, TWO).unwrap();
@@ -96,7 +96,8 @@ fn a_folder_is_made_for_one_machine_too_and_json_is_printed_beside_a_file() {
     assert!(reported.stdout.contains("new/records/"), "{}", reported.stdout);
     let file = place.path().join("one.json");
     let reported = import(&["--only", "2", "--json", "--output", file.to_str().unwrap()], &text);
-    assert_eq!(reported.record().machine.architecture, Record::read(&file).unwrap().machine.architecture);
+    assert_eq!((reported.code, reported.stdout.as_str()), (Some(0), ""), "{reported:?}");
+    assert_eq!(Record::read(&file).unwrap().machine.architecture, "aarch64");
     // A file is no folder.
     let reported = import(&["--only", "1", "--output", &format!("{}/", file.display())], &text);
     assert!(

@@ -178,3 +178,36 @@ fn a_record_may_come_from_standard_input() {
     assert!(shown.stdout.contains("Architecture"), "{}", shown.stdout);
     run_with(linespeed(["show", "-"]), "{").fails(3, &["ends in the middle"]);
 }
+
+#[test]
+fn options_that_a_user_always_wants_stand_in_a_file_and_a_variable() {
+    let folder = folder();
+    let file = folder.path().join("linespeed/options");
+    std::fs::create_dir(folder.path().join("linespeed")).unwrap();
+    let ran = |args: &[&str], text: &str, variable: &str| {
+        std::fs::write(&file, text).unwrap();
+        let mut command = linespeed(args);
+        command.env("XDG_CONFIG_HOME", folder.path()).env("LINESPEED_OPTS", variable);
+        run(command)
+    };
+    let coloured = |ran: Ran| ran.succeeds().stdout.contains("\u{1b}[");
+    assert!(coloured(ran(&["list"], "# mine\n--color always\n", "")));
+    assert!(coloured(ran(&["list"], "", "--color=always --no-pager")));
+    // The nearer goes before: the command line, the variable, the file.
+    assert!(!coloured(ran(&["list"], "--color always", "--color=never")));
+    assert!(!coloured(ran(&["list", "--color", "never"], "--color always", "")));
+    assert!(ran(&["list", "--csv"], "--json", "").succeeds().stdout.starts_with("measurement,"));
+    // What is for another command, or means nothing to this one, is left out.
+    assert!(!coloured(ran(&["list"], "run --color always\n--quick\nscale --repeat 6", "")));
+    assert!(coloured(ran(&["list"], "list --color always", "")));
+    for (text, variable, said) in [
+        ("\n--colour always", "", &["options line 2", "no option --colour"][..]),
+        ("--color blue", "", &["options line 1", "blue"]),
+        ("list", "", &["options line 1", "list is no option"]),
+        ("--color 'al", "", &["options line 1", "quote"]),
+        ("", "--nothing", &["LINESPEED_OPTS", "no option --nothing"]),
+    ] {
+        ran(&["list"], text, variable).fails(2, said);
+    }
+    assert!(ran(&["--help"], "--colour", "").succeeds().stdout.contains("Usage"));
+}

@@ -7,6 +7,7 @@ mod distances;
 mod import;
 mod input;
 mod inspect;
+mod kept;
 mod limited;
 mod offline;
 mod old_records;

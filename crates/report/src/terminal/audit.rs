@@ -25,7 +25,7 @@ pub struct Seen<'a> {
     /// Whether it is a captured machine.
     pub captured: bool,
     /// What an earlier session left, or why nothing can be set.
-    pub left: Result<Option<String>, Error>,
+    pub left: Result<&'a Option<String>, &'a Error>,
     /// Whether each knob is described, and not those that add noise alone.
     pub whole: bool,
 }
@@ -276,9 +276,9 @@ fn advice(row: &AuditRow) -> Option<String> {
 }
 
 /// What to do next, and what should be known beside the table.
-fn remarks(rows: &[AuditRow], left: Result<Option<String>, Error>) -> Vec<String> {
+fn remarks(rows: &[AuditRow], left: Result<&Option<String>, &Error>) -> Vec<String> {
     let mut remarks: Vec<String> = match left {
-        Ok(left) => left.into_iter().collect(),
+        Ok(left) => left.iter().cloned().collect(),
         // Nothing can be set before that is out of the way.
         Err(why) => return vec![format!("No knob can be set now: {why}")],
     };
@@ -336,7 +336,8 @@ mod tests {
         noise.measured.wakeup_p99 = Some(60e-6);
         let load = Load { seconds: 0.3, cpus: Some(1.9), tasks: Vec::new() };
         let shown = |columns: usize, whole: bool| {
-            let left = Ok(Some("linespeed quiet --restore".to_owned()));
+            let left = Some("linespeed quiet --restore".to_owned());
+            let left = Ok(&left);
             let seen =
                 Seen { rows: &rows, noise: &noise, busy: Some((&load, 2)), captured: false, left, whole };
             audit(seen, &Style { width: columns, color: false, ..Style::default() })

@@ -1,9 +1,10 @@
 //! What was made of other tools' output: `linespeed import`.
 
-use record::Record;
 use record::import::{Origin, Output};
+use record::{Measurement, Record};
 
 use super::screen::Screen;
+use crate::contents::figures::{place, value};
 use crate::contents::summary;
 use crate::paint::{Span, Tone};
 use crate::text::clean;
@@ -13,6 +14,10 @@ use record::phrase::count_noun;
 const MOST: usize = 8;
 /// Lines that nobody understood, of which a text has many: all of them with -v.
 const FEW: usize = 5;
+/// Outputs that are printed.
+const OUTPUTS: usize = 32;
+/// Figures of an output that are printed.
+const FIGURES: usize = 6;
 
 /// How much of the account is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,8 +45,19 @@ pub(super) fn write(screen: &mut Screen, record: &Record, extent: Extent) {
         let tone = if number == 0 && name.is_none() { Tone::Strong } else { Tone::Plain };
         screen.paragraph(&[], tone, line);
     }
-    let outputs = import.outputs.iter().map(|output| describe_output(output, import.texts.len() > 1));
-    list(screen, "Recognised", outputs, import.outputs.len(), extent.most(MOST * 4));
+    if !import.outputs.is_empty() {
+        screen.heading("Recognised");
+    }
+    for output in import.outputs.iter().take(extent.most(OUTPUTS)) {
+        screen.hanging("  ", "      ", clean(&describe_output(output, import.texts.len() > 1)));
+        let figures = figures(record, output, extent.most(FIGURES));
+        if !figures.is_empty() {
+            screen.hanging("      ", "      ", figures);
+        }
+    }
+    if import.outputs.len() > extent.most(OUTPUTS) {
+        screen.line(&[Span::quiet(format!("  and {} more", import.outputs.len() - OUTPUTS))]);
+    }
     // How to mend it stands in the report.
     let findings = record.diagnosis.findings.iter();
     let findings = findings.map(|finding| {
@@ -49,16 +65,16 @@ pub(super) fn write(screen: &mut Screen, record: &Record, extent: Extent) {
     });
     list(screen, "What costs speed", findings, record.diagnosis.findings.len(), extent.most(MOST));
     let withheld = import.withheld.iter();
-    let withheld = withheld.map(|one| format!("{}: {} ({})", one.what, one.why, place(&one.origin)));
+    let withheld = withheld.map(|one| format!("{}: {} ({})", one.what, one.why, line_of(&one.origin)));
     let title = "Kept as text only: implausible";
     list(screen, title, withheld, import.withheld.len(), extent.most(MOST));
     let contradictions = import.contradictions.iter().map(|one| {
-        format!("{} ({})", one.says, one.origins.iter().map(place).collect::<Vec<_>>().join("; "))
+        format!("{} ({})", one.says, one.origins.iter().map(line_of).collect::<Vec<_>>().join("; "))
     });
     list(screen, "Contradictions", contradictions, import.contradictions.len(), extent.most(MOST));
     let lines = &import.not_understood;
     if !extent.reported_elsewhere {
-        let examples = lines.examples.iter().map(|example| format!("{}: {}", place(example), example.says));
+        let examples = lines.examples.iter().map(|example| format!("{}: {}", line_of(example), example.says));
         let title = format!("Not recognised: {}", count_noun(lines.lines, "line"));
         list(screen, &title, examples, lines.lines as usize, extent.most(FEW));
     }
@@ -70,6 +86,31 @@ fn describe_output(output: &Output, several_texts: bool) -> String {
     let lines = if first == last { format!("line {first}") } else { format!("lines {first}–{last}") };
     let of = if several_texts { format!(" of {}", output.text) } else { String::new() };
     format!("{}{version}: {lines}{of}, {}", output.tool, count_noun(output.taken, "figure"))
+}
+
+/// The first figures that were read from an output, those of one place behind it: `CPU 0: minimum 9 µs, average 14 µs`.
+fn figures(record: &Record, output: &Output, most: usize) -> String {
+    let (first, last) = output.lines;
+    let from_here = |origin: &&Origin| origin.text == output.text && (first..=last).contains(&origin.line);
+    let all: Vec<&Measurement> =
+        record.measurements.iter().filter(|m| m.origin.as_ref().filter(from_here).is_some()).collect();
+    let places = all.iter().take(most).copied().collect::<Vec<_>>();
+    let mut said: Vec<String> = places
+        .chunk_by(|a, b| a.labels == b.labels)
+        .map(|of| {
+            let figure = |m: &&Measurement| {
+                let name = m.metric.split('.').next_back().unwrap_or_default().replace('_', " ");
+                format!("{name} {}", value(m))
+            };
+            let place = place(of[0]).trim_end().to_owned();
+            let place = if place.is_empty() { place } else { format!("{place}: ") };
+            format!("{place}{}", of.iter().map(figure).collect::<Vec<_>>().join(", "))
+        })
+        .collect();
+    if all.len() > most {
+        said.push(format!("and {} more", all.len() - most));
+    }
+    said.join("; ")
 }
 
 /// Entries below a heading, `most` of them, and how many more of `all` there are; nothing where there is none.
@@ -88,6 +129,6 @@ fn list(screen: &mut Screen, title: &str, entries: impl Iterator<Item = String>,
     }
 }
 
-fn place(origin: &Origin) -> String {
+fn line_of(origin: &Origin) -> String {
     format!("line {}", origin.line)
 }

@@ -1,6 +1,10 @@
 //! Lists of what there is: words that can be explained, measurements that can be run.
 
+use std::path::Path;
+
 use record::glossary::Term;
+use record::phrase::quote_word;
+use record::store::Entry;
 use record::{Coverage, State};
 
 use super::Style;
@@ -90,6 +94,33 @@ pub fn measurements(listed: &[Listed], style: &Style) -> String {
         "Upper limits of time and memory: in a quick, normal and full run of all, and when named alone. Explain one: linespeed explain NAME. Run some: linespeed run NAME…",
     );
     screen.finish()
+}
+
+/// The records that are kept, the newest first. `newest` stands for this machine.
+pub fn records(entries: &[Entry], newest: Option<&Path>, style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    let mut table = Table::new("Records", None, ["record", "labels", "of"]);
+    for entry in entries {
+        let name = entry.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let here = newest.is_some_and(|newest| newest == entry.path).then(|| ".".to_owned());
+        let labels: Vec<String> = here.into_iter().chain(entry.labels.iter().cloned()).collect();
+        table.row(vec![name, labels.join(" "), what_it_is_of(entry)]);
+    }
+    if entries.is_empty() {
+        screen.line(&[Span::plain("No records.")]);
+    } else {
+        screen.table(&table, 0);
+    }
+    screen.finish()
+}
+
+/// What a record is of: the words behind the program's name, in which the command says what was measured.
+fn what_it_is_of(entry: &Entry) -> String {
+    let words: Vec<String> = entry.command.iter().skip(1).map(|word| quote_word(word)).collect();
+    match words.join(" ") {
+        words if words.is_empty() && entry.is_whole() => "everything".to_owned(),
+        words => words,
+    }
 }
 
 #[cfg(test)]

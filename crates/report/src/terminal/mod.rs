@@ -9,6 +9,7 @@ mod import;
 mod knob_changes;
 mod listing;
 mod loss_breakdown;
+mod markdown;
 mod overhead;
 mod plan;
 mod proof;
@@ -29,7 +30,7 @@ use crate::text::{clean, width};
 pub use audit::{Seen, audit};
 pub use import::Extent;
 pub use knob_changes::{knobs_applied, knobs_planned, knobs_restored, knobs_set, knobs_standing};
-pub use listing::{Listed, glossary, measurements, references};
+pub use listing::{Listed, glossary, measurements, records, references};
 pub use overhead::overhead;
 pub use plan::{pasted, plan};
 pub use proof::proof;
@@ -45,12 +46,38 @@ pub struct Style {
     pub color: bool,
     /// Whether the terminal knows ASCII alone.
     pub ascii: bool,
+    /// For whom it is laid out.
+    pub layout: Layout,
+}
+
+/// For whom text is laid out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Layout {
+    /// For a terminal.
+    #[default]
+    Terminal,
+    /// As Markdown.
+    Markdown,
+    /// Tables alone, as comma-separated values.
+    Tables,
+}
+
+impl Style {
+    /// The same as Markdown.
+    pub fn markdown(self) -> Self {
+        Self { color: false, layout: Layout::Markdown, ..self }
+    }
+
+    /// Tables alone, as comma-separated values.
+    pub fn tables(self) -> Self {
+        Self { color: false, layout: Layout::Tables, ..self }
+    }
 }
 
 impl Default for Style {
     /// 80 columns without colour.
     fn default() -> Self {
-        Self { width: 80, color: false, ascii: false }
+        Self { width: 80, color: false, ascii: false, layout: Layout::Terminal }
     }
 }
 

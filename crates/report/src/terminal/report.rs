@@ -264,10 +264,7 @@ fn map(screen: &mut Screen, heat: &Heat) {
     screen.paragraph(&[Span::plain("  ")], Tone::Plain, format!("{} ({})", heat.heading(), heat.axes()));
     match chart::heat::terminal::draw(heat, screen.width() - 2) {
         Some(lines) => {
-            for mut line in lines {
-                line.insert(0, Span::plain("  "));
-                screen.line(&line);
-            }
+            screen.picture(lines);
             let legend = chart::heat::terminal::legend(heat);
             if !legend.is_empty() {
                 screen.paragraph(&[Span::quiet("  ")], Tone::Quiet, &legend);
@@ -287,10 +284,7 @@ pub(super) fn draw(screen: &mut Screen, chart: &chart::Chart) {
     screen.paragraph(&[Span::plain("  ")], Tone::Plain, &chart.title);
     match chart::terminal::draw(chart, columns) {
         Some(lines) => {
-            for mut line in lines {
-                line.insert(0, Span::plain("  "));
-                screen.line(&line);
-            }
+            screen.picture(lines);
         }
         None => {
             screen.paragraph(&[Span::plain("  ")], Tone::Plain, chart.description());

@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+use super::{Layout, markdown};
 use crate::ascii::to_ascii;
 use crate::contents::Section;
 use crate::paint::{Span, Tone, render};
@@ -18,13 +19,20 @@ pub(crate) struct Screen {
     width: usize,
     color: bool,
     ascii: bool,
+    layout: Layout,
     text: String,
 }
 
 impl Screen {
     /// An empty one. Widths below 20 are taken as 20.
     pub(crate) fn new(style: &super::Style) -> Self {
-        Self { width: style.width.max(20), color: style.color, ascii: style.ascii, text: String::new() }
+        Self {
+            width: style.width.max(20),
+            color: style.color,
+            ascii: style.ascii,
+            layout: style.layout,
+            text: String::new(),
+        }
     }
 
     /// The text that `write` writes on an empty one.
@@ -56,21 +64,63 @@ impl Screen {
 
     /// An empty line, unless the text begins here or the line before is empty.
     pub(crate) fn blank(&mut self) {
-        if !self.text.is_empty() && !self.text.ends_with("\n\n") {
-            self.text.push('\n');
+        if !self.text.is_empty() && !self.text.ends_with("\n\n") && !self.text.ends_with("\n\r\n") {
+            self.text.push_str(if self.layout == Layout::Tables { "\r\n" } else { "\n" });
         }
     }
 
     /// A heading with an empty line above it.
     pub(crate) fn heading(&mut self, text: &str) {
         self.blank();
-        for line in wrap(&clean(text), self.width) {
-            self.line(&[Span::strong(line)]);
+        match self.layout {
+            Layout::Terminal => {
+                wrap(&clean(text), self.width).into_iter().for_each(|line| self.line(&[Span::strong(line)]));
+            }
+            Layout::Markdown => self.text.push_str(&format!("## {}\n\n", markdown::escape(text))),
+            Layout::Tables => {}
+        }
+    }
+
+    /// Lines of a picture, behind two spaces.
+    pub(crate) fn picture(&mut self, lines: Vec<Vec<Span>>) {
+        let fence = self.layout == Layout::Markdown;
+        if fence {
+            self.text.push_str("\n```\n");
+        }
+        for mut line in lines {
+            line.insert(0, Span::plain("  "));
+            self.fitted(&line);
+        }
+        if fence {
+            self.text.push_str("```\n");
+        }
+    }
+
+    /// What stands in a line or paragraph of Markdown; nothing among tables alone.
+    fn words(&mut self, first: &[Span], text: &str) {
+        if self.layout == Layout::Markdown {
+            let all = first.iter().map(Span::text).chain([text]).collect::<String>();
+            let item = if all.trim_start().starts_with("- ") { "- " } else { "" };
+            let words = markdown::escape(all.trim_start().strip_prefix("- ").unwrap_or(&all));
+            self.text.push_str(&format!(
+                "{item}{words}{}\n",
+                if item.is_empty() && !words.is_empty() { "  " } else { "" }
+            ));
         }
     }
 
     /// A line of pieces that are known to fit; should they not, the line is cut.
     pub(crate) fn line(&mut self, spans: &[Span]) {
+        match self.layout {
+            Layout::Terminal => self.fitted(spans),
+            _ => self.words(spans, ""),
+        }
+    }
+
+    fn fitted(&mut self, spans: &[Span]) {
+        if self.layout == Layout::Tables {
+            return;
+        }
         let mut room = self.width;
         let mut fitting = Vec::with_capacity(spans.len());
         for span in spans {
@@ -84,6 +134,9 @@ impl Screen {
 
     /// A paragraph: `first` before its first line, as many spaces before the others.
     pub(crate) fn paragraph(&mut self, first: &[Span], tone: Tone, text: impl Display) {
+        if self.layout != Layout::Terminal {
+            return self.words(first, &text.to_string());
+        }
         let indent: usize = first.iter().map(|span| width(span.text())).sum();
         // Where the beginning leaves no room to speak of, the text goes below it.
         let below = self.width.saturating_sub(indent) < LEAST_COLUMN.max(self.width / 4);
@@ -103,6 +156,9 @@ impl Screen {
 
     /// A paragraph whose first line begins with one text and the others with another.
     pub(crate) fn hanging(&mut self, first: &str, others: &str, text: impl Display) {
+        if self.layout != Layout::Terminal {
+            return self.words(&[Span::plain(first)], &text.to_string());
+        }
         let room = self.width.saturating_sub(width(first).max(width(others)));
         for (number, line) in wrap(&clean(&text.to_string()), room.max(8)).into_iter().enumerate() {
             let before = if number == 0 { first } else { others };
@@ -114,6 +170,10 @@ impl Screen {
     /// It is broken between words; a word too long for a line goes on in the first column of the next, where
     /// the shell adds no space to it.
     pub(crate) fn command(&mut self, first: &[Span], text: &str) {
+        if self.layout != Layout::Terminal {
+            self.words(first, "");
+            return self.picture(vec![vec![Span::plain(text)]]);
+        }
         let indent: usize = first.iter().map(|span| width(span.text())).sum::<usize>().min(self.width / 2);
         let columns = self.width;
         let room = |start: usize| columns - start - 2;
@@ -152,6 +212,14 @@ impl Screen {
 
     /// `Key:   value`, the value beginning in column `at`; below a key that is too long for that.
     pub(crate) fn pair(&mut self, key: &str, value: &str, at: usize) {
+        match self.layout {
+            Layout::Terminal => {}
+            Layout::Markdown => return self.words(&[], &format!("- {}: {value}", key.trim())),
+            Layout::Tables => {
+                let row = format!("{},{}\r\n", crate::csv::field(key.trim()), crate::csv::field(value));
+                return self.text.push_str(&row);
+            }
+        }
         let key = format!("{}:", clean(key));
         let at = at.min(self.width / 2);
         if width(&key) + 1 > at {
@@ -172,6 +240,15 @@ impl Screen {
     /// A table: headings and rows without rules. Where it is too wide the columns of words are wrapped, then
     /// optional columns left out; where that does not help it is written row by row.
     pub(crate) fn table(&mut self, table: &Table, indent: usize) {
+        if self.layout != Layout::Terminal {
+            let markdown = self.layout == Layout::Markdown;
+            self.blank();
+            return self.text.push_str(&if markdown {
+                markdown::table(table)
+            } else {
+                markdown::values(table)
+            });
+        }
         let mut shown = std::borrow::Cow::Borrowed(table);
         let widths = loop {
             if let Some(widths) = self.column_widths(&shown, indent) {

@@ -5,16 +5,17 @@ use std::path::{Path, PathBuf};
 use import::{Imported, list_machines};
 
 use crate::commands::new_record;
-use crate::delivery::{output_file, to_standard_output};
+use crate::delivery::{is_named, output_file, to_standard_output};
 use crate::failure::Failure;
-use crate::files;
 use crate::options::Options;
+use crate::{files, output};
 
-/// Where each record goes and whether the user named that very file; `None` for standard output.
+/// Where each record goes and whether the user named that very file; nowhere for standard output, and where the state folder
+/// cannot be written: the texts are still there.
 pub(super) fn choose_destinations(
     options: &Options,
     machines: &[Imported],
-) -> Result<Option<Vec<(PathBuf, bool)>>, Failure> {
+) -> Result<Vec<(PathBuf, bool)>, Failure> {
     let several = machines.len() > 1;
     let too_many = |way_out: &str| {
         Failure::Usage(format!(
@@ -23,13 +24,11 @@ pub(super) fn choose_destinations(
             list_machines(machines)
         ))
     };
-    if to_standard_output(options) {
-        if several {
-            return Err(too_many("print one of them with --only NAME, or write all with --output FOLDER"));
-        }
-        if output_file(options).is_none() {
-            return Ok(None);
-        }
+    if several && (options.out.form().is_some() || to_standard_output(options)) {
+        return Err(too_many("print one of them with --only NAME, or write all with --output FOLDER"));
+    }
+    if to_standard_output(options) && !is_named(options) {
+        return Ok(Vec::new());
     }
     let started = new_record().started;
     let own = |folder: &Path| -> Vec<(PathBuf, bool)> {
@@ -39,8 +38,17 @@ pub(super) fn choose_destinations(
         };
         machines.iter().map(|machine| (folder.join(file(machine)), false)).collect()
     };
-    let destinations = match output_file(options) {
-        None => own(&files::state_folder()?),
+    let destinations = match output_file(options).filter(|_| is_named(options)) {
+        None => {
+            let own = files::state_folder().map(|folder| own(&folder));
+            let checked = own.and_then(|own| {
+                own.iter().try_for_each(|(path, _)| files::check_writable(path)).map(|()| own)
+            });
+            return Ok(checked.unwrap_or_else(|failure| {
+                output::complain(&format!("no record will be kept: {failure}"));
+                Vec::new()
+            }));
+        }
         Some(folder) if folder.is_dir() => own(&folder),
         Some(folder) if folder.as_os_str().as_encoded_bytes().ends_with(b"/") => {
             std::fs::create_dir_all(&folder)
@@ -57,5 +65,5 @@ pub(super) fn choose_destinations(
     for (path, _) in &destinations {
         files::check_writable(path)?;
     }
-    Ok(Some(destinations))
+    Ok(destinations)
 }

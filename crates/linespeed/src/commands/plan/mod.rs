@@ -9,8 +9,8 @@ use machine::Root;
 use record::{Record, Text};
 use report::terminal;
 
-use super::{new_record, output_file, to_standard_output};
-use crate::delivery::{as_json, print_or_write};
+use super::new_record;
+use crate::delivery::{Forms, hand_out, output_file};
 use crate::failure::Failure;
 use crate::options::{Options, Plan};
 use crate::{files, output, sources};
@@ -30,7 +30,7 @@ pub fn run(options: &Options, plan: &Plan) -> Result<u8, Failure> {
     }
     // A dot is this machine.
     if let (true, Some(record)) = (plan.verify, plan.record.as_deref().filter(|record| *record != ".")) {
-        let record = crate::failure::shown(Path::new(record));
+        let record = record::phrase::visible(Path::new(record));
         return Err(Failure::Usage(format!(
             "--verify runs the command on this machine, so it takes no record: leave {record} out, or --verify and the command"
         )));
@@ -60,28 +60,21 @@ pub fn run(options: &Options, plan: &Plan) -> Result<u8, Failure> {
     made.sources = from;
     if let Some(tool) = &plan.tool {
         let lines = terminal::pasted(&made, tool).ok_or_else(|| nothing_to_paste(tool, &made))?;
-        return print_or_write(options, &lines).map(|()| 0);
+        return match output_file(options) {
+            Some(path) => files::write(&path, &lines),
+            None => output::print(&lines),
+        }
+        .map(|()| 0);
     }
-    let destination = output_file(options);
     let mut code = 0;
     if plan.verify {
-        if let Some(path) = &destination {
-            files::check_writable(path)?;
+        if let Some(path) = output_file(options) {
+            files::check_writable(&path)?;
         }
         code = verify::run(options, plan, &mut made)?;
     }
-    let json = as_json(made.to_json())?;
-    let text = if to_standard_output(options) {
-        json.clone()
-    } else if options.out.quiet_output {
-        String::new()
-    } else {
-        terminal::plan(&made, &output::style(&options.out))
-    };
-    // What was measured is shown even when it could not be stored.
-    let written = destination.map_or(Ok(()), |path| files::write(&path, &json));
-    output::print(&text)?;
-    written.map(|()| code)
+    let forms = Forms::new(|style| terminal::plan(&made, style)).with_json(|| made.to_json());
+    hand_out(options, &forms).map(|()| code)
 }
 
 /// What is wrong: with a flag, or with the record.
@@ -109,7 +102,7 @@ fn nothing_to_paste(tool: &str, plan: &record::plan::Plan) -> Failure {
 /// A record, with where it lies.
 fn of_record(argument: &str) -> Result<(Record, Vec<Text>), Failure> {
     let source = sources::read(argument)?;
-    let from = crate::failure::shown(Path::new(&source.from));
+    let from = record::phrase::visible(Path::new(&source.from));
     let says = diagnose::describe_source(&from, &source.record);
     Ok((source.record, vec![says]))
 }
@@ -123,7 +116,7 @@ fn of_this_machine() -> (Record, Vec<Text>) {
     // A file that is no record, or another machine's, is left out.
     let here: Vec<(String, Record)> = sources::records_here(&record.machine)
         .into_iter()
-        .filter_map(|path| Some((crate::failure::shown(&path), Record::read(&path).ok()?)))
+        .filter_map(|path| Some((record::phrase::visible(&path), Record::read(&path).ok()?)))
         .filter(|(_, other)| record.machine.is_same_hardware(&other.machine))
         .collect();
     let from = diagnose::merge_records(&mut record, &here);

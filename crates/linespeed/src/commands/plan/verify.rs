@@ -16,7 +16,7 @@ use crate::commands::quiet::tuned_session;
 use crate::failure::{Failure, signal_code};
 use crate::options::{Options, Plan};
 use crate::progress::RunProgress;
-use crate::signals;
+use os::signals;
 
 /// Runs the command both ways and puts what it gave into the plan; returns the exit code.
 pub fn run(options: &Options, plan: &Plan, made: &mut Layout) -> Result<u8, Failure> {

@@ -14,20 +14,23 @@ use experiment::prove::measured_cpus;
 use machine::Root;
 use measure::busy;
 use os::Stop;
+use os::signals;
 use record::Record;
+use record::diagnosis::Severity;
 use report::terminal::Seen;
 
 use super::tuned_session;
-use crate::failure::{Failure, signal_code};
+use crate::delivery::{Forms, hand_out};
+use crate::failure::{FOUND, Failure, signal_code};
 use crate::options::Options;
-use crate::{files, output, signals, sources};
+use crate::{files, sources};
 
 /// Records that are read, the newest first.
 const MOST_RECORDS: usize = 5;
 /// How long it is looked who is busy.
 const LOOK: Duration = Duration::from_millis(300);
 
-/// Looks at all knobs, or at those named: 0 when quiet, 1 when not.
+/// Looks at all knobs, or at those named. What adds noise is a warning to --fail-on.
 pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8, Failure> {
     let tree = Tree::new(root);
     let context = prepare_context(root, &tree, options.measuring.cpus.as_ref(), Purpose::Command)?;
@@ -54,24 +57,22 @@ pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8,
         Ok(folder) if root.is_live() => describe_leftover(&folder, &read_boot_id()),
         _ => Ok(None),
     };
-    let text = if options.out.json {
-        format!("{:#}\n", report::audit_json::audit(&rows, &noise, busy.as_ref(), quiet, left.as_ref()))
-    } else if options.out.quiet_output {
-        String::new()
-    } else {
+    let json = || report::audit_json::audit(&rows, &noise, busy.as_ref(), quiet, left.as_ref());
+    let forms = Forms::new(|style| {
         let seen = Seen {
             rows: &rows,
             noise: &noise,
             busy: busy.as_ref().map(|busy| (busy, context.online.len())),
             captured: !root.is_live(),
-            left,
+            left: left.as_ref(),
             // Who names knobs wants to know of them.
             whole: options.out.verbose || !names.is_empty(),
         };
-        report::terminal::audit(seen, &output::style(&options.out))
-    };
-    output::print(&text)?;
-    Ok(if quiet { 0 } else { super::NOT_QUIET })
+        report::terminal::audit(seen, style)
+    });
+    hand_out(options, &forms.with_value(json()))?;
+    let warned = options.measuring.fail_on.is_some_and(|level| Severity::Warning >= level.into());
+    Ok(if warned && !quiet { FOUND } else { 0 })
 }
 
 /// How noisy the machine is, by the last proof or measured now; what records of it tell of wake-ups.

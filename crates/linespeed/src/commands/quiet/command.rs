@@ -12,6 +12,7 @@ use ::quiet::tuning_plan::Purpose;
 use ::quiet::{json, page_cache};
 use machine::Root;
 use os::child::{Child, Guard, Process, SpawnError, Spec, Watcher, wait_all};
+use os::signals;
 use record::CpuList;
 use serde_json::json;
 
@@ -19,7 +20,7 @@ use super::tuned_session;
 use crate::failure::{Failure, exit_code, signal_code};
 use crate::options::{Options, Quiet};
 use crate::progress::{name_processes, say_left};
-use crate::{files, output, signals};
+use crate::{files, output};
 
 /// Runs the command; its exit code. With `--json` what became of it is told once, however it ended.
 pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u8, Failure> {

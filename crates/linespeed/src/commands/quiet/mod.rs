@@ -11,12 +11,13 @@ use ::quiet::json;
 use ::quiet::knobs::{KNOBS, find};
 use ::quiet::tuning_plan::{Purpose, TuningPlan, prepare_context};
 use machine::Root;
+use os::signals;
 use report::terminal;
 use serde_json::json;
 
 use crate::failure::{Failure, signal_code, unknown_name};
 use crate::options::{Options, Quiet};
-use crate::{output, signals};
+use crate::output;
 
 /// Exit code where the machine is not quiet, or not all was set or put back.
 pub const NOT_QUIET: u8 = 1;

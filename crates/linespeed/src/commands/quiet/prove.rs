@@ -5,12 +5,13 @@ use ::quiet::tuned_session::TunedSession;
 use ::quiet::tuning_plan::Purpose;
 use experiment::proof_cache::ProofCache;
 use experiment::prove::{Notice, Proof, ProofError, ProofRequest, ProvenCommand, prove_command, prove_knobs};
+use os::signals;
 use record::phrase::count_noun;
 
 use super::tuned_session;
 use crate::failure::{Failure, signal_code};
 use crate::options::{Options, Quiet};
-use crate::{files, output, signals};
+use crate::{files, output};
 
 /// Measures and prints; the exit code.
 pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u8, Failure> {

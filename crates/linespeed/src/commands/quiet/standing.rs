@@ -6,13 +6,14 @@ use ::quiet::session::{self, Leftover};
 use ::quiet::tuned_session::{read_boot_id, restore_leftover};
 use ::quiet::{json, lock};
 use machine::Root;
+use os::signals;
 use report::terminal;
 use serde_json::json;
 
 use super::{NOT_QUIET, tuned_session};
 use crate::failure::{Failure, signal_code};
 use crate::options::Options;
-use crate::{output, signals};
+use crate::output;
 
 /// `--restore`: puts back what an earlier start left.
 pub(super) fn restore(options: &Options) -> Result<u8, Failure> {

@@ -5,9 +5,9 @@ use std::path::Path;
 use experiment::recipes::{self, Origin, needs};
 use report::terminal;
 
+use crate::delivery::{Forms, hand_out};
 use crate::failure::Failure;
 use crate::options::Options;
-use crate::output;
 
 /// `scale --list`: every recipe, what it measures, its settings, and what it lacks here.
 pub fn list(options: &Options, own: Option<&Path>) -> Result<u8, Failure> {
@@ -50,8 +50,6 @@ pub fn list(options: &Options, own: Option<&Path>) -> Result<u8, Failure> {
         }));
         listed.push(entry);
     }
-    if options.out.json {
-        return output::print_json(&entries.into()).map(|()| 0);
-    }
-    output::print(&terminal::recipes(&listed, &output::style(&options.out))).map(|()| 0)
+    let forms = Forms::new(|style| terminal::recipes(&listed, style));
+    hand_out(options, &forms.with_value(entries.into())).map(|()| 0)
 }

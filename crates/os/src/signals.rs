@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicI32, Ordering};
 
-use os::Stop;
+use crate::Stop;
 
 static STOP: Stop = Stop::new();
 
@@ -52,7 +52,7 @@ extern "C" fn pass_on(signal: i32, info: *mut libc::siginfo_t, _: *mut libc::c_v
 
 extern "C" fn handle(signal: i32) {
     // With children that are given time to end, the second signal ends them at once, and the third ends us.
-    if STOP.signal().is_some() && !os::child::hurry() {
+    if STOP.signal().is_some() && !crate::child::hurry() {
         // SAFETY: both calls are async-signal-safe; the default action ends the process.
         unsafe {
             libc::signal(signal, libc::SIG_DFL);

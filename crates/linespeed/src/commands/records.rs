@@ -1,0 +1,75 @@
+//! `linespeed records`: the records that are kept, their labels, and room.
+
+use std::path::PathBuf;
+
+use record::phrase::visible;
+use record::store::{self, Entry};
+use report::terminal;
+use serde_json::json;
+
+use crate::delivery::{Forms, hand_out};
+use crate::failure::Failure;
+use crate::options::{Options, Records, RecordsAction};
+use crate::{files, output, sources};
+
+/// Lists, labels or removes.
+pub fn run(options: &Options, asked: &Records) -> Result<u8, Failure> {
+    let folders = files::folders();
+    match (&asked.action, &options.out.label) {
+        (Some(RecordsAction::Rm { records }), _) => {
+            let named = records.iter().map(|name| find(&folders, name)).collect::<Result<Vec<_>, _>>()?;
+            remove(&folders, &named)
+        }
+        (Some(RecordsAction::Prune { keep, dry_run }), _) => {
+            let all = store::list(&folders);
+            let gone: Vec<Entry> = store::superfluous(&all, *keep).into_iter().cloned().collect();
+            if *dry_run {
+                return list(options, &gone);
+            }
+            remove(&folders, &gone)
+        }
+        (None, Some(label)) => {
+            let named = asked.record.as_deref().unwrap_or(sources::HERE);
+            let path = PathBuf::from(sources::read(named)?.from);
+            files::label_record(label, &path).map(|()| 0)
+        }
+        (None, None) => match &asked.record {
+            Some(name) => list(options, &[find(&folders, name)?]),
+            None => list(options, &store::list(&folders)),
+        },
+    }
+}
+
+/// A record that lies in one of the folders.
+fn find(folders: &[PathBuf], name: &str) -> Result<Entry, Failure> {
+    let path = std::fs::canonicalize(sources::locate(name)).unwrap_or_else(|_| PathBuf::from(name));
+    let all = store::list(folders);
+    let known =
+        all.into_iter().find(|entry| std::fs::canonicalize(&entry.path).is_ok_and(|real| real == path));
+    known.ok_or_else(|| {
+        Failure::Usage(format!("{name}: no such record is kept here; linespeed records lists them"))
+    })
+}
+
+fn remove(folders: &[PathBuf], records: &[Entry]) -> Result<u8, Failure> {
+    for entry in records {
+        store::remove(folders, entry).map_err(|error| {
+            Failure::Cannot(format!("{}: cannot be removed: {error}", visible(&entry.path)))
+        })?;
+        output::print(&format!("removed {}\n", visible(&entry.path)))?;
+    }
+    Ok(0)
+}
+
+fn list(options: &Options, entries: &[Entry]) -> Result<u8, Failure> {
+    let newest = store::newest(&files::folders(), &sources::host()).map(|newest| newest.entry.path);
+    let entry = |entry: &Entry| {
+        json!({
+            "record": visible(&entry.path), "started": entry.started, "host": entry.host, "command": entry.command,
+            "labels": entry.labels, "metrics": entry.metrics, "imported": entry.imported,
+            "newest": newest.as_ref() == Some(&entry.path),
+        })
+    };
+    let forms = Forms::new(|style| terminal::records(entries, newest.as_deref(), style));
+    hand_out(options, &forms.with_value(entries.iter().map(entry).collect())).map(|()| 0)
+}

@@ -1,0 +1,127 @@
+//! Options that a user always wants: in `$XDG_CONFIG_HOME/linespeed/options`, one a line as on the command line, and in LINESPEED_OPTS.
+//! A line that begins with a command is for that command alone. What the command line says goes before them.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Command};
+use record::phrase::visible;
+
+use super::is_taken;
+use crate::failure::Failure;
+
+const VARIABLE: &str = "LINESPEED_OPTS";
+
+/// An option, where it stands, and the command that it is for.
+struct Default {
+    from: String,
+    command: Option<String>,
+    words: Vec<String>,
+}
+
+/// The command line with the options that stand in the file and the variable, where it neither has them nor contradicts them.
+pub fn complete(
+    mut line: Vec<OsString>,
+    given: &ArgMatches,
+    whole: &Command,
+) -> Result<Vec<OsString>, Failure> {
+    let name = given.subcommand_name();
+    let (matches, taken_by) = given
+        .subcommand()
+        .map_or((given, whole), |(name, matches)| (matches, whole.find_subcommand(name).unwrap_or(whole)));
+    // Of forms one is printed.
+    let form: Vec<&clap::Id> =
+        whole.get_groups().filter(|g| g.get_id() == "form").flat_map(|g| g.get_args()).collect();
+    let mut added: Vec<clap::Id> = Vec::new();
+    let at = name.map_or(1, |name| position(&line, name, whole));
+    for default in all()? {
+        let refused = |why: &str| Failure::Usage(format!("{}: {why}", default.from));
+        let commands = || {
+            whole
+                .get_subcommands()
+                .filter(|one| default.command.is_none() || default.command.as_deref() == Some(one.get_name()))
+        };
+        let first = default.words.first().map_or("", String::as_str);
+        let flag = first.split('=').next().unwrap_or(first);
+        let find = |command: &Command| command.get_arguments().find(|arg| is_called(arg, flag)).cloned();
+        if !flag.starts_with('-') {
+            return Err(refused(&format!("{first} is no option; options stand here as on the command line")));
+        }
+        if !commands().any(|command| find(command).is_some()) {
+            return Err(refused(&format!("there is no option {flag}")));
+        }
+        let Some(arg) = find(taken_by) else { continue };
+        let stands = |id: &clap::Id| {
+            added.contains(id) || matches.value_source(id.as_str()) == Some(ValueSource::CommandLine)
+        };
+        let given = stands(arg.get_id())
+            || taken_by.get_arg_conflicts_with(&arg).iter().any(|other| stands(other.get_id()))
+            || form.iter().any(|id| *id == arg.get_id()) && form.iter().any(|id| stands(id));
+        let for_another = default.command.is_some() && default.command.as_deref() != name;
+        if given || for_another || name.is_some_and(|name| !is_taken(arg.get_id().as_str(), name)) {
+            continue;
+        }
+        let mut longer = line.clone();
+        longer.splice(at..at, default.words.iter().map(OsString::from));
+        if let Err(error) = whole.clone().try_get_matches_from(&longer) {
+            let text = error.render().to_string();
+            let first = text.lines().next().unwrap_or_default();
+            return Err(refused(first.strip_prefix("error: ").unwrap_or(first)));
+        }
+        line = longer;
+        added.push(arg.get_id().clone());
+    }
+    Ok(line)
+}
+
+/// Where the options of a command may stand: behind its name, which may be a value of an option before.
+fn position(line: &[OsString], name: &str, whole: &Command) -> usize {
+    let is_command =
+        |at: &usize| line[*at] == name && whole.clone().try_get_matches_from(&line[..*at]).is_ok();
+    (1..line.len()).find(is_command).map_or(1, |at| at + 1)
+}
+
+fn is_called(arg: &clap::Arg, flag: &str) -> bool {
+    let long = arg.get_long().is_some_and(|long| flag.strip_prefix("--") == Some(long));
+    long || arg
+        .get_short()
+        .is_some_and(|short| flag.strip_prefix('-').is_some_and(|rest| rest.starts_with(short)))
+}
+
+/// The options of the variable, which go before those of the file.
+fn all() -> Result<Vec<Default>, Failure> {
+    let mut all = Vec::new();
+    if let Ok(text) = std::env::var(VARIABLE) {
+        for words in split(VARIABLE, &text)?.chunk_by(|_, next| !next.starts_with('-')) {
+            all.push(Default { from: VARIABLE.to_owned(), command: None, words: words.to_vec() });
+        }
+    }
+    let Some(path) = file() else { return Ok(all) };
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(all),
+        Err(error) => return Err(Failure::Usage(format!("{}: cannot be read: {error}", visible(&path)))),
+    };
+    for (number, line) in text.lines().enumerate() {
+        let from = format!("{} line {}", visible(&path), number + 1);
+        let mut words = if line.trim_start().starts_with('#') { Vec::new() } else { split(&from, line)? };
+        let is_command = words.first().is_some_and(|word| !word.starts_with('-')) && words.len() > 1;
+        let command = is_command.then(|| words.remove(0));
+        if !words.is_empty() {
+            all.push(Default { from, command, words });
+        }
+    }
+    Ok(all)
+}
+
+fn split(from: &str, text: &str) -> Result<Vec<String>, Failure> {
+    shell_words::split(text).map_err(|_| Failure::Usage(format!("{from}: a quote is not closed")))
+}
+
+/// The file; there is none where no folder is known.
+fn file() -> Option<PathBuf> {
+    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let folder = absolute("XDG_CONFIG_HOME").or_else(|| absolute("HOME").map(|home| home.join(".config")))?;
+    Some(folder.join("linespeed/options"))
+}

@@ -1,0 +1,243 @@
+//! Files that are written whole or not at all: a temporary file beside them, synced, then renamed.
+
+use std::ffi::OsString;
+use std::io::{Error, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use record::phrase::visible;
+use record::text;
+
+use crate::user::Invoker;
+
+/// A file that cannot be written.
+#[derive(Debug)]
+pub struct CannotWrite {
+    /// Where it should be.
+    pub path: PathBuf,
+    /// The system's error.
+    pub error: Error,
+    /// Where its text lies instead.
+    pub saved: Option<PathBuf>,
+}
+
+/// Writes files. A folder of the program's own is created when it is missing, and belongs to whoever ran sudo.
+#[derive(Debug, Default)]
+pub struct Writer {
+    /// The folder of the program's own.
+    pub own: Option<PathBuf>,
+    /// Whose it is, where not ours.
+    pub owner: Option<Invoker>,
+}
+
+impl Writer {
+    /// Checks before a run that a file can be written at `path`, so that a minute of measuring is not lost.
+    pub fn check(&self, path: &Path) -> Result<(), CannotWrite> {
+        let _owner = self.assume(path);
+        let check = || {
+            if is_special(path) {
+                return std::fs::File::options().write(true).open(path).map(drop);
+            }
+            in_the_way(path)?;
+            let target = behind_links(path);
+            self.have(folder_of(&target))?;
+            temporary(folder_of(&target)).map(drop)
+        };
+        check().map_err(|error| cannot(path, error))
+    }
+
+    /// Writes `text` to `path`: then there is the old file or the new one and never half of it.
+    pub fn write(&self, path: &Path, text: &str) -> Result<(), CannotWrite> {
+        let _owner = self.assume(path);
+        let write = || {
+            if is_special(path) {
+                return std::fs::File::options().write(true).open(path)?.write_all(text.as_bytes());
+            }
+            in_the_way(path)?;
+            let target = behind_links(path);
+            self.staged(folder_of(&target), text)?.persist(&target).map(drop).map_err(|error| error.error)
+        };
+        write().map_err(|error| cannot(path, error))
+    }
+
+    /// Writes what was just measured and returns where it lies: at `path`, replacing what was there when the user `named` it. When
+    /// its place cannot be written any longer it goes to the temporary folder, which is still a failure, because nobody looks
+    /// for it there, but not a loss.
+    pub fn write_or_rescue(&self, path: &Path, named: bool, text: &str) -> Result<PathBuf, CannotWrite> {
+        let written = if named {
+            self.write(path, text).map(|()| path.to_owned())
+        } else {
+            self.write_beside_others(path, text)
+        };
+        written.map_err(|failure| {
+            // A device's name says nothing of what it was to be given.
+            let own = || OsString::from("linespeed-record.json");
+            let name =
+                path.file_name().filter(|_| !is_special(path)).map_or_else(own, |name| name.to_owned());
+            let place = std::env::temp_dir().join(name);
+            let saved = (place != path).then(|| Self::default().write_beside_others(&place, text).ok());
+            CannotWrite { saved: saved.flatten(), ..failure }
+        })
+    }
+
+    /// Writes under a name of our own choosing, which another run of the same second may have taken: then a number is added.
+    /// Returns the name.
+    fn write_beside_others(&self, path: &Path, text: &str) -> Result<PathBuf, CannotWrite> {
+        let _owner = self.assume(path);
+        let failed = |error| cannot(path, error);
+        let mut file = self.staged(folder_of(path), text).map_err(failed)?;
+        for number in 1..1000 {
+            let name = if number == 1 { path.to_owned() } else { numbered(path, number) };
+            match file.persist_noclobber(&name) {
+                Ok(_) => return Ok(name),
+                Err(refused) if refused.error.kind() == ErrorKind::AlreadyExists => file = refused.file,
+                Err(refused) => return Err(failed(refused.error)),
+            }
+        }
+        Err(failed(ErrorKind::AlreadyExists.into()))
+    }
+
+    /// Until this is dropped, files are made as the owner of the folder that `path` lies in.
+    pub fn assume(&self, path: &Path) -> Option<crate::user::Assumed> {
+        let ours = self.own.as_ref().is_some_and(|own| path.starts_with(own));
+        self.owner.as_ref().filter(|_| ours).map(Invoker::assume)
+    }
+
+    /// Sees to it that a folder is there. Our own is created; one that the user named and that is missing is more likely
+    /// misspelt.
+    fn have(&self, folder: &Path) -> std::io::Result<()> {
+        if self.own.as_ref().is_some_and(|own| folder.starts_with(own)) {
+            return std::fs::create_dir_all(folder);
+        }
+        if folder.exists() {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::NotFound,
+            text!("no-folder", "there is no folder {folder}", folder = visible(folder)).to_string(),
+        ))
+    }
+
+    /// A temporary file in `folder`, on disk.
+    fn staged(&self, folder: &Path, text: &str) -> std::io::Result<tempfile::NamedTempFile> {
+        self.have(folder)?;
+        let mut file = temporary(folder)?;
+        file.write_all(text.as_bytes())?;
+        file.as_file().sync_all()?;
+        Ok(file)
+    }
+}
+
+fn cannot(path: &Path, error: Error) -> CannotWrite {
+    CannotWrite { path: path.to_owned(), error, saved: None }
+}
+
+/// An empty temporary file in `folder`, as readable as the user's other files. The error is the system's own: the name of a
+/// temporary file in it would only confuse.
+fn temporary(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
+    let mut system = None;
+    let made = tempfile::Builder::new().prefix(".linespeed-").make_in(folder, |path| {
+        let made = std::fs::File::options().read(true).write(true).create_new(true).open(path);
+        made.inspect_err(|error| system = error.raw_os_error())
+    });
+    made.map_err(|error| system.map_or(error, Error::from_raw_os_error))
+}
+
+/// `record.json` as `record-2.json`.
+fn numbered(path: &Path, number: u32) -> PathBuf {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let ending = path.extension().map(|ending| format!(".{}", ending.to_string_lossy())).unwrap_or_default();
+    path.with_file_name(format!("{stem}-{number}{ending}"))
+}
+
+/// The file behind a symbolic link: it is what gets replaced, as a shell's redirection would.
+fn behind_links(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    // The kernel follows 40 links at most.
+    for _ in 0..40 {
+        match std::fs::read_link(&path) {
+            Ok(target) => path = folder_of(&path).join(target),
+            Err(_) => break,
+        }
+    }
+    path
+}
+
+/// An error that says what stands in the way, where the system's words would not.
+fn in_the_way(path: &Path) -> std::io::Result<()> {
+    if path.is_dir() {
+        return Err(Error::other(text!("is-a-folder", "it is a folder").to_string()));
+    }
+    match folder_of(path).ancestors().find(|above| above.exists()).filter(|above| !above.is_dir()) {
+        Some(file) => Err(Error::other(
+            text!("no-folder-in-the-way", "{file} is not a folder", file = visible(file)).to_string(),
+        )),
+        None => Ok(()),
+    }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// A device or a pipe (/dev/stdout, /dev/null) is written to, not replaced.
+fn is_special(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|data| !data.is_file() && !data.is_dir())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_whole_and_nothing_stays_beside_it() {
+        let (folder, writer) = (tempfile::tempdir().unwrap(), Writer::default());
+        let path = folder.path().join("record.json");
+        writer.write(&path, "first").unwrap();
+        writer.write(&path, "second").unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "second");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn two_runs_of_one_second_leave_two_records() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("host-t.json");
+        let write = |text| Writer::default().write_or_rescue(&path, false, text).unwrap();
+        let (first, second) = (write("first"), write("second"));
+        assert_eq!(second, folder.path().join("host-t-2.json"));
+        assert_eq!(std::fs::read_to_string(first).unwrap(), "first");
+        assert_eq!(std::fs::read_to_string(second).unwrap(), "second");
+    }
+
+    #[test]
+    fn the_file_behind_a_link_is_replaced_and_the_link_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let (target, link) = (folder.path().join("target"), folder.path().join("link"));
+        std::os::unix::fs::symlink("target", &link).unwrap();
+        Writer::default().write(&link, "new").unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(std::fs::read_to_string(target).unwrap(), "new");
+    }
+
+    #[test]
+    fn only_the_programs_own_folder_is_created() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("misspelt/x.json");
+        let writer = Writer::default();
+        for refused in [writer.check(&path), writer.write(&path, "text")] {
+            let message = refused.unwrap_err().error.to_string();
+            assert!(message.contains("there is no folder") && message.contains("misspelt"), "{message}");
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        let own = Writer { own: Some(folder.path().join("misspelt")), owner: None };
+        own.write(&path, "text").unwrap();
+        assert_eq!(std::fs::read_to_string(path).unwrap(), "text");
+    }
+
+    #[test]
+    fn a_folder_in_the_way_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let message = Writer::default().check(folder.path()).unwrap_err().error.to_string();
+        assert!(message.contains("it is a folder"), "{message}");
+    }
+}

@@ -1,0 +1,349 @@
+//! The folders that records lie in: which there are, which stands for a machine, and their labels.
+//!
+//! A label is a symbolic link in the folder `labels`, so that the record stays as it was written.
+
+use std::collections::BTreeSet;
+use std::io::{Error, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use crate::Record;
+
+/// The file beside the records that holds ceilings.
+pub const CEILINGS: &str = "ceilings.json";
+/// The metrics that a run of everything has on any machine; a record without one of them is of a part.
+const OF_A_WHOLE_RUN: [&str; 3] = ["core.clock", "load.latency", "memory.bandwidth"];
+/// Records that are looked at for one that stands for a machine, the newest first.
+const MOST_LOOKED_AT: usize = 200;
+const LABELS: &str = "labels";
+
+/// A record in a folder, by its beginning and what it is of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Entry {
+    /// Its file.
+    pub path: PathBuf,
+    /// When it began.
+    pub started: String,
+    /// The host, empty where it has no name.
+    pub host: String,
+    /// The command line that made it.
+    pub command: Vec<String>,
+    /// The metrics of which it has figures.
+    pub metrics: BTreeSet<String>,
+    /// Whether other tools measured it.
+    pub imported: bool,
+    /// The labels that it has.
+    pub labels: Vec<String>,
+}
+
+impl Entry {
+    /// Whether it is of a run of everything.
+    pub fn is_whole(&self) -> bool {
+        self.lacks().is_empty()
+    }
+
+    /// What a run of everything has and this has not.
+    pub fn lacks(&self) -> Vec<&'static str> {
+        OF_A_WHOLE_RUN.into_iter().filter(|name| !self.metrics.contains(*name)).collect()
+    }
+
+    /// Reads what a list of records tells of each; `None` for a file that is none.
+    pub fn read(path: &Path) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Head {
+            started: String,
+            #[serde(default)]
+            command: Vec<String>,
+            #[serde(default)]
+            machine: Host,
+            #[serde(default)]
+            measurements: Vec<Figure>,
+            import: Option<IgnoredAny>,
+        }
+        #[derive(Default, Deserialize)]
+        struct Host {
+            hostname: Option<String>,
+        }
+        #[derive(Deserialize)]
+        struct Figure {
+            metric: String,
+            summary: Count,
+        }
+        #[derive(Deserialize)]
+        struct Count {
+            n: u64,
+        }
+        let size = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?.len();
+        let text = (size <= crate::document::MAX_RECORD_BYTES).then(|| std::fs::read(path).ok()).flatten()?;
+        let head: Head = serde_json::from_slice(&text).ok()?;
+        let figures = head.measurements.into_iter().filter(|figure| figure.summary.n > 0);
+        Some(Self {
+            path: path.to_owned(),
+            started: head.started,
+            host: head.machine.hostname.unwrap_or_default(),
+            command: head.command,
+            metrics: figures.map(|figure| figure.metric).collect(),
+            imported: head.import.is_some(),
+            labels: Vec::new(),
+        })
+    }
+}
+
+/// The record that stands for a machine, and what is to be known of the choice.
+#[derive(Debug)]
+pub struct Newest {
+    /// The newest run of everything; without one, the newest of those with the most metrics.
+    pub entry: Entry,
+    /// A newer record, of a part.
+    pub newer: Option<PathBuf>,
+}
+
+/// The record that stands for a host: of what was measured there, in any of the folders.
+pub fn newest(folders: &[PathBuf], host: &str) -> Option<Newest> {
+    let (mut partial, mut newer): (Option<Entry>, Option<PathBuf>) = (None, None);
+    for path in files(folders).into_iter().take(MOST_LOOKED_AT) {
+        let Some(entry) = Entry::read(&path).filter(|entry| entry.host == host) else { continue };
+        if entry.is_whole() {
+            return Some(Newest { entry, newer });
+        }
+        if entry.metrics.is_empty() {
+            continue;
+        }
+        newer.get_or_insert(path);
+        // Of equals the newest.
+        if partial.as_ref().is_none_or(|most| most.metrics.len() < entry.metrics.len()) {
+            partial = Some(entry);
+        }
+    }
+    partial.map(|entry| Newest { entry, newer: None })
+}
+
+/// All records of the folders with their labels, the newest first.
+pub fn list(folders: &[PathBuf]) -> Vec<Entry> {
+    let labels: Vec<(String, PathBuf)> = folders.iter().flat_map(|folder| labels(folder)).collect();
+    let mut entries: Vec<Entry> = files(folders).iter().filter_map(|path| Entry::read(path)).collect();
+    for entry in &mut entries {
+        let here = std::fs::canonicalize(&entry.path).ok();
+        let of = labels.iter().filter(|(_, target)| Some(target) == here.as_ref());
+        entry.labels = of.map(|(name, _)| name.clone()).collect();
+    }
+    entries.sort_by(|a, b| b.started.cmp(&a.started));
+    entries
+}
+
+/// The record in a folder that other tools' output was imported to before: it says the same as this JSON of a record.
+pub fn find_same_import(folder: &Path, json: &str) -> Option<PathBuf> {
+    // Figures are held against each other as they are read, both from text.
+    let said = |record: Record| (record.machine, record.measurements, record.import);
+    let new = Record::from_json(json.as_bytes()).ok()?;
+    let host = new.machine.hostname.clone().unwrap_or_default();
+    let new = said(new);
+    let imported =
+        list(&[folder.to_owned()]).into_iter().filter(|entry| entry.imported && entry.host == host);
+    imported.map(|entry| entry.path).find(|path| Record::read(path).is_ok_and(|record| said(record) == new))
+}
+
+/// The JSON files of the folders but for the ceilings, the last that was written first.
+fn files(folders: &[PathBuf]) -> Vec<PathBuf> {
+    let entries = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
+    let mut files: Vec<(SystemTime, PathBuf)> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "json"))
+        .filter(|path| path.file_name().is_none_or(|name| name != CEILINGS))
+        .filter_map(|path| Some((std::fs::metadata(&path).ok()?.modified().ok()?, path)))
+        .collect();
+    files.sort_by(|a, b| b.cmp(a));
+    files.into_iter().map(|(_, path)| path).collect()
+}
+
+/// The labels of a folder, and the records that they name.
+fn labels(folder: &Path) -> Vec<(String, PathBuf)> {
+    let entries = std::fs::read_dir(folder.join(LABELS)).into_iter().flatten().flatten();
+    let label = |entry: std::fs::DirEntry| {
+        Some((entry.file_name().into_string().ok()?, std::fs::canonicalize(entry.path()).ok()?))
+    };
+    let mut labels: Vec<(String, PathBuf)> = entries.filter_map(label).collect();
+    labels.sort();
+    labels
+}
+
+/// The record that a label, or the name of a file without its ending, stands for.
+pub fn find(folders: &[PathBuf], name: &str) -> Option<PathBuf> {
+    let plain = is_label(name);
+    let labelled = |folder: &PathBuf| std::fs::canonicalize(folder.join(LABELS).join(name)).ok();
+    let named = |folder: &PathBuf| Some(folder.join(format!("{name}.json"))).filter(|path| path.is_file());
+    let found = folders.iter().filter(|_| plain).find_map(labelled);
+    found.or_else(|| folders.iter().filter(|_| plain).find_map(named))
+}
+
+/// Whether this may be a label: it is no path, no flag, and stands for nothing else.
+pub fn is_label(name: &str) -> bool {
+    let plain = |c: char| c.is_alphanumeric() || "-_.+@".contains(c);
+    !name.is_empty() && name.chars().all(plain) && !name.starts_with(['-', '.'])
+}
+
+/// Lets a label stand for a record; returns the record that it stood for before.
+///
+/// # Errors
+///
+/// The name is no label, or the folder cannot be written.
+pub fn label(folder: &Path, name: &str, record: &Path) -> std::io::Result<Option<PathBuf>> {
+    if !is_label(name) {
+        return Err(Error::from(ErrorKind::InvalidInput));
+    }
+    let labels = folder.join(LABELS);
+    std::fs::create_dir_all(&labels)?;
+    let record = std::fs::canonicalize(record)?;
+    let link = labels.join(name);
+    let before = std::fs::canonicalize(&link).ok().filter(|before| *before != record);
+    let new = labels.join(format!(".{name}-{}", std::process::id()));
+    // One of a run that died here.
+    let _ = std::fs::remove_file(&new);
+    std::os::unix::fs::symlink(record, &new)?;
+    std::fs::rename(new, link)?;
+    Ok(before)
+}
+
+/// Removes a record, the page beside it and its labels.
+///
+/// # Errors
+///
+/// The record cannot be removed.
+pub fn remove(folders: &[PathBuf], entry: &Entry) -> std::io::Result<()> {
+    let links =
+        folders.iter().flat_map(|folder| entry.labels.iter().map(|name| folder.join(LABELS).join(name)));
+    let here = std::fs::canonicalize(&entry.path)?;
+    let links: Vec<PathBuf> =
+        links.filter(|link| std::fs::canonicalize(link).is_ok_and(|target| target == here)).collect();
+    std::fs::remove_file(&entry.path)?;
+    // There may be none.
+    let _ = std::fs::remove_file(entry.path.with_extension("html"));
+    links.iter().try_for_each(std::fs::remove_file)
+}
+
+/// Of all records, the newest first, those that may go where `keep` of each host are kept: one with a label stays, and the run of
+/// everything that stands for its host.
+pub fn superfluous(all: &[Entry], keep: usize) -> Vec<&Entry> {
+    let mut kept: std::collections::HashMap<&str, (usize, bool)> = std::collections::HashMap::new();
+    all.iter()
+        .filter(|entry| {
+            let (count, whole) = kept.entry(&entry.host).or_default();
+            *count += 1;
+            let stands_for_host = entry.is_whole() && !std::mem::replace(whole, *whole || entry.is_whole());
+            *count > keep && entry.labels.is_empty() && !stands_for_host
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Labels, Measurement};
+
+    fn record(host: &str, metrics: &[&'static str], started: &str) -> Record {
+        let mut record = Record::new("0", started.to_owned(), Vec::new());
+        record.machine.hostname = Some(host.to_owned());
+        for metric in metrics {
+            let (low, _) = crate::metrics::find(metric).unwrap().plausible;
+            record.measurements.push(Measurement::new(metric, Labels::new(), vec![low]));
+        }
+        record
+    }
+
+    struct Folder(tempfile::TempDir);
+
+    impl Folder {
+        fn new() -> Self {
+            Self(tempfile::tempdir().unwrap())
+        }
+
+        fn all(&self) -> [PathBuf; 1] {
+            [self.0.path().to_owned()]
+        }
+
+        /// Writes a record that is so many hours old.
+        fn write(&self, name: &str, record: &Record, hours: u32) -> PathBuf {
+            let path = self.0.path().join(name);
+            std::fs::write(&path, record.to_json().unwrap()).unwrap();
+            let file = std::fs::File::options().write(true).open(&path).unwrap();
+            file.set_modified(SystemTime::now() - std::time::Duration::from_secs(3600) * hours).unwrap();
+            path
+        }
+    }
+
+    #[test]
+    fn a_run_of_everything_stands_for_a_machine_before_a_part_and_others_never() {
+        let folder = Folder::new();
+        let newest = || newest(&folder.all(), "here");
+        assert!(newest().is_none());
+        folder.write("there.json", &record("there", &OF_A_WHOLE_RUN, "x"), 0);
+        std::fs::write(folder.0.path().join("broken.json"), "{").unwrap();
+        std::fs::write(folder.0.path().join(CEILINGS), "{}").unwrap();
+        assert!(newest().is_none());
+        let whole = folder.write("whole.json", &record("here", &OF_A_WHOLE_RUN, "whole"), 3);
+        // Clock and latency alone lack what most comparisons are about.
+        folder.write("part.json", &record("here", &["core.clock", "load.latency"], "part"), 2);
+        let less = folder.write("less.json", &record("here", &["cost.syscall"], "less"), 1);
+        let found = newest().unwrap();
+        assert_eq!((found.entry.path.as_path(), found.newer), (whole.as_path(), Some(less)));
+        std::fs::remove_file(&whole).unwrap();
+        let found = newest().unwrap();
+        assert_eq!((found.entry.started.as_str(), found.entry.lacks()), ("part", vec!["memory.bandwidth"]));
+        folder.write("whole.json", &record("here", &OF_A_WHOLE_RUN, "newest"), 0);
+        assert!(newest().unwrap().newer.is_none());
+    }
+
+    #[test]
+    fn a_label_stands_for_its_record_and_moves_but_never_touches_it() {
+        let folder = Folder::new();
+        let (first, second) = (
+            folder.write("a.json", &record("h", &[], "1"), 1),
+            folder.write("b.json", &record("h", &[], "2"), 0),
+        );
+        let found = |name: &str| find(&folder.all(), name);
+        let real = |path: &Path| std::fs::canonicalize(path).unwrap();
+        assert_eq!(label(folder.0.path(), "before", &first).unwrap(), None);
+        assert_eq!(found("before"), Some(real(&first)));
+        assert_eq!(label(folder.0.path(), "before", &second).unwrap(), Some(real(&first)));
+        assert_eq!((found("before"), found("a")), (Some(real(&second)), Some(first.clone())));
+        assert_eq!(list(&folder.all())[0].labels, ["before"]);
+        for refused in ["", "../a", "a/b", ".", "-x", "reference:x"] {
+            assert!(
+                label(folder.0.path(), refused, &first).is_err() && found(refused).is_none(),
+                "{refused}"
+            );
+        }
+        let entries = list(&folder.all());
+        remove(&folder.all(), &entries[0]).unwrap();
+        assert!(!second.exists() && found("before").is_none() && first.exists());
+    }
+
+    #[test]
+    fn what_has_a_label_and_what_stands_for_its_host_is_never_superfluous() {
+        let entry = |host: &str, whole: bool, label: Option<&str>| Entry {
+            host: host.to_owned(),
+            metrics: if whole { OF_A_WHOLE_RUN.map(str::to_owned).into() } else { BTreeSet::new() },
+            labels: label.map(str::to_owned).into_iter().collect(),
+            ..Entry::default()
+        };
+        let all = [
+            entry("a", false, None),
+            entry("a", false, None),
+            entry("a", true, None),
+            entry("a", true, None),
+            entry("a", true, Some("before")),
+            entry("b", false, None),
+        ];
+        let gone = |keep| {
+            superfluous(&all, keep)
+                .into_iter()
+                .map(|e| all.iter().position(|o| std::ptr::eq(o, e)).unwrap())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(gone(1), [1, 3]);
+        assert_eq!((gone(0), gone(9)), (vec![0, 1, 3, 5], vec![]));
+    }
+}
