@@ -99,7 +99,7 @@ fn scaling_tells_where_siblings_begin_and_shows_each_step() {
     assert!(step.contains("80.3 %") && step.trim_end().ends_with(']'), "no mark: {step}");
     let page = report::page::html(&record);
     // A chart for a desktop and one for a phone, a workload.
-    assert_eq!(page.matches("Speed-up of triad with more threads</title>").count(), 2);
+    assert_eq!(page.matches("Speed-up of triad (regular stores) with more threads</title>").count(), 2);
     assert!(page.contains("class=\"line ref\"") && page.contains("class=\"line fit\""));
 }
 

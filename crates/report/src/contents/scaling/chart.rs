@@ -47,7 +47,7 @@ pub(super) fn chart(record: &Record, workload: &str, lines: &[&Scaling]) -> Opti
     let cores =
         counts.cores.filter(|cores| counts.cpus_online.is_some_and(|cpus| *cores < cpus && *cores < last));
     Chart {
-        title: format!("Speed-up of {workload} with more threads"),
+        title: format!("Speed-up of {} with more threads", record::label::name_workload(workload)),
         x: Axis::new("threads", Scale::FromZero, "count"),
         y: Axis::new("throughput over that of one thread", Scale::FromZero, "×"),
         series,
