@@ -103,7 +103,8 @@ mod tests {
         let table = tables(&record, 16).remove(0);
         assert_eq!(
             table.rows[1],
-            ["triad (regular stores)", "1", "cache-misses", "4,000,000", "2.00", "83.3 % of the time"].map(str::to_owned)
+            ["triad (regular stores)", "1", "cache-misses", "4,000,000", "2.00", "83.3 % of the time"]
+                .map(str::to_owned)
         );
         assert_eq!(table.rows[0][4], "", "instructions for each instruction say nothing");
     }
