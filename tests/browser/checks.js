@@ -27,10 +27,16 @@
     return wrong;
   };
   const charts = drawn("chart");
+  const body = parseFloat(getComputedStyle(document.body).fontSize);
   const badCharts = charts.flatMap((svg) => {
     const wrong = wrongWith(svg);
     const lines = [...svg.querySelectorAll("path.line")];
     if (lines.length === 0) wrong.push(`${name(svg)}: no line`);
+    const letters = 12 * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+    if (letters > body) wrong.push(`${name(svg)}: its letters have ${letters} px, those of the page ${body}`);
+    for (const mark of svg.querySelectorAll("path.line, circle, line.mark")) {
+      if (!mark.querySelector("title")?.textContent) wrong.push(`${name(svg)}: a ${mark.tagName} without a title`);
+    }
     for (const line of lines) {
       if (!(line.getTotalLength() > 10)) wrong.push(`${name(svg)}: a line of no length`);
       if (getComputedStyle(line).stroke === "none") wrong.push(`${name(svg)}: a line without colour`);
@@ -110,7 +116,37 @@
     return element.getBoundingClientRect().right > width + 1;
   }).slice(0, 5).map(name);
 
+  for (const piece of document.querySelectorAll(".piece")) {
+    if (!piece.title) badCharts.push(`${name(piece.closest("li"))}: a bar without a title`);
+  }
+
+  // Links stay on the page, and the contents lead to each section.
+  const lost = [...document.querySelectorAll("a")].map((a) => a.getAttribute("href") || "")
+    .filter((href) => !href.startsWith("#") || !document.getElementById(href.slice(1)));
+  const sections = [...document.querySelectorAll("main > section")];
+  if (sections.length > 1) {
+    lost.push(...sections.filter((s) => !document.querySelector(`nav a[href="#${CSS.escape(s.id)}"]`)).map(name));
+  }
+
+  // A box that scrolls says so.
+  const silent = [...document.querySelectorAll(".scroll")].filter((box) => {
+    if (!shown(box) || box.scrollWidth <= box.clientWidth + 1) return false;
+    const hint = box.previousElementSibling;
+    const told = hint && hint.matches(".hint") && shown(hint);
+    return !told && !getComputedStyle(box).backgroundImage.includes("gradient");
+  }).map(name);
+
+  // What is closed has no height; paper cannot be clicked.
+  const closed = [...document.querySelectorAll("details:not(#all *)")].filter((details) => {
+    // Hints of scrolling, and matrices wider than paper, are for screens.
+    const inside = [...details.children].slice(1).filter((element) => !element.matches(".hint, .screen"));
+    return inside.some((element) => element.getBoundingClientRect().height === 0);
+  }).map(name);
+
   return {
+    lost,
+    silent,
+    closed,
     heading: (document.querySelector("h1") || {}).textContent || "",
     text: document.body.innerText.length,
     charts: charts.length,

@@ -76,6 +76,6 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
     let forms = Forms::new(|style| report::terminal::comparison(&comparison, style))
         .with_json(|| comparison.to_json())
         .with_csv(|| report::csv::comparison(&comparison))
-        .with_page(|| report::page::comparison(&comparison));
+        .with_page(|| report::page::comparison(&comparison, sources.iter().map(|source| &source.record)));
     hand_out(options, &forms).map(|()| 0)
 }

@@ -1,11 +1,12 @@
 //! A chart as a report describes it, drawn from one description on the page (`svg`) and on the terminal
-//! (`terminal`).
+//! (`terminal`). Bars (`bars`) are boxes of the page, so that their words wrap on a phone.
 //!
 //! The charts are this crate's own because of what they must do together: follow light and dark through the
 //! page's style sheet (elements carry classes, never colours), name themselves to a screen reader, fit 360 pixels
 //! as well as a desktop, and be drawn in characters. kuva, which was tried, writes colours into each element and
 //! has neither classes of the caller's nor titles, and brings some 70 kinds of plot for the four needed here.
 
+pub(crate) mod bars;
 pub(crate) mod heat;
 pub(crate) mod scale;
 pub(crate) mod svg;
@@ -13,6 +14,9 @@ pub(crate) mod terminal;
 
 pub(crate) use scale::Scale;
 use scale::Span;
+
+/// Colours of the subjects of a comparison, by number: none that would read as a gain.
+pub(crate) const SUBJECTS: [usize; 4] = [0, 1, 3, 4];
 
 /// One axis.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,6 +47,8 @@ pub(crate) struct Series {
     pub steps: bool,
     /// How it is set off.
     pub look: Look,
+    /// Its colour and its dashes, by number, where they mean something: lines of one record have one colour.
+    pub ink: Option<(usize, usize)>,
 }
 
 /// How a line is set off from the others.
@@ -69,7 +75,7 @@ impl Look {
 impl Series {
     /// A line through points.
     pub(crate) fn line(name: String, points: Vec<(f64, f64)>) -> Self {
-        Self { name, points, steps: false, look: Look::Line }
+        Self { name, points, steps: false, look: Look::Line, ink: None }
     }
 
     /// The same line, set off in another way.
@@ -79,8 +85,19 @@ impl Series {
 
     /// A line of steps.
     pub(crate) fn steps(name: String, points: Vec<(f64, f64)>) -> Self {
-        Self { name, points, steps: true, look: Look::Line }
+        Self { name, points, steps: true, look: Look::Line, ink: None }
     }
+}
+
+/// An upright line with its name.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Mark {
+    /// Where it stands.
+    pub at: f64,
+    /// Its name.
+    pub name: String,
+    /// Whether it was measured here; the others are what the machine tells of itself.
+    pub measured: bool,
 }
 
 /// A chart of lines.
@@ -94,8 +111,8 @@ pub(crate) struct Chart {
     pub y: Axis,
     /// The lines.
     pub series: Vec<Series>,
-    /// Upright lines with their names: at x, the name.
-    pub verticals: Vec<(f64, String)>,
+    /// Upright lines.
+    pub marks: Vec<Mark>,
 }
 
 impl Chart {
@@ -109,8 +126,10 @@ impl Chart {
         }
         self.series.retain(|series| !series.points.is_empty());
         let (low, high) = bounds(self.series.iter().flat_map(|s| &s.points).map(|p| p.0))?;
-        self.verticals.retain(|(at, _)| *at > low && *at < high);
-        (low < high && self.series.iter().any(|series| series.points.len() > 1)).then_some(self)
+        self.marks.retain(|mark| mark.at > low && mark.at < high);
+        self.marks.sort_by(|a, b| a.at.total_cmp(&b.at));
+        let drawn = |series: &Series| series.points.len() > 1 && !series.look.is_quiet();
+        (low < high && self.series.iter().any(drawn)).then_some(self)
     }
 
     /// The ranges of both axes.
@@ -121,14 +140,16 @@ impl Chart {
         (Span::tight(&self.x, x), Span::round(&self.y, y))
     }
 
+    /// A point in words: `94 ns at 1 GiB`.
+    fn point(&self, (x, y): (f64, f64)) -> String {
+        format!("{} at {}", scale::label(y, self.y.unit), scale::label(x, self.x.unit))
+    }
+
     /// The chart in words: what is on the axes and from where to where each line goes.
     pub(crate) fn description(&self) -> String {
         let lines = self.series.iter().filter_map(|series| {
             let (first, last) = (series.points.first()?, series.points.last()?);
-            let at = |point: &(f64, f64)| {
-                format!("{} at {}", scale::label(point.1, self.y.unit), scale::label(point.0, self.x.unit))
-            };
-            Some(format!("{}: from {} to {}.", series.name, at(first), at(last)))
+            Some(format!("{}: from {} to {}.", series.name, self.point(*first), self.point(*last)))
         });
         let axes = format!("{} to the right, {} upwards.", self.x.label, self.y.label);
         std::iter::once(axes).chain(lines).collect::<Vec<_>>().join(" ")
@@ -155,7 +176,7 @@ pub(crate) mod tests {
                 Series::line("4 KiB pages".to_owned(), vec![(4096.0, 1.0), (65536.0, 4.0), (1e9, 130.0)]),
                 Series::line("2 MiB pages".to_owned(), vec![(4096.0, 1.0), (65536.0, 4.0), (1e9, 90.0)]),
             ],
-            verticals: vec![(32768.0, "L1, 32 KiB".to_owned())],
+            marks: vec![Mark { at: 32768.0, name: "L1, 32 KiB".to_owned(), measured: false }],
         }
     }
 

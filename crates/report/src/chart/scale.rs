@@ -13,6 +13,8 @@ pub(crate) enum Scale {
     Decades,
     /// Linear from 0.
     FromZero,
+    /// Linear, from 0 only where values lie in the lower half.
+    Linear,
 }
 
 impl Scale {
@@ -21,14 +23,14 @@ impl Scale {
     pub(crate) fn shows(self, value: f64) -> bool {
         let size = value.abs();
         match self {
-            Scale::FromZero => value == 0.0 || (value > 1e-30 && size < 1e30),
+            Scale::FromZero | Scale::Linear => value == 0.0 || (value > 1e-30 && size < 1e30),
             Scale::Binary | Scale::Decades => value > 1e-30 && value < 1e30,
         }
     }
 
     fn place(self, value: f64) -> f64 {
         match self {
-            Scale::FromZero => value,
+            Scale::FromZero | Scale::Linear => value,
             Scale::Binary | Scale::Decades => value.max(1e-300).log2(),
         }
     }
@@ -55,8 +57,16 @@ impl Span {
     pub(crate) fn round(axis: &Axis, bounds: (f64, f64)) -> Self {
         let mut span = Self::tight(axis, bounds);
         match axis.scale {
-            Scale::FromZero => {
-                let step = nice_step(span.high, 8);
+            Scale::FromZero | Scale::Linear => {
+                // What differs by less than a tenth is drawn as flat as it is.
+                let room = (span.high - span.low).max(span.high * 0.1);
+                let from = if axis.scale == Scale::FromZero || span.high > 2.0 * span.low {
+                    0.0
+                } else {
+                    span.high - room
+                };
+                let step = nice_step(span.high - from, 8);
+                span.low = (from / step).floor() * step;
                 span.high = (span.high / step).ceil() * step;
             }
             Scale::Binary => {}
@@ -84,9 +94,13 @@ impl Span {
     pub(crate) fn ticks(&self, most: usize) -> Vec<(f64, String)> {
         let most = most.max(2);
         let values = match self.scale {
-            Scale::FromZero => {
-                let step = nice_step(self.high, most - 1);
-                (0..=most).map(|i| i as f64 * step).filter(|v| *v <= self.high * 1.0001).collect()
+            Scale::FromZero | Scale::Linear => {
+                let step = nice_step(self.high - self.low, most - 1);
+                // There is no half thread.
+                let step = if self.unit == "count" { step.max(1.0) } else { step };
+                let first = (self.low / step - 1e-9).ceil();
+                let all = (0..most).map(|i| (first + i as f64) * step);
+                all.filter(|v| *v <= self.high + step * 1e-6).collect()
             }
             Scale::Binary => {
                 let (low, high) = (self.low.log2().ceil() as i32, self.high.log2().floor() as i32);
@@ -180,6 +194,10 @@ mod tests {
         assert_eq!(texts, ["1 ns", "2 ns", "5 ns", "10 ns", "20 ns", "50 ns", "100 ns", "200 ns"]);
         let linear = Span::round(&Axis::new("", Scale::FromZero, "B/s"), (1e9, 2.13e10));
         assert_eq!(linear.ticks(6).last().unwrap().1, "25 GB/s");
+        let flat = Span::round(&Axis::new("", Scale::Linear, "ns"), (152.0, 161.0));
+        let texts: Vec<String> = flat.ticks(8).into_iter().map(|tick| tick.1).collect();
+        assert_eq!((texts[0].as_str(), texts.last().unwrap().as_str()), ("140 ns", "165 ns"));
+        assert_eq!(Span::round(&Axis::new("", Scale::Linear, "ns"), (60.0, 161.0)).ticks(8)[0].0, 0.0);
     }
 
     proptest! {
@@ -187,7 +205,7 @@ mod tests {
         fn any_values_lie_on_the_axis_and_few_are_written(
             a in 1e-12f64..1e15, b in 1e-12f64..1e15, v in 1e-12f64..1e15, most in 2usize..12
         ) {
-            for scale in [Scale::Binary, Scale::Decades, Scale::FromZero] {
+            for scale in [Scale::Binary, Scale::Decades, Scale::FromZero, Scale::Linear] {
                 let axis = Axis::new("", scale, "ns");
                 for span in [Span::tight(&axis, (a.min(b), a.max(b))), Span::round(&axis, (a.min(b), a.max(b)))] {
                     prop_assert!((0.0..=1.0).contains(&span.position(v)));

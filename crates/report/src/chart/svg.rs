@@ -1,9 +1,10 @@
-//! A chart as SVG that takes its colours and letters from the page's style sheet.
+//! A chart as SVG that takes its colours and letters from the page's style sheet. Each mark has a title, which a browser
+//! shows beside the pointer.
 
 use maud::{Markup, html};
 
 use super::{Chart, Look, Series};
-use crate::text::width;
+use crate::text::{cut, width};
 
 /// How large a chart is drawn, in user units; the page draws one for a desktop and one for a phone, so that the
 /// letters of neither are scaled away.
@@ -15,35 +16,47 @@ pub(crate) struct Size {
     pub height: f64,
     /// Marks on the axis to the right, at most.
     pub x_ticks: usize,
+    /// Whether lines are named at their ends; a phone has a legend below.
+    pub named: bool,
     /// Its class.
     pub class: &'static str,
 }
 
 /// For screens of a desktop, and paper.
-pub(crate) const WIDE: Size = Size { width: 760.0, height: 360.0, x_ticks: 9, class: "chart wide" };
+pub(crate) const WIDE: Size =
+    Size { width: 760.0, height: 360.0, x_ticks: 9, named: true, class: "chart wide" };
 /// For phones.
-pub(crate) const NARROW: Size = Size { width: 340.0, height: 300.0, x_ticks: 5, class: "chart narrow" };
+pub(crate) const NARROW: Size =
+    Size { width: 340.0, height: 300.0, x_ticks: 5, named: false, class: "chart narrow" };
 
 /// Width of a letter of the axes' 12-unit type, generously: the page names no font, so this must hold for any.
 const LETTER: f64 = 7.0;
 /// Space between neighbouring lines of letters.
 const LINE: f64 = 15.0;
+/// Points of a line that show their value; of a longer one some, evenly.
+const POINTS: usize = 96;
+/// Names of lines are cut no shorter than this share of the width.
+const NAMES: f64 = 0.3;
 
 /// One drawing of a chart. `id` must be unique on the page.
 pub(crate) fn draw(chart: &Chart, size: Size, id: &str) -> Markup {
     let (x, y) = chart.spans();
     let y_ticks = y.ticks(8);
     let left = y_ticks.iter().map(|(_, text)| width(text)).max().unwrap_or(0) as f64 * LETTER + 12.0;
-    let (right, bottom) = (size.width - 14.0, size.height - 42.0);
-    let names = names(chart, left, right, |v| left + x.position(v) * (right - left));
-    let top = 24.0 + names.iter().map(|name| name.row + 1).max().unwrap_or(0) as f64 * LINE;
+    let named = size.named && chart.series.len() > 1;
+    // Lines that end near the right edge are named beyond it.
+    let near = |series: &&Series| series.points.last().is_some_and(|last| x.position(last.0) > 0.6);
+    let longest = chart.series.iter().filter(near).map(|series| width(&series.name)).max().unwrap_or(0);
+    let margin = if named { (longest as f64 * LETTER + 6.0).min(size.width * NAMES) } else { 0.0 };
+    let (right, bottom) = (size.width - 14.0 - margin, size.height - 42.0);
+    let marks = place_marks(chart, left, right, |v| left + x.position(v) * (right - left));
+    let top = 24.0 + marks.iter().map(|mark| mark.row + 1).max().unwrap_or(0) as f64 * LINE;
     let at_x = |v: f64| left + x.position(v) * (right - left);
     let at_y = |v: f64| bottom - y.position(v) * (bottom - top);
-    let ids = format!("{id}-t {id}-d");
     let (title_id, desc_id) = (format!("{id}-t"), format!("{id}-d"));
     html! {
         svg class=(size.class) viewBox=(format!("0 0 {} {}", size.width, size.height)) role="img"
-            aria-labelledby=(ids) {
+            aria-labelledby=(format!("{title_id} {desc_id}")) {
             title id=(title_id) { (chart.title) }
             desc id=(desc_id) { (chart.description()) }
             text class="label" x=(r(left)) y="12" { (chart.y.label) }
@@ -57,20 +70,31 @@ pub(crate) fn draw(chart: &Chart, size: Size, id: &str) -> Markup {
             }
             line class="axis" x1=(r(left)) x2=(r(right)) y1=(r(bottom)) y2=(r(bottom)) {}
             text class="label" text-anchor="end" x=(r(right)) y=(r(size.height - 6.0)) { (chart.x.label) }
-            @for name in &names {
-                line class="mark" x1=(r(name.line)) x2=(r(name.line)) y1=(r(24.0 + name.row as f64 * LINE - 3.0))
-                    y2=(r(bottom)) {}
-                text class="tick" text-anchor=(if name.before { "end" } else { "start" })
-                    x=(r(name.line + if name.before { -4.0 } else { 4.0 })) y=(r(24.0 + name.row as f64 * LINE + 6.0)) {
-                    (name.text)
-                }
+            @for mark in &marks {
+                @let name = 24.0 + mark.row as f64 * LINE;
+                line class=(if mark.measured { "mark measured" } else { "mark" }) x1=(r(mark.line)) x2=(r(mark.line))
+                    y1=(r(name - 3.0)) y2=(r(bottom)) { title { (mark.text) } }
+                text class="tick" text-anchor=(if mark.before { "end" } else { "start" })
+                    x=(r(mark.line + if mark.before { -4.0 } else { 4.0 })) y=(r(name + 6.0)) { (mark.text) }
             }
             @for (number, series) in chart.series.iter().enumerate() {
-                path class=(class(series, number)) d=(path(&series.points, series.steps, &at_x, &at_y)) {}
-                @if series.points.len() == 1 || series.look == Look::Measured {
-                    @for point in &series.points {
-                        circle class=(format!("dot s{}", number % 6)) cx=(r(at_x(point.0))) cy=(r(at_y(point.1)))
-                            r="3" {}
+                g class=(class(series, number)) {
+                    @if series.points.len() > 1 {
+                        path class="line" d=(path(&series.points, series.steps, &at_x, &at_y)) { title { (series.name) } }
+                    }
+                    @let dots = series.points.len() == 1 || series.look == Look::Measured;
+                    @if series.look != Look::Fit {
+                        @for point in series.points.iter().step_by(series.points.len() / POINTS + 1) {
+                            circle class=(if dots { "dot" } else { "point" }) cx=(r(at_x(point.0))) cy=(r(at_y(point.1)))
+                                r=(if dots { "4" } else { "6" }) { title { (series.name) ": " (chart.point(*point)) } }
+                        }
+                    }
+                }
+            }
+            @if named {
+                @for end in ends(chart, (size.width, top, bottom), &at_x, &at_y) {
+                    text class=(format!("end {}", class(&chart.series[end.number], end.number))) x=(r(end.x)) y=(r(end.y)) {
+                        (end.name)
                     }
                 }
             }
@@ -78,16 +102,18 @@ pub(crate) fn draw(chart: &Chart, size: Size, id: &str) -> Markup {
     }
 }
 
-/// The names of the lines with a piece of each, below the drawing: as text of the page it wraps.
+/// The names of the lines with a piece of each, below the drawing: as text of the page it wraps. A single line needs none.
 pub(crate) fn legend(chart: &Chart) -> Markup {
     html! {
-        ul class="legend" {
-            @for (number, series) in chart.series.iter().enumerate() {
-                li {
-                    svg class="key" viewBox="0 0 28 10" aria-hidden="true" {
-                        path class=(class(series, number)) d="M0 5H28" {}
+        @if chart.series.len() > 1 {
+            ul class="legend narrow" {
+                @for (number, series) in chart.series.iter().enumerate() {
+                    li {
+                        svg class=(format!("key {}", class(series, number))) viewBox="0 0 28 10" aria-hidden="true" {
+                            path class="line" d="M0 5H28" {}
+                        }
+                        " " (series.name)
                     }
-                    " " (series.name)
                 }
             }
         }
@@ -96,10 +122,71 @@ pub(crate) fn legend(chart: &Chart) -> Markup {
 
 fn class(series: &Series, number: usize) -> String {
     match series.look {
-        Look::Reference => "line ref".to_owned(),
-        Look::Fit => "line fit".to_owned(),
-        _ => format!("line s{}", number % 6),
+        Look::Reference => "ref".to_owned(),
+        Look::Fit => "fit".to_owned(),
+        _ => {
+            let (color, dashes) = series.ink.unwrap_or((number, number));
+            format!("s{} d{}", color % 6, dashes % 6)
+        }
     }
+}
+
+/// The name of a line beside its end.
+struct End {
+    number: usize,
+    x: f64,
+    y: f64,
+    name: String,
+}
+
+/// Where the lines' names stand: right of their ends, and so far above or below that none covers another. `room`: the drawing's
+/// width, and the height from where to where lines go.
+fn ends(
+    chart: &Chart,
+    room: (f64, f64, f64),
+    at_x: &dyn Fn(f64) -> f64,
+    at_y: &dyn Fn(f64) -> f64,
+) -> Vec<End> {
+    let mut placed: Vec<End> = Vec::new();
+    let long = |name: &str| width(name) as f64 * LETTER;
+    for (number, series) in chart.series.iter().enumerate() {
+        let Some(last) = series.points.last() else { continue };
+        let name = cut(&series.name, (room.0 * NAMES / LETTER) as usize);
+        let x = (at_x(last.0) + 7.0).min(room.0 - long(&name) - 2.0);
+        let end = at_y(last.1) + 4.0;
+        let free = |y: &&f64| {
+            let meets = |other: &End| {
+                (other.y - **y).abs() < LINE - 1.0
+                    && other.x < x + long(&name)
+                    && x < other.x + long(&other.name)
+            };
+            (room.1..room.2).contains(*y) && !placed.iter().any(meets)
+        };
+        // Between two points a line is looked at in its middle, too.
+        let crossed = |y: &&f64| {
+            let hit =
+                |px: f64, py: f64| px > x - 3.0 && px < x + long(&name) && py > **y - LINE && py < **y + 3.0;
+            let place = |(px, py): (f64, f64)| (at_x(px), at_y(py));
+            chart.series.iter().any(|series| {
+                series.points.windows(2).any(|pair| {
+                    let (from, to) = (place(pair[0]), place(pair[1]));
+                    (1..=8).map(f64::from).any(|n| {
+                        hit(
+                            from.0 + (to.0 - from.0) * n / 8.0,
+                            if series.steps { from.1 } else { from.1 + (to.1 - from.1) * n / 8.0 },
+                        )
+                    })
+                })
+            })
+        };
+        let rows: Vec<f64> = (0..=chart.series.len() * 2 + 4)
+            .flat_map(|row| [-1.0, 1.0].map(|way| end + way * row as f64 * LINE / 2.0))
+            .collect();
+        let clear = rows.iter().find(|y| free(y) && !crossed(y));
+        let y = clear.or_else(|| rows.iter().find(free)).copied().unwrap_or(end);
+        placed.push(End { number, x, y, name });
+    }
+    placed
 }
 
 /// A coordinate with one decimal.
@@ -138,21 +225,22 @@ fn spaced(ticks: Vec<(f64, String)>, x: &dyn Fn(f64) -> f64, right: f64) -> Vec<
         .collect()
 }
 
-/// The name of an upright line: where the line is, in which row the name stands, and on which side.
-struct Name {
+/// An upright line: where it is, in which row its name stands, and on which side.
+struct Placed {
     line: f64,
     row: usize,
     before: bool,
     text: String,
+    measured: bool,
 }
 
 /// Places names so that they neither meet nor leave the drawing: on the right of their line where there is room.
-fn names(chart: &Chart, left: f64, right: f64, x: impl Fn(f64) -> f64) -> Vec<Name> {
+fn place_marks(chart: &Chart, left: f64, right: f64, x: impl Fn(f64) -> f64) -> Vec<Placed> {
     let mut taken: Vec<Vec<(f64, f64)>> = Vec::new();
-    let mut names = Vec::new();
-    for (value, text) in &chart.verticals {
-        let line = x(*value);
-        let long = width(text) as f64 * LETTER + 8.0;
+    let mut marks = Vec::new();
+    for mark in &chart.marks {
+        let line = x(mark.at);
+        let long = width(&mark.name) as f64 * LETTER + 8.0;
         let before = line + long > right + 10.0 && line - long >= left;
         let (from, to) = if before { (line - long, line) } else { (line, line + long) };
         let meets = |row: &Vec<(f64, f64)>| row.iter().any(|(a, b)| from < *b && *a < to);
@@ -161,9 +249,9 @@ fn names(chart: &Chart, left: f64, right: f64, x: impl Fn(f64) -> f64) -> Vec<Na
             taken.push(Vec::new());
         }
         taken[row].push((from, to));
-        names.push(Name { line, row, before, text: text.clone() });
+        marks.push(Placed { line, row, before, text: mark.name.clone(), measured: mark.measured });
     }
-    names
+    marks
 }
 
 #[cfg(test)]
@@ -180,15 +268,35 @@ mod tests {
             assert!(svg.contains(part), "{part} is missing from {svg}");
         }
         assert!(!svg.contains("fill=") && !svg.contains("stroke=") && !svg.contains('#'), "{svg}");
-        assert_eq!(svg.matches("class=\"line s").count(), 2);
+        assert_eq!(svg.matches("<g class=\"s").count(), 2);
+        assert!(
+            svg.contains("<title>4 KiB pages: 4 ns at 64 KiB</title>"),
+            "no value beside the pointer in {svg}"
+        );
     }
 
     #[test]
     fn strings_in_a_drawing_are_escaped() {
         let mut chart = example();
         chart.series[0].name = "</svg><script>alert(1)</script>".to_owned();
-        chart.verticals[0].1 = "\"><img src=x>".to_owned();
+        chart.marks[0].name = "\"><img src=x>".to_owned();
         let svg = draw(&chart, NARROW, "c").into_string() + &legend(&chart).into_string();
         assert!(!svg.contains("<script") && !svg.contains("<img"), "{svg}");
+    }
+
+    #[test]
+    fn lines_are_named_at_their_ends_and_a_single_one_needs_no_name() {
+        let mut chart = example();
+        // Both end at one place.
+        chart.series[1].points[2] = chart.series[0].points[2];
+        let svg = draw(&chart, WIDE, "c").into_string();
+        let heights: Vec<&str> =
+            svg.split("class=\"end ").skip(1).filter_map(|end| end.split("y=\"").nth(1)).collect();
+        assert!(heights.len() == 2 && heights[0] != heights[1], "{heights:?}");
+        chart.series.truncate(1);
+        assert!(
+            !draw(&chart, WIDE, "c").into_string().contains("class=\"end ")
+                && legend(&chart).into_string().is_empty()
+        );
     }
 }

@@ -72,7 +72,7 @@ pub(crate) fn draw(chart: &Chart, columns: usize) -> Option<Vec<Vec<Span>>> {
         canvas.series(series, number, |point| (column_of(point.0), row_of(point.1)));
     }
     let verticals: Vec<(usize, &str)> =
-        chart.verticals.iter().map(|(at, name)| (column_of(*at) / 2, name.as_str())).collect();
+        chart.marks.iter().map(|mark| (column_of(mark.at) / 2, mark.name.as_str())).collect();
 
     let mut lines = vec![vec![Span::quiet(cut(&chart.y.label, columns))]];
     lines.extend(names(&verticals, left, plot).map(|text| vec![Span::quiet(text)]));

@@ -2,6 +2,7 @@
 
 use super::section::Section;
 use crate::chart::Chart;
+use crate::chart::bars::Bars;
 use crate::chart::heat::Heat;
 use crate::shown::Shown;
 use crate::table::Table;
@@ -13,6 +14,8 @@ pub(crate) struct Block {
     pub title: String,
     /// The name under which [`record::glossary`] explains it.
     pub word: Option<String>,
+    /// Whether it tells how one workload scales.
+    pub is_of_a_workload: bool,
     /// What is told, in this order.
     pub parts: Vec<Part>,
     /// The figures that its charts, maps and sentences tell; tables know their own.
@@ -26,6 +29,8 @@ pub(crate) enum Part {
     Table(Table),
     /// A chart of lines.
     Chart(Chart),
+    /// Bars, for a page; a table tells the same.
+    Bars(Bars),
     /// A matrix.
     Heat(Box<Heat>),
     /// A matrix that no terminal can show: all of it for a page, the same summed up for a terminal.
@@ -50,6 +55,7 @@ impl Block {
         Self {
             title: title.to_owned(),
             word: word.map(str::to_owned),
+            is_of_a_workload: false,
             parts: Vec::new(),
             shown: Shown::default(),
         }
@@ -83,4 +89,6 @@ pub(crate) struct Room {
     pub workloads: usize,
     /// Placements whose steps are told one by one.
     pub placements: usize,
+    /// Fewest steps of a chart of scaling: on a terminal two points are a line whatever they are.
+    pub steps: usize,
 }

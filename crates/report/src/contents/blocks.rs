@@ -3,7 +3,9 @@
 use record::Record;
 
 use super::block::{Block, Part, Room};
-use super::{core_to_core, counters, curves, details, latency, layers, numa, rest, scaling, workloads};
+use super::{
+    bandwidth, core_to_core, counters, curves, details, latency, layers, numa, rest, scaling, workloads,
+};
 use crate::chart::Chart;
 use crate::shown::Shown;
 
@@ -26,6 +28,9 @@ pub(crate) fn blocks(record: &Record, room: Room) -> Vec<Block> {
         let shown = |(metric, _): &(&str, Chart)| block.word.as_deref() == Some(*metric);
         if let Some(at) = charts.iter().position(shown) {
             block.parts.insert(0, Part::Chart(charts.remove(at).1));
+        }
+        if block.word.as_deref() == Some("memory.bandwidth") {
+            block.parts.splice(0..0, bandwidth::bars(record).into_iter().map(Part::Bars));
         }
     }
     blocks.extend(numa::block(record));

@@ -6,6 +6,7 @@ use record::phrase::{agree, count_noun, quote_word};
 use record::{Ended, Label, Measurement, Record, detail, units};
 
 use super::side_by_side::group_by;
+use crate::chart::bars::{Bar, Bars, Fill, Piece};
 use crate::text::range;
 
 /// Processes left behind that are named.
@@ -26,6 +27,40 @@ pub(crate) fn find_time(record: &Record) -> Option<&Measurement> {
 pub(crate) fn find_state<'a>(record: &'a Record, name: &str) -> Option<&'a Measurement> {
     figures(record, "workload.cpu_time")
         .find(|m| m.labels.word(Label::State) == Some(name) && m.labels.get(Label::Thread).is_none())
+}
+
+/// The states of a thread, what they are called, and how they are drawn.
+const STATES: [(&str, &str, Fill); 4] = [
+    ("user", "user", Fill::Plain),
+    ("system", "sys", Fill::Series(3)),
+    ("runnable", "runnable, waiting for a CPU", Fill::Warning),
+    ("off-cpu", "blocked, no thread ready", Fill::Nobody),
+];
+
+/// Where its threads' time went, as one bar; without a row where nothing was measured of it.
+pub(crate) fn states(record: &Record) -> Bars {
+    let all: Vec<(&str, Fill, f64, bool)> = STATES
+        .into_iter()
+        .filter_map(|(state, words, fill)| {
+            let m = find_state(record, state).filter(|m| m.value().is_finite() && m.value() > 0.0)?;
+            Some((words, fill, m.value(), m.doubt.is_some()))
+        })
+        .collect();
+    let whole: f64 = all.iter().map(|(_, _, value, _)| value).sum();
+    let mut bars = Bars { title: "Where the time of its threads went".to_owned(), ..Bars::default() };
+    let mut bar = Bar { name: "all threads".to_owned(), figure: seconds(whole), ..Bar::default() };
+    let mut from = 0.0;
+    for (words, fill, value, unreliable) in all {
+        let says = format!("{words}: {}, {}", seconds(value), units::percent(value / whole));
+        let to = from + value / whole;
+        bar.pieces.push(Piece { unreliable, ..Piece::new(from, to, fill, says.clone()) });
+        bars.legend.push((fill, says));
+        from = to;
+    }
+    if whole > 0.0 {
+        bars.rows.push(bar);
+    }
+    bars
 }
 
 /// Seconds of CPU time, user and system.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use record::{Measurement, Record, units};
 
-use crate::chart::{Axis, Chart, Scale, Series};
+use crate::chart::{Axis, Chart, Mark, SUBJECTS, Scale, Series};
 use record::phrase::count_noun;
 
 /// Every chart that the record has figures for, each with the metric that it shows.
@@ -19,6 +19,45 @@ pub(crate) fn charts(record: &Record) -> Vec<(&'static str, Chart)> {
     .into_iter()
     .filter_map(|(metric, chart)| chart.map(|chart| (metric, chart)))
     .collect()
+}
+
+/// The latency curves and the wake-up tails of several records, each over one another: a colour a record, and for each kind of line
+/// that several have its dashes.
+pub(crate) fn overlaid(records: &[(String, &Record)]) -> Vec<Chart> {
+    let overlay = |chart: fn(&Record) -> Option<Chart>, title: &str| {
+        let charts: Vec<(usize, &str, Chart)> = records
+            .iter()
+            .enumerate()
+            .filter_map(|(number, (name, record))| Some((number, name.as_str(), chart(record)?)))
+            .collect();
+        let all = || charts.iter().flat_map(|(_, _, chart)| &chart.series);
+        let mut kinds: Vec<&str> = Vec::new();
+        for series in all() {
+            let shared = all().filter(|other| other.name == series.name).count() > 1;
+            if shared && !kinds.contains(&series.name.as_str()) {
+                kinds.push(&series.name);
+            }
+        }
+        // More than two of each would be a tangle: as the machine was, and tuned.
+        if kinds.len() > 2 {
+            kinds.drain(1..kinds.len() - 1);
+        }
+        let lines = kinds.iter().enumerate().flat_map(|(dashes, kind)| {
+            charts.iter().flat_map(move |(number, name, chart)| {
+                let of_kind = chart.series.iter().filter(move |series| series.name == *kind);
+                of_kind.map(move |series| Series {
+                    name: format!("{name}, {kind}"),
+                    ink: Some((SUBJECTS[*number % SUBJECTS.len()], dashes)),
+                    ..series.clone()
+                })
+            })
+        });
+        let (_, _, first) = charts.first()?;
+        let series = lines.collect();
+        Chart { title: title.to_owned(), series, marks: Vec::new(), ..first.clone() }.checked()
+    };
+    let latencies = overlay(latency, "Load latency against working set");
+    latencies.into_iter().chain(overlay(wakeups, "Wake-ups later than a time")).collect()
 }
 
 /// Load latency against working set: a line a page size, on the CPU and node with the most figures; the caches
@@ -42,15 +81,22 @@ pub(crate) fn latency(record: &Record) -> Option<Chart> {
         .into_values()
         .map(|(page, points)| Series::line(format!("{} pages", spaced(&page)), points))
         .collect();
-    let mut verticals = Vec::new();
+    let mut marks = Vec::new();
     if let Some(cpu) = place.0.and_then(|cpu| u32::try_from(cpu).ok()) {
         for level in 1..=record.machine.last_level().min(8) {
             let cache = record.machine.data_cache_of(cpu, level);
             if let Some(bytes) = cache.and_then(|cache| cache.bytes) {
-                verticals.push((bytes as f64, format!("L{level}, {}", units::bytes(bytes))));
+                let name = format!("L{level}, {}", units::bytes(bytes));
+                marks.push(Mark { at: bytes as f64, name, measured: false });
             }
         }
     }
+    // Where the curve itself leaves a level.
+    let edges = record.diagnosis.levels.iter().filter_map(|level| Some((level, level.measured_bytes?)));
+    marks.extend(edges.map(|(level, bytes)| {
+        let name = format!("{} measured, {}", level.name, units::bytes(bytes));
+        Mark { at: bytes as f64, name, measured: true }
+    }));
     let at = place.0.map(|cpu| format!(" on CPU {cpu}")).unwrap_or_default();
     let node = place.1.map(|node| format!(", memory of node {node}")).unwrap_or_default();
     Chart {
@@ -58,7 +104,7 @@ pub(crate) fn latency(record: &Record) -> Option<Chart> {
         x: Axis::new("working set", Scale::Binary, "B"),
         y: Axis::new("latency of a load", Scale::Decades, "ns"),
         series,
-        verticals,
+        marks,
     }
     .checked()
 }
@@ -88,10 +134,10 @@ pub(crate) fn loaded(record: &Record) -> Option<Chart> {
     });
     Chart {
         title: "Load latency under load".to_owned(),
-        x: Axis::new("bandwidth of the others", Scale::FromZero, "B/s"),
-        y: Axis::new("latency of a load", Scale::FromZero, "ns"),
+        x: Axis::new("bandwidth of the others", Scale::Linear, "B/s"),
+        y: Axis::new("latency of a load", Scale::Linear, "ns"),
         series: series.collect(),
-        verticals: Vec::new(),
+        marks: Vec::new(),
     }
     .checked()
 }
@@ -130,7 +176,7 @@ pub(crate) fn wakeups(record: &Record) -> Option<Chart> {
         x: Axis::new("wake-up latency", Scale::Decades, "ns"),
         y: Axis::new("share of wake-ups above it", Scale::Decades, "share"),
         series,
-        verticals: Vec::new(),
+        marks: Vec::new(),
     }
     .checked()
 }
@@ -200,11 +246,17 @@ mod tests {
             ways: None,
             cpus: [0].into_iter().collect(),
         });
+        record.diagnosis.levels = serde_json::from_value(serde_json::json!([
+            { "name": "L1", "latency_ns": 1.0, "measured_bytes": 24 << 10, "judgement": "" }
+        ]))
+        .unwrap();
         let chart = latency(&record).unwrap();
         assert_eq!(
             chart.series.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(),
             ["4 KiB pages", "2 MiB pages"]
         );
-        assert_eq!(chart.verticals, [(32768.0, "L1, 32 KiB".to_owned())]);
+        let marks: Vec<(&str, bool)> =
+            chart.marks.iter().map(|mark| (mark.name.as_str(), mark.measured)).collect();
+        assert_eq!(marks, [("L1 measured, 24 KiB", true), ("L1, 32 KiB", false)]);
     }
 }

@@ -3,12 +3,20 @@
 use crate::text::range;
 use record::Label;
 use record::label::name_workload;
-use record::{Doubt, DoubtKind, Mark, Measurement, metrics, units};
+use record::{Doubt, DoubtKind, Mark, Measurement, detail, metrics, units};
 
 /// A value of this measurement with its unit. Shares are printed in percent and other ratios with a times sign,
 /// so that no figure stands alone.
 pub(crate) fn figure(m: &Measurement, value: f64) -> String {
-    figure_of(&m.metric, &m.unit, value)
+    match m.unit.as_str() {
+        "work/s" => rate(value, m.detail.get(detail::WORK).unwrap_or_default()),
+        unit => figure_of(&m.metric, unit, value),
+    }
+}
+
+/// A rate with its unit: bytes as such, anything else by its own name.
+pub(crate) fn rate(value: f64, work: &str) -> String {
+    units::figure(value, if work == "B" { "B/s" } else { "work/s" })
 }
 
 /// A value of a metric with its unit.

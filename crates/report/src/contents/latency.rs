@@ -25,14 +25,12 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
         let mut block = Block::new("Figures of the latency curve", Some("load.latency"));
         let places: HashSet<String> =
             all.iter().map(|m| format!("{} {}", labelled(m, Label::Cpu), labelled(m, Label::Node))).collect();
-        let from = match places.len() {
-            1 => String::new(),
-            n => format!(", from {}", count_noun(n, "CPU and node")),
-        };
-        block.parts.push(Part::Says(format!(
-            "{}{from}; the curve draws one place, each figure stands in the record (--json) and on its page (--html).",
-            count_noun(all.len(), "figure")
-        )));
+        if places.len() > 1 {
+            let (figures, places) =
+                (count_noun(all.len(), "figure"), count_noun(places.len(), "CPU and node"));
+            let says = format!("{figures} from {places}; the curve draws one place, the record has all.");
+            block.parts.push(Part::Says(says));
+        }
         all.iter().chain(&cycles).for_each(|m| block.shown.add(m));
         return Some(block);
     }
@@ -86,8 +84,8 @@ mod tests {
     fn of_a_curve_the_figures_are_counted() {
         let record = record(90);
         let block = block(&record).unwrap();
-        let [Part::Says(text)] = &block.parts[..] else { panic!("{block:?}") };
-        assert!(text.starts_with("90 figures; "), "{text}");
+        // They are of one place, which the curve draws.
+        assert!(block.parts.is_empty(), "{block:?}");
         assert!(record.measurements.iter().all(|m| block.shown_figures().has(m)));
     }
 }

@@ -1,10 +1,11 @@
 //! Layers of a machine, and what siblings add: what a few figures of one routine or workload say.
 
-use record::diagnosis::{Answer, Claim, LayerStep, Overhead};
+use record::diagnosis::{Answer, Claim, Layer, LayerStep, Overhead};
 use record::statistics::Verdict;
 use record::{DetailKey, Label, Record, Text, detail, units};
 
 use super::block::{Block, Part};
+use crate::chart::bars::{Bar, Bars, Fill, Form, Piece};
 use crate::table::{Field, Table, Weight};
 use crate::text::range;
 
@@ -16,6 +17,7 @@ const MOST: usize = 64;
 pub(crate) fn layers(record: &Record) -> Option<Block> {
     let unit = record.measurements_of("layer.time").next()?.unit.as_str();
     let mut block = Block::new(TITLE, Some("layer.time"));
+    block.parts.push(Part::Bars(bars(record, unit)));
     block.parts.push(Part::Table(times(record, unit)));
     let counted = counted(record);
     if !counted.is_empty() {
@@ -27,6 +29,40 @@ pub(crate) fn layers(record: &Record) -> Option<Block> {
         block.parts.push(Part::Table(claims(overhead)));
     }
     (!record.diagnosis.layers.is_empty()).then_some(block)
+}
+
+/// What each layer takes longer than the fastest, with the interval of its time.
+fn bars(record: &Record, unit: &str) -> Bars {
+    let layers = &record.diagnosis.layers;
+    let over = |layer: &Layer, time: f64| time / (layer.time / (1.0 + layer.over)) - 1.0;
+    let ends = layers.iter().map(|l| l.interval.map_or(l.over, |(_, high)| over(l, high)));
+    let most = ends.filter(|end| end.is_finite()).fold(0.01, f64::max);
+    let row = |layer: &Layer| {
+        let (figure, time) = (format!("+{}", units::percent(layer.over)), units::figure(layer.time, unit));
+        let fill = if layer.over > 0.0 { Fill::Lost } else { Fill::Plain };
+        let whole = Piece::new(0.0, layer.over / most, fill, format!("{}: {time}, {figure}", layer.layer));
+        let mut pieces = vec![Piece { unreliable: layer.doubt.is_some(), ..whole }];
+        pieces.extend(layer.interval.map(|(low, high)| Piece {
+            form: Form::Line,
+            ..Piece::new(
+                over(layer, low) / most,
+                over(layer, high) / most,
+                Fill::Same,
+                format!("95 % interval {}", range(&units::figure(low, unit), &units::figure(high, unit))),
+            )
+        }));
+        let bound = layer.bound.as_deref().map(|bound| if bound == "none" { "not bound" } else { bound });
+        let how =
+            [bound, layer.interrupts.as_deref().filter(|irqs| *irqs == "off").map(|_| "interrupts off")];
+        let how = how.into_iter().flatten().collect::<Vec<_>>().join(", ");
+        Bar { name: layer.layer.clone(), how, pieces, figure, beside: time, ..Bar::default() }
+    };
+    Bars {
+        title: "Time over the fastest layer".to_owned(),
+        rows: layers.iter().take(MOST).map(row).collect(),
+        ticks: [0.0, 0.5, 1.0].map(|at| (at, format!("+{}", units::percent(at * most)))).into(),
+        ..Bars::default()
+    }
 }
 
 const TITLE: &str = "One routine in each layer";
@@ -183,7 +219,7 @@ mod tests {
             says: "SMT siblings add 13.0 %.".into(),
         });
         assert!(
-            matches!(&layers(&record).unwrap().parts[..], [Part::Table(table)] if table.rows[0][3] == "+0 %")
+            matches!(&layers(&record).unwrap().parts[..], [Part::Bars(bars), Part::Table(table)] if table.rows[0][3] == "+0 %" && bars.rows.len() == 1)
         );
         let said = Part::Says("openssl, blocks of 8 KiB: SMT siblings add 13.0 %.".to_owned());
         assert_eq!(siblings(&record).unwrap().parts, [said]);

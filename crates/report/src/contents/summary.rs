@@ -174,6 +174,17 @@ pub(crate) fn delivered(resource: &Resource) -> String {
     format!("{}{against}{beside}{doubt}", figure(resource.delivered))
 }
 
+/// `3.1 GHz of 3.7 GHz`; of latencies `101 ns, best 87 ns`.
+pub(crate) fn held_against(resource: &Resource) -> String {
+    let figure = |value| units::figure(value, &resource.unit);
+    let delivered = figure(resource.delivered);
+    match resource.ceiling {
+        Some(ceiling) if ceiling < resource.delivered => format!("{delivered}, best {}", figure(ceiling)),
+        Some(ceiling) => format!("{delivered} of {}", figure(ceiling)),
+        None => delivered,
+    }
+}
+
 /// A severity in one word.
 pub(crate) fn severity(severity: Severity) -> &'static str {
     match severity {
@@ -292,6 +303,24 @@ pub(crate) fn not_looked_for(record: &Record) -> Option<String> {
         |rules: &[&NotLookedFor]| rules.iter().map(|rule| rule.rule.as_str()).collect::<Vec<_>>().join(", ");
     let reported = groups.iter().map(|(missing, rules)| format!("{} (needs {missing})", names(rules)));
     Some(format!("not looked for: {}", reported.collect::<Vec<_>>().join("; ")))
+}
+
+/// How noisy it was: figures in doubt, what others used, under which priority linespeed ran.
+pub(crate) fn noise_in_a_line(record: &Record) -> String {
+    let all = record.measurements.len();
+    let doubtful = record.measurements.iter().filter(|m| m.doubt.is_some()).count();
+    let before = &record.conditions.before;
+    let steal = record.conditions.after.as_ref().and_then(|after| after.steal_share);
+    let others = record.diagnosis.used_by_others;
+    let online = record.machine.counts.cpus_online;
+    let said = listed([
+        (record.import.is_none() && all > 0).then(|| format!("{doubtful} of {all} figures unreliable (?)")),
+        others.zip(online).map(|(used, cpus)| format!("other work {used:.2} of {}", units::cpus(cpus))),
+        steal.map(|share| format!("steal time {}", units::percent(share))),
+        before.own_nice.filter(|nice| *nice != 0).map(|nice| format!("own nice value {nice}")),
+        before.own_policy.clone().filter(|policy| policy != "other").map(|policy| format!("policy {policy}")),
+    ]);
+    if said.is_empty() { "noise: not recorded".to_owned() } else { format!("noise: {said}") }
 }
 
 /// Where the noise stands: what happened during the samples, what is doubtful, and what else ran.

@@ -45,7 +45,7 @@ const EXTREMES: [&str; 3] = ["wakeup.minimum", "wakeup.average", "wakeup.maximum
 /// Wake-ups of which only the shortest, the average and the longest are known: a row a place, `most` of them.
 pub(crate) fn extremes(record: &Record, most: usize) -> Table {
     let heads = ["setting", "policy", "CPU", "#min", "#avg", "#max"];
-    let mut table = Table::new("Wake-up latency (cyclictest)", Some("wakeup.maximum"), heads);
+    let mut table = Table::new("Wake-up latency (cyclictest)", Some("wakeup.latency"), heads);
     let all = record.measurements.iter().filter(|m| m.summary.n > 0);
     let rows = side_by_side::<_, 3>(all, |m| {
         let column = EXTREMES.iter().position(|name| *name == m.metric)?;

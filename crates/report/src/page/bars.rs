@@ -1,66 +1,90 @@
-//! Bandwidths as bars. They are boxes of the page rather than a drawing, so that their words wrap on a phone; the
-//! table below them is their text alternative.
-
-use record::Label;
-use std::collections::BTreeSet;
+//! Bars as boxes of the page: their words wrap on a phone.
 
 use maud::{Markup, html};
-use record::{Measurement, Record};
 
-use crate::contents::figures::{labelled, value, withheld};
+use super::prose;
+use crate::chart::bars::{Bar, Bars, Form, Piece};
 use crate::text::keep_units;
-use record::phrase::count_noun;
 
-/// Most bars of one number of threads; a record of many placements has the rest in its table.
-const MOST: usize = 24;
-/// Most numbers of threads.
-const MOST_GROUPS: usize = 4;
-
-/// A bar for each bandwidth as STREAM counts bytes, those of one number of threads together, on one scale.
-pub(super) fn bandwidth(record: &Record) -> Markup {
-    let shown: Vec<&Measurement> = record
-        .measurements_of("memory.bandwidth")
-        .filter(|m| m.labels.word(Label::BytesCounted) != Some("bus"))
-        .filter(|m| !withheld(m) && m.summary.n > 0 && m.value().is_finite() && m.value() > 0.0)
-        .collect();
-    let longest = shown.iter().map(|m| m.value()).fold(0.0, f64::max);
-    let threads: BTreeSet<Option<u64>> = shown.iter().map(|m| m.labels.count(Label::Threads)).collect();
-    let groups = threads.into_iter().map(|threads| {
-        let group = shown.iter().filter(|m| m.labels.count(Label::Threads) == threads).take(MOST);
-        (threads, group.collect::<Vec<_>>())
-    });
+/// Bars below their title.
+pub(super) fn draw(bars: &Bars) -> Markup {
     html! {
-        @if longest > 0.0 {
-            div class="bars" aria-hidden="true" {
-                @for (threads, group) in groups.take(MOST_GROUPS) {
-                    h3 {
-                        @match threads {
-                            Some(threads) => (count_noun(usize::try_from(threads).unwrap_or(usize::MAX), "thread")),
-                            None => "bandwidth",
+        @if !bars.rows.is_empty() {
+            figure class="bars" {
+                @if !bars.title.is_empty() { figcaption { (bars.title) } }
+                @let unreliable = bars.rows.iter().flat_map(|row| &row.pieces).any(|piece| piece.unreliable);
+                @if unreliable || !bars.legend.is_empty() {
+                    ul class="legend" {
+                        @for (fill, words) in &bars.legend {
+                            li { span class=(format!("key {}", fill.class())) {} " " (words) }
                         }
-                        span class="quiet" { ", STREAM bytes" }
+                        @if unreliable { li { span class="unsure" { "?" } " hatched: unreliable" } }
                     }
-                    @for m in group { (bar(m, m.value() / longest)) }
+                }
+                ul class="rows" {
+                    @for bar in &bars.rows { (row(bar, &bars.ticks)) }
+                    @if !bars.ticks.is_empty() {
+                        li class="bar ticks" aria-hidden="true" {
+                            span class="track" {
+                                @for (at, text) in &bars.ticks { span class="at" style=(format!("{};transform:translateX(-{:.0}%)", left(*at), percent(*at))) { (text) } }
+                            }
+                        }
+                    }
                 }
             }
         }
     }
 }
 
-fn bar(m: &Measurement, share: f64) -> Markup {
-    let streaming = m.labels.word(Label::Stores) == Some("streaming");
-    let stores = match m.labels.word(Label::Stores) {
-        Some(stores) if stores != "regular" => format!(", {stores}"),
-        _ => String::new(),
-    };
+fn row(bar: &Bar, ticks: &[(f64, String)]) -> Markup {
     html! {
-        div class="bar" {
-            span class="name" { (labelled(m, Label::Op)) (stores) }
-            span class="track" {
-                span class=(if streaming { "full other" } else { "full" })
-                    style=(format!("width:{:.1}%", share.clamp(0.0, 1.0) * 100.0)) {}
+        li class="bar" {
+            span class="name" {
+                @if bar.strong { b { (prose(&bar.name)) } } @else { (prose(&bar.name)) }
+                @if !bar.how.is_empty() { span class="quiet" { ", " (keep_units(&bar.how)) } }
             }
-            span class="figure" { (keep_units(&value(m))) @if m.doubt.is_some() { span class="quiet" { " in doubt" } } }
+            (track(&bar.pieces, ticks))
+            span class="figure" {
+                (keep_units(&bar.figure))
+                @if bar.pieces.iter().any(|piece| piece.unreliable) { span class="unsure" title="unreliable" { "?" } }
+                @if !bar.beside.is_empty() { " " span class="quiet" { (keep_units(&bar.beside)) } }
+            }
         }
+    }
+}
+
+/// The pieces on their scale.
+pub(super) fn track(pieces: &[Piece], ticks: &[(f64, String)]) -> Markup {
+    html! {
+        span class="track" aria-hidden="true" {
+            @for (at, _) in ticks { span class="rule" style=(left(*at)) {} }
+            @for piece in pieces { span class=(class(piece)) style=(place(piece)) title=(piece.says) {} }
+        }
+    }
+}
+
+fn class(piece: &Piece) -> String {
+    let form = match piece.form {
+        Form::Whole => "piece",
+        Form::Line => "piece thin",
+        Form::Dot => "piece dot",
+    };
+    format!("{form} {}{}", piece.fill.class(), if piece.unreliable { " unreliable" } else { "" })
+}
+
+/// A share as a part of 100.
+fn percent(share: f64) -> f64 {
+    if share.is_finite() { share.clamp(0.0, 1.0) * 100.0 } else { 0.0 }
+}
+
+fn left(at: f64) -> String {
+    format!("left:{:.1}%", percent(at))
+}
+
+fn place(piece: &Piece) -> String {
+    let (from, to) = (percent(piece.from), percent(piece.to));
+    match piece.form {
+        Form::Dot => left(piece.from),
+        _ => format!("left:{from:.1}%;width:{:.1}%", (to - from).max(0.0)),
     }
 }

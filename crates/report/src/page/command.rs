@@ -1,22 +1,23 @@
-//! A command that `linespeed stat` ran, at the top of the page: how it went and what it was bound by.
+//! A command that `linespeed stat` ran, at the top of the page: how it went, where its time went, what it was bound by.
 
-use maud::{Markup, html};
+use maud::html;
 use record::Record;
 
-use super::{prose, section};
-use crate::contents::command::{command_text, describe_runs, early_end, find_time, name_bound};
+use super::{Section, bars, prose, section};
+use crate::contents::command::{command_text, describe_runs, early_end, find_time, name_bound, states};
 
 /// The command and the verdict; nothing for a record of no command.
-pub(super) fn verdict(record: &Record) -> Markup {
-    let Some(time) = find_time(record) else { return html! {} };
+pub(super) fn verdict(record: &Record) -> Section {
     let inside = html! {
-        p { code { (crate::text::clean(&command_text(time))) } }
-        @if let Some(early) = early_end(record, time) { p { strong { (prose(&early)) } } }
-        p { (prose(describe_runs(time))) }
-        @if let Some(bound) = &record.diagnosis.bound {
-            h3 { "Bound by " (prose(name_bound(&bound.by))) }
-            p { (prose(bound.says.to_string())) }
-            @for advice in &bound.advice { p { "Try: " (prose(advice)) } }
+        @if let Some(time) = find_time(record) {
+            p { code { (crate::text::clean(&command_text(time))) } " " (prose(describe_runs(time))) }
+            @if let Some(early) = early_end(record, time) { p { strong { (prose(&early)) } } }
+            (bars::draw(&states(record)))
+            @if let Some(bound) = &record.diagnosis.bound {
+                h3 { "Bound by " (prose(name_bound(&bound.by))) }
+                p { (prose(bound.says.to_string())) }
+                @for advice in &bound.advice { p { "Try: " (prose(advice)) } }
+            }
         }
     };
     section("command", "What the command was bound by", inside)

@@ -1,15 +1,16 @@
 //! A comparison as a page.
 
 use maud::{Markup, html};
-use record::Comparison;
+use record::{Comparison, Record};
 
-use super::figures::{facts, table};
-use super::{prose, section};
+use super::figures::{drawing, facts, table};
+use super::{Section, bars, prose, section};
+use crate::contents::curves::overlaid;
 use crate::contents::{Block, Part, compare};
 use crate::text::keep_units;
 
-/// Everything between the page's head and its foot.
-pub(super) fn body(c: &Comparison) -> Markup {
+/// The answer, and what is compared.
+pub(super) fn header(c: &Comparison) -> Markup {
     html! {
         header {
             p class="kind" { "linespeed comparison" }
@@ -19,13 +20,34 @@ pub(super) fn body(c: &Comparison) -> Markup {
             @if c.notes.len() == 1 { @for note in &c.notes { p { (prose(note)) } } }
             @if c.notes.len() > 1 { ul { @for note in &c.notes { li { (prose(note)) } } } }
         }
-        @for (number, block) in compare::blocks(c).iter().enumerate() {
-            (block_section(&format!("part-{number}"), block))
-        }
     }
 }
 
-fn block_section(id: &str, block: &Block) -> Markup {
+/// The pictures, then what stands in words and tables.
+pub(super) fn sections(c: &Comparison, records: &[&Record]) -> Vec<Section> {
+    let blocks = compare::blocks(c);
+    if blocks.is_empty() {
+        return Vec::new();
+    }
+    let few = if records.len() <= compare::COLUMNS { records } else { &[] };
+    let named = few.iter().enumerate().map(|(index, record)| (compare::label(c, index), *record));
+    let curves = overlaid(&named.collect::<Vec<_>>());
+    let curves = html! {
+        @if !curves.is_empty() {
+            div class="flow" {
+                @for (number, chart) in curves.iter().enumerate() { (drawing(chart, &format!("curve-{number}"))) }
+            }
+        }
+    };
+    let mut sections = vec![
+        section("speed", "Who is faster at what", bars::draw(&compare::forest(c))),
+        section("curves", "Curves", curves),
+    ];
+    sections.extend(blocks.iter().enumerate().map(|(number, block)| block_section(number, block)));
+    sections
+}
+
+fn block_section(number: usize, block: &Block) -> Section {
     let inside = html! {
         @for part in &block.parts {
             @match part {
@@ -33,12 +55,12 @@ fn block_section(id: &str, block: &Block) -> Markup {
                 Part::Facts(section) => (facts(section)),
                 Part::Table(of) => {
                     @if of.title != block.title { h3 { (of.title) } }
-                    (table(of))
+                    (table(of, "differs"))
                 }
-                // A comparison has no charts.
-                Part::Chart(_) | Part::Heat(_) | Part::Condensed { .. } | Part::Folded(_) => {}
+                // Its pictures stand above.
+                Part::Chart(_) | Part::Bars(_) | Part::Heat(_) | Part::Condensed { .. } | Part::Folded(_) => {}
             }
         }
     };
-    section(id, &block.title, inside)
+    section(&format!("part-{number}"), &block.title, inside)
 }

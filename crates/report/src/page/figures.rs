@@ -1,74 +1,141 @@
 //! The charts and tables of the page.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use maud::{Markup, html};
 use record::glossary::Term;
 use record::metrics;
 use record::{Record, State};
 
-use super::{bars, prose, section};
+use super::{Section, bars, link, prose, section, slug};
 use crate::chart::heat::{self, Heat};
 use crate::chart::{Chart, svg};
 use crate::contents::block::{Block, Part, Room};
 use crate::contents::blocks::blocks;
 use crate::contents::rest::generic;
-use crate::contents::{Section, conditions as condition_contents, inventory as inventory_contents};
+use crate::contents::{conditions as condition_contents, inventory as inventory_contents, summary};
 use crate::table::{Table, Weight};
-use crate::text::keep_units;
+use crate::terminal::is_scale;
+use crate::text::{keep_units, width};
 use record::phrase::count_noun;
 
 /// Rows of a table of CPUs before only the worst are shown; all are in the tables at the page's end.
 const MOST: usize = 12;
 /// Room on the page.
-const ROOM: Room = Room { rows: MOST, workloads: usize::MAX, placements: usize::MAX };
+const ROOM: Room = Room { rows: MOST, workloads: usize::MAX, placements: usize::MAX, steps: 2 };
 /// Rows that a table may have below a drawing of the same figures before it waits to be opened.
 const SHORT: usize = 12;
 /// Columns of a matrix that fit on paper.
 const PAPER: usize = 20;
+/// Letters of a table's rows that a phone shows; a wider one says that it scrolls.
+const PHONE: usize = 40;
+/// Letters of a table's rows of which two fit beside one another on a wide screen.
+const NARROW: usize = 100;
+const INVENTORY: &str = "Inventory";
+const CONDITIONS: &str = "Noise and conditions";
 /// Letters from which a cell of words may be broken; shorter ones stay on one line.
 const LONG: usize = 28;
 
-/// A section for each kind of figure: what it is, then its charts, maps and tables.
-pub(super) fn sections(record: &Record) -> Markup {
-    html! {
-        @for (number, block) in blocks(record, ROOM).iter().enumerate() {
-            (figure_section(record, &format!("figures-{number}"), block))
+/// The sections of figures: each with the name of its place on the page.
+pub(super) struct Figures {
+    blocks: Vec<(String, Block)>,
+    /// In which of them the figures of a metric stand, by the metric.
+    places: HashMap<String, usize>,
+}
+
+impl Figures {
+    pub(super) fn from_record(record: &Record) -> Self {
+        let mut taken = BTreeSet::new();
+        let blocks: Vec<(String, Block)> = blocks(record, ROOM)
+            .into_iter()
+            .map(|block| {
+                let slug = slug(block.word.as_deref().unwrap_or(&block.title));
+                let ids = (1..).map(|n| if n == 1 { format!("of-{slug}") } else { format!("of-{slug}-{n}") });
+                let id = ids.into_iter().find(|id| taken.insert(id.clone())).unwrap_or_default();
+                (id, block)
+            })
+            .collect();
+        let mut places = HashMap::new();
+        for (number, (_, block)) in blocks.iter().enumerate() {
+            if let Some(word) = &block.word {
+                places.entry(word.clone()).or_insert(number);
+            }
         }
+        for (number, (_, block)) in blocks.iter().enumerate() {
+            let shown = block.shown_figures();
+            for m in record.measurements.iter().filter(|m| shown.has(m)) {
+                places.entry(m.metric.to_string()).or_insert(number);
+            }
+        }
+        Self { blocks, places }
+    }
+
+    /// The section in which a figure stands that evidence names: its id and title.
+    pub(super) fn place(&self, from: &str) -> Option<(&str, &str)> {
+        let metric = from.split(' ').next().unwrap_or_default();
+        match metric.split('.').next() {
+            Some("conditions") => return Some(("conditions", CONDITIONS)),
+            Some("machine") => return Some(("inventory", INVENTORY)),
+            _ => {}
+        }
+        let (id, block) = self.blocks.get(*self.places.get(metric)?)?;
+        Some((id, &block.title))
+    }
+
+    /// A section for each kind of figure: what it is, then its charts, maps and tables; and whether it is what was asked for, not
+    /// one of many.
+    pub(super) fn sections(&self, record: &Record) -> Vec<(bool, Section)> {
+        let asked = |block: &Block| {
+            let layers = !summary::is_whole(record) && block.word.as_deref() == Some("layer.time");
+            layers || (block.is_of_a_workload && is_scale(record))
+        };
+        self.blocks.iter().map(|(id, block)| (asked(block), figure_section(id, block))).collect()
     }
 }
 
-fn figure_section(record: &Record, id: &str, block: &Block) -> Markup {
-    let word = block.word.as_deref();
-    let bars = word == Some("memory.bandwidth");
-    let drawn = bars || block.parts.iter().any(|part| matches!(part, Part::Chart(_)));
+fn figure_section(id: &str, block: &Block) -> Section {
+    let drawn = block.parts.iter().any(|part| matches!(part, Part::Chart(_) | Part::Bars(_)));
     let inside = html! {
-        @if let Some(word) = word.and_then(explained) { p class="quiet what" { (prose(&word.what)) } }
-        @for (number, part) in block.parts.iter().enumerate() {
-            @let id = format!("{id}-{number}");
-            @match part {
-                Part::Says(text) => p { (prose(text)) },
-                Part::Facts(section) => (facts(section)),
-                Part::Chart(chart) => (drawing(chart, &id)),
-                Part::Heat(heat) | Part::Condensed { full: heat, .. } => (map(heat, &id)),
-                Part::Folded(heat) => details { summary { (heat.title) } (map(heat, &id)) },
-                Part::Table(details) => {
-                    @if bars { (bars::bandwidth(record)) }
-                    @if details.title != block.title { h3 { (details.title) } }
-                    @if drawn && details.rows.len() > SHORT {
-                        details { summary { "The figures as a table" } (table(details)) }
-                    } @else {
-                        (table(details))
+        @if let Some(word) = block.word.as_deref().and_then(explained) {
+            p class="quiet what" { (prose(word.brief().trim_end_matches('.'))) ". " (link(&word_id(word.name), "More")) }
+        }
+        div class="flow" {
+            @for (number, part) in block.parts.iter().enumerate() {
+                @let id = format!("{id}-{number}");
+                @match part {
+                    Part::Says(text) => p { (prose(text)) },
+                    Part::Facts(section) => (facts(section)),
+                    Part::Chart(chart) => (drawing(chart, &id)),
+                    Part::Bars(bars) => (bars::draw(bars)),
+                    Part::Heat(heat) | Part::Condensed { full: heat, .. } => (map(heat, &id)),
+                    Part::Folded(heat) => details { summary { (heat.title) } (map(heat, &id)) },
+                    Part::Table(of) => div {
+                        @if of.title != block.title { h3 { (of.title) } }
+                        @if drawn && of.rows.len() > SHORT {
+                            details { summary { "The figures as a table" } (table(of, "")) }
+                        } @else {
+                            (table(of, ""))
+                        }
                     }
                 }
             }
         }
     };
-    section(id, &block.title, inside)
+    let small = match &block.parts[..] {
+        [Part::Table(table)] => letters(table) < NARROW,
+        [Part::Says(_)] => true,
+        _ => false,
+    };
+    Section { small, ..section(id, &block.title, inside) }
+}
+
+/// Where a metric is explained.
+fn word_id(metric: &str) -> String {
+    format!("word-{}", slug(metric))
 }
 
 /// Facts, one a line.
-pub(super) fn facts(section: &Section) -> Markup {
+pub(super) fn facts(section: &crate::contents::Section) -> Markup {
     html! { dl { @for fact in &section.facts { div { dt { (fact.key) } dd { (keep_units(&fact.value)) } } } } }
 }
 
@@ -77,6 +144,7 @@ fn map(heat: &Heat, id: &str) -> Markup {
     html! {
         figure {
             figcaption { (heat.heading()) " " span class="quiet" { "(" (heat.axes()) ")" } }
+            @if heat.columns.len() > 6 { (hint()) }
             div class="scroll" role="region" tabindex="0" aria-label=(heat.title) { (heat::svg::draw(heat, id)) }
             (heat::svg::legend(heat))
         }
@@ -91,6 +159,7 @@ fn matrix(heat: &Heat) -> Markup {
     // Paper does not scroll: a table wider than it is left to the map.
     let class = if all.columns.len() > PAPER { "scroll screen" } else { "scroll" };
     html! {
+        @if all.columns.len() > 6 { (hint()) }
         div class=(class) role="region" tabindex="0" aria-label=(all.title) {
             table {
                 thead { tr { @for column in &all.columns { th scope="col" class="n" { (column.head) } } } }
@@ -109,7 +178,7 @@ fn matrix(heat: &Heat) -> Markup {
 }
 
 /// A chart, drawn for a desktop and for a phone; the style sheet shows one of them.
-fn drawing(chart: &Chart, id: &str) -> Markup {
+pub(super) fn drawing(chart: &Chart, id: &str) -> Markup {
     html! {
         figure {
             figcaption { (chart.title) }
@@ -120,9 +189,25 @@ fn drawing(chart: &Chart, id: &str) -> Markup {
     }
 }
 
-/// A table in a box of its own, which scrolls where the table is wider than the page.
-pub(super) fn table(table: &Table) -> Markup {
+/// What tells on a phone that more stands beside.
+fn hint() -> Markup {
+    html! { p class="hint" aria-hidden="true" { "wider than the screen: scrolls sideways →" } }
+}
+
+/// Letters of a table's rows, the widest cell of each column.
+fn letters(table: &Table) -> usize {
+    let column = |at: usize, head: &str| {
+        let cells = table.rows.iter().filter_map(|row| row.get(at)).map(|cell| width(cell).min(LONG));
+        cells.chain([width(head)]).max().unwrap_or(0) + 2
+    };
+    table.columns.iter().enumerate().map(|(at, of)| column(at, &of.head)).sum()
+}
+
+/// A table in a box of its own, which scrolls where the table is wider than the page. `set_off`: the class of rows that are set off,
+/// where gain and loss have none of their own.
+pub(super) fn table(table: &Table, set_off: &str) -> Markup {
     html! {
+        @if letters(table) > PHONE { (hint()) }
         div class="scroll" role="region" tabindex="0" aria-label=(table.title) {
             table {
                 thead {
@@ -130,7 +215,7 @@ pub(super) fn table(table: &Table) -> Markup {
                 }
                 tbody {
                     @for (number, row) in table.rows.iter().enumerate() {
-                        tr class=[weight(table.weight(number))] {
+                        tr class=[weight(table.weight(number), set_off)] {
                             @for (cell, column) in row.iter().zip(&table.columns) {
                                 td class=[class(column.figures, cell)] { (cell) }
                             }
@@ -148,9 +233,10 @@ pub(super) fn table(table: &Table) -> Markup {
     }
 }
 
-fn weight(weight: Weight) -> Option<&'static str> {
+fn weight(weight: Weight, set_off: &str) -> Option<&str> {
     match weight {
         Weight::Plain => None,
+        _ if !set_off.is_empty() => Some(set_off),
         Weight::Worse => Some("worse"),
         Weight::Better => Some("better"),
     }
@@ -163,29 +249,38 @@ fn class(figures: bool, cell: &str) -> Option<&'static str> {
     }
 }
 
-/// The whole inventory.
-pub(super) fn inventory(record: &Record) -> Markup {
+/// The whole inventory; open where it is what was asked for.
+pub(super) fn inventory(record: &Record, open: bool) -> Section {
     let sections = inventory_contents::sections(record);
     let inside = html! {
-        @for part in sections.iter().filter(|part| part.title != "Conditions") {
-            details {
-                summary { (part.title) }
-                (facts(part))
+        @if !sections.is_empty() {
+            div class="facts" {
+                @for part in sections.iter().filter(|part| part.title != "Conditions") {
+                    @if open {
+                        div { h3 { (part.title) } (facts(part)) }
+                    } @else {
+                        details { summary { (part.title) } (facts(part)) }
+                    }
+                }
             }
         }
     };
-    section("inventory", "Inventory", inside)
+    section("inventory", INVENTORY, inside)
 }
 
-/// The conditions before and after.
-pub(super) fn conditions(record: &Record) -> Markup {
+/// Where the noise stands, and the conditions before and after.
+pub(super) fn conditions(record: &Record) -> Section {
     let conditions = condition_contents::table(&record.conditions);
-    let inside = html! { @if !conditions.is_empty() { (table(&conditions)) } };
-    section("conditions", "Conditions", inside)
+    let lines = summary::noise(record);
+    let inside = html! {
+        @if !lines.is_empty() { ul class="plain" { @for line in &lines { li { (keep_units(line)) } } } }
+        @if !conditions.is_empty() { (table(&conditions, "")) }
+    };
+    section("conditions", CONDITIONS, inside)
 }
 
 /// What was measured, and how well.
-pub(super) fn coverage(record: &Record) -> Markup {
+pub(super) fn coverage(record: &Record) -> Section {
     let mut all = Table::new("Coverage", Some("coverage"), ["what", "state", "reason", "what would help"]);
     for item in &record.coverage {
         all.row(vec![
@@ -199,28 +294,28 @@ pub(super) fn coverage(record: &Record) -> Markup {
     let inside = html! {
         @if !all.is_empty() {
             p { (full) " of " (count_noun(record.coverage.len(), "thing")) " measured in full." }
-            (table(&all.finished()))
+            (table(&all.finished(), ""))
         }
     };
     section("coverage", "Coverage", inside)
 }
 
 /// Which outputs the figures of an imported record were read from.
-pub(super) fn provenance(record: &Record) -> Markup {
+pub(super) fn provenance(record: &Record) -> Section {
     let inside = html! {
-        @if let Some(outputs) = crate::contents::provenance::outputs(record) { (table(&outputs)) }
+        @if let Some(outputs) = crate::contents::provenance::outputs(record) { (table(&outputs, "")) }
     };
     section("stood", crate::contents::provenance::STOOD, inside)
 }
 
 /// Every measurement, in a table a metric.
-pub(super) fn all(record: &Record) -> Markup {
+pub(super) fn all(record: &Record) -> Section {
     let inside = html! {
         @for metric in metrics_of(record) {
             @let measurements: Vec<_> = record.measurements_of(metric).collect();
             details {
                 summary { (metric) " " span class="quiet" { (count_noun(measurements.len(), "figure")) } }
-                (table(&generic(metric, &measurements, most_of(metric))))
+                (table(&generic(metric, &measurements, most_of(metric)), ""))
             }
         }
     };
@@ -244,13 +339,19 @@ fn explained(metric: &str) -> Option<Term> {
 }
 
 /// What each metric of this record means.
-pub(super) fn glossary(record: &Record) -> Markup {
-    let words: Vec<Term> = metrics_of(record).into_iter().filter_map(explained).collect();
+pub(super) fn glossary(record: &Record, figures: &Figures) -> Section {
+    let mut seen = BTreeSet::new();
+    let blocks = figures.blocks.iter().filter_map(|(_, block)| block.word.as_deref());
+    let names = metrics_of(record).into_iter().chain(blocks).filter(|name| seen.insert(*name));
+    let words: Vec<Term> = names.filter_map(explained).collect();
     let inside = html! {
         @for word in words {
-            details {
+            details id=(word_id(word.name)) {
                 summary { (word.name) }
-                p { (prose(&word.what)) }
+                p {
+                    (prose(&word.what))
+                    @if let Some((id, title)) = figures.place(word.name) { " → " (link(id, title)) }
+                }
                 @for (label, text) in [("How", &word.how), ("Usual", &word.usual), ("Moves", &word.moves)] {
                     @if let Some(text) = text { p { b { (label) ": " } (prose(text)) } }
                 }

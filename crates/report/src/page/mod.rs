@@ -10,6 +10,8 @@ mod plan;
 mod shape;
 mod summary;
 
+use std::collections::HashSet;
+
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use record::{Comparison, Record, Tool};
 
@@ -21,37 +23,68 @@ const STYLE: &str = include_str!("style.css");
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
 
-/// The whole page.
+/// The whole page: what was asked for first, then the headlines, what costs speed, what could not be seen, and the evidence.
 pub fn html(record: &Record) -> String {
     let name = crate::contents::summary::host_name(&record.machine).unwrap_or("a machine");
-    let body = html! {
-        (summary::header(record))
-        (summary::contradictions(record))
-        (command::verdict(record))
-        (summary::resources(record))
-        (summary::findings(record))
-        (plan::section(record))
-        (summary::unseen(record))
-        (summary::noise(record))
-        (figures::sections(record))
-        (shape::section(&record.machine))
-        (figures::inventory(record))
-        (figures::conditions(record))
-        (figures::coverage(record))
-        (figures::provenance(record))
-        (figures::all(record))
-        (figures::glossary(record))
-    };
-    page(name, &record.tool, &body)
+    let figures = figures::Figures::from_record(record);
+    // Without figures the inventory is the answer.
+    let inventory_alone = record.measurements.is_empty() && record.import.is_none();
+    let mut inventory = vec![figures::inventory(record, inventory_alone), shape::section(&record.machine)];
+    let mut sections = vec![summary::contradictions(record), command::verdict(record)];
+    if inventory_alone {
+        sections.append(&mut inventory);
+    }
+    let (asked, others): (Vec<_>, Vec<_>) =
+        figures.sections(record).into_iter().partition(|(asked, _)| *asked);
+    sections.extend(asked.into_iter().map(|(_, section)| section));
+    sections.extend([
+        summary::resources(record),
+        summary::findings(record, &figures),
+        plan::section(record),
+        summary::unseen(record),
+        loss_breakdown::breakdowns(record),
+    ]);
+    sections.extend(others.into_iter().map(|(_, section)| section));
+    sections.append(&mut inventory);
+    sections.extend([
+        figures::conditions(record),
+        figures::coverage(record),
+        figures::provenance(record),
+        figures::all(record),
+        figures::glossary(record, &figures),
+    ]);
+    page(name, &record.tool, &summary::header(record), &sections)
 }
 
-/// Records side by side as a page.
-pub fn comparison(comparison: &Comparison) -> String {
-    page(&crate::contents::compare::title(comparison), &comparison.tool, &compare::body(comparison))
+/// Records side by side as a page; `records` are those of the comparison, in its order.
+pub fn comparison<'a>(comparison: &Comparison, records: impl Iterator<Item = &'a Record>) -> String {
+    let title = crate::contents::compare::title(comparison);
+    page(
+        &title,
+        &comparison.tool,
+        &compare::header(comparison),
+        &compare::sections(comparison, &records.collect::<Vec<_>>()),
+    )
+}
+
+/// What stands below one heading.
+struct Section {
+    /// Where links lead; no two on a page are alike.
+    id: String,
+    title: String,
+    inside: Markup,
+    /// Whether two of it fit beside one another on a wide screen.
+    small: bool,
+}
+
+/// A section; one without anything in it is left out.
+fn section(id: &str, title: &str, inside: Markup) -> Section {
+    Section { id: id.to_owned(), title: title.to_owned(), inside, small: false }
 }
 
 /// A page around its contents.
-fn page(name: &str, tool: &Tool, body: &Markup) -> String {
+fn page(name: &str, tool: &Tool, header: &Markup, sections: &[Section]) -> String {
+    let sections: Vec<&Section> = sections.iter().filter(|section| !section.inside.0.is_empty()).collect();
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -65,12 +98,53 @@ fn page(name: &str, tool: &Tool, body: &Markup) -> String {
                 style { (PreEscaped(STYLE)) }
             }
             body {
-                main { (body) }
+                @if sections.len() > 1 {
+                    nav aria-label="Contents" {
+                        ul class="scroll" { @for section in &sections { li { (link(&section.id, &section.title)) } } }
+                    }
+                }
+                main {
+                    (header)
+                    @for section in &sections {
+                        section id=(section.id) class=[section.small.then_some("small")]
+                            aria-labelledby=(format!("{}-h", section.id)) {
+                            h2 id=(format!("{}-h", section.id)) { (section.title) }
+                            (section.inside)
+                        }
+                    }
+                }
                 footer { "Made by " (tool.name) " " (tool.version) ". One file: it loads nothing." }
             }
         }
     };
-    clean_page(&page.into_string())
+    clean_page(&without_dead_links(&page.into_string()))
+}
+
+/// The page with the words alone of links whose place it does not have: what is linked depends on evidence, what stands on it on
+/// figures.
+fn without_dead_links(page: &str) -> String {
+    const LINK: &str = "<a href=\"#";
+    let ids: HashSet<&str> = page.split(" id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    let mut parts = page.split(LINK);
+    let mut kept = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once("\">").map(|(id, rest)| (id, rest.split_once("</a>"))) {
+            Some((id, Some((words, rest)))) if !ids.contains(id) => kept.extend([words, rest]),
+            _ => kept.extend([LINK, part]),
+        }
+    }
+    kept
+}
+
+/// A link to another place of the page.
+fn link(id: &str, words: &str) -> Markup {
+    html! { a href=(format!("#{id}")) { (words) } }
+}
+
+/// A name as a part of an id.
+fn slug(name: &str) -> String {
+    let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    name.chars().take(60).map(letter).collect()
 }
 
 /// Prose with `names` between backticks set as code, and figures kept with their units.
@@ -78,18 +152,6 @@ fn prose(text: impl std::fmt::Display) -> Markup {
     html! {
         @for (number, part) in text.to_string().split('`').enumerate() {
             @if number % 2 == 1 { code { (part) } } @else { (keep_units(part)) }
-        }
-    }
-}
-
-/// A section with a heading; empty where there is nothing in it.
-fn section(id: &str, title: &str, inside: Markup) -> Markup {
-    html! {
-        @if !inside.0.is_empty() {
-            section id=(id) aria-labelledby=(format!("{id}-h")) {
-                h2 id=(format!("{id}-h")) { (title) }
-                (inside)
-            }
         }
     }
 }

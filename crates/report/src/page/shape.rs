@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 use record::{CpuList, Machine, units};
 
+use super::Section;
 use super::figures::table;
 use crate::contents::placement;
 use crate::contents::shape::{Kind, Part, tree};
@@ -16,7 +17,7 @@ const MEMBERS: usize = 16;
 const UNBROKEN: usize = 30;
 
 /// The picture, how CPU numbers lie on packages, and the nodes.
-pub(super) fn section(machine: &Machine) -> Markup {
+pub(super) fn section(machine: &Machine) -> Section {
     let root = tree(machine);
     let wide = root.cpus.len() > WIDE;
     let packages = placement::packages(machine);
@@ -39,7 +40,7 @@ pub(super) fn section(machine: &Machine) -> Markup {
         @if !packages.is_empty() {
             ul class="plain" { @for fact in &packages { li { b { (fact.key) } ": " (fact.value) } } }
         }
-        @if !nodes.is_empty() { h3 { (nodes.title) } (table(&nodes)) }
+        @if !nodes.is_empty() { h3 { (nodes.title) } (table(&nodes, "")) }
     };
     super::section("shape", "The machine's shape", all)
 }

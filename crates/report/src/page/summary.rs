@@ -1,31 +1,60 @@
 //! The top of the page: what the terminal's first screen says.
 
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
 use maud::{Markup, html};
-use record::diagnosis::{Finding, Resource};
+use record::diagnosis::{Finding, Resource, Severity};
+use record::phrase::quote_word;
 use record::{Record, Remedy, units};
 
-use super::{prose, section};
-use crate::contents::provenance;
-use crate::contents::summary;
-use crate::text::keep_units;
+use super::figures::Figures;
+use super::{Section, bars, link, loss_breakdown, prose, section};
+use crate::chart::bars::{Fill, Piece};
+use crate::contents::conditions::quiet;
+use crate::contents::{listed, provenance, summary};
+use crate::text::{clean, cut, keep_units};
 
-/// What the machine is.
+/// Share of line speed from which nothing is amiss, where no finding says otherwise.
+const WELL: f64 = 0.9;
+/// Letters of a command line that are shown.
+const COMMAND: usize = 200;
+/// Places of its figures that a finding leads to.
+const PLACES: usize = 3;
+
+/// What the machine is, what was run on it and how noisy it was.
 pub(super) fn header(record: &Record) -> Markup {
     let lines = summary::machine(record);
+    // That other tools measured is no alarm.
+    let banner = if record.import.is_some() { "banner quiet" } else { "banner" };
     html! {
         header {
-            @if let Some(banner) = summary::banner(record) { p class="banner" role="note" { (banner) } }
+            @if let Some(text) = summary::banner(record) { p class=(banner) role="note" { (text) } }
             p class="kind" { "linespeed report" }
             @for (number, line) in lines.iter().enumerate() {
                 @if number == 0 { h1 { (keep_units(line)) } } @else { p { (keep_units(line)) } }
             }
-            p class="quiet" { (summary::origin(record)) }
+            p class="quiet" {
+                (summary::origin(record))
+                @if let Some(root) = record.machine.limits.root { (if root { ", as root" } else { ", not as root" }) }
+                @if !record.command.is_empty() { ": " code { (typed(&record.command)) } }
+            }
+            @if !record.measurements.is_empty() && record.import.is_none() {
+                p { (keep_units(&summary::noise_in_a_line(record))) " " (link("conditions", "more")) }
+            }
+            @if let Some(quiet) = quiet(&record.conditions) { p { (keep_units(&quiet)) } }
         }
     }
 }
 
+/// A command as it was typed, more or less; a long one is cut.
+fn typed(command: &[String]) -> String {
+    let words: Vec<String> = command.iter().map(|word| quote_word(word)).collect();
+    cut(&clean(&words.join(" ")), COMMAND)
+}
+
 /// What the texts of an imported record say in two ways.
-pub(super) fn contradictions(record: &Record) -> Markup {
+pub(super) fn contradictions(record: &Record) -> Section {
     let said = provenance::contradictions(record);
     let inside = html! {
         @if !said.is_empty() { ul { @for says in &said { li { (prose(says)) } } } }
@@ -34,75 +63,135 @@ pub(super) fn contradictions(record: &Record) -> Markup {
 }
 
 /// How far from line speed each resource is.
-pub(super) fn resources(record: &Record) -> Markup {
+pub(super) fn resources(record: &Record) -> Section {
     let resources = &record.diagnosis.resources;
     let inside = html! {
         @if !resources.is_empty() {
             ul class="resources" {
-                @for resource in resources { li { (render_resource(resource)) } }
+                @for resource in resources { li { (render_resource(record, resource)) } }
             }
         }
         @for line in &record.diagnosis.not_reached { p { (prose(line)) } }
-        (super::loss_breakdown::breakdowns(record))
     };
     section("line-speed", "How far from line speed", inside)
 }
 
-fn render_resource(resource: &Resource) -> Markup {
+/// The worst finding that takes from a resource: its number on the page.
+fn worst<'a>(record: &'a Record, resource: &Resource) -> Option<(usize, &'a Finding)> {
+    let findings = record.diagnosis.findings.iter().enumerate();
+    let takes = |(_, finding): &(usize, &Finding)| {
+        finding.resource.as_deref() == Some(resource.name.as_str()) && summary::resolved(&finding.loss)
+    };
+    findings.filter(takes).max_by_key(|(number, finding)| (finding.severity, Reverse(*number)))
+}
+
+fn render_resource(record: &Record, resource: &Resource) -> Markup {
     let share = resource.share.filter(|share| share.is_finite());
+    let worst = worst(record, resource);
+    let fill = match worst.map(|(_, finding)| finding.severity) {
+        Some(Severity::Serious) => Fill::Serious,
+        Some(Severity::Warning) => Fill::Warning,
+        Some(Severity::Note) => Fill::Plain,
+        None if share.is_some_and(|share| share >= WELL) => Fill::Good,
+        None => Fill::Plain,
+    };
+    let unreliable = resource.doubt.is_some();
+    let says = summary::delivered(resource);
     html! {
         h3 { (resource.name) }
         p class="share" {
             @match share {
-                Some(share) => { (format!("{:.0} %", share * 100.0)) span class="quiet" { " of line speed" } }
-                None => { (units::figure(resource.delivered, &resource.unit)) }
+                Some(share) => (format!("{:.0} %", share * 100.0)),
+                None => (keep_units(&units::figure(resource.delivered, &resource.unit))),
             }
+            @if unreliable { span class="unsure" title="unreliable" { "?" } }
+            @if share.is_some() { span class="quiet" { " " (keep_units(&summary::held_against(resource))) } }
         }
         @if let Some(share) = share {
-            div class="track" aria-hidden="true" {
-                div class="full" style=(format!("width:{:.1}%", share.clamp(0.0, 1.0) * 100.0)) {}
+            (bars::track(&[Piece { unreliable, ..Piece::new(0.0, share, fill, says) }], &[]))
+        }
+        @let unreliable = resource.doubt.as_ref().map(|doubt| format!("unreliable: {doubt}"));
+        @let usual = resource.usual.as_ref().map(|usual| format!("usual {usual}"));
+        @let beside = resource.beside.as_ref().map(ToString::to_string);
+        @let known = listed([beside, usual, unreliable]);
+        @if !known.is_empty() { p class="quiet" { (keep_units(&known)) } }
+        @let lost = record.diagnosis.loss_breakdowns.iter().any(|found| found.resource == resource.name);
+        @if worst.is_some() || lost {
+            p {
+                @if let Some((number, finding)) = worst {
+                    (link(&finding_id(number), &format!("{} {}", summary::severity(finding.severity), number + 1))) " "
+                }
+                @if lost { (link(loss_breakdown::ID, "losses")) }
             }
         }
-        p { (keep_units(&summary::delivered(resource))) }
-        @if !resource.meaning.is_empty() { p class="quiet" { (prose(resource.meaning.to_string())) } }
+        @if !resource.meaning.is_empty() {
+            details { summary { "which figures" } p class="quiet" { (prose(resource.meaning.to_string())) } }
+        }
     }
 }
 
+fn finding_id(number: usize) -> String {
+    format!("finding-{}", number + 1)
+}
+
 /// What costs speed, the worst first.
-pub(super) fn findings(record: &Record) -> Markup {
+pub(super) fn findings(record: &Record, figures: &Figures) -> Section {
     let findings = &record.diagnosis.findings;
     let inside = html! {
         @if findings.is_empty() {
             p { (summary::nothing(record)) }
         } @else {
-            ol class="findings" { @for finding in findings { li { (found(finding)) } } }
+            ol class="findings" {
+                @for (number, finding) in findings.iter().enumerate() {
+                    li id=(finding_id(number)) { (found(record, finding, figures)) }
+                }
+            }
         }
     };
     section("findings", "What costs speed", inside)
 }
 
-fn found(finding: &Finding) -> Markup {
+fn found(record: &Record, finding: &Finding, figures: &Figures) -> Markup {
     let severity = summary::severity(finding.severity);
     // A loss that may be none is never coloured.
     let class =
         if summary::resolved(&finding.loss) { format!("badge {severity}") } else { "badge".to_owned() };
+    let mut places: Vec<(&str, &str)> =
+        finding.evidence.iter().filter_map(|evidence| figures.place(&evidence.from)).collect();
+    let lost =
+        record.diagnosis.loss_breakdowns.iter().any(|l| Some(&l.resource) == finding.resource.as_ref());
+    if lost {
+        places.push((loss_breakdown::ID, "losses"));
+    }
+    let mut seen = BTreeSet::new();
+    places.retain(|(id, _)| seen.insert(*id));
+    let (first, others) = finding.remedy.split_at(finding.remedy.len().min(1));
     html! {
         h3 { (prose(finding.what.to_string())) }
         p {
             span class=(class) { (severity) } " " (keep_units(&summary::loss(finding)))
+            ", " (finding.confidence.word()) " confidence"
             @if let Some(place) = summary::place(finding) { " · " (place.to_string()) }
+            @for (id, title) in places.iter().take(PLACES) { " → " (link(id, title)) }
         }
-        @for remedy in &finding.remedy { (advice("Do", remedy)) }
-        @if !finding.evidence.is_empty() || !finding.undo.is_empty() {
+        @for remedy in first { (advice("Do", remedy)) }
+        @if !(others.is_empty() && finding.evidence.is_empty() && finding.undo.is_empty()) {
             details {
-                summary { "Evidence" }
+                summary { (if others.is_empty() { "Evidence" } else { "More to do, and evidence" }) }
+                @for remedy in others { (advice("Do", remedy)) }
+                @for undo in &finding.undo { (advice("Undo", undo)) }
                 ul {
                     @for evidence in &finding.evidence {
-                        li { (prose(evidence.says.to_string())) " " span class="quiet" { "(" (evidence.from) ")" } }
+                        li {
+                            (prose(evidence.says.to_string())) " "
+                            @match figures.place(&evidence.from) {
+                                Some((id, _)) => (link(id, &evidence.from)),
+                                None => span class="quiet" { "(" (evidence.from) ")" },
+                            }
+                        }
                     }
                 }
-                @for undo in &finding.undo { (advice("Undo", undo)) }
-                p class="quiet" { "Rule: " (finding.rule) ", " (finding.confidence.word()) " confidence" }
+                p class="quiet" { "Rule: " (finding.rule) " (" code { "linespeed explain " (finding.rule) } ")" }
             }
         }
     }
@@ -111,9 +200,11 @@ fn found(finding: &Finding) -> Markup {
 fn advice(word: &str, remedy: &Remedy) -> Markup {
     html! {
         @if let Some(command) = &remedy.command {
-            @if let Some(text) = &remedy.text { p { span class="quiet" { (word) ": " } (prose(text.to_string())) ":" } }
             div class="advice" {
-                @if remedy.text.is_none() { span class="quiet" { (word) ":" } }
+                span {
+                    span class="quiet" { (word) ":" }
+                    @if let Some(text) = &remedy.text { " " (prose(text.to_string())) ":" }
+                }
                 pre { code { (command) } }
             }
         } @else {
@@ -123,7 +214,7 @@ fn advice(word: &str, remedy: &Remedy) -> Markup {
 }
 
 /// What could not be seen.
-pub(super) fn unseen(record: &Record) -> Markup {
+pub(super) fn unseen(record: &Record) -> Section {
     let items = summary::unseen(record);
     let inside = html! {
         @if !items.is_empty() {
@@ -141,16 +232,9 @@ pub(super) fn unseen(record: &Record) -> Markup {
                 }
             }
         }
-        @if let Some(line) = summary::not_looked_for(record) { p class="quiet" { (prose(&line)) } }
+        @if let Some(line) = summary::not_looked_for(record) {
+            details { summary { "Not looked for" } p class="quiet" { (prose(&line)) } }
+        }
     };
     section("unseen", "What could not be seen", inside)
-}
-
-/// Where the noise stands.
-pub(super) fn noise(record: &Record) -> Markup {
-    let lines = summary::noise(record);
-    let inside = html! {
-        @if !lines.is_empty() { ul class="plain" { @for line in &lines { li { (keep_units(line)) } } } }
-    };
-    section("noise", "Noise", inside)
 }

@@ -3,7 +3,7 @@
 
 use record::diagnosis::{Finding, Resource};
 use record::phrase::{count_noun, join_most, quote_word};
-use record::{Coverage, Record, State, units};
+use record::{Coverage, Record, State};
 
 use super::screen::Screen;
 use crate::contents::conditions;
@@ -28,7 +28,7 @@ pub(super) fn write(screen: &mut Screen, record: &Record, shown_by: &str) {
         cut(screen, &[Span::new(if number == 0 { Tone::Strong } else { Tone::Plain }, line)]);
     }
     cut(screen, &[Span::quiet(summary::origin(record))]);
-    cut(screen, &[Span::plain(noise(record))]);
+    cut(screen, &[Span::plain(summary::noise_in_a_line(record))]);
     if let Some(quiet) = conditions::quiet(&record.conditions) {
         cut(screen, &[Span::plain(quiet)]);
     }
@@ -75,24 +75,6 @@ fn identity(record: &Record, room: usize) -> Vec<String> {
     lines
 }
 
-/// How noisy it was: figures in doubt, what others used, under which priority linespeed ran.
-fn noise(record: &Record) -> String {
-    let all = record.measurements.len();
-    let doubtful = record.measurements.iter().filter(|m| m.doubt.is_some()).count();
-    let before = &record.conditions.before;
-    let steal = record.conditions.after.as_ref().and_then(|after| after.steal_share);
-    let others = record.diagnosis.used_by_others;
-    let online = record.machine.counts.cpus_online;
-    let said = listed([
-        (record.import.is_none() && all > 0).then(|| format!("{doubtful} of {all} figures unreliable (?)")),
-        others.zip(online).map(|(used, cpus)| format!("other work {used:.2} of {}", units::cpus(cpus))),
-        steal.map(|share| format!("steal time {}", units::percent(share))),
-        before.own_nice.filter(|nice| *nice != 0).map(|nice| format!("own nice value {nice}")),
-        before.own_policy.clone().filter(|policy| policy != "other").map(|policy| format!("policy {policy}")),
-    ]);
-    if said.is_empty() { "noise: not recorded".to_owned() } else { format!("noise: {said}") }
-}
-
 fn headlines(screen: &mut Screen, record: &Record) {
     let resources = &record.diagnosis.resources;
     let names = resources.iter().map(|r| width(&clean(&r.name))).max().unwrap_or(0);
@@ -105,7 +87,7 @@ fn headlines(screen: &mut Screen, record: &Record) {
             resource.usual.as_ref().map(|usual| format!("; usual {usual}")),
         ];
         let more: String = more.into_iter().flatten().collect();
-        let figures = Span::plain(format!("{}{more}", held_against(resource)));
+        let figures = Span::plain(format!("{}{more}", summary::held_against(resource)));
         cut(screen, &[name, share, mark, figures]);
     }
     for line in &record.diagnosis.not_reached {
@@ -116,17 +98,6 @@ fn headlines(screen: &mut Screen, record: &Record) {
 fn share(resource: &Resource) -> String {
     let share = resource.share.filter(|share| share.is_finite());
     share.map_or_else(|| "-".to_owned(), |share| format!("{:.0} %", share * 100.0))
-}
-
-/// `3.1 GHz of 3.7 GHz`; of latencies `101 ns, best 87 ns`.
-fn held_against(resource: &Resource) -> String {
-    let figure = |value| units::figure(value, &resource.unit);
-    let delivered = figure(resource.delivered);
-    match resource.ceiling {
-        Some(ceiling) if ceiling < resource.delivered => format!("{delivered}, best {}", figure(ceiling)),
-        Some(ceiling) => format!("{delivered} of {}", figure(ceiling)),
-        None => delivered,
-    }
 }
 
 /// The worst findings, three lines each: what, its cost, one command. Returns how many were shown.

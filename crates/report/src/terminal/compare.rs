@@ -36,7 +36,8 @@ pub(super) fn write(screen: &mut Screen, c: &Comparison) {
                 Part::Facts(section) => pairs(screen, &section.facts),
                 Part::Says(text) => screen.paragraph(&[Span::plain("  ")], Tone::Plain, text),
                 // A comparison has no charts.
-                Part::Chart(_) | Part::Heat(_) | Part::Condensed { .. } | Part::Folded(_) => {}
+                Part::Chart(_) | Part::Bars(_) | Part::Heat(_) | Part::Condensed { .. } | Part::Folded(_) => {
+                }
             }
         }
     }

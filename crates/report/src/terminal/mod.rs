@@ -182,7 +182,7 @@ pub fn tree(machine: &Machine, style: &Style) -> String {
 /// The scaling charts of a record alone, one a workload with at least three steps; empty where there is none.
 pub fn scaling_charts(record: &Record, style: &Style) -> String {
     let mut screen = Screen::new(style);
-    for chart in crate::contents::scaling::charts(record) {
+    for chart in crate::contents::scaling::charts(record, report::room().steps) {
         report::draw(&mut screen, &chart);
     }
     screen.finish()

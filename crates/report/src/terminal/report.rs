@@ -215,7 +215,7 @@ pub(super) fn evidence(screen: &mut Screen, record: &Record) {
 
 /// How much of the figures a terminal has room for.
 pub(super) fn room() -> Room {
-    Room { rows: MOST, workloads: WORKLOADS, placements: 1 }
+    Room { rows: MOST, workloads: WORKLOADS, placements: 1, steps: 3 }
 }
 
 /// The figures, block by block; charts come last in theirs.
@@ -239,7 +239,7 @@ pub(super) fn block(screen: &mut Screen, block: &Block) {
                 screen.facts(facts, "  ", at);
             }
             Part::Says(text) => screen.paragraph(&[Span::plain("  ")], Tone::Plain, text),
-            Part::Chart(_) | Part::Folded(_) => {}
+            Part::Chart(_) | Part::Bars(_) | Part::Folded(_) => {}
         }
     }
     for part in &block.parts {

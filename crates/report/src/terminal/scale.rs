@@ -10,7 +10,7 @@ use record::{Coverage, Ended, Measurement, Record, State, units};
 use super::Style;
 use super::screen::Screen;
 use crate::contents::command::command_text;
-use crate::contents::figures::{mark_words, times};
+use crate::contents::figures::{mark_words, rate, times};
 use crate::contents::scaling::DISTURBED;
 use crate::paint::{Span, Tone};
 use crate::table::Table;
@@ -162,11 +162,6 @@ fn is_about_command(coverage: &Coverage, record: &Record) -> bool {
 /// The unit of a workload's work.
 fn work(m: &Measurement) -> &str {
     m.detail.get(detail::WORK).unwrap_or("work")
-}
-
-/// A rate with its unit: bytes as such, anything else by its own name.
-fn rate(value: f64, work: &str) -> String {
-    if work == "B" { units::figure(value, "B/s") } else { units::figure(value, "work/s") }
 }
 
 fn write_placement(screen: &mut Screen, record: &Record, placement: &str) {

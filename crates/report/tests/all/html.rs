@@ -42,16 +42,20 @@ const KNOWN: &[&str] = &[
     "th",
     "td",
     "svg",
+    "g",
+    "a",
+    "nav",
     "desc",
     "text",
     "line",
     "path",
     "circle",
 ];
-/// Attributes that a page of ours has: none that loads, links or runs.
+/// Attributes that a page of ours has: none that loads or runs; links stay on the page.
 const ATTRIBUTES: &[&str] = &[
     "lang",
     "charset",
+    "href",
     "http-equiv",
     "content",
     "name",
@@ -84,6 +88,7 @@ pub fn wrong(page: &str) -> Option<String> {
     let Some(mut rest) = page.strip_prefix("<!DOCTYPE html>") else { return Some("no doctype".to_owned()) };
     let mut open: Vec<String> = Vec::new();
     let mut ids = BTreeSet::new();
+    let mut links: Vec<String> = Vec::new();
     while let Some(at) = rest.find('<') {
         let (text, tag) = rest.split_at(at);
         if text.contains('>') {
@@ -106,6 +111,9 @@ pub fn wrong(page: &str) -> Option<String> {
             if !ATTRIBUTES.contains(&attribute.as_str()) {
                 return Some(format!("an unknown attribute {attribute} in <{inside}>"));
             }
+            if attribute == "href" {
+                links.push(value.clone());
+            }
             if attribute == "id" && !ids.insert(value.clone()) {
                 return Some(format!("id {value} stands twice"));
             }
@@ -122,6 +130,10 @@ pub fn wrong(page: &str) -> Option<String> {
         if !VOID.contains(&name) {
             open.push(name.to_owned());
         }
+    }
+    let lost = |link: &&String| link.strip_prefix('#').is_none_or(|id| !ids.contains(id));
+    if let Some(link) = links.iter().find(lost) {
+        return Some(format!("a link to {link:?}, which is not on the page"));
     }
     open.pop().map(|name| format!("<{name}> is never closed"))
 }

@@ -52,14 +52,15 @@ fn a_distance_that_the_firmware_tells_wrong_is_named() {
 }
 
 #[test]
-fn one_pair_of_cpus_is_a_line_and_two_steps_are_no_chart() {
+fn one_pair_of_cpus_is_a_line_and_two_steps_are_a_chart_on_the_page_alone() {
     let record = support::named("emulated").unwrap();
     let text = terminal::report(&record, &plain(80));
     let pair = text.lines().find(|line| line.contains("53.2 ns")).unwrap();
     assert!(pair.starts_with("  0         1       0"), "{pair}");
     assert!(text.contains("1.96×") && !text.contains("┤"), "{text}");
     let page = report::page::html(&record);
-    assert!(page.contains("53.2 ns") && !page.contains("role=\"img\""), "a drawing of one pair");
+    assert!(page.contains("53.2 ns") && !page.contains("class=\"heat\""), "a drawing of one pair");
+    assert!(page.contains("with more threads</title>"), "no chart of two steps");
 }
 
 #[test]
@@ -100,7 +101,7 @@ fn scaling_tells_where_siblings_begin_and_shows_each_step() {
     let page = report::page::html(&record);
     // A chart for a desktop and one for a phone, a workload.
     assert_eq!(page.matches("Speed-up of triad (regular stores) with more threads</title>").count(), 2);
-    assert!(page.contains("class=\"line ref\"") && page.contains("class=\"line fit\""));
+    assert!(page.contains("<g class=\"ref\">") && page.contains("<g class=\"fit\">"));
 }
 
 #[test]

@@ -192,11 +192,49 @@ fn a_page_is_whole_and_loads_nothing() {
         assert!(page.contains("default-src 'none'") && page.contains("<meta charset=\"utf-8\">"), "{name}");
         assert!(page.contains("prefers-color-scheme: dark") && page.contains("width=device-width"), "{name}");
         if *name != "hostile" {
-            for word in ["http://", "https://", "src=", "href=", "<script", "url("] {
+            for word in ["http://", "https://", "src=", "<script", "url("] {
                 assert!(!page.contains(word), "{name}: {word}");
             }
         }
     }
+}
+
+/// Where the contents of a page lead, in order.
+fn contents(record: &Record) -> Vec<String> {
+    let page = report::page::html(record);
+    let nav = page.split("</nav>").next().unwrap_or_default();
+    nav.split("href=\"#").skip(1).filter_map(|rest| rest.split('"').next()).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_page_leads_with_what_was_asked_for_and_evidence_comes_last() {
+    let mut record = support::named("threads-104").unwrap();
+    let all = contents(&record);
+    let at =
+        |id: &str| all.iter().position(|other| other == id).unwrap_or_else(|| panic!("no {id} in {all:?}"));
+    let order = ["line-speed", "findings", "unseen", "losses", "of-core-clock", "inventory", "all"].map(at);
+    assert!(order.is_sorted() && order[0] == 0, "{all:?}");
+    record.coverage.push(record::Coverage::skipped("scale: 4 CPUs, cores-first", "no room"));
+    assert_eq!(contents(&record)[0], "of-scaling-of-primes");
+    record.measurements.clear();
+    assert_eq!(contents(&record)[0], "inventory");
+    for (file, first) in [
+        ("tests/all/records/overhead.json", "of-layer-time"),
+        ("../linespeed/tests/records/0.1/stat.json", "command"),
+    ] {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+        assert_eq!(contents(&Record::read(&path).unwrap())[0], first);
+    }
+}
+
+#[test]
+fn a_finding_leads_to_its_figures_and_they_to_what_they_mean() {
+    let page = report::page::html(&support::named("small").unwrap());
+    let finding = page.split("id=\"finding-1\"").nth(1).unwrap();
+    let figures = finding.split("href=\"#of-").nth(1).unwrap().split('"').next().unwrap();
+    let section = page.split(&format!("<section id=\"of-{figures}\"")).nth(1).unwrap();
+    let section = section.split("</section>").next().unwrap();
+    assert!(section.contains("<svg class=\"chart") && section.contains(&format!("href=\"#word-{figures}\"")));
 }
 
 #[test]
@@ -249,8 +287,8 @@ fn a_headline_in_doubt_says_so_and_memory_that_was_not_reached_has_no_bar() {
     assert!(text.contains(said) && !text.lines().any(|l| l.contains("memory latency  ")), "{text}");
     let page = report::page::html(&record);
     let plain = page.replace('\u{a0}', " ");
-    assert!(plain.contains("; in doubt: too noisy") && plain.contains(said));
-    assert!(plain.contains(r#"<span class="quiet"> in doubt</span>"#));
+    assert!(plain.contains("unreliable: too noisy") && plain.contains(said));
+    assert!(plain.contains(r#"<span class="unsure" title="unreliable">?</span>"#));
 }
 
 #[test]

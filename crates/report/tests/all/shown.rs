@@ -20,6 +20,8 @@ fn forms(m: &Measurement) -> Vec<String> {
     match m.unit.as_str() {
         "instructions/cycle" => forms.push(units::significant(value)),
         "ratio" => forms.push(units::percent(value)),
+        // Bytes are no units of work.
+        "work/s" => forms.push(units::figure(value, "B/s")),
         // A matrix has one unit for all its cells.
         _ if m.metric.starts_with("numa.") => {
             forms.push(units::significant(value));

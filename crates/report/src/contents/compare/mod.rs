@@ -1,6 +1,7 @@
 //! What a comparison says, once, whatever it is printed on.
 
 mod figures;
+mod forest;
 mod why;
 
 use record::comparison::{FactKind, Relation};
@@ -10,6 +11,7 @@ use super::side_by_side::group_by;
 use super::{Block, Part, Section};
 use crate::table::Table;
 use crate::text::{capitalized, width};
+pub(crate) use forest::forest;
 use record::phrase::{count_noun, join_most};
 
 /// Subjects that have a column of their own.

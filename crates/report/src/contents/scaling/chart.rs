@@ -3,31 +3,31 @@
 use record::Record;
 use record::diagnosis::Scaling;
 
-use super::{CHART_STEPS, FIT_STEPS, PLACEMENTS, WORKLOADS, workloads};
-use crate::chart::{Axis, Chart, Look, Scale, Series};
+use super::{FIT_STEPS, PLACEMENTS, WORKLOADS, workloads};
+use crate::chart::{Axis, Chart, Look, Mark, Scale, Series};
 
 /// Points of the line that shows the fit.
 const FIT_POINTS: u32 = 48;
 
-/// The charts of all workloads that have steps enough, in the order of the record.
-pub(crate) fn charts(record: &Record) -> Vec<Chart> {
+/// The charts of all workloads that have `least` steps, in the order of the record.
+pub(crate) fn charts(record: &Record, least: usize) -> Vec<Chart> {
     let workloads = workloads(record);
-    workloads.iter().take(WORKLOADS).filter_map(|(name, lines)| chart(record, name, lines)).collect()
+    workloads.iter().take(WORKLOADS).filter_map(|(name, lines)| chart(record, name, lines, least)).collect()
 }
 
 /// Speed-up over threads: a line a placement, the linear line, and the fit of the first placement.
-pub(super) fn chart(record: &Record, workload: &str, lines: &[&Scaling]) -> Option<Chart> {
+pub(super) fn chart(record: &Record, workload: &str, lines: &[&Scaling], least: usize) -> Option<Chart> {
     let mut series: Vec<Series> = lines
         .iter()
         .take(PLACEMENTS)
-        .filter(|line| line.steps.len() >= CHART_STEPS)
+        .filter(|line| line.steps.len() >= least)
         .map(|line| {
             let possible = line.steps.iter().filter(|step| line.is_possible(step));
             let points = possible.map(|step| (f64::from(step.threads), step.speedup)).collect();
             Series::line(line.placement.clone(), points).with_look(Look::Measured)
         })
         .collect();
-    let drawn = lines.iter().find(|line| line.steps.len() >= CHART_STEPS)?;
+    let drawn = lines.iter().find(|line| line.steps.len() >= least)?;
     let last = lines.iter().filter_map(|line| line.steps.last()).map(|step| step.threads).max()?;
     let linear = vec![(1.0, 1.0), (f64::from(last), f64::from(last))];
     series.push(Series::line("linear".to_owned(), linear).with_look(Look::Reference));
@@ -48,11 +48,15 @@ pub(super) fn chart(record: &Record, workload: &str, lines: &[&Scaling]) -> Opti
         counts.cores.filter(|cores| counts.cpus_online.is_some_and(|cpus| *cores < cpus && *cores < last));
     Chart {
         title: format!("Speed-up of {} with more threads", record::label::name_workload(workload)),
-        x: Axis::new("threads", Scale::FromZero, "count"),
+        x: Axis::new("threads", Scale::Linear, "count"),
         y: Axis::new("throughput over that of one thread", Scale::FromZero, "×"),
         series,
-        verticals: cores
-            .map(|cores| (f64::from(cores), record::phrase::count_noun(cores as usize, "core")))
+        marks: cores
+            .map(|cores| Mark {
+                at: f64::from(cores),
+                name: record::phrase::count_noun(cores as usize, "core"),
+                measured: false,
+            })
             .into_iter()
             .collect(),
     }

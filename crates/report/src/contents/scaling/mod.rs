@@ -18,8 +18,6 @@ pub(crate) use chart::charts;
 pub(crate) use steps::DISTURBED;
 use steps::{Steps, is_vague, table};
 
-/// Fewest steps of a chart: two points are a line whatever they are.
-const CHART_STEPS: usize = 3;
 /// Fewest steps of a fit that is worth drawing: one more than it has parameters.
 const FIT_STEPS: u32 = 4;
 /// Placements of one chart; there are four.
@@ -40,7 +38,7 @@ pub(crate) fn blocks(record: &Record, room: Room) -> Vec<Block> {
     let (many, few): (Vec<Workload>, Vec<Workload>) = workloads
         .into_iter()
         .take(WORKLOADS)
-        .partition(|(_, lines)| lines.iter().any(|line| line.steps.len() >= CHART_STEPS));
+        .partition(|(_, lines)| lines.iter().any(|line| line.steps.len() >= room.steps));
     if many.len() > room.workloads {
         summary.parts.push(Part::Says(format!(
             "Only the steps of {} are shown; those of all {} are on the page (--html) and in the record.",
@@ -54,6 +52,7 @@ pub(crate) fn blocks(record: &Record, room: Room) -> Vec<Block> {
     let mut blocks = vec![summary];
     for (name, lines) in many.into_iter().take(room.workloads) {
         let mut block = Block::new(&format!("Scaling of {name}"), None);
+        block.is_of_a_workload = true;
         let mut meanings = Section::new("placements");
         for line in lines.iter().take(PLACEMENTS) {
             meanings.add(&line.placement, &line.meaning);
@@ -62,7 +61,7 @@ pub(crate) fn blocks(record: &Record, room: Room) -> Vec<Block> {
             [line] => Part::Says(line.meaning.to_string()),
             _ => Part::Facts(meanings),
         });
-        block.parts.extend(chart(record, name, &lines).map(Part::Chart));
+        block.parts.extend(chart(record, name, &lines, room.steps).map(Part::Chart));
         let all = lines.len();
         let reported: Vec<&Scaling> = lines.into_iter().take(room.placements).collect();
         let title = match &reported[..] {
@@ -245,7 +244,8 @@ mod tests {
         let last = line.steps.last_mut().unwrap();
         (last.speedup, last.efficiency) = (7.73, 3.87);
         line.speedup = 7.73;
-        let shown = format!("{:?}", blocks(&record, Room { rows: 16, workloads: 3, placements: 1 }));
+        let shown =
+            format!("{:?}", blocks(&record, Room { rows: 16, workloads: 3, placements: 1, steps: 3 }));
         assert!(!shown.contains("7.73") && !shown.contains("387"), "{shown}");
         assert!(shown.contains(DISTURBED), "{shown}");
     }
@@ -265,7 +265,7 @@ mod tests {
     #[test]
     fn a_step_shows_both_ipc_and_its_doubt() {
         let record = record(&[1, 2, 3, 4]);
-        let blocks = blocks(&record, Room { rows: 16, workloads: 3, placements: 1 });
+        let blocks = blocks(&record, Room { rows: 16, workloads: 3, placements: 1, steps: 3 });
         assert_eq!(blocks.len(), 2);
         let table = blocks[1].parts.iter().find_map(|part| match part {
             Part::Table(table) => Some(table),
@@ -308,17 +308,17 @@ mod tests {
 
     #[test]
     fn the_chart_has_the_linear_line_the_fit_and_the_cores() {
-        let charts = charts(&record(&[1, 2, 3, 4]));
+        let charts = charts(&record(&[1, 2, 3, 4]), 3);
         let names: Vec<&str> = charts[0].series.iter().map(|series| series.name.as_str()).collect();
         assert_eq!(names, ["cores-first", "linear", "fit, cores-first"]);
-        assert_eq!(charts[0].verticals, [(2.0, "2 cores".to_owned())]);
+        assert_eq!((charts[0].marks[0].at, charts[0].marks[0].name.as_str()), (2.0, "2 cores"));
     }
 
     #[test]
     fn two_steps_are_a_table_and_no_chart() {
         let record = record(&[1, 2]);
-        assert!(charts(&record).is_empty());
-        let blocks = blocks(&record, Room { rows: 16, workloads: 3, placements: 1 });
+        assert!(charts(&record, 3).is_empty());
+        let blocks = blocks(&record, Room { rows: 16, workloads: 3, placements: 1, steps: 3 });
         let [summary] = &blocks[..] else { panic!("{blocks:?}") };
         let [Part::Table(_), Part::Table(steps)] = &summary.parts[..] else { panic!("{summary:?}") };
         assert_eq!(steps.rows.len(), 2);

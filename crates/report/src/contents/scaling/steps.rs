@@ -5,7 +5,7 @@ use record::{Label, Measurement, Record, detail, units};
 use std::collections::HashMap;
 
 use super::Workload;
-use crate::contents::figures::{brief_remarks, spread, times, withheld};
+use crate::contents::figures::{brief_remarks, rate, spread, times, withheld};
 use crate::table::Table;
 
 /// Steps of one table.
@@ -93,7 +93,7 @@ impl<'a> Steps<'a> {
         let measured = lines.iter().filter_map(|line| {
             self.throughput.get(&Self::place(workload, &line.placement, line.threads.into()))
         });
-        measured.filter_map(|m| m.detail.get(detail::WORK)).next()
+        measured.filter_map(|m| m.detail.get(detail::WORK)).find(|work| *work != "B")
     }
 }
 
@@ -134,7 +134,7 @@ pub(super) fn table(title: &str, steps: &Steps, workloads: &[Workload]) -> Table
             if workloads.len() > 1 { workload.to_owned() } else { String::new() },
             if placements { line.placement.clone() } else { String::new() },
             step.threads.to_string(),
-            reported(units::figure(step.throughput, "work/s")),
+            reported(rate(step.throughput, m.and_then(|m| m.detail.get(detail::WORK)).unwrap_or_default())),
             can_be(reported(times(step.speedup))),
             can_be(reported(units::percent(step.efficiency))),
             ipc(steps.declared.get(&at)),

@@ -1,0 +1,104 @@
+//! Bars as a report describes them: rows of pieces on one scale. The words and figures of each row are its text alternative.
+
+/// How a piece of a bar is filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fill {
+    /// A figure.
+    Plain,
+    /// A figure of another kind, by number.
+    Series(usize),
+    /// What is well.
+    Good,
+    /// What costs some speed.
+    Warning,
+    /// What costs much speed.
+    Serious,
+    /// What a cause takes.
+    Lost,
+    /// What nobody explains, or nobody uses.
+    Nobody,
+    /// What does not differ.
+    Same,
+}
+
+impl Fill {
+    /// Its class in the style sheet.
+    pub(crate) fn class(self) -> String {
+        match self {
+            Fill::Plain => "f0".to_owned(),
+            Fill::Series(number) => format!("f{}", number % 6),
+            Fill::Good => "good".to_owned(),
+            Fill::Warning => "warning".to_owned(),
+            Fill::Serious => "serious".to_owned(),
+            Fill::Lost => "lost".to_owned(),
+            Fill::Nobody => "nobody".to_owned(),
+            Fill::Same => "same".to_owned(),
+        }
+    }
+}
+
+/// The form of a piece.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// As high as its bar.
+    #[default]
+    Whole,
+    /// A thin line: an interval.
+    Line,
+    /// A dot at its beginning.
+    Dot,
+}
+
+/// A piece of a bar, from 0 to 1 of its length.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Piece {
+    /// Where it begins.
+    pub from: f64,
+    /// Where it ends.
+    pub to: f64,
+    /// How it is filled.
+    pub fill: Fill,
+    /// Its form.
+    pub form: Form,
+    /// Whether its figure is unreliable.
+    pub unreliable: bool,
+    /// What is said beside the pointer.
+    pub says: String,
+}
+
+impl Piece {
+    /// A piece as high as its bar.
+    pub(crate) fn new(from: f64, to: f64, fill: Fill, says: String) -> Self {
+        Self { from, to, fill, form: Form::Whole, unreliable: false, says }
+    }
+}
+
+/// A row.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Bar {
+    /// What it is.
+    pub name: String,
+    /// Where it comes from; empty where that is plain.
+    pub how: String,
+    /// Its pieces; the later lie on the earlier.
+    pub pieces: Vec<Piece>,
+    /// Its figure with its unit.
+    pub figure: String,
+    /// What is said beside the figure.
+    pub beside: String,
+    /// Whether it is what the others lead to.
+    pub strong: bool,
+}
+
+/// Bars below one another.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Bars {
+    /// What they show.
+    pub title: String,
+    /// The rows.
+    pub rows: Vec<Bar>,
+    /// What is written below, from 0 to 1 of the length; at these places lines run through all bars.
+    pub ticks: Vec<(f64, String)>,
+    /// What fills mean.
+    pub legend: Vec<(Fill, String)>,
+}

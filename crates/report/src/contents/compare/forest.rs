@@ -1,0 +1,166 @@
+//! How fast each subject is against the baseline, row by row: a dot and its interval on one scale.
+
+use record::comparison::{Cell, Row};
+use record::{Better, Comparison};
+
+use super::{COLUMNS, label};
+use crate::chart::SUBJECTS;
+use crate::chart::bars::{Bar, Bars, Fill, Form, Piece};
+use crate::contents::figures::times;
+use crate::text::range;
+
+/// Most rows; the tables have all.
+const MOST: usize = 40;
+/// Least factor to which the scale reaches on either side.
+const LEAST: f64 = 1.25;
+/// And the most: what lies beyond stands at its end.
+const FURTHEST: f64 = 50.0;
+/// Factors that are written below, where there is room for them.
+const TICKS: [f64; 19] = [
+    0.001, 0.01, 0.05, 0.1, 0.2, 0.5, 0.8, 0.9, 1.0, 1.1, 1.25, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0,
+    1e4,
+];
+/// Least distance of two of them.
+const APART: f64 = 0.14;
+
+/// A speed and its interval, where both are figures: above 1 the subject is faster than the baseline, whichever direction of the
+/// figure is better.
+fn speed(row: &Row, cell: &Cell) -> Option<(f64, Option<(f64, f64)>)> {
+    let faster = |ratio: f64| if row.better == Some(Better::Lower) { 1.0 / ratio } else { ratio };
+    let usable = |value: &f64| *value > 1e-6 && *value < 1e6;
+    let ratio = cell.ratio.filter(|_| row.better.is_some()).map(faster).filter(usable)?;
+    let interval = cell.interval.map(|(low, high)| (faster(low), faster(high)));
+    let interval =
+        interval.map(|(a, b)| (a.min(b), a.max(b))).filter(|(low, high)| usable(low) && usable(high));
+    Some((ratio, interval))
+}
+
+/// The plot; without rows where nothing is held against anything.
+pub(crate) fn forest(c: &Comparison) -> Bars {
+    let others: Vec<usize> = (0..c.subjects.len()).filter(|index| *index != c.baseline).collect();
+    let mut bars = Bars::default();
+    if others.len() >= COLUMNS {
+        return bars;
+    }
+    let rows: Vec<(&Row, Vec<(usize, &Cell)>)> = c
+        .rows
+        .iter()
+        .map(|row| {
+            let cells = others.iter().filter_map(|other| Some((*other, row.cells.get(*other)?)));
+            (row, cells.filter(|(_, cell)| speed(row, cell).is_some()).collect::<Vec<_>>())
+        })
+        .filter(|(_, cells)| !cells.is_empty())
+        .take(MOST)
+        .collect();
+    let speeds = rows.iter().flat_map(|(row, cells)| cells.iter().filter_map(|(_, cell)| speed(row, cell)));
+    let most = speeds.fold(LEAST, |most, (ratio, interval)| {
+        let (low, high) = interval.unwrap_or((ratio, ratio));
+        most.max(ratio)
+            .max(1.0 / ratio)
+            .max(high.min(ratio * ratio))
+            .max((1.0 / low).min(1.0 / (ratio * ratio)))
+    });
+    let most = most.min(FURTHEST);
+    let at = |factor: f64| factor.ln() / (2.0 * most.ln()) + 0.5;
+    for (row, cells) in rows {
+        let per = row.per.map_or_else(String::new, |per| format!(", per {}", per.word()));
+        let mut bar = Bar { name: format!("{}: {}{per}", row.group, row.what), ..Bar::default() };
+        let mut figures = Vec::new();
+        for (other, cell) in cells {
+            let Some((ratio, interval)) = speed(row, cell) else { continue };
+            let fill = match (cell.slower, others.len()) {
+                (None, _) => Fill::Same,
+                (Some(_), 1) => Fill::Plain,
+                _ => Fill::Series(SUBJECTS[other % SUBJECTS.len()]),
+            };
+            let unreliable = row.cells.iter().any(|cell| cell.doubt.is_some());
+            let between = interval.map_or_else(String::new, |(low, high)| {
+                format!(", 95 % interval {}", range(&times(low), &times(high)))
+            });
+            let says = format!("{}: {} as fast{between}", label(c, other), times(ratio));
+            if let Some((low, high)) = interval {
+                bar.pieces.push(Piece {
+                    form: Form::Line,
+                    unreliable,
+                    ..Piece::new(at(low), at(high), fill, says.clone())
+                });
+            }
+            bar.pieces.push(Piece {
+                form: Form::Dot,
+                unreliable,
+                ..Piece::new(at(ratio), at(ratio), fill, says)
+            });
+            figures.push(times(ratio));
+        }
+        bar.figure = figures.join(" ");
+        bars.rows.push(bar);
+    }
+    let mut ticks = vec![(0.5, times(1.0))];
+    for factor in TICKS.into_iter().filter(|factor| (1.0 / most..=most).contains(factor)) {
+        if ticks.iter().all(|(place, _)| (place - at(factor)).abs() >= APART) {
+            ticks.push((at(factor), times(factor)));
+        }
+    }
+    bars.ticks = ticks;
+    if !bars.rows.is_empty() {
+        let base = label(c, c.baseline);
+        bars.title = format!("Speed against {base}: left of 1× slower, right faster");
+        bars.legend.push((Fill::Same, "no difference resolved".to_owned()));
+        match others.as_slice() {
+            [other] => bars.legend.push((Fill::Plain, format!("{} differs", label(c, *other)))),
+            several => bars.legend.extend(several.iter().map(|other| {
+                (Fill::Series(SUBJECTS[*other % SUBJECTS.len()]), format!("{} differs", label(c, *other)))
+            })),
+        }
+    }
+    bars
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faster_is_to_the_right_whichever_direction_is_better() {
+        let cell = |ratio, slower| Cell {
+            ratio: Some(ratio),
+            interval: Some((ratio * 0.9, ratio * 1.1)),
+            slower,
+            ..Cell::default()
+        };
+        let row = |better, ratio, slower| Row {
+            group: "core".to_owned(),
+            what: "figure".into(),
+            code: String::new(),
+            metric: "core.clock".to_owned(),
+            unit: "Hz".to_owned(),
+            better: Some(better),
+            labels: record::Labels::new(),
+            per: None,
+            cells: vec![Cell::default(), cell(ratio, slower)],
+        };
+        let rows = [
+            row(Better::Higher, 2.0, Some(false)),
+            row(Better::Lower, 2.0, Some(true)),
+            row(Better::Higher, 1.0, None),
+        ];
+        let subject = |name: &str| serde_json::json!({ "name": name });
+        let mut c: Comparison = serde_json::from_value(serde_json::json!({
+            "comparison": 1, "tool": { "name": "linespeed", "version": "0" }, "subjects": [subject("a"), subject("b")],
+            "baseline": 0, "relation": "machines", "differences": [], "rows": [], "figures": [], "refused": [],
+            "explanations": [], "what_if": []
+        }))
+        .unwrap();
+        c.rows = rows.to_vec();
+        let bars = forest(&c);
+        let dots: Vec<(bool, Fill)> =
+            bars.rows.iter().map(|row| (row.pieces[1].from > 0.5, row.pieces[1].fill)).collect();
+        assert_eq!(dots, [(true, Fill::Plain), (false, Fill::Plain), (false, Fill::Same)]);
+        assert!(
+            bars.rows
+                .iter()
+                .all(|row| row.pieces[0].from < row.pieces[1].from && row.pieces[1].from < row.pieces[0].to)
+        );
+        assert_eq!((bars.rows[1].figure.as_str(), bars.ticks[0].0), ("0.5×", 0.5));
+    }
+}
