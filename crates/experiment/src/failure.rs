@@ -50,9 +50,10 @@ impl fmt::Display for LastOutput<'_> {
 }
 
 /// Why a recipe's service cannot be used.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ServiceError {
     /// There is no folder for it.
+    #[error("{place}: cannot create a temporary folder: {error}; name another place with TMPDIR")]
     NoFolder {
         /// Where it was to be.
         place: PathBuf,
@@ -60,6 +61,7 @@ pub enum ServiceError {
         error: String,
     },
     /// Its log cannot be written.
+    #[error("{file}: cannot be written: {error}")]
     Log {
         /// The file.
         file: PathBuf,
@@ -67,6 +69,7 @@ pub enum ServiceError {
         error: String,
     },
     /// It did not get ready in time.
+    #[error("{program} was not ready within {seconds} s{}", LastOutput(.last_output))]
     NotReady {
         /// Its program.
         program: String,
@@ -76,6 +79,7 @@ pub enum ServiceError {
         last_output: String,
     },
     /// It has ended before the run did.
+    #[error("{program} {} in the middle of the run{}", describe_end(*.exit), LastOutput(.last_output))]
     Ended {
         /// Its program.
         program: String,
@@ -86,46 +90,26 @@ pub enum ServiceError {
     },
 }
 
-impl fmt::Display for ServiceError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoFolder { place, error } => {
-                let place = place.display();
-                write!(
-                    f,
-                    "{place}: cannot create a temporary folder: {error}; name another place with TMPDIR"
-                )
-            }
-            Self::Log { file, error } => write!(f, "{}: cannot be written: {error}", file.display()),
-            Self::NotReady { program, seconds, last_output } => {
-                write!(f, "{program} was not ready within {seconds} s{}", LastOutput(last_output))
-            }
-            Self::Ended { program, exit, last_output } => {
-                write!(f, "{program} ")?;
-                match exit {
-                    Exit::Code(0) => f.write_str("ended by itself")?,
-                    exit => exit.fmt(f)?,
-                }
-                write!(f, " in the middle of the run{}", LastOutput(last_output))
-            }
-        }
-    }
-}
-
 /// Why a run does not count.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Trouble {
     /// We were asked to stop by this signal.
+    #[error("stopped by signal {0}")]
     Stopped(i32),
     /// The command cannot be started.
+    #[error(transparent)]
     CannotStart(SpawnError),
     /// It failed, or was killed.
+    #[error("the command {0}")]
     Failed(Failed),
     /// It failed in every run, though failures count: there is no work to tell the rate of.
+    #[error("every run failed, so there is no throughput: the command {0}")]
     AllFailed(Failed),
     /// It took longer than allowed, seconds.
+    #[error("the command took longer than the {0} s that --timeout allows, and was ended")]
     TimedOut(f64),
     /// Its output has no score, or not what must stand in it: which pattern, and the output, bounded.
+    #[error("{}", describe_unreadable(.wanted, .output))]
     Unreadable {
         /// The patterns that were looked for.
         wanted: String,
@@ -133,40 +117,18 @@ pub enum Trouble {
         output: String,
     },
     /// Its score is no number to compute with: zero, negative, `nan`, too large.
+    #[error(
+        "the score {} is not a usable number (one above 0 is needed); the command's line: {}",
+        .0.number,
+        shorten(&.0.line)
+    )]
     Unusable(Unusable),
     /// The program beside it is gone, or did not start.
+    #[error(transparent)]
     Service(ServiceError),
     /// Its copies need more memory than there is.
+    #[error("{0}")]
     NoRoom(Text),
-}
-
-impl fmt::Display for Trouble {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Trouble::Stopped(signal) => write!(f, "stopped by signal {signal}"),
-            Trouble::CannotStart(error) => error.fmt(f),
-            Trouble::Failed(failed) => write!(f, "the command {failed}"),
-            Trouble::AllFailed(failed) => {
-                write!(f, "every run failed, so there is no throughput: the command {failed}")
-            }
-            Trouble::TimedOut(seconds) => {
-                write!(f, "the command took longer than the {seconds} s that --timeout allows, and was ended")
-            }
-            Trouble::Unreadable { wanted, output } if output.is_empty() => {
-                write!(f, "the command printed nothing, {wanted} was expected")
-            }
-            Trouble::Unreadable { wanted, output } => {
-                write!(f, "{wanted} not found in the command's output: {output}")
-            }
-            Trouble::Unusable(Unusable { number, line }) => write!(
-                f,
-                "the score {number} is not a usable number (one above 0 is needed); the command's line: {}",
-                shorten(line)
-            ),
-            Trouble::Service(error) => error.fmt(f),
-            Trouble::NoRoom(why) => why.fmt(f),
-        }
-    }
 }
 
 impl Trouble {
@@ -182,6 +144,17 @@ impl Trouble {
             )),
             _ => None,
         }
+    }
+}
+
+fn describe_end(exit: Exit) -> String {
+    if exit == Exit::Code(0) { "ended by itself".to_owned() } else { exit.to_string() }
+}
+
+fn describe_unreadable(wanted: &str, output: &str) -> String {
+    match output {
+        "" => format!("the command printed nothing, {wanted} was expected"),
+        output => format!("{wanted} not found in the command's output: {output}"),
     }
 }
 

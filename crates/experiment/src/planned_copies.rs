@@ -1,7 +1,5 @@
 //! The copies that a plan means: bound as it says, and the same unbound.
 
-use std::fmt;
-
 use record::phrase::agree;
 use record::plan::{Plan, Policy, Process};
 use record::{CpuList, Mark, Text, text};
@@ -14,19 +12,12 @@ use crate::recipes::template::{Template, Values};
 const MARKS: [Mark; 4] = [Mark::Switched, Mark::Stolen, Mark::Throttled, Mark::Quota];
 
 /// A plan that is what happens without it: there is nothing to compare.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "this layout equals the unbound one: nothing to verify; leave {{threads}} out for a copy pinned to each CPU, or ask \
+     for several processes with --processes N"
+)]
 pub struct NothingPlanned;
-
-impl fmt::Display for NothingPlanned {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            "this layout equals the unbound one: nothing to verify; leave {threads} out for a copy pinned to each CPU, or ask \
-             for several processes with --processes N",
-        )
-    }
-}
-
-impl std::error::Error for NothingPlanned {}
 
 /// The copies as planned, and how they are run in a sentence.
 pub fn place_planned(command: &[Template], plan: &Plan) -> Result<(Vec<PlacedCopy>, Text), NothingPlanned> {

@@ -1,26 +1,17 @@
 //! One machine of several, by what a user calls it.
 
-use std::fmt;
-
 use crate::Imported;
 
 /// Machines that are named where several could be meant.
 const MOST_NAMED: usize = 12;
 
 /// No machine is called so, or several are.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("--only {wanted}: the text has {there}")]
 pub struct NoSuchMachine {
     wanted: String,
     there: String,
 }
-
-impl fmt::Display for NoSuchMachine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "--only {}: the text has {}", self.wanted, self.there)
-    }
-}
-
-impl std::error::Error for NoSuchMachine {}
 
 /// The machine that the user named: by its name in full, by its number, or by a part of its name that only one has.
 ///

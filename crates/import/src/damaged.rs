@@ -11,9 +11,6 @@ use regex_lite::Regex;
 
 use crate::importer::Importer;
 use crate::line::Line;
-use crate::sink::Sink;
-use crate::tool::{Command, Fit, Reader, Tool};
-use crate::tools::TOOLS;
 use crate::{Error, Imported, Split};
 
 /// How often each byte of a text may be looked at by a tool: by each that could begin an output there, with and without
@@ -24,46 +21,8 @@ thread_local! {
     static LOOKED_AT: Cell<usize> = const { Cell::new(0) };
 }
 
-fn look(line: Line) {
+pub(crate) fn look(line: Line) {
     LOOKED_AT.with(|bytes| bytes.set(bytes.get() + line.text.len() + 1));
-}
-
-/// A tool that counts what it is shown.
-struct Counted(&'static dyn Tool);
-
-struct CountedReader(Box<dyn Reader>);
-
-impl Tool for Counted {
-    fn name(&self) -> &'static str {
-        self.0.name()
-    }
-
-    fn opens(&self, line: Line, command: Option<&Command>) -> bool {
-        look(line);
-        self.0.opens(line, command)
-    }
-
-    fn reader(&self, command: Option<&Command>) -> Box<dyn Reader> {
-        Box::new(CountedReader(self.0.reader(command)))
-    }
-}
-
-impl Reader for CountedReader {
-    fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
-        look(line);
-        self.0.line(line, sink)
-    }
-
-    fn end(&mut self, sink: &mut Sink) {
-        self.0.end(sink);
-    }
-}
-
-fn counted() -> &'static [&'static dyn Tool] {
-    static COUNTED: OnceLock<Vec<&'static dyn Tool>> = OnceLock::new();
-    COUNTED.get_or_init(|| {
-        TOOLS.iter().map(|tool| Box::leak(Box::new(Counted(*tool))) as &'static dyn Tool).collect()
-    })
 }
 
 /// Every captured output, and what reference machines are made of.
@@ -246,9 +205,30 @@ fn split(which: u8) -> Split {
     }
 }
 
+/// Lines of which some are taken, some broken, some another output's, some nobody's.
+const MIXED: &[&str] = &[
+    "T: 0 ( 9136) P: 0 I:1000 C: 9 Min:      5 Act:   11 Avg:   11 Max:   21205",
+    "T: 1 ( 9137) P: 0 I:1000",
+    "T: 1 ( 9137) P: 0 C: 3",
+    "prose in between",
+    "CPU(s): 4",
+    "",
+    "| take me | T: 2 ( 9138) P: 0 I:1000 C: 9 Min: 5 Act: 11 Avg: 11 Max: 21205 |",
+    "T: 3 ( 9139) P: 0",
+];
+
+#[test]
+fn every_line_is_looked_at_a_few_times_however_long_the_text_is() {
+    let text: String = MIXED.iter().cycle().take(MIXED.len() * 500).flat_map(|line| [*line, "\n"]).collect();
+    let bytes = text.len();
+    let _ = import(&[text.into_bytes()], Split::Hosts);
+    let looked_at = LOOKED_AT.with(Cell::get);
+    assert!(looked_at > bytes && looked_at <= bytes * MOST_LOOKS, "{looked_at} bytes for a text of {bytes}");
+}
+
 fn import(all: &[Vec<u8>], split: Split) -> Result<Vec<Imported>, Error> {
     LOOKED_AT.with(|bytes| bytes.set(0));
-    let mut importer = Importer::with_tools(split, counted());
+    let mut importer = Importer::new(split);
     for (number, text) in all.iter().enumerate() {
         importer.read(&number.to_string(), text.as_slice()).expect("reading from memory does not fail");
     }

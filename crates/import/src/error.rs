@@ -1,98 +1,82 @@
 //! Why no record can be made of a text.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use record::import::Origin;
 
 use crate::limits::{MOST_ENTRIES, MOST_ENTRIES_IN_ALL, MOST_MACHINES};
 
 /// Why no record can be made.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// No tool's output that is known is in the texts.
+    #[error("{}", describe_unknown(*.lines))]
     NothingKnown {
         /// Lines that there are, blank ones left out.
         lines: u64,
     },
     /// Outputs are there, and nothing could be read of them: a tool that was not allowed to look, a header alone.
+    #[error("the text has output of {} that tells nothing", list(.tools))]
     NothingRead {
         /// Whose outputs.
         tools: BTreeSet<String>,
     },
     /// The outputs are of several machines, and nothing says which is which.
+    #[error(
+        "{0}: two machines, and no host name says which is which: tell where each begins with --split headings, --split \
+         files, or --split REGEX"
+    )]
     SeveralMachines(Clash),
     /// One machine has more figures and facts than a record holds.
+    #[error(
+        "the text has more than {} figures and facts of one machine, the most that a record holds: import it in \
+         pieces",
+        MOST_ENTRIES
+    )]
     TooManyEntries,
     /// All machines together have more of them than one import takes.
+    #[error(
+        "the texts have more than {} figures and facts of all machines together, the most that one import \
+         takes: import them in pieces",
+        MOST_ENTRIES_IN_ALL
+    )]
     TooManyEntriesInAll,
     /// There are more machines than one import makes.
+    #[error(
+        "the text is of more than {} machines, the most that one import makes: import it in pieces",
+        MOST_MACHINES
+    )]
     TooManyMachines,
 }
 
 /// What can stand only once of one machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Clash {
     /// Two lines that cannot be of the same machine.
+    #[error("{}, and {}", shorten(&.0[0]), shorten(&.0[1]))]
     Lines(Box<[Origin; 2]>),
     /// Two first cells of a table's rows, each with its line.
+    #[error(
+        "a table has figures of {:?} (line {}) and of {:?} (line {})",
+        .0[0].0, .0[0].1, .0[1].0, .0[1].1
+    )]
     Labels([(String, u64); 2]),
 }
 
-/// What to do when two machines stand in one text and nothing tells them apart.
-const WAY_OUT: &str = "two machines, and no host name says which is which: tell where each begins with --split headings, \
-                       --split files, or --split REGEX";
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::NothingKnown { lines: 0 } => f.write_str("the text is empty"),
-            Error::NothingKnown { lines: 1 } => {
-                f.write_str("its one line is no output of a tool that is known")
-            }
-            Error::NothingKnown { lines } => {
-                write!(f, "none of the {lines} lines is output of a tool that is known")
-            }
-            Error::NothingRead { tools } => {
-                let tools: Vec<&str> = tools.iter().map(String::as_str).collect();
-                write!(f, "the text has output of {} that tells nothing", tools.join(", "))
-            }
-            Error::SeveralMachines(clash) => write!(f, "{clash}: {WAY_OUT}"),
-            Error::TooManyEntries => write!(
-                f,
-                "the text has more than {MOST_ENTRIES} figures and facts of one machine, the most that a record holds: \
-                 import it in pieces"
-            ),
-            Error::TooManyEntriesInAll => write!(
-                f,
-                "the texts have more than {MOST_ENTRIES_IN_ALL} figures and facts of all machines together, the most that \
-                 one import takes: import them in pieces"
-            ),
-            Error::TooManyMachines => write!(
-                f,
-                "the text is of more than {MOST_MACHINES} machines, the most that one import makes: import it in pieces"
-            ),
-        }
+fn describe_unknown(lines: u64) -> String {
+    match lines {
+        0 => "the text is empty".to_owned(),
+        1 => "its one line is no output of a tool that is known".to_owned(),
+        lines => format!("none of the {lines} lines is output of a tool that is known"),
     }
 }
 
-impl std::error::Error for Error {}
+fn list(tools: &BTreeSet<String>) -> String {
+    tools.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
+}
 
-impl fmt::Display for Clash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let short = |origin: &Origin| {
-            let words: Vec<&str> = origin.says.split_whitespace().collect();
-            let says: String = words.join(" ").chars().take(60).collect();
-            format!("{} line {} says {says:?}", origin.text, origin.line)
-        };
-        match self {
-            Clash::Lines(lines) => write!(f, "{}, and {}", short(&lines[0]), short(&lines[1])),
-            Clash::Labels([(first, line), (other, other_line)]) => {
-                write!(
-                    f,
-                    "a table has figures of {first:?} (line {line}) and of {other:?} (line {other_line})"
-                )
-            }
-        }
-    }
+fn shorten(origin: &Origin) -> String {
+    let words: Vec<&str> = origin.says.split_whitespace().collect();
+    let says: String = words.join(" ").chars().take(60).collect();
+    format!("{} line {} says {says:?}", origin.text, origin.line)
 }

@@ -36,7 +36,7 @@ const LONGEST_COMMAND: usize = 16 << 10;
 
 /// An output that is being read.
 struct Open {
-    tool: &'static dyn Tool,
+    tool: &'static Tool,
     reader: Box<dyn Reader>,
     section: usize,
     output: Output,
@@ -61,7 +61,6 @@ struct Used {
 /// Texts that are being read, one after the other.
 pub struct Importer {
     sections: Sections,
-    tools: &'static [&'static dyn Tool],
     texts: Vec<Text>,
     text: String,
     /// Boxed: it is taken and put back for each line.
@@ -79,13 +78,8 @@ pub struct Importer {
 impl Importer {
     /// Nothing read yet.
     pub fn new(split: Split) -> Self {
-        Self::with_tools(split, TOOLS)
-    }
-
-    pub(crate) fn with_tools(split: Split, tools: &'static [&'static dyn Tool]) -> Self {
         Self {
             sections: Sections::new(split),
-            tools,
             texts: Vec::new(),
             text: String::new(),
             open: None,
@@ -266,7 +260,7 @@ impl Importer {
             return false;
         }
         // Only a row that some output has may name a machine.
-        let begins = self.tools.iter().any(|tool| tool.opens(rest, None));
+        let begins = TOOLS.iter().any(|tool| opens(tool, rest, None));
         let moves = begins
             && self.open.as_ref().is_some_and(|open| self.sections.moves_to(Some(label), open.section));
         if moves {
@@ -379,10 +373,11 @@ impl Importer {
         if line.text.trim().is_empty() {
             return true;
         }
-        for (at, tool) in self.tools.iter().copied().enumerate() {
+        for (at, tool) in TOOLS.iter().enumerate() {
             let fresh = self.command.as_ref().filter(|_| self.used.of_any & 1 << at == 0);
             // In a table the rows of several machines stand below one command.
-            let opens = tool.opens(line, fresh) || label.is_some() && tool.opens(line, self.command.as_ref());
+            let opens =
+                opens(tool, line, fresh) || label.is_some() && opens(tool, line, self.command.as_ref());
             if !opens {
                 continue;
             }
@@ -397,14 +392,14 @@ impl Importer {
                 .clone()
                 .filter(|_| self.used.of_section.get(&section).is_none_or(|tools| tools & 1 << at == 0));
             let output = Output {
-                tool: tool.name().to_owned(),
+                tool: tool.name.to_owned(),
                 version: None,
                 command: fresh.as_ref().map(|command| command.text.clone()),
                 text: self.text.clone(),
                 lines: (line.number, line.number),
                 taken: 0,
             };
-            let reader = tool.reader(fresh.as_ref());
+            let reader = (tool.reader)(fresh.as_ref());
             if self.command.is_some() {
                 self.used.of_any |= 1 << at;
                 *self.used.of_section.entry(section).or_default() |= 1 << at;
@@ -428,8 +423,10 @@ impl Importer {
     }
 
     fn ask(&mut self, open: &mut Open, line: Line) -> Fit {
+        #[cfg(test)]
+        crate::damaged::look(line);
         let section = self.sections.get(open.section);
-        let mut sink = Sink::new(&mut section.draft, open.tool.name(), &self.text);
+        let mut sink = Sink::new(&mut section.draft, open.tool.name, &self.text);
         let fit = open.reader.line(line, &mut sink);
         open.output.taken += sink.taken;
         if section.draft.entries() > MOST_ENTRIES {
@@ -445,7 +442,7 @@ impl Importer {
             self.add_unknown_of(open.section, Line { number, text: &beginning });
         }
         let section = self.sections.get(open.section);
-        let mut sink = Sink::new(&mut section.draft, open.tool.name(), &self.text);
+        let mut sink = Sink::new(&mut section.draft, open.tool.name, &self.text);
         open.reader.end(&mut sink);
         open.output.taken += sink.taken;
         devices::merge(&mut section.draft, open.devices);
@@ -478,6 +475,13 @@ impl Importer {
         add_example(&mut self.sections.get(section).not_understood, &self.text, line);
         add_example(&mut self.not_understood, &self.text, line);
     }
+}
+
+/// Whether a line is the first of a tool's output.
+fn opens(tool: &Tool, line: Line, command: Option<&Command>) -> bool {
+    #[cfg(test)]
+    crate::damaged::look(line);
+    (tool.opens)(line, command)
 }
 
 impl Open {

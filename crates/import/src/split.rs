@@ -1,7 +1,5 @@
 //! What divides a text into machines, beside the host names of its prompts.
 
-use std::fmt;
-
 use regex_lite::{Regex, RegexBuilder};
 
 /// The largest program that a regular expression may become, in bytes.
@@ -24,26 +22,15 @@ pub enum Split {
 }
 
 /// What divides a text was not understood.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum SplitError {
     /// Nothing was said.
+    #[error("--split is empty: say files, headings or a regular expression")]
     Empty,
     /// It is no regular expression.
+    #[error("--split {0:?} is not a regular expression: {1}; or say files or headings")]
     Expression(String, regex_lite::Error),
 }
-
-impl fmt::Display for SplitError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => f.write_str("--split is empty: say files, headings or a regular expression"),
-            Self::Expression(text, error) => {
-                write!(f, "--split {text:?} is not a regular expression: {error}; or say files or headings")
-            }
-        }
-    }
-}
-
-impl std::error::Error for SplitError {}
 
 impl Split {
     /// `files`, `headings`, or a regular expression.

@@ -13,17 +13,15 @@ pub(crate) struct Command {
 }
 
 /// One tool.
-pub(crate) trait Tool: Sync {
+pub(crate) struct Tool {
     /// Its name as people type it: `lscpu`, `perf stat`.
-    fn name(&self) -> &'static str;
-
-    /// Whether `line` is the first line of this tool's output. `command` is the command line above it that no other
-    /// output of this tool has followed yet, where there was one. Must not need more than the line itself, and must be cheap: it is
-    /// asked for every line that is nobody's.
-    fn opens(&self, line: Line, command: Option<&Command>) -> bool;
-
+    pub name: &'static str,
+    /// Whether a line is the first of this tool's output. The command line is the one above it that no other output of this
+    /// tool has followed yet, where there was one. Must not need more than the line itself, and must be cheap: it is asked for
+    /// every line that is nobody's.
+    pub opens: fn(Line, Option<&Command>) -> bool,
     /// A reader for one output, which is then given the opening line first.
-    fn reader(&self, command: Option<&Command>) -> Box<dyn Reader>;
+    pub reader: fn(Option<&Command>) -> Box<dyn Reader>,
 }
 
 /// What a reader says of a line.
@@ -46,5 +44,5 @@ pub(crate) trait Reader {
     fn line(&mut self, line: Line, sink: &mut Sink) -> Fit;
 
     /// The output is over.
-    fn end(&mut self, sink: &mut Sink);
+    fn end(&mut self, _: &mut Sink) {}
 }

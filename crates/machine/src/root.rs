@@ -2,7 +2,6 @@
 //! machine. A captured tree is hostile input: no link leads out of it, nothing in it blocks or is unbounded.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
@@ -37,66 +36,42 @@ pub struct Root {
 }
 
 /// Why a folder cannot serve as the root of a captured tree.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum RootError {
     /// There is nothing at this path.
+    #[error("{0}: no such folder; give the folder that holds the captured sys and proc")]
     NotFound(PathBuf),
     /// It is not a folder.
+    #[error("{0}: not a folder; unpack the capture first and give its folder")]
     NotAFolder(PathBuf),
     /// It is a folder without `sys` and without `proc`.
+    #[error("{0}: holds neither sys nor proc; give the folder that holds a machine's captured sys and proc")]
     NotATree(PathBuf),
     /// It could not be opened.
+    #[error("{0}: {1}; make the folder readable")]
     Unreadable(PathBuf, io::Error),
 }
 
-impl fmt::Display for RootError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            RootError::NotFound(path) => {
-                write!(
-                    f,
-                    "{}: no such folder; give the folder that holds the captured sys and proc",
-                    path.display()
-                )
-            }
-            RootError::NotAFolder(path) => {
-                write!(f, "{}: not a folder; unpack the capture first and give its folder", path.display())
-            }
-            RootError::NotATree(path) => write!(
-                f,
-                "{}: holds neither sys nor proc; give the folder that holds a machine's captured sys and proc",
-                path.display()
-            ),
-            RootError::Unreadable(path, error) => {
-                write!(f, "{}: {error}; make the folder readable", path.display())
-            }
-        }
-    }
-}
-
-impl std::error::Error for RootError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            RootError::Unreadable(_, error) => Some(error),
-            _ => None,
-        }
-    }
-}
-
 /// Why a file could not be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Why {
     /// There is no such file.
+    #[error("there is no such file")]
     Missing,
     /// This user may not read it.
+    #[error("permission denied")]
     Denied,
     /// It is a folder, a pipe, a device or a socket.
+    #[error("not a regular file")]
     NotAFile,
     /// It is longer than this many bytes.
+    #[error("longer than {0} bytes")]
     TooLong(usize),
     /// Its links go round in a circle.
+    #[error("its links go round in a circle")]
     LinkLoop,
     /// The system's own words for anything else.
+    #[error("{0}")]
     Other(String),
 }
 
@@ -112,21 +87,9 @@ impl From<io::Error> for Why {
     }
 }
 
-impl fmt::Display for Why {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Why::Missing => f.write_str("there is no such file"),
-            Why::Denied => f.write_str("permission denied"),
-            Why::NotAFile => f.write_str("not a regular file"),
-            Why::TooLong(limit) => write!(f, "longer than {limit} bytes"),
-            Why::LinkLoop => f.write_str("its links go round in a circle"),
-            Why::Other(text) => f.write_str(text),
-        }
-    }
-}
-
 /// A file that could not be read, and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{path}: {why}")]
 pub struct Unreadable {
     /// The path as on the machine that is described: `/sys/…`.
     pub path: String,
@@ -140,14 +103,6 @@ impl Unreadable {
         self.why == Why::Missing
     }
 }
-
-impl fmt::Display for Unreadable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path, self.why)
-    }
-}
-
-impl std::error::Error for Unreadable {}
 
 impl Root {
     /// This machine.

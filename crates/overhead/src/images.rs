@@ -1,6 +1,5 @@
 //! Kernel images and modules, known by their first bytes.
 
-use std::fmt;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -9,32 +8,21 @@ use std::path::Path;
 const HEAD: u64 = 0x210;
 
 /// Why a file cannot be a layer's.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum ImageError {
     /// It cannot be read.
+    #[error("cannot be read: {0}")]
     Unreadable(std::io::Error),
     /// It is a folder, a device, a pipe.
+    #[error("cannot be read: not a regular file")]
     NoFile,
     /// It is no kernel image.
+    #[error("is not a kernel image")]
     NoKernel,
     /// It is no kernel module.
+    #[error("is not an uncompressed kernel module (a relocatable ELF file, .ko)")]
     NoModule,
 }
-
-impl fmt::Display for ImageError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unreadable(error) => write!(f, "cannot be read: {error}"),
-            Self::NoFile => f.write_str("cannot be read: not a regular file"),
-            Self::NoKernel => f.write_str("is not a kernel image"),
-            Self::NoModule => {
-                f.write_str("is not an uncompressed kernel module (a relocatable ELF file, .ko)")
-            }
-        }
-    }
-}
-
-impl std::error::Error for ImageError {}
 
 /// Refuses what is no kernel image that QEMU may boot.
 ///

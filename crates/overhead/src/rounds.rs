@@ -1,7 +1,6 @@
 //! Layers in turn: portion by portion, forwards and backwards, with everything checked that makes them comparable.
 
 use record::text;
-use std::fmt;
 use std::ops::Range;
 use std::time::Instant;
 
@@ -175,7 +174,8 @@ impl Effort {
 }
 
 /// A layer that did not do the work of the others: no figure of the run may be shown.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{layer} {kind}")]
 pub struct Mismatch {
     /// The layer.
     pub layer: LayerName,
@@ -184,11 +184,21 @@ pub struct Mismatch {
 }
 
 /// What a layer did in place of the work of the others.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MismatchKind {
     /// It counted so many primes in all, which is wrong.
+    #[error(
+        "counted {} primes below {}, where there are {}: no figure is shown, since what it did is not the work of the others",
+        .0,
+        primes::LIMIT,
+        primes::KNOWN
+    )]
     Count(u64),
     /// It ran other bytes, or at another place in its page: CRC-32 and place of its own, and those of the others.
+    #[error(
+        "ran other bytes than the others: CRC-32 {:08x} at {} of its page instead of {:08x} at {}; no figure is shown",
+        .ran.0, .ran.1, .expected.0, .expected.1
+    )]
     Bytes {
         /// Its own.
         ran: (u32, u16),
@@ -196,6 +206,12 @@ pub enum MismatchKind {
         expected: (u32, u16),
     },
     /// It counted other primes in a portion than before.
+    #[error(
+        "counted {primes} primes from {} to {}, and {before} before: no figure is shown; the CPU or its memory is not to be \
+         trusted",
+        .range.start,
+        .range.end
+    )]
     Portion {
         /// The portion.
         range: Range<u64>,
@@ -205,35 +221,6 @@ pub enum MismatchKind {
         before: u64,
     },
 }
-
-impl fmt::Display for Mismatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let layer = self.layer;
-        match &self.kind {
-            MismatchKind::Count(found) => write!(
-                f,
-                "{layer} counted {found} primes below {}, where there are {}: no figure is shown, since what it did is not \
-                 the work of the others",
-                primes::LIMIT,
-                primes::KNOWN
-            ),
-            MismatchKind::Bytes { ran, expected } => write!(
-                f,
-                "{layer} ran other bytes than the others: CRC-32 {:08x} at {} of its page instead of {:08x} at {}; \
-                 no figure is shown",
-                ran.0, ran.1, expected.0, expected.1
-            ),
-            MismatchKind::Portion { range, primes, before } => write!(
-                f,
-                "{layer} counted {primes} primes from {} to {}, and {before} before: no figure is shown; the CPU or its \
-                 memory is not to be trusted",
-                range.start, range.end
-            ),
-        }
-    }
-}
-
-impl std::error::Error for Mismatch {}
 
 /// Why a layer did not go on.
 enum Halted {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use record::phrase::agree;
 use record::{CpuList, text};
 
 use crate::compound_change::CompoundChange;
@@ -147,9 +148,10 @@ fn compound_need(compound: &CompoundChange) -> Option<Need> {
 }
 
 /// Why CPUs cannot be made quiet.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CpuRefusal {
     /// These are not online.
+    #[error("{} {} not online here; online are {online}", name_cpus(.cpus), agree(.cpus.len(), "is", "are"))]
     Offline {
         /// Those of them.
         cpus: CpuList,
@@ -157,6 +159,11 @@ pub enum CpuRefusal {
         online: CpuList,
     },
     /// This process may not use these.
+    #[error(
+        "{} {} not among those that this process may use: {allowed}",
+        name_cpus(.cpus),
+        agree(.cpus.len(), "is", "are")
+    )]
     Forbidden {
         /// Those of them.
         cpus: CpuList,
@@ -164,29 +171,12 @@ pub enum CpuRefusal {
         allowed: CpuList,
     },
     /// They are all that there are.
+    #[error(
+        "{} {}: one must be left to run everything else",
+        name_cpus(.0),
+        agree(.0.len(), "is the only CPU there is", "are all CPUs that there are")
+    )]
     All(CpuList),
-}
-
-impl fmt::Display for CpuRefusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let are = |cpus: &CpuList| if cpus.len() == 1 { "is" } else { "are" };
-        match self {
-            CpuRefusal::Offline { cpus, online } => {
-                write!(f, "{} {} not online here; online are {online}", name_cpus(cpus), are(cpus))
-            }
-            CpuRefusal::Forbidden { cpus, allowed } => write!(
-                f,
-                "{} {} not among those that this process may use: {allowed}",
-                name_cpus(cpus),
-                are(cpus)
-            ),
-            CpuRefusal::All(cpus) => {
-                let all =
-                    if cpus.len() == 1 { "is the only CPU there is" } else { "are all CPUs that there are" };
-                write!(f, "{} {all}: one must be left to run everything else", name_cpus(cpus))
-            }
-        }
-    }
 }
 
 /// Why a list of CPUs cannot be made quiet; `None` where it can.

@@ -1,7 +1,6 @@
 //! The files of a machine, or of a tree captured from one: read, written, listed.
 
 use std::ffi::CString;
-use std::fmt;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -9,7 +8,8 @@ use std::path::Path;
 use machine::Root;
 
 /// Why a file was not read or written, as the system says it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{path}: {why}")]
 pub struct Refusal {
     /// The path as on the machine: `/sys/…`.
     pub path: String,
@@ -20,44 +20,35 @@ pub struct Refusal {
 }
 
 /// Why a file was not read or written, or does not keep its value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Cause {
     /// This user may not.
+    #[error("permission denied")]
     Denied,
     /// Something else uses it.
+    #[error("busy")]
     Busy,
     /// The kernel does not accept the value.
+    #[error("the kernel does not accept this value")]
     ValueRejected,
     /// There is no such file.
+    #[error("no such file")]
     Missing,
     /// This kernel or hardware cannot do it.
+    #[error("the kernel cannot do this here")]
     NotPossible,
     /// Its file system is mounted read-only.
+    #[error("mounted read-only")]
     ReadOnly,
     /// What stands there is no value of its kind.
+    #[error("its value is not of a known form; see the file, and set it by hand")]
     Unparsable,
     /// The write succeeds and the value stays at this one.
+    #[error("it stays at {0}")]
     StaysAt(String),
     /// Anything else, in the system's words.
+    #[error("{0}")]
     Other(String),
-}
-
-impl fmt::Display for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Cause::Denied => f.write_str("permission denied"),
-            Cause::Busy => f.write_str("busy"),
-            Cause::ValueRejected => f.write_str("the kernel does not accept this value"),
-            Cause::Missing => f.write_str("no such file"),
-            Cause::NotPossible => f.write_str("the kernel cannot do this here"),
-            Cause::ReadOnly => f.write_str("mounted read-only"),
-            Cause::Unparsable => {
-                f.write_str("its value is not of a known form; see the file, and set it by hand")
-            }
-            Cause::StaysAt(now) => write!(f, "it stays at {now}"),
-            Cause::Other(why) => f.write_str(why),
-        }
-    }
 }
 
 impl Refusal {
@@ -85,14 +76,6 @@ impl Refusal {
         matches!(self.errno, Some(libc::EACCES | libc::EPERM | libc::EROFS))
     }
 }
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path, self.why)
-    }
-}
-
-impl std::error::Error for Refusal {}
 
 /// Whether this user may write what lies at a path.
 pub(crate) fn may_write(path: &Path) -> bool {

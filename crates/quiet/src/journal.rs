@@ -75,99 +75,66 @@ pub struct JournalContents {
 }
 
 /// Why a journal is not read or written.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The system refuses.
+    #[error("{0}: {1}")]
     System(PathBuf, io::Error),
     /// What lies there must not be believed.
+    #[error("{0}: {1}, so its contents are ignored; check it, then remove it")]
     Untrusted(PathBuf, Doubt),
     /// The values of an earlier start stand.
+    #[error("{0}: values of an earlier start are still set; first: linespeed quiet --restore")]
     EarlierStands(PathBuf),
     /// What lies there is no journal.
+    #[error("{0}: {1}; check it, restore its values by hand, then remove it")]
     Corrupt(PathBuf, Corruption),
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::System(path, error) => write!(f, "{}: {error}", path.display()),
-            Error::Untrusted(path, why) => {
-                write!(f, "{}: {why}, so its contents are ignored; check it, then remove it", path.display())
-            }
-            Error::EarlierStands(path) => write!(
-                f,
-                "{}: values of an earlier start are still set; first: linespeed quiet --restore",
-                path.display()
-            ),
-            Error::Corrupt(path, why) => {
-                write!(f, "{}: {why}; check it, restore its values by hand, then remove it", path.display())
-            }
-        }
-    }
-}
-
-impl std::error::Error for Error {}
-
 /// Why a journal is not trusted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Doubt {
     /// A symbolic link.
+    #[error("it is a symbolic link")]
     SymbolicLink,
     /// A folder, a pipe, a device or a socket.
+    #[error("it is not a regular file")]
     NotAFile,
     /// Another user's.
+    #[error("it belongs to somebody else")]
     OtherOwner,
     /// Others than its owner may write it.
+    #[error("others may write it")]
     WritableByOthers,
     /// It has a second name.
+    #[error("it has a second hard link")]
     HardLink,
     /// Longer than any journal.
+    #[error("it is longer than any journal")]
     TooLong,
 }
 
-impl fmt::Display for Doubt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Doubt::SymbolicLink => "it is a symbolic link",
-            Doubt::NotAFile => "it is not a regular file",
-            Doubt::OtherOwner => "it belongs to somebody else",
-            Doubt::WritableByOthers => "others may write it",
-            Doubt::HardLink => "it has a second hard link",
-            Doubt::TooLong => "it is longer than any journal",
-        })
-    }
-}
-
 /// Why a file is no journal.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Corruption {
     /// It is no text.
+    #[error("it is no text")]
     NotText,
     /// Its first line is not whole.
+    #[error("its first line is not whole")]
     NoHeader,
     /// A line, counted from 1, cannot be read.
+    #[error("line {0}: {1}")]
     Line(usize, serde_json::Error),
     /// It has the layout of another version.
+    #[error("it was written by another version of linespeed (form {0})")]
     OtherVersion(u32),
     /// It names a file that is none of the kernel's.
+    #[error("it names {0}, which is no file of the kernel")]
     ForeignFile(String),
     /// A line is about a change that the header does not have.
+    #[error("line {0}: there is no such change")]
     NoSuchChange(usize),
-}
-
-impl fmt::Display for Corruption {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Corruption::NotText => f.write_str("it is no text"),
-            Corruption::NoHeader => f.write_str("its first line is not whole"),
-            Corruption::Line(number, error) => write!(f, "line {number}: {error}"),
-            Corruption::OtherVersion(version) => {
-                write!(f, "it was written by another version of linespeed (form {version})")
-            }
-            Corruption::ForeignFile(path) => write!(f, "it names {path}, which is no file of the kernel"),
-            Corruption::NoSuchChange(number) => write!(f, "line {number}: there is no such change"),
-        }
-    }
 }
 
 /// An open journal that steps are appended to.

@@ -1,6 +1,5 @@
 //! The page cache before a command: dropped, warmed.
 
-use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::AsRawFd;
@@ -80,40 +79,27 @@ fn read(path: &Path, piece: &mut [u8]) -> Result<u64, PageCacheError> {
 }
 
 /// Why the page cache cannot be dropped or warmed.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum PageCacheError {
     /// The kernel does not drop it.
+    #[error("--drop-caches: {DROP}: {}", why_not_dropped(.0), DROP = DROP)]
     Drop(io::Error),
     /// A file cannot be read.
+    #[error("--warm {0}: {1}")]
     Read(PathBuf, io::Error),
     /// A folder was named.
+    #[error("--warm {0}: it is a folder; name the files in it")]
     Folder(PathBuf),
     /// What was named is no regular file.
+    #[error("--warm {0}: it is no regular file, so there is nothing to keep of it")]
     NoRegularFile(PathBuf),
 }
 
-impl fmt::Display for PageCacheError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let of = |path: &Path| format!("--warm {}", path.display());
-        match self {
-            PageCacheError::Drop(error) => {
-                let why = match error.raw_os_error() {
-                    Some(libc::EACCES | libc::EPERM | libc::EROFS) => {
-                        "only root may do that, outside of a container".to_owned()
-                    }
-                    _ => error.to_string(),
-                };
-                write!(f, "--drop-caches: {DROP}: {why}")
-            }
-            PageCacheError::Read(path, error) => write!(f, "{}: {error}", of(path)),
-            PageCacheError::Folder(path) => {
-                write!(f, "{}: it is a folder; name the files in it", of(path))
-            }
-            PageCacheError::NoRegularFile(path) => {
-                write!(f, "{}: it is no regular file, so there is nothing to keep of it", of(path))
-            }
+fn why_not_dropped(error: &io::Error) -> String {
+    match error.raw_os_error() {
+        Some(libc::EACCES | libc::EPERM | libc::EROFS) => {
+            "only root may do that, outside of a container".to_owned()
         }
+        _ => error.to_string(),
     }
 }
-
-impl std::error::Error for PageCacheError {}

@@ -45,41 +45,21 @@ pub fn is_foreign(folder: &Path) -> bool {
 }
 
 /// Why nothing can be written down in the state directory.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum DirectoryError {
     /// The system refuses something at this path.
+    #[error("the original settings cannot be saved, so nothing is changed: {}: {}", .0.display(), Unwritable(.1))]
     Unwritable(PathBuf, io::Error),
     /// It is no folder.
+    #[error("{0}: is not a folder of its own")]
     NotAFolder(PathBuf),
     /// The lock is no regular file.
+    #[error("{0}: is not a regular file; check it, then remove it")]
     NotAFile(PathBuf),
     /// Others than its owner may write there.
+    #[error("{0}: others may write there, so nothing is kept in it; chmod go-w it, or remove it")]
     WritableByOthers(PathBuf),
 }
-
-impl fmt::Display for DirectoryError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            DirectoryError::Unwritable(path, error) => write!(
-                f,
-                "the original settings cannot be saved, so nothing is changed: {}: {}",
-                path.display(),
-                Unwritable(error)
-            ),
-            DirectoryError::NotAFolder(path) => write!(f, "{}: is not a folder of its own", path.display()),
-            DirectoryError::NotAFile(path) => {
-                write!(f, "{}: is not a regular file; check it, then remove it", path.display())
-            }
-            DirectoryError::WritableByOthers(path) => write!(
-                f,
-                "{}: others may write there, so nothing is kept in it; chmod go-w it, or remove it",
-                path.display()
-            ),
-        }
-    }
-}
-
-impl std::error::Error for DirectoryError {}
 
 /// What the system refused, and the way out.
 struct Unwritable<'a>(&'a io::Error);

@@ -1,6 +1,5 @@
 //! The recipe that somebody names, with its programs found, or another one in its place.
 
-use std::fmt;
 use std::path::Path;
 
 use record::{Coverage, text};
@@ -8,31 +7,18 @@ use record::{Coverage, text};
 use super::{ReadError, Recipe, find_recipe, list_all, needs, read_file};
 
 /// Why a recipe that was named cannot be run.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum ChoiceError {
     /// There is none of this name; all that there are.
+    #[error("there is no recipe {:?}{} Recipes: {}", .0, hint(.0, .1), .1.join(", "))]
     Unknown(String, Vec<String>),
     /// Its file cannot be read.
+    #[error(transparent)]
     Unreadable(ReadError),
     /// The programs of this recipe that are missing, and how to get them.
+    #[error("recipe {0}: {1}")]
     Missing(String, String),
 }
-
-impl fmt::Display for ChoiceError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown(name, all) => {
-                let nearest = record::glossary::find_nearest(name, all.iter().map(String::as_str));
-                let hint = nearest.map_or(".".to_owned(), |near| format!("; did you mean {near}?"));
-                write!(f, "there is no recipe {name:?}{hint} Recipes: {}", all.join(", "))
-            }
-            Self::Unreadable(error) => error.fmt(f),
-            Self::Missing(name, what) => write!(f, "recipe {name}: {what}"),
-        }
-    }
-}
-
-impl std::error::Error for ChoiceError {}
 
 /// The recipe of this name, the user's own in `own` first, or in this file. Where its programs are missing and it names
 /// another recipe, that one, with what is to be said of the change.
@@ -69,4 +55,9 @@ fn find_named(name: &str, own: Option<&Path>) -> Result<Recipe, ChoiceError> {
             Err(ChoiceError::Unknown(name.to_owned(), all))
         }
     }
+}
+
+fn hint(name: &str, all: &[String]) -> String {
+    let nearest = record::glossary::find_nearest(name, all.iter().map(String::as_str));
+    nearest.map_or(".".to_owned(), |near| format!("; did you mean {near}?"))
 }

@@ -1,26 +1,18 @@
 //! How single fields of a recipe's file are read.
 
-use std::fmt;
-
 use serde::de::{Deserialize, Deserializer, Error};
 
 /// A value that its field cannot have.
+#[derive(Debug, thiserror::Error)]
 enum FieldError {
+    #[error("must be a number above 0")]
     NotPositive,
+    #[error("must be a text or a number")]
     NotPlain,
+    #[error("must name a program")]
     NoProgram,
+    #[error("an argument cannot hold a zero byte")]
     ZeroByte,
-}
-
-impl fmt::Display for FieldError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NotPositive => "must be a number above 0",
-            Self::NotPlain => "must be a text or a number",
-            Self::NoProgram => "must name a program",
-            Self::ZeroByte => "an argument cannot hold a zero byte",
-        })
-    }
 }
 
 /// Reads a number above 0.

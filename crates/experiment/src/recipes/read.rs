@@ -1,6 +1,5 @@
 //! A recipe's file, read and checked; what is wrong with it is told with its line.
 
-use std::fmt;
 use std::io::Read;
 use std::path::Path;
 
@@ -18,7 +17,8 @@ const MOST_BYTES: u64 = 256 << 10;
 const LONGEST_PATIENCE: f64 = 3600.0;
 
 /// What is wrong with a recipe's file, and where.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{file}{}: {fault}", line.map(|line| format!(":{line}")).unwrap_or_default())]
 pub struct ReadError {
     /// The file, or the name of a recipe that ships with linespeed.
     pub file: String,
@@ -29,76 +29,58 @@ pub struct ReadError {
 }
 
 /// What is wrong with a recipe.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Fault {
     /// The system does not let us read it, with its error.
+    #[error("cannot be read: {0}")]
     Unreadable(String),
     /// A folder, a pipe, a device.
+    #[error("not a regular file; a recipe is a TOML file")]
     NoRegularFile,
     /// Larger than any recipe.
+    #[error("larger than any recipe ({} KiB)", MOST_BYTES >> 10)]
     TooLarge,
     /// No UTF-8 text.
+    #[error("not UTF-8 text; a recipe is a TOML file")]
     NotUtf8,
     /// No recipe in TOML, with the reader's error.
+    #[error("{0}")]
     Toml(String),
     /// A name that cannot be one.
+    #[error("a name is 1 to 60 of a-z, 0-9, - . _")]
     Name,
     /// A setting that has the name of something that linespeed fills in.
+    #[error("{0} is filled in by linespeed and cannot be a setting")]
     Reserved(String),
     /// A command without a program.
+    #[error("the command is empty; write a list such as [\"bc\", \"-q\"]")]
     NoCommand,
     /// No name of an environment variable.
+    #[error("{0:?} cannot be the name of an environment variable")]
     Variable(String),
     /// Copies of a command that has all CPUs.
+    #[error(
+        "copies = true runs one command for each CPU, but {{threads}} gives one command all of them; leave \
+         one out"
+    )]
     CopiesOfAll,
     /// A service without a program.
+    #[error("the service's start is empty; write the program to start")]
     NoStart,
     /// A place that nothing fills.
+    #[error(
+        "{{{}}} is neither a setting of this recipe nor one of {}; for the text itself write {{{{{}}}}}",
+        .0,
+        GIVEN.join(", "),
+        .0
+    )]
     UnknownPlace(String),
     /// A place in a pattern that nothing fills.
+    #[error("{{{0}}} in a pattern is neither {{score}}, {{word}}, {{...}} nor a setting")]
     UnknownPatternPlace(String),
     /// A pattern that cannot be used.
+    #[error("{0}")]
     Pattern(PatternError),
-}
-
-impl fmt::Display for ReadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            Some(line) => write!(f, "{}:{line}: {}", self.file, self.fault),
-            None => write!(f, "{}: {}", self.file, self.fault),
-        }
-    }
-}
-
-impl std::error::Error for ReadError {}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unreadable(error) => write!(f, "cannot be read: {error}"),
-            Self::NoRegularFile => f.write_str("not a regular file; a recipe is a TOML file"),
-            Self::TooLarge => write!(f, "larger than any recipe ({} KiB)", MOST_BYTES >> 10),
-            Self::NotUtf8 => f.write_str("not UTF-8 text; a recipe is a TOML file"),
-            Self::Toml(error) => f.write_str(error),
-            Self::Name => f.write_str("a name is 1 to 60 of a-z, 0-9, - . _"),
-            Self::Reserved(name) => write!(f, "{name} is filled in by linespeed and cannot be a setting"),
-            Self::NoCommand => f.write_str("the command is empty; write a list such as [\"bc\", \"-q\"]"),
-            Self::Variable(name) => write!(f, "{name:?} cannot be the name of an environment variable"),
-            Self::CopiesOfAll => f.write_str(
-                "copies = true runs one command for each CPU, but {threads} gives one command all of them; leave one out",
-            ),
-            Self::NoStart => f.write_str("the service's start is empty; write the program to start"),
-            Self::UnknownPlace(name) => write!(
-                f,
-                "{{{name}}} is neither a setting of this recipe nor one of {}; for the text itself write {{{{{name}}}}}",
-                GIVEN.join(", ")
-            ),
-            Self::UnknownPatternPlace(name) => {
-                write!(f, "{{{name}}} in a pattern is neither {{score}}, {{word}}, {{...}} nor a setting")
-            }
-            Self::Pattern(error) => error.fmt(f),
-        }
-    }
 }
 
 /// Reads the recipe in a file.

@@ -131,9 +131,13 @@ fn usual_work() -> f64 {
 }
 
 /// What is wrong with a setting that a user gave.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingError {
     /// The recipe does not have it.
+    #[error(
+        "the recipe {recipe} has no setting {name:?}; its settings: {}",
+        if .known.is_empty() { "none".to_owned() } else { .known.join(", ") }
+    )]
     Unknown {
         /// The recipe.
         recipe: String,
@@ -143,6 +147,7 @@ pub enum SettingError {
         known: Vec<String>,
     },
     /// It must be a whole number above 0.
+    #[error("the recipe {recipe}: {name}={value} is not a whole number above 0")]
     NotWhole {
         /// The recipe.
         recipe: String,
@@ -152,22 +157,6 @@ pub enum SettingError {
         value: String,
     },
 }
-
-impl std::fmt::Display for SettingError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Unknown { recipe, name, known } => {
-                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-                write!(f, "the recipe {recipe} has no setting {name:?}; its settings: {known}")
-            }
-            Self::NotWhole { recipe, name, value } => {
-                write!(f, "the recipe {recipe}: {name}={value} is not a whole number above 0")
-            }
-        }
-    }
-}
-
-impl std::error::Error for SettingError {}
 
 impl Recipe {
     /// A command as a person typed it: one run of it is one unit of work. With `{threads}` in it, it is run once on all CPUs

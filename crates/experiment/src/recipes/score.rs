@@ -1,7 +1,5 @@
 //! How a program's score is found in what it printed.
 
-use std::fmt;
-
 use regex_lite::{Regex, RegexBuilder};
 use serde::Deserialize;
 
@@ -98,26 +96,14 @@ pub struct Unusable {
 }
 
 /// Why a pattern cannot be used.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PatternError {
     /// It has not one place for the number but so many.
+    #[error("the pattern {0:?} has {{score}} {1} times; one is needed, for the number")]
     Scores(String, usize),
     /// It makes no regular expression, with the reason.
+    #[error("the pattern {0:?} cannot be used: {1}")]
     Expression(String, String),
-}
-
-impl fmt::Display for PatternError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Scores(pattern, count) => {
-                write!(
-                    f,
-                    "the pattern {pattern:?} has {{score}} {count} times; one is needed, for the number"
-                )
-            }
-            Self::Expression(pattern, error) => write!(f, "the pattern {pattern:?} cannot be used: {error}"),
-        }
-    }
 }
 
 /// The part of a pattern that is the number, or what programs print in its place when they have none.

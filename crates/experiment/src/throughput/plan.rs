@@ -30,9 +30,13 @@ pub struct Plan {
 }
 
 /// Why steps cannot be measured.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StepsError {
     /// So many CPUs are not among those that may be used.
+    #[error(
+        "--steps: {wrong} CPUs are not available; CPUs {cpus} are {most}: write 1 to {most}",
+        most = .cpus.len()
+    )]
     TooMany {
         /// The number asked for.
         wrong: u32,
@@ -40,25 +44,9 @@ pub enum StepsError {
         cpus: CpuList,
     },
     /// There are none.
+    #[error("--steps: the list is empty; write for instance --steps 1,2,4-8")]
     Empty,
 }
-
-impl std::fmt::Display for StepsError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::TooMany { wrong, cpus } => {
-                let most = cpus.len();
-                write!(
-                    f,
-                    "--steps: {wrong} CPUs are not available; CPUs {cpus} are {most}: write 1 to {most}"
-                )
-            }
-            Self::Empty => f.write_str("--steps: the list is empty; write for instance --steps 1,2,4-8"),
-        }
-    }
-}
-
-impl std::error::Error for StepsError {}
 
 impl Plan {
     /// The steps on `cpus`: for `placements` (those that differ here when none is named) at `counts` CPUs (1, 2, 4 … all and

@@ -1,8 +1,3 @@
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-use crate::line::Line;
-use crate::sink::Sink;
-use crate::tool::{Command, Fit, Reader, Tool};
 use crate::{Error, Imported, Importer, Split};
 
 fn machines(text: &str, split: Split) -> Result<Vec<Imported>, Error> {
@@ -176,56 +171,6 @@ fn text_without_any_output_says_so() {
     let refused = machines("Dear colleagues,\n\nno figures today.\n", Split::Hosts).unwrap_err();
     assert_eq!(refused.to_string(), "none of the 2 lines is output of a tool that is known");
     assert_eq!(machines("", Split::Hosts).unwrap_err().to_string(), "the text is empty");
-}
-
-/// Counts how often it is asked, and takes lines that say so.
-struct Counting;
-
-static ASKED: AtomicUsize = AtomicUsize::new(0);
-
-impl Tool for Counting {
-    fn name(&self) -> &'static str {
-        "counting"
-    }
-
-    fn opens(&self, line: Line, _: Option<&Command>) -> bool {
-        ASKED.fetch_add(1, Ordering::Relaxed);
-        line.text.starts_with("take")
-    }
-
-    fn reader(&self, _: Option<&Command>) -> Box<dyn Reader> {
-        Box::new(Taking)
-    }
-}
-
-struct Taking;
-
-impl Reader for Taking {
-    fn line(&mut self, line: Line, _: &mut Sink) -> Fit {
-        ASKED.fetch_add(1, Ordering::Relaxed);
-        match line.text.split(' ').next() {
-            Some("take") => Fit::Taken,
-            Some("half") => Fit::Unfinished,
-            Some("other") => Fit::Over,
-            _ => Fit::Between,
-        }
-    }
-
-    fn end(&mut self, _: &mut Sink) {}
-}
-
-static COUNTED: &[&dyn Tool] = &[&Counting];
-
-#[test]
-fn every_line_is_offered_a_few_times_however_long_the_text_is() {
-    let lines =
-        ["take 1", "half a", "half b", "prose in between", "other", "", "| take me | take |", "half c"];
-    let text: String = lines.iter().cycle().take(8 * 2000).flat_map(|line| [*line, "\n"]).collect();
-    ASKED.store(0, Ordering::Relaxed);
-    let mut importer = Importer::with_tools(Split::Hosts, COUNTED);
-    importer.read("text", text.as_bytes()).unwrap();
-    let asked = ASKED.load(Ordering::Relaxed);
-    assert!(asked < 8 * 2000 * 6, "{asked} offers of {} lines", 8 * 2000);
 }
 
 #[test]

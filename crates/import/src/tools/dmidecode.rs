@@ -9,9 +9,6 @@ use crate::line::Line;
 use crate::sink::Sink;
 use crate::tool::{Command, Fit, Reader, Tool};
 
-/// dmidecode.
-pub(crate) struct Dmidecode;
-
 /// The structures that are read, by their type and title.
 const TITLES: &[(u32, &str)] = &[
     (0, "BIOS Information"),
@@ -63,27 +60,23 @@ fn asked(command: &Command) -> Option<u32> {
     None
 }
 
-impl Tool for Dmidecode {
-    fn name(&self) -> &'static str {
-        "dmidecode"
-    }
+/// dmidecode.
+pub(crate) const DMIDECODE: Tool = Tool { name: "dmidecode", opens, reader };
 
-    fn opens(&self, line: Line, command: Option<&Command>) -> bool {
-        let text = line.text.trim();
-        if text.starts_with("# dmidecode ") || matches!(begins(text), Some(Begins::Handle(..))) {
-            return true;
-        }
-        let title = begins(text).is_some();
-        // Lines that grep let through have no structure above them.
-        let field =
-            command.is_some_and(|c| c.text.contains('|') && asked(c).is_some()) && text.contains(": ");
-        title || field
+fn opens(line: Line, command: Option<&Command>) -> bool {
+    let text = line.text.trim();
+    if text.starts_with("# dmidecode ") || matches!(begins(text), Some(Begins::Handle(..))) {
+        return true;
     }
+    let title = begins(text).is_some();
+    // Lines that grep let through have no structure above them.
+    let field = command.is_some_and(|c| c.text.contains('|') && asked(c).is_some()) && text.contains(": ");
+    title || field
+}
 
-    fn reader(&self, command: Option<&Command>) -> Box<dyn Reader> {
-        let kind = command.filter(|command| command.text.contains('|')).and_then(asked);
-        Box::new(Text { searched: kind, structure: None, arrays: BTreeSet::new(), seen: BTreeSet::new() })
-    }
+fn reader(command: Option<&Command>) -> Box<dyn Reader> {
+    let kind = command.filter(|command| command.text.contains('|')).and_then(asked);
+    Box::new(Text { searched: kind, structure: None, arrays: BTreeSet::new(), seen: BTreeSet::new() })
 }
 
 /// A structure that is being read.

@@ -7,25 +7,14 @@ use crate::command_line::comparable_name;
 use crate::line::{Line, PendingLine};
 use crate::numbers;
 use crate::sink::Sink;
-use crate::tool::{Command, Fit, Reader, Tool};
+use crate::tool::{Fit, Reader, Tool};
 
 /// hyperfine.
-#[derive(Debug)]
-pub(super) struct Hyperfine;
-
-impl Tool for Hyperfine {
-    fn name(&self) -> &'static str {
-        "hyperfine"
-    }
-
-    fn opens(&self, line: Line, _: Option<&Command>) -> bool {
-        command(line.text).is_some()
-    }
-
-    fn reader(&self, _: Option<&Command>) -> Box<dyn Reader> {
-        Box::new(HyperfineReader::default())
-    }
-}
+pub(super) const HYPERFINE: Tool = Tool {
+    name: "hyperfine",
+    opens: |line, _| command(line.text).is_some(),
+    reader: |_| Box::new(HyperfineReader::default()),
+};
 
 /// `Benchmark 1: sleep 0.1`; before 1.13 `Benchmark #1: sleep 0.1`.
 fn command(text: &str) -> Option<&str> {

@@ -3,23 +3,13 @@
 //! `stream` prints nanoseconds per element as latency, which they are not: they become `stream.ns_per_element`. Its MB are
 //! 10^6 bytes, those of the sizes of `lat_mem_rd` 2^20.
 
-use record::Label;
-use record::detail;
-use record::{Labels, Measurement};
+use record::{Label, Labels, Measurement, detail};
 
 use crate::command_line::CommandLine;
 use crate::line::Line;
 use crate::numbers;
 use crate::sink::Sink;
 use crate::tool::{Command, Fit, Reader, Tool};
-
-/// lmbench's `stream`.
-#[derive(Debug)]
-pub(super) struct Stream;
-
-/// lmbench's `lat_mem_rd`.
-#[derive(Debug)]
-pub(super) struct LatMemRd;
 
 /// What a line of `stream` says: its family, whether it is the time of an element (ns) or else a rate (B/s), the
 /// operation and the figure.
@@ -42,19 +32,13 @@ fn stream_line(text: &str) -> Option<(&'static str, bool, &str, f64)> {
     words.next().is_none().then_some((family, latency, op, number))
 }
 
-impl Tool for Stream {
-    fn name(&self) -> &'static str {
-        "lmbench stream"
-    }
+/// lmbench's `stream`.
+pub(super) const STREAM: Tool =
+    Tool { name: "lmbench stream", opens: |line, _| stream_line(line.text).is_some(), reader: reader_stream };
 
-    fn opens(&self, line: Line, _: Option<&Command>) -> bool {
-        stream_line(line.text).is_some()
-    }
-
-    fn reader(&self, command: Option<&Command>) -> Box<dyn Reader> {
-        let line = bound(command, &["stream", "bw_stream"]);
-        Box::new(StreamReader { line, seen: Vec::new() })
-    }
+fn reader_stream(command: Option<&Command>) -> Box<dyn Reader> {
+    let line = bound(command, &["stream", "bw_stream"]);
+    Box::new(StreamReader { line, seen: Vec::new() })
 }
 
 /// The command line above an output, if it can be its own: the program, or a loop around it.
@@ -110,8 +94,6 @@ impl Reader for StreamReader {
         sink.add_figure(sized(m, &self.line), line);
         Fit::Taken
     }
-
-    fn end(&mut self, _: &mut Sink) {}
 }
 
 /// The size of the arrays, where the command line tells.
@@ -122,19 +104,14 @@ fn sized(m: Measurement, line: &CommandLine) -> Measurement {
     }
 }
 
-impl Tool for LatMemRd {
-    fn name(&self) -> &'static str {
-        "lmbench lat_mem_rd"
-    }
-
-    fn opens(&self, line: Line, _: Option<&Command>) -> bool {
-        stride(line.text).is_some()
-    }
-
-    fn reader(&self, command: Option<&Command>) -> Box<dyn Reader> {
+/// lmbench's `lat_mem_rd`.
+pub(super) const LAT_MEM_RD: Tool = Tool {
+    name: "lmbench lat_mem_rd",
+    opens: |line, _| stride(line.text).is_some(),
+    reader: |command| {
         Box::new(LatencyReader { line: bound(command, &["lat_mem_rd"]), stride: None, points: 0 })
-    }
-}
+    },
+};
 
 /// `"stride=64`
 fn stride(text: &str) -> Option<u64> {
@@ -203,8 +180,6 @@ impl Reader for LatencyReader {
         sink.add_figure(m, line);
         Fit::Taken
     }
-
-    fn end(&mut self, _: &mut Sink) {}
 }
 
 #[cfg(test)]

@@ -7,9 +7,6 @@ use crate::line::Line;
 use crate::sink::Sink;
 use crate::tool::{Command, Fit, Reader, Tool};
 
-/// lshw.
-pub(super) struct Lshw;
-
 /// The class of `*-bank:19` or `*-memory UNCLAIMED`.
 fn class(text: &str) -> Option<&str> {
     let rest = text.trim().strip_prefix("*-")?;
@@ -45,21 +42,18 @@ fn is_short_head(text: &str) -> bool {
     words.next() == Some("H/W") && words.next() == Some("path") && text.contains("Class")
 }
 
-impl Tool for Lshw {
-    fn name(&self) -> &'static str {
-        "lshw"
-    }
+/// lshw.
+pub(super) const LSHW: Tool = Tool {
+    name: "lshw",
+    opens,
+    reader: |_| Box::new(Listing { bank: None, part: Part::Other, form: Form::Text }),
+};
 
-    fn opens(&self, line: Line, _: Option<&Command>) -> bool {
-        // Whole listings begin with the machine's name, whose lines are not needed.
-        const KNOWN: &[&str] = &["core", "memory", "bank", "firmware", "cache", "cpu"];
-        class(line.text).or_else(|| json_class(line.text)).is_some_and(|name| KNOWN.contains(&name))
-            || is_short_head(line.text)
-    }
-
-    fn reader(&self, _: Option<&Command>) -> Box<dyn Reader> {
-        Box::new(Listing { bank: None, part: Part::Other, form: Form::Text })
-    }
+fn opens(line: Line, _: Option<&Command>) -> bool {
+    // Whole listings begin with the machine's name, whose lines are not needed.
+    const KNOWN: &[&str] = &["core", "memory", "bank", "firmware", "cache", "cpu"];
+    class(line.text).or_else(|| json_class(line.text)).is_some_and(|name| KNOWN.contains(&name))
+        || is_short_head(line.text)
 }
 
 /// What the lines are of.

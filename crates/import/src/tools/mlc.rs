@@ -1,18 +1,12 @@
 //! Intel Memory Latency Checker, versions 2 to 3.11: idle latencies and bandwidths between nodes, peak bandwidths, latency
 //! under load, transfers between caches. Its MB are 10^6 bytes.
 
-use record::Label;
-use record::detail;
-use record::{Labels, Measurement};
+use record::{Label, Labels, Measurement, detail};
 
 use crate::line::Line;
 use crate::numbers;
 use crate::sink::Sink;
 use crate::tool::{Command, Fit, Reader, Tool};
-
-/// Intel MLC.
-#[derive(Debug)]
-pub(super) struct Mlc;
 
 /// Headings of its parts.
 const PARTS: &[(&str, Part)] = &[
@@ -48,19 +42,12 @@ fn version(text: &str) -> Option<&str> {
     Some(rest.trim_matches(|c: char| c == '-' || c.is_whitespace()))
 }
 
-impl Tool for Mlc {
-    fn name(&self) -> &'static str {
-        "Intel MLC"
-    }
+/// Intel MLC.
+pub(super) const MLC: Tool = Tool { name: "Intel MLC", opens, reader: |_| Box::new(MlcReader::default()) };
 
-    fn opens(&self, line: Line, _: Option<&Command>) -> bool {
-        let text = line.text.trim();
-        version(text).is_some() || part(text).is_some() || iteration(text).is_some()
-    }
-
-    fn reader(&self, _: Option<&Command>) -> Box<dyn Reader> {
-        Box::new(MlcReader::default())
-    }
+fn opens(line: Line, _: Option<&Command>) -> bool {
+    let text = line.text.trim();
+    version(text).is_some() || part(text).is_some() || iteration(text).is_some()
 }
 
 /// What the rows of a matrix say, and who owns the address.
@@ -293,8 +280,6 @@ impl Reader for MlcReader {
         ];
         if known || comment.iter().any(|start| text.starts_with(start)) { Fit::Taken } else { Fit::Between }
     }
-
-    fn end(&mut self, _: &mut Sink) {}
 }
 
 #[cfg(test)]

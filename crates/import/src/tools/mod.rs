@@ -22,29 +22,29 @@ use std::collections::BTreeSet;
 use crate::tool::Tool;
 
 /// Every tool. Where the opening lines of two could be the same, the earlier one is asked first.
-pub(crate) const TOOLS: &[&dyn Tool] = &[
-    &perf_stat::PerfStat,
-    &time::Time,
-    &hyperfine::Hyperfine,
-    &lmbench::Stream,
-    &lmbench::LatMemRd,
-    &stream::McCalpin,
-    &mlc::Mlc,
-    &openssl::OpensslSpeed,
-    &cyclictest::Cyclictest,
-    &sysbench::Sysbench,
-    &published::Published,
-    &lscpu::LscpuJson,
-    &lscpu::LscpuParsable,
-    &lscpu::LscpuExtended,
-    &lscpu::LscpuCaches,
-    &dmidecode::Dmidecode,
-    &numactl::Numactl,
-    &lshw::Lshw,
-    &lscpu::Lscpu,
+pub(crate) const TOOLS: &[Tool] = &[
+    perf_stat::PERF_STAT,
+    time::TIME,
+    hyperfine::HYPERFINE,
+    lmbench::STREAM,
+    lmbench::LAT_MEM_RD,
+    stream::MC_CALPIN,
+    mlc::MLC,
+    openssl::OPENSSL_SPEED,
+    cyclictest::CYCLICTEST,
+    sysbench::SYSBENCH,
+    published::PUBLISHED,
+    lscpu::LSCPU_JSON,
+    lscpu::LSCPU_PARSABLE,
+    lscpu::LSCPU_EXTENDED,
+    lscpu::LSCPU_CACHES,
+    dmidecode::DMIDECODE,
+    numactl::NUMACTL,
+    lshw::LSHW,
+    lscpu::LSCPU,
 ];
 
 /// The names of all tools whose output is known, in order.
 pub fn tool_names() -> BTreeSet<&'static str> {
-    TOOLS.iter().map(|tool| tool.name()).collect()
+    TOOLS.iter().map(|tool| tool.name).collect()
 }

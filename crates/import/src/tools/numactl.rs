@@ -7,9 +7,6 @@ use crate::line::Line;
 use crate::sink::Sink;
 use crate::tool::{Command, Fit, Reader, Tool};
 
-/// `numactl -H`.
-pub(super) struct Numactl;
-
 /// Most nodes believed; Linux has at most 1024.
 const MOST_NODES: u32 = 1024;
 
@@ -56,20 +53,17 @@ fn numbers(text: &str) -> Option<Vec<u32>> {
     numbers.filter(|numbers| !numbers.is_empty() && numbers.len() <= MOST_NODES as usize * 64)
 }
 
-impl Tool for Numactl {
-    fn name(&self) -> &'static str {
-        "numactl -H"
-    }
+/// `numactl -H`.
+pub(super) const NUMACTL: Tool = Tool {
+    name: "numactl -H",
+    opens,
+    reader: |_| Box::new(Hardware { output: Facts::default(), open: Open::Nothing, rows: false }),
+};
 
-    fn opens(&self, line: Line, _: Option<&Command>) -> bool {
-        let text = line.text.trim();
-        (text.starts_with("available: ") && text.contains("node") || text.starts_with("node "))
-            && matches!(says(text), Some(Says::Available(_) | Says::Cpus(..) | Says::DistancesFollow))
-    }
-
-    fn reader(&self, _: Option<&Command>) -> Box<dyn Reader> {
-        Box::new(Hardware { output: Facts::default(), open: Open::Nothing, rows: false })
-    }
+fn opens(line: Line, _: Option<&Command>) -> bool {
+    let text = line.text.trim();
+    (text.starts_with("available: ") && text.contains("node") || text.starts_with("node "))
+        && matches!(says(text), Some(Says::Available(_) | Says::Cpus(..) | Says::DistancesFollow))
 }
 
 /// What a line of numbers alone would go on, where a mail was wrapped.

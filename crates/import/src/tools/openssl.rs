@@ -1,22 +1,15 @@
 //! `openssl speed`, versions 0.9.8 to 3.x: rates of ciphers and digests by block size, of signatures and key exchanges;
 //! the table that people read and the lines of `-mr` and `-multi`.
 
-use record::Label;
-use record::detail;
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::{Labels, Measurement};
+use record::{Label, Labels, Measurement, detail};
 
 use crate::command_line::CommandLine;
-use crate::line::Line;
-use crate::line::PendingLine;
+use crate::line::{Line, PendingLine};
 use crate::numbers;
 use crate::sink::Sink;
 use crate::tool::{Command, Fit, Reader, Tool};
-
-/// `openssl speed`.
-#[derive(Debug)]
-pub(super) struct OpensslSpeed;
 
 /// Block sizes in bytes that every version takes where no option says other: up to 1.0.2 without the last.
 const SIZES: &[u64] = &[16, 64, 256, 1024, 8192, 16384];
@@ -159,31 +152,28 @@ fn is_talk(text: &str) -> bool {
     starts.iter().any(|start| text.starts_with(start))
 }
 
-impl Tool for OpensslSpeed {
-    fn name(&self) -> &'static str {
-        "openssl speed"
-    }
+/// `openssl speed`.
+pub(super) const OPENSSL_SPEED: Tool = Tool { name: "openssl speed", opens, reader };
 
-    fn opens(&self, line: Line, command: Option<&Command>) -> bool {
-        let text = line.text.trim();
-        let speed = || command.is_some_and(|command| command.text.contains("speed"));
-        row(text).is_some_and(|(name, rates)| rates.len() >= 5 || name.contains('-') || speed())
-            || machine_line(text).is_some_and(|(fields, _)| fields[0].starts_with(['F', 'H', 'D']) || speed())
-            || is_cut(text)
-            || text.starts_with("The 'numbers' are in 1000s of bytes per second")
-            || head(text).is_some()
-            || is_talk(text) && speed()
-            || text.starts_with("Doing ") && text.contains("size blocks")
-            || text.starts_with("You have chosen to measure elapsed time")
-            || keys(text).is_some()
-            || speed() && key_head(text).is_some()
-    }
+fn opens(line: Line, command: Option<&Command>) -> bool {
+    let text = line.text.trim();
+    let speed = || command.is_some_and(|command| command.text.contains("speed"));
+    row(text).is_some_and(|(name, rates)| rates.len() >= 5 || name.contains('-') || speed())
+        || machine_line(text).is_some_and(|(fields, _)| fields[0].starts_with(['F', 'H', 'D']) || speed())
+        || is_cut(text)
+        || text.starts_with("The 'numbers' are in 1000s of bytes per second")
+        || head(text).is_some()
+        || is_talk(text) && speed()
+        || text.starts_with("Doing ") && text.contains("size blocks")
+        || text.starts_with("You have chosen to measure elapsed time")
+        || keys(text).is_some()
+        || speed() && key_head(text).is_some()
+}
 
-    fn reader(&self, command: Option<&Command>) -> Box<dyn Reader> {
-        let line = command.map(|command| CommandLine::read(&command.text)).unwrap_or_default();
-        let line = if line.program() == "openssl" { line } else { CommandLine::default() };
-        Box::new(SpeedReader { command: line, ..SpeedReader::default() })
-    }
+fn reader(command: Option<&Command>) -> Box<dyn Reader> {
+    let line = command.map(|command| CommandLine::read(&command.text)).unwrap_or_default();
+    let line = if line.program() == "openssl" { line } else { CommandLine::default() };
+    Box::new(SpeedReader { command: line, ..SpeedReader::default() })
 }
 
 /// A rate that a row printed.

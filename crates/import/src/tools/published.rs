@@ -1,39 +1,24 @@
 //! Figures that articles print as tables or in prose, written down one a line: what reference machines are made of. The
 //! form is described in `docs/published.md`.
 
-use record::detail;
-use std::fmt;
-
 use record::metrics::Metric;
-use record::{Key, Labels, Machine, Measurement, metrics, units};
+use record::{Key, Labels, Machine, Measurement, detail, metrics, units};
 use serde_json::Value;
 
 use crate::facts;
-use crate::line::Line;
-use crate::line::PendingLine;
+use crate::line::{Line, PendingLine};
 use crate::numbers;
 use crate::sink::Sink;
-use crate::tool::{Command, Fit, Reader, Tool};
-
-/// A list of published figures.
-#[derive(Debug)]
-pub(super) struct Published;
+use crate::tool::{Fit, Reader, Tool};
 
 const HEAD: &str = "published figures:";
 
-impl Tool for Published {
-    fn name(&self) -> &'static str {
-        "published figures"
-    }
-
-    fn opens(&self, line: Line, _: Option<&Command>) -> bool {
-        line.text.trim_start().starts_with(HEAD)
-    }
-
-    fn reader(&self, _: Option<&Command>) -> Box<dyn Reader> {
-        Box::new(PublishedReader::default())
-    }
-}
+/// A list of published figures.
+pub(super) const PUBLISHED: Tool = Tool {
+    name: "published figures",
+    opens: |line, _| line.text.trim_start().starts_with(HEAD),
+    reader: |_| Box::new(PublishedReader::default()),
+};
 
 #[derive(Default)]
 struct PublishedReader {
@@ -130,58 +115,48 @@ impl Reader for PublishedReader {
 }
 
 /// Why a line is no figure and no fact.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 enum Unreadable {
+    #[error("write machine.PATH = VALUE, as in machine.counts.packages = 2")]
     NoEquals,
+    #[error("{0:?} is not a clock; write 2.5 GHz")]
     NotAClock(String),
+    #[error("{0:?} is no unit of a clock")]
     NoClockUnit(String),
+    #[error("{0}")]
     NotASize(units::UnitError),
+    #[error("0 cannot be")]
     Zero,
+    #[error("{0} is more or less than a machine can have")]
     BeyondMachines(String),
+    #[error("an inventory has no {0}; `linespeed schema` prints what it has")]
     NoSuchPath(String),
+    #[error("{0} does not fit there: {1}")]
     DoesNotFit(String, serde_json::Error),
+    #[error("{0}")]
     NotJson(serde_json::Error),
+    #[error("the value is missing")]
     NoValue,
+    #[error("the unit is missing")]
     NoUnit,
+    #[error("{0:?} is not a number")]
     NotANumber(String),
+    #[error("{:?} is no unit of {}, which is in {}", .0, .1.name, .1.unit)]
     NotItsUnit(String, &'static Metric),
+    #[error("{0:?} is no key=value; quote what has blanks")]
     NotAPair(String),
+    #[error("{} has no key {}; it has {}, method, note, doubt", .1.name, .0, list_keys(.1))]
     NoSuchKey(String, &'static Metric),
+    #[error("{0:?} is no bandwidth; write 2867.2MB/s")]
     NotABandwidth(String),
+    #[error("{0:?} is no unit of bandwidth")]
     NoBandwidthUnit(String),
+    #[error("a quotation has no end")]
     OpenQuote,
 }
 
-impl fmt::Display for Unreadable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoEquals => f.write_str("write machine.PATH = VALUE, as in machine.counts.packages = 2"),
-            Self::NotAClock(value) => write!(f, "{value:?} is not a clock; write 2.5 GHz"),
-            Self::NoClockUnit(unit) => write!(f, "{unit:?} is no unit of a clock"),
-            Self::NotASize(why) => why.fmt(f),
-            Self::Zero => f.write_str("0 cannot be"),
-            Self::BeyondMachines(value) => write!(f, "{value} is more or less than a machine can have"),
-            Self::NoSuchPath(path) => {
-                write!(f, "an inventory has no {path}; `linespeed schema` prints what it has")
-            }
-            Self::DoesNotFit(value, error) => write!(f, "{value} does not fit there: {error}"),
-            Self::NotJson(error) => write!(f, "{error}"),
-            Self::NoValue => f.write_str("the value is missing"),
-            Self::NoUnit => f.write_str("the unit is missing"),
-            Self::NotANumber(number) => write!(f, "{number:?} is not a number"),
-            Self::NotItsUnit(unit, metric) => {
-                write!(f, "{unit:?} is no unit of {}, which is in {}", metric.name, metric.unit)
-            }
-            Self::NotAPair(word) => write!(f, "{word:?} is no key=value; quote what has blanks"),
-            Self::NoSuchKey(key, metric) => {
-                let keys: Vec<&str> = metric.keys.iter().map(|label| label.name()).collect();
-                write!(f, "{} has no key {key}; it has {}, method, note, doubt", metric.name, keys.join(", "))
-            }
-            Self::NotABandwidth(value) => write!(f, "{value:?} is no bandwidth; write 2867.2MB/s"),
-            Self::NoBandwidthUnit(unit) => write!(f, "{unit:?} is no unit of bandwidth"),
-            Self::OpenQuote => f.write_str("a quotation has no end"),
-        }
-    }
+fn list_keys(metric: &Metric) -> String {
+    metric.keys.iter().map(|label| label.name()).collect::<Vec<_>>().join(", ")
 }
 
 /// `counts.packages = 2` as a path and its value, proven to be a part of an inventory.

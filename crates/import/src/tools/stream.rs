@@ -1,18 +1,12 @@
 //! John McCalpin's STREAM, versions 5.x: the table of best rates, with what the program says of its arrays and threads.
 
-use record::Label;
-use record::detail;
-use record::{Labels, Measurement};
+use record::{Label, Labels, Measurement, detail};
 
 use crate::command_line::CommandLine;
 use crate::line::Line;
 use crate::numbers;
 use crate::sink::Sink;
 use crate::tool::{Command, Fit, Reader, Tool};
-
-/// STREAM.
-#[derive(Debug)]
-pub(super) struct McCalpin;
 
 /// `Copy:           12345.6     0.012345     0.012345     0.012345`: the best rate, MB/s there and B/s here, then seconds.
 fn row(text: &str) -> Option<(&'static str, f64, f64)> {
@@ -35,25 +29,22 @@ fn is_head(text: &str) -> bool {
     text.contains("Function") && text.contains("Rate") && text.contains("MB/s")
 }
 
-impl Tool for McCalpin {
-    fn name(&self) -> &'static str {
-        "STREAM"
-    }
+/// STREAM.
+pub(super) const MC_CALPIN: Tool = Tool { name: "STREAM", opens, reader };
 
-    fn opens(&self, line: Line, command: Option<&Command>) -> bool {
-        let text = line.text.trim();
-        // Its first line is a rule, which many texts have.
-        let rule = text.len() == 61 && text.bytes().all(|b| b == b'-');
-        if rule {
-            return command.is_some_and(|command| command.text.contains("stream"));
-        }
-        text.starts_with("STREAM version") || is_head(text) || row(text).is_some()
+fn opens(line: Line, command: Option<&Command>) -> bool {
+    let text = line.text.trim();
+    // Its first line is a rule, which many texts have.
+    let rule = text.len() == 61 && text.bytes().all(|b| b == b'-');
+    if rule {
+        return command.is_some_and(|command| command.text.contains("stream"));
     }
+    text.starts_with("STREAM version") || is_head(text) || row(text).is_some()
+}
 
-    fn reader(&self, command: Option<&Command>) -> Box<dyn Reader> {
-        let line = command.map(|command| CommandLine::read(&command.text)).unwrap_or_default();
-        Box::new(StreamReader { line, ..StreamReader::default() })
-    }
+fn reader(command: Option<&Command>) -> Box<dyn Reader> {
+    let line = command.map(|command| CommandLine::read(&command.text)).unwrap_or_default();
+    Box::new(StreamReader { line, ..StreamReader::default() })
 }
 
 #[derive(Default)]

@@ -3,20 +3,13 @@
 //! Its memory test writes one block again and again, which is a cache's figure and no memory bandwidth: it becomes the
 //! throughput of a workload whose unit is a byte.
 
-use record::Label;
-use record::detail;
-use record::{Labels, Measurement};
+use record::{Label, Labels, Measurement, detail};
 
 use crate::command_line::CommandLine;
-use crate::line::Line;
-use crate::line::PendingLine;
+use crate::line::{Line, PendingLine};
 use crate::numbers;
 use crate::sink::Sink;
 use crate::tool::{Command, Fit, Reader, Tool};
-
-/// sysbench.
-#[derive(Debug)]
-pub(super) struct Sysbench;
 
 /// `sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)`, `sysbench 0.5:  multi-threaded system evaluation benchmark`
 fn version(text: &str) -> Option<&str> {
@@ -26,30 +19,27 @@ fn version(text: &str) -> Option<&str> {
     (printed && word.starts_with(|c: char| c.is_ascii_digit())).then_some(word)
 }
 
-impl Tool for Sysbench {
-    fn name(&self) -> &'static str {
-        "sysbench"
-    }
+/// sysbench.
+pub(super) const SYSBENCH: Tool = Tool { name: "sysbench", opens, reader };
 
-    fn opens(&self, line: Line, _: Option<&Command>) -> bool {
-        let text = line.text.trim();
-        version(text).is_some()
-            || matches!(
-                text,
-                "Running the test with following options:"
-                    | "CPU speed:"
-                    | "SQL statistics:"
-                    | "OLTP test statistics:"
-                    | "Test execution summary:"
-                    | "General statistics:"
-            )
-    }
+fn opens(line: Line, _: Option<&Command>) -> bool {
+    let text = line.text.trim();
+    version(text).is_some()
+        || matches!(
+            text,
+            "Running the test with following options:"
+                | "CPU speed:"
+                | "SQL statistics:"
+                | "OLTP test statistics:"
+                | "Test execution summary:"
+                | "General statistics:"
+        )
+}
 
-    fn reader(&self, command: Option<&Command>) -> Box<dyn Reader> {
-        let line = command.map(|command| CommandLine::read(&command.text)).unwrap_or_default();
-        let line = if line.program() == "sysbench" { line } else { CommandLine::default() };
-        Box::new(SysbenchReader { command: line, ..SysbenchReader::default() })
-    }
+fn reader(command: Option<&Command>) -> Box<dyn Reader> {
+    let line = command.map(|command| CommandLine::read(&command.text)).unwrap_or_default();
+    let line = if line.program() == "sysbench" { line } else { CommandLine::default() };
+    Box::new(SysbenchReader { command: line, ..SysbenchReader::default() })
 }
 
 /// A figure and where it stood.

@@ -1,18 +1,12 @@
 //! `time`, in the words of every shell and of GNU's program: how long a command took on the wall clock, and on CPUs.
 
-use record::Label;
-use record::{Labels, Measurement};
+use record::{Label, Labels, Measurement};
 
 use crate::command_line::CommandLine;
-use crate::line::Line;
-use crate::line::PendingLine;
+use crate::line::{Line, PendingLine};
 use crate::numbers;
 use crate::sink::Sink;
 use crate::tool::{Command, Fit, Reader, Tool};
-
-/// `time`.
-#[derive(Debug)]
-pub(super) struct Time;
 
 /// A part of what it prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,19 +16,12 @@ enum Part {
     System,
 }
 
-impl Tool for Time {
-    fn name(&self) -> &'static str {
-        "time"
-    }
-
-    fn opens(&self, line: Line, _: Option<&Command>) -> bool {
-        is_time(line)
-    }
-
-    fn reader(&self, command: Option<&Command>) -> Box<dyn Reader> {
-        Box::new(TimeReader::new(command))
-    }
-}
+/// `time`.
+pub(super) const TIME: Tool = Tool {
+    name: "time",
+    opens: |line, _| is_time(line),
+    reader: |command| Box::new(TimeReader::new(command)),
+};
 
 /// Whether a line is one of `time`'s.
 fn is_time(line: Line) -> bool {

@@ -47,48 +47,69 @@ pub enum Hint {
 }
 
 /// Why a file that is there cannot be run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotExecutable {
     /// A folder.
+    #[error("it is a folder")]
     Folder,
     /// This user may not execute this file.
+    #[error("not executable for this user; chmod +x {0}, or name its interpreter before it")]
     NoPermission(String),
     /// The interpreter that its first line names is missing.
+    #[error("its interpreter {0:?} is missing: install it")]
     NoInterpreter(String),
     /// A binary whose loader is missing.
+    #[error("its loader is missing: built for another system")]
     NoLoader,
     /// A binary for other processors.
+    #[error("not a program for this CPU architecture")]
     OtherArchitecture,
     /// The system forbids to execute it.
+    #[error("{0}: its file system may be mounted noexec")]
     Forbidden(SystemError),
     /// The system does not show it.
+    #[error("{0}")]
     Unreadable(SystemError),
 }
 
 /// What keeps a program from being started.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Obstacle {
     /// Its folder cannot be entered.
+    #[error("its folder cannot be entered: {0}")]
     Folder(SystemError),
     /// No such CPUs, or none of them online and allowed.
+    #[error("CPU {0} does not exist, is offline, or is not allowed for this process; see linespeed inspect")]
     NoSuchCpus(String),
     /// It cannot be bound to these CPUs.
+    #[error("it cannot be bound to CPU {0}: {1}")]
     Affinity(String, SystemError),
     /// The kernel or a sandbox binds no memory.
+    #[error(
+        "its memory cannot be bound to NUMA nodes: this kernel or sandbox refuses it (docker: --cap-add \
+         SYS_NICE)"
+    )]
     MemoryPolicyRefused,
     /// Its memory cannot be bound to the nodes.
+    #[error("its memory cannot be bound to NUMA nodes: {0}; see linespeed inspect")]
     Memory(SystemError),
     /// Its input and outputs cannot be connected.
+    #[error("its input and outputs cannot be connected: {0}")]
     Streams(SystemError),
     /// Arguments and environment exceed the kernel's limit.
+    #[error("its arguments and environment are too long (E2BIG)")]
     TooLong,
     /// Its file is open for writing.
+    #[error("its file is open for writing (ETXTBSY); try again")]
     BeingWritten,
     /// The limit of processes is reached.
+    #[error("no more processes are allowed; raise the limit (ulimit -u, or pids.max of the cgroup)")]
     TooManyProcesses,
     /// The limit of open files is reached.
+    #[error("no more open files are allowed; raise the limit (ulimit -n)")]
     TooManyFiles,
     /// Something else that the system refuses.
+    #[error("{0}")]
     System(SystemError),
 }
 
@@ -148,49 +169,6 @@ impl fmt::Display for SpawnError {
 }
 
 impl std::error::Error for SpawnError {}
-
-impl fmt::Display for NotExecutable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Folder => f.write_str("it is a folder"),
-            Self::NoPermission(file) => {
-                write!(f, "not executable for this user; chmod +x {file}, or name its interpreter before it")
-            }
-            Self::NoInterpreter(name) => write!(f, "its interpreter {name:?} is missing: install it"),
-            Self::NoLoader => f.write_str("its loader is missing: built for another system"),
-            Self::OtherArchitecture => f.write_str("not a program for this CPU architecture"),
-            Self::Forbidden(error) => write!(f, "{error}: its file system may be mounted noexec"),
-            Self::Unreadable(error) => error.fmt(f),
-        }
-    }
-}
-
-impl fmt::Display for Obstacle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Folder(error) => write!(f, "its folder cannot be entered: {error}"),
-            Self::NoSuchCpus(cpus) => write!(
-                f,
-                "CPU {cpus} does not exist, is offline, or is not allowed for this process; see linespeed inspect"
-            ),
-            Self::Affinity(cpus, error) => write!(f, "it cannot be bound to CPU {cpus}: {error}"),
-            Self::MemoryPolicyRefused => f.write_str(
-                "its memory cannot be bound to NUMA nodes: this kernel or sandbox refuses it (docker: --cap-add SYS_NICE)",
-            ),
-            Self::Memory(error) => {
-                write!(f, "its memory cannot be bound to NUMA nodes: {error}; see linespeed inspect")
-            }
-            Self::Streams(error) => write!(f, "its input and outputs cannot be connected: {error}"),
-            Self::TooLong => f.write_str("its arguments and environment are too long (E2BIG)"),
-            Self::BeingWritten => f.write_str("its file is open for writing (ETXTBSY); try again"),
-            Self::TooManyProcesses => {
-                f.write_str("no more processes are allowed; raise the limit (ulimit -u, or pids.max of the cgroup)")
-            }
-            Self::TooManyFiles => f.write_str("no more open files are allowed; raise the limit (ulimit -n)"),
-            Self::System(error) => error.fmt(f),
-        }
-    }
-}
 
 impl fmt::Display for SystemError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -5,10 +5,10 @@ pub mod bound_tasks;
 pub mod shield;
 pub mod swap;
 
-use std::fmt;
 use std::io;
 
 use record::Text;
+use record::units::bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::change::Change;
@@ -64,9 +64,10 @@ impl CompoundChange {
 }
 
 /// Why something compound cannot be done, or not be undone.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CompoundError {
     /// The system refuses something at this path.
+    #[error("{path}: {why}")]
     File {
         /// The path.
         path: String,
@@ -74,8 +75,10 @@ pub enum CompoundError {
         why: String,
     },
     /// What the kernel says of a partition that it does not make.
+    #[error("the kernel says: {0}")]
     Kernel(String),
     /// More is swapped out than memory has room for, bytes.
+    #[error("{} are swapped out and only {} of memory are free", bytes(*.used), bytes(*.free))]
     SwapTooFull {
         /// What is swapped out.
         used: u64,
@@ -83,8 +86,10 @@ pub enum CompoundError {
         free: u64,
     },
     /// A path that no system call takes.
+    #[error("{0:?} has a NUL byte in it")]
     NulInPath(String),
     /// A control group that is still in use.
+    #[error("the group cannot be removed: {0}, then linespeed quiet --restore")]
     GroupStays(shield::GroupUse),
 }
 
@@ -99,22 +104,3 @@ impl CompoundError {
         matches!(self, CompoundError::GroupStays(_))
     }
 }
-
-impl fmt::Display for CompoundError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bytes = record::units::bytes;
-        match self {
-            CompoundError::File { path, why } => write!(f, "{path}: {why}"),
-            CompoundError::Kernel(word) => write!(f, "the kernel says: {word}"),
-            CompoundError::SwapTooFull { used, free } => {
-                write!(f, "{} are swapped out and only {} of memory are free", bytes(*used), bytes(*free))
-            }
-            CompoundError::NulInPath(path) => write!(f, "{path:?} has a NUL byte in it"),
-            CompoundError::GroupStays(by) => {
-                write!(f, "the group cannot be removed: {by}, then linespeed quiet --restore")
-            }
-        }
-    }
-}
-
-impl std::error::Error for CompoundError {}

@@ -48,27 +48,20 @@ pub struct Shield {
 }
 
 /// Why no shield can be made.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoShield {
     /// No control groups are mounted.
+    #[error("no control groups are mounted here")]
     NoControlGroups,
     /// The group of version 1 at this path has no CPUs or no memory.
+    #[error("{0}: no cpuset that CPUs could be taken from")]
     NoCpuset(String),
     /// The cpuset of this process has these CPUs only.
+    #[error("the cpuset of this process has only CPUs {0}")]
     OnlyCpus(CpuList),
     /// The groups of version 2 have no cpuset controller.
+    #[error("the control groups here have no cpuset controller")]
     NoController,
-}
-
-impl fmt::Display for NoShield {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            NoShield::NoControlGroups => f.write_str("no control groups are mounted here"),
-            NoShield::NoCpuset(path) => write!(f, "{path}: no cpuset that CPUs could be taken from"),
-            NoShield::OnlyCpus(cpus) => write!(f, "the cpuset of this process has only CPUs {cpus}"),
-            NoShield::NoController => f.write_str("the control groups here have no cpuset controller"),
-        }
-    }
 }
 
 /// Passes over a list of tasks that grows while it is read.

@@ -1,10 +1,8 @@
 //! What cyclictest told, as figures of a record.
 
-use record::Label;
-use record::detail;
 use std::collections::BTreeMap;
 
-use record::{Bucket, Labels, Measurement, Summary};
+use record::{Bucket, Label, Labels, Measurement, Summary, detail};
 
 use super::options::Options;
 use crate::line::PendingLine;

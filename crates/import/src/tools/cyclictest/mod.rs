@@ -14,15 +14,10 @@ mod tests;
 
 use self::figures::{Distribution, Seen, Thread};
 use self::options::Options;
-use crate::line::Line;
-use crate::line::PendingLine;
+use crate::line::{Line, PendingLine};
 use crate::numbers;
 use crate::sink::Sink;
 use crate::tool::{Command, Fit, Reader, Tool};
-
-/// cyclictest.
-#[derive(Debug)]
-pub(super) struct Cyclictest;
 
 /// Most columns of a histogram: threads.
 const MOST_THREADS: usize = 8192;
@@ -31,35 +26,32 @@ const MOST_JSON: usize = 64 << 20;
 
 const LATENCY: &str = "/dev/cpu_dma_latency set to ";
 
-impl Tool for Cyclictest {
-    fn name(&self) -> &'static str {
-        "cyclictest"
-    }
+/// cyclictest.
+pub(super) const CYCLICTEST: Tool = Tool { name: "cyclictest", opens, reader };
 
-    fn opens(&self, line: Line, command: Option<&Command>) -> bool {
-        let text = line.text.trim();
-        // Every line of it begins with one of these.
-        if !text.starts_with(|c: char| c.is_ascii_digit() || "T#p\"{WM".contains(c)) {
-            return false;
-        }
-        if text.starts_with("T:") && (thread(line).is_some() || is_cut(text))
-            || text.starts_with('#') && (text.contains(LATENCY) || text == "# Histogram")
-            || text.starts_with("policy: ") && text.contains("loadavg:")
-            || text.starts_with("\"cmdline:\"") && text.contains("cyclictest")
-            || text.starts_with("\"file_version\": ")
-            || text.strip_prefix("Max CPUs = ").is_some_and(|count| numbers::parse_whole(count).is_some())
-        {
-            return true;
-        }
-        let may = text == "{" || text.starts_with("WARN: ") || wake_up(text).is_some();
-        may && command.is_some_and(|command| command.text.contains("cyclictest"))
+fn opens(line: Line, command: Option<&Command>) -> bool {
+    let text = line.text.trim();
+    // Every line of it begins with one of these.
+    if !text.starts_with(|c: char| c.is_ascii_digit() || "T#p\"{WM".contains(c)) {
+        return false;
     }
+    if text.starts_with("T:") && (thread(line).is_some() || is_cut(text))
+        || text.starts_with('#') && (text.contains(LATENCY) || text == "# Histogram")
+        || text.starts_with("policy: ") && text.contains("loadavg:")
+        || text.starts_with("\"cmdline:\"") && text.contains("cyclictest")
+        || text.starts_with("\"file_version\": ")
+        || text.strip_prefix("Max CPUs = ").is_some_and(|count| numbers::parse_whole(count).is_some())
+    {
+        return true;
+    }
+    let may = text == "{" || text.starts_with("WARN: ") || wake_up(text).is_some();
+    may && command.is_some_and(|command| command.text.contains("cyclictest"))
+}
 
-    fn reader(&self, command: Option<&Command>) -> Box<dyn Reader> {
-        let options = command.map(|command| Options::read(&command.text)).unwrap_or_default();
-        let seen = Seen { options, ..Seen::default() };
-        Box::new(CyclicReader { seen, ..CyclicReader::default() })
-    }
+fn reader(command: Option<&Command>) -> Box<dyn Reader> {
+    let options = command.map(|command| Options::read(&command.text)).unwrap_or_default();
+    let seen = Seen { options, ..Seen::default() };
+    Box::new(CyclicReader { seen, ..CyclicReader::default() })
 }
 
 /// `T: 0 ( 9136) P: 0 I:1000 C: 299848 Min:      5 Act:   11 Avg:   11 Max:   21205`

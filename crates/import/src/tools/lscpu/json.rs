@@ -5,10 +5,9 @@ use serde_json::Value;
 use super::lookup::{Label, find_label};
 use super::table;
 use super::values::Values;
-use crate::line::Line;
-use crate::line::PendingLine;
+use crate::line::{Line, PendingLine};
 use crate::sink::Sink;
-use crate::tool::{Command, Fit, Reader, Tool};
+use crate::tool::{Fit, Reader, Tool};
 
 /// The longest document read.
 const LONGEST: usize = 1 << 20;
@@ -17,18 +16,10 @@ const LONGEST: usize = 1 << 20;
 const DEEPEST: usize = 8;
 
 /// lscpu's JSON.
-pub(crate) struct LscpuJson;
-
-impl Tool for LscpuJson {
-    fn name(&self) -> &'static str {
-        "lscpu --json"
-    }
-
-    fn opens(&self, line: Line, _: Option<&Command>) -> bool {
-        What::begun(line.text).is_some()
-    }
-
-    fn reader(&self, _: Option<&Command>) -> Box<dyn Reader> {
+pub(crate) const LSCPU_JSON: Tool = Tool {
+    name: "lscpu --json",
+    opens: |line, _| What::begun(line.text).is_some(),
+    reader: |_| {
         Box::new(Document {
             what: What::Fields,
             text: String::new(),
@@ -38,8 +29,8 @@ impl Tool for LscpuJson {
             first: None,
             lines: Vec::new(),
         })
-    }
-}
+    },
+};
 
 /// How far the brackets are open.
 #[derive(Default)]

@@ -6,8 +6,8 @@ mod lookup;
 mod table;
 mod values;
 
-pub(super) use json::LscpuJson;
-pub(super) use table::{LscpuCaches, LscpuExtended, LscpuParsable};
+pub(super) use json::LSCPU_JSON;
+pub(super) use table::{LSCPU_CACHES, LSCPU_EXTENDED, LSCPU_PARSABLE};
 
 use crate::line::Line;
 use crate::sink::Sink;
@@ -17,28 +17,19 @@ use lookup::split_label;
 use values::Values;
 
 /// lscpu's list.
-pub(super) struct Lscpu;
+pub(super) const LSCPU: Tool =
+    Tool { name: "lscpu", opens, reader: |_| Box::new(List { values: Values::default(), flags: false }) };
 
-impl Tool for Lscpu {
-    fn name(&self) -> &'static str {
-        "lscpu"
-    }
-
-    fn opens(&self, line: Line, command: Option<&Command>) -> bool {
-        let Some((label, value)) = split_label(line.text) else { return false };
-        let asked = command.is_some_and(|command| command.text.contains("lscpu"));
-        let digits = value.starts_with(|c: char| c.is_ascii_digit());
-        match label.key {
-            Key::Architecture => values::is_architecture(value),
-            Key::Cpus | Key::ThreadsPerCore | Key::CoresPerSocket | Key::Online => digits,
-            Key::OpModes => value.contains("bit"),
-            Key::NodeCpus => digits,
-            _ => asked,
-        }
-    }
-
-    fn reader(&self, _: Option<&Command>) -> Box<dyn Reader> {
-        Box::new(List { values: Values::default(), flags: false })
+fn opens(line: Line, command: Option<&Command>) -> bool {
+    let Some((label, value)) = split_label(line.text) else { return false };
+    let asked = command.is_some_and(|command| command.text.contains("lscpu"));
+    let digits = value.starts_with(|c: char| c.is_ascii_digit());
+    match label.key {
+        Key::Architecture => values::is_architecture(value),
+        Key::Cpus | Key::ThreadsPerCore | Key::CoresPerSocket | Key::Online => digits,
+        Key::OpModes => value.contains("bit"),
+        Key::NodeCpus => digits,
+        _ => asked,
     }
 }
 

@@ -6,44 +6,28 @@ use crate::sink::Sink;
 use crate::tool::{Command, Fit, Reader, Tool};
 
 /// `lscpu -e`.
-pub(crate) struct LscpuExtended;
+pub(crate) const LSCPU_EXTENDED: Tool = Tool {
+    name: "lscpu -e",
+    opens: opens_lscpu_extended,
+    reader: |_| Box::new(Cpus { columns: Vec::new(), commas: false }),
+};
+
+fn opens_lscpu_extended(line: Line, _: Option<&Command>) -> bool {
+    let mut columns = line.text.split_whitespace();
+    columns.next() == Some("CPU")
+        && columns.clone().any(|column| column == "CORE" || column == "SOCKET")
+        && columns
+            .all(|column| column.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, ':' | '_' | '%')))
+}
+
 /// `lscpu -p`.
-pub(crate) struct LscpuParsable;
-/// `lscpu -C`.
-pub(crate) struct LscpuCaches;
-
-impl Tool for LscpuExtended {
-    fn name(&self) -> &'static str {
-        "lscpu -e"
-    }
-
-    fn opens(&self, line: Line, _: Option<&Command>) -> bool {
-        let mut columns = line.text.split_whitespace();
-        columns.next() == Some("CPU")
-            && columns.clone().any(|column| column == "CORE" || column == "SOCKET")
-            && columns.all(|column| {
-                column.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, ':' | '_' | '%'))
-            })
-    }
-
-    fn reader(&self, _: Option<&Command>) -> Box<dyn Reader> {
-        Box::new(Cpus { columns: Vec::new(), commas: false })
-    }
-}
-
-impl Tool for LscpuParsable {
-    fn name(&self) -> &'static str {
-        "lscpu -p"
-    }
-
-    fn opens(&self, line: Line, _: Option<&Command>) -> bool {
+pub(crate) const LSCPU_PARSABLE: Tool = Tool {
+    name: "lscpu -p",
+    opens: |line, _| {
         line.text.starts_with("# CPU,") || line.text.starts_with("# The following is the parsable format")
-    }
-
-    fn reader(&self, _: Option<&Command>) -> Box<dyn Reader> {
-        Box::new(Cpus { columns: Vec::new(), commas: true })
-    }
-}
+    },
+    reader: |_| Box::new(Cpus { columns: Vec::new(), commas: true }),
+};
 
 struct Cpus {
     columns: Vec<String>,
@@ -82,8 +66,6 @@ impl Reader for Cpus {
             Fit::Over
         }
     }
-
-    fn end(&mut self, _: &mut Sink) {}
 }
 
 /// A row of a CPU, by the names of the columns in lower case; whether it is one.
@@ -142,19 +124,12 @@ fn cache(name: &str) -> Option<String> {
     Some(name.replace('l', "L"))
 }
 
-impl Tool for LscpuCaches {
-    fn name(&self) -> &'static str {
-        "lscpu -C"
-    }
-
-    fn opens(&self, line: Line, _: Option<&Command>) -> bool {
-        line.text.trim_start().starts_with("NAME ") && line.text.contains("ONE-SIZE")
-    }
-
-    fn reader(&self, _: Option<&Command>) -> Box<dyn Reader> {
-        Box::new(Caches { columns: Vec::new() })
-    }
-}
+/// `lscpu -C`.
+pub(crate) const LSCPU_CACHES: Tool = Tool {
+    name: "lscpu -C",
+    opens: |line, _| line.text.trim_start().starts_with("NAME ") && line.text.contains("ONE-SIZE"),
+    reader: |_| Box::new(Caches { columns: Vec::new() }),
+};
 
 struct Caches {
     columns: Vec<String>,
@@ -175,8 +150,6 @@ impl Reader for Caches {
         cache_row(&pairs, line, sink);
         Fit::Taken
     }
-
-    fn end(&mut self, _: &mut Sink) {}
 }
 
 /// A row of a kind of cache, by the names of the columns in lower case.

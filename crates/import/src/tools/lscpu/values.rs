@@ -1,7 +1,5 @@
 //! The values behind lscpu's labels.
 
-use std::fmt;
-
 use record::CpuList;
 
 use super::labels::{DISABLED, ENABLED, Key};
@@ -139,20 +137,14 @@ impl Values {
 }
 
 /// Why a value names no CPUs.
+#[derive(Debug, thiserror::Error)]
 enum NoCpus {
+    #[error("0x{0} is no mask of CPUs")]
     NotAMask(String),
+    #[error("CPU {0} of the mask is beyond what Linux has")]
     Beyond(u32),
+    #[error("{0}")]
     NotAList(record::cpu_list::CpuListError),
-}
-
-impl fmt::Display for NoCpus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotAMask(digits) => write!(f, "0x{digits} is no mask of CPUs"),
-            Self::Beyond(cpu) => write!(f, "CPU {cpu} of the mask is beyond what Linux has"),
-            Self::NotAList(error) => write!(f, "{error}"),
-        }
-    }
 }
 
 /// The CPUs of a mask (`--hex`), its hexadecimal digits after `0x`.

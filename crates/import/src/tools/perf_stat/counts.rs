@@ -1,15 +1,12 @@
 //! Counters of one output, put together: totals over intervals and sockets, instructions per cycle, the clock.
 
-use record::Label;
-use record::detail;
 use std::collections::{BTreeSet, HashMap};
 
 use record::metrics::USUAL_EVENTS;
-use record::{Labels, Measurement};
+use record::{Label, Labels, Measurement, detail};
 
 use super::text::{Counter, Part};
-use crate::line::Line;
-use crate::line::PendingLine;
+use crate::line::{Line, PendingLine};
 use crate::numbers;
 use crate::sink::Sink;
 

@@ -8,22 +8,15 @@ mod text;
 #[cfg(test)]
 mod tests;
 
-use record::Label;
-use record::detail;
-use record::{Labels, Measurement};
+use record::{Label, Labels, Measurement, detail};
 
 use self::counts::{Counts, Run};
 use self::text::Counter;
 use crate::command_line::CommandLine;
-use crate::line::Line;
-use crate::line::PendingLine;
+use crate::line::{Line, PendingLine};
 use crate::numbers;
 use crate::sink::Sink;
 use crate::tool::{Command, Fit, Reader, Tool};
-
-/// `perf stat`.
-#[derive(Debug)]
-pub(super) struct PerfStat;
 
 /// How an output begins.
 const HEAD: &str = "Performance counter stats for ";
@@ -51,44 +44,38 @@ const KNOWN: &[&str] = &[
     "slots",
 ];
 
-impl Tool for PerfStat {
-    fn name(&self) -> &'static str {
-        "perf stat"
-    }
+/// `perf stat`.
+pub(super) const PERF_STAT: Tool =
+    Tool { name: "perf stat", opens, reader: |command| Box::new(PerfReader::new(command)) };
 
-    fn opens(&self, line: Line, command: Option<&Command>) -> bool {
-        let text = line.text;
-        if text.contains(HEAD) || is_interval_head(text) {
-            return true;
-        }
-        // Of a counter's line every layout has letters and begins with a figure, a part's name or a brace.
-        let first = text.trim().bytes().next().unwrap_or(b' ');
-        if !first.is_ascii_alphanumeric() && first != b'<' && first != b'{' {
-            return false;
-        }
-        if fields::json(text).is_some() {
-            return true;
-        }
-        let of_perf =
-            || command.is_some_and(|command| command.text.contains("perf") && command.text.contains("stat"));
-        let known = |counter: Counter| KNOWN.contains(&counter.event.split(':').next().unwrap_or_default());
-        if of_perf() && text::counter(text).is_some_and(known) {
-            return true;
-        }
-        let named =
-            |counter: &Counter| ["cycles", "instructions"].iter().any(|name| counter.event.contains(name));
-        // What stands before the first separator is one word.
-        let one_word = || {
-            let front = text.trim_start().split(fields::USUAL).next().unwrap_or_default();
-            front.len() < 64 && !front.contains(' ') || front.starts_with("<not ")
-        };
-        fields::fields(text, None)
-            .is_some_and(|counter| (named(&counter) || known(counter) || of_perf()) && one_word())
+fn opens(line: Line, command: Option<&Command>) -> bool {
+    let text = line.text;
+    if text.contains(HEAD) || is_interval_head(text) {
+        return true;
     }
-
-    fn reader(&self, command: Option<&Command>) -> Box<dyn Reader> {
-        Box::new(PerfReader::new(command))
+    // Of a counter's line every layout has letters and begins with a figure, a part's name or a brace.
+    let first = text.trim().bytes().next().unwrap_or(b' ');
+    if !first.is_ascii_alphanumeric() && first != b'<' && first != b'{' {
+        return false;
     }
+    if fields::json(text).is_some() {
+        return true;
+    }
+    let of_perf =
+        || command.is_some_and(|command| command.text.contains("perf") && command.text.contains("stat"));
+    let known = |counter: Counter| KNOWN.contains(&counter.event.split(':').next().unwrap_or_default());
+    if of_perf() && text::counter(text).is_some_and(known) {
+        return true;
+    }
+    let named =
+        |counter: &Counter| ["cycles", "instructions"].iter().any(|name| counter.event.contains(name));
+    // What stands before the first separator is one word.
+    let one_word = || {
+        let front = text.trim_start().split(fields::USUAL).next().unwrap_or_default();
+        front.len() < 64 && !front.contains(' ') || front.starts_with("<not ")
+    };
+    fields::fields(text, None)
+        .is_some_and(|counter| (named(&counter) || known(counter) || of_perf()) && one_word())
 }
 
 fn is_interval_head(text: &str) -> bool {
