@@ -109,7 +109,14 @@ pub enum Trouble {
     #[error("the command took longer than the {0} s that --timeout allows, and was ended")]
     TimedOut(f64),
     /// Its output has no score, or not what must stand in it: which pattern, and the output, bounded.
-    #[error("{}", describe_unreadable(.wanted, .output))]
+    #[error(
+        "{}",
+        if .output.is_empty() {
+            format!("the command printed nothing, {} was expected", .wanted)
+        } else {
+            format!("{} not found in the command's output: {}", .wanted, .output)
+        }
+    )]
     Unreadable {
         /// The patterns that were looked for.
         wanted: String,
@@ -149,13 +156,6 @@ impl Trouble {
 
 fn describe_end(exit: Exit) -> String {
     if exit == Exit::Code(0) { "ended by itself".to_owned() } else { exit.to_string() }
-}
-
-fn describe_unreadable(wanted: &str, output: &str) -> String {
-    match output {
-        "" => format!("the command printed nothing, {wanted} was expected"),
-        output => format!("{wanted} not found in the command's output: {output}"),
-    }
 }
 
 /// The last characters of a program's output on one line.

@@ -3,6 +3,8 @@
 
 use record::CpuList;
 
+use crate::tool::Command;
+
 /// A word or an operator of a shell command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Token {
@@ -49,76 +51,32 @@ pub(crate) struct Perf {
 }
 
 /// Programs that run another: their name, and their options that take a word of their own.
-const WRAPPERS: &[(&str, &[&str])] = &[
-    ("sudo", &["-u", "-g", "-h", "-p", "-C", "-T", "-r", "-t"]),
-    ("doas", &["-u"]),
-    ("time", &["-f", "-o", "--format", "--output"]),
-    ("env", &["-u", "-C", "-S"]),
-    ("nice", &["-n", "--adjustment"]),
-    ("ionice", &["-c", "-n"]),
-    ("chrt", &["-T", "-P", "-D"]),
-    ("taskset", &[]),
-    (
-        "numactl",
-        &[
-            "-C",
-            "-m",
-            "-N",
-            "-p",
-            "-i",
-            "-w",
-            "--physcpubind",
-            "--membind",
-            "--cpunodebind",
-            "--preferred",
-            "--interleave",
-        ],
-    ),
-    ("stdbuf", &["-i", "-o", "-e"]),
-    ("setarch", &[]),
-    ("nohup", &[]),
-    ("exec", &[]),
-    ("command", &[]),
-    ("timeout", &["-s", "-k"]),
-    ("setsid", &[]),
-    ("unbuffer", &[]),
-    ("watch", &["-n"]),
+const WRAPPERS: &[(&str, &str)] = &[
+    ("sudo", "-u -g -h -p -C -T -r -t"),
+    ("doas", "-u"),
+    ("time", "-f -o --format --output"),
+    ("env", "-u -C -S"),
+    ("nice", "-n --adjustment"),
+    ("ionice", "-c -n"),
+    ("chrt", "-T -P -D"),
+    ("taskset", ""),
+    ("numactl", "-C -m -N -p -i -w --physcpubind --membind --cpunodebind --preferred --interleave"),
+    ("stdbuf", "-i -o -e"),
+    ("setarch", ""),
+    ("nohup", ""),
+    ("exec", ""),
+    ("command", ""),
+    ("timeout", "-s -k"),
+    ("setsid", ""),
+    ("unbuffer", ""),
+    ("watch", "-n"),
 ];
 
 /// Options of `perf stat` that take a word of their own.
-const PERF_VALUES: &[&str] = &[
-    "-e",
-    "--event",
-    "-r",
-    "--repeat",
-    "-x",
-    "--field-separator",
-    "-I",
-    "--interval-print",
-    "-C",
-    "--cpu",
-    "-p",
-    "--pid",
-    "-t",
-    "--tid",
-    "-o",
-    "--output",
-    "-G",
-    "--cgroup",
-    "-M",
-    "--metrics",
-    "-D",
-    "--delay",
-    "--timeout",
-    "--interval-count",
-    "--filter",
-    "--pre",
-    "--post",
-    "--log-fd",
-    "-b",
-    "--bpf-prog",
-    "--td-level",
-];
+const PERF_VALUES: &str = "\
+    -e --event -r --repeat -x --field-separator -I --interval-print -C --cpu -p --pid -t --tid -o \
+    --output -G --cgroup -M --metrics -D --delay --timeout --interval-count --filter --pre --post \
+    --log-fd -b --bpf-prog --td-level";
 
 /// Programs before the one that is run that are looked through.
 const MOST_WRAPPERS: usize = 32;
@@ -140,6 +98,12 @@ impl CommandLine {
         let mut command = Self::default();
         command.take(&text[..end], 0);
         command
+    }
+
+    /// The command line above an output, if it can be its own: one of these programs, or a loop around it.
+    pub(crate) fn above(command: Option<&Command>, programs: &[&str]) -> Self {
+        let line = command.map(|command| Self::read(&command.text)).unwrap_or_default();
+        if programs.contains(&line.program()) { line } else { Self::default() }
     }
 
     /// The program's name.
@@ -293,7 +257,7 @@ impl CommandLine {
     }
 
     /// How many words a wrapper and its options are.
-    fn wrapper(&mut self, program: &str, valued: &[&str], words: &[String]) -> usize {
+    fn wrapper(&mut self, program: &str, valued: &str, words: &[String]) -> usize {
         let mut at = 1;
         self.timed |= program == "time";
         let mut listed = false;
@@ -325,7 +289,7 @@ impl CommandLine {
             }
             listed |= program == "taskset"
                 && (word.contains('c') && !word.starts_with("--") || word == "--cpu-list");
-            let separate = attached.is_none() && valued.contains(&option);
+            let separate = attached.is_none() && valued.split(' ').any(|valued| valued == option);
             let value = attached.or_else(|| words.get(at + 1).filter(|_| separate).map(String::as_str));
             if program == "numactl" {
                 self.numactl(option, value);
@@ -361,6 +325,7 @@ impl CommandLine {
 
     /// How many words the options of `perf stat` are.
     fn perf(&mut self, words: &[String]) -> usize {
+        let takes_value = |option: &str| PERF_VALUES.split(' ').any(|valued| valued == option);
         let mut perf = Perf::default();
         let mut at = 0;
         while let Some(word) = words.get(at) {
@@ -371,17 +336,13 @@ impl CommandLine {
             if !word.starts_with('-') {
                 break;
             }
-            let (option, attached) = match word.split_once('=') {
-                Some((option, value)) if option.starts_with("--") => (option, Some(value.to_owned())),
-                _ => {
-                    match PERF_VALUES.iter().find(|v| v.len() == 2 && word.starts_with(**v) && word.len() > 2)
-                    {
-                        Some(option) if !word.starts_with("--") => (*option, Some(word[2..].to_owned())),
-                        _ => (word.as_str(), None),
-                    }
-                }
+            let short = word.get(..2).filter(|_| !word.starts_with("--") && word.len() > 2);
+            let (option, attached) = match (word.split_once('='), short) {
+                (Some((option, value)), _) if option.starts_with("--") => (option, Some(value.to_owned())),
+                (_, Some(option)) if takes_value(option) => (option, Some(word[2..].to_owned())),
+                _ => (word.as_str(), None),
             };
-            let separate = attached.is_none() && PERF_VALUES.contains(&option);
+            let separate = attached.is_none() && takes_value(option);
             let value = attached.or_else(|| words.get(at + 1).filter(|_| separate).cloned());
             match option {
                 "-a" | "--all-cpus" | "-A" | "--no-aggr" | "-C" | "--cpu" => perf.system = true,

@@ -17,7 +17,10 @@ const DROP: &str = "/proc/sys/vm/drop_caches";
 pub fn drop_all() -> Result<(), PageCacheError> {
     // SAFETY: the call takes nothing and cannot fail.
     unsafe { libc::sync() };
-    std::fs::write(DROP, "3\n").map_err(PageCacheError::Drop)
+    std::fs::write(DROP, "3\n").map_err(|error| match error.raw_os_error() {
+        Some(libc::EACCES | libc::EPERM | libc::EROFS) => PageCacheError::MayNotDrop,
+        _ => PageCacheError::Drop(error),
+    })
 }
 
 /// Drops what the kernel keeps of these files, and of no others: it needs no root. What was not written yet is written first, since
@@ -82,8 +85,11 @@ fn read(path: &Path, piece: &mut [u8]) -> Result<u64, PageCacheError> {
 #[derive(Debug, thiserror::Error)]
 pub enum PageCacheError {
     /// The kernel does not drop it.
-    #[error("--drop-caches: {DROP}: {}", why_not_dropped(.0), DROP = DROP)]
+    #[error("--drop-caches: {}: {}", DROP, .0)]
     Drop(io::Error),
+    /// This user, or this container, may not drop it.
+    #[error("--drop-caches: {}: only root may do that, outside of a container", DROP)]
+    MayNotDrop,
     /// A file cannot be read.
     #[error("--warm {0}: {1}")]
     Read(PathBuf, io::Error),
@@ -93,13 +99,4 @@ pub enum PageCacheError {
     /// What was named is no regular file.
     #[error("--warm {0}: it is no regular file, so there is nothing to keep of it")]
     NoRegularFile(PathBuf),
-}
-
-fn why_not_dropped(error: &io::Error) -> String {
-    match error.raw_os_error() {
-        Some(libc::EACCES | libc::EPERM | libc::EROFS) => {
-            "only root may do that, outside of a container".to_owned()
-        }
-        _ => error.to_string(),
-    }
 }

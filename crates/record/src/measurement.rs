@@ -95,6 +95,14 @@ impl Labels {
         self
     }
 
+    /// Adds a label whose value may not be known.
+    pub fn with_known(self, label: Label, value: Option<impl Into<Key>>) -> Self {
+        match value {
+            Some(value) => self.with_label(label, value),
+            None => self,
+        }
+    }
+
     /// The value of a label.
     pub fn get(&self, label: Label) -> Option<&Key> {
         self.0.get(label.name())
@@ -276,6 +284,14 @@ impl Measurement {
     pub fn with_detail<T: ?Sized>(mut self, key: DetailKey<T>, value: impl Into<Value>) -> Self {
         self.detail.set(key, value);
         self
+    }
+
+    /// Adds a line of detail that may not be known.
+    pub fn with_known_detail<T: ?Sized>(self, key: DetailKey<T>, value: Option<impl Into<Value>>) -> Self {
+        match value {
+            Some(value) => self.with_detail(key, value),
+            None => self,
+        }
     }
 
     /// The median, which stands for the measurement wherever one figure does.

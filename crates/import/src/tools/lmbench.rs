@@ -37,14 +37,8 @@ pub(super) const STREAM: Tool =
     Tool { name: "lmbench stream", opens: |line, _| stream_line(line.text).is_some(), reader: reader_stream };
 
 fn reader_stream(command: Option<&Command>) -> Box<dyn Reader> {
-    let line = bound(command, &["stream", "bw_stream"]);
+    let line = CommandLine::above(command, &["stream", "bw_stream"]);
     Box::new(StreamReader { line, seen: Vec::new() })
-}
-
-/// The command line above an output, if it can be its own: the program, or a loop around it.
-fn bound(command: Option<&Command>, programs: &[&str]) -> CommandLine {
-    let line = command.map(|command| CommandLine::read(&command.text)).unwrap_or_default();
-    if programs.contains(&line.program()) { line } else { CommandLine::default() }
 }
 
 /// How many processes ran at once: `-P`.
@@ -71,36 +65,25 @@ impl Reader for StreamReader {
         }
         self.seen.push(figure);
         let threads = processes(&self.line);
-        let mut place = Labels::new().with_label(Label::Op, op.as_str());
-        if let Some(node) = self.line.node() {
-            place = place.with_label(Label::Node, node);
-        }
-        let mut m = if latency {
-            if let Some(cpu) = self.line.cpu() {
-                place = place.with_label(Label::Cpu, cpu);
-            }
+        let place =
+            Labels::new().with_label(Label::Op, op.as_str()).with_known(Label::Node, self.line.node());
+        let m = if latency {
+            let several = Some(threads).filter(|threads| *threads > 1);
+            let place = place.with_known(Label::Cpu, self.line.cpu());
             Measurement::exact("stream.ns_per_element", place, vec![number])
+                .with_known_detail(detail::PROCESSES, several)
         } else {
-            place = place.with_label(Label::BytesCounted, "stream").with_label(Label::Threads, threads);
-            if let Some(cpus) = &self.line.cpus {
-                place = place.with_label(Label::Cpus, cpus.to_string());
-            }
+            let place = place
+                .with_label(Label::BytesCounted, "stream")
+                .with_label(Label::Threads, threads)
+                .with_known(Label::Cpus, self.line.cpus.as_ref().map(ToString::to_string));
             Measurement::exact("memory.bandwidth", place, vec![number])
         };
+        let array = self.line.option(&["-M"]).and_then(|size| record::units::parse_bytes(size).ok());
+        let mut m = m.with_known_detail(detail::ARRAY_BYTES, array);
         m.method = Some(format!("lmbench {}", if family == "STREAM" { "stream" } else { "stream -v 2" }));
-        if latency && threads > 1 {
-            m = m.with_detail(detail::PROCESSES, threads);
-        }
-        sink.add_figure(sized(m, &self.line), line);
+        sink.add_figure(m, line);
         Fit::Taken
-    }
-}
-
-/// The size of the arrays, where the command line tells.
-fn sized(m: Measurement, line: &CommandLine) -> Measurement {
-    match line.option(&["-M"]).and_then(|size| record::units::parse_bytes(size).ok()) {
-        Some(bytes) => m.with_detail(detail::ARRAY_BYTES, bytes),
-        None => m,
     }
 }
 
@@ -109,7 +92,7 @@ pub(super) const LAT_MEM_RD: Tool = Tool {
     name: "lmbench lat_mem_rd",
     opens: |line, _| stride(line.text).is_some(),
     reader: |command| {
-        Box::new(LatencyReader { line: bound(command, &["lat_mem_rd"]), stride: None, points: 0 })
+        Box::new(LatencyReader { line: CommandLine::above(command, &["lat_mem_rd"]), stride: None })
     },
 };
 
@@ -132,7 +115,6 @@ fn point(text: &str) -> Option<(f64, f64)> {
 struct LatencyReader {
     line: CommandLine,
     stride: Option<u64>,
-    points: u64,
 }
 
 impl LatencyReader {
@@ -156,7 +138,6 @@ impl Reader for LatencyReader {
             return Fit::Taken;
         }
         let Some((mib, ns)) = point(line.text) else { return Fit::Between };
-        self.points += 1;
         let bytes = mib * 1048576.0;
         if !(1.0..1e18).contains(&bytes) {
             sink.withhold("load.latency", format!("a working set of {mib} MiB cannot be"), line);
@@ -164,19 +145,14 @@ impl Reader for LatencyReader {
         }
         // The size is printed with five digits: its bytes are a multiple of a pointer's.
         let bytes = ((bytes / 8.0).round() * 8.0) as u64;
-        let mut place = Labels::new().with_label(Label::Bytes, bytes);
-        if let Some(cpu) = self.line.cpu() {
-            place = place.with_label(Label::Cpu, cpu);
-        }
-        if let Some(node) = self.line.node() {
-            place = place.with_label(Label::Node, node);
-        }
-        let mut m = Measurement::exact("load.latency", place, vec![ns]);
+        let place = Labels::new()
+            .with_label(Label::Bytes, bytes)
+            .with_known(Label::Cpu, self.line.cpu())
+            .with_known(Label::Node, self.line.node());
+        let several = Some(processes(&self.line)).filter(|processes| *processes > 1);
+        let mut m =
+            Measurement::exact("load.latency", place, vec![ns]).with_known_detail(detail::PROCESSES, several);
         m.method = Some(self.method());
-        let processes = processes(&self.line);
-        if processes > 1 {
-            m = m.with_detail(detail::PROCESSES, processes);
-        }
         sink.add_figure(m, line);
         Fit::Taken
     }

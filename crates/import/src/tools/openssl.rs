@@ -171,9 +171,8 @@ fn opens(line: Line, command: Option<&Command>) -> bool {
 }
 
 fn reader(command: Option<&Command>) -> Box<dyn Reader> {
-    let line = command.map(|command| CommandLine::read(&command.text)).unwrap_or_default();
-    let line = if line.program() == "openssl" { line } else { CommandLine::default() };
-    Box::new(SpeedReader { command: line, ..SpeedReader::default() })
+    let command = CommandLine::above(command, &["openssl"]);
+    Box::new(SpeedReader { command, ..SpeedReader::default() })
 }
 
 /// A rate that a row printed.
@@ -490,21 +489,16 @@ impl Reader for SpeedReader {
         for rate in &self.rates {
             let name = self.workload(&rate.name);
             let workload = rate.work.map_or(name.clone(), |work| format!("{name} {work}"));
-            let mut place = Labels::new().with_label(Label::Workload, workload);
-            if let Some(bytes) = rate.bytes {
-                place = place.with_label(Label::Bytes, bytes);
-            }
-            if let Some(threads) = threads {
-                place = place.with_label(Label::Threads, threads);
-            }
+            let place = Labels::new()
+                .with_label(Label::Workload, workload)
+                .with_known(Label::Bytes, rate.bytes)
+                .with_known(Label::Threads, threads);
+            let assumed = rate.assumed.then_some("the block sizes that OpenSSL takes by itself");
+            let elapsed = (self.elapsed || self.command.has("-elapsed")).then_some("elapsed");
             let mut m = Measurement::exact("workload.throughput", place, vec![rate.value])
-                .with_detail(detail::WORK, rate.work.unwrap_or("B"));
-            if rate.assumed {
-                m = m.with_detail(detail::BYTES_FROM, "the block sizes that OpenSSL takes by itself");
-            }
-            if self.elapsed || self.command.has("-elapsed") {
-                m = m.with_detail(detail::CLOCK, "elapsed");
-            }
+                .with_detail(detail::WORK, rate.work.unwrap_or("B"))
+                .with_known_detail(detail::BYTES_FROM, assumed)
+                .with_known_detail(detail::CLOCK, elapsed);
             if threads.is_none() {
                 m.doubt = Some("how many processes ran is not told".into());
             }

@@ -78,11 +78,9 @@ impl Reader for PublishedReader {
             return Fit::Between;
         };
         match parse_figure(metric, &text[name.len()..]) {
-            Ok(mut m) => {
-                if let Some(source) = self.source.as_ref().filter(|source| !source.is_empty()) {
-                    m = m.with_detail(detail::PUBLISHED_IN, source.as_str());
-                }
-                sink.add_figure(m, line);
+            Ok(m) => {
+                let source = self.source.as_deref().filter(|source| !source.is_empty());
+                sink.add_figure(m.with_known_detail(detail::PUBLISHED_IN, source), line);
             }
             Err(why) => sink.withhold(name, why.to_string(), line),
         }
@@ -274,10 +272,8 @@ fn parse_figure(metric: &'static Metric, rest: &str) -> Result<Measurement, Unre
     let (value, work) =
         convert(exact, number, unit, metric).ok_or_else(|| Unreadable::NotItsUnit(unit.clone(), metric))?;
     let mut place = Labels::new();
-    let mut m = Measurement::exact(metric.name, Labels::new(), vec![value]);
-    if let Some(work) = work {
-        m = m.with_detail(detail::WORK, work);
-    }
+    let mut m =
+        Measurement::exact(metric.name, Labels::new(), vec![value]).with_known_detail(detail::WORK, work);
     for word in words {
         let (key, value) = word.split_once('=').ok_or_else(|| Unreadable::NotAPair(word.clone()))?;
         match key {

@@ -3,7 +3,7 @@
 use record::{Label, Labels, Measurement, detail};
 
 use crate::command_line::CommandLine;
-use crate::line::Line;
+use crate::line::{Line, PendingLine};
 use crate::numbers;
 use crate::sink::Sink;
 use crate::tool::{Command, Fit, Reader, Tool};
@@ -54,10 +54,10 @@ struct StreamReader {
     elements: Option<u64>,
     element_bytes: Option<u64>,
     threads: Option<u64>,
-    rows: Vec<&'static str>,
+    /// What is done, its rate and its average time.
+    rows: Vec<(&'static str, f64, f64, PendingLine)>,
     begun: bool,
     failed: bool,
-    measurements: Vec<(Measurement, crate::line::PendingLine)>,
 }
 
 impl StreamReader {
@@ -120,15 +120,11 @@ impl Reader for StreamReader {
             return Fit::Taken;
         }
         if let Some((op, rate, average)) = row(text) {
-            if self.rows.contains(&op) {
+            if self.rows.iter().any(|(known, ..)| *known == op) {
                 return Fit::Over;
             }
             self.begun = true;
-            self.rows.push(op);
-            let m =
-                Measurement::exact("memory.bandwidth", Labels::new().with_label(Label::Op, op), vec![rate])
-                    .with_detail(detail::AVERAGE_SECONDS, average);
-            self.measurements.push((m, line.into()));
+            self.rows.push((op, rate, average, line.into()));
             return Fit::Taken;
         }
         if is_head(text) && !self.rows.is_empty() {
@@ -142,39 +138,28 @@ impl Reader for StreamReader {
     }
 
     fn end(&mut self, sink: &mut Sink) {
-        for (mut m, line) in std::mem::take(&mut self.measurements) {
-            let mut place = m.labels.with_label(Label::BytesCounted, "stream");
-            // Built without OpenMP it has one thread, and says nothing of threads.
-            if let Some(threads) = self.threads.or(self.elements.map(|_| 1)) {
-                place = place.with_label(Label::Threads, threads);
+        // Built without OpenMP it has one thread, and says nothing of threads.
+        let threads = self.threads.or(self.elements.map(|_| 1));
+        let bytes = self.elements.map(|elements| elements.saturating_mul(self.element_bytes.unwrap_or(8)));
+        for (op, rate, average, line) in &self.rows {
+            if self.failed {
+                let why = "STREAM says that its results are wrong".to_owned();
+                sink.withhold("memory.bandwidth", why, line.line());
+                continue;
             }
-            if let Some(cpus) = &self.line.cpus {
-                place = place.with_label(Label::Cpus, cpus.to_string());
-            }
-            if let Some(node) = self.line.node() {
-                place = place.with_label(Label::Node, node);
-            }
-            m.labels = place;
+            let place = Labels::new()
+                .with_label(Label::Op, *op)
+                .with_label(Label::BytesCounted, "stream")
+                .with_known(Label::Threads, threads)
+                .with_known(Label::Cpus, self.line.cpus.as_ref().map(ToString::to_string))
+                .with_known(Label::Node, self.line.node());
+            let mut m = Measurement::exact("memory.bandwidth", place, vec![*rate])
+                .with_detail(detail::AVERAGE_SECONDS, *average)
+                .with_known_detail(detail::VERSION, self.version.as_deref())
+                .with_known_detail(detail::ARRAY_BYTES, bytes);
             // Whether its stores went past the caches is the compiler's choice, and not told.
             m.method = Some("STREAM".to_owned());
-            if let Some(version) = &self.version {
-                m = m.with_detail(detail::VERSION, version.as_str());
-            }
-            if let Some(elements) = self.elements {
-                m = m.with_detail(
-                    detail::ARRAY_BYTES,
-                    elements.saturating_mul(self.element_bytes.unwrap_or(8)),
-                );
-            }
-            if self.failed {
-                sink.withhold(
-                    "memory.bandwidth",
-                    "STREAM says that its results are wrong".to_owned(),
-                    line.line(),
-                );
-            } else {
-                sink.add_figure(m, line.line());
-            }
+            sink.add_figure(m, line.line());
         }
     }
 }

@@ -37,9 +37,8 @@ fn opens(line: Line, _: Option<&Command>) -> bool {
 }
 
 fn reader(command: Option<&Command>) -> Box<dyn Reader> {
-    let line = command.map(|command| CommandLine::read(&command.text)).unwrap_or_default();
-    let line = if line.program() == "sysbench" { line } else { CommandLine::default() };
-    Box::new(SysbenchReader { command: line, ..SysbenchReader::default() })
+    let command = CommandLine::above(command, &["sysbench"]);
+    Box::new(SysbenchReader { command, ..SysbenchReader::default() })
 }
 
 /// A figure and where it stood.
@@ -336,22 +335,16 @@ impl Reader for SysbenchReader {
         let paced = self.paced.map(|rate| format!("it was told to make {rate} a second, and no more"));
         let doubt = doubt.or(paced);
         let place = |name: &str| {
-            let place = Labels::new().with_label(Label::Workload, name);
-            match self.threads {
-                Some(threads) => place.with_label(Label::Threads, threads),
-                None => place,
-            }
+            Labels::new().with_label(Label::Workload, name).with_known(Label::Threads, self.threads)
         };
         let mut push = |name: &str, printed: &(f64, PendingLine), work: &str, from: Option<&str>| {
             let mut m = Measurement::exact("workload.throughput", place(name), vec![printed.0])
-                .with_detail(detail::WORK, work);
+                .with_detail(detail::WORK, work)
+                .with_known_detail(detail::FROM, from);
             for (key, ms) in &self.latencies {
                 m.detail.set_named(key, *ms);
             }
             m.doubt = doubt.clone().map(Into::into);
-            if let Some(from) = from {
-                m = m.with_detail(detail::FROM, from);
-            }
             sink.add_figure(m, printed.1.line());
         };
         if let Some(printed) = &self.transactions {
@@ -372,10 +365,8 @@ impl Reader for SysbenchReader {
             push(&workload, &(events / seconds, line.clone()), "events", Some("events over total time"));
         }
         if let Some((seconds, line)) = self.seconds.as_ref().filter(|_| self.counted() && !database) {
-            let mut m = Measurement::exact("workload.time", place(&workload), vec![*seconds]);
-            if let Some((events, _)) = &self.events {
-                m = m.with_detail(detail::EVENTS, *events);
-            }
+            let m = Measurement::exact("workload.time", place(&workload), vec![*seconds])
+                .with_known_detail(detail::EVENTS, self.events.as_ref().map(|(events, _)| *events));
             sink.add_figure(m, line.line());
         }
     }

@@ -237,10 +237,7 @@ impl Reader for TimeReader {
 
     fn end(&mut self, sink: &mut Sink) {
         for (part, seconds, line) in &self.times {
-            let mut place = Labels::new();
-            if let Some(workload) = &self.workload {
-                place = place.with_label(Label::Workload, workload.as_str());
-            }
+            let place = Labels::new().with_known(Label::Workload, self.workload.as_deref());
             let (metric, place) = match part {
                 Part::Real => ("workload.time", place),
                 Part::User => ("workload.cpu_time", place.with_label(Label::State, "user")),

@@ -221,10 +221,6 @@ impl Seen {
     }
 
     fn place(&self, cpu: Option<u32>, priority: Option<u64>) -> Labels {
-        let mut place = Labels::new();
-        if let Some(cpu) = cpu {
-            place = place.with_label(Label::Cpu, cpu);
-        }
         let by_priority = match priority {
             Some(0) => Some("other"),
             Some(_) => Some("fifo"),
@@ -237,27 +233,18 @@ impl Seen {
             }
             _ => self.policy.as_deref().or(self.options.policy()).or(by_priority),
         };
-        if let Some(policy) = policy {
-            place = place.with_label(Label::Policy, policy);
-            let real_time = matches!(policy, "fifo" | "rr");
-            if self.dma_latency == Some(0) {
-                place = place.with_label(Label::Setting, if real_time { "tuned" } else { "awake" });
-            }
-        }
-        match priority.or(self.options.priority) {
-            Some(priority) => place.with_label(Label::Priority, priority),
-            None => place,
-        }
+        let setting = policy.filter(|_| self.dma_latency == Some(0));
+        let setting = setting.map(|policy| if matches!(policy, "fifo" | "rr") { "tuned" } else { "awake" });
+        Labels::new()
+            .with_known(Label::Cpu, cpu)
+            .with_known(Label::Policy, policy)
+            .with_known(Label::Setting, setting)
+            .with_known(Label::Priority, priority.or(self.options.priority))
     }
 
-    fn detailed(&self, mut m: Measurement) -> Measurement {
-        if let Some(us) = self.dma_latency {
-            m = m.with_detail(detail::DMA_LATENCY_US, us);
-        }
-        if let Some(load) = &self.load {
-            m = m.with_detail(detail::LOADAVG, load.as_str());
-        }
-        m
+    fn detailed(&self, m: Measurement) -> Measurement {
+        m.with_known_detail(detail::DMA_LATENCY_US, self.dma_latency)
+            .with_known_detail(detail::LOADAVG, self.load.as_deref())
     }
 
     /// The minimum, average and maximum of threads that share a place.
@@ -280,16 +267,13 @@ impl Seen {
         for (metric, value) in [("wakeup.minimum", min), ("wakeup.average", average), ("wakeup.maximum", max)]
         {
             let place = self.place(cpu, first.priority);
-            let mut m =
-                Measurement::exact(metric, place, vec![value * unit]).with_detail(detail::CYCLES, cycles);
-            if let Some(interval) = first.interval {
-                m = m.with_detail(detail::INTERVAL_US, interval);
-            }
-            if ran.len() > 1 {
-                m = m.with_detail(detail::THREADS, ran.len());
-            } else if let Some(act) = first.act {
-                m = m.with_detail(detail::ACT_NS, act as f64 * unit);
-            }
+            let several = Some(ran.len()).filter(|threads| *threads > 1);
+            let act = first.act.filter(|_| several.is_none()).map(|act| act as f64 * unit);
+            let m = Measurement::exact(metric, place, vec![value * unit])
+                .with_detail(detail::CYCLES, cycles)
+                .with_known_detail(detail::INTERVAL_US, first.interval)
+                .with_known_detail(detail::THREADS, several)
+                .with_known_detail(detail::ACT_NS, act);
             sink.add_figure(self.detailed(m), first.line.line());
         }
     }
@@ -344,16 +328,12 @@ impl Seen {
             count: *count,
         };
         m.distribution = of.counts.iter().map(bucket).collect();
-        m = m.with_detail(detail::RESOLUTION_NS, unit);
-        if of.overflow > 0 {
-            m = m.with_detail(detail::OVERFLOW, of.overflow);
-        }
-        if cpu.is_none() && self.distributions.len() > 1 {
-            m = m.with_detail(detail::THREAD, number);
-        }
-        if let Some(interval) = thread.and_then(|thread| thread.interval) {
-            m = m.with_detail(detail::INTERVAL_US, interval);
-        }
+        let apart = cpu.is_none() && self.distributions.len() > 1;
+        let m = m
+            .with_detail(detail::RESOLUTION_NS, unit)
+            .with_known_detail(detail::OVERFLOW, Some(of.overflow).filter(|overflow| *overflow > 0))
+            .with_known_detail(detail::THREAD, apart.then_some(number))
+            .with_known_detail(detail::INTERVAL_US, thread.and_then(|thread| thread.interval));
         sink.add_figure(self.detailed(m), line.line());
     }
 }

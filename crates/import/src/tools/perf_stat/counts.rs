@@ -48,8 +48,8 @@ struct Slot {
     values: Vec<f64>,
     intervals: u64,
     groups: BTreeSet<String>,
-    coverage: f64,
-    reported_coverage: bool,
+    /// The least share of time that it was counted for, where that was told.
+    coverage: Option<f64>,
     impossible: bool,
     spread: Option<f64>,
     stated_ipc: Option<(f64, usize)>,
@@ -178,8 +178,7 @@ impl Counts {
                 values: Vec::new(),
                 intervals: 0,
                 groups: BTreeSet::new(),
-                coverage: 1.0,
-                reported_coverage: false,
+                coverage: None,
                 impossible: false,
                 spread: counter.spread,
                 stated_ipc: None,
@@ -241,8 +240,8 @@ impl Slot {
             match numbers::parse_decimal(percent) {
                 // Rounding of the two times may print a little over.
                 Some(share) if (0.0..=100.5).contains(&share) => {
-                    self.coverage = self.coverage.min((share / 100.0).min(1.0));
-                    self.reported_coverage = true;
+                    let share = (share / 100.0).min(1.0);
+                    self.coverage = Some(self.coverage.map_or(share, |least| least.min(share)));
                 }
                 _ => {
                     let what = format!("counter.count {} coverage", self.event.plain());
@@ -272,11 +271,9 @@ impl Slot {
 
     fn place(&self, run: &Run) -> Labels {
         let scope = if run.system { "system" } else { "process" };
-        let mut place =
-            if run.unknown { Labels::new() } else { Labels::new().with_label(Label::Scope, scope) };
-        if let Some(workload) = &run.workload {
-            place = place.with_label(Label::Workload, workload.clone());
-        }
+        let place = Labels::new()
+            .with_known(Label::Scope, (!run.unknown).then_some(scope))
+            .with_known(Label::Workload, run.workload.as_deref());
         match &self.part {
             Part::Cpu(cpu) => place.with_label(Label::Cpu, *cpu),
             Part::Thread(thread) => place.with_label(Label::Thread, thread.as_str()),
@@ -289,34 +286,20 @@ impl Slot {
         let name = self.event.plain();
         let with_mode = several && !self.event.mode.is_empty();
         let name = if with_mode { format!("{name}:{}", self.event.mode) } else { name };
-        let mut m = Measurement::exact(
-            "counter.count",
-            self.place(run).with_label(Label::Event, name),
-            vec![self.total],
-        );
-        if self.reported_coverage {
-            m = m.with_detail(detail::COVERAGE, self.coverage);
-        }
-        match self.event.mode.as_str() {
-            "u" => m = m.with_detail(detail::MODE, "user"),
-            "k" => m = m.with_detail(detail::MODE, "kernel"),
-            _ => {}
-        }
-        if !self.unit.is_empty() {
-            m = m.with_detail(detail::UNIT, self.unit);
-        }
-        if self.intervals > 0 {
-            m = m.with_detail(detail::INTERVALS, self.intervals);
-        }
-        if !self.groups.is_empty() {
-            m = m.with_detail(
-                detail::SUM_OF,
-                self.groups.iter().map(String::as_str).collect::<Vec<_>>().join(" "),
-            );
-        }
-        if let Some(spread) = self.spread {
-            m = m.with_detail(detail::STANDARD_ERROR, spread);
-        }
+        let mode = match self.event.mode.as_str() {
+            "u" => Some("user"),
+            "k" => Some("kernel"),
+            _ => None,
+        };
+        let groups: Vec<&str> = self.groups.iter().map(String::as_str).collect();
+        let place = self.place(run).with_label(Label::Event, name);
+        let mut m = Measurement::exact("counter.count", place, vec![self.total])
+            .with_known_detail(detail::COVERAGE, self.coverage)
+            .with_known_detail(detail::MODE, mode)
+            .with_known_detail(detail::UNIT, Some(self.unit).filter(|unit| !unit.is_empty()))
+            .with_known_detail(detail::INTERVALS, Some(self.intervals).filter(|intervals| *intervals > 0))
+            .with_known_detail(detail::SUM_OF, (!groups.is_empty()).then(|| groups.join(" ")))
+            .with_known_detail(detail::STANDARD_ERROR, self.spread);
         if self.impossible {
             m.doubt = Some("the share of time that it was counted for cannot be true".into());
         }
@@ -325,12 +308,7 @@ impl Slot {
 }
 
 fn with_run(mut m: Measurement, run: &Run) -> Measurement {
-    if let Some(runs) = run.runs {
-        m = m.with_detail(detail::RUNS, runs);
-    }
-    if let Some(cpus) = &run.cpus {
-        m = m.with_detail(detail::CPUS, cpus.as_str());
-    }
+    m = m.with_known_detail(detail::RUNS, run.runs).with_known_detail(detail::CPUS, run.cpus.as_deref());
     if run.unknown && m.doubt.is_none() {
         m.doubt = Some("whether one process was counted or the whole machine is not told".into());
     }
@@ -364,9 +342,8 @@ fn ipc(instructions: &Slot, cycles: &Slot, run: &Run, sink: &mut Sink) {
     let mut m = Measurement::exact("core.ipc", place, samples)
         .with_detail(detail::INSTRUCTIONS, instructions.total)
         .with_detail(detail::CYCLES, cycles.total);
-    if instructions.reported_coverage || cycles.reported_coverage {
-        m = m.with_detail(detail::COVERAGE, instructions.coverage.min(cycles.coverage));
-    }
+    let coverage = [instructions.coverage, cycles.coverage].into_iter().flatten().reduce(f64::min);
+    m = m.with_known_detail(detail::COVERAGE, coverage);
     if instructions.event.mode == "u" {
         m = m.with_detail(detail::MODE, "user");
     }

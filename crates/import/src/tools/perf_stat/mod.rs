@@ -22,27 +22,10 @@ use crate::tool::{Command, Fit, Reader, Tool};
 const HEAD: &str = "Performance counter stats for ";
 
 /// Events that people ask for by name, to know a counter's line where nothing above it says that it is one.
-const KNOWN: &[&str] = &[
-    "cycles",
-    "instructions",
-    "branches",
-    "task-clock",
-    "cpu-clock",
-    "cs",
-    "faults",
-    "migrations",
-    "page-faults",
-    "context-switches",
-    "cpu-migrations",
-    "cpu-cycles",
-    "ref-cycles",
-    "bus-cycles",
-    "cache-misses",
-    "cache-references",
-    "branch-misses",
-    "branch-instructions",
-    "slots",
-];
+const KNOWN: &str = "\
+    cycles instructions branches task-clock cpu-clock cs faults migrations page-faults context-switches \
+    cpu-migrations cpu-cycles ref-cycles bus-cycles cache-misses cache-references branch-misses \
+    branch-instructions slots";
 
 /// `perf stat`.
 pub(super) const PERF_STAT: Tool =
@@ -63,7 +46,10 @@ fn opens(line: Line, command: Option<&Command>) -> bool {
     }
     let of_perf =
         || command.is_some_and(|command| command.text.contains("perf") && command.text.contains("stat"));
-    let known = |counter: Counter| KNOWN.contains(&counter.event.split(':').next().unwrap_or_default());
+    let known = |counter: Counter| {
+        let name = counter.event.split(':').next().unwrap_or_default();
+        KNOWN.split(' ').any(|known| known == name)
+    };
     if of_perf() && text::counter(text).is_some_and(known) {
         return true;
     }
@@ -263,22 +249,19 @@ impl Reader for PerfReader {
             && let Some(workload) = self.run.workload.clone()
         {
             let place = Labels::new().with_label(Label::Workload, workload);
-            let with = |m: Measurement, time: &PrintedTime, runs: Option<u64>| {
-                let m = time
-                    .spread
-                    .into_iter()
-                    .fold(m, |m, spread| m.with_detail(detail::STANDARD_ERROR, spread));
-                runs.into_iter().fold(m, |m, runs| m.with_detail(detail::RUNS, runs))
+            let with = |m: Measurement, time: &PrintedTime| {
+                m.with_known_detail(detail::STANDARD_ERROR, time.spread)
+                    .with_known_detail(detail::RUNS, self.run.runs)
             };
             if let Some(time) = &self.elapsed {
                 let m = Measurement::exact("workload.time", place.clone(), vec![time.seconds]);
-                sink.add_figure(with(m, time, self.run.runs), time.line.line());
+                sink.add_figure(with(m, time), time.line.line());
             }
             for (state, time) in [("user", &self.user), ("system", &self.system)] {
                 let Some(time) = time else { continue };
                 let place = place.clone().with_label(Label::State, state);
                 let m = Measurement::exact("workload.cpu_time", place, vec![time.seconds]);
-                sink.add_figure(with(m, time, self.run.runs), time.line.line());
+                sink.add_figure(with(m, time), time.line.line());
             }
         }
     }
