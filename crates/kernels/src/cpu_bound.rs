@@ -10,7 +10,4 @@ use crate::counted::{count_down, counted_loop};
 /// loop. A compiler makes three of those two (count, compare, branch), so its IPC may differ by as much.
 pub const CPU_BOUND: Chain = Chain { name: "cpu-bound", work: Work::in_registers(3 + 2, 1), run: nops };
 
-/// Iterations of the published loop.
-pub const PUBLISHED_ITERATIONS: u64 = 1 << 31;
-
 counted_loop! { [] fn nops; setup []; body ["nop", "nop", "nop"]; finish []; with }

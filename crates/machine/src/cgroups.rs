@@ -3,6 +3,7 @@
 //! (cgroups(7)).
 
 use crate::root::Root;
+use crate::text::unescape;
 
 /// The version of a hierarchy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,23 +185,6 @@ fn version(file_system: &str) -> Option<Version> {
 
 fn names(list: &str) -> Vec<String> {
     list.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect()
-}
-
-/// Undoes the octal escapes of mount tables: a space is `\040`.
-fn unescape(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let code = match after {
-            [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', ..] if *first == b'\\' => {
-                Some((a - b'0') * 64 + (b - b'0') * 8 + (c - b'0'))
-            }
-            _ => None,
-        };
-        bytes.push(code.unwrap_or(*first));
-        rest = if code.is_some() { &after[3..] } else { after };
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use crate::affinity::read_affinity;
 use crate::cgroups::{Cgroups, Version};
 use crate::cpus::online_of;
 use crate::root::Root;
-use crate::text::{field, number};
+use crate::text::{bytes_field, field, number};
 
 /// Bits of the capability masks in `/proc/self/status` (capabilities(7), linux/capability.h).
 const CAP_IPC_LOCK: u32 = 14;
@@ -141,10 +141,9 @@ fn quota_of(quota: &str, period: &str) -> Option<f64> {
 /// What limits and the machine leave of memory, bytes.
 pub fn memory_left(root: &Root) -> Option<u64> {
     let text = root.text("/proc/meminfo").unwrap_or_default();
-    let kib = field(&text, "MemAvailable")
-        .and_then(|text| text.split_ascii_whitespace().next()?.parse::<u64>().ok());
+    let free = bytes_field(&text, "MemAvailable");
     let below = tightest_memory(root, &Cgroups::read(root)).map(|memory| memory.available);
-    below.into_iter().chain(kib.and_then(|kib| kib.checked_mul(1024))).min()
+    below.into_iter().chain(free).min()
 }
 
 /// A memory limit and what it leaves.

@@ -7,7 +7,7 @@ use record::{Coverage, CpuList, Machine, text};
 use crate::cpus::{cpu_mut, listed, online_of};
 use crate::notes::{Notes, shown};
 use crate::root::Root;
-use crate::text::field;
+use crate::text::bytes_field;
 
 /// The folder of the nodes.
 const NODES: &str = "/sys/devices/system/node";
@@ -36,8 +36,8 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
         machine.nodes.push(Node {
             id: 0,
             cpus: online.clone(),
-            bytes: kilobytes(&meminfo, "MemTotal"),
-            free_bytes: kilobytes(&meminfo, "MemFree"),
+            bytes: bytes_field(&meminfo, "MemTotal"),
+            free_bytes: bytes_field(&meminfo, "MemFree"),
             distances: Vec::new(),
             allowed: true,
         });
@@ -57,7 +57,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
         );
     }
     let nodes_bytes = machine.nodes.iter().filter_map(|node| node.bytes).reduce(u64::saturating_add);
-    let total = kilobytes(&meminfo, "MemTotal");
+    let total = bytes_field(&meminfo, "MemTotal");
     if let (Some(total), Some(nodes)) = (total, nodes_bytes)
         && total.abs_diff(nodes) > total / 8
     {
@@ -148,19 +148,12 @@ fn memory_of(root: &Root, id: u32, notes: &mut Notes) -> (Option<u64>, Option<u6
     let start = format!("Node {id} ");
     let lines: Vec<&str> = text.lines().filter_map(|line| line.trim_start().strip_prefix(&start)).collect();
     let lines = lines.join("\n");
-    let total = kilobytes(&lines, "MemTotal");
+    let total = bytes_field(&lines, "MemTotal");
     if total.is_none() {
         notes.add("no MemTotal", &path, text!("numa-memory-missing", "no MemTotal for the node"));
     }
-    let free = kilobytes(&lines, "MemFree");
+    let free = bytes_field(&lines, "MemFree");
     (total, free.filter(|free| total.is_none_or(|total| *free <= total)))
-}
-
-/// A line of a meminfo file in bytes. Machines have at most 2^57 bytes (the widest physical addresses are 52 bits,
-/// five-level page tables reach 57); more is a corrupt file.
-fn kilobytes(text: &str, key: &str) -> Option<u64> {
-    let value = field(text, key)?.strip_suffix("kB")?.trim();
-    value.parse::<u64>().ok()?.checked_mul(1024).filter(|bytes| *bytes <= 1 << 57)
 }
 
 /// The distances to all nodes in their order; empty where they are not told for each of them.
@@ -210,18 +203,18 @@ mod tests {
     #[test]
     fn memory_reads_in_bytes_and_absurd_memory_not_at_all() {
         assert_eq!(
-            kilobytes("MemTotal:       32489480 kB\nMemFree: 1 kB", "MemTotal"),
+            bytes_field("MemTotal:       32489480 kB\nMemFree: 1 kB", "MemTotal"),
             Some(32_489_480 << 10)
         );
         for absurd in ["MemTotal: -1 kB", "MemTotal: 99999999999999999 kB", "MemTotal: 12", "MemTotal:", ""] {
-            assert_eq!(kilobytes(absurd, "MemTotal"), None, "{absurd:?}");
+            assert_eq!(bytes_field(absurd, "MemTotal"), None, "{absurd:?}");
         }
     }
 
     proptest! {
         #[test]
         fn no_text_panics(text in "\\PC{0,60}|(MemTotal:? *-?[0-9]{0,22} ?k?B?\n?){0,3}|[0-9 -]{0,60}") {
-            prop_assert!(kilobytes(&text, "MemTotal").is_none_or(|bytes| bytes <= 1 << 57));
+            prop_assert!(bytes_field(&text, "MemTotal").is_none_or(|bytes| bytes <= 1 << 57));
             prop_assert!(distances(&text).is_none_or(|row| row.iter().all(|distance| *distance <= 255)));
         }
     }

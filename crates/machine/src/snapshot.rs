@@ -8,7 +8,7 @@ use record::conditions::HugePages;
 
 use crate::cgroups::{Cgroups, Version};
 use crate::clocks::{self, Policies};
-use crate::text::{self, field};
+use crate::text;
 use crate::{Root, sensors};
 
 /// Ticks a second of the times in `/proc/stat`: USER_HZ, 100 on every architecture that this runs on (proc(5)).
@@ -27,7 +27,7 @@ pub(crate) fn read(root: &Root, policies: &Policies) -> Snapshot {
     let loadavg = root.text("/proc/loadavg").unwrap_or_default();
     let cpu_seconds = cpu_seconds(&root.text("/proc/stat").unwrap_or_default());
     let meminfo = root.text("/proc/meminfo").unwrap_or_default();
-    let kib = |key: &str| field(&meminfo, key).and_then(kib);
+    let kib = |key: &str| text::bytes_field(&meminfo, key);
     let swap_bytes = kib("SwapTotal");
     let own = root.text("/proc/self/stat").unwrap_or_default();
     Snapshot {
@@ -89,11 +89,6 @@ fn chosen(root: &Root, path: &str) -> Option<String> {
 
 fn split_words(text: Option<String>) -> Vec<String> {
     text.unwrap_or_default().split_ascii_whitespace().take(32).filter_map(text::name).collect()
-}
-
-/// Bytes from a value such as `16384 kB`.
-fn kib(value: &str) -> Option<u64> {
-    value.strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
 /// A number of seconds that is one.

@@ -83,6 +83,30 @@ pub fn cpu_list(text: Option<String>) -> CpuList {
     text.and_then(|text| text.parse().ok()).unwrap_or_default()
 }
 
+/// A line of a meminfo file in bytes: `MemAvailable:   2048 kB`. Machines have at most 2^57 bytes (the widest physical
+/// addresses are 52 bits, five-level page tables reach 57); more is a corrupt file.
+pub fn bytes_field(text: &str, key: &str) -> Option<u64> {
+    let value = field(text, key)?.strip_suffix("kB")?.trim();
+    value.parse::<u64>().ok()?.checked_mul(1024).filter(|bytes| *bytes <= 1 << 57)
+}
+
+/// Undoes the octal escapes of mount tables and lists of swap areas: a space is `\040`.
+pub fn unescape(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let code = match after {
+            [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', ..] if *first == b'\\' => {
+                Some((a - b'0') * 64 + (b - b'0') * 8 + (c - b'0'))
+            }
+            _ => None,
+        };
+        bytes.push(code.unwrap_or(*first));
+        rest = if code.is_some() { &after[3..] } else { after };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

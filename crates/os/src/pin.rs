@@ -23,12 +23,12 @@ pub fn bit_mask(cpus: &CpuList) -> Vec<u64> {
     mask
 }
 
-fn read_affinity() -> io::Result<Vec<u64>> {
+fn read_affinity(thread: i32) -> io::Result<Vec<u64>> {
     // 65,536 CPUs: more than the kernel can be built for, so that its mask always fits.
     let mut mask = vec![0u64; 1024];
     // SAFETY: the kernel writes at most the given number of bytes.
     let bytes = check_result(unsafe {
-        libc::syscall(libc::SYS_sched_getaffinity, 0, mask.len() * 8, mask.as_mut_ptr())
+        libc::syscall(libc::SYS_sched_getaffinity, thread, mask.len() * 8, mask.as_mut_ptr())
     })?;
     mask.truncate((bytes as usize).div_ceil(8));
     Ok(mask)
@@ -36,7 +36,12 @@ fn read_affinity() -> io::Result<Vec<u64>> {
 
 /// The online CPUs on which the calling thread may run; `None` where the kernel does not tell.
 pub fn allowed() -> Option<CpuList> {
-    let mask = read_affinity().ok()?;
+    affinity(0)
+}
+
+/// The CPUs that a thread may run on; 0 is this one.
+pub fn affinity(thread: i32) -> Option<CpuList> {
+    let mask = read_affinity(thread).ok()?;
     let bits = (0u32..).zip(&mask).flat_map(|(word, bits)| {
         (0..64).filter(move |bit| bits & (1 << bit) != 0).map(move |bit| word * 64 + bit)
     });
@@ -71,7 +76,7 @@ impl Pinned {
 
     /// Keeps the calling thread on these CPUs, on which the scheduler places it.
     pub fn within(cpus: &CpuList) -> io::Result<Self> {
-        let before = read_affinity()?;
+        let before = read_affinity(0)?;
         set_affinity(0, &bit_mask(cpus))?;
         Ok(Self { before })
     }
@@ -90,14 +95,14 @@ mod tests {
 
     #[test]
     fn a_thread_gets_its_cpus_back() {
-        let before = read_affinity().unwrap();
+        let before = read_affinity(0).unwrap();
         let cpu = current_cpu().unwrap();
         {
             let _pinned = Pinned::to(cpu).unwrap();
             assert_eq!(current_cpu(), Some(cpu));
-            assert_ne!(read_affinity().unwrap().iter().map(|w| w.count_ones()).sum::<u32>(), 0);
+            assert_ne!(read_affinity(0).unwrap().iter().map(|w| w.count_ones()).sum::<u32>(), 0);
         }
-        assert_eq!(read_affinity().unwrap(), before);
+        assert_eq!(read_affinity(0).unwrap(), before);
     }
 
     #[test]

@@ -70,11 +70,6 @@ impl Refusal {
     pub fn is_missing(&self) -> bool {
         matches!(self.errno, Some(libc::ENOENT | libc::ENOTDIR | libc::ENODEV | libc::ENXIO))
     }
-
-    /// Whether this user may not.
-    pub fn is_denied(&self) -> bool {
-        matches!(self.errno, Some(libc::EACCES | libc::EPERM | libc::EROFS))
-    }
 }
 
 /// Whether this user may write what lies at a path.

@@ -68,10 +68,8 @@ pub fn is_ancestor(pid: u32) -> bool {
 
 /// The parent of a process; `None` for the first one.
 fn parent_of(pid: u32) -> Option<u32> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name stands in parentheses and may hold any character (proc_pid_stat(5)).
-    let after = stat.rsplit_once(')')?.1;
-    after.split_ascii_whitespace().nth(1)?.parse().ok().filter(|parent| *parent > 0)
+    let parent = os::child::Stat::read(pid as i32)?.parent;
+    u32::try_from(parent).ok().filter(|parent| *parent > 0)
 }
 
 /// What stands in the lock.

@@ -6,8 +6,7 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 use machine::Root;
-
-use crate::compound_change::swap::meminfo_bytes;
+use machine::text::bytes_field;
 
 /// Bytes that are read at once.
 const PIECE: usize = 1 << 20;
@@ -57,7 +56,7 @@ pub fn warm(files: &[PathBuf]) -> Result<Warmed, PageCacheError> {
         bytes = bytes.saturating_add(read(path, &mut piece)?);
     }
     let meminfo = Root::live().text("/proc/meminfo").unwrap_or_default();
-    Ok(Warmed { bytes, free: meminfo_bytes(&meminfo, "MemAvailable") })
+    Ok(Warmed { bytes, free: bytes_field(&meminfo, "MemAvailable") })
 }
 
 fn read(path: &Path, piece: &mut [u8]) -> Result<u64, PageCacheError> {

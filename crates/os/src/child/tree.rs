@@ -83,7 +83,8 @@ pub struct Stat {
     /// As the kernel has it: at most 15 bytes.
     pub name: String,
     state: char,
-    parent: i32,
+    /// The process that it is a child of.
+    pub parent: i32,
     group: i32,
     /// CPU time that its threads have had, in ticks of USER_HZ.
     pub ticks: u64,

@@ -3,10 +3,12 @@
 
 use std::fs;
 
+use os::child::Stat;
+use os::pin::affinity;
 use record::CpuList;
 use serde::{Deserialize, Serialize};
 
-use crate::process_settings::process::{self, CpuMask};
+use crate::process_settings::process;
 
 /// A task and what it was bound to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,23 +23,21 @@ pub struct BoundTask {
 
 /// All tasks that may not run on all of these CPUs.
 pub fn find_bound_tasks(cpus: &CpuList) -> Vec<BoundTask> {
-    let every = CpuMask::from_list(cpus);
     let numbers = |folder: &str| -> Vec<i32> {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
     };
     let tasks = numbers("/proc").into_iter().flat_map(|process| numbers(&format!("/proc/{process}/task")));
     let bound = |task: i32| {
-        let mask = CpuMask::read_from_task(task).filter(|mask| !mask.has_all(&every))?;
-        Some(BoundTask { task, started: started(task)?, cpus: mask.list() })
+        let own = affinity(task).filter(|own| !cpus.is_subset(own))?;
+        Some(BoundTask { task, started: started(task)?, cpus: own })
     };
     tasks.filter_map(bound).collect()
 }
 
 /// When a task was started, clock ticks since boot (proc_pid_stat(5), field 22).
 fn started(task: i32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{task}/stat")).ok()?;
-    stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(19)?.parse().ok()
+    Some(Stat::read(task)?.started)
 }
 
 impl BoundTask {
@@ -47,9 +47,7 @@ impl BoundTask {
         if left.is_empty() {
             return false;
         }
-        if self.is_there()
-            && CpuMask::read_from_task(self.task).is_some_and(|now| now != CpuMask::from_list(&left))
-        {
+        if self.is_there() && affinity(self.task).is_some_and(|now| now != left) {
             // The kernel's own that belong to a CPU refuse, and were not moved.
             let _ = process::set_affinity(self.task, &left);
         }
@@ -58,10 +56,9 @@ impl BoundTask {
 
     /// Binds it as it was, unless somebody has bound it otherwise since: the kernel widens, and we kept it off some.
     pub fn give_back(&self, taken: &CpuList) {
-        let (was, contents) =
-            (CpuMask::from_list(&self.cpus), CpuMask::from_list(&self.cpus.difference(taken)));
-        let ours = |now: CpuMask| now != was && (now == contents || now.has_all(&was));
-        if self.is_there() && CpuMask::read_from_task(self.task).is_some_and(ours) {
+        let (was, contents) = (&self.cpus, self.cpus.difference(taken));
+        let ours = |now: CpuList| now != *was && (now == contents || was.is_subset(&now));
+        if self.is_there() && affinity(self.task).is_some_and(ours) {
             // It may have ended in this moment.
             let _ = process::set_affinity(self.task, &self.cpus);
         }
@@ -82,7 +79,7 @@ mod tests {
         let online = machine::Root::live().cpu_list("/sys/devices/system/cpu/online").unwrap();
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let task = child.id() as i32;
-        let now = || CpuMask::read_from_task(task).unwrap();
+        let now = || affinity(task).unwrap();
         let (first, last): (CpuList, CpuList) =
             (online.iter().take(1).collect(), online.iter().last().into_iter().collect());
         process::set_affinity(task, &last).unwrap();
@@ -91,19 +88,19 @@ mod tests {
             assert!(find_bound_tasks(&online).contains(&bound));
             process::set_affinity(task, &online).unwrap();
             bound.give_back(&last);
-            assert_eq!(now(), CpuMask::from_list(&last), "the kernel had widened it");
+            assert_eq!(now(), last, "the kernel had widened it");
             process::set_affinity(task, &first).unwrap();
             bound.give_back(&last);
-            assert_eq!(now(), CpuMask::from_list(&first), "somebody had bound it otherwise");
+            assert_eq!(now(), first, "somebody had bound it otherwise");
             let both = BoundTask { cpus: online.clone(), ..bound.clone() };
             process::set_affinity(task, &online).unwrap();
             assert!(both.keep_off(&last) && !bound.keep_off(&last));
-            assert!(!now().has_any(&CpuMask::from_list(&last)));
+            assert!(now().intersection(&last).is_empty());
             both.give_back(&last);
-            assert_eq!(now(), CpuMask::from_list(&online), "we had kept it off");
+            assert_eq!(now(), online, "we had kept it off");
             let another = BoundTask { started: bound.started + 1, ..bound };
             another.give_back(&last);
-            assert_eq!(now(), CpuMask::from_list(&online), "another task has its number");
+            assert_eq!(now(), online, "another task has its number");
         }
         child.kill().unwrap();
         child.wait().unwrap();

@@ -20,7 +20,6 @@ use serde::{Deserialize, Serialize};
 use super::CompoundError;
 use super::bound_tasks::BoundTask;
 use crate::files::may_write;
-use crate::process_settings::process::CpuMask;
 use crate::value_syntax::name_cpus;
 
 /// What the shield is made of, and where.
@@ -196,8 +195,7 @@ impl Shield {
     /// Moves all tasks that may run on all CPUs; those of programs that stay on the quiet ones, by number and name. The kernel
     /// keeps its own that belong to one CPU.
     fn move_tasks_away(&self, rest: &str) -> BTreeMap<String, String> {
-        let (all, quiet) =
-            (CpuMask::from_list(&self.quiet.union(&self.rest)), CpuMask::from_list(&self.quiet));
+        let all = self.quiet.union(&self.rest);
         let mut stay = BTreeMap::new();
         let mut looked_at = HashSet::new();
         let Ok(rest) = group(&format!("{rest}/tasks")) else { return stay };
@@ -210,12 +208,12 @@ impl Shield {
                 }
                 // One outside of this container has no number here.
                 let Some(number) = task.parse().ok().filter(|number| *number > 0) else { continue };
-                let Some(cpus) = CpuMask::read_from_task(number) else { continue };
-                if cpus.has_all(&all) && (&rest).write_all(task.as_bytes()).is_ok() {
+                let Some(cpus) = os::pin::affinity(number) else { continue };
+                if all.is_subset(&cpus) && (&rest).write_all(task.as_bytes()).is_ok() {
                     moved += 1;
                     continue;
                 }
-                if cpus.has_any(&quiet)
+                if !cpus.intersection(&self.quiet).is_empty()
                     && let Some(seen) = Task::read(task).filter(|seen| seen.is_a_programs)
                 {
                     stay.insert(task.to_owned(), seen.name);

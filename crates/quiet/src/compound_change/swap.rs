@@ -4,6 +4,7 @@ use std::ffi::CString;
 use std::fmt;
 use std::io;
 
+use machine::text::bytes_field;
 use serde::{Deserialize, Serialize};
 
 use super::CompoundError;
@@ -41,7 +42,7 @@ impl SwapAreas {
         // Filename, Type, Size, Used, Priority.
         let area = |line: &str| {
             let mut words = line.split_ascii_whitespace();
-            let path = unescaped(words.next()?);
+            let path = machine::text::unescape(words.next()?);
             Some(SwapArea { path, priority: words.nth(3)?.parse().ok()? })
         };
         Self(text.lines().skip(1).filter_map(area).collect())
@@ -54,7 +55,7 @@ impl SwapAreas {
     /// Turns all of them off; the kernel reads back what lies there.
     pub fn switch_off(&self) -> Result<(), CompoundError> {
         let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-        let bytes = ["SwapTotal", "SwapFree", "MemAvailable"].map(|key| meminfo_bytes(&meminfo, key));
+        let bytes = ["SwapTotal", "SwapFree", "MemAvailable"].map(|key| bytes_field(&meminfo, key));
         if let [Some(all), Some(free_swap), Some(free)] = bytes {
             let used = all.saturating_sub(free_swap);
             if used as f64 * ROOM > free as f64 {
@@ -82,38 +83,12 @@ impl SwapAreas {
     }
 }
 
-/// A figure of `/proc/meminfo`, which has them in KiB.
-pub(crate) fn meminfo_bytes(meminfo: &str, key: &str) -> Option<u64> {
-    let line = meminfo.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
-    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.saturating_mul(1024))
-}
-
 fn c_string(path: &str) -> Result<CString, CompoundError> {
     CString::new(path).map_err(|_| CompoundError::NulInPath(path.to_owned()))
 }
 
 fn check_result(code: i32, path: &str) -> Result<(), CompoundError> {
     if code == 0 { Ok(()) } else { Err(CompoundError::at(path, &io::Error::last_os_error())) }
-}
-
-/// The kernel writes blanks in names as `\040`.
-fn unescaped(name: &str) -> String {
-    let mut bytes = Vec::with_capacity(name.len());
-    let mut rest = name.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let octal = (*first == b'\\').then(|| std::str::from_utf8(after.get(..3)?).ok()).flatten();
-        match octal.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &after[3..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! Memory that has gone to disk.
 
 use crate::compound_change::CompoundChange;
-use crate::compound_change::swap::{SwapAreas, meminfo_bytes};
+use crate::compound_change::swap::SwapAreas;
 use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobContext, Seen, SetWhen};
+use machine::text::bytes_field;
 use record::{Template, text};
 
 /// Swap in use, from `/proc/meminfo`. Turning it off reads everything back, so that is done only when it is named.
@@ -24,7 +25,7 @@ pub(super) const KNOB: Knob = Knob {
 
 fn inspect(_: &Knob, context: &KnobContext) -> Seen {
     let Some(meminfo) = context.text("/proc/meminfo") else { return Ok(None) };
-    Ok(Some(match ["SwapTotal", "SwapFree"].map(|key| meminfo_bytes(&meminfo, key)) {
+    Ok(Some(match ["SwapTotal", "SwapFree"].map(|key| bytes_field(&meminfo, key)) {
         [Some(0), _] => Inspection::steady("none"),
         [Some(all), Some(free)] if free < all => {
             let areas = SwapAreas::parse(&context.text("/proc/swaps").unwrap_or_default());

@@ -29,13 +29,13 @@ pub fn run_with_setting<T>(setting: &ProcessSetting, work: impl FnOnce() -> T) -
         return fixed.map(|()| done);
     }
     let own = process::read_attributes();
-    let cpus = process::CpuMask::read_from_task(0);
+    let cpus = os::pin::affinity(0);
     if let Some((_, why)) = apply_settings(0, std::slice::from_ref(setting)).into_iter().next() {
         return Err(why);
     }
     let done = work();
     match setting {
-        ProcessSetting::Affinity(_) => cpus.map_or(Ok(()), |cpus| process::set_affinity(0, &cpus.list()))?,
+        ProcessSetting::Affinity(_) => cpus.map_or(Ok(()), |cpus| process::set_affinity(0, &cpus))?,
         ProcessSetting::Nice(_) => process::set_nice(0, own.nice)?,
         ProcessSetting::Fifo(_) => process::set_policy(0, own.policy, 0)?,
         ProcessSetting::IoPriority(_) => {

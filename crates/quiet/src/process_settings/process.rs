@@ -99,64 +99,12 @@ fn check_result(result: i64, what: &str) -> Result<(), SettingRefusal> {
     Err(SettingRefusal { what: what.to_owned(), errno })
 }
 
-/// CPUs as the scheduler's calls have them: a bit each, from the lowest.
-#[derive(Clone, Debug)]
-pub struct CpuMask(Vec<u64>);
-
-impl PartialEq for CpuMask {
-    /// However many words each has.
-    fn eq(&self, other: &Self) -> bool {
-        self.has_all(other) && other.has_all(self)
-    }
-}
-
-impl CpuMask {
-    /// Of a list.
-    pub fn from_list(cpus: &CpuList) -> Self {
-        let words = cpus.iter().last().map_or(1, |last| last as usize / 64 + 1);
-        let mut mask = vec![0u64; words];
-        for cpu in cpus.iter() {
-            mask[cpu as usize / 64] |= 1 << (cpu % 64);
-        }
-        Self(mask)
-    }
-
-    /// Those on which a task may run; `None` where it has ended.
-    pub fn read_from_task(task: i32) -> Option<Self> {
-        let mut mask = vec![0u64; record::cpu_list::MAX_CPU as usize / 64 + 1];
-        // SAFETY: the mask and its size in bytes; the kernel fills it and says how many bytes it wrote.
-        let bytes =
-            unsafe { libc::syscall(libc::SYS_sched_getaffinity, task, mask.len() * 8, mask.as_mut_ptr()) };
-        mask.truncate(usize::try_from(bytes).ok()?.div_ceil(8));
-        Some(Self(mask))
-    }
-
-    /// As a list.
-    pub fn list(&self) -> CpuList {
-        let bits = self.0.iter().enumerate().flat_map(|(at, word)| {
-            let bit = move |bit: usize| (word >> bit & 1 == 1).then_some((at * 64 + bit) as u32);
-            (0..64).filter_map(bit)
-        });
-        bits.collect()
-    }
-
-    /// Whether all of the others are among these.
-    pub fn has_all(&self, others: &Self) -> bool {
-        others.0.iter().enumerate().all(|(at, word)| self.0.get(at).copied().unwrap_or(0) & word == *word)
-    }
-
-    /// Whether any of the others is among these.
-    pub fn has_any(&self, others: &Self) -> bool {
-        self.0.iter().zip(&others.0).any(|(own, other)| own & other != 0)
-    }
-}
-
 /// Binds a process to CPUs.
 pub fn set_affinity(pid: i32, cpus: &CpuList) -> Result<(), SettingRefusal> {
-    let CpuMask(mask) = CpuMask::from_list(cpus);
-    // SAFETY: the mask and its size in bytes; the kernel only reads it.
-    let result = unsafe { libc::syscall(libc::SYS_sched_setaffinity, pid, mask.len() * 8, mask.as_ptr()) };
-    check_result(result, &format!("CPU {cpus}"))
+    os::pin::bind_thread(pid, cpus).map_err(|error| SettingRefusal {
+        what: format!("CPU {cpus}"),
+        errno: error.raw_os_error().unwrap_or_default(),
+    })
 }
 
 /// Sets a process's nice value.
@@ -250,10 +198,7 @@ mod tests {
         set_affinity(pid, &first).unwrap();
         let listed = status();
         assert!(listed.contains(&format!("Cpus_allowed_list:\t{first}\n")), "{listed}");
-        let seen = CpuMask::read_from_task(pid).unwrap();
-        let (one, beyond) = (CpuMask::from_list(&first), CpuMask::from_list(&"63-70,200".parse().unwrap()));
-        assert!(seen.has_all(&one) && one.has_all(&seen) && seen.has_any(&one));
-        assert!(!seen.has_all(&beyond) && !seen.has_any(&CpuMask::from_list(&"70,200".parse().unwrap())));
+        assert_eq!(os::pin::affinity(pid), Some(first));
         set_io_priority(pid, 0).unwrap();
         set_nice(pid, 5).unwrap();
         assert!(set_fifo(pid, 1000).unwrap_err().to_string().contains("SCHED_FIFO 1000"));
@@ -297,7 +242,7 @@ mod tests {
             assert_eq!(had, Some((2, 0)));
         }
         // A process's status tells its first thread's, and this is another one.
-        let (cpus, one) = (|| CpuMask::read_from_task(0).unwrap(), CpuMask::from_list(&affinity));
+        let (cpus, one) = (|| os::pin::affinity(0).unwrap(), affinity.clone());
         let all = cpus();
         assert_eq!(run_with_setting(&ProcessSetting::Affinity(affinity), cpus), Ok(one));
         assert_eq!(cpus(), all);
