@@ -94,15 +94,14 @@ impl Importer {
     }
 
     /// Reads one text to its end. `name` is how origins call it.
-    pub fn read(&mut self, name: &str, source: impl Read) -> io::Result<()> {
+    pub fn read(&mut self, name: &str, mut source: impl Read) -> io::Result<()> {
         self.text = name.to_owned();
         self.sections.begin_text(name);
         self.command = None;
         self.command_goes_on = false;
-        let mut source = source;
-        let mut head = [0; 5];
-        let filled = fill(&mut source, &mut head)?;
-        let head = &head[..filled];
+        let mut head = Vec::new();
+        source.by_ref().take(dmidecode::DUMP_MARK).read_to_end(&mut head)?;
+        let head = head.as_slice();
         if dmidecode::is_dump(head) {
             return self.dump(name, head, source);
         }
@@ -331,41 +330,20 @@ impl Importer {
             }
             self.add_unknown_of(open.section, Line { number, text: &beginning });
         }
-        match self.ask(&mut open, line) {
-            Fit::Taken => {
-                open.taken(line.number);
-                self.open = Some(open);
-                true
-            }
-            Fit::Unfinished => {
-                open.broken = Some((line.text.to_owned(), line.number, 1));
-                self.open = Some(open);
-                true
-            }
-            Fit::Between if line.text.trim().is_empty() => {
-                open.blank += 1;
-                let goes_on = open.blank <= MOST_BLANK;
-                self.open = Some(open);
-                if !goes_on {
-                    self.close();
-                }
-                true
-            }
-            Fit::Between => {
-                open.between += 1;
-                let goes_on = open.between <= MOST_BETWEEN;
-                self.open = Some(open);
-                if !goes_on {
-                    self.close();
-                }
-                self.open_with(line, label)
-            }
-            Fit::Over => {
-                self.open = Some(open);
-                self.close();
-                self.open_with(line, label)
-            }
+        let fit = self.ask(&mut open, line);
+        let blank = fit == Fit::Between && line.text.trim().is_empty();
+        match fit {
+            Fit::Taken => open.taken(line.number),
+            Fit::Unfinished => open.broken = Some((line.text.to_owned(), line.number, 1)),
+            Fit::Between if blank => open.blank += 1,
+            Fit::Between | Fit::Over => open.between += 1,
         }
+        let over = fit == Fit::Over || open.blank > MOST_BLANK || open.between > MOST_BETWEEN;
+        self.open = Some(open);
+        if over {
+            self.close();
+        }
+        matches!(fit, Fit::Taken | Fit::Unfinished) || blank || self.open_with(line, label)
     }
 
     /// Opens an output that `line` begins; an output that was open ends there.
@@ -498,20 +476,6 @@ fn ends_open(text: &str) -> bool {
         Some(last) if last.is_ascii() => last.is_ascii_alphanumeric() || *last == b'.',
         _ => text.ends_with(char::is_alphanumeric),
     }
-}
-
-/// Fills `bytes` as far as there is something to read; how far.
-fn fill(source: &mut impl Read, bytes: &mut [u8]) -> io::Result<usize> {
-    let mut filled = 0;
-    while filled < bytes.len() {
-        match source.read(&mut bytes[filled..]) {
-            Ok(0) => break,
-            Ok(read) => filled += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(filled)
 }
 
 fn add_example(lines: &mut NotUnderstood, text: &str, line: Line) {

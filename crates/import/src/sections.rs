@@ -79,9 +79,7 @@ impl Sections {
 
     /// A prompt names a host.
     pub(crate) fn set_host(&mut self, host: &str) {
-        if self.host.as_deref() != Some(host) {
-            self.host = Some(host.to_owned());
-        }
+        self.host = Some(host.to_owned());
     }
 
     /// A heading.

@@ -3,7 +3,7 @@
 use record::import::{Contradiction, Origin, Withheld};
 use record::{Machine, Measurement, Snapshot};
 
-use crate::facts::Facts;
+use crate::facts::{Fact, Facts};
 use crate::line::{Line, quote};
 
 /// What the outputs of one machine have told so far, before it becomes a record.
@@ -108,6 +108,11 @@ impl<'a> Sink<'a> {
     /// Something that cannot be true: kept as text, withheld as a value.
     pub(crate) fn withhold(&mut self, what: &str, why: String, line: Line) {
         let origin = self.origin(line);
+        self.withhold_at(what, why, origin);
+    }
+
+    /// As [`Sink::withhold`], of a line that was read before.
+    pub(crate) fn withhold_at(&mut self, what: &str, why: String, origin: Origin) {
         self.draft.withheld.push(Withheld { what: what.to_owned(), why, origin });
     }
 
@@ -115,8 +120,19 @@ impl<'a> Sink<'a> {
     /// into `draft.machine`.
     pub(crate) fn note(&mut self, path: impl Into<String>, line: Line) {
         let origin = self.origin(line);
+        self.note_at(path, origin);
+    }
+
+    /// As [`Sink::note`], of a line that was read before.
+    pub(crate) fn note_at(&mut self, path: impl Into<String>, origin: Origin) {
         self.draft.inventory.push((path.into(), origin));
         self.taken += 1;
+    }
+
+    /// As [`Sink::note`], with the value as a fact that is put together with others later.
+    pub(crate) fn fact<T>(&mut self, path: impl Into<String>, value: T, line: Line) -> Fact<T> {
+        self.note(path, line);
+        Fact { value, origin: self.origin(line) }
     }
 
     /// Two statements that cannot both be true.

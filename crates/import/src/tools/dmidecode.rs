@@ -20,21 +20,16 @@ const TITLES: &[(u32, &str)] = &[
     (17, "Memory Device"),
 ];
 
-/// The type that a line begins: a handle's, or a title's (`-q` prints no handles).
-fn begins(text: &str) -> Option<Begins> {
+/// The type of the structure that a line begins, and its handle; a title has none (`-q` prints no handles).
+fn begins(text: &str) -> Option<(Option<u32>, u32)> {
     if let Some(rest) = text.strip_prefix("Handle 0x") {
         let (handle, rest) = rest.split_once(',')?;
         let kind = rest.trim().strip_prefix("DMI type ")?;
         let digits: String = kind.chars().take_while(char::is_ascii_digit).collect();
         let handle = u16::from_str_radix(handle, 16).ok()?;
-        return Some(Begins::Handle(u32::from(handle), digits.parse().ok()?));
+        return Some((Some(handle.into()), digits.parse().ok()?));
     }
-    TITLES.iter().find(|(_, title)| *title == text).map(|(kind, _)| Begins::Title(*kind))
-}
-
-enum Begins {
-    Handle(u32, u32),
-    Title(u32),
+    TITLES.iter().find(|(_, title)| *title == text).map(|(kind, _)| (None, *kind))
 }
 
 /// What a command line asks for: `-t memory`, `-t 17`, `--type processor`.
@@ -65,7 +60,7 @@ pub(crate) const DMIDECODE: Tool = Tool { name: "dmidecode", opens, reader };
 
 fn opens(line: Line, command: Option<&Command>) -> bool {
     let text = line.text.trim();
-    if text.starts_with("# dmidecode ") || matches!(begins(text), Some(Begins::Handle(..))) {
+    if text.starts_with("# dmidecode ") || matches!(begins(text), Some((Some(_), _))) {
         return true;
     }
     let title = begins(text).is_some();
@@ -138,13 +133,13 @@ impl Reader for Text {
             return Fit::Taken;
         }
         match begins(text) {
-            Some(Begins::Handle(handle, kind)) => {
+            Some((Some(handle), kind)) => {
                 self.close(sink);
                 self.structure =
                     Some(Structure { kind, handle: Some(handle), title: None, fields: Vec::new() });
                 return Fit::Taken;
             }
-            Some(Begins::Title(kind)) => {
+            Some((None, kind)) => {
                 let title = Some((line.number, text.to_owned()));
                 match &mut self.structure {
                     Some(open) if open.title.is_none() && open.kind == kind => open.title = title,
@@ -338,7 +333,7 @@ impl Structure {
         let meaningless =
             fact.value.starts_with('<') || matches!(fact.value.as_str(), "NULL" | "NO DIMM" | "Other");
         let value = machine::system::meaningful_name(&fact.value).filter(|_| !meaningless)?;
-        note(path, fact, sink);
+        sink.note_at(path, fact.origin.clone());
         Some(Fact { value, origin: fact.origin.clone() })
     }
 
@@ -360,11 +355,10 @@ impl Structure {
     fn hz(&self, key: &str, path: &str, sink: &mut Sink) -> Option<Fact<u64>> {
         let mhz = self.number(key, "MHz")?;
         if !(1..=10_000).contains(&mhz.value) {
-            withhold(
+            sink.withhold_at(
                 path,
                 format!("{} MHz is not a clock that a processor can have", mhz.value),
                 mhz.origin,
-                sink,
             );
             return None;
         }
@@ -401,7 +395,7 @@ impl Structure {
             .map(|(bytes, _)| bytes)
             .filter(|bytes| *bytes > 0);
         if let (Some(_), Some(fact)) = (bytes, self.get("Size")) {
-            note(&path("bytes"), fact, sink);
+            sink.note_at(path("bytes"), fact.origin.clone());
         }
         let device = MemoryDevice {
             locator: self.text("Locator", &path("locator"), sink).map(|t| t.value),
@@ -436,25 +430,19 @@ impl Structure {
         }
         if value.fract() != 0.0 || !facts::is_memory_speed(value) {
             let why = format!("{value} MT/s is not a speed that memory has");
-            withhold(path, why, fact.origin.clone(), sink);
+            sink.withhold_at(path, why, fact.origin.clone());
             return None;
         }
-        note(path, fact, sink);
+        sink.note_at(path, fact.origin.clone());
         Some(value as u32)
     }
 }
 
-fn note<T>(path: &str, fact: &Fact<T>, sink: &mut Sink) {
-    sink.draft.inventory.push((path.to_owned(), fact.origin.clone()));
-    sink.taken += 1;
-}
-
-fn withhold(what: &str, why: String, origin: record::import::Origin, sink: &mut Sink) {
-    sink.draft.withheld.push(record::import::Withheld { what: what.to_owned(), why, origin });
-}
-
 /// The longest dump that is read: tables have some 100 KiB at most.
 pub(crate) const LONGEST_DUMP: usize = 4 << 20;
+
+/// Bytes that tell a dump from a text.
+pub(crate) const DUMP_MARK: u64 = 5;
 
 /// Whether these bytes begin a table that `dmidecode --dump-bin` wrote.
 pub(crate) fn is_dump(bytes: &[u8]) -> bool {

@@ -2,7 +2,7 @@
 
 use record::machine::MemoryDevice;
 
-use crate::facts::{self, Fact};
+use crate::facts;
 use crate::line::Line;
 use crate::sink::Sink;
 use crate::tool::{Command, Fit, Reader, Tool};
@@ -146,9 +146,7 @@ fn bytes(value: &str) -> Option<u64> {
 /// How much memory there is in all.
 fn all(value: &str, line: Line, sink: &mut Sink) {
     let Some(value) = bytes(value) else { return };
-    sink.note("machine.memory_bytes", line);
-    let origin = sink.origin(line);
-    sink.draft.facts.memory = Some(Fact { value, origin });
+    sink.draft.facts.memory = Some(sink.fact("machine.memory_bytes", value, line));
 }
 
 impl Listing {
@@ -259,7 +257,7 @@ fn field(
 /// lshw prints the speed that the device is made for, and calls its unit MHz as old firmware did.
 fn speed(bank: &mut MemoryDevice, digits: &str, line: Line, path: &dyn Fn(&str) -> String, sink: &mut Sink) {
     match digits.trim().parse::<u32>() {
-        Ok(mt_s) if mt_s != 32_768 && (10..=40_000).contains(&mt_s) => {
+        Ok(mt_s) if facts::is_memory_speed(mt_s.into()) => {
             bank.rated_mt_s = Some(mt_s);
             sink.note(path("rated_mt_s"), line);
         }

@@ -96,8 +96,7 @@ impl Reader for Hardware {
                 }
                 self.open = Open::Nothing;
                 if (1..=MOST_NODES).contains(&count) {
-                    sink.note("machine.counts.nodes", line);
-                    self.output.available = Some(Fact { value: count, origin: sink.origin(line) });
+                    self.output.available = Some(sink.fact("machine.counts.nodes", count, line));
                 } else {
                     sink.withhold(
                         "machine.counts.nodes",
@@ -111,21 +110,17 @@ impl Reader for Hardware {
                     return Fit::Over;
                 }
                 let Some(cpus) = cpus(list) else { return Fit::Between };
-                sink.note(format!("machine.nodes[{node}].cpus"), line);
-                let output = Fact { value: cpus, origin: sink.origin(line) };
-                self.output.nodes.entry(node).or_default().cpus = Some(output);
+                let cpus = sink.fact(format!("machine.nodes[{node}].cpus"), cpus, line);
+                self.output.nodes.entry(node).or_default().cpus = Some(cpus);
                 self.open = Open::Cpus(node);
             }
             Says::Memory { node, free, value } => {
                 self.open = Open::Nothing;
                 let Some((bytes, _)) = facts::parse_size(value) else { return Fit::Taken };
-                sink.note(
-                    format!("machine.nodes[{node}].{}", if free { "free_bytes" } else { "bytes" }),
-                    line,
-                );
-                let output = Some(Fact { value: bytes, origin: sink.origin(line) });
+                let field = if free { "free_bytes" } else { "bytes" };
+                let bytes = Some(sink.fact(format!("machine.nodes[{node}].{field}"), bytes, line));
                 let entry = self.output.nodes.entry(node).or_default();
-                *(if free { &mut entry.free } else { &mut entry.bytes }) = output;
+                *(if free { &mut entry.free } else { &mut entry.bytes }) = bytes;
             }
             Says::DistancesFollow => {
                 self.rows = true;
@@ -142,8 +137,8 @@ impl Reader for Hardware {
                 if !self.rows || self.output.columns.is_empty() || self.output.distances.contains_key(&node) {
                     return if self.rows { Fit::Over } else { Fit::Between };
                 }
-                sink.note(format!("machine.nodes[{node}].distances"), line);
-                self.output.distances.insert(node, Fact { value: row, origin: sink.origin(line) });
+                let row = sink.fact(format!("machine.nodes[{node}].distances"), row, line);
+                self.output.distances.insert(node, row);
                 self.open = Open::Row(node);
             }
         }
@@ -162,11 +157,7 @@ impl Reader for Hardware {
             } else {
                 "the table of distances is not square: lines of it are missing"
             };
-            sink.draft.withheld.push(record::import::Withheld {
-                what: "machine.nodes[].distances".to_owned(),
-                why: why.to_owned(),
-                origin: row.origin.clone(),
-            });
+            sink.withhold_at("machine.nodes[].distances", why.to_owned(), row.origin.clone());
             output.distances.clear();
         }
         sink.draft.facts.numactl.push(output);

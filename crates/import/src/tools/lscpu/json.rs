@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::lookup::{Label, find_label};
+use super::lookup::find_label;
 use super::table;
 use super::values::Values;
 use crate::line::{Line, PendingLine};
@@ -172,27 +172,27 @@ impl Reader for Document {
             sink.withhold("machine", "the JSON of lscpu is cut off or damaged".to_owned(), first.line());
             return;
         };
-        let all = if self.what == What::Fields { count(&entries, 0) } else { entries.len() };
+        let fields = if self.what == What::Fields { flatten(&entries, 0) } else { entries.iter().collect() };
         // Where entries share lines, the first one stands for all.
-        let mut lines: Box<dyn Iterator<Item = &PendingLine>> = if self.lines.len() == all {
-            Box::new(self.lines.iter())
-        } else {
-            Box::new(std::iter::repeat(&first))
-        };
+        let own = self.lines.len() == fields.len();
+        let lines = (0..).map(|at| if own { self.lines[at].line() } else { first.line() });
+        let entries = fields.into_iter().zip(lines);
         match self.what {
             What::Fields => {
                 let mut values = Values::default();
-                walk(&entries, 0, &mut lines, &mut values, sink);
+                for (field, line) in entries {
+                    take_field(field, line, &mut values, sink);
+                }
                 values.finish(sink);
             }
             What::Cpus => {
-                for (entry, line) in entries.iter().zip(lines) {
-                    table::cpu(&row(entry), line.line(), sink);
+                for (entry, line) in entries {
+                    table::cpu(&row(entry), line, sink);
                 }
             }
             What::Caches => {
-                for (entry, line) in entries.iter().zip(lines) {
-                    table::cache_row(&row(entry), line.line(), sink);
+                for (entry, line) in entries {
+                    table::cache_row(&row(entry), line, sink);
                 }
             }
         }
@@ -212,45 +212,26 @@ fn row(entry: &Value) -> Vec<(String, String)> {
     cells.map(|(key, value)| (key.to_ascii_lowercase(), printed(value))).collect()
 }
 
-/// How many fields there are, within others too.
-fn count(fields: &[Value], depth: usize) -> usize {
-    if depth > DEEPEST {
-        return 0;
+/// All fields in their order, within others too.
+fn flatten(fields: &[Value], depth: usize) -> Vec<&Value> {
+    let mut all = Vec::new();
+    for field in fields.iter().filter(|_| depth <= DEEPEST) {
+        all.push(field);
+        if let Some(children) = field.get("children").and_then(Value::as_array) {
+            all.extend(flatten(children, depth + 1));
+        }
     }
-    let children = |field: &Value| {
-        field.get("children").and_then(Value::as_array).map_or(0, |all| count(all, depth + 1))
-    };
-    fields.iter().map(|field| 1 + children(field)).sum()
+    all
 }
 
-fn walk(
-    fields: &[Value],
-    depth: usize,
-    lines: &mut dyn Iterator<Item = &PendingLine>,
-    values: &mut Values,
-    sink: &mut Sink,
-) {
-    if depth > DEEPEST {
-        return;
-    }
-    for field in fields {
-        let Some(pending) = lines.next() else { return };
-        let name = field.get("field").and_then(Value::as_str).unwrap_or_default();
-        let data = match field.get("data") {
-            Some(Value::String(data)) => data.clone(),
-            Some(Value::Number(data)) => data.to_string(),
-            _ => String::new(),
-        };
-        let name = name.trim_end_matches([':', '：', '︰', ' ']);
-        if let Some(Label { key, part }) = find_label(name) {
-            let mut line = pending.line();
-            if line.text.len() > 200 {
-                line.text = &data;
-            }
-            values.take(&Label { key, part }, &data, line, sink);
-        }
-        if let Some(Value::Array(children)) = field.get("children") {
-            walk(children, depth + 1, lines, values, sink);
-        }
-    }
+fn take_field(field: &Value, line: Line, values: &mut Values, sink: &mut Sink) {
+    let name = field.get("field").and_then(Value::as_str).unwrap_or_default();
+    let data = match field.get("data") {
+        Some(Value::String(data)) => data.clone(),
+        Some(Value::Number(data)) => data.to_string(),
+        _ => String::new(),
+    };
+    let Some(label) = find_label(name.trim_end_matches([':', '：', '︰', ' '])) else { return };
+    let text = if line.text.len() > 200 { data.as_str() } else { line.text };
+    values.take(&label, &data, Line { text, ..line }, sink);
 }

@@ -157,8 +157,7 @@ struct Read<'a, 'b, 'c> {
 
 impl Read<'_, '_, '_> {
     fn note<T>(&mut self, path: impl Into<String>, value: T) -> Fact<T> {
-        self.sink.note(path, self.line);
-        Fact { value, origin: self.sink.origin(self.line) }
+        self.sink.fact(path, value, self.line)
     }
 
     fn text(&mut self, path: impl Into<String>) -> Option<Fact<String>> {
