@@ -47,7 +47,7 @@ fn maybe_cached(record: &Record, triad: &Measurement) -> Option<Doubt> {
 /// known there is no ceiling: no other loop is one for triad.
 pub(super) fn bandwidth(index: &RecordIndex) -> Option<Headline> {
     let (triad, read) = triad_and_read(index)?;
-    let threads = triad.labels.count(Label::Threads)?;
+    let who = count_noun(triad.labels.count(Label::Threads)?, "thread");
     let channels = memory_channels::channels(&index.record.machine);
     // Devices that carried more than they could were told wrong.
     let most = in_memory(index).into_iter().map(Measurement::value).fold(0.0, f64::max);
@@ -61,14 +61,21 @@ pub(super) fn bandwidth(index: &RecordIndex) -> Option<Headline> {
         delivered: triad.value(),
         share: ceiling.map(|rate| triad.value() / rate),
         usual: None,
-        beside: read.map(|read| text!("bandwidth-best-read", "best read {read}", read)),
+        beside: read.map(|read| {
+            text!(
+                "bandwidth-triad-and-read",
+                "triad of {threads}, best read {read}",
+                threads = who.clone(),
+                read
+            )
+        }),
         meaning: Text::default(),
         doubt: maybe_cached(index.record, triad).or_else(|| doubt([triad])),
     };
     let delivered_is = text!(
         "bandwidth-best-triad",
         "best triad of {threads} ({stores} stores), STREAM bytes",
-        threads = count_noun(threads, "thread"),
+        threads = who,
         stores = triad.labels.word(Label::Stores).unwrap_or("regular").to_owned()
     );
     let ceiling_is = channels.map_or_else(

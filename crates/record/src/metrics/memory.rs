@@ -86,7 +86,7 @@ pub(super) const METRICS: &[Metric] = &[
             × 8 B.
             Usual: One core 5 to 20 GB/s. All cores: 190 to 225 GB/s dual Cascade Lake, 350 GB/s dual Ice Lake,
             650 to 780 GB/s triad on a dual EPYC with stacked cache (Azure HBv4). Reads reach 75 to 95 % of what
-            the channels could carry.
+            the channels could carry, triad 67 to 85 %.
             Moves: Populated channels, configured memory speed, threads and where they run, streaming stores,
             remote memory, huge pages a little, memory bandwidth limits of a hypervisor.
         ",

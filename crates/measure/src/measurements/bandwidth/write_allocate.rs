@@ -103,18 +103,16 @@ fn figure(place: Labels, rounds: &[Round], threads: usize) -> (Measurement, Opti
     if let Some((low, high)) = by_copy.interval {
         m = m.with_detail(detail::BY_COPY_LOW, low).with_detail(detail::BY_COPY_HIGH, high);
     }
-    let alone = median(|round| round.one_reads) * threads as f64;
-    let all_read = median(|round| round.all_read);
-    let why = if all_read > alone * UNSATURATED {
-        Some(text!(
+    let of_alone = median(|round| round.all_read) / (median(|round| round.one_reads) * threads as f64);
+    let unsaturated = || {
+        text!(
             "bus-bytes-unsaturated",
             "{threads} CPUs read {share} of {threads} times what one reads: they may not saturate memory",
             threads,
-            share = Value::Share(all_read / alone)
-        ))
-    } else {
-        ambiguity(&m.summary, &by_copy)
+            share = Value::Share(of_alone)
+        )
     };
+    let why = ambiguity(&m.summary, &by_copy).or_else(|| (of_alone > UNSATURATED).then(unsaturated));
     let unknown = why.map(|why| {
         m.doubt = Some(why.clone().into());
         text!(
