@@ -6,6 +6,7 @@ use record::detail;
 use record::diagnosis::{CeilingSource, Finding, NotLookedFor, Resource, Severity};
 use record::{Coverage, Ended, Machine, Record, State, Text, Verdict, units};
 
+use super::command::find_time;
 use super::conditions::duration;
 use super::figures::mark_words;
 use super::section::listed;
@@ -144,6 +145,21 @@ fn dated(record: &Record) -> String {
     }
 }
 
+/// How long a run was to be, by its own options; of what has no such option nothing.
+fn mode(record: &Record) -> Option<&'static str> {
+    let own = || record.command.iter().skip(1).take_while(|word| *word != "--");
+    let has = |option: &str| own().any(|word| word == option);
+    match (has("--quick"), has("--full")) {
+        (true, _) => Some("quick run"),
+        (_, true) => Some("full run"),
+        _ if own().next().is_none_or(|word| word.starts_with('-') || word == "run") => {
+            let ran = !record.measurements.is_empty() && find_time(record).is_none();
+            (ran && record.import.is_none() && !record.command.is_empty()).then_some("normal run")
+        }
+        _ => None,
+    }
+}
+
 /// When and with what the record was made, and how the run ended.
 pub(crate) fn origin(record: &Record) -> String {
     let ended = match &record.ended {
@@ -153,9 +169,10 @@ pub(crate) fn origin(record: &Record) -> String {
     };
     listed([
         Some(dated(record)),
+        mode(record).map(str::to_owned),
         record.seconds.map(|seconds| format!("took {}", duration(seconds))),
-        Some(format!("{} {}", record.tool.name, record.tool.version)),
         ended,
+        Some(format!("{} {}", record.tool.name, record.tool.version)),
     ])
 }
 

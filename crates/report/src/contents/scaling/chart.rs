@@ -1,9 +1,9 @@
 //! The speed-up of a workload over its threads, as a chart.
 
 use record::Record;
-use record::diagnosis::Scaling;
+use record::diagnosis::{Scaling, Step};
 
-use super::{FIT_STEPS, PLACEMENTS, WORKLOADS, workloads};
+use super::{FIT_STEPS, PLACEMENTS, WORKLOADS, is_vague, workloads};
 use crate::chart::{Axis, Chart, Look, Mark, Scale, Series};
 
 /// Points of the line that shows the fit.
@@ -22,9 +22,11 @@ pub(super) fn chart(record: &Record, workload: &str, lines: &[&Scaling], least: 
         .take(PLACEMENTS)
         .filter(|line| line.steps.len() >= least)
         .map(|line| {
-            let possible = line.steps.iter().filter(|step| line.is_possible(step));
-            let points = possible.map(|step| (f64::from(step.threads), step.speedup)).collect();
-            Series::line(line.placement.clone(), points).with_look(Look::Measured)
+            let known =
+                |step: &&Step| line.is_possible(step) && !(is_vague(line) && step.threads == line.threads);
+            let points = line.steps.iter().filter(known).map(|step| (f64::from(step.threads), step.speedup));
+            let name = format!("{}{}", line.placement, if line.is_too_noisy() { " ?" } else { "" });
+            Series::line(name, points.collect()).with_look(Look::Measured)
         })
         .collect();
     let drawn = lines.iter().find(|line| line.steps.len() >= least)?;
