@@ -149,9 +149,9 @@ impl Stream {
         self.work.bytes_read + self.work.bytes_written
     }
 
-    /// Bytes that cross the memory bus in one iteration when no array is cached: no operation stores to a
-    /// line that it has read, so with regular stores each written line is read once more (write-allocate);
-    /// with streaming stores none is.
+    /// The most bytes that cross the memory bus in one iteration when no array is cached: no operation stores
+    /// to a line that it has read, so with regular stores each written line may be read once more
+    /// (write-allocate); with streaming stores none is.
     pub const fn bus_bytes(&self) -> u32 {
         let allocated = match self.stores {
             Stores::Regular => self.work.bytes_written,

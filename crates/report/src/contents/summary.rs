@@ -426,6 +426,25 @@ mod tests {
     }
 
     #[test]
+    fn what_has_no_ceiling_is_a_figure_with_what_stands_beside_it() {
+        let mut bandwidth = Resource {
+            name: "memory bandwidth".to_owned(),
+            unit: "B/s".to_owned(),
+            ceiling: None,
+            source: None,
+            delivered: 43.1e9,
+            share: None,
+            usual: None,
+            beside: Some("best read 44.0 GB/s".into()),
+            meaning: Text::default(),
+            doubt: None,
+        };
+        assert_eq!(delivered(&bandwidth), "43.1 GB/s; best read 44.0 GB/s");
+        (bandwidth.ceiling, bandwidth.source) = (Some(51.2e9), Some(CeilingSource::Parts));
+        assert_eq!(delivered(&bandwidth), "43.1 GB/s against 51.2 GB/s (parts); best read 44.0 GB/s");
+    }
+
+    #[test]
     fn a_loss_that_may_be_none_is_not_resolved() {
         assert!(!resolved(&Verdict::Costs { share: 0.1, interval: (-0.01, 0.2) }));
         assert!(resolved(&Verdict::Costs { share: 0.1, interval: (0.01, 0.2) }));
