@@ -106,7 +106,7 @@ impl Importer {
             return self.dump(name, head, source);
         }
         let mut open_end = false;
-        let mut lines = Lines::new(head.chain(source));
+        let mut lines = Lines::new(head.chain(source))?;
         let result = loop {
             match lines.next_line() {
                 Ok(Some(line)) => {

@@ -1,10 +1,11 @@
 //! A stream of bytes into lines of UTF-8: line ends of every system, UTF-16 turned into UTF-8, lines of any length.
 
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 
 use crate::limits::LONGEST_LINE;
 
-const CHUNK: usize = 1 << 16;
+/// Of so many bytes at its beginning a text's encoding and line ends are told.
+const SAMPLE: u64 = 1 << 16;
 
 /// How the bytes are to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,47 +16,43 @@ enum Encoding {
 
 /// One line as it stands in the text, without its line end.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum RawLine<'a> {
-    Text(&'a [u8]),
+pub(super) enum RawLine {
+    Text(Vec<u8>),
     /// Longer than [`LONGEST_LINE`]; it is not kept.
     TooLong,
 }
 
 /// Reads lines out of a stream.
-pub(super) struct Chunks<R> {
-    source: R,
-    /// What was read and not yet turned into UTF-8.
-    raw: Vec<u8>,
-    encoding: Option<Encoding>,
-    /// A high surrogate that waits for its other half.
-    surrogate: Option<u16>,
-    /// UTF-8 text; what lies before `at` is used up.
-    text: Vec<u8>,
-    at: usize,
-    line: Vec<u8>,
+pub(super) struct RawLines<R> {
+    source: BufReader<Chain<Cursor<Vec<u8>>, R>>,
+    encoding: Encoding,
+    /// What ends a line: LF; CR alone, as on Macs of old, where the text's beginning has no LF.
+    end: u8,
     bytes: u64,
-    ended: bool,
-    /// Lines end with CR alone, as on Macs of old: there is no LF in the text's first piece.
-    carriage_returns: bool,
-    /// The last line had no line end.
     unfinished: bool,
 }
 
-impl<R: Read> Chunks<R> {
-    pub(super) fn new(source: R) -> Self {
-        Self {
-            source,
-            raw: Vec::new(),
-            encoding: None,
-            surrogate: None,
-            text: Vec::new(),
-            at: 0,
-            line: Vec::new(),
-            bytes: 0,
-            ended: false,
-            carriage_returns: false,
-            unfinished: false,
-        }
+impl<R: Read> RawLines<R> {
+    pub(super) fn new(mut source: R) -> io::Result<Self> {
+        let mut sample = Vec::new();
+        source.by_ref().take(SAMPLE).read_to_end(&mut sample)?;
+        let (encoding, mark) = match sample.as_slice() {
+            [0xef, 0xbb, 0xbf, ..] => (Encoding::Utf8, 3),
+            [0xff, 0xfe, ..] => (Encoding::Utf16 { big_endian: false }, 2),
+            [0xfe, 0xff, ..] => (Encoding::Utf16 { big_endian: true }, 2),
+            raw => (without_mark(raw), 0),
+        };
+        let has = |end: u8| match encoding {
+            Encoding::Utf8 => sample.contains(&end),
+            Encoding::Utf16 { big_endian } => {
+                sample.chunks_exact(2).any(|pair| unit(pair, big_endian) == u16::from(end))
+            }
+        };
+        let end = if has(b'\r') && !has(b'\n') { b'\r' } else { b'\n' };
+        let mut sample = Cursor::new(sample);
+        sample.set_position(mark);
+        let source = BufReader::new(sample.chain(source));
+        Ok(Self { source, encoding, end, bytes: mark, unfinished: false })
     }
 
     /// Bytes read so far.
@@ -69,122 +66,66 @@ impl<R: Read> Chunks<R> {
     }
 
     /// The next line; `None` at the end.
-    pub(super) fn next_line(&mut self) -> io::Result<Option<RawLine<'_>>> {
-        self.line.clear();
-        let mut too_long = false;
-        let mut any = false;
-        loop {
-            if self.at == self.text.len() {
-                if !self.fill()? {
-                    break;
-                }
-                continue;
-            }
-            let rest = &self.text[self.at..];
-            let end = if self.carriage_returns { b'\r' } else { b'\n' };
-            let (piece, ended) = match rest.iter().position(|byte| *byte == end) {
-                Some(length) => (&rest[..length], true),
-                None => (rest, false),
-            };
-            // Most lines lie whole in one piece, and stay where they are.
-            if ended && !any {
-                let (from, to) = (self.at, self.at + piece.len());
-                self.at = to + 1;
-                self.unfinished = false;
-                return Ok(Some(RawLine::Text(without_returns(&self.text[from..to]))));
-            }
-            any = true;
-            if self.line.len() + piece.len() > LONGEST_LINE {
-                too_long = true;
-                self.line.clear();
-            } else if !too_long {
-                self.line.extend_from_slice(piece);
-            }
-            self.at += piece.len() + usize::from(ended);
-            self.unfinished = !ended;
-            if ended {
-                break;
-            }
-        }
-        if !any {
+    pub(super) fn next_line(&mut self) -> io::Result<Option<RawLine>> {
+        let (mut line, ended) = match self.encoding {
+            Encoding::Utf8 => self.read_utf8()?,
+            Encoding::Utf16 { big_endian } => self.read_utf16(big_endian)?,
+        };
+        if !ended && line.is_empty() {
             return Ok(None);
         }
-        if too_long {
+        self.unfinished = !ended;
+        if line.len() > LONGEST_LINE {
             return Ok(Some(RawLine::TooLong));
         }
-        Ok(Some(RawLine::Text(without_returns(&self.line))))
+        // CR LF, and CR CR LF as some mail gateways leave it.
+        line.truncate(line.iter().rposition(|byte| *byte != b'\r').map_or(0, |last| last + 1));
+        Ok(Some(RawLine::Text(line)))
     }
 
-    /// Reads a piece and turns it into UTF-8; `false` at the end.
-    fn fill(&mut self) -> io::Result<bool> {
-        if self.ended {
-            return Ok(false);
+    /// A line, of which no more than can be told to be too long is kept, and whether its end was there.
+    fn read_utf8(&mut self) -> io::Result<(Vec<u8>, bool)> {
+        let mut line = Vec::new();
+        let mut piece = Vec::new();
+        loop {
+            piece.clear();
+            let read = self.source.by_ref().take(SAMPLE).read_until(self.end, &mut piece)?;
+            self.bytes += read as u64;
+            let ended = piece.pop_if(|last| *last == self.end).is_some();
+            if line.len() <= LONGEST_LINE {
+                line.extend_from_slice(&piece);
+            }
+            if ended || read == 0 {
+                return Ok((line, ended));
+            }
         }
-        self.raw.reserve(CHUNK);
-        let read = self.source.by_ref().take(CHUNK as u64).read_to_end(&mut self.raw)?;
-        self.ended = read < CHUNK;
-        self.bytes += read as u64;
-        self.text.clear();
-        self.at = 0;
-        match self.encoding {
-            None => self.begin(),
-            Some(encoding) => self.decode(encoding),
-        }
-        Ok(true)
     }
 
-    fn begin(&mut self) {
-        let encoding = match self.raw.as_slice() {
-            [0xef, 0xbb, 0xbf, ..] => {
-                self.raw.drain(..3);
-                Encoding::Utf8
+    fn read_utf16(&mut self, big_endian: bool) -> io::Result<(Vec<u8>, bool)> {
+        let mut units = Vec::new();
+        let mut pair = Vec::new();
+        let ended = loop {
+            pair.clear();
+            let read = self.source.by_ref().take(2).read_to_end(&mut pair)?;
+            self.bytes += read as u64;
+            if read < 2 {
+                break false;
             }
-            [0xff, 0xfe, ..] => {
-                self.raw.drain(..2);
-                Encoding::Utf16 { big_endian: false }
+            let unit = unit(&pair, big_endian);
+            if unit == u16::from(self.end) {
+                break true;
             }
-            [0xfe, 0xff, ..] => {
-                self.raw.drain(..2);
-                Encoding::Utf16 { big_endian: true }
+            if units.len() <= LONGEST_LINE {
+                units.push(unit);
             }
-            raw => without_mark(raw),
         };
-        self.encoding = Some(encoding);
-        self.decode(encoding);
-        self.carriage_returns = self.text.contains(&b'\r') && !self.text.contains(&b'\n');
-    }
-
-    fn decode(&mut self, encoding: Encoding) {
-        let Encoding::Utf16 { big_endian } = encoding else {
-            std::mem::swap(&mut self.text, &mut self.raw);
-            self.raw.clear();
-            return;
-        };
-        let pairs = self.raw.chunks_exact(2);
-        let rest = pairs.remainder().to_vec();
-        let units = pairs.map(|pair| {
-            let pair = [pair[0], pair[1]];
-            if big_endian { u16::from_be_bytes(pair) } else { u16::from_le_bytes(pair) }
-        });
-        let units: Vec<u16> = self.surrogate.take().into_iter().chain(units).collect();
-        let (whole, waiting) = match units.split_last() {
-            Some((last, before)) if (0xd800..0xdc00).contains(last) && !self.ended => (before, Some(*last)),
-            _ => (units.as_slice(), None),
-        };
-        let mut utf8 = [0; 4];
-        for character in char::decode_utf16(whole.iter().copied()) {
-            let character = character.unwrap_or(char::REPLACEMENT_CHARACTER);
-            self.text.extend_from_slice(character.encode_utf8(&mut utf8).as_bytes());
-        }
-        self.surrogate = waiting;
-        self.raw = rest;
+        Ok((String::from_utf16_lossy(&units).into_bytes(), ended))
     }
 }
 
-/// CR LF, and CR CR LF as some mail gateways leave it.
-fn without_returns(line: &[u8]) -> &[u8] {
-    let kept = line.iter().rposition(|byte| *byte != b'\r').map_or(0, |last| last + 1);
-    &line[..kept]
+fn unit(pair: &[u8], big_endian: bool) -> u16 {
+    let pair = [pair[0], pair[1]];
+    if big_endian { u16::from_be_bytes(pair) } else { u16::from_le_bytes(pair) }
 }
 
 /// UTF-16 that does not say so: Latin letters with a zero byte on the same side of each.

@@ -8,7 +8,7 @@ mod plain;
 use std::collections::VecDeque;
 use std::io::{self, Read};
 
-use decode::{Chunks, RawLine};
+use decode::{RawLine, RawLines};
 
 use crate::limits::LONGEST_LINE;
 
@@ -44,7 +44,7 @@ pub(crate) struct Cleaned {
 
 /// The lines of a text.
 pub(crate) struct Lines<R> {
-    chunks: Chunks<R>,
+    raw: RawLines<R>,
     /// Further pieces of a line that has more than one.
     ready: VecDeque<Cleaned>,
     number: u64,
@@ -53,8 +53,9 @@ pub(crate) struct Lines<R> {
 
 impl<R: Read> Lines<R> {
     /// The lines of what `source` gives.
-    pub(crate) fn new(source: R) -> Self {
-        Self { chunks: Chunks::new(source), ready: VecDeque::new(), number: 0, in_fence: false }
+    pub(crate) fn new(source: R) -> io::Result<Self> {
+        let raw = RawLines::new(source)?;
+        Ok(Self { raw, ready: VecDeque::new(), number: 0, in_fence: false })
     }
 
     /// The next line, `None` at the end.
@@ -63,26 +64,26 @@ impl<R: Read> Lines<R> {
             if let Some(line) = self.ready.pop_front() {
                 return Ok(Some(line));
             }
-            let Some(raw) = self.chunks.next_line()? else { return Ok(None) };
+            let Some(raw) = self.raw.next_line()? else { return Ok(None) };
             self.number += 1;
             let mut lines = Piecewise { number: self.number, in_fence: &mut self.in_fence };
             match raw {
                 RawLine::TooLong => {
                     return Ok(Some(lines.unreadable(format!("a line of over {} MiB", LONGEST_LINE >> 20))));
                 }
-                RawLine::Text(bytes) => lines.split(&String::from_utf8_lossy(bytes), &mut self.ready),
+                RawLine::Text(bytes) => lines.split(&String::from_utf8_lossy(&bytes), &mut self.ready),
             }
         }
     }
 
     /// Whether the text ended within the last line, with no line end.
     pub(crate) fn unfinished(&self) -> bool {
-        self.chunks.unfinished()
+        self.raw.unfinished()
     }
 
     /// Bytes read so far.
     pub(crate) fn bytes(&self) -> u64 {
-        self.chunks.bytes()
+        self.raw.bytes()
     }
 
     /// Lines read so far.

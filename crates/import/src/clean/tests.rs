@@ -2,7 +2,7 @@ use super::*;
 use proptest::prelude::*;
 
 fn lines_of(bytes: &[u8]) -> Vec<Cleaned> {
-    let mut lines = Lines::new(bytes);
+    let mut lines = Lines::new(bytes).unwrap();
     let mut all = Vec::new();
     while let Some(line) = lines.next_line().unwrap() {
         all.push(line.clone());
