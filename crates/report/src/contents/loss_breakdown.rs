@@ -2,13 +2,17 @@
 
 use record::diagnosis::CeilingSource;
 use record::loss_breakdown::{LossBreakdown, LossStep};
-use record::{Better, Doubt, Record, units};
+use record::{Better, Record, units};
 
+use crate::chart::bars::{Bar, Bars, Fill, Piece};
 use crate::text::range;
+
+/// The heading above them.
+pub(crate) const TITLE: &str = "From line speed down to what is delivered";
 
 /// What a row tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+enum Kind {
     /// The fastest that the hardware could go.
     Ceiling,
     /// What one cause takes.
@@ -19,37 +23,41 @@ pub(crate) enum Kind {
     Delivered,
 }
 
-/// One row. `from` and `to` are its part of a bar from 0 to 1, which is as long as the larger of ceiling and delivered.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Row {
-    /// What it tells.
-    pub kind: Kind,
-    /// The cause, or what the figure is.
-    pub label: String,
-    /// The figure with its unit; losses with their sign.
-    pub figure: String,
-    /// The figure's share of the whole bar.
-    pub share: String,
-    /// Where it comes from: `measured 1.2 to 1.4 GHz`, `modelled`, `parts`; empty where that is plain.
-    pub how: String,
-    /// Where its part of the bar begins.
-    pub from: f64,
-    /// Where it ends.
-    pub to: f64,
+/// The breakdowns of a record as bars that fall.
+pub(crate) fn bars(record: &Record) -> Vec<Bars> {
+    let draw = |found: &LossBreakdown| {
+        let resource = record.diagnosis.resources.iter().find(|resource| resource.name == found.resource);
+        let doubt = resource.and_then(|resource| resource.doubt.as_ref());
+        let title =
+            doubt.map_or(found.resource.clone(), |doubt| format!("{}: unreliable, {doubt}", found.resource));
+        Bars { title, rows: rows(found, doubt.is_some()), ..Bars::default() }
+    };
+    record.diagnosis.loss_breakdowns.iter().map(draw).collect()
 }
 
-/// The rows of a breakdown, from the ceiling down.
-pub(crate) fn rows(breakdown: &LossBreakdown) -> Vec<Row> {
+/// The rows of a breakdown, from the ceiling down, each with its part of a bar that is as long as the larger of ceiling and delivered.
+fn rows(breakdown: &LossBreakdown, unreliable: bool) -> Vec<Bar> {
     let whole = breakdown.ceiling.max(breakdown.delivered);
     let at = |value: f64| (value / whole).clamp(0.0, 1.0);
-    let row = |kind, label: &str, value: f64, how: String, ends: (f64, f64)| Row {
-        kind,
-        label: label.to_owned(),
-        figure: figure(breakdown, kind, value),
-        share: units::percent(value.abs() / whole),
-        how,
-        from: at(ends.0.min(ends.1)),
-        to: at(ends.0.max(ends.1)),
+    let row = |kind, label: &str, value: f64, how: String, ends: (f64, f64)| {
+        let figure = figure(breakdown, kind, value);
+        let fill = match kind {
+            Kind::Ceiling | Kind::Delivered => Fill::Plain,
+            Kind::Loss => Fill::Lost,
+            Kind::Unexplained => Fill::Nobody,
+        };
+        let (from, to) = (at(ends.0.min(ends.1)), at(ends.0.max(ends.1)));
+        let strong = kind == Kind::Delivered;
+        let piece = Piece::new(from, to, fill, format!("{label}: {figure}"));
+        let pieces = vec![Piece { unreliable: unreliable && strong, ..piece }];
+        Bar {
+            name: label.to_owned(),
+            how,
+            pieces,
+            figure,
+            beside: units::percent(value.abs() / whole),
+            strong,
+        }
     };
     let source = match breakdown.source {
         CeilingSource::Parts => "parts",
@@ -116,11 +124,6 @@ fn how(breakdown: &LossBreakdown, step: &LossStep) -> String {
     }
 }
 
-/// Why the figures of a breakdown should not be leaned on, where its resource says so.
-pub(crate) fn doubt<'a>(record: &'a Record, breakdown: &LossBreakdown) -> Option<&'a Doubt> {
-    record.diagnosis.resources.iter().find(|resource| resource.name == breakdown.resource)?.doubt.as_ref()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,11 +152,11 @@ mod tests {
 
     #[test]
     fn rows_lead_from_the_ceiling_to_what_is_delivered() {
-        let rows = rows(&breakdown());
+        let rows = rows(&breakdown(), false);
         let figures: Vec<&str> = rows.iter().map(|row| row.figure.as_str()).collect();
         assert_eq!(figures, ["4.00 GHz", "− 1.00 GHz", "− 500 MHz", "= 2.50 GHz"]);
-        assert_eq!((rows[1].from, rows[1].to), (0.75, 1.0));
-        assert_eq!((rows[2].from, rows[2].to), (0.625, 0.75));
+        assert_eq!((rows[1].pieces[0].from, rows[1].pieces[0].to), (0.75, 1.0));
+        assert_eq!((rows[2].pieces[0].from, rows[2].pieces[0].to), (0.625, 0.75));
         assert_eq!(rows[1].how, "measured [900 MHz – 1.10 GHz]");
     }
 
@@ -168,8 +171,11 @@ mod tests {
             delivered: 100.0,
             ..breakdown()
         };
-        let rows = rows(&up);
-        assert_eq!((rows[1].figure.as_str(), rows[1].from, rows[1].to), ("+ 20.0 ns", 0.8, 1.0));
-        assert_eq!(rows[0].share, "80.0 %");
+        let rows = rows(&up, false);
+        assert_eq!(
+            (rows[1].figure.as_str(), rows[1].pieces[0].from, rows[1].pieces[0].to),
+            ("+ 20.0 ns", 0.8, 1.0)
+        );
+        assert_eq!(rows[0].beside, "80.0 %");
     }
 }

@@ -5,7 +5,6 @@ mod bars;
 mod command;
 mod compare;
 mod figures;
-mod loss_breakdown;
 mod plan;
 mod shape;
 mod summary;
@@ -42,7 +41,7 @@ pub fn html(record: &Record) -> String {
         summary::findings(record, &figures),
         plan::section(record),
         summary::unseen(record),
-        loss_breakdown::breakdowns(record),
+        summary::losses(record),
     ]);
     sections.extend(others.into_iter().map(|(_, section)| section));
     sections.append(&mut inventory);

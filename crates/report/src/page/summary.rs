@@ -9,14 +9,16 @@ use record::phrase::quote_word;
 use record::{Record, Remedy, units};
 
 use super::figures::Figures;
-use super::{Section, bars, link, loss_breakdown, prose, section};
+use super::{Section, bars, link, prose, section};
 use crate::chart::bars::{Fill, Piece};
 use crate::contents::conditions::quiet;
-use crate::contents::{listed, provenance, summary};
+use crate::contents::{listed, loss_breakdown, provenance, summary};
 use crate::text::{clean, cut, keep_units};
 
 /// Share of line speed from which nothing is amiss, where no finding says otherwise.
 const WELL: f64 = 0.9;
+/// Where all losses stand.
+const LOSSES: &str = "losses";
 /// Letters of a command line that are shown.
 const COMMAND: usize = 200;
 /// Places of its figures that a finding leads to.
@@ -121,13 +123,22 @@ fn render_resource(record: &Record, resource: &Resource) -> Markup {
                 @if let Some((number, finding)) = worst {
                     (link(&finding_id(number), &format!("{} {}", summary::severity(finding.severity), number + 1))) " "
                 }
-                @if lost { (link(loss_breakdown::ID, "losses")) }
+                @if lost { (link(LOSSES, "losses")) }
             }
         }
         @if !resource.meaning.is_empty() {
             details { summary { "which figures" } p class="quiet" { (prose(resource.meaning.to_string())) } }
         }
     }
+}
+
+/// The losses of each resource, from its ceiling down.
+pub(super) fn losses(record: &Record) -> Section {
+    let all = loss_breakdown::bars(record);
+    let inside = html! {
+        @if !all.is_empty() { div class="flow long" { @for one in &all { (bars::draw(one)) } } }
+    };
+    section(LOSSES, loss_breakdown::TITLE, inside)
 }
 
 fn finding_id(number: usize) -> String {
@@ -161,7 +172,7 @@ fn found(record: &Record, finding: &Finding, figures: &Figures) -> Markup {
     let lost =
         record.diagnosis.loss_breakdowns.iter().any(|l| Some(&l.resource) == finding.resource.as_ref());
     if lost {
-        places.push((loss_breakdown::ID, "losses"));
+        places.push((LOSSES, "losses"));
     }
     let mut seen = BTreeSet::new();
     places.retain(|(id, _)| seen.insert(*id));

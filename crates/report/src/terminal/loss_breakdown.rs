@@ -1,9 +1,10 @@
-//! LossBreakdowns on the terminal: each resource from its line speed down to what is delivered, with its part of a bar.
+//! Losses on the terminal: each resource from its line speed down to what is delivered, with its part of a bar.
 
 use record::Record;
 
 use super::screen::Screen;
-use crate::contents::loss_breakdown::{self, Kind, Row};
+use crate::chart::bars::{Fill, Piece};
+use crate::contents::loss_breakdown;
 use crate::paint::{Span, Tone};
 use crate::text::{clean, pad_left, pad_right, width};
 
@@ -14,49 +15,37 @@ const WITH_BARS: usize = 110;
 
 /// All breakdowns of a record.
 pub(super) fn write(screen: &mut Screen, record: &Record) {
-    if record.diagnosis.loss_breakdowns.is_empty() {
+    let all = loss_breakdown::bars(record);
+    if all.is_empty() {
         return;
     }
-    screen.heading("From line speed down to what is delivered");
-    for found in &record.diagnosis.loss_breakdowns {
-        let doubt = loss_breakdown::doubt(record, found)
-            .map_or_else(String::new, |doubt| format!(" (in doubt: {doubt})"));
-        screen.line(&[Span::strong(format!("  {}", clean(&found.resource))), Span::quiet(clean(&doubt))]);
-        let rows = loss_breakdown::rows(found);
-        let figures = rows.iter().map(|row| width(&row.figure)).max().unwrap_or(0);
-        let shares = rows.iter().map(|row| width(&row.share)).max().unwrap_or(0);
-        for row in &rows {
+    screen.heading(loss_breakdown::TITLE);
+    for bars in all {
+        screen.line(&[Span::strong(format!("  {}", clean(&bars.title)))]);
+        let figures = bars.rows.iter().map(|row| width(&row.figure)).max().unwrap_or(0);
+        let shares = bars.rows.iter().map(|row| width(&row.beside)).max().unwrap_or(0);
+        for row in &bars.rows {
             let mut first = vec![Span::plain("    ")];
             if screen.width() >= WITH_BARS {
-                first.push(Span::new(tone(row.kind), format!("{}  ", bar(row))));
+                first.extend(row.pieces.iter().map(draw));
             }
-            first.push(Span::plain(format!(
-                "{}  {}  ",
-                pad_left(&clean(&row.figure), figures),
-                pad_left(&row.share, shares)
-            )));
+            let (figure, share) = (pad_left(&clean(&row.figure), figures), pad_left(&row.beside, shares));
+            first.push(Span::plain(format!("{figure}  {share}  ")));
             let how = if row.how.is_empty() { String::new() } else { format!(", {}", row.how) };
-            screen.paragraph(&first, Tone::Plain, format!("{}{how}", row.label));
+            screen.paragraph(&first, Tone::Plain, format!("{}{how}", row.name));
         }
     }
 }
 
-fn tone(kind: Kind) -> Tone {
-    match kind {
-        Kind::Ceiling | Kind::Delivered => Tone::Series(0),
-        Kind::Loss => Tone::Series(1),
-        Kind::Unexplained => Tone::Quiet,
-    }
-}
-
-/// The row's part of the bar: full for what there is, half for what is taken, light for what nobody explains.
-fn bar(row: &Row) -> String {
+/// A piece of the bar: full for what there is, half for what is taken, light for what nobody explains.
+fn draw(piece: &Piece) -> Span {
     let cell = |at: f64| (at * BAR as f64).round() as usize;
-    let (from, to) = (cell(row.from).min(BAR - 1), cell(row.to).min(BAR));
-    let full = match row.kind {
-        Kind::Ceiling | Kind::Delivered => "█",
-        Kind::Loss => "▓",
-        Kind::Unexplained => "░",
+    let (from, to) = (cell(piece.from).min(BAR - 1), cell(piece.to).min(BAR));
+    let (full, tone) = match piece.fill {
+        Fill::Lost => ("▓", Tone::Series(1)),
+        Fill::Nobody => ("░", Tone::Quiet),
+        _ => ("█", Tone::Series(0)),
     };
-    pad_right(&format!("{}{}", " ".repeat(from), full.repeat(to.saturating_sub(from).max(1))), BAR)
+    let drawn = format!("{}{}", " ".repeat(from), full.repeat(to.saturating_sub(from).max(1)));
+    Span::new(tone, format!("{}  ", pad_right(&drawn, BAR)))
 }
