@@ -2,9 +2,11 @@
 //! beside them. The first of the causes, each as a share of the time that it explains.
 
 mod core;
+mod probes;
+mod threads;
 mod time;
 
-use record::command_run::{Around, Ceilings};
+use record::command_run::{Around, Ceilings, Looks, Probe, ThreadWaits};
 use record::diagnosis::{Bound, BoundBy, Evidence};
 use record::text::Value;
 use record::{Label, Measurement, Template, Text, detail, text};
@@ -132,7 +134,7 @@ impl<'a> Facts<'a> {
     /// Whether much of its time on a CPU was that of threads that nobody looked at, and looks were too few to tell instead.
     fn hardly_seen(&self) -> bool {
         let seen = self.time.detail.get(detail::THREADS_SEEN).map_or(f64::INFINITY, |seen| seen.seen_seconds);
-        let looks = self.time.detail.get(detail::LOOKS).map_or(0.0, |looks| looks.all as f64);
+        let looks = self.looks().all as f64;
         // What hardly ran hardly waited for a CPU.
         looks > 0.0 && looks < ENOUGH_LOOKS && self.cpu() - seen > UNSEEN * self.cpu().max(self.wall)
     }
@@ -146,6 +148,20 @@ impl<'a> Facts<'a> {
         self.time.detail.get(detail::AROUND).unwrap_or_default()
     }
 
+    fn looks(&self) -> Looks {
+        self.time.detail.get(detail::LOOKS).unwrap_or_default()
+    }
+
+    /// What its threads waited for, whether others ran or not.
+    fn waits(&self) -> ThreadWaits {
+        self.time.detail.get(detail::WAITS).unwrap_or_default()
+    }
+
+    /// What changes of its surroundings did to it.
+    fn probes(&self) -> Vec<Probe> {
+        self.time.detail.get(detail::PROBES).unwrap_or_default()
+    }
+
     fn ceilings(&self) -> Ceilings {
         self.time.detail.get(detail::CEILINGS).unwrap_or_default()
     }
@@ -154,9 +170,9 @@ impl<'a> Facts<'a> {
     fn ipc_of_workloads(&self, ipc: f64) -> Option<(String, f64, String, f64)> {
         let ceilings = self.ceilings();
         let best = ceilings.best_ipc()?;
-        let all = ceilings.ipc.iter().filter(|(_, ipc)| **ipc > 0.0);
-        let near = all.min_by(|a, b| distance(*a.1, ipc).total_cmp(&distance(*b.1, ipc)))?;
-        Some((near.0.clone(), *near.1, best.0.to_owned(), best.1))
+        let near =
+            ceilings.programs_ipc().min_by(|a, b| distance(a.1, ipc).total_cmp(&distance(b.1, ipc)))?;
+        Some((near.0.to_owned(), near.1, best.0.to_owned(), best.1))
     }
 }
 
@@ -187,39 +203,55 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
             )],
         });
     }
-    let rules: [fn(&Facts) -> Option<Cause>; 11] = [
+    let rules: [fn(&Facts) -> Option<Cause>; 15] = [
         time::quota,
         time::stolen,
         time::waiting,
         time::contention,
         time::kernel,
-        time::one_thread,
-        time::imbalance,
+        threads::lock,
+        threads::one_thread,
+        threads::imbalance,
         core::bandwidth,
         core::latency,
         core::front_end,
         core::branches,
+        probes::memory,
+        probes::cache,
+        probes::own_threads,
     ];
     let mut causes: Vec<Cause> = rules.iter().filter_map(|rule| rule(&facts)).collect();
-    causes.retain(|cause| cause.share >= WORTH);
-    // What holds a command back from outside, or keeps it waiting, makes it look as if it used few CPUs.
-    let order = |cause: &Cause| {
-        ((cause.is_outside() || cause.by == BoundBy::Waiting) && cause.share >= SECOND, cause.share)
+    // Threads that meet at one lock are in the kernel for it, and ready in turns: more CPUs, or larger reads, are no remedy.
+    if causes.iter().any(|cause| cause.by == BoundBy::Lock && cause.share >= SECOND) {
+        causes.retain(|cause| ![BoundBy::Kernel, BoundBy::TooFewCpus].contains(&cause.by));
+    }
+    // What it did with its CPUs is of the time that it had them.
+    let outside = causes.iter().filter(|cause| cause.is_outside()).map(|cause| cause.share).fold(0.0, f64::max);
+    let own = |cause: &Cause| match cause.is_outside() || cause.by == BoundBy::Waiting {
+        true => cause.share,
+        false => (cause.share / (1.0 - outside).max(SECOND)).min(1.0),
     };
-    causes.sort_by(|a, b| {
-        let (a, b) = (order(a), order(b));
-        b.0.cmp(&a.0).then(b.1.total_cmp(&a.1))
-    });
+    causes.retain(|cause| own(cause) >= WORTH);
+    causes.sort_by(|a, b| b.share.total_cmp(&a.share));
+    // What holds a command back from outside makes it look as if it used few CPUs.
+    if let Some(at) = causes.iter().position(|cause| cause.is_outside() && cause.share >= SECOND)
+        && causes[..at].iter().all(|cause| cause.by != BoundBy::Waiting)
+    {
+        causes[..=at].rotate_right(1);
+    }
     let compute = core::compute(&facts);
     // What explains a small part of the time stands beside what the command did in the rest.
     if causes.first().is_none_or(|first| first.share < FIRST) {
         causes.insert(0, compute);
     }
+    if let Some((_, others)) = causes.split_first_mut() {
+        others.sort_by(|a, b| own(b).total_cmp(&own(a)));
+    }
     let mut causes = causes.into_iter();
     let Cause { by, mut says, advice, evidence: of_first, .. } = causes.next()?;
     let mut advice = vec![advice];
     evidence.extend(of_first);
-    if let Some(second) = causes.next().filter(|cause| cause.share >= SECOND || cause.is_outside()) {
+    if let Some(second) = causes.next().filter(|cause| own(cause) >= SECOND || cause.is_outside()) {
         says.push(BESIDES);
         says.push(second.says);
         advice.push(second.advice);
@@ -230,16 +262,16 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
 
 const TOO_SHORT: Template = Template {
     code: "bound-too-short",
-    words: "Took {wall}: too short for a verdict. Process start and the notice of its end are part of that.",
+    words: "Took {wall}: too short for a verdict (fork, exec and wait are part of that).",
 };
 /// Before the second cause.
 const BESIDES: Template = Template { code: "bound-besides", words: "Besides:" };
 
 const STATES: [(&str, Template); 4] = [
-    ("user", Template { code: "bound-user", words: "in user mode {value}" }),
-    ("system", Template { code: "bound-system", words: "in the kernel {value}" }),
-    ("runnable", Template { code: "bound-run-queue", words: "run-queue delay {value}" }),
-    ("off-cpu", Template { code: "bound-off-cpu", words: "off-CPU {value}" }),
+    ("user", Template { code: "bound-user", words: "user {value}" }),
+    ("system", Template { code: "bound-system", words: "sys {value}" }),
+    ("runnable", Template { code: "bound-run-queue", words: "runnable {value}" }),
+    ("off-cpu", Template { code: "bound-off-cpu", words: "blocked {value}" }),
 ];
 
 /// The figures that stand behind any answer.

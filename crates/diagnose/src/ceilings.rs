@@ -12,7 +12,7 @@ pub(crate) fn collect_ceilings(record: &Record) -> Ceilings {
     let mut ipc: BTreeMap<String, f64> = BTreeMap::new();
     for m in sure("core.ipc") {
         let alone = m.labels.count(Label::Threads).is_none_or(|threads| threads == 1);
-        if let Some(name) = m.labels.word(Label::Workload).filter(|name| *name != "command" && alone) {
+        if let Some(name) = m.labels.word(Label::Workload).filter(|name| !["command", "nop"].contains(name) && alone) {
             let known = ipc.entry(name.to_owned()).or_default();
             *known = known.max(m.value());
         }
@@ -36,31 +36,41 @@ pub(crate) fn collect_ceilings(record: &Record) -> Ceilings {
         bandwidth_one: most(&mut one.map(Measurement::value)),
         bandwidth_all: most(&mut every.filter(usable).map(Measurement::value)),
         latency_ns: latency.map(|resource| resource.delivered),
-        days: BTreeMap::new(),
+        ..Ceilings::default()
     }
 }
 
-/// What was known, with the new figures in place of the old, and the day of each. Of instructions a cycle the most that a
-/// workload has reached is kept: others on the CPU only take from them.
-pub(crate) fn update_ceilings(old: Ceilings, new: Ceilings, day: &str) -> Ceilings {
+/// What was known, with the new figures where they are better: others on the machine only take from it. Of each that is, the
+/// day and the file of its record.
+pub(crate) fn update_ceilings(old: Ceilings, new: Ceilings, day: &str, file: Option<&str>) -> Ceilings {
     let mut all = old;
-    if !new.ipc.is_empty() {
-        all.days.insert("ipc".to_owned(), day.to_owned());
-    }
+    let mut better = Vec::new();
     for (workload, ipc) in new.ipc {
-        let known = all.ipc.entry(workload).or_insert(ipc);
-        *known = known.max(ipc);
-    }
-    for (name, known, figure) in [
-        ("clock_hz", &mut all.clock_hz, new.clock_hz),
-        ("bandwidth_one", &mut all.bandwidth_one, new.bandwidth_one),
-        ("bandwidth_all", &mut all.bandwidth_all, new.bandwidth_all),
-        ("latency_ns", &mut all.latency_ns, new.latency_ns),
-    ] {
-        if figure.is_some() {
-            *known = figure;
-            all.days.insert(name.to_owned(), day.to_owned());
+        let known = all.ipc.entry(workload).or_default();
+        if ipc > *known {
+            *known = ipc;
+            better.push("ipc");
         }
+    }
+    for (name, known, figure, less) in [
+        ("clock_hz", &mut all.clock_hz, new.clock_hz, false),
+        ("bandwidth_one", &mut all.bandwidth_one, new.bandwidth_one, false),
+        ("bandwidth_all", &mut all.bandwidth_all, new.bandwidth_all, false),
+        ("latency_ns", &mut all.latency_ns, new.latency_ns, true),
+    ] {
+        if let Some(figure) = figure
+            && known.is_none_or(|known| if less { figure < known } else { figure > known })
+        {
+            *known = Some(figure);
+            better.push(name);
+        }
+    }
+    for name in better {
+        all.days.insert(name.to_owned(), day.to_owned());
+        match file {
+            Some(file) => all.records.insert(name.to_owned(), file.to_owned()),
+            None => all.records.remove(name),
+        };
     }
     all
 }

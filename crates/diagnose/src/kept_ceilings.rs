@@ -1,60 +1,72 @@
-//! The ceilings of one machine as a file keeps them: of each figure the newest that stands beyond doubt, with its day.
+//! The ceilings of machines as a file keeps them: of each figure the best that stands beyond doubt, with its record. A state
+//! folder may be that of several machines, or of one within several limits: each has its own.
 
 use std::collections::BTreeMap;
 
 use record::Record;
 use record::command_run::Ceilings;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
 use crate::ceilings::{collect_ceilings, update_ceilings};
 
-/// The form of the file. Those of form 1 may hold figures of caches as memory's.
-const SCHEMA: u64 = 2;
+/// The form of the file. Those of form 2 are of one machine, and of each figure the newest.
+const SCHEMA: u64 = 3;
+/// Machines that are kept; each boot of one that has no number of its own is another.
+const MOST_MACHINES: usize = 50;
 
-/// What tells a machine from others: its host, kernel, processor and CPUs, by name.
+/// What tells a machine from others, by name, and what of it may be used.
 pub type Identity = BTreeMap<&'static str, Option<String>>;
 
-/// What is known of a machine's ceilings.
-#[derive(Clone, Debug, PartialEq)]
-pub enum KeptCeilings {
-    /// Those that are known.
-    Here(Ceilings),
-    /// None yet.
-    Nothing,
-    /// They are of another machine, or of another kernel on this one.
-    Elsewhere,
+/// One machine's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct OfMachine {
+    machine: BTreeMap<String, Option<String>>,
+    ceilings: Ceilings,
+}
+
+/// What is known of machines' ceilings, the one that was kept last at the end.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct KeptCeilings {
+    schema: u64,
+    machines: Vec<OfMachine>,
 }
 
 impl KeptCeilings {
-    /// Reads the file's text, as the machine `here` sees it.
-    pub fn read(text: &[u8], here: &Identity) -> Self {
-        let mut file: Value = serde_json::from_slice(text).unwrap_or_default();
-        if file["schema"].as_u64() != Some(SCHEMA) {
-            return Self::Nothing;
-        }
-        if file["machine"] != json!(here) {
-            return Self::Elsewhere;
-        }
-        match serde_json::from_value(file["ceilings"].take()) {
-            Ok(ceilings) if ceilings != Ceilings::default() => Self::Here(ceilings),
-            _ => Self::Nothing,
-        }
+    /// Reads the file's text; nothing of another form.
+    pub fn read(text: &[u8]) -> Self {
+        serde_json::from_slice(text).ok().filter(|kept: &Self| kept.schema == SCHEMA).unwrap_or_default()
     }
 
-    /// The file's text with what a record of the machine `here` adds; `None` where it adds nothing.
-    pub fn with_record(self, record: &Record, here: &Identity) -> Option<String> {
+    /// Those of the machine `here`.
+    pub fn find(&self, here: &Identity) -> Option<&Ceilings> {
+        self.machines.iter().find(|one| is_same(&one.machine, here)).map(|one| &one.ceilings)
+    }
+
+    /// Whether there are only those of others.
+    pub fn is_of_others(&self) -> bool {
+        !self.machines.is_empty()
+    }
+
+    /// The file's text with what a record of the machine `here`, which lies in `file`, adds; `None` where it adds nothing.
+    pub fn with_record(mut self, record: &Record, file: Option<&str>, here: &Identity) -> Option<String> {
         let new = collect_ceilings(record);
         if new == Ceilings::default() {
             return None;
         }
         let day = record.started.get(..10).unwrap_or_default();
-        let old = match self {
-            Self::Here(old) => old,
-            _ => Ceilings::default(),
-        };
-        let file = json!({ "schema": SCHEMA, "machine": here, "ceilings": update_ceilings(old, new, day) });
-        Some(format!("{file:#}\n"))
+        let at = self.machines.iter().position(|one| is_same(&one.machine, here));
+        let old = at.map(|at| self.machines.remove(at).ceilings).unwrap_or_default();
+        self.schema = SCHEMA;
+        let machine = here.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        self.machines.push(OfMachine { machine, ceilings: update_ceilings(old, new, day, file) });
+        let oldest = self.machines.len().saturating_sub(MOST_MACHINES);
+        self.machines.drain(..oldest);
+        Some(format!("{}\n", serde_json::to_string_pretty(&self).ok()?))
     }
+}
+
+fn is_same(kept: &BTreeMap<String, Option<String>>, here: &Identity) -> bool {
+    kept.len() == here.len() && here.iter().all(|(name, value)| kept.get(*name) == Some(value))
 }
 
 #[cfg(test)]
@@ -62,6 +74,7 @@ mod tests {
     use super::*;
     use record::diagnosis::Resource;
     use record::{Label, Labels, Measurement, detail};
+    use serde_json::json;
 
     const DAY: &str = "2026-11-21";
 
@@ -69,10 +82,14 @@ mod tests {
         Identity::from([("hostname", Some(name.to_owned()))])
     }
 
-    fn keep(file: &mut Vec<u8>, record: &Record, here: &Identity) {
-        if let Some(text) = KeptCeilings::read(file, here).with_record(record, here) {
-            *file = text.into_bytes();
+    fn keep(text: &mut Vec<u8>, record: &Record, here: &Identity) {
+        if let Some(new) = KeptCeilings::read(text).with_record(record, Some("a.json"), here) {
+            *text = new.into_bytes();
         }
+    }
+
+    fn kept(text: &[u8], here: &Identity) -> Option<Ceilings> {
+        KeptCeilings::read(text).find(here).cloned()
     }
 
     fn record(ipc: f64, bandwidth: f64) -> Record {
@@ -88,25 +105,31 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_figures_and_the_most_reached_are_kept_for_this_machine_only() {
+    fn the_best_of_each_machine_is_kept_whatever_another_does() {
         let (here, there) = (host("a"), host("b"));
         let mut file = Vec::new();
-        assert_eq!(KeptCeilings::read(&file, &here), KeptCeilings::Nothing);
+        assert_eq!(KeptCeilings::read(&file), KeptCeilings::default());
         keep(&mut file, &record(1.5, 1e10), &here);
         keep(&mut file, &record(1.2, 2e10), &here);
-        let KeptCeilings::Here(ceilings) = KeptCeilings::read(&file, &here) else {
-            panic!("nothing was kept")
-        };
+        // A disturbed run takes nothing away, and neither does one in a namespace without /sys, or of another machine.
+        keep(&mut file, &record(1.0, 1e9), &here);
+        let blind = Identity::from([("hostname", None)]);
+        keep(&mut file, &record(9.0, 9e10), &blind);
         assert_eq!(
-            json!(ceilings),
+            json!(kept(&file, &here)),
             json!({"ipc": {"primes": 1.5}, "bandwidth_one": 1e10, "bandwidth_all": 2e10,
-            "days": {"ipc": DAY, "bandwidth_one": DAY, "bandwidth_all": DAY}})
+                "days": {"ipc": DAY, "bandwidth_one": DAY, "bandwidth_all": DAY},
+                "records": {"ipc": "a.json", "bandwidth_one": "a.json", "bandwidth_all": "a.json"}})
         );
-        assert_eq!(KeptCeilings::read(&file, &there), KeptCeilings::Elsewhere);
-        // Another machine's run replaces them.
+        assert_eq!(kept(&file, &there), None);
+        assert!(KeptCeilings::read(&file).is_of_others());
         keep(&mut file, &record(1.0, 1e9), &there);
-        assert!(matches!(KeptCeilings::read(&file, &there), KeptCeilings::Here(_)));
-        assert_eq!(KeptCeilings::read(&file, &here), KeptCeilings::Elsewhere);
+        assert_eq!(kept(&file, &there).and_then(|kept| kept.bandwidth_all), Some(1e9));
+        assert_eq!(kept(&file, &here).and_then(|kept| kept.bandwidth_all), Some(2e10));
+        for number in 0..2 * MOST_MACHINES {
+            keep(&mut file, &record(1.0, 1e9), &host(&number.to_string()));
+        }
+        assert_eq!(KeptCeilings::read(&file).machines.len(), MOST_MACHINES);
     }
 
     #[test]
@@ -137,21 +160,16 @@ mod tests {
         let mut file = Vec::new();
         keep(&mut file, &first, &here);
         keep(&mut file, &second, &here);
-        let KeptCeilings::Here(ceilings) = KeptCeilings::read(&file, &here) else {
-            panic!("nothing was kept")
-        };
+        let ceilings = kept(&file, &here).unwrap();
         assert_eq!((ceilings.latency_ns, ceilings.bandwidth_all), (Some(90.0), Some(1e10)));
-        // A slower figure that is beyond doubt takes the place of a faster one: it is what the machine does now.
-        let mut third = record(1.5, 1e10);
-        third.started = "2026-12-01T01:02:03Z".to_owned();
-        third.measurements.clear();
-        third.diagnosis.resources.push(latency(110.0, None));
-        keep(&mut file, &third, &here);
-        let KeptCeilings::Here(ceilings) = KeptCeilings::read(&file, &here) else {
-            panic!("nothing was kept")
-        };
-        assert_eq!(ceilings.latency_ns, Some(110.0));
-        assert_eq!(["latency_ns", "ipc"].map(|name| ceilings.days[name].as_str()), ["2026-12-01", DAY]);
+        // Of a latency the least is the best.
+        for (ns, best) in [(110.0, 90.0), (85.0, 85.0)] {
+            let mut other = record(1.5, 1e10);
+            other.measurements.clear();
+            other.diagnosis.resources.push(latency(ns, None));
+            keep(&mut file, &other, &here);
+            assert_eq!(kept(&file, &here).unwrap().latency_ns, Some(best));
+        }
     }
 
     #[test]
@@ -160,9 +178,13 @@ mod tests {
         let mut file = Vec::new();
         keep(&mut file, &Record::new("0", String::new(), Vec::new()), &here);
         assert!(file.is_empty());
-        let odd = "{\"schema\": 2, \"machine\": {\"hostname\": \"a\"}, \"ceilings\": 3}";
-        for text in ["", "{", "[]", "{\"schema\": 1}", odd] {
-            assert_eq!(KeptCeilings::read(text.as_bytes(), &here), KeptCeilings::Nothing, "{text}");
+        let of_form_2 = r#"{"schema": 2, "machine": {"hostname": "a"}, "ceilings": {"latency_ns": 90.0}}"#;
+        let odd = r#"{"schema": 3, "machines": [{"machine": {"hostname": "a"}, "ceilings": 3}]}"#;
+        for text in ["", "{", "[]", of_form_2, odd] {
+            assert_eq!(kept(text.as_bytes(), &here), None, "{text}");
+            let mut text = text.as_bytes().to_vec();
+            keep(&mut text, &record(1.5, 1e10), &here);
+            assert!(kept(&text, &here).is_some(), "another form is in the way");
         }
     }
 }

@@ -61,7 +61,12 @@ pub fn diagnose(record: &Record) -> Diagnosis {
     let index = &RecordIndex::new(record);
     let numa = numa::numa(index);
     let case = findings::Case::new(index, numa.as_ref());
-    let (findings, not_looked_for) = (findings::findings(&case), findings::not_looked_for(&case));
+    let bound = bound::bound(index);
+    // A command was held back by what its verdict says. What a rule would find of the machine beside it says nothing of it.
+    let (findings, not_looked_for) = match &bound {
+        Some(_) => Default::default(),
+        None => (findings::findings(&case), findings::not_looked_for(&case)),
+    };
     let mut headlines = resources::resources(index);
     let inputs = loss_breakdown::BreakdownInputs { index, findings: &findings, numa: numa.as_ref() };
     let breakdowns = loss_breakdown::break_down(inputs, &mut headlines);
@@ -84,6 +89,6 @@ pub fn diagnose(record: &Record) -> Diagnosis {
         layers,
         overhead,
         plan: plan_nodes(index),
-        bound: bound::bound(index),
+        bound,
     }
 }

@@ -24,6 +24,7 @@ pub mod layouts;
 pub mod measured_noise;
 pub mod noise_estimate;
 pub mod planned_copies;
+pub mod probe;
 pub mod proof_cache;
 pub mod prove;
 pub mod recipes;

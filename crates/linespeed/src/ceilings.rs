@@ -1,9 +1,10 @@
-//! The ceilings of this machine in a tiny file beside the records: what `stat` holds a command against, read in an instant.
+//! The ceilings of machines in a small file beside the records: what `stat` holds a command against, read in an instant.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use diagnose::KeptCeilings;
 use machine::Root;
+use record::command_run::Ceilings;
 use record::{Ended, Record};
 
 use crate::files;
@@ -16,27 +17,38 @@ fn path() -> Option<PathBuf> {
 }
 
 /// Reads them.
-pub fn read() -> KeptCeilings {
-    // Who we are is asked only where there is something to compare it with.
+fn read() -> KeptCeilings {
     let path = path().filter(|path| path.exists());
     let small =
         |path: &PathBuf| std::fs::metadata(path).is_ok_and(|data| data.is_file() && data.len() <= MOST_BYTES);
-    match path.filter(small).and_then(|path| std::fs::read(path).ok()) {
-        Some(text) => KeptCeilings::read(&text, &machine::identity(&Root::live())),
-        None => KeptCeilings::Nothing,
-    }
+    let text = path.filter(small).and_then(|path| std::fs::read(path).ok());
+    text.map(|text| KeptCeilings::read(&text)).unwrap_or_default()
 }
 
-/// Keeps what a record of this machine tells of its ceilings. `ours` says that the record goes into the state folder too;
-/// else nothing is written there unless the file stands there already. That it cannot be written is no error of the run.
-pub fn keep(record: &Record, ours: bool) {
+/// Those of this machine, within the limits that this process has; otherwise why there are none.
+pub fn of_this_machine() -> Result<Ceilings, &'static str> {
+    let kept = read();
+    let others = kept.is_of_others();
+    // Who we are is asked only where there is something to compare it with.
+    let found = others.then(|| kept.find(&machine::identity(&Root::live())).cloned()).flatten();
+    found.ok_or(match others {
+        true => "those that are kept here are of another machine, or of other limits (cpuset, quota)",
+        false => "none were measured here yet",
+    })
+}
+
+/// Keeps what a record of this machine, which lies in `file`, tells of its ceilings. `ours` says that the record goes into the
+/// state folder too; else nothing is written there unless the file stands there already. That it cannot be written is no error
+/// of the run.
+pub fn keep(record: &Record, file: Option<&Path>, ours: bool) {
     let Some(path) = path() else { return };
     if record.ended != Ended::Complete || record.machine.virtualization.emulated == Some(true) {
         return;
     }
     if ours || path.exists() {
         let here = machine::identity(&Root::live());
-        if let Some(text) = read().with_record(record, &here) {
+        let name = file.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+        if let Some(text) = read().with_record(record, name.as_deref(), &here) {
             let _ = files::write(&path, &text);
         }
     }

@@ -5,13 +5,18 @@ use std::io::Read;
 
 use crate::Root;
 
-/// Host, kernel, processor, CPUs online: each as its file says it.
+/// Its processor, the machine's own number (or that of its boot), and what of it this process may use: each as its file says
+/// it.
 pub fn identity(root: &Root) -> BTreeMap<&'static str, Option<String>> {
+    let status = root.text("/proc/self/status").unwrap_or_default();
+    let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    let number = || root.text("/proc/sys/kernel/random/boot_id");
     BTreeMap::from([
-        ("hostname", root.text("/proc/sys/kernel/hostname")),
-        ("kernel", root.text("/proc/sys/kernel/osrelease")),
         ("processor", processor(root)),
+        ("machine", root.text("/etc/machine-id").filter(|id| !id.is_empty()).or_else(number)),
         ("cpus_online", root.text("/sys/devices/system/cpu/online")),
+        ("cpus_allowed", allowed.map(|cpus| cpus.trim().to_owned())),
+        ("quota", crate::limits::quota(root).map(|cpus| cpus.to_string())),
     ])
 }
 
@@ -38,6 +43,6 @@ mod tests {
     fn this_machine_has_an_identity() {
         let here = identity(&Root::live());
         assert_eq!(here, identity(&Root::live()));
-        assert!(here["kernel"].is_some(), "{here:?}");
+        assert!(here["cpus_allowed"].is_some() && here["machine"].is_some(), "{here:?}");
     }
 }

@@ -24,6 +24,7 @@ pub mod budget;
 pub mod busy;
 pub mod command;
 mod common_interval;
+pub mod competitor;
 pub mod context;
 pub mod counters;
 mod cycle;
@@ -42,6 +43,7 @@ mod repeat;
 pub mod run_queue_delay;
 mod thread_group;
 mod time_estimate;
+pub mod tasks;
 pub mod watch;
 mod workloads;
 

@@ -36,6 +36,12 @@ pub enum BoundBy {
     Imbalance,
     /// Steal time.
     Stolen,
+    /// Locks that its threads wait for, or each other.
+    Lock,
+    /// What it has of the caches.
+    Cache,
+    /// Its own threads beside each other: lines that they share, a lock that they spin on.
+    OwnThreads,
     /// Nothing that shows.
     Unknown,
     /// What a record of another version says.
@@ -48,7 +54,7 @@ pub enum BoundBy {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Bound {
     /// `cpu`, `memory-latency`, `memory-bandwidth`, `frontend`, `branches`, `waiting`, `cpu-contention`, `too-few-cpus`, `kernel`,
-    /// `quota`, `one-thread`, `imbalance`, `stolen`, `unknown`.
+    /// `quota`, `one-thread`, `imbalance`, `stolen`, `lock`, `cache`, `own-threads`, `unknown`.
     pub by: BoundBy,
     /// The answer in a person's words.
     pub says: Text,

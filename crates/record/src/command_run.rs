@@ -25,8 +25,58 @@ pub struct Looks {
     pub all: u64,
     /// Those that found all threads waiting.
     pub idle: u64,
-    /// Those that found one at work.
+    /// Threads that were found at work, summed.
     pub active: u64,
+    /// The most that were found at work at once; 0 where that is not told.
+    pub most_active: u64,
+    /// Waiting threads of which it could not be read what they wait for, summed.
+    pub unread: u64,
+}
+
+/// Threads that waited for one thing, summed over looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Waits {
+    /// All of them.
+    pub threads: u64,
+    /// Those that had been on a CPU since the look before: they wait again and again, and not once for long.
+    pub again: u64,
+}
+
+/// What threads waited for at all looks, whether others ran or not.
+pub type ThreadWaits = BTreeMap<String, Waits>;
+
+/// What was changed for a command to see what it needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProbeKind {
+    /// Its memory came from huge pages.
+    HugePages,
+    /// Beside a program that takes memory bandwidth.
+    Bandwidth,
+    /// Beside a program that takes the last cache.
+    Cache,
+    /// On fewer CPUs: its time.
+    FewerCpus,
+    /// On fewer CPUs: its CPU time.
+    FewerCpusTime,
+}
+
+/// What a change did to a command, in turn with runs without it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Probe {
+    /// What was changed.
+    pub kind: ProbeKind,
+    /// How many times as long it took with the change (CPU time, but for `fewer-cpus`).
+    pub ratio: f64,
+    /// Its interval, which holds for all probes together; absent where the rounds are too few.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<(f64, f64)>,
+    /// Rounds.
+    pub rounds: u64,
+    /// The CPUs that were left to the command, where they were fewer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<String>,
 }
 
 /// The threads that were seen.
@@ -62,7 +112,7 @@ pub struct Around {
     pub pressure_memory: Option<f64>,
 }
 
-/// What this machine can do, measured before; what was not measured is absent.
+/// The most that this machine was seen to do, measured before; what was not measured is absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Ceilings {
@@ -84,15 +134,22 @@ pub struct Ceilings {
     /// The day on which each was measured, by its name here.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub days: BTreeMap<String, String>,
+    /// The file of the record that each is of.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub records: BTreeMap<String, String>,
 }
 
 impl Ceilings {
-    /// The workload with the most instructions a cycle. One workload's is no ceiling, but that of the one that shows the core's
-    /// width.
+    /// Instructions a cycle of the workloads that are like programs. `nop` is none: it shows how wide the core is.
+    pub fn programs_ipc(&self) -> impl Iterator<Item = (&str, f64)> {
+        let programs = self.ipc.iter().filter(|(name, ipc)| *name != "nop" && **ipc > 0.0);
+        programs.map(|(name, ipc)| (name.as_str(), *ipc))
+    }
+
+    /// The workload with the most instructions a cycle. One workload's is no ceiling.
     pub fn best_ipc(&self) -> Option<(&str, f64)> {
-        let usable = self.ipc.len() > 1 || self.ipc.contains_key("nop");
-        let all = self.ipc.iter().filter(|(_, ipc)| usable && **ipc > 0.0);
-        all.map(|(name, ipc)| (name.as_str(), *ipc)).max_by(|a, b| a.1.total_cmp(&b.1))
+        let best = self.programs_ipc().max_by(|a, b| a.1.total_cmp(&b.1));
+        best.filter(|_| self.programs_ipc().count() > 1)
     }
 }
 

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::command_run::{Around, Ceilings, Looks, RunEnd, ThreadsSeen, Waiting};
+use crate::command_run::{Around, Ceilings, Looks, Probe, RunEnd, ThreadWaits, ThreadsSeen, Waiting};
 
 /// Details of a measurement, by name. Another version may have others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -102,7 +102,7 @@ macro_rules! read_by_serde {
         })+
     };
 }
-read_by_serde!(Looks, ThreadsSeen, Around, Ceilings, Waiting, Vec<RunEnd>, Vec<String>);
+read_by_serde!(Looks, ThreadWaits, ThreadsSeen, Around, Ceilings, Waiting, Vec<RunEnd>, Vec<Probe>, Vec<String>);
 
 impl Detail {
     /// The value of a detail; none where there is none of its type.
@@ -355,6 +355,8 @@ details! {
     PROCESSES: u64 = "processes";
     /// Where a figure was published.
     PUBLISHED_IN: str = "published_in";
+    /// What changes of its surroundings did to a command.
+    PROBES: Vec<Probe> = "probes";
     /// The clock while it rose: milliseconds, Hz.
     RAMP_MS_HZ: Value = "ramp_ms_hz";
     /// What a counter counted, before it was scaled to the whole time.
@@ -421,8 +423,10 @@ details! {
     VERSION: str = "version";
     /// Switches to another task a second, because the thread waited.
     VOLUNTARY_SWITCHES_PER_S: f64 = "voluntary_switches_per_s";
-    /// What threads waited for while off a CPU: how often each was seen.
+    /// What held a command when none of its threads ran: how often each was seen.
     WAITING: Waiting = "waiting";
+    /// What threads of a command waited for, whether others ran or not.
+    WAITS: ThreadWaits = "waits";
     /// Time that was watched, s.
     WATCHED_SECONDS: f64 = "watched_seconds";
     /// What a figure stays within: `package`.

@@ -157,7 +157,8 @@ pub(super) fn compute(facts: &Facts) -> Cause {
         Some(ipc) => computes(facts, ipc.value()),
         None => text!(
             "bound-cpu-uncounted",
-            "Without hardware counters, computing cannot be told from memory stalls."
+            "Without hardware counters, computing cannot be told from memory stalls, branch misses or spinning; stat --probe \
+             tells which of memory, caches and its own threads slow it."
         ),
     };
     let advice = text!("bound-profile", "a profile shows where: perf record -g, perf report");
@@ -171,6 +172,13 @@ pub(super) fn compute(facts: &Facts) -> Cause {
 /// Instructions a cycle, beside what workloads reach here.
 fn computes(facts: &Facts, ipc: f64) -> Text {
     match facts.ipc_of_workloads(ipc) {
+        Some((near, near_ipc, best, _)) if near == best => text!(
+            "bound-cpu-ipc-most",
+            "It computes at {ipc} instructions a cycle; the most that a workload reaches on this machine is {near_ipc} ({near}).",
+            ipc = significant(ipc),
+            near_ipc = significant(near_ipc),
+            near
+        ),
         Some((near, near_ipc, best, best_ipc)) => text!(
             "bound-cpu-ipc-beside",
             "It computes at {ipc} instructions a cycle; on this machine {near} reaches {near_ipc} and {best}, the most, {best_ipc}.",

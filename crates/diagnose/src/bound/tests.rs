@@ -80,9 +80,9 @@ const UNCOUNTED: &str = "bound-cpu-uncounted";
 #[test]
 fn one_busy_thread_on_a_machine_of_eight_is_reported_by_its_name() {
     let record = with_thread(command([0.98, 0.01, 0.0, 0.01]), "bc 1234", 0.98);
-    let figures = [("name", "bc"), ("cpus", "8"), ("idle", "7.01")];
+    let figures = [("name", "bc"), ("cpus", "8"), ("idle", "the other 7 CPUs sat idle")];
     let bound = is_bound(&record, BoundBy::OneThread, &["bound-one-thread"], &figures);
-    insta::assert_snapshot!(bound.says, @"One thread (bc) did the work, on one CPU of 8; 7.01 CPUs were idle.");
+    insta::assert_snapshot!(bound.says, @"One thread (bc) did the work, on one CPU of 8; the other 7 CPUs sat idle.");
     let mut alone = record;
     alone.measurements[0].detail.set(detail::CPU_COUNT, 1u32);
     is_bound(&alone, BoundBy::Cpu, &["bound-cpu-one", UNCOUNTED], &[]);
@@ -98,7 +98,7 @@ fn one_thread_that_waited_for_a_cpu_is_not_reported_that_more_of_them_do_not_hel
         )
     };
     // Others use two of eight.
-    let figures = [("name", "bc"), ("idle", "5.12")];
+    let figures = [("name", "bc"), ("idle", "5.12 CPUs sat idle, other programs had the rest")];
     let bound = is_bound(
         &waited("2.88"),
         BoundBy::OneThread,
@@ -123,7 +123,7 @@ fn who_computes_beside_others_is_reported_what_they_used() {
     };
     let figures = [("used", "0.97"), ("cpus", "8"), ("others", "6.98")];
     let bound = is_bound(&beside("7.95"), BoundBy::Cpu, &["bound-cpu-beside-others", UNCOUNTED], &figures);
-    insta::assert_snapshot!(bound.says, @"0.97 of 8 CPUs busy, other programs 6.98. Without hardware counters, computing cannot be told from memory stalls.");
+    insta::assert_snapshot!(bound.says, @"0.97 of 8 CPUs busy, other programs 6.98. Without hardware counters, computing cannot be told from memory stalls, branch misses or spinning; stat --probe tells which of memory, caches and its own threads slow it.");
     let alone =
         with_detail(command([7.9, 0.0, 0.02, 0.01]), "around", r#"{"busy_seconds": 7.95, "seconds": 1.0}"#);
     is_bound(&alone, BoundBy::Cpu, &["bound-cpu-busy", UNCOUNTED], &[("cpus", "8")]);
@@ -155,7 +155,7 @@ fn waiting_is_reported_with_what_for() {
 fn no_cpu_to_run_on_is_reported_with_who_had_it() {
     let record = command([0.4, 0.0, 0.6, 0.0]);
     let bound = is_bound(&record, BoundBy::CpuContention, &["bound-cpu-contention"], &[]);
-    insta::assert_snapshot!(bound.says, @"Run-queue delay 600 ms, 60.0 % of its threads' time: other programs, or its own threads, had the CPU.");
+    insta::assert_snapshot!(bound.says, @"Runnable but without a CPU for 600 ms, 60.0 % of its threads' time: other programs, or its own threads, had the CPU.");
     let mut own = command([7.0, 0.9, 9.0, 0.0]);
     for thread in 0..16 {
         own = with_thread(own, &format!("worker {thread}"), 0.5);
@@ -185,7 +185,7 @@ fn the_kernel_the_quota_and_the_hypervisor_are_reported_apart() {
     let record = with_count(command([0.2, 5.0, 0.0, 0.0]), "page-faults", 3e6);
     let bound =
         is_bound(&record, BoundBy::Kernel, &["bound-kernel", "bound-kernel-faults"], &[("share", "96.2 %")]);
-    insta::assert_snapshot!(bound.says, @"96.2 % of CPU time was in the kernel, not in its own code. It took 576,923 page faults per second of CPU time.");
+    insta::assert_snapshot!(bound.says, @"96.2 % of CPU time was in the kernel, not in its own code. It took 3,000,000 page faults a second.");
     let around =
         "{\"seconds\": 1.0, \"throttled_seconds\": 3.0, \"stolen_seconds\": 0.0, \"busy_seconds\": 1.0}";
     // The kernel counts threads that a quota holds as ready.
@@ -210,7 +210,7 @@ fn uneven_threads_are_reported() {
 }
 
 const CEILINGS: &str = "{\"bandwidth_one\": 1e10, \"bandwidth_all\": 4e10, \"latency_ns\": 100.0, \
-                        \"ipc\": {\"nop\": 6.0, \"primes\": 1.5, \"memory-bound\": 0.02}}";
+                        \"ipc\": {\"nop\": 6.0, \"flops\": 3.1, \"primes\": 1.5, \"memory-bound\": 0.02}}";
 
 #[test]
 fn counters_tell_what_the_core_waits_for() {
@@ -235,11 +235,11 @@ fn counters_tell_what_the_core_waits_for() {
         ("cpus", "8"),
         ("near", "primes"),
         ("near_ipc", "1.50"),
-        ("best", "nop"),
-        ("best_ipc", "6.00"),
+        ("best", "flops"),
+        ("best_ipc", "3.10"),
     ];
     let bound = is_bound(&compute, BoundBy::Cpu, &["bound-cpu-busy", "bound-cpu-ipc-beside"], &figures);
-    insta::assert_snapshot!(bound.says, @"8.00 of 8 CPUs busy. It computes at 1.40 instructions a cycle; on this machine primes reaches 1.50 and nop, the most, 6.00.");
+    insta::assert_snapshot!(bound.says, @"8.00 of 8 CPUs busy. It computes at 1.40 instructions a cycle; on this machine primes reaches 1.50 and flops, the most, 3.10.");
 }
 
 #[test]
@@ -304,4 +304,96 @@ fn what_threads_too_short_for_looks_did_besides_is_not_called_waiting_for_a_disk
     for (seen, looks) in [(0.3, 9), (0.1, 20), (0.25, 9)] {
         assert_eq!(reported(seen, looks).code(), Some("bound-waiting"));
     }
+}
+
+#[test]
+fn threads_on_one_lock_are_not_told_to_read_more_at_a_time_or_to_take_more_cpus() {
+    // Two of four threads run, the others wait for the lock; most CPU time is the kernel's.
+    let convoy = |again: u64, system: f64| {
+        let record = command([2.0 - system, system, 1.8, 0.0]);
+        let record = with_detail(with_count(record, "context-switches", 22_259.0), "cpus", "2");
+        let record = with_detail(record, "looks", r#"{"all": 20, "idle": 0, "active": 40, "most_active": 4}"#);
+        with_detail(record, "waits", &format!(r#"{{"lock": {{"threads": 60, "again": {again}}}}}"#))
+    };
+    let figures = [("share", "50.0 %"), ("switches", "22,259")];
+    let convoyed = is_bound(&convoy(40, 1.2), BoundBy::Lock, &["bound-lock"], &figures);
+    insta::assert_snapshot!(convoyed.says, @"Its threads waited for locks, or for each other, 50.0 % of their time (futex): 22,259 context switches a second.");
+    assert_eq!(convoyed.advice[0].code(), Some("bound-try-less-locking"));
+    // One thread that waits for the others' ends, and a pool of which some have no work while all CPUs compute, are no convoy.
+    for record in [convoy(1, 1.2), convoy(40, 0.1)] {
+        assert_ne!(bound(&record).unwrap().by, BoundBy::Lock);
+    }
+}
+
+#[test]
+fn a_ping_pong_names_its_switches_and_its_waiting_comes_after_its_work() {
+    let record = command([0.05, 0.65, 0.0, 0.27]);
+    let record = with_detail(with_count(record, "context-switches", 73_364.0), "cpus", "2");
+    let record = with_detail(record, "waiting", r#"{"pipe": 7}"#);
+    let record = with_detail(record, "waits", r#"{"lock": {"threads": 27}, "pipe": {"threads": 28, "again": 27}}"#);
+    let codes = ["bound-kernel", "bound-kernel-switches-between", "bound-besides"];
+    let bound = bound(&record).unwrap();
+    let said: Vec<_> = bound.says.sentences().iter().filter_map(Text::code).collect();
+    assert!(bound.by == BoundBy::Kernel && said.starts_with(&codes), "{}", bound.says);
+    insta::assert_snapshot!(bound.says, @"92.9 % of CPU time was in the kernel, not in its own code. It made 73,364 context switches a second, between waits for pipes. Besides: One short process after the other, on one CPU of 2; the other CPU sat idle.");
+}
+
+#[test]
+fn one_thread_keeps_its_verdict_beside_other_programs() {
+    let record = with_thread(command([0.93, 0.0, 0.05, 0.02]), "gzip 9", 0.93);
+    let record = with_detail(record, "cpus", "2");
+    let record = with_detail(record, "around", r#"{"busy_seconds": 1.7, "seconds": 1.0}"#);
+    let looks = |active: u32, most: u32| {
+        let looks = format!(r#"{{"all": 20, "idle": 1, "active": {active}, "most_active": {most}}}"#);
+        with_detail(record.clone(), "looks", &looks)
+    };
+    is_bound(&looks(19, 1), BoundBy::OneThread, &["bound-one-thread"], &[("name", "gzip")]);
+    assert_eq!(bound(&looks(30, 2)).unwrap().by, BoundBy::Cpu, "two of its threads wanted to run");
+}
+
+#[test]
+fn what_it_is_bound_by_itself_stands_beside_others_on_its_cpus() {
+    // It had a CPU for 30 % of the time that it wanted one, and was in the kernel for nearly all of that.
+    let record = with_count(command([0.02, 0.28, 0.7, 0.0]), "page-faults", 150_000.0);
+    let codes = ["bound-cpu-contention", "bound-besides", "bound-kernel", "bound-kernel-faults"];
+    is_bound(&record, BoundBy::CpuContention, &codes, &[]);
+}
+
+#[test]
+fn what_an_experiment_shows_goes_before_what_it_looked_like() {
+    let probed = |probes: &str| {
+        let record = with_thread(command([0.99, 0.0, 0.0, 0.01]), "chase 1", 0.99);
+        let looks = r#"{"all": 20, "idle": 0, "active": 40, "most_active": 2}"#;
+        with_detail(with_detail(record, "looks", looks), "probes", probes)
+    };
+    let probe = |kind: &str, ratio: f64, low: f64, high: f64| {
+        format!(r#"{{"kind": "{kind}", "ratio": {ratio}, "interval": [{low}, {high}], "rounds": 8}}"#)
+    };
+    let taken = probe("bandwidth", 1.4, 1.3, 1.5);
+    let bound = is_bound(
+        &probed(&format!("[{taken}]")),
+        BoundBy::MemoryBandwidth,
+        &["bound-probe-slowed"],
+        &[("ratio", "1.40×")],
+    );
+    insta::assert_snapshot!(bound.says, @"Beside a program that takes memory bandwidth it needs 1.40× the CPU time (1.30× to 1.50×).");
+    let huge = probe("huge-pages", 0.6, 0.55, 0.7);
+    let codes = ["bound-probe-slowed", "bound-probe-huge-pages"];
+    is_bound(&probed(&format!("[{huge}, {taken}]")), BoundBy::MemoryLatency, &codes, &[]);
+    let cache = probe("cache", 1.6, 1.5, 1.7);
+    let says = bound_by(&probed(&format!("[{cache}, {taken}]")));
+    assert_eq!(says, BoundBy::Cache);
+    let fewer = probe("fewer-cpus-time", 0.4, 0.3, 0.5);
+    assert_eq!(bound_by(&probed(&format!("[{fewer}]"))), BoundBy::OwnThreads);
+    // What was not resolved, or is little, is no verdict.
+    let loose = probe("bandwidth", 1.4, 0.9, 2.0);
+    let little = probe("bandwidth", 1.02, 1.01, 1.03);
+    let none = r#"{"kind": "bandwidth", "ratio": 1.4, "rounds": 2}"#;
+    for probes in [loose.as_str(), little.as_str(), none] {
+        assert_eq!(bound_by(&probed(&format!("[{probes}]"))), BoundBy::Cpu, "{probes}");
+    }
+}
+
+fn bound_by(record: &Record) -> BoundBy {
+    bound(record).unwrap().by
 }

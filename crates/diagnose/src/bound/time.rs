@@ -3,7 +3,7 @@
 use record::diagnosis::BoundBy;
 use record::text::Value;
 use record::units::{cpus, significant, thousands};
-use record::{Label, Template, text};
+use record::{Label, Template, Text, text};
 
 use super::{Cause, Facts, detail};
 
@@ -50,20 +50,42 @@ pub(super) fn stolen(facts: &Facts) -> Option<Cause> {
 }
 
 /// What a command may wait for: the word for it in the samples, what that means and what to do.
-const WAITS: [(&str, Template, Template); 8] = [
+const WAITS: [(&str, Template, Template); 10] = [
     (
         "disk",
-        Template { code: "bound-waiting-disk", words: "Off-CPU {share} of the time, waiting for a disk." },
+        Template { code: "bound-waiting-disk", words: "Blocked {share} of the time, waiting for a disk." },
         Template {
             code: "bound-try-disk",
             words: "look at the disk (iostat -x 1), read less, or keep the data in memory",
         },
     ),
     (
+        "fsync",
+        Template {
+            code: "bound-waiting-fsync",
+            words: "Blocked {share} of the time, waiting in fsync until data is on the disk.",
+        },
+        Template {
+            code: "bound-try-fsync",
+            words: "sync less often (group commits), or on a disk with a write cache that keeps its content",
+        },
+    ),
+    (
+        "faults",
+        Template {
+            code: "bound-waiting-faults",
+            words: "Blocked {share} of the time, waiting for page faults that a disk serves.",
+        },
+        Template {
+            code: "bound-try-faults",
+            words: "give it more memory (vmstat 1: si, so), or read its files ahead (MAP_POPULATE, readahead)",
+        },
+    ),
+    (
         "network",
         Template {
             code: "bound-waiting-network",
-            words: "Off-CPU {share} of the time, waiting for the network.",
+            words: "Blocked {share} of the time, waiting for a socket.",
         },
         Template {
             code: "bound-try-network",
@@ -74,7 +96,7 @@ const WAITS: [(&str, Template, Template); 8] = [
         "terminal",
         Template {
             code: "bound-waiting-terminal",
-            words: "Off-CPU {share} of the time, waiting for input from a terminal.",
+            words: "Blocked {share} of the time, waiting for input from a terminal.",
         },
         Template { code: "bound-try-terminal", words: "give it its input from a file" },
     ),
@@ -82,7 +104,7 @@ const WAITS: [(&str, Template, Template); 8] = [
         "pipe",
         Template {
             code: "bound-waiting-pipe",
-            words: "Off-CPU {share} of the time, waiting for another process through a pipe.",
+            words: "Blocked {share} of the time, waiting for another process through a pipe.",
         },
         Template { code: "bound-try-pipe", words: "measure the process at the other end" },
     ),
@@ -90,15 +112,15 @@ const WAITS: [(&str, Template, Template); 8] = [
         "sleep",
         Template {
             code: "bound-waiting-sleep",
-            words: "Off-CPU {share} of the time, in sleeps that it requested.",
+            words: "Blocked {share} of the time, in sleeps that it requested.",
         },
-        Template { code: "bound-try-sleep", words: "wait for what it needs instead of for a time" },
+        Template { code: "bound-try-sleep", words: "it sleeps on purpose: wait for an event instead" },
     ),
     (
         "events",
         Template {
             code: "bound-waiting-events",
-            words: "Off-CPU {share} of the time, waiting for events or signals (poll, epoll, sigsuspend).",
+            words: "Blocked {share} of the time, waiting for events or signals (poll, epoll, sigsuspend).",
         },
         Template {
             code: "bound-try-events",
@@ -109,7 +131,7 @@ const WAITS: [(&str, Template, Template); 8] = [
         "lock",
         Template {
             code: "bound-waiting-lock",
-            words: "Off-CPU {share} of the time, waiting for locks or other threads.",
+            words: "Blocked {share} of the time, waiting for locks or other threads (futex).",
         },
         Template { code: "bound-try-lock", words: "hold locks shorter, or share less between threads" },
     ),
@@ -117,19 +139,19 @@ const WAITS: [(&str, Template, Template); 8] = [
         "child",
         Template {
             code: "bound-waiting-child",
-            words: "Off-CPU {share} of the time, waiting for processes that it started.",
+            words: "Blocked {share} of the time, waiting for processes that it started.",
         },
         Template { code: "bound-try-child", words: "measure those" },
     ),
 ];
 const ON_SOMETHING: Template = Template {
     code: "bound-waiting",
-    words: "Off-CPU {share} of the time, waiting for a disk, the network, a lock or a sleep.",
+    words: "Blocked {share} of the time, waiting for a disk, the network, a lock or a sleep.",
 };
 const TRY_WAITING: Template = Template { code: "bound-try-waiting", words: "see where: strace -c -f -w" };
 const UNSAMPLED: Template = Template {
     code: "bound-waiting-unsampled",
-    words: "Not running {share} of the time; waiting cannot be told from run-queue delay, because its processes or threads \
+    words: "Not running {share} of the time; blocked cannot be told from runnable, because its processes or threads \
             ended before they were sampled.",
 };
 const TRY_UNSAMPLED: Template = Template {
@@ -160,12 +182,12 @@ pub(super) fn waiting(facts: &Facts) -> Option<Cause> {
         text!("bound-sampled-in", "{kind} {share}", kind, share)
     };
     let kinds: Vec<_> = kinds.iter().map(sampled).collect();
-    Some(cause.cite(text!("bound-sampled", "sampled while off-CPU: {kinds}", kinds), detail("waiting")))
+    Some(cause.cite(text!("bound-sampled", "sampled while blocked: {kinds}", kinds), detail("waiting")))
 }
 
 /// Seconds that its threads were ready without a CPU, of all. Threads that a quota holds count as ready for the kernel, but
 /// that is another cause.
-fn without_a_cpu(facts: &Facts) -> f64 {
+pub(super) fn without_a_cpu(facts: &Facts) -> f64 {
     (facts.runnable - facts.around().throttled_seconds.unwrap_or(0.0).max(0.0)).max(0.0)
 }
 
@@ -191,7 +213,7 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
             BoundBy::TooFewCpus,
             text!(
                 "bound-too-few-cpus",
-                "Run-queue delay {runnable}, {share} of its threads' time: {used} of {cpus} busy, and more threads wanted to run.",
+                "Runnable but without a CPU for {runnable}, {share} of its threads' time: {used} of {cpus} busy, and more of its threads wanted to run.",
                 runnable,
                 share = of,
                 used = significant(facts.used()),
@@ -207,7 +229,7 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
             BoundBy::CpuContention,
             text!(
                 "bound-cpu-contention",
-                "Run-queue delay {runnable}, {share} of its threads' time: other programs, or its own threads, had the CPU.",
+                "Runnable but without a CPU for {runnable}, {share} of its threads' time: other programs, or its own threads, had the CPU.",
                 runnable,
                 share = of
             ),
@@ -224,32 +246,57 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
     Some(cause.cite(seen, detail("around")))
 }
 
+/// What a page fault and a context switch cost the kernel at least, s: half a microsecond to two (in a guest), and one to
+/// three.
+const FAULT: f64 = 0.5e-6;
+const SWITCH: f64 = 1.5e-6;
+/// From this share of the kernel's time on they are named.
+const NAMED: f64 = 0.1;
+
+/// What threads that are switched all the time wait for in between.
+const BETWEEN: [(&str, Template); 5] = [
+    ("pipe", Template { code: "bound-between-pipe", words: "pipes" }),
+    ("network", Template { code: "bound-between-network", words: "sockets" }),
+    ("events", Template { code: "bound-between-events", words: "events (poll, epoll)" }),
+    ("lock", Template { code: "bound-between-lock", words: "locks (futex)" }),
+    ("sleep", Template { code: "bound-between-sleep", words: "short sleeps" }),
+];
+
 pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
     let share = facts.system / facts.cpu().max(1e-9);
     // Some of the time is in the kernel for any program that reads and writes.
     let share_of_time = if share >= 0.3 { facts.system / facts.wall.max(facts.cpu()) } else { 0.0 };
-    let rate = |event: &str| facts.counted(event).map(|count| count / facts.cpu().max(1e-9));
-    let faults = rate("page-faults").unwrap_or(0.0);
-    let switches = rate("context-switches").unwrap_or(0.0);
-    // A fault costs half a microsecond to two (in a guest), a switch one to two: from a tenth of the time on they matter.
+    let count = |event: &str| facts.counted(event).unwrap_or(0.0);
+    let (faults, switches) = (count("page-faults"), count("context-switches"));
     let mut says = text!(
         "bound-kernel",
         "{share} of CPU time was in the kernel, not in its own code.",
         share = Value::Share(share)
     );
-    let advice = if faults > 1e5 {
+    let advice = if faults * FAULT > NAMED * facts.system && faults * FAULT >= switches * SWITCH {
         says.push(text!(
             "bound-kernel-faults",
-            "It took {faults} page faults per second of CPU time.",
-            faults = thousands(faults.round())
+            "It took {faults} page faults a second.",
+            faults = thousands((faults / facts.wall).round())
         ));
         text!("bound-try-reuse-memory", "reuse memory instead of giving it back, or use huge pages")
-    } else if switches > 1e5 {
-        says.push(text!(
-            "bound-kernel-switches",
-            "It made {switches} context switches per second of CPU time.",
-            switches = thousands(switches.round())
-        ));
+    } else if switches * SWITCH > NAMED * facts.system {
+        let switches = thousands((switches / facts.wall).round());
+        let again = |word: &str| facts.waits().get(word).map_or(0, |waits| waits.again);
+        let between = BETWEEN.iter().max_by_key(|(word, _)| again(word)).filter(|(word, _)| again(word) > 0);
+        says.push(match between {
+            Some((_, what)) => text!(
+                "bound-kernel-switches-between",
+                "It made {switches} context switches a second, between waits for {what}.",
+                switches,
+                what = Text::from(*what)
+            ),
+            None => text!(
+                "bound-kernel-switches",
+                "It made {switches} context switches a second.",
+                switches
+            ),
+        });
         text!("bound-try-larger-work", "hand over more work at a time between threads and processes")
     } else {
         text!("bound-try-fewer-calls", "see which calls: strace -c -f; read and write more at a time")
@@ -261,125 +308,3 @@ pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
     }
     Some(cause)
 }
-
-/// CPUs without work from which on they could have worked for it.
-const LEAST_IDLE: f64 = 0.2;
-/// Share of the time that a program may wait for CPUs while it is said that more of them do not help.
-const MOST_WAITED: f64 = 0.1;
-
-pub(super) fn one_thread(facts: &Facts) -> Option<Cause> {
-    let busy = facts.used();
-    if facts.cpus < 2.0 || !(0.6..=1.2).contains(&busy) {
-        return None;
-    }
-    // A CPU that others use has something to do, and one that it waited for would have helped.
-    let idle = facts.cpus - busy - used_by_others(facts).unwrap_or(0.0);
-    if idle < LEAST_IDLE {
-        return None;
-    }
-    let waited = without_a_cpu(facts) > MOST_WAITED * facts.wall;
-    let seen: f64 = facts.threads.iter().map(|(_, on)| on).sum();
-    let first = facts.threads.first().filter(|(_, on)| *on >= facts.cpu() * 0.6);
-    let (idle_cpus, cpus, seconds) =
-        (significant(idle), facts.cpus.to_string(), |s: f64| Value::Figure(s, "s"));
-    let (says, advice, figures) = match first {
-        Some((name, on)) => {
-            let name = name.rsplit_once(' ').map_or(name.as_str(), |(name, _)| name).to_owned();
-            (
-                text!(
-                    "bound-one-thread",
-                    "One thread ({name}) did the work, on one CPU of {cpus}; {idle} CPUs were idle.",
-                    name,
-                    cpus,
-                    idle = idle_cpus
-                ),
-                if waited {
-                    text!(
-                        "bound-try-free-core",
-                        "a core that nobody else uses helps (--cpus), and a faster one; look for an option for threads or jobs"
-                    )
-                } else if facts.ipc().is_some() {
-                    text!(
-                        "bound-try-faster-core",
-                        "a faster core helps, more cores do not; look for an option for threads or jobs, or run several"
-                    )
-                } else {
-                    text!(
-                        "bound-try-faster-core-or-memory",
-                        "a faster core helps (or faster memory, if memory-bound), more cores do not; look for an option for \
-                         threads or jobs, or run several"
-                    )
-                },
-                text!("bound-busiest-thread", "the busiest thread was on-CPU for {on}", on = seconds(*on)),
-            )
-        }
-        None if seen < facts.cpu() * 0.5 => (
-            text!(
-                "bound-short-processes",
-                "One short process after the other, on one CPU of {cpus}; {idle} CPUs were idle.",
-                cpus,
-                idle = idle_cpus
-            ),
-            text!(
-                "bound-try-fewer-processes",
-                "start fewer processes, or several at a time (make -j, xargs -P)"
-            ),
-            text!(
-                "bound-long-processes",
-                "only {seen} of its CPU time was in processes long enough to be sampled",
-                seen = seconds(seen)
-            ),
-        ),
-        None => (
-            text!(
-                "bound-taking-turns",
-                "Its threads and processes took turns, on one CPU of {cpus}; {idle} CPUs were idle.",
-                cpus,
-                idle = idle_cpus
-            ),
-            text!(
-                "bound-try-concurrency",
-                "let them work at the same time: they wait for each other, or for one lock"
-            ),
-            text!("bound-all-threads", "its threads were on-CPU for {seen} in all", seen = seconds(seen)),
-        ),
-    };
-    // Of all that this machine could have done for it meanwhile.
-    let share = (idle / facts.cpus * busy).min(1.0);
-    Some(Cause::new(BoundBy::OneThread, share, says, advice).cite(figures, ON_CPU))
-}
-
-pub(super) fn imbalance(facts: &Facts) -> Option<Cause> {
-    // Threads that only wait for the others are none of those that share the work.
-    let busiest = facts.threads.first()?.1;
-    let working: Vec<f64> =
-        facts.threads.iter().map(|(_, on)| *on).filter(|on| *on >= busiest * 0.1).collect();
-    if working.len() < 2 || facts.used() < 1.2 || busiest < facts.wall * 0.5 {
-        return None;
-    }
-    let mean = working.iter().sum::<f64>() / working.len() as f64;
-    // Had they shared it evenly, the last would have ended this much earlier.
-    let share = (1.0 - mean / busiest) * (busiest / facts.wall).min(1.0);
-    let (busiest, mean) = (Value::Figure(busiest, "s"), Value::Figure(mean, "s"));
-    let seen = text!(
-        "bound-uneven-threads",
-        "busiest thread {busiest}, mean {mean}",
-        busiest = busiest.clone(),
-        mean = mean.clone()
-    );
-    let says = text!(
-        "bound-imbalance",
-        "Uneven work: of {threads} threads the busiest was on-CPU for {busiest}, the mean for {mean}.",
-        threads = working.len(),
-        busiest,
-        mean
-    );
-    let advice = text!(
-        "bound-try-smaller-pieces",
-        "cut the work into smaller pieces that threads take when they are free"
-    );
-    Some(Cause::new(BoundBy::Imbalance, share, says, advice).cite(seen, ON_CPU))
-}
-
-/// Where the time of each thread on a CPU stands.
-const ON_CPU: &str = "workload.cpu_time workload=command state=on-cpu";

@@ -65,7 +65,8 @@ fn measure_and_report(
     let own_ready_seconds = measure::run_queue_delay::total_seconds();
     let (record, destination) =
         measuring.finish(outcome, |after| after.own_ready_seconds = own_ready_seconds);
-    crate::ceilings::keep(&record, options.out.output.is_none() && !options.out.json);
+    let ours = options.out.output.is_none() && !options.out.json;
+    crate::ceilings::keep(&record, destination.as_deref(), ours);
     let (lines, histogram) = forms.map_or((false, false), |forms| (forms.cyclictest, forms.histogram));
     let shown_by = output_file(options).map_or(HERE.to_owned(), |path| path.to_string_lossy().into_owned());
     let report = |record: &Record, style: &Style| {

@@ -7,55 +7,77 @@ mod runs;
 use std::path::Path;
 use std::time::Instant;
 
-use diagnose::KeptCeilings;
+use experiment::probe::{self, Probed};
 use machine::Root;
-use measure::command::{self, Job};
+use measure::command::{self, Attached, Job};
+use os::Stop;
 use os::child::Guard;
-use os::pin;
-use os::signals;
-use record::{Coverage, Ended, Record, detail};
+use os::{pin, signals};
+use record::phrase::visible;
+use record::{Coverage, CpuList, Ended, Machine, Record, detail};
 use report::{perf_format, terminal};
 
 use super::quiet::tuned_session;
 use super::{new_record, output_file, to_standard_output};
-use crate::ceilings;
-use crate::delivery::as_json;
+use crate::delivery::{self, Forms, as_json, is_named, write_form};
 use crate::failure::Failure;
 use crate::options::{Options, PerfFormat, Stat};
-use crate::{files, output};
+use crate::{ceilings, files, output};
 use runs::{Runs, repeat};
 
-/// Runs the command and reports; returns its exit code.
+/// Runs the command, or watches processes, and reports; returns its exit code.
 pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
     let stop = signals::install();
     let began = Instant::now();
+    let attached: Vec<Attached> = stat.pid.iter().map(|pid| find(*pid)).collect::<Result<_, _>>()?;
     let allowed = pin::allowed();
     let cpus = options.measuring.cpus.as_ref();
     if let (Some(cpus), Some(allowed)) = (cpus, &allowed) {
         super::measuring::check_cpus(cpus, allowed)?;
     }
-    let destination = output_file(options);
-    if let Some(path) = &destination {
-        files::check_writable(path)?;
+    let mut record = new_record();
+    if let (true, Some(path)) = (stat.perf(), output_file(options)) {
+        files::check_writable(&path)?;
     }
-    // The whole machine goes into a record that is kept, and only there: looking at it takes longer than many commands.
-    let whole = options.out.json || options.out.output.is_some();
     let root = Root::live();
     let tuned = tuned_session::for_measuring(options)?;
-    let found = (whole && !stat.perf()).then(|| machine::inspect(&root));
+    // perf's text tells nothing of the machine, and looking at it takes longer than many commands.
+    let found = (!stat.perf()).then(|| machine::inspect(&root));
+    let destination = match &found {
+        Some(found) => delivery::destination(options, &found.machine, &record, true)?,
+        None => output_file(options),
+    };
     // After the guardian, which has to outlive what this one ends.
     let guard = Guard::prepared(None);
     let env = [guard.variable()];
-    let job = Job { argv: &stat.command, cpus, env: &env, events: stat.perf(), guard: Some(&guard) };
-    let runs = repeat(&job, stat, options, stop);
+    let words = attached.iter().flat_map(|process| process.argv.clone()).collect::<Vec<_>>();
+    let argv = if attached.is_empty() { &stat.command } else { &words };
+    let job = Job { argv, cpus, env: &env, events: stat.perf(), guard: Some(&guard) };
+    let mut probed = Probed::default();
+    let (runs, usable) = if attached.is_empty() {
+        let mut runs = repeat(&job, if stat.probe { 1 } else { stat.repeat }, stat.warmup, options, stop);
+        if let (true, Some(found)) = (stat.probe && runs.went_well(), &found) {
+            probed = probe_command(&job, stat, &found.machine, stop);
+            runs.done.append(&mut probed.plain);
+            runs.refused = probed.refused.take();
+            runs.interrupted = probed.interrupted;
+        }
+        (runs, cpus.or(allowed.as_ref()).map(CpuList::len))
+    } else {
+        // Ctrl-C is how a watch ends.
+        let watched = command::watch(&attached, stat.limit, stop);
+        let runs = Runs { done: vec![watched], refused: None, interrupted: None };
+        (runs, attached.iter().map(|process| process.cpus.len()).max())
+    };
     // It ends beside our own work on what was seen.
     guard.dismiss();
-    let mut record = new_record();
     record.conditions.knobs = tuned_session::knobs(tuned.as_ref());
-    let usable = cpus.map(record::CpuList::len).or(allowed.map(|list| list.len())).unwrap_or(1);
-    fill(&mut record, &runs, &job, stat.repeat, usable);
+    fill(&mut record, &runs, &job, stat.repeat, usable.unwrap_or(1).max(1));
+    record.coverage.append(&mut probed.coverage);
+    if let Some(time) = record.measurements.first_mut().filter(|_| stat.probe) {
+        time.detail.set_parts(detail::PROBES, &probed.probes);
+    }
     record.seconds = Some((began.elapsed().as_secs_f64() * 1000.0).round() / 1000.0);
-    record.diagnosis.bound = diagnose::bound(&diagnose::RecordIndex::new(&record));
     if let Some(found) = found {
         record.conditions.after = Some(machine::snapshot_since(&root, &found.snapshot));
         record.conditions.before = found.snapshot;
@@ -75,33 +97,38 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
     Ok(runs.code())
 }
 
+/// Runs it in all ways, silently: its own run with its input and outputs is over.
+fn probe_command(job: &Job, stat: &Stat, machine: &Machine, stop: &Stop) -> Probed {
+    let rounds = if stat.repeat > 1 { stat.repeat as usize } else { probe::fewest_rounds() };
+    output::complain(&format!("probing in {}; Ctrl-C ends it", record::phrase::count_noun(rounds, "round")));
+    probe::probe(job, machine, rounds, stop, &mut |_| {})
+}
+
+fn find(pid: i32) -> Result<Attached, Failure> {
+    Attached::find(pid).map_err(|error| Failure::Cannot(error.to_string()))
+}
+
 /// Figures, coverage and ceilings of the runs.
 fn fill(record: &mut Record, runs: &Runs, job: &Job, asked: u32, cpus: usize) {
     let figures = command::figures(&runs.done, job, cpus);
     record.measurements = figures.measurements;
     record.coverage = figures.coverage;
-    if let Some(time) = record.measurements.first_mut() {
-        time.detail.set(detail::RUNS_ASKED, asked);
-    }
     if let Some(signal) = runs.interrupted {
         record.ended = Ended::Interrupted { signal };
     } else if let Some(refused) = &runs.refused {
         record.ended = Ended::Failed { reason: refused.to_string() };
     }
-    let why = match ceilings::read() {
-        KeptCeilings::Here(known) => {
-            if let Some(time) = record.measurements.first_mut() {
-                time.detail.set_parts(detail::CEILINGS, &known);
-            }
-            return;
+    let Some(time) = record.measurements.first_mut() else { return };
+    time.detail.set(detail::RUNS_ASKED, asked);
+    match ceilings::of_this_machine() {
+        Ok(known) => time.detail.set_parts(detail::CEILINGS, &known),
+        Err(why) => {
+            record.coverage.push(Coverage::skipped("ceilings", why).with_remedy("run linespeed once"));
         }
-        KeptCeilings::Nothing => "none were measured here yet",
-        KeptCeilings::Elsewhere => "those that are kept here are of another machine or kernel",
-    };
-    record.coverage.push(Coverage::skipped("ceilings", why).with_remedy("run linespeed once"));
+    }
 }
 
-/// The report on standard error, and the record or perf's text where it was asked for.
+/// The report on standard error, and the record or perf's text where it goes.
 fn deliver(
     options: &Options,
     stat: &Stat,
@@ -114,31 +141,38 @@ fn deliver(
         (None, Some(PerfFormat::Text)) => perf_format::text(record),
         (None, None) => None,
     };
-    let kept = || perf.clone().map_or_else(|| as_json(record.to_json()), Ok);
-    let written = match (destination, &perf) {
-        (Some(path), Some(perf)) => match files::write(path, perf) {
-            Ok(()) => return Ok(()),
-            failed => failed,
-        },
-        (Some(path), None) => files::write_or_rescue(path, true, &kept()?).map(drop),
-        (None, _) => Ok(()),
-    };
-    if destination.is_none() && to_standard_output(options) && !options.out.json {
-        // --output -: the user wants it beside what the command prints.
-        return output::print(&kept()?);
+    let to_output = destination.is_none() && to_standard_output(options);
+    if let Some(perf) = perf {
+        return match destination.map(|path| files::write(path, &perf)) {
+            Some(Ok(())) => Ok(()),
+            None if to_output => output::print(&perf),
+            failed => {
+                // What was measured is shown even when it could not be stored.
+                output::print_error(&perf);
+                failed.unwrap_or(Ok(()))
+            }
+        };
     }
-    let text = if let Some(perf) = perf {
-        perf
-    } else if options.out.json {
-        if destination.is_some() && written.is_ok() { String::new() } else { as_json(record.to_json())? }
-    } else if options.out.quiet_output {
-        String::new()
-    } else {
-        format!("\n{}", terminal::stat(record, &output::error_style(&options.out)))
+    let forms = Forms::of_record(record, terminal::stat);
+    let named = is_named(options);
+    let kept = destination.map(|path| files::write_or_rescue(path, named, &as_json(record.to_json())?)).transpose();
+    let path = kept.as_ref().ok().and_then(Option::as_deref);
+    let asked = options.out.form().is_some() || to_output;
+    let printed = if asked { output::print(&forms.printed(options)?) } else { Ok(()) };
+    if kept.is_err() || (!asked && !options.out.quiet_output) {
+        let mut text = format!("\n{}", terminal::stat(record, &output::error_style(&options.out)));
+        if let (Some(path), false) = (path, named) {
+            text.push_str(&format!("\nRecord: {}\n", visible(path)));
+        }
+        // What was measured is shown even when it could not be stored.
+        output::print_error(&text);
+    }
+    let labelled = match (&options.out.label, path) {
+        (Some(label), Some(path)) => files::label_record(label, path),
+        _ => Ok(()),
     };
-    // What was measured is shown even when it could not be stored.
-    output::print_error(&text);
-    written
+    let written = if named { Ok(()) } else { write_form(options, &forms) };
+    kept.map(drop).and(printed).and(labelled).and(written)
 }
 
 impl Stat {

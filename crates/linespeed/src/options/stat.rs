@@ -19,8 +19,18 @@ pub struct Stat {
     /// Print fields with this separator, as perf stat -x (\t is a tab)
     #[arg(short = 'x', value_name = "SEPARATOR", value_parser = separator, conflicts_with_all = ["perf_format", "json"])]
     pub separator: Option<String>,
+    /// Find out what it needs: run it again in rounds (-r N) with huge pages, on fewer CPUs, beside takers of bandwidth and cache
+    #[arg(long, conflicts_with_all = ["pid", "warmup", "perf_format", "separator"])]
+    pub probe: bool,
+    /// Watch running processes instead, until Ctrl-C, --for or their end; nothing is done to them
+    #[arg(short, long, value_name = "PID[,PID]", value_delimiter = ',', value_parser = clap::value_parser!(i32).range(1..),
+          conflicts_with_all = ["command", "repeat", "warmup", "perf_format", "separator"])]
+    pub pid: Vec<i32>,
+    /// Watch so long [without: until Ctrl-C]
+    #[arg(long = "for", value_name = "TIME", value_parser = super::duration, requires = "pid")]
+    pub limit: Option<std::time::Duration>,
     /// The command and its arguments
-    #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]
+    #[arg(required_unless_present = "pid", trailing_var_arg = true, value_name = "COMMAND")]
     pub command: Vec<std::ffi::OsString>,
 }
 
@@ -39,8 +49,9 @@ fn separator(text: &str) -> Result<String, std::convert::Infallible> {
 }
 
 pub(super) const STAT_HELP: &str = "\
-Standard output and standard error stay the command's own. The report follows on standard error; --json prints the record \
-there instead, --output FILE writes the record to a file as well. --cpus LIST binds the command.
+Standard output and standard error stay the command's own. The report follows on standard error, and a record is kept as \
+that of a run; --json prints the record after the command's standard output instead, --output FILE writes it to a file. --cpus \
+LIST binds the command.
 
 Exit codes: the command's own; 128+n for signal n; 127 command not found; 126 command cannot be run; 2 wrong usage; 3 a \
 file cannot be written.";

@@ -48,10 +48,11 @@ fn a_command_prints_and_ends_as_it_would_alone() {
     let ran = run(shell("echo out; echo err >&2; exit 7"));
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(7), "out\n"));
     assert!(ran.stderr.starts_with("err\n\n"), "its standard error is not its own first: {}", ran.stderr);
-    for word in ["exit code 7", "Bound by", "run-queue delay", "page-faults"] {
+    for word in ["exit code 7", "Bound by", "runnable", "page-faults"] {
         assert!(ran.stderr.contains(word), "no {word:?} in:\n{}", ran.stderr);
     }
-    assert!(ran.stderr.lines().all(|line| line.chars().count() <= 80), "{}", ran.stderr);
+    let narrow = |line: &str| line.starts_with("Record: ") || line.chars().count() <= 80;
+    assert!(ran.stderr.lines().all(narrow), "{}", ran.stderr);
     // Without `--` too, and with options of its own.
     let ran = self::ran(["stat", "sh", "-c", "exit 5"]);
     assert_eq!(ran.code, Some(5), "{ran:?}");
@@ -175,11 +176,16 @@ fn the_record_tells_where_the_time_went_and_what_it_was_bound_by() {
 }
 
 #[test]
-fn json_takes_the_reports_place() {
+fn json_follows_the_commands_standard_output_or_goes_into_a_file() {
     let ran = run(linespeed(["stat", "--json", "--", "echo", "out"]));
-    assert_eq!(ran.stdout, "out\n");
-    let record = sound::record(ran.stderr.as_bytes());
-    assert_eq!(record.measurements_of("workload.time").count(), 1);
+    let json = ran.stdout.strip_prefix("out\n").unwrap_or_else(|| panic!("{ran:?}"));
+    assert_eq!(sound::record(json.as_bytes()).measurements_of("workload.time").count(), 1);
+    assert_eq!(ran.stderr, "");
+    let folder = folder();
+    let place = folder.path().join("a.json");
+    let ran = run(linespeed(["stat", "--json", "-o", place.to_str().unwrap(), "--", "echo", "out"]));
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("out\n", ""));
+    sound::record(&std::fs::read(&place).unwrap());
     let ran = run(linespeed(["stat", "-q", "--", "sh", "-c", "exit 2"]));
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(2), ""));
     let ran = run(linespeed(["stat", "--output", "-", "--", "true"]));
@@ -419,11 +425,35 @@ fn ceilings_of_a_run_before_stand_beside_a_command() {
     assert!(text.contains("clock_hz"), "{text}");
     let after = run(with_home(&["stat", "--", "true"]));
     assert!(!flat(&after.stderr).contains("run linespeed once"), "{}", after.stderr);
-    std::fs::write(&file, text.replacen("\"hostname\": \"", "\"hostname\": \"another-", 1)).unwrap();
+    assert!(text.contains("\"clock_hz\": \"") && text.contains(".json\""), "the record is not named: {text}");
+    std::fs::write(&file, text.replacen("\"cpus_allowed\": \"", "\"cpus_allowed\": \"7", 1)).unwrap();
     let elsewhere = run(with_home(&["stat", "--", "true"]));
     assert!(flat(&elsewhere.stderr).contains("another machine"), "{}", elsewhere.stderr);
     std::fs::write(&file, "{").unwrap();
     assert_eq!(run(with_home(&["stat", "--", "true"])).code, Some(0));
+}
+
+#[test]
+fn a_record_of_a_command_is_kept_and_its_page_finds_no_more_than_its_verdict() {
+    let state = folder();
+    let with_home = |args: &[&str]| {
+        let mut command = linespeed(args);
+        command.env("XDG_STATE_HOME", state.path());
+        run(command)
+    };
+    let ran = with_home(&["stat", "--", "sleep", "0.1"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let mut records: Vec<_> = std::fs::read_dir(state.path().join("linespeed")).unwrap().flatten().collect();
+    assert_eq!(records.len(), 1, "{records:?}");
+    let place = records.remove(0).path();
+    let name = place.file_name().unwrap().to_str().unwrap();
+    assert!(flat(&ran.stderr).contains(name), "the record is not named: {}", ran.stderr);
+    let record = sound::record(&std::fs::read(&place).unwrap());
+    assert!(record.diagnosis.bound.is_some());
+    assert!(record.diagnosis.findings.is_empty(), "{:?}", record.diagnosis.findings);
+    // perf's forms leave none.
+    with_home(&["stat", "-x,", "--", "true"]);
+    assert_eq!(std::fs::read_dir(state.path().join("linespeed")).unwrap().count(), 1);
 }
 
 #[test]

@@ -4,11 +4,9 @@
 //! A command of a few milliseconds costs hardly more than its start: looking at /proc begins after 20 ms.
 
 mod around;
+mod attach;
 mod records;
-mod sampler;
 mod shared_input;
-mod threads;
-mod waiting;
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -21,12 +19,11 @@ use os::Stop;
 use os::child::{Child, Ended, Guard, Input, Output, Process, SpawnError, Spec, Watcher, wait_all};
 use os::pin;
 
+use crate::tasks::{Had, Sampler, Seen};
+use around::Look;
+pub use attach::{AttachError, Attached, watch};
 pub use records::{Figures, figures};
-pub use sampler::Seen;
 pub use shared_input::SharedInput;
-use threads::Had;
-pub use threads::Thread;
-pub use waiting::Waiting;
 
 /// What is run.
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +60,8 @@ pub struct Run {
     /// Whether its memory at its most is its own: the kernel counts what a process had before its program began, too, and
     /// that was this one's.
     pub rss_known: bool,
+    /// The processes that ran already and were watched; empty for a command that was started.
+    pub attached: Vec<i32>,
 }
 
 /// Hears of what a command left behind while that is waited for.
@@ -87,15 +86,17 @@ fn attended(job: &Job, spec: Spec, stop: &Stop, tell: Tell) -> Result<Run, Spawn
             job.guard.iter().for_each(|guard| guard.post());
             opened = count(pid, job.events);
         })?;
-    let had = Had::read(child.pid());
-    let mut watch = Watch { sampler: sampler::Sampler::new(child.pid(), had), tell };
+    let had = Had::read(child.pid(), child.pid());
+    let sampler = Sampler::of_child(child.pid(), had);
+    let mut watch = Watch { sampler, first: true, before: None, tell };
     child.release();
     child.started()?;
     let own_rss = os::child::own_peak_bytes();
     let ended = wait_all(&mut [&mut child], stop, None, &mut watch).pop();
     let (reading, refused) =
         opened.as_ref().map_or_else(Default::default, |counters| (counters.read(), refusals(counters)));
-    let (seen, around, cpufreq) = watch.sampler.finish();
+    let around = watch.before.as_ref().map(Look::until_now);
+    let (seen, cpufreq) = watch.sampler.finish();
     let clock = clock(&reading, cpufreq, seen.samples);
     // One child was waited for, so one has ended.
     let mut ended = ended.unwrap_or_else(|| child.wait(stop, None));
@@ -105,7 +106,7 @@ fn attended(job: &Job, spec: Spec, stop: &Stop, tell: Tell) -> Result<Run, Spawn
     leave_out(&had, &mut ended, threads.min(usable(job)));
     // The kernel's counts of pages in use are several CPUs', and rounded.
     let rss_known = ended.usage.max_rss_bytes > own_rss.saturating_add(own_rss / 8);
-    Ok(Run { ended, reading, refused, seen, around, clock, rss_known })
+    Ok(Run { ended, reading, refused, seen, around, clock, rss_known, attached: Vec::new() })
 }
 
 /// Counters of a child and all that it starts, from its program's start on.
@@ -166,12 +167,18 @@ fn clock(reading: &Reading, cpufreq: Option<f64>, samples: u64) -> Option<(f64, 
 }
 
 struct Watch<'a> {
-    sampler: sampler::Sampler,
+    sampler: Sampler,
+    first: bool,
+    /// The machine when the command's threads were first looked at.
+    before: Option<Look>,
     tell: Tell<'a>,
 }
 
 impl Watcher for Watch<'_> {
     fn tick(&mut self) -> Duration {
+        if !std::mem::take(&mut self.first) && self.before.is_none() {
+            self.before = Some(Look::now());
+        }
         self.sampler.tick()
     }
 

@@ -1,7 +1,7 @@
 //! Runs of a command as measurements. What has no metric of its own (how it ended, what it waited for, what the machine
 //! did meanwhile) stands in the details of `workload.time`.
 
-use record::command_run::{Looks, RunEnd, ThreadsSeen, Waiting};
+use record::command_run::{Looks, RunEnd, ThreadWaits, ThreadsSeen, Waiting};
 use record::{Coverage, Detail, Label, Labels, Measurement, Unavailable, detail, metrics, text};
 
 use super::{Job, Run};
@@ -121,7 +121,12 @@ fn details(runs: &[Run], typical: &Run, job: &Job, cpus: usize) -> Detail {
     let words: Vec<String> = job.argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     all.set(detail::COMMAND, words);
     all.set(detail::CPU_COUNT, cpus);
-    all.set_parts(detail::ENDS, &runs.iter().map(|run| end(run.ended.exit)).collect());
+    let attached: Vec<String> = typical.attached.iter().map(ToString::to_string).collect();
+    if attached.is_empty() {
+        all.set_parts(detail::ENDS, &runs.iter().map(|run| end(run.ended.exit)).collect());
+    } else {
+        all.set(detail::ATTACHED_TO, attached.join(","));
+    }
     // What a program needed that needs less than we do is not known.
     let known = runs.iter().all(|run| run.rss_known);
     let most = if known { detail::MAX_RSS_BYTES } else { detail::MAX_RSS_BELOW_BYTES };
@@ -131,6 +136,8 @@ fn details(runs: &[Run], typical: &Run, job: &Job, cpus: usize) -> Detail {
         all: sum(|run| run.seen.samples),
         idle: sum(|run| run.seen.idle),
         active: sum(|run| run.seen.active),
+        most_active: runs.iter().map(|run| run.seen.most_active).max().unwrap_or(0),
+        unread: sum(|run| run.seen.unread),
     };
     all.set_parts(detail::LOOKS, &looks);
     let seen = ThreadsSeen {
@@ -148,6 +155,15 @@ fn details(runs: &[Run], typical: &Run, job: &Job, cpus: usize) -> Detail {
     }
     if !waiting.is_empty() {
         all.set_parts(detail::WAITING, &waiting);
+    }
+    let mut waits = ThreadWaits::new();
+    for (what, seen) in runs.iter().flat_map(|run| &run.seen.waits) {
+        let all = waits.entry(what.word().to_owned()).or_default();
+        all.threads += seen.threads;
+        all.again += seen.again;
+    }
+    if !waits.is_empty() {
+        all.set_parts(detail::WAITS, &waits);
     }
     if !typical.ended.left.is_empty() {
         let names: Vec<String> = typical.ended.left.iter().map(|process| process.name.clone()).collect();
@@ -280,7 +296,10 @@ fn minor_faults(run: &Run) -> f64 {
 
 fn cover(runs: &[Run], figures: &mut Figures) {
     let here = availability();
-    if !here.pmu {
+    if runs.iter().any(|run| !run.attached.is_empty()) {
+        let reason = text!("stat-attached-uncounted", "running processes are watched through /proc alone");
+        figures.coverage.push(Coverage::skipped(Coverage::COUNTERS, reason));
+    } else if !here.pmu {
         let refusal = here.refusal.clone().unwrap_or_else(|| Unavailable::new(NO_COUNTERS));
         figures.coverage.push(refusal.into_impossible(Coverage::COUNTERS));
     }
@@ -313,13 +332,23 @@ fn cover(runs: &[Run], figures: &mut Figures) {
         let reason = text!(
             "stat-ended-before-threads-sampled",
             "the command ended before its threads were first sampled, after {delay}",
-            delay = text::Value::Figure(super::sampler::FIRST.as_secs_f64() * 1e3, "ms")
+            delay = text::Value::Figure(crate::tasks::FIRST.as_secs_f64() * 1e3, "ms")
         );
         figures.coverage.push(Coverage::skipped("threads", reason));
     } else if runs.iter().any(|run| run.seen.too_many) {
         let reason =
             text!("stat-too-many-threads", "more threads than are sampled: the first ones stand for all");
         figures.coverage.push(Coverage::degraded("threads", reason));
+    }
+    let asked: u64 = runs.iter().flat_map(|run| run.seen.waits.values()).map(|waits| waits.threads).sum();
+    let unread: u64 = runs.iter().map(|run| run.seen.unread).sum();
+    if unread > asked {
+        let reason = text!(
+            "stat-waits-unread",
+            "what threads wait for may not be read: /proc/PID/syscall and wchan are refused or empty"
+        );
+        let remedy = text!("stat-read-waits", "watch it as its user, or as root");
+        figures.coverage.push(Coverage::skipped("waits", reason).with_remedy(remedy));
     }
     // Threads that begin and end between two looks: their time on a CPU is known, from what the kernel adds up of those
     // that ended, but what they waited for one is not.

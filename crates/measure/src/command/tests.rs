@@ -1,6 +1,7 @@
 //! What a person would see go wrong in what stat says of a command.
 
 use super::*;
+use crate::tasks::{Thread, Waiting};
 use record::Label;
 
 fn ran(line: &str) -> Run {

@@ -122,7 +122,7 @@ impl Stat {
     }
 
     /// Whether all its threads have ended. The state alone is that of the first one, which others can outlive.
-    fn has_ended(&self) -> bool {
+    pub fn has_ended(&self) -> bool {
         self.state == 'X' || self.state == 'Z' && self.threads <= 1
     }
 }

@@ -23,6 +23,10 @@ pub(crate) fn find_time(record: &Record) -> Option<&Measurement> {
     figures(record, "workload.time").find(|m| m.labels.get(Label::Threads).is_none())
 }
 
+/// The states of a command's threads in records, and what they are called.
+pub(crate) const STATES: [(&str, &str); 4] =
+    [("user", "user"), ("system", "sys"), ("runnable", "runnable, without a CPU"), ("off-cpu", "blocked, all threads")];
+
 /// How long the command was in a state, all threads together.
 pub(crate) fn find_state<'a>(record: &'a Record, name: &str) -> Option<&'a Measurement> {
     figures(record, "workload.cpu_time")
@@ -99,6 +103,9 @@ pub(crate) fn early_end(record: &Record, time: &Measurement) -> Option<String> {
 /// How long it took, how often it ran, how it ended.
 pub(crate) fn describe_runs(time: &Measurement) -> String {
     let took = seconds(time.value());
+    if let Some(pids) = time.detail.get(detail::ATTACHED_TO) {
+        return format!("watched for {took}: pid {pids}");
+    }
     let mut text = match (time.summary.n, time.summary.interval) {
         (0 | 1, _) => format!("took {took}"),
         (n, Some((low, high))) => {
@@ -172,6 +179,9 @@ pub(crate) fn name_bound(bound: &BoundBy) -> &str {
         BoundBy::Stolen => "the hypervisor",
         BoundBy::OneThread => "one thread",
         BoundBy::Imbalance => "its slowest thread",
+        BoundBy::Lock => "a lock",
+        BoundBy::Cache => "the caches",
+        BoundBy::OwnThreads => "its own threads",
         BoundBy::Unknown => "nothing that shows",
         BoundBy::Other(word) => word,
     }

@@ -1,12 +1,14 @@
 //! What `linespeed stat` says of a command: what it was bound by, where its time went, what was counted, what could not be
 //! seen.
 
+use record::command_run::ProbeKind;
 use record::{Coverage, Label, Measurement, Record, State, detail, units};
 
 use super::screen::Screen;
 use crate::contents::Section;
 use crate::contents::command::{
-    command_text, cpu_seconds, describe_runs, early_end, figures, find_state, find_time, name_bound, seconds,
+    STATES, command_text, cpu_seconds, describe_runs, early_end, figures, find_state, find_time, name_bound,
+    seconds,
 };
 use crate::contents::figures::remarks;
 use crate::paint::{Span, Tone};
@@ -17,11 +19,15 @@ use crate::text::range;
 const MOST_THREADS: usize = 8;
 
 /// What the coverage of a command tells of, beside single events, and what a line about it begins with.
-const COVERED: [(&str, &str); 5] = [
-    (Coverage::COUNTERS, "No counters"),
+const COVERED: [(&str, &str); 9] = [
+    (Coverage::COUNTERS, "Counters"),
     ("kernel events", "No kernel events"),
     ("threads", "No threads"),
-    (Coverage::RUNNABLE, "Run-queue delay"),
+    (Coverage::RUNNABLE, "Runnable"),
+    ("waits", "No waits"),
+    ("probes", "Probes"),
+    ("probe huge pages", "Huge pages"),
+    ("probe beside others", "Fewer CPUs"),
     ("ceilings", "No ceilings"),
 ];
 
@@ -42,7 +48,7 @@ pub(crate) fn write(screen: &mut Screen, record: &Record) {
             screen.paragraph(&[Span::quiet("  Try: ")], Tone::Plain, advice);
         }
     }
-    for table in [times(record, time), threads(record), counts(record)] {
+    for table in [probes(time), times(record, time), threads(record), counts(record)] {
         if !table.is_empty() {
             screen.heading(&table.title);
             screen.table(&table.finished(), 2);
@@ -61,7 +67,9 @@ pub(crate) fn write(screen: &mut Screen, record: &Record) {
             screen.blank();
         }
         let reason = coverage.reason.as_ref().map_or(coverage.state.word().to_owned(), ToString::to_string);
-        let remedy = coverage.remedy.as_ref().map(|remedy| format!(" → {remedy}")).unwrap_or_default();
+        // Why there are no counters is told by show --unseen, and at length.
+        let remedy = coverage.remedy.as_ref().filter(|_| coverage.what != Coverage::COUNTERS);
+        let remedy = remedy.map(|remedy| format!(" → {remedy}")).unwrap_or_default();
         screen.paragraph(&[Span::quiet(format!("{what}: "))], Tone::Quiet, format!("{reason}{remedy}"));
     }
 }
@@ -70,19 +78,35 @@ pub(crate) fn write(screen: &mut Screen, record: &Record) {
 /// time, seconds, each tick weighs too much.
 const FEW_TICKS: f64 = 0.1;
 
-/// The states of a thread, what they are called, and whether it is on a CPU.
-const STATES: [(&str, &str, bool); 4] = [
-    ("user", "user", true),
-    ("system", "system", true),
-    ("runnable", "run-queue delay", false),
-    ("off-cpu", "off-CPU, no thread ready", false),
-];
+/// What changes of its surroundings did to it.
+fn probes(time: &Measurement) -> Table {
+    let heads = ["", "#took", "#interval"];
+    let mut table = Table::new("Probes", None, heads);
+    for probe in time.detail.get(detail::PROBES).unwrap_or_default() {
+        let name = match probe.kind {
+            ProbeKind::HugePages => "with huge pages, CPU time",
+            ProbeKind::Bandwidth => "beside a taker of bandwidth, CPU time",
+            ProbeKind::Cache => "beside a taker of the last cache, CPU time",
+            ProbeKind::FewerCpus => "on fewer CPUs, time",
+            ProbeKind::FewerCpusTime => "on fewer CPUs, CPU time",
+        };
+        let interval = probe.interval.map(|(low, high)| range(&ratio(low), &ratio(high)));
+        table.row(vec![name.to_owned(), ratio(probe.ratio), interval.unwrap_or_else(|| "too few rounds".to_owned())]);
+    }
+    table
+}
+
+/// Twice as long: `2.00×`.
+fn ratio(value: f64) -> String {
+    format!("{value:.2}×")
+}
 
 fn times(record: &Record, time: &Measurement) -> Table {
     let heads = ["", "#time", "#of its run", "?#spread"];
     let mut table = Table::new("Time", Some("workload.cpu_time"), heads);
-    for (name, words, on_cpu) in STATES {
+    for (name, words) in STATES {
         let Some(m) = find_state(record, name) else { continue };
+        let on_cpu = ["user", "system"].contains(&name);
         table.note_row(remarks(m));
         if on_cpu && cpu_seconds(record) < FEW_TICKS {
             table.note_row([
@@ -103,7 +127,7 @@ fn times(record: &Record, time: &Measurement) -> Table {
 }
 
 fn threads(record: &Record) -> Table {
-    let heads = ["thread", "#on-CPU", "#run-queue delay"];
+    let heads = ["thread", "#on-CPU", "#runnable"];
     let mut table = Table::new("Threads", Some("workload.cpu_time"), heads);
     let in_state = |state: &'static str| {
         let all = figures(record, "workload.cpu_time");
@@ -198,13 +222,20 @@ fn around(record: &Record, time: &Measurement) -> Section {
     let mut parts: Vec<String> = Vec::new();
     parts.extend(ceilings.best_ipc().map(|(name, ipc)| format!("IPC {} ({name})", units::significant(ipc))));
     for (value, whose) in [(ceilings.bandwidth_one, "one CPU"), (ceilings.bandwidth_all, "all CPUs")] {
-        parts.extend(known(value).map(|rate| format!("{} by {whose}", units::figure(rate, "B/s"))));
+        parts.extend(known(value).map(|rate| format!("reads {} by {whose}", units::figure(rate, "B/s"))));
     }
     parts.extend(known(ceilings.latency_ns).map(|ns| format!("memory in {}", units::figure(ns, "ns"))));
-    let days = match ceilings.days.values().min().zip(ceilings.days.values().max()) {
-        Some((first, last)) if first == last => format!(" (of {first})"),
-        Some((first, last)) => format!(" (of {first} to {last})"),
-        None => String::new(),
+    // The newest first: their names end with their time.
+    let mut sources: Vec<&str> = ceilings.records.values().map(String::as_str).collect();
+    if sources.is_empty() {
+        sources.extend(ceilings.days.values().map(String::as_str));
+    }
+    sources.sort_unstable_by(|a, b| b.cmp(a));
+    sources.dedup();
+    let days = match sources.as_slice() {
+        [] => String::new(),
+        [only] => format!(" (of {only})"),
+        [newest, others @ ..] => format!(" (the best of {newest} and {} before)", others.len()),
     };
     if !parts.is_empty() {
         section.add("ceilings", format!("{}{days}", parts.join(", ")));
@@ -261,8 +292,8 @@ mod tests {
     #[test]
     fn the_answer_the_ends_and_the_coverage_are_reported() {
         let details = json!({"command": ["sh", "-c", "it's"], "ends": [{"code": 0}, {"signal": 9}],
-            "left_behind": ["daemon"], "cpus": 8, "ceilings": {"ipc": {"nop": 6.0}, "latency_ns": 95.0,
-            "days": {"ipc": "2026-11-20", "latency_ns": "2026-11-21"}},
+            "left_behind": ["daemon"], "cpus": 8, "ceilings": {"ipc": {"nop": 6.0, "primes": 1.5, "flops": 1.2}, "latency_ns": 95.0,
+            "records": {"ipc": "vm-1.json", "latency_ns": "vm-2.json"}},
             "around": {"stolen_seconds": 0.5, "throttled_seconds": null}});
         let text = shown(&example(details, "worker", "branch-misses", 0.75), 200);
         for words in [
@@ -274,8 +305,8 @@ mod tests {
             "worker 0",
             "83.3 % of the time",
             "500 ms of CPU time, of the whole machine",
-            "IPC 6.00 (nop), memory in 95.0 ns (of 2026-11-20 to 2026-11-21)",
-            "No counters: no PMU → buy one",
+            "IPC 1.50 (primes), memory in 95.0 ns (the best of vm-2.json and 1 before)",
+            "Counters: no PMU",
         ] {
             assert!(text.contains(words), "no {words:?} in:\n{text}");
         }

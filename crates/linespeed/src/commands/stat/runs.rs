@@ -5,7 +5,7 @@ use os::Stop;
 use os::child::{Exit, Process, SpawnError};
 
 use crate::failure::{exit_code, signal_code};
-use crate::options::{Options, Stat};
+use crate::options::Options;
 use crate::output;
 use crate::progress::{name_processes, say_left};
 
@@ -20,6 +20,11 @@ pub(super) struct Runs {
 }
 
 impl Runs {
+    /// Whether each run ended as a program that did its work.
+    pub(super) fn went_well(&self) -> bool {
+        self.refused.is_none() && self.interrupted.is_none() && self.code() == 0
+    }
+
     /// The command's own exit code, the first that is not 0 of several runs; 128+n for a signal, as shells have it.
     pub(super) fn code(&self) -> u8 {
         let codes = || self.done.iter().map(|run| exit_code(run.ended.exit));
@@ -28,10 +33,10 @@ impl Runs {
 }
 
 /// Runs the command as often as was asked for, or until somebody or something stops it.
-pub(super) fn repeat(job: &Job, stat: &Stat, options: &Options, stop: &Stop) -> Runs {
+pub(super) fn repeat(job: &Job, repeat: u32, warmup: u32, options: &Options, stop: &Stop) -> Runs {
     let mut runs = Runs { done: Vec::new(), refused: None, interrupted: None };
     let mut tell = |left: &[Process]| say_left(&name_processes(left), "Ctrl-C ends it");
-    let all = stat.warmup + stat.repeat;
+    let all = warmup + repeat;
     let mut input = SharedInput::of_runs(all);
     for number in 0..all {
         if input.before(number) {
@@ -47,7 +52,7 @@ pub(super) fn repeat(job: &Job, stat: &Stat, options: &Options, stop: &Stop) -> 
             }
         };
         if options.out.verbose {
-            let kind = if number < stat.warmup { "warm-up" } else { "run" };
+            let kind = if number < warmup { "warm-up" } else { "run" };
             output::complain(&format!(
                 "{kind} {}: {}",
                 number + 1,
@@ -62,7 +67,7 @@ pub(super) fn repeat(job: &Job, stat: &Stat, options: &Options, stop: &Stop) -> 
             run.ended.exit = Exit::Stopped(signal);
         }
         // What a signal cut short is told when it is all that there is, and else left out.
-        if number >= stat.warmup && (runs.interrupted.is_none() || runs.done.is_empty()) {
+        if number >= warmup && (runs.interrupted.is_none() || runs.done.is_empty()) {
             runs.done.push(run);
         }
         if runs.interrupted.is_some() {

@@ -16,6 +16,8 @@ pub struct Thread {
     pub on_cpu_ns: u64,
     /// Nanoseconds ready to run and waiting for a CPU.
     pub runnable_ns: u64,
+    /// Times that it was put on a CPU: that of its switches.
+    pub slices: u64,
     /// Times that the kernel moved it to another CPU, where the kernel tells (CONFIG_SCHED_DEBUG).
     pub migrations: Option<u64>,
     /// Nanoseconds that it waited for a disk, where the kernel accounts delays.
@@ -55,10 +57,10 @@ fn parse_stat(text: &str) -> Option<Stat> {
     })
 }
 
-/// Time on a CPU and time waiting for one, ns.
-fn parse_schedstat(text: &str) -> Option<(u64, u64)> {
+/// Time on a CPU and time waiting for one, ns; how often it was put on one.
+fn parse_schedstat(text: &str) -> Option<(u64, u64, u64)> {
     let mut numbers = text.split_whitespace().map(|field| field.parse::<u64>().ok());
-    Some((numbers.next()??, numbers.next()??))
+    Some((numbers.next()??, numbers.next()??, numbers.next().flatten().unwrap_or(0)))
 }
 
 /// A file of /proc, in one piece: its length is not known before, and reading piece by piece may mix two states.
@@ -68,13 +70,15 @@ fn read(path: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// What a process's first thread has had until now.
+/// What a thread has had until now.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Had {
+pub struct Had {
     /// Nanoseconds on a CPU.
     pub on_cpu_ns: u64,
     /// Nanoseconds ready to run and waiting for a CPU.
     pub runnable_ns: u64,
+    /// Times that it was put on a CPU.
+    pub slices: u64,
     /// Voluntary and involuntary switches.
     pub switches: (u64, u64),
     /// Page faults without and with I/O.
@@ -84,10 +88,11 @@ pub(crate) struct Had {
 }
 
 impl Had {
-    /// Of a process until now; nothing of what /proc does not show.
-    pub(crate) fn read(pid: i32) -> Self {
-        let text = |name: &str| read(&format!("/proc/{pid}/{name}"));
-        let (on_cpu_ns, runnable_ns) =
+    /// Of a process's thread until now; nothing of what /proc does not show.
+    pub(crate) fn read(pid: i32, tid: i32) -> Self {
+        let place = format!("/proc/{pid}/task/{tid}");
+        let text = |name: &str| read(&format!("{place}/{name}"));
+        let (on_cpu_ns, runnable_ns, slices) =
             text("schedstat").as_deref().and_then(parse_schedstat).unwrap_or_default();
         let status = text("status").unwrap_or_default();
         let switches = |name: &str| {
@@ -96,9 +101,10 @@ impl Had {
         Self {
             on_cpu_ns,
             runnable_ns,
+            slices,
             switches: (switches("voluntary_ctxt_switches:"), switches("nonvoluntary_ctxt_switches:")),
             faults: text("stat").as_deref().and_then(parse_stat).map_or((0, 0), |stat| stat.faults),
-            migrations: migrations(&format!("/proc/{pid}")).unwrap_or(0),
+            migrations: migrations(&place).unwrap_or(0),
         }
     }
 }
@@ -127,12 +133,13 @@ impl Thread {
         let place = format!("/proc/{}/task/{}", self.pid, self.tid);
         let Some(stat) = read(&format!("{place}/stat")).as_deref().and_then(parse_stat) else { return false };
         // Kernels without CONFIG_SCHED_INFO have ticks only.
-        let (on_cpu, runnable) = read(&format!("{place}/schedstat"))
+        let (on_cpu, runnable, slices) = read(&format!("{place}/schedstat"))
             .as_deref()
             .and_then(parse_schedstat)
-            .unwrap_or((stat.ticks.saturating_mul(TICK_NS), 0));
+            .unwrap_or((stat.ticks.saturating_mul(TICK_NS), 0, 0));
         self.on_cpu_ns = self.on_cpu_ns.max(on_cpu);
         self.runnable_ns = self.runnable_ns.max(runnable);
+        self.slices = self.slices.max(slices);
         self.migrations = self.migrations.max(migrations(&place));
         self.disk_ns = self.disk_ns.max(stat.disk_ticks.saturating_mul(TICK_NS));
         self.looks += 1;
@@ -140,6 +147,16 @@ impl Thread {
         self.name = stat.name;
         self.state = stat.state;
         true
+    }
+}
+
+impl Thread {
+    /// What it had since it had had that.
+    pub(crate) fn leave_out(&mut self, had: &Had) {
+        self.on_cpu_ns = self.on_cpu_ns.saturating_sub(had.on_cpu_ns);
+        self.runnable_ns = self.runnable_ns.saturating_sub(had.runnable_ns);
+        self.slices = self.slices.saturating_sub(had.slices);
+        self.migrations = self.migrations.map(|all| all.saturating_sub(had.migrations));
     }
 }
 
@@ -174,7 +191,7 @@ mod tests {
             disk_ticks: 42,
         };
         assert_eq!(stat, expected);
-        assert_eq!(parse_schedstat("92327 60572 2\n"), Some((92327, 60572)));
+        assert_eq!(parse_schedstat("92327 60572 2\n"), Some((92327, 60572, 2)));
         assert_eq!(parse_schedstat("92327"), None);
         let sched = "cat (1, #threads: 1)\n---\nse.nr_migrations    :      17\nnr_switches : 5\n";
         assert_eq!(parse_migrations(sched), Some(17));

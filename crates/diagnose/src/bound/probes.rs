@@ -1,0 +1,144 @@
+//! What changes of its surroundings did to a command: what slows it says what it needs.
+
+use record::command_run::{Probe, ProbeKind};
+use record::diagnosis::BoundBy;
+use record::text::Value;
+use record::{Template, Text, text};
+
+use super::{Cause, Facts, detail};
+
+/// A change that matters: a program that needs what another takes loses more than what any two runs differ by.
+const SLOWER: f64 = 1.05;
+const FASTER: f64 = 0.95;
+/// The same of two threads and more that cost each other their CPU time.
+const MUCH_FASTER: f64 = 0.8;
+/// What an experiment shows goes before what is only seen from outside: from a twentieth slower on, as a share.
+const LEAST_SHOWN: f64 = 0.65;
+
+const SLOWED: Template = Template {
+    code: "bound-probe-slowed",
+    words: "Beside a program that takes memory bandwidth it needs {ratio} the CPU time ({range}).",
+};
+
+fn find(facts: &Facts, kind: ProbeKind) -> Option<Probe> {
+    facts.probes().into_iter().find(|probe| probe.kind == kind)
+}
+
+/// A change that certainly made it slower.
+fn slower(facts: &Facts, kind: ProbeKind) -> Option<Probe> {
+    find(facts, kind).filter(|probe| probe.interval.is_some_and(|(low, _)| low > 1.0) && probe.ratio > SLOWER)
+}
+
+/// One that certainly made it faster, by so much.
+fn faster(facts: &Facts, kind: ProbeKind, by: f64) -> Option<Probe> {
+    find(facts, kind).filter(|probe| probe.interval.is_some_and(|(_, high)| high < 1.0) && probe.ratio < by)
+}
+
+fn times(ratio: f64) -> Value {
+    Value::Factor(ratio)
+}
+
+fn range(probe: &Probe) -> String {
+    let (low, high) = probe.interval.unwrap_or((probe.ratio, probe.ratio));
+    format!("{low:.2}× to {high:.2}×")
+}
+
+fn share(ratio: f64) -> f64 {
+    (LEAST_SHOWN + ratio - SLOWER).clamp(LEAST_SHOWN, 1.0)
+}
+
+/// Memory: bandwidth that is taken from it, or huge pages that spare it page walks.
+pub(super) fn memory(facts: &Facts) -> Option<Cause> {
+    let slowed = slower(facts, ProbeKind::Bandwidth);
+    let spared = faster(facts, ProbeKind::HugePages, FASTER);
+    let says = |probe: &Probe| text!(SLOWED, ratio = times(probe.ratio), range = range(probe));
+    let helped = |probe: &Probe| {
+        text!(
+            "bound-probe-huge-pages",
+            "With huge pages it needs {ratio} the CPU time ({range}).",
+            ratio = times(probe.ratio),
+            range = range(probe)
+        )
+    };
+    let (by, share, says, advice) = match (slowed, spared) {
+        (None, None) => return None,
+        // Whoever gains by huge pages goes to and fro in memory.
+        (slowed, Some(spared)) => {
+            let all = Text::sequence(slowed.iter().map(says).chain([helped(&spared)]));
+            let advice = text!(
+                "bound-use-memory-with-huge-pages",
+                "use huge pages (GLIBC_TUNABLES=glibc.malloc.hugetlb=1, or madvise); keep together what is used together"
+            );
+            let most = slowed.map_or(0.0, |probe| probe.ratio).max(1.0 / spared.ratio);
+            (BoundBy::MemoryLatency, share(most), all, advice)
+        }
+        (Some(slowed), None) => {
+            let advice = text!(
+                "bound-touch-less-memory",
+                "touch less memory: smaller types, blocks that fit the caches, each line once"
+            );
+            (BoundBy::MemoryBandwidth, share(slowed.ratio), says(&slowed), advice)
+        }
+    };
+    Some(Cause::new(by, share, says, advice).cite(describe(facts), detail("probes")))
+}
+
+/// The last cache that is taken from it, where bandwidth is not what it lacks.
+pub(super) fn cache(facts: &Facts) -> Option<Cause> {
+    let probe = slower(facts, ProbeKind::Cache)?;
+    if slower(facts, ProbeKind::Bandwidth).is_some_and(|bandwidth| bandwidth.ratio >= probe.ratio) {
+        return None;
+    }
+    let says = text!(
+        "bound-probe-cache",
+        "Beside a program that takes the last cache it needs {ratio} the CPU time ({range}).",
+        ratio = times(probe.ratio),
+        range = range(&probe)
+    );
+    let advice = text!(
+        "bound-fit-cache",
+        "make its working set smaller, or keep others out of the cache (resctrl, CPUs of another L3)"
+    );
+    Some(Cause::new(BoundBy::Cache, share(probe.ratio), says, advice).cite(describe(facts), detail("probes")))
+}
+
+/// Its own threads: on fewer CPUs they cost each other less.
+pub(super) fn own_threads(facts: &Facts) -> Option<Cause> {
+    let probe = faster(facts, ProbeKind::FewerCpusTime, MUCH_FASTER)?;
+    if facts.looks().most_active < 2 {
+        return None;
+    }
+    let says = text!(
+        "bound-probe-own-threads",
+        "On CPUs {cpus} alone it needs {ratio} the CPU time ({range}): its threads slow each other, by lines that they \
+         share or a lock that they spin on.",
+        cpus = probe.cpus.clone().unwrap_or_default(),
+        ratio = times(probe.ratio),
+        range = range(&probe)
+    );
+    let advice = text!(
+        "bound-share-less",
+        "give each thread lines of its own (pad to 128 bytes), count apart and add up; where: perf c2c"
+    );
+    let cause = Cause::new(BoundBy::OwnThreads, share(1.0 / probe.ratio), says, advice);
+    Some(cause.cite(describe(facts), detail("probes")))
+}
+
+/// Each change with its ratio.
+fn describe(facts: &Facts) -> Text {
+    let probes: Vec<Text> = facts
+        .probes()
+        .iter()
+        .map(|probe| {
+            let kind = match probe.kind {
+                ProbeKind::HugePages => "huge pages",
+                ProbeKind::Bandwidth => "bandwidth taken",
+                ProbeKind::Cache => "cache taken",
+                ProbeKind::FewerCpus => "fewer CPUs, time",
+                ProbeKind::FewerCpusTime => "fewer CPUs, CPU time",
+            };
+            text!("bound-probe", "{kind} {ratio}", kind, ratio = times(probe.ratio))
+        })
+        .collect();
+    text!("bound-probes", "in turn with plain runs: {probes}", probes)
+}

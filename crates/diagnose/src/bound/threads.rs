@@ -1,0 +1,197 @@
+//! What a command's threads did to each other: one alone, one after the other, one longer than the others, all on one lock.
+
+use record::diagnosis::BoundBy;
+use record::text::Value;
+use record::units::{significant, thousands};
+use record::{Text, text};
+
+use super::time::{used_by_others, without_a_cpu};
+use super::{Cause, Facts, detail};
+
+/// Where the time of each thread on a CPU stands.
+const ON_CPU: &str = "workload.cpu_time workload=command state=on-cpu";
+/// From so many looks on it is told whether more than one thread ever wanted to run.
+const FEW_LOOKS: f64 = 5.0;
+/// CPUs without work from which on they could have worked for it.
+const LEAST_IDLE: f64 = 0.2;
+/// Share of the time that a program may wait for CPUs while it is said that more of them do not help.
+const MOST_WAITED: f64 = 0.1;
+/// One thread is the answer only where nothing tells more of what it did: the most that it explains.
+const MOST_EXPLAINED: f64 = 0.6;
+
+/// How much of a program's CPU time was one thread's, or that of one at a time: by the looks at its threads, whatever other
+/// programs did; in records that do not tell, by how many CPUs it used.
+fn is_one_at_a_time(facts: &Facts) -> bool {
+    let looks = facts.looks();
+    if looks.most_active > 0 && looks.all as f64 >= FEW_LOOKS {
+        return looks.active as f64 <= (looks.all - looks.idle.min(looks.all)) as f64 * 1.05;
+    }
+    (0.6..=1.2).contains(&facts.used())
+        && facts.cpus - facts.used() - used_by_others(facts).unwrap_or(0.0) >= LEAST_IDLE
+}
+
+/// Which CPUs had nothing to do meanwhile.
+fn describe_idle(facts: &Facts, idle: f64) -> Text {
+    let rest = facts.cpus - 1.0;
+    if idle < LEAST_IDLE {
+        text!("bound-none-idle", "other programs had the rest")
+    } else if idle < rest * 0.75 {
+        text!("bound-some-idle", "{idle} CPUs sat idle, other programs had the rest", idle = significant(idle))
+    } else if rest < 1.5 {
+        text!("bound-other-idle", "the other CPU sat idle")
+    } else {
+        text!("bound-others-idle", "the other {rest} CPUs sat idle", rest = rest.to_string())
+    }
+}
+
+pub(super) fn one_thread(facts: &Facts) -> Option<Cause> {
+    let wanted = (facts.cpu() + without_a_cpu(facts)) / facts.wall;
+    if facts.cpus < 2.0 || wanted < 0.6 || !is_one_at_a_time(facts) {
+        return None;
+    }
+    let idle = (facts.cpus - facts.used() - used_by_others(facts).unwrap_or(0.0)).max(0.0);
+    let waited = without_a_cpu(facts) > MOST_WAITED * facts.wall;
+    let seen: f64 = facts.threads.iter().map(|(_, on)| on).sum();
+    let first = facts.threads.first().filter(|(_, on)| *on >= facts.cpu() * 0.6);
+    let (idle, cpus, seconds) =
+        (describe_idle(facts, idle), facts.cpus.to_string(), |s: f64| Value::Figure(s, "s"));
+    let (says, advice, figures) = match first {
+        Some((name, on)) => {
+            let name = name.rsplit_once(' ').map_or(name.as_str(), |(name, _)| name).to_owned();
+            (
+                text!(
+                    "bound-one-thread",
+                    "One thread ({name}) did the work, on one CPU of {cpus}; {idle}.",
+                    name,
+                    cpus,
+                    idle
+                ),
+                if waited {
+                    text!(
+                        "bound-try-free-core",
+                        "a core that nobody else uses helps (--cpus), and a faster one; look for an option for threads or jobs"
+                    )
+                } else if facts.ipc().is_some() {
+                    text!(
+                        "bound-try-faster-core",
+                        "a faster core helps, more cores do not; look for an option for threads or jobs, or run several"
+                    )
+                } else {
+                    text!(
+                        "bound-try-faster-core-or-memory",
+                        "a faster core helps (or faster memory: stat --probe tells which), more cores do not; look for an \
+                         option for threads or jobs, or run several"
+                    )
+                },
+                text!("bound-busiest-thread", "the busiest thread was on-CPU for {on}", on = seconds(*on)),
+            )
+        }
+        None if seen < facts.cpu() * 0.5 => (
+            text!(
+                "bound-short-processes",
+                "One short process after the other, on one CPU of {cpus}; {idle}.",
+                cpus,
+                idle
+            ),
+            text!(
+                "bound-try-fewer-processes",
+                "start fewer processes, or several at a time (make -j, xargs -P)"
+            ),
+            text!(
+                "bound-long-processes",
+                "only {seen} of its CPU time was in processes long enough to be sampled",
+                seen = seconds(seen)
+            ),
+        ),
+        None => (
+            text!(
+                "bound-taking-turns",
+                "Its threads and processes took turns, on one CPU of {cpus}; {idle}.",
+                cpus,
+                idle
+            ),
+            text!(
+                "bound-try-concurrency",
+                "let them work at the same time: they wait for each other, or for one lock"
+            ),
+            text!("bound-all-threads", "its threads were on-CPU for {seen} in all", seen = seconds(seen)),
+        ),
+    };
+    // Of all that this machine could have done for it meanwhile.
+    let share = ((facts.cpus - 1.0) / facts.cpus * facts.used()).min(MOST_EXPLAINED);
+    Some(Cause::new(BoundBy::OneThread, share, says, advice).cite(figures, ON_CPU))
+}
+
+/// Threads that wait for a lock again and again, on average: fewer are no convoy.
+const LEAST_WAITERS: f64 = 0.3;
+/// With all CPUs at work, threads that wait are what a pool does that has enough to do; but not with so much in the kernel.
+const LOCKING: f64 = 0.15;
+/// The share of its CPUs from which all are at work.
+const ALL_AT_WORK: f64 = 0.9;
+
+pub(super) fn lock(facts: &Facts) -> Option<Cause> {
+    let looks = facts.looks();
+    if (looks.all as f64) < FEW_LOOKS {
+        return None;
+    }
+    let again = facts.waits().get("lock").map_or(0, |waits| waits.again);
+    let (waiters, active) = (again as f64 / looks.all as f64, looks.active as f64 / looks.all as f64);
+    let kernel = facts.system / facts.cpu().max(1e-9);
+    let busy = facts.used() >= ALL_AT_WORK * facts.cpus || active >= ALL_AT_WORK * facts.cpus;
+    if waiters < LEAST_WAITERS || active == 0.0 || (busy && kernel < LOCKING) {
+        return None;
+    }
+    let waited = waiters / (waiters + active);
+    let switches = facts.counted("context-switches").unwrap_or(0.0) / facts.wall;
+    let says = text!(
+        "bound-lock",
+        "Its threads waited for locks, or for each other, {share} of their time (futex): {switches} context switches a second.",
+        share = Value::Share(waited),
+        switches = thousands(switches.round())
+    );
+    let advice = text!(
+        "bound-try-less-locking",
+        "hold locks shorter, share less between threads, or use fewer threads; which lock: perf lock contention"
+    );
+    let seen = text!(
+        "bound-lock-waiters",
+        "threads that wait for a lock again and again: {waiters} on average, beside {active} that run",
+        waiters = significant(waiters),
+        active = significant(active)
+    );
+    // In the kernel they take and give locks, too.
+    let share = waited + (1.0 - waited) * kernel;
+    Some(Cause::new(BoundBy::Lock, share, says, advice).cite(seen, detail("waits")))
+}
+
+pub(super) fn imbalance(facts: &Facts) -> Option<Cause> {
+    // Threads that only wait for the others are none of those that share the work.
+    let busiest = facts.threads.first()?.1;
+    let working: Vec<f64> =
+        facts.threads.iter().map(|(_, on)| *on).filter(|on| *on >= busiest * 0.1).collect();
+    if working.len() < 2 || facts.used() < 1.2 || busiest < facts.wall * 0.5 {
+        return None;
+    }
+    let mean = working.iter().sum::<f64>() / working.len() as f64;
+    // Had they shared it evenly, the last would have ended this much earlier.
+    let share = (1.0 - mean / busiest) * (busiest / facts.wall).min(1.0);
+    let (busiest, mean) = (Value::Figure(busiest, "s"), Value::Figure(mean, "s"));
+    let seen = text!(
+        "bound-uneven-threads",
+        "busiest thread {busiest}, mean {mean}",
+        busiest = busiest.clone(),
+        mean = mean.clone()
+    );
+    let says = text!(
+        "bound-imbalance",
+        "Uneven work: of {threads} threads the busiest was on-CPU for {busiest}, the mean for {mean}.",
+        threads = working.len(),
+        busiest,
+        mean
+    );
+    let advice = text!(
+        "bound-try-smaller-pieces",
+        "cut the work into smaller pieces that threads take when they are free"
+    );
+    Some(Cause::new(BoundBy::Imbalance, share, says, advice).cite(seen, ON_CPU))
+}

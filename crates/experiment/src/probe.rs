@@ -1,0 +1,285 @@
+//! What a command needs, by experiment: it runs again with huge pages, on fewer CPUs, and there beside a program that takes memory
+//! bandwidth and one that takes the last cache, each in turn with plain runs. What slows it says what it needs.
+
+use std::ffi::{OsStr, OsString};
+
+use machine::Root;
+use measure::command::{self, Job, Run};
+use measure::competitor::{Competitor, Resource};
+use measure::fill_order::FillOrder;
+use os::Stop;
+use os::child::{Exit, Guard, Process, SpawnError};
+use record::command_run::{Probe, ProbeKind};
+use record::paired_comparison::{Scale, compare_pairs, least_rounds};
+use record::{Coverage, CpuList, Machine, Text, text};
+
+use crate::rounds::run_rounds;
+
+/// What the C library gives to its memory from huge pages where the kernel leaves that to programs (glibc 2.35).
+const HUGE_PAGES: &str = "glibc.malloc.hugetlb=1";
+const TUNABLES: &str = "GLIBC_TUNABLES";
+/// Page faults that must be left of those without huge pages where they had no effect.
+const SAME_FAULTS: f64 = 0.8;
+/// Comparisons that are made together.
+const COMPARISONS: usize = 4;
+/// The share of CPUs that competitors take.
+const TAKEN: usize = 8;
+
+/// One way to run the command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Plain,
+    HugePages,
+    Fewer,
+    Beside(Resource),
+}
+
+/// What came of a probe.
+#[derive(Debug, Default)]
+pub struct Probed {
+    /// Plain runs, in which nothing was changed.
+    pub plain: Vec<Run>,
+    /// What each change did.
+    pub probes: Vec<Probe>,
+    /// What could not be tried, and why.
+    pub coverage: Vec<Coverage>,
+    /// Why the command could not be started.
+    pub refused: Option<SpawnError>,
+    /// The signal that ended it early.
+    pub interrupted: Option<i32>,
+}
+
+/// Why the rounds end early.
+enum End {
+    Refused(SpawnError),
+    Failed(Box<Run>),
+    Stopped(i32),
+    NoCompetitor(std::io::Error),
+}
+
+/// Rounds without which no change has an interval.
+pub fn fewest_rounds() -> usize {
+    least_rounds(COMPARISONS)
+}
+
+/// Runs the command in all ways, in so many rounds. `tell` hears of each round that is over.
+pub fn probe(
+    job: &Job,
+    machine: &Machine,
+    rounds: usize,
+    stop: &Stop,
+    tell: &mut dyn FnMut(usize),
+) -> Probed {
+    let mut probed = Probed::default();
+    let (ways, fewer, taken) = plan(job, machine, &mut probed.coverage);
+    let mut plain_runs = Vec::new();
+    let mut over = 0;
+    let done = run_rounds(ways.len(), rounds, |turn| {
+        use std::ops::ControlFlow::{Break, Continue};
+        if turn.round > over {
+            over = turn.round;
+            tell(over);
+        }
+        match run_once(job, ways[turn.alternative], machine, fewer.as_ref(), &taken, stop) {
+            Ok(run) => {
+                if ways[turn.alternative] == Way::Plain {
+                    plain_runs.push(run.clone());
+                }
+                Continue(Figures::of(&run))
+            }
+            Err(end) => Break(end),
+        }
+    });
+    match done.ended {
+        Some(End::Refused(why)) => probed.refused = Some(why),
+        Some(End::Stopped(signal)) => probed.interrupted = Some(signal),
+        Some(End::Failed(run)) => {
+            let why = text!("probe-failed", "the command failed in a changed run, or in a plain one");
+            probed.coverage.push(Coverage::degraded("probes", why));
+            if plain_runs.is_empty() {
+                plain_runs.push(*run);
+            }
+        }
+        Some(End::NoCompetitor(error)) => {
+            let why = text!("probe-no-competitor", "no memory for a competitor: {error}", error = error.to_string());
+            probed.coverage.push(Coverage::skipped("probes", why));
+        }
+        None => {}
+    }
+    probed.plain = plain_runs;
+    let at = |way: Way| ways.iter().position(|other| *other == way);
+    let compare = |kind: ProbeKind, way: Way, base: Way, of: fn(&Figures) -> f64| {
+        let (way, base) = (at(way)?, at(base)?);
+        let pairs: Vec<(f64, f64)> =
+            done.whole.iter().map(|round| (of(&round[way]), of(&round[base]))).collect();
+        let compared = compare_pairs(&pairs, Scale::Ratio, COMPARISONS, None);
+        // Less by a share of the changed run's: as a ratio, how many times as long that took.
+        let ratio = |less: f64| 1.0 / (1.0 - less).max(1e-9);
+        (compared.rounds > 0).then(|| Probe {
+            kind,
+            ratio: ratio(compared.less_by),
+            interval: compared.interval.map(|(low, high)| (ratio(low), ratio(high))),
+            rounds: compared.rounds as u64,
+            cpus: fewer.as_ref().filter(|_| kind != ProbeKind::HugePages).map(ToString::to_string),
+        })
+    };
+    probed.probes = [
+        compare(ProbeKind::HugePages, Way::HugePages, Way::Plain, |f| f.cpu),
+        compare(ProbeKind::Bandwidth, Way::Beside(Resource::Bandwidth), Way::Fewer, |f| f.cpu),
+        compare(ProbeKind::Cache, Way::Beside(Resource::Cache), Way::Fewer, |f| f.cpu),
+        compare(ProbeKind::FewerCpus, Way::Fewer, Way::Plain, |f| f.wall),
+        compare(ProbeKind::FewerCpusTime, Way::Fewer, Way::Plain, |f| f.cpu),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if let (Some(huge), Some(plain)) = (at(Way::HugePages), at(Way::Plain)) {
+        let faults = |way: usize| done.whole.iter().map(|round| round[way].faults).sum::<f64>();
+        if faults(huge) > SAME_FAULTS * faults(plain) {
+            let why = text!(
+                "probe-huge-pages-no-effect",
+                "glibc's tunable for huge pages had no effect: the command has few pages, or takes memory by other means"
+            );
+            probed.coverage.push(Coverage::skipped("probe huge pages", why));
+            probed.probes.retain(|probe| probe.kind != ProbeKind::HugePages);
+        }
+    }
+    probed
+}
+
+/// What a run is judged by.
+#[derive(Clone, Copy, Debug)]
+struct Figures {
+    wall: f64,
+    /// CPU time: what waits for memory waits on a CPU, and others that have the CPU meanwhile do not count.
+    cpu: f64,
+    faults: f64,
+}
+
+impl Figures {
+    fn of(run: &Run) -> Self {
+        let usage = &run.ended.usage;
+        Self {
+            wall: run.ended.wall.as_secs_f64(),
+            cpu: (usage.user + usage.system).max(1e-6),
+            faults: usage.minor_faults as f64,
+        }
+    }
+}
+
+/// The ways that can be tried here; the CPUs that are left to the command, and those that competitors take.
+fn plan(job: &Job, machine: &Machine, coverage: &mut Vec<Coverage>) -> (Vec<Way>, Option<CpuList>, CpuList) {
+    let mut ways = vec![Way::Plain];
+    match why_no_huge_pages() {
+        None => ways.push(Way::HugePages),
+        Some(why) => coverage.push(Coverage::skipped("probe huge pages", why)),
+    }
+    let cpus = job.cpus.cloned().or_else(os::pin::allowed).unwrap_or_default();
+    // Whole cores, and those that the command would take last.
+    let order = FillOrder::SiblingsFirst.cpus(machine, &cpus);
+    let keep = order.len() - (order.len() / TAKEN).max(1).min(order.len());
+    let (left, taken) = order.split_at(keep);
+    if left.is_empty() {
+        let why = text!("probe-one-cpu", "competitors need a second CPU");
+        coverage.push(Coverage::skipped("probe beside others", why));
+        return (ways, None, CpuList::default());
+    }
+    ways.extend([Way::Fewer, Way::Beside(Resource::Bandwidth), Way::Beside(Resource::Cache)]);
+    (ways, Some(left.iter().copied().collect()), taken.iter().copied().collect())
+}
+
+fn why_no_huge_pages() -> Option<Text> {
+    let setting = Root::live().text("/sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
+    match setting.split_once('[').and_then(|(_, rest)| rest.split_once(']')) {
+        Some(("madvise", _)) => None,
+        Some(("always", _)) => {
+            Some(text!("probe-huge-pages-always", "it has huge pages already: transparent_hugepage is always"))
+        }
+        _ => Some(text!("probe-huge-pages-never", "transparent huge pages are off, or this kernel has none")),
+    }
+}
+
+fn run_once(
+    job: &Job,
+    way: Way,
+    machine: &Machine,
+    fewer: Option<&CpuList>,
+    taken: &CpuList,
+    stop: &Stop,
+) -> Result<Run, End> {
+    if let Some(signal) = stop.signal() {
+        return Err(End::Stopped(signal));
+    }
+    let _competitor = match way {
+        Way::Beside(resource) => {
+            Some(Competitor::start(resource, machine, taken).map_err(End::NoCompetitor)?)
+        }
+        _ => None,
+    };
+    let guard = Guard::new(None);
+    let mut env = vec![guard.variable()];
+    if way == Way::HugePages {
+        env.push((TUNABLES.into(), with_huge_pages(std::env::var_os(TUNABLES).as_deref())));
+    }
+    let cpus = if matches!(way, Way::Plain | Way::HugePages) { job.cpus } else { fewer };
+    let job = Job { argv: job.argv, cpus, env: &env, events: false, guard: None };
+    let run = command::run_silent(&job, stop, &mut |_: &[Process]| {}).map_err(End::Refused)?;
+    if let Some(signal) = stop.signal() {
+        return Err(End::Stopped(signal));
+    }
+    if run.ended.exit == Exit::Code(0) { Ok(run) } else { Err(End::Failed(Box::new(run))) }
+}
+
+/// The tunables that there are, and that for huge pages.
+fn with_huge_pages(own: Option<&OsStr>) -> OsString {
+    let mut all = own.map(OsStr::to_owned).unwrap_or_default();
+    if !all.is_empty() {
+        all.push(":");
+    }
+    all.push(HUGE_PAGES);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<OsString> {
+        ["sh", "-c", line].map(OsString::from).to_vec()
+    }
+
+    #[test]
+    fn each_change_is_tried_and_told_with_its_ratio() {
+        let (argv, machine) = (words("i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"), Machine::default());
+        let job = Job { argv: &argv, cpus: None, env: &[], events: false, guard: None };
+        let mut heard = 0;
+        let probed = probe(&job, &machine, 2, &Stop::new(), &mut |round| heard = round);
+        assert_eq!((probed.plain.len(), heard), (2, 1));
+        assert!(probed.probes.iter().all(|probe| probe.ratio > 0.0 && probe.rounds == 2), "{probed:?}");
+        let kinds: Vec<ProbeKind> = probed.probes.iter().map(|probe| probe.kind).collect();
+        if os::pin::allowed().is_some_and(|cpus| cpus.len() > 1) {
+            assert!(kinds.contains(&ProbeKind::Bandwidth) && kinds.contains(&ProbeKind::Cache), "{kinds:?}");
+        }
+        assert!(!kinds.contains(&ProbeKind::HugePages), "a shell of a few pages has no use of them");
+        assert!(probed.coverage.iter().any(|one| one.what == "probe huge pages"));
+    }
+
+    #[test]
+    fn a_command_that_fails_is_run_once_and_one_that_is_stopped_not_at_all() {
+        let (argv, machine) = (words("exit 3"), Machine::default());
+        let job = Job { argv: &argv, cpus: None, env: &[], events: false, guard: None };
+        let probed = probe(&job, &machine, 5, &Stop::new(), &mut |_| {});
+        assert_eq!(probed.plain.iter().map(|run| run.ended.exit).collect::<Vec<_>>(), [Exit::Code(3)]);
+        assert!(probed.probes.is_empty());
+        let stop = Stop::new();
+        stop.ask(libc::SIGINT);
+        let probed = probe(&job, &machine, 5, &stop, &mut |_| {});
+        assert_eq!((probed.plain.len(), probed.interrupted), (0, Some(libc::SIGINT)));
+    }
+
+    #[test]
+    fn tunables_that_there_are_stay() {
+        assert_eq!(with_huge_pages(None), HUGE_PAGES);
+        assert_eq!(with_huge_pages(Some(OsStr::new("a=1"))), "a=1:glibc.malloc.hugetlb=1");
+    }
+}

@@ -1,0 +1,148 @@
+//! Programs whose bottleneck is known are told right.
+//!
+//! On a host that others use, a program may wait for a CPU most of the time, which stat says first, and rightly. What it is
+//! bound by itself must then stand beside it; where it hardly ran at all nothing can be asked of the verdict.
+
+mod programs;
+
+use std::process::Stdio;
+
+use record::detail;
+use record::diagnosis::{Bound, BoundBy};
+use record::{Label, Record, Text};
+
+use crate::support::started::spawned;
+use crate::support::{Ran, beside_others, emulated, folder, run, skipped, sound};
+
+/// What stat says of a program.
+struct Told {
+    bound: Bound,
+    record: Record,
+}
+
+impl Told {
+    fn codes(&self) -> Vec<&str> {
+        let said = self.bound.says.sentences().iter().chain(&self.bound.advice);
+        said.filter_map(Text::code).collect()
+    }
+
+    fn says(&self, code: &str) -> bool {
+        self.codes().contains(&code)
+    }
+
+    fn seconds(&self, state: &str) -> f64 {
+        let mut all = self.record.measurements_of("workload.cpu_time");
+        let found = all.find(|m| {
+            m.labels.word(Label::State) == Some(state) && m.labels.get(Label::Thread).is_none()
+        });
+        found.map_or(0.0, record::Measurement::value)
+    }
+
+    /// Whether it waited for CPUs so long, or the host stole so much, that nothing else can be asked of the verdict.
+    fn starved(&self) -> bool {
+        let (cpu, ready) = (self.seconds("user") + self.seconds("system"), self.seconds("runnable"));
+        let time = self.record.measurements_of("workload.time").next().unwrap();
+        let looks = time.detail.get(detail::LOOKS).map_or(0, |looks| looks.all);
+        let held = [BoundBy::Stolen, BoundBy::Quota].contains(&self.bound.by);
+        looks < 10 || held || (ready > 0.5 * time.value() && cpu < 0.05 * (cpu + ready))
+    }
+}
+
+/// Runs a program of [`programs`] under stat; `None`, with the reason, where nothing can be asked of the verdict.
+fn told(test: &str, options: &[&str], name: &str) -> Option<Told> {
+    if emulated() {
+        skipped(test, "the emulator's own threads and calls are seen");
+        return None;
+    }
+    let _beside = beside_others();
+    let folder = folder();
+    let place = folder.path().join("a.json");
+    let file = ["--output", place.to_str().unwrap()];
+    let options: Vec<&str> = options.iter().chain(&file).copied().collect();
+    let ran = run(programs::stat(&options, name, folder.path()));
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let record = sound::record(&std::fs::read(&place).unwrap());
+    // Codes are in the record as the templates' names; words alone come back from a file.
+    let bound = diagnose::bound(&diagnose::RecordIndex::new(&record)).unwrap();
+    Some(Told { bound, record })
+}
+
+/// The same, but not where it got so little of a CPU that its own behaviour hardly shows.
+fn told_unless_starved(test: &str, name: &str) -> Option<Told> {
+    let told = told(test, &[], name)?;
+    if told.starved() {
+        skipped(test, "other programs left it too little of the CPUs");
+        return None;
+    }
+    Some(told)
+}
+
+macro_rules! is_told {
+    ($($test:ident: $program:literal says $($code:literal)|+ $(but not $wrong:literal)*;)*) => {
+        $(#[test]
+        fn $test() {
+            let Some(told) = told_unless_starved(stringify!($test), $program) else { return };
+            assert!([$($code),+].iter().any(|code| told.says(code)), "{}", told.bound.says);
+            $(assert!(!told.says($wrong), "{}", told.bound.says);)*
+        })*
+    };
+}
+
+is_told! {
+    a_mutex_convoy_is_a_lock: "mutex-convoy" says "bound-lock"
+        but not "bound-try-fewer-calls" but not "bound-try-more-cpus";
+    fsync_is_named: "fsync" says "bound-waiting-fsync" but not "bound-waiting-disk";
+    a_ping_pong_names_its_switches: "pipe-ping-pong" says "bound-kernel-switches-between"
+        but not "bound-try-fewer-calls";
+    page_faults_are_the_kernels: "page-faults" says "bound-kernel-faults" but not "bound-try-fewer-calls";
+    small_reads_are_calls: "small-reads" says "bound-try-fewer-calls" but not "bound-kernel-faults";
+    more_threads_than_cpus_are_named: "too-many-threads" says "bound-too-few-cpus" | "bound-cpu-contention";
+    a_sleep_is_its_own: "sleep" says "bound-waiting-sleep";
+    one_thread_is_one_whatever_others_do: "one-thread" says "bound-one-thread" but not "bound-lock";
+    branch_misses_are_not_told_from_other_work: "branch-misses" says "bound-one-thread" | "bound-cpu-contention" but not "bound-branches";
+    shared_lines_are_not_told_from_work: "false-sharing" says "bound-cpu-uncounted" | "bound-cpu-contention"
+        but not "bound-lock";
+    a_spin_lock_is_not_told_from_work: "spin-lock" says "bound-cpu-uncounted" | "bound-cpu-contention"
+        but not "bound-lock";
+    poll_in_one_thread_and_sleep_in_the_other_is_the_sleep: "polling" says "bound-waiting-sleep";
+    memory_latency_without_a_probe_is_undecided: "memory-latency" says "bound-one-thread" | "bound-cpu-contention"
+        but not "bound-memory-latency";
+    bandwidth_without_a_probe_is_undecided: "memory-bandwidth" says "bound-cpu-uncounted" | "bound-cpu-contention"
+        but not "bound-memory-bandwidth";
+}
+
+#[test]
+fn direct_reads_wait_for_the_disk() {
+    let test = "direct_reads_wait_for_the_disk";
+    let Some(told) = told_unless_starved(test, "direct-reads") else { return };
+    // Memory that looks like a disk answers at once, or has no such reads.
+    if told.seconds("off-cpu") < 0.3 {
+        return skipped(test, "reads past the page cache do not wait here");
+    }
+    assert!(told.says("bound-waiting-disk"), "{}", told.bound.says);
+}
+
+#[test]
+fn a_running_process_is_told_as_its_start_would_be_and_goes_on() {
+    let test = "a_running_process_is_told_as_its_start_would_be_and_goes_on";
+    if emulated() {
+        return skipped(test, "the emulator's own threads and calls are seen");
+    }
+    let _beside = beside_others();
+    let folder = folder();
+    let place = folder.path().join("a.json");
+    let mut program = programs::alone("sleep", folder.path());
+    let mut child = spawned(program.stdout(Stdio::null()).stderr(Stdio::null()));
+    let (pid, file) = (child.id().to_string(), place.to_str().unwrap());
+    let ran = run(crate::support::linespeed(["stat", "-p", &pid, "--for", "700ms", "--output", file]));
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(child.try_wait().unwrap(), None, "the process did not go on");
+    assert!(child.wait().unwrap().success(), "it was harmed");
+    let record = sound::record(&std::fs::read(&place).unwrap());
+    let bound = diagnose::bound(&diagnose::RecordIndex::new(&record)).unwrap();
+    assert_eq!(bound.says.code(), Some("bound-waiting-sleep"), "{}", bound.says);
+    assert!(ran.stderr.contains(&pid), "{}", ran.stderr);
+    // It has ended now.
+    let gone: Ran = run(crate::support::linespeed(["stat", "-p", &pid]));
+    gone.fails(3, &["no process", &pid]);
+}

@@ -1,0 +1,248 @@
+//! Processes that run already, watched for a time: nothing is started, stopped or changed, and /proc alone is read.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fmt;
+use std::os::unix::ffi::OsStringExt;
+use std::time::{Duration, Instant};
+
+use os::Stop;
+use os::child::{Ended, Exit, Stat, USER_HZ, Usage};
+use record::CpuList;
+
+use super::Run;
+use super::around::Look;
+use crate::counters::Reading;
+use crate::tasks::{Had, Sampler, Seen};
+
+/// Between two looks at whether somebody asks to stop, or a process has ended.
+const NOTICE: Duration = Duration::from_millis(50);
+
+/// A process that runs already. Its number may be another's later: when it started tells it apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attached {
+    /// Its number.
+    pub pid: i32,
+    started: u64,
+    /// Its command line, or its name where it shows none.
+    pub argv: Vec<OsString>,
+    /// The CPUs that it may use.
+    pub cpus: CpuList,
+}
+
+/// Why a process cannot be watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttachError {
+    /// There is none of this number.
+    Ended(i32),
+    /// There is one, but /proc does not show it to us.
+    Hidden(i32),
+}
+
+impl fmt::Display for AttachError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AttachError::Ended(pid) => write!(f, "there is no process {pid}"),
+            AttachError::Hidden(pid) => {
+                write!(f, "/proc hides process {pid} (hidepid): watch it as its user or as root")
+            }
+        }
+    }
+}
+
+impl std::error::Error for AttachError {}
+
+impl Attached {
+    /// The process of this number.
+    pub fn find(pid: i32) -> Result<Self, AttachError> {
+        let Some(stat) = Stat::read(pid) else {
+            // SAFETY: takes numbers; signal 0 is sent to nobody.
+            let sent = unsafe { libc::kill(pid, 0) };
+            let denied = std::io::Error::last_os_error().raw_os_error() == Some(libc::EPERM);
+            return Err(if sent == 0 || denied { AttachError::Hidden(pid) } else { AttachError::Ended(pid) });
+        };
+        if stat.has_ended() {
+            return Err(AttachError::Ended(pid));
+        }
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let words = line.split(|byte| *byte == 0).filter(|word| !word.is_empty());
+        let mut argv: Vec<OsString> = words.map(|word| OsString::from_vec(word.to_vec())).collect();
+        if argv.is_empty() {
+            argv.push(stat.name.into());
+        }
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let cpus = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")?.trim().parse().ok());
+        Ok(Self { pid, started: stat.started, argv, cpus: cpus.unwrap_or_default() })
+    }
+
+    /// What the kernel accounts for it now; `None` when it has ended, whoever has its number now.
+    fn account(&self) -> Option<Account> {
+        Stat::read(self.pid).filter(|stat| stat.started == self.started && !stat.has_ended())?;
+        Account::read(self.pid)
+    }
+}
+
+/// What a process had until now: ticks in user mode and in the kernel, faults without and with a disk, most memory, bytes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Account {
+    ticks: (u64, u64),
+    faults: (u64, u64),
+    rss: u64,
+}
+
+impl Account {
+    fn read(pid: i32) -> Option<Self> {
+        let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+        let stat = String::from_utf8_lossy(&stat).into_owned();
+        let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+        // By its number in proc_pid_stat(5), where the first after the name is the third.
+        let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let kib = |line: &str| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok();
+        Some(Self {
+            ticks: (number(14)?, number(15)?),
+            faults: (number(10)?, number(12)?),
+            rss: status.lines().find_map(kib).unwrap_or(0).saturating_mul(1024),
+        })
+    }
+}
+
+/// One of the processes while it is watched.
+struct Watched<'a> {
+    process: &'a Attached,
+    first: Account,
+    last: Account,
+    there: bool,
+}
+
+/// Watches processes, and what they start, until all have ended, so long, or until somebody asks to stop: what they did in that
+/// time.
+pub fn watch(processes: &[Attached], limit: Option<Duration>, stop: &Stop) -> Run {
+    let pids: Vec<i32> = processes.iter().map(|process| process.pid).collect();
+    let (before, began) = (Look::now(), Instant::now());
+    let mut sampler = Sampler::of_processes(&pids);
+    let mut all: Vec<Watched> = Vec::new();
+    for process in processes {
+        let first = process.account();
+        if first.is_none() {
+            sampler.forget(process.pid);
+        }
+        let (there, first) = (first.is_some(), first.unwrap_or_default());
+        all.push(Watched { process, first, last: first, there });
+    }
+    let mut next = began;
+    let is_over = || stop.signal().is_some() || limit.is_some_and(|limit| began.elapsed() >= limit);
+    while all.iter().any(|one| one.there) && !is_over() {
+        if Instant::now() >= next {
+            next = Instant::now() + sampler.tick();
+        }
+        let left = limit.map_or(NOTICE, |limit| limit.saturating_sub(began.elapsed()));
+        std::thread::sleep(NOTICE.min(left));
+        for one in all.iter_mut().filter(|one| one.there) {
+            match one.process.account() {
+                Some(last) => one.last = last,
+                None => {
+                    one.there = false;
+                    sampler.forget(one.process.pid);
+                }
+            }
+        }
+    }
+    sampler.tick();
+    let wall = began.elapsed();
+    let involuntary = involuntary_switches(&sampler, &all);
+    let (seen, cpufreq) = sampler.finish();
+    let usage = usage(&all, &seen, involuntary);
+    let mut around = before.until_now();
+    // That of our own cgroup; theirs may be another.
+    around.throttled_seconds = None;
+    Run {
+        // How they end, if they do, is not told to us.
+        ended: Ended { exit: Exit::Code(0), wall, usage, left: Vec::new() },
+        reading: Reading::default(),
+        refused: Vec::new(),
+        seen,
+        around: Some(around),
+        clock: cpufreq.map(|hz| (hz, "cpufreq")),
+        rss_known: true,
+        attached: pids,
+    }
+}
+
+/// Times that their threads were taken off a CPU, of those that are there still.
+fn involuntary_switches(sampler: &Sampler, all: &[Watched]) -> u64 {
+    let there: BTreeSet<i32> = all.iter().filter(|one| one.there).map(|one| one.process.pid).collect();
+    let grown = |pid: i32| {
+        crate::tasks::list_threads(pid).into_iter().map(move |tid| {
+            let before = sampler.before().get(&(pid, tid)).map_or(0, |had| had.switches.1);
+            Had::read(pid, tid).switches.1.saturating_sub(before)
+        })
+    };
+    there.into_iter().flat_map(grown).sum()
+}
+
+/// What they used: the CPU time of their threads, which is exact, told apart by ticks.
+fn usage(all: &[Watched], seen: &Seen, involuntary: u64) -> Usage {
+    let grown = |of: fn(&Account) -> u64| {
+        all.iter().map(|one| of(&one.last).saturating_sub(of(&one.first))).sum::<u64>()
+    };
+    let (user, system) = (grown(|account| account.ticks.0), grown(|account| account.ticks.1));
+    let on_cpu = seen.threads.iter().map(|thread| thread.on_cpu_ns).sum::<u64>() as f64 / 1e9;
+    let ticks = (user + system) as f64;
+    let in_kernel = if ticks > 0.0 { system as f64 / ticks } else { 0.0 };
+    let cpu = on_cpu.max(ticks / USER_HZ);
+    let switches: u64 = seen.threads.iter().map(|thread| thread.slices).sum();
+    Usage {
+        user: cpu * (1.0 - in_kernel),
+        system: cpu * in_kernel,
+        minor_faults: grown(|account| account.faults.0),
+        major_faults: grown(|account| account.faults.1),
+        voluntary_switches: switches.saturating_sub(involuntary),
+        involuntary_switches: involuntary,
+        read_bytes: 0,
+        max_rss_bytes: all.iter().map(|one| one.last.rss).max().unwrap_or(0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn a_process_is_watched_for_a_time_and_goes_on() {
+        let mut child = Command::new("sleep").arg("20").spawn().unwrap();
+        let pid = child.id() as i32;
+        let process = Attached::find(pid).unwrap();
+        let run = watch(&[process], Some(Duration::from_millis(300)), &Stop::new());
+        assert!(run.ended.wall >= Duration::from_millis(300) && run.ended.wall < Duration::from_secs(15));
+        assert!(run.seen.samples > 0 && run.seen.idle == run.seen.samples, "{:?}", run.seen);
+        assert_eq!(child.try_wait().unwrap(), None, "it was ended");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(Attached::find(pid), Err(AttachError::Ended(pid)));
+    }
+
+    #[test]
+    fn the_end_of_all_ends_the_watch_and_another_of_the_number_is_none_of_them() {
+        let mut child = Command::new("sleep").arg("0.2").spawn().unwrap();
+        let process = Attached::find(child.id() as i32).unwrap();
+        let waiter = std::thread::spawn(move || child.wait());
+        let run = watch(&[process], None, &Stop::new());
+        waiter.join().unwrap().unwrap();
+        assert!(run.ended.wall < Duration::from_secs(15));
+        // What has this number started at another time.
+        let own = std::process::id() as i32;
+        let other = Attached { started: 1, ..Attached::find(own).unwrap() };
+        let run = watch(&[other], None, &Stop::new());
+        assert_eq!((run.seen.samples, run.ended.usage.user), (0, 0.0));
+    }
+
+    #[test]
+    fn somebody_who_asks_ends_the_watch() {
+        let stop = Stop::new();
+        stop.ask(libc::SIGINT);
+        let own = Attached::find(std::process::id() as i32).unwrap();
+        assert!(watch(&[own], None, &stop).ended.wall < Duration::from_secs(10));
+    }
+}

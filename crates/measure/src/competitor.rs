@@ -1,0 +1,120 @@
+//! Programs that take one thing from others on purpose: memory bandwidth, or a shared cache. They are threads of this process, so
+//! that none outlives it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+use kernels::Variant;
+use kernels::stream::{self, Op, Stores};
+use os::mapping::{Mapping, Page};
+use os::pin::Pinned;
+use record::machine::CacheKind;
+use record::{CpuList, Machine};
+
+/// What is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resource {
+    /// Memory bandwidth, past the caches.
+    Bandwidth,
+    /// The last cache, by reading as much as it holds again and again.
+    Cache,
+}
+
+/// Bytes that each thread writes in turn to take bandwidth: more than caches hold.
+const BEYOND_CACHES: usize = 256 << 20;
+/// Where the last cache is not known, and at most.
+const CACHE: (usize, usize) = (8 << 20, 64 << 20);
+/// Bytes between two looks at whether it is over.
+const CHUNK: usize = 1 << 20;
+
+/// Threads that take it until they are dropped.
+#[derive(Debug)]
+pub struct Competitor {
+    over: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Competitor {
+    /// One thread on each of the CPUs; an error where memory for it cannot be had.
+    pub fn start(resource: Resource, machine: &Machine, cpus: &CpuList) -> std::io::Result<Self> {
+        let bytes = match resource {
+            Resource::Bandwidth => BEYOND_CACHES / cpus.len().clamp(1, 4),
+            Resource::Cache => last_cache(machine, cpus) / cpus.len().max(1),
+        };
+        let bytes = (bytes / CHUNK).max(1) * CHUNK;
+        let mut competitor = Self { over: Arc::default(), threads: Vec::new() };
+        for cpu in cpus.iter() {
+            let memory = Mapping::new(bytes, Page::Base)?;
+            memory.touch(bytes);
+            let over = Arc::clone(&competitor.over);
+            let work = move || {
+                // Where it may not be bound, it still competes.
+                let _pinned = Pinned::to(cpu);
+                while !over.load(Ordering::Relaxed) {
+                    pass(resource, &memory, &over);
+                }
+            };
+            competitor.threads.push(std::thread::Builder::new().name("competitor".to_owned()).spawn(work)?);
+        }
+        Ok(competitor)
+    }
+}
+
+impl Drop for Competitor {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            // One that panicked took nothing.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Goes over the memory once.
+fn pass(resource: Resource, memory: &Mapping, over: &AtomicBool) {
+    let (op, stores) = match resource {
+        Resource::Bandwidth => (Op::Write, Stores::Streaming),
+        Resource::Cache => (Op::Read, Stores::Regular),
+    };
+    let usable = |variant: &&Variant| variant.usable() && stream::find(op, stores, **variant).is_some();
+    let Some(kernel) = Variant::ALL.iter().rfind(usable).and_then(|v| stream::find(op, stores, *v)) else { return };
+    let start = memory.start().cast::<f64>();
+    for offset in (0..memory.len()).step_by(CHUNK) {
+        if over.load(Ordering::Relaxed) {
+            return;
+        }
+        // SAFETY: the chunk lies in the mapping, which begins on a page; the loop is usable here and has this one array, as `dst`
+        // or as `a`.
+        unsafe {
+            let at = start.byte_add(offset);
+            (kernel.run)(at, at, at, CHUNK);
+        }
+    }
+}
+
+/// What the largest cache holds that one of these CPUs has.
+fn last_cache(machine: &Machine, cpus: &CpuList) -> usize {
+    let of_cpus = |cpu: u32| machine.caches.iter().filter(move |cache| cache.cpus.contains(cpu));
+    let data = cpus.iter().flat_map(of_cpus).filter(|cache| cache.kind != CacheKind::Instruction);
+    let bytes = data.max_by_key(|cache| cache.level).and_then(|cache| cache.bytes);
+    bytes.map_or(CACHE.0, |bytes| usize::try_from(bytes).unwrap_or(CACHE.1).min(CACHE.1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn competitors_end_when_they_are_dropped() {
+        let machine = Machine::default();
+        let cpus = os::pin::allowed().and_then(|cpus| cpus.first()).into_iter().collect();
+        for resource in [Resource::Bandwidth, Resource::Cache] {
+            let competitor = Competitor::start(resource, &machine, &cpus).unwrap();
+            let over = Arc::clone(&competitor.over);
+            drop(competitor);
+            assert_eq!(Arc::strong_count(&over), 1, "a thread goes on");
+        }
+        assert_eq!(last_cache(&machine, &cpus), CACHE.0);
+    }
+}

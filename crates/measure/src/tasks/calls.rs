@@ -1,0 +1,205 @@
+//! System calls in which threads wait, by the instruction set of the program that makes them: the kernel shows a number only.
+
+use std::fs::File;
+use std::io::Read;
+
+use super::waiting::Waiting;
+
+/// What a call waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Call {
+    /// This, whatever its arguments are.
+    Waits(Waiting),
+    /// What its first argument is open on.
+    OnAFile,
+    /// Events on as many files as its first argument says; a sleep where that is 0.
+    Select,
+    /// The same with the number second.
+    Poll,
+}
+
+/// The instruction sets whose numbers are known. Programs of 32 bits have others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Machine {
+    X86,
+    Arm,
+}
+
+impl Machine {
+    /// That of the program that a process runs, by the head of its file; `None` for others, of 32 bits too.
+    pub(super) fn of_process(pid: i32) -> Option<Self> {
+        let mut head = [0; 20];
+        File::open(format!("/proc/{pid}/exe")).ok()?.read_exact(&mut head).ok()?;
+        Self::from_head(&head)
+    }
+
+    /// By the first bytes of an ELF file: its class (2: of 64 bits) and machine.
+    fn from_head(head: &[u8; 20]) -> Option<Self> {
+        match (&head[..5], u16::from_le_bytes([head[18], head[19]])) {
+            (b"\x7fELF\x02", 62) => Some(Self::X86),
+            (b"\x7fELF\x02", 183) => Some(Self::Arm),
+            _ => None,
+        }
+    }
+}
+
+const NONE: u16 = u16::MAX;
+
+/// The calls, with their numbers on x86-64 and aarch64 (linux/arch/x86/entry/syscalls/syscall_64.tbl and
+/// linux/scripts/syscall.tbl).
+const CALLS: &[(Call, &[(u16, u16)])] = &[
+    // nanosleep, clock_nanosleep
+    (Call::Waits(Waiting::Sleep), &[(35, 101), (230, 115)]),
+    // futex, futex_waitv, futex_wait, semop, semtimedop, flock, msgrcv
+    (
+        Call::Waits(Waiting::Lock),
+        &[(202, 98), (449, 449), (455, 455), (65, 193), (220, 192), (73, 32), (70, 188)],
+    ),
+    // wait4, waitid
+    (Call::Waits(Waiting::Child), &[(61, 260), (247, 95)]),
+    // epoll_wait, epoll_pwait, epoll_pwait2, pause, rt_sigsuspend, rt_sigtimedwait, io_uring_enter
+    (
+        Call::Waits(Waiting::Events),
+        &[(232, NONE), (281, 22), (441, 441), (34, NONE), (130, 133), (128, 137), (426, 426)],
+    ),
+    (Call::Poll, &[(7, NONE), (271, 73)]),
+    (Call::Select, &[(23, NONE), (270, 72)]),
+    // recvfrom, recvmsg, recvmmsg, sendto, sendmsg, sendmmsg, accept, accept4, connect
+    (
+        Call::Waits(Waiting::Network),
+        &[
+            (45, 207),
+            (47, 212),
+            (299, 243),
+            (44, 206),
+            (46, 211),
+            (307, 269),
+            (43, 202),
+            (288, 242),
+            (42, 203),
+        ],
+    ),
+    // fsync, fdatasync, sync_file_range, msync, sync, syncfs
+    (Call::Waits(Waiting::Fsync), &[(74, 82), (75, 83), (277, 84), (26, 227), (162, 81), (306, 267)]),
+    // io_getevents, io_pgetevents
+    (Call::Waits(Waiting::Disk), &[(208, 4), (333, 292)]),
+    // read, write, readv, writev, pread64, pwrite64, preadv, pwritev, preadv2, pwritev2, splice, ioctl
+    (
+        Call::OnAFile,
+        &[
+            (0, 63),
+            (1, 64),
+            (19, 65),
+            (20, 66),
+            (17, 67),
+            (18, 68),
+            (295, 69),
+            (296, 70),
+            (327, 286),
+            (328, 287),
+            (275, 76),
+            (16, 29),
+        ],
+    ),
+];
+
+/// The call of this number.
+pub(super) fn find_call(machine: Machine, number: i64) -> Option<Call> {
+    let matches = |(x86, arm): &(u16, u16)| {
+        let own = match machine {
+            Machine::X86 => *x86,
+            Machine::Arm => *arm,
+        };
+        own != NONE && i64::from(own) == number
+    };
+    CALLS.iter().find(|(_, numbers)| numbers.iter().any(matches)).map(|(call, _)| *call)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_those_of_the_c_library() {
+        #[cfg(target_arch = "x86_64")]
+        let machine = Machine::X86;
+        #[cfg(target_arch = "aarch64")]
+        let machine = Machine::Arm;
+        for (number, call) in [
+            (libc::SYS_clock_nanosleep, Call::Waits(Waiting::Sleep)),
+            (libc::SYS_nanosleep, Call::Waits(Waiting::Sleep)),
+            (libc::SYS_futex, Call::Waits(Waiting::Lock)),
+            (libc::SYS_semop, Call::Waits(Waiting::Lock)),
+            (libc::SYS_semtimedop, Call::Waits(Waiting::Lock)),
+            (libc::SYS_flock, Call::Waits(Waiting::Lock)),
+            (libc::SYS_msgrcv, Call::Waits(Waiting::Lock)),
+            (libc::SYS_wait4, Call::Waits(Waiting::Child)),
+            (libc::SYS_waitid, Call::Waits(Waiting::Child)),
+            (libc::SYS_epoll_pwait, Call::Waits(Waiting::Events)),
+            (libc::SYS_rt_sigsuspend, Call::Waits(Waiting::Events)),
+            (libc::SYS_rt_sigtimedwait, Call::Waits(Waiting::Events)),
+            (libc::SYS_ppoll, Call::Poll),
+            (libc::SYS_pselect6, Call::Select),
+            (libc::SYS_recvfrom, Call::Waits(Waiting::Network)),
+            (libc::SYS_recvmsg, Call::Waits(Waiting::Network)),
+            (libc::SYS_recvmmsg, Call::Waits(Waiting::Network)),
+            (libc::SYS_sendto, Call::Waits(Waiting::Network)),
+            (libc::SYS_sendmsg, Call::Waits(Waiting::Network)),
+            (libc::SYS_sendmmsg, Call::Waits(Waiting::Network)),
+            (libc::SYS_accept, Call::Waits(Waiting::Network)),
+            (libc::SYS_accept4, Call::Waits(Waiting::Network)),
+            (libc::SYS_connect, Call::Waits(Waiting::Network)),
+            (libc::SYS_fsync, Call::Waits(Waiting::Fsync)),
+            (libc::SYS_fdatasync, Call::Waits(Waiting::Fsync)),
+            (libc::SYS_sync_file_range, Call::Waits(Waiting::Fsync)),
+            (libc::SYS_msync, Call::Waits(Waiting::Fsync)),
+            (libc::SYS_sync, Call::Waits(Waiting::Fsync)),
+            (libc::SYS_syncfs, Call::Waits(Waiting::Fsync)),
+            (libc::SYS_io_getevents, Call::Waits(Waiting::Disk)),
+            (libc::SYS_read, Call::OnAFile),
+            (libc::SYS_write, Call::OnAFile),
+            (libc::SYS_readv, Call::OnAFile),
+            (libc::SYS_writev, Call::OnAFile),
+            (libc::SYS_pread64, Call::OnAFile),
+            (libc::SYS_pwrite64, Call::OnAFile),
+            (libc::SYS_preadv, Call::OnAFile),
+            (libc::SYS_pwritev, Call::OnAFile),
+            (libc::SYS_preadv2, Call::OnAFile),
+            (libc::SYS_pwritev2, Call::OnAFile),
+            (libc::SYS_splice, Call::OnAFile),
+            (libc::SYS_ioctl, Call::OnAFile),
+        ] {
+            assert_eq!(find_call(machine, number), Some(call), "call {number}");
+        }
+        #[cfg(target_arch = "x86_64")]
+        for (number, call) in [
+            (libc::SYS_poll, Call::Poll),
+            (libc::SYS_select, Call::Select),
+            (libc::SYS_epoll_wait, Call::Waits(Waiting::Events)),
+            (libc::SYS_pause, Call::Waits(Waiting::Events)),
+        ] {
+            assert_eq!(find_call(machine, number), Some(call), "call {number}");
+        }
+        assert_eq!(find_call(machine, libc::SYS_getpid), None);
+    }
+
+    #[test]
+    fn one_number_is_two_calls_on_two_instruction_sets() {
+        assert_eq!(find_call(Machine::X86, 98), None, "getrusage");
+        assert_eq!(find_call(Machine::Arm, 98), Some(Call::Waits(Waiting::Lock)));
+        assert_eq!((find_call(Machine::Arm, i64::from(NONE)), find_call(Machine::X86, -1)), (None, None));
+    }
+
+    #[test]
+    fn a_program_of_32_bits_is_of_no_known_machine() {
+        let head = |class: u8, machine: u8| {
+            let mut head = [0; 20];
+            head[..5].copy_from_slice(&[0x7f, b'E', b'L', b'F', class]);
+            head[18] = machine;
+            Machine::from_head(&head)
+        };
+        assert_eq!((head(2, 62), head(2, 183)), (Some(Machine::X86), Some(Machine::Arm)));
+        assert_eq!((head(1, 62), head(1, 3), head(1, 40), head(2, 3)), (None, None, None, None));
+        assert_eq!(Machine::of_process(i32::MAX), None);
+    }
+}

@@ -1,0 +1,202 @@
+//! What a thread that is not on a CPU waits for: by the system call that it is in and the file which that is about, or else by
+//! the kernel's function in which it sleeps.
+
+use std::fs;
+
+use super::calls::{Call, Machine, find_call};
+
+/// What is waited for. In this order: where several threads of a command wait, the first of these is what holds it, since
+/// the others wait for the threads in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Waiting {
+    /// A disk.
+    Disk,
+    /// What was written to get to a disk.
+    Fsync,
+    /// Memory that has to be read from a disk.
+    Faults,
+    /// A socket.
+    Network,
+    /// A person at a terminal.
+    Terminal,
+    /// Another process, through a pipe.
+    Pipe,
+    /// The end of a sleep that it asked for.
+    Sleep,
+    /// Whatever comes first on a set of files: poll, select, epoll, signals.
+    Events,
+    /// A lock, or a condition that another thread brings about.
+    Lock,
+    /// The end of a process that it started.
+    Child,
+    /// Something else.
+    Unknown,
+}
+
+impl Waiting {
+    /// The word for people and JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Waiting::Disk => "disk",
+            Waiting::Fsync => "fsync",
+            Waiting::Faults => "faults",
+            Waiting::Network => "network",
+            Waiting::Terminal => "terminal",
+            Waiting::Pipe => "pipe",
+            Waiting::Sleep => "sleep",
+            Waiting::Events => "events",
+            Waiting::Lock => "lock",
+            Waiting::Child => "child",
+            Waiting::Unknown => "unknown",
+        }
+    }
+}
+
+/// What a thread in this state (of /proc/PID/stat) waits for; `None` where nothing of it may be read. Numbers of calls mean
+/// what they do to a program for `machine`; to others nothing.
+pub(super) fn find_reason(pid: i32, tid: i32, state: char, machine: Option<Machine>) -> Option<Waiting> {
+    let text = |name: &str| fs::read_to_string(format!("/proc/{pid}/task/{tid}/{name}")).ok();
+    let call = text("syscall").as_deref().and_then(parse);
+    let named = call.zip(machine).and_then(|(call, machine)| {
+        find_by_call(machine, call, |fd| {
+            let link = fs::read_link(format!("/proc/{pid}/fd/{fd}")).ok()?;
+            Some(link.to_string_lossy().into_owned())
+        })
+    });
+    // Outside of any call, uninterruptible sleep is a page fault.
+    let paging = state == 'D' && call.is_some_and(|(number, ..)| number == -1);
+    let named = if paging { Some(Waiting::Faults) } else { named };
+    // A function tells where a call does not, and what a call on a lock is held up by.
+    let function = || find_by_function(text("wchan")?.trim());
+    match named {
+        Some(named) if state != 'D' || named != Waiting::Lock => Some(named),
+        _ => function().or(match (state, call) {
+            ('D', _) => Some(Waiting::Disk),
+            (_, Some(_)) => named.or(Some(Waiting::Unknown)),
+            (_, None) => None,
+        }),
+    }
+}
+
+/// The number of a call and its first two arguments.
+type Arguments = (i64, u64, u64);
+
+/// `0 0x3 0x7f… …`. `-1 0x… 0x…`, with the stack and the place in the program alone, is outside of any call.
+fn parse(text: &str) -> Option<Arguments> {
+    let mut words = text.split_whitespace();
+    let number = words.next()?.parse().ok()?;
+    let mut next = || u64::from_str_radix(words.next()?.trim_start_matches("0x"), 16).ok();
+    Some((number, next()?, next()?))
+}
+
+/// What the file of this name, as the links below `/proc/PID/fd` have it, is waited on for.
+const FILES: [(&str, Waiting); 6] = [
+    ("socket:", Waiting::Network),
+    ("pipe:", Waiting::Pipe),
+    ("/dev/pts/", Waiting::Terminal),
+    ("/dev/tty", Waiting::Terminal),
+    ("anon_inode:", Waiting::Events),
+    ("/", Waiting::Disk),
+];
+
+/// Functions of the kernel in which threads sleep, by what their names contain.
+const FUNCTIONS: [(&str, Waiting); 22] = [
+    ("futex", Waiting::Lock),
+    // The lock of a process's address space, or of a folder.
+    ("rwsem_down", Waiting::Lock),
+    ("nanosleep", Waiting::Sleep),
+    ("pipe_", Waiting::Pipe),
+    ("ep_poll", Waiting::Events),
+    ("epoll", Waiting::Events),
+    ("poll_schedule", Waiting::Events),
+    ("do_sys_poll", Waiting::Events),
+    ("do_select", Waiting::Events),
+    ("sigsuspend", Waiting::Events),
+    ("sigtimedwait", Waiting::Events),
+    ("io_cqring_wait", Waiting::Events),
+    ("log_wait_commit", Waiting::Fsync),
+    ("xlog_", Waiting::Fsync),
+    ("unix_stream", Waiting::Network),
+    ("sk_wait_data", Waiting::Network),
+    ("skb_wait", Waiting::Network),
+    ("inet_csk_accept", Waiting::Network),
+    ("n_tty_read", Waiting::Terminal),
+    ("do_wait", Waiting::Child),
+    ("handle_userfault", Waiting::Faults),
+    ("wait_on_page_bit", Waiting::Disk),
+];
+
+/// By the name of the kernel's function. `0` is one that may not be known.
+fn find_by_function(name: &str) -> Option<Waiting> {
+    FUNCTIONS.iter().find(|(part, _)| name.contains(part)).map(|(_, waiting)| *waiting)
+}
+
+fn find_by_call(
+    machine: Machine,
+    (number, first, second): Arguments,
+    link: impl Fn(u64) -> Option<String>,
+) -> Option<Waiting> {
+    let events = |files: u64| if files == 0 { Waiting::Sleep } else { Waiting::Events };
+    match find_call(machine, number)? {
+        Call::Waits(waiting) => Some(waiting),
+        Call::Select => Some(events(first)),
+        Call::Poll => Some(events(second)),
+        Call::OnAFile => {
+            let file = link(first)?;
+            FILES.iter().find(|(begins, _)| file.starts_with(begins)).map(|(_, waiting)| *waiting)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn call(number: i64, first: u64, second: u64, file: &str) -> Option<Waiting> {
+        find_by_call(Machine::X86, (number, first, second), |_| Some(file.to_owned()))
+    }
+
+    #[test]
+    fn a_read_is_reported_by_what_it_reads() {
+        for (file, waiting) in [
+            ("socket:[123]", Waiting::Network),
+            ("pipe:[123]", Waiting::Pipe),
+            ("/dev/pts/3", Waiting::Terminal),
+            ("/var/lib/data", Waiting::Disk),
+            ("anon_inode:[eventfd]", Waiting::Events),
+        ] {
+            assert_eq!(call(0, 3, 0, file), Some(waiting), "{file}");
+        }
+        assert_eq!(call(202, 3, 128, "/x"), Some(Waiting::Lock));
+        assert_eq!((call(270, 0, 0, ""), call(270, 5, 0, "")), (Some(Waiting::Sleep), Some(Waiting::Events)));
+        assert_eq!((call(7, 9, 0, ""), call(7, 9, 1, "")), (Some(Waiting::Sleep), Some(Waiting::Events)));
+        assert_eq!(call(39, 0, 0, ""), None);
+        assert_eq!(parse("0 0x3 0x7ff 0x400 0x0 0x0 0x0 0x7ffc 0x7f1e\n"), Some((0, 3, 0x7ff)));
+        assert_eq!(parse("running\n"), None);
+        assert_eq!(parse("-1 0x7ffc 0x7f1e"), Some((-1, 0x7ffc, 0x7f1e)));
+    }
+
+    #[test]
+    fn the_kernels_function_tells_where_calls_may_not_be_read() {
+        for (name, waiting) in [
+            ("futex_wait_queue", Some(Waiting::Lock)),
+            ("futex_wait_queue_me", Some(Waiting::Lock)),
+            ("anon_pipe_read", Some(Waiting::Pipe)),
+            ("hrtimer_nanosleep", Some(Waiting::Sleep)),
+            ("do_epoll_wait", Some(Waiting::Events)),
+            ("jbd2_log_wait_commit", Some(Waiting::Fsync)),
+            ("unix_stream_read_generic", Some(Waiting::Network)),
+            ("0", None),
+        ] {
+            assert_eq!(find_by_function(name), waiting, "{name}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_panics(text in "\\PC{0,80}") {
+            let _ = (parse(&text), find_by_function(&text));
+        }
+    }
+}
