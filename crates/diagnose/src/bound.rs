@@ -226,7 +226,8 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
         causes.retain(|cause| ![BoundBy::Kernel, BoundBy::TooFewCpus].contains(&cause.by));
     }
     // What it did with its CPUs is of the time that it had them.
-    let outside = causes.iter().filter(|cause| cause.is_outside()).map(|cause| cause.share).fold(0.0, f64::max);
+    let outside =
+        causes.iter().filter(|cause| cause.is_outside()).map(|cause| cause.share).fold(0.0, f64::max);
     let own = |cause: &Cause| match cause.is_outside() || cause.by == BoundBy::Waiting {
         true => cause.share,
         false => (cause.share / (1.0 - outside).max(SECOND)).min(1.0),

@@ -12,7 +12,11 @@ pub(crate) fn collect_ceilings(record: &Record) -> Ceilings {
     let mut ipc: BTreeMap<String, f64> = BTreeMap::new();
     for m in sure("core.ipc") {
         let alone = m.labels.count(Label::Threads).is_none_or(|threads| threads == 1);
-        if let Some(name) = m.labels.word(Label::Workload).filter(|name| !["command", "nop"].contains(name) && alone) {
+        if let Some(name) = m
+            .labels
+            .word(Label::Workload)
+            .filter(|name| *name != "command" && !Ceilings::NOPS.contains(name) && alone)
+        {
             let known = ipc.entry(name.to_owned()).or_default();
             *known = known.max(m.value());
         }

@@ -101,7 +101,11 @@ pub fn probe(
             }
         }
         Some(End::NoCompetitor(error)) => {
-            let why = text!("probe-no-competitor", "no memory for a competitor: {error}", error = error.to_string());
+            let why = text!(
+                "probe-no-competitor",
+                "no memory for a competitor: {error}",
+                error = error.to_string()
+            );
             probed.coverage.push(Coverage::skipped("probes", why));
         }
         None => {}
@@ -192,9 +196,10 @@ fn why_no_huge_pages() -> Option<Text> {
     let setting = Root::live().text("/sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
     match setting.split_once('[').and_then(|(_, rest)| rest.split_once(']')) {
         Some(("madvise", _)) => None,
-        Some(("always", _)) => {
-            Some(text!("probe-huge-pages-always", "it has huge pages already: transparent_hugepage is always"))
-        }
+        Some(("always", _)) => Some(text!(
+            "probe-huge-pages-always",
+            "it has huge pages already: transparent_hugepage is always"
+        )),
         _ => Some(text!("probe-huge-pages-never", "transparent huge pages are off, or this kernel has none")),
     }
 }

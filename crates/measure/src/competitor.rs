@@ -78,7 +78,9 @@ fn pass(resource: Resource, memory: &Mapping, over: &AtomicBool) {
         Resource::Cache => (Op::Read, Stores::Regular),
     };
     let usable = |variant: &&Variant| variant.usable() && stream::find(op, stores, **variant).is_some();
-    let Some(kernel) = Variant::ALL.iter().rfind(usable).and_then(|v| stream::find(op, stores, *v)) else { return };
+    let Some(kernel) = Variant::ALL.iter().rfind(usable).and_then(|v| stream::find(op, stores, *v)) else {
+        return;
+    };
     let start = memory.start().cast::<f64>();
     for offset in (0..memory.len()).step_by(CHUNK) {
         if over.load(Ordering::Relaxed) {

@@ -41,9 +41,9 @@ mod proc_stat;
 mod reasons;
 mod repeat;
 pub mod run_queue_delay;
+pub mod tasks;
 mod thread_group;
 mod time_estimate;
-pub mod tasks;
 pub mod watch;
 mod workloads;
 

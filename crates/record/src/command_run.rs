@@ -140,9 +140,13 @@ pub struct Ceilings {
 }
 
 impl Ceilings {
-    /// Instructions a cycle of the workloads that are like programs. `nop` is none: it shows how wide the core is.
+    /// Workloads of nops, which show how wide the core is: no program is like them.
+    pub const NOPS: [&str; 2] = ["nop", "cpu-bound"];
+
+    /// Instructions a cycle of the workloads that are like programs.
     pub fn programs_ipc(&self) -> impl Iterator<Item = (&str, f64)> {
-        let programs = self.ipc.iter().filter(|(name, ipc)| *name != "nop" && **ipc > 0.0);
+        let programs =
+            self.ipc.iter().filter(|(name, ipc)| !Self::NOPS.contains(&name.as_str()) && **ipc > 0.0);
         programs.map(|(name, ipc)| (name.as_str(), *ipc))
     }
 

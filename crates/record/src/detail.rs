@@ -102,7 +102,17 @@ macro_rules! read_by_serde {
         })+
     };
 }
-read_by_serde!(Looks, ThreadWaits, ThreadsSeen, Around, Ceilings, Waiting, Vec<RunEnd>, Vec<Probe>, Vec<String>);
+read_by_serde!(
+    Looks,
+    ThreadWaits,
+    ThreadsSeen,
+    Around,
+    Ceilings,
+    Waiting,
+    Vec<RunEnd>,
+    Vec<Probe>,
+    Vec<String>
+);
 
 impl Detail {
     /// The value of a detail; none where there is none of its type.

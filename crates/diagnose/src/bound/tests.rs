@@ -312,7 +312,8 @@ fn threads_on_one_lock_are_not_told_to_read_more_at_a_time_or_to_take_more_cpus(
     let convoy = |again: u64, system: f64| {
         let record = command([2.0 - system, system, 1.8, 0.0]);
         let record = with_detail(with_count(record, "context-switches", 22_259.0), "cpus", "2");
-        let record = with_detail(record, "looks", r#"{"all": 20, "idle": 0, "active": 40, "most_active": 4}"#);
+        let record =
+            with_detail(record, "looks", r#"{"all": 20, "idle": 0, "active": 40, "most_active": 4}"#);
         with_detail(record, "waits", &format!(r#"{{"lock": {{"threads": 60, "again": {again}}}}}"#))
     };
     let figures = [("share", "50.0 %"), ("switches", "22,259")];
@@ -330,7 +331,8 @@ fn a_ping_pong_names_its_switches_and_its_waiting_comes_after_its_work() {
     let record = command([0.05, 0.65, 0.0, 0.27]);
     let record = with_detail(with_count(record, "context-switches", 73_364.0), "cpus", "2");
     let record = with_detail(record, "waiting", r#"{"pipe": 7}"#);
-    let record = with_detail(record, "waits", r#"{"lock": {"threads": 27}, "pipe": {"threads": 28, "again": 27}}"#);
+    let record =
+        with_detail(record, "waits", r#"{"lock": {"threads": 27}, "pipe": {"threads": 28, "again": 27}}"#);
     let codes = ["bound-kernel", "bound-kernel-switches-between", "bound-besides"];
     let bound = bound(&record).unwrap();
     let said: Vec<_> = bound.says.sentences().iter().filter_map(Text::code).collect();

@@ -36,7 +36,11 @@ fn describe_idle(facts: &Facts, idle: f64) -> Text {
     if idle < LEAST_IDLE {
         text!("bound-none-idle", "other programs had the rest")
     } else if idle < rest * 0.75 {
-        text!("bound-some-idle", "{idle} CPUs sat idle, other programs had the rest", idle = significant(idle))
+        text!(
+            "bound-some-idle",
+            "{idle} CPUs sat idle, other programs had the rest",
+            idle = significant(idle)
+        )
     } else if rest < 1.5 {
         text!("bound-other-idle", "the other CPU sat idle")
     } else {

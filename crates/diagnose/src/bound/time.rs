@@ -291,11 +291,7 @@ pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
                 switches,
                 what = Text::from(*what)
             ),
-            None => text!(
-                "bound-kernel-switches",
-                "It made {switches} context switches a second.",
-                switches
-            ),
+            None => text!("bound-kernel-switches", "It made {switches} context switches a second.", switches),
         });
         text!("bound-try-larger-work", "hand over more work at a time between threads and processes")
     } else {

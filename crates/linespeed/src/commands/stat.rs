@@ -155,7 +155,8 @@ fn deliver(
     }
     let forms = Forms::of_record(record, terminal::stat);
     let named = is_named(options);
-    let kept = destination.map(|path| files::write_or_rescue(path, named, &as_json(record.to_json())?)).transpose();
+    let kept =
+        destination.map(|path| files::write_or_rescue(path, named, &as_json(record.to_json())?)).transpose();
     let path = kept.as_ref().ok().and_then(Option::as_deref);
     let asked = options.out.form().is_some() || to_output;
     let printed = if asked { output::print(&forms.printed(options)?) } else { Ok(()) };

@@ -71,7 +71,8 @@ impl Attached {
             argv.push(stat.name.into());
         }
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-        let cpus = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")?.trim().parse().ok());
+        let cpus =
+            status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")?.trim().parse().ok());
         Ok(Self { pid, started: stat.started, argv, cpus: cpus.unwrap_or_default() })
     }
 

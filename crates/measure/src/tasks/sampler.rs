@@ -177,7 +177,8 @@ impl Sampler {
                     break;
                 }
                 count += 1;
-                processes.extend(thread::children(pid, tid).into_iter().filter(|pid| !self.pids.contains(pid)));
+                processes
+                    .extend(thread::children(pid, tid).into_iter().filter(|pid| !self.pids.contains(pid)));
                 let Some((state, cpu, grown, again)) = self.look_at(pid, tid) else { continue };
                 match state {
                     'R' => active += 1,

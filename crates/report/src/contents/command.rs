@@ -24,8 +24,12 @@ pub(crate) fn find_time(record: &Record) -> Option<&Measurement> {
 }
 
 /// The states of a command's threads in records, and what they are called.
-pub(crate) const STATES: [(&str, &str); 4] =
-    [("user", "user"), ("system", "sys"), ("runnable", "runnable, without a CPU"), ("off-cpu", "blocked, all threads")];
+pub(crate) const STATES: [(&str, &str); 4] = [
+    ("user", "user"),
+    ("system", "sys"),
+    ("runnable", "runnable, without a CPU"),
+    ("off-cpu", "blocked, all threads"),
+];
 
 /// How long the command was in a state, all threads together.
 pub(crate) fn find_state<'a>(record: &'a Record, name: &str) -> Option<&'a Measurement> {

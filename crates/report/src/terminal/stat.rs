@@ -91,7 +91,11 @@ fn probes(time: &Measurement) -> Table {
             ProbeKind::FewerCpusTime => "on fewer CPUs, CPU time",
         };
         let interval = probe.interval.map(|(low, high)| range(&ratio(low), &ratio(high)));
-        table.row(vec![name.to_owned(), ratio(probe.ratio), interval.unwrap_or_else(|| "too few rounds".to_owned())]);
+        table.row(vec![
+            name.to_owned(),
+            ratio(probe.ratio),
+            interval.unwrap_or_else(|| "too few rounds".to_owned()),
+        ]);
     }
     table
 }

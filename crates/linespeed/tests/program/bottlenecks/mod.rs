@@ -7,12 +7,13 @@ mod programs;
 
 use std::process::Stdio;
 
+use record::command_run::ProbeKind;
 use record::detail;
 use record::diagnosis::{Bound, BoundBy};
 use record::{Label, Record, Text};
 
 use crate::support::started::spawned;
-use crate::support::{Ran, beside_others, emulated, folder, run, skipped, sound};
+use crate::support::{Ran, beside_others, emulated, folder, lost, run, skipped, sound};
 
 /// What stat says of a program.
 struct Told {
@@ -32,9 +33,8 @@ impl Told {
 
     fn seconds(&self, state: &str) -> f64 {
         let mut all = self.record.measurements_of("workload.cpu_time");
-        let found = all.find(|m| {
-            m.labels.word(Label::State) == Some(state) && m.labels.get(Label::Thread).is_none()
-        });
+        let found =
+            all.find(|m| m.labels.word(Label::State) == Some(state) && m.labels.get(Label::Thread).is_none());
         found.map_or(0.0, record::Measurement::value)
     }
 
@@ -44,7 +44,7 @@ impl Told {
         let time = self.record.measurements_of("workload.time").next().unwrap();
         let looks = time.detail.get(detail::LOOKS).map_or(0, |looks| looks.all);
         let held = [BoundBy::Stolen, BoundBy::Quota].contains(&self.bound.by);
-        looks < 10 || held || (ready > 0.5 * time.value() && cpu < 0.05 * (cpu + ready))
+        looks < 10 || held || (ready > 0.5 * time.value() && cpu < 0.15 * (cpu + ready))
     }
 }
 
@@ -109,6 +109,56 @@ is_told! {
         but not "bound-memory-latency";
     bandwidth_without_a_probe_is_undecided: "memory-bandwidth" says "bound-cpu-uncounted" | "bound-cpu-contention"
         but not "bound-memory-bandwidth";
+}
+
+/// What a probe makes of a program; `None` where its runs differ too much here for an interval.
+fn probed(test: &str, name: &str, kind: ProbeKind) -> Option<Told> {
+    let told = told(test, &["--probe"], name)?;
+    let time = told.record.measurements_of("workload.time").next().unwrap();
+    let probes = time.detail.get(detail::PROBES).unwrap_or_default();
+    let Some(probe) = probes.iter().find(|probe| probe.kind == kind) else {
+        skipped(test, &format!("{kind:?} cannot be tried here: {}", lost(&told.record, "probe").join("; ")));
+        return None;
+    };
+    // Runs that differ by more than a tenth of themselves tell nothing of a change that is worth as much.
+    let known = probe.interval.is_some_and(|(low, high)| high - low < 0.15 * probe.ratio);
+    if !known {
+        skipped(test, &format!("too noisy: {probe:?}"));
+        return None;
+    }
+    Some(told)
+}
+
+#[test]
+fn scattered_loads_are_found_by_experiment() {
+    let test = "scattered_loads_are_found_by_experiment";
+    let Some(told) = probed(test, "memory-latency", ProbeKind::Bandwidth) else { return };
+    assert!(told.says("bound-probe-slowed") || told.says("bound-probe-huge-pages"), "{}", told.bound.says);
+}
+
+#[test]
+fn streaming_is_found_by_experiment() {
+    let test = "streaming_is_found_by_experiment";
+    let Some(told) = probed(test, "memory-bandwidth", ProbeKind::Bandwidth) else { return };
+    assert!(told.says("bound-probe-slowed"), "{}", told.bound.says);
+}
+
+#[test]
+fn shared_lines_are_found_by_experiment() {
+    let test = "shared_lines_are_found_by_experiment";
+    let Some(told) = probed(test, "false-sharing", ProbeKind::FewerCpusTime) else { return };
+    let time = told.record.measurements_of("workload.time").next().unwrap();
+    if time.detail.get(detail::LOOKS).is_none_or(|looks| looks.most_active < 2) {
+        return skipped(test, "its threads hardly ran at once");
+    }
+    assert!(told.says("bound-probe-own-threads"), "{}", told.bound.says);
+}
+
+#[test]
+fn computing_alone_needs_no_memory_by_experiment() {
+    let test = "computing_alone_needs_no_memory_by_experiment";
+    let Some(told) = probed(test, "computing", ProbeKind::Bandwidth) else { return };
+    assert!(!told.says("bound-probe-slowed") && !told.says("bound-probe-cache"), "{}", told.bound.says);
 }
 
 #[test]

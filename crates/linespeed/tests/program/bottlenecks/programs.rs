@@ -43,7 +43,7 @@ fn a_program_that_other_tests_start() {
     program();
 }
 
-const PROGRAMS: [(&str, fn()); 15] = [
+const PROGRAMS: [(&str, fn()); 16] = [
     ("memory-latency", memory_latency),
     ("memory-bandwidth", memory_bandwidth),
     ("false-sharing", false_sharing),
@@ -58,6 +58,7 @@ const PROGRAMS: [(&str, fn()); 15] = [
     ("sleep", sleep),
     ("branch-misses", branch_misses),
     ("one-thread", one_thread),
+    ("computing", computing),
     ("polling", polling),
 ];
 
@@ -221,7 +222,8 @@ fn page_faults() {
         // SAFETY: a new mapping, of which each page is written once, and which is then taken away.
         unsafe {
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-            let at = libc::mmap(std::ptr::null_mut(), BYTES, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
+            let at =
+                libc::mmap(std::ptr::null_mut(), BYTES, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
             assert_ne!(at, libc::MAP_FAILED);
             libc::madvise(at, BYTES, libc::MADV_NOHUGEPAGE);
             (0..BYTES).step_by(4096).for_each(|page| at.cast::<u8>().add(page).write_volatile(1));
@@ -265,6 +267,11 @@ fn one_thread() {
     let mut x = 1;
     for_some_time(|| x = compute(x));
     black_box(x);
+}
+
+/// A fixed amount of work that needs nothing but a core.
+fn computing() {
+    black_box((0..600).fold(1, |x, _| compute(x)));
 }
 
 /// Somebody who writes into a pipe now and then, and one who waits in poll for it.
