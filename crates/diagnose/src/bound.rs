@@ -246,7 +246,8 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
         causes.insert(0, compute);
     }
     if let Some((_, others)) = causes.split_first_mut() {
-        others.sort_by(|a, b| own(b).total_cmp(&own(a)));
+        let held = |cause: &Cause| cause.is_outside() && cause.share >= SECOND;
+        others.sort_by(|a, b| held(b).cmp(&held(a)).then(own(b).total_cmp(&own(a))));
     }
     let mut causes = causes.into_iter();
     let Cause { by, mut says, advice, evidence: of_first, .. } = causes.next()?;

@@ -100,7 +100,7 @@ fn a_synopsis_says_which_flags_take_what() {
         assert!(scale.contains(words), "no {words:?} in {scale}");
     }
     let stat = synopsis("stat");
-    assert!(stat.contains("[--perf-format[=FORM]]") && stat.ends_with(" COMMAND..."), "{stat}");
+    assert!(stat.contains("[--perf-format[=FORM]]") && stat.ends_with(" [COMMAND...]"), "{stat}");
     assert!(
         synopsis("run").ends_with("[MEASUREMENT...]") && synopsis("show").ends_with(" RECORD [PARTS...]")
     );

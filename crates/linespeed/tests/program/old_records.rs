@@ -65,7 +65,12 @@ fn the_same_is_found_in_them() {
             }
             fields(&findings, &found)
         };
-        assert_eq!(findings(before), findings(after), "{name}");
+        if name == "stat.json" {
+            // Of a command its verdict is told, and no findings of the machine beside it.
+            assert_eq!(after["findings"], serde_json::json!([]));
+        } else {
+            assert_eq!(findings(before), findings(after), "{name}");
+        }
         // What a level is judged to be is a sentence, which may be edited.
         let figure = ["name", "latency_ns", "latency_cycles", "measured_bytes", "advertised_bytes"];
         let levels = |diagnosis: &Value| fields(&diagnosis["levels"], &figure);

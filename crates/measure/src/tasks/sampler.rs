@@ -122,9 +122,12 @@ impl Sampler {
         if std::mem::take(&mut self.first) {
             return FIRST;
         }
-        let from = Instant::now();
+        // Of its CPU time: where others have the CPU, a look takes long and costs no more.
+        let cpu = || os::thread_cpu_ns().map(|ns| Duration::from_nanos(ns as u64));
+        let (from, cpu_from) = (Instant::now(), cpu());
         self.sample();
-        (from.elapsed() * COST).clamp(BETWEEN, MOST_BETWEEN)
+        let cost = cpu().zip(cpu_from).map(|(now, from)| now.saturating_sub(from));
+        (cost.unwrap_or_else(|| from.elapsed()) * COST).clamp(BETWEEN, MOST_BETWEEN)
     }
 
     /// The command itself has ended and was not waited for yet: its first thread's figures are final.
