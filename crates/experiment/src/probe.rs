@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn each_change_is_tried_and_told_with_its_ratio() {
+    fn each_change_is_tried_and_has_its_ratio() {
         let (argv, machine) = (words("i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"), Machine::default());
         let job = Job { argv: &argv, cpus: None, env: &[], events: false, guard: None };
         let mut heard = 0;

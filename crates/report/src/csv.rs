@@ -20,7 +20,7 @@ pub fn comparison(c: &Comparison) -> String {
 
 /// Every figure of a record, with a column for each label that any of them has; numbers as the record has them.
 pub fn record(record: &Record) -> String {
-    let labels: Vec<Label> = Label::ALL.iter().copied().collect();
+    let labels: Vec<Label> = Label::ALL.to_vec();
     let has = |label: &Label| record.measurements.iter().any(|m| m.labels.get(*label).is_some());
     let labels: Vec<Label> = labels.into_iter().filter(has).collect();
     let names: String = labels.iter().map(|label| format!(",{}", label.name())).collect();

@@ -135,7 +135,7 @@ fn describe(facts: &Facts) -> Text {
                 ProbeKind::Bandwidth => "bandwidth taken",
                 ProbeKind::Cache => "cache taken",
                 ProbeKind::FewerCpus => "fewer CPUs, time",
-                ProbeKind::FewerCpusTime => "fewer CPUs, CPU time",
+                ProbeKind::FewerCpusTime => "fewer CPUs (CPU)",
             };
             text!("bound-probe", "{kind} {ratio}", kind, ratio = times(probe.ratio))
         })

@@ -3,7 +3,52 @@
 use std::fs::File;
 use std::io::Read;
 
-use super::waiting::Waiting;
+/// What is waited for. In this order: where several threads of a command wait, the first of these is what holds it, since
+/// the others wait for the threads in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Waiting {
+    /// A disk.
+    Disk,
+    /// What was written to get to a disk.
+    Fsync,
+    /// Memory that has to be read from a disk.
+    Faults,
+    /// A socket.
+    Network,
+    /// A person at a terminal.
+    Terminal,
+    /// Another process, through a pipe.
+    Pipe,
+    /// The end of a sleep that it asked for.
+    Sleep,
+    /// Whatever comes first on a set of files: poll, select, epoll, signals.
+    Events,
+    /// A lock, or a condition that another thread brings about.
+    Lock,
+    /// The end of a process that it started.
+    Child,
+    /// Something else.
+    Unknown,
+}
+
+impl Waiting {
+    /// The word for people and JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Waiting::Disk => "disk",
+            Waiting::Fsync => "fsync",
+            Waiting::Faults => "faults",
+            Waiting::Network => "network",
+            Waiting::Terminal => "terminal",
+            Waiting::Pipe => "pipe",
+            Waiting::Sleep => "sleep",
+            Waiting::Events => "events",
+            Waiting::Lock => "lock",
+            Waiting::Child => "child",
+            Waiting::Unknown => "unknown",
+        }
+    }
+}
 
 /// What a call waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ mod sampler;
 mod thread;
 mod waiting;
 
+pub use calls::Waiting;
 pub use sampler::{FIRST, Sampler, Seen, Waits};
 pub(crate) use thread::list_threads;
 pub use thread::{Had, Thread};
-pub use waiting::Waiting;

@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
-use super::calls::Machine;
+use super::calls::{Machine, Waiting};
 use super::thread::{self, Had, Thread};
-use super::waiting::{self, Waiting};
+use super::waiting;
 use os::child;
 
 /// Commands that end before this are not looked at: what they are bound by is their start.

@@ -23,14 +23,6 @@ pub(crate) fn find_time(record: &Record) -> Option<&Measurement> {
     figures(record, "workload.time").find(|m| m.labels.get(Label::Threads).is_none())
 }
 
-/// The states of a command's threads in records, and what they are called.
-pub(crate) const STATES: [(&str, &str); 4] = [
-    ("user", "user"),
-    ("system", "sys"),
-    ("runnable", "runnable, without a CPU"),
-    ("off-cpu", "blocked, all threads"),
-];
-
 /// How long the command was in a state, all threads together.
 pub(crate) fn find_state<'a>(record: &'a Record, name: &str) -> Option<&'a Measurement> {
     figures(record, "workload.cpu_time")
@@ -38,7 +30,7 @@ pub(crate) fn find_state<'a>(record: &'a Record, name: &str) -> Option<&'a Measu
 }
 
 /// The states of a thread, what they are called, and how they are drawn.
-const STATES: [(&str, &str, Fill); 4] = [
+pub(crate) const STATES: [(&str, &str, Fill); 4] = [
     ("user", "user", Fill::Plain),
     ("system", "sys", Fill::Series(3)),
     ("runnable", "runnable, waiting for a CPU", Fill::Warning),

@@ -108,7 +108,7 @@ fn ratio(value: f64) -> String {
 fn times(record: &Record, time: &Measurement) -> Table {
     let heads = ["", "#time", "#of its run", "?#spread"];
     let mut table = Table::new("Time", Some("workload.cpu_time"), heads);
-    for (name, words) in STATES {
+    for (name, words, _) in STATES {
         let Some(m) = find_state(record, name) else { continue };
         let on_cpu = ["user", "system"].contains(&name);
         table.note_row(remarks(m));
