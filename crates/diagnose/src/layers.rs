@@ -51,39 +51,50 @@ fn beside(m: &Measurement) -> Vec<Text> {
     COUNTED.into_iter().filter_map(count).chain(stolen).collect()
 }
 
-/// One entry a layer that was timed, fastest first; the fastest is the line speed that the others are held against.
-/// Layers timed in different units are not held against each other: none then.
+/// One entry a layer that was timed, fastest first; the fastest is the line speed that the others are held against (the same
+/// layer again, which shows the noise, is none). Layers timed in different units are not held against each other: none then.
 pub(crate) fn layers(index: &RecordIndex) -> Vec<Layer> {
-    let mut timed: Vec<_> = index.figures_of("layer.time").filter(|m| m.value() > 0.0).collect();
-    timed.sort_by(|a, b| a.value().total_cmp(&b.value()));
-    let Some(fastest) = timed.first().copied() else { return Vec::new() };
-    if timed.iter().any(|m| m.unit != fastest.unit || m.method != fastest.method) {
+    let mut timed: Vec<_> =
+        index.figures_of("layer.time").map(|m| (time(m), m)).filter(|(time, _)| *time > 0.0).collect();
+    timed.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let is_again = |m: &Measurement| m.labels.word(Label::Layer) == Some(AGAIN);
+    let Some((least, fastest)) = timed.iter().find(|(_, m)| !is_again(m)).or(timed.first()).copied() else {
+        return Vec::new();
+    };
+    if timed.iter().any(|(_, m)| m.unit != fastest.unit || m.method != fastest.method) {
         return Vec::new();
     }
     timed
         .iter()
-        .filter_map(|m| {
-            let over = m.value() / fastest.value() - 1.0;
+        .filter_map(|(time, m)| {
+            let over = time / least - 1.0;
             over.is_finite().then(|| Layer {
                 layer: m.labels.word(Label::Layer).unwrap_or("?").to_owned(),
                 bound: m.labels.get(Label::Bound).map(ToString::to_string),
                 interrupts: m.labels.word(Label::Interrupts).map(str::to_owned),
-                time: m.value(),
+                time: *time,
+                seconds: m.detail.get(detail::SECONDS),
                 interval: m.summary.interval,
                 // JSON has no infinity: an imported time of 1e288 would not come back as it was.
                 variation: m.summary.variation.filter(|variation| variation.is_finite()),
                 over,
+                over_interval: None,
                 beside: beside(m),
                 doubt: m.doubt.clone(),
-                says: if over > 0.0 {
-                    text!("layer-longer", "{over} longer than the fastest", over = Value::Share(over))
-                } else {
+                says: if over == 0.0 {
                     FASTEST.into()
+                } else {
+                    text!("layer-longer", "{over} longer than the fastest", over = Value::Share(over))
                 },
                 from: locate_figure(m),
             })
         })
         .collect()
+}
+
+/// The time of a pass: the mean, so that all passes together took their number times as long, bursts of other work included.
+fn time(m: &Measurement) -> f64 {
+    m.summary.mean.unwrap_or(m.value())
 }
 
 #[cfg(test)]

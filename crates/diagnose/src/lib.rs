@@ -44,7 +44,7 @@ mod usl;
 use record::{Diagnosis, Record};
 
 pub use bound::bound;
-pub use comparison::{Extent, Side, compare, drop_uncompared, suggest_runs};
+pub use comparison::{Extent, OTHER_COMMAND, Side, compare, drop_uncompared, ignore_commands, suggest_runs};
 pub use findings::{Case, Need, RULES, Rule};
 pub use kept_ceilings::{Identity, KeptCeilings};
 pub use levels::levels;
@@ -70,8 +70,8 @@ pub fn diagnose(record: &Record) -> Diagnosis {
     let mut headlines = resources::resources(index);
     let inputs = loss_breakdown::BreakdownInputs { index, findings: &findings, numa: numa.as_ref() };
     let breakdowns = loss_breakdown::break_down(inputs, &mut headlines);
-    let layers = layers::layers(index);
-    let overhead = overhead::overhead(index, &layers);
+    let mut layers = layers::layers(index);
+    let overhead = overhead::overhead(index, &mut layers);
     Diagnosis {
         used_by_others: cpu_accounting::used_by_others(record),
         resources: headlines

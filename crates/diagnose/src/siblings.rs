@@ -97,8 +97,13 @@ fn weigh_workload(
         ),
     });
     let each = cpus as f64 / cores as f64;
-    let worth = Value::Figure(adds / (each - 1.0), "ratio");
-    says.push(text!("siblings-worth", "A sibling is worth {worth} of a core.", worth));
+    if adds > 0.0 {
+        let worth = Value::Figure(adds / (each - 1.0), "ratio");
+        says.push(text!("siblings-worth", "A sibling is worth {worth} of a core.", worth));
+    }
+    if last.doubt.is_some() {
+        says.push(text!("siblings-in-doubt", "Unreliable: the figure of all CPUs is in doubt."));
+    }
     Some(SiblingsAdd { workload: workload.to_owned(), bytes, adds, basis, says })
 }
 

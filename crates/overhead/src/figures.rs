@@ -64,7 +64,7 @@ fn measurement(row: &LayerPasses) -> Measurement {
     let mut measurement = Measurement::new("layer.time", place, samples);
     measurement.marks = marks(row);
     let all: Vec<&Pass> = row.passes.iter().flatten().collect();
-    let seconds = row.passes.iter().map(|pass| pass.iter().map(|portion| portion.seconds).sum());
+    let seconds = all.iter().map(|portion| portion.seconds).sum::<f64>() / row.passes.len() as f64;
     let middle = |mut values: Vec<f64>| {
         values.sort_by(f64::total_cmp);
         record::statistics::median_of_sorted(&values)
@@ -74,7 +74,7 @@ fn measurement(row: &LayerPasses) -> Measurement {
     measurement = measurement
         .with_detail(detail::PORTIONS, portions)
         .with_detail(detail::PORTIONS_PER_PASS, super::PORTIONS)
-        .with_detail(detail::SECONDS, middle(seconds.collect()))
+        .with_detail(detail::SECONDS, seconds)
         .with_detail(detail::CLOCK_HZ, middle(all.iter().map(|pass| pass.clock).collect()).round())
         .with_detail(detail::PRIMES, primes::KNOWN);
     if let Some(pass) = all.first() {

@@ -245,6 +245,9 @@ pub struct Explanation {
     pub subject: usize,
     /// How much faster the subject is than the baseline: 2 is twice as fast, 0.5 half as fast.
     pub speed: f64,
+    /// Whether a figure behind that is in doubt.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unreliable: bool,
     /// The answer in a sentence or two.
     pub says: Text,
     /// Whether the causes multiply up to the speed (with what is unexplained); otherwise they stand beside each other.
@@ -285,6 +288,9 @@ pub struct Cause {
     pub says: Text,
     /// Its effect on the subject's speed against the baseline's: 0.8 makes it a fifth slower, 1.2 a fifth faster.
     pub factor: f64,
+    /// Whether a figure behind that is in doubt.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unreliable: bool,
     /// Whether it speaks for the slower one: it would make it the faster.
     pub despite: bool,
     /// Whether the effect was measured; otherwise it is modelled.

@@ -209,16 +209,22 @@ pub struct Layer {
     /// `on` or `off`, where that is told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interrupts: Option<String>,
-    /// Time of a pass, in the measurement's unit.
+    /// Time of a pass, in the measurement's unit: the mean of all passes.
     pub time: f64,
-    /// 95 % interval of that time, where there are samples enough.
+    /// The same in seconds, where that was timed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
+    /// 95 % interval of a pass's median, where there are samples enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<(f64, f64)>,
     /// Standard deviation ÷ mean, because the field's tables use it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variation: Option<f64>,
-    /// How much longer than the fastest layer (0.12 is 12 %).
+    /// How much longer than the fastest layer all its passes took (0.12 is 12 %).
     pub over: f64,
+    /// The interval of that, from the portions that both ran in turn; it holds for all steps together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over_interval: Option<(f64, f64)>,
     /// What happened beside it: interrupts, switches, migrations a second.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<Text>,

@@ -158,7 +158,7 @@ fn more_rounds(effects: &[f64], worth: f64, comparisons: usize) -> Option<u64> {
 
 /// How many standard deviations a normal value exceeds with the probability `tail`, for tails below a half: Abramowitz and
 /// Stegun 26.2.23, wrong by less than 0.0005.
-fn normal_quantile(tail: f64) -> f64 {
+pub fn normal_quantile(tail: f64) -> f64 {
     let t = (-2.0 * tail.ln()).sqrt();
     t - (2.515_517 + 0.802_853 * t + 0.010_328 * t * t)
         / (1.0 + 1.432_788 * t + 0.189_269 * t * t + 0.001_308 * t * t * t)

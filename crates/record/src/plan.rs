@@ -53,6 +53,9 @@ pub struct Plan {
     pub cautions: Vec<Text>,
     /// What is not known, and how to find it out, a sentence each.
     pub unknown: Vec<Text>,
+    /// The record that `linespeed plan` was given; absent for this machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub record: Option<String>,
     /// Where the figures come from, a sentence each.
     pub sources: Vec<Text>,
     /// What running a command both ways really gave.

@@ -16,6 +16,7 @@ pub fn figure(value: f64, unit: &str) -> String {
         "B/s" => scaled(value, &[(1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")]),
         "ns" => scaled(value, &[(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")]),
         "s" => scaled(value, &[(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")]),
+        "cycles" => scaled(value, &[(1e9, "G cycles"), (1e6, "M cycles"), (1.0, "cycles")]),
         "B" => bytes(value.max(0.0) as u64),
         "ratio" => significant(value),
         "work/s" => scaled(value, &[(1e12, "T/s"), (1e9, "G/s"), (1e6, "M/s"), (1e3, "k/s"), (1.0, "/s")]),

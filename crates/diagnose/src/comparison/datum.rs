@@ -40,6 +40,8 @@ pub(crate) struct Datum {
     pub unfit: Option<Unfit>,
     /// The settings of the recipe that it is a run of: with others it is other work.
     pub settings: Option<String>,
+    /// The command that it is of: another one is other work.
+    pub command: Option<Vec<String>>,
     /// Working set relative to the last-level caches, where that decides what was measured.
     pub size: Option<Size>,
     /// Whether it follows from what was declared of a program and from its time, and was not counted.
@@ -138,6 +140,12 @@ impl Datum {
         } else {
             medians().collect()
         };
+        // The place of the figure itself, or of the one that is nearest to the middle of two.
+        let nearest = all.iter().min_by(|a, b| {
+            let far = |m: &Measurement| (m.value() - datum.value).abs();
+            far(a).total_cmp(&far(b))
+        });
+        datum.from = nearest.map(|m| locate_figure(m)).unwrap_or_default();
         datum.n = pooled.len() as u64;
         let few = pooled.len() <= MOST_SAMPLES;
         let own: Vec<(f64, f64)> = all.iter().filter_map(|m| m.summary.interval).collect();

@@ -29,6 +29,7 @@ pub(super) fn add_efficiency(rows: &mut Rows) {
         datum.over = Some(text!("comparison-threads-against-one", "{threads} threads against one", threads));
         datum.doubt = entry.datum.doubt.clone().or_else(|| one.datum.doubt.clone());
         datum.method = entry.datum.method.clone();
+        datum.command = entry.datum.command.clone();
         if value > 1.0 + POOR {
             let why = text!(SUPERLINEAR, share = Value::Share(value));
             datum.unfit.get_or_insert(Unfit::Because(why));

@@ -1,6 +1,7 @@
 //! Records side by side: what differs, by how much, which differences explain it, and what each would do with another's
 //! best setting. Pure functions of records.
 
+mod commands;
 pub(crate) mod datum;
 mod derived_rows;
 mod explain;
@@ -28,7 +29,8 @@ use record::{Coverage, Ended, Machine, Record, Template, Text, text};
 
 use rows::Rows;
 pub use suggestions::suggest_runs;
-pub use uncompared::drop_uncompared;
+pub use table::OTHER_COMMAND;
+pub use uncompared::{drop_uncompared, ignore_commands};
 
 /// Records up to which what each says of itself is told.
 const FEW: usize = 6;
@@ -221,6 +223,11 @@ const NO_SHARED_METRIC: Template = Template {
     code: "comparison-no-shared-metric",
     words: "No shared metric: only the inventories are compared.",
 };
+/// The records ran two commands.
+const COMMANDS_DIFFER: Template = Template {
+    code: "comparison-commands-differ",
+    words: "They ran {why}. Those results are not compared; --different-commands compares them.",
+};
 /// What the records share cannot be compared.
 const NOTHING_COMPARABLE: Template = Template {
     code: "comparison-nothing-comparable",
@@ -243,7 +250,12 @@ fn note_whole(comparison: &Comparison) -> Vec<Text> {
         let (name, other) = (&subject.name, &subjects.get(subject.same_as?)?.name);
         Some(text!("comparison-same-as", "{name} is the same record as {other}.", name, other))
     }));
-    if comparison.rows.is_empty() {
+    let of_commands = comparison.refused.iter().filter(|refusal| refusal.why.is(&table::OTHER_COMMAND));
+    let of_commands: Vec<Text> =
+        of_commands.map(|refusal| text!(COMMANDS_DIFFER, why = &refusal.why)).collect();
+    if !of_commands.is_empty() {
+        notes.extend(of_commands);
+    } else if comparison.rows.is_empty() {
         let all_have_figures = subjects.iter().all(|subject| subject.figures > 0);
         notes.push(match (comparison.refused.is_empty(), all_have_figures) {
             (false, _) => text!(NOTHING_COMPARABLE),

@@ -3,9 +3,10 @@
 use record::Label;
 use record::comparison::Support;
 use record::detail;
-use record::{Labels, Measurement, Record, Text};
+use record::{Comparison, Labels, Measurement, Record, Text};
 
 use super::documents::{empty, generator, number, power, side_by_side, word};
+use super::explain::words::FASTER_UNRELIABLE;
 use super::explain::{CORE_CLOCK, DECLARED, IDLE_STATES, MEMORY_BOUND, NEIGHBOURS, words};
 use super::method::NO_REPETITIONS;
 use super::method::THREADS_UNKNOWN;
@@ -271,10 +272,108 @@ fn a_thousandth_of_the_time_that_neighbours_took_does_not_explain_a_halved_speed
     };
     let little = claim(&guest(4.0, 0.001), &guest(2.0, 0.003));
     assert_eq!(little.support, Support::NotSupported, "{little:?}");
-    assert_eq!(little.why.code(), Some("comparison-little-steal-time"));
+    assert_eq!(little.why.code(), Some("comparison-little-taken"));
     assert!((number(&little.why, "loss") - 0.5).abs() < 1e-9, "{little:?}");
     let much = claim(&guest(4.0, 0.001), &guest(2.0, 0.4));
     assert_eq!(much.support, Support::Supported, "{much:?}");
+}
+
+#[test]
+fn other_work_that_was_measured_decides_and_not_the_load_average_of_before() {
+    let with = |rate: f64, average: f64, others: Option<f64>| {
+        let mut record = ran("here", rate * 1e9, &[]);
+        record.machine.counts.cpus_online = Some(2);
+        record.conditions.before.load = Some([average, 0.0, 0.0]);
+        if let Some(others) = others {
+            crate::samples::ran(&mut record, 10.0 + 10.0 * others, 10.0);
+        }
+        record
+    };
+    let claim = |fast: &Record, slow: &Record| {
+        let said = side_by_side(&[("fast", fast), ("slow", slow)]);
+        let found =
+            said.explanations[0].claims.iter().find(|claim| claim.code == "comparison-claim-own-load");
+        found.map(|claim| (claim.support, claim.why.code().unwrap_or_default().to_owned()))
+    };
+    let used = "comparison-own-load-used".to_owned();
+    // The load average says the contrary of what was measured.
+    let slower_had_more = claim(&with(4.0, 0.54, Some(0.0)), &with(2.0, 0.08, Some(0.9)));
+    assert_eq!(slower_had_more, Some((Support::Supported, used.clone())));
+    let slower_had_less = claim(&with(4.0, 0.08, Some(0.9)), &with(2.0, 0.54, Some(0.0)));
+    assert_eq!(slower_had_less, Some((Support::Contradicted, used)));
+    let alike = claim(&with(4.0, 5.0, Some(0.31)), &with(2.0, 0.0, Some(0.3)));
+    assert_eq!(alike, Some((Support::NotSupported, "comparison-as-much-taken".to_owned())));
+    assert_eq!(claim(&with(4.0, 0.1, Some(0.9)), &with(2.0, 0.9, None)), None);
+    let averages = claim(&with(4.0, 0.9, None), &with(2.0, 0.1, None));
+    assert_eq!(averages.map(|(support, _)| support), Some(Support::Contradicted));
+}
+
+#[test]
+fn a_headline_of_figures_in_doubt_carries_the_mark() {
+    let fast = ran("there", 4e9, &[]);
+    let mut slow = ran("here", 1e9, &[]);
+    let said = side_by_side(&[("fast", &fast), ("slow", &slow)]);
+    assert!(!said.explanations[0].unreliable && !said.answer[0].is(&FASTER_UNRELIABLE), "{said:?}");
+    slow.measurements.iter_mut().for_each(|m| m.doubt = Some("placed 97 %".into()));
+    let said = side_by_side(&[("fast", &fast), ("slow", &slow)]);
+    let e = &said.explanations[0];
+    assert!(
+        e.unreliable && e.says.is(&FASTER_UNRELIABLE) && said.answer[0].is(&FASTER_UNRELIABLE),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn two_commands_are_no_result_of_two_machines() {
+    let of = |line: &str, seconds: f64| {
+        let mut record = empty();
+        record.machine.hostname = Some("here".to_owned());
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let place = || Labels::new().with_label(Label::Workload, "command");
+        let samples = vec![seconds, seconds * 1.001, seconds, seconds * 1.002, seconds, seconds];
+        let time = Measurement::new("workload.time", place(), samples).with_detail(detail::COMMAND, words);
+        record.measurements.push(time);
+        record.measurements.push(Measurement::new(
+            "core.ipc",
+            place().with_label(Label::Source, "pmu"),
+            vec![1.0],
+        ));
+        let clock = Labels::new().with_label(Label::Cpu, 0u32).with_label(Label::Active, "one");
+        record.measurements.push(Measurement::new("core.clock", clock, vec![3e9; 6]));
+        record
+    };
+    let metrics = |said: &Comparison| said.rows.iter().map(|row| row.metric.clone()).collect::<Vec<_>>();
+    let (bc, other) = (of("bc -l x", 1.0), of("./cm x", 25.0));
+    let said = side_by_side(&[("bc", &bc), ("cm", &other)]);
+    assert_eq!(metrics(&said), ["core.clock"], "what the machine does is compared all the same");
+    assert!(said.explanations.is_empty(), "{:?}", said.explanations);
+    assert_eq!((said.refused[0].code.as_str(), said.refused[0].figures), ("comparison-other-command", 2));
+    let why = &said.refused[0].why;
+    assert_eq!((word(why, "base"), word(why, "this")), ("bc -l x".to_owned(), "cm x".to_owned()));
+    assert!(said.notes.iter().any(|note| note.code() == Some("comparison-commands-differ")));
+    let bound = of("taskset -c 1 nice /usr/bin/bc -l x", 1.5);
+    assert_eq!(metrics(&side_by_side(&[("bc", &bc), ("bound", &bound)])).len(), 3);
+    let mut both = [bc, other];
+    both.iter_mut().for_each(crate::ignore_commands);
+    assert_eq!(metrics(&side_by_side(&[("bc", &both[0]), ("cm", &both[1])])).len(), 3);
+}
+
+#[test]
+fn a_share_of_time_taken_has_no_ratio_and_what_it_leaves_decides() {
+    let with = |shares: [f64; 6]| {
+        let mut record = ran("here", 1e9, &[]);
+        let place = Labels::new().with_label(Label::Cpu, 0u32).with_label(Label::Cause, "all");
+        record.measurements.push(Measurement::new("stolen.share", place, shares.to_vec()));
+        record
+    };
+    let cell = |one: [f64; 6], other: [f64; 6]| {
+        let said = side_by_side(&[("one", &with(one)), ("other", &with(other))]);
+        said.rows.iter().find(|row| row.metric == "stolen.share").unwrap().cells[1].clone()
+    };
+    let small = cell([0.002; 6], [0.004, 0.004, 0.004, 0.004, 0.004, 0.0041]);
+    assert_eq!((small.ratio, small.interval, small.slower), (None, None, None), "{small:?}");
+    let large = cell([0.02; 6], [0.5, 0.5, 0.5, 0.5, 0.5, 0.51]);
+    assert_eq!((large.ratio, large.slower), (None, Some(true)), "{large:?}");
 }
 
 #[test]

@@ -25,12 +25,17 @@ const DOUBTFUL: f64 = 1.5;
 
 /// Holds one figure against the baseline's: the ratio and what can be said of it.
 pub(super) fn compare(this: &Datum, base: &Datum, better: Option<Better>) -> Cell {
-    // Of a share of time that is taken, what is left decides: 0.2 % against 0.1 % is not half the speed.
-    let (this, base, better) = if this.is_share() && base.is_share() {
-        (&this.complement(), &base.complement(), better.map(|_| Better::Higher))
-    } else {
-        (this, base, better)
-    };
+    // Of a share of time that is taken, what is left decides: 0.2 % against 0.1 % is not half the speed. Its ratio is not that of
+    // the shares, so there is none.
+    if this.is_share() && base.is_share() {
+        let better = better.map(|_| Better::Higher);
+        let left = compare_values(&this.complement(), &base.complement(), better);
+        return Cell { ratio: None, interval: None, ..left };
+    }
+    compare_values(this, base, better)
+}
+
+fn compare_values(this: &Datum, base: &Datum, better: Option<Better>) -> Cell {
     if !(this.value > 0.0 && base.value > 0.0 && this.value.is_finite() && base.value.is_finite()) {
         let reason = text!("comparison-zero", "no ratio: one figure is 0");
         let verdict = better.map(|_| Verdict::NotMeasurable { reason });

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use record::{Label, Labels, Level, Measurement, Record, Template, Text, detail, text};
 
+use super::commands::find_command;
 use super::datum::{Datum, Size, over};
 use super::derived_rows::{add_efficiency, add_loaded};
 use super::method::{self, Unfit};
@@ -37,6 +38,7 @@ type Figures<'a> = (Text, Labels, Vec<&'a Measurement>);
 fn measured_rows(record: &Record) -> Rows {
     let names = RowNames::new(record);
     let settings = recipe_settings(record);
+    let command = find_command(record);
     let mut all: BTreeMap<RowKey, Figures> = BTreeMap::new();
     for m in record.measurements.iter().filter(|m| m.summary.n > 0 && m.value().is_finite()) {
         if let Some((row, place)) = names.name(m) {
@@ -63,6 +65,8 @@ fn measured_rows(record: &Record) -> Rows {
             let arrays = first.detail.get(detail::ARRAYS).unwrap_or(1);
             datum.size = Size::classify(bytes.saturating_mul(arrays), caches);
         }
+        // What was counted beside a command is of that command, too.
+        datum.command = command.clone().filter(|_| first.labels.get(Label::Workload).is_some());
         datum.settings = first.labels.word(Label::Workload).and_then(|name| settings.get(name).cloned());
         let parts = find_divisors(&key, first, record);
         rows.insert(key, RowEntry { name, datum, place, parts });

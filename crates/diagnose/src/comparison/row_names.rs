@@ -193,7 +193,13 @@ impl<'a> RowNames<'a> {
             return None;
         }
         let op = m.labels.word(Label::Op).unwrap_or("unknown operation").to_owned();
-        let kind = threads_kind(m, self.most_bandwidth, None);
+        // Linespeed's own run on all CPUs, or one a core, as the group's name says; another tool's on as many as it was given.
+        let counts = &self.record.machine.counts;
+        let cpus = match self.record.import {
+            Some(_) => counts.cpus_allowed.or(counts.cpus_online),
+            None => Some(0),
+        };
+        let kind = threads_kind(m, self.most_bandwidth, cpus);
         let (order, mut name) = match (kind, count_threads(m)) {
             (RowKind::AllCpus, _) => (2, text!("comparison-row-bandwidth-all-cpus", "{op}, all CPUs", op)),
             (RowKind::OneThread, _) => {
@@ -219,12 +225,13 @@ impl<'a> RowNames<'a> {
     }
 }
 
-/// Whether a figure is of one thread or of all CPUs, where the most threads are so many and there may be more CPUs.
+/// Whether a figure is of one thread or of all CPUs, where the most threads are so many; of what number of CPUs nobody tells,
+/// no number of threads is all.
 fn threads_kind(m: &Measurement, most: u64, cpus: Option<u32>) -> RowKind {
     match count_threads(m) {
         None => RowKind::ThreadsNotReported,
         Some(1) => RowKind::OneThread,
-        Some(threads) if threads == most && cpus.is_none_or(|cpus| threads >= cpus.into()) => {
+        Some(threads) if threads == most && cpus.is_some_and(|cpus| threads >= cpus.into()) => {
             RowKind::AllCpus
         }
         Some(_) => RowKind::Other,

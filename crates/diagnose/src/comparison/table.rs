@@ -6,6 +6,7 @@ use record::comparison::{Cell, Per, Refusal, Row};
 use record::{Better, Coverage, Handover, Label, Measurement, Template, Text, metrics, text};
 
 use super::Known;
+use super::commands::{self, find_command};
 use super::datum::Datum;
 use super::method::{self, Unfit};
 use super::ratio;
@@ -20,6 +21,9 @@ const OTHER_UNIT: Template =
 /// The same recipe with two settings.
 const OTHER_WORK: Template =
     Template { code: "comparison-other-work", words: "different work: run with {base} against {this}" };
+/// Two commands.
+pub const OTHER_COMMAND: Template =
+    Template { code: "comparison-other-command", words: "different commands: {base} against {this}" };
 /// Working sets inside and outside the caches.
 const OTHER_SIZE: Template = Template {
     code: "comparison-other-size",
@@ -32,7 +36,8 @@ const OTHER_THING: Template = Template {
 };
 
 /// Reasons for which figures are refused, in the order in which those of as many figures stand.
-const REASONS: [&Template; 10] = [
+const REASONS: [&Template; 11] = [
+    &OTHER_COMMAND,
     &method::SUPERLINEAR,
     &Coverage::EMULATED,
     &method::SYSTEM_WIDE,
@@ -49,6 +54,11 @@ const REASONS: [&Template; 10] = [
 pub(super) fn find_refusal(this: &Datum, base: &Datum) -> Option<Text> {
     if let Some(why) = this.unfit.as_ref().or(base.unfit.as_ref()) {
         return Some(why.reason());
+    }
+    if let (Some(this), Some(base)) = (&this.command, &base.command)
+        && this != base
+    {
+        return Some(text!(OTHER_COMMAND, base = commands::describe(base), this = commands::describe(this)));
     }
     if this.unit != base.unit {
         return Some(text!(OTHER_UNIT, base = show_unit(&base.unit), this = show_unit(&this.unit)));
@@ -269,16 +279,19 @@ pub(super) fn build_figures(known: &[Known], baseline: usize) -> Vec<Row> {
             row[index].get_or_insert(m);
         }
     }
+    let commands: Vec<Option<Vec<String>>> = known.iter().map(|side| find_command(side.record)).collect();
     let emulated = |side: &Known| side.record.machine.virtualization.emulated == Some(true);
-    let datum = |(m, side): (&Option<&Measurement>, &Known)| {
+    let datum = |((m, side), command): ((&Option<&Measurement>, &Known), &Option<Vec<String>>)| {
         let mut datum = Datum::from_measurement((*m)?);
+        datum.command =
+            command.clone().filter(|_| m.is_some_and(|m| m.labels.get(Label::Workload).is_some()));
         datum.unfit = if emulated(side) { Some(Unfit::Emulated) } else { datum.unfit };
         Some(datum)
     };
     let rows = order.iter().filter_map(|key| {
         let entries = all.get(key)?;
         let first = entries.iter().flatten().next().filter(|_| entries.iter().flatten().count() >= 2)?;
-        let figures: Vec<Option<Datum>> = entries.iter().zip(known).map(datum).collect();
+        let figures: Vec<Option<Datum>> = entries.iter().zip(known).zip(&commands).map(datum).collect();
         Some(Row {
             group: "figures".to_owned(),
             what: crate::figures::locate_figure(first).into(),

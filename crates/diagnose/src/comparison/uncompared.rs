@@ -8,11 +8,17 @@ const DETAILS: &[&str] = &[
     detail::ARRAYS.name(),
     detail::CLASS.name(),
     detail::CLOCK_HZ.name(),
+    detail::COMMAND.name(),
     detail::NS_AT_80_PERCENT_OF_PEAK.name(),
     detail::NS_AT_HALF_OF_PEAK.name(),
     detail::SETTINGS.name(),
     detail::WORK.name(),
 ];
+
+/// Takes away which command was run, so that two commands are compared as if they did the same work.
+pub fn ignore_commands(record: &mut Record) {
+    record.measurements.iter_mut().for_each(|m| m.detail.retain(|name| name != detail::COMMAND.name()));
+}
 
 /// Drops what a comparison does not look at.
 pub fn drop_uncompared(record: &mut Record) {

@@ -10,7 +10,7 @@ use record::text::Value;
 use record::units::figure;
 use record::{Better, Template, Text, text};
 
-use super::explain::{NEIGHBOURS, words};
+use super::explain::{NEIGHBOURS, Speed, words};
 use super::facts::OTHER_WORK;
 
 /// Results nearer than this are alike, on the scale of logarithms.
@@ -110,7 +110,12 @@ fn state_result(c: &Comparison, e: &Explanation) -> Text {
         None if e.speed.ln().abs() < ALIKE && !e.adds_up => e.says.clone(),
         None => {
             let (this, base) = (&c.subjects[e.subject].name, &c.subjects[c.baseline].name);
-            let mut said = words::describe_speed(&e.result, this, base, e.speed);
+            let mut said = words::describe_speed(
+                &e.result,
+                this,
+                base,
+                Speed { factor: e.speed, unreliable: e.unreliable },
+            );
             said.push(words::list_causes(e, MOST_CAUSES, words::with_figures));
             said
         }
@@ -186,25 +191,37 @@ fn state_largest_differences(c: &Comparison, other: usize) -> Option<Text> {
     })
 }
 
+/// A row and how far its figures are apart.
+const ROW: Template =
+    Template { code: "comparison-row-against", words: "{row} {this} against {base} ({ratio})" };
+/// The same with the mark of what is unreliable.
+const ROW_UNRELIABLE: Template =
+    Template { code: "comparison-row-unreliable", words: "{row} {this} against {base} ({ratio}?)" };
+
 /// `load from memory 120 ns against 90.0 ns (1.33×)`.
 fn describe_row(c: &Comparison, row: &Row, other: usize) -> Option<Text> {
     let (here, there) = (row.cells.get(other)?, row.cells.get(c.baseline)?);
     let (this, base) = (figure(here.value?, &row.unit), figure(there.value?, &row.unit));
+    let template = if row.cells.iter().any(|cell| cell.doubt.is_some()) { ROW_UNRELIABLE } else { ROW };
     let (row, ratio) = (&row.what, Value::Factor(here.ratio?));
-    Some(text!("comparison-row-against", "{row} {this} against {base} ({ratio})", row, this, base, ratio))
+    Some(text!(template, row, this, base, ratio))
 }
 
 /// Two records of one machine: what its figures and its settings did meanwhile.
 fn state_changes_since(c: &Comparison, other: usize) -> Vec<Text> {
     let rows: Vec<(&Row, &Cell)> =
         find_whole_rows(c, other).filter(|(_, cell)| cell.verdict.is_some()).collect();
+    let settings = state_changed_settings(c, other);
+    if rows.is_empty() {
+        return vec![settings];
+    }
     let mut said = state_changed_figures(c, &rows, other);
     let noisy =
         rows.iter().filter(|(_, cell)| matches!(cell.verdict, Some(Verdict::TooNoisy { .. }))).count();
     if noisy > 0 {
         said.push(text!("comparison-too-noisy", "Too noisy to tell: {noisy}.", noisy));
     }
-    vec![said, state_changed_settings(c, other)]
+    vec![said, settings]
 }
 
 /// Figures that changed beyond noise.

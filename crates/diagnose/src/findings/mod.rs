@@ -201,6 +201,11 @@ pub(crate) fn findings(case: &Case) -> Vec<Finding> {
     found
 }
 
+/// That several packages are shown as one node, where they are.
+pub(crate) fn numa_off(index: &RecordIndex) -> Option<Finding> {
+    numa_off::RULE.findings(&Case::new(index, None)).into_iter().next()
+}
+
 /// The rules that could not look, each with what it misses, in the order of [`RULES`].
 pub(crate) fn not_looked_for(case: &Case) -> Vec<NotLookedFor> {
     let unreported = |rule: &Rule| {

@@ -8,7 +8,7 @@ use record::{Label, Template, Text, text};
 use super::needs::Need;
 use super::{Case, Draft, Rule, costs};
 use crate::comparison::datum::Datum;
-use crate::comparison::nodes::{Reach, find_reaches};
+use crate::comparison::nodes::{Reach, Timed, find_reaches};
 use crate::figures::{RESOLUTION, cite_fact, median, modelled, spread, verdict};
 use crate::resources::{MEMORY_BANDWIDTH, MEMORY_LATENCY};
 
@@ -72,10 +72,23 @@ fn find_single_cost(case: &Case, reach: &Reach) -> Option<Finding> {
     let loss = modelled(1.0 - 1.0 / reach.ignoring())?;
     let cite_datum = |datum: &Datum, template: Template| {
         let figure = record::units::figure(datum.value, &reach.own.unit);
+        let figure: Value = match &datum.over {
+            Some(over) => text!("numa-latency-middle", "{figure}, {over}", figure, over).into(),
+            None => figure.into(),
+        };
         cite_fact(text!(template, what = &reach.what, figure = figure), datum.from.clone())
     };
     let nodes = if case.record.machine.nodes.len() > 1 { "machine.nodes" } else { "machine.counts.nodes" };
-    let finding = RULE.report_model(loss, describe_latency(reach.ignoring()));
+    let what = match reach.timed {
+        // With many loads in flight that is no latency.
+        Timed::Stream(_) => text!(
+            "numa-latency-ignoring-per-element",
+            "a program that ignores NUMA nodes takes {factor} as long per element of memory as with local memory",
+            factor = Value::Factor(reach.ignoring())
+        ),
+        Timed::Matrix | Timed::Loads => describe_latency(reach.ignoring()),
+    };
+    let finding = RULE.report_model(loss, what);
     let finding = finding.cite(describe_share(reach.remote_share), nodes);
     Some(finding.cite_all([cite_datum(&reach.own, LOCAL), cite_datum(other, REMOTE)]))
 }

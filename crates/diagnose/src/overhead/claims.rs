@@ -6,8 +6,9 @@ use record::statistics::Verdict;
 use record::text::Value;
 use record::{Template, Text, text};
 
-use super::rows::{Row, Rows, Together, more};
+use super::rows::{Row, Rows};
 use super::steps::{not_resolved, state};
+use super::totals::{Together, compare_totals};
 
 /// What is much: the published figures that were called so are 6 to 14 %, the one that was called little is 1 %.
 const MUCH: f64 = 0.02;
@@ -210,7 +211,7 @@ fn guests_suffer(rows: &Rows, together: Together) -> (Answer, Text) {
     (answer, state_both(why, more))
 }
 
-/// Whether being free to move, with interrupts, costs a kernel thread more than a user program; portion by portion.
+/// Whether being free to move, with interrupts, costs a kernel thread more than a user program.
 fn kernel_suffers_more(rows: &Rows, together: Together) -> (Answer, Text) {
     let of = |layer| Some((rows.find(layer, None, true)?, bound(rows, layer)?));
     let (Some((kernel_free, kernel)), Some((user_free, user))) = (of("kernel"), of("user")) else {
@@ -219,13 +220,15 @@ fn kernel_suffers_more(rows: &Rows, together: Together) -> (Answer, Text) {
             "kernel thread and user program were not both timed bound to a CPU and not bound"
         ));
     };
-    let ratio = |(free, bound): (f64, f64)| free / bound;
-    let pairs = kernel_free.beside(kernel).map(ratio).zip(user_free.beside(user).map(ratio));
-    let gain = more(pairs, together);
+    let gain = compare_totals(
+        &[&kernel_free.portions, &user.portions],
+        &[&kernel.portions, &user_free.portions],
+        together,
+    );
     let why = text!(
         "overhead-kernel-more",
-        "without a bound CPU a kernel thread loses {share} more than a user program, portion by portion",
-        share = Value::Share(gain.less_by)
+        "without a bound CPU a kernel thread loses {share} more than a user program",
+        share = Value::Share(gain.share)
     );
     match (&gain.verdict, gain.interval) {
         (Verdict::Costs { .. }, Some((low, _))) if low > 0.0 => (Answer::Supported, why),

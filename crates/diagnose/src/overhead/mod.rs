@@ -6,25 +6,34 @@ mod rows;
 mod steps;
 #[cfg(test)]
 mod tests;
+mod totals;
 
 use record::diagnosis::{Layer, Overhead};
 
 use crate::layers::AGAIN;
 use crate::record_index::RecordIndex;
-use record::paired_comparison::PairedComparison;
+use record::statistics::Verdict;
 use record::text;
-use rows::{Rows, Together};
+use rows::Rows;
+use totals::{Difference, Together};
 
-/// Steps, floor and conclusions. `None` where no layers were timed in turn; figures that others published are single
-/// ones, from which no interval follows.
-pub(crate) fn overhead(index: &RecordIndex, layers: &[Layer]) -> Option<Overhead> {
+/// Steps, floor and conclusions; each layer gets the interval of what it takes over the fastest. `None` where no layers were
+/// timed in turn; figures that others published are single ones, from which no interval follows.
+pub(crate) fn overhead(index: &RecordIndex, layers: &mut [Layer]) -> Option<Overhead> {
     let rows = Rows::from_index(index);
-    let fastest = layers.iter().find(|layer| layer.layer != AGAIN).filter(|_| !rows.0.is_empty())?;
-    let line_speed = rows.0.iter().find(|row| crate::figures::locate_figure(row.m) == fastest.from)?.label();
+    let locate = |from: &str| rows.0.iter().find(|row| crate::figures::locate_figure(row.m) == from);
+    let fastest = locate(&layers.iter().find(|layer| layer.layer != AGAIN)?.from)?;
     let comparisons = steps::comparisons(&rows);
-    let itself = itself(&rows, comparisons).map(PairedComparison::as_floor);
-    let together = Together { comparisons, floor: itself.as_ref().and_then(|gain| gain.floor) };
-    let floor = itself.map(|gain| gain.verdict);
+    let itself = compare_with_itself(&rows, comparisons);
+    let together = Together { comparisons, floor: itself.as_ref().and_then(Difference::bound) };
+    for layer in layers.iter_mut().filter(|layer| layer.over != 0.0) {
+        layer.over_interval = locate(&layer.from).and_then(|row| row.against(fastest, together).interval);
+    }
+    let floor = itself.map(|difference| match (difference.bound(), difference.verdict) {
+        // Nothing differs between the two but chance.
+        (Some(smaller_than), Verdict::Costs { .. }) => Verdict::NotResolved { smaller_than },
+        (_, verdict) => verdict,
+    });
     let floor_says = match &floor {
         Some(verdict) => {
             text!(
@@ -39,11 +48,12 @@ pub(crate) fn overhead(index: &RecordIndex, layers: &[Layer]) -> Option<Overhead
         ),
     };
     let claims = claims::claims(&rows, together, floor.as_ref());
+    let line_speed = fastest.label();
     Some(Overhead { line_speed, floor, floor_says, steps: steps::steps(&rows, together), claims })
 }
 
 /// What comes out when a layer is compared with itself.
-fn itself(rows: &Rows, comparisons: usize) -> Option<PairedComparison> {
+fn compare_with_itself(rows: &Rows, comparisons: usize) -> Option<Difference> {
     let again = rows.0.iter().find(|row| row.layer == AGAIN)?;
     let first = rows.find("user", again.cpu, true)?;
     Some(again.against(first, Together { comparisons, floor: None }))

@@ -5,9 +5,9 @@ use record::Label;
 use record::Measurement;
 use record::detail;
 
+use super::totals::{Difference, Together, compare_totals};
 use crate::layers::{AGAIN, label};
 use crate::record_index::RecordIndex;
-use record::paired_comparison::{PairedComparison, Scale, compare_pairs};
 
 /// One layer.
 #[derive(Clone, Debug)]
@@ -21,16 +21,7 @@ pub(super) struct Row<'a> {
     /// Whether interrupts reach it.
     pub interrupts: bool,
     /// Cycles of each portion, in the order in which they were run.
-    portions: Vec<f64>,
-}
-
-/// What a comparison is made beside.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Together {
-    /// So many comparisons are made together.
-    pub comparisons: usize,
-    /// How much a layer differs from itself: no smaller difference is resolved.
-    pub floor: Option<f64>,
+    pub portions: Vec<f64>,
 }
 
 /// Every layer of a record.
@@ -62,30 +53,10 @@ impl<'a> Row<'a> {
         self.m.detail.get(count)
     }
 
-    /// What this layer takes more than `other`, from the portions that both ran in turn.
-    pub(super) fn against(&self, other: &Row, together: Together) -> PairedComparison {
-        more(self.beside(other), together)
+    /// What this layer takes more than `other`, in the portions that both ran in turn.
+    pub(super) fn against(&self, other: &Row, together: Together) -> Difference {
+        compare_totals(&[&self.portions], &[&other.portions], together)
     }
-
-    /// Portions of this layer and the other, in turn.
-    pub(super) fn beside<'b>(&'b self, other: &'b Row) -> impl Iterator<Item = (f64, f64)> + 'b {
-        self.portions.iter().copied().zip(other.portions.iter().copied())
-    }
-}
-
-/// What the first of each pair takes more than the second: a share of the second, in [`PairedComparison::less_by`] and the verdict.
-pub(super) fn more(pairs: impl Iterator<Item = (f64, f64)>, together: Together) -> PairedComparison {
-    use record::statistics::Verdict;
-    // Less by a share of what it was, from the second to the first, is more by that share with the sign changed.
-    let pairs: Vec<(f64, f64)> = pairs.map(|(with, without)| (without, with)).collect();
-    let mut gain = compare_pairs(&pairs, Scale::Ratio, together.comparisons, together.floor);
-    let negated = |(low, high): (f64, f64)| (-high, -low);
-    gain.less_by = -gain.less_by;
-    gain.interval = gain.interval.map(negated);
-    if let Verdict::Costs { share, interval } = &mut gain.verdict {
-        (*share, *interval) = (-*share, negated(*interval));
-    }
-    gain
 }
 
 impl<'a> Rows<'a> {

@@ -8,11 +8,15 @@ use record::text::Value;
 use record::units::significant;
 use record::{Text, text};
 
-use super::rows::{Row, Rows, Together};
+use super::rows::{Row, Rows};
+use super::totals::Together;
 use crate::layers::REAL_TIME;
 
 /// No interrupt takes longer from the CPU that it comes to, its softirqs included: what costs more is something else.
 const LONGEST_INTERRUPT: f64 = 100e-6;
+
+/// Portions of a pass, as `--rounds` counts passes.
+const PORTIONS_PER_PASS: u64 = 16;
 
 /// What a step's cost is held against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,7 +109,7 @@ fn step(pair: &Pair, together: Together) -> LayerStep {
         what: pair.what.clone(),
         without: pair.without.label(),
         with: pair.with.label(),
-        rounds: gain.rounds as u64,
+        rounds: gain.turns as u64,
         says: state(&gain.verdict),
         each: each(pair, &gain.verdict),
         verdict: gain.verdict,
@@ -132,8 +136,8 @@ pub(super) fn state(verdict: &Verdict) -> Text {
         Verdict::NotResolved { smaller_than } => not_resolved(*smaller_than),
         Verdict::TooNoisy { rounds_needed: Some(more) } => text!(
             "overhead-too-noisy-rounds",
-            "too noisy: about {more} more portions would resolve a difference",
-            more = *more
+            "too noisy; about {more} more passes would tell (--rounds)",
+            more = more.div_ceil(PORTIONS_PER_PASS)
         ),
         Verdict::TooNoisy { rounds_needed: None } => text!("overhead-too-noisy", "too noisy"),
         Verdict::NotMeasurable { reason } => {
@@ -144,11 +148,7 @@ pub(super) fn state(verdict: &Verdict) -> Text {
 
 /// No difference, and the least that would have been seen.
 pub(super) fn not_resolved(smaller_than: f64) -> Text {
-    text!(
-        "overhead-not-resolved",
-        "no difference resolved (smaller than {least})",
-        least = Value::Share(smaller_than)
-    )
+    text!("overhead-not-resolved", "no difference (< {least})", least = Value::Share(smaller_than))
 }
 
 /// What the cost means for each of the events beside it.
@@ -177,7 +177,7 @@ fn each(pair: &Pair, verdict: &Verdict) -> Option<Text> {
     if pair.events == Events::Interrupts && seconds > LONGEST_INTERRUPT {
         return Some(text!(
             "overhead-events-too-long",
-            "{counted}: {each} each; an interrupt takes at most {most}, so the cause is likely another",
+            "{counted}: {each} each, too much for interrupts alone ({most} at most)",
             counted,
             each,
             most = Value::Figure(LONGEST_INTERRUPT * 1e9, "ns")

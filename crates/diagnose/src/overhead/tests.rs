@@ -41,7 +41,7 @@ fn timed(
 
 fn overhead(record: &Record) -> Option<Overhead> {
     let index = RecordIndex::new(record);
-    super::overhead(&index, &crate::layers::layers(&index))
+    super::overhead(&index, &mut crate::layers::layers(&index))
 }
 
 /// The rows of a user program on CPU 1, of which some are slower.
@@ -131,7 +131,7 @@ fn a_migrating_program_supports_the_claim_and_one_that_stays_says_nothing() {
 fn a_machine_on_which_a_layer_differs_from_itself_tells_nothing() {
     let mut record = users(1.06, 90.0, 1.0, 250.0);
     let again = &mut record.measurements[2].detail;
-    let noisy: Vec<f64> = (0..64).map(|n| 1e7 * if n % 2 == 0 { 0.96 } else { 1.05 }).collect();
+    let noisy: Vec<f64> = (0..64).map(|n| 1e7 * if n * n % 7 < 3 { 0.9 } else { 1.1 }).collect();
     again.set(detail::PORTIONS, json!(noisy));
     let claims = overhead(&record).unwrap().claims;
     assert_eq!(claims[1].answer, Answer::CannotTell);
@@ -141,6 +141,33 @@ fn a_machine_on_which_a_layer_differs_from_itself_tells_nothing() {
         matches!(noise, Some(Value::Sentence(noise)) if noise.code() == Some("overhead-not-resolved")),
         "{claims:?}"
     );
+}
+
+#[test]
+fn what_bursts_cost_stands_in_the_row_and_in_the_step_alike() {
+    let mut record = users(1.0, 0.0, 1.0, 250.0);
+    timed(&mut record, "user real-time", "cpu 1", "on", 1e7, &[(detail::INVOLUNTARY_SWITCHES_PER_S, 0.0)]);
+    // One portion of five takes twice as long: no median sees it, and a fifth of the time is gone.
+    for user in [1, 2] {
+        let m = &mut record.measurements[user];
+        let portions: Vec<f64> = (0..64).map(|n| if (n * 13 + user) % 5 == 0 { 2e7 } else { 1e7 }).collect();
+        let passes = portions.chunks(16).map(|pass| pass.iter().sum()).collect();
+        *m = Measurement::new("layer.time", m.labels.clone(), passes)
+            .with_detail(detail::PORTIONS, json!(portions))
+            .with_detail(detail::INVOLUNTARY_SWITCHES_PER_S, 40.0);
+    }
+    let index = RecordIndex::new(&record);
+    let mut layers = crate::layers::layers(&index);
+    let found = super::overhead(&index, &mut layers).unwrap();
+    let share = cost(&step(&found, "overhead-step-other-tasks"));
+    assert!((0.18..0.22).contains(&share), "{share}");
+    let real_time = layers.iter().find(|layer| layer.layer == "user real-time").unwrap();
+    let row = layers.iter().find(|layer| layer.layer == "user" && layer.bound.as_deref() == Some("cpu 1"));
+    let row = row.unwrap();
+    let of_row = row.time / real_time.time - 1.0;
+    assert!((of_row - share).abs() < 1e-6, "{of_row} {share}");
+    let (low, high) = row.over_interval.unwrap();
+    assert!(low < row.over && row.over < high, "{row:?}");
 }
 
 #[test]

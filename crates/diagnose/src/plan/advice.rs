@@ -43,7 +43,8 @@ pub(super) fn memory(available: &AvailableResources, processes: &[Process]) -> O
             };
             says.push(text!(
                 "plan-memory-fails",
-                "Allocations beyond that fail even if other nodes have memory free; --preferred=NODE instead of --membind avoids it."
+                "A process that needs more is OOM-killed even if other nodes have memory free; --preferred=NODE instead of --membind \
+                 avoids it."
             ));
             says
         }
@@ -105,7 +106,7 @@ pub(super) fn huge_pages(index: &RecordIndex) -> Option<Advice> {
         Verdict::NotResolved { smaller_than } => {
             advice.says = text!(
                 "plan-huge-pages-no-gain",
-                "No difference resolved for random loads (smaller than {smaller_than}).",
+                "No measurable gain for random loads (< {smaller_than}).",
                 smaller_than = Value::Share(smaller_than)
             );
         }

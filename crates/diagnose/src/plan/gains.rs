@@ -1,23 +1,41 @@
 //! What a layout should give a program that ignores nodes now. Modelled: the mean cost of an access over all pairs of nodes
 //! against the mean within the processes' own nodes.
 
+use record::Record;
 use record::plan::{Gain, Process};
 use record::text;
 use record::text::Value;
 
 use super::available_resources::AvailableResources;
+use crate::comparison::nodes::{Reach, Timed, find_reaches};
 use crate::figures::RESOLUTION;
 use crate::node_costs::{Cost, Costs, Matrix, mean};
 
 /// The gains, one a kind of program that has one.
-pub(super) fn gains(available: &AvailableResources, costs: &Costs, processes: &[Process]) -> Vec<Gain> {
+pub(super) fn gains(
+    record: &Record,
+    available: &AvailableResources,
+    costs: &Costs,
+    processes: &[Process],
+) -> Vec<Gain> {
     if available.memory.len() + available.seats.len() < 3 {
         return Vec::new();
     }
-    let kinds = [(&costs.latency, "memory-latency-bound"), (&costs.bandwidth, "memory-bandwidth-bound")];
-    let all = kinds.into_iter().filter_map(|(matrix, program)| {
+    // Without a matrix of nodes a comparison and the finding model the same from these figures.
+    let reach = find_reaches(record).into_iter().find(|reach| reach.other.is_some());
+    let reach = reach.filter(|reach| {
+        reach.timed != Timed::Matrix
+            && reach.nodes as usize == available.seats.len().max(available.memory.len())
+    });
+    // Time per element, with many loads in flight, is no latency.
+    let waiting = match reach.as_ref().map(|reach| reach.timed) {
+        Some(Timed::Stream(_)) => "memory-bound",
+        _ => "memory-latency-bound",
+    };
+    let kinds = [(&costs.latency, waiting, reach), (&costs.bandwidth, "memory-bandwidth-bound", None)];
+    let all = kinds.into_iter().filter_map(|(matrix, program, reach)| {
         let matrix = matrix.as_ref()?;
-        gain(available, costs, matrix, processes, program)
+        gain(available, costs, matrix, processes, program, reach.as_ref())
     });
     all.collect()
 }
@@ -28,6 +46,7 @@ fn gain(
     matrix: &Matrix,
     processes: &[Process],
     program: &str,
+    reach: Option<&Reach>,
 ) -> Option<Gain> {
     let everywhere: Vec<u32> = available.seats.iter().map(|seat| seat.node).collect();
     let ignoring = matrix.mean(&everywhere, &available.memory, costs)?;
@@ -36,11 +55,14 @@ fn gain(
         let to: Vec<u32> = process.memory.iter().collect();
         matrix.mean(&from, &to, costs)
     }))?;
-    let factor = ignoring.value / planned.value;
+    let factor = match reach.zip(matrix.own()) {
+        Some((reach, own)) => reach.ignoring() * own.value / planned.value,
+        None => ignoring.value / planned.value,
+    };
     if !factor.is_finite() || factor < 1.0 + RESOLUTION {
         return None;
     }
-    let interval = between(&ignoring, &planned);
+    let interval = between(&ignoring, &planned).filter(|(low, high)| (*low..=*high).contains(&factor));
     let own = everywhere.iter().filter(|node| available.memory.contains(node)).count();
     let remote = 1.0 - own as f64 / (everywhere.len() * available.memory.len()) as f64;
     let mut why = text!(

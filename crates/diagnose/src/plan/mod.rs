@@ -13,6 +13,7 @@ mod verified;
 
 use record::Label;
 use record::plan::{CacheDomains, Plan, Policy, Process, Purpose, Siblings};
+use record::statistics::Verdict;
 use record::text::Value;
 use record::{CpuList, Handover, Measurement, Record, Template, Text, text};
 
@@ -59,7 +60,8 @@ fn plan_of(index: &RecordIndex, request: &PlanRequest) -> Result<Plan, PlanError
     let layout = layout::lay_out(&available, &costs, request, use_them)?;
     // Times of an emulator say nothing of what nodes cost.
     let emulated = record.machine.virtualization.emulated == Some(true);
-    let gains = if emulated { Vec::new() } else { gains::gains(&available, &costs, &layout.processes) };
+    let gains =
+        if emulated { Vec::new() } else { gains::gains(record, &available, &costs, &layout.processes) };
     let mut plan = Plan {
         purpose: request.purpose,
         nodes: u32::try_from(available.seats.len()).unwrap_or(u32::MAX),
@@ -92,7 +94,31 @@ fn plan_of(index: &RecordIndex, request: &PlanRequest) -> Result<Plan, PlanError
     plan.cautions.extend(layout.cautions);
     plan.processes = layout.processes;
     plan.summary = summary(&plan);
+    if available.seats.len() == 1 {
+        plan.cautions.extend(numa_off(index));
+    }
+    if request.purpose == Purpose::Latency && reserved.is_empty() && plan.siblings.is_none() {
+        plan.summary.push(text!(
+            "plan-latency-as-throughput",
+            "For latency nothing else is planned than for throughput: no SMT siblings to leave idle, and too few cores to keep \
+             one of each node for interrupts (at least {needed} per node).",
+            needed = advice::CORES_TO_SPARE_ONE
+        ));
+    }
     Ok(plan)
+}
+
+/// That several packages are shown as one node, where more nodes would let a plan bind.
+fn numa_off(index: &RecordIndex) -> Option<Text> {
+    let finding = crate::findings::numa_off(index)?;
+    let Verdict::Costs { share, .. } = finding.loss else { return None };
+    let (what, share) = (&finding.what, Value::Share(share));
+    Some(text!(
+        "plan-numa-off",
+        "{what}. With its nodes shown, one process per node would gain about {share} (modelled).",
+        what,
+        share
+    ))
 }
 
 /// The plan of a report, for a machine of several nodes; on one node placement changes little.
@@ -347,7 +373,8 @@ fn cautions(
              may lose less than modelled."
         ));
     }
-    if request.purpose == Purpose::Latency && available.cpus_known && !available.narrowed {
+    let narrowed = available.narrowed || available.per_core < 2;
+    if request.purpose == Purpose::Latency && available.cpus_known && !narrowed {
         all.push(text!(
             "plan-too-few-cores",
             "Too few cores to reserve one of each node for interrupts (at least {needed} per node needed).",

@@ -1,9 +1,8 @@
 //! Which figures of a machine's records a plan takes, and what it says of where they are from.
 
-use record::{Measurement, Record, Text, detail, text};
+use record::{Measurement, Record, Template, Text, detail, text};
 
-/// Figures that a plan needs: of each group the newest record counts whose figures are beyond doubt, and where none are, the
-/// newest that has any.
+/// Figures that a plan needs, in groups that are taken from one record.
 const NEEDED: [&[&str]; 5] = [
     &["numa.latency", "numa.bandwidth"],
     &["smt.yield"],
@@ -15,66 +14,72 @@ const NEEDED: [&[&str]; 5] = [
 /// The latency curve.
 const LATENCY: &[&str] = &["load.latency"];
 
-/// What a record's figures must be for a plan to take them: beyond doubt for the most part, and of latency as far as memory.
-/// What huge pages are worth needs a curve that reached memory, and what was measured beside others' work is known less well:
-/// first the newest record without such a lack, then one with either, then any.
-const DEMANDS: [Demand; 4] = [
-    Demand { sound: true, whole: true },
-    Demand { sound: true, whole: false },
-    Demand { sound: false, whole: true },
-    Demand { sound: false, whole: false },
-];
-
-#[derive(Clone, Copy)]
-struct Demand {
-    sound: bool,
-    whole: bool,
+/// What stands against a group of a record's figures, the worst first: of several records the least counts, of equals the newest.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Lacks {
+    /// The kernel or a setting that such figures depend on is another one now.
+    changed: bool,
+    /// For the most part in doubt.
+    doubtful: bool,
+    /// A latency curve that does not reach memory, as what huge pages are worth needs.
+    partial: bool,
+    /// Of a short run.
+    quick: bool,
 }
 
-/// Adds to `record` the figures of its machine's records, each with its name, the newest first; returns where they are from.
-pub fn merge_records(record: &mut Record, others: &[(String, Record)]) -> Vec<Text> {
-    let mut sources = Vec::new();
-    let mut missing: Vec<&[&'static str]> = NEEDED.to_vec();
-    for demand in DEMANDS {
-        for (name, other) in others {
-            let reached = other.diagnosis.resources.iter().any(|r| r.name == crate::MEMORY_LATENCY);
-            let mut taken: Vec<&str> = Vec::new();
-            let mut doubted = false;
-            missing.retain(|group| {
-                // What a command does, or a recipe's, is not what the machine is like.
-                let wanted =
-                    |m: &&Measurement| group.contains(&m.metric.as_str()) && !m.detail.has(detail::COMMAND);
-                let figures: Vec<&Measurement> = other.measurements.iter().filter(wanted).collect();
-                let sound = figures.iter().filter(|m| m.doubt.is_none()).count() * 2 > figures.len();
-                let whole = *group != LATENCY || reached;
-                if figures.is_empty() || demand.sound && !sound || demand.whole && !whole {
-                    return true;
-                }
-                let metrics = group.iter().filter(|metric| figures.iter().any(|m| m.metric == **metric));
-                taken.extend(metrics);
-                doubted |= !sound;
-                record.measurements.extend(figures.into_iter().cloned());
-                false
-            });
-            if taken.is_empty() {
-                continue;
-            }
-            let (metrics, day) = (taken.join(", "), day(other));
-            sources.push(if doubted {
-                text!(
-                    "plan-source-doubtful",
-                    "{metrics} of {day}: {name} (mostly doubtful; see linespeed show)",
-                    metrics,
-                    day,
-                    name
-                )
-            } else {
-                text!("plan-source", "{metrics} of {day}: {name}", metrics, day, name)
-            });
+impl Lacks {
+    fn find(now: &Record, other: &Record, group: &[&str], figures: &[&Measurement]) -> Self {
+        let settings = |record: &Record| {
+            let conditions = &record.conditions.before;
+            (record.machine.kernel.release.clone(), conditions.thp.clone(), conditions.numa_balancing)
+        };
+        let sound = figures.iter().filter(|m| m.doubt.is_none()).count() * 2 > figures.len();
+        let reached = other.diagnosis.resources.iter().any(|r| r.name == crate::MEMORY_LATENCY);
+        Self {
+            changed: settings(now) != settings(other),
+            doubtful: !sound,
+            partial: group == LATENCY && !reached,
+            quick: other.command.iter().any(|word| word == "--quick"),
         }
     }
-    sources
 }
+
+/// Adds to `record`, which is of now, the figures of its machine's records, each with its name, the newest first: of each group
+/// those of the best record. Returns where they are from.
+pub fn merge_records(record: &mut Record, others: &[(String, Record)]) -> Vec<Text> {
+    let mut taken: Vec<(usize, Vec<&str>, bool)> = Vec::new();
+    let mut merged: Vec<Measurement> = Vec::new();
+    for group in NEEDED {
+        // What a command does, or a recipe's, is not what the machine is like.
+        let wanted = |m: &&Measurement| group.contains(&m.metric.as_str()) && !m.detail.has(detail::COMMAND);
+        let candidates = others.iter().enumerate().filter_map(|(at, (_, other))| {
+            let figures: Vec<&Measurement> = other.measurements.iter().filter(wanted).collect();
+            (!figures.is_empty()).then(|| (Lacks::find(record, other, group, &figures), at, figures))
+        });
+        let Some((lacks, at, figures)) = candidates.min_by_key(|(lacks, at, _)| (*lacks, *at)) else {
+            continue;
+        };
+        let metrics = group.iter().filter(|metric| figures.iter().any(|m| m.metric == **metric));
+        match taken.iter_mut().find(|(of, _, doubtful)| *of == at && *doubtful == lacks.doubtful) {
+            Some((_, all, _)) => all.extend(metrics),
+            None => taken.push((at, metrics.copied().collect(), lacks.doubtful)),
+        }
+        merged.extend(figures.into_iter().cloned());
+    }
+    record.measurements.extend(merged);
+    let sources = taken.into_iter().filter_map(|(at, metrics, doubtful)| {
+        let (name, other) = others.get(at)?;
+        let template = if doubtful { DOUBTFUL_SOURCE } else { SOURCE };
+        Some(text!(template, metrics = metrics.join(", "), day = day(other), name))
+    });
+    sources.collect()
+}
+
+const SOURCE: Template = Template { code: "plan-source", words: "{metrics} of {day}: {name}" };
+const DOUBTFUL_SOURCE: Template = Template {
+    code: "plan-source-doubtful",
+    words: "{metrics} of {day}: {name} (mostly unreliable; see linespeed show)",
+};
 
 /// Where a plan of one record has its figures.
 pub fn describe_source(name: &str, record: &Record) -> Text {

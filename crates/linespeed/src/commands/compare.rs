@@ -55,9 +55,12 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
         files::check_writable(&path)?;
     }
     let many = asked.records.len() > MANY;
-    let sources =
+    let mut sources =
         sources::read_all(&asked.records, if many { Some(diagnose::drop_uncompared) } else { None })?;
     sources.iter().for_each(|source| source.say_note(&options.out));
+    if asked.different_commands {
+        sources.iter_mut().for_each(|source| diagnose::ignore_commands(&mut source.record));
+    }
     let sides: Vec<Side> = sources
         .iter()
         .map(|source| Side { name: &source.name, source: &source.from, record: &source.record })
@@ -70,7 +73,12 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
     for (subject, argument) in comparison.subjects.iter_mut().zip(&asked.records) {
         subject.newest = argument == sources::HERE;
     }
-    if comparison.rows.is_empty() && comparison.relation != Relation::SameRecord && count <= FEW {
+    let of_commands = comparison.refused.iter().any(|refusal| refusal.why.is(&diagnose::OTHER_COMMAND));
+    if comparison.rows.is_empty()
+        && !of_commands
+        && comparison.relation != Relation::SameRecord
+        && count <= FEW
+    {
         comparison.notes.extend(diagnose::suggest_runs(&sides, measured_by, can_measure));
     }
     let forms = Forms::new(|style| report::terminal::comparison(&comparison, style))

@@ -8,8 +8,8 @@ use os::signals;
 use overhead::images::{ImageError, check_kernel, check_module};
 use overhead::kernel_module::Source;
 use overhead::{Effort, Event, Guests, LayerName, PORTIONS, Request, Unavailable};
-use record::{CpuList, Machine};
-use report::terminal;
+use record::{CpuList, Machine, Record};
+use report::terminal::{self, Style};
 
 use super::measuring::{Measuring, Outcome, ended};
 use crate::delivery::{Forms, deliver};
@@ -62,7 +62,8 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
     if record.measurements.is_empty() && result.interrupted().is_none() {
         return Err(Failure::Cannot(explain_nothing(result.missing())));
     }
-    let forms = Forms::of_record(&record, terminal::overhead);
+    let report = |record: &Record, style: &Style| terminal::overhead(record, options.out.verbose, style);
+    let forms = Forms::of_record(&record, report);
     deliver(options, &record, destination.as_deref(), &forms, (false, true))?;
     Ok(result.interrupted().map_or(0, signal_code))
 }

@@ -88,6 +88,9 @@ pub struct Compare {
     /// Number of the baseline record [default: 1, the first]
     #[arg(long, value_name = "N", default_value = "1", hide_default_value = true)]
     pub baseline: usize,
+    /// Compare what different commands took (of stat and scale) as if they did the same work
+    #[arg(long)]
+    pub different_commands: bool,
 }
 
 /// Options of `import`.

@@ -165,9 +165,10 @@ pub(super) const METRICS: &[Metric] = &[
             `guest user` and `guest kernel` are raw KVM without other software; `guest OS user` and `guest OS
             kernel` are a user program of a whole operating system under QEMU (`--vm full`) and a thread of its
             kernel (with `--kernel`), withheld where QEMU emulates. That guest has two CPUs, each bound to one of
-            this machine: what is bound there runs on the named CPU. Steps between two layers come from the
-            portions of both, with an interval that holds for all steps together. Published figures count ticks of
-            the cycle counter.
+            this machine: what is bound there runs on the named CPU. A row's time is the mean of its passes; a step
+            is the ratio of what both layers took in all portions that they ran in turn, so that bursts of other
+            work count, with an interval from blocks of four portions that holds for all steps together. Published
+            figures count ticks of the cycle counter.
             Usual: The layers of one machine lie within a few per cent of each other; passes of one layer within
             0.3 % on an idle machine.
             Moves: Interrupts, other tasks on the CPU, migrations, the sibling thread of the core, the hypervisor.

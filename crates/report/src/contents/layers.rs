@@ -2,7 +2,7 @@
 
 use record::diagnosis::{Answer, Claim, Layer, LayerStep, Overhead};
 use record::statistics::Verdict;
-use record::{DetailKey, Label, Record, Text, detail, units};
+use record::{Record, Text, detail, units};
 
 use super::block::{Block, Part};
 use crate::chart::bars::{Bar, Bars, Fill, Form, Piece};
@@ -12,43 +12,46 @@ use crate::text::range;
 /// Entries that are told; the rest is in the record.
 const MOST: usize = 64;
 
-/// The layers in which a routine was timed, the fastest first, what the steps between them cost, and which published
-/// conclusions that bears out; nothing where none was timed.
-pub(crate) fn layers(record: &Record) -> Option<Block> {
+/// The layers in which a routine was timed, the fastest first, and what the steps between them cost; `detailed` also what was
+/// counted beside them and why each is in doubt. Nothing where none was timed.
+pub(crate) fn layers(record: &Record, detailed: bool) -> Option<Block> {
     let unit = record.measurements_of("layer.time").next()?.unit.as_str();
     let mut block = Block::new(TITLE, Some("layer.time"));
     block.parts.push(Part::Bars(bars(record, unit)));
-    block.parts.push(Part::Table(times(record, unit)));
+    block.parts.push(Part::Table(times(record, unit, detailed)));
     let counted = counted(record);
-    if !counted.is_empty() {
+    if detailed && !counted.is_empty() {
         block.parts.push(Part::Table(counted));
     }
     if let Some(overhead) = &record.diagnosis.overhead {
-        block.parts.push(Part::Table(steps(overhead)));
-        block.parts.push(Part::Says(overhead.floor_says.clone().to_string()));
-        block.parts.push(Part::Table(claims(overhead)));
+        block.parts.push(Part::Table(steps(overhead, detailed)));
+        block.parts.push(Part::Says(overhead.floor_says.to_string()));
     }
     (!record.diagnosis.layers.is_empty()).then_some(block)
 }
 
-/// What each layer takes longer than the fastest, with the interval of its time.
+/// What a layer takes over the fastest, with its sign.
+fn over(share: f64) -> String {
+    format!("{}{}", if share < 0.0 { "" } else { "+" }, units::percent(share))
+}
+
+/// What each layer takes longer than the fastest, with the interval of that.
 fn bars(record: &Record, unit: &str) -> Bars {
     let layers = &record.diagnosis.layers;
-    let over = |layer: &Layer, time: f64| time / (layer.time / (1.0 + layer.over)) - 1.0;
-    let ends = layers.iter().map(|l| l.interval.map_or(l.over, |(_, high)| over(l, high)));
+    let ends = layers.iter().map(|l| l.over_interval.map_or(l.over, |(_, high)| high));
     let most = ends.filter(|end| end.is_finite()).fold(0.01, f64::max);
     let row = |layer: &Layer| {
-        let (figure, time) = (format!("+{}", units::percent(layer.over)), units::figure(layer.time, unit));
+        let (figure, time) = (over(layer.over), units::figure(layer.time, unit));
         let fill = if layer.over > 0.0 { Fill::Lost } else { Fill::Plain };
         let whole = Piece::new(0.0, layer.over / most, fill, format!("{}: {time}, {figure}", layer.layer));
         let mut pieces = vec![Piece { unreliable: layer.doubt.is_some(), ..whole }];
-        pieces.extend(layer.interval.map(|(low, high)| Piece {
+        pieces.extend(layer.over_interval.map(|(low, high)| Piece {
             form: Form::Line,
             ..Piece::new(
-                over(layer, low) / most,
-                over(layer, high) / most,
+                low.max(0.0) / most,
+                high / most,
                 Fill::Same,
-                format!("95 % interval {}", range(&units::figure(low, unit), &units::figure(high, unit))),
+                format!("95 % interval {}", range(&over(low), &over(high))),
             )
         }));
         let bound = layer.bound.as_deref().map(|bound| if bound == "none" { "not bound" } else { bound });
@@ -60,39 +63,42 @@ fn bars(record: &Record, unit: &str) -> Bars {
     Bars {
         title: "Time over the fastest layer".to_owned(),
         rows: layers.iter().take(MOST).map(row).collect(),
-        ticks: [0.0, 0.5, 1.0].map(|at| (at, format!("+{}", units::percent(at * most)))).into(),
+        ticks: [0.0, 0.5, 1.0].map(|at| (at, over(at * most))).into(),
         ..Bars::default()
     }
 }
 
 const TITLE: &str = "One routine in each layer";
 
-fn times(record: &Record, unit: &str) -> Table {
+fn times(record: &Record, unit: &str, detailed: bool) -> Table {
     let layers = &record.diagnosis.layers;
-    let mut table = Table::new(
-        TITLE,
-        Some("layer.time"),
-        ["layer", "bound", "IRQs", "#time", "#over fastest", "?#sd/mean", "?#95 % interval"],
-    );
+    let heads = ["layer", "bound", "IRQs", "#time", "#over fastest", "?#interval"];
+    let mut table = Table::new(TITLE, Some("layer.time"), heads);
     // Each that was timed has its entry.
     record.measurements_of("layer.time").for_each(|m| table.tells(m));
     for layer in table.first(layers.iter().collect(), MOST) {
-        table.note_row(layer.doubt.as_ref().map(ToString::to_string));
-        let time = |value: f64| units::figure(value, unit);
+        if detailed {
+            table.note_row(layer.doubt.as_ref().map(ToString::to_string));
+        }
+        let seconds =
+            layer.seconds.map_or(String::new(), |seconds| format!(" ({})", units::figure(seconds, "s")));
         table.row(vec![
             layer.layer.clone(),
             layer.bound.clone().unwrap_or_default(),
             layer.interrupts.clone().unwrap_or_default(),
-            time(layer.time),
-            format!("+{}", units::percent(layer.over)),
-            layer.variation.map_or(String::new(), units::percent),
-            layer.interval.map_or(String::new(), |(low, high)| range(&time(low), &time(high))),
+            format!("{}{seconds}", units::figure(layer.time, unit)),
+            over(layer.over),
+            layer.over_interval.map_or(String::new(), |(low, high)| range(&over(low), &over(high))),
         ]);
+    }
+    let most = layers.iter().filter_map(|layer| layer.variation).max_by(f64::total_cmp);
+    if let (Some(most), true) = (most, layers.iter().any(|layer| layer.doubt.is_some())) {
+        table.note(&format!("unreliable: passes of one layer vary by up to {}", units::percent(most)));
     }
     let details =
         record.measurements_of("layer.time").find(|m| m.detail.has(detail::CRC32)).map(|m| &m.detail);
     let same = details.and_then(|of| Some((of.get(detail::PAGE_OFFSET)?, of.get(detail::PRIMES)?)));
-    if let Some((offset, primes)) = same {
+    if let (Some((offset, primes)), true) = (same, detailed) {
         let crc = details.and_then(|of| of.get(detail::CRC32)).unwrap_or("?");
         table.note(&format!("every layer ran the same bytes (CRC-32 {crc}, at {offset} of their page) and counted {primes} primes"));
     }
@@ -102,37 +108,18 @@ fn times(record: &Record, unit: &str) -> Table {
     table.finished()
 }
 
-/// Events during the passes passes: its name in a figure's details and its heading.
-const COUNTED: [(DetailKey<f64>, &str); 5] = [
-    (detail::INTERRUPTS_PER_S, "#interrupts/s"),
-    (detail::SOFTIRQS_PER_S, "#softirqs/s"),
-    (detail::INVOLUNTARY_SWITCHES_PER_S, "#switches/s"),
-    (detail::MIGRATIONS_PER_S, "#moves/s"),
-    (detail::STOLEN_SHARE, "?#stolen"),
+const COUNTED: [Field<Layer>; 4] = [
+    ("layer", |layer| layer.layer.clone()),
+    ("bound", |layer| layer.bound.clone().unwrap_or_default()),
+    ("IRQs", |layer| layer.interrupts.clone().unwrap_or_default()),
+    ("events", |layer| layer.beside.iter().map(Text::to_string).collect::<Vec<_>>().join(", ")),
 ];
 
 /// What happened beside the passes of each layer; without rows where nothing was counted.
 fn counted(record: &Record) -> Table {
-    let heads: Vec<&str> =
-        ["layer", "bound", "IRQs"].into_iter().chain(COUNTED.map(|(_, head)| head)).collect();
-    let mut table = Table::new("Events during the passes", None, heads);
-    for m in record.measurements_of("layer.time").take(MOST) {
-        let cells = COUNTED.map(|(key, _)| match m.detail.get(key) {
-            None => String::new(),
-            Some(share) if key.name() == detail::STOLEN_SHARE.name() => units::percent(share),
-            Some(rate) => units::significant(rate),
-        });
-        if cells.iter().all(String::is_empty) {
-            continue;
-        }
-        let word = |key: Label| m.labels.word(key).unwrap_or_default().to_owned();
-        table.row(
-            [word(Label::Layer), word(Label::Bound), word(Label::Interrupts)]
-                .into_iter()
-                .chain(cells)
-                .collect(),
-        );
-    }
+    let mut table = Table::with_fields("Events during the passes", None, &COUNTED);
+    let layers = record.diagnosis.layers.iter().filter(|layer| !layer.beside.is_empty());
+    layers.take(MOST).for_each(|layer| table.item(&COUNTED, layer));
     table.finished()
 }
 
@@ -142,15 +129,15 @@ const STEPS: [Field<LayerStep>; 3] = [
     ("what was counted", |step| step.each.as_ref().map_or(String::new(), Text::to_string)),
 ];
 
-fn steps(overhead: &Overhead) -> Table {
-    let mut table = Table::with_fields("Cost of each step", None, &STEPS);
+fn steps(overhead: &Overhead, detailed: bool) -> Table {
+    let fields = if detailed { &STEPS[..] } else { &STEPS[..2] };
+    let mut table = Table::with_fields("Cost of each step", None, fields);
     for step in overhead.steps.iter().take(MOST) {
         if let Verdict::Costs { share, .. } = step.verdict {
             table.weigh_row(if share > 0.0 { Weight::Worse } else { Weight::Better });
         }
-        table.item(&STEPS, step);
+        table.item(fields, step);
     }
-    table.note(&format!("line speed, of what ran: {}", overhead.line_speed));
     table.finished()
 }
 
@@ -164,11 +151,12 @@ const CLAIMS: [Field<Claim>; 3] = [
     ("why", |claim| claim.why.to_string()),
 ];
 
-fn claims(overhead: &Overhead) -> Table {
+/// The conclusions of a published comparison, held against these figures.
+pub(crate) fn claims(overhead: &Overhead) -> Block {
     let mut table = Table::with_fields("Published conclusions", None, &CLAIMS);
     overhead.claims.iter().take(MOST).for_each(|claim| table.item(&CLAIMS, claim));
     table.note("of kernel, user mode and virtual machine on an i7-6500U: linespeed reference i7-6500u");
-    table.finished()
+    Block::from_table(table.finished())
 }
 
 /// What siblings add to each workload; nothing where no figures tell.
@@ -186,13 +174,13 @@ pub(crate) fn siblings(record: &Record) -> Option<Block> {
 mod tests {
     use super::*;
     use record::Label;
-    use record::diagnosis::{Basis, Claim, Layer, LayerStep, SiblingsAdd};
+    use record::diagnosis::{Basis, SiblingsAdd};
     use record::{Labels, Measurement};
 
     #[test]
     fn layers_and_siblings_are_reported_where_there_are_any() {
         let mut record = Record::new("0", String::new(), Vec::new());
-        assert!(layers(&record).is_none() && siblings(&record).is_none());
+        assert!(layers(&record, true).is_none() && siblings(&record).is_none());
         record.measurements.push(Measurement::new(
             "layer.time",
             Labels::new().with_label(Label::Layer, "kernel"),
@@ -206,6 +194,8 @@ mod tests {
             interval: None,
             variation: None,
             over: 0.0,
+            over_interval: None,
+            seconds: Some(0.5),
             beside: Vec::new(),
             doubt: None,
             says: String::new().into(),
@@ -219,7 +209,7 @@ mod tests {
             says: "SMT siblings add 13.0 %.".into(),
         });
         assert!(
-            matches!(&layers(&record).unwrap().parts[..], [Part::Bars(bars), Part::Table(table)] if table.rows[0][3] == "+0 %" && bars.rows.len() == 1)
+            matches!(&layers(&record, true).unwrap().parts[..], [Part::Bars(bars), Part::Table(table)] if table.rows[0][3] == "+0 %" && bars.rows.len() == 1)
         );
         let said = Part::Says("openssl, blocks of 8 KiB: SMT siblings add 13.0 %.".to_owned());
         assert_eq!(siblings(&record).unwrap().parts, [said]);
@@ -246,6 +236,8 @@ mod tests {
             interval: Some((0.999e9, 1.001e9)),
             variation: Some(0.002),
             over: 0.0,
+            over_interval: None,
+            seconds: Some(0.5),
             beside: vec!["251 interrupts/s".into()],
             doubt: Some("too noisy: the hypervisor took 3 % of the time".into()),
             says: String::new().into(),
@@ -275,22 +267,29 @@ mod tests {
     }
 
     #[test]
-    fn layers_timed_in_turn_have_their_steps_their_counts_and_the_conclusions() {
+    fn layers_timed_in_turn_have_their_steps_and_their_counts_and_details_on_request() {
         let record = timed();
-        let block = layers(&record).unwrap();
+        let block = layers(&record, true).unwrap();
         let tables: Vec<&Table> = block
             .parts
             .iter()
             .filter_map(|part| if let Part::Table(table) = part { Some(table) } else { None })
             .collect();
-        assert_eq!(tables.len(), 4);
-        assert_eq!(tables[0].rows[0][5], "0.2 %");
+        assert_eq!(tables.len(), 3);
+        assert_eq!(tables[0].rows[0][3], "1.00 G cycles (500 ms)");
         assert!(tables[0].notes[0].contains("too noisy"), "{:?}", tables[0].notes);
-        assert_eq!(tables[1].rows, [["user", "cpu 1", "on", "251"]]);
-        assert!(tables[0].remarks[0].contains("00c0ffee") && tables[0].remarks[0].contains("78498 primes"));
+        assert_eq!(tables[1].rows, [["user", "cpu 1", "on", "251 interrupts/s"]]);
+        assert!(
+            tables[0]
+                .remarks
+                .iter()
+                .any(|remark| remark.contains("00c0ffee") && remark.contains("78498 primes"))
+        );
         assert_eq!(tables[2].rows[0][1], "costs 5.00 % [4.00 % – 6.00 %]");
         assert_eq!(tables[2].weight(0), Weight::Worse);
-        assert_eq!(tables[3].rows[0][1], "cannot tell");
+        let brief = layers(&record, false).unwrap();
+        let hidden = |part: &Part| matches!(part, Part::Table(table) if table.remarks.iter().any(|r| r.contains("CRC")));
+        assert!(brief.parts.len() == 4 && !brief.parts.iter().any(hidden), "{brief:?}");
     }
 
     #[test]
@@ -298,6 +297,7 @@ mod tests {
         for width in [80, 160] {
             let text = crate::terminal::overhead(
                 &timed(),
+                true,
                 &crate::terminal::Style { width, color: false, ..crate::terminal::Style::default() },
             );
             for line in text.lines() {

@@ -101,7 +101,7 @@ fn share(resource: &Resource) -> String {
 }
 
 /// The worst findings, three lines each: what, its cost, one command. Returns how many were shown.
-fn findings(screen: &mut Screen, record: &Record, room: usize) -> usize {
+pub(super) fn findings(screen: &mut Screen, record: &Record, room: usize) -> usize {
     let findings = &record.diagnosis.findings;
     if findings.is_empty() {
         cut(screen, &[Span::plain(summary::nothing(record))]);

@@ -3,12 +3,13 @@
 use record::{Coverage, Ended, Record, State};
 
 use super::screen::Screen;
-use super::{Style, report};
+use super::{Style, answer, report};
 use crate::contents::{layers, summary};
 use crate::paint::Tone;
 
-/// The report of a record of `linespeed overhead`.
-pub fn overhead(record: &Record, style: &Style) -> String {
+/// The report of a record of `linespeed overhead`; `detailed` with what was counted beside the layers, and with the published
+/// conclusions that these figures bear out.
+pub fn overhead(record: &Record, detailed: bool, style: &Style) -> String {
     let mut screen = Screen::new(style);
     if let Some(banner) = summary::banner(record) {
         screen.paragraph(&[], Tone::Serious, &banner);
@@ -22,8 +23,13 @@ pub fn overhead(record: &Record, style: &Style) -> String {
     for (number, line) in summary::machine(record).iter().enumerate() {
         screen.paragraph(&[], if number == 0 { Tone::Strong } else { Tone::Plain }, line);
     }
-    match layers::layers(record) {
-        Some(block) => report::block(&mut screen, &block),
+    match layers::layers(record, detailed) {
+        Some(block) => {
+            report::block(&mut screen, &block);
+            if let (Some(overhead), true) = (&record.diagnosis.overhead, detailed) {
+                report::block(&mut screen, &layers::claims(overhead));
+            }
+        }
         None => {
             screen.blank();
             screen.paragraph(&[], Tone::Plain, "Nothing was measured.");
@@ -45,6 +51,8 @@ pub fn overhead(record: &Record, style: &Style) -> String {
         let remedy = coverage.remedy.as_ref().map_or(String::new(), |remedy| format!(" → {remedy}"));
         screen.hanging("  - ", "    ", format!("{name}: {reason}{remedy}"));
     }
+    screen.heading("What costs speed");
+    answer::findings(&mut screen, record, usize::MAX);
     screen.finish()
 }
 

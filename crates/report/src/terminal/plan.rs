@@ -7,7 +7,7 @@ use super::Style;
 use super::screen::Screen;
 use crate::contents::plan::{MOST_PROCESSES, processes, reasons, verification};
 use crate::paint::{Span, Tone};
-use record::phrase::agree;
+use record::phrase::{agree, quote_word};
 
 /// Lines of one tool that are shown for more than the first process.
 const MOST_LINES: usize = 16;
@@ -32,7 +32,7 @@ pub fn plan(plan: &Plan, style: &Style) -> String {
         if at == 0 {
             screen.heading("To paste");
         }
-        lines(&mut screen, snippet);
+        lines(&mut screen, snippet, plan.record.as_deref());
     }
     for (title, sentences) in [("Cautions", &plan.cautions), ("Not known", &plan.unknown)] {
         for (at, sentence) in sentences.iter().enumerate() {
@@ -99,7 +99,7 @@ fn why(screen: &mut Screen, plan: &Plan) {
     }
 }
 
-fn lines(screen: &mut Screen, snippet: &Snippet) {
+fn lines(screen: &mut Screen, snippet: &Snippet, record: Option<&str>) {
     screen.paragraph(&[Span::strong(format!("  {:<12}", snippet.tool))], Tone::Quiet, &snippet.says);
     let single = snippet.pieces.iter().all(|piece| piece.lines.len() == 1);
     // Blocks of several lines are alike but for their numbers: the first shows how they go.
@@ -117,7 +117,8 @@ fn lines(screen: &mut Screen, snippet: &Snippet) {
             }
         }
     }
-    let way = format!("linespeed plan --as {}", snippet.tool);
+    let record = record.map_or(String::new(), |record| format!("{} ", quote_word(record)));
+    let way = format!("linespeed plan {record}--as {}", snippet.tool);
     more(screen, snippet.pieces.len(), shown, &way);
     screen.blank();
 }

@@ -7,11 +7,15 @@ use record::text::Value;
 use record::{Record, Template, Text, text};
 
 use super::{Pair, find_best_clock};
+use crate::comparison::Known;
 use crate::comparison::nodes::last_level_cache;
+use crate::cpu_accounting::used_by_others;
 
 /// Shares of stolen time that differ by less than this say nothing.
 const STOLEN: f64 = 0.001;
-/// The least part of what the slower one loses that a difference in stolen time must be to be held for its reason.
+/// Shares of all CPUs that other work used and that differ by less than this say nothing.
+const USED: f64 = 0.02;
+/// The least part of what the slower one loses that a difference in taken time must be to be held for its reason.
 const WORTH: f64 = 0.1;
 
 /// A claim and how the figures judge it.
@@ -86,11 +90,30 @@ pub(crate) fn load_average(record: &Record) -> Option<f64> {
     record.conditions.before.load.map(|load| load[0]).or_else(beside)
 }
 
-/// What ran on the machine itself.
-pub(super) fn judge_own_load(pair: &Pair) -> Option<Claim> {
+/// What ran on the machine itself: other work as it was measured during both runs, to which a result is held that is so much
+/// faster on one side. The load average, which is of before, says something only where neither was measured.
+pub(super) fn judge_own_load(pair: &Pair, speed: f64) -> Option<Claim> {
+    let claim = text!("comparison-claim-own-load", "its own load");
+    match (used_by_others(pair.base.record), used_by_others(pair.this.record)) {
+        (Some(slow), Some(fast)) => {
+            let of_all = |used: f64, side: &Known| {
+                used / f64::from(side.record.machine.counts.cpus_online.unwrap_or(1).max(1))
+            };
+            let cpus = |used: f64| text!("comparison-cpus-used", "{used} CPUs", used = format!("{used:.1}"));
+            let used = state_figures(pair, cpus(fast), cpus(slow));
+            let used = text!("comparison-own-load-used", "other work during the run used {used}", used);
+            let more = of_all(slow, pair.base) - of_all(fast, pair.this);
+            let (support, why) = judge_taken(more, USED, 1.0 - 1.0 / speed, used);
+            Some(build_claim(claim, support, why))
+        }
+        (None, None) => judge_load_averages(pair, claim),
+        _ => None,
+    }
+}
+
+fn judge_load_averages(pair: &Pair, claim: Text) -> Option<Claim> {
     let (fast, slow) = (load_average(pair.this.record)?, load_average(pair.base.record)?);
     let averages = state_figures(pair, format!("{fast:.2}"), format!("{slow:.2}"));
-    let claim = text!("comparison-claim-own-load", "its own load");
     Some(if slow < fast {
         let why = text!(
             "comparison-slower-has-less-load",
@@ -131,7 +154,8 @@ pub(super) fn judge_neighbours(pair: &Pair, speed: f64) -> Option<Claim> {
     let (support, why) = match (steal_share(pair.base.record), steal_share(pair.this.record)) {
         (Some(slow), Some(fast)) => {
             let shares = state_figures(pair, Value::Share(fast), Value::Share(slow));
-            judge_steal(slow - fast, 1.0 - 1.0 / speed, shares)
+            let shares = text!("comparison-steal-time", "steal time {shares}", shares);
+            judge_taken(slow - fast, STOLEN, 1.0 - 1.0 / speed, shares)
         }
         (slow, fast) => {
             let sides = [(slow, pair.base), (fast, pair.this)];
@@ -147,23 +171,17 @@ pub(super) fn judge_neighbours(pair: &Pair, speed: f64) -> Option<Claim> {
     Some(build_claim(text!(NEIGHBOURS), support, why))
 }
 
-/// Whether so much more steal time on the slower one makes a loss.
-fn judge_steal(more: f64, loss: f64, shares: Text) -> (Support, Text) {
-    if more.abs() <= STOLEN {
-        let why = text!("comparison-similar-steal-time", "steal time {shares}: no difference", shares);
-        return (Support::NotSupported, why);
+/// Whether so much more time taken on the slower one makes a loss; less than `least` is no difference.
+fn judge_taken(more: f64, least: f64, loss: f64, taken: Text) -> (Support, Text) {
+    if more.abs() <= least {
+        return (Support::NotSupported, text!("comparison-as-much-taken", "{taken}: no difference", taken));
     }
     if (0.0..WORTH * loss).contains(&more) {
-        let why = text!(
-            "comparison-little-steal-time",
-            "steal time {shares}: too little for a loss of {loss}",
-            shares,
-            loss = Value::Share(loss)
-        );
+        let loss = Value::Share(loss);
+        let why = text!("comparison-little-taken", "{taken}: too little for a loss of {loss}", taken, loss);
         return (Support::NotSupported, why);
     }
-    let why = text!("comparison-steal-time", "steal time {shares}", shares);
-    (if more > 0.0 { Support::Supported } else { Support::Contradicted }, why)
+    (if more > 0.0 { Support::Supported } else { Support::Contradicted }, taken)
 }
 
 /// Another hypervisor.

@@ -7,8 +7,8 @@ use record::units::figure;
 use record::{Better, Machine, Record, Template, Text, text};
 
 use super::{
-    CORES, Effect, MEMORY_LATENCY, OneSided, Pair, against, are_comparable, cause, cause_of_parts, cite,
-    clock, differs, evidence, explain_by_side_effects, explain_faster, figure_cause, find_best_clock,
+    CORES, Effect, MEMORY_LATENCY, OneSided, Pair, Speed, against, are_comparable, cause, cause_of_parts,
+    cite, clock, differs, evidence, explain_by_side_effects, explain_faster, figure_cause, find_best_clock,
     is_resolved, sort_causes,
 };
 use crate::comparison::datum::Size;
@@ -18,7 +18,7 @@ use crate::memory_channels::{channels, is_flash};
 
 /// The result of a program that waits for memory.
 pub(crate) const MEMORY_BOUND: Template =
-    Template { code: "comparison-result-memory-bound", words: "memory-bound program" };
+    Template { code: "comparison-result-memory-bound", words: "one thread that waits for memory" };
 /// Latency over all nodes of a record that does not tell which CPU is on which of them.
 pub(crate) const LOCAL_GUESSED: Template = Template {
     code: "comparison-all-nodes-guessed",
@@ -49,8 +49,9 @@ pub(super) fn explain_memory(pair: &Pair) -> Option<OneSided> {
         return None;
     }
     // They act on different programs, so they stand beside each other.
+    let unreliable = latency.as_ref().is_some_and(|latency| latency.unreliable);
     let causes = [latency, devices, clock_cause(pair), cpus_cause(pair)].into_iter().flatten().collect();
-    Some(explain_faster(pair, text!(MEMORY_BOUND), speed, causes))
+    Some(explain_faster(pair, text!(MEMORY_BOUND), Speed { factor: speed, unreliable }, causes))
 }
 
 /// Two machines that are alike for a program that ignores nodes, and not for one that is bound to its own: from the side of
@@ -109,7 +110,10 @@ pub(super) fn reach_cause(pair: &Pair) -> Option<Cause> {
     parts.sort_by(|a, b| b.factor.ln().abs().total_cmp(&a.factor.ln().abs()));
     let proof = pair.evidence(&this.own, &base.own);
     let factor = base.average() / this.average();
-    cause_of_parts(acts_on(this), says, factor, Effect::Measured, proof, parts)
+    let figures = [Some(&this.own), Some(&base.own), this.other.as_ref(), base.other.as_ref()];
+    let unreliable = figures.into_iter().flatten().any(|figure| figure.doubt.is_some());
+    let cause = cause_of_parts(acts_on(this), says, factor, Effect::Measured, proof, parts)?;
+    Some(Cause { unreliable, ..cause })
 }
 
 /// Which share of accesses is remote, and how much longer these take.

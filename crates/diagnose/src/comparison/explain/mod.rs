@@ -66,6 +66,20 @@ impl Pair<'_> {
     }
 }
 
+/// How much faster one is, and whether a figure behind that is in doubt.
+#[derive(Clone, Copy)]
+pub(super) struct Speed {
+    pub(super) factor: f64,
+    pub(super) unreliable: bool,
+}
+
+impl Speed {
+    /// By one figure of each.
+    fn new(factor: f64, this: &Datum, base: &Datum) -> Self {
+        Self { factor, unreliable: this.doubt.is_some() || base.doubt.is_some() }
+    }
+}
+
 /// An explanation from the side of one of the two.
 struct OneSided {
     /// Whether that is the one that leads: the faster one, or the one of more cores that do no more.
@@ -164,6 +178,7 @@ fn cause_of_parts(
         name,
         says,
         factor,
+        unreliable: parts.iter().any(|part| part.unreliable),
         despite: false,
         measured,
         evidence,
@@ -180,7 +195,9 @@ fn figure_cause(
     better: Better,
 ) -> Option<Cause> {
     let says = against(figure(this.value, &this.unit), figure(base.value, &base.unit));
-    cause(name, says, find_speed(this, base, better), Effect::Measured, pair.evidence(this, base))
+    let cause =
+        cause(name, says, find_speed(this, base, better), Effect::Measured, pair.evidence(this, base))?;
+    Some(Cause { unreliable: this.doubt.is_some() || base.doubt.is_some(), ..cause })
 }
 
 /// How the effect of a cause is known.
@@ -196,9 +213,13 @@ impl Effect {
     }
 }
 
-/// Evidence of a figure.
+/// Evidence of a figure, or of the middle of several.
 fn evidence(name: &String, datum: &Datum) -> Evidence {
-    cite(name, figure(datum.value, &datum.unit), &datum.from)
+    let value = figure(datum.value, &datum.unit);
+    match &datum.over {
+        Some(over) => cite(name, text!("comparison-middle", "{value}, {over}", value, over), &datum.from),
+        None => cite(name, value, &datum.from),
+    }
 }
 
 /// Evidence from a record: whose, what and where it stands.
@@ -211,14 +232,15 @@ pub(super) fn cite(name: &String, value: impl Into<Value>, from: &str) -> Eviden
 fn explain_by_factors(
     pair: &Pair,
     result: Text,
-    speed: f64,
+    speed: Speed,
     figures: Text,
     causes: impl IntoIterator<Item = Option<Cause>>,
     claims: Vec<Claim>,
 ) -> OneSided {
     let mut causes: Vec<Cause> = causes.into_iter().flatten().collect();
-    let unexplained = speed / causes.iter().map(|cause| cause.factor).product::<f64>();
-    sort_causes(&mut causes, speed, false);
+    let Speed { factor, unreliable } = speed;
+    let unexplained = factor / causes.iter().map(|cause| cause.factor).product::<f64>();
+    sort_causes(&mut causes, factor, false);
     let claims = if unexplained.ln().abs() >= MUCH_LEFT { claims } else { Vec::new() };
     let mut says = words::describe_speed(&result, &pair.this.name, &pair.base.name, speed);
     says.push(figures);
@@ -226,10 +248,11 @@ fn explain_by_factors(
         adds_up: true,
         unexplained: Some(unexplained),
         claims,
-        ..explain_by_side_effects(result, speed, says, causes)
+        unreliable,
+        ..explain_by_side_effects(result, factor, says, causes)
     };
     explanation.says.push(words::list_factors(&explanation));
-    OneSided { leads: speed >= 1.0, explanation }
+    OneSided { leads: factor >= 1.0, explanation }
 }
 
 /// An explanation whose causes stand beside each other: what a program makes of them is not known.
@@ -238,13 +261,14 @@ fn explain_by_side_effects(result: Text, speed: f64, says: Text, causes: Vec<Cau
 }
 
 /// The same of a result of which one is the faster.
-fn explain_faster(pair: &Pair, result: Text, speed: f64, mut causes: Vec<Cause>) -> OneSided {
+fn explain_faster(pair: &Pair, result: Text, speed: Speed, mut causes: Vec<Cause>) -> OneSided {
     // What was measured comes before bounds.
-    sort_causes(&mut causes, speed, true);
+    sort_causes(&mut causes, speed.factor, true);
     let says = words::describe_speed(&result, &pair.this.name, &pair.base.name, speed);
-    let mut explanation = explain_by_side_effects(result, speed, says, causes);
+    let mut explanation = explain_by_side_effects(result, speed.factor, says, causes);
+    explanation.unreliable = speed.unreliable;
     explanation.says.push(words::list_factors(&explanation));
-    OneSided { leads: speed >= 1.0, explanation }
+    OneSided { leads: speed.factor >= 1.0, explanation }
 }
 
 /// Puts those causes first that make the slower one slower; then by their effect. `measured_first` tells measured ones

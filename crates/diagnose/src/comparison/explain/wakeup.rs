@@ -4,7 +4,9 @@ use record::Better;
 use record::text::Value;
 use record::{Template, text};
 
-use super::{Effect, OneSided, Pair, are_comparable, cause, claims, explain_by_factors, find_difference};
+use super::{
+    Effect, OneSided, Pair, Speed, are_comparable, cause, claims, explain_by_factors, find_difference,
+};
 use crate::comparison::Known;
 use crate::comparison::datum::Datum;
 use crate::comparison::order::name_wakeup;
@@ -58,7 +60,7 @@ pub(super) fn explain_wakeup(pair: &Pair, (key, entry): (&RowKey, &RowEntry)) ->
         claims::judge_caches(pair),
         claims::judge_cpus(pair),
         claims::judge_clock(pair),
-        claims::judge_own_load(pair),
+        claims::judge_own_load(pair, speed),
         claims::judge_neighbours(pair, speed),
         claims::judge_hypervisor(pair),
     ];
@@ -69,7 +71,14 @@ pub(super) fn explain_wakeup(pair: &Pair, (key, entry): (&RowKey, &RowEntry)) ->
         base = ns(base)
     );
     let claims = judged.into_iter().flatten().collect();
-    Some(explain_by_factors(pair, name_wakeup(&entry.name), speed, figures, [idle], claims))
+    Some(explain_by_factors(
+        pair,
+        name_wakeup(&entry.name),
+        Speed::new(speed, this, base),
+        figures,
+        [idle],
+        claims,
+    ))
 }
 
 /// The same with idle states and timer slack out of the way.

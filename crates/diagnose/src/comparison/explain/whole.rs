@@ -7,7 +7,7 @@ use record::units::figure;
 use record::{Template, Text, text};
 
 use super::{
-    CORES, Effect, OneSided, Pair, against, are_comparable, cause, differs, explain_by_side_effects,
+    CORES, Effect, OneSided, Pair, Speed, against, are_comparable, cause, differs, explain_by_side_effects,
     explain_faster, memory, sort_causes, words,
 };
 use crate::comparison::Known;
@@ -60,7 +60,7 @@ fn explain_machine(pair: &Pair, key: &RowKey, this: &Datum, base: &Datum) -> Opt
         return Some(OneSided { leads: ratio > 1.0, explanation });
     }
     let result = text!("comparison-result-all-cpus", "{work}, all CPUs", work);
-    differs(speed).then(|| explain_faster(pair, result, speed, causes))
+    differs(speed).then(|| explain_faster(pair, result, Speed::new(speed, this, base), causes))
 }
 
 const NO_MORE: Template = Template {
@@ -75,7 +75,12 @@ const NO_MORE_WITH_CLOCK: Template = Template {
 /// From the side of the one with more cores.
 fn describe_no_more(pair: &Pair, this: &Datum, base: &Datum, ratio: f64) -> Text {
     let shown = |datum: &Datum| figure(datum.value, &datum.unit);
-    let (figures, cores) = (against(shown(this), shown(base)), Value::Factor(ratio));
+    let (this_shown, base_shown) = (shown(this), shown(base));
+    let figures = match this_shown == base_shown {
+        true => text!("comparison-as-much-work", "as much work"),
+        false => against(this_shown, base_shown),
+    };
+    let cores = Value::Factor(ratio);
     let clock = memory::clock_cause(pair).map_or(1.0, |clock| clock.factor);
     let template = if clock > 1.0 { NO_MORE_WITH_CLOCK } else { NO_MORE };
     let (big, small, clock) = (&pair.this.name, &pair.base.name, Value::Factor(clock));

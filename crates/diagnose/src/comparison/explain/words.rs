@@ -4,7 +4,7 @@ use record::comparison::{Cause, Explanation};
 use record::text::Value;
 use record::{Template, Text, text};
 
-use super::{MUCH_LEFT, NO_CAUSE, differs};
+use super::{MUCH_LEFT, NO_CAUSE, Speed, differs};
 
 /// Causes that make less than this share of a difference, on the scale of logarithms, explain little of it.
 const LITTLE: f64 = 0.25;
@@ -54,11 +54,21 @@ const UNMEASURED_SLOWER: Template = Template {
     words: "Effect not measured, favouring the slower one: {causes}.",
 };
 
+/// Who is how much faster.
+const FASTER: Template =
+    Template { code: "comparison-faster", words: "{result}: {fast} is {times} as fast as {slow}." };
+/// The same with the mark of what is unreliable.
+pub(crate) const FASTER_UNRELIABLE: Template = Template {
+    code: "comparison-faster-unreliable",
+    words: "{result}: {fast} is {times}? as fast as {slow} (unreliable: a figure behind it is in doubt).",
+};
+
 /// `primes: B is 1.3× as fast as A.`, or the other way round.
-pub(crate) fn describe_speed(result: &Text, this: &String, base: &String, speed: f64) -> Text {
-    let (fast, slow, times) = if speed >= 1.0 { (this, base, speed) } else { (base, this, 1.0 / speed) };
-    let times = Value::Factor(times);
-    text!("comparison-faster", "{result}: {fast} is {times} as fast as {slow}.", result, fast, times, slow)
+pub(crate) fn describe_speed(result: &Text, this: &String, base: &String, speed: Speed) -> Text {
+    let (fast, slow, times) =
+        if speed.factor >= 1.0 { (this, base, speed.factor) } else { (base, this, 1.0 / speed.factor) };
+    let template = if speed.unreliable { FASTER_UNRELIABLE } else { FASTER };
+    text!(template, result, fast, times = Value::Factor(times), slow)
 }
 
 /// A factor as it is from the side of the faster one.

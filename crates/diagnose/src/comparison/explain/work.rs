@@ -10,7 +10,7 @@ use record::{Better, Label, Measurement, Template, Text, detail, text};
 
 use super::clock::{Clock, clock_cause, cycles_over, find_count};
 use super::{
-    CORES, Effect, OneSided, Pair, against, are_comparable, cause, cause_of_parts, claims,
+    CORES, Effect, OneSided, Pair, Speed, against, are_comparable, cause, cause_of_parts, claims,
     explain_by_factors, figure_cause, find_best_clock, find_difference,
 };
 use crate::comparison::Known;
@@ -177,10 +177,14 @@ fn explain_one_thread(pair: &Pair, name: &str, this: &Work, base: &Work) -> Opti
         .into_iter()
         .filter_map(|(who, work)| unfit_instructions(who, work.ipc?))
         .collect();
-    let others =
-        [claims::judge_caches(pair), claims::judge_own_load(pair), claims::judge_neighbours(pair, speed)];
+    let others = [
+        claims::judge_caches(pair),
+        claims::judge_own_load(pair, speed),
+        claims::judge_neighbours(pair, speed),
+    ];
     judged.extend(others.into_iter().flatten());
     let causes = core_causes(pair, this, base);
+    let speed = Speed::new(speed, this.one, base.one);
     Some(explain_by_factors(pair, result, speed, Text::default(), causes, judged))
 }
 
@@ -268,6 +272,7 @@ fn explain_all_cpus(pair: &Pair, name: &str, this_work: &Work, base_work: &Work)
         text!("comparison-result-threads", "{work}, {threads} threads", work, threads = this.threads)
     };
     let claims = claims::judge_caches(pair).into_iter().collect();
+    let speed = Speed::new(speed, this.all, base.all);
     Some(explain_by_factors(pair, result, speed, Text::default(), causes, claims))
 }
 

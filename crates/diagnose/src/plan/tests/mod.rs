@@ -1,6 +1,7 @@
 //! Plans for machines of many shapes.
 
 mod published;
+mod sources;
 mod unnumbered;
 
 use proptest::prelude::*;
@@ -265,9 +266,24 @@ fn for_latency_a_core_of_each_node_is_kept_for_interrupts() {
     assert_eq!(interrupts.commands[2], "echo 0,4,8,12 | sudo tee /proc/irq/[0-9]*/smp_affinity_list");
     assert!(!interrupts.undo.is_empty() && !plan.siblings.unwrap().used);
     // On few cores there is none to spare.
-    let few = super::plan(&many(1, 2, 1), &latency).unwrap();
+    let few = super::plan(&many(1, 2, 2), &latency).unwrap();
     assert_eq!(few.cpus().to_string(), "0-1");
     assert!(says(&few.cautions, "plan-too-few-cores"));
+    // Nor siblings to leave idle: the plan is that for throughput, and says so.
+    let alike = super::plan(&many(1, 2, 1), &latency).unwrap();
+    assert_eq!(alike.processes, default(&many(1, 2, 1)).processes);
+    assert!(says(alike.summary.sentences(), "plan-latency-as-throughput"), "{}", alike.summary);
+    assert!(!says(default(&many(1, 2, 1)).summary.sentences(), "plan-latency-as-throughput"));
+}
+
+#[test]
+fn nodes_that_the_firmware_hides_are_named_with_what_they_would_gain() {
+    let mut record = many(1, 4, 1);
+    assert!(!says(&default(&record).cautions, "plan-numa-off"));
+    (record.machine.counts.packages, record.machine.counts.nodes) = (Some(2), Some(1));
+    let plan = default(&record);
+    let Value::Share(share) = value(&plan.cautions, "plan-numa-off", "share") else { panic!("{plan:?}") };
+    assert!((share - 0.245).abs() < 0.001, "{plan:?}");
 }
 
 /// Gives each run of `size` CPUs a last-level cache.

@@ -58,6 +58,7 @@ pub fn run(options: &Options, plan: &Plan) -> Result<u8, Failure> {
     };
     let mut made = diagnose::plan(&record, &wish).map_err(|error| refused(plan, &wish, &error))?;
     made.sources = from;
+    made.record = plan.record.clone().filter(|record| record != ".");
     if let Some(tool) = &plan.tool {
         let lines = terminal::pasted(&made, tool).ok_or_else(|| nothing_to_paste(tool, &made))?;
         return match output_file(options) {

@@ -2,12 +2,12 @@
 
 use record::comparison::{Cell, Row};
 use record::statistics::Verdict;
-use record::{Better, Comparison, DoubtKind, units};
+use record::{Better, Comparison, units};
 
 use super::{COLUMNS, label as called, name};
 use crate::contents::figures::{figure_of, times};
 use crate::contents::{Block, Part};
-use crate::table::{Table, Weight};
+use crate::table::Table;
 use crate::text::{capitalized, range};
 
 /// A block a group of figures.
@@ -34,7 +34,8 @@ fn label(row: &Row) -> String {
 }
 
 fn value(row: &Row, cell: &Cell) -> String {
-    cell.value.map_or("-".to_owned(), |value| value_text(row, value))
+    let mark = if cell.doubt.is_some() { "?" } else { "" };
+    cell.value.map_or("-".to_owned(), |value| format!("{}{mark}", value_text(row, value)))
 }
 
 /// A value of a row; of what the row's name says already, no unit.
@@ -45,27 +46,9 @@ fn value_text(row: &Row, value: f64) -> String {
     }
 }
 
-/// How heavily a row weighs: only a difference that is resolved is set off.
-fn weight<'a>(cells: impl Iterator<Item = &'a Cell>) -> Weight {
-    let mut weight = Weight::Plain;
-    for cell in cells {
-        match cell.slower {
-            Some(true) => return Weight::Worse,
-            Some(false) => weight = Weight::Better,
-            None => {}
-        }
-    }
-    weight
-}
-
 /// Notes of a row: what stands against its figures.
 fn notes(table: &mut Table, row: &Row) {
-    for cell in &row.cells {
-        if let Some(doubt) = &cell.doubt {
-            let noisy = doubt.kind() == DoubtKind::TooNoisy;
-            table.note_row([if noisy { "too noisy to rely on".to_owned() } else { doubt.to_string() }]);
-        }
-    }
+    table.note_row(row.cells.iter().filter_map(|cell| cell.doubt.as_ref()).map(ToString::to_string));
 }
 
 /// Heads that are names of records: their own signs are no marks of a column.
@@ -88,38 +71,34 @@ fn pair(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
     for row in rows {
         let (Some(here), Some(there)) = (row.cells.get(base), row.cells.get(other)) else { continue };
         notes(&mut table, row);
-        table.weigh_row(weight([there].into_iter()));
         table.row(vec![
             label(row),
             value(row, here),
             value(row, there),
             there.ratio.map_or(String::new(), times),
             there.interval.map_or(String::new(), |(low, high)| range(&times(low), &times(high))),
-            verdict(row, there, &called(c, base), &called(c, other)),
+            verdict(c, row, there, &called(c, base), &called(c, other)),
         ]);
     }
     table.finished()
 }
 
-/// What can be said of a difference.
-fn verdict(row: &Row, cell: &Cell, base: &str, other: &str) -> String {
+/// What can be said of a difference: who is faster, and by how much.
+fn verdict(c: &Comparison, row: &Row, cell: &Cell, base: &str, other: &str) -> String {
+    let mark = if row.cells.iter().any(|cell| cell.doubt.is_some()) { "?" } else { "" };
     match (&cell.verdict, cell.slower) {
-        (Some(Verdict::Costs { share, .. }), Some(slower)) => {
-            let who = if slower { other } else { base };
-            // A figure in doubt does not show by how much.
-            let doubtful = row.cells.iter().any(|cell| cell.doubt.is_some());
-            if doubtful {
-                format!("{who} slower, in doubt")
-            } else {
-                format!("{who} loses {}", percent(*share))
-            }
+        (Some(Verdict::Costs { share, .. }), slower) => {
+            let who = if slower == Some(true) { base } else { other };
+            format!("{who} faster {}{mark}", times(1.0 / (1.0 - share)))
         }
-        (Some(Verdict::Costs { share, .. }), None) => format!("{} lost", percent(*share)),
-        (Some(Verdict::NotResolved { smaller_than }), _) => {
-            format!("none resolved (< {})", percent(*smaller_than))
+        (Some(Verdict::NotResolved { smaller_than }), _) => format!("same (±{})", percent(*smaller_than)),
+        // Nobody can add samples to what another tool printed.
+        (Some(Verdict::TooNoisy { rounds_needed: Some(more) }), _)
+            if !c.subjects.iter().any(|subject| subject.imported) =>
+        {
+            format!("unreliable (+{more} samples)")
         }
-        (Some(Verdict::TooNoisy { rounds_needed: Some(more) }), _) => format!("too noisy (+{more} samples)"),
-        (Some(Verdict::TooNoisy { rounds_needed: None }), _) => "too noisy".to_owned(),
+        (Some(Verdict::TooNoisy { .. }), _) => "unreliable".to_owned(),
         (Some(Verdict::NotMeasurable { reason }), _) => reason.to_string(),
         (None, _) if row.better.is_none() && cell.ratio.is_some() => "neither is better".to_owned(),
         (None, _) => String::new(),
@@ -153,7 +132,6 @@ fn few(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
                 format!("{}{}", times(ratio), sign(cell))
             }));
         }
-        table.weigh_row(weight(others.iter().filter_map(|other| row.cells.get(*other))));
         table.row(cells);
     }
     if signs {

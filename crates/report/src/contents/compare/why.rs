@@ -88,12 +88,12 @@ pub(super) fn what_if(c: &Comparison) -> Option<Block> {
     for what in c.what_if.iter().take(MOST_WHAT_IF) {
         let most = if what.at_most { "at most " } else { "" };
         block.parts.push(Part::Says(format!(
-            "{}, {}: {} instead of {}. {}: {most}{}. {}",
+            "{}, {} {} instead of {}: {} {most}{}. {}",
             name(c, what.subject),
             what.setting,
             what.then,
             what.now,
-            capitalized(&what.acts_on.to_string()),
+            what.acts_on,
             times(what.gain),
             what.says
         )));
