@@ -3,8 +3,6 @@
 use record::Comparison;
 use record::comparison::{Cause, Explanation};
 
-use crate::text::capitalized;
-
 use super::{COLUMNS, MOST_NAMES, name, names, paragraph};
 use crate::contents::figures::{figure_of, times};
 use crate::contents::{Block, Part, Section};
