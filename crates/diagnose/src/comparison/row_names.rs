@@ -145,11 +145,12 @@ impl<'a> RowNames<'a> {
         }
         let timed = m.metric == "workload.time";
         let counts = &self.record.machine.counts;
-        let kind = match threads_kind(m, steps.most, counts.cpus_allowed.or(counts.cpus_online)) {
-            // How long a command takes is the command's own doing, whatever its threads.
-            RowKind::ThreadsNotReported if timed => RowKind::Other,
-            kind => kind,
-        };
+        let kind =
+            match threads_kind(m, steps.most, counts.cpus_allowed.or(counts.cpus_online).or(counts.cores)) {
+                // How long a command takes is the command's own doing, whatever its threads.
+                RowKind::ThreadsNotReported if timed => RowKind::Other,
+                kind => kind,
+            };
         let subject = name_work(m);
         let work = if timed {
             text!("comparison-time-of-work", "time of {work}", work = &subject)
@@ -196,7 +197,7 @@ impl<'a> RowNames<'a> {
         // Linespeed's own run on all CPUs, or one a core, as the group's name says; another tool's on as many as it was given.
         let counts = &self.record.machine.counts;
         let cpus = match self.record.import {
-            Some(_) => counts.cpus_allowed.or(counts.cpus_online),
+            Some(_) => counts.cpus_allowed.or(counts.cpus_online).or(counts.cores),
             None => Some(0),
         };
         let kind = threads_kind(m, self.most_bandwidth, cpus);
@@ -265,26 +266,17 @@ fn name_instructions(m: &Measurement) -> Option<NamedRow> {
 }
 
 fn name_stolen(m: &Measurement) -> Text {
-    // Twice as much of a little is no half of the speed: the ratio of shares is that of the time left.
     match (m.metric == "stolen.share", m.labels.word(Label::Cause)) {
         (true, Some("os")) => {
-            text!(
-                "comparison-row-share-os",
-                "share of time taken by the kernel and other programs (ratio: of the time left)"
-            )
+            text!("comparison-row-share-os", "time taken by other tasks and interrupts")
         }
         (true, Some("below")) => {
-            text!(
-                "comparison-row-share-below",
-                "share of time taken from below the kernel (ratio: of the time left)"
-            )
+            text!("comparison-row-share-below", "time taken by the hypervisor")
         }
-        (true, Some(cause)) => text!(
-            "comparison-row-share-of",
-            "share of time taken, {cause} (ratio: of the time left)",
-            cause = cause.to_owned()
-        ),
-        (true, None) => text!("comparison-row-share", "share of time taken (ratio: of the time left)"),
+        (true, Some(cause)) => {
+            text!("comparison-row-share-of", "share of time taken, {cause}", cause = cause.to_owned())
+        }
+        (true, None) => text!("comparison-row-share", "share of time taken"),
         (false, Some("os")) => text!("comparison-row-gap-os", "gap, by the kernel and other programs"),
         (false, Some("below")) => text!("comparison-row-gap-below", "gap, from below the kernel"),
         (false, Some(cause)) => text!("comparison-row-gap-of", "gap, {cause}", cause = cause.to_owned()),

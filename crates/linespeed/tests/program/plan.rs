@@ -227,7 +227,7 @@ fn this_machines_plan_takes_the_figures_of_its_records() {
     std::fs::write(ours.join(format!("{host}-20260103T030405Z.json")), "{ broken").unwrap();
     let after = plan(&[]);
     assert!(!pages(&after) && after.sources[0].to_string().starts_with("load.latency of 20"), "{after:?}");
-    assert!(!after.sources[0].to_string().contains("doubt"), "{after:?}");
+    assert!(!after.sources[0].to_string().contains("unreliable"), "{after:?}");
     // A newer one whose figures are in doubt stands behind it, and alone it is taken with a word on that.
     let mut noisy = record.clone();
     noisy.measurements[0].doubt = Some("too noisy: another user of the CPU".into());
@@ -237,7 +237,7 @@ fn this_machines_plan_takes_the_figures_of_its_records() {
     std::fs::remove_file(ours.join(format!("{host}-20260102T030405Z.json"))).unwrap();
     let doubtful = plan(&[]).sources;
     assert!(
-        doubtful[0].to_string().contains("0104T") && doubtful[0].to_string().contains("doubtful"),
+        doubtful[0].to_string().contains("0104T") && doubtful[0].to_string().contains("unreliable"),
         "{doubtful:?}"
     );
     std::fs::remove_file(&newer).unwrap();

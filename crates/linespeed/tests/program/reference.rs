@@ -183,12 +183,12 @@ fn each_layer_is_held_against_the_fastest() {
     in_order(
         &text,
         &[
-            "kernel none off 1345530254 cycles +0 %",
-            "guest kernel none off 1359371000 cycles +1.03 %",
-            "kernel cpu on 1434743820 cycles +6.63 %",
-            "guest user cpu 3 on 1500371071 cycles +11.5 %",
-            "guest user none on 1502607961 cycles +11.7 %",
-            "kernel none on 1508746974 cycles +12.1 %",
+            "kernel none off 1.35 G cycles +0 %",
+            "guest kernel none off 1.36 G cycles +1.03 %",
+            "kernel cpu on 1.43 G cycles +6.63 %",
+            "guest user cpu 3 on 1.50 G cycles +11.5 %",
+            "guest user none on 1.50 G cycles +11.7 %",
+            "kernel none on 1.51 G cycles +12.1 %",
         ],
     );
 }

@@ -85,12 +85,13 @@ fn pair(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
 
 /// What can be said of a difference: who is faster, and by how much.
 fn verdict(c: &Comparison, row: &Row, cell: &Cell, base: &str, other: &str) -> String {
-    let mark = if row.cells.iter().any(|cell| cell.doubt.is_some()) { "?" } else { "" };
+    let who = if cell.slower == Some(true) { base } else { other };
     match (&cell.verdict, cell.slower) {
-        (Some(Verdict::Costs { share, .. }), slower) => {
-            let who = if slower == Some(true) { base } else { other };
-            format!("{who} faster {}{mark}", times(1.0 / (1.0 - share)))
+        // A figure in doubt does not show by how much.
+        (Some(Verdict::Costs { .. }), _) if row.cells.iter().any(|cell| cell.doubt.is_some()) => {
+            format!("{who} faster?")
         }
+        (Some(Verdict::Costs { share, .. }), _) => format!("{who} faster {}", times(1.0 / (1.0 - share))),
         (Some(Verdict::NotResolved { smaller_than }), _) => format!("same (±{})", percent(*smaller_than)),
         // Nobody can add samples to what another tool printed.
         (Some(Verdict::TooNoisy { rounds_needed: Some(more) }), _)
