@@ -1,18 +1,22 @@
 //! Why the lab stopped, as one line, and the exit code that goes with it.
 
+use std::io;
 use std::path::Path;
-use std::{fmt, io};
 
 /// Why the lab stopped.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// A shape, a file or an argument of the user's cannot be used. Exit code 2.
+    #[error("{0}")]
     Usage(String),
     /// Something that it needs is missing, or the machine did not do its work. Exit code 3.
+    #[error("{0}")]
     Cannot(String),
     /// The machine hung before its program started. Exit code 3.
+    #[error("{0}")]
     NotBooted(String),
     /// A signal came. Exit code 128 + its number.
+    #[error("stopped by signal {0}; the machine was switched off")]
     Signal(i32),
 }
 
@@ -29,15 +33,6 @@ impl Failure {
             Failure::Usage(_) => 2,
             Failure::Cannot(_) | Failure::NotBooted(_) => 3,
             Failure::Signal(signal) => 128u8.saturating_add(u8::try_from(*signal).unwrap_or(127)),
-        }
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Failure::Usage(what) | Failure::Cannot(what) | Failure::NotBooted(what) => f.write_str(what),
-            Failure::Signal(signal) => write!(f, "stopped by signal {signal}; the machine was switched off"),
         }
     }
 }

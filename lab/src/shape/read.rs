@@ -1,6 +1,5 @@
 //! A shape's file, read and checked; what is wrong with it is told with its line.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use record::{CpuList, units};
@@ -10,20 +9,12 @@ use toml::de::DeTable;
 use super::{Architecture, MemoryDevice, Node, Shape};
 
 /// A shape that cannot be used: file, line and why.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}{}: {why}", path.display(), line.map(|line| format!(":{line}")).unwrap_or_default())]
 pub struct ShapeError {
     path: PathBuf,
     line: Option<usize>,
     why: String,
-}
-
-impl fmt::Display for ShapeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            Some(line) => write!(f, "{}:{line}: {}", self.path.display(), self.why),
-            None => write!(f, "{}: {}", self.path.display(), self.why),
-        }
-    }
 }
 
 /// Most CPUs: what QEMU's `virt` can have.
