@@ -24,17 +24,17 @@ const NONE: Template =
     Template { code: "power-no-sensor", words: "no RAPL domain of a package and no power meter" };
 const REFUSED: Template =
     Template { code: "power-root-only", words: "only root may read the energy counters" };
-const AS_ROOT: Template = Template { code: "power-as-root", words: "sudo linespeed run power" };
+const AS_ROOT: Template = Template { code: "power-as-root", words: "sudo linespeed run power-draw" };
 
 pub(crate) const POWER: Measure = Measure {
-    name: "power",
+    name: "power-draw",
     glossary: "
         What does the machine draw idle, and under known work on all CPUs? `linespeed list` says how long
         it takes. It needs RAPL (as root) or a power meter in hwmon.
         How: See `power.package`.
     ",
     metrics: &["power.package"],
-    obstacle: |_, _, _| Meter::find(&Root::live()).err().map(|why| why.into_impossible("power")),
+    obstacle: |_, _, _| Meter::find(&Root::live()).err().map(|why| why.into_impossible("power-draw")),
     budget: |_, _, depth| {
         let seconds = Meter::find(&Root::live()).map_or(0.0, |meter| meter.seconds());
         Budget { seconds: depth.pick_named(0.0, 0.5, 1.0, 1.0) * seconds, bytes: 0 }
