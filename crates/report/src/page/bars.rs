@@ -26,7 +26,7 @@ pub(super) fn draw(bars: &Bars) -> Markup {
                     @if !bars.ticks.is_empty() {
                         li class="bar ticks" aria-hidden="true" {
                             span class="track" {
-                                @for (at, text) in &bars.ticks { span class="at" style=(format!("{};transform:translateX(-{:.0}%)", left(*at), percent(*at))) { (text) } }
+                                @for (at, text) in &bars.ticks { span class="at" style=(below(*at)) { (text) } }
                             }
                         }
                     }
@@ -75,6 +75,16 @@ fn class(piece: &Piece) -> String {
 /// A share as a part of 100.
 fn percent(share: f64) -> f64 {
     if share.is_finite() { share.clamp(0.0, 1.0) * 100.0 } else { 0.0 }
+}
+
+/// Under its line, but within the scale.
+fn below(at: f64) -> String {
+    let before = match at {
+        ..0.06 => 0,
+        0.94.. => 100,
+        _ => 50,
+    };
+    format!("{};transform:translateX(-{before}%)", left(at))
 }
 
 fn left(at: f64) -> String {
