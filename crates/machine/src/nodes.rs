@@ -2,6 +2,7 @@
 //! (Documentation/ABI/stable/sysfs-devices-node of the kernel). A machine without NUMA is one node.
 
 use record::machine::Node;
+use record::text::Value;
 use record::{Coverage, CpuList, Machine, text};
 
 use crate::cpus::{cpu_mut, listed, online_of};
@@ -61,14 +62,19 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
     if let (Some(total), Some(nodes)) = (total, nodes_bytes)
         && total.abs_diff(nodes) > total / 8
     {
-        // Seen in guests whose balloon gives memory back on demand: only /proc/meminfo counts that memory.
+        // Seen in guests whose memory was added after boot: what programs get is what /proc/meminfo counts. Which node has the
+        // rest nobody tells.
         let what = text!(
             "numa-memory-sum-differs",
-            "{nodes} bytes on all nodes, but {total} in /proc/meminfo",
-            nodes,
-            total
+            "the nodes' {nodes} is not all memory; {total} (/proc/meminfo) is right",
+            nodes = Value::Bytes(nodes),
+            total = Value::Bytes(total)
         );
         notes.add("memory of nodes", NODES, what);
+        let only = (machine.nodes.len() == 1).then_some(total);
+        for node in machine.nodes.iter_mut().filter(|node| node.bytes != Some(0)) {
+            (node.bytes, node.free_bytes) = (only, None);
+        }
     }
     machine.memory_bytes = total.or(nodes_bytes);
     for node in &machine.nodes {

@@ -212,7 +212,8 @@ fn container(root: &Root) -> Option<&'static str> {
     if in_cgroup(&["/libpod-", "/libpod_"]) || root.exists("/run/.containerenv") {
         return Some("podman");
     }
-    if in_cgroup(&["/docker/", "/docker-", "/ecs/"]) || (root.exists("/.dockerenv") && !first_processes(root))
+    if in_cgroup(&["/docker/", "/docker-", "/ecs/"])
+        || (root.exists("/.dockerenv") && is_mounted_by_docker(&mounts))
     {
         return Some("docker");
     }
@@ -235,13 +236,12 @@ fn of_a_pod(root: &Root, mounts: &str) -> bool {
     mounts.lines().any(from_pod) || root.exists("/run/secrets/kubernetes.io")
 }
 
-/// Whether this process runs among the machine's first processes: then a `/.dockerenv` is only left over in an
-/// image that was booted as a machine.
-fn first_processes(root: &Root) -> bool {
-    /// `PROC_PID_INIT_INO` (`include/linux/proc_ns.h`).
-    const FIRST: &str = "pid:[4026531836]";
-    // A link of the running kernel that leads nowhere, so not a file to read below the root.
-    root.is_live() && std::fs::read_link("/proc/self/ns/pid").is_ok_and(|link| link.as_os_str() == FIRST)
+/// Whether Docker mounted a container's own files: an image that was booted as a machine keeps its `/.dockerenv`, in whatever
+/// namespaces a process of it runs, and has no such mounts. Unknown mounts deny nothing.
+fn is_mounted_by_docker(mounts: &str) -> bool {
+    let points = || mounts.lines().filter_map(|line| line.split(' ').nth(4));
+    mounts.is_empty()
+        || points().any(|point| ["/etc/hosts", "/etc/hostname", "/etc/resolv.conf"].contains(&point))
 }
 
 #[cfg(test)]
@@ -351,6 +351,20 @@ mod tests {
             assert_eq!(found(&tree, "x86_64").container.as_deref(), Some(word));
         }
         assert_eq!(found(&Tree::new(), "x86_64").container, None);
+    }
+
+    #[test]
+    fn an_image_that_was_booted_as_a_machine_is_no_container() {
+        let tree = |point: &str| {
+            let mounts =
+                format!("1 2 254:0 / / rw - ext4 /dev/vda rw\n3 1 254:0 /x {point} rw - ext4 /dev/vda rw\n");
+            Tree::new()
+                .file("proc/self/cgroup", "0::/\n")
+                .file(".dockerenv", "")
+                .file("proc/self/mountinfo", mounts)
+        };
+        assert_eq!(found(&tree("/sys"), "x86_64").container.as_deref(), Some("none"));
+        assert_eq!(found(&tree("/etc/hosts"), "x86_64").container.as_deref(), Some("docker"));
     }
 
     #[test]

@@ -423,6 +423,11 @@ pub struct Limits {
 }
 
 impl Machine {
+    /// Whether it runs under a hypervisor.
+    pub fn is_virtual(&self) -> bool {
+        self.virtualization.hypervisor.as_deref().is_some_and(|name| name != "none")
+    }
+
     /// Whether two inventories are of the same hardware; what a process may use of it may differ.
     pub fn is_same_hardware(&self, other: &Self) -> bool {
         let identity = |machine: &Self| {

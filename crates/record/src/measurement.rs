@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::detail::{Detail, DetailKey};
+use crate::detail::{self, Detail, DetailKey};
 use crate::doubt::Doubt;
 use crate::import::Origin;
 use crate::label::Label;
@@ -239,7 +239,7 @@ pub struct Measurement {
     pub origin: Option<Origin>,
 }
 
-/// Its median in its unit.
+/// Its figure in its unit.
 impl From<&Measurement> for crate::text::Value {
     fn from(m: &Measurement) -> Self {
         match metrics::find(&m.metric).filter(|metric| metric.unit == m.unit) {
@@ -294,8 +294,25 @@ impl Measurement {
         }
     }
 
-    /// The median, which stands for the measurement wherever one figure does.
+    /// What stands for the measurement wherever one figure does: the median; of a share of time the mean over that time,
+    /// since bursts take time that no median has.
     pub fn value(&self) -> f64 {
-        self.summary.median
+        self.share_of_time().unwrap_or(self.summary.median)
+    }
+
+    /// The 95 % interval of that figure; `None` below 6 samples.
+    pub fn interval(&self) -> Option<(f64, f64)> {
+        let Some(mean) = self.share_of_time() else { return self.summary.interval };
+        let Summary { n, min, max, variation, .. } = self.summary;
+        let half = 1.96 * variation.filter(|_| n >= 6)? * mean / (n as f64).sqrt();
+        Some(((mean - half).max(min.min(mean)), (mean + half).min(max.max(mean))))
+    }
+
+    fn share_of_time(&self) -> Option<f64> {
+        let mean = || self.detail.get(detail::SHARE_OF_ALL).or(self.summary.mean);
+        (self.metric == "stolen.share" && self.summary.n > 0)
+            .then(mean)
+            .flatten()
+            .filter(|share| share.is_finite())
     }
 }

@@ -8,6 +8,18 @@ use std::fmt;
 /// Units of a record: `Hz`, `B/s` (decimal prefixes, as every bandwidth tool prints), `B` (binary), `ns`, `s`,
 /// `cycles`, `ratio`. Any other unit is printed as it is.
 pub fn figure(value: f64, unit: &str) -> String {
+    figure_to(value, unit, DIGITS)
+}
+
+/// As [`figure`], with as many significant digits as asked for.
+pub fn figure_to(value: f64, unit: &str, digits: usize) -> String {
+    let significant = |value: f64| significant_to(value, digits);
+    let scaled = |value: f64, steps: &[(f64, &str)]| {
+        let last = steps[steps.len() - 1];
+        // 999.6 of a unit rounds to 1000: take the larger prefix from 999.5 on.
+        let step = steps.iter().find(|(scale, _)| value.abs() >= scale * 0.9995).unwrap_or(&last);
+        format!("{} {}", significant(value / step.0), step.1)
+    };
     if !value.is_finite() {
         return "-".to_owned();
     }
@@ -21,6 +33,7 @@ pub fn figure(value: f64, unit: &str) -> String {
         "ratio" => significant(value),
         "work/s" => scaled(value, &[(1e12, "T/s"), (1e9, "G/s"), (1e6, "M/s"), (1e3, "k/s"), (1.0, "/s")]),
         "count" => thousands(value),
+        "CPUs" => format!("{value:.2} CPUs"),
         _ => format!("{} {unit}", significant(value)),
     }
 }
@@ -38,12 +51,17 @@ pub fn thousands(value: f64) -> String {
     if value < -0.5 { format!("-{text}") } else { text }
 }
 
-fn scaled(value: f64, steps: &[(f64, &str)]) -> String {
-    let size = value.abs();
-    let last = steps[steps.len() - 1];
-    // 999.6 of a unit rounds to 1000: take the larger prefix from 999.5 on.
-    let step = steps.iter().find(|(scale, _)| size >= scale * 0.9995).unwrap_or(&last);
-    format!("{} {}", significant(value / step.0), step.1)
+/// Significant digits of a figure of which nothing says how well it is known.
+const DIGITS: usize = 3;
+
+/// How many digits of a figure its interval leaves: the last one moves within it. Two at least.
+pub fn digits_within(value: f64, interval: Option<(f64, f64)>) -> usize {
+    let half = interval.map_or(0.0, |(low, high)| (high - low).abs() / 2.0);
+    if !(half.is_finite() && half > 0.0 && value.is_finite() && value != 0.0) {
+        return DIGITS;
+    }
+    let beyond = value.abs().log10().floor() - half.log10().floor();
+    (beyond + 1.0).clamp(2.0, DIGITS as f64) as usize
 }
 
 /// From here on a figure is written with an exponent: nobody counts so many digits.
@@ -56,25 +74,26 @@ pub fn cpus(count: u32) -> String {
 
 /// Three significant digits, without an exponent below a quadrillion (10^15): `1234`, `123`, `12.3`, `1.23`, `0.123`.
 pub fn significant(value: f64) -> String {
+    significant_to(value, DIGITS)
+}
+
+fn significant_to(value: f64, digits: usize) -> String {
     if !value.is_finite() {
         return "-".to_owned();
     }
     let size = value.abs();
     if size == 0.0 {
-        "0".to_owned()
+        return "0".to_owned();
     } else if size >= LONG {
-        format!("{value:.2e}")
-    } else if size >= 99.95 {
-        format!("{value:.0}")
-    } else if size >= 9.995 {
-        format!("{value:.1}")
-    } else if size >= 0.9995 {
-        format!("{value:.2}")
-    } else {
-        let digits = (2.0 - size.log10().floor()).clamp(2.0, 12.0) as usize;
-        let text = format!("{value:.digits$}");
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+        return format!("{value:.2e}");
     }
+    let after = digits as f64 - 1.0 - (size / (1.0 - 0.5 * 10f64.powi(-(digits as i32)))).log10().floor();
+    let decimals = after.clamp(0.0, 12.0) as usize;
+    // The digits of a whole number are left out where fewer than three are known.
+    let scale = 10f64.powf(-after.min(0.0));
+    let value = if digits < DIGITS { (value / scale).round() * scale } else { value };
+    let text = format!("{value:.decimals$}");
+    if size >= 0.9995 { text } else { text.trim_end_matches('0').trim_end_matches('.').to_owned() }
 }
 
 /// Bytes with a binary prefix: `512 B`, `32 KiB`, `1.25 MiB`, `23.5 GiB`. Exact multiples carry no decimals, and eighths, as
@@ -99,9 +118,22 @@ pub fn bytes(value: u64) -> String {
     format!("{value} B")
 }
 
-/// A share as a percentage: `3.2 %`, `0.04 %`.
+/// A share as a percentage: `3.2 %`; below a tenth of a percent `< 0.1 %`.
 pub fn percent(share: f64) -> String {
-    format!("{} %", significant(share * 100.0))
+    percent_to(share, DIGITS)
+}
+
+/// As [`percent`], with as many significant digits as asked for.
+pub fn percent_to(share: f64, digits: usize) -> String {
+    if is_negligible(share) && share != 0.0 {
+        return "< 0.1 %".to_owned();
+    }
+    format!("{} %", significant_to(share * 100.0, digits))
+}
+
+/// Whether a share is too small for anybody to act on: below a tenth of a percent.
+pub fn is_negligible(share: f64) -> bool {
+    share.abs() < 1e-3
 }
 
 /// A text that is no figure of its kind.

@@ -1,7 +1,10 @@
 //! A table as a report says it: what it is about, its columns and rows; the terminal and the page lay it out.
 
-use record::Measurement;
+use std::collections::BTreeSet;
 
+use record::{Mark, Measurement};
+
+use crate::contents::figures::{MARK, MARKED, mark_words};
 use crate::shown::Shown;
 
 /// The heading of the column that says how far figures scatter.
@@ -56,6 +59,8 @@ pub(crate) struct Table {
     pub shown: Shown,
     /// The notes that each row refers to, by their number from 0.
     references: Vec<Vec<usize>>,
+    /// What happened during samples of its figures.
+    marked: BTreeSet<Mark>,
     /// Those of the row that is being made.
     pending: Vec<usize>,
 }
@@ -127,6 +132,9 @@ impl Table {
     /// The table tells this figure, or counts it in a remark.
     pub(crate) fn tells(&mut self, m: &Measurement) {
         self.shown.add(m);
+        for marked in &m.marks {
+            self.marked.insert(marked.mark);
+        }
     }
 
     /// Sets off the row that is added next.
@@ -151,6 +159,13 @@ impl Table {
     pub(crate) fn finished(mut self) -> Self {
         self.group_notes();
         self.single_samples();
+        if self.rows.iter().flatten().any(|cell| cell.ends_with(MARK)) {
+            self.note(MARKED);
+        }
+        if !self.marked.is_empty() {
+            let kinds: Vec<&str> = self.marked.iter().map(|mark| mark_words(*mark)).collect();
+            self.note(&format!("during some samples {}", kinds.join("; ")));
+        }
         for at in (0..self.columns.len()).rev() {
             if self.rows.iter().all(|row| row[at].is_empty()) {
                 self.remove(at);

@@ -60,7 +60,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
 
 /// What to do where no setting holds the clock down.
 fn remedy(case: &Case) -> Vec<Remedy> {
-    if case.is_virtual() {
+    if case.record.machine.is_virtual() {
         return vec![Remedy::advice(text!(
             "all-core-clock-host",
             "the host allots less than full cores: choose another instance type or a dedicated host"

@@ -42,7 +42,7 @@ const USUAL: f64 = 0.7;
 /// A part of the CPUs, or a virtual machine, has a part of the channels: the sum over all is no ceiling for it.
 fn whole(case: &Case) -> bool {
     let counts = &case.record.machine.counts;
-    !case.is_virtual() && counts.cpus_allowed == counts.cpus_online
+    !case.record.machine.is_virtual() && counts.cpus_allowed == counts.cpus_online
 }
 
 fn find(case: &Case) -> Option<Vec<Finding>> {

@@ -78,11 +78,6 @@ fn turns<'a>(case: &Case<'a>) -> Option<Turns<'a>> {
     })
 }
 
-/// Whether others were seen to take bandwidth, in turns with and without them.
-pub(super) fn is_measured(case: &Case) -> bool {
-    turns(case).is_some_and(|turns| costs(turns.loss).is_some())
-}
-
 fn remedy(case: &Case) -> Vec<Remedy> {
     let keep = if case.record.machine.counts.nodes.unwrap_or(1) > 1 {
         text!(

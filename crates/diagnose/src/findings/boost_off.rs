@@ -27,14 +27,14 @@ pub(super) const RULE: Rule = Rule {
         // A guest's boost is its host's.
         Need {
             what: Template { code: "needs-boost", words: "the boost setting" },
-            is_met: |case| case.is_virtual() || case.record.conditions.before.boost.is_some(),
+            is_met: |case| case.record.machine.is_virtual() || case.record.conditions.before.boost.is_some(),
         },
     ],
     find,
 };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
-    if case.is_virtual() {
+    if case.record.machine.is_virtual() {
         return None;
     }
     let mut cause = no_boost(&case.record.conditions.before)?;

@@ -6,7 +6,7 @@ use record::{Label, Level, Measurement, Remedy, Template, text};
 
 use super::needs::Need;
 use super::{Case, Draft, Rule, costs, needs};
-use crate::figures::{cite_fact, quote_name, spread, verdict};
+use crate::figures::{cite_fact, cpus_of, quote_name, spread, verdict};
 use crate::levels::MUCH_SMALLER;
 
 /// Where the latency curve leaves a level against its advertised size.
@@ -16,8 +16,9 @@ pub(super) const RULE: Rule = Rule {
         A cache of which less than half of the advertised size is to be had, or nothing: loads beyond the
         cache before it go to memory.
         How: Where the latency curve leaves the level, against the kernel's tables. Points that are known
-        badly may belong to the level: then nothing is said. Beside other work it is a note in doubt. Beyond
-        L1 only on 2 MiB pages: the TLB of smaller ones ends earlier than a large cache.
+        badly may belong to the level: then nothing is said, nor beside other work, nor of a private cache from
+        the curve of one CPU. Beyond L1 only on 2 MiB pages: the TLB of smaller ones ends earlier than a large
+        cache. In a virtual machine a note: other guests of the host take more or less of a shared cache.
     ",
     resource: None,
     needs: &[
@@ -42,12 +43,6 @@ const REASON: Template = Template {
     words: "the cost of a smaller cache depends on a program's working set",
 };
 
-/// What a virtual machine can do about a cache that it shares.
-pub(super) const WHOLE_SOCKET: Template = Template {
-    code: "whole-socket-instance",
-    words: "an instance type with a whole socket has the whole cache",
-};
-
 fn size_of(m: &Measurement) -> u64 {
     m.labels.count(Label::Bytes).unwrap_or(0)
 }
@@ -64,6 +59,10 @@ fn first_huge(case: &Case) -> Option<u64> {
 }
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
+    // What others took from a curve says nothing of the machine.
+    if is_disturbed(case) {
+        return None;
+    }
     let levels = case.levels.iter().enumerate();
     let found = levels.filter_map(|(at, level)| {
         let size = level.advertised_bytes.filter(|size| *size > 0)?;
@@ -77,8 +76,8 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
 fn find_absent(case: &Case, at: usize, level: &Level, size: u64) -> Option<Finding> {
     let before = case.levels.get(at.checked_sub(1)?)?.advertised_bytes?;
     let memory = case.levels.last().filter(|last| last.name == "memory")?;
-    // A step within the cache before is that one's. What others took from a curve says nothing of the machine.
-    if level.measured_bytes.is_some_and(|seen| seen > before) || disturbed(case).is_some() {
+    // A step within the cache before is that one's.
+    if level.measured_bytes.is_some_and(|seen| seen > before) {
         return None;
     }
     // Memory's latency is one only of working sets well beyond the cache.
@@ -113,12 +112,14 @@ fn advertises(size: u64) -> Evidence {
 }
 
 fn remedy(case: &Case) -> Vec<Remedy> {
-    if case.is_virtual() {
+    if case.record.machine.is_virtual() {
         let by_measured = text!(
             "cache-smaller-size-by-measured",
-            "size working sets by the measured size, not by the size that the kernel reports"
+            "tune block sizes for the measured size, not for the size that lscpu shows"
         );
-        return vec![Remedy::advice(by_measured), Remedy::advice(WHOLE_SOCKET)];
+        let whole =
+            text!("whole-socket-instance", "an instance type with a whole socket has the whole cache");
+        return vec![Remedy::advice(by_measured), Remedy::advice(whole)];
     }
     vec![
         Remedy::advice(text!(
@@ -149,7 +150,7 @@ fn find_smaller(case: &Case, at: usize, level: &Level, size: u64) -> Option<Find
     let may_be_on = |m: &&Measurement| spread(&m.summary).0 <= level.latency_ns * STILL_ON;
     let next = case.figures_of("load.latency").filter(may_be_on).map(size_of).fold(next, u64::max);
     let (least, most) = (measured as f64 / size as f64, next as f64 / size as f64);
-    if most >= MUCH_SMALLER {
+    if most >= MUCH_SMALLER || !is_confirmed(case, level, size) {
         return None;
     }
     // Whether size is missing at all; that is no share of speed.
@@ -164,51 +165,45 @@ fn find_smaller(case: &Case, at: usize, level: &Level, size: u64) -> Option<Find
     );
     let advertised = advertises(size);
     let size = Value::Bytes(size);
-    let disturbed = disturbed(case);
-    let (severity, confidence, what) = if disturbed.is_some() {
-        let what = text!(
-            "cache-smaller-while-disturbed",
-            "during this run {seen} of {size} {name} were available",
-            seen,
-            size,
-            name
-        );
-        (Severity::Note, Confidence::Low, what)
-    } else {
-        let what =
-            text!("cache-smaller-available", "{seen} of {size} {name} are available", seen, size, name);
-        (Severity::Warning, Confidence::High, what)
+    let what = text!(
+        "cache-smaller-available",
+        "only {seen} of the {size} {name} behave like {name}",
+        seen,
+        size,
+        name
+    );
+    // Other guests of the host take more or less of a shared cache at other times.
+    let (severity, confidence) = match case.record.machine.is_virtual() {
+        true => (Severity::Note, Confidence::Low),
+        false => (Severity::Warning, Confidence::High),
     };
     let finding = RULE
         .report_fact(severity, REASON, what)
         .locate(quote_name(name))
         .cite(says, format!("diagnosis.levels[{at}].measured_bytes"))
         .cite_all([advertised])
-        .cite_all(disturbed)
         .mend(remedy(case));
     Some(Finding { confidence, ..finding })
 }
 
-/// Why the curve may show less of a cache than there is: others used it, or the curve is too noisy.
-fn disturbed(case: &Case) -> Option<Evidence> {
-    if let Some(load) = super::other_load::RULE.findings(case).into_iter().next() {
-        let from = load.evidence.into_iter().next().map_or_else(String::new, |seen| seen.from);
-        return Some(cite_fact(
-            text!("cache-smaller-other-load", "in doubt: {load}", load = load.what),
-            from,
-        ));
-    }
+/// Whether the curves of two CPUs leave a level that early; one cache is enough for all that share it. A private one that a single
+/// curve shows smaller may be so by what else ran there.
+fn is_confirmed(case: &Case, level: &Level, size: u64) -> bool {
+    let beyond = on_huge_pages(case).filter(|m| {
+        (size_of(m) as f64) < size as f64 * MUCH_SMALLER && spread(&m.summary).0 > level.latency_ns * STILL_ON
+    });
+    let is_shared = case.record.machine.caches.iter().any(|cache| {
+        format!("L{}", cache.level) == level.name
+            && cache.cpus.len() > case.record.machine.cpus.first().map_or(1, |cpu| cpu.siblings.len().max(1))
+    });
+    is_shared || cpus_of(beyond).len() > 1
+}
+
+/// Whether the curve may show less of a cache than there is: others used it, or the curve is too noisy.
+fn is_disturbed(case: &Case) -> bool {
     let points = case.figures_of("load.latency").count();
     let doubtful = case.figures_of("load.latency").filter(|m| m.doubt.is_some()).count();
-    let says = || {
-        text!(
-            "cache-smaller-doubtful-points",
-            "in doubt: {doubtful} of {points} points of the latency curve",
-            doubtful,
-            points
-        )
-    };
-    (doubtful * DOUBTFUL > points).then(|| cite_fact(says(), "load.latency"))
+    doubtful * DOUBTFUL > points || !super::other_load::RULE.findings(case).is_empty()
 }
 
 #[cfg(test)]
@@ -258,27 +253,29 @@ mod tests {
     }
 
     #[test]
-    fn a_disturbed_run_only_notes_it() {
+    fn what_moves_with_noise_is_silence() {
         let mut busy = record_with(8);
         busy.conditions.before.load = Some([2.0, 1.0, 1.0]);
         let mut noisy = record_with(8);
         for m in noisy.measurements.iter_mut().step_by(3) {
             m.doubt = Some("too noisy".into());
         }
-        for record in [busy, noisy] {
-            let finding = &found(&record, RULE)[0];
-            assert_eq!(finding.severity, Severity::Note);
-            assert_eq!(finding.what.code(), Some("cache-smaller-while-disturbed"));
-            assert_eq!(finding.what.value("seen"), Some(&Value::Bytes(8 << 20)));
-            let codes = ["cache-smaller-other-load", "cache-smaller-doubtful-points"];
-            assert!(
-                finding
-                    .evidence
-                    .iter()
-                    .any(|seen| seen.says.code().is_some_and(|code| codes.contains(&code))),
-                "{finding:?}"
-            );
+        // A private cache on the curve of one CPU.
+        let mut private = record_with(8);
+        private.machine.caches.iter_mut().for_each(|cache| cache.cpus = (0..1).collect());
+        for record in [&busy, &noisy, &private] {
+            assert_eq!(found(record, RULE), []);
         }
+        let other = private.measurements.clone().into_iter().map(|mut m| {
+            m.labels = m.labels.with_label(Label::Cpu, 1u32);
+            m
+        });
+        private.measurements.extend(other);
+        assert_eq!(found(&private, RULE).len(), 1, "two CPUs agree");
+        let mut guest = record_with(8);
+        guest.machine.virtualization.hypervisor = Some("kvm".to_owned());
+        let finding = &found(&guest, RULE)[0];
+        assert_eq!((finding.severity, finding.confidence), (Severity::Note, Confidence::Low));
     }
 
     #[test]

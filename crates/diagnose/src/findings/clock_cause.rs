@@ -84,7 +84,7 @@ fn decided_by_host(case: &Case) -> Option<Cause> {
         "clock-cause-from-outside",
         "none from inside: compare instance types, or choose a dedicated host"
     );
-    case.is_virtual().then(|| Cause {
+    case.record.machine.is_virtual().then(|| Cause {
         what: text!("clock-cause-hypervisor", "the hypervisor decides"),
         remedy: vec![Remedy::advice(from_outside)],
         ..Cause::default()

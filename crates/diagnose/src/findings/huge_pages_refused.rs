@@ -139,7 +139,7 @@ fn model_refusal(case: &Case) -> Option<Finding> {
         .filter(|m| m.labels.count(Label::Bytes).is_some_and(|size| size >= least))
         .max_by_key(|m| m.labels.count(Label::Bytes))?;
     let cache = last_cache(case.levels)?;
-    let reads = if case.is_virtual() { 2.0 } else { 1.0 };
+    let reads = if case.record.machine.is_virtual() { 2.0 } else { 1.0 };
     // The load itself takes longer than one from the last cache would.
     let most = 1.0 - cache.latency_ns / largest.value();
     let share = (reads * cache.latency_ns / largest.value()).min(most);

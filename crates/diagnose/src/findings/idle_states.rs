@@ -31,7 +31,16 @@ pub(super) const RULE: Rule = Rule {
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let gain = gains(case, "fifo", NOTHING)?;
     let saved = Value::Figure(gain.between.ns, "ns");
-    let what = text!("idle-states-delay", "idle states delay each wake-up by {saved}", saved);
+    let is_virtual = case.record.machine.is_virtual();
+    let what = if is_virtual {
+        text!(
+            "idle-states-guest-halt",
+            "a halted virtual CPU wakes {saved} later (guest halt: the way back through the hypervisor)",
+            saved
+        )
+    } else {
+        text!("idle-states-delay", "idle states delay each wake-up by {saved}", saved)
+    };
     let as_is =
         text!("idle-states-as-is", "median wake-up of a real-time thread: {as_is}", as_is = gain.as_is);
     let tuned = text!("idle-states-held-off", "with deep idle states held off: {tuned}", tuned = gain.tuned);
@@ -44,8 +53,10 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         .cite(tuned, gain.tuned)
         .mend(remedy(case, states))
         .undo(heeds_disabled(case).then(|| restore_states(states)));
-    let deepest = states.iter().rposition(|state| state.disabled != Some(true));
-    if let Some((at, exit)) = deepest.and_then(|at| Some((at, states[at].exit_ns?))) {
+    // A guest's exit latencies are its driver's guess; the hypervisor decides when it goes on.
+    let own = if is_virtual { &[][..] } else { states };
+    let deepest = own.iter().rposition(|state| state.disabled != Some(true));
+    if let Some((at, exit)) = deepest.and_then(|at| Some((at, own[at].exit_ns?))) {
         let exit = Value::Figure(exit as f64, "ns");
         let says =
             text!("idle-states-deepest", "exit latency of the deepest idle state in use: {exit}", exit);
@@ -61,7 +72,7 @@ fn heeds_disabled(case: &Case) -> bool {
 }
 
 fn remedy(case: &Case, states: &[IdleState]) -> Vec<Remedy> {
-    let knob = if case.is_virtual() { "guest-halt" } else { "idle-states" };
+    let knob = if case.record.machine.is_virtual() { "guest-halt" } else { "idle-states" };
     let mut all = vec![
         Remedy::both(
             text!("idle-states-for-a-command", "for one command"),
@@ -73,7 +84,7 @@ fn remedy(case: &Case, states: &[IdleState]) -> Vec<Remedy> {
         ),
     ];
     // A guest without states has none of its own to disable: its halt is the hypervisor's.
-    if heeds_disabled(case) && (!case.is_virtual() || !states.is_empty()) {
+    if heeds_disabled(case) && (!case.record.machine.is_virtual() || !states.is_empty()) {
         let until_boot = text!("idle-states-until-boot", "until the next boot");
         all.push(Remedy::both(until_boot, format!("sudo cpupower idle-set -D {}", shallowest_us(states))));
     }

@@ -6,7 +6,6 @@ mod bandwidth_below_parts;
 pub(crate) mod bandwidth_shared;
 mod boost_off;
 mod busy_stalled;
-mod cache_of_host;
 mod cache_smaller;
 mod clock_cause;
 mod clock_limit;
@@ -86,11 +85,6 @@ impl<'a> Case<'a> {
         self.figures_of(metric).next().is_some()
     }
 
-    /// Whether the record is of a virtual machine.
-    fn is_virtual(&self) -> bool {
-        self.record.machine.virtualization.hypervisor.as_deref().is_some_and(|name| name != "none")
-    }
-
     /// Clocks beside work with these vectors and with these cores at work, as in [`RecordIndex::clocks`], that have a figure.
     fn clocks(&self, vector: &str, active: &str) -> impl Iterator<Item = &'a Measurement> + Clone + use<'a> {
         self.index.clocks(vector, active).iter().copied().filter(has_figure)
@@ -149,7 +143,6 @@ pub const RULES: &[Rule] = &[
     bandwidth_shared::RULE,
     boost_off::RULE,
     busy_stalled::RULE,
-    cache_of_host::RULE,
     cache_smaller::RULE,
     clock_limit::RULE,
     clocksource::RULE,
@@ -185,16 +178,30 @@ pub const RULES: &[Rule] = &[
     virtual_topology::RULE,
 ];
 
-/// The findings of all rules, the worst first; of those equally bad the largest loss, then by the rule's name.
+/// Rules that see one cause from different sides, the widest view first.
+const ONE_CAUSE: [&[&str]; 2] = [
+    &[other_load::RULE.name, taken_by_kernel::RULE.name, bandwidth_shared::RULE.name],
+    &[stolen_by_hypervisor::RULE.name, steal::RULE.name],
+];
+
+/// The findings of all rules, one a cause, the worst first; of those equally bad the largest loss, then by the rule's name. What
+/// others took stands above all, since all else was measured in what they left.
 pub(crate) fn findings(case: &Case) -> Vec<Finding> {
     let mut found: Vec<Finding> = RULES.iter().flat_map(|rule| rule.findings(case)).collect();
     for finding in &mut found {
         finding.place.get_or_insert_with(|| Finding::WHOLE_MACHINE.into());
         weaken(case, finding);
     }
+    for rules in ONE_CAUSE {
+        merge(&mut found, rules);
+    }
+    let is_first = |finding: &Finding| {
+        ONE_CAUSE[0].contains(&finding.rule.as_str()) && finding.severity > Severity::Note
+    };
     found.sort_by(|a, b| {
-        b.severity
-            .cmp(&a.severity)
+        is_first(b)
+            .cmp(&is_first(a))
+            .then_with(|| b.severity.cmp(&a.severity))
             .then_with(|| share_of(&b.loss).total_cmp(&share_of(&a.loss)))
             .then_with(|| a.rule.cmp(&b.rule))
     });
@@ -204,6 +211,27 @@ pub(crate) fn findings(case: &Case) -> Vec<Finding> {
 /// That several packages are shown as one node, where they are.
 pub(crate) fn numa_off(index: &RecordIndex) -> Option<Finding> {
     numa_off::RULE.findings(&Case::new(index, None)).into_iter().next()
+}
+
+/// Makes the findings of these rules one: the first that knows a cost, else the first. It costs what the dearest of those that were
+/// measured does, and what the others saw is its evidence. A model stands for it only where nothing was measured.
+fn merge(found: &mut Vec<Finding>, rules: &[&str]) {
+    let rank = |finding: &Finding| rules.iter().position(|rule| *rule == finding.rule);
+    let mut same: Vec<Finding> = found.extract_if(.., |finding| rank(finding).is_some()).collect();
+    same.sort_by_key(|finding| (share_of(&finding.loss) <= 0.0, rank(finding)));
+    let mut same = same.into_iter();
+    let Some(mut head) = same.next() else { return };
+    for finding in same {
+        if finding.measured && (!head.measured || share_of(&finding.loss) > share_of(&head.loss)) {
+            let Finding { severity, place, loss, measured, confidence, resource, .. } = finding.clone();
+            // Which CPUs lose time is worth telling; a resource is of all of them.
+            let place = if resource.is_none() { place } else { head.place };
+            head = Finding { severity, place, loss, measured, confidence, resource, ..head };
+        }
+        let from = finding.evidence.first().map_or_else(String::new, |seen| seen.from.clone());
+        head.evidence.push(cite_fact(finding.what, from));
+    }
+    found.push(head);
 }
 
 /// The rules that could not look, each with what it misses, in the order of [`RULES`].
@@ -233,7 +261,7 @@ fn weaken(case: &Case, finding: &mut Finding) {
     let noise_alone =
         finding.evidence.iter().filter_map(doubtful).all(|doubt| doubt.kind() == DoubtKind::TooNoisy);
     let doubt = |seen: &Evidence| {
-        let says = text!("finding-in-doubt", "in doubt: {doubt}", doubt = doubtful(seen)?.text());
+        let says = text!("finding-in-doubt", "unreliable: {doubt}", doubt = doubtful(seen)?.text());
         Some(cite_fact(says, seen.from.clone()))
     };
     let mut doubts: Vec<Evidence> = finding.evidence.iter().filter_map(doubt).collect();

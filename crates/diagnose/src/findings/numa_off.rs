@@ -27,7 +27,7 @@ pub(super) const RULE: Rule = Rule {
         what: Template { code: "needs-packages-and-nodes", words: "counts of packages and nodes" },
         is_met: |case| {
             let counts = &case.record.machine.counts;
-            case.is_virtual() || counts.packages.is_some() && counts.nodes.is_some()
+            case.record.machine.is_virtual() || counts.packages.is_some() && counts.nodes.is_some()
         },
     }],
     find,
@@ -50,7 +50,8 @@ fn share_a_bus(processor: &Processor) -> bool {
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let machine = &case.record.machine;
     let packages = machine.counts.packages.filter(|packages| *packages > 1)?;
-    if machine.counts.nodes != Some(1) || case.is_virtual() || share_a_bus(&machine.processor) {
+    if machine.counts.nodes != Some(1) || case.record.machine.is_virtual() || share_a_bus(&machine.processor)
+    {
         return None;
     }
     let remote = 1.0 - 1.0 / f64::from(packages);

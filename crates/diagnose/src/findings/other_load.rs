@@ -6,7 +6,7 @@ use record::text::Value;
 use record::{Template, detail, text};
 
 use super::needs::Need;
-use super::{Case, Draft, Rule, bandwidth_shared, quota, steal_time};
+use super::{Case, Draft, Rule, quota, steal_time};
 use crate::cpu_accounting::{CpuAccounting, LEAST_SECONDS};
 use crate::figures::{RESOLUTION, cite_fact, severity, verdict};
 
@@ -27,9 +27,9 @@ pub(super) const RULE: Rule = Rule {
         run less linespeed's own, as L CPUs of n; where the record does not tell that either, the load average
         before. On a full machine L is the load average, if it stood there before and after, less linespeed's
         own part. Modelled: L ÷ (L + n) of a fair share is lost; of a command no more than it ran, times L ÷
-        n. A note where what they take was measured (`stolen.share`), and where they worked on CPUs or in time
-        that this process may not use; where they gave way to a program that never stops, the load average
-        does not count.
+        n. A note where they worked on CPUs or in time that this process may not use; where they gave way to a
+        program that never stops, the load average does not count. What busy loops (`stolen-os`) and memory
+        bandwidth (`bandwidth-shared`) lost to them is its evidence, and the dearest of it its cost.
     ",
     resource: None,
     needs: &[
@@ -143,22 +143,20 @@ fn find_during(case: &Case, used: &Used, average: Option<f64>, cpus: u32) -> Opt
         let says = text!("other-load-pressure", "CPU pressure (PSI) before the run: {share}", share);
         seen.push(cite_fact(says, "conditions.before.pressure.cpu"));
     }
-    // The time taken from a busy thread was measured: the better evidence.
-    if let Some(stolen) = steal_time::by_others(case) {
-        seen.extend(stolen.evidence().into_iter().take(1));
-    } else if give_way(case) {
+    if give_way(case) {
         let says = text!("other-load-gives-way", "other work took no measurable time from a busy thread");
         seen.push(cite_fact(says, "stolen.share cause=os"));
     }
-    let what = text!(USED, used = Value::Figure(used.used, "ratio"), cpus);
+    let what = text!(USED, used = Value::Figure(used.used, "CPUs"), cpus);
     let found = match (used.waited.is_some(), used.own.is_some()) {
         (true, _) => RULE.report_loss(loss, what),
         // Which of a command's steps it met, and what that cost them, is not known.
         (false, true) => RULE.report_fact(severity(&loss), OF_COMMANDS, what),
         (false, false) => RULE.report_model(loss, what),
     };
-    let is_reported = steal_time::is_known(case) || bandwidth_shared::is_measured(case) || is_elsewhere(case);
-    let most = if is_reported { Severity::Note } else { Severity::Serious };
+    // What busy loops lost to them was measured: the model adds nothing to that.
+    let is_reported = used.waited.is_none() && steal_time::is_known(case);
+    let most = if is_reported || is_elsewhere(case) { Severity::Note } else { Severity::Serious };
     Some(found.cap_severity(most).cite_all(seen))
 }
 
@@ -178,8 +176,8 @@ fn find_before(case: &Case, average: f64, cpus: u32) -> Option<Finding> {
     let load = cite_load(average);
     let what = text!(
         "other-load-before",
-        "other work wanted {average} CPUs of {cpus} in the minute before the run, and may have continued",
-        average = Value::Figure(average, "ratio"),
+        "other programs wanted {average} of {cpus} in the minute before the run, and may have continued",
+        average = Value::Figure(average, "CPUs"),
         cpus
     );
     let why = text!(
@@ -203,12 +201,14 @@ fn cite_load(average: f64) -> Evidence {
 }
 
 /// What others used during the run.
-const USED: Template =
-    Template { code: "other-load-used", words: "other work used {used} CPUs of {cpus} during the run" };
+const USED: Template = Template {
+    code: "other-load-used",
+    words: "other programs used {used} of {cpus}; all else was measured in what was left",
+};
 
 /// What is lost to others, and what shows it.
 fn weigh(used: &Used, average: Option<f64>, cpus: u32) -> Option<(Verdict, Vec<Evidence>)> {
-    let others = Value::Figure(used.used, "ratio");
+    let others = Value::Figure(used.used, "CPUs");
     let busy = text!("other-load-busy", "busy CPUs minus this run's own: {others}", others);
     let by_others = cite_fact(busy, "conditions.after.cpu_seconds and .own_cpu_seconds");
     if let Some(waited) = used.waited {

@@ -63,7 +63,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     );
     let latency = Value::Figure(huge.value(), "ns");
     let on_huge = text!("page-walk-huge-pages", "on 2 MiB pages: {latency}", latency);
-    let what = match case.is_virtual() {
+    let what = match case.record.machine.is_virtual() {
         true => NESTED.into(),
         false => text!("page-walk-waits", "programs with large working sets wait for page walks"),
     };
@@ -80,7 +80,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     if let Some(setting) = thp {
         finding = finding.cite(text!("page-walk-thp", "THP: {setting}", setting), "conditions.before.thp");
     }
-    if case.is_virtual() {
+    if case.record.machine.is_virtual() {
         finding = finding.advise(text!(
             "page-walk-host",
             "on the host: huge pages for the guest (libvirt: <hugepages/>; QEMU: -mem-path /dev/hugepages)"

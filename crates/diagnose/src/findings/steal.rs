@@ -7,13 +7,12 @@ use record::{Template, text};
 use super::needs::Need;
 use super::{Case, Draft, Rule, needs, steal_time};
 use crate::figures::modelled;
-use crate::resources::CORE;
 
 /// Steal during the run, by the kernel's account.
 pub(super) const RULE: Rule = Rule {
     name: "steal",
     glossary: "",
-    resource: Some(CORE),
+    resource: None,
     needs: &[
         needs::STATE_AFTER,
         Need {

@@ -3,11 +3,11 @@
 use record::diagnosis::Evidence;
 use record::statistics::Verdict;
 use record::text::Value;
-use record::{CpuList, Label, Measurement, Remedy, Template, Text, detail, text};
+use record::{CpuList, Label, Measurement, Remedy, Template, Text, text};
 
 use super::needs::Need;
 use super::{Case, costs, quota};
-use crate::figures::{RESOLUTION, cite_fact, cpus_of, has_labels, share_of, spread, verdict};
+use crate::figures::{RESOLUTION, cite_fact, cpus_of, has_labels, share_of, verdict};
 
 /// Time stolen from a thread that never stops.
 pub(super) const SHARE: Need = Need {
@@ -43,35 +43,19 @@ pub(super) struct StealTime<'a> {
     cause: &'static str,
 }
 
-/// What is taken where bursts take most of it.
-pub(super) const WITH_BURSTS: Template = Template {
-    code: "steal-time-with-bursts",
-    words: "{share} of {cpu}'s time in the median ({all} including bursts)",
-};
-
 /// That gaps look as a cap makes them.
 pub(super) const CAPPED: Template = Template {
     code: "steal-time-capped",
     words: "long gaps of equal length indicate a cap (CPU credits, host quota); neighbours cause varying gaps",
 };
 
-/// Above the median's interval a share of all the time is that of bursts.
-const OF_BURSTS: f64 = 1.5;
-
 impl StealTime<'_> {
-    /// The share of all the time that the worst CPU was watched for, where that is much more than most moments show.
-    fn in_all(&self) -> Option<f64> {
-        let share = self.worst.detail.get(detail::SHARE_OF_ALL).filter(|share| share.is_finite())?;
-        (share > spread(&self.worst.summary).1 && share > self.worst.value() * OF_BURSTS).then_some(share)
-    }
-
     /// `6.00 % of CPU 1's time (3.00 % of all CPU time)`.
     pub(super) fn describe(&self) -> Text {
         let cpu = self.worst.labels.count(Label::Cpu).map_or("a CPU".to_owned(), |cpu| format!("CPU {cpu}"));
         let share = Value::Share(share_of(&self.loss));
-        match (self.in_all(), self.of_all) {
-            (Some(all), _) => text!(WITH_BURSTS, share, cpu, all = Value::Share(all)),
-            (None, (all, 2..)) => {
+        match self.of_all {
+            (all, 2..) => {
                 let all = Value::Share(all);
                 text!("steal-time-of-all", "{share} of {cpu}'s time ({all} of all CPU time)", share, cpu, all)
             }
@@ -113,14 +97,16 @@ pub(super) fn by_others<'a>(case: &Case<'a>) -> Option<StealTime<'a>> {
 pub(super) fn worst<'a>(case: &Case<'a>, cause: &'static str) -> Option<StealTime<'a>> {
     let of_cause = case.figures_of("stolen.share").filter(|m| has_labels(m, &[(Label::Cause, cause)]));
     let all: Vec<&Measurement> = of_cause.filter(|m| m.value().is_finite()).collect();
-    let felt = all.iter().filter(|m| spread(&m.summary).0 >= RESOLUTION);
+    let spread = |m: &Measurement| m.interval().unwrap_or((m.summary.min, m.summary.max));
+    let felt = all.iter().filter(|m| spread(m).0 >= RESOLUTION);
     let losses: Vec<(&Measurement, Verdict)> =
-        felt.filter_map(|m| Some((*m, costs(verdict(m.value(), spread(&m.summary)))?))).collect();
+        felt.filter_map(|m| Some((*m, costs(verdict(m.value(), spread(m)))?))).collect();
     let cpus = cpus_of(losses.iter().map(|(m, _)| *m));
     let (worst, loss) = losses.into_iter().max_by(|a, b| share_of(&a.1).total_cmp(&share_of(&b.1)))?;
-    let over_all = |of: fn(&Measurement) -> f64| all.iter().map(|m| of(m)).sum::<f64>() / all.len() as f64;
-    let mean = over_all(Measurement::value);
-    let between = (over_all(|m| spread(&m.summary).0), over_all(|m| spread(&m.summary).1));
+    let over_all =
+        |of: &dyn Fn(&Measurement) -> f64| all.iter().map(|m| of(m)).sum::<f64>() / all.len() as f64;
+    let mean = over_all(&Measurement::value);
+    let between = (over_all(&|m| spread(m).0), over_all(&|m| spread(m).1));
     let gap = case.figures_of("stolen.gap").find(|gap| gap.labels == worst.labels);
     Some(StealTime { worst, gap, loss, cpus, of_all: (mean, all.len()), between, cause })
 }

@@ -2,12 +2,11 @@
 
 use record::diagnosis::{Finding, Severity};
 use record::text::Value;
-use record::{Label, Measurement, Remedy, detail, text};
+use record::{Label, Measurement, Remedy, text};
 
 use super::steal_time::{self, cite_quickest, is_a_cap, quickest, worst};
 use super::{Case, Draft, Rule};
 use crate::figures::{cpus_of, has_labels};
-use crate::resources::CORE;
 
 /// The share stolen with no interrupt or switch of this kernel behind it; and, where the share is small, gaps that are
 /// longer than the quickest wake-ups here.
@@ -18,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
         all CPUs. Where the share is small but gaps are longer than the quickest wake-ups here, a note.
         How: `stolen.share` and `stolen.gap` with `cause=below`.
     ",
-    resource: Some(CORE),
+    resource: None,
     needs: &[steal_time::SHARE, steal_time::CAUSE],
     find,
 };
@@ -33,7 +32,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
 
 /// What to do about it.
 fn remedy(case: &Case) -> Vec<Remedy> {
-    if case.is_virtual() {
+    if case.record.machine.is_virtual() {
         return steal_time::host_remedy(steal_time::cap(case).is_some()).into();
     }
     let hwnoise = text!("stolen-below-hwnoise", "see the gaps that the kernel counts with interrupts off");
@@ -52,13 +51,13 @@ fn remedy(case: &Case) -> Vec<Remedy> {
 fn find_share(case: &Case) -> Option<Finding> {
     let stolen = worst(case, "below")?;
     let taken = stolen.describe();
-    let what = match case.is_virtual() {
+    let what = match case.record.machine.is_virtual() {
         true => text!("stolen-below-hypervisor", "the hypervisor takes {taken}", taken),
         false => text!("stolen-below-firmware", "the firmware takes {taken}", taken),
     };
     let mut finding =
         RULE.report_loss(stolen.loss.clone(), what).locate_cpus(&stolen.cpus).cite_all(stolen.evidence());
-    if case.is_virtual() {
+    if case.record.machine.is_virtual() {
         finding = finding.cite_all(stolen.gap.filter(|gap| is_a_cap(gap)).map(steal_time::cite_cap));
         if let Some(share) = case.record.conditions.after.as_ref().and_then(|after| after.steal_share) {
             let share = Value::Share(share);
@@ -81,9 +80,7 @@ fn find_gaps(case: &Case) -> Option<Finding> {
     let gap = *long.iter().max_by(|a, b| a.summary.max.total_cmp(&b.summary.max))?;
     let share = case.figures_of("stolen.share").find(|share| share.labels == gap.labels)?;
     let longest = Value::Figure(gap.summary.max, "ns");
-    // Of the whole time that it was watched for, where the record has that: half of the moments had less than the median.
-    let all = share.detail.get(detail::SHARE_OF_ALL).filter(|all| all.is_finite());
-    let taken = Value::Share(all.unwrap_or(share.value()));
+    let taken = Value::Share(share.value());
     let gaps = text!(
         "stolen-below-gaps",
         "{count} gaps: median {median}, longest {longest}",
@@ -92,7 +89,7 @@ fn find_gaps(case: &Case) -> Option<Finding> {
         longest = longest.clone()
     );
     let sum = text!("stolen-below-sum", "all gaps: {taken} of the CPU's time", taken = taken.clone());
-    let what = if case.is_virtual() {
+    let what = if case.record.machine.is_virtual() {
         text!(
             "stolen-below-gaps-hypervisor",
             "the hypervisor stops a busy CPU for up to {longest} at a time, {taken} of its time",

@@ -206,16 +206,13 @@ fn the_largest_loss_stands_first() {
 #[test]
 fn what_is_serious_stands_before_any_warning() {
     let mut record = good();
-    // An advertised L3 that the curve shows a sixteenth of, a load of others that nobody measured the effect of, and a quota.
+    // A load of others that nobody measured the effect of, and a quota.
     record.measurements.retain(|m| m.metric != "stolen.share");
-    for cache in record.machine.caches.iter_mut().filter(|cache| cache.level == 3) {
-        cache.bytes = Some(512 << 20);
-    }
     crate::samples::ran(&mut record, 200.0, 0.0);
     record.machine.limits.cpu_quota = Some(5.0);
     let found = crate::diagnose(&record).findings;
     let names: Vec<&str> = found.iter().map(|finding| finding.rule.as_str()).collect();
-    assert_eq!(names, ["other-load", "cpu-quota", "cache-smaller"]);
+    assert_eq!(names, ["other-load", "cpu-quota"]);
     assert!(found.windows(2).all(|pair| pair[0].severity >= pair[1].severity), "{found:?}");
 }
 
@@ -235,18 +232,18 @@ fn a_finding_that_leans_on_a_doubtful_figure_is_a_note() {
     assert_eq!((finding.rule.as_str(), finding.severity), ("stolen-os", Severity::Note));
     assert_eq!(finding.confidence, Confidence::Low);
     assert!(
-        finding.evidence.iter().any(|seen| seen.says == "in doubt: taken on another CPU".into()),
+        finding.evidence.iter().any(|seen| seen.says == "unreliable: taken on another CPU".into()),
         "{finding:?}"
     );
 }
 
 #[test]
 fn a_loss_beyond_the_noise_of_its_figures_is_a_warning() {
-    let noisy = |spread: f64| {
+    let noisy = |share: f64, spread: f64| {
         let mut record = good();
         for m in &mut record.measurements {
             if m.metric == "stolen.share" && m.labels.word(Label::Cause) == Some("os") {
-                let samples = (0..12).map(|i| 0.4 + spread * f64::from(i % 3 - 1)).collect();
+                let samples = (0..12).map(|i| share + spread * f64::from(i % 3 - 1)).collect();
                 *m = Measurement::new("stolen.share", m.labels.clone(), samples);
                 m.doubt = Some("too noisy: the median is known to ±9 % only".into());
             }
@@ -254,8 +251,9 @@ fn a_loss_beyond_the_noise_of_its_figures_is_a_warning() {
         let diagnosis = crate::diagnose(&record);
         diagnosis.findings.into_iter().find(|finding| finding.rule == "stolen-os").expect("it is found")
     };
-    assert_eq!((noisy(0.05).severity, noisy(0.05).confidence), (Severity::Warning, Confidence::Low));
-    assert_eq!(noisy(0.38).severity, Severity::Note);
+    let loss = noisy(0.4, 0.05);
+    assert_eq!((loss.severity, loss.confidence), (Severity::Warning, Confidence::Low));
+    assert_eq!(noisy(0.06, 0.05).severity, Severity::Note);
 }
 
 #[test]
@@ -282,9 +280,8 @@ fn every_finding_says_how_sure_it_is_and_of_which_resource_it_takes() {
     assert_eq!(
         reported,
         [
-            ("stolen-os", Confidence::High, Some("core")),
+            ("stolen-os", Confidence::High, None),
             ("memory-speed", Confidence::Medium, Some("memory bandwidth")),
-            ("bandwidth-shared", Confidence::Low, Some("memory bandwidth"))
         ]
     );
 }

@@ -17,11 +17,13 @@ pub(super) const RULE: Rule = Rule {
         // The host's thermometers are not a guest's.
         Need {
             what: Template { code: "needs-throttle-counts", words: "counts of thermal throttling" },
-            is_met: |case| case.is_virtual() || case.record.conditions.before.throttled.is_some(),
+            is_met: |case| {
+                case.record.machine.is_virtual() || case.record.conditions.before.throttled.is_some()
+            },
         },
         Need {
             what: needs::STATE_AFTER.what,
-            is_met: |case| case.is_virtual() || needs::STATE_AFTER.is_met(case),
+            is_met: |case| case.record.machine.is_virtual() || needs::STATE_AFTER.is_met(case),
         },
     ],
     find,

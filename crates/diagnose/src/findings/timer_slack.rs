@@ -1,6 +1,6 @@
-//! Ordinary threads wake late because the kernel may delay their timers by the timer slack.
+//! Ordinary threads wake late because somebody raised the timer slack above Linux's default.
 
-use record::diagnosis::{Finding, Severity};
+use record::diagnosis::Finding;
 use record::statistics::{Summary, Verdict};
 use record::text::Value;
 use record::{Better, Coverage, Label, Measurement, Remedy, Template, detail, text};
@@ -8,7 +8,7 @@ use record::{Better, Coverage, Label, Measurement, Remedy, Template, detail, tex
 use super::needs::Need;
 use super::{Case, Draft, Rule, costs, needs};
 use crate::figures::{cpus_of, has_labels, loss, spread, write_command};
-use crate::resources::{WAKE_UP, wake_up_cpu};
+use crate::resources::{DEFAULT_SLACK_NS, WAKE_UP, wake_up_cpu};
 
 /// SCHED_OTHER wake-up latency as the machine is, against the same with 1 ns of slack.
 pub(super) const RULE: Rule = Rule {
@@ -28,35 +28,30 @@ pub(super) const RULE: Rule = Rule {
     find,
 };
 
-/// The kernel's default slack, ns (`init_task`: 50 µs), which every ordinary thread has unless somebody changed it.
-const DEFAULT_NS: f64 = 50e3;
-
 fn find(case: &Case) -> Option<Vec<Finding>> {
     // Tuning holds off idle states too. Real-time threads have no slack, so theirs is that share of the difference.
     let idle = gains(case, "fifo", NOTHING).map(|gain| gain.between.with_least(0.0));
     let gain = gains(case, "other", idle.unwrap_or(NOTHING))?;
-    let slack = gain.between.ns - idle.map_or(0.0, |idle| idle.ns);
-    let raised = match gain.as_is.detail.get(detail::TIMER_SLACK_NS) {
-        Some(ns) => ns > DEFAULT_NS,
+    let known = gain.as_is.detail.get(detail::TIMER_SLACK_NS);
+    let delay = gain.between.ns - idle.map_or(0.0, |idle| idle.ns);
+    // Everybody has the default: no loss of this machine.
+    let raised = match known {
+        Some(ns) => ns > DEFAULT_SLACK_NS,
         // By a quarter: what the default leaves on an idle machine differs that much from its 50 µs.
-        None => idle.is_some() && slack > DEFAULT_NS * 1.25,
+        None => idle.is_some() && delay > DEFAULT_SLACK_NS * 1.25,
     };
+    if !raised {
+        return None;
+    }
+    // Slack delays no wake-up by more than it is; what is beyond it is something else's.
+    let slack = known.map_or(delay, |ns| delay.min(ns));
+    let gain = gains(case, "other", Between::from_ns(gain.between.ns - slack))?;
     let saved = Value::Figure(slack, "ns");
-    let what = if raised {
-        text!(
-            "timer-slack-raised",
-            "timer slack raised to about {saved} delays wake-ups of ordinary threads",
-            saved
-        )
-    } else if idle.is_some() || !held_off(case) {
-        text!("timer-slack-delays", "timer slack delays wake-ups of ordinary threads by {saved}", saved)
-    } else {
-        text!(
-            "timer-slack-and-idle",
-            "timer slack and idle states delay wake-ups of ordinary threads by {saved}",
-            saved
-        )
-    };
+    let what = text!(
+        "timer-slack-raised",
+        "timer slack raised to about {saved} delays wake-ups of ordinary threads",
+        saved
+    );
     let latency = Value::Figure(gain.as_is.value(), "ns");
     let as_is = text!("timer-slack-as-is", "median wake-up of an ordinary thread: {latency}", latency);
     let latency = Value::Figure(gain.tuned.value(), "ns");
@@ -64,14 +59,17 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         true => {
             text!("timer-slack-without-idle", "without timer slack and deep idle states: {latency}", latency)
         }
-        false => text!(WITHOUT_SLACK, latency),
+        false => text!("timer-slack-without", "without timer slack: {latency}", latency),
     };
     let process = text!("timer-slack-process", "a running process");
+    let default = Value::Figure(DEFAULT_SLACK_NS, "ns");
+    let above = text!("timer-slack-above-default", "above the kernel's default of {default}", default);
     let mut finding = RULE
         .report_loss(costs(gain.loss)?, what)
         .locate_cpus(&gain.cpus)
         .cite(as_is, gain.as_is)
         .cite(tuned, gain.tuned)
+        .cite(above, gain.as_is)
         .advise(text!(
             "timer-slack-prctl",
             "in the program: prctl(PR_SET_TIMERSLACK, 1) in each sleeping thread"
@@ -84,19 +82,8 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         let says = text!("timer-slack-idle", "part of idle states: {part} (from real-time wake-ups)", part);
         finding = finding.cite(says, "wakeup.latency policy=fifo");
     }
-    if raised {
-        let default = Value::Figure(DEFAULT_NS, "ns");
-        let says = text!("timer-slack-above-default", "above the kernel's default of {default}", default);
-        finding = finding.cite(says, gain.as_is);
-    } else {
-        // Everybody has the default, and it costs only programs that sleep and must wake on time.
-        finding = finding.cap_severity(Severity::Note);
-    }
     Some(vec![finding])
 }
-
-const WITHOUT_SLACK: Template =
-    Template { code: "timer-slack-without", words: "without timer slack: {latency}" };
 
 /// A command that sets the slack of a process, ns; 0 is the default.
 fn set_slack(ns: &str) -> Remedy {
@@ -128,6 +115,10 @@ impl Between {
     fn from_summaries(as_is: &Summary, tuned: &Summary) -> Self {
         let ((low, high), (tuned_low, tuned_high)) = (spread(as_is), spread(tuned));
         Self { ns: as_is.median - tuned.median, low: low - tuned_high, high: high - tuned_low }
+    }
+
+    fn from_ns(ns: f64) -> Self {
+        Self { ns, low: ns, high: ns }
     }
 
     fn with_least(self, least: f64) -> Self {
@@ -190,20 +181,30 @@ fn longer(summary: &Summary, more: Between) -> Summary {
 #[cfg(test)]
 mod tests {
     use record::Record;
+    use record::diagnosis::Severity;
 
     use super::*;
     use crate::figures::share_of;
     use crate::findings::invariants::{found, missing};
     use crate::samples::{add_wakeups, figure_in, machine};
 
-    #[test]
-    fn fifty_microseconds_of_slack_are_found() {
+    /// Wake-ups of ordinary threads with and without slack, and of real-time threads, who have none.
+    fn slack_of(as_is: f64, tuned: f64) -> Record {
         let mut record = machine(2);
-        add_wakeups(&mut record, "other", "as-is", [71e3; 2]);
-        add_wakeups(&mut record, "other", "tuned", [21e3; 2]);
-        let finding = &found(&record, RULE)[0];
-        assert!((share_of(&finding.loss) - 50.0 / 71.0).abs() < 0.01, "{finding:?}");
-        assert!((figure_in(&finding.what, "saved") - 50e3).abs() < 1.0, "{finding:?}");
+        for (policy, [as_is, tuned]) in [("other", [as_is, tuned]), ("fifo", [20e3, 20e3])] {
+            add_wakeups(&mut record, policy, "as-is", [as_is; 2]);
+            add_wakeups(&mut record, policy, "tuned", [tuned; 2]);
+        }
+        record
+    }
+
+    #[test]
+    fn the_default_is_no_loss_of_the_machine_and_more_is() {
+        assert_eq!(found(&slack_of(71e3, 21e3), RULE), []);
+        let finding = &found(&slack_of(1021e3, 21e3), RULE)[0];
+        assert_eq!(finding.severity, Severity::Serious);
+        assert!((share_of(&finding.loss) - 1000.0 / 1021.0).abs() < 0.01, "{finding:?}");
+        assert!((figure_in(&finding.what, "saved") - 1e6).abs() < 1.0, "{finding:?}");
         assert_eq!(finding.place, Some("CPU 0".into()));
         assert_eq!(
             finding.evidence[0].from,
@@ -212,65 +213,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_saved_is_the_difference_of_the_two_figures_shown() {
-        let mut record = machine(2);
-        add_wakeups(&mut record, "other", "as-is", [75.3e3, 110.0e3]);
-        add_wakeups(&mut record, "other", "tuned", [24.1e3, 32.0e3]);
-        let finding = &found(&record, RULE)[0];
-        let shown =
-            [&finding.evidence[0].says, &finding.evidence[1].says].map(|says| figure_in(says, "latency"));
-        assert!((shown[0] - 75.3e3).abs() < 1.0 && (shown[1] - 24.1e3).abs() < 1.0, "{finding:?}");
-        assert!((figure_in(&finding.what, "saved") - 51.2e3).abs() < 1.0, "{finding:?}");
-    }
-
-    #[test]
-    fn slack_that_somebody_raised_is_serious() {
-        let mut record = machine(2);
-        let fifo = |record: &mut Record| {
-            add_wakeups(record, "fifo", "as-is", [20e3; 2]);
-            add_wakeups(record, "fifo", "tuned", [20e3; 2]);
-        };
-        add_wakeups(&mut record, "other", "as-is", [71e3; 2]);
-        add_wakeups(&mut record, "other", "tuned", [21e3; 2]);
-        fifo(&mut record);
-        assert_eq!(found(&record, RULE)[0].severity, Severity::Note, "everybody has the default");
-        let mut raised = machine(2);
-        add_wakeups(&mut raised, "other", "as-is", [1021e3; 2]);
-        add_wakeups(&mut raised, "other", "tuned", [21e3; 2]);
-        fifo(&mut raised);
-        let finding = &found(&raised, RULE)[0];
-        assert_eq!(finding.severity, Severity::Serious);
-        assert_eq!(finding.what.code(), Some("timer-slack-raised"));
-        assert!((figure_in(&finding.what, "saved") - 1e6).abs() < 1.0, "{finding:?}");
-    }
-
-    #[test]
-    fn whether_it_was_raised_is_reported_by_the_kernel() {
-        for (slack, severity) in [(50_000, Severity::Note), (1_000_000, Severity::Serious)] {
-            let mut record = machine(2);
-            add_wakeups(&mut record, "other", "as-is", [140e3; 2]);
-            add_wakeups(&mut record, "other", "tuned", [50e3; 2]);
+    fn no_wake_up_is_delayed_by_more_slack_than_there_is() {
+        for (slack, delays) in [(50_000, None), (60_000, Some(60e3)), (1_000_000, Some(90e3))] {
+            let mut record = slack_of(140e3, 50e3);
             for measurement in &mut record.measurements {
                 measurement.detail.set(detail::TIMER_SLACK_NS, slack);
             }
-            assert_eq!(found(&record, RULE)[0].severity, severity, "{slack} ns");
+            let found = found(&record, RULE);
+            assert_eq!(found.first().map(|found| figure_in(&found.what, "saved")), delays, "{slack} ns");
+            let share = found.first().map(|found| (share_of(&found.loss) * 140.0).round());
+            assert_eq!(share, delays.map(|delays| delays / 1e3));
         }
-    }
-
-    #[test]
-    fn without_real_time_threads_the_slack_alone_is_not_blamed() {
-        let mut record = machine(2);
-        add_wakeups(&mut record, "other", "as-is", [140e3; 2]);
-        add_wakeups(&mut record, "other", "tuned", [50e3; 2]);
-        let finding = &found(&record, RULE)[0];
-        assert_eq!(finding.severity, Severity::Note);
-        assert_eq!(finding.what.code(), Some("timer-slack-and-idle"));
-        // Who may not hold idle states off has measured the slack alone.
-        let why = "idle states cannot be held off: /dev/cpu_dma_latency: Permission denied (os error 13)";
-        record.coverage.push(record::Coverage::degraded(Coverage::TUNED_WAKEUP, why));
-        let finding = &found(&record, RULE)[0];
-        assert_eq!(finding.what.code(), Some("timer-slack-delays"));
-        assert!(finding.evidence[1].says.is(&WITHOUT_SLACK), "{finding:?}");
     }
 
     #[test]

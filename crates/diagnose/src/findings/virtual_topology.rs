@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
         what: Template { code: "needs-packages-and-cpus", words: "counts of packages and CPUs" },
         is_met: |case| {
             let counts = &case.record.machine.counts;
-            !case.is_virtual() || counts.packages.is_some() && counts.cpus_online.is_some()
+            !case.record.machine.is_virtual() || counts.packages.is_some() && counts.cpus_online.is_some()
         },
     }],
     find,
@@ -28,7 +28,7 @@ pub(super) const RULE: Rule = Rule {
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let counts = &case.record.machine.counts;
     let (packages, cpus) = (counts.packages?, counts.cpus_online?);
-    if !case.is_virtual() || cpus < 2 || packages != cpus {
+    if !case.record.machine.is_virtual() || cpus < 2 || packages != cpus {
         return None;
     }
     let cost = text!(

@@ -7,9 +7,8 @@ mod latency;
 mod wakeup;
 
 use record::Text;
-use record::diagnosis::{CeilingSource, Finding, Numa};
+use record::diagnosis::{CeilingSource, Numa};
 use record::loss_breakdown::{LossBreakdown, LossStep};
-use record::statistics::Verdict;
 use record::{Better, Measurement};
 
 use crate::figures::{RESOLUTION, spread};
@@ -21,21 +20,8 @@ use crate::resources::{self, Headline};
 pub(crate) struct BreakdownInputs<'a> {
     /// The record.
     pub index: &'a RecordIndex<'a>,
-    /// What was found in it.
-    pub findings: &'a [Finding],
     /// What its matrices say.
     pub numa: Option<&'a Numa>,
-}
-
-impl<'a> BreakdownInputs<'a> {
-    /// The finding of a rule that says what it costs, with that share and its interval.
-    fn found(&self, rule: &str) -> Option<(&'a Finding, f64, (f64, f64))> {
-        let finding = self.findings.iter().find(|finding| finding.rule == rule)?;
-        match &finding.loss {
-            Verdict::Costs { share, interval } => Some((finding, *share, *interval)),
-            _ => None,
-        }
-    }
 }
 
 /// One breakdown a resource that has a ceiling. Each resource's ceiling, delivered figure and share become the breakdown's, so

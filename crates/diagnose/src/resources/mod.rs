@@ -8,7 +8,8 @@ mod usual;
 mod wake_up;
 
 use record::diagnosis::{CeilingSource, Resource};
-use record::{Doubt, Measurement, Text, text};
+use record::text::Value;
+use record::{Doubt, Label, Measurement, Text, text};
 
 use crate::figures::{RESOLUTION, cpus_of, median, name_cpus};
 use crate::record_index::RecordIndex;
@@ -16,7 +17,7 @@ pub(crate) use memory::{memory_pages, triad_and_read};
 pub use reached::beyond_caches;
 pub(crate) use reached::{Walk, beyond, not_reached, walked};
 pub(crate) use usual::with_usual;
-pub(crate) use wake_up::{wake_up_at, wake_up_cpu};
+pub(crate) use wake_up::{DEFAULT_SLACK_NS, wake_up_at, wake_up_cpu};
 
 /// The clock of all cores at work.
 pub(crate) const CORE: &str = "core";
@@ -93,6 +94,16 @@ fn ceiling_text(source: Option<CeilingSource>, parts: Text, measured: Text) -> T
     }
 }
 
+/// The share of the CPUs' time that a program which never stops does not get: the mean over them.
+fn taken(index: &RecordIndex) -> Option<f64> {
+    let mean = |cause: Option<&str>| {
+        let all = index.figures_of("stolen.share").filter(|m| m.labels.word(Label::Cause) == cause);
+        let shares: Vec<f64> = all.map(Measurement::value).filter(|share| share.is_finite()).collect();
+        (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
+    };
+    mean(None).or_else(|| Some(mean(Some("os"))? + mean(Some("below"))?)).filter(|share| *share >= RESOLUTION)
+}
+
 /// The core clock: what all cores together deliver of what one advertises.
 fn core(index: &RecordIndex) -> Option<Headline> {
     let scalar = |active: &str| index.clocks("scalar", active).iter().copied();
@@ -112,7 +123,9 @@ fn core(index: &RecordIndex) -> Option<Headline> {
         delivered,
         share: ceiling.map(|(hz, _)| delivered / hz),
         usual: None,
-        beside: None,
+        beside: taken(index).map(|share| {
+            text!("core-time-taken", "{share} of its time was taken", share = Value::Share(share))
+        }),
         meaning: Text::default(),
         // A median stands as long as most of what it is of does.
         doubt: doubt(doubtful.iter().copied().filter(|_| doubtful.len() >= sure.len())),

@@ -43,7 +43,8 @@ fn usual(machine: &Machine, resource: &Resource) -> Option<Text> {
             let known = LATENCY.iter().find(|(words, _)| words.iter().any(is_named))?;
             Some(figures(known.1, "ns"))
         }
-        WAKE_UP => Some(figures(WAKE_UP_NS, "ns")),
+        // Of real-time threads nothing published tells; they alone have a ceiling.
+        WAKE_UP if resource.ceiling.is_none() => Some(figures(WAKE_UP_NS, "ns")),
         _ => None,
     }
 }

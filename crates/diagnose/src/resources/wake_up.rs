@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 
 use record::diagnosis::{CeilingSource, Resource};
 use record::text::Value;
-use record::{Label, Measurement, Text, text};
+use record::{Label, Measurement, Text, detail, text};
 
 use super::{Headline, WAKE_UP, doubt};
 use crate::figures::middle;
 use crate::record_index::RecordIndex;
+
+/// The kernel's default timer slack, ns (`init_task`: 50 µs), which every ordinary thread has unless somebody changed it.
+pub(crate) const DEFAULT_SLACK_NS: f64 = 50e3;
 
 /// The CPU that stands for the machine's wake-ups: what one CPU gains says nothing of another, so all gains are those of one. It is the one whose gain by idle states is in the middle, of two the lesser; where real-time threads were
 /// not measured, by the gain of ordinary ones; where nothing was tuned, the middle one as the machine is.
@@ -46,35 +49,56 @@ pub(crate) fn wake_up_at<'a>(
     middle(at().filter(|m| m.labels.count(Label::Cpu) == cpu)).or_else(|| middle(at()))
 }
 
-/// Wake-up latency: an ordinary thread as the machine is, against the best setting measured.
+/// Wake-up latency: a real-time thread, which has no timer slack, as the machine is, against one with idle states held off. Where
+/// real-time threads were refused an ordinary one, without a ceiling: what its slack adds is no loss of the machine.
 pub(super) fn wake_up(index: &RecordIndex) -> Option<Headline> {
-    let delivered = wake_up_at(index, "other", "as-is")?;
-    let settings = [("fifo", "tuned"), ("fifo", "as-is"), ("other", "tuned"), ("other", "as-is")];
-    let (best, policy, setting) = settings
-        .into_iter()
-        .filter_map(|(policy, setting)| Some((wake_up_at(index, policy, setting)?, policy, setting)))
-        .min_by(|a, b| a.0.value().total_cmp(&b.0.value()))?;
-    let policy = if policy == "fifo" { "SCHED_FIFO" } else { "SCHED_OTHER" };
+    let ordinary = wake_up_at(index, "other", "as-is");
+    let real_time = wake_up_at(index, "fifo", "as-is");
+    let delivered = real_time.or(ordinary)?;
+    let tuned = real_time.and(wake_up_at(index, "fifo", "tuned"));
+    let ceiling = tuned.map(|tuned| tuned.value().min(delivered.value()));
     let resource = Resource {
         name: WAKE_UP.to_owned(),
         unit: "ns".to_owned(),
-        ceiling: Some(best.value()),
-        source: Some(CeilingSource::Measured),
+        ceiling,
+        source: ceiling.map(|_| CeilingSource::Measured),
         delivered: delivered.value(),
-        share: Some(best.value() / delivered.value()),
+        share: ceiling.map(|ceiling| ceiling / delivered.value()),
         usual: None,
-        beside: None,
+        beside: ordinary.and_then(|ordinary| state_slack(ordinary, real_time.is_some())),
         meaning: Text::default(),
-        doubt: doubt([delivered, best]),
+        doubt: doubt([delivered].into_iter().chain(tuned)),
     };
+    let policy = if real_time.is_some() { "SCHED_FIFO" } else { "SCHED_OTHER" };
     let mut delivered_is = match delivered.labels.count(Label::Cpu) {
-        Some(cpu) => text!("wake-up-on-cpu", "median of SCHED_OTHER on CPU {cpu}, current settings", cpu),
-        None => text!("wake-up-on-any", "median of SCHED_OTHER, current settings"),
+        Some(cpu) => {
+            text!("wake-up-on-cpu", "median of {policy} on CPU {cpu}, current settings", policy, cpu)
+        }
+        None => text!("wake-up-on-any", "median of {policy}, current settings", policy),
     };
     if let Some(p99) = delivered.summary.p99 {
         delivered_is.push(text!("wake-up-p99", "(p99 {p99})", p99 = Value::Figure(p99, "ns")));
     }
-    let ceiling_is =
-        text!("wake-up-best", "the lowest median measured there ({policy}, {setting})", policy, setting);
+    let ceiling_is = match ceiling {
+        Some(_) => text!("wake-up-best", "the same with idle states held off"),
+        None => text!("wake-up-no-ceiling", "an unknown ceiling: real-time threads were not measured"),
+    };
     Some(Headline::new(resource, delivered_is, ceiling_is))
+}
+
+/// What timer slack is of an ordinary thread's wake-up, where the headline is not of one.
+fn state_slack(ordinary: &Measurement, is_beside: bool) -> Option<Text> {
+    let ns = ordinary.detail.get(detail::TIMER_SLACK_NS)?;
+    let (slack, median) = (Value::Figure(ns, "ns"), Value::from(ordinary));
+    let raised = ns > DEFAULT_SLACK_NS;
+    Some(match (is_beside, raised) {
+        (true, false) => {
+            text!("wake-up-slack", "SCHED_OTHER {median} (+{slack} default timer slack)", median, slack)
+        }
+        (true, true) => {
+            text!("wake-up-slack-raised", "SCHED_OTHER {median} (+{slack} raised timer slack)", median, slack)
+        }
+        (false, false) => text!("wake-up-slack-within", "of it {slack} timer slack, Linux's default", slack),
+        (false, true) => text!("wake-up-slack-raised-within", "of it {slack} timer slack, raised", slack),
+    })
 }

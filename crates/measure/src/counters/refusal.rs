@@ -57,7 +57,7 @@ pub(super) fn surroundings() -> &'static Surroundings {
 pub(super) fn read_surroundings(root: &Root) -> Surroundings {
     let units = pmu::core_units(root);
     // Only a missing PMU is explained by a hypervisor.
-    let virtual_machine = units.as_ref().is_some_and(Vec::is_empty) && has_hypervisor(root);
+    let virtual_machine = units.as_ref().is_none_or(Vec::is_empty) && has_hypervisor(root);
     let paranoid = root.number("/proc/sys/kernel/perf_event_paranoid");
     Surroundings { paranoid, units, virtual_machine, no_call: false }
 }
@@ -110,7 +110,10 @@ impl Surroundings {
         match error.raw_os_error() {
             Some(libc::EACCES | libc::EPERM) => self.denied(scope),
             Some(libc::ENOENT | libc::EOPNOTSUPP | libc::EINVAL | libc::ENODEV | libc::ENXIO) => {
-                self.without_unit().unwrap_or_else(|| Unavailable::new(NOT_COUNTED))
+                // Without /sys nothing tells of units: a guest that refuses an event has most likely none.
+                let unknown =
+                    || Unavailable::new(if self.virtual_machine { NO_VIRTUAL_PMU } else { NOT_COUNTED });
+                self.without_unit().unwrap_or_else(unknown)
             }
             Some(libc::EMFILE | libc::ENFILE) => {
                 Unavailable::new(text!("counters-no-descriptor", "no file descriptor is free"))
@@ -234,6 +237,8 @@ mod tests {
         let missing = io::Error::from_raw_os_error(libc::ENOENT);
         assert!(guest.explain(&missing, Scope::Own).reason.is(&NO_VIRTUAL_PMU));
         assert_eq!(host.explain(&missing, Scope::Own).reason.code(), Some("counters-no-pmu"));
+        let without_sys = Surroundings { units: None, ..guest.clone() };
+        assert!(without_sys.explain(&missing, Scope::Own).reason.is(&NO_VIRTUAL_PMU));
         // Nothing else is worth saying where there is no call.
         let emulated = Surroundings { no_call: true, ..guest.clone() };
         assert!(emulated.explain(&missing, Scope::Own).reason.is(&NO_CALL));

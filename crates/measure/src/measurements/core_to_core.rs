@@ -101,7 +101,7 @@ pub(crate) const CORE_TO_CORE: Measure = Measure {
 fn run(context: &mut Context) -> Result<(), Halt> {
     let most = most_pairs(context.cpus.len(), context.depth);
     let plan = pairs::plan(context.machine, &context.cpus, most);
-    let hypervisor = context.machine.virtualization.hypervisor.as_deref().is_some_and(|name| name != "none");
+    let hypervisor = context.machine.is_virtual();
     let mailbox = &Mailbox::default();
     let terms = choose_terms(context, plan.pairs.len());
     let (inside, planned) = (&mut *context, &plan);

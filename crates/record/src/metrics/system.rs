@@ -100,7 +100,7 @@ pub(super) const METRICS: &[Metric] = &[
         keys: &[Label::Cpu, Label::Cause],
         plausible: (0.0, TEN_SECONDS),
         glossary: "
-            How long one such theft lasts, in ns, as a distribution.
+            How long each interruption of a busy loop lasts.
             Also: gaps, longest gap, median gap
             How: As `stolen.share`; each gap is kept.
             Usual: Timer tick 1 to 10 µs on bare metal, several times that in a virtual machine; another program's

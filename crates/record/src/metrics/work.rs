@@ -13,8 +13,8 @@ pub(super) const METRICS: &[Metric] = &[
         keys: &[Label::Workload, Label::Bytes, Label::Threads, Label::Placement],
         plausible: (1e-9, 1e18),
         glossary: "
-            Work a second that `threads` copies of a workload do together. What a unit of work is stands in
-            `detail.work`: a count of primes, a byte enciphered, a power, a flop.
+            Work a second that `threads` copies of a workload do together, in the workload's unit (`detail.work`): a
+            count of primes, a byte enciphered, a power, a flop.
             How: A start deadline, each thread on its own CPU and its own memory, work counted over the window in
             which all ran. Commands (`linespeed scale`): copies started together, one pinned to each CPU, the sum
             of what each did in its own time; or one command that is told how many CPUs it has, by its own score.

@@ -165,7 +165,11 @@ pub(crate) fn label(value: f64, unit: &str) -> String {
     if unit == "B" {
         return units::bytes(value.round().max(0.0) as u64);
     }
-    let text = if unit == "share" { units::percent(value) } else { units::figure(value, unit) };
+    let text = if unit == "share" {
+        format!("{} %", units::significant(value * 100.0))
+    } else {
+        units::figure(value, unit)
+    };
     match text.split_once(' ') {
         // A speed-up has a sign instead of a unit, and no space before it.
         Some((number, "×")) => match number.contains('.') {

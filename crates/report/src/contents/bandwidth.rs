@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use record::phrase::count_noun;
 use record::{Label, Measurement, Record};
 
-use super::figures::{figure, labelled, parted_remarks, spread, value, withheld};
+use super::figures::{figure, labelled, remarks, spread, value, withheld};
 use super::side_by_side::{cell, group_by, side_by_side};
 use crate::chart::bars::{Bar, Bars, Fill, Piece};
 use crate::table::Table;
@@ -41,7 +41,7 @@ pub(crate) fn table(record: &Record, most: usize) -> Table {
     let mut is_range = false;
     rows.iter().flat_map(|(_, figures)| figures).flatten().for_each(|m| table.tells(m));
     for ((place, ..), figures) in table.first(rows, most * ROWS) {
-        table.note_row(figures.iter().flatten().flat_map(|m| parted_remarks(m)));
+        table.note_row(figures.iter().flatten().flat_map(|m| remarks(m)));
         table.note_row(figures[OTHER].map(|m| match labelled(m, Label::BytesCounted) {
             counted if counted.is_empty() => "the record does not say which bytes are counted".to_owned(),
             counted => format!("counted as {counted}"),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use record::{Label, Measurement, Record, detail, units};
 
-use super::figures::{brief_remarks, labelled};
+use super::figures::{labelled, remarks};
 use super::side_by_side::{add_rows, side_by_side};
 use crate::table::Table;
 
@@ -49,7 +49,7 @@ fn counts(record: &Record, most: usize) -> Table {
     // What somebody pasted is what they want to see; a run of many workloads counts more than a screen holds.
     let rows = most.saturating_mul(if record.import.is_some() { 8 } else { 2 });
     for m in table.first(all, rows) {
-        table.note_row(brief_remarks(m));
+        table.note_row(remarks(m));
         let here = place(m);
         let caused = m.labels.word(Label::Event).is_some_and(|event| !NOT_CAUSED.contains(&event));
         let per = instructions.get(&here).filter(|count| **count > 0.0 && caused);
@@ -76,7 +76,7 @@ fn slots(record: &Record, most: usize) -> Table {
         let category = m.labels.word(Label::Category)?;
         Some((place(m), CATEGORIES.iter().position(|name| *name == category)?))
     });
-    add_rows(&mut table, rows, most, brief_remarks, |[workload, threads, placement, _], figures| {
+    add_rows(&mut table, rows, most, remarks, |[workload, threads, placement, _], figures| {
         let shares = figures.map(|m| m.map_or(String::new(), |m| units::percent(m.value())));
         [workload, threads, placement].into_iter().chain(shares).collect()
     });

@@ -2,7 +2,7 @@
 
 use record::{Label, Measurement, Record, units};
 
-use super::figures::{figure, key, keys, labelled, parted_remarks, spread, value};
+use super::figures::{figure, key, keys, labelled, remarks, spread, value};
 use super::rest::generic;
 use super::side_by_side::{add_rows, cell, one_kind, side_by_side, worst};
 use super::{bandwidth, stolen, wakeups};
@@ -51,7 +51,7 @@ fn clocks(record: &Record, most: usize) -> Table {
     let mut table = Table::with_fields("Core clock", Some("core.clock"), &CLOCKS);
     let all = record.measurements_of("core.clock").collect();
     let slowest = worst(&mut table, all, most, one_kind, |m| -m.value());
-    table.figures(&CLOCKS, slowest, parted_remarks);
+    table.figures(&CLOCKS, slowest, remarks);
     table.finished()
 }
 
@@ -94,7 +94,7 @@ fn parallelism(record: &Record, most: usize) -> Table {
         let column = chains.iter().position(|n| *n == m.labels.count(Label::Chains))?;
         Some(([Label::Cpu, Label::Bytes].map(|label| labelled(m, label)), column))
     });
-    add_rows(&mut table, rows, most, parted_remarks, |place, figures| {
+    add_rows(&mut table, rows, most, remarks, |place, figures| {
         place.into_iter().chain(figures.map(cell)).collect()
     });
     table.finished()
@@ -123,7 +123,7 @@ fn loaded(record: &Record) -> Table {
     all.sort_by(|a, b| {
         cpu(a).cmp(&cpu(b)).then(bandwidth(a).unwrap_or(0.0).total_cmp(&bandwidth(b).unwrap_or(0.0)))
     });
-    table.figures(&LOADED, all, parted_remarks);
+    table.figures(&LOADED, all, remarks);
     table.finished()
 }
 
@@ -151,7 +151,7 @@ fn costs(record: &Record, most: usize) -> Table {
     let mut table = Table::with_fields("Small costs", None, &COSTS);
     let all = record.measurements.iter().filter(|m| m.metric.starts_with("cost.")).collect();
     let largest = worst(&mut table, all, most.max(COST_ROWS), one_kind, Measurement::value);
-    table.figures(&COSTS, largest, parted_remarks);
+    table.figures(&COSTS, largest, remarks);
     table.finished()
 }
 
@@ -167,7 +167,7 @@ mod tests {
         m.doubt = Some("too noisy: ±4 %".into());
         record.measurements.push(m);
         let table = clocks(&record, 16);
-        assert_eq!(table.rows[0].last().map(String::as_str), Some("[1]"));
-        assert_eq!(table.notes, ["too noisy: ±4 %"]);
+        assert!(table.rows[0].iter().any(|cell| cell.ends_with(super::super::figures::MARK)), "{table:?}");
+        assert_eq!((table.notes.len(), table.remarks), (0, vec![super::super::figures::MARKED.to_owned()]));
     }
 }

@@ -3,7 +3,7 @@
 use crate::text::range;
 use record::Label;
 use record::label::name_workload;
-use record::{Doubt, DoubtKind, Mark, Measurement, detail, metrics, units};
+use record::{DoubtKind, Mark, Measurement, detail, metrics, units};
 
 /// A value of this measurement with its unit. Shares are printed in percent and other ratios with a times sign,
 /// so that no figure stands alone.
@@ -21,10 +21,16 @@ pub(crate) fn rate(value: f64, work: &str) -> String {
 
 /// A value of a metric with its unit.
 pub(crate) fn figure_of(metric: &str, unit: &str, value: f64) -> String {
+    figure_within(metric, unit, value, None)
+}
+
+/// A value of a metric with as many digits as its interval leaves.
+fn figure_within(metric: &str, unit: &str, value: f64, interval: Option<(f64, f64)>) -> String {
+    let digits = units::digits_within(value, interval);
     match unit {
-        "ratio" if metric.ends_with(".share") => units::percent(value),
-        "ratio" if value.is_finite() => times(value),
-        _ => units::figure(value, unit),
+        "ratio" if metric.ends_with(".share") => units::percent_to(value, digits),
+        "ratio" if value.is_finite() => format!("{}×", units::figure_to(value, unit, digits)),
+        _ => units::figure_to(value, unit, digits),
     }
 }
 
@@ -43,15 +49,25 @@ pub(crate) fn withheld(m: &Measurement) -> bool {
     !part && m.summary.relative_half_width().is_some_and(|half| half > 1.0)
 }
 
-/// The median, or `-` where there is no sample or it is withheld.
+/// What stands behind a figure that is unreliable.
+pub(crate) const MARK: &str = " ?";
+/// What the mark means, below a table.
+pub(crate) const MARKED: &str = "?: unreliable, the 95 % interval is wider than intended or there is none";
+
+/// The figure as far as its interval knows it, with a mark where it is unreliable; `-` where there is no sample or it is
+/// withheld.
 pub(crate) fn value(m: &Measurement) -> String {
-    if m.summary.n == 0 || withheld(m) { "-".to_owned() } else { figure(m, m.summary.median) }
+    if m.summary.n == 0 || withheld(m) {
+        return "-".to_owned();
+    }
+    let mark = if m.doubt.is_some() { MARK } else { "" };
+    format!("{}{mark}", figure_within(&m.metric, &m.unit, m.value(), m.interval()))
 }
 
 /// How far the figures lie apart: the 95 % interval of the median, or the median absolute deviation where there
 /// are too few samples for one. A wake-up's or gap's distribution has its percentiles instead.
 pub(crate) fn spread(m: &Measurement) -> String {
-    match (m.summary.interval, m.summary.n) {
+    match (m.interval(), m.summary.n) {
         (_, 0) => String::new(),
         (_, 1) => crate::table::ONE_SAMPLE.to_owned(),
         _ if withheld(m) => "-".to_owned(),
@@ -108,62 +124,23 @@ pub(crate) fn keys(measurements: &[&Measurement]) -> Vec<String> {
     keys
 }
 
-/// What is to be said against a measurement: its doubt, and what happened during its samples.
+/// What is to be said against a measurement beyond that it is unreliable.
 pub(crate) fn remarks(m: &Measurement) -> Vec<String> {
     if withheld(m) {
         return vec![WITHHELD.to_owned()];
     }
-    let mut remarks: Vec<String> = m.doubt.iter().map(ToString::to_string).collect();
-    let mut kinds: Vec<Mark> = m.marks.iter().map(|mark| mark.mark).collect();
-    kinds.sort();
-    kinds.dedup();
-    remarks.extend(kinds.into_iter().map(|kind| format!("during some samples {}", mark_words(kind))));
-    remarks
+    m.doubt.iter().filter(|doubt| doubt.kind() == DoubtKind::Other).map(ToString::to_string).collect()
 }
 
-/// What is to be said against a measurement, in a table of many: noise in a few words, so that rows share their notes.
-pub(crate) fn brief_remarks(m: &Measurement) -> Vec<String> {
-    let mut remarks = remarks(m);
-    if let Some(doubt) = standing_doubt(m) {
-        remarks[0] = match doubt.kind() {
-            DoubtKind::TooNoisy => "too noisy to rely on".to_owned(),
-            DoubtKind::TooFewSamples => "too few samples for an interval".to_owned(),
-            DoubtKind::Other => doubt.to_string(),
-        };
-    }
-    remarks
-}
-
-/// What is to be said against a measurement, in the parts that rows of a table may share: noise without its causes,
-/// which the marks tell again.
-pub(crate) fn parted_remarks(m: &Measurement) -> Vec<String> {
-    let mut remarks = remarks(m);
-    match standing_doubt(m).and_then(Doubt::noise) {
-        Some(noise) if !noise.is_explained => drop(remarks.splice(..1, [noise.extent, noise.cause])),
-        Some(noise) if !m.marks.is_empty() => remarks[0] = noise.extent,
-        _ => {}
-    }
-    remarks
-}
-
-/// The doubt that is the first of the remarks.
-fn standing_doubt(m: &Measurement) -> Option<&Doubt> {
-    m.doubt.as_ref().filter(|_| !withheld(m))
-}
-
-/// How many of these are in doubt or have marked samples, where single remarks would be too many.
+/// How many of these are unreliable, where single marks would be too many.
 pub(crate) fn doubts<'a>(all: impl Iterator<Item = &'a Measurement>, what: &str) -> Option<String> {
-    let (mut count, mut doubtful, mut marked) = (0, 0, 0);
+    let (mut count, mut doubtful) = (0, 0);
     for m in all {
         count += 1;
         doubtful += usize::from(m.doubt.is_some());
-        marked += usize::from(!m.marks.is_empty());
     }
-    (doubtful + marked > 0).then(|| {
-        let some = |count: usize, what: &str| (count > 0).then(|| format!("{count} {what}"));
-        let found = super::listed([some(doubtful, "in doubt"), some(marked, "with marked samples")]);
-        format!("Of {}, {found}; the record says why.", record::phrase::count_noun(count, what))
-    })
+    let all = || record::phrase::count_noun(count, what);
+    (doubtful > 0).then(|| format!("{doubtful} of {} unreliable; the record says why.", all()))
 }
 
 /// A mark in words.
@@ -197,10 +174,13 @@ mod tests {
     }
 
     #[test]
-    fn noise_of_other_causes_shares_a_note() {
-        let mut m = Measurement::new("memory.bandwidth", Labels::new(), vec![3e9; 8]);
+    fn a_figure_has_the_digits_that_its_interval_leaves_and_one_mark() {
+        let samples = (0..12).map(|i| 3e9 + f64::from(i % 3 - 1) * 4e8).collect();
+        let mut m = Measurement::new("memory.bandwidth", Labels::new(), samples);
+        assert_eq!((value(&m), remarks(&m).is_empty()), ("3.0 GB/s".to_owned(), true));
         m.doubt = Some("too noisy: the median is known to ±5 % only; no cause seen from here: others".into());
-        let parts = parted_remarks(&m);
-        assert_eq!(parts, ["too noisy: the median is known to ±5 % only", "no cause seen from here: others"]);
+        assert_eq!((value(&m), remarks(&m).is_empty()), (format!("3.0 GB/s{MARK}"), true));
+        m.doubt = Some("placed 97 %".into());
+        assert_eq!(remarks(&m), ["placed 97 %"]);
     }
 }

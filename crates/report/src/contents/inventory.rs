@@ -244,8 +244,8 @@ fn limits(machine: &Machine) -> Section {
 
 fn notes(machine: &Machine) -> Section {
     let mut section = Section::new("Notes");
-    for note in &machine.notes {
-        section.add("Note", note);
+    for (number, note) in machine.notes.iter().enumerate() {
+        section.add((number + 1).to_string(), note);
     }
     section
 }

@@ -6,7 +6,7 @@ use record::phrase::count_noun;
 use record::{Label, Measurement, Record};
 
 use super::block::{Block, Part};
-use super::figures::{labelled, parted_remarks, place, spread};
+use super::figures::{labelled, place, remarks, spread};
 use super::side_by_side::{add_rows, cell, side_by_side};
 use crate::table::Table;
 
@@ -40,7 +40,7 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
         Some((place(m), usize::from(m.metric != "load.latency")))
     });
     rows.retain(|(_, figures)| figures[0].is_some());
-    add_rows(&mut table, rows, FEW, parted_remarks, |_, [latency, cycles]| {
+    add_rows(&mut table, rows, FEW, remarks, |_, [latency, cycles]| {
         let labels = [Label::Cpu, Label::Node, Label::Bytes, Label::Page];
         let place = labels.map(|label| latency.map_or(String::new(), |m| labelled(m, label)));
         place

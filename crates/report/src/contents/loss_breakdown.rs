@@ -81,7 +81,7 @@ fn rows(breakdown: &LossBreakdown, unreliable: bool) -> Vec<Bar> {
         ));
         level = step.leaves;
     }
-    if breakdown.unexplained != 0.0 {
+    if !units::is_negligible(breakdown.unexplained / whole) {
         let label = if breakdown.unexplained > 0.0 { "unexplained" } else { "these causes overlap" };
         rows.push(row(
             Kind::Unexplained,

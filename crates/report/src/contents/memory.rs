@@ -36,7 +36,7 @@ pub(crate) fn caches(machine: &Machine) -> Vec<Fact> {
             let sharers = match cache.cpus.len() {
                 0 => None,
                 1 => {
-                    Some(if group.len() > 1 { "one a CPU".to_owned() } else { format!("CPU {}", cache.cpus) })
+                    Some(if group.len() > 1 { "1 per CPU".to_owned() } else { format!("CPU {}", cache.cpus) })
                 }
                 n => {
                     let sets =
@@ -50,11 +50,17 @@ pub(crate) fn caches(machine: &Machine) -> Vec<Fact> {
             let unreported = cache.cpus.is_empty() && group.len() == 1;
             let number =
                 if unreported { format!("{size} each") } else { format!("{size} × {}", group.len()) };
+            // A host's cache comes in one piece, whatever part of its cores a guest has.
+            let is_the_hosts = machine.is_virtual()
+                && cache.level == machine.last_level()
+                && group.len() == 1
+                && cache.cpus.len() > 1;
             let value = listed([
                 Some(number),
                 cache.ways.map(|ways| count_noun(ways as usize, "way")),
                 cache.line.map(|line| format!("{line} B lines")),
                 sharers,
+                is_the_hosts.then(|| "the host's: its other guests may use it, too".to_owned()),
             ]);
             Fact { key: cache_name(cache), value }
         })

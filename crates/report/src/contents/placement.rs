@@ -25,7 +25,7 @@ pub(crate) fn packages(machine: &Machine) -> Vec<Fact> {
                     ranks.iter().enumerate().map(|(rank, cpus)| Some(format!("{} {cpus}", nth(rank))));
                 value = format!("{value}; {}", listed(named));
             } else if !ranks.is_empty() {
-                value.push_str("; one CPU a core");
+                value.push_str("; 1 CPU per core");
             }
             Fact { key: format!("package {package}"), value }
         })

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use record::{Key, Measurement, Record};
 
-use super::figures::{figure, key, keys, parted_remarks, spread, value};
+use super::figures::{figure, key, keys, remarks, spread, value};
 use super::provenance;
 use super::side_by_side::group_by;
 use crate::shown::Shown;
@@ -55,7 +55,7 @@ pub(crate) fn generic(title: &str, all: &[&Measurement], most: usize) -> Table {
     let mut table = Table::new(title, all.first().map(|m| m.metric.as_str()), heads);
     all.iter().for_each(|m| table.tells(m));
     for m in table.first(all.to_vec(), most) {
-        table.note_row(parted_remarks(m));
+        table.note_row(remarks(m));
         let place = keys.iter().map(|name| key(m, name));
         table.row(place.chain(FIGURES.iter().map(|(_, cell)| cell(m))).collect());
     }

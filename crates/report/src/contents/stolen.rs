@@ -1,9 +1,9 @@
 //! Time taken from busy loops: its share, and the gaps.
 
-use record::{Label, Measurement, Record, detail};
+use record::{Label, Measurement, Record};
 
-use super::figures::{figure, labelled, parted_remarks, value};
-use super::side_by_side::{add_rows, one_kind, side_by_side, worst};
+use super::figures::{figure, labelled, remarks, value};
+use super::side_by_side::{add_rows, cell, one_kind, side_by_side, worst};
 use crate::table::{Field, Table};
 
 /// Takers that have a column.
@@ -12,8 +12,8 @@ const MOST_TAKERS: usize = 6;
 /// Who took time, in words; a column's heading.
 fn taker(m: &Measurement) -> String {
     match m.labels.word(Label::Cause) {
-        Some("os") => "by the kernel".to_owned(),
-        Some("below") => "from below the kernel".to_owned(),
+        Some("os") => "other tasks + IRQs".to_owned(),
+        Some("below") => "hypervisor or firmware".to_owned(),
         Some(other) => format!("by {other}"),
         None => "taken".to_owned(),
     }
@@ -40,27 +40,10 @@ pub(crate) fn shares(record: &Record, most: usize) -> Table {
     let firsts = rows.iter().filter_map(|(_, figures)| figures[0]).collect();
     let worst = worst(&mut table, firsts, most, one_kind, Measurement::value);
     rows.retain(|(_, figures)| figures[0].is_some_and(|m| worst.iter().any(|kept| std::ptr::eq(*kept, m))));
-    if rows.iter().flat_map(|(_, figures)| figures).flatten().any(|m| bursts(m).is_some()) {
-        table.note(
-            "the median of parts of the time, and what it was of all of the time, which came in bursts",
-        );
-    }
-    add_rows(&mut table, rows, most, parted_remarks, |cpu, figures| {
-        std::iter::once(cpu).chain(figures.map(|m| m.map_or(String::new(), share))).collect()
+    add_rows(&mut table, rows, most, remarks, |cpu, figures| {
+        std::iter::once(cpu).chain(figures.map(cell)).collect()
     });
     table.finished()
-}
-
-/// The share of all of the time, where bursts make it much more than the median of its parts.
-fn bursts(m: &Measurement) -> Option<f64> {
-    let most = m.summary.interval.map_or(m.summary.max, |(_, high)| high);
-    let all = m.detail.get(detail::SHARE_OF_ALL).filter(|_| m.summary.n > 0);
-    all.filter(|all| *all > most && *all > m.value() * 1.5)
-}
-
-/// A share of time: the median of its parts, and with bursts that of all of the time.
-fn share(m: &Measurement) -> String {
-    bursts(m).map_or_else(|| value(m), |all| format!("{} ({} in all)", value(m), figure(m, all)))
 }
 
 const GAPS: [Field<Measurement>; 6] = [
@@ -77,6 +60,6 @@ pub(crate) fn gaps(record: &Record, most: usize) -> Table {
     let mut table = Table::with_fields("Gaps in busy loops", Some("stolen.gap"), &GAPS);
     let all = record.measurements_of("stolen.gap").filter(|m| m.summary.n > 0).collect();
     let longest = worst(&mut table, all, most, taker, |m| m.summary.max);
-    table.figures(&GAPS, longest, parted_remarks);
+    table.figures(&GAPS, longest, remarks);
     table.finished()
 }

@@ -2,17 +2,16 @@
 //! seen, and how noisy it was.
 
 use record::Label;
-use record::detail;
-use record::diagnosis::{CeilingSource, Finding, NotLookedFor, Resource, Severity};
+use record::diagnosis::{CeilingSource, Finding, Resource, Severity};
 use record::{Coverage, Ended, Machine, Record, State, Text, Verdict, units};
 
 use super::command::find_time;
 use super::conditions::duration;
-use super::figures::mark_words;
+use super::figures::{mark_words, value};
 use super::section::listed;
 use super::side_by_side::group_by;
 use crate::text::range;
-use record::phrase::{agree, count_noun};
+use record::phrase::count_noun;
 
 /// What stands above everything else, where something does.
 pub(crate) fn banner(record: &Record) -> Option<String> {
@@ -176,19 +175,24 @@ pub(crate) fn origin(record: &Record) -> String {
     ])
 }
 
-/// What a resource delivers, its ceiling, and whether that is in doubt.
+/// What a resource delivers and its ceiling, whether that is unreliable, and the fact beside it.
 pub(crate) fn delivered(resource: &Resource) -> String {
-    let doubt = resource.doubt.as_ref().map_or_else(String::new, |doubt| format!("; in doubt: {doubt}"));
     let figure = |value| units::figure(value, &resource.unit);
     let source = match resource.source {
         Some(CeilingSource::Parts) => " (parts)",
         Some(CeilingSource::Measured) => " (measured)",
         None => "",
     };
-    let against = resource.ceiling.map(|ceiling| format!(" against {}{source}", figure(ceiling)));
-    let beside = resource.beside.as_ref().map(|beside| format!("; {beside}"));
-    let (against, beside) = (against.unwrap_or_default(), beside.unwrap_or_default());
-    format!("{}{against}{beside}{doubt}", figure(resource.delivered))
+    let held = match resource.ceiling {
+        Some(ceiling) => format!("{} against {}{source}", figure(resource.delivered), figure(ceiling)),
+        None => figure(resource.delivered),
+    };
+    let doubt = resource.doubt.as_ref().map(|doubt| format!("unreliable: {doubt}"));
+    [Some(held), doubt, resource.beside.as_ref().map(Text::to_string)]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join("; ")
 }
 
 /// `3.1 GHz of 3.7 GHz`; of latencies `101 ns, best 87 ns`.
@@ -211,25 +215,34 @@ pub(crate) fn severity(severity: Severity) -> &'static str {
     }
 }
 
-/// What a finding costs, in words.
+/// What a finding costs and how sure that is, in words.
 pub(crate) fn loss(finding: &Finding) -> String {
-    let how = if finding.measured { "measured" } else { "modelled" };
-    match &finding.loss {
-        Verdict::Costs { share, interval } if (interval.1 - interval.0).abs() > f64::EPSILON => format!(
-            "costs {} [{}], {how}",
-            units::percent(*share),
-            range(&units::percent(interval.0), &units::percent(interval.1))
-        ),
-        Verdict::Costs { share, .. } => format!("costs {}, {how}", units::percent(*share)),
+    let sure = finding.confidence.word();
+    let how = if finding.measured { "" } else { ", modelled" };
+    let of = match finding.resource.as_deref() {
+        Some("core") => " of the core clock".to_owned(),
+        Some("wake-up") => " of the wake-up latency".to_owned(),
+        Some(resource) => format!(" of {resource}"),
+        None => String::new(),
+    };
+    let cost = match &finding.loss {
+        Verdict::Costs { share, interval } if (interval.1 - interval.0).abs() > f64::EPSILON => {
+            let digits = units::digits_within(*share, Some(*interval));
+            let [share, low, high] =
+                [*share, interval.0, interval.1].map(|share| units::percent_to(share, digits));
+            format!("costs {share}{of} [{}]{how}", range(&low, &high))
+        }
+        Verdict::Costs { share, .. } => format!("costs {}{of}{how}", units::percent(*share)),
         Verdict::NotResolved { smaller_than } => {
-            format!("no loss resolved (smaller than {})", units::percent(*smaller_than))
+            format!("no loss resolved (smaller than {})", units::percent(smaller_than.max(1e-3)))
         }
         Verdict::TooNoisy { rounds_needed: Some(rounds) } => {
-            format!("too noisy to tell; about {rounds} more rounds would do")
+            format!("unreliable; about {rounds} more rounds would do")
         }
-        Verdict::TooNoisy { rounds_needed: None } => "too noisy to tell".to_owned(),
-        Verdict::NotMeasurable { reason } => format!("loss not measurable here: {reason}"),
-    }
+        Verdict::TooNoisy { rounds_needed: None } => "unreliable".to_owned(),
+        Verdict::NotMeasurable { reason } => format!("cost unknown: {reason}"),
+    };
+    format!("{cost}, {sure} confidence")
 }
 
 /// Whether a loss is resolved: its interval lies on one side of none. Only such a loss may be coloured.
@@ -292,34 +305,10 @@ pub(crate) fn is_whole(record: &Record) -> bool {
     !is_narrow(record) && OF_A_WHOLE_RUN.iter().all(has)
 }
 
-/// What no rule could look for, the rules of each missing input together: `numa-latency, numa-distances (…)`. Without a
-/// measurement nearly all miss theirs, which goes without saying; of a few measurements and of other tools' output most do, which
-/// is one sentence.
-pub(crate) fn not_looked_for(record: &Record) -> Option<String> {
-    let unreported = &record.diagnosis.not_looked_for;
-    if unreported.is_empty() || record.measurements.is_empty() {
-        return None;
-    }
-    if record.import.is_some() {
-        let count = unreported.len();
-        let causes = agree(count, "cause", "causes");
-        return Some(format!(
-            "not looked for: {count} {causes} of lost speed that these outputs do not tell of (--json lists them); \
-             linespeed on the machine itself looks for them"
-        ));
-    }
-    if is_narrow(record) {
-        let (count, causes) = (unreported.len(), agree(unreported.len(), "cause", "causes"));
-        return Some(format!(
-            "not looked for: {count} {causes} of lost speed that other measurements tell of (--json lists them); plain \
-             linespeed looks for all"
-        ));
-    }
-    let groups = group_by(unreported, |rule| rule.missing.to_string());
-    let names =
-        |rules: &[&NotLookedFor]| rules.iter().map(|rule| rule.rule.as_str()).collect::<Vec<_>>().join(", ");
-    let reported = groups.iter().map(|(missing, rules)| format!("{} (needs {missing})", names(rules)));
-    Some(format!("not looked for: {}", reported.collect::<Vec<_>>().join("; ")))
+/// How many figures are unreliable.
+pub(crate) fn unreliable(record: &Record) -> String {
+    let doubtful = record.measurements.iter().filter(|m| m.doubt.is_some()).count();
+    format!("{doubtful} of {} unreliable (?)", count_noun(record.measurements.len(), "figure"))
 }
 
 /// How noisy it was: figures in doubt, what others used, under which priority linespeed ran.
@@ -345,14 +334,7 @@ pub(crate) fn noise(record: &Record) -> Vec<String> {
     let mut lines = Vec::new();
     // Other tools note nothing beside their samples.
     if record.import.is_none() && !record.measurements.is_empty() {
-        let all = record.measurements.len();
-        let marked = record.measurements.iter().filter(|m| !m.marks.is_empty()).count();
-        let doubtful = record.measurements.iter().filter(|m| m.doubt.is_some()).count();
-        let figures = count_noun(all, "figure");
-        lines.push(match (marked, doubtful) {
-            (0, 0) => format!("none of {figures} is marked or in doubt"),
-            (marked, doubtful) => format!("{marked} of {figures} with marked samples, {doubtful} in doubt"),
-        });
+        lines.push(unreliable(record));
         let mut kinds: Vec<_> =
             record.measurements.iter().flat_map(|m| &m.marks).map(|mark| mark.mark).collect();
         kinds.sort_unstable();
@@ -367,9 +349,7 @@ pub(crate) fn noise(record: &Record) -> Vec<String> {
         .max_by(|a, b| a.value().total_cmp(&b.value()));
     let taken = worst.map(|m| {
         let cpu = m.labels.count(Label::Cpu).map(|cpu| format!(" of CPU {cpu}")).unwrap_or_default();
-        // Of all the time that it was watched for: bursts are not in the median.
-        let all = m.detail.get(detail::SHARE_OF_ALL).filter(|all| all.is_finite());
-        format!("{}{cpu}'s time was taken from a busy loop", units::percent(all.unwrap_or(m.value())))
+        format!("a busy loop lost {}{cpu}'s time", value(m))
     });
     lines.extend(taken);
     let state = record.conditions.after.as_ref().unwrap_or(&record.conditions.before);
@@ -390,21 +370,6 @@ pub(crate) fn noise(record: &Record) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_run_of_a_few_measurements_tells_in_a_sentence_what_others_would() {
-        let mut record = Record::new("0.1.0", String::new(), Vec::new());
-        record.measurements.push(record::Measurement::new("cost.syscall", record::Labels::new(), vec![1.0]));
-        record.diagnosis.not_looked_for = ["steal", "numa-off"]
-            .map(|rule| record::diagnosis::NotLookedFor { rule: rule.to_owned(), missing: "x".into() })
-            .into();
-        assert!(!is_narrow(&record) && not_looked_for(&record).unwrap().contains("needs x"));
-        for what in ["a", "b", "c", "d", "e", "f"] {
-            record.coverage.push(Coverage::skipped(what, Coverage::NOT_ASKED_FOR));
-        }
-        assert!(is_narrow(&record));
-        assert!(not_looked_for(&record).unwrap().contains("2 causes of lost speed that other measurements"));
-    }
 
     #[test]
     fn what_lacks_for_one_reason_takes_one_line() {

@@ -2,7 +2,7 @@
 
 use record::{Label, Measurement, Record, detail};
 
-use super::figures::{figure, labelled, parted_remarks, place, value};
+use super::figures::{figure, labelled, place, remarks, value};
 use super::side_by_side::{add_rows, cell, side_by_side, worst};
 use crate::table::{Field, Table};
 
@@ -36,7 +36,7 @@ pub(crate) fn table(record: &Record, most: usize, corrected: bool) -> Table {
     let all = all.filter(|m| (m.labels.switch(Label::Corrected) == Some(true)) == corrected).collect();
     let kind = |m: &Measurement| format!("{} {}", labelled(m, Label::Setting), policy(m));
     let longest = worst(&mut table, all, most, kind, |m| m.summary.max);
-    table.figures(&WAKEUPS, longest, parted_remarks);
+    table.figures(&WAKEUPS, longest, remarks);
     table.finished()
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn extremes(record: &Record, most: usize) -> Table {
         let column = EXTREMES.iter().position(|name| *name == m.metric)?;
         Some(((place(m), [labelled(m, Label::Setting), policy(m), labelled(m, Label::Cpu)]), column))
     });
-    add_rows(&mut table, rows, most, parted_remarks, |(_, place), figures| {
+    add_rows(&mut table, rows, most, remarks, |(_, place), figures| {
         place.into_iter().chain(figures.map(cell)).collect()
     });
     table.finished()

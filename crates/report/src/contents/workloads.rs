@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use record::label::name_workload;
 use record::{Measurement, Record, units};
 
-use super::figures::{brief_remarks, labelled, spread, value};
+use super::figures::{labelled, remarks, spread, value};
 use super::side_by_side::{self, group_by};
 use crate::shown::Shown;
 use crate::table::{Field, Table};
@@ -102,9 +102,9 @@ fn fields<'a>() -> [Field<Row<'a>>; 12] {
         ("#time", |row| row.text(1)),
         ("#user time", |row| row.text(2)),
         ("#system time", |row| row.text(3)),
-        ("#IPC declared", |row| row.ipc(4)),
+        ("#IPC (calculated)", |row| row.ipc(4)),
         ("#IPC counted", |row| row.ipc(5)),
-        ("?a unit of work is", |row| {
+        ("?unit", |row| {
             let first = row.cells[0].or(row.cells[1]);
             first.and_then(|m| m.detail.get(detail::WORK)).unwrap_or_default().to_owned()
         }),
@@ -172,7 +172,7 @@ fn workloads(record: &Record, steps: &Shown) -> Table {
     let (said, unsaid) =
         (rows.iter().any(|row| row.variant.0.is_some()), rows.iter().any(|row| row.variant.0.is_none()));
     for row in &rows {
-        table.note_row(row.cells.iter().flatten().flat_map(|m| brief_remarks(m)));
+        table.note_row(row.cells.iter().flatten().flat_map(|m| remarks(m)));
         table.item(&fields(), row);
     }
     if said && unsaid {
@@ -200,7 +200,7 @@ fn yields(record: &Record) -> Table {
     let all: Vec<&Measurement> = record.measurements_of("smt.yield").filter(|m| m.summary.n > 0).collect();
     all.iter().for_each(|m| table.tells(m));
     let all = table.first(all, MOST);
-    table.figures(&YIELDS, all, brief_remarks);
+    table.figures(&YIELDS, all, remarks);
     if !table.is_empty() {
         table.note("1×: a second thread on the core adds nothing; 2×: it is worth a core");
     }

@@ -243,9 +243,6 @@ pub(super) fn unseen(record: &Record) -> Section {
                 }
             }
         }
-        @if let Some(line) = summary::not_looked_for(record) {
-            details { summary { "Not looked for" } p class="quiet" { (prose(&line)) } }
-        }
     };
     section("unseen", "What could not be seen", inside)
 }

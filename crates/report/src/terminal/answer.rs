@@ -82,13 +82,19 @@ fn headlines(screen: &mut Screen, record: &Record) {
         let name = Span::plain(format!("  {}  ", pad_right(&clean(&resource.name), names)));
         let share = Span::strong(pad_left(&share(resource), 5));
         let mark = Span::new(Tone::Warning, if resource.doubt.is_some() { "? " } else { "  " });
-        let more = [
-            resource.beside.as_ref().map(|beside| format!("; {beside}")),
-            resource.usual.as_ref().map(|usual| format!("; usual {usual}")),
-        ];
-        let more: String = more.into_iter().flatten().collect();
-        let figures = Span::plain(format!("{}{more}", summary::held_against(resource)));
-        cut(screen, &[name, share, mark, figures]);
+        let usual = resource.usual.as_ref().map(|usual| format!("; usual {usual}"));
+        let figures = format!("{}{}", summary::held_against(resource), usual.unwrap_or_default());
+        let beside = resource.beside.as_ref().map(|beside| format!("; {beside}")).unwrap_or_default();
+        let at = names + 11;
+        let fits = at + width(&figures) + width(&beside) <= screen.width();
+        if fits {
+            cut(screen, &[name, share, mark, Span::plain(format!("{figures}{beside}"))]);
+            continue;
+        }
+        cut(screen, &[name, share, mark, Span::plain(figures)]);
+        if let Some(beside) = &resource.beside {
+            cut(screen, &[Span::plain(format!("{}{beside}", " ".repeat(at)))]);
+        }
     }
     for line in &record.diagnosis.not_reached {
         cut(screen, &[Span::plain(format!("  {line}"))]);
@@ -112,8 +118,7 @@ pub(super) fn findings(screen: &mut Screen, record: &Record, room: usize) -> usi
         let place = summary::place(finding).map(|place| format!(" ({place})")).unwrap_or_default();
         cut(screen, &[Span::strong(format!("{}. {}{place}", number + 1, finding.what))]);
         let (severity, loss) = (summary::severity(finding.severity), summary::loss(finding));
-        let sure = finding.confidence.word();
-        cut(screen, &[Span::plain(format!("   {severity}, {sure} confidence: {loss}"))]);
+        cut(screen, &[Span::plain(format!("   {severity}: {loss}"))]);
         if let Some(remedy) = remedy(finding, screen.width().saturating_sub(3)) {
             cut(screen, &[Span::plain(format!("   {remedy}"))]);
         }

@@ -47,7 +47,6 @@ pub(super) fn write(screen: &mut Screen, record: &Record) {
     unseen(screen, record);
     noise(screen, record);
     super::loss_breakdown::write(screen, record);
-    meanings(screen, record);
     evidence(screen, record);
     if !narrow {
         figures(screen, record);
@@ -154,8 +153,7 @@ fn advice(screen: &mut Screen, first: &str, remedy: &Remedy) {
 
 pub(super) fn unseen(screen: &mut Screen, record: &Record) {
     let unseen = summary::unseen(record);
-    let not_looked_for = summary::not_looked_for(record);
-    if unseen.is_empty() && not_looked_for.is_none() {
+    if unseen.is_empty() {
         return;
     }
     screen.heading("What could not be seen");
@@ -163,9 +161,6 @@ pub(super) fn unseen(screen: &mut Screen, record: &Record) {
         let first = [Span::quiet(format!("  {:<10}  ", item.state.word()))];
         let remedy = item.remedy.map(|remedy| format!(" → {remedy}")).unwrap_or_default();
         screen.paragraph(&first, Tone::Plain, format!("{}: {}{remedy}", item.what.join(", "), item.reason));
-    }
-    if let Some(line) = not_looked_for {
-        screen.paragraph(&[Span::plain("  ")], Tone::Quiet, &line);
     }
 }
 
@@ -180,18 +175,6 @@ pub(super) fn noise(screen: &mut Screen, record: &Record) {
     }
 }
 
-/// What the figures of the resources are, one sentence each.
-fn meanings(screen: &mut Screen, record: &Record) {
-    let reported: Vec<_> = record.diagnosis.resources.iter().filter(|r| !r.meaning.is_empty()).collect();
-    if reported.is_empty() {
-        return;
-    }
-    screen.heading("Line speed, and what was delivered");
-    for resource in reported {
-        screen.paragraph(&[Span::plain(format!("  {}: ", resource.name))], Tone::Plain, &resource.meaning);
-    }
-}
-
 /// What stands behind the findings, and how to undo their remedies.
 pub(super) fn evidence(screen: &mut Screen, record: &Record) {
     let findings = &record.diagnosis.findings;
@@ -201,8 +184,7 @@ pub(super) fn evidence(screen: &mut Screen, record: &Record) {
     screen.heading("Evidence");
     for (number, finding) in findings.iter().enumerate() {
         let first = [Span::plain(format!("{:>3}. ", number + 1))];
-        let sure = finding.confidence.word();
-        screen.paragraph(&first, Tone::Strong, format!("{}, {sure} confidence", finding.rule));
+        screen.paragraph(&first, Tone::Strong, &finding.rule);
         for evidence in &finding.evidence {
             let text = format!("{} ({})", evidence.says, evidence.from);
             screen.paragraph(&[Span::plain("     ")], Tone::Plain, &text);

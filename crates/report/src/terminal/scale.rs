@@ -299,7 +299,10 @@ mod tests {
         record.conditions.before.load = Some([3.0, 0.0, 0.0]);
         record.diagnosis = diagnose::diagnose(&record);
         let text = scale(&record, &Style::default());
-        assert!(text.contains("What costs speed") && text.contains("other work wanted 3.00 CPUs"), "{text}");
+        assert!(
+            text.contains("What costs speed") && text.contains("other programs wanted 3.00 CPUs"),
+            "{text}"
+        );
     }
 
     #[test]

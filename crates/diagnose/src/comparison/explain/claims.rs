@@ -145,10 +145,7 @@ pub(crate) const NEIGHBOURS: Template =
 
 /// Other guests of the same host, to whom a result is held that is so much faster on one side.
 pub(super) fn judge_neighbours(pair: &Pair, speed: f64) -> Option<Claim> {
-    let guest = |record: &Record| {
-        record.machine.virtualization.hypervisor.as_deref().is_some_and(|name| name != "none")
-    };
-    if !guest(pair.base.record) && !guest(pair.this.record) {
+    if !pair.base.record.machine.is_virtual() && !pair.this.record.machine.is_virtual() {
         return None;
     }
     let (support, why) = match (steal_share(pair.base.record), steal_share(pair.this.record)) {

@@ -78,7 +78,7 @@ pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8,
 /// How noisy the machine is, by the last proof or measured now; what records of it tell of wake-ups.
 fn estimate_noise(options: &Options, stop: &Stop) -> NoiseEstimate {
     let machine = machine::inspect(&Root::live()).machine;
-    let hypervisor = machine.virtualization.hypervisor.as_deref().is_some_and(|name| name != "none");
+    let hypervisor = machine.is_virtual();
     let cache = files::state_folder().ok().and_then(|state| ProofCache::read(&state, &read_boot_id()));
     let records = sources::records_here(&machine).into_iter().take(MOST_RECORDS);
     let tuned = records.filter_map(|path| Record::read(&path).ok()).find_map(|record| {

@@ -8,7 +8,7 @@ use record::label::name_workload;
 use record::{Record, units};
 
 use super::block::{Block, Part, Room};
-use super::figures::{times, withheld};
+use super::figures::{MARK, MARKED, times, withheld};
 use super::section::Section;
 use super::side_by_side::group_by;
 use crate::table::Table;
@@ -75,7 +75,7 @@ pub(crate) fn blocks(record: &Record, room: Room) -> Vec<Block> {
             table.note("the steps of the other placements are on the page (--html) and in the record");
         }
         if let Some(work) = work {
-            table.note(&format!("a unit of work is: {work}"));
+            table.note(&format!("unit of work: {work}"));
         }
         block.parts.push(Part::Table(table));
         blocks.push(block);
@@ -130,7 +130,7 @@ fn fits(workloads: &[Workload], steps: &Steps) -> Table {
             }
             let none = impossible || is_vague(line) || steps.last_of(name, line).is_some_and(withheld);
             if noisy {
-                table.note_row([if doubtful { "steps in doubt" } else { "too noisy to rely on" }]);
+                table.note(MARKED);
             }
             let reported = |text: String| if noisy { "-".to_owned() } else { text };
             let between =
@@ -139,12 +139,24 @@ fn fits(workloads: &[Workload], steps: &Steps) -> Table {
                 name_workload(name).to_owned(),
                 line.placement.clone(),
                 line.threads.to_string(),
-                if none { "-".to_owned() } else { times(line.speedup) },
+                if none {
+                    "-".to_owned()
+                } else {
+                    format!("{}{}", times(line.speedup), if noisy { MARK } else { "" })
+                },
                 if none { "-".to_owned() } else { efficiency.unwrap_or_default() },
-                reported(share(line.contention)),
-                reported(if line.points >= FIT_STEPS { share(line.coherency) } else { "-".to_owned() }),
+                reported(units::percent(line.contention)),
+                reported(if line.points >= FIT_STEPS {
+                    units::percent(line.coherency)
+                } else {
+                    "-".to_owned()
+                }),
                 reported(line.knee.map_or("none".to_owned(), |threads| threads.to_string())),
-                reported(if line.points >= FIT_STEPS { share(line.residual) } else { "-".to_owned() }),
+                reported(if line.points >= FIT_STEPS {
+                    units::percent(line.residual)
+                } else {
+                    "-".to_owned()
+                }),
                 if none { "-".to_owned() } else { between },
             ]);
         }
@@ -175,11 +187,6 @@ fn without_the_same_for_all(table: &mut Table) {
         table.rows.iter_mut().for_each(|row| row[PLACEMENT].clear());
         table.note(&format!("placement of all: {first}"));
     }
-}
-
-/// A share in percent; 0 where it is too small for any figure.
-fn share(value: f64) -> String {
-    if value.abs() < 5e-7 { "0 %".to_owned() } else { units::percent(value) }
 }
 
 #[cfg(test)]
@@ -275,9 +282,8 @@ mod tests {
         assert_eq!(table.title, "Steps of primes, cores-first");
         assert_eq!(table.rows[1][0], "2");
         assert!(table.rows[1].contains(&"1.20".to_owned()) && table.rows[1].contains(&"1.19".to_owned()));
-        assert_eq!(table.rows[1].last().map(String::as_str), Some("[1]"));
-        assert_eq!(table.notes, ["too noisy to rely on"]);
-        assert_eq!(table.remarks, ["a unit of work is: primes below a million"]);
+        assert!(table.rows[1].iter().any(|cell| cell.ends_with(MARK)), "{table:?}");
+        assert_eq!(table.remarks, [MARKED, "unit of work: primes below a million"]);
     }
 
     #[test]
@@ -329,10 +335,7 @@ mod tests {
         let mut record = record(&[1, 2]);
         record.diagnosis.scaling[0].speedup_interval = Some((1.0, 4.2));
         let table = fits(&workloads(&record), &Steps::from_record(&record));
-        assert_eq!(
-            table.rows[0],
-            ["primes", "2", "3.60×", "90.0 %", "1.00× – 4.20×", "[1]"].map(str::to_owned)
-        );
+        assert_eq!(table.rows[0], ["primes", "2", "3.60× ?", "90.0 %", "1.00× – 4.20×"].map(str::to_owned));
         assert!(
             table.remarks.iter().all(|remark| !remark.contains("Scalability Law")),
             "{:?}",
@@ -353,8 +356,7 @@ mod tests {
             m.doubt = Some("too noisy: the median is known to ±30 % only".into());
         }
         let table = fits(&workloads(&record), &Steps::from_record(&record));
-        assert_eq!(table.rows[0].len(), 6, "{:?}", table.rows);
-        assert_eq!(table.rows[0][4..], ["3.59× – 3.61×", "[1]"].map(str::to_owned));
-        assert_eq!(table.notes[0], "steps in doubt");
+        assert_eq!(table.rows[0][2..], ["3.60× ?", "90.0 %", "3.59× – 3.61×"].map(str::to_owned));
+        assert!(table.remarks.iter().any(|remark| remark == MARKED), "{table:?}");
     }
 }

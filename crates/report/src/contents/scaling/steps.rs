@@ -5,7 +5,7 @@ use record::{Label, Measurement, Record, detail, units};
 use std::collections::HashMap;
 
 use super::Workload;
-use crate::contents::figures::{brief_remarks, rate, spread, times, withheld};
+use crate::contents::figures::{MARK, rate, remarks, spread, times, withheld};
 use crate::table::Table;
 
 /// Steps of one table.
@@ -106,8 +106,8 @@ pub(super) fn table(title: &str, steps: &Steps, workloads: &[Workload]) -> Table
         "#throughput",
         "#speed-up",
         "?#efficiency",
-        "#IPC declared",
-        "#IPC counted",
+        "#IPC (calculated)",
+        "#IPC (counted)",
         "?#throughput between",
     ];
     let mut table = Table::new(title, Some("workload.throughput"), heads);
@@ -118,7 +118,7 @@ pub(super) fn table(title: &str, steps: &Steps, workloads: &[Workload]) -> Table
     for (workload, line, step) in table.first(rows.collect(), STEPS) {
         let at = Steps::place(workload, &line.placement, step.threads.into());
         let m = steps.throughput.get(&at);
-        table.note_row(m.into_iter().flat_map(|m| brief_remarks(m)));
+        table.note_row(m.into_iter().flat_map(|m| remarks(m)));
         let reported = |text: String| if m.is_some_and(|m| withheld(m)) { "-".to_owned() } else { text };
         let possible = line.is_possible(step);
         if !possible {
@@ -134,7 +134,11 @@ pub(super) fn table(title: &str, steps: &Steps, workloads: &[Workload]) -> Table
             if workloads.len() > 1 { workload.to_owned() } else { String::new() },
             if placements { line.placement.clone() } else { String::new() },
             step.threads.to_string(),
-            reported(rate(step.throughput, m.and_then(|m| m.detail.get(detail::WORK)).unwrap_or_default())),
+            reported(format!(
+                "{}{}",
+                rate(step.throughput, m.and_then(|m| m.detail.get(detail::WORK)).unwrap_or_default()),
+                if m.is_some_and(|m| m.doubt.is_some()) { MARK } else { "" }
+            )),
             can_be(reported(times(step.speedup))),
             can_be(reported(units::percent(step.efficiency))),
             ipc(steps.declared.get(&at)),
