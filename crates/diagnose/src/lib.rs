@@ -68,7 +68,7 @@ pub fn diagnose(record: &Record) -> Diagnosis {
         None => (findings::findings(&case), findings::not_looked_for(&case)),
     };
     let mut headlines = resources::resources(index);
-    let inputs = loss_breakdown::BreakdownInputs { index, numa: numa.as_ref() };
+    let inputs = loss_breakdown::BreakdownInputs { index, case: &case, numa: numa.as_ref() };
     let breakdowns = loss_breakdown::break_down(inputs, &mut headlines);
     let mut layers = layers::layers(index);
     let overhead = overhead::overhead(index, &mut layers);

@@ -16,7 +16,7 @@ use crate::resources::{MEMORY_BANDWIDTH, Walk, beyond, walked};
 /// Else modelled from the time that they took: a thread moves no bytes while another task has its CPU, so the share of
 /// all CPUs' time is lost. Where fewer CPUs than there are fill the memory it is less, and where the others stream
 /// themselves more.
-pub(super) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     name: "bandwidth-shared",
     glossary: "
         Others ran on the CPUs while memory bandwidth was measured: a thread moves no bytes while another task

@@ -1,11 +1,13 @@
 //! Bytes a second between all CPUs and memory.
 
+use record::diagnosis::Finding;
+use record::statistics::Verdict;
 use record::text::Value;
 use record::{Label, Text, text, write_allocate_avoided};
 
 use super::{BreakdownInputs, Steps};
 use crate::figures::has_labels;
-use crate::findings::bandwidth_shared::AT_TIMES;
+use crate::findings::bandwidth_shared::{AT_TIMES, RULE};
 use crate::{memory_channels, resources};
 
 /// From what the devices are rated for over the speed that they are set to, what others take and the lines that stores read down
@@ -26,8 +28,10 @@ pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Text
     let delivered = steps.breakdown.delivered;
     // The finding's share is of what there would be without others.
     let of_others = |share: f64| delivered * share / (1.0 - share);
-    if let Some((found, share, (low, high))) = inputs.found("bandwidth-shared")
-        && !found.what.is(&AT_TIMES)
+    // As the rule has it: among the findings it may be a part of what others took of everything.
+    let found = RULE.findings(inputs.case).pop();
+    if let Some(Finding { loss: Verdict::Costs { share, interval: (low, high) }, what, measured, .. }) = found
+        && !what.is(&AT_TIMES)
         && of_others(share) < steps.level - delivered
     {
         let cause = text!(
@@ -36,7 +40,7 @@ pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Text
             share = Value::Share(share)
         );
         let between = Some((of_others(low), of_others(high)));
-        steps.take(cause, Some("bandwidth-shared"), of_others(share), between, found.measured);
+        steps.take(cause, Some(RULE.name), of_others(share), between, measured);
     }
     let (triad, _) = resources::triad_and_read(inputs.index)?;
     if has_labels(triad, &[(Label::Stores, "regular")])

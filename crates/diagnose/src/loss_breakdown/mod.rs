@@ -12,6 +12,7 @@ use record::loss_breakdown::{LossBreakdown, LossStep};
 use record::{Better, Measurement};
 
 use crate::figures::{RESOLUTION, spread};
+use crate::findings::Case;
 use crate::record_index::RecordIndex;
 use crate::resources::{self, Headline};
 
@@ -20,6 +21,8 @@ use crate::resources::{self, Headline};
 pub(crate) struct BreakdownInputs<'a> {
     /// The record.
     pub index: &'a RecordIndex<'a>,
+    /// The record as rules see it.
+    pub case: &'a Case<'a>,
     /// What its matrices say.
     pub numa: Option<&'a Numa>,
 }
