@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use record::phrase::count_noun;
 use record::{Label, Measurement, Record};
 
-use super::figures::{figure, labelled, remarks, spread, value, withheld};
+use super::figures::{MARK, figure, labelled, remarks, spread, value, withheld};
 use super::side_by_side::{cell, group_by, side_by_side};
 use crate::chart::bars::{Bar, Bars, Fill, Piece};
 use crate::table::Table;
@@ -96,7 +96,8 @@ pub(crate) fn bars(record: &Record) -> Vec<Bars> {
 }
 
 fn bar(m: &Measurement, longest: f64) -> Bar {
-    let (name, figure) = (labelled(m, Label::Op), value(m));
+    // A bar has a mark of its own.
+    let (name, figure) = (labelled(m, Label::Op), value(m).trim_end_matches(MARK).to_owned());
     let stores = m.labels.word(Label::Stores).filter(|stores| *stores != "regular");
     let fill = if stores.is_some() { Fill::Series(3) } else { Fill::Plain };
     let says = format!("{name} {figure}, {}", spread(m));

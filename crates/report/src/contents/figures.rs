@@ -61,7 +61,11 @@ pub(crate) fn value(m: &Measurement) -> String {
         return "-".to_owned();
     }
     let mark = if m.doubt.is_some() { MARK } else { "" };
-    format!("{}{mark}", figure_within(&m.metric, &m.unit, m.value(), m.interval()))
+    let shown = match m.unit.as_str() {
+        "work/s" => figure(m, m.value()),
+        _ => figure_within(&m.metric, &m.unit, m.value(), m.interval()),
+    };
+    format!("{shown}{mark}")
 }
 
 /// How far the figures lie apart: the 95 % interval of the median, or the median absolute deviation where there

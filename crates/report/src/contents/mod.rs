@@ -32,4 +32,4 @@ pub(crate) mod wakeups;
 pub(crate) mod workloads;
 
 pub(crate) use block::{Block, Part};
-pub(crate) use section::{Fact, Section};
+pub(crate) use section::{Fact, Section, listed};

@@ -313,16 +313,14 @@ pub(crate) fn unreliable(record: &Record) -> String {
 
 /// How noisy it was: figures in doubt, what others used, under which priority linespeed ran.
 pub(crate) fn noise_in_a_line(record: &Record) -> String {
-    let all = record.measurements.len();
-    let doubtful = record.measurements.iter().filter(|m| m.doubt.is_some()).count();
     let before = &record.conditions.before;
     let steal = record.conditions.after.as_ref().and_then(|after| after.steal_share);
     let others = record.diagnosis.used_by_others;
     let online = record.machine.counts.cpus_online;
     let said = listed([
-        (record.import.is_none() && all > 0).then(|| format!("{doubtful} of {all} figures unreliable (?)")),
-        others.zip(online).map(|(used, cpus)| format!("other work {used:.2} of {}", units::cpus(cpus))),
-        steal.map(|share| format!("steal time {}", units::percent(share))),
+        (record.import.is_none() && !record.measurements.is_empty()).then(|| unreliable(record)),
+        others.zip(online).map(|(used, cpus)| format!("others used {used:.2} of {}", units::cpus(cpus))),
+        steal.map(|share| format!("steal {}", units::percent(share))),
         before.own_nice.filter(|nice| *nice != 0).map(|nice| format!("own nice value {nice}")),
         before.own_policy.clone().filter(|policy| policy != "other").map(|policy| format!("policy {policy}")),
     ]);
