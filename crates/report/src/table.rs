@@ -4,13 +4,11 @@ use std::collections::BTreeSet;
 
 use record::{Mark, Measurement};
 
-use crate::contents::figures::{MARK, MARKED, mark_words};
+use crate::contents::figures::{MARK, MARKED, ONE_SAMPLE, mark_words};
 use crate::shown::Shown;
 
 /// The heading of the column that says how far figures scatter.
 const SPREAD: &str = "spread";
-/// What stands there for a figure of one sample.
-pub(crate) const ONE_SAMPLE: &str = "1 sample";
 
 /// One column.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -49,6 +49,8 @@ pub(crate) fn withheld(m: &Measurement) -> bool {
     !part && m.summary.relative_half_width().is_some_and(|half| half > 1.0)
 }
 
+/// What stands for the spread of a figure of one sample.
+pub(crate) const ONE_SAMPLE: &str = "1 sample";
 /// What stands behind a figure that is unreliable.
 pub(crate) const MARK: &str = " ?";
 /// What the mark means, below a table.
@@ -73,7 +75,7 @@ pub(crate) fn value(m: &Measurement) -> String {
 pub(crate) fn spread(m: &Measurement) -> String {
     match (m.interval(), m.summary.n) {
         (_, 0) => String::new(),
-        (_, 1) => crate::table::ONE_SAMPLE.to_owned(),
+        (_, 1) => ONE_SAMPLE.to_owned(),
         _ if withheld(m) => "-".to_owned(),
         (Some((low, high)), _) => range(&figure(m, low), &figure(m, high)),
         (None, n) => format!("±{} (n = {n})", figure(m, m.summary.mad)),
