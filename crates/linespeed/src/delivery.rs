@@ -8,7 +8,7 @@ use report::terminal::Style;
 
 use crate::failure::Failure;
 use crate::options::{Form, Options};
-use crate::{files, output, pager};
+use crate::{files, output, pager, sources};
 
 /// What makes a text of a result; `None` where the result has no such form.
 type Make<'a> = Option<Box<dyn Fn() -> Result<String, Failure> + 'a>>;
@@ -86,6 +86,15 @@ impl<'a> Forms<'a> {
 /// The file that `--output` names, `None` when it is `-` or was not given.
 pub fn output_file(options: &Options) -> Option<PathBuf> {
     options.out.output.clone().filter(|path| path.as_os_str() != "-")
+}
+
+/// What `linespeed show` takes for the record of this run: the dot stands for a run of everything.
+pub fn shown_by(options: &Options, destination: Option<&Path>) -> String {
+    let file = destination.filter(|_| options.command.is_some()).map(|path| {
+        let kept = if is_named(options) { Some(path.as_os_str()) } else { path.file_stem() };
+        kept.unwrap_or_default().to_string_lossy().into_owned()
+    });
+    options.out.label.clone().or(file).unwrap_or(sources::HERE.to_owned())
 }
 
 /// Whether the result goes to standard output as JSON, and nothing else does.

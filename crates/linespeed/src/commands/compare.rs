@@ -4,6 +4,7 @@ use diagnose::{Extent, Side, compare};
 use record::Record;
 use record::comparison::Relation;
 use record::document::Tool;
+use report::terminal;
 
 use crate::delivery::{Forms, hand_out, output_file};
 use crate::failure::Failure;
@@ -81,7 +82,7 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
     {
         comparison.notes.extend(diagnose::suggest_runs(&sides, measured_by, can_measure));
     }
-    let forms = Forms::new(|style| report::terminal::comparison(&comparison, style))
+    let forms = Forms::new(|style| terminal::comparison_answer(&comparison, options.out.all, style))
         .with_json(|| comparison.to_json())
         .with_csv(|| report::csv::comparison(&comparison))
         .with_page(|| report::page::comparison(&comparison, sources.iter().map(|source| &source.record)));

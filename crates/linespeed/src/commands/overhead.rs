@@ -8,11 +8,11 @@ use os::signals;
 use overhead::images::{ImageError, check_kernel, check_module};
 use overhead::kernel_module::Source;
 use overhead::{Effort, Event, Guests, LayerName, PORTIONS, Request, Unavailable};
-use record::{CpuList, Machine, Record};
-use report::terminal::{self, Style};
+use record::{CpuList, Machine};
+use report::terminal;
 
 use super::measuring::{Measuring, Outcome, ended};
-use crate::delivery::{Forms, deliver};
+use crate::delivery::{Forms, deliver, shown_by};
 use crate::failure::{Failure, signal_code};
 use crate::options::{Options, Overhead, Vm};
 use crate::output;
@@ -62,8 +62,10 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
     if record.measurements.is_empty() && result.interrupted().is_none() {
         return Err(Failure::Cannot(explain_nothing(result.missing())));
     }
-    let report = |record: &Record, style: &Style| terminal::overhead(record, options.out.verbose, style);
-    let forms = Forms::of_record(&record, report);
+    let extent = (options.out.all || options.out.verbose, options.out.verbose);
+    let forms = Forms::of_record(&record, |record, style| {
+        terminal::overhead_answer(record, extent, &shown_by(options, destination.as_deref()), style)
+    });
     deliver(options, &record, destination.as_deref(), &forms, (false, true))?;
     Ok(result.interrupted().map_or(0, signal_code))
 }

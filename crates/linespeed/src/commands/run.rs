@@ -6,11 +6,10 @@ use record::{Ended, Record};
 use report::terminal::{self, Style};
 
 use super::measuring::{Measuring, Outcome, chosen_cpus, ended};
-use crate::delivery::{Forms, deliver, output_file};
+use crate::delivery::{Forms, deliver, shown_by};
 use crate::failure::{FOUND, Failure, signal_code, unknown_name};
 use crate::options::{self, Options, Run, WakeupForms};
 use crate::progress::Shown;
-use crate::sources::HERE;
 use os::signals;
 
 /// The main job: everything, with a page.
@@ -68,10 +67,10 @@ fn measure_and_report(
     let ours = options.out.output.is_none() && !options.out.json;
     crate::ceilings::keep(&record, destination.as_deref(), ours);
     let (lines, histogram) = forms.map_or((false, false), |forms| (forms.cyclictest, forms.histogram));
-    let shown_by = output_file(options).map_or(HERE.to_owned(), |path| path.to_string_lossy().into_owned());
     let report = |record: &Record, style: &Style| {
-        report::cyclictest::forms(record, lines, histogram)
-            .unwrap_or_else(|| terminal::answer(record, options.out.all, &shown_by, style))
+        report::cyclictest::forms(record, lines, histogram).unwrap_or_else(|| {
+            terminal::answer(record, options.out.all, &shown_by(options, destination.as_deref()), style)
+        })
     };
     let page = (options.command.is_none(), !lines && !histogram);
     deliver(options, &record, destination.as_deref(), &Forms::of_record(&record, report), page)?;

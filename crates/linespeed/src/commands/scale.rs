@@ -14,7 +14,7 @@ use record::{Coverage, Ended};
 use report::terminal;
 
 use super::measuring::{Measuring, Outcome, chosen_cpus, ended};
-use crate::delivery::{Forms, deliver};
+use crate::delivery::{Forms, deliver, shown_by};
 use crate::failure::{Failure, signal_code};
 use crate::options::{Options, Scale};
 use crate::output;
@@ -71,7 +71,9 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
     if let (Some(trouble), true) = (&results.failed, record.measurements.is_empty()) {
         return Err(complaint(&job, trouble));
     }
-    let forms = Forms::of_record(&record, terminal::scale);
+    let forms = Forms::of_record(&record, |record, style| {
+        terminal::scale_answer(record, options.out.all, &shown_by(options, destination.as_deref()), style)
+    });
     deliver(options, &record, destination.as_deref(), &forms, (false, true))?;
     match (results.interrupted, results.failed) {
         (Some(signal), _) => Ok(signal_code(signal)),

@@ -78,7 +78,7 @@ impl Files {
     }
 
     fn compare(&self, args: &[&str]) -> Ran {
-        let mut all = vec!["compare".to_owned()];
+        let mut all = vec!["compare".to_owned(), "--all".to_owned()];
         all.extend(args.iter().map(
             |arg| {
                 if !arg.ends_with(".json") { (*arg).to_owned() } else { self.path(arg) }
@@ -121,7 +121,7 @@ fn two_machines_are_reported_apart_by_what_they_are_and_what_they_do() {
     // A curve of 68 sizes is four rows.
     assert_eq!(text.matches("load from").count(), 4, "{text}");
     for (width, most) in [("80", 80), ("160", 160)] {
-        let mut command = linespeed(["compare", &files.path("small.json"), &files.path("big.json")]);
+        let mut command = linespeed(["compare", "--all", &files.path("small.json"), &files.path("big.json")]);
         command.env("COLUMNS", width);
         let text = run(command).succeeds().stdout;
         assert!(text.lines().all(|line| line.chars().count() <= most), "{text}");
@@ -229,7 +229,7 @@ fn of_many_records_the_one_that_is_far_off_is_named() {
 }
 
 #[test]
-fn the_answer_stands_first_and_the_same_again_per_core_cpu_and_package() {
+fn the_answer_stands_last_and_above_it_the_same_per_core_cpu_and_package() {
     let (small, mut big) = (machine("small", 4, 5.0, 90.0), machine("big", 16, 4.0, 120.0));
     // Siblings: 16 CPUs on 8 cores of two packages.
     big.machine.counts.cores = Some(8);
@@ -237,7 +237,7 @@ fn the_answer_stands_first_and_the_same_again_per_core_cpu_and_package() {
     let files = Files::of(&[("small.json", &small), ("big.json", &big)]);
     let text = files.compare(&["small.json", "big.json"]).succeeds().stdout;
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let (answer, rest) = flat.split_once("small (baseline)").expect("what they are");
+    let (rest, answer) = flat.rsplit_once("big against small").expect("what is compared");
     // 16 × 4.0 against 4 × 5.0, each nine tenths of it; 120 ns against 90; the faster one stands first.
     for words in [
         "big is 3.20× as fast as small. Causes, largest first: number of cores (8 against 4)",
@@ -331,7 +331,7 @@ fn what_is_not_comparable_is_refused_with_its_reason() {
     }
     let files = Files::of(&[("a.json", &a), ("b.json", &b)]);
     let said = parsed(&files.compare(&["a.json", "b.json", "--json"]).succeeds());
-    let mut command = linespeed(["compare", &files.path("a.json"), &files.path("b.json")]);
+    let mut command = linespeed(["compare", "--all", &files.path("a.json"), &files.path("b.json")]);
     command.env("COLUMNS", "160");
     let text = run(command).succeeds().stdout;
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -506,7 +506,7 @@ fn what_is_no_record_is_said_in_a_line_with_the_way_out() {
     files.compare(&["small.json", "big.json", "--quick"]).fails(2, &["no use for --quick"]);
     ran(["compare"]).misused(&["<RECORD>"]);
     // No record of this machine: the state folder is empty.
-    let mut command = linespeed(["compare", ".", &files.path("small.json")]);
+    let mut command = linespeed(["compare", "--all", ".", &files.path("small.json")]);
     command.env("XDG_STATE_HOME", files.0.path());
     run(command).fails(3, &["no record of this machine", "run linespeed first"]);
 }
@@ -526,7 +526,7 @@ fn the_newest_record_of_this_machine_stands_behind_a_dot() {
         whole.measurements.push(Measurement::new(metric, place, about(3e9)));
     }
     std::fs::write(state.join("here.json"), whole.to_json().unwrap()).unwrap();
-    let mut command = linespeed(["compare", ".", &files.path("small.json")]);
+    let mut command = linespeed(["compare", "--all", ".", &files.path("small.json")]);
     command.env("XDG_STATE_HOME", files.0.path());
     let text = run(command).succeeds().stdout;
     assert!(text.contains("this machine (baseline)") && text.contains("measured 2026-01-01"), "{text}");

@@ -71,7 +71,7 @@ fn two_nodes() -> String {
 fn captured_machines_get_the_plans_of_their_shapes() {
     let place = folder();
     let arm = captured("128arm-2pa2n8cluster4co", place.path());
-    let text = ran(["plan", &arm]).succeeds().stdout;
+    let text = ran(["plan", "--all", &arm]).succeeds().stdout;
     assert!(text.starts_with("4 processes, one per node, each with 32 threads"), "{text}");
     assert!(text.contains("linespeed run numa"), "no figure, and no word of it:\n{text}");
     let two = planned(&[&arm, "--processes", "2"]);
@@ -99,7 +99,7 @@ fn a_plan_of_two_nodes_names_its_gain_in_every_form() {
     std::fs::write(&record, two_nodes()).unwrap();
     let record = record.to_str().unwrap();
     for (columns, color) in [("40", "never"), ("80", "never"), ("160", "always")] {
-        let mut command = linespeed(["plan", record, "--color", color]);
+        let mut command = linespeed(["plan", "--all", record, "--color", color]);
         command.env("COLUMNS", columns);
         let text = run(command).succeeds().stdout;
         let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");

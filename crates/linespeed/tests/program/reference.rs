@@ -17,7 +17,10 @@ fn said(args: &[&str]) -> String {
 #[track_caller]
 fn compared(names: &[&str]) -> String {
     let names: Vec<String> = names.iter().map(|name| format!("reference:{name}")).collect();
-    said(&["compare"].into_iter().chain(names.iter().map(String::as_str)).collect::<Vec<_>>())
+    let with = |first: &[&'static str]| {
+        said(&first.iter().copied().chain(names.iter().map(String::as_str)).collect::<Vec<_>>())
+    };
+    with(&["compare"]) + " " + &with(&["compare", "--all"])
 }
 
 /// Checks that all of these stand in a text, in this order.
@@ -201,7 +204,7 @@ fn dies_interleaved_or_not_are_alike_for_a_program_that_ignores_nodes() {
 
 #[test]
 fn a_plan_of_many_nodes_is_one_that_each_tool_takes() {
-    let text = ran(["plan", "reference:phytium-ft-2500"]).succeeds().stdout;
+    let text = ran(["plan", "--all", "reference:phytium-ft-2500"]).succeeds().stdout;
     in_order(
         &text,
         &["16 processes, one per node, each with 8 threads", "numactl --cpunodebind=15 --membind=15 COMMAND"],

@@ -13,7 +13,7 @@ use crate::paint::{Span, Tone};
 use crate::text::{clean, pad_left, pad_right, width};
 
 /// Lines of a terminal that nobody has resized, without those that name the files and the prompt.
-const LINES: usize = 21;
+pub(super) const LINES: usize = 21;
 /// Findings that are shown.
 const FINDINGS: usize = 3;
 /// Things that could not be seen, shown by name.
@@ -21,6 +21,14 @@ const UNSEEN: usize = 6;
 
 pub(super) fn write(screen: &mut Screen, record: &Record, shown_by: &str) {
     let above = screen.lines();
+    head(screen, record);
+    headlines(screen, record);
+    screen.blank();
+    foot(screen, record, shown_by, above);
+}
+
+/// What the machine is, how it was measured, how noisy it was.
+pub(super) fn head(screen: &mut Screen, record: &Record) {
     if let Some(banner) = summary::banner(record) {
         cut(screen, &[Span::strong(banner)]);
     }
@@ -44,11 +52,13 @@ pub(super) fn write(screen: &mut Screen, record: &Record, shown_by: &str) {
         cut(screen, &[Span::new(Tone::Serious, words)]);
     }
     screen.blank();
-    headlines(screen, record);
-    screen.blank();
+}
+
+/// The worst findings as far as there is room below the `above` first lines, what could not be seen, and where the rest is.
+pub(super) fn foot(screen: &mut Screen, record: &Record, shown_by: &str, above: usize) {
     let unseen = unseen(record);
     let room = LINES.saturating_sub(screen.lines() - above + usize::from(unseen.is_some()) + 1);
-    let shown = findings(screen, record, room);
+    let shown = if room < 3 { 0 } else { findings(screen, record, room) };
     if let Some(unseen) = unseen {
         cut(screen, &[Span::plain(format!("Not seen: {unseen}"))]);
     }

@@ -9,6 +9,12 @@ use crate::text::{clean, width};
 
 /// Writes everything.
 pub(super) fn write(screen: &mut Screen, c: &Comparison) {
+    answer(screen, c);
+    blocks(screen, c);
+}
+
+/// Who is how much faster and why, and what is compared.
+pub(super) fn answer(screen: &mut Screen, c: &Comparison) {
     screen.paragraph(&[], Tone::Strong, compare::title(c));
     for says in &c.answer {
         screen.hanging("  ", "  ", compare::paragraph(says));
@@ -25,6 +31,10 @@ pub(super) fn write(screen: &mut Screen, c: &Comparison) {
             _ => screen.hanging("- ", "  ", note),
         }
     }
+}
+
+/// The tables.
+pub(super) fn blocks(screen: &mut Screen, c: &Comparison) {
     for block in compare::blocks(c) {
         screen.heading(&block.title);
         for (number, part) in block.parts.iter().enumerate() {

@@ -3,6 +3,7 @@
 
 mod answer;
 mod audit;
+mod brief;
 mod busy;
 mod compare;
 mod import;
@@ -28,6 +29,7 @@ use crate::contents::{inventory, summary};
 use crate::paint::{Span, Tone};
 use crate::text::{clean, width};
 pub use audit::{Seen, audit};
+pub use brief::{comparison_answer, overhead_answer, plan_answer, scale_answer};
 pub use import::Extent;
 pub use knob_changes::{knobs_applied, knobs_planned, knobs_restored, knobs_set, knobs_standing};
 pub use listing::{Listed, glossary, measurements, records, references};
@@ -125,16 +127,15 @@ pub fn record(record: &Record, all: bool, shown_by: &str, style: &Style) -> Stri
     let figures = !record.measurements.is_empty();
     let mut parts = Vec::new();
     if is_scale(record) {
-        parts.push(scale_briefly(record, style));
+        return scale_answer(record, all, shown_by, style);
+    } else if record.import.is_none() && !record.diagnosis.layers.is_empty() && !summary::is_whole(record) {
+        return overhead_answer(record, (all, true), shown_by, style);
     } else if figures {
         parts.push(stat(record, style));
     }
     if figures || (parts.is_empty() && !record.diagnosis.findings.is_empty()) {
-        // Of other tools' output the tables are the answer.
-        parts.push(match &record.import {
-            Some(_) => report(record, style),
-            None => answer(record, all, shown_by, style),
-        });
+        // Of other tools' output the tables are asked for by naming it.
+        parts.push(answer(record, all || record.import.is_some(), shown_by, style));
     }
     if !figures {
         parts.push(inventory(record, style));

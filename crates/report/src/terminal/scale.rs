@@ -81,7 +81,7 @@ pub fn scale_briefly(record: &Record, style: &Style) -> String {
 }
 
 /// How it ended, when that was early.
-fn early(record: &Record) -> Option<String> {
+pub(super) fn early(record: &Record) -> Option<String> {
     let signal = match &record.ended {
         Ended::Complete => return None,
         Ended::Failed { reason } => return Some(format!("Ended early: {reason}.")),
@@ -95,7 +95,7 @@ fn early(record: &Record) -> Option<String> {
 }
 
 /// The command that was run: of the steps, else as it was typed behind `--`, else all that was typed.
-fn command(record: &Record) -> String {
+pub(super) fn command(record: &Record) -> String {
     if let Some(m) = record.measurements_of("workload.throughput").find(|m| m.detail.has(detail::COMMAND)) {
         return command_text(m);
     }

@@ -52,6 +52,19 @@ impl Screen {
         self.text.lines().count()
     }
 
+    /// At most so many lines of what `write` writes; the last says that there are more.
+    pub(crate) fn clipped(&mut self, most: usize, write: impl FnOnce(&mut Self)) {
+        let before = self.text.len();
+        write(self);
+        if self.layout == Layout::Terminal && self.text[before..].lines().count() > most {
+            let kept: String =
+                self.text[before..].split_inclusive('\n').take(most.saturating_sub(1)).collect();
+            self.text.truncate(before);
+            self.text.push_str(&kept);
+            self.line(&[Span::quiet("  …")]);
+        }
+    }
+
     /// The whole text.
     pub(crate) fn finish(self) -> String {
         if self.ascii { to_ascii(&self.text) } else { self.text }

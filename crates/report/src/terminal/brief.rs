@@ -1,0 +1,216 @@
+//! The answers of `scale`, `overhead`, `compare` and `plan` on one screen; what stands in their reports besides goes before
+//! them where it is asked for.
+
+use record::plan::Plan;
+use record::{Comparison, Label, Measurement, Record, detail, units};
+
+use super::screen::Screen;
+use super::{Style, answer, compare, overhead, plan, scale};
+use crate::contents::figures::{rate, times};
+use crate::contents::plan::{processes, reasons, verification};
+use crate::paint::{Span, Tone};
+use crate::table::Table;
+use crate::text::cut;
+
+/// Rows of a table.
+const ROWS: usize = 6;
+/// Columns of a sentence in a table.
+const CELL: usize = 48;
+
+/// The report, where it is asked for, and below it the answer.
+fn above(
+    all: bool,
+    style: &Style,
+    report: impl FnOnce() -> String,
+    write: impl FnOnce(&mut Screen),
+) -> String {
+    let report = if all { report() + "\n" } else { String::new() };
+    report + &Screen::draw(style, write)
+}
+
+/// What a command or recipe gives on one CPU to all of them. `shown_by`: what `linespeed show` takes for this record.
+pub fn scale_answer(record: &Record, all: bool, shown_by: &str, style: &Style) -> String {
+    above(
+        all,
+        style,
+        || scale::scale(record, style),
+        |screen| {
+            let lines = screen.lines();
+            answer::head(screen, record);
+            screen.clipped(12, |screen| {
+                let lines = scale::early(record).into_iter().chain([scale::command(record)]);
+                for line in lines.filter(|line| !line.is_empty()) {
+                    screen.paragraph(&[], Tone::Strong, &line);
+                }
+                let steps: Vec<&Measurement> = record.measurements_of("workload.throughput").collect();
+                if steps.is_empty() {
+                    screen.paragraph(&[], Tone::Plain, "Nothing was measured.");
+                } else {
+                    screen.table(&steps_of(record, &steps), 2);
+                }
+                if let Some(scaling) = record.diagnosis.scaling.first() {
+                    screen.paragraph(&[], Tone::Plain, &scaling.meaning);
+                }
+            });
+            screen.blank();
+            answer::foot(screen, record, shown_by, lines);
+        },
+    )
+}
+
+/// The steps of the first placement, and the last step of each other.
+fn steps_of(record: &Record, all: &[&Measurement]) -> Table {
+    let placement = |m: &Measurement| m.labels.word(Label::Placement).unwrap_or("-").to_owned();
+    let threads = |m: &Measurement| m.labels.count(Label::Threads).unwrap_or(0);
+    let mut groups: Vec<Vec<&Measurement>> = Vec::new();
+    for m in all {
+        match groups.iter_mut().find(|group| placement(group[0]) == placement(m)) {
+            Some(group) => group.push(m),
+            None => groups.push(vec![m]),
+        }
+    }
+    let mut table = Table::new("", None, ["placement", "#CPUs", "#throughput", "#speed-up", "#efficiency"]);
+    let others = groups.len().saturating_sub(1).min(3);
+    for (number, group) in groups.iter().enumerate().take(others + 1) {
+        let most = if number == 0 { ROWS + 2 - others } else { 1 };
+        // One CPU, and the last of those that have room.
+        let shown =
+            group.iter().enumerate().filter(|(at, _)| (*at == 0 && most > 1) || at + most >= group.len());
+        for (_, m) in shown {
+            let scaling = record.diagnosis.scaling.iter().find(|s| s.placement == placement(m));
+            let step = scaling.and_then(|s| {
+                s.steps.iter().find(|step| u64::from(step.threads) == threads(m) && s.is_possible(step))
+            });
+            let mark = if m.doubt.is_some() { "?" } else { "" };
+            let work = m.detail.get(detail::WORK).unwrap_or("work");
+            table.row(vec![
+                placement(m),
+                threads(m).to_string(),
+                format!("{}{mark}", rate(m.value(), work)),
+                step.map_or("-".to_owned(), |step| times(step.speedup)),
+                step.map_or("-".to_owned(), |step| units::percent(step.efficiency)),
+            ]);
+        }
+    }
+    table
+}
+
+/// What each layer takes of a CPU's speed. `whole`: the report with all that was counted.
+pub fn overhead_answer(record: &Record, (all, whole): (bool, bool), shown_by: &str, style: &Style) -> String {
+    above(
+        all,
+        style,
+        || overhead::overhead(record, whole, style),
+        |screen| {
+            let lines = screen.lines();
+            answer::head(screen, record);
+            let mut layers = Table::new("", None, ["layer", "bound", "IRQs", "#over fastest"]);
+            for layer in record.diagnosis.layers.iter().take(ROWS) {
+                let mark = if layer.doubt.is_some() { "?" } else { "" };
+                let [bound, interrupts] =
+                    [&layer.bound, &layer.interrupts].map(|word| word.clone().unwrap_or_default());
+                layers.row(vec![
+                    layer.layer.clone(),
+                    bound,
+                    interrupts,
+                    format!("+{}{mark}", units::percent(layer.over)),
+                ]);
+            }
+            let mut steps = Table::new("", None, ["step", "costs"]);
+            for step in record.diagnosis.overhead.iter().flat_map(|overhead| &overhead.steps).take(ROWS) {
+                steps.row([&step.what, &step.says].map(|words| cut(&words.to_string(), CELL)).to_vec());
+            }
+            screen.table(&layers, 2);
+            screen.clipped(1 + ROWS, |screen| screen.table(&steps, 2));
+            screen.blank();
+            answer::foot(screen, record, shown_by, lines);
+        },
+    )
+}
+
+/// Who is how much faster, and why.
+pub fn comparison_answer(c: &Comparison, all: bool, style: &Style) -> String {
+    let report = || Screen::draw(style, |screen| compare::blocks(screen, c));
+    above(all, style, report, |screen| {
+        screen.clipped(answer::LINES, |screen| compare::answer(screen, c));
+        more(screen, "what explains it, what differs, all figures");
+    })
+}
+
+/// How to lay a program out.
+pub fn plan_answer(made: &Plan, all: bool, style: &Style) -> String {
+    let whole = plan::plan(made, style);
+    if whole.lines().count() <= answer::LINES {
+        return whole;
+    }
+    above(
+        all,
+        style,
+        || whole,
+        |screen| {
+            screen.clipped(5, |screen| screen.paragraph(&[], Tone::Strong, &made.summary));
+            screen.clipped(ROWS, |screen| screen.table(&processes(&made.processes), 2));
+            screen.clipped(7, |screen| {
+                let verified = made.verification.iter().flat_map(verification);
+                verified.for_each(|line| screen.paragraph(&[], Tone::Plain, &line));
+                for (key, text) in &reasons(made) {
+                    screen.paragraph(&[Span::strong(format!("{key}: "))], Tone::Plain, text);
+                }
+            });
+            let tools: Vec<&str> = made.snippets.iter().map(|snippet| snippet.tool.as_str()).collect();
+            if !tools.is_empty() {
+                screen.line(&[Span::plain(format!("To paste: linespeed plan --as {}", tools.join("|")))]);
+            }
+            more(screen, "lines to paste, what else to set, cautions");
+        },
+    )
+}
+
+fn more(screen: &mut Screen, what: &str) {
+    screen.line(&[Span::plain(format!("More: --all ({what})"))]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fits(text: &str) {
+        assert!(text.lines().count() <= answer::LINES + 2, "{text}");
+    }
+
+    #[test]
+    fn of_many_steps_the_first_and_the_last_stand_in_the_answer() {
+        let mut record = Record::new("1", String::new(), Vec::new());
+        for placement in ["cores-first", "node-compact"] {
+            for cpus in 1..=64u64 {
+                let labels = record::Labels::new()
+                    .with_label(Label::Workload, "x")
+                    .with_label(Label::Threads, cpus)
+                    .with_label(Label::Placement, placement);
+                let rates = vec![cpus as f64 * 10.0; 6];
+                record.measurements.push(Measurement::new("workload.throughput", labels, rates));
+            }
+        }
+        record.diagnosis = diagnose::diagnose(&record);
+        let text = scale_answer(&record, false, ".", &Style::default());
+        fits(&text);
+        for row in ["cores-first      1", "cores-first     64", "node-compact    64"] {
+            assert!(text.contains(row), "no {row} in {text}");
+        }
+        assert!(scale_answer(&record, true, ".", &Style::default()).lines().count() > 64);
+    }
+
+    #[test]
+    fn a_comparison_and_a_plan_of_large_machines_fit_a_screen() {
+        let machine = |name| reference::find(name).unwrap().record("0").unwrap();
+        let (a, b) = (machine("kunpeng-920-4826"), machine("hygon-5280"));
+        let side = |name: &'static str, record| diagnose::Side { name, source: name, record };
+        let tool = record::Tool { name: String::new(), version: String::new() };
+        let c = diagnose::compare(&[side("a", &a), side("b", &b)], 0, tool, diagnose::Extent::Summary);
+        fits(&comparison_answer(&c, false, &Style::default()));
+        let made = diagnose::plan(&a, &diagnose::PlanRequest::default()).unwrap();
+        let text = plan_answer(&made, false, &Style::default());
+        fits(&text);
+        assert!(text.contains("plan --as numactl") && text.contains("--all"), "{text}");
+    }
+}
