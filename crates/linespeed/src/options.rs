@@ -24,7 +24,9 @@ pub use overhead::{Overhead, Vm};
 pub use plan::Plan;
 pub use quiet::Quiet;
 pub use reading::{Asked, definition, parse};
-pub use records::{Compare, Import, Inspect, Records, RecordsAction, Reference, Show, WakeupForms};
+pub use records::{
+    Compare, Import, Inspect, Records, RecordsAction, Reference, Show, WakeupForms, WakeupOptions,
+};
 pub use scale::Scale;
 pub use stat::{PerfFormat, Stat};
 
@@ -142,22 +144,53 @@ pub struct Run {
     #[arg(value_name = "MEASUREMENT")]
     pub names: Vec<String>,
     #[command(flatten)]
+    pub wakeups: WakeupOptions,
+    #[command(flatten)]
     pub forms: WakeupForms,
 }
 
+/// Wake-ups of a thread that fit its memory.
+const MOST_WAKEUPS: f64 = 2e7;
+
 impl Run {
-    /// Refuses a form of a figure that is not measured.
+    /// An option that is about wake-ups alone.
+    pub fn about_wakeups(&self) -> Option<&'static str> {
+        let given = [
+            (self.forms.cyclictest, "--cyclictest"),
+            (self.forms.histogram, "--histogram"),
+            (self.wakeups.time.is_some(), "--for"),
+            (self.wakeups.interval.is_some(), "--interval"),
+            (self.wakeups.priority.is_some(), "--priority"),
+        ];
+        given.into_iter().find_map(|(given, flag)| given.then_some(flag))
+    }
+
+    /// How wake-ups are measured.
+    pub fn wakeups(&self) -> measure::Wakeups {
+        let usual = measure::Wakeups::USUAL;
+        measure::Wakeups {
+            interval_ns: self.wakeups.interval.map_or(usual.interval_ns, |us| us * 1000),
+            priority: self.wakeups.priority.unwrap_or(usual.priority),
+            seconds: self.wakeups.time.map(|time| time.as_secs_f64()),
+        }
+    }
+
+    /// Refuses a form of a figure that is not measured, and more wake-ups than fit.
     fn check(&self) -> Result<(), Failure> {
-        let form = match (self.forms.cyclictest, self.forms.histogram) {
-            (true, _) => "--cyclictest",
-            (_, true) => "--histogram",
-            _ => return Ok(()),
-        };
+        let wakeups = self.wakeups();
+        let count = wakeups.seconds.unwrap_or(0.0) * 1e9 / f64::from(wakeups.interval_ns);
+        if count > MOST_WAKEUPS {
+            let words = format!(
+                "{count:.0} wake-ups a CPU are more than {MOST_WAKEUPS:.0}: a longer --interval, or a shorter --for"
+            );
+            return Err(Failure::Usage(words));
+        }
+        let Some(form) = self.about_wakeups() else { return Ok(()) };
         if self.names.is_empty() || self.names.iter().any(|name| name == "wakeup") {
             return Ok(());
         }
         Err(Failure::Usage(format!(
-            "{form} prints wake-up latency, which is not among {}: name wakeup too, or leave {form} out",
+            "{form} is about wake-up latency, which is not among {}: name wakeup too, or leave {form} out",
             self.names.join(", ")
         )))
     }

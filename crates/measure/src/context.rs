@@ -8,6 +8,7 @@ use record::{Coverage, CpuList, Machine, Measurement, Snapshot, Template, Text, 
 use crate::arrays::Arrays;
 use crate::budget::{Depth, memory_allowance};
 use crate::cycle::Cycle;
+use crate::measurements::wakeup::Wakeups;
 use crate::reasons;
 use os::Stop;
 
@@ -54,6 +55,8 @@ pub struct Context<'a> {
     pub stop: &'a Stop,
     /// The CPUs to use: online, allowed, and chosen by the user.
     pub cpus: CpuList,
+    /// How wake-ups are measured.
+    pub wakeups: Wakeups,
     /// Results so far.
     pub measurements: Vec<Measurement>,
     /// Coverage so far.
@@ -87,6 +90,7 @@ impl<'a> Context<'a> {
             depth,
             stop,
             cpus,
+            wakeups: Wakeups::USUAL,
             measurements: Vec::new(),
             coverage: Vec::new(),
             kept_cycle: None,

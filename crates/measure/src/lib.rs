@@ -52,4 +52,5 @@ pub use context::{Context, Halt, Progress};
 pub use list::find;
 pub use measure::Measure;
 pub use measurements::MEASUREMENTS;
+pub use measurements::wakeup::Wakeups;
 pub use missing::{AllImpossible, find_offline};

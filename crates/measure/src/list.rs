@@ -1,12 +1,14 @@
 //! Running measurements of the list.
 
+use machine::Inspection;
 use record::text::Value;
-use record::{Coverage, CpuList, Doubt, Label, Machine, Snapshot, State, text};
+use record::{Coverage, CpuList, Doubt, Label, Machine, State, text};
 
 use crate::budget::Depth;
 use crate::context::{Context, Halt, Progress};
 use crate::measure::Measure;
 use crate::measurements::latency::CLOCK_RANGE;
+use crate::measurements::wakeup::Wakeups;
 use crate::thread_group;
 use os::Stop;
 
@@ -45,14 +47,15 @@ pub struct Results {
 /// Runs `chosen` in the list's order and leaves out the rest with a word in the coverage.
 pub fn run(
     chosen: &[&Measure],
-    machine: &Machine,
-    snapshot: &Snapshot,
-    depth: Depth,
+    found: &Inspection,
+    (depth, wakeups): (Depth, Wakeups),
     cpus: &CpuList,
     stop: &Stop,
     progress: &mut (dyn Progress + Send + Sync),
 ) -> Results {
-    let mut context = Context::new(machine, snapshot, depth, cpus.clone(), stop, progress);
+    let machine = &found.machine;
+    let mut context = Context::new(machine, &found.snapshot, depth, cpus.clone(), stop, progress);
+    context.wakeups = wakeups;
     let mut interrupted = None;
     if cpus.iter().next().and_then(|cpu| thread_group::run_on(cpu, |member| member.pinned)) == Some(false) {
         context.degrade_with_remedy(
@@ -76,7 +79,7 @@ pub fn run(
             context.coverage.push(Coverage::skipped(name, why));
             continue;
         }
-        let outlook = measurement.outlook(machine, snapshot, cpus);
+        let outlook = measurement.outlook(machine, &found.snapshot, cpus);
         if outlook.state == State::Impossible {
             context.coverage.push(outlook);
             continue;

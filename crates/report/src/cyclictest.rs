@@ -13,14 +13,15 @@ use record::{Measurement, Record};
 /// 1000 (`-h`).
 const ROWS: usize = 1000;
 
-/// The measurements that cyclictest would have made: raw ones; as the machine is, where it was measured so, and
-/// with the real-time policy, where there is one.
+/// The measurements that cyclictest would have made: raw ones, with idle states held off, and with the real-time policy where
+/// there is one.
 fn threads(record: &Record) -> Vec<&Measurement> {
     let raw: Vec<&Measurement> = record
         .measurements_of("wakeup.latency")
         .filter(|m| m.labels.switch(Label::Corrected) != Some(true) && m.summary.n > 0)
         .collect();
-    let preferred = [("fifo", "tuned"), ("fifo", "as-is"), ("other", "tuned"), ("other", "as-is")];
+    let preferred =
+        [("fifo", "tuned"), ("fifo", "as-is"), ("other", "awake"), ("other", "tuned"), ("other", "as-is")];
     let of = |(policy, setting): &(&str, &str)| -> Vec<&Measurement> {
         let fits = |m: &&&Measurement| {
             m.labels.word(Label::Policy) == Some(*policy) && m.labels.word(Label::Setting) == Some(*setting)

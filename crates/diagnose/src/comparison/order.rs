@@ -34,7 +34,10 @@ fn is_result(TableRow { key, row }: &TableRow) -> bool {
     let is = |label: Label, word: &str| row.labels.word(label) == Some(word);
     match row.metric.as_str() {
         "workload.throughput" | "workload.time" => key.kind != RowKind::Efficiency,
-        "wakeup.average" | "wakeup.latency" => !is(Label::Setting, "tuned") && !is(Label::Policy, "fifo"),
+        "wakeup.average" => !is(Label::Setting, "tuned") && !is(Label::Policy, "fifo"),
+        "wakeup.latency" => {
+            !is(Label::Setting, "tuned") && !is(Label::Setting, "awake") && !is(Label::Policy, "fifo")
+        }
         "load.latency" => key.kind == RowKind::Memory,
         "stream.ns_per_element" | "numa.latency" => key.kind == RowKind::IgnoringNodes,
         "memory.bandwidth" => key.kind == RowKind::AllCpus && is(Label::Op, "read"),

@@ -1,14 +1,14 @@
 //! The main job, and `linespeed run`: inspect, measure, diagnose, report, and leave a record and a page.
 
-use machine::{Inspection, Root};
-use measure::{Depth, MEASUREMENTS, Measure, list};
+use machine::Root;
+use measure::{Depth, MEASUREMENTS, Measure, Wakeups, list};
 use record::{Ended, Record};
 use report::terminal::{self, Style};
 
 use super::measuring::{Measuring, Outcome, chosen_cpus, ended};
 use crate::delivery::{Forms, deliver, shown_by};
 use crate::failure::{FOUND, Failure, signal_code, unknown_name};
-use crate::options::{self, Options, Run, WakeupForms};
+use crate::options::{self, Options, Run};
 use crate::progress::Shown;
 use os::signals;
 
@@ -29,28 +29,33 @@ pub fn some(options: &Options, run: &Run) -> Result<u8, Failure> {
         chosen.push(list::find(name).ok_or_else(unknown)?);
     }
     if chosen.is_empty() {
-        let forms = run.forms.cyclictest || run.forms.histogram;
-        chosen = if forms { list::find("wakeup").into_iter().collect() } else { MEASUREMENTS.to_vec() };
+        chosen = if run.about_wakeups().is_some() {
+            list::find("wakeup").into_iter().collect()
+        } else {
+            MEASUREMENTS.to_vec()
+        };
     }
-    measure_and_report(options, chosen, depth, Some(&run.forms))
+    measure_and_report(options, chosen, depth, Some(run))
 }
 
 fn measure_and_report(
     options: &Options,
     chosen: Vec<&Measure>,
     depth: Depth,
-    forms: Option<&WakeupForms>,
+    run: Option<&Run>,
 ) -> Result<u8, Failure> {
     let stop = signals::install();
     let mut measuring = Measuring::begin(options, depth != Depth::Normal && depth != Depth::Full)?;
     let cpus = chosen_cpus(options, &measuring.found.machine)?;
-    let Inspection { machine, snapshot, .. } = &measuring.found;
+    let machine = &measuring.found.machine;
+    let wakeups = run.map_or(Wakeups::USUAL, Run::wakeups);
     let budget = |m: &&Measure| {
         let depth = list::depth_of(m, &chosen, machine, &cpus, depth);
-        m.budget(machine, &cpus, depth).seconds
+        let seconds = m.budget(machine, &cpus, depth).seconds;
+        if m.name == "wakeup" { wakeups.seconds.unwrap_or(seconds) } else { seconds }
     };
     let mut progress = Shown::new(&options.out, chosen.iter().map(budget).sum());
-    let results = list::run(&chosen, machine, snapshot, depth, &cpus, stop, &mut progress);
+    let results = list::run(&chosen, &measuring.found, (depth, wakeups), &cpus, stop, &mut progress);
     progress.finish();
     if chosen.len() < MEASUREMENTS.len() {
         results.refuse_impossible(&chosen).map_err(|error| Failure::Cannot(error.to_string()))?;
@@ -66,7 +71,7 @@ fn measure_and_report(
         measuring.finish(outcome, |after| after.own_ready_seconds = own_ready_seconds);
     let ours = options.out.output.is_none() && !options.out.json;
     crate::ceilings::keep(&record, destination.as_deref(), ours);
-    let (lines, histogram) = forms.map_or((false, false), |forms| (forms.cyclictest, forms.histogram));
+    let (lines, histogram) = run.map_or((false, false), |run| (run.forms.cyclictest, run.forms.histogram));
     let report = |record: &Record, style: &Style| {
         report::cyclictest::forms(record, lines, histogram).unwrap_or_else(|| {
             terminal::answer(record, options.out.all, &shown_by(options, destination.as_deref()), style)

@@ -118,6 +118,20 @@ created.
 
 Missing facts stay unknown. Implausible figures are kept as text only. Lines not recognised are counted; -v prints them.";
 
+/// How wake-ups are measured, as cyclictest's options say it.
+#[derive(Debug, Args, Default)]
+pub struct WakeupOptions {
+    /// How long to measure wake-up latency, for example 10m, as cyclictest -D
+    #[arg(long = "for", value_name = "TIME", value_parser = super::duration)]
+    pub time: Option<std::time::Duration>,
+    /// Interval of wake-ups in microseconds, as cyclictest -i [default: 1000]
+    #[arg(short, long, value_name = "MICROSECONDS", value_parser = clap::value_parser!(u32).range(10..=1_000_000))]
+    pub interval: Option<u32>,
+    /// Priority of SCHED_FIFO, as cyclictest -p; 0 for SCHED_OTHER alone [default: 80]
+    #[arg(short, long, value_name = "PRIORITY", value_parser = clap::value_parser!(u8).range(0..=99))]
+    pub priority: Option<u8>,
+}
+
 /// Wake-up latency as cyclictest prints it.
 #[derive(Debug, Args, Default)]
 pub struct WakeupForms {

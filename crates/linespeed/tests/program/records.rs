@@ -163,6 +163,25 @@ fn strings_from_a_machine_reach_neither_the_terminal_nor_the_page() {
 }
 
 #[test]
+fn wake_ups_are_measured_as_cyclictest_is_asked_to() {
+    let args = ["run", "--for", "1s", "-i", "500", "-p", "0", "--cyclictest"];
+    let lines = measured(linespeed(args.iter().chain(&["-o", "/dev/null"]))).succeeds().stdout;
+    assert!(lines.starts_with("T: 0 (") && lines.contains(" P: 0 I:500 C:"), "{lines}");
+    let record = measured(linespeed(args[..7].iter().chain(&["--json"]))).succeeds().record();
+    let of = |label, word: &str| {
+        record.measurements_of("wakeup.latency").filter(|m| m.labels.word(label) == Some(word)).count()
+    };
+    assert_eq!(of(Label::Policy, "fifo"), 0, "priority 0 is SCHED_OTHER");
+    assert!(of(Label::Setting, "as-is") > 0 && record.measurements.iter().all(|m| m.summary.mean.is_some()));
+    // As cyclictest does it: idle states held off, the usual timer slack.
+    let held = crate::support::lost(&record, "wakeup tuned").is_empty();
+    assert_eq!(of(Label::Setting, "awake") > 0, held);
+    ran(["run", "clock", "--for", "1s"]).fails(2, &["--for", "not among clock"]);
+    ran(["run", "--for", "10d", "-i", "10"]).misused(&["--for"]);
+    ran(["run", "--for", "24h", "-i", "10"]).fails(2, &["wake-ups", "--interval"]);
+}
+
+#[test]
 fn cyclictest_forms_come_from_a_record_too() {
     let folder = folder();
     let place = folder.path().join("w.json");

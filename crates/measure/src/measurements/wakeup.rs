@@ -1,5 +1,5 @@
-//! Wake-up latency as cyclictest measures it: absolute timers, one thread a CPU; as the machine is and tuned, under
-//! SCHED_OTHER and, where allowed, SCHED_FIFO. Missed periods are counted, and a second set of percentiles is
+//! Wake-up latency as cyclictest measures it: absolute timers, one thread a CPU; as the machine is, with idle states held off and
+//! tuned, under SCHED_OTHER and, where allowed, SCHED_FIFO. Missed periods are counted, and a second set of percentiles is
 //! corrected for them.
 
 use std::fs::File;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use record::{Bucket, Coverage, CpuList, Label, Labels, Measurement, detail, text};
 
-use crate::budget::Budget;
+use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt};
 use crate::measure::Measure;
 use crate::repeat::there_and_back;
@@ -18,11 +18,29 @@ use os::Stop;
 
 const NAME: &str = "wakeup";
 
-/// cyclictest's default interval.
-const INTERVAL_NS: i64 = 1_000_000;
+/// How wake-ups are measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wakeups {
+    /// From one to the next, ns.
+    pub interval_ns: u32,
+    /// The priority of SCHED_FIFO; 0 for SCHED_OTHER alone.
+    pub priority: u8,
+    /// How long in all; by depth where nobody says.
+    pub seconds: Option<f64>,
+}
 
-/// The priority that cyclictest's manual and most reports use.
-const PRIORITY: i32 = 80;
+impl Wakeups {
+    /// cyclictest's default interval, and the priority that its manual and most reports use.
+    pub const USUAL: Self = Self { interval_ns: 1_000_000, priority: 80, seconds: None };
+
+    fn interval(self) -> i64 {
+        i64::from(self.interval_ns.max(1))
+    }
+
+    fn seconds(self, depth: Depth) -> f64 {
+        self.seconds.unwrap_or_else(|| depth.pick(1.1, 7.2, 58.0))
+    }
+}
 
 /// A thread that is late goes on beyond its cycles' time for so long.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -30,25 +48,46 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// Above so many CPUs their distributions are kept together, not for each.
 const DISTRIBUTIONS: usize = 32;
 
+/// What is set for a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tuned {
+    /// Nothing.
+    Nothing,
+    /// Idle states are held off, as cyclictest does.
+    Awake,
+    /// And timer slack is 1 ns.
+    All,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Setting {
-    fifo: bool,
-    tuned: bool,
+    /// The priority of SCHED_FIFO; 0 for SCHED_OTHER.
+    priority: u8,
+    tuned: Tuned,
 }
 
 impl Setting {
-    const ALL: [Setting; 4] = [
-        Setting { fifo: false, tuned: false },
-        Setting { fifo: false, tuned: true },
-        Setting { fifo: true, tuned: false },
-        Setting { fifo: true, tuned: true },
-    ];
+    /// All of them, those of SCHED_FIFO last. A real-time thread has no slack: awake it is tuned.
+    fn all(priority: u8) -> Vec<Setting> {
+        let other = [Tuned::Nothing, Tuned::Awake, Tuned::All].map(|tuned| Setting { priority: 0, tuned });
+        let fifo = [Tuned::Nothing, Tuned::All].map(|tuned| Setting { priority, tuned });
+        other.into_iter().chain(fifo.into_iter().filter(|_| priority > 0)).collect()
+    }
+
+    fn is_fifo(self) -> bool {
+        self.priority > 0
+    }
 
     fn place(self) -> Labels {
+        let setting = match self.tuned {
+            Tuned::Nothing => "as-is",
+            Tuned::Awake => "awake",
+            Tuned::All => "tuned",
+        };
         Labels::new()
-            .with_label(Label::Policy, if self.fifo { "fifo" } else { "other" })
-            .with_label(Label::Priority, if self.fifo { PRIORITY as u32 } else { 0 })
-            .with_label(Label::Setting, if self.tuned { "tuned" } else { "as-is" })
+            .with_label(Label::Policy, if self.is_fifo() { "fifo" } else { "other" })
+            .with_label(Label::Priority, u32::from(self.priority))
+            .with_label(Label::Setting, setting)
     }
 }
 
@@ -92,7 +131,7 @@ pub(crate) const WAKEUP: Measure = Measure {
     metrics: &["wakeup.latency"],
     obstacle: |machine, _, _| {
         let why = text!("fifo-not-allowed", "SCHED_FIFO is not allowed to this user, so SCHED_OTHER only");
-        let denied = machine.limits.rt_priority.is_some_and(|most| most < PRIORITY as u32);
+        let denied = machine.limits.rt_priority.is_some_and(|most| most < u32::from(Wakeups::USUAL.priority));
         denied.then(|| Coverage::degraded(NAME, why).with_remedy(os::fifo_remedy()))
     },
     budget: |_, cpus, depth| Budget {
@@ -107,16 +146,19 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     context.lead()?;
     let cpus: Vec<u32> = context.cpus.iter().collect();
     let rounds = context.depth.pick(1, 2, 4);
-    let seconds = context.depth.pick(1.1, 7.2, 58.0) / (Setting::ALL.len() * rounds) as f64;
-    let cycles = (seconds * 1e9 / INTERVAL_NS as f64) as usize;
-    let mut seen = Setting::ALL.map(|setting| (setting, vec![Seen::default(); cpus.len()]));
+    let wakeups = context.wakeups;
+    let settings = Setting::all(wakeups.priority);
+    let seconds = wakeups.seconds(context.depth) / (settings.len() * rounds) as f64;
+    let cycles = ((seconds * 1e9 / wakeups.interval() as f64) as usize).max(1);
+    let mut seen: Vec<(Setting, Vec<Seen>)> =
+        settings.iter().map(|setting| (*setting, vec![Seen::default(); cpus.len()])).collect();
     let mut dma_refused = None;
     let mut ended = Ok(());
     let mut done = 0;
     'rounds: for round in 0..rounds {
         for index in there_and_back(round, seen.len()) {
             let (setting, seen) = &mut seen[index];
-            if setting.fifo && seen.iter().any(|one| one.fifo_refused.is_some()) {
+            if setting.is_fifo() && seen.iter().any(|one| one.fifo_refused.is_some()) {
                 continue;
             }
             ended = context.check();
@@ -124,9 +166,9 @@ fn run(context: &mut Context) -> Result<(), Halt> {
                 break 'rounds;
             }
             // Held for as long as the file is open; closing it, even by dying, ends the request.
-            let held = setting.tuned.then(hold_c_states);
+            let held = (setting.tuned != Tuned::Nothing).then(hold_c_states);
             let taken = thread_group::run(&cpus, |member| {
-                run_cycles(member, *setting, cycles, PATIENCE, context.stop)
+                run_cycles(member, *setting, wakeups, cycles, PATIENCE, context.stop)
             });
             if let Some(held) = held {
                 dma_refused = held.err();
@@ -137,12 +179,15 @@ fn run(context: &mut Context) -> Result<(), Halt> {
                 }
             }
             done += 1;
-            context.advance(done as f64 / (rounds * Setting::ALL.len()) as f64);
+            context.advance(done as f64 / (rounds * settings.len()) as f64);
         }
     }
     let fifo_refused = seen.iter().flat_map(|(_, seen)| seen).find_map(|one| one.fifo_refused.clone());
+    let held = dma_refused.is_none();
     report_refusals(context, seen.iter().flat_map(|(_, seen)| seen), dma_refused);
-    for (setting, seen) in seen.iter().filter(|(setting, _)| !setting.fifo || fifo_refused.is_none()) {
+    for (setting, seen) in seen.iter().filter(|(setting, _)| {
+        (!setting.is_fifo() || fifo_refused.is_none()) && (setting.tuned != Tuned::Awake || held)
+    }) {
         publish(context, *setting, &cpus, seen);
     }
     ended
@@ -162,7 +207,7 @@ fn report_refusals<'a>(
     dma_refused: Option<io::Error>,
 ) {
     if let Some(why) = seen.clone().find_map(|s| s.fifo_refused.clone())
-        && context.machine.limits.rt_priority.is_none_or(|most| most >= PRIORITY as u32)
+        && context.machine.limits.rt_priority.is_none_or(|most| most >= u32::from(Wakeups::USUAL.priority))
     {
         let why = text!("wakeup-fifo-refused", "SCHED_FIFO is refused: {why}", why);
         context.degrade_with_remedy("wakeup fifo", why, os::fifo_remedy());
@@ -209,30 +254,39 @@ fn sleep_until(ns: i64) {
 /// Latencies of so many wake-ups on each CPU, all at once, under SCHED_OTHER and as the machine is, in ns. A thread that is
 /// late goes on beyond their time for `patience`.
 pub(crate) fn sample_latencies(cpus: &[u32], cycles: usize, patience: Duration, stop: &Stop) -> Vec<f64> {
-    let setting = Setting { fifo: false, tuned: false };
-    let seen = thread_group::run(cpus, |member| run_cycles(member, setting, cycles, patience, stop));
+    let setting = Setting { priority: 0, tuned: Tuned::Nothing };
+    let run = |member| run_cycles(member, setting, Wakeups::USUAL, cycles, patience, stop);
+    let seen = thread_group::run(cpus, run);
     seen.into_iter().flatten().flat_map(|seen| seen.latencies).collect()
 }
 
 /// One thread's cycles: sleep until the next absolute time, see how late it is.
-fn run_cycles(member: Member, setting: Setting, cycles: usize, patience: Duration, stop: &Stop) -> Seen {
+fn run_cycles(
+    member: Member,
+    setting: Setting,
+    wakeups: Wakeups,
+    cycles: usize,
+    patience: Duration,
+    stop: &Stop,
+) -> Seen {
+    let interval = wakeups.interval();
     let mut seen = Seen { thread: os::thread_id(), pinned: member.pinned, ..Seen::default() };
-    if setting.fifo
-        && let Err(error) = os::set_fifo(PRIORITY)
+    if setting.is_fifo()
+        && let Err(error) = os::set_fifo(i32::from(setting.priority))
     {
         seen.fifo_refused = Some(error.to_string());
         return seen;
     }
-    if setting.tuned
+    if setting.tuned == Tuned::All
         && let Err(error) = os::set_timer_slack(1)
     {
         seen.slack_refused = Some(error.to_string());
     }
-    seen.slack = if setting.fifo { None } else { os::timer_slack() };
+    seen.slack = if setting.is_fifo() { None } else { os::timer_slack() };
     seen.latencies.reserve(cycles);
     // Not Instant: the kernel's timer and this reading must be of the same clock, to the nanosecond.
-    let mut next = now_ns() + INTERVAL_NS;
-    let end = now_ns() + cycles as i64 * INTERVAL_NS + patience.as_nanos() as i64;
+    let mut next = now_ns() + interval;
+    let end = now_ns() + cycles as i64 * interval + patience.as_nanos() as i64;
     for _ in 0..cycles {
         sleep_until(next);
         let now = now_ns();
@@ -242,10 +296,10 @@ fn run_cycles(member: Member, setting: Setting, cycles: usize, patience: Duratio
         if member.has_moved() {
             seen.moved += 1;
         }
-        next += INTERVAL_NS;
+        next += interval;
         while now > next {
             // cyclictest drops these without a word; each is a wake-up that never came.
-            next += INTERVAL_NS;
+            next += interval;
             seen.missed += 1;
         }
         if now > end || stop.signal().is_some() {
@@ -263,7 +317,11 @@ fn publish(context: &mut Context, setting: Setting, cpus: &[u32], seen: &[Seen])
             continue;
         }
         for corrected in [false, true] {
-            let values = if corrected { correct(&seen.latencies) } else { seen.latencies.clone() };
+            let values = if corrected {
+                correct(&seen.latencies, context.wakeups.interval())
+            } else {
+                seen.latencies.clone()
+            };
             let place = setting.place().with_label(Label::Cpu, *cpu).with_label(Label::Corrected, corrected);
             let mut m = Measurement::new("wakeup.latency", place, values);
             if !together {
@@ -271,7 +329,7 @@ fn publish(context: &mut Context, setting: Setting, cpus: &[u32], seen: &[Seen])
             }
             m.samples.clear();
             m = m
-                .with_detail(detail::INTERVAL_US, INTERVAL_NS / 1000)
+                .with_detail(detail::INTERVAL_US, context.wakeups.interval() / 1000)
                 .with_detail(detail::CYCLES, seen.latencies.len())
                 .with_detail(detail::MISSED, seen.missed)
                 .with_detail(detail::ACT_NS, seen.last)
@@ -304,8 +362,8 @@ fn publish(context: &mut Context, setting: Setting, cpus: &[u32], seen: &[Seen])
 
 /// Adds the wake-ups that a late one kept from happening (jHiccup's correction): each latency above the interval T
 /// stands for others of v − T, v − 2 T, …, down to the least that was measured: none would have come faster.
-fn correct(latencies: &[f64]) -> Vec<f64> {
-    let interval = INTERVAL_NS as f64;
+fn correct(latencies: &[f64], interval: i64) -> Vec<f64> {
+    let interval = interval as f64;
     let least = latencies.iter().copied().fold(f64::INFINITY, f64::min);
     let mut all = Vec::with_capacity(latencies.len());
     for &latency in latencies {
@@ -348,22 +406,22 @@ mod tests {
 
     #[test]
     fn a_late_wake_up_stands_for_those_it_kept_away() {
-        assert_eq!(correct(&[5.0]), [5.0]);
+        assert_eq!(correct(&[5.0], 1_000_000), [5.0]);
         assert_eq!(
-            correct(&[3_500_000.0, 500_000.0, 600_000.0]),
+            correct(&[3_500_000.0, 500_000.0, 600_000.0], 1_000_000),
             [3_500_000.0, 2_500_000.0, 1_500_000.0, 500_000.0, 500_000.0, 600_000.0]
         );
         // 6 µs where the least is 40 µs was never seen.
-        assert_eq!(correct(&[2_006_000.0, 40_000.0]), [2_006_000.0, 1_006_000.0, 40_000.0]);
-        assert_eq!(correct(&[1_000_000.0]), [1_000_000.0]);
+        assert_eq!(correct(&[2_006_000.0, 40_000.0], 1_000_000), [2_006_000.0, 1_006_000.0, 40_000.0]);
+        assert_eq!(correct(&[1_000_000.0], 1_000_000), [1_000_000.0]);
     }
 
     #[test]
     fn a_thread_wakes_as_often_as_asked() {
         let cpu = os::current_cpu().unwrap();
         let stop = Stop::new();
-        let setting = Setting { fifo: false, tuned: true };
-        let seen = thread_group::run(&[cpu], |m| run_cycles(m, setting, 20, PATIENCE, &stop));
+        let setting = Setting { priority: 0, tuned: Tuned::All };
+        let seen = thread_group::run(&[cpu], |m| run_cycles(m, setting, Wakeups::USUAL, 20, PATIENCE, &stop));
         let seen = seen[0].clone().unwrap();
         assert!(seen.latencies.len() as u64 + seen.missed >= 20 || !seen.latencies.is_empty());
         assert_eq!(seen.slack_refused, None);

@@ -16,8 +16,9 @@ pub(super) const METRICS: &[Metric] = &[
             cyclictest measures. It stands for every reply to a packet, lock or timer.
             Also: wake-ups, missed
             How: A thread bound to `cpu` sleeps until absolute times at a fixed interval. `policy` is `other`
-            (what every program gets) or `fifo` (real-time). `setting=as-is` is the machine as it was; `tuned`
-            holds CPUs out of deep idle states through `/dev/cpu_dma_latency` and sets the timer slack to 1 ns.
+            (what every program gets) or `fifo` (real-time). `setting=as-is` is the machine as it was; `awake`
+            holds CPUs out of deep idle states through `/dev/cpu_dma_latency`, as cyclictest does, so that its averages
+            stand beside this one's mean; `tuned` also sets the timer slack to 1 ns.
             `corrected=true` adds the periods that a long delay swallowed, which cyclictest leaves out.
             Usual: `other` as-is 55 to 80 µs in the median, 50 µs of it timer slack; averages of 11 to 55 µs were
             published for four cloud servers whose idle states were held off, with maxima of 5 to 21 ms. `fifo`

@@ -6,12 +6,13 @@ use super::figures::{figure, labelled, place, remarks, value};
 use super::side_by_side::{add_rows, cell, side_by_side, worst};
 use crate::table::{Field, Table};
 
-const WAKEUPS: [Field<Measurement>; 10] = [
+const WAKEUPS: [Field<Measurement>; 11] = [
     ("setting", |m| labelled(m, Label::Setting)),
     ("policy", policy),
     ("CPU", |m| labelled(m, Label::Cpu)),
     ("#min", |m| if m.summary.n == 0 { String::new() } else { figure(m, m.summary.min) }),
     ("#median", value),
+    ("?#mean", |m| m.summary.mean.map_or(String::new(), |v| figure(m, v))),
     ("#p99", |m| m.summary.p99.map_or(String::new(), |v| figure(m, v))),
     ("?#p99.9", |m| m.summary.p999.map_or(String::new(), |v| figure(m, v))),
     ("#max", |m| if m.summary.n == 0 { String::new() } else { figure(m, m.summary.max) }),

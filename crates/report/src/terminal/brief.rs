@@ -36,12 +36,12 @@ pub fn scale_answer(record: &Record, all: bool, shown_by: &str, style: &Style) -
         || scale::scale(record, style),
         |screen| {
             let lines = screen.lines();
+            if let Some(early) = scale::early(record) {
+                screen.paragraph(&[], Tone::Warning, &early);
+            }
             answer::head(screen, record);
             screen.clipped(12, |screen| {
-                let lines = scale::early(record).into_iter().chain([scale::command(record)]);
-                for line in lines.filter(|line| !line.is_empty()) {
-                    screen.paragraph(&[], Tone::Strong, &line);
-                }
+                screen.paragraph(&[], Tone::Strong, scale::command(record));
                 let steps: Vec<&Measurement> = record.measurements_of("workload.throughput").collect();
                 if steps.is_empty() {
                     screen.paragraph(&[], Tone::Plain, "Nothing was measured.");
@@ -50,6 +50,10 @@ pub fn scale_answer(record: &Record, all: bool, shown_by: &str, style: &Style) -
                 }
                 if let Some(scaling) = record.diagnosis.scaling.first() {
                     screen.paragraph(&[], Tone::Plain, &scaling.meaning);
+                }
+                // Without counters a command is measured all the same.
+                for lost in scale::lost(record).filter(|of| of.topic() != "counters") {
+                    screen.hanging("- ", "  ", format!("{}: {}", lost.what, lost.why()));
                 }
             });
             screen.blank();

@@ -29,7 +29,7 @@ pub fn scale(record: &Record, style: &Style) -> String {
     if !record.diagnosis.findings.is_empty() {
         super::report::findings(&mut screen, record);
     }
-    let lost: Vec<&Coverage> = record.coverage.iter().filter(|c| is_about_command(c, record)).collect();
+    let lost: Vec<&Coverage> = lost(record).collect();
     if !lost.is_empty() {
         screen.heading("What could not be measured");
     }
@@ -148,6 +148,11 @@ pub fn recipes(listed: &[ListedRecipe], style: &Style) -> String {
         }
     }
     screen.finish()
+}
+
+/// What could not be measured of the command.
+pub(super) fn lost(record: &Record) -> impl Iterator<Item = &Coverage> {
+    record.coverage.iter().filter(|c| is_about_command(c, record))
 }
 
 /// Whether a line of the coverage is about the command: what the inventory lacks stands elsewhere, and an early end first.
