@@ -8,8 +8,8 @@ use record::{Coverage, CpuList, Machine, Measurement, Snapshot, Template, Text, 
 use crate::arrays::Arrays;
 use crate::budget::{Depth, memory_allowance};
 use crate::cycle::Cycle;
-use crate::measurements::wakeup::Wakeups;
 use crate::reasons;
+use crate::wakeups::Wakeups;
 use os::Stop;
 
 /// Why a measurement ended before it had done everything.

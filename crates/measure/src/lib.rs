@@ -44,6 +44,7 @@ pub mod run_queue_delay;
 pub mod tasks;
 mod thread_group;
 mod time_estimate;
+mod wakeups;
 pub mod watch;
 mod workloads;
 
@@ -52,5 +53,5 @@ pub use context::{Context, Halt, Progress};
 pub use list::find;
 pub use measure::Measure;
 pub use measurements::MEASUREMENTS;
-pub use measurements::wakeup::Wakeups;
 pub use missing::{AllImpossible, find_offline};
+pub use wakeups::Wakeups;

@@ -8,8 +8,8 @@ use crate::budget::Depth;
 use crate::context::{Context, Halt, Progress};
 use crate::measure::Measure;
 use crate::measurements::latency::CLOCK_RANGE;
-use crate::measurements::wakeup::Wakeups;
 use crate::thread_group;
+use crate::wakeups::Wakeups;
 use os::Stop;
 
 pub use crate::measurements::MEASUREMENTS;

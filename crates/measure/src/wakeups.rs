@@ -1,0 +1,27 @@
+//! How wake-ups are measured, by default as cyclictest does.
+
+use crate::budget::Depth;
+
+/// How wake-ups are measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wakeups {
+    /// From one to the next, ns.
+    pub interval_ns: u32,
+    /// The priority of SCHED_FIFO; 0 for SCHED_OTHER alone.
+    pub priority: u8,
+    /// How long in all; by depth where nobody says.
+    pub seconds: Option<f64>,
+}
+
+impl Wakeups {
+    /// cyclictest's default interval, and the priority that its manual and most reports use.
+    pub const USUAL: Self = Self { interval_ns: 1_000_000, priority: 80, seconds: None };
+
+    pub(crate) fn interval(self) -> i64 {
+        i64::from(self.interval_ns.max(1))
+    }
+
+    pub(crate) fn seconds(self, depth: Depth) -> f64 {
+        self.seconds.unwrap_or_else(|| depth.pick(1.1, 7.2, 58.0))
+    }
+}
