@@ -2,6 +2,7 @@
 //! A line that begins with a command is for that command alone. What the command line says goes before them.
 
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use clap::parser::ValueSource;
@@ -100,7 +101,10 @@ fn all() -> Result<Vec<Default>, Failure> {
     let Some(path) = file() else { return Ok(all) };
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(all),
+        // A home that may not be looked into is not this user's, and neither are the options in it.
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied) => {
+            return Ok(all);
+        }
         Err(error) => return Err(Failure::Usage(format!("{}: cannot be read: {error}", visible(&path)))),
     };
     for (number, line) in text.lines().enumerate() {

@@ -65,11 +65,11 @@ fn the_same_is_found_in_them() {
             }
             fields(&findings, &found)
         };
-        if name == "stat.json" {
+        match name {
             // Of a command its verdict is told, and no findings of the machine beside it.
-            assert_eq!(after["findings"], serde_json::json!([]));
-        } else {
-            assert_eq!(findings(before), findings(after), "{name}");
+            "stat.json" => assert_eq!(after["findings"], serde_json::json!([])),
+            "main.json" => one_cause_is_one_finding(before, after),
+            _ => assert_eq!(findings(before), findings(after), "{name}"),
         }
         // What a level is judged to be is a sentence, which may be edited.
         let figure = ["name", "latency_ns", "latency_cycles", "measured_bytes", "advertised_bytes"];
@@ -78,18 +78,36 @@ fn the_same_is_found_in_them() {
             assert_eq!(levels(before), levels(after), "{name}");
         }
         if !before["resources"].is_null() {
-            let figure = ["name", "unit", "ceiling", "source", "delivered", "share"];
-            let resources = |diagnosis: &Value| fields(&diagnosis["resources"], &figure);
+            // What is delivered is no longer mixed with time that others took, or with timer slack.
+            let figure: &[&str] = match name {
+                "main.json" => &["name", "unit", "ceiling", "source"],
+                _ => &["name", "unit", "ceiling", "source", "delivered", "share"],
+            };
+            let resources = |diagnosis: &Value| fields(&diagnosis["resources"], figure);
             assert_eq!(resources(before), resources(after), "{name}");
         }
     }
+}
+
+/// 0.1 found other programs' work three times over, a guest's L3, and Linux' own timer slack. What others took is one finding
+/// now, as large as the dearest of those.
+fn one_cause_is_one_finding(before: &Value, after: &Value) {
+    let found = fields(&after["findings"], &["rule", "severity"]);
+    assert_eq!(
+        found,
+        [["other-load", "serious"], ["stolen-below", "note"]].map(|row| row.map(Value::from).to_vec())
+    );
+    let before = before["findings"].as_array().unwrap().iter().find(|f| f["rule"] == "stolen-os").unwrap();
+    let [low, high] = [0, 1].map(|end| before["loss"]["interval"][end].as_f64().unwrap());
+    let share = after["findings"][0]["loss"]["share"].as_f64().unwrap();
+    assert!((low..=high).contains(&share), "{share} of {low} to {high}");
 }
 
 #[test]
 fn they_have_a_report_and_a_page() {
     for name in ["main.json", "stat.json", "import.json"] {
         let text = ran(["show".as_ref(), file(name).as_os_str()]).succeeds().stdout;
-        assert!(text.lines().count() > 20, "{name}:\n{text}");
+        assert!(text.lines().count() > 10, "{name}:\n{text}");
         let page = ran(["show".as_ref(), file(name).as_os_str(), "--html".as_ref()]).succeeds().stdout;
         assert!(page.trim_end().ends_with("</html>"), "{name}");
     }
