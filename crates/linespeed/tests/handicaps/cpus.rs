@@ -61,7 +61,7 @@ fn a_competitor_that_spins_on_one_cpu() {
     let worker = Worker::default().on_cpu(cpu).start(primes);
     let trial = Trial {
         name: TEST,
-        rule: "stolen-os",
+        rule: "other-load",
         needs: &[],
         run: &|| {
             competitor.resume();

@@ -115,7 +115,7 @@ fn a_neighbour_that_takes_memory_bandwidth() {
         cpus.iter().map(|cpu| Worker::default().on_cpu(cpu).start(|| triad(ROUND))).collect();
     let trial = Trial {
         name: TEST,
-        rule: "bandwidth-shared",
+        rule: "other-load",
         needs: &["bandwidth of the others"],
         run: &|| {
             neighbour.resume();
