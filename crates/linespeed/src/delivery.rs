@@ -4,82 +4,27 @@ use std::path::{Path, PathBuf};
 
 use record::phrase::visible;
 use record::{Machine, Record};
-use report::terminal::Style;
+use report::forms::{Form, Forms};
 
 use crate::failure::Failure;
-use crate::options::{Form, Options};
-use crate::{files, output, pager, sources};
+use crate::options::Options;
+use crate::{files, output};
 
-/// What makes a text of a result; `None` where the result has no such form.
-type Make<'a> = Option<Box<dyn Fn() -> Result<String, Failure> + 'a>>;
-
-/// A result in each of its forms.
-pub struct Forms<'a> {
-    report: Box<dyn Fn(&Style) -> String + 'a>,
-    json: Make<'a>,
-    csv: Make<'a>,
-    page: Make<'a>,
+/// The text of a form.
+fn text(forms: &Forms, form: Form, options: &Options) -> Result<String, Failure> {
+    let flag = if form == Form::Page { "a page" } else { "JSON" };
+    let none = || Failure::Usage(format!("this has no form as {flag}: leave that out"));
+    as_json(forms.text(form, output::style(&options.out)).ok_or_else(none)?)
 }
 
-impl<'a> Forms<'a> {
-    /// A result that has a report; as comma-separated values its tables.
-    pub fn new(report: impl Fn(&Style) -> String + 'a) -> Self {
-        Self { report: Box::new(report), json: None, csv: None, page: None }
-    }
-
-    /// A record, with its report.
-    pub fn of_record(record: &'a Record, report: impl Fn(&Record, &Style) -> String + 'a) -> Self {
-        Self::new(move |style| report(record, style))
-            .with_json(|| record.to_json())
-            .with_csv(|| report::csv::record(record))
-            .with_page(|| report::page::html(record))
-    }
-
-    /// Adds its form as JSON.
-    pub fn with_json(mut self, make: impl Fn() -> std::io::Result<String> + 'a) -> Self {
-        self.json = Some(Box::new(move || as_json(make())));
-        self
-    }
-
-    /// Adds a value as its form as JSON.
-    pub fn with_value(self, value: serde_json::Value) -> Self {
-        self.with_json(move || Ok(format!("{value:#}\n")))
-    }
-
-    /// Adds its figures as comma-separated values.
-    pub fn with_csv(mut self, make: impl Fn() -> String + 'a) -> Self {
-        self.csv = Some(Box::new(move || Ok(make())));
-        self
-    }
-
-    /// Adds its page.
-    pub fn with_page(mut self, make: impl Fn() -> String + 'a) -> Self {
-        self.page = Some(Box::new(move || Ok(make())));
-        self
-    }
-
-    /// The text of a form.
-    fn text(&self, form: Form, options: &Options) -> Result<String, Failure> {
-        let (made, flag) = match form {
-            Form::Json => (&self.json, "JSON"),
-            Form::Page => (&self.page, "a page"),
-            Form::Csv if self.csv.is_some() => (&self.csv, ""),
-            Form::Csv => return Ok((self.report)(&output::style(&options.out).tables())),
-            Form::Markdown => return Ok((self.report)(&output::style(&options.out).markdown())),
-        };
-        let none = || Failure::Usage(format!("this has no form as {flag}: leave that out"));
-        made.as_ref().ok_or_else(none)?()
-    }
-
-    /// What is printed: the form that was asked for, unless a file takes it, else the report.
-    pub fn printed(&self, options: &Options) -> Result<String, Failure> {
-        match options.out.form() {
-            Some(_) if output_file(options).is_some() => Ok(String::new()),
-            Some(form) => self.text(form, options),
-            None if to_standard_output(options) => self.text(Form::Json, options),
-            None if options.out.quiet_output => Ok(String::new()),
-            None => Ok((self.report)(&output::style(&options.out))),
-        }
+/// What is printed: the form that was asked for, unless a file takes it, else the report.
+pub fn printed(forms: &Forms, options: &Options) -> Result<String, Failure> {
+    match options.out.form() {
+        Some(_) if output_file(options).is_some() => Ok(String::new()),
+        Some(form) => text(forms, form, options),
+        None if to_standard_output(options) => text(forms, Form::Json, options),
+        None if options.out.quiet_output => Ok(String::new()),
+        None => Ok(forms.report(&output::style(&options.out))),
     }
 }
 
@@ -94,7 +39,7 @@ pub fn shown_by(options: &Options, destination: Option<&Path>) -> String {
         let kept = if is_named(options) { Some(path.as_os_str()) } else { path.file_stem() };
         kept.unwrap_or_default().to_string_lossy().into_owned()
     });
-    options.out.label.clone().or(file).unwrap_or(sources::HERE.to_owned())
+    options.out.label.clone().or(file).unwrap_or(record::source::HERE.to_owned())
 }
 
 /// Whether the result goes to standard output as JSON, and nothing else does.
@@ -142,18 +87,18 @@ pub fn destination(
 /// Prints a result, and writes it to the file that `--output` names. What was found is shown even when it cannot be stored.
 pub fn hand_out(options: &Options, forms: &Forms) -> Result<(), Failure> {
     let written = write_form(options, forms);
-    print(options, &forms.printed(options)?).and(written)
+    print(options, &printed(forms, options)?).and(written)
 }
 
 /// Writes the form that the file of `--output` takes.
 pub fn write_form(options: &Options, forms: &Forms) -> Result<(), Failure> {
     let Some(path) = output_file(options) else { return Ok(()) };
-    files::write(&path, &forms.text(options.out.form_of_file(), options)?)
+    files::write(&path, &text(forms, options.out.form_of_file(), options)?)
 }
 
 /// Prints what was made of a result, a report through a pager.
 pub fn print(options: &Options, text: &str) -> Result<(), Failure> {
-    if is_report(options) { pager::page(text, &options.out) } else { output::print(text) }
+    if is_report(options) { output::page(text, &options.out) } else { output::print(text) }
 }
 
 /// Whether a report is printed, and no other form.
@@ -166,6 +111,25 @@ pub fn as_json(json: std::io::Result<String>) -> Result<String, Failure> {
     json.map_err(|error| Failure::Cannot(format!("cannot be written as JSON: {error}")))
 }
 
+/// Keeps a record and lets its label stand for it: where it lies, and what went wrong.
+pub fn keep(
+    options: &Options,
+    record: &Record,
+    destination: Option<&Path>,
+) -> (Option<PathBuf>, Result<(), Failure>) {
+    let Some(destination) = destination else { return (None, Ok(())) };
+    let kept = as_json(record.to_json())
+        .and_then(|json| files::write_or_rescue(destination, is_named(options), &json));
+    match (kept, &options.out.label) {
+        (Err(failure), _) => (None, Err(failure)),
+        (Ok(path), None) => (Some(path), Ok(())),
+        (Ok(path), Some(label)) => {
+            let labelled = files::label_record(label, &path);
+            (Some(path), labelled)
+        }
+    }
+}
+
 /// Keeps the record and hands out its forms. `page`: there is one beside a record whose place the user has not named.
 /// `names_files`: the report ends with their names.
 pub fn deliver(
@@ -175,33 +139,25 @@ pub fn deliver(
     forms: &Forms,
     (page, names_files): (bool, bool),
 ) -> Result<(), Failure> {
-    let mut text = forms.printed(options)?;
+    let mut printed = printed(forms, options)?;
     let named = is_named(options);
-    let kept = destination.map(|path| files::write_or_rescue(path, named, &as_json(record.to_json())?));
-    let path = match kept.transpose() {
-        Ok(path) => path,
-        Err(failure) => return output::print(&text).and(Err(failure)),
-    };
-    let report = !text.is_empty() && is_report(options);
-    let mut written = Ok(());
+    let (path, mut written) = keep(options, record, destination);
     if let Some(path) = &path {
         let mut files_named = format!("\nRecord: {}\n", visible(path));
         if page && !named {
             let page = path.with_extension("html");
-            written = files::write(&page, &forms.text(Form::Page, options)?);
-            if written.is_ok() {
+            let made = text(forms, Form::Page, options).and_then(|html| files::write(&page, &html));
+            if made.is_ok() {
                 files_named.push_str(&format!("Page:   {}\n", visible(&page)));
             }
+            written = written.and(made);
         }
-        if names_files && report {
-            text.push_str(&files_named);
-        }
-        if let Some(label) = &options.out.label {
-            written = written.and(files::label_record(label, path));
+        if names_files && !printed.is_empty() && is_report(options) {
+            printed.push_str(&files_named);
         }
     }
     if !named {
         written = written.and(write_form(options, forms));
     }
-    print(options, &text).and(written)
+    print(options, &printed).and(written)
 }

@@ -9,21 +9,10 @@ use record::phrase::visible;
 
 /// Exit code for a finding at or above `--fail-on`.
 pub const FOUND: u8 = 1;
-/// Exit code of a command that took longer than it was given, as timeout(1) has it.
-const TIMED_OUT: u8 = 124;
 
 /// The exit code of who was ended by a signal, as shells have it.
 pub fn signal_code(signal: i32) -> u8 {
-    128u8.wrapping_add(signal as u8)
-}
-
-/// The exit code of a command.
-pub fn exit_code(exit: Exit) -> u8 {
-    match exit {
-        Exit::Code(code) => code as u8,
-        Exit::Signal(signal) | Exit::Stopped(signal) => signal_code(signal),
-        Exit::TimedOut => TIMED_OUT,
-    }
+    Exit::Signal(signal).code()
 }
 
 /// A name that nothing has: with the nearest that something has, and with all.

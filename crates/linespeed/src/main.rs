@@ -20,7 +20,6 @@ mod files;
 mod glossary;
 mod options;
 mod output;
-mod pager;
 mod progress;
 mod sources;
 
@@ -34,7 +33,7 @@ fn main() -> ExitCode {
     }
     os::signals::expect_full_disks();
     let done = options::parse().and_then(|options| match options {
-        options::Asked::Text(text) => output::print(&text).map(|()| 0),
+        options::Asked::Text(text) => output::print_help(text).map(|()| 0),
         options::Asked::Do(options) => commands::run(&options),
     });
     match done {

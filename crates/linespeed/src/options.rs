@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use record::CpuList;
 use record::diagnosis::Severity;
+use report::forms::Form;
 
 use crate::failure::Failure;
 
@@ -277,19 +278,6 @@ pub struct Out {
     pub color: Color,
 }
 
-/// A form of a result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// For programs: of runs the record.
-    Json,
-    /// Comma-separated figures.
-    Csv,
-    /// The report as Markdown.
-    Markdown,
-    /// The page.
-    Page,
-}
-
 impl Out {
     /// The form that was asked for; `None`: the report.
     pub fn form(&self) -> Option<Form> {
@@ -304,13 +292,7 @@ impl Out {
 
     /// The form of what --output names.
     pub fn form_of_file(&self) -> Form {
-        let ending = self.output.as_ref().and_then(|path| path.extension());
-        self.form().unwrap_or(match ending.and_then(std::ffi::OsStr::to_str) {
-            Some("csv") => Form::Csv,
-            Some("md") => Form::Markdown,
-            Some("html" | "htm") => Form::Page,
-            _ => Form::Json,
-        })
+        self.form().unwrap_or(self.output.as_deref().map_or(Form::Json, Form::of_file))
     }
 }
 

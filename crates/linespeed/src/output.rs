@@ -1,11 +1,14 @@
 //! Standard output: its width, whether it has colours, and a writer that a closed pipe does not make panic.
 
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
 
-use report::terminal::Style;
+use os::terminal;
+use report::forms::Form;
+use report::terminal::{Style, to_ascii};
 
 use crate::failure::Failure;
-use crate::options::{Color, Form, Out};
+use crate::options::{Color, Out};
 
 /// Columns when nobody tells: what people paste into mails and tickets.
 const DEFAULT_WIDTH: usize = 80;
@@ -15,7 +18,7 @@ const MOST_WIDTH: usize = 160;
 
 /// How to print on standard output.
 pub fn style(out: &Out) -> Style {
-    let style = style_on(out, io::stdout().is_terminal(), libc::STDOUT_FILENO);
+    let style = style_on(out, io::stdout());
     match out.form() {
         Some(Form::Markdown) => style.markdown(),
         Some(Form::Csv) => style.tables(),
@@ -25,48 +28,22 @@ pub fn style(out: &Out) -> Style {
 
 /// How to print on standard error.
 pub fn error_style(out: &Out) -> Style {
-    style_on(out, io::stderr().is_terminal(), libc::STDERR_FILENO)
+    style_on(out, io::stderr())
 }
 
-fn style_on(out: &Out, terminal: bool, fd: libc::c_int) -> Style {
+fn style_on(out: &Out, file: impl IsTerminal + AsFd) -> Style {
     let color = match out.color {
         Color::Always => true,
         Color::Never => false,
-        // https://no-color.org: any value that is not empty.
-        Color::Auto => {
-            terminal
-                && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-                && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
-        }
+        Color::Auto => terminal::wants_colors(&file),
     };
-    Style { width: width(terminal, fd), color, ascii: !utf8(terminal), ..Style::default() }
+    let width = terminal::columns(&file).unwrap_or(DEFAULT_WIDTH).clamp(40, MOST_WIDTH);
+    Style { width, color, ascii: !terminal::knows_utf8(&file), ..Style::default() }
 }
 
-/// Whether UTF-8 may be written: by the locale's variables in the order of setlocale(3). What is no terminal gets it where none
-/// is set, as files and mails do.
-fn utf8(terminal: bool) -> bool {
-    if terminal && std::env::var_os("TERM").is_some_and(|term| term == "dumb") {
-        return false;
-    }
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
-        .iter()
-        .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
-    match locale.map(|locale| locale.to_ascii_lowercase()) {
-        Some(locale) if locale == "c" || locale == "posix" => false,
-        Some(locale) => locale.contains("utf-8") || locale.contains("utf8"),
-        None => true,
-    }
-}
-
-fn width(terminal: bool, fd: libc::c_int) -> usize {
-    let reported = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse::<usize>().ok());
-    let asked = || {
-        let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
-        // SAFETY: the kernel fills the winsize, which outlives the call; on anything but a terminal it refuses.
-        let code = unsafe { libc::ioctl(fd, libc::TIOCGWINSZ, &mut size) };
-        (code == 0 && size.ws_col > 0).then_some(usize::from(size.ws_col))
-    };
-    reported.or_else(|| if terminal { asked() } else { None }).unwrap_or(DEFAULT_WIDTH).clamp(40, MOST_WIDTH)
+/// The text in signs that are known where it goes.
+fn plain(text: String, file: impl IsTerminal) -> String {
+    if terminal::knows_utf8(&file) { text } else { to_ascii(&text) }
 }
 
 /// The longest complaint: a few lines.
@@ -76,7 +53,7 @@ const MOST_COMPLAINT: usize = 2_000;
 /// where nobody can be told, nothing is.
 pub fn complain(words: &str) {
     let short: String = words.chars().take(MOST_COMPLAINT).collect();
-    let safe = report::terminal::safe(&short);
+    let safe = plain(report::terminal::safe(&short), io::stderr());
     let _ = writeln!(io::stderr(), "linespeed: {safe}");
 }
 
@@ -84,6 +61,17 @@ pub fn complain(words: &str) {
 pub fn print_error(text: &str) {
     let mut out = io::stderr().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// Prints a report, on a terminal through a pager unless `--no-pager`.
+pub fn page(text: &str, out: &Out) -> Result<(), Failure> {
+    let paged = io::stdout().is_terminal() && !out.no_pager && terminal::page(text);
+    if paged { Ok(()) } else { print(text) }
+}
+
+/// Prints help.
+pub fn print_help(text: String) -> Result<(), Failure> {
+    print(&plain(text, io::stdout()))
 }
 
 /// Prints text on standard output.

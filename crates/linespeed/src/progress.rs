@@ -3,6 +3,7 @@
 use std::io::{IsTerminal, Write};
 use std::time::Instant;
 
+use experiment::copies::RunObserver;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use measure::Progress;
 use os::child::Process;
@@ -130,18 +131,19 @@ impl<'a> RunProgress<'a> {
         }
     }
 
-    /// The command has ended and left processes behind: said once.
-    pub fn left(&mut self, names: &[String]) {
-        if !self.out.quiet_output && !self.said_left {
-            self.said_left = true;
-            say_left(names, "Ctrl-C ends it, --timeout limits it");
-        }
-    }
-
     /// Clears the bar.
     pub fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish();
+        }
+    }
+}
+
+impl RunObserver for RunProgress<'_> {
+    fn left(&mut self, names: &[String]) {
+        if !self.out.quiet_output && !self.said_left {
+            self.said_left = true;
+            say_left(names, "Ctrl-C ends it, --timeout limits it");
         }
     }
 }

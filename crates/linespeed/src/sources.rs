@@ -1,54 +1,32 @@
 //! What an argument of `compare` and `show` stands for: a record's file, a label, `.` for this
 //! machine's newest record, or `reference:NAME`.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use record::phrase::visible;
+use record::source::{HERE, Source, tell_apart};
 use record::{Machine, Record, store};
 
 use crate::failure::{Failure, unknown_name};
 use crate::files;
+use crate::options::Out;
 
-/// Records of this machine that a plan looks at, the newest first.
-const MOST_RECORDS: usize = 30;
-
-/// What stands for this machine.
-pub const HERE: &str = ".";
-
-/// A record and what it is called.
-pub struct Source {
-    /// Short: the file's name without its ending, `this machine`, the reference's name.
-    pub name: String,
-    /// Where it came from, in full.
-    pub from: String,
-    /// The record.
-    pub record: Record,
-    /// What is to be known of the choice where `.` is not simply the newest record.
-    pub note: Option<String>,
-}
-
-impl Source {
-    /// Says on standard error what is to be known of the choice, unless quiet was asked for.
-    pub fn say_note(&self, out: &crate::options::Out) {
-        if let (Some(note), false) = (&self.note, out.quiet_output) {
-            crate::output::complain(note);
-        }
+/// Says on standard error what is to be known of the choice, unless quiet was asked for.
+pub fn say_note(source: &Source, out: &Out) {
+    if let (Some(note), false) = (&source.note, out.quiet_output) {
+        crate::output::complain(note);
     }
 }
 
-/// Reads every argument. `lighten`, where it is given, drops what is not needed of each.
-pub fn read_all(arguments: &[String], lighten: Option<fn(&mut Record)>) -> Result<Vec<Source>, Failure> {
-    let mut sources = Vec::new();
-    for argument in arguments {
+/// Reads every argument. `prepare` drops what is not needed of each.
+pub fn read_all(arguments: &[String], prepare: impl Fn(&mut Record)) -> Result<Vec<Source>, Failure> {
+    let read = |argument: &String| {
         let mut source = read(argument)?;
-        if let Some(lighten) = lighten {
-            lighten(&mut source.record);
-        }
-        sources.push(source);
-    }
-    shorten(&mut sources, arguments);
-    tell_apart(&mut sources, arguments);
+        prepare(&mut source.record);
+        Ok(source)
+    };
+    let mut sources = arguments.iter().map(read).collect::<Result<Vec<Source>, Failure>>()?;
+    tell_apart(&mut sources);
     Ok(sources)
 }
 
@@ -145,114 +123,20 @@ fn this_machine() -> Result<Source, Failure> {
     Ok(Source { name: "this machine".to_owned(), from, record: file(path)?, note })
 }
 
-/// Files that may be records of this machine, the newest first: names begin with the host's and end in the time.
-pub fn records_here(machine: &Machine) -> Vec<PathBuf> {
-    let Ok(folder) = files::state_folder() else { return Vec::new() };
-    let host = record::file_name::record_name(machine.hostname.as_deref(), "");
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut names: Vec<PathBuf> = entries
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|ending| ending == "json"))
-        .filter(|path| {
-            path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(&host))
-        })
-        .collect();
-    names.sort();
-    names.reverse();
-    names.truncate(MOST_RECORDS);
-    names
-}
-
-/// Records in files as linespeed calls them are called by their hosts, where no other is called so.
-fn shorten(sources: &mut [Source], arguments: &[String]) {
-    let hosts: Vec<Option<String>> = sources
-        .iter()
-        .zip(arguments)
-        .map(|(source, argument)| {
-            let file = argument != HERE && argument != "-" && !argument.starts_with(reference::PREFIX);
-            record::file_name::host_of(&source.name).filter(|_| file).map(str::to_owned)
-        })
-        .collect();
-    let names = sources.iter().zip(&hosts).map(|(source, host)| host.as_ref().unwrap_or(&source.name));
-    let count = count_names(names);
-    for (source, host) in sources.iter_mut().zip(hosts) {
-        if let Some(host) = host.filter(|host| count.get(host) == Some(&1)) {
-            source.name = host;
-        }
-    }
-}
-
-/// How many bear each name.
-fn count_names<'a>(names: impl Iterator<Item = &'a String>) -> HashMap<String, usize> {
-    names.fold(HashMap::new(), |mut count, name| {
-        *count.entry(name.clone()).or_default() += 1;
-        count
-    })
-}
-
-/// Records whose files are called alike are called by their folders, too.
-fn tell_apart(sources: &mut [Source], arguments: &[String]) {
-    let count = count_names(sources.iter().map(|source| &source.name));
-    for (source, argument) in sources.iter_mut().zip(arguments) {
-        let folder = Path::new(argument).parent().and_then(Path::file_name);
-        if let (true, Some(folder)) = (count.get(&source.name).is_some_and(|n| *n > 1), folder) {
-            source.name = format!("{}/{}", folder.to_string_lossy(), source.name);
-        }
-    }
+/// The records of this machine, the newest first.
+pub fn records_here(machine: &Machine) -> impl Iterator<Item = (PathBuf, Record)> {
+    let folder = files::state_folder().ok();
+    folder.into_iter().flat_map(|folder| store::of_machine(folder, machine))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn record(host: &str) -> Record {
-        let mut record = Record::new("0", "t".to_owned(), Vec::new());
-        record.machine.hostname = Some(host.to_owned());
-        record
-    }
-
     #[test]
     fn a_mistyped_reference_says_what_was_meant() {
         let refused = |name: &str| reference_machine(name).err().unwrap().to_string();
         assert!(refused("kunpeng-920-4862").contains("did you mean kunpeng-920-4826?"));
         assert!(refused("zzz").contains("hygon-5280"));
-    }
-
-    #[test]
-    fn records_are_called_by_their_hosts_unless_two_are_of_one() {
-        let folder = tempfile::tempdir().unwrap();
-        let names = |files: &[&str]| -> Vec<String> {
-            let arguments: Vec<String> = files
-                .iter()
-                .map(|file| {
-                    let path = folder.path().join(format!("{file}.json"));
-                    std::fs::write(&path, record("h").to_json().unwrap()).unwrap();
-                    path.to_string_lossy().into_owned()
-                })
-                .collect();
-            read_all(&arguments, None).unwrap().into_iter().map(|source| source.name).collect()
-        };
-        assert_eq!(names(&["db-1-20260102T030405Z", "海光-20260102T030406Z-2"]), ["db-1", "海光"]);
-        assert_eq!(
-            names(&["db1-20260102T030405Z", "db1-20260102T040405Z", "db2-20260102T030405Z"]),
-            ["db1-20260102T030405Z", "db1-20260102T040405Z", "db2"]
-        );
-        assert_eq!(names(&["monday", "db1-20260102T030405Z"]), ["monday", "db1"]);
-        assert_eq!(names(&["db1", "db1-20260102T030405Z"]), ["db1", "db1-20260102T030405Z"]);
-    }
-
-    #[test]
-    fn files_of_one_name_are_reported_apart_by_their_folders() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut arguments = Vec::new();
-        for host in ["db1", "db2"] {
-            std::fs::create_dir(folder.path().join(host)).unwrap();
-            let path = folder.path().join(host).join("record.json");
-            std::fs::write(&path, record(host).to_json().unwrap()).unwrap();
-            arguments.push(path.to_string_lossy().into_owned());
-        }
-        let names: Vec<String> =
-            read_all(&arguments, None).unwrap().into_iter().map(|source| source.name).collect();
-        assert_eq!(names, ["db1/record", "db2/record"]);
     }
 }

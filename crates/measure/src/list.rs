@@ -2,7 +2,7 @@
 
 use machine::Inspection;
 use record::text::Value;
-use record::{Coverage, CpuList, Doubt, Label, Machine, State, text};
+use record::{Coverage, CpuList, Doubt, Label, Machine, Record, State, text};
 
 use crate::budget::Depth;
 use crate::context::{Context, Halt, Progress};
@@ -17,6 +17,24 @@ pub use crate::measurements::MEASUREMENTS;
 /// The measurement with this name.
 pub fn find(name: &str) -> Option<&'static Measure> {
     MEASUREMENTS.iter().copied().find(|measurement| measurement.name == name)
+}
+
+/// The measurements of linespeed that a record's figures are of.
+pub fn measured_by(record: &Record) -> Vec<&'static str> {
+    let has = |metric: &&str| record.measurements_of(metric).next().is_some();
+    let all = MEASUREMENTS.iter();
+    all.filter(|measurement| measurement.metrics.iter().any(has))
+        .map(|measurement| measurement.name)
+        .collect()
+}
+
+/// Whether a record's machine can measure this: nodes are nothing to measure where there is one.
+pub fn can_measure(record: &Record, name: &str) -> bool {
+    let machine = &record.machine;
+    find(name).is_none_or(|measurement| {
+        let outlook = measurement.outlook(machine, &record.conditions.before, &machine.allowed_cpus());
+        outlook.state != State::Impossible
+    })
 }
 
 /// How thorough `measurement` is in a run of `chosen`. What a quick run of everything leaves out is measured in a quick run

@@ -23,6 +23,7 @@ pub mod pin;
 pub mod placement;
 pub mod signals;
 mod stop;
+pub mod terminal;
 mod thread;
 mod user;
 pub mod whole_file;

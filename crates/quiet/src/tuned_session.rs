@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use machine::Root;
+use os::child::{Child, SpawnError, Spec};
 use record::{CpuList, Text};
 
 use crate::apply::RestoreOutcome;
@@ -19,7 +20,7 @@ use crate::knob::ProcessSetting;
 use crate::knob_outcome::{KnobOutcome, describe_knob, describe_unset, find_standing, group_values};
 use crate::lock::{self, Lock};
 use crate::process_settings::dma_latency::DmaLatency;
-use crate::process_settings::process;
+use crate::process_settings::{apply_settings, process};
 use crate::root_session::RootSession;
 use crate::session::{self, Leftover, Request, Session};
 use crate::state_directory;
@@ -93,7 +94,7 @@ pub struct TunedSession {
     /// What a command is to be given.
     pub settings: Vec<ProcessSetting>,
     /// The shield that the command is to enter.
-    pub shield: Option<Shield>,
+    shield: Option<Shield>,
     /// The session beside which this one sets nothing on the machine.
     pub beside: Option<Beside>,
     listener: Listener,
@@ -245,17 +246,32 @@ impl TunedSession {
         &self.outcomes
     }
 
+    /// Starts a command up to its gate, with all that it is to have; what of it could not be had stands in the outcomes.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be started.
+    pub fn spawn(&mut self, spec: &Spec) -> Result<Child, SpawnError> {
+        let child = if self.settings.contains(&ProcessSetting::FixedAddresses) {
+            let (child, fixed) = process::with_fixed_addresses(|| Child::spawn(spec));
+            if let Err(why) = fixed {
+                self.refuse(ProcessSetting::FixedAddresses.knob(), why.to_string());
+            }
+            child?
+        } else {
+            Child::spawn(spec)?
+        };
+        if let Some(Err(why)) = self.shield.as_ref().map(|shield| shield.add_process(child.pid())) {
+            self.refuse("shield", why.to_string());
+        }
+        for (setting, why) in apply_settings(child.pid(), &self.settings) {
+            self.refuse(setting.knob(), why.to_string());
+        }
+        Ok(child)
+    }
+
     /// Notes what a command was refused.
-    pub fn refuse(&mut self, setting: &ProcessSetting, why: String) {
-        self.refuse_knob(setting.knob(), why);
-    }
-
-    /// Notes that a command could not be put behind its shield.
-    pub fn refuse_shield(&mut self, why: String) {
-        self.refuse_knob("shield", why);
-    }
-
-    fn refuse_knob(&mut self, knob: &str, why: String) {
+    fn refuse(&mut self, knob: &str, why: String) {
         if let Some(outcome) = self.outcomes.iter_mut().find(|outcome| outcome.knob == knob) {
             outcome.why_not = Some(why.into());
         }

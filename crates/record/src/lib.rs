@@ -46,6 +46,7 @@ pub mod phrase;
 pub mod plan;
 mod remedy;
 mod schema;
+pub mod source;
 pub mod statistics;
 pub mod store;
 pub mod text;

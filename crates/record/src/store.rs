@@ -10,7 +10,8 @@ use std::time::SystemTime;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use crate::Record;
+use crate::file_name::record_name;
+use crate::{Machine, Record};
 
 /// The file beside the records that holds ceilings.
 pub const CEILINGS: &str = "ceilings.json";
@@ -18,6 +19,8 @@ pub const CEILINGS: &str = "ceilings.json";
 const OF_A_WHOLE_RUN: [&str; 3] = ["core.clock", "load.latency", "memory.bandwidth"];
 /// Records that are looked at for one that stands for a machine, the newest first.
 const MOST_LOOKED_AT: usize = 200;
+/// Records of one machine that are looked at, the newest first.
+const MOST_OF_A_MACHINE: usize = 30;
 const LABELS: &str = "labels";
 
 /// A record in a folder, by its beginning and what it is of.
@@ -119,6 +122,20 @@ pub fn newest(folders: &[PathBuf], host: &str) -> Option<Newest> {
         }
     }
     partial.map(|entry| Newest { entry, newer: None })
+}
+
+/// The records of a machine in a folder, the newest first by their names, which begin with the host's and end in the time. A file
+/// that is no record, or another machine's, is left out.
+pub fn of_machine(folder: PathBuf, machine: &Machine) -> impl Iterator<Item = (PathBuf, Record)> {
+    let host = record_name(machine.hostname.as_deref(), "");
+    let mut files = files(&[folder]);
+    files.retain(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&host)));
+    files.sort_by(|a, b| b.cmp(a));
+    let records = files.into_iter().take(MOST_OF_A_MACHINE).filter_map(|path| {
+        let record = Record::read(&path).ok()?;
+        Some((path, record))
+    });
+    records.filter(|(_, record)| machine.is_same_hardware(&record.machine))
 }
 
 /// All records of the folders with their labels, the newest first.

@@ -1,7 +1,7 @@
 //! Text for terminals that know ASCII alone (`LC_ALL=C`, `TERM=dumb`): a sign for each sign, so that columns stay.
 
 /// The text with an ASCII sign for each sign that is none.
-pub(crate) fn to_ascii(text: &str) -> String {
+pub fn to_ascii(text: &str) -> String {
     text.chars().map(sign).collect()
 }
 

@@ -24,6 +24,7 @@ mod chart;
 mod contents;
 pub mod csv;
 pub mod cyclictest;
+pub mod forms;
 mod notes;
 pub mod page;
 mod paint;

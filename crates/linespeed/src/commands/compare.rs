@@ -1,38 +1,22 @@
 //! `linespeed compare`: records side by side.
 
 use diagnose::{Extent, Side, compare};
+use measure::list;
 use record::Record;
 use record::comparison::Relation;
 use record::document::Tool;
+use report::forms::{Form, Forms};
 use report::terminal;
 
-use crate::delivery::{Forms, hand_out, output_file};
+use crate::delivery::{hand_out, output_file};
 use crate::failure::Failure;
-use crate::options::{Compare, Form, Options};
+use crate::options::{Compare, Options};
 use crate::{files, sources};
 
 /// Records from which on only what a comparison needs of each is kept in memory.
 const MANY: usize = 16;
 /// Records up to which a comparison says what to run for figures that they could share.
 const FEW: usize = 4;
-
-/// The measurements of linespeed that a record's figures are of.
-fn measured_by(record: &Record) -> Vec<&'static str> {
-    let has = |metric: &&str| record.measurements_of(metric).next().is_some();
-    let all = measure::list::MEASUREMENTS.iter();
-    all.filter(|measurement| measurement.metrics.iter().any(has))
-        .map(|measurement| measurement.name)
-        .collect()
-}
-
-/// Whether a record's machine can measure this: nodes are nothing to measure where there is one.
-fn can_measure(record: &Record, name: &str) -> bool {
-    let machine = &record.machine;
-    measure::list::find(name).is_none_or(|measurement| {
-        let outlook = measurement.outlook(machine, &record.conditions.before, &machine.allowed_cpus());
-        outlook.state != record::State::Impossible
-    })
-}
 
 /// Compares and prints, as a page, JSON or CSV where that was asked for.
 pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
@@ -55,13 +39,16 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
     if let Some(path) = output_file(options) {
         files::check_writable(&path)?;
     }
-    let many = asked.records.len() > MANY;
-    let mut sources =
-        sources::read_all(&asked.records, if many { Some(diagnose::drop_uncompared) } else { None })?;
-    sources.iter().for_each(|source| source.say_note(&options.out));
-    if asked.different_commands {
-        sources.iter_mut().for_each(|source| diagnose::ignore_commands(&mut source.record));
-    }
+    let prepare = |record: &mut Record| {
+        if count > MANY {
+            diagnose::drop_uncompared(record);
+        }
+        if asked.different_commands {
+            diagnose::ignore_commands(record);
+        }
+    };
+    let sources = sources::read_all(&asked.records, prepare)?;
+    sources.iter().for_each(|source| sources::say_note(source, &options.out));
     let sides: Vec<Side> = sources
         .iter()
         .map(|source| Side { name: &source.name, source: &source.from, record: &source.record })
@@ -72,7 +59,7 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
     let extent = if matches!(form, Some(Form::Csv | Form::Json)) { Extent::All } else { Extent::Summary };
     let mut comparison = compare(&sides, baseline, tool, extent);
     for (subject, argument) in comparison.subjects.iter_mut().zip(&asked.records) {
-        subject.newest = argument == sources::HERE;
+        subject.newest = argument == record::source::HERE;
     }
     let of_commands = comparison.refused.iter().any(|refusal| refusal.why.is(&diagnose::OTHER_COMMAND));
     if comparison.rows.is_empty()
@@ -80,7 +67,7 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
         && comparison.relation != Relation::SameRecord
         && count <= FEW
     {
-        comparison.notes.extend(diagnose::suggest_runs(&sides, measured_by, can_measure));
+        comparison.notes.extend(diagnose::suggest_runs(&sides, list::measured_by, list::can_measure));
     }
     let forms = Forms::new(|style| terminal::comparison_answer(&comparison, options.out.all, style))
         .with_json(|| comparison.to_json())

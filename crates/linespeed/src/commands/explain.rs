@@ -1,8 +1,9 @@
 //! `linespeed explain`: the words about a name.
 
+use report::forms::Forms;
 use report::terminal;
 
-use crate::delivery::{Forms, hand_out};
+use crate::delivery::hand_out;
 use crate::failure::Failure;
 use crate::glossary;
 use crate::options::Options;

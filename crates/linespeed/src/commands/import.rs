@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 
 use import::{Imported, Importer, Split, choose_machine};
 use record::import::NotUnderstood;
-use record::phrase::{count_noun, quote_word, visible};
+use record::phrase::{count_noun, visible};
 use record::{Record, store};
-use report::terminal::{self, Extent, Style};
+use report::forms::Forms;
+use report::terminal::{self, Style};
 
 use super::new_record;
-use crate::delivery::{Forms, as_json, is_named, print, write_form};
+use crate::delivery::{as_json, is_named, print, printed, write_form};
 use crate::failure::Failure;
 use crate::options::{Import, Options};
 use crate::{files, output};
@@ -50,7 +51,8 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
     if let (Some(label), Some(kept)) = (&options.out.label, kept.first()) {
         files::label_record(label, &kept.path)?;
     }
-    let report = |style: &Style| describe(options, &records, &kept, style);
+    let places: Vec<(String, bool)> = kept.iter().map(|kept| (visible(&kept.path), kept.before)).collect();
+    let report = |style: &Style| terminal::import(&records, &places, options.out.verbose, style);
     let forms = match records.as_slice() {
         [one] => Forms::of_record(one, |_, style| report(style)),
         _ => Forms::new(report),
@@ -58,8 +60,9 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
     if !is_named(options) {
         write_form(options, &forms)?;
     }
-    print(options, &forms.printed(options)?)?;
-    Ok(exit_code(options, &records))
+    print(options, &printed(&forms, options)?)?;
+    // That of the record with the worst finding.
+    Ok(records.iter().map(|record| super::run::found_code(&options.measuring, record)).max().unwrap_or(0))
 }
 
 /// Where a record is kept.
@@ -81,37 +84,6 @@ fn keep(record: &Record, path: &Path, named: bool) -> Result<Kept, Failure> {
 
 fn usage(error: impl std::error::Error) -> Failure {
     Failure::Usage(error.to_string())
-}
-
-/// What was made of the texts, in words.
-fn describe(options: &Options, records: &[Record], kept: &[Kept], style: &Style) -> String {
-    let mut text = String::new();
-    for (at, record) in records.iter().enumerate() {
-        let reported_elsewhere = at + 1 < records.len();
-        text.push_str(&terminal::import(
-            record,
-            style,
-            Extent { whole: options.out.verbose, reported_elsewhere },
-        ));
-        if let Some(kept) = kept.get(at) {
-            let before = if kept.before { " (imported before)" } else { "" };
-            text.push_str(&format!("\nRecord: {}{before}\n", visible(&kept.path)));
-        }
-    }
-    let written: Vec<String> = kept.iter().map(|kept| quote_word(&visible(&kept.path))).collect();
-    match written.as_slice() {
-        [] => {}
-        [one] => text.push_str(&format!("More:   linespeed show {one}\n")),
-        all => {
-            text.push_str(&format!("More:   linespeed show RECORD, linespeed compare {}\n", all.join(" ")))
-        }
-    }
-    text
-}
-
-/// The exit code: that of the record with the worst finding.
-fn exit_code(options: &Options, records: &[Record]) -> u8 {
-    records.iter().map(|record| super::run::found_code(&options.measuring, record)).max().unwrap_or(0)
 }
 
 fn read_text(importer: &mut Importer, path: &Path) -> Result<(), Failure> {

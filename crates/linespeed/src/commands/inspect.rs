@@ -1,10 +1,11 @@
 //! `linespeed inspect`: the inventory and the conditions; measures nothing.
 
 use machine::Root;
+use report::forms::Forms;
 use report::terminal;
 
 use super::new_record;
-use crate::delivery::{Forms, hand_out};
+use crate::delivery::hand_out;
 use crate::failure::Failure;
 use crate::options::{Inspect, Options};
 

@@ -9,10 +9,11 @@ use overhead::images::{ImageError, check_kernel, check_module};
 use overhead::kernel_module::Source;
 use overhead::{Effort, Event, Guests, LayerName, PORTIONS, Request, Unavailable};
 use record::{CpuList, Machine};
+use report::forms::Forms;
 use report::terminal;
 
 use super::measuring::{Measuring, Outcome, ended};
-use crate::delivery::{Forms, deliver, shown_by};
+use crate::delivery::{deliver, shown_by};
 use crate::failure::{Failure, signal_code};
 use crate::options::{Options, Overhead, Vm};
 use crate::output;
@@ -42,7 +43,11 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
         machine: &measuring.found.machine,
         cpus: &cpus,
         cpu: choose_cpu(overhead, &measuring.found.machine, &cpus)?,
-        kernel: module_source(overhead),
+        kernel: overhead
+            .kernel_module
+            .as_deref()
+            .map(Source::File)
+            .or(overhead.kernel.then_some(Source::Build)),
         build_for_guest: overhead.kernel,
         guests,
         effort: overhead.rounds.map_or(Effort::Seconds(seconds), |rounds| Effort::Rounds(rounds as usize)),
@@ -113,12 +118,6 @@ fn check_cpu(overhead: &Overhead, cpus: &CpuList) -> Result<(), Failure> {
 fn choose_cpu(overhead: &Overhead, machine: &Machine, cpus: &CpuList) -> Result<u32, Failure> {
     let chosen = overhead.cpu.or_else(|| lead_cpu(machine, cpus)).or_else(|| cpus.iter().last());
     chosen.ok_or_else(|| Failure::Cannot("no CPU may be used".to_owned()))
-}
-
-/// Where the kernel module comes from, if one is asked for.
-fn module_source(overhead: &Overhead) -> Option<Source<'_>> {
-    let file = overhead.kernel_module.as_deref().map(Source::File);
-    file.or(overhead.kernel.then_some(Source::Build))
 }
 
 /// Shows how far it is.

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use record::phrase::visible;
 use record::store::{self, Entry};
+use report::forms::Forms;
 use report::terminal;
 use serde_json::json;
 
-use crate::delivery::{Forms, hand_out};
+use crate::delivery::hand_out;
 use crate::failure::Failure;
 use crate::options::{Options, Records, RecordsAction};
 use crate::{files, output, sources};
@@ -29,7 +30,7 @@ pub fn run(options: &Options, asked: &Records) -> Result<u8, Failure> {
             remove(&folders, &gone)
         }
         (None, Some(label)) => {
-            let named = asked.record.as_deref().unwrap_or(sources::HERE);
+            let named = asked.record.as_deref().unwrap_or(record::source::HERE);
             let path = PathBuf::from(sources::read(named)?.from);
             files::label_record(label, &path).map(|()| 0)
         }

@@ -1,11 +1,12 @@
 //! `linespeed reference`: the machines that ship with it.
 
 use reference::{MACHINES, PREFIX};
+use report::forms::Forms;
 use report::terminal;
 use serde_json::json;
 
 use super::show;
-use crate::delivery::{Forms, hand_out};
+use crate::delivery::hand_out;
 use crate::failure::Failure;
 use crate::options::{Options, Reference, Show, WakeupForms};
 use crate::sources;

@@ -3,10 +3,11 @@
 use machine::Root;
 use measure::{Depth, MEASUREMENTS, Measure, Wakeups, list};
 use record::{Ended, Record};
+use report::forms::Forms;
 use report::terminal::{self, Style};
 
 use super::measuring::{Measuring, Outcome, chosen_cpus, ended};
-use crate::delivery::{Forms, deliver, shown_by};
+use crate::delivery::{deliver, shown_by};
 use crate::failure::{FOUND, Failure, signal_code, unknown_name};
 use crate::options::{self, Options, Run};
 use crate::progress::Shown;

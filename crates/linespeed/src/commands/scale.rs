@@ -1,20 +1,19 @@
 //! `linespeed scale`: a command, or a recipe, from one CPU to all of them.
 
-mod list;
-
 use std::path::Path;
 
-use experiment::copies::{RunObserver, RunOptions, raise_file_limit};
+use experiment::copies::{RunOptions, raise_file_limit};
 use experiment::failure::Trouble;
 use experiment::recipes::{self, COMMAND, ChoiceError, Recipe, needs};
 use experiment::throughput::{Job, Observer, Plan, Run, Step, measure_job};
 use measure::Depth;
 use os::signals;
 use record::{Coverage, Ended};
-use report::terminal;
+use report::forms::Forms;
+use report::terminal::{self, ListedRecipe};
 
 use super::measuring::{Measuring, Outcome, chosen_cpus, ended};
-use crate::delivery::{Forms, deliver, shown_by};
+use crate::delivery::{deliver, hand_out, shown_by};
 use crate::failure::{Failure, signal_code};
 use crate::options::{Options, Scale};
 use crate::output;
@@ -27,7 +26,7 @@ const REPEATS: (usize, usize, usize) = (1, 3, 6);
 pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
     let own = recipes::own_folder();
     if scale.list {
-        return list::list(options, own.as_deref());
+        return list(options, own.as_deref());
     }
     let (one, usual, many) = REPEATS;
     let repeats = scale.repeat.map_or(options.measuring.depth().pick(one, usual, many), |runs| runs as usize);
@@ -54,9 +53,9 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
         // PATH with the folders of servers, which are not on everybody's.
         environment: vec![("PATH".into(), std::env::join_paths(needs::search_path()).unwrap_or_default())],
     };
-    let mut watching = Watching(RunProgress::new(&options.out, &job.recipe.name));
-    let results = measure_job(&job, &plan, machine, how, stop, &mut watching);
-    watching.0.finish();
+    let mut progress = RunProgress::new(&options.out, &job.recipe.name);
+    let results = measure_job(&job, &plan, machine, how, stop, &mut progress);
+    progress.finish();
 
     measuring.found.coverage.splice(..0, instead.into_iter().chain(cached));
     let outcome = Outcome {
@@ -84,6 +83,18 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
         ))),
         (None, None) => Ok(super::run::found_code(&options.measuring, &record)),
     }
+}
+
+/// `scale --list`: every recipe, what it measures, its settings, and what it lacks here.
+fn list(options: &Options, own: Option<&Path>) -> Result<u8, Failure> {
+    let os_release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
+    let folders = needs::search_path();
+    let listed: Vec<ListedRecipe> = recipes::list_all(own)
+        .into_iter()
+        .map(|(name, found)| ListedRecipe::new(name, found, &folders, &os_release))
+        .collect();
+    let forms = Forms::new(|style| terminal::recipes(&listed, style));
+    hand_out(options, &forms.with_value(listed.iter().map(ListedRecipe::to_json).collect())).map(|()| 0)
 }
 
 /// What went wrong, with what it was about and the way out.
@@ -127,29 +138,20 @@ fn settings(options: &Options, scale: &Scale, recipe: &Recipe) -> Result<recipes
     recipe.values(small, &scale.set).map_err(|error| Failure::Usage(error.to_string()))
 }
 
-/// Shows how far it is.
-struct Watching<'a>(RunProgress<'a>);
-
-impl RunObserver for Watching<'_> {
-    fn left(&mut self, names: &[String]) {
-        self.0.left(names);
-    }
-}
-
-impl Observer for Watching<'_> {
+impl Observer for RunProgress<'_> {
     fn preparing(&mut self) {
-        self.0.verbose(&format!("{}: preparing the service", self.0.name));
+        self.verbose(&format!("{}: preparing the service", self.name));
     }
 
     fn trial_done(&mut self, seconds: f64, run: &Run) {
         let wall = run.seconds.iter().copied().fold(0.0, f64::max);
-        self.0.verbose(&format!(
+        self.verbose(&format!(
             "trial on one CPU: {}, {} of memory; all runs take about {}",
             record::units::figure(wall, "s"),
             record::units::bytes(run.usage.max_rss_bytes),
             record::units::figure(seconds, "s")
         ));
-        self.0.begin(seconds);
+        self.begin(seconds);
     }
 
     fn run_done(&mut self, step: &Step, done: usize, all: usize, result: &Result<Run, Trouble>) {
@@ -157,6 +159,6 @@ impl Observer for Watching<'_> {
             Ok(run) => format!("{} {}/s", record::units::significant(run.throughput), run.unit),
             Err(trouble) => trouble.to_string(),
         };
-        self.0.done(done, all, &format!("CPUs {}: {says}", step.set()));
+        self.done(done, all, &format!("CPUs {}: {says}", step.set()));
     }
 }

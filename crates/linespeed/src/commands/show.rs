@@ -1,9 +1,10 @@
 //! `linespeed show`: a record again.
 
 use record::Record;
+use report::forms::Forms;
 use report::terminal::{self, Style};
 
-use crate::delivery::{Forms, hand_out};
+use crate::delivery::hand_out;
 use crate::failure::Failure;
 use crate::options::{Options, Show};
 use crate::sources;
@@ -11,7 +12,7 @@ use crate::sources;
 /// Prints a record, or writes it as a page.
 pub fn run(options: &Options, show: &Show) -> Result<u8, Failure> {
     let source = sources::read(&show.record)?;
-    source.say_note(&options.out);
+    sources::say_note(&source, &options.out);
     let mut record = source.record;
     // Findings follow from the figures: an older record gets the rules of this version.
     record.diagnosis = diagnose::diagnose(&record);

@@ -19,17 +19,19 @@ use report::{perf_format, terminal};
 
 use super::quiet::tuned_session;
 use super::{new_record, output_file, to_standard_output};
-use crate::delivery::{self, Forms, as_json, is_named, write_form};
+use crate::delivery::{self, is_named, printed, write_form};
 use crate::failure::Failure;
 use crate::options::{Options, PerfFormat, Stat};
 use crate::{ceilings, files, output};
+use report::forms::Forms;
 use runs::{Runs, repeat};
 
 /// Runs the command, or watches processes, and reports; returns its exit code.
 pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
     let stop = signals::install();
     let began = Instant::now();
-    let attached: Vec<Attached> = stat.pid.iter().map(|pid| find(*pid)).collect::<Result<_, _>>()?;
+    let found = stat.pid.iter().map(|pid| Attached::find(*pid)).collect::<Result<Vec<Attached>, _>>();
+    let attached = found.map_err(|error| Failure::Cannot(error.to_string()))?;
     let allowed = pin::allowed();
     let cpus = options.measuring.cpus.as_ref();
     if let (Some(cpus), Some(allowed)) = (cpus, &allowed) {
@@ -104,10 +106,6 @@ fn probe_command(job: &Job, stat: &Stat, machine: &Machine, stop: &Stop) -> Prob
     probe::probe(job, machine, rounds, stop, &mut |_| {})
 }
 
-fn find(pid: i32) -> Result<Attached, Failure> {
-    Attached::find(pid).map_err(|error| Failure::Cannot(error.to_string()))
-}
-
 /// Figures, coverage and ceilings of the runs.
 fn fill(record: &mut Record, runs: &Runs, job: &Job, asked: u32, cpus: usize) {
     let figures = command::figures(&runs.done, job, cpus);
@@ -155,25 +153,19 @@ fn deliver(
     }
     let forms = Forms::of_record(record, terminal::stat);
     let named = is_named(options);
-    let kept =
-        destination.map(|path| files::write_or_rescue(path, named, &as_json(record.to_json())?)).transpose();
-    let path = kept.as_ref().ok().and_then(Option::as_deref);
+    let (path, kept) = delivery::keep(options, record, destination);
     let asked = options.out.form().is_some() || to_output;
-    let printed = if asked { output::print(&forms.printed(options)?) } else { Ok(()) };
+    let printed = if asked { output::print(&printed(&forms, options)?) } else { Ok(()) };
     if kept.is_err() || (!asked && !options.out.quiet_output) {
-        let mut text = format!("\n{}", terminal::stat(record, &output::error_style(&options.out)));
+        let mut text = format!("\n{}", forms.report(&output::error_style(&options.out)));
         if let (Some(path), false) = (path, named) {
-            text.push_str(&format!("\nRecord: {}\n", visible(path)));
+            text.push_str(&format!("\nRecord: {}\n", visible(&path)));
         }
         // What was measured is shown even when it could not be stored.
         output::print_error(&text);
     }
-    let labelled = match (&options.out.label, path) {
-        (Some(label), Some(path)) => files::label_record(label, path),
-        _ => Ok(()),
-    };
     let written = if named { Ok(()) } else { write_form(options, &forms) };
-    kept.map(drop).and(printed).and(labelled).and(written)
+    kept.and(printed).and(written)
 }
 
 impl Stat {

@@ -18,6 +18,20 @@ pub enum Exit {
     Stopped(i32),
 }
 
+/// Exit code of a command that took longer than it was given, as timeout(1) has it.
+const TIMED_OUT: u8 = 124;
+
+impl Exit {
+    /// The exit code as shells have it.
+    pub fn code(self) -> u8 {
+        match self {
+            Exit::Code(code) => code as u8,
+            Exit::Signal(signal) | Exit::Stopped(signal) => 128u8.wrapping_add(signal as u8),
+            Exit::TimedOut => TIMED_OUT,
+        }
+    }
+}
+
 impl fmt::Display for Exit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

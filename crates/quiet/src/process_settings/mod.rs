@@ -4,7 +4,9 @@ pub mod dma_latency;
 pub mod process;
 
 use crate::knob::ProcessSetting;
+use machine::Root;
 use process::SettingRefusal;
+use record::CpuList;
 
 /// Gives a child that stands before its program what it is to have. What of it could not be had, and why.
 ///
@@ -19,6 +21,15 @@ pub fn apply_settings(pid: i32, settings: &[ProcessSetting]) -> Vec<(ProcessSett
         ProcessSetting::DmaLatency(_) | ProcessSetting::FixedAddresses => Ok(()),
     };
     settings.iter().filter_map(|setting| Some((setting.clone(), given(setting).err()?))).collect()
+}
+
+/// Leaves the CPUs that are to be quiet to others, where that is allowed.
+pub fn leave_cpus(quiet: &CpuList) {
+    let online = Root::live().cpu_list("/sys/devices/system/cpu/online").unwrap_or_default();
+    let rest = online.difference(quiet);
+    if !rest.is_empty() {
+        let _ = process::set_affinity(0, &rest);
+    }
 }
 
 /// Does some work while this thread has what a command is to have: a command that begins within inherits it. An error says why

@@ -3,12 +3,13 @@
 use record::import::{Origin, Output};
 use record::{Measurement, Record};
 
+use super::Style;
 use super::screen::Screen;
 use crate::contents::figures::{place, value};
 use crate::contents::summary;
 use crate::paint::{Span, Tone};
 use crate::text::clean;
-use record::phrase::count_noun;
+use record::phrase::{count_noun, quote_word};
 
 /// Entries of a list that are printed; the record has all.
 const MOST: usize = 8;
@@ -20,12 +21,12 @@ const OUTPUTS: usize = 32;
 const FIGURES: usize = 6;
 
 /// How much of the account is printed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Extent {
+#[derive(Clone, Copy)]
+struct Extent {
     /// Every line that nobody understood and every withheld figure, as far as the record has them.
-    pub whole: bool,
+    whole: bool,
     /// What nobody understood is told with another record of the same text.
-    pub reported_elsewhere: bool,
+    reported_elsewhere: bool,
 }
 
 impl Extent {
@@ -34,8 +35,31 @@ impl Extent {
     }
 }
 
-/// The account.
-pub(super) fn write(screen: &mut Screen, record: &Record, extent: Extent) {
+/// What was made of other tools' output: the records, where each is kept, and whether it was so before. `whole`: every line
+/// that nobody understood and every withheld figure.
+pub fn import(records: &[Record], kept: &[(String, bool)], whole: bool, style: &Style) -> String {
+    let mut text = String::new();
+    for (at, record) in records.iter().enumerate() {
+        let extent = Extent { whole, reported_elsewhere: at + 1 < records.len() };
+        text.push_str(&Screen::draw(style, |screen| write(screen, record, extent)));
+        if let Some((place, before)) = kept.get(at) {
+            let before = if *before { " (imported before)" } else { "" };
+            text.push_str(&format!("\nRecord: {place}{before}\n"));
+        }
+    }
+    let written: Vec<String> = kept.iter().map(|(place, _)| quote_word(place)).collect();
+    match written.as_slice() {
+        [] => {}
+        [one] => text.push_str(&format!("More:   linespeed show {one}\n")),
+        all => {
+            text.push_str(&format!("More:   linespeed show RECORD, linespeed compare {}\n", all.join(" ")))
+        }
+    }
+    text
+}
+
+/// The account of a record.
+fn write(screen: &mut Screen, record: &Record, extent: Extent) {
     let Some(import) = &record.import else { return };
     let name = import.name.as_deref().filter(|name| Some(*name) != record.machine.hostname.as_deref());
     if let Some(name) = name {

@@ -5,7 +5,8 @@ use std::path::Path;
 use record::glossary::Term;
 use record::phrase::quote_word;
 use record::store::Entry;
-use record::{Coverage, State};
+use record::{Coverage, State, Text};
+use serde_json::{Value, json};
 
 use super::Style;
 use super::screen::Screen;
@@ -17,13 +18,32 @@ use crate::text::{pad_right, width};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listed {
     /// Its name.
-    pub name: String,
+    pub name: &'static str,
+    /// The metrics of its figures.
+    pub metrics: &'static [&'static str],
     /// The most seconds that it takes: quick, normal, named on the command line, full.
     pub seconds: [f64; 4],
     /// The most memory of its arrays, bytes.
     pub bytes: u64,
     /// What can be expected of it here.
     pub outlook: Coverage,
+}
+
+impl Listed {
+    /// The same for programs.
+    pub fn to_json(&self) -> Value {
+        let [quick, normal, alone, full] = self.seconds;
+        json!({
+            "name": self.name,
+            "metrics": self.metrics,
+            "seconds": {"quick": quick, "normal": normal, "alone": alone, "full": full},
+            "bytes": self.bytes,
+            "state": self.outlook.state,
+            "code": self.outlook.reason.as_ref().and_then(Text::code),
+            "reason": self.outlook.reason.as_ref().map(ToString::to_string),
+            "remedy": self.outlook.remedy,
+        })
+    }
 }
 
 /// Every word's name with its first sentence, by group: `linespeed explain` without a name.
@@ -58,7 +78,7 @@ pub fn references(machines: &[(&str, &str)], style: &Style) -> String {
 }
 
 const LISTED: [Field<Listed>; 7] = [
-    ("measurement", |one| one.name.clone()),
+    ("measurement", |one| one.name.to_owned()),
     ("#quick", |one| seconds(one.seconds[0])),
     ("#normal", |one| seconds(one.seconds[1])),
     ("#alone", |one| seconds(one.seconds[2])),
@@ -143,7 +163,8 @@ mod tests {
     #[test]
     fn what_stands_in_the_way_is_listed_with_its_remedy() {
         let listed = Listed {
-            name: "wakeup".to_owned(),
+            name: "wakeup",
+            metrics: &[],
             seconds: [1.0, 8.0, 9.0, 60.0],
             bytes: 1 << 30,
             outlook: Coverage::degraded("wakeup", "no FIFO").with_remedy("run as root"),

@@ -14,6 +14,7 @@ mod markdown;
 mod overhead;
 mod plan;
 mod proof;
+mod recipes;
 mod report;
 mod scale;
 mod screen;
@@ -24,19 +25,21 @@ mod tree;
 use record::glossary::Term;
 use record::{Comparison, Machine, Record};
 
+pub use crate::ascii::to_ascii;
 pub use crate::contents::conditions::quiet as quiet_machine;
 use crate::contents::{inventory, summary};
 use crate::paint::{Span, Tone};
 use crate::text::{clean, width};
 pub use audit::{Seen, audit};
 pub use brief::{comparison_answer, overhead_answer, plan_answer, scale_answer};
-pub use import::Extent;
+pub use import::import;
 pub use knob_changes::{knobs_applied, knobs_planned, knobs_restored, knobs_set, knobs_standing};
 pub use listing::{Listed, glossary, measurements, records, references};
 pub use overhead::overhead;
 pub use plan::{pasted, plan};
 pub use proof::proof;
-pub use scale::{ListedRecipe, is_scale, recipes, scale, scale_briefly};
+pub use recipes::{ListedRecipe, recipes};
+pub use scale::{is_scale, scale, scale_briefly};
 use screen::Screen;
 
 /// How text is laid out.
@@ -152,11 +155,6 @@ pub fn comparison(comparison: &Comparison, style: &Style) -> String {
 /// What a command was bound by: `linespeed stat`.
 pub fn stat(record: &Record, style: &Style) -> String {
     Screen::draw(style, |screen| stat::write(screen, record))
-}
-
-/// What was made of other tools' output: `linespeed import`; empty for a record that linespeed measured.
-pub fn import(record: &Record, style: &Style, extent: Extent) -> String {
-    Screen::draw(style, |screen| import::write(screen, record, extent))
 }
 
 /// What the machine is and how it is set up, one fact a line, always in the same order.

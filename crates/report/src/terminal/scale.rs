@@ -105,51 +105,6 @@ pub(super) fn command(record: &Record) -> String {
     words.join(" ")
 }
 
-/// A recipe as `linespeed scale --list` shows it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ListedRecipe {
-    /// Its name.
-    pub name: String,
-    /// What it measures.
-    pub what: String,
-    /// Its file, for one that does not ship with linespeed.
-    pub file: Option<String>,
-    /// Its settings: name, usual value, what it is.
-    pub settings: Vec<(String, String, String)>,
-    /// The programs that are missing here, with the way out.
-    pub missing: Option<String>,
-    /// Why it cannot be read.
-    pub broken: Option<String>,
-}
-
-/// The recipes, with what they measure, what can be set, and what they lack here.
-pub fn recipes(listed: &[ListedRecipe], style: &Style) -> String {
-    let mut screen = Screen::new(style);
-    for recipe in listed {
-        screen.blank();
-        let state = match (&recipe.broken, &recipe.missing) {
-            (Some(_), _) => "  cannot be read",
-            (None, Some(_)) => "  not installed here",
-            (None, None) => "",
-        };
-        screen.line(&[Span::strong(crate::text::clean(&recipe.name)), Span::quiet(state)]);
-        let paragraphs = [&recipe.broken, &recipe.missing];
-        for text in
-            [&recipe.what].into_iter().filter(|what| !what.is_empty()).chain(paragraphs.into_iter().flatten())
-        {
-            screen.paragraph(&[Span::plain("  ")], Tone::Plain, text);
-        }
-        for (name, value, what) in &recipe.settings {
-            let what = if what.is_empty() { String::new() } else { format!(": {what}") };
-            screen.hanging("  --set ", "        ", format!("{name}={value}{what}"));
-        }
-        if let Some(file) = &recipe.file {
-            screen.hanging("  from ", "       ", file);
-        }
-    }
-    screen.finish()
-}
-
 /// What could not be measured of the command.
 pub(super) fn lost(record: &Record) -> impl Iterator<Item = &Coverage> {
     record.coverage.iter().filter(|c| is_about_command(c, record))

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use diagnose::{PlanError, PlanRequest};
 use machine::Root;
 use record::{Record, Text};
+use report::forms::Forms;
 use report::terminal;
 
 use super::new_record;
-use crate::delivery::{Forms, hand_out, output_file};
+use crate::delivery::{hand_out, output_file};
 use crate::failure::Failure;
 use crate::options::{Options, Plan};
 use crate::{files, output, sources};
@@ -115,11 +116,8 @@ fn of_this_machine() -> (Record, Vec<Text>) {
     let mut record = new_record();
     record.machine = found.machine;
     record.conditions.before = found.snapshot;
-    // A file that is no record, or another machine's, is left out.
     let here: Vec<(String, Record)> = sources::records_here(&record.machine)
-        .into_iter()
-        .filter_map(|path| Some((record::phrase::visible(&path), Record::read(&path).ok()?)))
-        .filter(|(_, other)| record.machine.is_same_hardware(&other.machine))
+        .map(|(path, record)| (record::phrase::visible(&path), record))
         .collect();
     let from = diagnose::merge_records(&mut record, &here);
     (record, from)

@@ -1,7 +1,7 @@
 //! `linespeed plan --verify -- COMMAND`: the same work as planned and unbound, in turn.
 
 use diagnose::judge_verification;
-use experiment::copies::{RunObserver, RunOptions, raise_file_limit};
+use experiment::copies::{RunOptions, raise_file_limit};
 use experiment::failure::Trouble;
 use experiment::layouts::{LayoutObserver, LayoutRun, PLACEHOLDERS, run_layouts};
 use experiment::planned_copies::{count_marks, place_planned, place_unbound};
@@ -40,9 +40,9 @@ pub fn run(options: &Options, plan: &Plan, made: &mut Layout) -> Result<u8, Fail
         memory: os::memory_available(),
         environment: vec![guard.variable()],
     };
-    let mut watching = Watching(RunProgress::new(&options.out, "verify"));
-    let rounds = run_layouts(&command, &planned, &unbound, &how_to_run, stop, &mut watching);
-    watching.0.finish();
+    let mut progress = RunProgress::new(&options.out, "verify");
+    let rounds = run_layouts(&command, &planned, &unbound, &how_to_run, stop, &mut progress);
+    progress.finish();
     drop(guard);
     let interrupted = match rounds.ended {
         None => None,
@@ -76,23 +76,14 @@ pub fn run(options: &Options, plan: &Plan, made: &mut Layout) -> Result<u8, Fail
     Ok(code)
 }
 
-/// Shows how far it is.
-struct Watching<'a>(RunProgress<'a>);
-
-impl RunObserver for Watching<'_> {
-    fn left(&mut self, names: &[String]) {
-        self.0.left(names);
-    }
-}
-
-impl LayoutObserver for Watching<'_> {
+impl LayoutObserver for RunProgress<'_> {
     fn trial_done(&mut self, seconds: f64) {
-        self.0.verbose(&format!("trial done; all rounds take about {}", units::figure(seconds, "s")));
-        self.0.begin(seconds);
+        self.verbose(&format!("trial done; all rounds take about {}", units::figure(seconds, "s")));
+        self.begin(seconds);
     }
 
     fn run_done(&mut self, planned: bool, took: &LayoutRun, done: usize, all: usize) {
         let which = if planned { "as planned" } else { "unbound" };
-        self.0.done(done, all, &format!("{which}: {}", units::figure(took.seconds, "s")));
+        self.done(done, all, &format!("{which}: {}", units::figure(took.seconds, "s")));
     }
 }

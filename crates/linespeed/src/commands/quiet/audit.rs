@@ -15,12 +15,12 @@ use machine::Root;
 use measure::busy;
 use os::Stop;
 use os::signals;
-use record::Record;
 use record::diagnosis::Severity;
+use report::forms::Forms;
 use report::terminal::Seen;
 
 use super::tuned_session;
-use crate::delivery::{Forms, hand_out};
+use crate::delivery::hand_out;
 use crate::failure::{FOUND, Failure, signal_code};
 use crate::options::Options;
 use crate::{files, sources};
@@ -80,10 +80,8 @@ fn estimate_noise(options: &Options, stop: &Stop) -> NoiseEstimate {
     let machine = machine::inspect(&Root::live()).machine;
     let hypervisor = machine.is_virtual();
     let cache = files::state_folder().ok().and_then(|state| ProofCache::read(&state, &read_boot_id()));
-    let records = sources::records_here(&machine).into_iter().take(MOST_RECORDS);
-    let tuned = records.filter_map(|path| Record::read(&path).ok()).find_map(|record| {
-        machine.is_same_hardware(&record.machine).then(|| find_tuned_p99(&record)).flatten()
-    });
+    let mut records = sources::records_here(&machine).take(MOST_RECORDS);
+    let tuned = records.find_map(|(_, record)| find_tuned_p99(&record));
     let cpus = measured_cpus(options.measuring.cpus.as_ref());
     NoiseEstimate::read_or_measure(cache, tuned, hypervisor, &cpus, stop)
 }

@@ -3,21 +3,19 @@
 use std::time::Duration;
 
 use ::quiet::files::Tree;
-use ::quiet::knob::ProcessSetting;
 use ::quiet::knob_outcome::KnobOutcome;
 use ::quiet::knobs::nice_scope_limit;
-use ::quiet::process_settings::{self, process};
+use ::quiet::process_settings;
 use ::quiet::tuned_session::TunedSession;
 use ::quiet::tuning_plan::Purpose;
 use ::quiet::{json, page_cache};
 use machine::Root;
-use os::child::{Child, Guard, Process, SpawnError, Spec, Watcher, wait_all};
+use os::child::{Guard, Process, Spec, Watcher, wait_all};
 use os::signals;
-use record::CpuList;
 use serde_json::json;
 
 use super::tuned_session;
-use crate::failure::{Failure, exit_code, signal_code};
+use crate::failure::{Failure, signal_code};
 use crate::options::{Options, Quiet};
 use crate::progress::{name_processes, say_left};
 use crate::{files, output};
@@ -80,8 +78,7 @@ fn attempt(
     }
     let env = [guard.variable()];
     let spec = Spec { env: &env, gate: true, ..Spec::new(&quiet.command) };
-    let mut child = spawn(&spec, &mut tuned).map_err(Failure::Refused)?;
-    apply_settings(child.pid(), &mut tuned);
+    let mut child = tuned.spawn(&spec).map_err(Failure::Refused)?;
     // Who takes all knobs as they come has not asked for this one.
     if (names.contains(&"nice") || options.out.verbose || options.out.json)
         && let Some(limits) = nice_scope_limit(&Tree::new(&Root::live()))
@@ -90,7 +87,9 @@ fn attempt(
     }
     tuned.outcomes().clone_into(outcomes);
     refuse_named(&tuned, names)?;
-    stand_aside(options);
+    if let Some(quiet) = &options.measuring.cpus {
+        process_settings::leave_cpus(quiet);
+    }
     tuned_session::tell(options, &tuned);
     signals::pass_on_to(child.pid());
     child.release();
@@ -98,7 +97,7 @@ fn attempt(
     let ended = wait_all(&mut [&mut child], stop, None, &mut Ending).pop();
     guard.dismiss();
     tuned.end();
-    Ok(ended.map_or(3, |ended| exit_code(ended.exit)))
+    Ok(ended.map_or(3, |ended| ended.exit.code()))
 }
 
 /// Reads the files of `--warm` into the page cache; how many bytes.
@@ -112,30 +111,6 @@ pub fn warm(quiet: &Quiet) -> Result<u64, Failure> {
         ));
     }
     Ok(warmed.bytes)
-}
-
-/// Starts the command up to its gate, with fixed addresses where that was asked for.
-fn spawn(spec: &Spec, tuned: &mut TunedSession) -> Result<Child, SpawnError> {
-    if !tuned.settings.contains(&ProcessSetting::FixedAddresses) {
-        return Child::spawn(spec);
-    }
-    let (child, fixed) = process::with_fixed_addresses(|| Child::spawn(spec));
-    if let Err(why) = fixed {
-        tuned.refuse(&ProcessSetting::FixedAddresses, why.to_string());
-    }
-    child
-}
-
-/// Puts the child on its CPUs and gives it its priorities.
-fn apply_settings(pid: i32, tuned: &mut TunedSession) {
-    if let Some(shield) = tuned.shield.clone()
-        && let Err(why) = shield.add_process(pid)
-    {
-        tuned.refuse_shield(why.to_string());
-    }
-    for (setting, why) in process_settings::apply_settings(pid, &tuned.settings.clone()) {
-        tuned.refuse(&setting, why.to_string());
-    }
 }
 
 /// What was named must be; otherwise the command does not run.
@@ -152,17 +127,6 @@ fn refuse_named(tuned: &TunedSession, names: &[&'static str]) -> Result<(), Fail
         "{}; the command was not run, and everything is as it was",
         missing.join("; ")
     )))
-}
-
-/// Leaves the quiet CPUs, and looks after the command from the others.
-fn stand_aside(options: &Options) {
-    let Some(quiet) = &options.measuring.cpus else { return };
-    let Some(online) = Root::live().cpu_list("/sys/devices/system/cpu/online") else { return };
-    let rest: CpuList = online.difference(quiet);
-    if !rest.is_empty() {
-        // Where this is not allowed it looks after the command from where it is, ten times a second at most.
-        let _ = process::set_affinity(0, &rest);
-    }
 }
 
 /// Hears of the command's end: what comes then is for us.

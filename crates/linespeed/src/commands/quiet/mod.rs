@@ -12,9 +12,11 @@ use ::quiet::knobs::{KNOBS, find};
 use ::quiet::tuning_plan::{Purpose, TuningPlan, prepare_context};
 use machine::Root;
 use os::signals;
+use report::forms::Forms;
 use report::terminal;
 use serde_json::json;
 
+use crate::delivery::hand_out;
 use crate::failure::{Failure, signal_code, unknown_name};
 use crate::options::{Options, Quiet};
 use crate::output;
@@ -98,15 +100,12 @@ fn dry_run(
     context.stays = purpose == Purpose::Persistent;
     let rows = ::quiet::audit::audit(&context, names);
     let plan = TuningPlan::from_audit(&rows, !names.is_empty(), purpose, &tree);
-    let text = if options.out.json {
-        let mut reported = json::plan(&plan);
-        reported["drop_caches"] = json!(quiet.drop_caches);
-        reported["warm"] = quiet.warm.iter().map(|path| path.to_string_lossy().into_owned()).collect();
-        format!("{reported:#}\n")
-    } else {
-        terminal::knobs_planned(&plan, quiet.drop_caches, quiet.warm.len(), &output::style(&options.out))
-    };
-    output::print(&text).map(|()| 0)
+    let mut reported = json::plan(&plan);
+    reported["drop_caches"] = json!(quiet.drop_caches);
+    reported["warm"] = quiet.warm.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+    let forms =
+        Forms::new(|style| terminal::knobs_planned(&plan, quiet.drop_caches, quiet.warm.len(), style));
+    hand_out(options, &forms.with_value(reported)).map(|()| 0)
 }
 
 /// `--apply`: sets them, and leaves them so.
@@ -120,12 +119,9 @@ fn apply(options: &Options, names: &[&'static str]) -> Result<u8, Failure> {
     let outcomes = tuned.outcomes().to_vec();
     let stands = tuned.leave();
     let code = if !outcomes.iter().any(|outcome| outcome.is_missing()) { 0 } else { NOT_QUIET };
-    let text = if options.out.json {
-        format!("{:#}\n", json!({"applied": json::outcomes(&outcomes), "stands": stands}))
-    } else {
-        terminal::knobs_applied(&outcomes, stands, &output::style(&options.out))
-    };
-    output::print(&text).inspect_err(|_| {
+    let forms = Forms::new(|style| terminal::knobs_applied(&outcomes, stands, style))
+        .with_value(json!({"applied": json::outcomes(&outcomes), "stands": stands}));
+    hand_out(options, &forms).inspect_err(|_| {
         if stands {
             output::complain("the values are set; to restore them: linespeed quiet --restore");
         }

@@ -7,8 +7,10 @@ use experiment::proof_cache::ProofCache;
 use experiment::prove::{Notice, Proof, ProofError, ProofRequest, ProvenCommand, prove_command, prove_knobs};
 use os::signals;
 use record::phrase::count_noun;
+use report::forms::Forms;
 
 use super::tuned_session;
+use crate::delivery::hand_out;
 use crate::failure::{Failure, signal_code};
 use crate::options::{Options, Quiet};
 use crate::{files, output};
@@ -59,12 +61,8 @@ fn print(options: &Options, mut proof: Proof) -> Result<u8, Failure> {
         let after = count_noun(proof.rounds, "round");
         proof.remarks.push(format!("Interrupted by signal {signal} after {after}.").into());
     }
-    let text = if options.out.json {
-        format!("{:#}\n", proof.to_json())
-    } else {
-        report::terminal::proof(&proof, &output::style(&options.out))
-    };
-    output::print(&text)?;
+    let forms = Forms::new(|style| report::terminal::proof(&proof, style)).with_value(proof.to_json());
+    hand_out(options, &forms)?;
     Ok(proof.interrupted.map_or(0, signal_code))
 }
 

@@ -7,32 +7,28 @@ use ::quiet::tuned_session::{read_boot_id, restore_leftover};
 use ::quiet::{json, lock};
 use machine::Root;
 use os::signals;
+use report::forms::Forms;
 use report::terminal;
 use serde_json::json;
 
 use super::{NOT_QUIET, tuned_session};
+use crate::delivery::hand_out;
 use crate::failure::{Failure, signal_code};
 use crate::options::Options;
-use crate::output;
 
 /// `--restore`: puts back what an earlier start left.
 pub(super) fn restore(options: &Options) -> Result<u8, Failure> {
     // A signal in the middle is heard after the end.
     let stop = signals::install();
     let restored = restore_leftover(&tuned_session::caller())?;
-    let text = if options.out.json {
-        let root = Root::live();
-        let root_session = restored.root.as_ref().map(|session| session.to_json(&Tree::new(&root)));
-        let reported = json!({
-            "restored": json::restored(&restored.values),
-            "gone_with_another_boot": restored.forgotten.as_ref().map(|contents| contents.header.changes.len()),
-            "root": root_session,
-        });
-        format!("{reported:#}\n")
-    } else {
-        terminal::knobs_restored(&restored, &output::style(&options.out))
-    };
-    output::print(&text)?;
+    let root = Root::live();
+    let reported = json!({
+        "restored": json::restored(&restored.values),
+        "gone_with_another_boot": restored.forgotten.as_ref().map(|contents| contents.header.changes.len()),
+        "root": restored.root.as_ref().map(|session| session.to_json(&Tree::new(&root))),
+    });
+    let forms = Forms::new(|style| terminal::knobs_restored(&restored, style));
+    hand_out(options, &forms.with_value(reported))?;
     if let Some(signal) = stop.signal() {
         return Ok(signal_code(signal));
     }
@@ -51,14 +47,11 @@ pub(super) fn status(options: &Options) -> Result<u8, Failure> {
     let leftover = session::find_leftover(&folder, &boot)?;
     caller.tell_where_foreign(&folder);
     let root_session = RootSession::find(&boot);
-    let text = if options.out.json {
-        let root_session = root_session.as_ref().map(|session| session.to_json(&tree));
-        format!("{:#}\n", json::status(&leftover, holder.as_deref(), &tree, root_session))
-    } else {
-        let style = output::style(&options.out);
-        terminal::knobs_standing(&leftover, holder.as_deref(), &tree, root_session.as_ref(), &style)
-    };
-    output::print(&text)?;
+    let in_json = root_session.as_ref().map(|session| session.to_json(&tree));
+    let forms = Forms::new(|style| {
+        terminal::knobs_standing(&leftover, holder.as_deref(), &tree, root_session.as_ref(), style)
+    });
+    hand_out(options, &forms.with_value(json::status(&leftover, holder.as_deref(), &tree, in_json)))?;
     let nothing = matches!(leftover, Leftover::Nothing) && holder.is_none() && root_session.is_none();
     Ok(if nothing { 0 } else { NOT_QUIET })
 }

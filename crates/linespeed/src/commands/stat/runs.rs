@@ -4,7 +4,7 @@ use measure::command::{self, Job, Run, SharedInput};
 use os::Stop;
 use os::child::{Exit, Process, SpawnError};
 
-use crate::failure::{exit_code, signal_code};
+use crate::failure::signal_code;
 use crate::options::Options;
 use crate::output;
 use crate::progress::{name_processes, say_left};
@@ -27,7 +27,7 @@ impl Runs {
 
     /// The command's own exit code, the first that is not 0 of several runs; 128+n for a signal, as shells have it.
     pub(super) fn code(&self) -> u8 {
-        let codes = || self.done.iter().map(|run| exit_code(run.ended.exit));
+        let codes = || self.done.iter().map(|run| run.ended.exit.code());
         self.interrupted.map_or_else(|| codes().find(|code| *code != 0).unwrap_or(0), signal_code)
     }
 }

@@ -1,0 +1,63 @@
+//! What a terminal shows, by itself and by the environment's variables; long text through a pager.
+
+use std::env::{var, var_os};
+use std::io::{IsTerminal, Write};
+use std::os::fd::{AsFd, AsRawFd};
+use std::process::{Command, Stdio};
+
+/// What less does where `LESS` says nothing: leave at once what fits the screen, colours as they are, the screen as it was.
+const LESS: &str = "FRX";
+
+/// Whether the terminal does no more than print: no colours, no signs but ASCII.
+fn is_dumb() -> bool {
+    var_os("TERM").is_some_and(|term| term == "dumb")
+}
+
+/// Whether colours are wanted on what this is open on: https://no-color.org, any value that is not empty.
+pub fn wants_colors(file: &impl IsTerminal) -> bool {
+    file.is_terminal() && var_os("NO_COLOR").is_none_or(|value| value.is_empty()) && !is_dumb()
+}
+
+/// Whether UTF-8 may be written: by the locale's variables in the order of setlocale(3). What is no terminal gets it where none
+/// is set, as files and mails do.
+pub fn knows_utf8(file: &impl IsTerminal) -> bool {
+    if is_dumb() && file.is_terminal() {
+        return false;
+    }
+    let set = |name: &&str| var(name).ok().filter(|value| !value.is_empty());
+    let locale =
+        ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set).map(|locale| locale.to_ascii_lowercase());
+    locale.is_none_or(|locale| locale.contains("utf-8") || locale.contains("utf8"))
+}
+
+/// Columns of what this is open on, `None` where nobody tells.
+pub fn columns(file: &(impl IsTerminal + AsFd)) -> Option<usize> {
+    if let Some(columns) = var("COLUMNS").ok().and_then(|columns| columns.parse().ok()) {
+        return Some(columns);
+    }
+    let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
+    // SAFETY: the kernel fills the winsize, which outlives the call; on anything but a terminal it refuses.
+    let code = unsafe { libc::ioctl(file.as_fd().as_raw_fd(), libc::TIOCGWINSZ, &mut size) };
+    (code == 0 && size.ws_col > 0).then_some(usize::from(size.ws_col))
+}
+
+/// Shows text through `$PAGER`, or less; whether it took the text. Who leaves it early has seen enough.
+pub fn page(text: &str) -> bool {
+    let pager = var("PAGER").unwrap_or_else(|_| "less".to_owned());
+    if pager.trim().is_empty() || is_dumb() || var_os("TERM").is_none() {
+        return false;
+    }
+    let mut command = Command::new("sh");
+    command.args(["-c", &pager]).stdin(Stdio::piped());
+    if var_os("LESS").is_none() {
+        command.env("LESS", LESS);
+    }
+    let Ok(mut child) = command.spawn() else { return false };
+    // SAFETY: signal(2) with SIG_IGN runs no code of ours. An interrupt is the pager's, which would stay without us.
+    unsafe { libc::signal(libc::SIGINT, libc::SIG_IGN) };
+    if let Some(mut input) = child.stdin.take() {
+        let _ = input.write_all(text.as_bytes());
+    }
+    // The shell's words for what is not there, or is no program.
+    child.wait().is_ok_and(|status| !matches!(status.code(), Some(126 | 127)))
+}

@@ -1,0 +1,86 @@
+//! Records as they are named: each is called as shortly as tells it from the others.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use crate::Record;
+use crate::file_name::host_of;
+
+/// What stands for this machine.
+pub const HERE: &str = ".";
+
+/// A record and what it is called.
+pub struct Source {
+    /// Short: the file's name without its ending, `this machine`, the reference's name.
+    pub name: String,
+    /// Where it came from, in full.
+    pub from: String,
+    /// The record.
+    pub record: Record,
+    /// What is to be known of the choice where `.` is not simply the newest record.
+    pub note: Option<String>,
+}
+
+/// Calls records in files as linespeed calls them by their hosts, where no other is called so, and those whose files are called
+/// alike by their folders, too.
+pub fn tell_apart(sources: &mut [Source]) {
+    let hosts: Vec<Option<String>> =
+        sources.iter().map(|source| host_of(&source.name).map(str::to_owned)).collect();
+    let count =
+        count_names(sources.iter().zip(&hosts).map(|(source, host)| host.as_ref().unwrap_or(&source.name)));
+    for (source, host) in sources.iter_mut().zip(hosts) {
+        if let Some(host) = host.filter(|host| count.get(host) == Some(&1)) {
+            source.name = host;
+        }
+    }
+    let count = count_names(sources.iter().map(|source| &source.name));
+    for source in sources {
+        let from = Path::new(&source.from);
+        let is_file = from.file_stem().is_some_and(|stem| stem == source.name.as_str());
+        let folder = from.parent().and_then(Path::file_name).filter(|_| is_file);
+        if let (true, Some(folder)) = (count.get(&source.name).is_some_and(|n| *n > 1), folder) {
+            source.name = format!("{}/{}", folder.to_string_lossy(), source.name);
+        }
+    }
+}
+
+/// How many bear each name.
+fn count_names<'a>(names: impl Iterator<Item = &'a String>) -> HashMap<String, usize> {
+    names.fold(HashMap::new(), |mut count, name| {
+        *count.entry(name.clone()).or_default() += 1;
+        count
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(files: &[&str]) -> Vec<String> {
+        let source = |file: &&str| Source {
+            name: Path::new(file).file_stem().unwrap().to_string_lossy().into_owned(),
+            from: (*file).to_owned(),
+            record: Record::new("0", "t".to_owned(), Vec::new()),
+            note: None,
+        };
+        let mut sources: Vec<Source> = files.iter().map(source).collect();
+        tell_apart(&mut sources);
+        sources.into_iter().map(|source| source.name).collect()
+    }
+
+    #[test]
+    fn records_are_called_by_their_hosts_unless_two_are_of_one() {
+        assert_eq!(names(&["db-1-20260102T030405Z.json", "海光-20260102T030406Z-2.json"]), ["db-1", "海光"]);
+        assert_eq!(
+            names(&["db1-20260102T030405Z.json", "db1-20260102T040405Z.json", "db2-20260102T030405Z.json"]),
+            ["db1-20260102T030405Z", "db1-20260102T040405Z", "db2"]
+        );
+        assert_eq!(names(&["monday.json", "db1-20260102T030405Z.json"]), ["monday", "db1"]);
+        assert_eq!(names(&["db1.json", "db1-20260102T030405Z.json"]), ["db1", "db1-20260102T030405Z"]);
+    }
+
+    #[test]
+    fn files_of_one_name_are_reported_apart_by_their_folders() {
+        assert_eq!(names(&["/r/db1/record.json", "/r/db2/record.json"]), ["db1/record", "db2/record"]);
+    }
+}
