@@ -13,7 +13,7 @@ fn is_dumb() -> bool {
     var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
-/// Whether colours are wanted on what this is open on: https://no-color.org, any value that is not empty.
+/// Whether colours are wanted on what this is open on: <https://no-color.org>, any value that is not empty.
 pub fn wants_colors(file: &impl IsTerminal) -> bool {
     file.is_terminal() && var_os("NO_COLOR").is_none_or(|value| value.is_empty()) && !is_dumb()
 }
