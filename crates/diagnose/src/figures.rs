@@ -2,7 +2,7 @@
 //! from a record may stand in a command to paste.
 
 use record::Label;
-use record::diagnosis::{Evidence, Severity};
+use record::diagnosis::{Evidence, Relevance, Severity};
 use record::statistics::{Summary, Verdict, median_of_sorted};
 use record::{Better, CpuList, Measurement, Remedy, Snapshot, Text, metrics, text};
 
@@ -73,12 +73,23 @@ pub(crate) fn share_of(loss: &Verdict) -> f64 {
     }
 }
 
-/// How bad a loss of a whole resource is: serious from a quarter, a warning from a twentieth. A quarter is a
-/// generation of hardware; a twentieth is what people begin to notice.
-pub(crate) fn severity(loss: &Verdict) -> Severity {
-    match share_of(loss) {
-        share if share >= 0.25 => Severity::Serious,
-        share if share >= 0.05 => Severity::Warning,
+/// What a lost share weighs: the part of it that programs feel on average.
+pub(crate) fn weight(share: f64, relevance: Relevance) -> f64 {
+    share
+        * match relevance {
+            Relevance::All => 1.0,
+            Relevance::Some => 0.25,
+            Relevance::Few => 0.1,
+            Relevance::None => 0.0,
+        }
+}
+
+/// How bad a loss of this weight is: serious from a quarter, a warning from a twentieth. A quarter is a generation of
+/// hardware; a twentieth is what people begin to notice.
+pub(crate) fn severity(weight: f64) -> Severity {
+    match weight {
+        weight if weight >= 0.25 => Severity::Serious,
+        weight if weight >= 0.05 => Severity::Warning,
         _ => Severity::Note,
     }
 }

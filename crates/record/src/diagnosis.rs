@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 pub use crate::bound::{Bound, BoundBy};
 use crate::doubt::Doubt;
 pub use crate::evidence::{CeilingSource, Evidence};
-pub use crate::finding::{Confidence, Finding, NotLookedFor, Severity};
+pub use crate::finding::{Confidence, Finding, NotLookedFor, Relevance, Severity};
 use crate::loss_breakdown::LossBreakdown;
 use crate::plan::Plan;
 use crate::statistics::Verdict;

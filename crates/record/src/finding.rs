@@ -20,6 +20,22 @@ pub enum Severity {
     Serious,
 }
 
+/// How many programs feel a loss.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Relevance {
+    /// Any.
+    #[default]
+    All,
+    /// Those of one kind: large data, short sleeps, vectors.
+    Some,
+    /// Hardly one, or it was chosen for safety.
+    Few,
+    /// None: another figure or finding counts it, or somebody keeps it for others.
+    None,
+}
+
 /// Something that costs speed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -37,6 +53,8 @@ pub struct Finding {
     pub evidence: Vec<Evidence>,
     /// What it costs.
     pub loss: Verdict,
+    /// Who feels that.
+    pub relevance: Relevance,
     /// Whether the loss was measured here or modelled.
     pub measured: bool,
     /// How sure it is that this is so.
@@ -71,6 +89,9 @@ struct Written {
     evidence: Vec<Evidence>,
     /// What it costs.
     loss: Verdict,
+    /// Who feels that; absent in records of 0.1.
+    #[serde(default)]
+    relevance: Relevance,
     /// Whether the loss was measured here or modelled.
     measured: bool,
     /// How sure it is that this is so.
@@ -95,11 +116,24 @@ struct Written {
 
 impl From<Written> for Finding {
     fn from(written: Written) -> Self {
-        let Written { rule, severity, what, place, evidence, loss, measured, confidence, resource, .. } =
-            written;
+        let Written { rule, severity, what, place, evidence, loss, relevance, .. } = written;
+        let (measured, confidence, resource) = (written.measured, written.confidence, written.resource);
         let remedy = Remedy::read_all(written.remedy, written.remedy_commands);
         let undo = Remedy::read_all(written.undo, written.undo_commands);
-        Self { rule, severity, what, place, evidence, loss, measured, confidence, resource, remedy, undo }
+        Self {
+            rule,
+            severity,
+            what,
+            place,
+            evidence,
+            loss,
+            relevance,
+            measured,
+            confidence,
+            resource,
+            remedy,
+            undo,
+        }
     }
 }
 
@@ -114,6 +148,7 @@ impl From<Finding> for Written {
             place: finding.place,
             evidence: finding.evidence,
             loss: finding.loss,
+            relevance: finding.relevance,
             measured: finding.measured,
             confidence: finding.confidence,
             resource: finding.resource,

@@ -239,11 +239,18 @@ pub struct Measurement {
     pub origin: Option<Origin>,
 }
 
-/// Its figure in its unit.
+/// Its figure in its unit, as far as its interval knows it.
 impl From<&Measurement> for crate::text::Value {
     fn from(m: &Measurement) -> Self {
         match metrics::find(&m.metric).filter(|metric| metric.unit == m.unit) {
-            Some(metric) => Self::Figure(m.value(), metric.unit),
+            Some(metric) => {
+                let digits = crate::units::digits_within(m.value(), m.interval());
+                let figure = match metric.name.ends_with(".share") {
+                    true => Self::Share(m.value()),
+                    false => Self::Figure(m.value(), metric.unit),
+                };
+                Self::Rounded(Box::new(figure), digits)
+            }
             None => crate::units::figure(m.value(), &m.unit).into(),
         }
     }

@@ -32,6 +32,8 @@ pub enum Value {
     Figure(f64, &'static str),
     /// A ratio; shown as `1.14×`.
     Factor(f64),
+    /// A share or a figure with as many digits as are known of it.
+    Rounded(Box<Value>, usize),
     /// Another sentence, or a part of one.
     Sentence(Box<Text>),
     /// Several; shown as `a, b and c`.
@@ -46,6 +48,11 @@ impl fmt::Display for Value {
             Value::Bytes(bytes) => f.write_str(&units::bytes(*bytes)),
             Value::Share(share) => f.write_str(&units::percent(*share)),
             Value::Figure(value, unit) => f.write_str(&units::figure(*value, unit)),
+            Value::Rounded(value, digits) => match value.as_ref() {
+                Value::Share(share) => f.write_str(&units::percent_to(*share, *digits)),
+                Value::Figure(value, unit) => f.write_str(&units::figure_to(*value, unit, *digits)),
+                other => other.fmt(f),
+            },
             Value::Factor(factor) => write!(f, "{}×", units::significant(*factor)),
             Value::Sentence(text) => text.fmt(f),
             Value::List(all) => {
@@ -195,7 +202,10 @@ impl Text {
     pub fn value(&self, name: &str) -> Option<&Value> {
         match self.0.as_ref() {
             Source::Declared(_, values) => {
-                values.iter().find(|(own, _)| *own == name).map(|(_, value)| value)
+                values.iter().find(|(own, _)| *own == name).map(|(_, value)| match value {
+                    Value::Rounded(value, _) => value,
+                    value => value,
+                })
             }
             Source::Read(..) => None,
             Source::Sequence(all) => all.iter().find_map(|text| text.value(name)),

@@ -91,7 +91,7 @@ fn significant_to(value: f64, digits: usize) -> String {
     let decimals = after.clamp(0.0, 12.0) as usize;
     // The digits of a whole number are left out where fewer than three are known.
     let scale = 10f64.powf(-after.min(0.0));
-    let value = if digits < DIGITS { (value / scale).round() * scale } else { value };
+    let value = if digits < DIGITS && after < 0.0 { (value / scale).round() * scale } else { value };
     let text = format!("{value:.decimals$}");
     if size >= 0.9995 { text } else { text.trim_end_matches('0').trim_end_matches('.').to_owned() }
 }
@@ -212,6 +212,15 @@ mod tests {
         assert_eq!(significant(1e308), "1.00e308");
         assert_eq!(figure(-1e30, "work/s"), "-1.00e18 T/s");
         assert_eq!(significant(1234567890.0), "1234567890");
+    }
+
+    #[test]
+    fn two_digits_are_two_digits_above_and_below_one() {
+        assert_eq!(
+            (figure_to(3.44e9, "Hz", 2), figure_to(304.0, "ns", 2)),
+            ("3.4 GHz".into(), "300 ns".into())
+        );
+        assert_eq!((percent_to(0.001_62, 2), percent_to(0.67, 2)), ("0.16 %".into(), "67 %".into()));
     }
 
     #[test]

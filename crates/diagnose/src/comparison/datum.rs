@@ -160,7 +160,7 @@ impl Datum {
         datum.over = Some(text!(over, count = all.len()));
         let doubtful = all.iter().filter(|m| m.doubt.is_some()).count();
         datum.doubt = (doubtful * 2 > all.len()).then(|| {
-            text!("comparison-mostly-in-doubt", "{doubtful} of {all} in doubt", doubtful, all = all.len())
+            text!("comparison-mostly-in-doubt", "{doubtful} of {all} unreliable", doubtful, all = all.len())
                 .into()
         });
         if let Some(other) = all.iter().find(|m| m.method != first.method) {

@@ -246,15 +246,16 @@ fn state_changed_figures(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -
     }
     // By how much figures in doubt changed is not told.
     let doubtful = |row: &Row| row.cells.iter().any(|cell| cell.doubt.is_some());
-    let (in_doubt, sure): (Vec<&(&Row, &Cell)>, Vec<_>) = changed.iter().partition(|(row, _)| doubtful(row));
+    let (unreliable, sure): (Vec<&(&Row, &Cell)>, Vec<_>) =
+        changed.iter().partition(|(row, _)| doubtful(row));
     let most = sure.iter().take(MOST_LISTED).filter_map(|(row, _)| describe_row(c, row, other));
     let most: Vec<Text> = most.collect();
     if !most.is_empty() {
         said.push(text!(MOST_CERTAIN, changes = most));
     }
-    if !in_doubt.is_empty() {
-        let in_doubt = in_doubt.len();
-        said.push(text!("comparison-changes-in-doubt", "Of these in doubt: {in_doubt}.", in_doubt));
+    if !unreliable.is_empty() {
+        let unreliable = unreliable.len();
+        said.push(text!("comparison-changes-in-doubt", "Of these unreliable: {unreliable}.", unreliable));
     }
     said
 }

@@ -1,6 +1,6 @@
 //! Memory bandwidth that a program does not get because others run on its CPUs meanwhile.
 
-use record::diagnosis::{Confidence, Finding, Severity};
+use record::diagnosis::{Confidence, Finding, Relevance};
 use record::statistics::Verdict;
 use record::text::Value;
 use record::{Coverage, Label, Measurement, Remedy, Template, detail, text};
@@ -170,7 +170,7 @@ fn by_time(case: &Case) -> Option<Finding> {
     let found = RULE
         .report_model(loss, what)
         .locate(text!(ON_CPUS, cpus))
-        .cap_severity(Severity::Warning)
+        .felt_by(Relevance::Some)
         .cite(says, best)
         .cite_all(stolen.evidence());
     Some(Finding { confidence: Confidence::Low, ..found })

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::diagnosis::{Confidence, Finding, Severity};
+use record::diagnosis::{Confidence, Finding, Relevance};
 use record::text::Value;
 use record::{Better, Label, Measurement, Remedy, Template, text};
 
@@ -85,7 +85,7 @@ fn find_stalled_step(case: &Case, (one, many): Step) -> Option<Finding> {
     let contention = text!("busy-stalled-contention", "check for contention (locks, shared cache lines)");
     let finding = RULE
         .report_loss(loss, what)
-        .cap_severity(Severity::Warning)
+        .felt_by(Relevance::Some)
         .locate(text!("busy-stalled-place", "{workload} on {threads} threads", workload, threads))
         .cite(text!("busy-stalled-many", "{many} on {threads} threads, a core each", many, threads), many)
         .cite(text!("busy-stalled-one", "{one} on one thread", one), one)
@@ -124,7 +124,7 @@ fn find_stalled_command(case: &Case) -> Option<Finding> {
     let retiring = text!("busy-stalled-slots-retiring", "{worked} of the issue slots retiring", worked);
     let mut finding = RULE
         .report_loss(loss, what)
-        .cap_severity(Severity::Warning)
+        .felt_by(Relevance::Some)
         .locate(text!("busy-stalled-command-place", "the command"))
         .cite(waiting, waited)
         .cite(retiring, worked)

@@ -1,6 +1,6 @@
 //! A process that may use only some of the machine's CPUs.
 
-use record::diagnosis::{Finding, Severity};
+use record::diagnosis::{Finding, Relevance};
 use record::{CpuList, Remedy, Template, text, units};
 
 use super::needs::Need;
@@ -70,7 +70,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     }
     // They are kept for programs that are put there by name.
     let says = text!("cpuset-smaller-isolated", "CPUs {others} are isolated at boot", others);
-    Some(vec![finding.cap_severity(Severity::Note).cite(says, "machine.kernel.isolated")])
+    Some(vec![finding.felt_by(Relevance::None).cite(says, "machine.kernel.isolated")])
 }
 
 #[cfg(test)]
@@ -78,6 +78,7 @@ mod tests {
     use super::*;
     use crate::findings::invariants::{found, missing};
     use crate::samples::{figure_in, machine};
+    use record::diagnosis::Severity;
 
     #[test]
     fn a_part_of_the_cpus_is_reported_with_its_loss() {

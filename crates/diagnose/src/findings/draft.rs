@@ -1,22 +1,23 @@
 //! How a rule makes a finding: what it is and costs, then its place, evidence and remedies, one by one.
 
-use record::diagnosis::{Confidence, Evidence, Finding, Severity};
+use record::diagnosis::{Confidence, Evidence, Finding, Relevance, Severity};
 use record::statistics::Verdict;
 use record::{CpuList, Remedy, Text};
 
 use super::Rule;
-use crate::figures::{Place, cite_fact, name_cpus, severity};
+use crate::figures::{Place, cite_fact, name_cpus, severity, share_of, weight};
 
 impl Rule {
     /// A finding of a measured loss; its severity follows from the loss.
     pub(super) fn report_loss(&self, loss: Verdict, what: impl Into<Text>) -> Finding {
         Finding {
             rule: self.name.to_owned(),
-            severity: severity(&loss),
+            severity: severity(share_of(&loss)),
             what: what.into(),
             place: None,
             evidence: Vec::new(),
             loss,
+            relevance: Relevance::All,
             measured: true,
             confidence: Confidence::High,
             resource: self.resource.map(str::to_owned),
@@ -49,8 +50,8 @@ pub(super) trait Draft: Sized {
     fn mend(self, remedies: impl IntoIterator<Item = Remedy>) -> Self;
     /// Adds ways back from what mends it.
     fn undo(self, undo: impl IntoIterator<Item = Remedy>) -> Self;
-    /// Makes it no worse than this: only some programs feel it, or somebody chose it.
-    fn cap_severity(self, most: Severity) -> Self;
+    /// Says who feels it, which decides how bad its loss is.
+    fn felt_by(self, relevance: Relevance) -> Self;
 
     /// Says on which CPUs it is.
     fn locate_cpus(self, cpus: &CpuList) -> Self {
@@ -92,7 +93,12 @@ impl Draft for Finding {
         self
     }
 
-    fn cap_severity(self, most: Severity) -> Self {
-        Self { severity: self.severity.min(most), ..self }
+    fn felt_by(self, relevance: Relevance) -> Self {
+        let severity = match share_of(&self.loss) {
+            // How bad a loss that nothing tells is, the rule says.
+            0.0 if relevance != Relevance::None => self.severity,
+            share => severity(weight(share, relevance)),
+        };
+        Self { severity, relevance, ..self }
     }
 }

@@ -1,6 +1,6 @@
 //! Huge pages that this machine or this process does not get: every large working set is walked for.
 
-use record::diagnosis::{Evidence, Finding, Severity};
+use record::diagnosis::{Evidence, Finding, Relevance};
 use record::text::Value;
 use record::{Better, Coverage, Label, Level, Measurement, Remedy, State, Template, Text, text};
 
@@ -61,7 +61,7 @@ fn on<'a>(case: &Case<'a>, page: &'static str) -> impl Iterator<Item = &'a Measu
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let found = measure_refusal(case).or_else(|| model_refusal(case))?;
-    Some(vec![found.cap_severity(Severity::Warning)])
+    Some(vec![found.felt_by(Relevance::Some)])
 }
 
 /// Both sizes of page as measured, of which programs that are started as this one get the small one only.

@@ -1,6 +1,6 @@
 //! Waking costs time because CPUs sleep deeply in between.
 
-use record::diagnosis::{Finding, Severity};
+use record::diagnosis::{Finding, Relevance};
 use record::machine::IdleState;
 use record::text::Value;
 use record::{Remedy, Template, text};
@@ -47,7 +47,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let states = &case.record.machine.idle_states;
     let mut finding = RULE
         .report_loss(costs(gain.loss)?, what)
-        .cap_severity(Severity::Warning)
+        .felt_by(Relevance::Some)
         .locate_cpus(&gain.cpus)
         .cite(as_is, gain.as_is)
         .cite(tuned, gain.tuned)

@@ -1,6 +1,6 @@
 //! Mitigations of processor flaws that lengthen each way into the kernel and back.
 
-use record::diagnosis::{Confidence, Finding, Severity};
+use record::diagnosis::{Confidence, Finding, Relevance};
 use record::{Remedy, Template, text};
 
 use super::needs::Need;
@@ -77,7 +77,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let finding = RULE
         .report_model(cost_above(&call.summary, WITHOUT_NS), what)
         // Only programs that call the kernel often feel it, and it was chosen for safety.
-        .cap_severity(Severity::Note)
+        .felt_by(Relevance::Few)
         .cite(text!("mitigations-system-call", "an empty system call takes {call}", call), call)
         .cite_all(active.iter().map(|(flaw, report)| {
             let says = text!("mitigations-reported", "{flaw}: {report}", flaw = *flaw, report = *report);
@@ -104,6 +104,7 @@ mod tests {
     use crate::findings::invariants::{found, missing};
     use crate::samples::{machine, measured};
     use record::Label;
+    use record::diagnosis::Severity;
     use record::{Labels, Record};
 
     fn record_with(flaw: &str, report: &str, ns: f64) -> Record {
@@ -117,7 +118,7 @@ mod tests {
     fn isolated_page_tables_are_found_with_what_a_call_costs() {
         let finding = &found(&record_with("meltdown", "Mitigation: PTI", 400.0), RULE)[0];
         assert_eq!(finding.what.value("flaws"), Some(&"meltdown".into()));
-        assert_eq!((finding.severity, finding.measured), (Severity::Note, false));
+        assert_eq!((finding.severity, finding.measured), (Severity::Warning, false));
         let record::Verdict::Costs { share, interval } = finding.loss else { panic!("{finding:?}") };
         assert!(interval.0 < share && share < interval.1, "{finding:?}");
     }

@@ -50,7 +50,7 @@ use record::diagnosis::{Confidence, Evidence, Finding, NotLookedFor, Numa, Sever
 use record::statistics::Verdict;
 use record::{DoubtKind, Level, Measurement, Record, Template, text};
 
-use crate::figures::{cite_fact, locate_figure, severity, share_of};
+use crate::figures::{cite_fact, locate_figure, severity, share_of, weight};
 
 use draft::Draft;
 pub use needs::Need;
@@ -184,7 +184,7 @@ const ONE_CAUSE: [&[&str]; 2] = [
     &[stolen_by_hypervisor::RULE.name, steal::RULE.name],
 ];
 
-/// The findings of all rules, one a cause, the worst first; of those equally bad the largest loss, then by the rule's name. What
+/// The findings of all rules, one a cause, by what their losses weigh, of which the severity follows; then by the rule's name. What
 /// others took stands above all, since all else was measured in what they left.
 pub(crate) fn findings(case: &Case) -> Vec<Finding> {
     let mut found: Vec<Finding> = RULES.iter().flat_map(|rule| rule.findings(case)).collect();
@@ -195,6 +195,7 @@ pub(crate) fn findings(case: &Case) -> Vec<Finding> {
     for rules in ONE_CAUSE {
         merge(&mut found, rules);
     }
+    let weight_of = |finding: &Finding| weight(share_of(&finding.loss), finding.relevance);
     let is_first = |finding: &Finding| {
         ONE_CAUSE[0].contains(&finding.rule.as_str()) && finding.severity > Severity::Note
     };
@@ -202,7 +203,7 @@ pub(crate) fn findings(case: &Case) -> Vec<Finding> {
         is_first(b)
             .cmp(&is_first(a))
             .then_with(|| b.severity.cmp(&a.severity))
-            .then_with(|| share_of(&b.loss).total_cmp(&share_of(&a.loss)))
+            .then_with(|| weight_of(b).total_cmp(&weight_of(a)))
             .then_with(|| a.rule.cmp(&b.rule))
     });
     found
@@ -223,10 +224,11 @@ fn merge(found: &mut Vec<Finding>, rules: &[&str]) {
     let Some(mut head) = same.next() else { return };
     for finding in same {
         if finding.measured && (!head.measured || share_of(&finding.loss) > share_of(&head.loss)) {
-            let Finding { severity, place, loss, measured, confidence, resource, .. } = finding.clone();
+            let Finding { severity, place, loss, relevance, measured, confidence, resource, .. } =
+                finding.clone();
             // Which CPUs lose time is worth telling; a resource is of all of them.
             let place = if resource.is_none() { place } else { head.place };
-            head = Finding { severity, place, loss, measured, confidence, resource, ..head };
+            head = Finding { severity, place, loss, relevance, measured, confidence, resource, ..head };
         }
         let from = finding.evidence.first().map_or_else(String::new, |seen| seen.from.clone());
         head.evidence.push(cite_fact(finding.what, from));
@@ -273,7 +275,7 @@ fn weaken(case: &Case, finding: &mut Finding) {
     if !doubts.is_empty() {
         let least = match &finding.loss {
             Verdict::Costs { interval: (least, most), .. } if noise_alone && least < most => {
-                severity(&Verdict::Costs { share: *least, interval: (*least, *least) })
+                severity(weight(*least, finding.relevance))
             }
             _ => Severity::Note,
         };

@@ -1,6 +1,6 @@
 //! What a program pays that ignores nodes: most of its accesses go to other nodes' memory.
 
-use record::diagnosis::{Finding, Numa, Severity};
+use record::diagnosis::{Finding, Numa, Relevance};
 use record::statistics::Verdict;
 use record::text::Value;
 use record::{Label, Template, Text, text};
@@ -54,7 +54,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let interleave =
         text!("numa-latency-interleave", "interleaved memory, for one process larger than a node");
     let found = found
-        .cap_severity(Severity::Warning)
+        .felt_by(Relevance::Some)
         .suggest(bind, "numactl --cpunodebind=N --membind=N COMMAND")
         .suggest(interleave, "numactl --interleave=all COMMAND");
     Some(vec![found])

@@ -1,6 +1,6 @@
 //! Several packages shown as one node: memory is interleaved over them, and no program can stay local.
 
-use record::diagnosis::{Finding, Severity};
+use record::diagnosis::{Finding, Relevance};
 use record::machine::Processor;
 use record::text::Value;
 use record::{Remedy, Template, text};
@@ -86,7 +86,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let counts = text!("numa-off-counts", "{packages} sockets, 1 NUMA node", packages);
     let mut finding = RULE
         .report_model(loss, what)
-        .cap_severity(Severity::Warning)
+        .felt_by(Relevance::Some)
         .cite(counts, "machine.counts.packages and .nodes")
         .advise(remedy)
         .undo([Remedy::advice(undo)]);

@@ -1,6 +1,6 @@
 //! Work of others on the machine while it was measured.
 
-use record::diagnosis::{Evidence, Finding, Severity};
+use record::diagnosis::{Evidence, Finding, Relevance, Severity};
 use record::statistics::Verdict;
 use record::text::Value;
 use record::{Template, detail, text};
@@ -8,7 +8,7 @@ use record::{Template, detail, text};
 use super::needs::Need;
 use super::{Case, Draft, Rule, quota, steal_time};
 use crate::cpu_accounting::{CpuAccounting, LEAST_SECONDS};
-use crate::figures::{RESOLUTION, cite_fact, severity, verdict};
+use crate::figures::{RESOLUTION, cite_fact, severity, share_of, verdict};
 
 /// CPU time that others used during the run; where the record does not tell that, the load average when it began, which
 /// may be of what has ended.
@@ -151,13 +151,14 @@ fn find_during(case: &Case, used: &Used, average: Option<f64>, cpus: u32) -> Opt
     let found = match (used.waited.is_some(), used.own.is_some()) {
         (true, _) => RULE.report_loss(loss, what),
         // Which of a command's steps it met, and what that cost them, is not known.
-        (false, true) => RULE.report_fact(severity(&loss), OF_COMMANDS, what),
+        (false, true) => RULE.report_fact(severity(share_of(&loss)), OF_COMMANDS, what),
         (false, false) => RULE.report_model(loss, what),
     };
     // What busy loops lost to them was measured: the model adds nothing to that.
     let is_reported = used.waited.is_none() && steal_time::is_known(case);
-    let most = if is_reported || is_elsewhere(case) { Severity::Note } else { Severity::Serious };
-    Some(found.cap_severity(most).cite_all(seen))
+    let is_felt = !is_reported && !is_elsewhere(case);
+    let relevance = if is_felt { Relevance::All } else { Relevance::None };
+    Some(found.felt_by(relevance).cite_all(seen))
 }
 
 /// Why the cost to commands is unknown.

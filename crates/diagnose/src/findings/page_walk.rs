@@ -1,6 +1,6 @@
 //! Page walks: what loads from large working sets lose on 4 KiB pages, where programs do not get larger ones.
 
-use record::diagnosis::{Finding, Severity};
+use record::diagnosis::{Finding, Relevance};
 use record::text::Value;
 use record::{Better, Label, Template, text};
 
@@ -71,7 +71,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let mut finding = RULE
         .report_loss(loss, what)
         // Only programs whose data are large and scattered feel it.
-        .cap_severity(Severity::Warning)
+        .felt_by(Relevance::Some)
         .locate(text!("page-walk-loads", "random loads from {size}", size))
         .cite(on_small, small)
         .cite(on_huge, huge)

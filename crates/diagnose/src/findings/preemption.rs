@@ -1,6 +1,6 @@
 //! A kernel that lets threads finish what they do in it before a more urgent one runs, where answers must be quick.
 
-use record::diagnosis::{Confidence, Finding, Severity};
+use record::diagnosis::{Confidence, Finding, Relevance};
 use record::text::Value;
 use record::{Label, Remedy, Template, text};
 
@@ -80,7 +80,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let median = text!("preemption-median", "median wake-up of a real-time thread: {median}", median);
     let mut finding = RULE
         .report_model(verdict(share, (share, share)), what)
-        .cap_severity(Severity::Note)
+        .felt_by(Relevance::Few)
         .locate_cpus(&cpus_of([wakeups]))
         .cite(median, wakeups)
         .cite(text!("preemption-p99", "99th percentile: {p99}", p99), wakeups)
@@ -103,6 +103,7 @@ mod tests {
     use crate::findings::invariants::{found, missing};
     use crate::samples::{add_wakeups, machine};
     use record::Record;
+    use record::diagnosis::Severity;
 
     fn record_with(model: &str, p99: f64) -> Record {
         let mut record = machine(2);
@@ -115,9 +116,9 @@ mod tests {
     }
 
     #[test]
-    fn a_long_tail_without_preemption_is_a_note() {
+    fn a_long_tail_without_preemption_is_a_warning() {
         let finding = &found(&record_with("voluntary", 200e3), RULE)[0];
-        assert_eq!(finding.severity, Severity::Note);
+        assert_eq!(finding.severity, Severity::Warning);
         assert_eq!(finding.what.value("p99"), Some(&Value::Figure(200e3, "ns")));
         assert_eq!(
             finding.undo,

@@ -1,6 +1,6 @@
 //! What siblings are worth: the kernel counts each as a CPU.
 
-use record::diagnosis::{Evidence, Finding, Severity};
+use record::diagnosis::{Evidence, Finding, Relevance, Severity};
 use record::text::Value;
 use record::{Label, Measurement, Remedy, Template, text};
 
@@ -53,7 +53,7 @@ fn find_harm(yields: &[&Measurement]) -> Option<Finding> {
     let place = quote_name(&workload);
     let what =
         text!("smt-yield-slower", "SMT siblings make {workload} slower than one thread per core", workload);
-    let finding = RULE.report_loss(loss, what).cap_severity(Severity::Warning).locate(place);
+    let finding = RULE.report_loss(loss, what).felt_by(Relevance::Some).locate(place);
     Some(switch_off(finding.cite_all([cite_yield(worst)]).advise(text!(
         "smt-yield-thread-per-core",
         "run such work with one thread per core: OMP_PLACES=cores, or taskset -c with one CPU of each core"

@@ -80,7 +80,7 @@ fn find_gaps(case: &Case) -> Option<Finding> {
     let gap = *long.iter().max_by(|a, b| a.summary.max.total_cmp(&b.summary.max))?;
     let share = case.figures_of("stolen.share").find(|share| share.labels == gap.labels)?;
     let longest = Value::Figure(gap.summary.max, "ns");
-    let taken = Value::Share(share.value());
+    let taken = Value::from(share);
     let gaps = text!(
         "stolen-below-gaps",
         "{count} gaps: median {median}, longest {longest}",

@@ -6,6 +6,7 @@ use record::{Label, Labels, Measurement, Record, Snapshot, detail, metrics};
 
 use super::*;
 use crate::samples::{add_cache, add_curve, machine, measured, sizes, steps};
+use record::diagnosis::Relevance;
 
 /// A machine of eight cores with two channels, set up as one would wish, with every input that a rule reads.
 fn good() -> Record {
@@ -214,6 +215,22 @@ fn what_is_serious_stands_before_any_warning() {
     let names: Vec<&str> = found.iter().map(|finding| finding.rule.as_str()).collect();
     assert_eq!(names, ["other-load", "cpu-quota"]);
     assert!(found.windows(2).all(|pair| pair[0].severity >= pair[1].severity), "{found:?}");
+}
+
+#[test]
+fn how_bad_and_in_which_order_follow_from_one_weight() {
+    let rank = |share, relevance| {
+        let weight = crate::figures::weight(share, relevance);
+        (weight, crate::figures::severity(weight))
+    };
+    let all = rank(0.055, Relevance::All);
+    let few = rank(0.77, Relevance::Few);
+    assert!(few.0 > all.0, "a twentieth of everything lies below 77 % of a few programs");
+    assert_eq!((all.1, few.1), (Severity::Warning, Severity::Warning));
+    assert_eq!(rank(0.3, Relevance::Few).1, Severity::Note);
+    assert_eq!(rank(0.3, Relevance::Some).1, Severity::Warning);
+    assert_eq!(rank(0.3, Relevance::All).1, Severity::Serious);
+    assert_eq!(rank(1.0, Relevance::None).1, Severity::Note);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Timers that are only as fine as the kernel's tick: whoever sleeps wakes with the next one.
 
-use record::diagnosis::{Finding, Severity};
+use record::diagnosis::{Finding, Relevance};
 use record::text::Value;
 use record::{Remedy, Template, text};
 
@@ -64,7 +64,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     );
     let mut finding = RULE
         .report_model(loss, what)
-        .cap_severity(Severity::Warning)
+        .felt_by(Relevance::Some)
         .locate_cpus(&cpus_of([wakeups]))
         .cite_all([cite_quickest(wakeups)])
         .cite(text!("timer-tick-tail", "99th percentile: {late}", late), wakeups)

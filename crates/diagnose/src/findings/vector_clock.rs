@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use record::diagnosis::{Finding, Severity};
+use record::diagnosis::{Finding, Relevance};
 use record::text::Value;
 use record::{Better, Label, Measurement, Template, text};
 
@@ -100,7 +100,7 @@ fn find_slow_vectors(
     );
     let finding = RULE
         .report_loss(costs(loss)?, what)
-        .cap_severity(Severity::Warning)
+        .felt_by(Relevance::Some)
         .locate_cpus(&cpus_of(pairs.iter().map(|pair| pair.0)))
         .cite(beside, wide)
         .cite(scalar, plain)

@@ -13,7 +13,9 @@ pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Text
     steps.between(cause, Some("page-walk"), huge, small);
     let numa = inputs.numa?;
     let (local, remote) = (numa.local_ns?, numa.remote_ns?);
-    let takes = numa.remote_share * (remote - local);
+    // As the finding has it: the mean over all accesses.
+    let of_medians = || numa.remote_share * (remote - local);
+    let takes = numa.ignoring_factor.map_or_else(of_medians, |factor| local * (factor - 1.0));
     if !(takes.is_finite() && takes > 0.0) {
         return None;
     }

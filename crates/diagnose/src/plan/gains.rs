@@ -80,7 +80,7 @@ fn gain(
         ));
     }
     if matrix.doubtful {
-        why.push(text!("plan-gain-in-doubt", "Some of these figures are in doubt."));
+        why.push(text!("plan-gain-in-doubt", "Some of these figures are unreliable."));
     }
     Some(Gain { program: program.to_owned(), factor, interval, why, evidence: matrix.evidence.clone() })
 }

@@ -2,7 +2,7 @@
 
 use record::diagnosis::Resource;
 use record::text::Value;
-use record::{Machine, Text, text};
+use record::{Machine, Text, text, units};
 
 use super::{CORE, MEMORY_BANDWIDTH, MEMORY_LATENCY, WAKE_UP};
 
@@ -49,12 +49,20 @@ fn usual(machine: &Machine, resource: &Resource) -> Option<Text> {
     }
 }
 
-fn shares((low, high): (f64, f64)) -> Text {
-    text!("usual-share", "{low} to {high}", low = Value::Share(low), high = Value::Share(high))
+fn shares(ends: (f64, f64)) -> Text {
+    let (low, high) = rounded(ends, Value::Share);
+    text!("usual-share", "{low} to {high}", low, high)
 }
 
-fn figures((low, high): (f64, f64), unit: &'static str) -> Text {
-    text!("usual-figure", "{low} to {high}", low = Value::Figure(low, unit), high = Value::Figure(high, unit))
+fn figures(ends: (f64, f64), unit: &'static str) -> Text {
+    let (low, high) = rounded(ends, |end| Value::Figure(end, unit));
+    text!("usual-figure", "{low} to {high}", low, high)
+}
+
+/// The ends of a range, with the digits that so wide a range gives them.
+fn rounded((low, high): (f64, f64), value: impl Fn(f64) -> Value) -> (Value, Value) {
+    let end = |end| Value::Rounded(Box::new(value(end)), units::digits_within(end, Some((low, high))));
+    (end(low), end(high))
 }
 
 #[cfg(test)]

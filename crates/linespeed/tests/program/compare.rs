@@ -468,7 +468,7 @@ fn figures_in_doubt_are_not_reported_by_how_much_they_differ() {
     let text = files.compare(&["q1.json", "q2.json"]).succeeds().stdout;
     let unbroken = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("q2 faster?") && !text.contains("faster 3"), "{text}");
-    assert!(unbroken.contains("Of these in doubt: 1.") && !unbroken.contains("Most certain"), "{text}");
+    assert!(unbroken.contains("Of these unreliable: 1.") && !unbroken.contains("Most certain"), "{text}");
     let files = Files::of(&[("q1.json", &one(300.0, false)), ("q2.json", &one(100.0, false))]);
     let text = files.compare(&["q1.json", "q2.json"]).succeeds().stdout;
     let unbroken = text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -52,7 +52,10 @@ pub(crate) fn table(record: &Record, most: usize) -> Table {
             (Some(stream), Some(bus)) if !withheld(stream) && !withheld(bus) => {
                 let (least, most) = record::bus_bytes(record, stream, bus);
                 is_range |= least < most;
-                range(&figure(bus, least), &figure(bus, most))
+                let mark = if bus.doubt.is_some() { MARK } else { "" };
+                // Every table writes a figure as far as its interval knows it.
+                let is_measured = least == bus.value() && most == bus.value();
+                if is_measured { value(bus) } else { range(&figure(bus, least), &figure(bus, most)) + mark }
             }
             (_, bus) => cell(bus),
         };

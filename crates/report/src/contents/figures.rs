@@ -3,7 +3,7 @@
 use crate::text::range;
 use record::Label;
 use record::label::name_workload;
-use record::{DoubtKind, Mark, Measurement, detail, metrics, units};
+use record::{DoubtKind, Mark, Measurement, Record, detail, metrics, units};
 
 /// A value of this measurement with its unit. Shares are printed in percent and other ratios with a times sign,
 /// so that no figure stands alone.
@@ -32,6 +32,13 @@ fn figure_within(metric: &str, unit: &str, value: f64, interval: Option<(f64, f6
         "ratio" if value.is_finite() => format!("{}×", units::figure_to(value, unit, digits)),
         _ => units::figure_to(value, unit, digits),
     }
+}
+
+/// A figure that follows from the record: where it is a measurement's, with the digits that it has in that one's table.
+pub(crate) fn known(record: &Record, figure: f64, unit: &str) -> String {
+    let is_this = |m: &&Measurement| m.value().to_bits() == figure.to_bits() && m.unit == unit;
+    let interval = record.measurements.iter().find(is_this).and_then(Measurement::interval);
+    units::figure_to(figure, unit, units::digits_within(figure, interval))
 }
 
 /// A factor with its times sign.

@@ -4,6 +4,7 @@ use record::diagnosis::CeilingSource;
 use record::loss_breakdown::{LossBreakdown, LossStep};
 use record::{Better, Record, units};
 
+use super::figures::known;
 use crate::chart::bars::{Bar, Bars, Fill, Piece};
 use crate::text::range;
 
@@ -30,17 +31,17 @@ pub(crate) fn bars(record: &Record) -> Vec<Bars> {
         let doubt = resource.and_then(|resource| resource.doubt.as_ref());
         let title =
             doubt.map_or(found.resource.clone(), |doubt| format!("{}: unreliable, {doubt}", found.resource));
-        Bars { title, rows: rows(found, doubt.is_some()), ..Bars::default() }
+        Bars { title, rows: rows(record, found, doubt.is_some()), ..Bars::default() }
     };
     record.diagnosis.loss_breakdowns.iter().map(draw).collect()
 }
 
 /// The rows of a breakdown, from the ceiling down, each with its part of a bar that is as long as the larger of ceiling and delivered.
-fn rows(breakdown: &LossBreakdown, unreliable: bool) -> Vec<Bar> {
+fn rows(record: &Record, breakdown: &LossBreakdown, unreliable: bool) -> Vec<Bar> {
     let whole = breakdown.ceiling.max(breakdown.delivered);
     let at = |value: f64| (value / whole).clamp(0.0, 1.0);
     let row = |kind, label: &str, value: f64, how: String, ends: (f64, f64)| {
-        let figure = figure(breakdown, kind, value);
+        let figure = figure(record, breakdown, kind, value);
         let fill = match kind {
             Kind::Ceiling | Kind::Delivered => Fill::Plain,
             Kind::Loss => Fill::Lost,
@@ -102,7 +103,7 @@ fn rows(breakdown: &LossBreakdown, unreliable: bool) -> Vec<Bar> {
 }
 
 /// A figure; losses carry the sign that takes them from the row above to the one below.
-fn figure(breakdown: &LossBreakdown, kind: Kind, value: f64) -> String {
+fn figure(record: &Record, breakdown: &LossBreakdown, kind: Kind, value: f64) -> String {
     let adds = (value >= 0.0) == (breakdown.better == Better::Lower);
     let sign = match kind {
         Kind::Ceiling => "",
@@ -110,7 +111,7 @@ fn figure(breakdown: &LossBreakdown, kind: Kind, value: f64) -> String {
         Kind::Loss | Kind::Unexplained if adds => "+ ",
         Kind::Loss | Kind::Unexplained => "− ",
     };
-    format!("{sign}{}", units::figure(value.abs(), &breakdown.unit))
+    format!("{sign}{}", known(record, value.abs(), &breakdown.unit))
 }
 
 fn how(breakdown: &LossBreakdown, step: &LossStep) -> String {
@@ -127,6 +128,10 @@ fn how(breakdown: &LossBreakdown, step: &LossStep) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn record() -> Record {
+        Record::new("0.1.0", String::new(), Vec::new())
+    }
 
     fn breakdown() -> LossBreakdown {
         LossBreakdown {
@@ -152,7 +157,7 @@ mod tests {
 
     #[test]
     fn rows_lead_from_the_ceiling_to_what_is_delivered() {
-        let rows = rows(&breakdown(), false);
+        let rows = rows(&record(), &breakdown(), false);
         let figures: Vec<&str> = rows.iter().map(|row| row.figure.as_str()).collect();
         assert_eq!(figures, ["4.00 GHz", "− 1.00 GHz", "− 500 MHz", "= 2.50 GHz"]);
         assert_eq!((rows[1].pieces[0].from, rows[1].pieces[0].to), (0.75, 1.0));
@@ -171,7 +176,7 @@ mod tests {
             delivered: 100.0,
             ..breakdown()
         };
-        let rows = rows(&up, false);
+        let rows = rows(&record(), &up, false);
         assert_eq!(
             (rows[1].figure.as_str(), rows[1].pieces[0].from, rows[1].pieces[0].to),
             ("+ 20.0 ns", 0.8, 1.0)

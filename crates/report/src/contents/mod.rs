@@ -1,6 +1,8 @@
 //! What a report says, once, whatever it is printed on: facts, tables, charts and the summary, all taken from a
 //! record. The strings in it are the machine's own; whoever prints them makes them safe.
 
+#[cfg(test)]
+mod agreement;
 pub(crate) mod bandwidth;
 pub(crate) mod block;
 pub(crate) mod blocks;

@@ -7,7 +7,7 @@ use record::{Coverage, Ended, Machine, Record, State, Text, Verdict, units};
 
 use super::command::find_time;
 use super::conditions::duration;
-use super::figures::{mark_words, value};
+use super::figures::{known, mark_words, value};
 use super::section::listed;
 use super::side_by_side::group_by;
 use crate::text::range;
@@ -176,8 +176,8 @@ pub(crate) fn origin(record: &Record) -> String {
 }
 
 /// What a resource delivers and its ceiling, whether that is unreliable, and the fact beside it.
-pub(crate) fn delivered(resource: &Resource) -> String {
-    let figure = |value| units::figure(value, &resource.unit);
+pub(crate) fn delivered(record: &Record, resource: &Resource) -> String {
+    let figure = |value| known(record, value, &resource.unit);
     let source = match resource.source {
         Some(CeilingSource::Parts) => " (parts)",
         Some(CeilingSource::Measured) => " (measured)",
@@ -196,8 +196,8 @@ pub(crate) fn delivered(resource: &Resource) -> String {
 }
 
 /// `3.1 GHz of 3.7 GHz`; of latencies `101 ns, best 87 ns`.
-pub(crate) fn held_against(resource: &Resource) -> String {
-    let figure = |value| units::figure(value, &resource.unit);
+pub(crate) fn held_against(record: &Record, resource: &Resource) -> String {
+    let figure = |value| known(record, value, &resource.unit);
     let delivered = figure(resource.delivered);
     match resource.ceiling {
         Some(ceiling) if ceiling < resource.delivered => format!("{delivered}, best {}", figure(ceiling)),
@@ -390,6 +390,7 @@ mod tests {
 
     #[test]
     fn what_has_no_ceiling_is_a_figure_with_what_stands_beside_it() {
+        let record = Record::new("0.1.0", String::new(), Vec::new());
         let mut bandwidth = Resource {
             name: "memory bandwidth".to_owned(),
             unit: "B/s".to_owned(),
@@ -402,9 +403,12 @@ mod tests {
             meaning: Text::default(),
             doubt: None,
         };
-        assert_eq!(delivered(&bandwidth), "43.1 GB/s; best read 44.0 GB/s");
+        assert_eq!(delivered(&record, &bandwidth), "43.1 GB/s; best read 44.0 GB/s");
         (bandwidth.ceiling, bandwidth.source) = (Some(51.2e9), Some(CeilingSource::Parts));
-        assert_eq!(delivered(&bandwidth), "43.1 GB/s against 51.2 GB/s (parts); best read 44.0 GB/s");
+        assert_eq!(
+            delivered(&record, &bandwidth),
+            "43.1 GB/s against 51.2 GB/s (parts); best read 44.0 GB/s"
+        );
     }
 
     #[test]

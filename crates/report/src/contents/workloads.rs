@@ -86,7 +86,7 @@ impl Row<'_> {
 
     /// Instructions a cycle, whose unit the heading says.
     fn ipc(&self, cell: usize) -> String {
-        self.cells[cell].map_or(String::new(), |m| units::significant(m.value()))
+        self.cells[cell].map_or(String::new(), |m| value(m).replace(&format!(" {}", m.unit), ""))
     }
 }
 

@@ -6,12 +6,13 @@ use std::collections::BTreeSet;
 use maud::{Markup, html};
 use record::diagnosis::{Finding, Resource, Severity};
 use record::phrase::quote_word;
-use record::{Record, Remedy, units};
+use record::{Record, Remedy};
 
 use super::figures::Figures;
 use super::{Section, bars, link, prose, section};
 use crate::chart::bars::{Fill, Piece};
 use crate::contents::conditions::quiet;
+use crate::contents::figures::known;
 use crate::contents::{listed, loss_breakdown, provenance, summary};
 use crate::text::{clean, cut, keep_units};
 
@@ -98,16 +99,16 @@ fn render_resource(record: &Record, resource: &Resource) -> Markup {
         None => Fill::Plain,
     };
     let unreliable = resource.doubt.is_some();
-    let says = summary::delivered(resource);
+    let says = summary::delivered(record, resource);
     html! {
         h3 { (resource.name) }
         p class="share" {
             @match share {
                 Some(share) => (format!("{:.0} %", share * 100.0)),
-                None => (keep_units(&units::figure(resource.delivered, &resource.unit))),
+                None => (keep_units(&known(record, resource.delivered, &resource.unit))),
             }
             @if unreliable { span class="unsure" title="unreliable" { "?" } }
-            @if share.is_some() { span class="quiet" { " " (keep_units(&summary::held_against(resource))) } }
+            @if share.is_some() { span class="quiet" { " " (keep_units(&summary::held_against(record, resource))) } }
         }
         @if let Some(share) = share {
             (bars::track(&[Piece { unreliable, ..Piece::new(0.0, share, fill, says) }], &[]))

@@ -93,7 +93,7 @@ fn headlines(screen: &mut Screen, record: &Record) {
         let share = Span::strong(pad_left(&share(resource), 5));
         let mark = Span::new(Tone::Warning, if resource.doubt.is_some() { "? " } else { "  " });
         let usual = resource.usual.as_ref().map(|usual| format!("; usual {usual}"));
-        let figures = format!("{}{}", summary::held_against(resource), usual.unwrap_or_default());
+        let figures = format!("{}{}", summary::held_against(record, resource), usual.unwrap_or_default());
         let beside = resource.beside.as_ref().map(|beside| format!("; {beside}")).unwrap_or_default();
         let at = names + 11;
         let fits = at + width(&figures) + width(&beside) <= screen.width();

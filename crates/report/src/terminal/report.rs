@@ -91,7 +91,7 @@ fn resources(screen: &mut Screen, record: &Record) {
         if screen.width() >= WITH_BARS {
             first.insert(1, Span::new(Tone::Series(0), format!("{bar} ")));
         }
-        screen.paragraph(&first, Tone::Plain, summary::delivered(resource));
+        screen.paragraph(&first, Tone::Plain, summary::delivered(record, resource));
     }
     for line in not_reached {
         screen.paragraph(&[Span::plain("  ")], Tone::Plain, line);

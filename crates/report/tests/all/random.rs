@@ -320,6 +320,7 @@ fn record() -> impl Strategy<Value = Record> {
             place: Some(says.clone().into()),
             evidence: vec![Evidence { says: says.clone().into(), from: says }],
             loss,
+            relevance: record::diagnosis::Relevance::All,
             measured: true,
             confidence: record::diagnosis::Confidence::Medium,
             resource: None,

@@ -152,6 +152,7 @@ fn a_loss_that_may_be_none_is_never_coloured() {
         place: None,
         evidence: Vec::new(),
         loss: Verdict::Costs { share: 0.2, interval: (-0.1, 0.4) },
+        relevance: record::diagnosis::Relevance::All,
         measured: true,
         confidence: record::diagnosis::Confidence::Medium,
         resource: None,

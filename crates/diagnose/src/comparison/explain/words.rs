@@ -60,7 +60,7 @@ const FASTER: Template =
 /// The same with the mark of what is unreliable.
 pub(crate) const FASTER_UNRELIABLE: Template = Template {
     code: "comparison-faster-unreliable",
-    words: "{result}: {fast} is {times}? as fast as {slow} (unreliable: a figure behind it is in doubt).",
+    words: "{result}: {fast} is {times}? as fast as {slow} (a figure behind it is unreliable).",
 };
 
 /// `primes: B is 1.3× as fast as A.`, or the other way round.

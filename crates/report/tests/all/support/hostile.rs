@@ -20,6 +20,7 @@ pub fn hostile() -> Record {
 fn poison(value: &mut serde_json::Value, key: &str) {
     const FIXED: &[&str] = &[
         "severity",
+        "relevance",
         "confidence",
         "verdict",
         "how",

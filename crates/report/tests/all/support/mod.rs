@@ -503,6 +503,7 @@ fn diagnose(record: &mut Record) {
             from: "wakeup.latency cpu=0".to_owned(),
         }],
         loss,
+        relevance: record::diagnosis::Relevance::All,
         measured: true,
         confidence: record::diagnosis::Confidence::Medium,
         resource: None,

@@ -1,0 +1,266 @@
+//! A report agrees with itself: one quantity at one place is printed equal wherever a record's report, page, findings, breakdowns
+//! and JSON have it.
+
+use std::path::Path;
+
+use record::diagnosis::{Evidence, Finding, Resource};
+use record::loss_breakdown::LossBreakdown;
+use record::{Better, Label, Measurement, Record, Verdict, metrics};
+
+use super::blocks::blocks;
+use super::figures::{MARK, figure, known, place, value};
+use super::{Part, block::Room, loss_breakdown, summary};
+use crate::table::Table;
+use crate::terminal::{self, Style};
+
+#[allow(unreachable_pub)] // Tests of another crate use it, too.
+#[path = "../../tests/all/support/mod.rs"]
+mod support;
+
+/// Room for every row of any table here.
+const ALL: usize = 1 << 20;
+/// Shares that are told with three digits are equal within half of the last.
+const ROUNDING: f64 = 0.005;
+
+fn is_near(a: f64, b: f64) -> bool {
+    (a - b).abs() <= ROUNDING * a.abs().max(b.abs())
+}
+
+/// What contradicts something else in a record's report, a line each.
+fn contradictions(record: &Record) -> Vec<String> {
+    let room = Room { rows: ALL, workloads: ALL, placements: ALL, steps: 2 };
+    let told = blocks(record, room);
+    let tables = told.iter().flat_map(|block| &block.parts).filter_map(|part| match part {
+        Part::Table(table) => Some(table),
+        _ => None,
+    });
+    let mut wrong: Vec<String> = tables.flat_map(|table| of_table(record, table)).collect();
+    let diagnosis = &record.diagnosis;
+    wrong.extend(diagnosis.resources.iter().filter_map(|resource| of_headline(record, resource)));
+    for breakdown in &diagnosis.loss_breakdowns {
+        wrong.extend(of_breakdown(record, breakdown));
+    }
+    wrong.extend(diagnosis.findings.iter().flat_map(|finding| of_finding(record, finding)));
+    wrong.extend(of_media(record));
+    wrong
+}
+
+/// Each figure that a table of its metric tells stands in a cell of it as it is printed everywhere. Bytes that regular stores
+/// move on the bus are a range of a model; of scaling a table has the gist, its chart and the steps the figures.
+fn of_table(record: &Record, table: &Table) -> Vec<String> {
+    let cells = || table.rows.iter().flatten();
+    let is_modelled = |m: &Measurement| {
+        m.labels.word(Label::BytesCounted) == Some("bus") && m.labels.word(Label::Stores) == Some("regular")
+    };
+    let told = record.measurements.iter().filter(|m| m.summary.n > 0 && table.shown.has(m));
+    let told = told
+        .filter(|m| m.metric != "workload.throughput")
+        .filter(|m| table.word.as_deref() == Some(m.metric.as_str()) && !is_modelled(m));
+    told.filter(|m| {
+        // A heading may have the unit.
+        let bare = value(m).replace(&format!(" {}", m.unit), "");
+        !cells().any(|cell| *cell == value(m) || *cell == bare)
+    })
+    .map(|m| format!("{}: no {} of {} {}", table.title, value(m), m.metric, place(m)))
+    .collect()
+}
+
+/// What a headline delivers is a figure of the tables, the best triad the best one, and its share follows from both ends.
+fn of_headline(record: &Record, resource: &Resource) -> Option<String> {
+    let among = |metric: &str, is: &dyn Fn(&&Measurement) -> bool| -> Vec<f64> {
+        record
+            .measurements_of(metric)
+            .filter(|m| m.summary.n > 0)
+            .filter(is)
+            .map(Measurement::value)
+            .collect()
+    };
+    let said = |m: &Measurement, label, word: &str| m.labels.word(label) == Some(word);
+    let figures = match resource.name.as_str() {
+        "memory bandwidth" => {
+            let is_triad =
+                |m: &&Measurement| said(m, Label::Op, "triad") && said(m, Label::BytesCounted, "stream");
+            let threads = record
+                .measurements_of("memory.bandwidth")
+                .filter_map(|m| m.labels.count(Label::Threads))
+                .max();
+            let all =
+                among("memory.bandwidth", &|m| is_triad(m) && m.labels.count(Label::Threads) == threads);
+            vec![all.into_iter().fold(0.0, f64::max)]
+        }
+        "memory latency" => among("load.latency", &|_| true),
+        "wake-up" => among("wakeup.latency", &|m| said(m, Label::Setting, "as-is")),
+        _ => return None,
+    };
+    let shares =
+        resource.ceiling.map(|ceiling| (resource.delivered / ceiling).min(ceiling / resource.delivered));
+    let follows = match (shares, resource.share) {
+        (Some(follows), Some(share)) => is_near(follows, share),
+        (follows, share) => follows.is_none() && share.is_none(),
+    };
+    let stands = figures.iter().any(|figure| figure.to_bits() == resource.delivered.to_bits());
+    // A program that ignores nodes is a model of two figures.
+    let is_model = record.diagnosis.numa.is_some() && resource.name == "memory latency";
+    (!(follows && (stands || is_model))).then(|| format!("{}: {resource:?} of {figures:?}", resource.name))
+}
+
+/// A breakdown begins and ends as its headline does and adds up; what a cause takes is what its finding costs.
+fn of_breakdown(record: &Record, breakdown: &LossBreakdown) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let name = &breakdown.resource;
+    let headline = record.diagnosis.resources.iter().find(|resource| resource.name == *name);
+    if headline.is_none_or(|of| (of.ceiling, of.delivered) != (Some(breakdown.ceiling), breakdown.delivered))
+    {
+        wrong.push(format!("{name}: the breakdown has other ends than {headline:?}"));
+    }
+    let sign = if breakdown.better == Better::Lower { 1.0 } else { -1.0 };
+    let taken: f64 = breakdown.steps.iter().map(|step| step.takes).sum();
+    if !is_near(breakdown.ceiling + sign * (taken + breakdown.unexplained), breakdown.delivered) {
+        wrong.push(format!("{name}: the breakdown does not add up"));
+    }
+    for step in &breakdown.steps {
+        let of_rule = |finding: &&Finding| Some(&finding.rule) == step.rule.as_ref();
+        let Some(finding) = record.diagnosis.findings.iter().find(of_rule) else { continue };
+        let Verdict::Costs { share, .. } = finding.loss else { continue };
+        // Of what there is with it, where less is better; else of what there would be without it.
+        let whole = match breakdown.better {
+            // Other nodes' memory costs its share of what nodes were measured at, on pages of their own.
+            Better::Lower => [
+                step.leaves,
+                record
+                    .diagnosis
+                    .numa
+                    .as_ref()
+                    .and_then(|numa| numa.local_ns)
+                    .map_or(0.0, |ns| ns + step.takes),
+            ],
+            Better::Higher => [step.leaves + step.takes, breakdown.delivered + step.takes],
+        };
+        if !whole.iter().any(|whole| is_near(step.takes / whole, share)) {
+            wrong.push(format!(
+                "{name}: {} takes {} of {whole:?}, its finding {share}",
+                finding.rule, step.takes
+            ));
+        }
+    }
+    wrong
+}
+
+/// A measurement as evidence names it.
+fn cited(m: &Measurement) -> String {
+    let keys = metrics::find(&m.metric).map_or(&[][..], |metric| metric.keys);
+    let labels = keys.iter().filter_map(|key| Some(format!(" {key}={}", m.labels.get(*key)?)));
+    [m.metric.to_string()].into_iter().chain(labels).collect()
+}
+
+/// Evidence that names a figure of the record says it as its table does.
+fn of_finding(record: &Record, finding: &Finding) -> Vec<String> {
+    let mut wrong = Vec::new();
+    if let Verdict::Costs { share, interval } = finding.loss
+        && !(interval.0 <= share && share <= interval.1)
+    {
+        wrong.push(format!("{}: {share} lies outside {interval:?}", finding.rule));
+    }
+    let is_figure =
+        |seen: &&Evidence| !matches!(seen.says.code(), Some("finding-in-doubt" | "finding-one-sample"));
+    for seen in finding.evidence.iter().filter(is_figure) {
+        let is_cited = |m: &&Measurement| seen.from == cited(m);
+        let Some(m) = record.measurements.iter().find(is_cited) else { continue };
+        let says = seen.says.to_string();
+        let summary = &m.summary;
+        let others = [Some(summary.median), summary.mean, summary.p99, Some(summary.max), Some(summary.min)];
+        let own = value(m).trim_end_matches(MARK).to_owned();
+        let mut forms = others.into_iter().flatten().map(|other| figure(m, other)).chain([own]);
+        if !forms.any(|form| says.contains(&form)) {
+            wrong.push(format!("{}: {says:?} of {} {}", finding.rule, seen.from, value(m)));
+        }
+    }
+    wrong
+}
+
+/// Terminal, page and JSON have the same headlines, losses and breakdowns.
+fn of_media(record: &Record) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let one_line = |text: String| {
+        text.replace('\u{a0}', " ").replace("&lt;", "<").split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let style = Style { width: 400, ..Style::default() };
+    let texts = [
+        ("the report", one_line(terminal::report(record, &style))),
+        ("the page", one_line(crate::page::html(record))),
+    ];
+    let diagnosis = &record.diagnosis;
+    let headlines = diagnosis.resources.iter().map(|of| known(record, of.delivered, &of.unit));
+    let losses = diagnosis.findings.iter().map(summary::loss);
+    let bars = loss_breakdown::bars(record);
+    let breakdowns = bars.iter().flat_map(|bars| &bars.rows).map(|row| row.figure.clone());
+    for told in headlines.chain(losses).chain(breakdowns) {
+        let missing = texts.iter().filter(|(_, text)| !text.contains(&told));
+        wrong.extend(missing.map(|(name, _)| format!("{name} has no {told:?}")));
+    }
+    let read = record.to_json().ok().and_then(|json| Record::from_json(json.as_bytes()).ok());
+    if read.is_none_or(|read| read.diagnosis != record.diagnosis || read.measurements != record.measurements)
+    {
+        wrong.push("JSON has other figures".to_owned());
+    }
+    wrong
+}
+
+fn kept() -> Vec<(String, Record)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../linespeed/tests/records/0.1");
+    let read = |name: &str| {
+        let mut record = Record::read(&folder.join(name)).unwrap();
+        record.diagnosis = diagnose::diagnose(&record);
+        (name.to_owned(), record)
+    };
+    ["main.json", "import.json"].map(read).into()
+}
+
+fn made_up() -> Vec<(String, Record)> {
+    let record = |name: &str| {
+        let mut record = support::named(name).unwrap();
+        record.diagnosis = diagnose::diagnose(&record);
+        (name.to_owned(), record)
+    };
+    ["one", "small", "large", "nodes-4", "threads-104", "emulated"].map(record).into()
+}
+
+#[test]
+fn one_quantity_is_printed_once_or_equal() {
+    let all = kept().into_iter().chain(made_up());
+    let wrong: Vec<(String, Vec<String>)> = all
+        .map(|(name, record)| (name, contradictions(&record)))
+        .filter(|(_, wrong)| !wrong.is_empty())
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn a_contradiction_is_seen() {
+    let all = || kept().into_iter().chain(made_up()).map(|(_, record)| record);
+    let is_triad = |resource: &&mut Resource| resource.name == "memory bandwidth";
+    let other_triad = |mut record: Record| {
+        let triad = record.diagnosis.resources.iter_mut().find(is_triad)?;
+        triad.delivered *= 1.1;
+        triad.share = triad.ceiling.map(|ceiling| triad.delivered / ceiling);
+        Some(contradictions(&record))
+    };
+    let wrong = all().find_map(other_triad).unwrap();
+    assert!(wrong.iter().any(|line| line.starts_with("memory bandwidth: Resource")), "{wrong:#?}");
+
+    let other_share = |mut record: Record| {
+        let steps = record.diagnosis.loss_breakdowns.iter().flat_map(|breakdown| &breakdown.steps);
+        let rules: Vec<String> = steps.filter_map(|step| step.rule.clone()).collect();
+        let finding = record.diagnosis.findings.iter_mut().find(|finding| rules.contains(&finding.rule))?;
+        finding.loss = Verdict::Costs { share: 0.0123, interval: (0.01, 0.02) };
+        Some(contradictions(&record))
+    };
+    let wrong = all().find_map(other_share).unwrap();
+    assert!(wrong.iter().any(|line| line.ends_with("its finding 0.0123")), "{wrong:#?}");
+
+    let record = support::named("small").unwrap();
+    let mut table = super::bandwidth::table(&record, ALL);
+    assert_eq!(of_table(&record, &table), [""; 0]);
+    table.rows.iter_mut().flatten().for_each(|cell| *cell = "1.00 GB/s".to_owned());
+    assert!(!of_table(&record, &table).is_empty());
+}
