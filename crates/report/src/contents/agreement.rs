@@ -5,7 +5,7 @@ use std::path::Path;
 
 use record::diagnosis::{Evidence, Finding, Resource};
 use record::loss_breakdown::LossBreakdown;
-use record::{Better, Label, Measurement, Record, Verdict, metrics};
+use record::{Better, Label, Measurement, Record, Verdict, detail, metrics};
 
 use super::blocks::blocks;
 use super::figures::{MARK, figure, known, place, value};
@@ -19,18 +19,18 @@ mod support;
 
 /// Room for every row of any table here.
 const ALL: usize = 1 << 20;
-/// Shares that are told with three digits are equal within half of the last.
+/// Shares that are printed with three digits are equal within half of the last.
 const ROUNDING: f64 = 0.005;
 
 fn is_near(a: f64, b: f64) -> bool {
-    (a - b).abs() <= ROUNDING * a.abs().max(b.abs())
+    a.is_finite() && b.is_finite() && (a - b).abs() <= ROUNDING * a.abs().max(b.abs())
 }
 
 /// What contradicts something else in a record's report, a line each.
 fn contradictions(record: &Record) -> Vec<String> {
     let room = Room { rows: ALL, workloads: ALL, placements: ALL, steps: 2 };
-    let told = blocks(record, room);
-    let tables = told.iter().flat_map(|block| &block.parts).filter_map(|part| match part {
+    let shown = blocks(record, room);
+    let tables = shown.iter().flat_map(|block| &block.parts).filter_map(|part| match part {
         Part::Table(table) => Some(table),
         _ => None,
     });
@@ -45,24 +45,25 @@ fn contradictions(record: &Record) -> Vec<String> {
     wrong
 }
 
-/// Each figure that a table of its metric tells stands in a cell of it as it is printed everywhere. Bytes that regular stores
+/// Each figure that a table of its metric shows stands in a cell of it as it is printed everywhere. Bytes that regular stores
 /// move on the bus are a range of a model; of scaling a table has the gist, its chart and the steps the figures.
 fn of_table(record: &Record, table: &Table) -> Vec<String> {
     let cells = || table.rows.iter().flatten();
     let is_modelled = |m: &Measurement| {
         m.labels.word(Label::BytesCounted) == Some("bus") && m.labels.word(Label::Stores) == Some("regular")
     };
-    let told = record.measurements.iter().filter(|m| m.summary.n > 0 && table.shown.has(m));
-    let told = told
+    let shown = record.measurements.iter().filter(|m| m.summary.n > 0 && table.shown.has(m));
+    let shown = shown
         .filter(|m| m.metric != "workload.throughput")
         .filter(|m| table.word.as_deref() == Some(m.metric.as_str()) && !is_modelled(m));
-    told.filter(|m| {
-        // A heading may have the unit.
-        let bare = value(m).replace(&format!(" {}", m.unit), "");
-        !cells().any(|cell| *cell == value(m) || *cell == bare)
-    })
-    .map(|m| format!("{}: no {} of {} {}", table.title, value(m), m.metric, place(m)))
-    .collect()
+    shown
+        .filter(|m| {
+            // A heading may have the unit.
+            let bare = value(m).replace(&format!(" {}", m.unit), "");
+            !cells().any(|cell| *cell == value(m) || *cell == bare)
+        })
+        .map(|m| format!("{}: no {} of {} {}", table.title, value(m), m.metric, place(m)))
+        .collect()
 }
 
 /// What a headline delivers is a figure of the tables, the best triad the best one, and its share follows from both ends.
@@ -194,9 +195,9 @@ fn of_media(record: &Record) -> Vec<String> {
     let losses = diagnosis.findings.iter().map(summary::loss);
     let bars = loss_breakdown::bars(record);
     let breakdowns = bars.iter().flat_map(|bars| &bars.rows).map(|row| row.figure.clone());
-    for told in headlines.chain(losses).chain(breakdowns) {
-        let missing = texts.iter().filter(|(_, text)| !text.contains(&told));
-        wrong.extend(missing.map(|(name, _)| format!("{name} has no {told:?}")));
+    for shown in headlines.chain(losses).chain(breakdowns) {
+        let missing = texts.iter().filter(|(_, text)| !text.contains(&shown));
+        wrong.extend(missing.map(|(name, _)| format!("{name} has no {shown:?}")));
     }
     let read = record.to_json().ok().and_then(|json| Record::from_json(json.as_bytes()).ok());
     if read.is_none_or(|read| read.diagnosis != record.diagnosis || read.measurements != record.measurements)
@@ -222,7 +223,19 @@ fn made_up() -> Vec<(String, Record)> {
         record.diagnosis = diagnose::diagnose(&record);
         (name.to_owned(), record)
     };
-    ["one", "small", "large", "nodes-4", "threads-104", "emulated"].map(record).into()
+    let mut all: Vec<_> = ["one", "small", "large", "nodes-4", "threads-104", "emulated"].map(record).into();
+    all.push(("arrays in memory".to_owned(), in_memory()));
+    all
+}
+
+/// Arrays beyond all caches, so that there is a headline of bandwidth.
+fn in_memory() -> Record {
+    let mut record = support::named("small").unwrap();
+    for m in record.measurements.iter_mut().filter(|m| m.metric == "memory.bandwidth") {
+        m.detail.set(detail::ARRAY_BYTES, 64_u64 << 30);
+    }
+    record.diagnosis = diagnose::diagnose(&record);
+    record
 }
 
 #[test]
