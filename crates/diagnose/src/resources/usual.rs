@@ -2,7 +2,7 @@
 
 use record::diagnosis::Resource;
 use record::text::Value;
-use record::{Machine, Text, text, units};
+use record::{Machine, Text, text};
 
 use super::{CORE, MEMORY_BANDWIDTH, MEMORY_LATENCY, WAKE_UP};
 
@@ -59,9 +59,12 @@ fn figures(ends: (f64, f64), unit: &'static str) -> Text {
     text!("usual-figure", "{low} to {high}", low, high)
 }
 
-/// The ends of a range, with the digits that so wide a range gives them.
+/// The ends of a range with the digits that were published: two, or the third where it is no zero.
 fn rounded((low, high): (f64, f64), value: impl Fn(f64) -> Value) -> (Value, Value) {
-    let end = |end| Value::Rounded(Box::new(value(end)), units::digits_within(end, Some((low, high))));
+    let end = |end: f64| {
+        let digits = if format!("{end:.1e}").parse() == Ok(end) { 2 } else { 3 };
+        Value::Rounded(Box::new(value(end)), digits)
+    };
     (end(low), end(high))
 }
 
@@ -88,6 +91,11 @@ mod tests {
         machine.processor.model_name = Some("AMD EPYC 7H12 64-Core Processor".to_owned());
         let of_epyc = usual(&machine, &resource(MEMORY_LATENCY)).unwrap();
         assert_eq!(of_epyc.value("low"), Some(&Value::Figure(95.0, "ns")));
+        let high = match of_epyc.value("high") {
+            Some(Value::Figure(high, _)) => *high,
+            other => panic!("{other:?}"),
+        };
+        assert!(of_epyc.to_string().contains(&format!("{high:.0} ns")), "{of_epyc} was published as {high}");
         assert!(usual(&machine, &resource(WAKE_UP)).is_some());
         assert_eq!(usual(&machine, &resource(MEMORY_BANDWIDTH)), None, "nothing is known of its channels");
     }
