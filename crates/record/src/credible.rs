@@ -48,7 +48,9 @@ fn doubt(measurement: &Measurement) -> Option<Text> {
         ));
     }
     let summary = &measurement.summary;
-    let around = |low: f64, high: f64| low <= high && low <= value * ROUNDED && value <= high * ROUNDED;
+    // What stands for a share of time is its mean, which a burst takes out of the median's interval.
+    let median = summary.median;
+    let around = |low: f64, high: f64| low <= high && low <= median * ROUNDED && median <= high * ROUNDED;
     let ordered = around(summary.min, summary.max)
         && summary.mad >= 0.0
         && summary.interval.is_none_or(|(low, high)| around(low, high));
@@ -76,6 +78,16 @@ mod tests {
     fn a_figure_that_was_not_changed_stays() {
         assert_eq!(read(|_| ()).measurements.len(), 2);
         assert_eq!(read(|m| m.metric = "metric.of.the.future".into()).measurements.len(), 2);
+    }
+
+    #[test]
+    fn a_share_of_time_with_a_burst_stays() {
+        let mut shares = vec![0.01, 0.011, 0.009, 0.01, 0.01, 0.011, 0.01, 0.009];
+        shares.push(0.3);
+        let bursty = Measurement::new("stolen.share", Labels::new().with_label(Label::Cpu, 0u32), shares);
+        let (_, high) = bursty.summary.interval.unwrap();
+        assert!(bursty.value() > 2.0 * high, "{bursty:?}");
+        assert_eq!(read(|m| *m = bursty.clone()).measurements.len(), 2);
     }
 
     #[test]

@@ -112,7 +112,7 @@ impl Datum {
         Self {
             value: m.value(),
             n: m.summary.n,
-            interval: m.summary.interval.filter(|_| samples.is_empty()),
+            interval: m.interval().filter(|_| samples.is_empty()),
             samples,
             from: locate_figure(m),
             doubt: m.doubt.clone(),

@@ -182,7 +182,6 @@ fn found(record: &Record, finding: &Finding, figures: &Figures) -> Markup {
         h3 { (prose(finding.what.to_string())) }
         p {
             span class=(class) { (severity) } " " (keep_units(&summary::loss(finding)))
-            ", " (finding.confidence.word()) " confidence"
             @if let Some(place) = summary::place(finding) { " · " (place.to_string()) }
             @for (id, title) in places.iter().take(PLACES) { " → " (link(id, title)) }
         }
