@@ -214,6 +214,13 @@ mod tests {
     fn a_process_is_watched_for_a_time_and_goes_on() {
         let mut child = Command::new("sleep").arg("20").spawn().unwrap();
         let pid = child.id() as i32;
+        // It is being loaded when `spawn` comes back: it sleeps when it is blocked and takes no CPU any more.
+        let file = |name: &str| std::fs::read_to_string(format!("/proc/{pid}/{name}")).unwrap();
+        let mut before = String::new();
+        while file("schedstat") != before || !file("stat").contains(") S ") {
+            before = file("schedstat");
+            std::thread::sleep(Duration::from_millis(200));
+        }
         let process = Attached::find(pid).unwrap();
         let run = watch(&[process], Some(Duration::from_millis(300)), &Stop::new());
         assert!(run.ended.wall >= Duration::from_millis(300) && run.ended.wall < Duration::from_secs(15));

@@ -36,7 +36,8 @@ pub(crate) const POWER: Measure = Measure {
     metrics: &["power.package"],
     obstacle: |_, _, _| Meter::find(&Root::live()).err().map(|why| why.into_impossible("power-draw")),
     budget: |_, _, depth| {
-        let seconds = Meter::find(&Root::live()).map_or(0.0, |meter| meter.seconds());
+        let (rounds, each) = Meter::find(&Root::live()).map_or((0, 0.0), |meter| meter.rounds());
+        let seconds = rounds as f64 * each * (WORK.len() + 1) as f64;
         Budget { seconds: depth.pick_named(0.0, 0.5, 1.0, 1.0) * seconds, bytes: 0 }
     },
     uses_arrays: false,
@@ -95,12 +96,6 @@ impl Meter {
             Meter::Packages(_) => (6, 0.1),
             Meter::Machine(_) => (1, 3.0),
         }
-    }
-
-    /// Seconds of all readings.
-    fn seconds(&self) -> f64 {
-        let (rounds, seconds) = self.rounds();
-        rounds as f64 * seconds * (WORK.len() + 1) as f64
     }
 
     fn scope(&self) -> &'static str {
