@@ -235,7 +235,7 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
     causes.retain(|cause| own(cause) >= WORTH);
     causes.sort_by(|a, b| b.share.total_cmp(&a.share));
     // What holds a command back from outside makes it look as if it used few CPUs.
-    if let Some(at) = causes.iter().position(|cause| cause.is_outside() && cause.share >= SECOND)
+    if let Some(at) = causes.iter().position(|cause| cause.is_outside() && cause.share >= FIRST)
         && causes[..at].iter().all(|cause| cause.by != BoundBy::Waiting)
     {
         causes[..=at].rotate_right(1);

@@ -116,6 +116,15 @@ fn one_thread_that_waited_for_a_cpu_is_not_reported_that_more_of_them_do_not_hel
 }
 
 #[test]
+fn what_others_took_does_not_hide_what_the_command_did_in_the_rest() {
+    // Some 20 % of its time for others: too little to come first, enough to stand second.
+    let record = with_thread(command([0.26, 0.54, 0.2, 0.0]), "cat 1234", 0.8);
+    let record = with_detail(record, "around", r#"{"busy_seconds": 7.95, "seconds": 1.0}"#);
+    let second = ["bound-kernel", "bound-besides", "bound-cpu-contention"];
+    is_bound(&record, BoundBy::Kernel, &second, &[]);
+}
+
+#[test]
 fn who_computes_beside_others_is_reported_what_they_used() {
     let beside = |busy: &str| {
         let times = format!(r#"{{"busy_seconds": {busy}, "seconds": 1.0}}"#);
