@@ -342,7 +342,7 @@ const WITH_PAGE: &[&str] = &["run", "scale", "overhead", "stat", "show", "refere
 
 /// Flags of all commands that mean something to some alone, with these: the others refuse them, and their help leaves them out.
 const TAKEN_BY: &[(&str, &[&[&str]])] = &[
-    ("all", &[MEASURING, &["stat", "show", "reference", "compare", "plan"]]),
+    ("all", &[MEASURING, &["stat", "show", "reference", "compare", "plan", "inspect", "quiet", "import"]]),
     ("quick", &[MEASURING]),
     ("full", &[MEASURING]),
     ("cpus", &[MEASURING, &["list", "stat", "plan", "quiet"]]),

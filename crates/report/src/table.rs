@@ -179,6 +179,15 @@ impl Table {
         self
     }
 
+    /// The finished table without notes, and without their numbers.
+    pub(crate) fn without_notes(mut self) -> Self {
+        self.references.clear();
+        let mut finished = self.finished();
+        finished.notes.clear();
+        finished.remarks.clear();
+        finished
+    }
+
     /// Where every figure is one sample, a remark says so instead of a column.
     fn single_samples(&mut self) {
         let Some(at) = self.columns.iter().position(|column| column.head == SPREAD) else { return };

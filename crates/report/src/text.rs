@@ -92,6 +92,18 @@ pub(crate) fn cut(text: &str, columns: usize) -> String {
     kept
 }
 
+/// The text as far as it fits into `most` lines of `columns`, with `…` where something is missing.
+pub(crate) fn shorten(text: &str, columns: usize, most: usize) -> String {
+    let lines = wrap(text, columns);
+    match lines.get(..most) {
+        Some([whole @ .., last]) if lines.len() > most => {
+            let last = cut(&format!("{last} …"), columns);
+            whole.iter().map(String::as_str).chain([last.as_str()]).collect::<Vec<_>>().join(" ")
+        }
+        _ => text.to_owned(),
+    }
+}
+
 /// The longest beginning of the text that fits into `columns`, and at least one character.
 pub(crate) fn beginning(text: &str, columns: usize) -> &str {
     let end = take(text, columns).len().max(text.chars().next().map_or(0, char::len_utf8));

@@ -51,8 +51,9 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
     if let (Some(label), Some(kept)) = (&options.out.label, kept.first()) {
         files::label_record(label, &kept.path)?;
     }
-    let places: Vec<(String, bool)> = kept.iter().map(|kept| (visible(&kept.path), kept.before)).collect();
-    let report = |style: &Style| terminal::import(&records, &places, options.out.verbose, style);
+    let places: Vec<terminal::Kept> = kept.iter().map(Kept::place).collect();
+    let report =
+        |style: &Style| terminal::import(&records, &places, options.out.all || options.out.verbose, style);
     let forms = match records.as_slice() {
         [one] => Forms::of_record(one, |_, style| report(style)),
         _ => Forms::new(report),
@@ -70,6 +71,17 @@ struct Kept {
     path: PathBuf,
     /// The same text was imported before.
     before: bool,
+}
+
+impl Kept {
+    /// In words.
+    fn place(&self) -> terminal::Kept {
+        let place = visible(&self.path);
+        let here = files::state_folder().is_ok_and(|folder| self.path.parent() == Some(&folder));
+        let stem = self.path.file_stem().filter(|_| here);
+        let shown_by = stem.map_or(place.clone(), |stem| stem.to_string_lossy().into_owned());
+        terminal::Kept { place, shown_by, before: self.before }
+    }
 }
 
 /// Keeps a record; of a text that was imported before there is one.

@@ -9,6 +9,9 @@ use crate::delivery::hand_out;
 use crate::failure::Failure;
 use crate::options::{Inspect, Options};
 
+/// What tells the rest.
+const MORE: &str = "--all (features, mitigations, conditions), --tree (the shape)";
+
 /// Reads this machine, or the captured tree of another.
 pub fn run(options: &Options, inspect: &Inspect) -> Result<u8, Failure> {
     let root = match &inspect.root {
@@ -25,7 +28,7 @@ pub fn run(options: &Options, inspect: &Inspect) -> Result<u8, Failure> {
         if inspect.tree {
             terminal::tree(&record.machine, style)
         } else {
-            terminal::inventory(&record, style)
+            terminal::inventory_answer(&record, options.out.all, MORE, style)
         }
     });
     hand_out(options, &forms.with_json(|| record.to_json())).map(|()| 0)

@@ -151,7 +151,10 @@ fn deliver(
             }
         };
     }
-    let forms = Forms::of_record(record, terminal::stat);
+    let shown_by = delivery::shown_by(options, destination);
+    let forms = Forms::of_record(record, |record, style| {
+        terminal::stat_answer(record, options.out.all, &shown_by, style)
+    });
     let named = is_named(options);
     let (path, kept) = delivery::keep(options, record, destination);
     let asked = options.out.form().is_some() || to_output;

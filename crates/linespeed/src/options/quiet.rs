@@ -60,7 +60,7 @@ them if linespeed is killed. Values changed by somebody else since are left alon
 the machine: within another session, or after --apply, a command gets only the settings that end with it (nice, affinity, \
 idle states held off), and what stays unset is printed.
 
-The audit lists the knobs that add noise and names the rest; -v describes all. What a knob can gain at most here is known \
+The audit lists the knobs that add noise and names the rest; --all describes all. What a knob can gain at most here is known \
 from the last --prove of this boot (noise.json in the state folder), or measured for half a second. --prove -- COMMAND runs \
 the command several dozen times, and once under ptrace to see which files it opens.
 

@@ -116,7 +116,7 @@ the same name are one machine: --split '(?i)^#+ (intel|arm)'.
 Several machines give one record each, in the state folder or in the folder that --output names; a name ending in / is \
 created.
 
-Missing facts stay unknown. Implausible figures are kept as text only. Lines not recognised are counted; -v prints them.";
+Missing facts stay unknown. Implausible figures are kept as text only. Lines not recognised are counted; --all prints them.";
 
 /// How wake-ups are measured, as cyclictest's options say it.
 #[derive(Debug, Args, Default)]

@@ -12,6 +12,7 @@ mod kept;
 mod limited;
 mod offline;
 mod old_records;
+mod one_screen;
 mod output;
 mod overhead;
 mod plan;

@@ -144,18 +144,10 @@ fn a_device_is_written_to_and_not_replaced() {
 
 /// What `linespeed ARGS` prints on a terminal.
 fn on_a_terminal(args: &[&str], set: &[(&str, &str)]) -> String {
-    let (seen, printed) = terminal::open();
     let mut command = linespeed(args);
-    command
-        .env("PAGER", "cat")
-        .envs(set.iter().copied())
-        .stdout(printed.try_clone().unwrap())
-        .stderr(printed);
-    let mut child = spawned(&mut command);
-    // The command holds the other end open until it goes.
-    drop(command);
-    let text = terminal::all(seen);
-    assert!(child.wait().unwrap().success(), "{text}");
+    command.env("PAGER", "cat").envs(set.iter().copied());
+    let (text, status) = terminal::shown(command);
+    assert!(status.success(), "{text}");
     text
 }
 

@@ -109,7 +109,7 @@ fn the_table_names_every_knob_and_needs_nothing() {
     let copy = folder.path().join("linespeed");
     crate::support::copied_to(&copy);
     for columns in [80, 160] {
-        let mut command = program(&copy, ["quiet"]).by_nobody();
+        let mut command = program(&copy, ["quiet", "--all"]).by_nobody();
         command.env("COLUMNS", columns.to_string());
         let done = run(command);
         assert_eq!(done.code, Some(0), "{}", done.stderr);

@@ -29,7 +29,7 @@ pub(crate) fn sections(record: &Record) -> Vec<Section> {
     sections
 }
 
-fn hz(value: u64) -> String {
+pub(super) fn hz(value: u64) -> String {
     units::figure(value as f64, "Hz")
 }
 
@@ -74,7 +74,7 @@ fn processor(machine: &Machine) -> Section {
 }
 
 /// `family 6, model 85, stepping 7`, or `implementer 0x48, part 0xd01, revision r1p0`.
-fn identity(p: &Processor) -> String {
+pub(super) fn identity(p: &Processor) -> String {
     if p.implementer.is_some() {
         return listed([
             p.implementer.map(|code| format!("implementer {code:#04x}")),
@@ -122,7 +122,7 @@ fn cpus(machine: &Machine) -> Section {
 }
 
 /// `2`, or `1 or 2` where cores differ.
-fn threads(machine: &Machine) -> String {
+pub(super) fn threads(machine: &Machine) -> String {
     let mut counts: Vec<usize> = machine
         .cpus
         .iter()
@@ -136,7 +136,7 @@ fn threads(machine: &Machine) -> String {
 }
 
 /// The kinds of cores of a hybrid machine, each with its CPUs and highest clock.
-fn kinds(machine: &Machine) -> Vec<(String, String)> {
+pub(super) fn kinds(machine: &Machine) -> Vec<(String, String)> {
     let mut kinds: BTreeMap<&str, (CpuList, Option<u64>)> = BTreeMap::new();
     for cpu in &machine.cpus {
         if let Some(kind) = &cpu.kind {
@@ -155,7 +155,7 @@ fn kinds(machine: &Machine) -> Vec<(String, String)> {
 }
 
 fn caches(machine: &Machine) -> Section {
-    Section { title: "Caches".to_owned(), facts: memory::caches(machine) }
+    Section { title: "Caches".to_owned(), facts: memory::caches(machine, true) }
 }
 
 fn memory_section(machine: &Machine, excerpt: bool) -> Section {

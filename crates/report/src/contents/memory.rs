@@ -21,8 +21,9 @@ pub(crate) fn cache_name(cache: &Cache) -> String {
     format!("L{}{kind}", cache.level)
 }
 
-/// One fact for each kind of cache: `32 MiB × 4, 16 ways, 64 B lines, each shared by 8 CPUs: 0-7 | 8-15 | …`.
-pub(crate) fn caches(machine: &Machine) -> Vec<Fact> {
+/// One fact for each kind of cache: `32 MiB × 4, 16 ways, 64 B lines, each shared by 8 CPUs: 0-7 | 8-15 | …`; without ways and
+/// lines where the sizes alone are asked for.
+pub(crate) fn caches(machine: &Machine, whole: bool) -> Vec<Fact> {
     let mut groups: BTreeMap<_, Vec<&Cache>> = BTreeMap::new();
     for cache in &machine.caches {
         let like = (cache.level, cache.kind, cache.bytes, cache.line, cache.ways, cache.cpus.len());
@@ -57,8 +58,8 @@ pub(crate) fn caches(machine: &Machine) -> Vec<Fact> {
                 && cache.cpus.len() > 1;
             let value = listed([
                 Some(number),
-                cache.ways.map(|ways| count_noun(ways as usize, "way")),
-                cache.line.map(|line| format!("{line} B lines")),
+                cache.ways.filter(|_| whole).map(|ways| count_noun(ways as usize, "way")),
+                cache.line.filter(|_| whole).map(|line| format!("{line} B lines")),
                 sharers,
                 is_the_hosts.then(|| "the host's: its other guests may use it, too".to_owned()),
             ]);
@@ -158,7 +159,7 @@ mod tests {
             cpus: (from..from + 8).collect(),
         };
         let machine = Machine { caches: (0..8).map(|i| cache(i * 8)).collect(), ..Machine::default() };
-        let facts = caches(&machine);
+        let facts = caches(&machine, true);
         assert_eq!(facts[0].key, "L3");
         assert_eq!(
             facts[0].value,

@@ -13,6 +13,7 @@ pub(crate) mod core_to_core;
 pub(crate) mod counters;
 pub(crate) mod curves;
 pub(crate) mod details;
+pub(crate) mod essentials;
 pub(crate) mod figures;
 pub(crate) mod inventory;
 pub(crate) mod latency;

@@ -62,21 +62,36 @@ pub(super) fn foot(screen: &mut Screen, record: &Record, shown_by: &str, above: 
     if let Some(unseen) = unseen {
         cut(screen, &[Span::plain(format!("Not seen: {unseen}"))]);
     }
+    more(screen, record, shown_by, shown);
+}
+
+/// Where the rest is; `shown`: findings that were shown.
+pub(super) fn more(screen: &mut Screen, record: &Record, shown_by: &str, shown: usize) {
     let more = match record.diagnosis.findings.len() - shown {
         0 => "tables, coverage".to_owned(),
         more => format!("{}, tables, coverage", count_noun(more, "finding")),
     };
-    cut(screen, &[Span::plain(format!("More: linespeed show {} --all ({more})", quote_word(shown_by)))]);
+    let command = format!("More: linespeed show {} --all", quote_word(shown_by));
+    let whole = format!("{command} ({more})");
+    screen.uncut(if width(&whole) > screen.width() { &command } else { &whole });
+}
+
+/// Why things could not be seen, in two lines at most.
+pub(super) fn unseen_why(screen: &mut Screen, lost: &[(String, String)]) {
+    if !lost.is_empty() {
+        let said: Vec<String> = lost.iter().map(|(what, why)| format!("{what} ({why})")).collect();
+        screen.short(2, "", "  ", format!("Not seen: {}", said.join("; ")));
+    }
 }
 
 /// A line, cut where it is too long.
-fn cut(screen: &mut Screen, spans: &[Span]) {
+pub(super) fn cut(screen: &mut Screen, spans: &[Span]) {
     let spans: Vec<Span> = spans.iter().map(|span| Span::new(span.tone(), clean(span.text()))).collect();
     screen.line(&spans);
 }
 
 /// The machine in two lines, three where the processor's name is long.
-fn identity(record: &Record, room: usize) -> Vec<String> {
+pub(super) fn identity(record: &Record, room: usize) -> Vec<String> {
     let mut lines = summary::machine(record);
     if lines.len() > 2 && width(&lines[0]) + 2 + width(&lines[1]) <= room {
         let second = lines.remove(1);

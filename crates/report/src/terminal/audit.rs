@@ -9,10 +9,19 @@ use measure::busy::Load;
 use record::phrase::{agree, count_noun};
 
 use super::screen::Screen;
-use super::{Style, busy};
+use super::{Style, brief, busy};
 use crate::paint::{Span, Tone};
 use crate::table::{Field, Table, Weight};
-use crate::text::{capitalized, pad_right, width};
+use crate::text::{capitalized, cut, pad_right, width};
+
+/// Lines of the answer: no name of a file stands below it.
+const LINES: usize = 23;
+/// Of these the lists of other knobs, what to do next, and what is set by hand.
+const LISTS: usize = 3;
+const REMARKS: usize = 4;
+const BY_HAND: usize = 2;
+/// Columns of a value in the short table.
+const CELL: usize = 18;
 
 /// What was seen of a machine's knobs.
 pub struct Seen<'a> {
@@ -26,8 +35,8 @@ pub struct Seen<'a> {
     pub captured: bool,
     /// What an earlier session left, or why nothing can be set.
     pub left: Result<&'a Option<String>, &'a Error>,
-    /// Whether each knob is described, and not those that add noise alone.
-    pub whole: bool,
+    /// Whether its knobs are those that somebody has named.
+    pub named: bool,
 }
 
 /// How a knob stands.
@@ -83,44 +92,88 @@ impl<'a> Audited<'a> {
     }
 }
 
-/// The audit: every knob described, or on a screen what adds noise and what that can be worth, and the rest by name.
-pub fn audit(seen: Seen, style: &Style) -> String {
+/// The audit on one screen: what adds noise, what that can be worth, how it is set, and the other knobs by name. Above it, where
+/// `all` is asked for, every knob described; of knobs that were named nothing else is printed.
+pub fn audit(seen: Seen, all: bool, style: &Style) -> String {
     let knobs: Vec<Audited> = seen.rows.iter().map(|row| Audited::new(row, seen.noise)).collect();
-    let standing = |stand: Stand| knobs.iter().filter(|knob| knob.stand == stand).collect::<Vec<_>>();
-    let absent = if seen.captured { "Not in this tree" } else { "Not here" };
-    let mut screen = Screen::new(style);
-    head(&mut screen, &seen, standing(Stand::Noisy).len(), knobs.len() - standing(Stand::Absent).len());
-    if seen.whole {
-        describe_settable(&mut screen, "Adds noise", &standing(Stand::Noisy));
-        describe_settable(&mut screen, "Set only for a command, or when named", &standing(Stand::OnRequest));
-        describe_steady(&mut screen, &standing(Stand::Steady));
-        describe_absent(&mut screen, absent, &standing(Stand::Absent));
-    } else {
-        describe_noisy(&mut screen, &standing(Stand::Noisy));
+    if seen.named {
+        return Screen::draw(style, |screen| {
+            head(screen, &seen, &knobs);
+            describe_all(screen, &seen, &knobs);
+            screen.blank();
+            remarks(&seen).iter().for_each(|remark| screen.paragraph(&[], Tone::Plain, remark));
+        });
+    }
+    let whole = || Screen::draw(style, |screen| describe_all(screen, &seen, &knobs));
+    brief::above(all, style, whole, |screen| write_answer(screen, &seen, &knobs))
+}
+
+fn standing<'a, 'b>(knobs: &'b [Audited<'a>], stand: Stand) -> Vec<&'b Audited<'a>> {
+    knobs.iter().filter(|knob| knob.stand == stand).collect()
+}
+
+fn describe_all(screen: &mut Screen, seen: &Seen, knobs: &[Audited]) {
+    describe_settable(screen, "Adds noise", &standing(knobs, Stand::Noisy));
+    describe_settable(screen, "Set only for a command, or when named", &standing(knobs, Stand::OnRequest));
+    describe_steady(screen, &standing(knobs, Stand::Steady));
+    describe_absent(screen, absent(seen), &standing(knobs, Stand::Absent));
+}
+
+fn absent(seen: &Seen) -> &'static str {
+    if seen.captured { "Not in this tree" } else { "Not here" }
+}
+
+fn write_answer(screen: &mut Screen, seen: &Seen, knobs: &[Audited]) {
+    head(screen, seen, knobs);
+    let mut remarks = remarks(seen);
+    remarks.truncate(REMARKS);
+    let noisy = standing(knobs, Stand::Noisy);
+    let by_hand: Vec<(&str, String)> =
+        noisy.iter().filter_map(|knob| Some((knob.name(), advice(knob.row)?))).take(BY_HAND).collect();
+    if !noisy.is_empty() {
         screen.blank();
-        for (title, stand) in [
-            ("Set for a command, or when named", Stand::OnRequest),
-            ("Steady", Stand::Steady),
-            (absent, Stand::Absent),
-        ] {
-            let names: Vec<&str> = standing(stand).into_iter().map(Audited::name).collect();
-            if !names.is_empty() {
-                screen.paragraph(&[], Tone::Plain, format!("{title}: {}.", names.join(", ")));
-            }
+        // The table's head, those below it that have a line each, two empty lines, and where the rest is.
+        let below = screen.lines() + 1 + by_hand.len() + LISTS + 2 + remarks.len() + 1;
+        let room = LINES.saturating_sub(below).max(3);
+        let shown = if noisy.len() > room { room - 1 } else { room };
+        screen.table(&short(&noisy, shown), 0);
+        by_name(screen, "and", noisy.get(shown..).unwrap_or_default());
+        for (name, advice) in by_hand {
+            screen.short(1, "", "  ", format!("{name}: {advice}"));
         }
     }
     screen.blank();
-    if !seen.captured {
-        remarks(seen.rows, seen.left).iter().for_each(|remark| screen.paragraph(&[], Tone::Plain, remark));
+    by_name(screen, "On request", &standing(knobs, Stand::OnRequest));
+    by_name(screen, "Steady", &standing(knobs, Stand::Steady));
+    by_name(screen, absent(seen), &standing(knobs, Stand::Absent));
+    screen.blank();
+    remarks.iter().for_each(|remark| screen.paragraph(&[], Tone::Plain, remark));
+    let more = "More: --all (what each knob does, and why it is not here)";
+    screen.paragraph(&[], Tone::Plain, more);
+}
+
+/// Knobs by name alone.
+fn by_name(screen: &mut Screen, title: &str, knobs: &[&Audited]) {
+    let names: Vec<&str> = knobs.iter().map(|knob| knob.name()).collect();
+    if !names.is_empty() {
+        screen.short(1, "", "  ", format!("{title}: {}", names.join(", ")));
     }
-    if !seen.whole {
-        screen.paragraph(&[], Tone::Plain, "What each knob does, and why it is not here: linespeed quiet -v");
+}
+
+/// The table of the first knobs that add noise, a line a knob.
+fn short(noisy: &[&Audited], most: usize) -> Table {
+    let mut table = settable("Adds noise", noisy);
+    table.rows.truncate(most);
+    for cell in table.rows.iter_mut().flatten() {
+        *cell = cut(cell, CELL);
     }
-    screen.finish()
+    table
 }
 
 /// How it stands altogether, how noisy the machine is, who runs on it.
-fn head(screen: &mut Screen, seen: &Seen, noisy: usize, here: usize) {
+fn head(screen: &mut Screen, seen: &Seen, knobs: &[Audited]) {
+    let noisy = standing(knobs, Stand::Noisy).len();
+    let here = knobs.len() - standing(knobs, Stand::Absent).len();
     let (knobs, adds) = (count_noun(here, "knob"), agree(noisy, "adds", "add"));
     screen.line(&[Span::strong(match (noisy, seen.captured) {
         (0, true) => {
@@ -131,10 +184,10 @@ fn head(screen: &mut Screen, seen: &Seen, noisy: usize, here: usize) {
         (_, false) => format!("{} {adds} noise to measurements.", count_noun(noisy, "knob")),
     })]);
     if let Some(noise) = seen.noise.describe() {
-        screen.hanging("Measured ", "  ", format!("{}: {noise}", seen.noise.source));
+        screen.short(2, "", "  ", format!("Measured {}: {noise}", seen.noise.source));
     }
     if let Some((load, online)) = seen.busy {
-        screen.hanging("Busy: ", "  ", busy::describe(load, online));
+        screen.short(2, "", "  ", format!("Busy: {}", busy::describe(load, online)));
     }
 }
 
@@ -161,20 +214,6 @@ fn settable(title: &str, knobs: &[&Audited]) -> Table {
         table.item(&fields(), knob);
     }
     table.finished()
-}
-
-/// The knobs that add noise, and what cannot be set from here.
-fn describe_noisy(screen: &mut Screen, knobs: &[&Audited]) {
-    if knobs.is_empty() {
-        return;
-    }
-    screen.blank();
-    screen.table(&settable("Adds noise", knobs), 0);
-    let by_hand: Vec<&Audited> = knobs.iter().copied().filter(|knob| advice(knob.row).is_some()).collect();
-    if !by_hand.is_empty() {
-        screen.heading("By hand, or at boot");
-    }
-    describe_each(screen, &by_hand, |knob| advice(knob.row).into_iter().collect());
 }
 
 /// A table of knobs that could be steadier, and below it what they do.
@@ -276,8 +315,12 @@ fn advice(row: &AuditRow) -> Option<String> {
 }
 
 /// What to do next, and what should be known beside the table.
-fn remarks(rows: &[AuditRow], left: Result<&Option<String>, &Error>) -> Vec<String> {
-    let mut remarks: Vec<String> = match left {
+fn remarks(seen: &Seen) -> Vec<String> {
+    let rows = seen.rows;
+    if seen.captured {
+        return Vec::new();
+    }
+    let mut remarks: Vec<String> = match seen.left {
         Ok(left) => left.iter().cloned().collect(),
         // Nothing can be set before that is out of the way.
         Err(why) => return vec![format!("No knob can be set now: {why}")],
@@ -293,15 +336,13 @@ fn remarks(rows: &[AuditRow], left: Result<&Option<String>, &Error>) -> Vec<Stri
         remarks.push(format!("For a command: {sudo}linespeed quiet -- COMMAND"));
         remarks.push(format!("Until they are put back: {sudo}linespeed quiet --apply; then --restore"));
     }
+    remarks
+        .push("What each gains here: linespeed quiet --prove; for a command: --prove -- COMMAND".to_owned());
     if rows.iter().any(|row| row.knob.only_when_named() && row.inspection.state == State::Noisy) {
         remarks.push(
             "Those that are set only when asked for are named: linespeed quiet smt -- COMMAND".to_owned(),
         );
     }
-    remarks.push(
-        "What each gains here: linespeed quiet --prove; on a command's own time: --prove -- COMMAND"
-            .to_owned(),
-    );
     remarks
 }
 
@@ -335,22 +376,23 @@ mod tests {
         noise.source = "now".into();
         noise.measured.wakeup_p99 = Some(60e-6);
         let load = Load { seconds: 0.3, cpus: Some(1.9), tasks: Vec::new() };
-        let shown = |columns: usize, whole: bool| {
+        let shown = |columns: usize, all: bool| {
             let left = Some("linespeed quiet --restore".to_owned());
             let left = Ok(&left);
-            let seen =
-                Seen { rows: &rows, noise: &noise, busy: Some((&load, 2)), captured: false, left, whole };
-            audit(seen, &Style { width: columns, color: false, ..Style::default() })
+            let busy = Some((&load, 2));
+            let seen = Seen { rows: &rows, noise: &noise, busy, captured: false, left, named: false };
+            audit(seen, all, &Style { width: columns, color: false, ..Style::default() })
         };
         for columns in [40, 80, 160] {
-            for whole in [true, false] {
-                let text = shown(columns, whole);
+            for all in [true, false] {
+                let text = shown(columns, all);
                 let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-                for part in
-                    rows.iter().map(|row| row.knob.name).chain(["1.9 CPUs of 2", "60.0 µs", "--restore"])
-                {
+                // Where there is no room, those that add no noise are cut.
+                let names = rows.iter().map(|row| row.knob.name).filter(|_| all || columns > 40);
+                for part in names.chain([rows[0].knob.name, "1.9 CPUs of 2", "60.0 µs", "--restore"]) {
                     assert!(words.contains(part), "{part}: {text}");
                 }
+                assert!(all || columns == 40 || text.lines().count() <= LINES, "{text}");
                 assert!(text.lines().all(|line| width(line) <= columns), "{text}");
                 assert!(!text.contains('\u{1b}'), "{text}");
             }

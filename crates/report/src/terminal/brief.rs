@@ -18,7 +18,7 @@ const ROWS: usize = 6;
 const CELL: usize = 48;
 
 /// The report, where it is asked for, and below it the answer.
-fn above(
+pub(super) fn above(
     all: bool,
     style: &Style,
     report: impl FnOnce() -> String,

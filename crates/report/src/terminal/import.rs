@@ -1,107 +1,201 @@
 //! What was made of other tools' output: `linespeed import`.
 
-use record::import::{Origin, Output};
-use record::{Measurement, Record};
+use record::diagnosis::Finding;
+use record::import::{Contradiction, Origin, Output, Withheld};
+use record::phrase::{count_noun, quote_word};
+use record::{Key, Measurement, Record};
 
-use super::Style;
 use super::screen::Screen;
-use crate::contents::figures::{place, value};
+use super::{Style, answer, brief};
+use crate::contents::figures::value;
+use crate::contents::listed;
 use crate::contents::summary;
 use crate::paint::{Span, Tone};
 use crate::text::clean;
-use record::phrase::{count_noun, quote_word};
 
-/// Entries of a list that are printed; the record has all.
-const MOST: usize = 8;
-/// Lines that nobody understood, of which a text has many: all of them with -v.
-const FEW: usize = 5;
-/// Outputs that are printed.
-const OUTPUTS: usize = 32;
-/// Figures of an output that are printed.
-const FIGURES: usize = 6;
+/// Outputs of one machine, and figures of each.
+const OUTPUTS: usize = 4;
+const FIGURES: usize = 12;
+/// Lines of the figures of an only output, and of one of several.
+const ONLY: usize = 5;
+const EACH: usize = 1;
+/// Lines of its findings.
+const FINDINGS: usize = 3;
+/// Machines of one text.
+const MACHINES: usize = 6;
 
-/// How much of the account is printed.
-#[derive(Clone, Copy)]
-struct Extent {
-    /// Every line that nobody understood and every withheld figure, as far as the record has them.
-    whole: bool,
-    /// What nobody understood is told with another record of the same text.
-    reported_elsewhere: bool,
+/// Where a record is kept.
+pub struct Kept {
+    /// Its file.
+    pub place: String,
+    /// What `linespeed show` takes for it.
+    pub shown_by: String,
+    /// Whether the same text was imported before.
+    pub before: bool,
 }
 
-impl Extent {
-    fn most(self, usual: usize) -> usize {
-        if self.whole { usize::MAX } else { usual }
+impl Kept {
+    fn line(&self) -> String {
+        format!("Record: {}{}", self.place, if self.before { " (imported before)" } else { "" })
     }
 }
 
-/// What was made of other tools' output: the records, where each is kept, and whether it was so before. `whole`: every line
-/// that nobody understood and every withheld figure.
-pub fn import(records: &[Record], kept: &[(String, bool)], whole: bool, style: &Style) -> String {
-    let mut text = String::new();
-    for (at, record) in records.iter().enumerate() {
-        let extent = Extent { whole, reported_elsewhere: at + 1 < records.len() };
-        text.push_str(&Screen::draw(style, |screen| write(screen, record, extent)));
-        if let Some((place, before)) = kept.get(at) {
-            let before = if *before { " (imported before)" } else { "" };
-            text.push_str(&format!("\nRecord: {place}{before}\n"));
+/// What was made of other tools' output, on one screen: the machines, what was recognised, the first figures, and where the records
+/// are. Above it, where `all` is asked for, every figure and line.
+pub fn import(records: &[Record], kept: &[Kept], all: bool, style: &Style) -> String {
+    let whole = || Screen::draw(style, |screen| write_all(screen, records));
+    brief::above(all, style, whole, |screen| {
+        match records {
+            [one] => write_one(screen, one),
+            several => write_several(screen, several, kept),
         }
-    }
-    let written: Vec<String> = kept.iter().map(|(place, _)| quote_word(place)).collect();
-    match written.as_slice() {
-        [] => {}
-        [one] => text.push_str(&format!("More:   linespeed show {one}\n")),
-        all => {
-            text.push_str(&format!("More:   linespeed show RECORD, linespeed compare {}\n", all.join(" ")))
+        screen.blank();
+        let names: Vec<String> = kept.iter().map(|kept| quote_word(&kept.shown_by)).collect();
+        match (kept, names.as_slice()) {
+            ([one], [name]) => {
+                screen.uncut(&one.line());
+                screen.uncut(&format!("More:   --all (all that was read), linespeed show {name} --all"));
+            }
+            (_, [first, second, ..]) => {
+                let more = format!("More:   --all (all that was read), linespeed compare {first} {second}");
+                screen.uncut(&more);
+            }
+            _ => {}
         }
-    }
-    text
+    })
 }
 
-/// The account of a record.
-fn write(screen: &mut Screen, record: &Record, extent: Extent) {
+/// What a machine is called, and what it is.
+fn name(record: &Record) -> Vec<String> {
+    let name = record.import.as_ref().and_then(|import| import.name.as_deref());
+    let name = name.filter(|name| Some(*name) != record.machine.hostname.as_deref()).map(clean);
+    name.into_iter().chain(summary::machine(record)).collect()
+}
+
+/// One machine in a screen.
+fn write_one(screen: &mut Screen, record: &Record) {
     let Some(import) = &record.import else { return };
-    let name = import.name.as_deref().filter(|name| Some(*name) != record.machine.hostname.as_deref());
-    if let Some(name) = name {
-        screen.paragraph(&[], Tone::Strong, clean(name));
+    for (number, line) in name(record).into_iter().enumerate() {
+        answer::cut(screen, &[Span::new(if number == 0 { Tone::Strong } else { Tone::Plain }, line)]);
     }
-    for (number, line) in summary::machine(record).iter().enumerate() {
-        let tone = if number == 0 && name.is_none() { Tone::Strong } else { Tone::Plain };
-        screen.paragraph(&[], tone, line);
-    }
-    if !import.outputs.is_empty() {
-        screen.heading("Recognised");
-    }
-    for output in import.outputs.iter().take(extent.most(OUTPUTS)) {
-        screen.hanging("  ", "      ", clean(&describe_output(output, import.texts.len() > 1)));
-        let figures = figures(record, output, extent.most(FIGURES));
+    screen.blank();
+    let several = import.texts.len() > 1;
+    let each = if import.outputs.len() == 1 { ONLY } else { EACH };
+    for output in import.outputs.iter().take(OUTPUTS) {
+        screen.short(1, "", "", describe_output(output, several));
+        let figures = figures(record, output, FIGURES);
         if !figures.is_empty() {
-            screen.hanging("      ", "      ", figures);
+            screen.short(each, "    ", "    ", figures);
         }
     }
-    if import.outputs.len() > extent.most(OUTPUTS) {
-        screen.line(&[Span::quiet(format!("  and {} more", import.outputs.len() - OUTPUTS))]);
+    if import.outputs.len() > OUTPUTS {
+        let more = count_noun(import.outputs.len() - OUTPUTS, "more output");
+        screen.line(&[Span::quiet(format!("and {more}"))]);
     }
-    // How to mend it stands in the report.
-    let findings = record.diagnosis.findings.iter();
-    let findings = findings.map(|finding| {
-        format!("{}: {}, {}", finding.what, summary::severity(finding.severity), summary::loss(finding))
-    });
-    list(screen, "What costs speed", findings, record.diagnosis.findings.len(), extent.most(MOST));
-    let withheld = import.withheld.iter();
-    let withheld = withheld.map(|one| format!("{}: {} ({})", one.what, one.why, line_of(&one.origin)));
-    let title = "Kept as text only: implausible";
-    list(screen, title, withheld, import.withheld.len(), extent.most(MOST));
-    let contradictions = import.contradictions.iter().map(|one| {
-        format!("{} ({})", one.says, one.origins.iter().map(line_of).collect::<Vec<_>>().join("; "))
-    });
-    list(screen, "Contradictions", contradictions, import.contradictions.len(), extent.most(MOST));
+    if !record.diagnosis.findings.is_empty() {
+        screen.blank();
+        answer::findings(screen, record, FINDINGS);
+    }
+    screen.blank();
+    let first = |title: &str, count: usize, says: Option<String>| {
+        says.map(|says| format!("{title}: {count}; the first: {says}"))
+    };
     let lines = &import.not_understood;
-    if !extent.reported_elsewhere {
-        let examples = lines.examples.iter().map(|example| format!("{}: {}", line_of(example), example.says));
-        let title = format!("Not recognised: {}", count_noun(lines.lines, "line"));
-        list(screen, &title, examples, lines.lines as usize, extent.most(FEW));
+    for line in [
+        first(
+            "Implausible, kept as text only",
+            import.withheld.len(),
+            import.withheld.first().map(kept_as_text),
+        ),
+        first(
+            "Contradictions",
+            import.contradictions.len(),
+            import.contradictions.first().map(contradiction),
+        ),
+        first("Lines not recognised", lines.lines as usize, lines.examples.first().map(example)),
+    ]
+    .into_iter()
+    .flatten()
+    {
+        screen.short(2, "", "  ", line);
     }
+}
+
+/// Of several machines what each is, what was recognised, and where its record is.
+fn write_several(screen: &mut Screen, records: &[Record], kept: &[Kept]) {
+    for (record, kept) in records.iter().zip(kept).take(MACHINES) {
+        let Some(import) = &record.import else { continue };
+        answer::cut(screen, &[Span::strong(name(record).join("; "))]);
+        let amiss = listed([
+            (!import.withheld.is_empty()).then(|| format!("{} implausible", import.withheld.len())),
+            (!import.contradictions.is_empty())
+                .then(|| count_noun(import.contradictions.len(), "contradiction")),
+        ]);
+        let outputs: Vec<String> =
+            import.outputs.iter().map(|output| describe_output(output, false)).collect();
+        screen.short(1, "  ", "  ", listed([Some(amiss), Some(outputs.join("; "))]));
+        screen.uncut(&format!("  {}", kept.line()));
+    }
+    if records.len() > MACHINES {
+        screen.line(&[Span::quiet(format!("and {}", count_noun(records.len() - MACHINES, "more machine")))]);
+    }
+    let lines =
+        records.first().and_then(|record| record.import.as_ref()).map(|import| &import.not_understood);
+    if let Some(lines) = lines.filter(|lines| lines.lines > 0) {
+        let first = lines.examples.first().map(example).unwrap_or_default();
+        screen.short(1, "", "", format!("Lines not recognised: {}; the first: {first}", lines.lines));
+    }
+}
+
+/// The account of the records, with all that was read.
+fn write_all(screen: &mut Screen, records: &[Record]) {
+    for record in records {
+        let Some(import) = &record.import else { continue };
+        for (number, line) in name(record).into_iter().enumerate() {
+            screen.paragraph(&[], if number == 0 { Tone::Strong } else { Tone::Plain }, line);
+        }
+        if !import.outputs.is_empty() {
+            screen.heading("Recognised");
+        }
+        for output in &import.outputs {
+            screen.hanging("  ", "      ", describe_output(output, import.texts.len() > 1));
+            let figures = figures(record, output, usize::MAX);
+            if !figures.is_empty() {
+                screen.hanging("      ", "      ", figures);
+            }
+        }
+        // How to mend it stands in the report.
+        list(screen, "What costs speed", record.diagnosis.findings.iter().map(found));
+        list(screen, "Kept as text only: implausible", import.withheld.iter().map(kept_as_text));
+        list(screen, "Contradictions", import.contradictions.iter().map(contradiction));
+        screen.blank();
+    }
+    // Each record of a text has what nobody understood of it.
+    if let Some(import) = records.last().and_then(|record| record.import.as_ref()) {
+        let lines = &import.not_understood;
+        let title = format!("Not recognised: {}", count_noun(lines.lines, "line"));
+        list(screen, &title, lines.examples.iter().map(example));
+        let more = lines.lines.saturating_sub(lines.examples.len() as u64);
+        if more > 0 {
+            screen.line(&[Span::quiet(format!("  and {more} more"))]);
+        }
+    }
+}
+
+fn found(finding: &Finding) -> String {
+    format!("{}: {}, {}", finding.what, summary::severity(finding.severity), summary::loss(finding))
+}
+
+fn kept_as_text(one: &Withheld) -> String {
+    format!("{}: {} ({})", one.what, one.why, line_of(&one.origin))
+}
+
+fn contradiction(one: &Contradiction) -> String {
+    format!("{} ({})", one.says, one.origins.iter().map(line_of).collect::<Vec<_>>().join("; "))
+}
+
+fn example(line: &Origin) -> String {
+    format!("{}: {}", line_of(line), line.says)
 }
 
 fn describe_output(output: &Output, several_texts: bool) -> String {
@@ -112,12 +206,19 @@ fn describe_output(output: &Output, several_texts: bool) -> String {
     format!("{}{version}: {lines}{of}, {}", output.tool, count_noun(output.taken, "figure"))
 }
 
-/// The first figures that were read from an output, those of one place behind it: `CPU 0: minimum 9 µs, average 14 µs`.
+/// The first figures that were read from an output, those of one place behind it, and before them the place that all have in
+/// common: `policy=fifo: cpu=0: minimum 9 µs, average 14 µs`.
 fn figures(record: &Record, output: &Output, most: usize) -> String {
     let (first, last) = output.lines;
     let from_here = |origin: &&Origin| origin.text == output.text && (first..=last).contains(&origin.line);
     let all: Vec<&Measurement> =
         record.measurements.iter().filter(|m| m.origin.as_ref().filter(from_here).is_some()).collect();
+    let common = |(name, value): &(&String, &Key)| all.iter().all(|m| m.labels.named(name) == Some(value));
+    let place = |of: &Measurement, is_common: bool| {
+        let labels = of.labels.0.iter().filter(|label| common(label) == is_common);
+        let place: Vec<String> = labels.map(|(name, value)| format!("{name}={value}")).collect();
+        if place.is_empty() { String::new() } else { format!("{}: ", place.join(" ")) }
+    };
     let places = all.iter().take(most).copied().collect::<Vec<_>>();
     let mut said: Vec<String> = places
         .chunk_by(|a, b| a.labels == b.labels)
@@ -126,31 +227,21 @@ fn figures(record: &Record, output: &Output, most: usize) -> String {
                 let name = m.metric.split('.').next_back().unwrap_or_default().replace('_', " ");
                 format!("{name} {}", value(m))
             };
-            let place = place(of[0]).trim_end().to_owned();
-            let place = if place.is_empty() { place } else { format!("{place}: ") };
-            format!("{place}{}", of.iter().map(figure).collect::<Vec<_>>().join(", "))
+            format!("{}{}", place(of[0], false), of.iter().map(figure).collect::<Vec<_>>().join(", "))
         })
         .collect();
     if all.len() > most {
         said.push(format!("and {} more", all.len() - most));
     }
-    said.join("; ")
+    format!("{}{}", all.first().map(|m| place(m, true)).unwrap_or_default(), said.join("; "))
 }
 
-/// Entries below a heading, `most` of them, and how many more of `all` there are; nothing where there is none.
-fn list(screen: &mut Screen, title: &str, entries: impl Iterator<Item = String>, all: usize, most: usize) {
-    if all == 0 {
-        return;
+/// Entries below a heading; nothing where there is none.
+fn list(screen: &mut Screen, title: &str, entries: impl ExactSizeIterator<Item = String>) {
+    if entries.len() > 0 {
+        screen.heading(title);
     }
-    screen.heading(title);
-    let mut shown = 0;
-    for entry in entries.take(most) {
-        screen.hanging("  ", "      ", clean(&entry));
-        shown += 1;
-    }
-    if all > shown {
-        screen.line(&[Span::quiet(format!("  and {} more", all - shown))]);
-    }
+    entries.for_each(|entry| screen.hanging("  ", "      ", entry));
 }
 
 fn line_of(origin: &Origin) -> String {

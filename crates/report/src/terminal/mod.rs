@@ -7,6 +7,7 @@ mod brief;
 mod busy;
 mod compare;
 mod import;
+mod inventory;
 mod knob_changes;
 mod listing;
 mod loss_breakdown;
@@ -27,12 +28,12 @@ use record::{Comparison, Machine, Record};
 
 pub use crate::ascii::to_ascii;
 pub use crate::contents::conditions::quiet as quiet_machine;
-use crate::contents::{inventory, summary};
+use crate::contents::summary;
 use crate::paint::{Span, Tone};
-use crate::text::{clean, width};
 pub use audit::{Seen, audit};
 pub use brief::{comparison_answer, overhead_answer, plan_answer, scale_answer};
-pub use import::import;
+pub use import::{Kept, import};
+pub use inventory::{inventory, inventory_answer};
 pub use knob_changes::{knobs_applied, knobs_planned, knobs_restored, knobs_set, knobs_standing};
 pub use listing::{Listed, glossary, measurements, records, references};
 pub use overhead::overhead;
@@ -41,6 +42,7 @@ pub use proof::proof;
 pub use recipes::{ListedRecipe, recipes};
 pub use scale::{is_scale, scale, scale_briefly};
 use screen::Screen;
+pub use stat::stat_answer;
 
 /// How text is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,53 +126,37 @@ pub fn report(record: &Record, style: &Style) -> String {
     Screen::draw(style, |screen| report::write(screen, record))
 }
 
-/// A record again: what a run of `scale` or `stat` says of its command comes first; without figures the inventory stands in place
+/// A record again: what a run of `scale`, `overhead` or `stat` tells of its command; without figures the inventory stands in place
 /// of the answer, or below it where the inventory alone tells what costs speed.
 pub fn record(record: &Record, all: bool, shown_by: &str, style: &Style) -> String {
-    let figures = !record.measurements.is_empty();
-    let mut parts = Vec::new();
+    let measured = record.import.is_none();
     if is_scale(record) {
-        return scale_answer(record, all, shown_by, style);
-    } else if record.import.is_none() && !record.diagnosis.layers.is_empty() && !summary::is_whole(record) {
-        return overhead_answer(record, (all, true), shown_by, style);
-    } else if figures {
-        parts.push(stat(record, style));
-    }
-    if figures || (parts.is_empty() && !record.diagnosis.findings.is_empty()) {
+        scale_answer(record, all, shown_by, style)
+    } else if measured && !record.diagnosis.layers.is_empty() && !summary::is_whole(record) {
+        overhead_answer(record, (all, true), shown_by, style)
+    } else if stat::is_of_a_command(record) {
+        stat_answer(record, all, shown_by, style)
+    } else if !record.measurements.is_empty() {
         // Of other tools' output the tables are asked for by naming it.
-        parts.push(answer(record, all || record.import.is_some(), shown_by, style));
+        answer(record, all || !measured, shown_by, style)
+    } else {
+        inventory_of(record, all || !measured, shown_by, style)
     }
-    if !figures {
-        parts.push(inventory(record, style));
+}
+
+/// A record without figures.
+fn inventory_of(record: &Record, all: bool, shown_by: &str, style: &Style) -> String {
+    if record.diagnosis.findings.is_empty() || style.layout == Layout::Tables {
+        let more = format!("linespeed show {} --all", record::phrase::quote_word(shown_by));
+        return inventory_answer(record, all, &more, style);
     }
-    parts.retain(|part| !part.is_empty());
-    parts.join("\n")
+    let above = if all { inventory(record, style) + "\n" } else { String::new() };
+    above + &answer(record, all, shown_by, style)
 }
 
 /// Records side by side: `linespeed compare`.
 pub fn comparison(comparison: &Comparison, style: &Style) -> String {
     Screen::draw(style, |screen| compare::write(screen, comparison))
-}
-
-/// What a command was bound by: `linespeed stat`.
-pub fn stat(record: &Record, style: &Style) -> String {
-    Screen::draw(style, |screen| stat::write(screen, record))
-}
-
-/// What the machine is and how it is set up, one fact a line, always in the same order.
-pub fn inventory(record: &Record, style: &Style) -> String {
-    let mut screen = Screen::new(style);
-    let sections = inventory::sections(record);
-    let keys = sections.iter().flat_map(|section| &section.facts).map(|fact| width(&clean(&fact.key)) + 3);
-    let at = keys.max().unwrap_or(0).clamp(16, 28);
-    for section in &sections {
-        screen.heading(&section.title);
-        screen.facts(section, "", at);
-    }
-    if sections.is_empty() {
-        screen.line(&[Span::plain("Nothing is known of this machine.")]);
-    }
-    screen.finish()
 }
 
 /// The machine's shape as a picture, and how CPU numbers lie on packages, cores, siblings and nodes.

@@ -36,21 +36,14 @@ pub(super) fn write(screen: &mut Screen, record: &Record) {
     }
     screen.paragraph(&[], Tone::Quiet, summary::origin(record));
     quiet_machine(screen, record, "");
+    noise(screen, record);
     contradictions(screen, record);
     resources(screen, record);
-    // Who has asked for a few figures reads those first.
-    let narrow = summary::is_narrow(record);
-    if narrow {
-        figures(screen, record);
-    }
     findings(screen, record);
     unseen(screen, record);
-    noise(screen, record);
     super::loss_breakdown::write(screen, record);
     evidence(screen, record);
-    if !narrow {
-        figures(screen, record);
-    }
+    figures(screen, record);
     if let Some(table) = provenance::outputs(record) {
         screen.heading(provenance::STOOD);
         screen.table(&table, 2);

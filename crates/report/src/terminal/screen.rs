@@ -7,7 +7,7 @@ use crate::ascii::to_ascii;
 use crate::contents::Section;
 use crate::paint::{Span, Tone, render};
 use crate::table::{Table, Weight};
-use crate::text::{clean, cut, pad_left, pad_right, width, wrap};
+use crate::text::{clean, cut, pad_left, pad_right, shorten, width, wrap};
 
 /// Spaces between the columns of a table.
 const GAP: usize = 2;
@@ -39,7 +39,7 @@ impl Screen {
     pub(crate) fn draw(style: &super::Style, write: impl FnOnce(&mut Self)) -> String {
         let mut screen = Self::new(style);
         write(&mut screen);
-        screen.text
+        screen.finish()
     }
 
     /// Columns that a line may take.
@@ -130,6 +130,14 @@ impl Screen {
         }
     }
 
+    /// A line with a path or a command to paste, which is worth nothing where it is cut.
+    pub(crate) fn uncut(&mut self, text: &str) {
+        match self.layout {
+            Layout::Terminal => self.text.push_str(&format!("{}\n", clean(text))),
+            _ => self.words(&[], text),
+        }
+    }
+
     fn fitted(&mut self, spans: &[Span]) {
         if self.layout == Layout::Tables {
             return;
@@ -177,6 +185,16 @@ impl Screen {
             let before = if number == 0 { first } else { others };
             self.line(&[Span::quiet(before), Span::plain(line)]);
         }
+    }
+
+    /// As [`Self::hanging`], in at most so many lines; what does not fit is cut.
+    pub(crate) fn short(&mut self, most: usize, first: &str, others: &str, text: impl Display) {
+        let text = text.to_string();
+        if self.layout != Layout::Terminal {
+            return self.hanging(first, others, text);
+        }
+        let room = self.width.saturating_sub(width(first).max(width(others))).max(8);
+        self.hanging(first, others, shorten(&clean(&text), room, most));
     }
 
     /// A command to paste: a line that does not fit ends in a backslash, which the shell joins with the next.
@@ -247,6 +265,17 @@ impl Screen {
     pub(crate) fn facts(&mut self, section: &Section, indent: &str, at: usize) {
         for fact in &section.facts {
             self.pair(&format!("{indent}{}", fact.key), &fact.value, at);
+        }
+    }
+
+    /// Facts, one a line; what does not fit is cut.
+    pub(crate) fn short_facts(&mut self, section: &Section, at: usize) {
+        if self.layout != Layout::Terminal {
+            return self.facts(section, "", at);
+        }
+        for fact in &section.facts {
+            let key = pad_right(&format!("{}:", clean(&fact.key)), at);
+            self.line(&[Span::plain(format!("{key}{}", clean(&fact.value)))]);
         }
     }
 

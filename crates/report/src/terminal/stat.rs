@@ -5,12 +5,14 @@ use record::command_run::ProbeKind;
 use record::{Coverage, Label, Measurement, Record, State, detail, units};
 
 use super::screen::Screen;
+use super::{Style, answer, brief, report};
 use crate::contents::Section;
 use crate::contents::command::{
     STATES, command_text, cpu_seconds, describe_runs, early_end, figures, find_state, find_time, name_bound,
     seconds,
 };
-use crate::contents::figures::remarks;
+use crate::contents::figures::{MARK, remarks};
+use crate::contents::{conditions, summary};
 use crate::paint::{Span, Tone};
 use crate::table::Table;
 use crate::text::range;
@@ -31,15 +33,90 @@ const COVERED: [(&str, &str); 9] = [
     ("ceilings", "No ceilings"),
 ];
 
+/// Lines of what a command was bound by, of an advice, of CPUs, clock and memory, of what was counted, of what could not be seen
+/// and where the rest is.
+const VERDICT: usize = 3;
+const ADVICE: usize = 2;
+const FACTS: usize = 3;
+const COUNTS: usize = 2;
+const ENDING: usize = 3;
+
+/// Whether the record is of a command that ran, or was watched.
+pub(super) fn is_of_a_command(record: &Record) -> bool {
+    record.import.is_none() && find_time(record).is_some()
+}
+
+/// What a command was bound by, on one screen: `linespeed stat`. Above it, where `all` is asked for, the whole report. `shown_by`:
+/// what `linespeed show` takes for this record.
+pub fn stat_answer(record: &Record, all: bool, shown_by: &str, style: &Style) -> String {
+    let whole = || {
+        Screen::draw(style, |screen| {
+            write(screen, record);
+            screen.blank();
+            report::write(screen, record);
+        })
+    };
+    brief::above(all, style, whole, |screen| write_answer(screen, record, shown_by))
+}
+
+fn write_answer(screen: &mut Screen, record: &Record, shown_by: &str) {
+    let Some(time) = find_time(record) else { return };
+    let above = screen.lines();
+    answer::cut(screen, &[Span::strong(command_text(time))]);
+    if let Some(early) = early_end(record, time) {
+        answer::cut(screen, &[Span::strong(early)]);
+    }
+    screen.short(2, "", "", describe_runs(time));
+    answer::cut(screen, &[Span::plain(summary::noise_in_a_line(record))]);
+    if let Some(quiet) = conditions::quiet(&record.conditions) {
+        answer::cut(screen, &[Span::plain(quiet)]);
+    }
+    screen.blank();
+    if let Some(bound) = &record.diagnosis.bound {
+        screen.short(VERDICT, "", "  ", format!("Bound by {}: {}", name_bound(&bound.by), bound.says));
+        if let Some(advice) = bound.advice.first() {
+            screen.short(ADVICE, "  Try: ", "    ", advice);
+        }
+    }
+    let room = answer::LINES.saturating_sub(screen.lines() - above + ENDING);
+    screen.clipped(room, |screen| {
+        for table in [probes(time), times(record, time, true)].into_iter().filter(|table| !table.is_empty()) {
+            screen.table(&table.without_notes(), 2);
+        }
+        let around = around(record, time).facts;
+        let around: Vec<String> = around.iter().map(|fact| format!("{} {}", fact.key, fact.value)).collect();
+        screen.short(FACTS, "", "  ", around.join("; "));
+        let counts = counts(record).rows;
+        let counts: Vec<String> = counts.iter().map(|row| format!("{} {}", row[1], row[0])).collect();
+        screen.short(COUNTS, "", "  ", counts.join(", "));
+    });
+    let mut lost: Vec<&Coverage> = lost(record).map(|(of, _)| of).collect();
+    // What can be helped in a few words comes first.
+    let remedy =
+        |of: &Coverage| of.remedy.as_ref().filter(|_| of.what != Coverage::COUNTERS).map(ToString::to_string);
+    lost.sort_by_key(|of| remedy(of).is_none());
+    let why =
+        |of: &Coverage| [Some(of.why()), remedy(of)].into_iter().flatten().collect::<Vec<_>>().join(": ");
+    let lost: Vec<(String, String)> = lost.into_iter().map(|of| (of.what.clone(), why(of))).collect();
+    answer::unseen_why(screen, &lost);
+    answer::more(screen, record, shown_by, 0);
+}
+
+/// What could not be seen of a command, one entry for each thing; single events stand in the record.
+fn lost(record: &Record) -> impl Iterator<Item = (&Coverage, &'static str)> {
+    let heading = |c: &Coverage| COVERED.iter().find(|(topic, _)| *topic == c.what).map(|(_, what)| *what);
+    record.coverage.iter().filter(|c| c.state != State::Measured).filter_map(move |c| Some((c, heading(c)?)))
+}
+
 /// Writes the report of a record of a command; nothing when there is none in it.
-pub(crate) fn write(screen: &mut Screen, record: &Record) {
+fn write(screen: &mut Screen, record: &Record) {
     let Some(time) = find_time(record) else { return };
     screen.paragraph(&[Span::strong("  ")], Tone::Strong, command_text(time));
     if let Some(early) = early_end(record, time) {
         screen.paragraph(&[Span::plain("  ")], Tone::Strong, &early);
     }
     screen.paragraph(&[Span::plain("  ")], Tone::Plain, describe_runs(time));
-    super::report::quiet_machine(screen, record, "  ");
+    report::quiet_machine(screen, record, "  ");
     if let Some(bound) = &record.diagnosis.bound {
         screen.blank();
         let first = [Span::strong("Bound by "), Span::strong(name_bound(&bound.by)), Span::plain(": ")];
@@ -48,7 +125,7 @@ pub(crate) fn write(screen: &mut Screen, record: &Record) {
             screen.paragraph(&[Span::quiet("  Try: ")], Tone::Plain, advice);
         }
     }
-    for table in [probes(time), times(record, time), threads(record), counts(record)] {
+    for table in [probes(time), times(record, time, false), threads(record), counts(record)] {
         if !table.is_empty() {
             screen.heading(&table.title);
             screen.table(&table.finished(), 2);
@@ -59,10 +136,7 @@ pub(crate) fn write(screen: &mut Screen, record: &Record) {
         screen.heading(&around.title);
         screen.facts(&around, "  ", 22);
     }
-    // One line for each thing that was lost; single events stand in the record.
-    let lost = record.coverage.iter().filter(|c| c.state != State::Measured);
-    let heading = |c: &Coverage| COVERED.iter().find(|(topic, _)| *topic == c.what).map(|(_, what)| *what);
-    for (at, (coverage, what)) in lost.filter_map(|c| Some((c, heading(c)?))).enumerate() {
+    for (at, (coverage, what)) in lost(record).enumerate() {
         if at == 0 {
             screen.blank();
         }
@@ -105,14 +179,16 @@ fn ratio(value: f64) -> String {
     format!("{value:.2}×")
 }
 
-fn times(record: &Record, time: &Measurement) -> Table {
+/// `brief`: without a note, of what needs one a mark.
+fn times(record: &Record, time: &Measurement, brief: bool) -> Table {
     let heads = ["", "#time", "#of its run", "?#spread"];
     let mut table = Table::new("Time", Some("workload.cpu_time"), heads);
     for (name, words, _) in STATES {
         let Some(m) = find_state(record, name) else { continue };
         let on_cpu = ["user", "system"].contains(&name);
         table.note_row(remarks(m));
-        if on_cpu && cpu_seconds(record) < FEW_TICKS {
+        let few = on_cpu && cpu_seconds(record) < FEW_TICKS;
+        if few {
             table.note_row([
                 "the user/system split is sampled at timer ticks and unreliable for so short a run; the total is exact",
             ]);
@@ -122,7 +198,7 @@ fn times(record: &Record, time: &Measurement) -> Table {
         }
         table.row(vec![
             words.to_owned(),
-            seconds(m.value()),
+            format!("{}{}", seconds(m.value()), if few && brief { MARK } else { "" }),
             if time.value() > 0.0 { units::percent(m.value() / time.value()) } else { String::new() },
             m.summary.interval.map_or(String::new(), |(low, high)| range(&seconds(low), &seconds(high))),
         ]);
@@ -290,7 +366,7 @@ mod tests {
     }
 
     fn shown(record: &Record, width: usize) -> String {
-        crate::terminal::stat(record, &Style { width, color: false, ..Style::default() })
+        Screen::draw(&Style { width, color: false, ..Style::default() }, |screen| write(screen, record))
     }
 
     #[test]

@@ -55,12 +55,13 @@ fn figures_carry_units_and_spread() {
 }
 
 #[test]
-fn the_first_screen_says_what_far_why_and_what_was_not_seen_in_this_order() {
+fn a_report_says_what_how_noisy_how_far_why_and_what_was_not_seen_in_this_order() {
     let text = terminal::report(&support::named("small").unwrap(), &plain(80));
     let parts = [
         "node-17, Example Corp. Server 9000, Linux 6.1.0-18-amd64",
         "Example(R) Processor",
         "1 package, 8 cores, 16 CPUs",
+        "Noise",
         "How far from line speed",
         "memory bandwidth",
         "What costs speed",
@@ -68,7 +69,6 @@ fn the_first_screen_says_what_far_why_and_what_was_not_seen_in_this_order() {
         "What could not be seen",
         "impossible  counters: this machine shows no PMU",
         "skipped     numa, core-to-core: not asked for",
-        "Noise",
         "Core clock",
     ];
     let mut from = 0;
@@ -79,6 +79,26 @@ fn the_first_screen_says_what_far_why_and_what_was_not_seen_in_this_order() {
     }
     let first_screen = text.split("From line speed down").next().unwrap();
     assert!(first_screen.lines().count() <= 50, "{}", first_screen.lines().count());
+}
+
+#[test]
+fn answer_and_page_have_the_reports_order() {
+    let record = support::named("small").unwrap();
+    let finding = record.diagnosis.findings[0].what.to_string();
+    let page = report::page::html(&record).replace('\u{a0}', " ");
+    let answer = terminal::answer(&record, false, ".", &plain(80));
+    let in_order = |text: &str, parts: &[&str]| {
+        let at = |part: &&str| text.find(part).unwrap_or_else(|| panic!("no {part} in {text}"));
+        let places: Vec<usize> = parts.iter().map(at).collect();
+        assert!(places.is_sorted(), "{parts:?} stand at {places:?} in {text}");
+    };
+    let answer = &answer[answer.rfind("node-17").unwrap()..];
+    in_order(answer, &["node-17", "noise: ", "82 %", &finding, "Not seen", "More: "]);
+    let headings =
+        ["line-speed", "findings", "unseen", "losses", "inventory"].map(|id| format!("<section id=\"{id}\""));
+    let parts: Vec<&str> =
+        ["node-17", "noise: "].into_iter().chain(headings.iter().map(String::as_str)).collect();
+    in_order(&page, &parts);
 }
 
 #[test]

@@ -65,10 +65,10 @@ pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8,
             busy: busy.as_ref().map(|busy| (busy, context.online.len())),
             captured: !root.is_live(),
             left: left.as_ref(),
-            // Who names knobs wants to know of them.
-            whole: options.out.verbose || !names.is_empty(),
+            // Who names knobs wants to know of them alone.
+            named: !names.is_empty(),
         };
-        report::terminal::audit(seen, style)
+        report::terminal::audit(seen, options.out.all || options.out.verbose, style)
     });
     hand_out(options, &forms.with_value(json()))?;
     let warned = options.measuring.fail_on.is_some_and(|level| Severity::Warning >= level.into());

@@ -3,6 +3,9 @@
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::{FromRawFd, OwnedFd};
+use std::process::{Command, ExitStatus};
+
+use super::started::spawned;
 
 /// A pseudo-terminal of 100 columns: the end that people see, and the end that the program prints on.
 pub fn open() -> (File, OwnedFd) {
@@ -14,6 +17,17 @@ pub fn open() -> (File, OwnedFd) {
         assert_eq!(libc::openpty(&mut seen, &mut printed, none, std::ptr::null(), &size), 0);
         (File::from_raw_fd(seen), OwnedFd::from_raw_fd(printed))
     }
+}
+
+/// What a command prints on a terminal, and how it ended.
+pub fn shown(mut command: Command) -> (String, ExitStatus) {
+    let (seen, printed) = open();
+    command.stdout(printed.try_clone().unwrap()).stderr(printed);
+    let mut child = spawned(&mut command);
+    // The command holds the other end open until it goes.
+    drop(command);
+    let text = all(seen);
+    (text, child.wait().unwrap())
 }
 
 /// All that was printed, once the other end is closed everywhere.
