@@ -151,6 +151,7 @@ fn write_several(screen: &mut Screen, records: &[Record], kept: &[Kept]) {
 fn write_all(screen: &mut Screen, records: &[Record]) {
     for record in records {
         let Some(import) = &record.import else { continue };
+        screen.blank();
         for (number, line) in name(record).into_iter().enumerate() {
             screen.paragraph(&[], if number == 0 { Tone::Strong } else { Tone::Plain }, line);
         }
@@ -168,7 +169,6 @@ fn write_all(screen: &mut Screen, records: &[Record]) {
         list(screen, "What costs speed", record.diagnosis.findings.iter().map(found));
         list(screen, "Kept as text only: implausible", import.withheld.iter().map(kept_as_text));
         list(screen, "Contradictions", import.contradictions.iter().map(contradiction));
-        screen.blank();
     }
     // Each record of a text has what nobody understood of it.
     if let Some(import) = records.last().and_then(|record| record.import.as_ref()) {
