@@ -112,6 +112,19 @@ fn point(text: &str) -> Option<(f64, f64)> {
     Some((numbers::parse_decimal(size)?, numbers::parse_decimal(ns)?))
 }
 
+/// Half of the last of five digits behind the point of a MiB, in bytes.
+const ROUNDED_BY: f64 = 0.5e-5 * 1_048_576.0;
+
+/// The size that was printed rounded: of all that it may be the multiple of the largest power of two.
+fn roundest(bytes: f64) -> u64 {
+    let multiple = |shift: u32| {
+        let step = (1_u64 << shift) as f64;
+        (bytes / step).round() * step
+    };
+    let fits = |size: &f64| (size - bytes).abs() <= ROUNDED_BY;
+    (3..=30).rev().map(multiple).find(fits).unwrap_or(bytes.round()) as u64
+}
+
 struct LatencyReader {
     line: CommandLine,
     stride: Option<u64>,
@@ -139,12 +152,11 @@ impl Reader for LatencyReader {
         }
         let Some((mib, ns)) = point(line.text) else { return Fit::Between };
         let bytes = mib * 1048576.0;
-        if !(1.0..1e18).contains(&bytes) {
+        if !(1.0..1e15).contains(&bytes) {
             sink.withhold("load.latency", format!("a working set of {mib} MiB cannot be"), line);
             return Fit::Taken;
         }
-        // The size is printed with five digits: its bytes are a multiple of a pointer's.
-        let bytes = ((bytes / 8.0).round() * 8.0) as u64;
+        let bytes = roundest(bytes);
         let place = Labels::new()
             .with_label(Label::Bytes, bytes)
             .with_known(Label::Cpu, self.line.cpu())
@@ -168,7 +180,7 @@ mod tests {
         bandwidth: 8700.75 MB/sec\nSTREAM scale latency: 1.86 nanoseconds\nSTREAM scale bandwidth: 8623.60 MB/sec\nSTREAM add \
         latency: 2.18 nanoseconds\nSTREAM add bandwidth: 10987.04 MB/sec\nSTREAM triad latency: 3.03 nanoseconds\nSTREAM triad \
         bandwidth: 7926.87 MB/sec\n";
-    const LATENCY: &str = "$ numactl -C 0 -m 0 ./bin/lat_mem_rd -W 5 -N 5 -t 64M\n\"stride=64\n0.00049 1.550\n0.00098 1.550\n48.00000 110.1\n64.00000 \
+    const LATENCY: &str = "$ numactl -C 0 -m 0 ./bin/lat_mem_rd -W 5 -N 5 -t 64M\n\"stride=64\n0.00049 1.550\n0.00098 1.550\n0.04688 2.1\n48.00000 110.1\n64.00000 \
         117.323\n";
 
     #[test]
@@ -213,6 +225,7 @@ mod tests {
             [
                 "load.latency cpu=0 node=0 bytes=512: 1.55",
                 "load.latency cpu=0 node=0 bytes=1024: 1.55",
+                "load.latency cpu=0 node=0 bytes=49152: 2.1",
                 "load.latency cpu=0 node=0 bytes=50331648: 110.1",
                 "load.latency cpu=0 node=0 bytes=67108864: 117.323",
             ]

@@ -1,4 +1,4 @@
-//! `lshw -class memory`: the banks of the memory, as its text, its JSON (`-json`) and its short form (`-short`) list them.
+//! lshw: the banks of the memory, as its text, its JSON, XML and HTML and its tables (`-short`, `-businfo`) list them.
 
 use record::machine::MemoryDevice;
 
@@ -28,32 +28,46 @@ fn json_class(text: &str) -> Option<&str> {
     Some(id.split(':').next().unwrap_or(id))
 }
 
-/// What a row of the short form says of memory: `/0/1000/0   memory   32GiB DIMM DDR4 Synchronous 2933 MHz (0.3 ns)`.
-fn short(text: &str) -> Option<&str> {
+/// The class of a line of its XML or its HTML that begins a part: `<node id="bank:0" claimed="true">`, `id:  bank:0`.
+fn marked_class(text: &str) -> Option<(&str, Form)> {
     let text = text.trim();
-    let (path, rest) = text.split_once(char::is_whitespace).filter(|(path, _)| path.starts_with('/'))?;
-    let tree = path.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'.' | b':'));
-    let (class, rest) = rest.trim_start().split_once(char::is_whitespace)?;
-    (tree && class == "memory").then(|| rest.trim())
+    let (id, form) = match text.strip_prefix("<node id=\"") {
+        Some(rest) => (rest.split_once('"')?.0, Form::Xml),
+        None => (text.strip_prefix("id:  ")?, Form::Text),
+    };
+    Some((id.split(':').next().unwrap_or(id), form))
 }
 
-fn is_short_head(text: &str) -> bool {
-    let mut words = text.split_whitespace();
-    words.next() == Some("H/W") && words.next() == Some("path") && text.contains("Class")
+/// Key and value of a line of its XML: `<size units="bytes">34359738368</size>`.
+fn xml(text: &str) -> Option<(&str, &str)> {
+    let (tag, rest) = text.strip_prefix('<')?.split_once('>')?;
+    let key = tag.split(' ').next()?;
+    Some((key, rest.strip_suffix('>')?.strip_suffix(key)?.strip_suffix("</")?))
+}
+
+/// Where the classes stand below the head of a table.
+fn class_column(text: &str) -> Option<usize> {
+    let head = text.trim_start();
+    let table = head.starts_with("H/W path ") || head.starts_with("Bus info ");
+    text.find("Class").filter(|_| table && text.ends_with("Description"))
 }
 
 /// lshw.
 pub(super) const LSHW: Tool = Tool {
     name: "lshw",
     opens,
-    reader: |_| Box::new(Listing { bank: None, part: Part::Other, form: Form::Text }),
+    reader: |_| Box::new(Listing { bank: None, part: Part::Other, form: Form::Text, column: None }),
 };
 
 fn opens(line: Line, _: Option<&Command>) -> bool {
     // Whole listings begin with the machine's name, whose lines are not needed.
     const KNOWN: &[&str] = &["core", "memory", "bank", "firmware", "cache", "cpu"];
-    class(line.text).or_else(|| json_class(line.text)).is_some_and(|name| KNOWN.contains(&name))
-        || is_short_head(line.text)
+    let marked = || marked_class(line.text).map(|(name, _)| name);
+    class(line.text)
+        .or_else(|| json_class(line.text))
+        .or_else(marked)
+        .is_some_and(|name| KNOWN.contains(&name))
+        || class_column(line.text).is_some()
 }
 
 /// What the lines are of.
@@ -69,13 +83,15 @@ enum Part {
 enum Form {
     Text,
     Json,
-    Short,
+    Xml,
 }
 
 struct Listing {
     bank: Option<(MemoryDevice, usize)>,
     part: Part,
     form: Form,
+    /// Where the classes of a table's rows stand.
+    column: Option<usize>,
 }
 
 impl Reader for Listing {
@@ -84,17 +100,13 @@ impl Reader for Listing {
         if text.is_empty() {
             return Fit::Between;
         }
-        if is_short_head(text) {
-            if self.form == Form::Short {
-                return Fit::Over;
-            }
-            self.form = Form::Short;
-            return Fit::Taken;
+        if let Some(column) = class_column(line.text) {
+            return if self.column.replace(column).is_some() { Fit::Over } else { Fit::Taken };
         }
-        if self.form == Form::Short {
-            return self.row(text, line, sink);
+        if let Some(column) = self.column {
+            return self.row(column, line, sink);
         }
-        let begun = class(line.text).map(|class| (class, Form::Text));
+        let begun = class(line.text).map(|class| (class, Form::Text)).or_else(|| marked_class(text));
         if let Some((class, form)) = begun.or_else(|| Some((json_class(text)?, Form::Json))) {
             self.close(sink);
             self.form = form;
@@ -114,6 +126,11 @@ impl Reader for Listing {
             }
             let Some(pair) = json(text) else { return Fit::Between };
             pair
+        } else if self.form == Form::Xml {
+            match xml(text) {
+                Some(pair) => pair,
+                None => return if text.starts_with('<') { Fit::Taken } else { Fit::Between },
+            }
         } else {
             let Some((key, value)) = text.split_once(": ") else { return Fit::Between };
             let a_key = key.len() <= 20 && key.chars().all(|c| c.is_ascii_lowercase() || c == ' ');
@@ -150,14 +167,18 @@ fn all(value: &str, line: Line, sink: &mut Sink) {
 }
 
 impl Listing {
-    /// A row of the short form.
-    fn row(&mut self, text: &str, line: Line, sink: &mut Sink) -> Fit {
-        if text.bytes().all(|b| b == b'=') {
+    /// A row of a table: `/0/1000/0   memory   32GiB DIMM DDR4 Synchronous 2933 MHz (0.3 ns)`.
+    fn row(&mut self, column: usize, line: Line, sink: &mut Sink) -> Fit {
+        if line.text.trim().bytes().all(|b| b == b'=') {
             return Fit::Taken;
         }
-        let Some(says) = short(text) else {
-            return if text.starts_with('/') { Fit::Taken } else { Fit::Over };
-        };
+        let row = line.text.get(column..).map(|row| row.split_once(' ').unwrap_or((row, "")));
+        let is_class = |class: &str| !class.is_empty() && class.bytes().all(|b| b.is_ascii_lowercase());
+        let Some((class, says)) = row.filter(|(class, _)| is_class(class)) else { return Fit::Over };
+        if class != "memory" {
+            return Fit::Taken;
+        }
+        let says = says.trim();
         let (size, description) = says.split_once(' ').unwrap_or((says, ""));
         // An empty slot has no size.
         let description = if bytes(size).is_some() { description } else { says };
@@ -214,12 +235,9 @@ fn field(
                     _ => {}
                 }
             }
-            // Where a clock stands apart it is the same number.
-            if bank.rated_mt_s.is_none()
-                && let Some(at) = value.find(" MHz")
-            {
+            if let Some(at) = value.find(" MHz") {
                 let digits = value[..at].rsplit(' ').next().unwrap_or_default();
-                speed(bank, digits, line, path, sink);
+                bank.rated_mt_s = speed(digits, &path("rated_mt_s"), line, sink);
             }
         }
         "product" => bank.part = text(),
@@ -239,33 +257,52 @@ fn field(
                 .map(|(bits, _)| bits as u32)
                 .filter(|bits| (1..0xffff).contains(bits))
         }
-        "clock" => {
-            // JSON has hertz.
-            match value.parse::<u64>() {
-                Ok(hz) if hz > 100_000 => speed(bank, &(hz / 1_000_000).to_string(), line, path, sink),
-                _ => {
-                    if let Some(digits) = value.split("MHz").next() {
-                        speed(bank, digits, line, path, sink);
-                    }
-                }
+        "clock" => clock(bank, value, line, path, sink),
+        "configured speed" | "configured_speed" | "configuredspeed" => {
+            if let Some((digits, _)) = value.split_once("MT/s") {
+                bank.configured_mt_s = speed(digits, &path("configured_mt_s"), line, sink);
             }
         }
         _ => {}
     }
 }
 
-/// lshw prints the speed that the device is made for, and calls its unit MHz as old firmware did.
-fn speed(bank: &mut MemoryDevice, digits: &str, line: Line, path: &dyn Fn(&str) -> String, sink: &mut Sink) {
-    match digits.trim().parse::<u32>() {
-        Ok(mt_s) if facts::is_memory_speed(mt_s.into()) => {
-            bank.rated_mt_s = Some(mt_s);
-            sink.note(path("rated_mt_s"), line);
+/// The slowest DDR5.
+const SLOWEST_DDR5: u64 = 3200;
+
+/// lshw counts the clock's hertz in 32 bits: 4800 MHz of the description are 505 MHz there.
+fn clock(bank: &mut MemoryDevice, value: &str, line: Line, path: &dyn Fn(&str) -> String, sink: &mut Sink) {
+    // JSON and XML have hertz.
+    let hz = value.parse::<u64>().ok().filter(|hz| *hz > 100_000);
+    let Some(mhz) = hz.map(|hz| hz / 1_000_000).or_else(|| value.split("MHz").next()?.trim().parse().ok())
+    else {
+        return;
+    };
+    let path = path("rated_mt_s");
+    match bank.rated_mt_s {
+        Some(rated) => {
+            let wrapped = (u64::from(rated) * 1_000_000 & u64::from(u32::MAX)) / 1_000_000;
+            if mhz != u64::from(rated) && mhz != wrapped {
+                sink.withhold(&path, format!("its description says {rated} MHz, its clock {mhz} MHz"), line);
+                bank.rated_mt_s = None;
+            }
         }
-        Ok(mt_s) => {
-            sink.withhold(&path("rated_mt_s"), format!("{mt_s} MT/s is not a speed that memory has"), line);
+        None if mhz < SLOWEST_DDR5 && bank.kind.as_ref().is_some_and(|kind| kind.ends_with("DDR5")) => {
+            sink.withhold(&path, format!("{mhz} MHz: lshw's clock has 32 bits, too few for DDR5"), line);
         }
-        Err(_) => {}
+        None => bank.rated_mt_s = speed(&mhz.to_string(), &path, line, sink),
     }
+}
+
+/// The speed of a device; lshw calls its unit MHz as old firmware did.
+fn speed(digits: &str, path: &str, line: Line, sink: &mut Sink) -> Option<u32> {
+    let mt_s = digits.trim().parse::<u32>().ok()?;
+    if !facts::is_memory_speed(mt_s.into()) {
+        sink.withhold(path, format!("{mt_s} MT/s is not a speed that memory has"), line);
+        return None;
+    }
+    sink.note(path, line);
+    Some(mt_s)
 }
 
 #[cfg(test)]

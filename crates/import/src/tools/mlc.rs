@@ -249,9 +249,17 @@ impl Reader for MlcReader {
             self.push(m, line, sink);
             return Fit::Taken;
         }
-        if text.starts_with("Using Read-only traffic") {
+        if text.to_ascii_lowercase().starts_with("using read-only traffic") {
             self.traffic = Some("read");
+            // An excerpt without headings: what traffic is said of are no idle latencies.
+            if self.part == Part::Latency {
+                self.part = Part::Between;
+                self.columns.clear();
+            }
             return Fit::Taken;
+        }
+        if text.starts_with("Bandwidths are in") && self.part == Part::Latency {
+            self.part = Part::None;
         }
         if text.starts_with("Remote Socket L2->L2") {
             self.home = if text.contains("writer") { Home::Writer } else { Home::Reader };
@@ -333,6 +341,26 @@ mod tests {
         assert_eq!(imported.measurements[0].detail.get(detail::ACCESS), Some("random"));
         let imported = import("Each iteration took 250.3 core clocks (\t78.2\tns)\n");
         assert_eq!(figures(&imported), ["numa.latency: 78.2"]);
+    }
+
+    #[test]
+    fn a_bandwidth_matrix_without_its_heading_is_no_latency() {
+        let text = "Measuring idle latencies (in ns)...\n                Numa node\nNuma node            0       1\n       \
+            0          89.3   138.9\n       1         138.9    89.4\n\nUsing Read-only traffic type\n                Numa \
+            node\nNuma node            0       1\n       0        69287.5 34400.6\n       1        34407.0 68981.6\n";
+        assert_eq!(
+            figures(&import(text)),
+            [
+                "numa.latency from=0 to=0: 89.3",
+                "numa.latency from=0 to=1: 138.9",
+                "numa.latency from=1 to=0: 138.9",
+                "numa.latency from=1 to=1: 89.4",
+                "numa.bandwidth from=0 to=0 op=read: 69287500000",
+                "numa.bandwidth from=0 to=1 op=read: 34400600000",
+                "numa.bandwidth from=1 to=0 op=read: 34407000000",
+                "numa.bandwidth from=1 to=1 op=read: 68981600000",
+            ]
+        );
     }
 
     proptest! {

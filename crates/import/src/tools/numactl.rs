@@ -109,8 +109,12 @@ impl Reader for Hardware {
                 if self.output.nodes.get(&node).is_some_and(|known| known.cpus.is_some()) {
                     return Fit::Over;
                 }
-                let Some(cpus) = cpus(list) else { return Fit::Between };
-                let cpus = sink.fact(format!("machine.nodes[{node}].cpus"), cpus, line);
+                let path = format!("machine.nodes[{node}].cpus");
+                let Some(cpus) = cpus(list) else {
+                    sink.withhold(&path, format!("{list:.60} is no list of CPUs"), line);
+                    return Fit::Taken;
+                };
+                let cpus = sink.fact(path, cpus, line);
                 self.output.nodes.entry(node).or_default().cpus = Some(cpus);
                 self.open = Open::Cpus(node);
             }
@@ -164,25 +168,22 @@ impl Reader for Hardware {
     }
 }
 
+/// `0 1 2 3`, since 2.0.18 `0-3 8-11`.
 fn cpus(list: &str) -> Option<CpuList> {
-    if list.is_empty() {
-        return Some(CpuList::new());
-    }
-    numbers(list)
-        .filter(|numbers| numbers.iter().all(|cpu| *cpu <= record::cpu_list::MAX_CPU))
-        .map(|numbers| numbers.into_iter().collect())
+    list.split_whitespace().collect::<Vec<_>>().join(",").parse().ok()
 }
 
 impl Hardware {
     fn goes_on(&mut self, text: &str) -> Fit {
+        if let Open::Cpus(node) = self.open {
+            let list = self.output.nodes.get_mut(&node).and_then(|node| node.cpus.as_mut());
+            let (Some(list), Some(more)) = (list, cpus(text)) else { return Fit::Between };
+            list.value = list.value.union(&more);
+            return Fit::Taken;
+        }
         let Some(more) = numbers(text) else { return Fit::Between };
         match self.open {
-            Open::Nothing => return Fit::Between,
-            Open::Cpus(node) => {
-                let list = self.output.nodes.get_mut(&node).and_then(|node| node.cpus.as_mut());
-                let (Some(list), Some(more)) = (list, cpus(text)) else { return Fit::Between };
-                list.value = list.value.union(&more);
-            }
+            Open::Nothing | Open::Cpus(_) => return Fit::Between,
             Open::Columns => {
                 if self.output.columns.len() + more.len() > MOST_NODES as usize {
                     return Fit::Between;

@@ -8,8 +8,9 @@ use crate::numbers;
 use crate::sink::Sink;
 use crate::tool::{Command, Fit, Reader, Tool};
 
-/// `Copy:           12345.6     0.012345     0.012345     0.012345`: the best rate, MB/s there and B/s here, then seconds.
-fn row(text: &str) -> Option<(&'static str, f64, f64)> {
+/// `Copy:           12345.6     0.012345     0.012345     0.012345`: the best rate in B/s, of a figure in a power of ten of
+/// them, then seconds.
+fn row(text: &str, exponent: i32) -> Option<(&'static str, f64, f64)> {
     let mut words = text.split_whitespace();
     let op = match words.next()? {
         "Copy:" => "copy",
@@ -18,15 +19,18 @@ fn row(text: &str) -> Option<(&'static str, f64, f64)> {
         "Triad:" => "triad",
         _ => return None,
     };
-    let rate = numbers::parse_scaled(words.next()?, 6)?;
+    let rate = numbers::parse_scaled(words.next()?, exponent)?;
     let average = numbers::parse_decimal(words.next()?)?;
     let _ = numbers::parse_decimal(words.next()?)?;
     Some((op, rate, average))
 }
 
-/// Whether a line heads the table: `Function    Best Rate MB/s  Avg time     Min time     Max time`.
-fn is_head(text: &str) -> bool {
-    text.contains("Function") && text.contains("Rate") && text.contains("MB/s")
+/// The unit of the rates below a head as a power of ten: `Function    Best Rate MB/s  Avg time     Min time     Max time`;
+/// HPCC has `Function      Rate (GB/s)   Avg time     Min time     Max time`.
+fn head(text: &str) -> Option<i32> {
+    let units = [("MB/s", 6), ("GB/s", 9)];
+    let unit = units.iter().find(|(unit, _)| text.contains(unit)).map(|(_, exponent)| *exponent);
+    unit.filter(|_| text.contains("Function") && text.contains("Rate"))
 }
 
 /// STREAM.
@@ -39,7 +43,7 @@ fn opens(line: Line, command: Option<&Command>) -> bool {
     if rule {
         return command.is_some_and(|command| command.text.contains("stream"));
     }
-    text.starts_with("STREAM version") || is_head(text) || row(text).is_some()
+    text.starts_with("STREAM version") || head(text).is_some() || row(text, 6).is_some()
 }
 
 fn reader(command: Option<&Command>) -> Box<dyn Reader> {
@@ -56,6 +60,8 @@ struct StreamReader {
     threads: Option<u64>,
     /// What is done, its rate and its average time.
     rows: Vec<(&'static str, f64, f64, PendingLine)>,
+    /// The unit of the rates, where a head told it.
+    exponent: Option<i32>,
     begun: bool,
     failed: bool,
 }
@@ -97,7 +103,7 @@ impl StreamReader {
                 "Printing one line",
                 "-----",
             ];
-            return starts.iter().any(|start| text.starts_with(start)) || is_head(text);
+            return starts.iter().any(|start| text.starts_with(start));
         }
         true
     }
@@ -119,7 +125,7 @@ impl Reader for StreamReader {
             }
             return Fit::Taken;
         }
-        if let Some((op, rate, average)) = row(text) {
+        if let Some((op, rate, average)) = row(text, self.exponent.unwrap_or(6)) {
             if self.rows.iter().any(|(known, ..)| *known == op) {
                 return Fit::Over;
             }
@@ -127,8 +133,12 @@ impl Reader for StreamReader {
             self.rows.push((op, rate, average, line.into()));
             return Fit::Taken;
         }
-        if is_head(text) && !self.rows.is_empty() {
-            return Fit::Over;
+        if let Some(exponent) = head(text) {
+            if !self.rows.is_empty() {
+                return Fit::Over;
+            }
+            self.exponent = Some(exponent);
+            return Fit::Taken;
         }
         if !text.is_empty() && self.take_note(text) {
             self.begun |= !text.starts_with('-');
@@ -199,6 +209,18 @@ mod tests {
             format!("{rows}-------\nFailed Validation on array a[], AvgRelAbsErr > epsilon (1.000000e-13)\n");
         let imported = import(&wrong);
         assert!(imported.measurements.is_empty() && imported.import.withheld.len() == 1);
+    }
+
+    #[test]
+    fn rates_are_in_the_unit_of_their_head() {
+        let hpcc = "Function      Rate (GB/s)   Avg time     Min time     Max time\nCopy:           5.1700       0.0250       0.0249       0.0252\nTriad:          6.0512       0.0320       0.0319       0.0322\n";
+        assert_eq!(
+            figures(&import(hpcc)),
+            [
+                "memory.bandwidth op=copy bytes_counted=stream: 5170000000",
+                "memory.bandwidth op=triad bytes_counted=stream: 6051200000",
+            ]
+        );
     }
 
     #[test]

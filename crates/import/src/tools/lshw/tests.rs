@@ -77,6 +77,77 @@ fn slots_that_dmidecode_reported_already_are_the_same_slots() {
     assert!(twice.import.contradictions[0].says.contains("2100 and later as 2400"), "{:?}", twice.import);
 }
 
+const BANK: &str = "\
+  *-memory
+       description: System Memory
+       size: 16GiB
+     *-bank:0
+          description: SODIMM DDR5 Synchronous Unbuffered (Unregistered) 4800 MHz (0.2 ns)
+          slot: DIMM 0
+          size: 16GiB
+          width: 64 bits
+          clock: 505MHz (2.0ns)
+          configured speed: 4400MT/s
+";
+
+#[test]
+fn a_clock_that_32_bits_cannot_hold_is_not_the_rated_speed() {
+    let of = |text: &str| {
+        let imported = import(text);
+        let bank = imported.machine.memory_devices[0].clone();
+        (bank.rated_mt_s, bank.configured_mt_s, imported.import.withheld.len())
+    };
+    assert_eq!(of(BANK), (Some(4800), Some(4400), 0));
+    for (mhz, wrapped) in [(5500, 1205), (5600, 1305), (6000, 1705), (6400, 2105)] {
+        let text = BANK.replace("4800", &mhz.to_string()).replace("505", &wrapped.to_string());
+        assert_eq!(of(&text), (Some(mhz), Some(4400), 0));
+    }
+    // The clock alone does not tell.
+    assert_eq!(of(&BANK.replace(" 4800 MHz (0.2 ns)", "")), (None, Some(4400), 1));
+    // Nor two that differ otherwise.
+    assert_eq!(of(&BANK.replace("505MHz", "2400MHz")), (None, Some(4400), 1));
+    let json = "  {\n    \"id\" : \"bank:0\",\n    \"description\" : \"DIMM DDR5 Synchronous 4800 MHz (0.2 ns)\",\n    \
+        \"size\" : 17179869184,\n    \"clock\" : 505032704\n  }\n";
+    assert_eq!(of(json), (Some(4800), None, 0));
+}
+
+#[test]
+fn xml_html_and_whole_tables_tell_the_same_bank() {
+    let xml = "<?xml version=\"1.0\" standalone=\"yes\" ?>\n<node id=\"vm\" claimed=\"true\" class=\"system\">\n <width \
+        units=\"bits\">64</width>\n    <node id=\"memory\" claimed=\"true\" class=\"memory\" handle=\"DMI:0023\">\n     \
+        <description>System Memory</description>\n     <size units=\"bytes\">17179869184</size>\n      <node id=\"bank:0\" \
+        claimed=\"true\" class=\"memory\">\n       <description>SODIMM DDR5 Synchronous 4800 MHz (0.2 ns)</description>\n       \
+        <slot>DIMM 0</slot>\n       <size units=\"bytes\">17179869184</size>\n       <width units=\"bits\">64</width>\n       \
+        <clock units=\"Hz\">505032704</clock>\n      </node>\n    </node>\n</node>\n";
+    let html = "<table width=\"100%\" class=\"node\" summary=\"attributes of memory\">\n <thead><tr><td class=\"first\">id:</td><td \
+        class=\"second\"><div class=\"id\">memory</div></td></tr></thead>\n <tbody>\n  <tr><td class=\"first\">size: </td><td \
+        class=\"second\">16GiB</td></tr>\n </tbody> </table></div>\n<table summary=\"attributes of bank:0\">\n <thead><tr><td \
+        class=\"first\">id:</td><td class=\"second\"><div class=\"id\">bank:0</div></td></tr></thead>\n  <tr><td \
+        class=\"first\">description: </td><td class=\"second\">SODIMM DDR5 Synchronous 4800 MHz (0.2 ns)</td></tr>\n  <tr><td \
+        class=\"first\">slot: </td><td class=\"second\">DIMM 0</td></tr>\n  <tr><td class=\"first\">size: </td><td \
+        class=\"second\">16GiB</td></tr>\n  <tr><td class=\"first\">clock: </td><td class=\"second\">505MHz (2.0ns)</td></tr>\n";
+    let table = |head: &str, paths: [&str; 4]| {
+        let says = [
+            "system         Computer",
+            "memory         16GiB System Memory",
+            "memory         16GiB SODIMM DDR5 Synchronous 4800 MHz (0.2 ns)",
+            "disk           512GB SSD",
+        ];
+        let rows: String = paths.iter().zip(says).map(|(path, says)| format!("{path:<28}{says}\n")).collect();
+        format!("{head:<18}{:<10}Class          Description\n{}\n{rows}", "Device", "=".repeat(60))
+    };
+    let short = table("H/W path", ["", "/0/1000", "/0/1000/0", "/0/100/2  /dev/vda"]);
+    let by_bus = table("Bus info", ["", "", "", "virtio@0  /dev/vda"]);
+    for text in [xml, html, &short, &by_bus] {
+        let imported = import(text);
+        let [bank] = imported.machine.memory_devices.as_slice() else {
+            panic!("{text}: {:?}", imported.machine.memory_devices)
+        };
+        assert_eq!((bank.kind.as_deref(), bank.bytes), (Some("DDR5"), Some(16 << 30)), "{text}");
+        assert_eq!((bank.rated_mt_s, imported.machine.memory_bytes), (Some(4800), Some(16 << 30)), "{text}");
+    }
+}
+
 proptest! {
     #[test]
     fn damaged_listings_never_panic(at: usize, cut in 0usize..100, with in "\\PC{0,20}") {

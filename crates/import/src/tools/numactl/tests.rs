@@ -45,6 +45,22 @@ fn lines_that_a_mail_broke_are_joined() {
 }
 
 #[test]
+fn ranges_of_cpus_are_those_that_are_listed_one_by_one() {
+    let text = "available: 2 nodes (0-1)\nnode 0 cpus: 0-15 32-47\nnode 0 size: 128797 MB\nnode 0 free: 3121 MB\nnode 1 cpus: 16-31\n48-63\nnode 1 size: 129019 MB\nnode 1 free: 61770 MB\nnode distances:\nnode   0   1\n  0:  10  21\n  1:  21  10\n";
+    let imported = import(text);
+    let nodes = &imported.machine.nodes;
+    assert_eq!(
+        nodes.iter().map(|node| node.cpus.to_string()).collect::<Vec<_>>(),
+        ["0-15,32-47", "16-31,48-63"]
+    );
+    assert_eq!((nodes[1].bytes, nodes[1].distances.as_slice()), (Some(129_019 << 20), &[21, 10][..]));
+    assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
+    // A list that stays unread is told.
+    let imported = import("available: 1 nodes (0)\nnode 0 cpus: 0-x\nnode 0 size: 1 MB\n");
+    assert_eq!((imported.machine.nodes[0].cpus.len(), imported.import.withheld.len()), (0, 1));
+}
+
+#[test]
 fn a_table_with_rows_missing_is_withheld() {
     let imported = import(
         "available: 2 nodes (0-1)\nnode 0 cpus: 0\nnode 1 cpus: 1\nnode distances:\nnode   0   1\n  0:  10  21\n",
