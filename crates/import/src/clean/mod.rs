@@ -111,7 +111,7 @@ impl Piecewise<'_> {
         }
         for segment in plain::segments(&plain::without_codes(raw)) {
             for piece in markup::without_tags(segment) {
-                into.push_back(self.read(&piece));
+                into.push_back(self.read(plain::without_keys(&piece)));
             }
         }
     }

@@ -107,6 +107,12 @@ fn control_string(rest: &mut std::str::Chars, endless: &mut bool) {
     *endless = true;
 }
 
+/// A line without the keys that a terminal showed before it: `^C` and others that end a program.
+pub(super) fn without_keys(line: &str) -> &str {
+    let rest = line.trim_start();
+    ["^C", "^\\", "^Z"].iter().find_map(|key| rest.strip_prefix(key)).unwrap_or(line)
+}
+
 /// What is left of a line in which CR sets the cursor back: what a later part covers is gone. Parts that cover nothing
 /// of their like (a text in which some lines end with CR alone) are lines of their own.
 pub(super) fn segments(line: &str) -> Vec<&str> {

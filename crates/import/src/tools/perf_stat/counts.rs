@@ -1,6 +1,6 @@
-//! Counters of one output, put together: totals over intervals and sockets, instructions per cycle, the clock.
+//! Counters of one output, put together: totals over intervals and groups of CPUs, instructions per cycle, the clock.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 use record::metrics::USUAL_EVENTS;
 use record::{Label, Labels, Measurement, detail};
@@ -21,8 +21,8 @@ const SAME: &[(&str, &str)] = &[
     ("idle-cycles-backend", "stalled-cycles-backend"),
 ];
 
-/// Intervals whose figures are kept one by one; of more only the totals are.
-const MOST_INTERVALS: usize = 100_000;
+/// Counts of one event in several groups that differ by more, as a share, are in doubt: each is scaled up from another time.
+const MOST_APART: f64 = 0.1;
 
 /// Events, CPUs and threads that are kept of one output: a record holds no more.
 const MOST_SLOTS: usize = crate::limits::MOST_ENTRIES + 1;
@@ -44,17 +44,31 @@ struct Slot {
     line: PendingLine,
     event: Event,
     part: Part,
-    total: f64,
-    values: Vec<f64>,
+    /// What was counted before the last figure.
+    before: f64,
+    /// Since the last interval's begin: with several groups of events the count of the one that counted for the longest.
+    last: Estimate,
+    /// How far the counts of the groups are apart, as a share.
+    apart: f64,
     intervals: u64,
-    groups: BTreeSet<String>,
-    /// The least share of time that it was counted for, where that was told.
-    coverage: Option<f64>,
+    /// The groups of CPUs that it is the sum of.
+    sum_of: Vec<String>,
+    /// The least share of time that it was counted for before the last figure.
+    least: Option<f64>,
     impossible: bool,
     spread: Option<f64>,
     stated_ipc: Option<(f64, usize)>,
     /// `B` for what was printed in MiB.
     unit: &'static str,
+}
+
+/// One line's count of an event.
+#[derive(Clone, Debug, Default)]
+struct Estimate {
+    value: f64,
+    interval: Option<f64>,
+    /// The share of time that it was counted for, where that was told.
+    coverage: Option<f64>,
 }
 
 /// All counters of one output.
@@ -128,7 +142,7 @@ impl Counts {
     /// Whether the whole machine was counted, as far as the events tell it: figures of single CPUs and sockets need that,
     /// and perf counts the CPUs' clock there where it counts a process's own.
     pub(super) fn system(&self) -> Option<bool> {
-        let of_cpus = |slot: &Slot| matches!(slot.part, Part::Cpu(_)) || !slot.groups.is_empty();
+        let of_cpus = |slot: &Slot| matches!(slot.part, Part::Cpu(_) | Part::Group(_));
         let clock = |name: &str| self.slots.iter().any(|slot| slot.event.name == name);
         if self.slots.iter().any(of_cpus) || clock("cpu-clock") {
             return Some(true);
@@ -136,17 +150,12 @@ impl Counts {
         clock("task-clock").then_some(false)
     }
 
-    /// Takes one counter.
-    pub(super) fn take(&mut self, counter: Counter, line: Line, sink: &mut Sink) {
-        let event = Event::read(&counter.event);
-        let (part, group) = match counter.part.clone() {
-            Part::Group(group) => (Part::All, Some(group)),
-            part => (part, None),
-        };
-        let key = (part, event);
+    /// Takes one counter; whether its unit is one that counts have.
+    pub(super) fn take(&mut self, counter: Counter, line: Line, sink: &mut Sink) -> bool {
+        let key = (counter.part.clone(), Event::read(&counter.event));
         let known = self.find(&key);
         self.last = known;
-        let Some(value) = counter.value else { return };
+        let Some(value) = counter.value else { return true };
         let (value, unit) = match &*counter.unit {
             // A task's clock is counted in nanoseconds.
             "msec" => (value * 1e6, "ns"),
@@ -159,45 +168,45 @@ impl Counts {
             "Bytes" | "B" => (value, "B"),
             "" => (value, ""),
             // Energy and temperature have no metric.
-            _ => return,
+            _ => return false,
         };
         let time = matches!(key.1.name.as_str(), "task-clock" | "cpu-clock");
         let (value, unit) = if time && unit.is_empty() { (value, "ns") } else { (value, unit) };
+        let new = Estimate { value, interval: counter.interval, coverage: None };
         let at = known.unwrap_or(self.slots.len());
-        if known.is_none() {
+        if let Some(slot) = self.slots.get_mut(at) {
+            slot.add(new, &counter, line, sink);
+        } else {
             if at >= MOST_SLOTS {
-                return;
+                return true;
             }
             self.places.insert(key.clone(), at);
             let (part, event) = key;
-            self.slots.push(Slot {
+            let mut slot = Slot {
                 line: PendingLine::from(line),
                 event,
                 part,
-                total: 0.0,
-                values: Vec::new(),
-                intervals: 0,
-                groups: BTreeSet::new(),
-                coverage: None,
+                before: 0.0,
+                intervals: u64::from(new.interval.is_some()),
+                last: new,
+                apart: 0.0,
+                sum_of: Vec::new(),
+                least: None,
                 impossible: false,
                 spread: counter.spread,
                 stated_ipc: None,
                 unit,
-            });
+            };
+            slot.tail(&counter, line, sink);
+            self.slots.push(slot);
         }
         self.last = Some(at);
-        let slot = &mut self.slots[at];
-        slot.total += value;
-        slot.intervals += u64::from(counter.interval.is_some());
-        if counter.interval.is_some() && slot.values.len() < MOST_INTERVALS {
-            slot.values.push(value);
-        }
-        if let Some(group) = group
-            && slot.groups.len() < 4096
-        {
-            slot.groups.insert(group);
-        }
-        slot.tail(&counter, line, sink);
+        true
+    }
+
+    /// The line was none of a counter's: what follows below is not of the counter above.
+    pub(super) fn leave(&mut self) {
+        self.last = None;
     }
 
     /// The place of an event of a part of the machine.
@@ -214,34 +223,92 @@ impl Counts {
 
     /// Everything as measurements.
     pub(super) fn into_sink(self, run: &Run, sink: &mut Sink) {
+        let slots = with_sums(self.slots);
         // An event that was counted in several modes keeps its mode in its name.
         let mut modes: HashMap<(&Part, &str, &str), u32> = HashMap::new();
-        let moded = self.slots.iter().any(|slot| !slot.event.mode.is_empty());
-        for slot in self.slots.iter().filter(|_| moded) {
+        let moded = slots.iter().any(|slot| !slot.event.mode.is_empty());
+        for slot in slots.iter().filter(|_| moded) {
             *modes.entry(slot.of()).or_default() += 1;
         }
-        for slot in &self.slots {
+        for slot in &slots {
             let several = moded && modes.get(&slot.of()).is_some_and(|modes| *modes > 1);
             sink.add_figure(slot.count(several, run), slot.line.line());
         }
-        for instructions in self.slots.iter().filter(|slot| slot.event.name == "instructions") {
+        let places: HashMap<(&Part, &Event), &Slot> =
+            slots.iter().map(|slot| ((&slot.part, &slot.event), slot)).collect();
+        for instructions in slots.iter().filter(|slot| slot.event.name == "instructions") {
             let event = Event { name: "cycles".to_owned(), ..instructions.event.clone() };
-            if let Some(cycles) = self.find(&(instructions.part.clone(), event)) {
-                ipc(instructions, &self.slots[cycles], run, sink);
+            if let Some(cycles) = places.get(&(&instructions.part, &event)) {
+                ipc(instructions, cycles, run, sink);
             }
         }
-        clocks(&self.slots, run, sink);
+        clocks(&slots, run, sink);
     }
 }
 
+/// The counts of groups of CPUs, and before them what they are together.
+fn with_sums(slots: Vec<Slot>) -> Vec<Slot> {
+    let mut sums: BTreeMap<Event, Slot> = BTreeMap::new();
+    for slot in &slots {
+        let Part::Group(group) = &slot.part else { continue };
+        let sum = sums.entry(slot.event.clone()).or_insert_with(|| {
+            let last = Estimate { value: 0.0, coverage: None, ..slot.last };
+            Slot { part: Part::All, before: 0.0, last, least: None, stated_ipc: None, ..slot.clone() }
+        });
+        sum.before += slot.total();
+        sum.least = least(sum.least, slot.coverage());
+        sum.apart = sum.apart.max(slot.apart);
+        sum.impossible |= slot.impossible;
+        sum.sum_of.push(group.clone());
+    }
+    let mut all: Vec<Slot> = sums.into_values().collect();
+    all.extend(slots);
+    all
+}
+
+/// The lesser of what is known.
+fn least(one: Option<f64>, other: Option<f64>) -> Option<f64> {
+    one.into_iter().chain(other).reduce(f64::min)
+}
+
 impl Slot {
+    /// A further line of the same event.
+    fn add(&mut self, new: Estimate, counter: &Counter, line: Line, sink: &mut Sink) {
+        let former = std::mem::replace(&mut self.last, new);
+        let again = former.interval == self.last.interval;
+        if !again {
+            self.before += former.value;
+            self.least = least(self.least, former.coverage);
+            self.intervals += 1;
+        }
+        self.tail(counter, line, sink);
+        if again {
+            // Another group's count of the same, and no further part of it.
+            let apart = (self.last.value - former.value).abs() / former.value.max(self.last.value).max(1.0);
+            self.apart = self.apart.max(apart);
+            if self.last.coverage.unwrap_or(1.0) <= former.coverage.unwrap_or(1.0) {
+                self.last = former;
+            } else {
+                self.line = PendingLine::from(line);
+            }
+        }
+    }
+
+    fn total(&self) -> f64 {
+        self.before + self.last.value
+    }
+
+    /// The least share of time that it was counted for, where that was told.
+    fn coverage(&self) -> Option<f64> {
+        least(self.least, self.last.coverage)
+    }
+
     fn tail(&mut self, counter: &Counter, line: Line, sink: &mut Sink) {
         if let Some(percent) = &counter.percent {
             match numbers::parse_decimal(percent) {
                 // Rounding of the two times may print a little over.
                 Some(share) if (0.0..=100.5).contains(&share) => {
-                    let share = (share / 100.0).min(1.0);
-                    self.coverage = Some(self.coverage.map_or(share, |least| least.min(share)));
+                    self.last.coverage = Some((share / 100.0).min(1.0));
                 }
                 _ => {
                     let what = format!("counter.count {} coverage", self.event.plain());
@@ -270,7 +337,11 @@ impl Slot {
     }
 
     fn place(&self, run: &Run) -> Labels {
-        let scope = if run.system { "system" } else { "process" };
+        let scope = match &self.part {
+            Part::Group(group) => format!("system {group}"),
+            _ if run.system => "system".to_owned(),
+            _ => "process".to_owned(),
+        };
         let place = Labels::new()
             .with_known(Label::Scope, (!run.unknown).then_some(scope))
             .with_known(Label::Workload, run.workload.as_deref());
@@ -291,17 +362,19 @@ impl Slot {
             "k" => Some("kernel"),
             _ => None,
         };
-        let groups: Vec<&str> = self.groups.iter().map(String::as_str).collect();
         let place = self.place(run).with_label(Label::Event, name);
-        let mut m = Measurement::exact("counter.count", place, vec![self.total])
-            .with_known_detail(detail::COVERAGE, self.coverage)
+        let mut m = Measurement::exact("counter.count", place, vec![self.total()])
+            .with_known_detail(detail::COVERAGE, self.coverage())
             .with_known_detail(detail::MODE, mode)
             .with_known_detail(detail::UNIT, Some(self.unit).filter(|unit| !unit.is_empty()))
             .with_known_detail(detail::INTERVALS, Some(self.intervals).filter(|intervals| *intervals > 0))
-            .with_known_detail(detail::SUM_OF, (!groups.is_empty()).then(|| groups.join(" ")))
+            .with_known_detail(detail::SUM_OF, (!self.sum_of.is_empty()).then(|| self.sum_of.join(" ")))
             .with_known_detail(detail::STANDARD_ERROR, self.spread);
         if self.impossible {
             m.doubt = Some("the share of time that it was counted for cannot be true".into());
+        } else if self.apart > MOST_APART {
+            let percent = self.apart * 100.0;
+            m.doubt = Some(format!("groups of events count it {percent:.0} % apart").into());
         }
         with_run(m, run)
     }
@@ -320,17 +393,17 @@ fn with_run(mut m: Measurement, run: &Run) -> Measurement {
 
 /// Instructions per cycle from both counts; what perf printed must agree.
 fn ipc(instructions: &Slot, cycles: &Slot, run: &Run, sink: &mut Sink) {
-    if cycles.total <= 0.0 || (!instructions.event.unit.is_empty() && run.workload.is_none() && !run.system) {
+    if cycles.total() <= 0.0 || (!instructions.event.unit.is_empty() && run.workload.is_none() && !run.system)
+    {
         return;
     }
-    let value = instructions.total / cycles.total;
-    let whole = cycles.intervals > 1 && cycles.values.len() == instructions.values.len();
-    let each = instructions.values.iter().zip(&cycles.values).filter(|(_, cycles)| **cycles > 0.0);
-    let samples: Vec<f64> = if whole && instructions.groups.is_empty() {
-        each.map(|(instructions, cycles)| instructions / cycles).collect()
-    } else {
-        vec![value]
-    };
+    if instructions.intervals != cycles.intervals {
+        let (one, other) = (instructions.intervals, cycles.intervals);
+        let why = format!("instructions are of {one} intervals, cycles of {other}");
+        sink.withhold("core.ipc", why, instructions.line.line());
+        return;
+    }
+    let value = instructions.total() / cycles.total();
     let mut place = instructions.place(run).with_label(Label::Source, "pmu");
     if matches!(instructions.part, Part::Thread(_)) {
         // A thread is no place of this metric; its counts stand.
@@ -339,11 +412,10 @@ fn ipc(instructions: &Slot, cycles: &Slot, run: &Run, sink: &mut Sink) {
     if !instructions.event.unit.is_empty() {
         place = place.with_label(Label::Kind, instructions.event.unit.as_str());
     }
-    let mut m = Measurement::exact("core.ipc", place, samples)
-        .with_detail(detail::INSTRUCTIONS, instructions.total)
-        .with_detail(detail::CYCLES, cycles.total);
-    let coverage = [instructions.coverage, cycles.coverage].into_iter().flatten().reduce(f64::min);
-    m = m.with_known_detail(detail::COVERAGE, coverage);
+    let mut m = Measurement::exact("core.ipc", place, vec![value])
+        .with_detail(detail::INSTRUCTIONS, instructions.total())
+        .with_detail(detail::CYCLES, cycles.total());
+    m = m.with_known_detail(detail::COVERAGE, least(instructions.coverage(), cycles.coverage()));
     if instructions.event.mode == "u" {
         m = m.with_detail(detail::MODE, "user");
     }
@@ -353,7 +425,8 @@ fn ipc(instructions: &Slot, cycles: &Slot, run: &Run, sink: &mut Sink) {
     if let Some((stated, digits)) = instructions.stated_ipc.filter(|_| instructions.intervals == 0) {
         m = m.with_detail(detail::STATED, stated);
         // Half of the last digit that was printed, and a little for groups that were counted at different times.
-        let slack = 0.5 * 10f64.powi(-(digits.min(9) as i32)) + 0.01 * value.abs();
+        let apart = 0.01 + instructions.apart + cycles.apart;
+        let slack = 0.5 * 10f64.powi(-(digits.min(9) as i32)) + apart * value.abs();
         if (stated - value).abs() > slack {
             let says = format!(
                 "perf stat states {stated} instructions per cycle, its own counts give {value:.3}; the record follows the counts"
@@ -381,10 +454,10 @@ fn clocks(slots: &[Slot], run: &Run, sink: &mut Sink) {
         slots.iter().find(fits)
     };
     let (Some(cycles), Some(clock)) = (of("cycles"), of("task-clock")) else { return };
-    if clock.total <= 0.0 || cycles.impossible {
+    if clock.total() <= 0.0 || cycles.impossible {
         return;
     }
-    let mut m = Measurement::exact("core.clock", Labels::new(), vec![cycles.total / clock.total * 1e9]);
+    let mut m = Measurement::exact("core.clock", Labels::new(), vec![cycles.total() / clock.total() * 1e9]);
     m.method = Some("perf stat: cycles over CPU time".to_owned());
     if let Some(workload) = &run.workload {
         m = m.with_detail(detail::WORKLOAD, workload.as_str());

@@ -25,8 +25,16 @@ pub(super) fn fields<'a>(text: &'a str, separator: Option<&str>) -> Option<Count
                 .iter()
                 .filter(many)
                 .find_map(|separator| split(text.trim(), separator.encode_utf8(&mut [0; 4]), true))
+                .or_else(|| blanks(text))
         }
     }
+}
+
+/// Reads a line whose separator is a blank: `0.68 msec cpu-clock 680617 100.00 0.505 CPUs utilized`, `0  cs 680617 100.00`.
+pub(super) fn blanks(text: &str) -> Option<Counter<'_>> {
+    let first = text.split(' ').next()?;
+    let plain = first.starts_with('<') || numbers::parse_plain(first).is_some();
+    plain.then(|| split(text.trim_end(), " ", true)).flatten()
 }
 
 fn split<'a>(text: &'a str, separator: &str, strict: bool) -> Option<Counter<'a>> {

@@ -4,6 +4,7 @@
 mod counts;
 mod fields;
 mod text;
+mod topdown;
 
 #[cfg(test)]
 mod tests;
@@ -33,7 +34,10 @@ pub(super) const PERF_STAT: Tool =
 
 fn opens(line: Line, command: Option<&Command>) -> bool {
     let text = line.text;
-    if text.contains(HEAD) || is_interval_head(text) {
+    if text.contains(HEAD)
+        || is_interval_head(text)
+        || text.contains("tma_") && topdown::share(text).is_some()
+    {
         return true;
     }
     // Of a counter's line every layout has letters and begins with a figure, a part's name or a brace.
@@ -62,6 +66,7 @@ fn opens(line: Line, command: Option<&Command>) -> bool {
     };
     fields::fields(text, None)
         .is_some_and(|counter| (named(&counter) || known(counter) || of_perf()) && one_word())
+        || fields::blanks(text).is_some_and(|counter| named(&counter) || known(counter))
 }
 
 fn is_interval_head(text: &str) -> bool {
@@ -85,6 +90,7 @@ struct PerfReader {
     head: bool,
     over: bool,
     counts: Counts,
+    shares: topdown::Shares,
     elapsed: Option<PrintedTime>,
     user: Option<PrintedTime>,
     system: Option<PrintedTime>,
@@ -111,6 +117,7 @@ impl PerfReader {
             head: false,
             over: false,
             counts: Counts::default(),
+            shares: topdown::Shares::default(),
             elapsed: None,
             user: None,
             system: None,
@@ -230,9 +237,17 @@ impl Reader for PerfReader {
         if is_interval_head(text) || text.starts_with("# started on ") {
             return Fit::Taken;
         }
+        let share = self.shares.take(line);
         if let Some(counter) = self.counter(line.text) {
-            self.counts.take(counter, line, sink);
+            return if self.counts.take(counter, line, sink) { Fit::Taken } else { Fit::Between };
+        }
+        if share {
+            self.counts.leave();
             return Fit::Taken;
+        }
+        if topdown::is_metric(text) {
+            self.counts.leave();
+            return Fit::Between;
         }
         if let Some(further) = text::continuation(line.text).filter(|_| !self.counts.is_empty()) {
             self.counts.go_on(&further, line, sink);
@@ -244,6 +259,7 @@ impl Reader for PerfReader {
     fn end(&mut self, sink: &mut Sink) {
         self.settle();
         std::mem::take(&mut self.counts).into_sink(&self.run, sink);
+        std::mem::take(&mut self.shares).into_sink(&self.run, sink);
         // The time of a command that only says how long to look is nobody's speed.
         if self.run.attached.is_none()
             && let Some(workload) = self.run.workload.clone()

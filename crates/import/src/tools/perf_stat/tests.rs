@@ -145,7 +145,7 @@ fn several_runs_are_a_mean_with_its_error() {
 }
 
 #[test]
-fn intervals_add_up_and_give_an_ipc_each() {
+fn intervals_add_up_and_their_sums_give_the_ipc() {
     let imported = import(INTERVALS);
     let faults = the(&imported, "counter.count event=page-faults scope=process");
     assert_eq!((faults.value(), faults.detail.get(detail::INTERVALS)), (78.0, Some(2)));
@@ -153,11 +153,23 @@ fn intervals_add_up_and_give_an_ipc_each() {
         2,000,000      instructions  #  2.00  insn per cycle\n     2.000123456      1,000,000      cycles\n     2.000123456      \
         500,000      instructions  #  0.50  insn per cycle\n";
     let imported = import(text);
-    assert_eq!(the(&imported, "core.ipc source=pmu").samples, [2.0, 0.5]);
+    assert_eq!(the(&imported, "core.ipc source=pmu").samples, [1.25]);
+    // Long intervals weigh more.
+    let imported =
+        import(&text.replace("1,000,000      cycles\n     2.0", "9,000,000      cycles\n     2.0"));
+    assert_eq!(value(&imported, "core.ipc source=pmu"), 0.25);
+    // Ended with Ctrl-C, which the terminal shows.
+    let ended = format!(
+        "{text}^C     2.512345678        500,000      cycles\n     2.512345678        250,000      instructions\n"
+    );
+    assert_eq!(value(&import(&ended), "core.ipc source=pmu"), 1.1);
+    // Of an interval that has one of the two nothing follows.
+    let cut = import(&format!("{text}     2.512345678        250,000      instructions\n"));
+    assert!(!figures(&cut).iter().any(|f| f.starts_with("core.ipc")) && cut.import.withheld.len() == 1);
 }
 
 #[test]
-fn cpus_stay_apart_and_sockets_add_up() {
+fn cpus_stay_apart_and_groups_have_a_sum() {
     let imported = import(PER_CPU);
     let clocks: Vec<String> = figures(&imported).into_iter().filter(|f| f.contains("cpu-clock")).collect();
     assert_eq!(clocks.len(), 2, "{clocks:?}");
@@ -169,6 +181,92 @@ fn cpus_stay_apart_and_sockets_add_up() {
         !figures(&imported).iter().any(|f| f.starts_with("workload.time")),
         "sleep 0.1 is the window, no workload"
     );
+    assert_eq!(value(&imported, "counter.count event=context-switches scope=system S0"), switches.value());
+    let text = " Performance counter stats for 'system wide':\n\nS0-D0-C0      2      1,000      cycles\nS0-D0-C0      2      \
+        500      instructions   #    0.50  insn per cycle\nS1-D0-C0      2      1,000      cycles\nS1-D0-C0      2      \
+        1,500      instructions   #    1.50  insn per cycle\n\n       1.001 seconds time elapsed\n";
+    let imported = import(text);
+    for (scope, ipc) in [("system", 1.0), ("system S0-D0-C0", 0.5), ("system S1-D0-C0", 1.5)] {
+        assert_eq!(value(&imported, &format!("core.ipc source=pmu scope={scope}")), ipc);
+    }
+    assert!(imported.import.contradictions.is_empty(), "{:?}", imported.import.contradictions);
+    // Where a CPU is its own group, how many it has stands behind it.
+    let imported = import(&text.replace("S0-D0-C0", "CPU0").replace("S1-D0-C0", "CPU1"));
+    assert_eq!(value(&imported, "counter.count event=cycles cpu=1 scope=system"), 1000.0);
+}
+
+#[test]
+fn an_event_of_several_groups_is_one_count_and_no_sum() {
+    let text = " Performance counter stats for 'x':\n\n  3,000,000,000  cycles  (50.00%)\n  4,500,000,000  instructions  \
+        #    1.50  insn per cycle  (50.00%)\n  3,000,300,000  cycles  (66.00%)\n  1,000  branch-misses  (66.00%)\n  \
+        2,999,700,000  cycles  (33.00%)\n  1,000  cache-misses  (33.00%)\n";
+    let fields = "3000000000,,cycles,500,50.00,,\n4500000000,,instructions,500,50.00,1.50,insn per cycle\n3000300000,,cycles,660,66.00,,\n1000,,branch-misses,660,66.00,,\n2999700000,,cycles,330,33.00,,\n";
+    for (text, of) in [(text, "workload=x source=pmu scope=process"), (fields, "source=pmu")] {
+        let imported = import(text);
+        let cycles =
+            imported.measurements.iter().find(|m| m.labels.word(Label::Event) == Some("cycles")).unwrap();
+        assert_eq!((cycles.value(), cycles.detail.get(detail::COVERAGE)), (3_000_300_000.0, Some(0.66)));
+        let ipc = value(&imported, &format!("core.ipc {of}"));
+        assert!((ipc - 1.5).abs() < 0.001, "{ipc}");
+        assert!(imported.import.contradictions.is_empty(), "{:?}", imported.import.contradictions);
+    }
+    let apart = import(
+        " Performance counter stats for 'x':\n\n  1,000  cycles  (50.00%)\n  2,000  cycles  (50.00%)\n",
+    );
+    assert!(apart.measurements[0].value() == 1000.0 && apart.measurements[0].doubt.is_some());
+    // In each interval one, too.
+    let text = "#           time             counts unit events\n     1.000123456      1,000      cycles\n     1.000123456      \
+        1,010      cycles\n     2.000123456      500      cycles\n     2.000123456      510      cycles\n";
+    let cycles = import(text).measurements[0].clone();
+    assert_eq!((cycles.value(), cycles.detail.get(detail::INTERVALS)), (1500.0, Some(2)));
+}
+
+#[test]
+fn top_down_shares_are_read_in_every_form_and_energy_is_not_lost_silently() {
+    let text = " Performance counter stats for 'x':\n\n     1,589,502,677      instructions                     #    1.35  \
+        insn per cycle              ( +-  0.14% )\n                        TopdownL1                 #     13.4 %  \
+        tma_backend_bound\n                                                  #     35.1 %  tma_bad_speculation      \
+        (88.90%)\n                                                  #     30.7 %  tma_frontend_bound\n                 \
+        #     20.8 %  tma_retiring             ( +-  0.12% )\n  2.50 Joules power/energy-pkg/\n";
+    let alone: String =
+        text.lines().filter(|line| line.contains("tma_")).map(|line| format!("{line}\n")).collect();
+    let fields = "1000,,cycles,500,100.00,,\n,,,,,,13.4,%  tma_backend_bound\n,,,,,,35.1,%  tma_bad_speculation\n,,,,,,30.7,%  tma_frontend_bound\n,,,,,,20.8,%  tma_retiring\n";
+    let json: String = [
+        ("13.4", "backend_bound"),
+        ("35.1", "bad_speculation"),
+        ("30.7", "frontend_bound"),
+        ("20.8", "retiring"),
+    ]
+    .map(|(value, name)| format!("{{\"metric-value\" : \"{value}\", \"metric-unit\" : \"%  tma_{name}\"}}\n"))
+    .concat();
+    for (text, of) in [(text, " workload=x"), (&alone, ""), (fields, ""), (&json, "")] {
+        let imported = import(text);
+        for (category, share) in [
+            ("backend-bound", 0.134),
+            ("bad-speculation", 0.351),
+            ("frontend-bound", 0.307),
+            ("retiring", 0.208),
+        ] {
+            let read = value(&imported, &format!("counter.share category={category}{of}"));
+            assert!((read - share).abs() < 1e-9, "{read} for {share} in {text}");
+        }
+    }
+    let imported = import(text);
+    let instructions = the(&imported, "counter.count event=instructions workload=x scope=process");
+    assert!(!instructions.detail.has(detail::COVERAGE), "the share of time is the metric's");
+    assert_eq!(imported.import.not_understood.examples[0].says, "2.50 Joules power/energy-pkg/");
+    assert_eq!(imported.import.not_understood.lines, 1, "{:?}", imported.import.not_understood);
+    let hybrid = import(&text.replace("TopdownL1  ", "TopdownL1 (cpu_core)"));
+    assert!(!figures(&hybrid).iter().any(|f| f.starts_with("counter.share")));
+    assert_eq!(hybrid.import.withheld.len(), 4, "{:?}", hybrid.import.withheld);
+}
+
+#[test]
+fn fields_parted_by_blanks_are_read() {
+    let imported =
+        import("0.68 msec cpu-clock 680617 100.00 0.505 CPUs utilized\n7  cs 680617 100.00 0.000 /sec\n");
+    assert_eq!(value(&imported, "counter.count event=cpu-clock scope=system"), 680_000.0);
+    assert_eq!(value(&imported, "counter.count event=context-switches scope=system"), 7.0);
 }
 
 #[test]

@@ -159,7 +159,12 @@ fn part(text: &str) -> Option<(Part, &str)> {
         return None;
     }
     if let Some(cpu) = word.strip_prefix("CPU").and_then(|cpu| cpu.parse().ok()) {
-        return Some((Part::Cpu(cpu), after));
+        // Behind it may stand how many CPUs it has, as behind a group.
+        let count = next.split_once("  ").filter(|(number, _)| number.bytes().all(|b| b.is_ascii_digit()));
+        let behind = count
+            .map(|(_, behind)| behind)
+            .filter(|behind| behind.trim_start().starts_with(|c: char| c.is_ascii_digit() || c == '<'));
+        return Some((Part::Cpu(cpu), behind.unwrap_or(after)));
     }
     let piece = |piece: &str| {
         let digits = piece.trim_start_matches(|c: char| c.is_ascii_uppercase());

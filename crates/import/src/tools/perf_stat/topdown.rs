@@ -1,0 +1,97 @@
+//! Top-down metrics of level 1 as perf prints them: `#     25.5 %  tma_backend_bound`, in fields `25.5,%  tma_backend_bound`,
+//! in JSON `"metric-value" : "25.5", "metric-unit" : "%  tma_backend_bound"`.
+
+use record::{Label, Labels, Measurement};
+
+use super::counts::Run;
+use crate::line::{Line, PendingLine};
+use crate::numbers;
+use crate::sink::Sink;
+
+/// Names that perf has for the categories, without `tma_`, and those that records use.
+const CATEGORIES: &[(&str, &str)] = &[
+    ("retiring", "retiring"),
+    ("bad_speculation", "bad-speculation"),
+    ("frontend_bound", "frontend-bound"),
+    ("backend_bound", "backend-bound"),
+];
+
+/// The category and the share of a line.
+pub(super) fn share(text: &str) -> Option<(&'static str, f64)> {
+    // Standard errors and shares of time have a percent sign, too.
+    let mut percents = text.match_indices('%');
+    let (front, category) =
+        percents.find_map(|(at, _)| Some((&text[..at], category(text.get(at + 1..)?)?)))?;
+    let number = front.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let at = number.rfind(|c: char| !c.is_ascii_digit() && c != '.').map_or(0, |at| at + 1);
+    // A decimal comma parts two numbers in a line of fields.
+    let at = match number[..at].strip_suffix(',') {
+        Some(whole) if text.contains('#') => {
+            whole.rfind(|c: char| !c.is_ascii_digit()).map_or(0, |at| at + 1)
+        }
+        _ => at,
+    };
+    Some((category, numbers::parse_decimal(&number[at..])? / 100.0))
+}
+
+fn category(text: &str) -> Option<&'static str> {
+    let word =
+        text.split(|c: char| c.is_whitespace() || "\",;|}".contains(c)).find(|word| !word.is_empty())?;
+    let name = word.strip_prefix("tma_").unwrap_or(word);
+    CATEGORIES.iter().find(|(known, _)| *known == name).map(|(_, category)| *category)
+}
+
+/// Whether a line has a metric and no counter: `TopdownL1 (cpu_core)   #   17.4 %  tma_backend_bound`.
+pub(super) fn is_metric(text: &str) -> bool {
+    ["%  tma_", "% tma_"].iter().any(|mark| text.contains(mark)) || text.starts_with("TopdownL")
+}
+
+/// Shares as they come.
+#[derive(Debug, Default)]
+pub(super) struct Shares {
+    /// The lines are of one kind of core of several, which the metric does not tell apart.
+    of_a_kind: bool,
+    all: Vec<(&'static str, f64, PendingLine)>,
+    /// Of a kind of core.
+    kinds: Vec<PendingLine>,
+}
+
+/// Shares of one output that are kept.
+const MOST: usize = 4096;
+
+impl Shares {
+    /// Whether the line tells one.
+    pub(super) fn take(&mut self, line: Line) -> bool {
+        let text = line.text.trim();
+        if text.starts_with("TopdownL") || text.starts_with("PipelineL") {
+            self.of_a_kind = text.contains("(cpu_");
+        }
+        let Some((category, share)) = share(text).filter(|_| self.all.len() + self.kinds.len() < MOST) else {
+            return false;
+        };
+        if self.of_a_kind {
+            self.kinds.push(line.into());
+        } else {
+            self.all.push((category, share, line.into()));
+        }
+        true
+    }
+
+    /// Each as a figure; of several of one category, of intervals or groups of CPUs, none is the run's.
+    pub(super) fn into_sink(self, run: &Run, sink: &mut Sink) {
+        for line in &self.kinds {
+            sink.withhold("counter.share", "it is of one kind of core of several".to_owned(), line.line());
+        }
+        for (category, share, line) in &self.all {
+            if self.all.iter().filter(|(other, ..)| other == category).count() > 1 {
+                let why = format!("{category} is told several times, of intervals or groups of CPUs");
+                sink.withhold("counter.share", why, line.line());
+                continue;
+            }
+            let workload = run.workload.as_deref().filter(|_| !run.system);
+            let place =
+                Labels::new().with_label(Label::Category, *category).with_known(Label::Workload, workload);
+            sink.add_figure(Measurement::exact("counter.share", place, vec![*share]), line.line());
+        }
+    }
+}
