@@ -10,7 +10,7 @@ use record::import::{Import, NotUnderstood, Text};
 use record::{Coverage, Machine, Measurement, Record, Snapshot, text};
 
 use crate::error::Error;
-use crate::facts::{CoreKind, Fact, Facts, Lscpu};
+use crate::facts::{CoreKind, Fact, Facts, Lscpu, architecture};
 use crate::sections::Section;
 
 /// One machine, as other tools' output tells of it.
@@ -88,11 +88,7 @@ pub(crate) fn assemble(
 
 fn processor(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, state: &mut Snapshot) {
     if let Some(fact) = &lscpu.architecture {
-        machine.architecture = match fact.value.as_str() {
-            "amd64" => "x86_64".to_owned(),
-            "arm64" => "aarch64".to_owned(),
-            word => word.to_owned(),
-        };
+        machine.architecture = architecture(&fact.value).to_owned();
     }
     let flags = Fact::value_of(&lscpu.flags);
     let is_x86 = machine.architecture == "x86_64";

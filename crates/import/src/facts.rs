@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 
 use record::CpuList;
+use record::cpu_list::CpuListError;
 use record::import::{Contradiction, Origin};
 use record::machine::CacheKind;
+
+use crate::cache_size::Printed;
 
 /// A value and where it stood.
 #[derive(Clone, Debug, PartialEq)]
@@ -137,10 +140,12 @@ pub(crate) struct CacheFact {
 pub(crate) struct CpuRow {
     /// The CPU.
     pub cpu: u32,
-    /// Its core.
+    /// Its core, by a number that another package or cluster may have too (`-y`).
     pub core: Option<u32>,
     /// Its package.
     pub socket: Option<u32>,
+    /// The drawer and the book that its package is in.
+    pub rack: [Option<u32>; 2],
     /// Its cluster.
     pub cluster: Option<u32>,
     /// Its node.
@@ -160,8 +165,8 @@ pub(crate) struct CpuRow {
 pub(crate) struct CacheRow {
     /// `L1d`.
     pub name: String,
-    /// Bytes of one and of all.
-    pub bytes: (Option<u64>, Option<u64>),
+    /// Bytes of the first and of all.
+    pub bytes: (Option<Printed>, Option<Printed>),
     /// Associativity.
     pub ways: Option<u32>,
     /// Bytes of a line.
@@ -203,6 +208,31 @@ pub(crate) struct Socket {
     pub hz: Option<Fact<u64>>,
     /// Whether the whole structure was seen, and not single lines of it.
     pub whole: bool,
+}
+
+/// The one word for an architecture that `uname`, Debian and the kernel call differently.
+pub(crate) fn architecture(word: &str) -> &str {
+    match word {
+        "amd64" => "x86_64",
+        "arm64" => "aarch64",
+        "ppc64el" => "ppc64le",
+        word => word,
+    }
+}
+
+/// A list of CPUs: the kernel's, or with strides as newer lscpu has them (`0-62:2`).
+pub(crate) fn parse_cpus(text: &str) -> Result<CpuList, CpuListError> {
+    let mut all = CpuList::new();
+    for part in text.split(',') {
+        let (range, stride) = part.split_once(':').unwrap_or((part, "1"));
+        let stride = stride.trim().parse().ok().filter(|stride| *stride > 0);
+        let stride: usize =
+            stride.ok_or_else(|| CpuListError::NotANumber(part.chars().take(20).collect()))?;
+        let range: CpuList = range.parse()?;
+        all =
+            if stride == 1 { all.union(&range) } else { all.union(&range.iter().step_by(stride).collect()) };
+    }
+    Ok(all)
 }
 
 /// The level and kind of a cache called `L1d`, `L2`.
@@ -276,6 +306,18 @@ mod tests {
         assert_eq!(strip_comment("2 TB  //最大支持2T"), "2 TB");
         assert_eq!(strip_comment("http://x"), "http://x");
         assert_eq!(strip_comment("4  # four"), "4");
+    }
+
+    #[test]
+    fn lists_of_cpus_may_have_strides() {
+        for (text, list) in
+            [("0-3,8", "0-3,8"), ("0-6:2", "0,2,4,6"), ("0-8:4,1-9:4", "0-1,4-5,8-9"), ("", "")]
+        {
+            assert_eq!(parse_cpus(text).unwrap().to_string(), list, "{text}");
+        }
+        for bad in ["0-6:0", "0-6:x", "0-6:", "a:2", "0-999999999:2"] {
+            assert!(parse_cpus(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

@@ -45,6 +45,8 @@ struct Open {
     /// The beginning of a broken line, its number, and of how many lines it consists.
     broken: Option<(String, u64, u32)>,
     devices: devices::Before,
+    /// The line that began it.
+    first: String,
     /// Entries of its machine before it.
     entries: usize,
 }
@@ -385,9 +387,19 @@ impl Importer {
             let draft = &mut self.sections.get(section).draft;
             draft.version = None;
             let (devices, entries) = (devices::Before::of(draft), draft.entries());
-            let (between, blank, broken) = (0, 0, None);
-            let mut open =
-                Box::new(Open { tool, reader, section, output, between, blank, broken, devices, entries });
+            let (between, blank, broken, first) = (0, 0, None, quote(line.text).to_owned());
+            let mut open = Box::new(Open {
+                tool,
+                reader,
+                section,
+                output,
+                between,
+                blank,
+                broken,
+                devices,
+                first,
+                entries,
+            });
             match self.ask(&mut open, line) {
                 Fit::Taken => {}
                 Fit::Unfinished => open.broken = Some((line.text.to_owned(), line.number, 1)),
@@ -425,6 +437,13 @@ impl Importer {
         open.output.taken += sink.taken;
         devices::merge(&mut section.draft, open.devices);
         open.output.version = section.draft.version.take();
+        let (from, to) = open.output.lines;
+        if from == to && open.output.taken == 0 && section.draft.entries() == open.entries {
+            // One line that tells nothing only looks like that tool's.
+            let text = open.first;
+            self.add_unknown_of(open.section, Line { number: from, text: &text });
+            return;
+        }
         section.outputs.push(open.output);
         self.entries += section.draft.entries().saturating_sub(open.entries) + 1;
         if section.draft.entries() + section.outputs.len() > MOST_ENTRIES {

@@ -18,6 +18,7 @@
 )]
 
 mod assemble;
+mod cache_size;
 mod choose;
 mod clean;
 mod command_line;

@@ -1,35 +1,47 @@
 //! Caches, as far as their sizes, their number and their CPUs are told.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use record::machine::Cache;
 use record::{Coverage, CpuList, Machine};
 
-use crate::facts::{CacheFact, Facts, Lscpu, parse_cache_name};
+use crate::facts::{CacheFact, CacheRow, Facts, Lscpu, parse_cache_name};
 
 /// Most caches of one kind.
 const MOST: u32 = 8192;
 
+/// Models whose two last-level caches are of different sizes.
+const UNEVEN_MODELS: &[&str] = &["X3D", "Ryzen AI 9"];
+
+/// A kind of cache, bytes of a line, and ways.
+type Known = (CacheFact, Option<u32>, Option<u32>);
+
 /// Fills [`Machine::caches`].
 pub(super) fn fill(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
-    let mut unknown = false;
-    let mut known: Vec<(CacheFact, Option<u32>, Option<u32>)> = Vec::new();
-    for row in &facts.cache_rows {
-        let Some((level, kind)) = parse_cache_name(&row.name) else { continue };
-        let (one, all) = row.bytes;
-        let instances = one
-            .zip(all)
-            .filter(|(one, all)| all % one == 0)
-            .and_then(|(one, all)| u32::try_from(all / one).ok());
-        known.push((CacheFact { level, kind, bytes: one, instances }, row.line, row.ways));
-    }
+    let shared = shared(facts);
+    let (mut known, even) = table(lscpu, facts, &shared);
     for fact in &lscpu.caches {
         let fact = &fact.value;
         if !known.iter().any(|(known, ..)| (known.level, known.kind) == (fact.level, fact.kind)) {
             known.push((fact.clone(), None, None));
         }
     }
-    let shared = shared(facts);
+    let name = machine.processor.model_name.as_deref().unwrap_or_default();
+    let odd_model = UNEVEN_MODELS.iter().any(|model| name.contains(model));
+    let several_kinds = !even
+        || lscpu.kinds.len() > 1
+        || some_cores_have_siblings(lscpu, machine)
+        || !is_even(&known, machine);
+    let mut unknown = false;
+    let mut uneven = false;
+    for (fact, ..) in &mut known {
+        let of_kinds = several_kinds || fact.level > 2 && odd_model;
+        if of_kinds && fact.instances.is_some_and(|count| count > 1) {
+            fact.bytes = None;
+            uneven = true;
+        }
+    }
     let online: CpuList = machine.cpus.iter().filter(|cpu| cpu.online).map(|cpu| cpu.id).collect();
     for (fact, line, ways) in known {
         let lists = match shared.get(&(fact.level, fact.kind)) {
@@ -45,15 +57,74 @@ pub(super) fn fill(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, coverage
         }
     }
     machine.caches.sort_by_key(|cache| (cache.level, cache.kind, cache.cpus.first()));
-    if unknown {
+    if uneven {
+        let reason = "cores or caches of several kinds: only the sums of their sizes are told";
+        let remedy = "measure with linespeed itself: it reads the size of each";
+        coverage.push(Coverage::degraded("caches", reason).with_remedy(remedy));
+    } else if unknown {
         let reason = "the outputs do not tell how many caches there are, or which CPUs share them";
         let remedy = "import the outputs of lscpu -e and lscpu -C too";
         coverage.push(Coverage::degraded("caches", reason).with_remedy(remedy));
     }
 }
 
+/// The rows of `lscpu -C`, which tell the size of the first cache and the sum: where all can be of the first's size, how many;
+/// and whether they can.
+fn table(lscpu: &Lscpu, facts: &Facts, shared: &Shared) -> (Vec<Known>, bool) {
+    let mut known = Vec::new();
+    let first = |row: &CacheRow| row.bytes.0?.one(parse_cache_name(&row.name)?.0, 1);
+    let counts = |row: &CacheRow| Some(row.bytes.1?.counts(first(row)?));
+    let single = |counts: &RangeInclusive<u32>| counts.start() == counts.end();
+    let certain: Vec<u32> =
+        facts.cache_rows.iter().filter_map(counts).filter(single).map(|counts| *counts.start()).collect();
+    let (mut even, mut most) = (true, u32::MAX);
+    for row in &facts.cache_rows {
+        let Some((level, kind)) = parse_cache_name(&row.name) else { continue };
+        let of_list =
+            lscpu.caches.iter().map(|fact| &fact.value).find(|fact| (fact.level, fact.kind) == (level, kind));
+        let listed = shared.get(&(level, kind)).and_then(|lists| u32::try_from(lists.len()).ok());
+        let mut instances = listed.or(of_list.and_then(|fact| fact.instances));
+        if let Some(counts) = counts(row) {
+            // A rounded sum may be that of several numbers of caches, of which another kind has one.
+            let count = certain.iter().find(|count| counts.contains(count) && **count > 1);
+            instances = instances.or(count.copied()).or(Some(*counts.start()).filter(|_| single(&counts)));
+            // Cores share caches of higher levels.
+            even &= instances.is_none_or(|count| counts.contains(&count))
+                && *counts.start() <= most
+                && !counts.is_empty();
+            most = most.min(*counts.end());
+        }
+        let bytes = first(row).filter(|_| instances.is_some() || row.bytes.1.is_none());
+        known.push((CacheFact { level, kind, bytes, instances }, row.line, row.ways));
+    }
+    (known, even)
+}
+
+/// Whether the number of CPUs shows that not all cores have as many threads: cores of two kinds.
+fn some_cores_have_siblings(lscpu: &Lscpu, machine: &Machine) -> bool {
+    let [kind] = lscpu.kinds.as_slice() else { return false };
+    let all = kind
+        .threads_per_core
+        .as_ref()
+        .zip(machine.counts.cores)
+        .map(|(threads, cores)| threads.value * cores);
+    lscpu.offline.is_none() && all.is_some() && all != machine.counts.cpus_present
+}
+
+/// Whether the numbers and sizes can be of cores of one kind: as many of each for every core, none without a size.
+fn is_even(known: &[Known], machine: &Machine) -> bool {
+    let near = || known.iter().map(|(fact, ..)| fact).filter(|fact| fact.level <= 2);
+    let sized = near().all(|fact| fact.bytes.is_some() || fact.instances.is_none_or(|count| count == 1));
+    let counts = || near().filter_map(|fact| fact.instances).filter(|count| *count > 0);
+    let most = machine.counts.cores.or_else(|| counts().max());
+    sized && counts().all(|count| most.is_none_or(|most| count <= most && most % count == 0))
+}
+
+/// The CPUs of each cache, by level and kind.
+type Shared = BTreeMap<(u32, record::machine::CacheKind), Vec<CpuList>>;
+
 /// Which CPUs share each cache, as the rows of `lscpu -e` and `-p` tell.
-fn shared(facts: &Facts) -> BTreeMap<(u32, record::machine::CacheKind), Vec<CpuList>> {
+fn shared(facts: &Facts) -> Shared {
     let mut by_number: BTreeMap<(u32, record::machine::CacheKind, u32), CpuList> = BTreeMap::new();
     for row in facts.rows.iter().filter(|row| row.online) {
         for (name, number) in &row.caches {

@@ -6,7 +6,7 @@ use record::import::Contradiction;
 use record::machine::{Cpu, Node};
 use record::{Coverage, CpuList, Machine};
 
-use crate::facts::{CpuRow, Fact, Facts, Lscpu, Numactl, contradict};
+use crate::facts::{CoreKind, CpuRow, Fact, Facts, Lscpu, Numactl, contradict};
 
 /// Fills counts, CPUs and nodes.
 pub(super) fn fill(
@@ -64,6 +64,13 @@ fn cores(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, contradictions: &m
         counts.clusters = Fact::value_of(&kind.clusters).or(counts.clusters);
     }
     let most = counts.cpus_present.unwrap_or(u32::MAX);
+    if lscpu.kinds.len() > 1 {
+        // Kinds that share a package count its cores as one kind's alone; with one thread a core each CPU is one.
+        let single =
+            |kind: &CoreKind| kind.threads_per_core.as_ref().is_some_and(|threads| threads.value == 1);
+        let all = counts.cpus_online.or(counts.cpus_present).filter(|_| lscpu.kinds.iter().all(single));
+        cores = all.or(cores);
+    }
     counts.cores = cores.filter(|cores| (1..=most).contains(cores)).or(counts.cores);
     // Fewer sockets are an excerpt.
     let whole: Vec<_> = facts.sockets.iter().filter(|socket| socket.whole).collect();
@@ -90,13 +97,17 @@ fn from_list(lscpu: &Lscpu) -> Vec<Cpu> {
 }
 
 fn from_rows(rows: &[&CpuRow]) -> Vec<Cpu> {
-    let mut numbers = [BTreeMap::new(), BTreeMap::new(), BTreeMap::new()];
+    let mut numbers: [BTreeMap<[Option<u32>; 5], u32>; 3] = Default::default();
     let mut cpus: Vec<Cpu> = rows
         .iter()
         .map(|row| {
             // Counted over the machine in order of the lowest CPU, whatever lscpu's own numbers are.
-            let mut number = |kind: usize, own: Option<u32>| {
-                own.map(|own| {
+            let [drawer, book] = row.rack;
+            let place = [drawer, book, row.socket, row.cluster, row.core];
+            let mut number = |kind: usize, parts: usize| {
+                let mut own = place;
+                own[parts..].fill(None);
+                own[parts - 1].map(|_| {
                     let next = numbers[kind].len() as u32;
                     *numbers[kind].entry(own).or_insert(next)
                 })
@@ -105,9 +116,9 @@ fn from_rows(rows: &[&CpuRow]) -> Vec<Cpu> {
                 id: row.cpu,
                 online: row.online,
                 allowed: row.online,
-                core: number(0, row.core),
-                package: number(1, row.socket),
-                cluster: number(2, row.cluster),
+                core: number(0, 5),
+                package: number(1, 3),
+                cluster: number(2, 4),
                 node: row.node,
                 max_hz: row.hz.0,
                 min_hz: row.hz.1,
@@ -219,10 +230,9 @@ fn nodes(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, contradictions: &m
     if !fact.is_empty() {
         machine.nodes = fact;
     }
-    let nodes = counted
-        .map(|(nodes, _)| nodes)
-        .or((!ids.is_empty()).then_some(ids.len() as u32))
-        .or(Fact::value_of(&lscpu.nodes));
+    // Nodes without CPUs are counted, and lscpu may leave them out of its lists.
+    let listed = (!ids.is_empty()).then_some(ids.len() as u32);
+    let nodes = counted.map(|(nodes, _)| nodes).or(listed.max(Fact::value_of(&lscpu.nodes)));
     machine.counts.nodes = nodes.or(machine.counts.nodes);
     let by_cpu: BTreeMap<u32, u32> =
         machine.nodes.iter().flat_map(|node| node.cpus.iter().map(move |cpu| (cpu, node.id))).collect();

@@ -3,7 +3,7 @@
 use record::import::{Contradiction, Origin};
 
 use crate::error::{Clash, Error};
-use crate::facts::{Fact, Lscpu, Numactl, contradict};
+use crate::facts::{Fact, Lscpu, Numactl, architecture, contradict};
 
 /// The outputs of lscpu as one: the later ones add to the first, or say how the machine was then. Two that cannot be of
 /// the same machine are refused.
@@ -11,7 +11,7 @@ pub(super) fn lscpu(outputs: &[Lscpu], contradictions: &mut Vec<Contradiction>) 
     let mut outputs = outputs.iter();
     let mut merged = outputs.next().cloned().unwrap_or_default();
     for next in outputs {
-        same(&merged.architecture, &next.architecture)?;
+        one_family(&merged.architecture, &next.architecture)?;
         same(&merged.cpus, &next.cpus)?;
         same(&merged.vendor, &next.vendor)?;
         for (one, other) in merged.kinds.iter().zip(&next.kinds) {
@@ -19,6 +19,21 @@ pub(super) fn lscpu(outputs: &[Lscpu], contradictions: &mut Vec<Contradiction>) 
             same(&one.family, &other.family)?;
             same(&one.model, &other.model)?;
             same(&one.sockets, &other.sockets)?;
+            same(&one.cores_per_socket, &other.cores_per_socket)?;
+        }
+        for (one, other) in merged.caches.iter().zip(&next.caches) {
+            let is_one = (one.value.level, one.value.kind) == (other.value.level, other.value.kind);
+            if is_one && one.value != other.value {
+                return Err(several(&one.origin, &other.origin));
+            }
+        }
+        let nodes = merged.nodes.as_ref().zip(next.nodes.as_ref());
+        if let Some((one, other)) = nodes.filter(|(one, other)| one.value != other.value) {
+            let says = format!(
+                "lscpu tells {} NUMA nodes and later {}; the record follows the later output",
+                one.value, other.value
+            );
+            contradictions.push(contradict(says, &one.origin, &other.origin));
         }
         for (what, one, other) in
             [("CPUs online", &merged.online, &next.online), ("CPUs offline", &merged.offline, &next.offline)]
@@ -44,7 +59,10 @@ fn add(merged: &mut Lscpu, next: &Lscpu) {
             mine.clone_from(other);
         }
     }
-    later(&mut merged.architecture, &next.architecture);
+    // What a package manager is for tells less than the list that counts the CPUs.
+    if merged.architecture.is_none() || next.cpus.is_some() {
+        later(&mut merged.architecture, &next.architecture);
+    }
     later(&mut merged.cpus, &next.cpus);
     if next.online.is_some() {
         // Who tells all CPUs online tells none offline.
@@ -69,6 +87,28 @@ fn add(merged: &mut Lscpu, next: &Lscpu) {
         merged.node_cpus.clone_from(&next.node_cpus);
     }
     merged.vulnerabilities.extend(next.vulnerabilities.clone());
+}
+
+/// As [`same`]; one processor runs kernels and programs of several architectures.
+fn one_family(one: &Option<Fact<String>>, other: &Option<Fact<String>>) -> Result<(), Error> {
+    let family = |fact: &Option<Fact<String>>| {
+        let word = architecture(&fact.as_ref()?.value).to_owned();
+        let is_arm = word.starts_with("armv") || word == "armhf";
+        let is_x86 = word.starts_with('i') && word.ends_with("86");
+        Some(if is_arm {
+            "aarch64".to_owned()
+        } else if is_x86 {
+            "x86_64".to_owned()
+        } else {
+            word
+        })
+    };
+    match (one, other) {
+        (Some(one_fact), Some(other_fact)) if family(one) != family(other) => {
+            Err(several(&one_fact.origin, &other_fact.origin))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Two statements of what one machine can have only one of.

@@ -79,6 +79,8 @@ struct Structure {
     kind: u32,
     handle: Option<u32>,
     title: Option<(u64, String)>,
+    /// A line that is a field's has followed.
+    begun: bool,
     fields: Vec<(String, Fact<String>)>,
 }
 
@@ -135,8 +137,13 @@ impl Reader for Text {
         match begins(text) {
             Some((Some(handle), kind)) => {
                 self.close(sink);
-                self.structure =
-                    Some(Structure { kind, handle: Some(handle), title: None, fields: Vec::new() });
+                self.structure = Some(Structure {
+                    kind,
+                    handle: Some(handle),
+                    title: None,
+                    begun: false,
+                    fields: Vec::new(),
+                });
                 return Fit::Taken;
             }
             Some((None, kind)) => {
@@ -145,7 +152,8 @@ impl Reader for Text {
                     Some(open) if open.title.is_none() && open.kind == kind => open.title = title,
                     _ => {
                         self.close(sink);
-                        self.structure = Some(Structure { kind, handle: None, title, fields: Vec::new() });
+                        self.structure =
+                            Some(Structure { kind, handle: None, title, begun: false, fields: Vec::new() });
                     }
                 }
                 return Fit::Taken;
@@ -193,6 +201,10 @@ impl Text {
     fn field(&mut self, text: &str, line: Line, sink: &mut Sink) -> Fit {
         let indented = line.text.starts_with([' ', '\t']);
         let Some((key, value)) = text.split_once(':') else {
+            // Geekbench has such titles, too.
+            if self.structure.as_ref().is_some_and(|s| s.handle.is_none() && !s.begun) {
+                return Fit::Over;
+            }
             // An entry of a list (`Multi-Core`), or the title of a structure that is not read.
             return if indented || self.structure.as_ref().is_some_and(|s| s.title.is_none()) {
                 Fit::Taken
@@ -214,7 +226,11 @@ impl Text {
             && self.structure.as_ref().is_none_or(repeated)
         {
             self.close(sink);
-            self.structure = Some(Structure { kind, handle: None, title: None, fields: Vec::new() });
+            self.structure =
+                Some(Structure { kind, handle: None, title: None, begun: false, fields: Vec::new() });
+        }
+        if let Some(open) = &mut self.structure {
+            open.begun = true;
         }
         if let Some(open) = &mut self.structure
             && open.fields.len() < MOST_FIELDS

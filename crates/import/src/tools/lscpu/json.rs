@@ -152,7 +152,15 @@ impl Reader for Document {
             return Fit::Over;
         }
         self.done = self.state.ends(line.text);
-        self.text.push_str(line.text);
+        // lscpu 2.38 writes nothing or a bare dash for what a CPU that is offline has not.
+        let bare = line.text.trim_end().trim_end_matches(',');
+        match bare.strip_suffix('-').unwrap_or(bare).trim_end().strip_suffix("\":") {
+            Some(key) => {
+                let comma = if line.text.trim_end().ends_with(',') { "," } else { "" };
+                self.text.push_str(&format!("{key}\": null{comma}"));
+            }
+            None => self.text.push_str(line.text),
+        }
         self.text.push('\n');
         Fit::Taken
     }

@@ -13,6 +13,8 @@ pub(super) struct Label<'a> {
     pub key: Key,
     /// `L1d` of `L1d cache`, `3` of `NUMA node3 CPU(s)`.
     pub part: &'a str,
+    /// As it stands.
+    pub text: &'a str,
 }
 
 /// Labels as lines are looked up by them.
@@ -53,11 +55,11 @@ pub(super) fn find_label(text: &str) -> Option<Label<'_>> {
         return None;
     }
     if parse_cache_name(text).is_some() {
-        return Some(Label { key: Key::Cache, part: text });
+        return Some(Label { key: Key::Cache, part: text, text });
     }
     let index = index();
     if let Some(key) = index.exact.get(text) {
-        return Some(Label { key: *key, part: "" });
+        return Some(Label { key: *key, part: "", text });
     }
     index.patterns.iter().find_map(|(before, behind, key)| {
         let part = text.strip_prefix(before)?.strip_suffix(behind)?.trim();
@@ -66,7 +68,7 @@ pub(super) fn find_label(text: &str) -> Option<Label<'_>> {
             Key::NodeCpus => !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()),
             _ => !part.is_empty(),
         };
-        fits.then_some(Label { key: *key, part })
+        fits.then_some(Label { key: *key, part, text })
     })
 }
 

@@ -1,5 +1,6 @@
 //! The tables of lscpu: `-e` and `-p` (a row a CPU), `-C` (a row a kind of cache).
 
+use crate::cache_size::Printed;
 use crate::facts::{self, CacheRow, CpuRow};
 use crate::line::Line;
 use crate::sink::Sink;
@@ -12,19 +13,43 @@ pub(crate) const LSCPU_EXTENDED: Tool = Tool {
     reader: |_| Box::new(Cpus { columns: Vec::new(), commas: false }),
 };
 
+/// Columns of `-e` and `-p` beside the caches, in lower case.
+const COLUMNS: &str = "\
+    bogomips cpu core socket cluster node book drawer polarization address configured online mhz scalmhz% \
+    maxmhz minmhz modelname cache";
+
+/// The columns that a head names, in lower case; `-p` has an empty one before the caches.
+fn columns<'a>(names: impl Iterator<Item = &'a str>) -> Option<Vec<String>> {
+    let columns: Vec<String> = names.map(str::to_ascii_lowercase).collect();
+    let known = |column: &String| {
+        column.is_empty()
+            || COLUMNS.split(' ').any(|known| known == column)
+            || column.split(':').all(|name| cache(name).is_some())
+    };
+    let cpu = columns.len() > 1 && columns.iter().any(|column| column == "cpu");
+    (cpu && columns.iter().all(known)).then_some(columns)
+}
+
+/// The columns of `lscpu -e`, whose heads are in capitals.
+fn extended(text: &str) -> Option<Vec<String>> {
+    let names = || text.split_whitespace();
+    names().any(|name| name == "CPU").then(|| columns(names())).flatten()
+}
+
 fn opens_lscpu_extended(line: Line, _: Option<&Command>) -> bool {
-    let mut columns = line.text.split_whitespace();
-    columns.next() == Some("CPU")
-        && columns.clone().any(|column| column == "CORE" || column == "SOCKET")
-        && columns
-            .all(|column| column.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, ':' | '_' | '%')))
+    extended(line.text).is_some()
+}
+
+/// The columns of `lscpu -p`.
+fn parsable(text: &str) -> Option<Vec<String>> {
+    columns(text.strip_prefix('#')?.split(',').map(str::trim))
 }
 
 /// `lscpu -p`.
 pub(crate) const LSCPU_PARSABLE: Tool = Tool {
     name: "lscpu -p",
     opens: |line, _| {
-        line.text.starts_with("# CPU,") || line.text.starts_with("# The following is the parsable format")
+        line.text.starts_with("# The following is the parsable format") || parsable(line.text).is_some()
     },
     reader: |_| Box::new(Cpus { columns: Vec::new(), commas: true }),
 };
@@ -37,23 +62,28 @@ struct Cpus {
 impl Reader for Cpus {
     fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
         let text = line.text.trim();
-        let comment = text.strip_prefix('#').map(str::trim).filter(|_| self.commas);
-        if let Some(header) = comment.filter(|text| text.starts_with("CPU,")) {
-            self.columns = header.split(',').map(|column| column.to_ascii_lowercase()).collect();
-            return Fit::Taken;
-        }
-        if comment.is_some() {
+        if self.commas && text.starts_with('#') {
+            if let Some(columns) = parsable(text) {
+                self.columns = columns;
+                return Fit::Taken;
+            }
             return if self.columns.is_empty() { Fit::Taken } else { Fit::Over };
         }
         if self.columns.is_empty() {
-            self.columns = text.split_whitespace().map(str::to_ascii_lowercase).collect();
+            let Some(columns) = extended(text) else { return Fit::Over };
+            self.columns = columns;
             return Fit::Taken;
         }
-        let cells: Vec<&str> = if self.commas {
+        let mut cells: Vec<&str> = if self.commas {
             text.split(',').map(str::trim).collect()
         } else {
             text.split_whitespace().collect()
         };
+        // A model's name has blanks.
+        let named = self.columns.iter().position(|column| column == "modelname");
+        if let (Some(at), Some(more)) = (named, cells.len().checked_sub(self.columns.len())) {
+            cells.drain(at..at + more);
+        }
         if cells.len() > self.columns.len() {
             return Fit::Over;
         }
@@ -77,6 +107,7 @@ pub(super) fn cpu<T: AsRef<str>>(cells: &[(T, T)], line: Line, sink: &mut Sink) 
         cpu,
         core: None,
         socket: None,
+        rack: [None; 2],
         cluster: None,
         node: None,
         caches: Vec::new(),
@@ -97,6 +128,8 @@ pub(super) fn cpu<T: AsRef<str>>(cells: &[(T, T)], line: Line, sink: &mut Sink) 
             "core" => row.core = number,
             "socket" => row.socket = number,
             "cluster" => row.cluster = number,
+            "drawer" => row.rack[0] = number,
+            "book" => row.rack[1] = number,
             "node" => row.node = number,
             "online" => row.online = !matches!(cell, "no" | "N" | "n" | "nein" | "non" | "否"),
             "maxmhz" => row.hz.0 = hz(cell),
@@ -157,9 +190,7 @@ pub(super) fn cache_row<T: AsRef<str>>(cells: &[(T, T)], line: Line, sink: &mut 
     let cell =
         |name: &str| cells.iter().find(|(column, _)| column.as_ref() == name).map(|(_, cell)| cell.as_ref());
     let Some(name) = cell("name").filter(|name| facts::parse_cache_name(name).is_some()) else { return };
-    // With `--bytes` sizes have no unit.
-    let size = |cell: &str| facts::parse_size(cell).map(|(bytes, _)| bytes).or(cell.parse().ok());
-    let bytes = |name: &str| cell(name).and_then(size).filter(|bytes| (256..=1 << 40).contains(bytes));
+    let bytes = |name: &str| cell(name).and_then(Printed::read);
     let number = |name: &str| cell(name)?.parse::<u32>().ok().filter(|number| *number > 0);
     let row = CacheRow {
         name: name.to_owned(),

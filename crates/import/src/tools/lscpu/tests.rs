@@ -23,7 +23,7 @@ fn every_label_of_every_language_means_one_thing() {
                 Key::Vulnerability => (text.replace("%s", "Meltdown"), "Meltdown"),
                 _ => ((*text).to_owned(), ""),
             };
-            assert_eq!(find_label(&shown), Some(Label { key: *key, part }), "{shown}");
+            assert_eq!(find_label(&shown), Some(Label { key: *key, part, text: &shown }), "{shown}");
         }
     }
 }

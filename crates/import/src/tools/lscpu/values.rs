@@ -4,6 +4,7 @@ use record::CpuList;
 
 use super::labels::{DISABLED, ENABLED, Key};
 use super::lookup::Label;
+use crate::cache_size::Printed;
 use crate::facts::{self, CacheFact, CoreKind, Fact, Lscpu};
 use crate::line::Line;
 use crate::sink::Sink;
@@ -17,7 +18,7 @@ const LONGEST_FLAGS: usize = 32 << 10;
 /// Machine words of kernels that run on processors which people measure.
 pub(super) fn is_architecture(value: &str) -> bool {
     const KNOWN: &str = "\
-    x86_64 aarch64 i386 i486 i586 i686 amd64 arm64 ppc64 ppc64le s390x riscv64 loongarch64 mips64 sw_64 \
+    x86_64 aarch64 armhf ppc64el i386 i486 i586 i686 amd64 arm64 ppc64 ppc64le s390x riscv64 loongarch64 mips64 sw_64 \
     ia64 sparc64";
     let word = facts::strip_comment(value);
     KNOWN.split(' ').any(|known| known == word) || word.starts_with("armv")
@@ -27,11 +28,28 @@ pub(super) fn is_architecture(value: &str) -> bool {
 #[derive(Default)]
 pub(super) struct Values {
     output: Lscpu,
+    begun: bool,
 }
 
 impl Values {
     pub(super) fn has_architecture(&self) -> bool {
         self.output.architecture.is_some()
+    }
+
+    /// Whether anything was told.
+    pub(super) fn begun(&self) -> bool {
+        self.begun
+    }
+
+    /// What two values say that one machine has once: the lines from here on are of another list.
+    fn parted(&mut self, differs: bool, sink: &mut Sink) {
+        if differs {
+            sink.draft.facts.lscpu.push(std::mem::take(&mut self.output));
+        }
+    }
+
+    fn output(&mut self) -> &mut Lscpu {
+        &mut self.output
     }
 
     /// The kind of core that is being told of; another begins with a name after counts.
@@ -52,29 +70,55 @@ impl Values {
 
     pub(super) fn take(&mut self, label: &Label, value: &str, line: Line, sink: &mut Sink) {
         let value = facts::strip_comment(value);
+        let node: Option<u32> = label.part.parse().ok().filter(|_| label.key == Key::NodeCpus);
         if value.is_empty() || value == "-" {
+            // A node without CPUs.
+            if let Some(node) = node {
+                let none = sink.fact(format!("machine.nodes[{node}].cpus"), CpuList::new(), line);
+                self.output.node_cpus.entry(node).or_insert(none);
+            }
             return;
         }
+        self.begun = true;
         let mut read = Read { value, line, sink };
+        // Of what a list tells once of a machine the later value would hide the former.
+        macro_rules! once {
+            ($of:ident, $field:ident, $new:expr) => {{
+                let new = $new;
+                let differs = self
+                    .$of()
+                    .$field
+                    .as_ref()
+                    .zip(new.as_ref())
+                    .is_some_and(|(one, other)| one.value != other.value);
+                self.parted(differs, read.sink);
+                if new.is_some() {
+                    self.$of().$field = new;
+                }
+            }};
+        }
         match label.key {
             Key::Architecture => self.output.architecture = read.text("machine.architecture"),
-            Key::Cpus => self.output.cpus = read.count("machine.counts.cpus_present", 65_536),
-            Key::Online => self.output.online = read.list("machine.counts.cpus_online"),
-            Key::Offline => self.output.offline = read.list("machine.cpus[].online"),
-            Key::Nodes => self.output.nodes = read.count("machine.counts.nodes", 4096),
+            Key::Cpus => once!(output, cpus, read.count("machine.counts.cpus_present", 65_536)),
+            Key::Online => once!(output, online, read.list("machine.counts.cpus_online")),
+            Key::Offline => once!(output, offline, read.list("machine.cpus[].online")),
+            Key::Nodes => once!(output, nodes, read.count("machine.counts.nodes", 4096)),
             Key::NodeCpus => {
                 let list = read.list(format!("machine.nodes[{}].cpus", label.part));
-                if let (Ok(node), Some(list)) = (label.part.parse(), list) {
+                if let (Some(node), Some(list)) = (node, list) {
+                    let known = self.output.node_cpus.get(&node);
+                    let differs = known.is_some_and(|known| known.value != list.value);
+                    self.parted(differs, read.sink);
                     self.output.node_cpus.insert(node, list);
                 }
             }
-            Key::ThreadsPerCore => self.kind().threads_per_core = read.count("machine.counts.cores", 64),
-            Key::CoresPerSocket => self.kind().cores_per_socket = read.count("machine.counts.cores", 4096),
+            Key::ThreadsPerCore => once!(kind, threads_per_core, read.count("machine.counts.cores", 64)),
+            Key::CoresPerSocket => once!(kind, cores_per_socket, read.count("machine.counts.cores", 4096)),
             Key::CoresPerCluster => {
-                self.kind().cores_per_cluster = read.count("machine.counts.clusters", 4096)
+                once!(kind, cores_per_cluster, read.count("machine.counts.clusters", 4096))
             }
-            Key::Sockets => self.kind().sockets = read.count("machine.counts.packages", 4096),
-            Key::Clusters => self.kind().clusters = read.count("machine.counts.clusters", 4096),
+            Key::Sockets => once!(kind, sockets, read.count("machine.counts.packages", 4096)),
+            Key::Clusters => once!(kind, clusters, read.count("machine.counts.clusters", 4096)),
             Key::Vendor => self.output.vendor = read.text("machine.processor.vendor"),
             Key::ModelName => {
                 let counted = |kind: &CoreKind| kind.model_name.is_some() && kind.cores_per_socket.is_some();
@@ -100,6 +144,12 @@ impl Values {
             }
             Key::Cache => {
                 if let Some(cache) = read.cache(label.part) {
+                    let of = |known: &&Fact<CacheFact>| {
+                        (known.value.level, known.value.kind) == (cache.value.level, cache.value.kind)
+                    };
+                    let differs =
+                        self.output.caches.iter().find(of).is_some_and(|known| known.value != cache.value);
+                    self.parted(differs, read.sink);
                     self.output.caches.push(cache);
                 }
             }
@@ -172,8 +222,7 @@ impl Read<'_, '_, '_> {
 
     /// A number of things, at least one.
     fn count(&mut self, path: &'static str, most: u32) -> Option<Fact<u32>> {
-        let digits: String = self.value.chars().take_while(char::is_ascii_digit).collect();
-        match digits.parse::<u64>() {
+        match self.value.parse::<u64>() {
             Ok(count) if (1..=u64::from(most)).contains(&count) => Some(self.note(path, count as u32)),
             _ => {
                 let why = format!("{} is not a number of them that a machine can have", self.shown());
@@ -193,7 +242,7 @@ impl Read<'_, '_, '_> {
         let path = path.into();
         let list = match self.value.strip_prefix("0x") {
             Some(mask) => parse_mask(mask),
-            None => self.value.replace(", ", ",").parse::<CpuList>().map_err(NoCpus::NotAList),
+            None => facts::parse_cpus(self.value).map_err(NoCpus::NotAList),
         };
         match list {
             Ok(list) if list.is_empty() => {
@@ -233,26 +282,22 @@ impl Read<'_, '_, '_> {
     fn cache(&mut self, name: &str) -> Option<Fact<CacheFact>> {
         let (level, kind) = facts::parse_cache_name(name)?;
         let path = format!("machine.caches.{name}");
-        let bare = || {
-            let (bytes, rest) = facts::parse_number(self.value)?;
-            (rest.starts_with('(') && (1.0..2f64.powi(60)).contains(&bytes)).then_some((bytes as u64, true))
-        };
-        let Some((bytes, sum)) = facts::parse_size(self.value).or_else(bare) else {
+        let instances = self.value.split_once('(').and_then(|(_, rest)| facts::parse_number(rest));
+        let instances = instances.map(|(count, _)| count as u32).filter(|count| (1..=65_536).contains(count));
+        let unit = facts::parse_size(self.value);
+        let Some(printed) = Printed::read(self.value).filter(|_| unit.is_some() || instances.is_some())
+        else {
             // Without a unit and a number of instances (`--bytes` of old) nothing tells one from the sum.
             let why = format!("{} does not tell whether it is one cache or all of them", self.shown());
             self.sink.withhold(&path, why, self.line);
             return None;
         };
-        let instances = self.value.split_once('(').and_then(|(_, rest)| facts::parse_number(rest));
-        let instances = instances.map(|(count, _)| count as u32).filter(|count| (1..=65_536).contains(count));
-        let one = match instances {
-            Some(count) => (bytes % u64::from(count) == 0).then_some(bytes / u64::from(count)),
-            None => (!sum).then_some(bytes),
-        };
-        if one.is_none_or(|one| !(256..=1 << 40).contains(&one)) && (instances.is_some() || !sum) {
+        let sum = instances.is_none() && unit.is_some_and(|(_, iec)| iec);
+        let one = if sum { None } else { printed.one(level, instances.unwrap_or(1)) };
+        if one.is_none() && !sum {
             let why = format!("{} is not a size that caches can have", self.shown());
             self.sink.withhold(&path, why, self.line);
-            return None;
+            instances?;
         }
         Some(self.note(path, CacheFact { level, kind, bytes: one, instances }))
     }
