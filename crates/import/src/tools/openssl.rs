@@ -77,6 +77,17 @@ fn keys(text: &str) -> Option<(String, Vec<f64>)> {
     Some((words[..first].join(" "), rates))
 }
 
+/// A row of key encapsulations or signatures, since 3.2: `ML-KEM-512 0.000012s 0.000010s 0.000015s   83333.3  100000.0
+/// 66666.7`.
+fn named_keys(text: &str) -> Option<(String, Vec<f64>)> {
+    let words: Vec<&str> = text.split_whitespace().take(8).collect();
+    let [name, times @ .., _, _, _] = words.as_slice() else { return None };
+    let seconds = |word: &&str| word.strip_suffix('s').and_then(numbers::parse_plain).is_some();
+    let rates: Option<Vec<f64>> =
+        words[words.len() - 3..].iter().map(|word| numbers::parse_plain(word)).collect();
+    (times.len() == 3 && times.iter().all(seconds)).then_some(((*name).to_owned(), rates?))
+}
+
 /// What the columns of a table of signatures are: `sign    verify    sign/s verify/s`.
 fn key_head(text: &str) -> Option<Vec<String>> {
     // Most lines have no such column, and every line is asked.
@@ -91,8 +102,8 @@ fn key_head(text: &str) -> Option<Vec<String>> {
         .collect();
     let words = text.split_whitespace().count();
     let known = [
-        "sign", "verify", "op", "encr", "decr", "encrypt", "decrypt", "keygen", "encaps", "decaps",
-        "keygens", "signs",
+        "sign", "verify", "op", "encr", "decr", "encr.", "decr.", "encrypt", "decrypt", "keygen", "encaps",
+        "decaps", "keygens", "signs",
     ];
     let all = columns.iter().all(|column| known.contains(&column.as_str()));
     (!columns.is_empty() && all && words <= 2 * columns.len()).then_some(columns)
@@ -112,7 +123,11 @@ fn machine_line(text: &str) -> Option<(Vec<&str>, Option<u64>)> {
     let numbered = |letter: char| {
         fields[0].strip_prefix(letter).is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()))
     };
-    let known = matches!(fields[0], "H" | "DT" | "DTP") || numbered('F') || numbered('R');
+    // What it begins to do, by the kind of work.
+    let doing = fields[0].len() <= 4
+        && fields[0].starts_with('D')
+        && fields[0].bytes().all(|b| b.is_ascii_uppercase());
+    let known = fields[0] == "H" || doing || numbered('F') || numbered('R');
     (known && fields.len() > 1).then_some((fields, child))
 }
 
@@ -167,7 +182,8 @@ fn opens(line: Line, command: Option<&Command>) -> bool {
         || text.starts_with("Doing ") && text.contains("size blocks")
         || text.starts_with("You have chosen to measure elapsed time")
         || keys(text).is_some()
-        || speed() && key_head(text).is_some()
+        || named_keys(text).is_some()
+        || key_head(text).is_some_and(|columns| columns.len() > 1 || speed())
 }
 
 fn reader(command: Option<&Command>) -> Box<dyn Reader> {
@@ -293,7 +309,8 @@ impl SpeedReader {
             }
             "F2" | "F3" | "F4" | "F5" | "F6" | "F7" | "F8" if child.is_none() => {
                 let (family, works, first): (_, &[&str], usize) = match fields[0] {
-                    "F2" => ("rsa", &["sign", "verify"], 3),
+                    // Since 3.2 it encrypts and decrypts, too.
+                    "F2" => ("rsa", &["sign", "verify", "encr", "decr"], 3),
                     "F3" => ("dsa", &["sign", "verify"], 3),
                     "F4" => ("ecdsa", &["sign", "verify"], 3),
                     "F5" => ("ecdh", &["op"], 3),
@@ -308,6 +325,8 @@ impl SpeedReader {
                 let columns: Vec<String> = works.iter().map(|work| (*work).to_owned()).collect();
                 self.take_keys(&format!("{family} {bits} bits"), &columns, &rates, line);
             }
+            // Encapsulations and signatures by a number that only the program's own list explains.
+            "F9" | "F10" => return Fit::Between,
             _ => {}
         }
         Fit::Taken
@@ -323,8 +342,8 @@ impl SpeedReader {
             let work = match column.as_str() {
                 "sign" | "signs" => "signatures",
                 "verify" => "verifications",
-                "encr" | "encrypt" => "encryptions",
-                "decr" | "decrypt" => "decryptions",
+                "encr" | "encr." | "encrypt" => "encryptions",
+                "decr" | "decr." | "decrypt" => "decryptions",
                 "keygen" | "keygens" => "keys made",
                 "encaps" => "encapsulations",
                 "decaps" => "decapsulations",
@@ -444,13 +463,24 @@ impl Reader for SpeedReader {
             self.columns = columns;
             return Fit::Taken;
         }
+        if let Some((name, rates)) = named_keys(text).filter(|_| self.columns.len() == 3) {
+            // Keys of RSA are made for either.
+            let kind = if self.columns.iter().any(|column| column == "encaps") { "kem" } else { "signature" };
+            let name = format!("{kind} {name}");
+            if !self.seen.insert(name.clone()) {
+                return Fit::Over;
+            }
+            let columns = self.columns.clone();
+            self.take_keys(&name, &columns, &rates, line);
+            return Fit::Taken;
+        }
         if let Some((name, rates)) = keys(text) {
             if self.seen.contains(&name) {
                 return Fit::Over;
             }
             self.seen.insert(name.clone());
             let columns = match self.columns.len() {
-                0 if rates.len() == 2 => vec!["sign".to_owned(), "verify".to_owned()],
+                0 if rates.len() > 1 => ["sign", "verify", "encr", "decr"].map(str::to_owned).to_vec(),
                 0 => vec!["op".to_owned()],
                 _ => self.columns.clone(),
             };

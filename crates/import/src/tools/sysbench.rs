@@ -94,7 +94,39 @@ fn is_histogram(text: &str) -> bool {
     text.starts_with("Latency histogram (") || text.starts_with("value  ----") || row().is_some()
 }
 
+/// `[ 10s ] thds: 16 tps: 794.63 …`, up to 0.5 `[1000s] threads: 16, tps: …`.
+fn is_progress(text: &str) -> bool {
+    let time = text.strip_prefix('[').and_then(|rest| rest.split_once(']')).map(|(time, _)| time.trim());
+    time.and_then(|time| time.strip_suffix('s')).is_some_and(|time| numbers::parse_whole(time).is_some())
+}
+
 impl SysbenchReader {
+    /// A line that only the test of files prints; the order in which how much is read or written decides the work.
+    fn file_line(&mut self, text: &str) -> bool {
+        let modes = [
+            ("Doing sequential write", "seqwr"),
+            ("Doing sequential rewrite", "seqrewr"),
+            ("Doing sequential read", "seqrd"),
+            ("Doing random read", "rndrd"),
+            ("Doing random write", "rndwr"),
+            ("Doing random r/w", "rndrw"),
+        ];
+        let slot = if let Some((_, mode)) = modes.iter().find(|(start, _)| text.starts_with(start)) {
+            Some((&mut self.operation, *mode))
+        } else if let Some(block) = text.strip_prefix("Block size ") {
+            Some((&mut self.block, block))
+        } else {
+            text.strip_suffix(" total file size").map(|total| (&mut self.scope, total))
+        };
+        if let Some((slot, value)) = slot {
+            *slot = Some(value.to_owned());
+            return true;
+        }
+        let figures = ["Extra file", "reads/s:", "writes/s:", "fsyncs/s:", "read, MiB/s:", "written, MiB/s:"];
+        text.contains(" files, ") && text.ends_with(" each")
+            || figures.iter().any(|start| text.starts_with(start))
+    }
+
     /// Sets what may be told once; whether it was new.
     fn set(slot: &mut Pending, value: Option<f64>, line: Line) -> Fit {
         match (value, &slot) {
@@ -230,6 +262,11 @@ impl SysbenchReader {
                 // It says nothing of it itself.
                 add("--memory-access-mode", option(&["--memory-access-mode"]).filter(|mode| mode != "seq"));
             }
+            "fileio" => {
+                add("--file-test-mode", self.operation.clone());
+                add("--file-total-size", self.scope.clone());
+                add("--file-block-size", self.block.clone());
+            }
             "threads" => {
                 add("--thread-yields", option(&["--thread-yields"]));
                 add("--thread-locks", option(&["--thread-locks"]));
@@ -298,7 +335,6 @@ impl Reader for SysbenchReader {
             "Doing ",
             "Random number generator",
             "Using ",
-            "[ ",
             "Total operations:",
             "Operations performed:",
             "WARNING:",
@@ -311,6 +347,11 @@ impl Reader for SysbenchReader {
             "Debug mode",
             "Warmup",
             "Report intermediate results every",
+            "File operations:",
+            "Number of IO requests:",
+            "Read/Write ratio for combined",
+            "Periodic FSYNC",
+            "Calling fsync()",
         ];
         if text.starts_with("Doing CPU") {
             self.test = Some("cpu");
@@ -318,10 +359,17 @@ impl Reader for SysbenchReader {
             self.test = Some("threads");
         } else if text.starts_with("Doing mutex") {
             self.test = Some("mutex");
+        } else if text.starts_with("File operations:") || text.starts_with("Extra file open flags:") {
+            self.test = Some("fileio");
         } else if text.starts_with("Running memory") || text.starts_with("Doing memory") {
             self.test = Some("memory");
         }
-        if talk.iter().any(|start| text.starts_with(start)) || is_histogram(text) {
+        let of_files = self.test == Some("fileio") && self.file_line(text);
+        if of_files
+            || talk.iter().any(|start| text.starts_with(start))
+            || is_histogram(text)
+            || is_progress(text)
+        {
             return Fit::Taken;
         }
         match text.split_once(':') {
@@ -373,119 +421,4 @@ impl Reader for SysbenchReader {
 }
 
 #[cfg(test)]
-mod tests {
-    use crate::tools::testing::{damaged, figures, import, the};
-    use proptest::prelude::*;
-    use record::detail;
-
-    const CPU: &str = include_str!("../../tests/texts/sysbench-1.0-cpu.txt");
-    const MEMORY: &str = include_str!("../../tests/texts/sysbench-1.0-memory.txt");
-    const THREADS: &str = include_str!("../../tests/texts/sysbench-1.0-threads.txt");
-    const OLD: &str = include_str!("../../tests/texts/sysbench-0.5-cpu.txt");
-    const OLTP: &str = include_str!("../../tests/texts/sysbench-1.0-oltp.txt");
-
-    #[test]
-    fn a_fixed_time_gives_a_rate_and_no_time() {
-        let imported = import(CPU);
-        assert_eq!(
-            figures(&imported),
-            ["workload.throughput workload=sysbench cpu --cpu-max-prime=10000 threads=2: 8823.6"]
-        );
-        assert_eq!(imported.measurements[0].detail.number_named("latency_p95_ms"), Some(0.24));
-        assert_eq!(imported.import.outputs[0].version.as_deref(), Some("1.0.20"));
-        assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
-    }
-
-    #[test]
-    fn a_fixed_number_of_events_gives_the_time_of_published_tables() {
-        let imported = import(OLD);
-        let name = "workload=sysbench cpu --cpu-max-prime=50000 threads=1";
-        assert_eq!(the(&imported, &format!("workload.time {name}")).value(), 83.2642);
-        let rate = the(&imported, &format!("workload.throughput {name}"));
-        assert_eq!(rate.value(), 10000.0 / 83.2642);
-        assert_eq!(rate.detail.get(detail::LATENCY_AVG_MS), Some(8.33));
-        assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
-    }
-
-    #[test]
-    fn its_memory_test_is_no_memory_bandwidth() {
-        let imported = import(MEMORY);
-        let name = "workload=sysbench memory --memory-block-size=1KiB --memory-oper=write --memory-scope=global threads=1";
-        assert_eq!(figures(&imported).len(), 1);
-        let rate = the(&imported, &format!("workload.throughput {name}"));
-        assert_eq!((rate.value(), rate.detail.get(detail::WORK)), (6843.84 * 1_048_576.0, Some("B")));
-        let imported = import(THREADS);
-        assert_eq!(figures(&imported).len(), 1);
-        let rate = the(&imported, "workload.throughput workload=sysbench threads threads=1");
-        assert_eq!(rate.value(), 682.0 / 1.0040);
-    }
-
-    #[test]
-    fn databases_have_transactions_and_queries() {
-        let imported = import(OLTP);
-        assert_eq!(
-            figures(&imported),
-            [
-                "workload.throughput workload=sysbench oltp_point_select --tables=10 --table-size=100000 transactions threads=4: 24674.12",
-                "workload.throughput workload=sysbench oltp_point_select --tables=10 --table-size=100000 queries threads=4: 24674.12",
-            ]
-        );
-    }
-
-    #[test]
-    fn two_runs_stay_two_outputs() {
-        let imported = import(&format!("{OLD}\n{CPU}"));
-        assert_eq!((imported.import.outputs.len(), imported.measurements.len()), (2, 3));
-    }
-
-    #[test]
-    fn a_histogram_and_any_percentile_belong_to_the_run() {
-        let text = CPU.replace("95th percentile", "99th percentile").replace(
-            "CPU speed:",
-            "Latency histogram (values are in milliseconds)\n       value  ------------- distribution ------------- count\n       \
-            0.218 |                                         6\n       0.222 |**************************************** 537\n \n\
-            CPU speed:",
-        );
-        let imported = import(&text);
-        assert_eq!(
-            figures(&imported),
-            ["workload.throughput workload=sysbench cpu --cpu-max-prime=10000 threads=2: 8823.6"]
-        );
-        assert_eq!(imported.measurements[0].detail.number_named("latency_p99_ms"), Some(0.24));
-        assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
-    }
-
-    #[test]
-    fn a_pace_that_was_asked_for_is_no_speed_and_an_unnamed_test_is_doubted() {
-        let paced =
-            import(&CPU.replace(
-                "Number of threads: 2\n",
-                "Number of threads: 2\nTarget transaction rate: 100/sec\n",
-            ));
-        assert!(
-            paced.measurements[0]
-                .doubt
-                .as_ref()
-                .is_some_and(|doubt| doubt.to_string().contains("100 a second"))
-        );
-        let (_, unnamed) = THREADS.split_once('\n').expect("the command line is the first");
-        assert!(
-            import(unnamed).measurements[0]
-                .doubt
-                .as_ref()
-                .is_some_and(|doubt| doubt.to_string().contains("not told"))
-        );
-        let random = format!(
-            "$ sysbench memory --memory-access-mode=rnd run\n{}",
-            MEMORY.split_once('\n').map_or("", |(_, rest)| rest)
-        );
-        assert!(figures(&import(&random))[0].contains("--memory-access-mode=rnd"));
-    }
-
-    proptest! {
-        #[test]
-        fn no_damaged_output_panics(which in 0usize..5, at in 0usize..3000, cut in 0usize..60, with in "\\PC{0,12}") {
-            let _ = import(&damaged([CPU, MEMORY, THREADS, OLD, OLTP][which], at, cut, &with));
-        }
-    }
-}
+mod tests;

@@ -77,6 +77,55 @@ fn versions_of_today_are_read_without_a_line_left() {
 }
 
 #[test]
+fn tables_of_keys_have_a_figure_for_each_work() {
+    let text = "                   sign    verify    encrypt   decrypt   sign/s verify/s  encr./s  decr./s\nrsa  4096 bits \
+        0.003301s 0.000048s 0.000049s 0.003311s    302.9  20869.5  20523.2    302.0\n                               keygen    \
+        encaps    decaps keygens/s  encaps/s  decaps/s\n                    rsa2048 0.025462s 0.000009s 0.000332s      39.3  \
+        106302.6    3012.7\n                 ML-KEM-512 0.000012s 0.000010s 0.000015s   83333.3  100000.0   66666.7\n        \
+                               keygen     signs    verify keygens/s    sign/s  verify/s\n                    rsa2048 0.025833s 0.000335s \
+        0.000008s      38.7    2989.2  118107.3\n                  ML-DSA-44 0.000060s 0.000200s 0.000050s   16666.7    5000.0   20000.0\n";
+    let imported = import(text);
+    let all: Vec<String> = figures(&imported)
+        .iter()
+        .map(|line| line.replace("workload.throughput workload=openssl speed ", ""))
+        .collect();
+    assert_eq!(
+        all,
+        [
+            "rsa 4096 bits signatures: 302.9",
+            "rsa 4096 bits verifications: 20869.5",
+            "rsa 4096 bits encryptions: 20523.2",
+            "rsa 4096 bits decryptions: 302",
+            "kem-rsa2048 keys made: 39.3",
+            "kem-rsa2048 encapsulations: 106302.6",
+            "kem-rsa2048 decapsulations: 3012.7",
+            "kem-ml-kem-512 keys made: 83333.3",
+            "kem-ml-kem-512 encapsulations: 100000",
+            "kem-ml-kem-512 decapsulations: 66666.7",
+            "signature-rsa2048 keys made: 38.7",
+            "signature-rsa2048 signatures: 2989.2",
+            "signature-rsa2048 verifications: 118107.3",
+            "signature-ml-dsa-44 keys made: 16666.7",
+            "signature-ml-dsa-44 signatures: 5000",
+            "signature-ml-dsa-44 verifications: 20000",
+        ]
+    );
+    assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
+    // A row of a document without the head.
+    let row = text.lines().nth(1).unwrap();
+    assert_eq!(figures(&import(row)).len(), 4);
+    let machine =
+        "+H:16:64:256:1024:8192:16384\n+F2:4:4096:302.900000:20869.500000:20523.200000:302.000000\n";
+    let numbered = import(&format!("{machine}+F9:0:39.3:106302.6:3012.7\n"));
+    assert_eq!((numbered.measurements.len(), numbered.import.not_understood.lines), (4, 1));
+    let last = figures(&import(machine)).pop();
+    assert_eq!(
+        last.as_deref(),
+        Some("workload.throughput workload=openssl speed rsa 4096 bits decryptions: 302")
+    );
+}
+
+#[test]
 fn children_add_up_only_where_all_of_them_stand_there() {
     let child = |number: u32| format!("Got: +F:22:aes-256-ige:100.00:200.00 from {number}\n");
     let text =
