@@ -120,11 +120,14 @@ fn processor(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, state: &mut Sn
     };
     let fact = Fact::value_of(&lscpu.hypervisor).map(|vendor| hypervisor(&vendor)).or_else(bare);
     virtualization.hypervisor = fact.or(virtualization.hypervisor.take());
-    // Virtual firmware makes the clock up.
-    if virtualization.hypervisor.as_deref().is_none_or(|name| name == "none") {
-        let hz = facts.sockets.iter().find_map(|socket| Fact::value_of(&socket.hz));
-        machine.processor.base_hz = machine.processor.base_hz.or(hz);
-    }
+    let own = &mut machine.processor;
+    let mut names = own.model_name.iter().chain(&own.firmware_name);
+    let in_name = names.clone().find_map(|name| machine::hz_in_name(name));
+    // The firmware tells the clock of the boot, which Intel's may be a turbo's. Virtual firmware makes it up.
+    let of_boot = virtualization.hypervisor.as_deref().is_none_or(|name| name == "none")
+        && !names.any(|name| name.contains("Intel"));
+    let hz = facts.sockets.iter().filter(|_| of_boot).find_map(|socket| Fact::value_of(&socket.hz));
+    own.base_hz = in_name.or(own.base_hz).or(hz);
     for (name, text) in &lscpu.vulnerabilities {
         machine.kernel.mitigations.insert(name.clone(), text.value.clone());
     }

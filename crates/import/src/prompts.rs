@@ -39,6 +39,12 @@ pub(crate) fn find_mark(line: &str, in_fence: bool) -> Option<Mark<'_>> {
     if let Some(command) = bare_prompt(text) {
         return Some(Mark::Prompt { host: None, command });
     }
+    // `GUEST $ lscpu`, as people write of several machines.
+    if let Some((host, command)) =
+        text.split_once(" $ ").filter(|(host, command)| is_user(host) && is_command(command))
+    {
+        return Some(Mark::Prompt { host: Some(host).filter(|host| is_telling(host)), command });
+    }
     if first == b'#' {
         let after = text.trim_start_matches('#');
         let level = text.len() - after.len();
@@ -86,8 +92,12 @@ fn split_host(text: &str) -> Option<(Option<&str>, &str)> {
         }
         Some(_) => return None,
     };
-    let host = Some(name).filter(|name| !NAMELESS.contains(&name.to_ascii_lowercase().as_str()));
+    let host = Some(name).filter(|name| is_telling(name));
     Some((host, text[end..].trim()))
+}
+
+fn is_telling(host: &str) -> bool {
+    !NAMELESS.contains(&host.to_ascii_lowercase().as_str())
 }
 
 /// Where the prompt's own mark stands: the first `#`, `$`, `%` or `>` behind the host and its folder.
@@ -225,6 +235,8 @@ mod tests {
             ("root@a:~#", prompt(Some("a"), "")),
             ("$ cat /proc/cpuinfo", prompt(None, "cat /proc/cpuinfo")),
             ("$lscpu", prompt(None, "lscpu")),
+            ("HOST $ numactl -H", prompt(None, "numactl -H")),
+            ("GUEST $ lscpu", prompt(Some("GUEST"), "lscpu")),
             ("└─$ lscpu", prompt(None, "lscpu")),
             ("➜  ~ lscpu", prompt(None, "lscpu")),
         ];

@@ -132,7 +132,7 @@ pub(crate) fn fill(root: &Root, policies: &Policies, machine: &mut Machine) {
 }
 
 /// The nominal clock in a model name: `… CPU E5-2680 v3 @ 2.50GHz`, `Intel(R) Xeon(TM) CPU 2.60GHz`.
-fn hz_in_name(name: &str) -> Option<u64> {
+pub fn hz_in_name(name: &str) -> Option<u64> {
     let number = name.split_whitespace().rev().find_map(|word| word.strip_suffix("GHz"))?;
     let ghz: f64 = number.trim_start_matches('@').parse().ok()?;
     (0.1..=20.0).contains(&ghz).then(|| (ghz * 1e9).round() as u64)

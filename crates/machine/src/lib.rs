@@ -49,6 +49,7 @@ pub mod x86_names;
 
 use record::{Coverage, Machine, Snapshot};
 
+pub use clocks::hz_in_name;
 pub use identity::identity;
 pub use root::{Root, RootError, Unreadable, Why};
 

@@ -141,3 +141,26 @@ fn without_mark(raw: &[u8]) -> Encoding {
         Encoding::Utf8
     }
 }
+
+/// A line of a mail that is quoted-printable, and whether it goes on in the next.
+pub(super) fn quoted_printable(line: &[u8]) -> (Vec<u8>, bool) {
+    let line = line.trim_ascii_end();
+    let (line, goes_on) = line.strip_suffix(b"=").map_or((line, false), |line| (line, true));
+    let mut text = Vec::with_capacity(line.len());
+    let mut rest = line;
+    while let Some((first, after)) = rest.split_first() {
+        let digits =
+            after.get(..2).filter(|_| *first == b'=').and_then(|digits| std::str::from_utf8(digits).ok());
+        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => {
+                text.push(byte);
+                rest = &after[2..];
+            }
+            None => {
+                text.push(*first);
+                rest = after;
+            }
+        }
+    }
+    (text, goes_on)
+}

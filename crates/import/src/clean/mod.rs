@@ -49,13 +49,17 @@ pub(crate) struct Lines<R> {
     ready: VecDeque<Cleaned>,
     number: u64,
     in_fence: bool,
+    /// The mail whose lines these are is quoted-printable, and what of a line was read so far, with its number.
+    quoted_printable: bool,
+    begun: Option<(u64, Vec<u8>)>,
 }
 
 impl<R: Read> Lines<R> {
     /// The lines of what `source` gives.
     pub(crate) fn new(source: R) -> io::Result<Self> {
         let raw = RawLines::new(source)?;
-        Ok(Self { raw, ready: VecDeque::new(), number: 0, in_fence: false })
+        let ready = VecDeque::new();
+        Ok(Self { raw, ready, number: 0, in_fence: false, quoted_printable: false, begun: None })
     }
 
     /// The next line, `None` at the end.
@@ -64,16 +68,43 @@ impl<R: Read> Lines<R> {
             if let Some(line) = self.ready.pop_front() {
                 return Ok(Some(line));
             }
-            let Some(raw) = self.raw.next_line()? else { return Ok(None) };
-            self.number += 1;
-            let mut lines = Piecewise { number: self.number, in_fence: &mut self.in_fence };
-            match raw {
-                RawLine::TooLong => {
-                    return Ok(Some(lines.unreadable(format!("a line of over {} MiB", LONGEST_LINE >> 20))));
+            let (raw, begun) = (self.raw.next_line()?, self.begun.take());
+            let raw = match raw {
+                Some(raw) => {
+                    self.number += 1;
+                    raw
                 }
-                RawLine::Text(bytes) => lines.split(&String::from_utf8_lossy(&bytes), &mut self.ready),
-            }
+                None if begun.is_some() => RawLine::Text(Vec::new()),
+                None => return Ok(None),
+            };
+            let RawLine::Text(bytes) = raw else {
+                let lines = Piecewise { number: self.number, in_fence: &mut self.in_fence };
+                return Ok(Some(lines.unreadable(format!("a line of over {} MiB", LONGEST_LINE >> 20))));
+            };
+            let Some((number, bytes)) = self.decoded(bytes, begun) else { continue };
+            let mut lines = Piecewise { number, in_fence: &mut self.in_fence };
+            lines.split(&String::from_utf8_lossy(&bytes), &mut self.ready);
         }
+    }
+
+    /// The line as it was before a mail's encoding, with the number of its first; `None` where it goes on in the next.
+    fn decoded(&mut self, bytes: Vec<u8>, begun: Option<(u64, Vec<u8>)>) -> Option<(u64, Vec<u8>)> {
+        const HEADER: &[u8] = b"content-transfer-encoding:";
+        if bytes.get(..HEADER.len()).is_some_and(|start| start.eq_ignore_ascii_case(HEADER)) {
+            self.quoted_printable =
+                bytes[HEADER.len()..].trim_ascii().eq_ignore_ascii_case(b"quoted-printable");
+        }
+        if !self.quoted_printable {
+            return Some((self.number, bytes));
+        }
+        let (decoded, goes_on) = decode::quoted_printable(&bytes);
+        let (number, mut line) = begun.unwrap_or((self.number, Vec::new()));
+        line.extend(decoded);
+        if goes_on && line.len() <= LONGEST_LINE {
+            self.begun = Some((number, line));
+            return None;
+        }
+        Some((number, line))
     }
 
     /// Whether the text ended within the last line, with no line end.

@@ -24,6 +24,28 @@ fn line_ends_of_every_system_give_the_same_lines() {
 }
 
 #[test]
+fn a_mail_that_is_quoted_printable_reads_as_it_was_written() {
+    let mail = "From: me\nContent-Transfer-Encoding: quoted-printable\n\n> L1d cache:=20\n>  32 KiB =28=\n16 instances)=20\nModellname: gr=C3=B6=C3=9Fer\na =3D b\n=\n";
+    let lines = lines_of(mail.as_bytes());
+    let read: Vec<(u64, &str)> = lines.iter().skip(3).map(|line| (line.number, line.text.as_str())).collect();
+    assert_eq!(
+        read,
+        [(4, "L1d cache:"), (5, " 32 KiB (16 instances)"), (7, "Modellname: größer"), (8, "a = b"), (9, "")]
+    );
+    // Without the header `=20` is text, and so it is behind another mail's.
+    assert_eq!(texts(b"a =3D b\n"), ["a =3D b"]);
+    assert_eq!(
+        texts(format!("{mail}Content-Transfer-Encoding: 8bit\na=20\n").as_bytes()).pop().as_deref(),
+        Some("a=20")
+    );
+}
+
+#[test]
+fn keys_that_a_terminal_showed_are_no_text() {
+    assert_eq!(texts(b"^C     3.5  cycles\n^C\n2^C\n"), ["     3.5  cycles", "", "2^C"]);
+}
+
+#[test]
 fn powershell_and_notepad_files_are_read() {
     let text = "Modellname: größer 座 😀\nSockel: 2\n";
     let little: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();

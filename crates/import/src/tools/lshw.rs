@@ -281,7 +281,7 @@ fn clock(bank: &mut MemoryDevice, value: &str, line: Line, path: &dyn Fn(&str) -
     let path = path("rated_mt_s");
     match bank.rated_mt_s {
         Some(rated) => {
-            let wrapped = (u64::from(rated) * 1_000_000 & u64::from(u32::MAX)) / 1_000_000;
+            let wrapped = ((u64::from(rated) * 1_000_000) & u64::from(u32::MAX)) / 1_000_000;
             if mhz != u64::from(rated) && mhz != wrapped {
                 sink.withhold(&path, format!("its description says {rated} MHz, its clock {mhz} MHz"), line);
                 bank.rated_mt_s = None;

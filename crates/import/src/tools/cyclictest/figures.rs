@@ -143,6 +143,7 @@ impl Seen {
             && let Some(line) = self.histogram.line.take()
         {
             sink.withhold("wakeup.latency", why, line.line());
+            self.extremes(&line);
             self.histogram = Histogram::default();
         }
         self.unfold_histogram();
@@ -187,6 +188,22 @@ impl Seen {
             thread.cycles > 0 && thread.interval.is_some_and(|interval| interval > 0 && thread.min > interval)
         };
         self.threads.values().find(longer).filter(|_| !self.options.known)
+    }
+
+    /// What stands below a table whose rows are not all there: how many wake-ups each thread had, and their extremes.
+    fn extremes(&mut self, line: &PendingLine) {
+        let Histogram { totals, minima, averages, maxima, overflows, .. } = &self.histogram;
+        if totals.len() < minima.len() || overflows.is_empty() {
+            return;
+        }
+        let printed = totals.iter().zip(minima).zip(averages.iter().zip(maxima)).enumerate();
+        for (number, ((total, min), (average, max))) in printed {
+            let cycles = total.saturating_add(overflows.get(number).copied().unwrap_or(0));
+            let (number, min, average, max) = (number as u32, *min, *average as f64, *max);
+            let thread =
+                Thread { number, cycles, min, average, max, line: line.clone(), ..Thread::default() };
+            self.threads.entry(number).or_insert(thread);
+        }
     }
 
     /// The table's columns as threads and their distributions.

@@ -44,6 +44,9 @@ fn opens(line: Line, command: Option<&Command>) -> bool {
     {
         return true;
     }
+    if is_row(text) {
+        return true;
+    }
     let may = text == "{" || text.starts_with("WARN: ") || wake_up(text).is_some();
     may && command.is_some_and(|command| command.text.contains("cyclictest"))
 }
@@ -86,6 +89,12 @@ fn wake_up(text: &str) -> Option<(u32, u64, u64)> {
     let mut fields = text.split(':').map(numbers::parse_whole);
     let (thread, cycle, latency) = (fields.next()??, fields.next()??, fields.next()??);
     fields.next().is_none().then_some((u32::try_from(thread).ok()?, cycle, latency))
+}
+
+/// A row of the histogram, of which nothing above says so: `000058 000003\t000004`.
+fn is_row(text: &str) -> bool {
+    let number = |word: &str| word.len() >= 6 && word.bytes().all(|b| b.is_ascii_digit());
+    text.starts_with('0') && text.split_whitespace().count() > 1 && text.split_whitespace().all(number)
 }
 
 #[derive(Default)]
@@ -179,6 +188,7 @@ impl Reader for CyclicReader {
             return self.json(line);
         }
         // Of most outputs that are long this is nearly every line.
+        self.in_histogram |= self.seen.histogram.columns.is_empty() && is_row(text);
         if self.in_histogram && self.row(line) {
             return Fit::Taken;
         }

@@ -94,6 +94,23 @@ fn the_column_of_all_threads_is_no_thread_and_an_overflowing_median_is_none() {
 }
 
 #[test]
+fn rows_that_are_missing_leave_the_extremes() {
+    let whole = figures(&import(HISTOGRAM));
+    let extremes =
+        |all: &[String]| all.iter().filter(|f| !f.starts_with("wakeup.latency")).cloned().collect::<Vec<_>>();
+    let some = HISTOGRAM.lines().enumerate().filter(|(at, line)| !(line.starts_with("0000") && at % 2 == 0));
+    let cut: String = some.map(|(_, line)| format!("{line}\n")).collect();
+    let imported = import(&cut);
+    assert_eq!(figures(&imported), extremes(&whole));
+    assert_eq!(imported.import.withheld.len(), 1, "{:?}", imported.import.withheld);
+    // The rows tell what they are.
+    let bare: String =
+        HISTOGRAM.lines().filter(|line| *line != "# Histogram").map(|line| format!("{line}\n")).collect();
+    assert_eq!(figures(&import(&bare)), whole);
+    assert!(!whole.is_empty());
+}
+
+#[test]
 fn each_wake_up_counts() {
     let imported = import(VERBOSE);
     let latencies: Vec<u64> =

@@ -112,3 +112,18 @@ proptest! {
         let _ = importer.finish();
     }
 }
+
+#[test]
+fn the_clock_of_the_boot_is_no_base_clock_where_it_may_be_a_turbos() {
+    let of = |name: &str, mhz: u32| {
+        let text = format!(
+            "Handle 0x0030, DMI type 4, 48 bytes\nProcessor Information\n\tType: Central Processor\n\tVersion: {name}\n\t\
+             Max Speed: 5000 MHz\n\tCurrent Speed: {mhz} MHz\n\tStatus: Populated, Enabled\n"
+        );
+        import(&text).machine.processor.base_hz
+    };
+    assert_eq!(of("Intel(R) Xeon(R) E-2386G CPU @ 3.50GHz", 4691), Some(3_500_000_000));
+    assert_eq!(of("Intel(R) Xeon(R) CPU E5-2650 0 @ 2.00GHz", 1200), Some(2_000_000_000));
+    assert_eq!(of("Intel(R) Core(TM) Ultra 9 185H", 4455), None);
+    assert_eq!(of("AMD EPYC 9354 32-Core Processor", 3250), Some(3_250_000_000));
+}
