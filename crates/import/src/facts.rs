@@ -8,6 +8,7 @@ use record::import::{Contradiction, Origin};
 use record::machine::CacheKind;
 
 use crate::cache_size::Printed;
+use crate::numbers::parse_number;
 
 /// A value and where it stood.
 #[derive(Clone, Debug, PartialEq)]
@@ -246,16 +247,6 @@ pub(crate) fn parse_cache_name(name: &str) -> Option<(u32, CacheKind)> {
         _ => return None,
     };
     Some((level, kind))
-}
-
-/// A number with a decimal point or comma, at the beginning of `text`, and what follows it.
-pub(crate) fn parse_number(text: &str) -> Option<(f64, &str)> {
-    let text = text.trim_start();
-    let end = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ','))).unwrap_or(text.len());
-    let (digits, rest) = text.split_at(end);
-    let digits = digits.trim_end_matches(['.', ',']);
-    let value = digits.replace(',', ".").parse().ok()?;
-    Some((value, rest.trim_start()))
 }
 
 /// A size with a binary unit, whether it is written so or not: `32K`, `1.5 MiB`, `32 GB`; and whether the unit was

@@ -4,16 +4,16 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 
-use record::import::{NotUnderstood, Origin, Output, Text};
+use record::import::{NotUnderstood, Output, Text};
 
 use crate::assemble::{Imported, assemble};
 use crate::clean::{Cleaned, Kind, Lines};
 use crate::devices;
 use crate::error::{Clash, Error};
-use crate::limits::{MOST_ENTRIES, MOST_ENTRIES_IN_ALL, MOST_EXAMPLES};
-use crate::line::{Line, quote};
+use crate::limits::{MOST_ENTRIES, MOST_ENTRIES_IN_ALL};
+use crate::line::{Line, continued, ends_open, quote};
 use crate::prompts::{self, Mark};
-use crate::sections::{Section, Sections};
+use crate::sections::{Section, Sections, add_example};
 use crate::sink::Sink;
 use crate::split::Split;
 use crate::tool::{Command, Fit, Reader, Tool};
@@ -486,33 +486,5 @@ impl Open {
         self.output.lines.1 = line;
         self.between = 0;
         self.blank = 0;
-    }
-}
-
-/// Whether a text ends as one does that was cut: within a word or a number.
-fn ends_open(text: &str) -> bool {
-    match text.as_bytes().last() {
-        Some(last) if last.is_ascii() => last.is_ascii_alphanumeric() || *last == b'.',
-        _ => text.ends_with(char::is_alphanumeric),
-    }
-}
-
-fn add_example(lines: &mut NotUnderstood, text: &str, line: Line) {
-    lines.lines += 1;
-    if lines.examples.len() < MOST_EXAMPLES {
-        lines.examples.push(Origin {
-            tool: String::new(),
-            text: text.to_owned(),
-            line: line.number,
-            says: quote(line.text).to_owned(),
-        });
-    }
-}
-
-/// A command line without the backslash by which it goes on in the next line, and whether it does.
-fn continued(command: &str) -> (&str, bool) {
-    match command.strip_suffix('\\') {
-        Some(command) => (command.trim_end(), true),
-        None => (command, false),
     }
 }

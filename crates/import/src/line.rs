@@ -37,3 +37,19 @@ impl PendingLine {
         Line { number: self.number, text: &self.text }
     }
 }
+
+/// Whether a text ends as one does that was cut: within a word or a number.
+pub(crate) fn ends_open(text: &str) -> bool {
+    match text.as_bytes().last() {
+        Some(last) if last.is_ascii() => last.is_ascii_alphanumeric() || *last == b'.',
+        _ => text.ends_with(char::is_alphanumeric),
+    }
+}
+
+/// A command line without the backslash by which it goes on in the next line, and whether it does.
+pub(crate) fn continued(command: &str) -> (&str, bool) {
+    match command.strip_suffix('\\') {
+        Some(command) => (command.trim_end(), true),
+        None => (command, false),
+    }
+}

@@ -68,6 +68,16 @@ pub(crate) fn parse_scaled(text: &str, exponent: i32) -> Option<f64> {
     Some(if negative { -value } else { value }).filter(|value: &f64| value.is_finite())
 }
 
+/// A number with a decimal point or comma, at the beginning of `text`, and what follows it.
+pub(crate) fn parse_number(text: &str) -> Option<(f64, &str)> {
+    let text = text.trim_start();
+    let end = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ','))).unwrap_or(text.len());
+    let (digits, rest) = text.split_at(end);
+    let digits = digits.trim_end_matches(['.', ',']);
+    let value = digits.replace(',', ".").parse().ok()?;
+    Some((value, rest.trim_start()))
+}
+
 /// Digits, which there may be none of.
 fn parse_digits(digits: &str) -> Option<u64> {
     if digits.is_empty() { Some(0) } else { digits.parse().ok() }

@@ -2,7 +2,10 @@
 
 use std::collections::HashMap;
 
+use record::import::{NotUnderstood, Origin};
+
 use crate::limits::{MOST_EXAMPLES, MOST_MACHINES};
+use crate::line::{Line, quote};
 use crate::sink::Draft;
 use crate::split::Split;
 
@@ -23,7 +26,7 @@ pub(crate) struct Section {
     /// Its outputs.
     pub outputs: Vec<record::import::Output>,
     /// Its lines that no tool's output has.
-    pub not_understood: record::import::NotUnderstood,
+    pub not_understood: NotUnderstood,
 }
 
 /// What a heading, a line, or a file says divides the text.
@@ -311,4 +314,17 @@ fn split_words(name: &str) -> String {
 /// The first of some words.
 fn first_word(words: &str) -> Option<&str> {
     words.split_once('\n').map(|(first, _)| first)
+}
+
+/// Counts a line that nobody understands, and keeps the first of them.
+pub(crate) fn add_example(lines: &mut NotUnderstood, text: &str, line: Line) {
+    lines.lines += 1;
+    if lines.examples.len() < MOST_EXAMPLES {
+        lines.examples.push(Origin {
+            tool: String::new(),
+            text: text.to_owned(),
+            line: line.number,
+            says: quote(line.text).to_owned(),
+        });
+    }
 }

@@ -1,13 +1,18 @@
 //! dmidecode: the text of any version, whole or searched with grep, and the table that `--dump-bin` writes.
 
+mod dump;
+
 use std::collections::BTreeSet;
 
 use record::machine::MemoryDevice;
 
 use crate::facts::{self, Fact, Socket};
 use crate::line::Line;
+use crate::numbers;
 use crate::sink::Sink;
 use crate::tool::{Command, Fit, Reader, Tool};
+
+pub(crate) use dump::{DUMP_MARK, LONGEST_DUMP, dump, is_dump};
 
 /// The structures that are read, by their type and title.
 const TITLES: &[(u32, &str)] = &[
@@ -362,7 +367,7 @@ impl Structure {
     /// A number before a unit, at least 1.
     fn number(&self, key: &str, unit: &str) -> Option<Fact<u32>> {
         let fact = self.get(key)?;
-        let (value, rest) = facts::parse_number(&fact.value)?;
+        let (value, rest) = numbers::parse_number(&fact.value)?;
         let fits =
             value.fract() == 0.0 && (1.0..=f64::from(u32::MAX)).contains(&value) && rest.starts_with(unit);
         fits.then(|| Fact { value: value as u32, origin: fact.origin.clone() })
@@ -439,7 +444,7 @@ impl Structure {
 
     fn speed(&self, keys: &[&str], path: &str, sink: &mut Sink) -> Option<u32> {
         let fact = keys.iter().find_map(|key| self.get(key))?;
-        let (value, rest) = facts::parse_number(&fact.value)?;
+        let (value, rest) = numbers::parse_number(&fact.value)?;
         // The number was always the transfers'; before dmidecode 3.0 its unit was called MHz.
         if !rest.starts_with("MT/s") && !rest.starts_with("MHz") {
             return None;
@@ -452,59 +457,6 @@ impl Structure {
         sink.note_at(path, fact.origin.clone());
         Some(value as u32)
     }
-}
-
-/// The longest dump that is read: tables have some 100 KiB at most.
-pub(crate) const LONGEST_DUMP: usize = 4 << 20;
-
-/// Bytes that tell a dump from a text.
-pub(crate) const DUMP_MARK: u64 = 5;
-
-/// Whether these bytes begin a table that `dmidecode --dump-bin` wrote.
-pub(crate) fn is_dump(bytes: &[u8]) -> bool {
-    bytes.starts_with(b"_SM3_") || bytes.starts_with(b"_SM_")
-}
-
-/// Reads the table that `dmidecode --dump-bin` wrote; `false` where it is damaged beyond that.
-pub(crate) fn dump(bytes: &[u8], sink: &mut Sink) -> bool {
-    let line = Line { number: 1, text: "an SMBIOS table (dmidecode --dump-bin)" };
-    let Some((_, table)) = machine::smbios::split_dump(bytes) else {
-        sink.withhold("machine.memory_devices", "the SMBIOS table is cut off".to_owned(), line);
-        return false;
-    };
-    let tables = machine::smbios::read(table.to_vec());
-    if !tables.complete {
-        let note = "the SMBIOS table is damaged or cut off; what stands after the damage is missing";
-        sink.draft.machine.notes.push(format!("{}: {note}", sink.text).into());
-    }
-    let first = sink.draft.machine.memory_devices.len();
-    for (at, mut device) in tables.devices.into_iter().enumerate() {
-        let path = format!("machine.memory_devices[{}]", first + at);
-        sink.note(path.clone(), line);
-        for (speed, name) in
-            [(&mut device.rated_mt_s, "rated_mt_s"), (&mut device.configured_mt_s, "configured_mt_s")]
-        {
-            if let Some(mt_s) = speed.filter(|mt_s| !facts::is_memory_speed(f64::from(*mt_s))) {
-                sink.withhold(
-                    &format!("{path}.{name}"),
-                    format!("{mt_s} MT/s is not a speed that memory has"),
-                    line,
-                );
-                *speed = None;
-            }
-        }
-        sink.draft.machine.memory_devices.push(device);
-    }
-    if tables.processor.is_some() || tables.processor_hz.is_some() {
-        sink.note("machine.processor.firmware_name", line);
-        let origin = sink.origin(line);
-        sink.draft.facts.sockets.push(Socket {
-            name: tables.processor.map(|value| Fact { value, origin: origin.clone() }),
-            hz: tables.processor_hz.map(|value| Fact { value, origin }),
-            whole: false,
-        });
-    }
-    true
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use record::machine::MemoryDevice;
 
 use crate::facts;
 use crate::line::Line;
+use crate::numbers;
 use crate::sink::Sink;
 use crate::tool::{Command, Fit, Reader, Tool};
 
@@ -253,7 +254,7 @@ fn field(
             }
         }
         "width" => {
-            bank.data_bits = facts::parse_number(value)
+            bank.data_bits = numbers::parse_number(value)
                 .map(|(bits, _)| bits as u32)
                 .filter(|bits| (1..0xffff).contains(bits))
         }

@@ -3,8 +3,6 @@
 mod json;
 mod labels;
 mod lookup;
-#[cfg(test)]
-mod machines;
 mod table;
 mod values;
 

@@ -3,6 +3,7 @@
 use crate::cache_size::Printed;
 use crate::facts::{self, CacheRow, CpuRow};
 use crate::line::Line;
+use crate::numbers;
 use crate::sink::Sink;
 use crate::tool::{Command, Fit, Reader, Tool};
 
@@ -116,7 +117,7 @@ pub(super) fn cpu<T: AsRef<str>>(cells: &[(T, T)], line: Line, sink: &mut Sink) 
         origin: sink.origin(line),
     };
     let hz = |cell: &str| {
-        facts::parse_number(cell)
+        numbers::parse_number(cell)
             .map(|(mhz, _)| mhz)
             .filter(|mhz| (1.0..=10_000.0).contains(mhz))
             .map(|mhz| (mhz * 1e6) as u64)

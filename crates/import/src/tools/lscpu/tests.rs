@@ -1,3 +1,5 @@
+mod machines;
+
 use std::collections::HashMap;
 
 use proptest::prelude::*;

@@ -7,6 +7,7 @@ use super::lookup::Label;
 use crate::cache_size::Printed;
 use crate::facts::{self, CacheFact, CoreKind, Fact, Lscpu};
 use crate::line::Line;
+use crate::numbers;
 use crate::sink::Sink;
 
 /// Clocks that a processor can have, MHz: the lowest idle clock that drivers advertise to above the record of overclocking.
@@ -259,7 +260,7 @@ impl Read<'_, '_, '_> {
     }
 
     fn hz(&mut self, path: &'static str) -> Option<Fact<u64>> {
-        let mhz = facts::parse_number(self.value).map(|(mhz, _)| mhz);
+        let mhz = numbers::parse_number(self.value).map(|(mhz, _)| mhz);
         match mhz.filter(|mhz| MHZ.contains(mhz)) {
             Some(mhz) => Some(self.note(path, (mhz * 1e6).round() as u64)),
             None => {
@@ -282,7 +283,7 @@ impl Read<'_, '_, '_> {
     fn cache(&mut self, name: &str) -> Option<Fact<CacheFact>> {
         let (level, kind) = facts::parse_cache_name(name)?;
         let path = format!("machine.caches.{name}");
-        let instances = self.value.split_once('(').and_then(|(_, rest)| facts::parse_number(rest));
+        let instances = self.value.split_once('(').and_then(|(_, rest)| numbers::parse_number(rest));
         let instances = instances.map(|(count, _)| count as u32).filter(|count| (1..=65_536).contains(count));
         let unit = facts::parse_size(self.value);
         let Some(printed) = Printed::read(self.value).filter(|_| unit.is_some() || instances.is_some())
