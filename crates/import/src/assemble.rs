@@ -6,7 +6,7 @@ mod merge;
 
 use std::collections::BTreeMap;
 
-use record::import::{Import, NotUnderstood, Text};
+use record::import::{Contradiction, Import, NotUnderstood, Text};
 use record::{Coverage, Machine, Measurement, Record, Snapshot, text};
 
 use crate::error::Error;
@@ -68,6 +68,7 @@ pub(crate) fn assemble(
         });
     }
     not_reported(&machine, &state, &mut coverage);
+    draft.contradictions.extend(differing(&draft.measurements));
     let of_it = |text: &&Text| outputs.iter().any(|output| output.text == text.name);
     // Of what was told twice the last.
     let mut inventory = BTreeMap::new();
@@ -158,6 +159,29 @@ fn hypervisor(vendor: &str) -> String {
         "Windows Subsystem for Linux" => "hyperv".to_owned(),
         vendor => vendor.to_lowercase(),
     }
+}
+
+/// Figures of memory that differ by more, as a share, are of two machines or settings.
+const MOST_APART: f64 = 0.1;
+
+/// What figures of memory and caches tell of one place in two ways, the first of each metric.
+fn differing(all: &[Measurement]) -> Vec<Contradiction> {
+    let mut found: BTreeMap<&str, Contradiction> = BTreeMap::new();
+    let mut places: BTreeMap<_, &Measurement> = BTreeMap::new();
+    let of_memory = |m: &&Measurement| {
+        ["memory.", "numa.", "load.", "core_to_core."].iter().any(|family| m.metric.starts_with(family))
+    };
+    for m in all.iter().filter(of_memory) {
+        let first = places.entry((&m.metric, format!("{:?}", m.labels), &m.method)).or_insert(m);
+        let (one, other) = (first.value(), m.value());
+        if (one - other).abs() > MOST_APART * one.abs().max(other.abs()) {
+            let says =
+                format!("{} is {one} and later {other} {}: of two runs, or machines", m.metric, m.unit);
+            let origins = first.origin.iter().chain(&m.origin).cloned().collect();
+            found.entry(&m.metric).or_insert(Contradiction { says, origins });
+        }
+    }
+    found.into_values().collect()
 }
 
 fn not_reported(machine: &Machine, state: &Snapshot, coverage: &mut Vec<Coverage>) {

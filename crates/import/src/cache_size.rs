@@ -82,7 +82,7 @@ impl Printed {
 
 /// Whether caches of a level have such a size.
 fn is_size(level: u32, bytes: u64) -> bool {
-    if level > 2 { bytes % 1024 == 0 } else { bytes >> bytes.trailing_zeros() <= LARGEST_FACTOR }
+    if level > 2 { bytes.is_multiple_of(1024) } else { bytes >> bytes.trailing_zeros() <= LARGEST_FACTOR }
 }
 
 #[cfg(test)]

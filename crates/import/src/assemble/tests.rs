@@ -49,6 +49,23 @@ fn two_machines_that_nothing_names_are_refused_with_both_lines() {
 }
 
 #[test]
+fn figures_of_one_place_that_differ_are_not_mixed_without_a_word() {
+    let mlc = |ns: &str| {
+        format!("Measuring idle latencies (in ns)...\n\t\tNuma node\nNuma node\t     0\n       0\t  {ns}\n")
+    };
+    for (other, contradictions) in [("74.1", 1), ("88.9", 0)] {
+        let text = format!("//E5-2682\n{}//8269\n{}", mlc("89.3"), mlc(other));
+        let imported = machines(&text, Split::Hosts).unwrap();
+        let found = &imported[0].import.contradictions;
+        assert_eq!((imported[0].measurements.len(), found.len()), (2, contradictions), "{found:?}");
+        assert!(
+            found.iter().all(|one| one.origins.iter().map(|origin| origin.line).eq([5, 10])),
+            "{found:?}"
+        );
+    }
+}
+
+#[test]
 fn what_stands_in_a_last_line_without_line_end_is_in_doubt() {
     let text = "T: 0 (21462) P: 0 I:1000 C: 299848 Min: 5 Act: 11 Avg: 11 Max: 212";
     let imported = machines(text, Split::Hosts).unwrap();
