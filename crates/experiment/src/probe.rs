@@ -8,7 +8,7 @@ use measure::command::{self, Job, Run};
 use measure::competitor::{Competitor, Resource};
 use measure::fill_order::FillOrder;
 use os::Stop;
-use os::child::{Exit, Guard, Process, SpawnError};
+use os::child::{Exit, Process, SpawnError};
 use record::command_run::{Probe, ProbeKind};
 use record::paired_comparison::{Scale, compare_pairs, least_rounds};
 use record::{Coverage, CpuList, Machine, Text, text};
@@ -221,13 +221,12 @@ fn run_once(
         }
         _ => None,
     };
-    let guard = Guard::new(None);
-    let mut env = vec![guard.variable()];
+    let mut env = job.env.to_vec();
     if way == Way::HugePages {
         env.push((TUNABLES.into(), with_huge_pages(std::env::var_os(TUNABLES).as_deref())));
     }
     let cpus = if matches!(way, Way::Plain | Way::HugePages) { job.cpus } else { fewer };
-    let job = Job { argv: job.argv, cpus, env: &env, events: false, guard: None };
+    let job = Job { cpus, env: &env, events: false, ..*job };
     let run = command::run_silent(&job, stop, &mut |_: &[Process]| {}).map_err(End::Refused)?;
     if let Some(signal) = stop.signal() {
         return Err(End::Stopped(signal));

@@ -5,8 +5,8 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use record::Text;
 use record::statistics::Verdict;
+use record::{Text, regular_file};
 use serde::{Deserialize, Serialize};
 
 use crate::measured_noise::MeasuredNoise;
@@ -50,18 +50,13 @@ impl ProofCache {
     /// The last proof of this boot in the state folder; `None` where there is none, or it is too old, or what lies there is
     /// something else.
     pub fn read(state: &Path, boot: &str) -> Option<Self> {
-        let path = state.join(NAME);
-        let data = std::fs::metadata(&path).ok()?;
+        let (text, data) = regular_file::read(&state.join(NAME), MOST).ok()?;
         let age = SystemTime::now().duration_since(data.modified().ok()?).unwrap_or_default();
-        if !data.is_file() || data.len() > MOST || age > AGE {
-            return None;
-        }
-        let text = std::fs::read_to_string(&path).ok()?;
-        Self::parse(&text, boot)
+        if age > AGE { None } else { Self::parse(&text, boot) }
     }
 
-    fn parse(text: &str, boot: &str) -> Option<Self> {
-        let cache: Self = serde_json::from_str(text).ok()?;
+    fn parse(text: &[u8], boot: &str) -> Option<Self> {
+        let cache: Self = serde_json::from_slice(text).ok()?;
         (cache.boot_id == boot && cache.measured.is_sound()).then_some(cache)
     }
 
@@ -99,12 +94,12 @@ mod tests {
             ..ProofCache::default()
         };
         let text = serde_json::to_string(&cache).unwrap();
-        assert_eq!(ProofCache::parse(&text, "a"), Some(cache));
-        assert_eq!(ProofCache::parse(&text, "b"), None);
+        assert_eq!(ProofCache::parse(text.as_bytes(), "a"), Some(cache));
+        assert_eq!(ProofCache::parse(text.as_bytes(), "b"), None);
         for damaged in
             ["", "{}", "[]", &text[..text.len() / 2], &text.replace("\"floor\":null", "\"floor\":-5.0")]
         {
-            assert_eq!(ProofCache::parse(damaged, "a"), None, "{damaged}");
+            assert_eq!(ProofCache::parse(damaged.as_bytes(), "a"), None, "{damaged}");
         }
     }
 }

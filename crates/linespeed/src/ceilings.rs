@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use diagnose::KeptCeilings;
 use machine::Root;
 use record::command_run::Ceilings;
-use record::{Ended, Record};
+use record::{Ended, Record, regular_file};
 
 use crate::files;
 
@@ -18,11 +18,8 @@ fn path() -> Option<PathBuf> {
 
 /// Reads them.
 fn read() -> KeptCeilings {
-    let path = path().filter(|path| path.exists());
-    let small =
-        |path: &PathBuf| std::fs::metadata(path).is_ok_and(|data| data.is_file() && data.len() <= MOST_BYTES);
-    let text = path.filter(small).and_then(|path| std::fs::read(path).ok());
-    text.map(|text| KeptCeilings::read(&text)).unwrap_or_default()
+    let text = path().and_then(|path| regular_file::read(&path, MOST_BYTES).ok());
+    text.map(|(text, _)| KeptCeilings::read(&text)).unwrap_or_default()
 }
 
 /// Those of this machine, within the limits that this process has; otherwise why there are none.

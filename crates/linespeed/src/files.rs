@@ -1,10 +1,14 @@
 //! Where records, pages and texts lie, and that they are written whole.
 
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use os::whole_file::Writer;
 use os::{Invoker, is_root};
+use record::phrase::visible;
+use record::regular_file::{self, NotRead};
 
 use crate::failure::Failure;
 
@@ -12,6 +16,11 @@ const WAY_OUT: &str =
     "name another place with --output FILE, or take the record from standard output with --json";
 /// Where records lie below a home.
 const BELOW_HOME: &str = ".local/state/linespeed";
+
+/// The system's errors where there is no file of settings.
+const NONE: [ErrorKind; 3] = [ErrorKind::NotFound, ErrorKind::PermissionDenied, ErrorKind::NotADirectory];
+/// A file of settings is a page of text.
+const MOST_OF_A_SETTING: u64 = 64 << 10;
 
 /// Writes files; what lies in the state folder belongs to whoever ran sudo.
 static WRITER: LazyLock<Writer> =
@@ -21,15 +30,43 @@ fn absolute(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
+/// The home of the user, also under sudo.
+fn home() -> Option<PathBuf> {
+    Invoker::of_sudo().map(|invoker| invoker.home).or_else(|| absolute("HOME"))
+}
+
 /// The folder for records: `$XDG_STATE_HOME/linespeed`, by default `~/.local/state/linespeed` of the user, also under sudo.
 pub fn state_folder() -> Result<PathBuf, Failure> {
-    let home = || Invoker::of_sudo().map(|invoker| invoker.home).or_else(|| absolute("HOME"));
     absolute("XDG_STATE_HOME")
         .map(|state| state.join("linespeed"))
         .or_else(|| home().map(|home| home.join(BELOW_HOME)))
         .ok_or_else(|| {
             Failure::Cannot(format!("neither XDG_STATE_HOME nor HOME says where records go; {WAY_OUT}"))
         })
+}
+
+/// The folder of the user's settings: `$XDG_CONFIG_HOME/linespeed`, by default `~/.config/linespeed` of the user, also under sudo.
+fn config_folder() -> Option<PathBuf> {
+    let config = absolute("XDG_CONFIG_HOME").or_else(|| home().map(|home| home.join(".config")))?;
+    Some(config.join("linespeed"))
+}
+
+/// A file of the user's settings: where it lies, its text, and whether it is of the user that we run as, or root's. `None` where
+/// there is none.
+pub fn setting(name: &str) -> Result<Option<(PathBuf, String, bool)>, Failure> {
+    let Some(path) = config_folder().map(|folder| folder.join(name)) else { return Ok(None) };
+    // Root reads for a user what that user may read.
+    let _owner = Invoker::of_sudo().map(|invoker| invoker.assume());
+    let refused = |why: String| Failure::Usage(format!("{}: {why}", visible(&path)));
+    let (text, data) = match regular_file::read(&path, MOST_OF_A_SETTING) {
+        Ok(read) => read,
+        // A home that may not be looked into is not this user's, and neither are the settings in it; /dev/null is a home, too.
+        Err(NotRead::Io(error)) if NONE.contains(&error.kind()) => return Ok(None),
+        Err(why) => return Err(refused(why.to_string())),
+    };
+    let text = String::from_utf8(text).map_err(|_| refused("is not UTF-8 text".to_owned()))?;
+    let own = [0, os::effective_user()].contains(&data.uid());
+    Ok(Some((path, text, own)))
 }
 
 /// The folders that records are looked for in: the state folder, and root's where nothing else was asked for.
@@ -61,10 +98,7 @@ pub fn label_record(label: &str, record: &Path) -> Result<(), Failure> {
     let _owner = WRITER.assume(WRITER.own.as_deref().unwrap_or(record));
     let failed = |error| Failure::Cannot(format!("--label {label}: cannot be written: {error}"));
     if let Some(before) = record::store::label(&state_folder()?, label, record).map_err(failed)? {
-        crate::output::complain(&format!(
-            "{label} stood for {}, which is kept",
-            record::phrase::visible(&before)
-        ));
+        crate::output::complain(&format!("{label} stood for {}, which is kept", visible(&before)));
     }
     Ok(())
 }

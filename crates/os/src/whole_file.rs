@@ -34,7 +34,7 @@ impl Writer {
     pub fn check(&self, path: &Path) -> Result<(), CannotWrite> {
         let _owner = self.assume(path);
         let check = || {
-            if is_special(path) {
+            if self.is_written_to(path)? {
                 return std::fs::File::options().write(true).open(path).map(drop);
             }
             in_the_way(path)?;
@@ -49,7 +49,7 @@ impl Writer {
     pub fn write(&self, path: &Path, text: &str) -> Result<(), CannotWrite> {
         let _owner = self.assume(path);
         let write = || {
-            if is_special(path) {
+            if self.is_written_to(path)? {
                 return std::fs::File::options().write(true).open(path)?.write_all(text.as_bytes());
             }
             in_the_way(path)?;
@@ -98,14 +98,29 @@ impl Writer {
 
     /// Until this is dropped, files are made as the owner of the folder that `path` lies in.
     pub fn assume(&self, path: &Path) -> Option<crate::user::Assumed> {
-        let ours = self.own.as_ref().is_some_and(|own| path.starts_with(own));
-        self.owner.as_ref().filter(|_| ours).map(Invoker::assume)
+        self.owner.as_ref().filter(|_| self.is_own(path)).map(Invoker::assume)
+    }
+
+    /// Whether it lies in the program's own folder.
+    fn is_own(&self, path: &Path) -> bool {
+        self.own.as_ref().is_some_and(|own| path.starts_with(own))
+    }
+
+    /// Whether a device or a pipe lies there, which is written to, not replaced. In our own folder nobody wants one: a pipe would
+    /// be waited for.
+    fn is_written_to(&self, path: &Path) -> std::io::Result<bool> {
+        match is_special(path) {
+            true if self.is_own(path) => {
+                Err(Error::other(text!("not-regular", "it is not a regular file").to_string()))
+            }
+            special => Ok(special),
+        }
     }
 
     /// Sees to it that a folder is there. Our own is created; one that the user named and that is missing is more likely
     /// misspelt.
     fn have(&self, folder: &Path) -> std::io::Result<()> {
-        if self.own.as_ref().is_some_and(|own| folder.starts_with(own)) {
+        if self.is_own(folder) {
             return std::fs::create_dir_all(folder);
         }
         if folder.exists() {
@@ -179,7 +194,7 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// A device or a pipe (/dev/stdout, /dev/null) is written to, not replaced.
+/// Whether it is a device or a pipe (/dev/stdout, /dev/null).
 fn is_special(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|data| !data.is_file() && !data.is_dir())
 }

@@ -15,7 +15,8 @@ const LOCK: &str = "quiet.lock";
 /// Who holds the lock, in its own words; `None` where nobody does, or this user may not know.
 pub fn find_holder(folder: &Path) -> Option<String> {
     let path = folder.join(LOCK);
-    let mut file = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(path).ok()?;
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    let mut file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
     // SAFETY: a descriptor that is open; the lock that is tried ends with it.
     if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_SH | libc::LOCK_NB) } == 0 {
         return None;
@@ -97,7 +98,7 @@ impl Lock {
             .create(true)
             .truncate(false)
             .mode(0o600)
-            .custom_flags(libc::O_NOFOLLOW)
+            .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
             .open(&path)
             .map_err(system)?;
         if !file.metadata().map_err(system)?.is_file() {

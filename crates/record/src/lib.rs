@@ -44,6 +44,7 @@ pub mod metrics;
 pub mod paired_comparison;
 pub mod phrase;
 pub mod plan;
+pub mod regular_file;
 mod remedy;
 mod schema;
 pub mod source;

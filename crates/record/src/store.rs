@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use crate::file_name::record_name;
-use crate::{Machine, Record};
+use crate::{Machine, Record, regular_file};
 
 /// The file beside the records that holds ceilings.
 pub const CEILINGS: &str = "ceilings.json";
@@ -79,9 +79,7 @@ impl Entry {
         struct Count {
             n: u64,
         }
-        let size = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?.len();
-        let text = (size <= crate::document::MAX_RECORD_BYTES).then(|| std::fs::read(path).ok()).flatten()?;
-        let head: Head = serde_json::from_slice(&text).ok()?;
+        let head: Head = serde_json::from_slice(&content(path)?).ok()?;
         let figures = head.measurements.into_iter().filter(|figure| figure.summary.n > 0);
         Some(Self {
             path: path.to_owned(),
@@ -93,6 +91,15 @@ impl Entry {
             labels: Vec::new(),
         })
     }
+}
+
+/// What a file in a folder of records holds; anything can lie there.
+fn content(path: &Path) -> Option<Vec<u8>> {
+    Some(regular_file::read(path, crate::document::MAX_RECORD_BYTES).ok()?.0)
+}
+
+fn read(path: &Path) -> Option<Record> {
+    Record::from_json(&content(path)?).ok()
 }
 
 /// The record that stands for a machine, and what is to be known of the choice.
@@ -132,7 +139,7 @@ pub fn of_machine(folder: PathBuf, machine: &Machine) -> impl Iterator<Item = (P
     files.retain(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&host)));
     files.sort_by(|a, b| b.cmp(a));
     let records = files.into_iter().take(MOST_OF_A_MACHINE).filter_map(|path| {
-        let record = Record::read(&path).ok()?;
+        let record = read(&path)?;
         Some((path, record))
     });
     records.filter(|(_, record)| machine.is_same_hardware(&record.machine))
@@ -160,7 +167,7 @@ pub fn find_same_import(folder: &Path, json: &str) -> Option<PathBuf> {
     let new = said(new);
     let imported =
         list(&[folder.to_owned()]).into_iter().filter(|entry| entry.imported && entry.host == host);
-    imported.map(|entry| entry.path).find(|path| Record::read(path).is_ok_and(|record| said(record) == new))
+    imported.map(|entry| entry.path).find(|path| read(path).is_some_and(|record| said(record) == new))
 }
 
 /// The JSON files of the folders but for the ceilings, the last that was written first.
@@ -192,7 +199,7 @@ pub fn find(folders: &[PathBuf], name: &str) -> Option<PathBuf> {
     let plain = is_label(name);
     let labelled = |folder: &PathBuf| std::fs::canonicalize(folder.join(LABELS).join(name)).ok();
     let named = |folder: &PathBuf| Some(folder.join(format!("{name}.json"))).filter(|path| path.is_file());
-    let found = folders.iter().filter(|_| plain).find_map(labelled);
+    let found = folders.iter().filter(|_| plain).filter_map(labelled).find(|path| path.is_file());
     found.or_else(|| folders.iter().filter(|_| plain).find_map(named))
 }
 

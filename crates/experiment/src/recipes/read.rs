@@ -1,8 +1,8 @@
 //! A recipe's file, read and checked; what is wrong with it is told with its line.
 
-use std::io::Read;
 use std::path::Path;
 
+use record::regular_file::{self, NotRead};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -87,17 +87,12 @@ pub enum Fault {
 pub fn read_file(path: &Path) -> Result<Recipe, ReadError> {
     let name = path.to_string_lossy().into_owned();
     let fail = |line, fault| ReadError { file: name.clone(), line, fault };
-    let cannot = |error: std::io::Error| fail(None, Fault::Unreadable(error.to_string()));
-    // Opening a pipe would wait for a writer that never comes.
-    if !std::fs::metadata(path).map_err(cannot)?.is_file() {
-        return Err(fail(None, Fault::NoRegularFile));
-    }
-    let file = std::fs::File::open(path).map_err(cannot)?;
-    let mut content = Vec::new();
-    file.take(MOST_BYTES + 1).read_to_end(&mut content).map_err(cannot)?;
-    if content.len() as u64 > MOST_BYTES {
-        return Err(fail(None, Fault::TooLarge));
-    }
+    let cannot = |not_read| match not_read {
+        NotRead::Io(error) => fail(None, Fault::Unreadable(error.to_string())),
+        NotRead::NotRegular => fail(None, Fault::NoRegularFile),
+        NotRead::TooLarge(_) => fail(None, Fault::TooLarge),
+    };
+    let (content, _) = regular_file::read(path, MOST_BYTES).map_err(cannot)?;
     let text = String::from_utf8(content).map_err(|error| {
         let line = line_at(error.as_bytes(), error.utf8_error().valid_up_to());
         fail(Some(line), Fault::NotUtf8)

@@ -1,8 +1,9 @@
 //! Options that a user always wants: in `$XDG_CONFIG_HOME/linespeed/options`, one a line as on the command line, and in LINESPEED_OPTS.
-//! A line that begins with a command is for that command alone. What the command line says goes before them.
+//! A line that begins with a command is for that command alone. What the command line says goes before them. Under sudo they are
+//! those of the user, but for what names files or programs.
 
+use std::any::TypeId;
 use std::ffi::OsString;
-use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use clap::parser::ValueSource;
@@ -11,6 +12,7 @@ use record::phrase::visible;
 
 use super::is_taken;
 use crate::failure::Failure;
+use crate::files;
 
 const VARIABLE: &str = "LINESPEED_OPTS";
 
@@ -19,6 +21,8 @@ struct Default {
     from: String,
     command: Option<String>,
     words: Vec<String>,
+    /// Whether it may name files and programs: another user's may not, where root runs with them.
+    own: bool,
 }
 
 /// The command line with the options that stand in the file and the variable, where it neither has them nor contradicts them.
@@ -53,6 +57,13 @@ pub fn complete(
             return Err(refused(&format!("there is no option {flag}")));
         }
         let Some(arg) = find(taken_by) else { continue };
+        // More words would be arguments, or a command to run.
+        if default.words.len() - 1 > most_values(&arg, first) {
+            return Err(refused(&format!("{} is more than {flag} takes", default.words.join(" "))));
+        }
+        if !default.own && is_free(&arg) {
+            continue;
+        }
         let stands = |id: &clap::Id| {
             added.contains(id) || matches.value_source(id.as_str()) == Some(ValueSource::CommandLine)
         };
@@ -85,47 +96,52 @@ fn position(line: &[OsString], name: &str, whole: &Command) -> usize {
 
 fn is_called(arg: &clap::Arg, flag: &str) -> bool {
     let long = arg.get_long().is_some_and(|long| flag.strip_prefix("--") == Some(long));
-    long || arg
-        .get_short()
-        .is_some_and(|short| flag.strip_prefix('-').is_some_and(|rest| rest.starts_with(short)))
+    // Behind the letter its value, and no other option.
+    let short = |short: char| {
+        let rest = flag.strip_prefix('-').and_then(|rest| rest.strip_prefix(short));
+        rest.is_some_and(|rest| rest.is_empty() || arg.get_action().takes_values())
+    };
+    long || arg.get_short().is_some_and(short)
+}
+
+/// How many words may follow an option as its values.
+fn most_values(arg: &clap::Arg, first: &str) -> usize {
+    let attached = first.contains('=') || !first.starts_with("--") && first.chars().count() > 2;
+    let takes = arg.get_action().takes_values() && !attached && !arg.is_require_equals_set();
+    if takes { arg.get_num_args().map_or(1, |range| range.max_values()) } else { 0 }
+}
+
+/// Whether it can name a file or a program.
+fn is_free(arg: &clap::Arg) -> bool {
+    let free = [TypeId::of::<String>(), TypeId::of::<OsString>(), TypeId::of::<PathBuf>()];
+    arg.get_action().takes_values() && free.iter().any(|free| arg.get_value_parser().type_id() == *free)
+}
+
+/// The words of each option.
+fn chunks(words: &[String]) -> impl Iterator<Item = Vec<String>> {
+    words.chunk_by(|_, next| !next.starts_with('-') || next == "-").map(<[String]>::to_vec)
 }
 
 /// The options of the variable, which go before those of the file.
 fn all() -> Result<Vec<Default>, Failure> {
     let mut all = Vec::new();
     if let Ok(text) = std::env::var(VARIABLE) {
-        for words in split(VARIABLE, &text)?.chunk_by(|_, next| !next.starts_with('-')) {
-            all.push(Default { from: VARIABLE.to_owned(), command: None, words: words.to_vec() });
-        }
+        let words = split(VARIABLE, &text)?;
+        let option = |words| Default { from: VARIABLE.to_owned(), command: None, words, own: true };
+        all.extend(chunks(&words).map(option));
     }
-    let Some(path) = file() else { return Ok(all) };
-    let text = match std::fs::read_to_string(&path) {
-        Ok(text) => text,
-        // A home that may not be looked into is not this user's, and neither are the options in it.
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied) => {
-            return Ok(all);
-        }
-        Err(error) => return Err(Failure::Usage(format!("{}: cannot be read: {error}", visible(&path)))),
-    };
+    let Some((path, text, own)) = files::setting("options")? else { return Ok(all) };
     for (number, line) in text.lines().enumerate() {
         let from = format!("{} line {}", visible(&path), number + 1);
         let mut words = if line.trim_start().starts_with('#') { Vec::new() } else { split(&from, line)? };
         let is_command = words.first().is_some_and(|word| !word.starts_with('-')) && words.len() > 1;
         let command = is_command.then(|| words.remove(0));
-        if !words.is_empty() {
-            all.push(Default { from, command, words });
-        }
+        let option = |words| Default { from: from.clone(), command: command.clone(), words, own };
+        all.extend(chunks(&words).map(option));
     }
     Ok(all)
 }
 
 fn split(from: &str, text: &str) -> Result<Vec<String>, Failure> {
     shell_words::split(text).map_err(|_| Failure::Usage(format!("{from}: a quote is not closed")))
-}
-
-/// The file; there is none where no folder is known.
-fn file() -> Option<PathBuf> {
-    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let folder = absolute("XDG_CONFIG_HOME").or_else(|| absolute("HOME").map(|home| home.join(".config")))?;
-    Some(folder.join("linespeed/options"))
 }

@@ -193,6 +193,7 @@ fn options_that_a_user_always_wants_stand_in_a_file_and_a_variable() {
     let coloured = |ran: Ran| ran.succeeds().stdout.contains("\u{1b}[");
     assert!(coloured(ran(&["list"], "# mine\n--color always\n", "")));
     assert!(coloured(ran(&["list"], "", "--color=always --no-pager")));
+    assert!(coloured(ran(&["list"], "--no-pager --color always", "")));
     // The nearer goes before: the command line, the variable, the file.
     assert!(!coloured(ran(&["list"], "--color always", "--color=never")));
     assert!(!coloured(ran(&["list", "--color", "never"], "--color always", "")));
@@ -205,6 +206,9 @@ fn options_that_a_user_always_wants_stand_in_a_file_and_a_variable() {
         ("--color blue", "", &["options line 1", "blue"]),
         ("list", "", &["options line 1", "list is no option"]),
         ("--color 'al", "", &["options line 1", "quote"]),
+        // It would be a command to run.
+        ("--color always sh", "", &["options line 1", "more than --color takes"]),
+        ("list --json sh", "", &["options line 1", "more than --json takes"]),
         ("", "--nothing", &["LINESPEED_OPTS", "no option --nothing"]),
     ] {
         ran(&["list"], text, variable).fails(2, said);

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use record::{Label, Labels, Measurement, Record};
 
+use crate::support::confine::{Confine, NOBODY, no_mounts};
 use crate::support::{Ran, folder, linespeed, measured, root, run};
 
 struct Home(tempfile::TempDir);
@@ -131,4 +132,77 @@ fn what_sudo_leaves_belongs_to_the_user_who_ran_it() {
     let mut command = linespeed(["show", "."]);
     command.env("SUDO_UID", user[2]).env("SUDO_GID", user[3]).env("HOME", "/nonexistent");
     run(command).fails(3, &["no record of this machine", user[5], "/nonexistent"]);
+}
+
+#[test]
+fn what_a_user_and_sudo_keep_is_found_by_both_and_stays_the_users() {
+    use std::os::unix::fs::{MetadataExt, chown};
+    let test = "what_a_user_and_sudo_keep_is_found_by_both_and_stays_the_users";
+    if let Some(why) = no_mounts() {
+        return crate::support::skipped(test, &why);
+    }
+    let folder = folder();
+    let program = folder.path().join("linespeed");
+    crate::support::copied_to(&program);
+    let (home, passwd) = (folder.path().join("home"), folder.path().join("passwd"));
+    std::fs::create_dir(&home).unwrap();
+    chown(&home, Some(NOBODY), Some(NOBODY)).unwrap();
+    std::fs::write(&passwd, format!("ann:x:{NOBODY}:{NOBODY}::{}:/bin/sh\n", home.display())).unwrap();
+    let (id, roots) = (NOBODY.to_string(), folder.path().join("root"));
+    let by_sudo = |args: &[&str]| {
+        let mut command = crate::support::program(&program, args).with_file("/etc/passwd", &passwd);
+        command.env("SUDO_UID", &id).env("SUDO_GID", &id).env("SUDO_USER", "ann").env("HOME", &roots);
+        run(command)
+    };
+    let by_user = |args: &[&str]| {
+        let mut command = crate::support::program(&program, args).by_nobody();
+        command.env("HOME", &home).current_dir(&home);
+        run(command)
+    };
+    by_sudo(&["run", "costs", "--quick", "-q", "--label", "roots"]).succeeds();
+    by_user(&["run", "costs", "--quick", "-q", "--label", "mine"]).succeeds();
+    by_sudo(&["stat", "-q", "--", "true"]);
+    let state = home.join(".local/state/linespeed");
+    let mut below = vec![home.join(".local")];
+    while let Some(path) = below.pop() {
+        let data = path.symlink_metadata().unwrap();
+        assert_eq!((data.uid(), data.gid()), (NOBODY, NOBODY), "{}", path.display());
+        if data.is_dir() {
+            below.extend(std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
+        }
+    }
+    assert!(!roots.exists(), "something was kept for root");
+    let labels = |ran: Ran| {
+        let listed: serde_json::Value = serde_json::from_str(&ran.succeeds().stdout).unwrap();
+        let all = listed.as_array().unwrap().iter().map(|entry| entry["labels"].to_string());
+        all.collect::<Vec<_>>()
+    };
+    let listed = labels(by_user(&["records", "--json"]));
+    assert!(listed.len() == 3 && listed == labels(by_sudo(&["records", "--json"])), "{listed:?}");
+    for name in ["roots", "mine", "."] {
+        by_user(&["show", name, "-q"]).succeeds();
+        by_sudo(&["show", name, "-q"]).succeeds();
+    }
+    by_user(&["compare", "roots", "mine", "--json"]).succeeds();
+    by_user(&["plan", "--json"]).succeeds();
+    by_user(&["records", "rm", "roots"]).succeeds();
+    by_sudo(&["records", "rm", "mine"]).succeeds();
+    assert_eq!(std::fs::read_dir(state.join("labels")).unwrap().count(), 0);
+
+    // The user's options are heeded under sudo, but root writes no file that they name, and reads none that the user may not.
+    let (options, named) = (home.join(".config/linespeed/options"), folder.path().join("named.json"));
+    std::fs::create_dir_all(options.parent().unwrap()).unwrap();
+    let options_of = |text: String, user: u32| {
+        std::fs::write(&options, text).unwrap();
+        std::fs::set_permissions(&options, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+        chown(&options, Some(user), Some(user)).unwrap();
+    };
+    options_of(format!("list --color always\n--output {}", named.display()), NOBODY);
+    assert!(by_sudo(&["list"]).succeeds().stdout.contains("\u{1b}["));
+    by_sudo(&["run", "costs", "--quick", "-q"]).succeeds();
+    assert!(!named.exists(), "root wrote what a user's options name");
+    options_of("--secret".to_owned(), 0);
+    by_sudo(&["list"]).succeeds();
+    options_of("--secret".to_owned(), NOBODY);
+    by_sudo(&["list"]).fails(2, &["--secret"]);
 }

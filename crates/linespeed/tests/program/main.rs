@@ -8,6 +8,7 @@ mod distances;
 mod import;
 mod input;
 mod inspect;
+mod irregular;
 mod kept;
 mod limited;
 mod offline;
