@@ -4,7 +4,7 @@
 use std::ffi::{OsStr, OsString};
 
 use machine::Root;
-use measure::command::{self, Job, Run};
+use measure::command::{self, Job, Run, SharedInput};
 use measure::competitor::{Competitor, Resource};
 use measure::fill_order::FillOrder;
 use os::Stop;
@@ -57,30 +57,31 @@ enum End {
     NoCompetitor(std::io::Error),
 }
 
+/// Ways to run the command, where all can be tried.
+pub const MOST_WAYS: usize = 5;
+
 /// Rounds without which no change has an interval.
 pub fn fewest_rounds() -> usize {
     least_rounds(COMPARISONS)
 }
 
-/// Runs the command in all ways, in so many rounds. `tell` hears of each round that is over.
-pub fn probe(
-    job: &Job,
-    machine: &Machine,
-    rounds: usize,
-    stop: &Stop,
-    tell: &mut dyn FnMut(usize),
-) -> Probed {
+/// Runs the command in all ways, in so many rounds, after a run that had its `input`.
+pub fn probe(job: &Job, machine: &Machine, rounds: usize, input: &mut SharedInput, stop: &Stop) -> Probed {
     let mut probed = Probed::default();
+    if input.before(1) {
+        let why = text!(
+            "probe-input-read",
+            "the command read standard input, a pipe, to its end: later runs find none"
+        );
+        let remedy = text!("probe-input-file", "give it a file: < FILE");
+        probed.coverage.push(Coverage::skipped("probes", why).with_remedy(remedy));
+        return probed;
+    }
     let (ways, fewer, taken) = plan(job, machine, &mut probed.coverage);
     let mut plain_runs = Vec::new();
-    let mut over = 0;
     let done = run_rounds(ways.len(), rounds, |turn| {
         use std::ops::ControlFlow::{Break, Continue};
-        if turn.round > over {
-            over = turn.round;
-            tell(over);
-        }
-        match run_once(job, ways[turn.alternative], machine, fewer.as_ref(), &taken, stop) {
+        match run_once(job, ways[turn.alternative], machine, fewer.as_ref(), &taken, input, stop) {
             Ok(run) => {
                 if ways[turn.alternative] == Way::Plain {
                     plain_runs.push(run.clone());
@@ -210,6 +211,7 @@ fn run_once(
     machine: &Machine,
     fewer: Option<&CpuList>,
     taken: &CpuList,
+    input: &mut SharedInput,
     stop: &Stop,
 ) -> Result<Run, End> {
     if let Some(signal) = stop.signal() {
@@ -227,7 +229,7 @@ fn run_once(
     }
     let cpus = if matches!(way, Way::Plain | Way::HugePages) { job.cpus } else { fewer };
     let job = Job { cpus, env: &env, events: false, ..*job };
-    let run = command::run_silent(&job, stop, &mut |_: &[Process]| {}).map_err(End::Refused)?;
+    let run = command::run_silent(&job, input, stop, &mut |_: &[Process]| {}).map_err(End::Refused)?;
     if let Some(signal) = stop.signal() {
         return Err(End::Stopped(signal));
     }
@@ -256,9 +258,8 @@ mod tests {
     fn each_change_is_tried_and_has_its_ratio() {
         let (argv, machine) = (words("i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"), Machine::default());
         let job = Job { argv: &argv, cpus: None, env: &[], events: false, guard: None };
-        let mut heard = 0;
-        let probed = probe(&job, &machine, 2, &Stop::new(), &mut |round| heard = round);
-        assert_eq!((probed.plain.len(), heard), (2, 1));
+        let probed = probe(&job, &machine, 2, &mut SharedInput::Other, &Stop::new());
+        assert_eq!(probed.plain.len(), 2);
         assert!(probed.probes.iter().all(|probe| probe.ratio > 0.0 && probe.rounds == 2), "{probed:?}");
         let kinds: Vec<ProbeKind> = probed.probes.iter().map(|probe| probe.kind).collect();
         if os::pin::allowed().is_some_and(|cpus| cpus.len() > 1) {
@@ -272,12 +273,12 @@ mod tests {
     fn a_command_that_fails_is_run_once_and_one_that_is_stopped_not_at_all() {
         let (argv, machine) = (words("exit 3"), Machine::default());
         let job = Job { argv: &argv, cpus: None, env: &[], events: false, guard: None };
-        let probed = probe(&job, &machine, 5, &Stop::new(), &mut |_| {});
+        let probed = probe(&job, &machine, 5, &mut SharedInput::Other, &Stop::new());
         assert_eq!(probed.plain.iter().map(|run| run.ended.exit).collect::<Vec<_>>(), [Exit::Code(3)]);
         assert!(probed.probes.is_empty());
         let stop = Stop::new();
         stop.ask(libc::SIGINT);
-        let probed = probe(&job, &machine, 5, &stop, &mut |_| {});
+        let probed = probe(&job, &machine, 5, &mut SharedInput::Other, &stop);
         assert_eq!((probed.plain.len(), probed.interrupted), (0, Some(libc::SIGINT)));
     }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use machine::Root;
-use measure::command::{self, Job, Run};
+use measure::command::{self, Job, Run, SharedInput};
 use measure::file_trace;
 use os::child::{Exit, Guard, Process};
 use os::pin;
@@ -361,7 +361,8 @@ impl Runner<'_> {
             events: true,
             guard: None,
         };
-        let run = || command::run_silent(&job, self.request.stop, &mut |_: &[Process]| {});
+        let run =
+            || command::run_silent(&job, &mut SharedInput::Other, self.request.stop, &mut |_: &[Process]| {});
         let run = match &setting.setting {
             Some(setting) => process_settings::run_with_setting(setting, run)?,
             None => run(),

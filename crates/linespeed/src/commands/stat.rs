@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use experiment::probe::{self, Probed};
 use machine::Root;
-use measure::command::{self, Attached, Job};
+use measure::command::{self, Attached, Job, SharedInput};
 use os::Stop;
 use os::child::Guard;
 use os::{pin, signals};
@@ -56,10 +56,16 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
     let argv = if attached.is_empty() { &stat.command } else { &words };
     let job = Job { argv, cpus, env: &env, events: stat.perf(), guard: Some(&guard) };
     let mut probed = Probed::default();
+    let mut input = SharedInput::of_runs(if stat.probe { 2 } else { 1 });
+    if stat.probe && !options.out.quiet_output {
+        let runs = 1 + probe_rounds(stat) * probe::MOST_WAYS;
+        output::complain(&format!("--probe runs the command up to {runs} times; only the first run prints"));
+    }
     let (runs, usable) = if attached.is_empty() {
         let mut runs = repeat(&job, if stat.probe { 1 } else { stat.repeat }, stat.warmup, options, stop);
         if let (true, Some(found)) = (stat.probe && runs.went_well(), &found) {
-            probed = probe_command(&job, stat, &found.machine, stop);
+            let seconds = runs.done.iter().map(|run| run.ended.wall.as_secs_f64()).sum();
+            probed = probe_command(&job, options, stat, (&found.machine, seconds), &mut input, stop);
             runs.done.append(&mut probed.plain);
             runs.refused = probed.refused.take();
             runs.interrupted = probed.interrupted;
@@ -99,11 +105,26 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
     Ok(runs.code())
 }
 
-/// Runs it in all ways, silently: its own run with its input and outputs is over.
-fn probe_command(job: &Job, stat: &Stat, machine: &Machine, stop: &Stop) -> Probed {
-    let rounds = if stat.repeat > 1 { stat.repeat as usize } else { probe::fewest_rounds() };
-    output::complain(&format!("probing in {}; Ctrl-C ends it", record::phrase::count_noun(rounds, "round")));
-    probe::probe(job, machine, rounds, stop, &mut |_| {})
+fn probe_rounds(stat: &Stat) -> usize {
+    if stat.repeat > 1 { stat.repeat as usize } else { probe::fewest_rounds() }
+}
+
+/// Runs it in all ways, silently: its own run with its outputs is over, and took `seconds`.
+fn probe_command(
+    job: &Job,
+    options: &Options,
+    stat: &Stat,
+    (machine, seconds): (&Machine, f64),
+    input: &mut SharedInput,
+    stop: &Stop,
+) -> Probed {
+    let rounds = probe_rounds(stat);
+    if !options.out.quiet_output {
+        let left = record::units::figure(seconds * (rounds * probe::MOST_WAYS) as f64, "s");
+        let rounds = record::phrase::count_noun(rounds, "round");
+        output::complain(&format!("probing in {rounds}, {left} or more; Ctrl-C ends it"));
+    }
+    probe::probe(job, machine, rounds, input, stop)
 }
 
 /// Figures, coverage and ceilings of the runs.

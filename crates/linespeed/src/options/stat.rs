@@ -19,7 +19,8 @@ pub struct Stat {
     /// Print fields with this separator, as perf stat -x (\t is a tab)
     #[arg(short = 'x', value_name = "SEPARATOR", value_parser = separator, conflicts_with_all = ["perf_format", "json"])]
     pub separator: Option<String>,
-    /// Find out what it needs: run it again in rounds (-r N) with huge pages, on fewer CPUs, beside takers of bandwidth and cache
+    /// Find out what it needs: run it some 40 times more, in rounds (-r N), with huge pages, on fewer CPUs, beside takers of bandwidth
+    /// and cache; only the first run prints
     #[arg(long, conflicts_with_all = ["pid", "warmup", "perf_format", "separator"])]
     pub probe: bool,
     /// Watch running processes instead, until Ctrl-C, --for or their end; nothing is done to them

@@ -21,7 +21,7 @@ fn lay(kind: &str, path: &Path) {
         "folder" => std::fs::create_dir(path).unwrap(),
         "socket" => drop(UnixListener::bind(path).unwrap()),
         "link to a pipe" => {
-            let pipe_path = path.with_extension("pipe");
+            let pipe_path = PathBuf::from(format!("{}.pipe", path.display()));
             pipe(&pipe_path);
             symlink(pipe_path, path).unwrap();
         }

@@ -178,3 +178,89 @@ fn ctrl_c_on_a_terminal_reaches_the_command_once_and_ends_the_rest() {
         "Ctrl-C reached it more or less than once"
     );
 }
+
+/// Processes that were started with this in their environment, or are forked from such.
+fn with_variable(wanted: &str) -> Vec<i32> {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let has = |pid: &i32| {
+        let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())
+    };
+    pids.filter(has).collect()
+}
+
+#[test]
+fn a_probe_that_is_ended_at_any_moment_leaves_no_process_and_no_file() {
+    let test = "a_probe_that_is_ended_at_any_moment_leaves_no_process_and_no_file";
+    if emulated() {
+        return skipped(test, "the processes are the emulator's");
+    }
+    // Three processes a run: in the first one, in one on its own, beside a taker of bandwidth and one of the cache.
+    for (signal, code) in [(libc::SIGINT, Some(130)), (libc::SIGTERM, Some(143)), (libc::SIGKILL, None)] {
+        for begun in [1, 5, 13, 14, 16] {
+            let folder = folder();
+            let (file, state) = (folder.path().join("pids"), folder.path().join("state"));
+            let temporary = folder.path().join("tmp");
+            std::fs::create_dir(&temporary).unwrap();
+            let lines = file.display();
+            let line = format!(
+                "echo $$ >>{lines}; sh -c 'echo $$ >>{lines}; sleep 0.2; true' & \
+                 setsid sh -c 'echo $$ >>{lines}; sleep 0.2; true' & wait; sleep 0.1"
+            );
+            let mut command = linespeed(["stat", "--probe", "--", "sh", "-c", &line]);
+            let variable = format!("PROBED_BY={}", folder.path().display());
+            command.env("PROBED_BY", folder.path()).env("XDG_STATE_HOME", &state).env("TMPDIR", &temporary);
+            let started = Started::new(command);
+            let from = Instant::now();
+            while std::fs::read_to_string(&file).unwrap_or_default().lines().count() < begun {
+                assert!(from.elapsed() < Duration::from_secs(60), "it does not come to run {begun}");
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            started.send(signal);
+            let ran = started.ended();
+            assert_eq!((ran.code, ran.signal), (code, code.is_none().then_some(signal)), "{}", ran.stderr);
+            let from = Instant::now();
+            // Who cannot be asked has a guard, which needs a moment.
+            while !with_variable(&variable).is_empty() {
+                let left = with_variable(&variable);
+                let patience = if code.is_some() { 0 } else { 30 };
+                assert!(
+                    from.elapsed() < Duration::from_secs(patience),
+                    "{signal} at {begun}: {left:?} run on"
+                );
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            let files = |folder: &Path| {
+                let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+                entries.map(|entry| entry.file_name().into_string().unwrap()).collect::<Vec<_>>()
+            };
+            assert_eq!(files(&temporary), [""; 0]);
+            let kept = files(&state.join("linespeed"));
+            assert_eq!(kept.len(), usize::from(code.is_some()), "{kept:?}");
+            assert!(kept.iter().all(|name| name.ends_with(".json") && !name.starts_with('.')), "{kept:?}");
+        }
+    }
+}
+
+#[test]
+fn each_run_of_a_probe_reads_the_same_file_and_a_pipe_is_not_probed() {
+    let folder = folder();
+    let (input, seen) = (folder.path().join("input"), folder.path().join("seen"));
+    std::fs::write(&input, "one\ntwo\n").unwrap();
+    let line = format!("cat >>{}", seen.display());
+    let mut probe = linespeed(["stat", "-r", "2", "--probe", "--", "sh", "-c", &line]);
+    probe.stdin(std::fs::File::open(&input).unwrap());
+    let ran = crate::support::Ran::from(probe.output().unwrap());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let read = std::fs::read_to_string(&seen).unwrap();
+    let runs = read.len() / 8;
+    assert!(runs > 2 && read == "one\ntwo\n".repeat(runs), "{runs}: {read:?}");
+    // What a pipe held is gone: one run, and no probe of other work.
+    std::fs::remove_file(&seen).unwrap();
+    let probe = linespeed(["stat", "--json", "--probe", "--", "sh", "-c", &line]);
+    let ran = crate::support::run_with(probe, "one\ntwo\n");
+    let record = ran.record();
+    assert_eq!(std::fs::read_to_string(&seen).unwrap(), "one\ntwo\n");
+    crate::support::says_lost(&record, "probes", "probe-input-read");
+}

@@ -72,10 +72,10 @@ pub fn run(job: &Job, stop: &Stop, tell: Tell) -> Result<Run, SpawnError> {
     attended(job, Spec::new(job.argv), stop, tell)
 }
 
-/// As [`run`], with nothing to read and nowhere to write.
-pub fn run_silent(job: &Job, stop: &Stop, tell: Tell) -> Result<Run, SpawnError> {
-    let nowhere =
-        Spec { stdin: Input::Null, stdout: Output::Null, stderr: Output::Null, ..Spec::new(job.argv) };
+/// As [`run`] once more: what it read from a file from its beginning, else nothing, and nowhere to write.
+pub fn run_silent(job: &Job, input: &mut SharedInput, stop: &Stop, tell: Tell) -> Result<Run, SpawnError> {
+    let stdin = if input.again() { Input::Inherit } else { Input::Null };
+    let nowhere = Spec { stdin, stdout: Output::Null, stderr: Output::Null, ..Spec::new(job.argv) };
     attended(job, nowhere, stop, tell)
 }
 

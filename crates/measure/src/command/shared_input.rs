@@ -31,6 +31,12 @@ impl SharedInput {
         }
     }
 
+    /// Before another run: goes back to where the first began. Whether there is something to read again.
+    pub fn again(&mut self) -> bool {
+        self.before(1);
+        matches!(self, Self::File(..))
+    }
+
     /// Before run `number`, counted from 0: goes back to where the first began. Whether a pipe has nothing left for it.
     pub fn before(&mut self, number: u32) -> bool {
         match self {
