@@ -47,6 +47,8 @@ impl Competitor {
         for cpu in cpus.iter() {
             let memory = Mapping::new(bytes, Page::Base)?;
             memory.touch(bytes);
+            // What is started beside it is measured.
+            memory.keep_from_children();
             let over = Arc::clone(&competitor.over);
             let work = move || {
                 // Where it may not be bound, it still competes.
