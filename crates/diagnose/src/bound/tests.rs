@@ -164,7 +164,7 @@ fn waiting_is_reported_with_what_for() {
 fn no_cpu_to_run_on_is_reported_with_who_had_it() {
     let record = command([0.4, 0.0, 0.6, 0.0]);
     let bound = is_bound(&record, BoundBy::CpuContention, &["bound-cpu-contention"], &[]);
-    insta::assert_snapshot!(bound.says, @"Runnable but without a CPU for 600 ms, 60.0 % of its threads' time: other programs, or its own threads, had the CPU.");
+    insta::assert_snapshot!(bound.says, @"Runnable but without a CPU for 600 ms, 60.0 % of the time its threads wanted to run: other programs, or its own threads, had the CPU.");
     let mut own = command([7.0, 0.9, 9.0, 0.0]);
     for thread in 0..16 {
         own = with_thread(own, &format!("worker {thread}"), 0.5);
@@ -177,6 +177,11 @@ fn no_cpu_to_run_on_is_reported_with_who_had_it() {
     jobs.measurements[0].detail.set(detail::CPU_COUNT, 1u32);
     let bound = is_bound(&jobs, BoundBy::TooFewCpus, &["bound-too-few-cpus"], &[("cpus", "1 CPU")]);
     assert_eq!(bound.advice[0].code(), Some("bound-try-more-cpus"));
+    // Eight threads on two CPUs, of which others had nearly all.
+    let mut many =
+        with_detail(command([0.3, 0.0, 7.6, 0.0]), "around", r#"{"busy_seconds": 2.0, "seconds": 1.0}"#);
+    many.measurements[0].detail.set(detail::CPU_COUNT, 2u32);
+    is_bound(&many, BoundBy::CpuContention, &["bound-cpu-contention"], &[]);
 }
 
 #[test]

@@ -205,15 +205,16 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
     let others = used_by_others(facts);
     // Of its CPUs others had at most what it had not itself: what it waited beyond that, it waited for its own threads.
     let left = (facts.cpus - facts.used()).max(0.0);
-    let taken = others.map_or(left, |others| others.min(left)) * facts.wall;
-    let own = runnable - taken > runnable / 2.0;
+    let taken = others.map_or(left, |others| others.min(left));
+    // However many threads it has, others that took more than it had are what it lacks first.
+    let own = runnable - taken * facts.wall > runnable / 2.0 && taken <= facts.used();
     let (runnable, of) = (Value::Figure(runnable, "s"), Value::Share(share));
     let (by, says, advice) = if own {
         (
             BoundBy::TooFewCpus,
             text!(
                 "bound-too-few-cpus",
-                "Runnable but without a CPU for {runnable}, {share} of its threads' time: {used} of {cpus} busy, and more of its threads wanted to run.",
+                "Runnable but without a CPU for {runnable}, {share} of the time its threads wanted to run: it had {used} of {cpus}, and more threads wanted to run.",
                 runnable,
                 share = of,
                 used = significant(facts.used()),
@@ -229,7 +230,7 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
             BoundBy::CpuContention,
             text!(
                 "bound-cpu-contention",
-                "Runnable but without a CPU for {runnable}, {share} of its threads' time: other programs, or its own threads, had the CPU.",
+                "Runnable but without a CPU for {runnable}, {share} of the time its threads wanted to run: other programs, or its own threads, had the CPU.",
                 runnable,
                 share = of
             ),

@@ -215,3 +215,33 @@ fn without_dev_or_sys_or_proc_it_still_runs() {
         assert!(record.measurements.is_empty());
     }
 }
+
+#[test]
+fn where_proc_hides_processes_ones_own_are_watched_and_anothers_refused() {
+    let test = "where_proc_hides_processes_ones_own_are_watched_and_anothers_refused";
+    if let Some(why) = confine::no_mounts() {
+        return skipped(test, &why);
+    }
+    let folder = folder();
+    let copy = folder.path().join("linespeed");
+    crate::support::copied_to(&copy);
+    let hidden = |words: &[&str]| {
+        let command = program(&copy, words).with_mount("/proc", |proc| {
+            let (kind, options) = (c"proc".as_ptr(), c"hidepid=2".as_ptr().cast());
+            // SAFETY: all strings outlive the call.
+            let code = unsafe { libc::mount(kind, proc.as_ptr(), kind, 0, options) };
+            if code == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+        });
+        crate::support::run(command.by_nobody())
+    };
+    let own = std::process::id().to_string();
+    hidden(&["stat", "-p", &own, "--for", "100ms"]).fails(3, &["hidepid", &own]);
+    let line = format!("sleep 60 & {} stat --json -p $! --for 400ms; kill $!", copy.display());
+    let waits = hidden(&["stat", "-q", "--", "sh", "-c", &line]).record();
+    let bound = diagnose::bound(&diagnose::RecordIndex::new(&waits)).unwrap();
+    assert_eq!(bound.says.code(), Some("bound-waiting-sleep"), "{}", bound.says);
+    let work = hidden(&["stat", "--json", "--", "sh", "-c", "sleep 0.4 & sleep 0.4; wait"]).record();
+    assert!(figures(&work, "workload.time") > 0);
+    let bound = diagnose::bound(&diagnose::RecordIndex::new(&work)).unwrap();
+    assert_eq!(bound.says.code(), Some("bound-waiting-sleep"), "{}", bound.says);
+}
