@@ -55,7 +55,7 @@ fn beside(m: &Measurement) -> Vec<Text> {
 /// layer again, which shows the noise, is none). Layers timed in different units are not held against each other: none then.
 pub(crate) fn layers(index: &RecordIndex) -> Vec<Layer> {
     let mut timed: Vec<_> =
-        index.figures_of("layer.time").map(|m| (time(m), m)).filter(|(time, _)| *time > 0.0).collect();
+        index.figures_of("layer.time").map(|m| (m.value(), m)).filter(|(time, _)| *time > 0.0).collect();
     timed.sort_by(|a, b| a.0.total_cmp(&b.0));
     let is_again = |m: &Measurement| m.labels.word(Label::Layer) == Some(AGAIN);
     let Some((least, fastest)) = timed.iter().find(|(_, m)| !is_again(m)).or(timed.first()).copied() else {
@@ -74,7 +74,7 @@ pub(crate) fn layers(index: &RecordIndex) -> Vec<Layer> {
                 interrupts: m.labels.word(Label::Interrupts).map(str::to_owned),
                 time: *time,
                 seconds: m.detail.get(detail::SECONDS),
-                interval: m.summary.interval,
+                interval: m.interval(),
                 // JSON has no infinity: an imported time of 1e288 would not come back as it was.
                 variation: m.summary.variation.filter(|variation| variation.is_finite()),
                 over,
@@ -90,11 +90,6 @@ pub(crate) fn layers(index: &RecordIndex) -> Vec<Layer> {
             })
         })
         .collect()
-}
-
-/// The time of a pass: the mean, so that all passes together took their number times as long, bursts of other work included.
-fn time(m: &Measurement) -> f64 {
-    m.summary.mean.unwrap_or(m.value())
 }
 
 #[cfg(test)]

@@ -28,6 +28,9 @@ pub enum Key {
     Word(String),
 }
 
+/// Metrics whose figure is the mean: shares of a time, and passes that are judged by their total.
+const MEANS: [&str; 2] = ["stolen.share", "layer.time"];
+
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -301,25 +304,27 @@ impl Measurement {
         }
     }
 
-    /// What stands for the measurement wherever one figure does: the median; of a share of time the mean over that time,
-    /// since bursts take time that no median has.
+    /// What stands for the measurement wherever one figure does: the median; of a metric that adds up ([`Self::is_mean`]) the
+    /// mean, since bursts take time that no median has.
     pub fn value(&self) -> f64 {
-        self.share_of_time().unwrap_or(self.summary.median)
+        self.mean().unwrap_or(self.summary.median)
     }
 
     /// The 95 % interval of that figure; `None` below 6 samples.
     pub fn interval(&self) -> Option<(f64, f64)> {
-        let Some(mean) = self.share_of_time() else { return self.summary.interval };
+        let Some(mean) = self.mean() else { return self.summary.interval };
         let Summary { n, min, max, variation, .. } = self.summary;
         let half = 1.96 * variation.filter(|_| n >= 6)? * mean / (n as f64).sqrt();
         Some(((mean - half).max(min.min(mean)), (mean + half).min(max.max(mean))))
     }
 
-    fn share_of_time(&self) -> Option<f64> {
+    /// Whether the mean stands for it: a share of time, or passes whose total time counts.
+    pub fn is_mean(&self) -> bool {
+        MEANS.contains(&self.metric.as_str())
+    }
+
+    fn mean(&self) -> Option<f64> {
         let mean = || self.detail.get(detail::SHARE_OF_ALL).or(self.summary.mean);
-        (self.metric == "stolen.share" && self.summary.n > 0)
-            .then(mean)
-            .flatten()
-            .filter(|share| share.is_finite())
+        (self.is_mean() && self.summary.n > 0).then(mean).flatten().filter(|mean| mean.is_finite())
     }
 }

@@ -18,7 +18,7 @@ const MANY: usize = 5;
 /// One figure.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Datum {
-    /// The median.
+    /// What stands for it: the median, or the mean of what adds up.
     pub value: f64,
     /// The samples behind it, or the medians over places, up to [`MOST_SAMPLES`]; of more the interval is kept instead.
     pub samples: Vec<f64>,
@@ -106,7 +106,8 @@ pub(crate) mod over {
 impl Datum {
     /// One measurement.
     pub(crate) fn from_measurement(m: &Measurement) -> Self {
-        let few = m.samples.len() <= MOST_SAMPLES;
+        // Samples are drawn from for a median.
+        let few = m.samples.len() <= MOST_SAMPLES && !m.is_mean();
         let samples =
             if few { m.samples.iter().copied().filter(|v| v.is_finite()).collect() } else { Vec::new() };
         Self {
@@ -135,7 +136,8 @@ impl Datum {
         let medians = || all.iter().map(|m| m.value()).filter(|value| value.is_finite());
         // Beyond any figure that was measured, sums overflow.
         datum.value = crate::figures::median(medians()).filter(|value| value.is_finite())?;
-        let pooled: Vec<f64> = if all.len() < MANY && all.iter().all(|m| !m.samples.is_empty()) {
+        let is_pooled = |m: &&Measurement| !m.samples.is_empty() && !m.is_mean();
+        let pooled: Vec<f64> = if all.len() < MANY && all.iter().all(is_pooled) {
             all.iter().flat_map(|m| m.samples.iter().copied()).filter(|v| v.is_finite()).collect()
         } else {
             medians().collect()
@@ -148,7 +150,7 @@ impl Datum {
         datum.from = nearest.map(|m| locate_figure(m)).unwrap_or_default();
         datum.n = pooled.len() as u64;
         let few = pooled.len() <= MOST_SAMPLES;
-        let own: Vec<(f64, f64)> = all.iter().filter_map(|m| m.summary.interval).collect();
+        let own: Vec<(f64, f64)> = all.iter().filter_map(|m| m.interval()).collect();
         datum.interval = match (few, own.len() == all.len() && all.len() < MANY && pooled.len() == all.len())
         {
             // Too few medians for an interval of their own: as wide as those of all together.

@@ -1,6 +1,7 @@
 //! Records side by side: what differs, by how much, which differences explain it, and what each would do with another's
 //! best setting. Pure functions of records.
 
+mod averages;
 mod commands;
 pub(crate) mod datum;
 mod derived_rows;
@@ -66,13 +67,14 @@ pub(crate) struct Known<'a> {
 pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> Comparison {
     let baseline = baseline.min(sides.len().saturating_sub(1));
     let subjects = describe_subjects(sides);
+    let averages = averages::are_among(sides.iter().map(|side| side.record));
     let known = sides.iter().zip(&subjects).map(|(side, subject)| {
         let (record, name) = (side.record, subject.name.clone());
-        Known {
-            name,
-            record,
-            rows: row_builder::build_rows(record, crate::RecordIndex::new(record).levels()),
+        let mut rows = row_builder::build_rows(record, crate::RecordIndex::new(record).levels());
+        if averages {
+            averages::add_averages(record, &mut rows);
         }
+        Known { name, record, rows }
     });
     let known: Vec<Known> = known.collect();
     let records: Vec<&Record> = sides.iter().map(|side| side.record).collect();
@@ -87,6 +89,7 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
         (explanations, what_if)
     };
     let orders = order::build_orders(&rows, &known);
+    let sampling = averages::note_sampling(&known, &rows);
     let mut comparison = Comparison {
         comparison: COMPARISON_VERSION,
         tool,
@@ -105,6 +108,7 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
         within: Vec::new(),
     };
     comparison.notes = note_whole(&comparison);
+    comparison.notes.extend(sampling);
     comparison.answer = verdict::state_verdict(&comparison);
     if relation == Relation::Machines && known.len() <= FEW {
         for this in &known {

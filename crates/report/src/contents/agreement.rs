@@ -5,7 +5,7 @@ use std::path::Path;
 
 use record::diagnosis::{Evidence, Finding, Resource};
 use record::loss_breakdown::LossBreakdown;
-use record::{Better, Label, Measurement, Record, Verdict, detail, metrics};
+use record::{Better, Label, Labels, Measurement, Record, Verdict, detail, metrics};
 
 use super::blocks::blocks;
 use super::figures::{MARK, figure, known, place, value};
@@ -41,7 +41,39 @@ fn contradictions(record: &Record) -> Vec<String> {
         wrong.extend(of_breakdown(record, breakdown));
     }
     wrong.extend(diagnosis.findings.iter().flat_map(|finding| of_finding(record, finding)));
+    wrong.extend(of_layers(record));
+    wrong.extend(of_comparison(record));
     wrong.extend(of_media(record));
+    wrong
+}
+
+/// The time of each layer is the figure that stands for it everywhere.
+fn of_layers(record: &Record) -> Vec<String> {
+    let layers = record.diagnosis.layers.iter();
+    let differs = layers.filter(|layer| {
+        let own = record.measurements.iter().find(|m| layer.from == cited(m));
+        own.is_none_or(|m| m.value().to_bits() != layer.time.to_bits())
+    });
+    differs.map(|layer| format!("{}: {} is not its figure", layer.from, layer.time)).collect()
+}
+
+/// A row of a comparison that is one figure of the record has the value that its table has, and the layers' rows the time that
+/// `overhead` shows.
+fn of_comparison(record: &Record) -> Vec<String> {
+    let side = diagnose::Side { name: "it", source: "", record };
+    let tool = record.tool.clone();
+    let compared = diagnose::compare(&[side, side], 1, tool, diagnose::Extent::Summary);
+    let mut wrong = Vec::new();
+    for row in compared.rows.iter().filter(|row| row.per.is_none()) {
+        let Some(cell) = row.cells.first().filter(|cell| cell.over.is_none()) else { continue };
+        let (Some(from), Some(value)) = (cell.from.as_ref(), cell.value) else { continue };
+        let is_own = |m: &&Measurement| m.metric == row.metric && *from == cited(m);
+        let tables = record.measurements.iter().find(is_own).map(Measurement::value);
+        let layers = record.diagnosis.layers.iter().find(|layer| layer.from == *from).map(|of| of.time);
+        let others = [tables, layers].into_iter().flatten();
+        let others = others.filter(|other| !is_near(*other, value));
+        wrong.extend(others.map(|other| format!("compare has {value} of {from}, others {other}")));
+    }
     wrong
 }
 
@@ -55,7 +87,8 @@ fn of_table(record: &Record, table: &Table) -> Vec<String> {
     let shown = record.measurements.iter().filter(|m| m.summary.n > 0 && table.shown.has(m));
     let shown = shown
         .filter(|m| m.metric != "workload.throughput")
-        .filter(|m| table.word.as_deref() == Some(m.metric.as_str()) && !is_modelled(m));
+        .filter(|m| m.metric != "layer.time" && table.word.as_deref() == Some(m.metric.as_str()))
+        .filter(|m| !is_modelled(m));
     shown
         .filter(|m| {
             // A heading may have the unit.
@@ -225,7 +258,20 @@ fn made_up() -> Vec<(String, Record)> {
     };
     let mut all: Vec<_> = ["one", "small", "large", "nodes-4", "threads-104", "emulated"].map(record).into();
     all.push(("arrays in memory".to_owned(), in_memory()));
+    all.push(("layers".to_owned(), layered()));
     all
+}
+
+/// Layers with a burst of other work in one pass, which no median has.
+fn layered() -> Record {
+    let mut record = support::named("one").unwrap();
+    for (layer, passes) in [("kernel", [1.0; 6]), ("user", [1.1, 1.1, 1.1, 1.1, 1.1, 2.0])] {
+        let place = Labels::new().with_label(Label::Layer, layer).with_label(Label::Interrupts, "on");
+        let cycles = passes.map(|pass| pass * 1e9).to_vec();
+        record.measurements.push(Measurement::new("layer.time", place, cycles));
+    }
+    record.diagnosis = diagnose::diagnose(&record);
+    record
 }
 
 /// Arrays beyond all caches, so that there is a headline of bandwidth.
@@ -270,6 +316,11 @@ fn a_contradiction_is_seen() {
     };
     let wrong = all().find_map(other_share).unwrap();
     assert!(wrong.iter().any(|line| line.ends_with("its finding 0.0123")), "{wrong:#?}");
+
+    let mut record = layered();
+    assert_eq!(of_layers(&record).len() + of_comparison(&record).len(), 0);
+    record.diagnosis.layers.iter_mut().for_each(|layer| layer.time = 1.1e9);
+    assert!(!of_layers(&record).is_empty() && !of_comparison(&record).is_empty());
 
     let record = support::named("small").unwrap();
     let mut table = super::bandwidth::table(&record, ALL);

@@ -1,0 +1,153 @@
+//! Wake-up latency's average, which is all that other tools tell, beside the mean that linespeed's own records hold.
+
+use std::collections::BTreeMap;
+
+use record::phrase::count_noun;
+use record::text::Value;
+use record::{Label, Labels, Measurement, Record, Text, detail, text};
+
+use super::Known;
+use super::datum::Datum;
+use super::row_names::RowNames;
+use super::rows::{NamedRow, RowEntry, RowKey, Rows};
+use super::table::TableRow;
+use crate::figures::locate_figure;
+
+/// The metric of averages.
+const AVERAGE: &str = "wakeup.average";
+
+/// Whether one of these records has averages without the distributions that they are of.
+pub(super) fn are_among<'a>(mut records: impl Iterator<Item = &'a Record>) -> bool {
+    records.any(|record| record.measurements_of(AVERAGE).next().is_some())
+}
+
+/// Adds the mean of each of a record's distributions of wake-up latency, over all CPUs.
+pub(super) fn add_averages(record: &Record, rows: &mut Rows) {
+    let names = RowNames::new(record);
+    let mut found: BTreeMap<RowKey, (NamedRow, Labels, Vec<&Measurement>)> = BTreeMap::new();
+    for m in record.measurements_of("wakeup.latency").filter(|m| m.summary.mean.is_some()) {
+        let average = Measurement::new(AVERAGE, m.labels.clone(), Vec::new());
+        if let Some((row, place)) = names.name(&average) {
+            found.entry(row.key.clone()).or_insert_with(|| (row, place, Vec::new())).2.push(m);
+        }
+    }
+    for (key, (row, place, mut all)) in found {
+        // A figure over all CPUs stands for those of each.
+        if all.iter().any(|m| m.labels.get(Label::Cpu).is_none()) {
+            all.retain(|m| m.labels.get(Label::Cpu).is_none());
+        }
+        if let Some(datum) = average(&all) {
+            rows.entry(key).or_insert(RowEntry { name: row.name, datum, place, parts: None });
+        }
+    }
+}
+
+/// The mean of all these wake-ups together, with the interval that their scatter leaves.
+fn average(all: &[&Measurement]) -> Option<Datum> {
+    let first = all.first()?;
+    let (mut wakeups, mut sum, mut variance) = (0.0, 0.0, 0.0);
+    for m in all {
+        let (n, mean) = (m.summary.n as f64, m.summary.mean?);
+        wakeups += n;
+        sum += n * mean;
+        variance += n * (m.summary.variation.unwrap_or(0.0) * mean).powi(2);
+    }
+    let deviation = Some(variance.sqrt() / sum).filter(|deviation| deviation.is_finite());
+    let mut datum = Datum::derived(sum / wakeups, deviation, &first.unit, locate_figure(first));
+    datum.over =
+        Some(text!("comparison-mean-of-wakeups", "mean of {wakeups} wake-ups", wakeups = wakeups as u64));
+    datum.doubt = all.iter().find_map(|m| m.doubt.clone());
+    datum.is_some().then_some(datum)
+}
+
+/// By what the averages of a row differ besides the machines; `None` where there is no such row, or they differ by nothing.
+pub(super) fn note_sampling(known: &[Known], rows: &[TableRow]) -> Option<Text> {
+    let row = rows.iter().find(|row| row.key.metric == AVERAGE)?;
+    let setting = row.row.labels.word(Label::Setting);
+    let sampled: Vec<(String, Sampling)> = known
+        .iter()
+        .filter_map(|known| Some((known.name.clone(), Sampling::of(known.record, setting)?)))
+        .collect();
+    let differ = sampled.windows(2).any(|pair| pair[0].1 != pair[1].1);
+    let each = sampled.into_iter().map(|(name, Sampling { wakeups, threads, interval_us })| {
+        let (threads, interval) =
+            (count_noun(threads, "thread"), Value::Figure(interval_us as f64 * 1e3, "ns"));
+        text!(
+            "comparison-averages-of",
+            "{name}: {wakeups} wake-ups of {threads}, {interval} apart.",
+            name,
+            wakeups,
+            threads,
+            interval
+        )
+    });
+    let each = Text::sequence(each);
+    differ.then(|| {
+        text!(
+            "comparison-averages-differ",
+            "Averages of wake-ups weigh rare long delays, of which a longer run has more. {each}",
+            each
+        )
+    })
+}
+
+/// What an average was taken over.
+#[derive(PartialEq)]
+struct Sampling {
+    wakeups: u64,
+    threads: usize,
+    interval_us: u64,
+}
+
+impl Sampling {
+    fn of(record: &Record, setting: Option<&str>) -> Option<Self> {
+        let of = |metric| {
+            let all =
+                record.measurements_of(metric).filter(|m| m.labels.switch(Label::Corrected) != Some(true));
+            all.filter(|m| {
+                m.labels.word(Label::Policy) != Some("fifo") && m.labels.word(Label::Setting) == setting
+            })
+            .filter(|m| m.detail.has(detail::CYCLES))
+            .collect::<Vec<_>>()
+        };
+        let all = [AVERAGE, "wakeup.latency"].map(of).into_iter().find(|all| !all.is_empty())?;
+        Some(Self {
+            wakeups: all.iter().filter_map(|m| m.detail.get(detail::CYCLES)).fold(0, u64::saturating_add),
+            threads: all.len(),
+            interval_us: all.iter().find_map(|m| m.detail.get(detail::INTERVAL_US))?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comparison::documents::side_by_side;
+    use crate::samples::machine;
+
+    fn awake(record: &mut Record, metric: &'static str, cpu: Option<u32>, latencies: Vec<f64>, cycles: u64) {
+        let mut place = Labels::new().with_label(Label::Policy, "other").with_label(Label::Setting, "awake");
+        if let Some(cpu) = cpu {
+            place = place.with_label(Label::Cpu, cpu);
+        }
+        let m = Measurement::new(metric, place, latencies).with_detail(detail::CYCLES, cycles);
+        record.measurements.push(m.with_detail(detail::INTERVAL_US, 1000));
+    }
+
+    #[test]
+    fn a_published_average_stands_beside_the_mean_of_ones_own_wakeups() {
+        let (mut published, mut own) = (machine(4), machine(2));
+        awake(&mut published, AVERAGE, None, vec![11e3], 299_848);
+        awake(&mut own, "wakeup.latency", Some(0), vec![10e3, 10e3, 40e3], 3);
+        awake(&mut own, "wakeup.latency", Some(1), vec![10e3], 1);
+        let said = side_by_side(&[("published", &published), ("own", &own)]);
+        let row = said.rows.iter().find(|row| row.metric == AVERAGE).unwrap();
+        let values: Vec<Option<f64>> = row.cells.iter().map(|cell| cell.value).collect();
+        assert_eq!(values, [Some(11e3), Some(17.5e3)]);
+        assert!(said.notes.iter().any(|note| note.code() == Some("comparison-averages-differ")));
+
+        // Without averages of other tools, medians are enough.
+        let said = side_by_side(&[("own", &own), ("again", &own)]);
+        assert!(said.rows.iter().all(|row| row.metric != AVERAGE));
+    }
+}
