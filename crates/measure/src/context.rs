@@ -12,6 +12,12 @@ use crate::reasons;
 use crate::wakeups::Wakeups;
 use os::Stop;
 
+/// A figure outside its metric's physical bounds.
+pub(crate) const IMPLAUSIBLE: Template = Template {
+    code: "figure-implausible",
+    words: "withheld: {value} at {place} is outside {low} to {high}, the range of any hardware",
+};
+
 /// Why a measurement ended before it had done everything.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Halt {
@@ -171,8 +177,7 @@ impl<'a> Context<'a> {
                 let figure = |value| Value::Figure(value, metric.unit);
                 let place = describe(&measurement);
                 let why = text!(
-                    "figure-implausible",
-                    "withheld: {value} at {place} is outside {low} to {high}, the range of any hardware",
+                    IMPLAUSIBLE,
                     value = figure(value),
                     place,
                     low = figure(metric.plausible.0),

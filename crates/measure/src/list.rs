@@ -5,7 +5,7 @@ use record::text::Value;
 use record::{Coverage, CpuList, Doubt, Label, Machine, Record, State, text};
 
 use crate::budget::Depth;
-use crate::context::{Context, Halt, Progress};
+use crate::context::{Context, Halt, IMPLAUSIBLE, Progress};
 use crate::measure::Measure;
 use crate::measurements::latency::CLOCK_RANGE;
 use crate::thread_group;
@@ -118,15 +118,8 @@ pub fn run(
         context.end();
         match ended {
             Ok(()) => {
-                // A part that was lost speaks for itself; the outlook's loss, when there was one, still holds.
-                let own = |c: &Coverage| c.what.split(' ').next() == Some(name);
-                let reported = context.coverage[had..].iter().any(own);
-                if outlook.state == State::Degraded || context.coverage.len() == had {
-                    context.coverage.insert(had, outlook);
-                } else if !reported {
-                    let why = text!("figures-withheld", "some of its figures are withheld");
-                    context.coverage.insert(had, Coverage::degraded(name, why));
-                }
+                let own = own_line(name, outlook, &context.coverage[had..]);
+                own.into_iter().for_each(|line| context.coverage.insert(had, line));
             }
             Err(Halt::Impossible(why)) => context.coverage.push(Coverage::impossible(name, why)),
             Err(Halt::Interrupted) => {
@@ -137,6 +130,20 @@ pub fn run(
     }
     doubt_unsteady_clock(&mut context);
     Results { measurements: context.measurements, coverage: context.coverage, interrupted }
+}
+
+/// What stands for a measurement that ended, above the lines it left; none where one of these is its own, since a part that was
+/// lost speaks for itself. The outlook's loss, when there was one, still holds.
+fn own_line(name: &str, outlook: Coverage, left: &[Coverage]) -> Option<Coverage> {
+    let reported = left.iter().any(|line| line.what.split(' ').next() == Some(name));
+    let withheld = left.iter().any(|line| line.is_for(&IMPLAUSIBLE));
+    match (outlook.state == State::Degraded, reported, withheld) {
+        (false, true, _) => None,
+        (false, false, true) => {
+            Some(Coverage::degraded(name, text!("figures-withheld", "some of its figures are withheld")))
+        }
+        _ => Some(outlook),
+    }
 }
 
 /// The clock is sampled for a second; the longer measurements then see it for many. Where it moved since, the figure is
@@ -190,6 +197,18 @@ mod tests {
                 || IMPORTED_METRICS.contains(&metric.name);
             assert!(reported, "nobody measures {}", metric.name);
         }
+    }
+
+    #[test]
+    fn figures_are_withheld_only_where_one_was() {
+        let model = Coverage::degraded("bus bytes", "not resolved");
+        let implausible = Coverage::skipped("memory.bandwidth", IMPLAUSIBLE);
+        let part = Coverage::skipped("bandwidth copy", "no time");
+        let own = |left: &[Coverage]| own_line("bandwidth", Coverage::measured("bandwidth"), left);
+        assert_eq!(own(&[]).unwrap().state, State::Measured);
+        assert_eq!(own(&[model.clone()]).unwrap().state, State::Measured);
+        assert_eq!(own(&[model, implausible.clone()]).unwrap().state, State::Degraded);
+        assert_eq!(own(&[part, implausible]), None);
     }
 
     /// A made-up machine of two packages with SMT and 1.5 GB of last-level cache.
