@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::import::Import;
-use crate::{Conditions, Coverage, Diagnosis, Machine, Measurement, credible, json};
+use crate::{Conditions, Coverage, Diagnosis, Machine, Measurement, RunMode, credible, json};
 
 /// The version of the record's form that this program writes. Within one version fields may be added, and readers
 /// ignore those that they do not know; a meaning that changes takes a new version.
@@ -33,6 +33,9 @@ pub struct Record {
     /// The command line that made it.
     #[serde(default)]
     pub command: Vec<String>,
+    /// How thorough it was asked to be; absent where there is no choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<RunMode>,
     /// How the run ended.
     #[serde(default)]
     pub ended: Ended,
@@ -95,6 +98,7 @@ impl Record {
             started,
             seconds: None,
             command,
+            mode: None,
             ended: Ended::Complete,
             machine: Machine::default(),
             conditions: Conditions::default(),
@@ -144,6 +148,7 @@ impl Record {
         }
         let mut record: Self = serde_json::from_slice(text).map_err(ReadError::of_json)?;
         record.check()?;
+        record.mode = record.mode.or_else(|| RunMode::of_command(&record));
         record.coverage.extend(credible::withhold(&mut record.measurements));
         Ok(record)
     }

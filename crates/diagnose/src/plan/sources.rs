@@ -1,6 +1,6 @@
 //! Which figures of a machine's records a plan takes, and what it says of where they are from.
 
-use record::{Measurement, Record, Template, Text, detail, text};
+use record::{Measurement, Record, RunMode, Template, Text, detail, text};
 
 /// Figures that a plan needs, in groups that are taken from one record.
 const NEEDED: [&[&str]; 5] = [
@@ -39,7 +39,7 @@ impl Lacks {
             changed: settings(now) != settings(other),
             doubtful: !sound,
             partial: group == LATENCY && !reached,
-            quick: other.command.iter().any(|word| word == "--quick"),
+            quick: other.mode == Some(RunMode::Quick),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use ::quiet::tuned_session::TunedSession;
 use machine::{Inspection, Root};
-use record::{Conditions, Coverage, CpuList, Ended, Machine, Measurement, Record, Snapshot};
+use record::{Conditions, Coverage, CpuList, Ended, Machine, Measurement, Record, RunMode, Snapshot};
 
 use super::new_record;
 use super::quiet::tuned_session;
@@ -40,7 +40,8 @@ impl Measuring {
         let began = Instant::now();
         let tuned = tuned_session::for_measuring(options)?;
         let found = machine::inspect(&Root::live());
-        let record = new_record();
+        let mut record = new_record();
+        record.mode = Some(options.measuring.depth().pick(RunMode::Quick, RunMode::Normal, RunMode::Full));
         let destination = destination(options, &found.machine, &record, short)?;
         Ok(Self { found, record, destination, began, tuned })
     }

@@ -3,9 +3,8 @@
 
 use record::Label;
 use record::diagnosis::{CeilingSource, Finding, Resource, Severity};
-use record::{Coverage, Ended, Machine, Record, State, Text, Verdict, units};
+use record::{Coverage, Ended, Machine, Record, RunMode, State, Text, Verdict, units};
 
-use super::command::find_time;
 use super::conditions::duration;
 use super::figures::{known, mark_words, value};
 use super::section::listed;
@@ -78,7 +77,7 @@ pub(crate) fn machine(record: &Record) -> Vec<String> {
     lines.retain(|line| !line.is_empty());
     if lines.is_empty() {
         lines.push(match machine.memory_devices.iter().filter(|device| device.bytes.is_some()).count() {
-            0 => "nothing is known of this machine".to_owned(),
+            0 => "no machine description".to_owned(),
             devices => format!("a machine of which only the {} known", memory_devices(devices)),
         });
     }
@@ -144,19 +143,14 @@ fn dated(record: &Record) -> String {
     }
 }
 
-/// How long a run was to be, by its own options; of what has no such option nothing.
+/// How long a run was to be; of what has no such option nothing.
 fn mode(record: &Record) -> Option<&'static str> {
-    let own = || record.command.iter().skip(1).take_while(|word| *word != "--");
-    let has = |option: &str| own().any(|word| word == option);
-    match (has("--quick"), has("--full")) {
-        (true, _) => Some("quick run"),
-        (_, true) => Some("full run"),
-        _ if own().next().is_none_or(|word| word.starts_with('-') || word == "run") => {
-            let ran = !record.measurements.is_empty() && find_time(record).is_none();
-            (ran && record.import.is_none() && !record.command.is_empty()).then_some("normal run")
-        }
-        _ => None,
-    }
+    let mode = record.mode.filter(|_| !record.measurements.is_empty())?;
+    Some(match mode {
+        RunMode::Quick => "quick run",
+        RunMode::Normal => "normal run",
+        RunMode::Full => "full run",
+    })
 }
 
 /// When and with what the record was made, and how the run ended.

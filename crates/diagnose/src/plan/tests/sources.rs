@@ -1,12 +1,13 @@
 //! Which record's figures a plan takes.
 
-use record::{Label, Labels, Measurement, Record, detail};
+use record::{Label, Labels, Measurement, Record, RunMode, detail};
 
 use crate::merge_records;
 
 /// A record with one figure of what siblings add, which tells the records apart.
-fn with_yield(value: f64, command: &[&str]) -> Record {
-    let mut record = Record::new("0", String::new(), command.iter().map(|word| (*word).to_owned()).collect());
+fn with_yield(value: f64, mode: Option<RunMode>) -> Record {
+    let mut record = Record::new("0", String::new(), Vec::new());
+    record.mode = mode;
     record.conditions.before.thp = Some("madvise".to_owned());
     record.measurements.push(Measurement::new(
         "smt.yield",
@@ -29,9 +30,9 @@ fn taken(records: &[Record]) -> Option<f64> {
 
 #[test]
 fn a_short_run_never_goes_over_a_better_one() {
-    let (quick, normal) = (with_yield(1.1, &["linespeed", "--quick"]), with_yield(1.2, &["linespeed"]));
+    let (quick, normal) = (with_yield(1.1, Some(RunMode::Quick)), with_yield(1.2, Some(RunMode::Normal)));
     assert_eq!(taken(&[quick.clone(), normal.clone()]), Some(1.2));
-    assert_eq!(taken(&[with_yield(1.3, &[]), normal.clone()]), Some(1.3), "of equals the newest");
+    assert_eq!(taken(&[with_yield(1.3, None), normal.clone()]), Some(1.3), "of equals the newest");
     let mut doubtful = normal.clone();
     doubtful.measurements[0].doubt = Some("too noisy".into());
     assert_eq!(taken(&[doubtful, quick.clone()]), Some(1.1), "a doubtful one is worse than a short one");
@@ -44,7 +45,7 @@ fn a_short_run_never_goes_over_a_better_one() {
 
 #[test]
 fn what_a_command_did_is_not_what_the_machine_is_like() {
-    let mut of_command = with_yield(1.1, &[]);
+    let mut of_command = with_yield(1.1, None);
     of_command.measurements[0].detail.set(detail::COMMAND, vec!["bc".to_owned()]);
-    assert_eq!(taken(&[of_command, with_yield(1.2, &[])]), Some(1.2));
+    assert_eq!(taken(&[of_command, with_yield(1.2, None)]), Some(1.2));
 }

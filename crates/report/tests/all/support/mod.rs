@@ -15,8 +15,8 @@ use record::diagnosis::{CeilingSource, Evidence, Finding, Level, Resource, Sever
 use record::loss_breakdown::{LossBreakdown, LossStep};
 use record::machine::{Cache, CacheKind, Cpu, IdleState, MemoryDevice, Node};
 use record::{
-    Better, Bucket, Conditions, Coverage, CpuList, Labels, Machine, Mark, Measurement, Record, SampleMark,
-    Snapshot, Summary, Verdict,
+    Better, Bucket, Conditions, Coverage, CpuList, Labels, Machine, Mark, Measurement, Record, RunMode,
+    SampleMark, Snapshot, Summary, Verdict,
 };
 
 /// The shapes that there are.
@@ -42,7 +42,8 @@ pub fn named(name: &str) -> Option<Record> {
 
 /// A record that knows nothing.
 pub fn empty() -> Record {
-    Record::new("0.1.0", "2026-01-02T03:04:05Z".to_owned(), vec!["linespeed".to_owned()])
+    let started = "2026-01-02T03:04:05Z".to_owned();
+    Record { mode: Some(RunMode::Normal), ..Record::new("0.1.0", started, vec!["linespeed".to_owned()]) }
 }
 
 /// How many of everything a made-up machine has, over all packages.
