@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use maud::{Markup, html};
-use record::glossary::Term;
+use record::glossary::{Glossary, Group, Term};
 use record::metrics;
 use record::{Record, State};
 
@@ -338,25 +338,87 @@ fn explained(metric: &str) -> Option<Term> {
     metrics::find(metric).map(|metric| Term::parse(metric.name, "Metrics", metric.glossary))
 }
 
-/// What each metric of this record means.
+/// Where a rule is explained.
+fn rule_id(rule: &str) -> String {
+    format!("rule-{}", slug(rule))
+}
+
+/// Every entry that a rule's name may lead to.
+fn entries() -> Glossary {
+    let rules = diagnose::RULES.iter().map(|rule| (rule.name, rule.glossary)).collect();
+    let knobs = quiet::knobs::KNOBS.iter().map(|knob| (knob.name, knob.glossary)).collect();
+    Glossary::new([
+        Group { name: "Findings", entries: rules },
+        Group { name: "Knobs", entries: knobs },
+        Group::inventory(),
+        Group::words(),
+    ])
+}
+
+/// A link to where a rule is explained; its name alone where it is not.
+pub(super) fn rule_link(rule: &str, words: &str) -> Markup {
+    link(&rule_id(rule), words)
+}
+
+/// A link to where the metric behind a headline is explained.
+pub(super) fn headline_link(resource: &str) -> Option<Markup> {
+    let (_, metric) = HEADLINES.iter().find(|(name, _)| *name == resource)?;
+    Some(link(&word_id(metric), "explanation"))
+}
+
+/// Headlines and the metrics that they are of.
+const HEADLINES: [(&str, &str); 4] = [
+    ("core", "core.clock"),
+    ("memory bandwidth", "memory.bandwidth"),
+    ("memory latency", "load.latency"),
+    ("wake-up", "wakeup.latency"),
+];
+
+/// What each rule that found something looks for, and what each metric of this record means. Links lead into an entry, which
+/// opens it.
 pub(super) fn glossary(record: &Record, figures: &Figures) -> Section {
     let mut seen = BTreeSet::new();
+    let entries = entries();
+    let findings = record.diagnosis.findings.iter();
+    let rules = findings.map(|finding| finding.rule.as_str()).filter(|rule| seen.insert(*rule));
+    let rules: Vec<(&str, &Term)> = rules.filter_map(|rule| Some((rule, entries.find(rule)?))).collect();
     let blocks = figures.blocks.iter().filter_map(|(_, block)| block.word.as_deref());
     let names = metrics_of(record).into_iter().chain(blocks).filter(|name| seen.insert(*name));
     let words: Vec<Term> = names.filter_map(explained).collect();
     let inside = html! {
-        @for word in words {
-            details id=(word_id(word.name)) {
-                summary { (word.name) }
+        @for (rule, entry) in &rules { (explanation(rule, &rule_id(rule), entry, figures)) }
+        @for word in &words { (explanation(word.name, &word_id(word.name), word, figures)) }
+    };
+    section("words", "Explanations", inside)
+}
+
+fn explanation(name: &str, id: &str, entry: &Term, figures: &Figures) -> Markup {
+    html! {
+        details {
+            summary { (name) }
+            div id=(id) {
                 p {
-                    (prose(&word.what))
-                    @if let Some((id, title)) = figures.place(word.name) { " → " (link(id, title)) }
+                    (prose(&entry.what))
+                    @if let Some((id, title)) = figures.place(name) { " → " (link(id, title)) }
                 }
-                @for (label, text) in [("How", &word.how), ("Usual", &word.usual), ("Moves", &word.moves)] {
+                @for (label, text) in [("How", &entry.how), ("Usual", &entry.usual), ("Moves", &entry.moves)] {
                     @if let Some(text) = text { p { b { (label) ": " } (prose(text)) } }
                 }
             }
         }
-    };
-    section("words", "What the figures mean", inside)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_rule_and_each_headline_has_an_explanation() {
+        let entries = entries();
+        let missing =
+            diagnose::RULES.iter().filter(|rule| entries.find(rule.name).is_none_or(|of| of.what.is_empty()));
+        assert_eq!(missing.map(|rule| rule.name).collect::<Vec<_>>(), [""; 0]);
+        assert!(HEADLINES.iter().all(|(_, metric)| explained(metric).is_some()));
+    }
 }

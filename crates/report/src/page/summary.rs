@@ -8,7 +8,7 @@ use record::diagnosis::{Finding, Resource, Severity};
 use record::phrase::quote_word;
 use record::{Record, Remedy};
 
-use super::figures::Figures;
+use super::figures::{self, Figures};
 use super::{Section, bars, link, prose, section};
 use crate::chart::bars::{Fill, Piece};
 use crate::contents::conditions::quiet;
@@ -119,12 +119,14 @@ fn render_resource(record: &Record, resource: &Resource) -> Markup {
         @let known = listed([beside, usual, unreliable]);
         @if !known.is_empty() { p class="quiet" { (keep_units(&known)) } }
         @let lost = record.diagnosis.loss_breakdowns.iter().any(|found| found.resource == resource.name);
-        @if worst.is_some() || lost {
+        @let explanation = figures::headline_link(&resource.name);
+        @if worst.is_some() || lost || explanation.is_some() {
             p {
                 @if let Some((number, finding)) = worst {
                     (link(&finding_id(number), &format!("{} {}", summary::severity(finding.severity), number + 1))) " "
                 }
-                @if lost { (link(LOSSES, "losses")) }
+                @if lost { (link(LOSSES, "losses")) " " }
+                @if let Some(link) = explanation { (link) }
             }
         }
         @if !resource.meaning.is_empty() {
@@ -184,6 +186,7 @@ fn found(record: &Record, finding: &Finding, figures: &Figures) -> Markup {
             span class=(class) { (severity) } " " (keep_units(&summary::loss(finding)))
             @if let Some(place) = summary::place(finding) { " · " (place.to_string()) }
             @for (id, title) in places.iter().take(PLACES) { " → " (link(id, title)) }
+            " → " (figures::rule_link(&finding.rule, "explanation"))
         }
         @for remedy in first { (advice("Do", remedy)) }
         @if !(others.is_empty() && finding.evidence.is_empty() && finding.undo.is_empty()) {
@@ -202,7 +205,7 @@ fn found(record: &Record, finding: &Finding, figures: &Figures) -> Markup {
                         }
                     }
                 }
-                p class="quiet" { "Rule: " (finding.rule) " (" code { "linespeed explain " (finding.rule) } ")" }
+                p class="quiet" { "Rule: " (figures::rule_link(&finding.rule, &finding.rule)) }
             }
         }
     }
