@@ -102,7 +102,7 @@ fn weigh_workload(
         says.push(text!("siblings-worth", "A sibling is worth {worth} of a core.", worth));
     }
     if last.doubt.is_some() {
-        says.push(text!("siblings-in-doubt", "Unreliable: the figure of all CPUs is in doubt."));
+        says.push(text!("siblings-in-doubt", "Unreliable, as the figure of all CPUs is."));
     }
     Some(SiblingsAdd { workload: workload.to_owned(), bytes, adds, basis, says })
 }

@@ -79,7 +79,7 @@ impl Progress for Shown {
         self.show(self.done);
         if self.verbose {
             let line = format!(
-                "{}: {:.1} s of at most {:.1} s",
+                "{}: {:.1} s of about {:.1} s",
                 self.name,
                 self.began.elapsed().as_secs_f64(),
                 self.current

@@ -297,6 +297,7 @@ mod tests {
         record.measurements.push(Measurement::new("load.latency", place, vec![1.25, 1.5, 1.25]));
         record.coverage.push(Coverage::skipped("wakeup", "not asked for"));
         record.ended = Ended::Interrupted { signal: 2 };
+        record.mode = Some(RunMode::Normal);
         record
     }
 

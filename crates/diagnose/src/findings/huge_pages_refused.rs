@@ -47,7 +47,7 @@ pub(super) const RULE: Rule = Rule {
 
 const WHAT: Template = Template {
     code: "huge-pages-refused-what",
-    words: "huge pages are refused: large working sets wait for page walks",
+    words: "huge pages are refused: large working sets lose time to page walks",
 };
 
 const BY_PARENT: Template = Template {

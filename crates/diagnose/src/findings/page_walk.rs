@@ -42,7 +42,7 @@ fn size_on_both(case: &Case) -> Option<u64> {
 
 const NESTED: Template = Template {
     code: "page-walk-waits-nested",
-    words: "programs with large working sets wait for nested page walks (guest and host)",
+    words: "large working sets lose time to nested page walks (guest and host)",
 };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
@@ -65,7 +65,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let on_huge = text!("page-walk-huge-pages", "on 2 MiB pages: {latency}", latency);
     let what = match case.record.machine.is_virtual() {
         true => NESTED.into(),
-        false => text!("page-walk-waits", "programs with large working sets wait for page walks"),
+        false => text!("page-walk-waits", "large working sets lose time to page walks"),
     };
     let (remedy, undo) = huge_pages::remedy(thp.map(String::as_str));
     let mut finding = RULE

@@ -114,6 +114,6 @@ pub(super) fn latency(index: &RecordIndex) -> Option<Headline> {
         }
         None => text!("memory-latency-of-load", "a load from {size}, ordinary 4 KiB pages", size),
     };
-    let ceiling_is = text!("memory-latency-on-huge-pages", "the same on 2 MiB pages");
+    let ceiling_is = text!("memory-latency-on-huge-pages", "a load on 2 MiB pages");
     Some(Headline::new(resource, delivered_is, ceiling_is))
 }

@@ -107,7 +107,7 @@ pub(super) const METRICS: &[Metric] = &[
             turns. e = 2 − B ÷ R: R the bytes a second that regular stores write, B what the bus carries when all
             CPUs read or write with streaming stores, whichever is more. The median over the rounds; `by_copy` is
             the same with copies by streaming stores for B, which read and write in equal parts as a regular
-            store with its read does. In doubt, so that bus bytes are a range, where the two differ, where the
+            store with its read does. Unreliable, so that bus bytes are a range, where the two differ, where the
             interval is wide or outside 0 to 1, or where the CPUs do not saturate memory. Counters of the memory
             controllers are not read.
             Usual: 0 on Intel to Cascade Lake and AMD to Zen 4; up to about 0.5 on Ice Lake and later, near

@@ -57,7 +57,7 @@ pub(crate) fn overlaid(records: &[(String, &Record)]) -> Vec<Chart> {
         Chart { title: title.to_owned(), series, marks: Vec::new(), ..first.clone() }.checked()
     };
     let latencies = overlay(latency, "Load latency against working set");
-    latencies.into_iter().chain(overlay(wakeups, "Wake-ups later than a time")).collect()
+    latencies.into_iter().chain(overlay(wakeups, "Tail of wake-up latency")).collect()
 }
 
 /// Load latency against working set: a line a page size, on the CPU and node with the most figures; the caches

@@ -160,7 +160,7 @@ pub(crate) fn doubts<'a>(all: impl Iterator<Item = &'a Measurement>, what: &str)
 pub(crate) fn mark_words(mark: Mark) -> &'static str {
     match mark {
         Mark::ClockMoved => "the core clock moved",
-        Mark::Switched => "the kernel ran something else on the CPU",
+        Mark::Switched => "other tasks ran on the CPU",
         Mark::Migrated => "the thread was moved to another CPU",
         Mark::Stolen => "the hypervisor took time",
         Mark::Throttled => "heat or power held the clock down",

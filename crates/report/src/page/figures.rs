@@ -346,9 +346,11 @@ fn rule_id(rule: &str) -> String {
 /// Every entry that a rule's name may lead to.
 fn entries() -> Glossary {
     let rules = diagnose::RULES.iter().map(|rule| (rule.name, rule.glossary)).collect();
+    let measurements = measure::MEASUREMENTS.iter().map(|one| (one.name, one.glossary)).collect();
     let knobs = quiet::knobs::KNOBS.iter().map(|knob| (knob.name, knob.glossary)).collect();
     Glossary::new([
         Group { name: "Findings", entries: rules },
+        Group { name: "Measurements", entries: measurements },
         Group { name: "Knobs", entries: knobs },
         Group::inventory(),
         Group::words(),

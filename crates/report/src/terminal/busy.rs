@@ -35,10 +35,7 @@ pub(crate) fn describe(load: &Load, online: usize) -> String {
         reported.push_str(&format!(" By user: {}.", users.join(", ")));
     }
     if load.unseen() >= WORTH_NAMING {
-        reported.push_str(&format!(
-            " Too short to be seen, or not to be seen from here: {}.",
-            cpus(load.unseen())
-        ));
+        reported.push_str(&format!(" Short-lived or hidden processes: {}.", cpus(load.unseen())));
     }
     reported
 }
@@ -63,7 +60,7 @@ mod tests {
             assert!(reported.contains(part), "no {part:?} in {reported}");
         }
         assert!(!reported.contains("cron"), "{reported}");
-        assert!(reported.contains("not to be seen from here: 28 % of a CPU"), "{reported}");
+        assert!(reported.contains("hidden processes: 28 % of a CPU"), "{reported}");
         let nobody = Load { seconds: 0.3, cpus: Some(0.0), tasks: Vec::new() };
         assert_eq!(describe(&nobody, 2), "nobody, looked at for 300 ms.");
     }

@@ -111,7 +111,7 @@ pub fn measurements(listed: &[Listed], style: &Style) -> String {
     screen.paragraph(
         &[],
         crate::paint::Tone::Quiet,
-        "Upper limits of time and memory: in a quick, normal and full run of all, and when named alone. Explain one: linespeed explain NAME. Run some: linespeed run NAME…",
+        "Time: about so much in a quick, normal and full run of all, and when named alone; interference makes it longer. Memory: at most. Explain one: linespeed explain NAME. Run some: linespeed run NAME…",
     );
     screen.finish()
 }
