@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use record::conditions::ClockSetting;
+use record::machine::Processor;
 use record::{CpuList, Machine};
 
 use crate::Root;
@@ -126,9 +127,13 @@ pub(crate) fn fill(root: &Root, policies: &Policies, machine: &mut Machine) {
     machine.processor.max_hz = all(|p| p.most_hz).max().or(machine.processor.max_hz);
     // The base of the boot CPU's kind, as everything in `processor`; else what CPUID or the firmware said before.
     let cppc = || root.text("/sys/devices/system/cpu/cpu0/acpi_cppc/nominal_freq").and_then(mhz);
-    let in_name = || machine.processor.model_name.as_deref().and_then(hz_in_name);
-    let base = all(|p| p.base_hz).next().or_else(cppc).or_else(in_name);
+    let base = all(|p| p.base_hz).next().or_else(cppc).or_else(|| stated_hz(&machine.processor));
     machine.processor.base_hz = base.or(machine.processor.base_hz);
+}
+
+/// The nominal clock that the processor's name states.
+fn stated_hz(processor: &Processor) -> Option<u64> {
+    [&processor.model_name, &processor.firmware_name].into_iter().flatten().find_map(|name| hz_in_name(name))
 }
 
 /// The nominal clock in a model name: `… CPU E5-2680 v3 @ 2.50GHz`, `Intel(R) Xeon(TM) CPU 2.60GHz`.
@@ -407,6 +412,8 @@ mod tests {
         assert_eq!(hz_in_name("Intel(R) Xeon(TM) CPU 2.60GHz"), Some(2_600_000_000));
         assert_eq!(hz_in_name("Dual Core AMD Opteron(tm) Processor 865"), None);
         assert_eq!(hz_in_name("GHz 9999999GHz"), None);
+        let firmware_name = Some("Intel(R) Xeon(R) E-2386G CPU @ 3.50GHz".to_owned());
+        assert_eq!(stated_hz(&Processor { firmware_name, ..Processor::default() }), Some(3_500_000_000));
     }
 
     #[test]

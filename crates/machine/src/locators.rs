@@ -10,7 +10,7 @@
 pub(crate) struct Place {
     /// The channel, unique over the machine: `P0 CHANNEL A`, `CHANNEL 1`.
     pub channel: Option<String>,
-    /// NUMA node, or package where no node is location; both counted from 0.
+    /// The package, counted from 0.
     pub node: Option<u32>,
 }
 
@@ -26,6 +26,9 @@ struct Location {
     letter: Option<(String, u32)>,
 }
 
+/// A channel with what its text says of node and controller.
+type NamedChannel = (Option<u32>, Option<u32>, String);
+
 /// Highest number believed to be a package, node or channel.
 const MAX_NUMBER: u32 = 1023;
 
@@ -35,32 +38,38 @@ pub(crate) fn places(slots: &[(Option<&str>, Option<&str>)]) -> Vec<Place> {
     let locators: Vec<Location> = slots.iter().map(|(locator, _)| read(*locator)).collect();
     let banks: Vec<Location> = slots.iter().map(|(_, bank)| read(*bank)).collect();
 
-    let number =
-        |part: fn(&Location) -> Option<u32>| from_zero(all(&banks, part).or_else(|| all(&locators, part)));
-    let package = number(|location| location.package);
-    let node = number(|location| location.node);
-    // The controller counts only in the text that tells the channel: elsewhere it may be another kind of number.
-    let named = |texts: &[Location]| {
-        all(texts, |location| location.channel.clone().map(|channel| (location.controller, channel)))
+    // The word node is no NUMA node: boards number packages, dies, memory controllers or slots by it, some of them anew
+    // in each package. It only tells channels of one number apart, and only in the text that tells the channel, as the
+    // controller does: elsewhere it may be another kind of number.
+    let package = from_zero(
+        all(&banks, |location| location.package).or_else(|| all(&locators, |location| location.package)),
+    );
+    let named = |texts: &[Location]| -> Option<Vec<NamedChannel>> {
+        all(texts, |location| Some((location.node, location.controller, location.channel.clone()?)))
     };
-    let channel =
-        named(&banks).or_else(|| named(&locators)).or_else(|| by_letter(&locators, package.is_some()));
+    let (channel, other) = match (named(&banks), named(&locators)) {
+        (Some(channels), _) => (Some(channels), &locators),
+        (None, Some(channels)) => (Some(channels), &banks),
+        (None, None) => (by_letter(&locators, package.is_some()), &banks),
+    };
+    // Without packages such a number in the other text may be one of them: then one channel's name may be two channels'.
+    let doubtful = package.is_none() && other.iter().any(|location| location.node != other[0].node);
+    let channel = channel.filter(|_| !doubtful);
 
     (0..slots.len())
         .map(|slot| {
-            let (package, node) = (package.as_ref().map(|p| p[slot]), node.as_ref().map(|n| n[slot]));
+            let package = package.as_ref().map(|packages| packages[slot]);
             let channel = channel.as_ref().map(|channels| {
-                let (controller, channel) = &channels[slot];
-                let before = match (package, node) {
-                    (Some(package), Some(node)) if package != node => format!("P{package} NODE {node} "),
-                    (Some(package), _) => format!("P{package} "),
-                    (None, Some(node)) => format!("NODE {node} "),
-                    (None, None) => String::new(),
+                let (node, controller, channel) = &channels[slot];
+                let part = |name: &str, number: Option<u32>| {
+                    number.map(|number| format!("{name}{number} ")).unwrap_or_default()
                 };
-                let controller = controller.map(|number| format!("MC{number} ")).unwrap_or_default();
-                format!("{before}{controller}CHANNEL {channel}")
+                let node = node.filter(|node| package != Some(*node));
+                let (package, node, controller) =
+                    (part("P", package), part("NODE ", node), part("MC", *controller));
+                format!("{package}{node}{controller}CHANNEL {channel}")
             });
-            Place { channel, node: node.or(package) }
+            Place { channel, node: package }
         })
         .collect()
 }
@@ -79,13 +88,13 @@ fn from_zero(numbers: Option<Vec<u32>>) -> Option<Vec<u32>> {
 
 /// Channels by the letters beside DIMM: where the same text names the package too, or on boards with at most two
 /// slots a letter and more than one letter, as desktops have.
-fn by_letter(locators: &[Location], with_package: bool) -> Option<Vec<(Option<u32>, String)>> {
+fn by_letter(locators: &[Location], with_package: bool) -> Option<Vec<NamedChannel>> {
     let letters = all(locators, |location| location.letter.clone())?;
     let package_beside = with_package && locators.iter().all(|location| location.package.is_some());
     let several = letters.iter().any(|(letter, _)| *letter != letters[0].0);
     let two_at_most = letters.iter().all(|(_, number)| (1..=2).contains(number));
     (package_beside || (several && two_at_most))
-        .then(|| letters.into_iter().map(|(letter, _)| (None, letter)).collect())
+        .then(|| letters.into_iter().map(|(letter, _)| (None, None, letter)).collect())
 }
 
 /// A run of letters or digits.
@@ -157,10 +166,10 @@ fn read_locator(text: &str) -> Location {
                 }
             }
             "dimm" => {
-                // DIMM_A1, DIMM A1; DIMM1A.
-                let beside = match (letter(at + 1), number(at + 2), next, letter(at + 2)) {
-                    (Some(letter), Some((number, true)), _, _) => Some((letter, number)),
-                    (_, _, Some((number, _)), Some(letter)) if tokens[at + 2].1 => Some((letter, number)),
+                // DIMM_A1, DIMM A1. The letter of DIMM1A is no channel: ProLiants letter the order of population, and on
+                // Supermicro's older boards the number is the channel.
+                let beside = match (letter(at + 1), number(at + 2)) {
+                    (Some(letter), Some((number, true))) => Some((letter, number)),
                     _ => None,
                 };
                 location.letter = location.letter.take().or(beside);
@@ -274,6 +283,45 @@ mod tests {
         assert_eq!(read(&[("P7-X", ""), ("P9-X", "")]), [nothing.clone(), nothing.clone()]);
         assert_eq!(places(&[(None, None)]), [Place::default()]);
         assert_eq!(places(&[]), []);
+    }
+
+    #[test]
+    fn the_letters_of_a_proliant_are_the_order_of_population() {
+        // All three channels of each processor are filled.
+        let slots =
+            ["PROC 1 DIMM 2A", "PROC 1 DIMM 4B", "PROC 1 DIMM 6C", "PROC 2 DIMM 2A", "PROC 2 DIMM 4B"];
+        let read = read(&slots.map(|slot| (slot, "Not Specified")));
+        assert!(read.iter().all(|(channel, _)| channel.is_none()), "{read:?}");
+        assert_eq!(read.iter().map(|(_, node)| *node).collect::<Vec<_>>(), [0, 0, 0, 1, 1].map(Some));
+    }
+
+    #[test]
+    fn the_word_node_is_no_numa_node() {
+        // A node is a memory controller: four of them in each of two packages.
+        let slots: Vec<(String, String)> = (0..16u8)
+            .map(|n| {
+                let letter = char::from(b'A' + n % 8);
+                (format!("CPU{}_DIMM_{letter}1", n / 8), format!("NODE {}", n / 2))
+            })
+            .collect();
+        let slots: Vec<_> = slots.iter().map(|(l, b)| (l.as_str(), b.as_str())).collect();
+        let controllers = read(&slots);
+        assert_eq!(
+            (&controllers[1], &controllers[15]),
+            (&place("P0 CHANNEL B", 0), &place("P1 CHANNEL H", 1))
+        );
+        // One package of two controllers with three channels each.
+        let both = read(&[("DIMMA1", "P0_Node0_Channel0_Dimm0"), ("DIMMD1", "P0_Node1_Channel0_Dimm0")]);
+        assert_eq!(both, [place("P0 CHANNEL 0", 0), place("P0 NODE 1 CHANNEL 0", 0)]);
+        // Counted anew in each package.
+        let anew = read(&[("P1-A1", "P0_Node0_Channel0_Dimm0"), ("P2-A1", "P1_Node0_Channel0_Dimm0")]);
+        assert_eq!(anew, [place("P0 CHANNEL 0", 0), place("P1 NODE 0 CHANNEL 0", 1)]);
+        // A number a slot, and nothing of packages.
+        let slots =
+            [("DIMM_A1", "NODE 0"), ("DIMM_A2", "NODE 1"), ("DIMM_B1", "NODE 2"), ("DIMM_B2", "NODE 3")];
+        assert!(read(&slots).iter().all(|slot| *slot == (None, None)), "{:?}", read(&slots));
+        let alike = read(&[("DIMM_A1", "NODE 0"), ("DIMM_B1", "NODE 0")]);
+        assert_eq!(alike, [place("CHANNEL A", None), place("CHANNEL B", None)]);
     }
 
     #[test]

@@ -20,8 +20,8 @@ const UDEV: &str = "/run/udev/data/+dmi:id";
 /// The entry in the coverage.
 const WHAT: &str = "memory devices";
 
-/// Fills [`Machine::memory_devices`], and the processor's name and clock as the firmware tells them. The hypervisor
-/// must be known already.
+/// Fills [`Machine::memory_devices`], and the processor's name and clock as the firmware tells them. Architecture and
+/// hypervisor must be known already.
 pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
     let Some(table) = root.bytes(TABLE, MAX_TABLE) else {
         return without_table(root, machine, coverage);
@@ -37,8 +37,10 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
     // QEMU puts its board's version where the processor's name belongs.
     let of_qemu = |name: &String| name.starts_with("pc-") || name.starts_with("virt-");
     machine.processor.firmware_name = tables.processor.filter(|name| !of_qemu(name));
-    // Virtual firmware makes the clock up: QEMU's says 2 GHz on any host.
-    if machine.virtualization.hypervisor.as_deref() == Some("none") {
+    // Virtual firmware makes the clock up: QEMU's says 2 GHz on any host. Where clocks are boosted, the clock at boot is
+    // not the nominal one.
+    let is_bare = machine.virtualization.hypervisor.as_deref() == Some("none");
+    if is_bare && machine.architecture == "aarch64" {
         machine.processor.base_hz = machine.processor.base_hz.or(tables.processor_hz);
     }
     coverage.push(if tables.devices.is_empty() {
@@ -238,18 +240,22 @@ mod tests {
         let mut fields = [0u8; 0x1a - 4];
         (fields[0], fields[1], fields[0x10 - 4], fields[0x18 - 4]) = (1, 3, 2, 0x41);
         fields[0x16 - 4..0x18 - 4].copy_from_slice(&2600u16.to_le_bytes());
-        let of = |name: &str, hypervisor: &str| {
+        let of = |architecture: &str, name: &str, hypervisor: &str| {
             let bytes = structure(4, 4, &fields, &["CPU01", name]);
             let tree = Tree::new().file("sys/firmware/dmi/tables/DMI", bytes);
-            let mut machine = Machine::default();
+            let mut machine = Machine { architecture: architecture.to_owned(), ..Machine::default() };
             machine.virtualization.hypervisor = Some(hypervisor.to_owned());
             read(&tree.root(), &mut machine, &mut Vec::new());
             (machine.processor.firmware_name, machine.processor.base_hz)
         };
         let name = |name: &str| Some(name.to_owned());
-        assert_eq!(of("Kunpeng 920-4826", "none"), (name("Kunpeng 920-4826"), Some(2_600_000_000)));
-        assert_eq!(of("AWS Graviton2", "kvm"), (name("AWS Graviton2"), None));
-        assert_eq!(of("virt-8.2", "qemu"), (None, None));
+        let kunpeng = of("aarch64", "Kunpeng 920-4826", "none");
+        assert_eq!(kunpeng, (name("Kunpeng 920-4826"), Some(2_600_000_000)));
+        assert_eq!(of("aarch64", "AWS Graviton2", "kvm"), (name("AWS Graviton2"), None));
+        assert_eq!(of("aarch64", "virt-8.2", "qemu"), (None, None));
+        // Boosted when the firmware looked.
+        let ultra = "Intel(R) Core(TM) Ultra 9 185H";
+        assert_eq!(of("x86_64", ultra, "none"), (name(ultra), None));
     }
 
     #[test]

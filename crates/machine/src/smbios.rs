@@ -25,7 +25,7 @@ pub struct Tables {
     pub devices: Vec<MemoryDevice>,
     /// The first processor's name as the firmware tells it (`Kunpeng 920-4826`).
     pub processor: Option<String>,
-    /// The clock that the firmware set the first processor to, Hz.
+    /// The clock that the first processor had at boot ("Current Speed"), Hz: boosted or throttled as it then was.
     pub processor_hz: Option<u64>,
     /// Whether the table ends as it should: what follows a damaged structure cannot be found.
     pub complete: bool,
