@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use record::machine::{Cache, CacheKind};
+use record::machine::{Cache, CacheKind, Cpu};
 use record::{Coverage, CpuList, Machine, text};
 
 use crate::cpus::{CPUS, online_of};
@@ -26,6 +26,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
     let mut reader = Reader {
         root,
         online: &online,
+        cpus: &machine.cpus,
         notes: Notes::default(),
         taken: HashMap::new(),
         ways: HashMap::new(),
@@ -74,13 +75,15 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
             )),
         );
     }
-    machine.caches = caches;
     reader.notes.finish(&mut machine.notes);
+    machine.caches = caches;
 }
 
 struct Reader<'a> {
     root: &'a Root,
     online: &'a CpuList,
+    /// With their siblings.
+    cpus: &'a [Cpu],
     notes: Notes,
     /// The CPUs that already have a cache of this level and kind.
     taken: HashMap<(u32, CacheKind), HashSet<u32>>,
@@ -156,20 +159,35 @@ impl Reader<'_> {
 
     fn sharers(&mut self, cpu: u32, folder: &str, level: u32, kind: CacheKind) -> Option<CpuList> {
         let listed = self.file(folder, "shared_cpu_list", |text| text.parse::<CpuList>().ok());
-        let listed = match listed {
-            Some(list) => Some(list),
-            None => self.file(folder, "shared_cpu_map", |text| CpuList::from_mask(text).ok()),
+        // A kernel writes both from one mask; in a captured tree they may contradict each other, and the list is the
+        // younger file.
+        let map = if listed.is_none() || !self.root.is_live() {
+            self.file(folder, "shared_cpu_map", |text| CpuList::from_mask(text).ok())
+        } else {
+            None
         };
+        let map = map.filter(|map| !map.is_empty());
         let path = format!("{folder}/shared_cpu_list");
-        let mut cpus = match listed {
+        if let (Some(listed), Some(map)) = (&listed, &map)
+            && listed != map
+        {
+            let what =
+                text!("caches-list-and-map-differ", "shared_cpu_map says CPUs {map}", map = map.to_string());
+            self.notes.add("list and map", &path, what);
+        }
+        let mut cpus = match map.or(listed.filter(|list| !list.is_empty())) {
             Some(list) => list.intersection(self.online),
             None => {
                 self.notes.add(
                     "sharers unknown",
                     &path,
-                    text!("caches-sharers-unknown", "no sharing CPUs listed; assumed private"),
+                    text!("caches-sharers-unknown", "no sharing CPUs listed; assumed private to the core"),
                 );
-                CpuList::new()
+                let index = self.cpus.binary_search_by_key(&cpu, |cpu| cpu.id).ok();
+                index
+                    .and_then(|index| self.cpus.get(index))
+                    .map(|cpu| cpu.siblings.clone())
+                    .unwrap_or_default()
             }
         };
         if !cpus.contains(cpu) {

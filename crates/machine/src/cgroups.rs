@@ -1,5 +1,5 @@
-//! Where the cgroups of this process lie: from `/proc/self/cgroup` (which group in which hierarchy) and
-//! `/proc/self/mountinfo` (where each hierarchy is mounted), for version 1, version 2 and both together
+//! Where the cgroups of this process lie: from `/proc/self/cgroup` (which group in which hierarchy; a kernel or a
+//! capture may have `/proc/self/cpuset` alone) and `/proc/self/mountinfo` (where each hierarchy is mounted), for version 1, version 2 and both together
 //! (cgroups(7)).
 
 use crate::root::Root;
@@ -57,7 +57,10 @@ const MAX_DEPTH: usize = 64;
 impl Cgroups {
     /// Finds them. Nothing is found where no hierarchy is mounted or procfs does not tell.
     pub fn read(root: &Root) -> Self {
-        let memberships = root.text("/proc/self/cgroup").map(|text| memberships(&text)).unwrap_or_default();
+        let memberships = match root.text("/proc/self/cgroup") {
+            Some(text) => memberships(&text),
+            None => root.text("/proc/self/cpuset").map(|group| of_cpuset(&group)).unwrap_or_default(),
+        };
         let mounts = match root.text("/proc/self/mountinfo") {
             Some(text) => mounts_in_mountinfo(&text),
             None => {
@@ -150,6 +153,11 @@ fn memberships(text: &str) -> Vec<Membership> {
         .collect()
 }
 
+/// The group in `/proc/self/cpuset` (cpuset(7)), in whichever hierarchy has the controller.
+fn of_cpuset(group: &str) -> Vec<Membership> {
+    memberships(&format!("1:cpuset:{group}\n0::{group}"))
+}
+
 /// Reads `/proc/self/mountinfo` (proc_pid_mountinfo(5)); the last mount at a place hides those before.
 fn mounts_in_mountinfo(text: &str) -> Vec<Mount> {
     let mount = |line: &str| -> Option<Mount> {
@@ -157,8 +165,9 @@ fn mounts_in_mountinfo(text: &str) -> Vec<Mount> {
         let mut mounted = mounted.split(' ');
         let (group, point) = (mounted.nth(3)?, mounted.next()?);
         let mut file_system = file_system.split(' ');
-        let version = version(file_system.next()?)?;
-        let options = file_system.nth(1).map(names).unwrap_or_default();
+        let kind = file_system.next()?;
+        let version = version(kind)?;
+        let options = options(kind, file_system.nth(1)?);
         Some(Mount { version, options, group: unescape(group), point: unescape(point) })
     };
     text.lines().rev().filter_map(mount).collect()
@@ -168,16 +177,25 @@ fn mounts_in_mountinfo(text: &str) -> Vec<Mount> {
 fn mounts_in_mounts(text: &str) -> Vec<Mount> {
     let mount = |line: &str| -> Option<Mount> {
         let mut fields = line.split(' ');
-        let (point, kind, options) = (fields.nth(1)?, fields.next()?, fields.next()?);
-        let version = version(kind)?;
-        Some(Mount { version, options: names(options), group: "/".to_owned(), point: unescape(point) })
+        let (point, kind) = (fields.nth(1)?, fields.next()?);
+        let (version, options) = (version(kind)?, options(kind, fields.next()?));
+        Some(Mount { version, options, group: "/".to_owned(), point: unescape(point) })
     };
     text.lines().rev().filter_map(mount).collect()
 }
 
+/// The file system of cpusets, older than cgroups: a hierarchy of version 1 whose files have no prefix.
+const CPUSET: &str = "cpuset";
+
+/// The controllers among a mount's options; the file system of cpusets need not name its one.
+fn options(kind: &str, options: &str) -> Vec<String> {
+    let own = (kind == CPUSET).then(|| CPUSET.to_owned());
+    names(options).into_iter().chain(own).collect()
+}
+
 fn version(file_system: &str) -> Option<Version> {
     match file_system {
-        "cgroup" => Some(Version::V1),
+        "cgroup" | CPUSET => Some(Version::V1),
         "cgroup2" => Some(Version::V2),
         _ => None,
     }

@@ -1,8 +1,8 @@
 //! Which kind of core each CPU is, on machines that mix them. On all others nothing is said.
 //!
 //! Intel's kernels list the CPUs of each kind beside their counters, Arm's cores carry their own name (MIDR). For
-//! the rest the design shows: cores whose first-level caches differ, or (AMD's dense cores, which have the same
-//! caches) whose highest clocks lie far apart, are of different kinds.
+//! the rest the kernel's capacities tell, or the design shows: cores whose first-level caches differ, or (AMD's dense
+//! cores, which have the same caches) whose highest clocks lie far apart, are of different kinds.
 
 use std::collections::BTreeMap;
 
@@ -26,12 +26,16 @@ const INTEL: [(&str, &str); 3] = [
 /// (3.5 against 4.9 GHz on a Ryzen 5 7545U, 3.3 against 5.1 GHz on a Ryzen AI 9 HX 370, by AMD's tables).
 const FAR_APART: f64 = 1.25;
 
+/// Capacities are shares of 1024, the fastest's; firmware may put a fast core a little above it.
+const MAX_CAPACITY: u32 = 4096;
+
 /// Fills the kinds and the kernel's relative capacities. Caches and clocks must have been read.
 pub(crate) fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Coverage>) {
     let online = online_of(machine);
     capacities(root, &online, &mut machine.cpus);
     let kinds = from_intel(root, &online)
         .or_else(|| from_midr(root, &online))
+        .or_else(|| from_capacities(machine, &online))
         .or_else(|| from_first_level(machine, &online))
         .or_else(|| from_clocks(machine, &online));
     for (cpu, kind) in kinds.unwrap_or_default() {
@@ -47,7 +51,7 @@ type Kinds = Option<BTreeMap<u32, String>>;
 fn capacities(root: &Root, online: &CpuList, cpus: &mut [Cpu]) {
     let capacity = |cpu: u32| {
         let capacity: u32 = root.number(&format!("{CPUS}/cpu{cpu}/cpu_capacity"))?;
-        if (1..=1024).contains(&capacity) { Some(capacity) } else { None }
+        if (1..=MAX_CAPACITY).contains(&capacity) { Some(capacity) } else { None }
     };
     // Where the first two CPUs have none, none has.
     if online.iter().take(2).all(|cpu| capacity(cpu).is_none()) {
@@ -81,7 +85,9 @@ fn from_midr(root: &Root, online: &CpuList) -> Kinds {
         return None;
     }
     let mut midrs = midrs_in_cpuinfo(&root.text("/proc/cpuinfo").unwrap_or_default());
-    if midrs.is_empty() {
+    midrs.retain(|cpu, _| online.contains(*cpu));
+    // Some kernels tell what the last CPU is, once for all.
+    if midrs.len() < online.len() {
         let register = |cpu: u32| {
             let path = format!("{CPUS}/cpu{cpu}/regs/identification/midr_el1");
             let midr = Midr::from_register(number(&root.text(&path)?)?);
@@ -91,13 +97,15 @@ fn from_midr(root: &Root, online: &CpuList) -> Kinds {
         register(online.first()?)?;
         midrs = online.iter().filter_map(register).collect();
     }
-    midrs.retain(|cpu, _| online.contains(*cpu));
+    if midrs.len() < online.len() {
+        return None;
+    }
     let mut distinct: Vec<(u32, u32)> = midrs.values().copied().collect();
     distinct.sort_unstable();
     distinct.dedup();
     if distinct.len() < 2 {
-        // Cores of one name are of one kind, whatever their clocks; without names the rest must tell.
-        return if midrs.is_empty() { None } else { Some(BTreeMap::new()) };
+        // Cores of one name are of one kind, whatever their clocks.
+        return Some(BTreeMap::new());
     }
     let name = |(implementer, part): (u32, u32)| match midr::name(implementer, part) {
         Some(name) => name.to_owned(),
@@ -126,6 +134,17 @@ fn midrs_in_cpuinfo(text: &str) -> BTreeMap<u32, (u32, u32)> {
     midrs
 }
 
+/// Classes of capacities of which the next is far above the one before.
+fn from_capacities(machine: &Machine, online: &CpuList) -> Kinds {
+    let mut capacities: Vec<u32> =
+        machine.cpus.iter().filter(|cpu| cpu.online).map(|cpu| cpu.capacity).collect::<Option<_>>()?;
+    capacities.sort_unstable();
+    let steps = capacities.windows(2).filter(|pair| f64::from(pair[1]) >= f64::from(pair[0]) * FAR_APART);
+    let starts: Vec<u32> = steps.map(|pair| pair[1]).collect();
+    let class = |cpu: &Cpu| cpu.capacity.map(|capacity| starts.partition_point(|start| *start <= capacity));
+    name_by_speed(machine, online, class)
+}
+
 /// Size and ways of the first-level data and instruction caches: the mark of a core's design.
 type FirstLevel = [(u64, u32); 2];
 
@@ -140,7 +159,7 @@ fn from_first_level(machine: &Machine, online: &CpuList) -> Kinds {
     if first.len() < online.len() {
         return None;
     }
-    name_by_clock(machine, online, |cpu| first.get(&cpu.id).copied())
+    name_by_speed(machine, online, |cpu| first.get(&cpu.id).copied())
 }
 
 fn from_clocks(machine: &Machine, online: &CpuList) -> Kinds {
@@ -152,26 +171,31 @@ fn from_clocks(machine: &Machine, online: &CpuList) -> Kinds {
     }
     // Nearer to the fast ones or to the slow ones.
     let middle = low / 2 + high / 2;
-    name_by_clock(machine, online, |cpu| cpu.max_hz.map(|hz| hz > middle))
+    name_by_speed(machine, online, |cpu| cpu.max_hz.map(|hz| hz > middle))
 }
 
-/// Names classes of CPUs: the one with the highest clock `performance`, the others `efficiency`. Nothing where
-/// there is one class, or where no clock tells which is the fast one.
-fn name_by_clock<C: Ord>(machine: &Machine, online: &CpuList, class: impl Fn(&Cpu) -> Option<C>) -> Kinds {
-    let mut classes: BTreeMap<C, (u64, CpuList)> = BTreeMap::new();
+/// Names classes of CPUs from the fastest on: by the kernel's capacities, where there are none by the highest clock.
+/// Nothing where there is one class, or where nothing tells which is the fast one.
+fn name_by_speed<C: Ord>(machine: &Machine, online: &CpuList, class: impl Fn(&Cpu) -> Option<C>) -> Kinds {
+    let mut classes: BTreeMap<C, ((u32, u64), CpuList)> = BTreeMap::new();
     for cpu in machine.cpus.iter().filter(|cpu| cpu.online) {
         let entry = classes.entry(class(cpu)?).or_default();
-        entry.0 = entry.0.max(cpu.max_hz.or(cpu.base_hz).unwrap_or(0));
+        let speed = (cpu.capacity.unwrap_or(0), cpu.max_hz.or(cpu.base_hz).unwrap_or(0));
+        entry.0 = entry.0.max(speed);
         entry.1.insert(cpu.id);
     }
-    let fastest = classes.values().map(|(hz, _)| *hz).max()?;
-    let slowest = classes.values().map(|(hz, _)| *hz).min()?;
-    if classes.len() < 2 || slowest == fastest {
+    let mut speeds: Vec<(u32, u64)> = classes.values().map(|(speed, _)| *speed).collect();
+    speeds.sort_unstable_by(|a, b| b.cmp(a));
+    speeds.dedup();
+    if speeds.len() < 2 {
         return None;
     }
-    let kind = |hz: u64| if hz == fastest { "performance" } else { "efficiency" };
+    let kind = |speed: (u32, u64)| {
+        let place = speeds.iter().position(|known| *known == speed).unwrap_or_default();
+        INTEL[place.min(INTEL.len() - 1)].1.to_owned()
+    };
     let kinds: BTreeMap<u32, String> =
-        classes.values().flat_map(|(hz, cpus)| cpus.iter().map(|cpu| (cpu, kind(*hz).to_owned()))).collect();
+        classes.values().flat_map(|(speed, cpus)| cpus.iter().map(|cpu| (cpu, kind(*speed)))).collect();
     if kinds.len() == online.len() { Some(kinds) } else { None }
 }
 
@@ -190,7 +214,9 @@ mod tests {
 
     fn kinds(machine: &Machine) -> Vec<String> {
         let online = online_of(machine);
-        let kinds = from_first_level(machine, &online).or_else(|| from_clocks(machine, &online));
+        let kinds = from_capacities(machine, &online)
+            .or_else(|| from_first_level(machine, &online))
+            .or_else(|| from_clocks(machine, &online));
         kinds.unwrap_or_default().into_values().collect()
     }
 
@@ -228,6 +254,16 @@ mod tests {
     #[test]
     fn where_no_clock_tells_which_kind_is_fast_none_is_named() {
         assert!(kinds(&with_caches(machine(&[5 * GHZ, 5 * GHZ]))).is_empty());
+    }
+
+    #[test]
+    fn the_greater_capacity_is_the_faster_kind() {
+        let mut machine = machine(&[2 * GHZ; 6]);
+        for (cpu, capacity) in machine.cpus.iter_mut().zip([234, 234, 1025, 1009, 512, 512]) {
+            cpu.capacity = Some(capacity);
+        }
+        let expected = ["low-power", "low-power", "performance", "performance", "efficiency", "efficiency"];
+        assert_eq!(kinds(&machine), expected);
     }
 
     #[test]

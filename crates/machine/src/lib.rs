@@ -21,6 +21,7 @@ mod affinity;
 mod caches;
 pub mod cgroups;
 mod clocks;
+mod cpuinfo;
 mod cpus;
 pub mod features;
 mod identity;

@@ -28,9 +28,9 @@ pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
     // The kernel lists CPUs that are possible, online or not.
     let affinity = affinity.or_else(|| listed("Cpus_allowed_list")).map(|list| list.intersection(&online));
     limits.affinity = affinity.filter(|list| !list.is_empty()).unwrap_or_default();
-    let cpuset = effective(root, &cgroups, ["cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus"]);
+    let cpuset = effective(root, &cgroups, "cpus");
     limits.cpuset = cpuset.map(|list| list.intersection(&online)).unwrap_or_default();
-    let mems = effective(root, &cgroups, ["cpuset.mems.effective", "cpuset.effective_mems", "cpuset.mems"]);
+    let mems = effective(root, &cgroups, "mems");
     let allowed_nodes = match (listed("Mems_allowed_list"), mems) {
         (Some(status), Some(cpuset)) => Some(status.intersection(&cpuset)),
         (status, cpuset) => status.or(cpuset),
@@ -97,8 +97,16 @@ fn allow(machine: &mut Machine) {
     }
 }
 
-/// The list in the first file that holds one, from the process's own group upwards.
-fn effective(root: &Root, cgroups: &Cgroups, names: [&str; 3]) -> Option<CpuList> {
+/// The list of `cpus` or `mems` in the first file that holds one, from the process's own group upwards: of version 2, of
+/// version 1, of a version 1 mounted without prefixes (cpuset(7)).
+fn effective(root: &Root, cgroups: &Cgroups, what: &str) -> Option<CpuList> {
+    let names = [
+        format!("cpuset.{what}.effective"),
+        format!("cpuset.effective_{what}"),
+        format!("effective_{what}"),
+        format!("cpuset.{what}"),
+        what.to_owned(),
+    ];
     cgroups
         .folders("cpuset")
         .flat_map(|(_, folder)| names.iter().map(move |name| format!("{folder}/{name}")))

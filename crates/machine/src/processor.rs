@@ -6,7 +6,7 @@ use record::{Coverage, Machine};
 
 use crate::midr::{self, Midr};
 use crate::text::{self, field};
-use crate::{Root, features, x86_names};
+use crate::{Root, cpuinfo, features, x86_names};
 
 /// Fills [`Machine::architecture`] and [`Machine::processor`]; of its clocks only what the CPU itself tells.
 pub(crate) fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Coverage>) {
@@ -21,40 +21,15 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Cover
             String::new()
         }
     };
-    machine.architecture = architecture(root, &cpuinfo);
+    machine.architecture = cpuinfo::architecture(root, &cpuinfo);
     machine.processor = match machine.architecture.as_str() {
         "x86_64" => x86_64(first_block(&cpuinfo)),
         "aarch64" => aarch64(root, &cpuinfo),
-        _ => Processor::default(),
+        "arm" | "armv6l" | "armv7l" => arm(root, &cpuinfo),
+        other => cpuinfo::processor(other, &cpuinfo),
     };
     if root.is_live() {
         native::complete(&mut machine.processor);
-    }
-}
-
-/// `x86_64` or `aarch64`; the kernel's word for any other; empty where nothing tells.
-fn architecture(root: &Root, cpuinfo: &str) -> String {
-    if root.is_live() {
-        return std::env::consts::ARCH.to_owned();
-    }
-    // hwloc's captures carry what uname said.
-    let uname = root.text("/proc/hwloc-nofile-info").unwrap_or_default();
-    if let Some(name) = field(&uname, "Architecture").and_then(text::name) {
-        return if name == "arm64" { "aarch64".to_owned() } else { name };
-    }
-    if let Some(name) = root.text("/proc/sys/kernel/arch").as_deref().and_then(text::name) {
-        return name;
-    }
-    if field(cpuinfo, "CPU implementer").is_some()
-        || root.exists("/sys/devices/system/cpu/cpu0/regs/identification")
-    {
-        "aarch64".to_owned()
-    } else if field(cpuinfo, "vendor_id").is_some() {
-        let flags = field(cpuinfo, "flags").unwrap_or("");
-        // `lm` is long mode: a 32-bit-only processor is none of ours.
-        if flags.split_ascii_whitespace().any(|flag| flag == "lm") { "x86_64" } else { "i686" }.to_owned()
-    } else {
-        String::new()
     }
 }
 
@@ -115,9 +90,9 @@ fn address_bits(value: &str) -> Option<(u32, u32)> {
     Some((bits(physical, "physical")?, bits(virtual_, "virtual")?))
 }
 
-fn aarch64(root: &Root, cpuinfo: &str) -> Processor {
-    let block = first_block(cpuinfo);
-    let number = |key: &str| field(block, key).and_then(text::number).and_then(|n| u32::try_from(n).ok());
+/// A core of Arm by its MIDR, of either instruction set. Some kernels list the CPUs first and what they are after them, once.
+fn arm(root: &Root, cpuinfo: &str) -> Processor {
+    let number = |key: &str| field(cpuinfo, key).and_then(text::number).and_then(|n| u32::try_from(n).ok());
     let from_cpuinfo = match (number("CPU implementer"), number("CPU part")) {
         (Some(implementer), Some(part)) => Some(Midr {
             implementer,
@@ -132,13 +107,6 @@ fn aarch64(root: &Root, cpuinfo: &str) -> Processor {
         root.text(file).as_deref().and_then(text::number).map(Midr::from_register)
     };
     let midr = from_cpuinfo.or_else(register);
-    let features = features::select("aarch64", field(block, "Features").unwrap_or(""));
-    let sve_bits = || {
-        let bytes = root.number::<u32>("/proc/sys/abi/sve_default_vector_length")?;
-        (16..=256).contains(&bytes).then_some(bytes * 8)
-    };
-    let sve = features.iter().any(|feature| feature == "sve");
-    let vector_bits = if sve { sve_bits() } else { features::vector_bits("aarch64", &features) };
     Processor {
         vendor: midr.and_then(|midr| midr::vendor(midr.implementer)).map(str::to_owned),
         model_name: midr.and_then(|midr| midr::name(midr.implementer, midr.part)).map(str::to_owned),
@@ -146,12 +114,25 @@ fn aarch64(root: &Root, cpuinfo: &str) -> Processor {
         revision: midr.map(|midr| midr.revision_name()),
         implementer: midr.map(|midr| midr.implementer),
         microarchitecture: midr.and_then(|midr| midr::microarchitecture(midr.implementer, midr.part)),
+        ..Processor::default()
+    }
+}
+
+fn aarch64(root: &Root, cpuinfo: &str) -> Processor {
+    let features = features::select("aarch64", field(cpuinfo, "Features").unwrap_or(""));
+    let sve_bits = || {
+        let bytes = root.number::<u32>("/proc/sys/abi/sve_default_vector_length")?;
+        (16..=256).contains(&bytes).then_some(bytes * 8)
+    };
+    let sve = features.iter().any(|feature| feature == "sve");
+    let vector_bits = if sve { sve_bits() } else { features::vector_bits("aarch64", &features) };
+    Processor {
         features,
         vector_bits,
-        counter_hz: field(block, "BogoMIPS").and_then(counter_hz),
+        counter_hz: field(cpuinfo, "BogoMIPS").and_then(counter_hz),
         // The generic timer counts at one rate in every state (Arm Architecture Reference Manual, D12.1).
         counter_invariant: Some(true),
-        ..Processor::default()
+        ..arm(root, cpuinfo)
     }
 }
 
@@ -282,6 +263,32 @@ mod tests {
         assert_eq!(processor.vector_bits, None, "the flags do not tell SVE's width");
         let tree = tree.file("proc/sys/abi/sve_default_vector_length", "32\n");
         assert_eq!(super::tests::processor(&tree).1.vector_bits, Some(256));
+    }
+
+    #[test]
+    fn a_32_bit_arm_is_no_aarch64_and_its_delay_loop_no_counter() {
+        let tree = Tree::new().file(
+            "proc/cpuinfo",
+            "processor\t: 0\nmodel name\t: ARMv7 Processor rev 4 (v7l)\nBogoMIPS\t: 1694.10\n\
+             Features\t: swp half thumb neon\nCPU implementer\t: 0x41\nCPU architecture: 7\nCPU variant\t: 0x0\n\
+             CPU part\t: 0xc0f\nCPU revision\t: 4\n",
+        );
+        let (machine, processor) = processor(&tree);
+        assert_eq!(machine.architecture, "armv7l");
+        assert_eq!(processor.model_name.as_deref(), Some("Cortex-A15"));
+        assert_eq!((processor.counter_hz, processor.counter_invariant), (None, None));
+    }
+
+    #[test]
+    fn a_core_listed_after_all_cpus_has_its_name() {
+        let tree = Tree::new().file(
+            "proc/cpuinfo",
+            "Processor\t: AArch64 Processor rev 0 (aarch64)\nprocessor\t: 0\nprocessor\t: 1\n\n\
+             Features\t: fp asimd\nCPU implementer\t: 0x41\nCPU architecture: AArch64\nCPU part\t: 0xd03\n",
+        );
+        let (machine, processor) = processor(&tree);
+        assert_eq!(machine.architecture, "aarch64");
+        assert_eq!((processor.model_name.as_deref(), processor.vector_bits), (Some("Cortex-A53"), Some(128)));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 use record::machine::Cpu;
 use record::{Coverage, CpuList, Machine, Text, text};
 
+use crate::cpuinfo::architecture;
 use crate::cpus::{CPUS, cpu_mut, online_of};
 use crate::notes::Notes;
 use crate::root::Root;
@@ -45,7 +46,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
     let mut notes = Notes::default();
     let mut reader = Reader { root, online: &online, notes: &mut notes };
     let mut cores = reader.groups(&CORE, true);
-    let mut packages = if cores.is_empty() { Vec::new() } else { reader.packages() };
+    let mut packages = reader.packages(&cores);
     let dies = reader.groups(&DIE, false);
     let mut clusters = reader.groups(&CLUSTER, false);
     // A kernel that knows no clusters gives the core's siblings under the cluster's name.
@@ -54,8 +55,12 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
     }
     if cores.is_empty() {
         let text = root.text("/proc/cpuinfo").unwrap_or_default();
-        (packages, cores) = groups_in_cpuinfo(&text, &online);
-        coverage.push(missing(&cores));
+        let listed = groups_in_cpuinfo(&text, &online);
+        cores = listed.1;
+        coverage.push(missing(&packages, &cores));
+        if packages.is_empty() {
+            packages = listed.0;
+        }
     }
     for core in &cores {
         if !packages.is_empty() && !packages.iter().any(|package| core.is_subset(package)) {
@@ -82,9 +87,16 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
     notes.finish(&mut machine.notes);
 }
 
-/// The coverage where `topology` folders are missing.
-fn missing(cores: &[CpuList]) -> Coverage {
-    let coverage = if cores.is_empty() {
+/// The coverage where `topology` folders are missing, or tell of packages alone.
+fn missing(packages: &[CpuList], cores: &[CpuList]) -> Coverage {
+    let coverage = if !packages.is_empty() && cores.is_empty() {
+        let reason = text!(
+            "topology-cores-unknown",
+            "{folder}/cpuN/topology lists no thread_siblings: cores are unknown",
+            folder = CPUS
+        );
+        Coverage::degraded("topology", reason)
+    } else if cores.is_empty() {
         let reason = text!(
             "topology-unknown",
             "{folder}/cpuN/topology is not readable, and /proc/cpuinfo lists no cores and sockets",
@@ -170,16 +182,43 @@ impl Reader<'_> {
         partition.groups
     }
 
-    /// The packages. A kernel that does not know them says -1: then the CPUs concerned are one package.
-    fn packages(&mut self) -> Vec<CpuList> {
+    /// The packages. Where the kernel's id is -1, the siblings' lists tell them all the same (s390, SPARC, older POWER);
+    /// where these say nothing either, the CPUs concerned are one package. Nothing where no file speaks of packages.
+    fn packages(&mut self, cores: &[CpuList]) -> Vec<CpuList> {
         let mut packages = self.groups(&PACKAGE, false);
         let placed = packages.iter().fold(CpuList::new(), |all, package| all.union(package));
         let rest = self.online.difference(&placed);
-        if !rest.is_empty() {
+        let Some(first) = rest.first() else { return packages };
+        let mut unnumbered = Reader { root: self.root, online: &rest, notes: self.notes };
+        let listed = unnumbered.groups(&Level { id: None, ..PACKAGE }, false);
+        if self.is_told(&listed, cores) {
+            packages.extend(listed);
+        } else if !packages.is_empty() || PACKAGE.id.is_some_and(|id| !self.is_known(first, id)) {
             packages.push(rest);
-            packages.sort_by_key(CpuList::first);
         }
+        packages.sort_by_key(CpuList::first);
         packages
+    }
+
+    /// Whether lists without an id are packages. Until a CPU's place is known, Arm's and RISC-V's kernels list it alone
+    /// (`reset_cpu_topology` in drivers/base/arch_topology.c); a package without all of a core is none.
+    fn is_told(&self, packages: &[CpuList], cores: &[CpuList]) -> bool {
+        let crosses = |core: &CpuList| {
+            packages.iter().any(|package| {
+                let both = core.intersection(package);
+                !both.is_empty() && both != *core
+            })
+        };
+        let alone = || packages.iter().all(|package| package.len() == 1);
+        !packages.is_empty() && !cores.iter().any(crosses) && (!alone() || !self.starts_alone())
+    }
+
+    fn starts_alone(&self) -> bool {
+        let cpuinfo = self.root.text("/proc/cpuinfo").unwrap_or_default();
+        matches!(
+            architecture(self.root, &cpuinfo).as_str(),
+            "" | "aarch64" | "arm" | "armv7l" | "riscv64" | "riscv32"
+        )
     }
 
     /// Whether the kernel's id of a group says anything: -1 (Arm) and 65535 (x86) mean unknown. A missing id is an

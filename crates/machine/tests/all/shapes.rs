@@ -4,16 +4,21 @@ use std::collections::BTreeSet;
 
 use crate::support::sound::inspect_below;
 use crate::support::tree::{Files, Shape};
+use record::machine::CacheKind;
 use record::{CpuList, Machine};
 
 const SMALL: Shape = Shape { cpus: 8, nodes: 2, packages: 2, threads: 2 };
 const CPU: &str = "sys/devices/system/cpu";
 const NODE: &str = "sys/devices/system/node";
 
-fn read(files: &Files) -> Machine {
+fn inspect(files: &Files) -> Machine {
     let folder = crate::support::temporary();
     files.write(folder.path()).unwrap();
-    let machine = inspect_below(folder.path()).machine;
+    inspect_below(folder.path()).machine
+}
+
+fn read(files: &Files) -> Machine {
+    let machine = inspect(files);
     assert!(machine.notes.is_empty(), "{:?}", machine.notes);
     machine
 }
@@ -111,6 +116,82 @@ fn a_kernel_that_knows_no_packages_has_one() {
     }
     let counts = read(&files).counts;
     assert_eq!((counts.packages, counts.dies, counts.clusters, counts.cores), (Some(1), None, None, Some(4)));
+}
+
+#[test]
+fn packages_without_an_id_are_told_by_their_siblings() {
+    let mut files = SMALL.files();
+    for cpu in 0..8 {
+        files.put(format!("{CPU}/cpu{cpu}/topology/physical_package_id"), -1);
+    }
+    assert_eq!(read(&files).counts.packages, Some(2));
+    // Each core a package of its own, as older POWER kernels have it.
+    for cpu in 0..8 {
+        let core = files.texts[&format!("{CPU}/cpu{cpu}/topology/core_cpus_list")].clone();
+        for name in ["package_cpus", "core_siblings"] {
+            files.texts.insert(format!("{CPU}/cpu{cpu}/topology/{name}_list"), core.clone());
+        }
+    }
+    let machine = read(&files);
+    assert_eq!((machine.counts.packages, machine.cpu(4).unwrap().package), (Some(4), Some(0)));
+    // Nothing speaks of packages.
+    files.texts.retain(|path, _| {
+        !["physical_package_id", "package_cpus", "core_siblings"].iter().any(|name| path.contains(name))
+    });
+    assert_eq!(read(&files).counts.packages, None);
+}
+
+#[test]
+fn a_cpu_alone_is_a_package_on_s390_and_not_yet_placed_on_arm() {
+    let single = Shape { cpus: 4, nodes: 1, packages: 1, threads: 1 };
+    let mut files = single.files();
+    for cpu in 0..4 {
+        files.put(format!("{CPU}/cpu{cpu}/topology/physical_package_id"), -1);
+        for name in ["package_cpus", "core_siblings"] {
+            files.put(format!("{CPU}/cpu{cpu}/topology/{name}_list"), cpu);
+        }
+    }
+    files.put("proc/cpuinfo".to_owned(), "vendor_id       : IBM/S390\n# processors    : 4");
+    assert_eq!(read(&files).counts.packages, Some(4));
+    files.put("proc/cpuinfo".to_owned(), "processor\t: 0\nCPU implementer\t: 0x41\nCPU architecture: 8");
+    assert_eq!(read(&files).counts.packages, Some(1));
+}
+
+#[test]
+fn packages_are_told_where_cores_are_not() {
+    let mut files = SMALL.files();
+    files.texts.retain(|path, _| !path.contains("core_cpus") && !path.contains("thread_siblings"));
+    files.put("proc/cpuinfo".to_owned(), "processor\t: 0");
+    let machine = read(&files);
+    assert_eq!((machine.counts.packages, machine.counts.cores), (Some(2), None));
+}
+
+#[test]
+fn a_cache_whose_map_is_zero_is_its_core_s() {
+    let mut files = SMALL.files();
+    files.texts.retain(|path, _| !path.contains("/index3/shared_cpu_"));
+    for cpu in 0..8 {
+        files.put(format!("{CPU}/cpu{cpu}/cache/index3/shared_cpu_map"), "00000000");
+    }
+    let machine = inspect(&files);
+    let sharers: Vec<String> = machine.data_caches(3).map(|cache| cache.cpus.to_string()).collect();
+    assert_eq!(sharers, ["0,4", "1,5", "2,6", "3,7"]);
+    assert_eq!(machine.notes.len(), 1, "{:?}", machine.notes);
+}
+
+#[test]
+fn of_a_list_and_a_map_that_differ_the_map_counts() {
+    let mut files = SMALL.files();
+    for cpu in 0..8 {
+        files.put(format!("{CPU}/cpu{cpu}/cache/index1/shared_cpu_list"), cpu);
+    }
+    let machine = inspect(&files);
+    let instructions = machine.caches.iter().filter(|cache| cache.kind == CacheKind::Instruction);
+    assert_eq!(
+        instructions.map(|cache| cache.cpus.to_string()).collect::<Vec<_>>(),
+        ["0,4", "1,5", "2,6", "3,7"]
+    );
+    assert_eq!(machine.notes.len(), 1, "{:?}", machine.notes);
 }
 
 #[test]
