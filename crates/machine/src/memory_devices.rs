@@ -14,6 +14,10 @@ use crate::{Root, smbios, system};
 const TABLE: &str = "/sys/firmware/dmi/tables/DMI";
 /// Longest table read. A version 2 table has at most 64 KiB; the longest of version 3 known has some 100 KiB.
 const MAX_TABLE: usize = 1 << 20;
+/// The same, a folder a structure; readable by root only.
+const ENTRIES: &str = "/sys/firmware/dmi/entries";
+/// Longest structure read: 255 bytes and its strings.
+const MAX_ENTRY: usize = 1 << 16;
 /// Where udev keeps the properties of the DMI device: systemd 248 and later decode the memory devices (udev's
 /// `dmi_memory_id`), and everybody may read them.
 const UDEV: &str = "/run/udev/data/+dmi:id";
@@ -23,7 +27,7 @@ const WHAT: &str = "memory devices";
 /// Fills [`Machine::memory_devices`], and the processor's name and clock as the firmware tells them. Architecture and
 /// hypervisor must be known already.
 pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
-    let Some(table) = root.bytes(TABLE, MAX_TABLE) else {
+    let Some(table) = root.bytes(TABLE, MAX_TABLE).or_else(|| from_entries(root)) else {
         return without_table(root, machine, coverage);
     };
     let tables = smbios::read(table);
@@ -56,6 +60,19 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
         Coverage::measured(WHAT)
     });
     machine.memory_devices = tables.devices;
+}
+
+/// The table's structures for processors, memory arrays and devices, where they lie as single files
+/// (Documentation/ABI/testing/sysfs-firmware-dmi-entries of the kernel).
+fn from_entries(root: &Root) -> Option<Vec<u8>> {
+    let is_wanted = |name: &String| ["4-", "16-", "17-"].iter().any(|kind| name.starts_with(kind));
+    let entries = root.list(ENTRIES).into_iter().filter(is_wanted).take(2 * smbios::MAX_DEVICES);
+    let table: Vec<u8> = entries
+        .filter_map(|name| root.bytes(&format!("{ENTRIES}/{name}/raw"), MAX_ENTRY))
+        .flatten()
+        .collect();
+    // The end is a structure of type 127, too.
+    (!table.is_empty()).then(|| [table, vec![127, 4, 0xff, 0xff, 0, 0]].concat())
 }
 
 fn without_table(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
@@ -221,6 +238,22 @@ mod tests {
         assert_eq!(fast.rated_mt_s, Some(70_000));
         assert_eq!(one(0x28, 0xffff, 0, 0).bytes, None);
         assert_eq!(one(0x28, 0, 0, 0).bytes, None);
+    }
+
+    #[test]
+    fn structures_in_files_of_their_own_are_a_table() {
+        let device = device_bytes(1, 4096, 0, 1333, 0x22);
+        let folder = "sys/firmware/dmi/entries";
+        let tree = Tree::new().file(&format!("{folder}/16-0/raw"), array(1, 3));
+        let tree = (0..11).fold(tree, |tree, slot| {
+            let size = if slot == 10 { 0 } else { 4096 };
+            tree.file(&format!("{folder}/17-{slot}/raw"), device_bytes(1, size, 0, 1333, 0x22))
+        });
+        let (machine, coverage) = inspected(&tree.file(&format!("{folder}/1-0/raw"), device));
+        assert_eq!((coverage[0].state, machine.notes.len()), (State::Measured, 0));
+        let sizes: Vec<_> = machine.memory_devices.iter().map(|device| device.bytes).collect();
+        assert_eq!(sizes, [&[Some(4 << 30); 10][..], &[None]].concat());
+        assert_eq!(machine.memory_devices[0].configured_mt_s, Some(933));
     }
 
     #[test]

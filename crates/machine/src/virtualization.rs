@@ -26,8 +26,9 @@ pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
 
 /// The kernel parameter by which a machine of the lab says that it is emulated, whatever processor it imitates.
 const EMULATED_PARAMETER: &str = "linespeed.emulated";
-/// Arm reserves implementer 0 for software: QEMU's own processor (`-cpu max`) has it, no hardware does.
-const SOFTWARE_IMPLEMENTER: &str = "0x00";
+/// Arm reserves implementer 0 for software, but HiSilicon's Hi1910 has it, too: QEMU's own processor (`-cpu max`) is part
+/// `Q` of it.
+const OF_QEMU: (u64, u64) = (0x00, 0x51);
 
 /// Whether something says that another program interprets this machine's instructions.
 fn emulated(root: &Root, hypervisor: Option<&str>) -> bool {
@@ -37,9 +38,10 @@ fn emulated(root: &Root, hypervisor: Option<&str>) -> bool {
     let parameters = root.text("/proc/cmdline").unwrap_or_default();
     signed
         || parameters.split_ascii_whitespace().any(|word| word == EMULATED_PARAMETER)
-        || root
-            .text("/proc/cpuinfo")
-            .is_some_and(|text| field(&text, "CPU implementer") == Some(SOFTWARE_IMPLEMENTER))
+        || root.text("/proc/cpuinfo").is_some_and(|text| {
+            let number = |key: &str| field(&text, key).and_then(text::number);
+            number("CPU implementer").zip(number("CPU part")) == Some(OF_QEMU)
+        })
 }
 
 /// The hypervisor's word, `none`, or `unknown` where there is one that does not say which.
@@ -52,13 +54,14 @@ fn hypervisor(root: &Root, architecture: &str) -> Option<String> {
         let owner = root.text("/proc/xen/capabilities").is_some_and(|text| text.contains("control_d"));
         return Some(if owner { "none".to_owned() } else { kind });
     }
-    let by_firmware = from_firmware(root).or_else(|| from_device_tree(root)).map(str::to_owned);
+    let named = from_pci(root).or_else(|| from_firmware(root)).or_else(|| from_device_tree(root));
+    let by_firmware = named.map(str::to_owned).or_else(|| from_sysinfo(root));
     if architecture == "x86_64" {
         // The CPU itself says whether there is one.
         let cpuinfo = root.text("/proc/cpuinfo")?;
         let flags = field(&cpuinfo, "flags")?;
         if !flags.split_ascii_whitespace().any(|flag| flag == "hypervisor") {
-            return Some("none".to_owned());
+            return Some(from_pci(root).unwrap_or("none").to_owned());
         }
         return by_firmware.filter(|found| found != "none").or_else(|| Some("unknown".to_owned()));
     }
@@ -110,7 +113,36 @@ fn from_firmware(root: &Root) -> Option<&'static str> {
     Some(NAMES.iter().find(named).map_or("none", |(_, word)| word))
 }
 
+/// Devices that only a hypervisor gives, as they begin a line of `/proc/bus/pci/devices` after the place: vendor and
+/// device. Guests without the CPU's flag have them, too.
+fn from_pci(root: &Root) -> Option<&'static str> {
+    const DEVICES: [(&str, &str); 4] =
+        [("80eebeef", "virtualbox"), ("80eecafe", "virtualbox"), ("15ad0710", "vmware"), ("58530001", "xen")];
+    let text = root.text("/proc/bus/pci/devices")?;
+    let found: Vec<&str> = text.lines().filter_map(|line| line.split('\t').nth(1)).collect();
+    DEVICES.iter().find(|(device, _)| found.contains(device)).map(|(_, word)| *word)
+}
+
+/// What s390's `/proc/sysinfo` says runs the kernel: z/VM or KVM; where it names none, the partition of the machine (PR/SM).
+fn from_sysinfo(root: &Root) -> Option<String> {
+    let text = root.text("/proc/sysinfo")?;
+    let program = text.lines().find_map(|line| line.split_once("Control Program:"));
+    let Some((_, program)) = program else { return Some("pr/sm".to_owned()) };
+    // `z/VM    6.1.0`, `KVM/Linux`.
+    let name = text::name(program)?.to_lowercase();
+    let name = name.strip_suffix("/linux").unwrap_or(&name);
+    name.split(' ').next().map(str::to_owned)
+}
+
 fn from_device_tree(root: &Root) -> Option<&'static str> {
+    let tree = |name: &str| format!("/proc/device-tree/{name}");
+    // A partition of a POWER machine; QEMU gives its own the name, too.
+    if root.exists(&tree("ibm,partition-name"))
+        && root.exists(&tree("hmc-managed?"))
+        && !root.exists(&tree("chosen/qemu,graphic-width"))
+    {
+        return Some("phyp");
+    }
     if let Some(compatible) = root.text("/proc/device-tree/hypervisor/compatible") {
         return Some(if compatible.contains("xen") {
             "xen"
@@ -301,14 +333,47 @@ mod tests {
     }
 
     #[test]
+    fn hypervisors_without_firmware_of_their_own_are_reported() {
+        let word = |tree: Tree, architecture: &str| found(&tree, architecture).hypervisor;
+        let pci = |devices: &str| {
+            Tree::new().file("proc/cpuinfo", "flags\t: fpu lm\n").file("proc/bus/pci/devices", devices)
+        };
+        let named = |word: &str| Some(word.to_owned());
+        assert_eq!(word(pci("0000\t80861237\t0\n0010\t80eebeef\t12\n"), "x86_64"), named("virtualbox"));
+        assert_eq!(word(pci("0000\t80861237\t0\n"), "x86_64"), named("none"));
+        let sysinfo = |text: &str| Tree::new().file("proc/sysinfo", text);
+        for (text, hypervisor) in [
+            ("Manufacturer: IBM\nLPAR Name: A\nVM00 Control Program: z/VM    6.1.0\n", "z/vm"),
+            ("Manufacturer: IBM\nVM00 Control Program: KVM/Linux\n", "kvm"),
+            ("Manufacturer: IBM\nLPAR Name:            A\n", "pr/sm"),
+        ] {
+            assert_eq!(word(sysinfo(text), "s390x"), named(hypervisor));
+        }
+        let partition = Tree::new()
+            .file("proc/device-tree/ibm,partition-name", "lp1\0")
+            .file("proc/device-tree/hmc-managed?", "")
+            .file("proc/device-tree/compatible", "IBM,9117-MMB\0");
+        assert_eq!(word(partition, "ppc64"), named("phyp"));
+        let native = Tree::new().file("proc/device-tree/compatible", "ibm,powernv\0ibm,p8-firenze\0");
+        assert_eq!(word(native, "ppc64"), named("none"));
+    }
+
+    #[test]
     fn an_emulated_machine_is_reported_and_its_times_are_doubted() {
         let board = || Tree::new().file("proc/device-tree/compatible", "linux,dummy-virt\0");
         let cpuinfo = |implementer: &str| {
-            format!("processor\t: 0\nCPU implementer\t: {implementer}\nCPU part\t: 0xd08\n")
+            let part = if implementer == "0x00" { "0x051" } else { "0xd08" };
+            format!("processor\t: 0\nCPU implementer\t: {implementer}\nCPU part\t: {part}\n")
         };
         for (tree, emulated, hypervisor) in [
             (board().file("proc/cpuinfo", cpuinfo("0x00")), Some(true), "qemu"),
             (board().file("proc/cpuinfo", cpuinfo("0x41")), None, "kvm"),
+            // HiSilicon's Hi1910.
+            (
+                dmi("Huawei", "Atlas").file("proc/cpuinfo", "CPU implementer\t: 0x00\nCPU part\t: 0xd05\n"),
+                None,
+                "none",
+            ),
             (
                 board()
                     .file("proc/cpuinfo", cpuinfo("0x41"))

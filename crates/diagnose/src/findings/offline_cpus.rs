@@ -1,7 +1,7 @@
 //! CPUs that are there but switched off.
 
 use record::diagnosis::{Finding, Severity};
-use record::{CpuList, Remedy, Template, text};
+use record::{CpuList, Machine, Remedy, Template, text};
 
 use super::needs::Need;
 use super::{Case, Draft, Rule};
@@ -35,7 +35,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let without = present.saturating_sub(online);
     let smt = case.record.conditions.before.smt.as_deref();
     let setting = smt.filter(|smt| matches!(*smt, "off" | "forceoff"));
-    let mut finding = if setting.is_some() {
+    let mut finding = if setting.is_some() || are_threads_of_power(&case.record.machine) {
         let reason = text!(
             "offline-cpus-sibling-adds",
             "a second SMT sibling adds 0 to 75 % of a core, depending on the program"
@@ -74,6 +74,21 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
             finding.mend([write_for_cpus("1", &off, "online")]).undo([write_for_cpus("0", &off, "online")])
         }
     }])
+}
+
+/// Whether the CPUs offline are threads of cores that run. POWER's kernels give the threads of a core consecutive numbers,
+/// and long had no SMT control: with SMT off every eighth CPU is online, with two threads the next one, too.
+fn are_threads_of_power(machine: &Machine) -> bool {
+    let is_alike = |threads: usize| {
+        let mut cores = machine.cpus.chunks(threads).map(|core| core.iter().map(|cpu| cpu.online));
+        let Some(first) = cores.next() else { return false };
+        let of_first: Vec<bool> = first.collect();
+        of_first.first() == Some(&true)
+            && of_first.contains(&false)
+            && machine.cpus.len().is_multiple_of(threads)
+            && cores.all(|core| core.eq(of_first.iter().copied()))
+    };
+    machine.architecture.starts_with("ppc64") && [2, 4, 8].into_iter().any(is_alike)
 }
 
 #[cfg(test)]
@@ -119,6 +134,22 @@ mod tests {
         assert_eq!((finding.severity, finding.what.code()), (Severity::Note, Some("offline-cpus-siblings")));
         assert_eq!(finding.what.value("without"), Some(&4u32.into()));
         assert_eq!(finding.undo, [Remedy::command(write_command("off", SMT))]);
+    }
+
+    #[test]
+    fn threads_of_a_power_core_are_a_note_and_its_cores_are_not() {
+        let with_online = |online: &[u32]| {
+            let mut record = machine(32);
+            record.machine.architecture = "ppc64".to_owned();
+            for cpu in &mut record.machine.cpus {
+                cpu.online = online.contains(&cpu.id);
+            }
+            record.machine.counts.cpus_online = Some(online.len() as u32);
+            found(&record, RULE)[0].what.code() == Some("offline-cpus-siblings")
+        };
+        assert!(with_online(&[0, 8, 16, 24]));
+        assert!(with_online(&[0, 1, 8, 9, 16, 17, 24, 25]));
+        assert!(!with_online(&[0, 8, 16]), "a core is offline");
     }
 
     #[test]
