@@ -18,6 +18,7 @@
 )]
 
 mod affinity;
+mod cache_fields;
 mod caches;
 pub mod cgroups;
 mod clocks;
@@ -37,6 +38,7 @@ pub mod midr;
 mod mitigations;
 mod nodes;
 mod notes;
+mod platform_caches;
 mod processor;
 pub mod root;
 mod sensors;

@@ -1,7 +1,7 @@
 //! NUMA nodes: their CPUs, memory and distances, from `/sys/devices/system/node`
 //! (Documentation/ABI/stable/sysfs-devices-node of the kernel). A machine without NUMA is one node.
 
-use record::machine::Node;
+use record::machine::{Access, Node};
 use record::text::Value;
 use record::{Coverage, CpuList, Machine, text};
 
@@ -14,6 +14,11 @@ use crate::text::bytes_field;
 const NODES: &str = "/sys/devices/system/node";
 /// The firmware's table holds bytes; 255 is "cannot be reached" (ACPI 6.5, 5.2.17).
 const MAX_DISTANCE: u32 = 255;
+/// No memory-side cache is larger (16 TiB).
+const MAX_SIDE_CACHE: u64 = 1 << 44;
+/// No memory is slower (1 ms) or faster (100 TB/s): the firmware's words for unknown are larger.
+const MAX_LATENCY_NS: u64 = 1_000_000;
+const MAX_BANDWIDTH_MB: u64 = 100_000_000;
 
 /// Fills [`Machine::nodes`], the CPUs' nodes and [`Machine::memory_bytes`].
 pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
@@ -27,7 +32,17 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
         .map(|id| {
             let cpus = cpus_of(root, id, &online, &mut taken, &mut notes);
             let (bytes, free_bytes) = memory_of(root, id, &mut notes);
-            Node { id, cpus, bytes, free_bytes, distances: Vec::new(), allowed: true }
+            let (memory_side_cache_bytes, access) = (memory_side_cache(root, id), access(root, id));
+            Node {
+                id,
+                cpus,
+                bytes,
+                free_bytes,
+                memory_side_cache_bytes,
+                access,
+                allowed: true,
+                ..Node::default()
+            }
         })
         .collect();
     for node in &mut machine.nodes {
@@ -39,8 +54,8 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
             cpus: online.clone(),
             bytes: bytes_field(&meminfo, "MemTotal"),
             free_bytes: bytes_field(&meminfo, "MemFree"),
-            distances: Vec::new(),
             allowed: true,
+            ..Node::default()
         });
         coverage.push(
             Coverage::degraded(
@@ -160,6 +175,31 @@ fn memory_of(root: &Root, id: u32, notes: &mut Notes) -> (Option<u64>, Option<u6
     }
     let free = bytes_field(&lines, "MemFree");
     (total, free.filter(|free| total.is_none_or(|total| *free <= total)))
+}
+
+/// Bytes of the cache before a node's memory, of the outermost where there are several.
+fn memory_side_cache(root: &Root, id: u32) -> Option<u64> {
+    let folder = format!("{NODES}/node{id}/memory_side_cache");
+    let last = root.numbered(&folder, "index").iter().next_back()?;
+    root.number(&format!("{folder}/index{last}/size")).filter(|bytes| (1..=MAX_SIDE_CACHE).contains(bytes))
+}
+
+/// What the firmware tells of a node's memory. Class 1 is the access from the nearest CPUs; class 0, which older kernels have
+/// alone, that from the nearest initiator of any kind.
+fn access(root: &Root, id: u32) -> Option<Access> {
+    let class = |class: u32| {
+        let folder = format!("{NODES}/node{id}/access{class}/initiators");
+        let number = |name: &str, most: u64| {
+            root.number::<u64>(&format!("{folder}/{name}")).filter(|number| (1..=most).contains(number))
+        };
+        let access = Access {
+            initiators: root.numbered(&folder, "node"),
+            read_latency_ns: number("read_latency", MAX_LATENCY_NS),
+            read_bytes_per_second: number("read_bandwidth", MAX_BANDWIDTH_MB).map(|mb| mb * 1_000_000),
+        };
+        (access != Access::default()).then_some(access)
+    };
+    class(1).or_else(|| class(0))
 }
 
 /// The distances to all nodes in their order; empty where they are not told for each of them.

@@ -191,7 +191,7 @@ impl Reader<'_> {
         let Some(first) = rest.first() else { return packages };
         let mut unnumbered = Reader { root: self.root, online: &rest, notes: self.notes };
         let listed = unnumbered.groups(&Level { id: None, ..PACKAGE }, false);
-        if self.is_told(&listed, cores) {
+        if self.are_packages(&listed, cores) {
             packages.extend(listed);
         } else if !packages.is_empty() || PACKAGE.id.is_some_and(|id| !self.is_known(first, id)) {
             packages.push(rest);
@@ -202,7 +202,7 @@ impl Reader<'_> {
 
     /// Whether lists without an id are packages. Until a CPU's place is known, Arm's and RISC-V's kernels list it alone
     /// (`reset_cpu_topology` in drivers/base/arch_topology.c); a package without all of a core is none.
-    fn is_told(&self, packages: &[CpuList], cores: &[CpuList]) -> bool {
+    fn are_packages(&self, packages: &[CpuList], cores: &[CpuList]) -> bool {
         let crosses = |core: &CpuList| {
             packages.iter().any(|package| {
                 let both = core.intersection(package);

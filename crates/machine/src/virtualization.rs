@@ -126,9 +126,10 @@ fn from_pci(root: &Root) -> Option<&'static str> {
 /// What s390's `/proc/sysinfo` says runs the kernel: z/VM or KVM; where it names none, the partition of the machine (PR/SM).
 fn from_sysinfo(root: &Root) -> Option<String> {
     let text = root.text("/proc/sysinfo")?;
-    let program = text.lines().find_map(|line| line.split_once("Control Program:"));
-    let Some((_, program)) = program else { return Some("pr/sm".to_owned()) };
-    // `z/VM    6.1.0`, `KVM/Linux`.
+    // `VM00 Control Program: z/VM    6.1.0`.
+    let program = text.lines().find_map(|line| field(line.split_once(' ')?.1, "Control Program"));
+    let Some(program) = program else { return Some("pr/sm".to_owned()) };
+    // `KVM/Linux`.
     let name = text::name(program)?.to_lowercase();
     let name = name.strip_suffix("/linux").unwrap_or(&name);
     name.split(' ').next().map(str::to_owned)

@@ -6,6 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{CpuList, Text};
 
+mod memory;
+
+pub use memory::{Access, MemoryDevice, Node};
+
 /// What a machine is. Every list is in ascending order of its id.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -238,73 +242,6 @@ pub struct Cache {
     pub ways: Option<u32>,
     /// The CPUs that share it; empty where an imported record does not tell. One such cache alone may stand for several.
     pub cpus: CpuList,
-}
-
-/// One NUMA node.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(default)]
-pub struct Node {
-    /// The kernel's node number; may be sparse.
-    pub id: u32,
-    /// CPUs online on it; empty for a memory-only node.
-    pub cpus: CpuList,
-    /// Memory in bytes; 0 for a node without memory, absent where the kernel does not tell.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bytes: Option<u64>,
-    /// Free memory in bytes when it was read.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub free_bytes: Option<u64>,
-    /// The firmware's distances (SLIT) to every node of this list, in the list's order; 10 is local.
-    pub distances: Vec<u32>,
-    /// Whether this process may take memory from it.
-    pub allowed: bool,
-}
-
-/// One memory slot from SMBIOS type 17.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(default)]
-pub struct MemoryDevice {
-    /// Slot, for instance `CPU0_DIMMA0`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub locator: Option<String>,
-    /// Bank, for instance `P0 CHANNEL A`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bank: Option<String>,
-    /// Size in bytes; absent for an empty slot.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bytes: Option<u64>,
-    /// `DDR4`, `DDR5`, `HBM2`…
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub kind: Option<String>,
-    /// Form factor: `DIMM`, `SODIMM`…
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub form: Option<String>,
-    /// Highest speed that the device supports, MT/s.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rated_mt_s: Option<u32>,
-    /// Speed that it runs at, MT/s.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub configured_mt_s: Option<u32>,
-    /// Data width in bits, 64 for most.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub data_bits: Option<u32>,
-    /// Ranks.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ranks: Option<u32>,
-    /// Maker.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub vendor: Option<String>,
-    /// Part number.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub part: Option<String>,
-    /// Channel, read from the locators where they tell; devices of one channel carry the same text.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub channel: Option<String>,
-    /// NUMA node or package, read from the locators where they tell.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub node: Option<u32>,
 }
 
 /// One idle state of the boot CPU.

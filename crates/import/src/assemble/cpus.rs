@@ -224,6 +224,7 @@ fn nodes(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, contradictions: &m
                 free_bytes: fact.and_then(|node| Fact::value_of(&node.free)),
                 distances: row.map(|row| row.value.clone()).unwrap_or_default(),
                 allowed: true,
+                ..Node::default()
             }
         })
         .collect();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::support::sound::inspect_below;
 use crate::support::tree::{Files, Shape};
-use record::machine::CacheKind;
+use record::machine::{Access, CacheKind};
 use record::{CpuList, Machine};
 
 const SMALL: Shape = Shape { cpus: 8, nodes: 2, packages: 2, threads: 2 };
@@ -68,6 +68,30 @@ fn sparse_node_numbers_stay_the_kernels_and_rows_follow_the_list() {
     assert_eq!(machine.nodes.iter().map(|node| node.id).collect::<Vec<_>>(), [0, 8, 252]);
     assert_eq!(machine.nodes[2].distances, [30, 20, 10]);
     assert_eq!(machine.cpu(7).unwrap().node, Some(8));
+}
+
+#[test]
+fn a_node_has_its_memory_side_cache_and_what_the_firmware_tells_of_its_memory() {
+    let mut files = SMALL.files();
+    files.put(format!("{NODE}/node0/memory_side_cache/index1/size"), 96u64 << 30);
+    for (class, latency, bandwidth) in [(0, 50, 200_000), (1, 110, 90_000)] {
+        let folder = format!("{NODE}/node1/access{class}/initiators");
+        files.put(format!("{folder}/read_latency"), latency);
+        files.put(format!("{folder}/read_bandwidth"), bandwidth);
+        files.links.insert(format!("{folder}/node{}", 1 - class), "../../../node0".to_owned());
+    }
+    let nodes = read(&files).nodes;
+    assert_eq!((nodes[0].memory_side_cache_bytes, &nodes[0].access), (Some(96 << 30), &None));
+    // Class 1: from CPUs.
+    let access = Access {
+        initiators: "0".parse().unwrap(),
+        read_latency_ns: Some(110),
+        read_bytes_per_second: Some(90_000_000_000),
+    };
+    assert_eq!((nodes[1].memory_side_cache_bytes, &nodes[1].access), (None, &Some(access)));
+    files.texts.retain(|path, _| !path.contains("/access1/"));
+    files.links.retain(|path, _| !path.contains("/access1/"));
+    assert_eq!(read(&files).nodes[1].access.as_ref().unwrap().read_latency_ns, Some(50));
 }
 
 #[test]

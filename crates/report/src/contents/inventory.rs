@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::machine::Processor;
+use record::machine::{Access, Processor};
 use record::{CpuList, Machine, Record, units};
 
 use super::section::{Section, listed};
@@ -173,9 +173,27 @@ fn memory_section(machine: &Machine, excerpt: bool) -> Section {
             .then(|| node.distances.iter().map(u32::to_string).collect::<Vec<_>>().join(" "))
             .map(|distances| format!("distances {distances}"));
         let free = node.free_bytes.map(|free| format!("{} free", units::bytes(free)));
-        section.add(format!("Node {}", node.id), listed([Some(cpus), memory, free, distances]));
+        let cache = node.memory_side_cache_bytes;
+        let cache = cache.map(|bytes| format!("{} memory-side cache", units::bytes(bytes)));
+        let access = node.access.as_ref().and_then(reported_access);
+        section
+            .add(format!("Node {}", node.id), listed([Some(cpus), memory, free, cache, access, distances]));
     }
     section
+}
+
+/// `HMAT 110 ns, 90.0 GB/s from node 0`.
+fn reported_access(access: &Access) -> Option<String> {
+    let figure = |value: Option<u64>, unit: &str| value.map(|value| units::figure(value as f64, unit));
+    let latency = figure(access.read_latency_ns, "ns");
+    let bandwidth = figure(access.read_bytes_per_second, "B/s");
+    let figures: Vec<String> = latency.into_iter().chain(bandwidth).collect();
+    let from = if access.initiators.is_empty() {
+        String::new()
+    } else {
+        format!(" from node {}", access.initiators)
+    };
+    (!figures.is_empty()).then(|| format!("HMAT {}{from}", figures.join(", ")))
 }
 
 fn idle(machine: &Machine) -> Section {

@@ -202,6 +202,7 @@ pub(crate) mod tests {
                 free_bytes: Some(8 << 30),
                 distances: (0..last).map(distance).collect(),
                 allowed: true,
+                ..Node::default()
             });
         }
         machine.limits.memory_nodes = (0..last).collect();

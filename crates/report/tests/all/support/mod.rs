@@ -155,6 +155,7 @@ fn machine(shape: Shape) -> Machine {
             free_bytes: Some(81 << 30),
             distances: (0..shape.nodes).map(distance).collect(),
             allowed: true,
+            ..Node::default()
         });
     }
     machine.memory_bytes = Some(u64::from(shape.nodes) * (96 << 30));
