@@ -206,7 +206,7 @@ mod tests {
         let part = Coverage::skipped("bandwidth copy", "no time");
         let own = |left: &[Coverage]| own_line("bandwidth", Coverage::measured("bandwidth"), left);
         assert_eq!(own(&[]).unwrap().state, State::Measured);
-        assert_eq!(own(&[model.clone()]).unwrap().state, State::Measured);
+        assert_eq!(own(std::slice::from_ref(&model)).unwrap().state, State::Measured);
         assert_eq!(own(&[model, implausible.clone()]).unwrap().state, State::Degraded);
         assert_eq!(own(&[part, implausible]), None);
     }
