@@ -83,6 +83,23 @@ pub const MACHINES: &[Machine] = &[
         "2022-03-15T00:00:00Z",
         "load generator, 4 packages, 196 cores, no faster than the one of 72"
     ),
+    machine!("graviton-2", "", "AWS Graviton2, 64 cores, a whole machine as a guest"),
+    machine!("graviton-3", "", "AWS Graviton3, 64 cores"),
+    machine!("graviton-4", "", "AWS Graviton4, 64 of 96 cores as a guest"),
+    machine!("altra-max", "2023-01-04T00:00:00Z", "2 × Ampere Altra Max, 256 cores"),
+    machine!("altra-vm", "2022-10-18T00:00:00Z", "Ampere Altra, 4 CPUs under KVM"),
+    machine!("grace", "", "NVIDIA Grace CPU Superchip, 144 cores, 2 packages"),
+    machine!("xeon-8360y", "2023-04-13T00:00:00Z", "2 × Xeon Platinum 8360Y (Ice Lake), 72 cores, 2 nodes"),
+    machine!("xeon-8375c", "", "2 × Xeon Platinum 8375C (Ice Lake), 64 cores, 128 CPUs"),
+    machine!("xeon-gold-6348", "", "Xeon Gold 6348 (Ice Lake)"),
+    machine!("xeon-8468", "", "2 × Xeon Platinum 8468 (Sapphire Rapids), 96 cores, 8 nodes"),
+    machine!("xeon-max-9460", "", "Xeon Max 9460 (Sapphire Rapids)"),
+    machine!("epyc-7r13", "", "2 × EPYC 7R13 (Zen 3), 96 cores, 192 CPUs"),
+    machine!("epyc-7v73x", "2026-02-10T00:00:00Z", "2 × EPYC 7V73X (Zen 3), 120 cores as a guest, 4 nodes"),
+    machine!("epyc-9274f", "", "2 × EPYC 9274F (Zen 4), 48 cores, 96 CPUs"),
+    machine!("epyc-9534", "", "EPYC 9534 (Zen 4)"),
+    machine!("kunpeng-920-7270z", "2026-02-06T00:00:00Z", "2 × Kunpeng 920 7270Z, 256 CPUs"),
+    machine!("hygon-c86-4g-7490", "2026-02-06T00:00:00Z", "2 × Hygon C86-4G 7490, 256 CPUs"),
 ];
 
 /// The machine of this name, with or without `reference:` before it.

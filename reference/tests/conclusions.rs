@@ -206,3 +206,25 @@ fn two_results_of_one_pair_are_explained_with_the_same_clocks() {
     assert!(clock("7^999999").is_some());
     assert_eq!(clock("aes-256-ige (8 KiB), one thread"), clock("7^999999"));
 }
+
+#[test]
+fn a_references_own_memory_is_as_slow_as_is_usual_of_its_kind() {
+    let mut held = Vec::new();
+    // Where the dies of a package are interleaved no memory is a die's own.
+    for machine in reference::MACHINES.iter().filter(|machine| machine.name != "hygon-7280-interleaved") {
+        let record = of(machine.name);
+        let Some((least, most)) = diagnose::usual_memory_latency(&record.machine) else { continue };
+        let within = |m: &&record::Measurement| m.labels.get(Label::From) == m.labels.get(Label::To);
+        let far = |m: &&record::Measurement| m.labels.count(Label::Bytes) >= Some(64 << 20);
+        let chased = || {
+            record
+                .measurements_of("load.latency")
+                .filter(far)
+                .find(|m| m.labels.count(Label::Node) == Some(0))
+        };
+        let Some(own) = record.measurements_of("numa.latency").find(within).or_else(chased) else { continue };
+        assert!((least..=most).contains(&own.value()), "{}: {own:?}", machine.name);
+        held.push(machine.name);
+    }
+    assert!(held.len() >= 9, "{held:?}");
+}

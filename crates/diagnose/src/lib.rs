@@ -53,7 +53,7 @@ pub use plan::{
     PlanError, PlanRequest, TOOLS, describe_source, judge_verification, merge_records, plan, plan_nodes,
 };
 pub use record_index::RecordIndex;
-pub use resources::{Headline, MEMORY_LATENCY, beyond_caches, resources};
+pub use resources::{Headline, MEMORY_LATENCY, beyond_caches, resources, usual_memory_latency};
 pub use scaling::scaling;
 
 /// Everything that follows from a record's figures. Inputs that are missing leave their part out.

@@ -21,18 +21,17 @@ pub(super) fn add_level_rows(record: &Record, levels: &[Level], rows: &mut Rows)
         .collect();
     if levels.is_empty() {
         add_single_points(record, &points, rows);
+        add_points_of_levels(record, &points, rows);
         return;
     }
     let mut from = 0;
-    for (order, level) in levels.iter().enumerate() {
-        let order = order as u32 * 2;
+    for level in levels {
+        let order = find_order(&level.name);
         let to = level.measured_bytes.unwrap_or(u64::MAX);
         let datum = find_plateau(&points, level, from, to);
         let kind = if level.name == MEMORY { RowKind::Memory } else { RowKind::Other };
         let name = &level.name;
-        let what = text!("comparison-row-load", "load from {level}", level = name);
-        let row = NamedRow::new(Group::Latency, "load.latency", order, what).of_kind(kind, name);
-        add_row(rows, row, datum);
+        add_row(rows, name_level(order, kind, name), datum);
         if let Some(cycles) = level.latency_cycles.filter(|_| level.name != MEMORY) {
             let datum = Datum::derived(cycles, None, "cycles", format!("diagnosis.levels {name}"));
             let what = text!("comparison-row-load-cycles", "load from {level}, cycles", level = name);
@@ -43,6 +42,18 @@ pub(super) fn add_level_rows(record: &Record, levels: &[Level], rows: &mut Rows)
         }
     }
     add_page_walks(record, levels, &points, rows);
+}
+
+/// A level's place among the rows, by its name: machines have other numbers of levels.
+fn find_order(level: &str) -> u32 {
+    let number = level.strip_prefix('L').and_then(|number| number.parse::<u32>().ok());
+    number.map_or(30, |number| number.clamp(1, 14) * 2)
+}
+
+/// The row of a level's latency.
+fn name_level(order: u32, kind: RowKind, level: &str) -> NamedRow {
+    let what = text!("comparison-row-load", "load from {level}", level = level.to_owned());
+    NamedRow::new(Group::Latency, "load.latency", order, what).of_kind(kind, level)
 }
 
 /// A level's latency with the working sets on its plateau as samples.
@@ -117,5 +128,37 @@ fn add_single_points(record: &Record, points: &[&Measurement], rows: &mut Rows) 
                 add_row(rows, NamedRow::new(Group::Latency, "load.latency", order, what), datum);
             }
         }
+    }
+}
+
+/// Points without a curve that lie well within a cache of the machine, or well beyond all: a level's row, as a curve gives it.
+/// Other methods than the curve's have the rows of their sizes alone.
+fn add_points_of_levels(record: &Record, points: &[&Measurement], rows: &mut Rows) {
+    let nodes = Nodes::from_record(record);
+    let bytes_of = |level| record.machine.data_caches(level).filter_map(|cache| cache.bytes).max();
+    let Some(caches) = (1..=record.machine.last_level()).map(bytes_of).collect::<Option<Vec<u64>>>() else {
+        return;
+    };
+    if caches.is_empty() {
+        return;
+    }
+    for order in 0..=caches.len() {
+        let from = order.checked_sub(1).map_or(0, |inner| caches[inner].saturating_mul(2));
+        let to = caches.get(order).map_or(u64::MAX, |bytes| bytes / 4 * 3);
+        let is_within = |m: &&Measurement| {
+            let bytes = m.labels.count(Label::Bytes);
+            bytes.is_some_and(|bytes| bytes >= from && bytes <= to)
+                && m.labels.word(Label::Page) != Some("4KiB")
+                && nodes.is_own(m).unwrap_or(true)
+        };
+        let within: Vec<&Measurement> = points.iter().copied().filter(is_within).collect();
+        let Some(datum) = Datum::from_several(&within, over::WORKING_SETS) else { continue };
+        if datum.method.is_some() {
+            continue;
+        }
+        let is_memory = order == caches.len();
+        let name = if is_memory { MEMORY.to_owned() } else { format!("L{}", order + 1) };
+        let kind = if is_memory { RowKind::Memory } else { RowKind::Other };
+        add_row(rows, name_level(find_order(&name), kind, &name), datum);
     }
 }

@@ -11,6 +11,12 @@ const ALIKE: &[(&str, &str)] = &[
     ("stream.ns_per_element", "lmbench stream"),
     ("stream.ns_per_element", "stream"),
     ("memory.bandwidth", "stream"),
+    // A chase through lines in random order on huge pages; reads by all CPUs, of memory that each touched first.
+    ("load.latency", "asct latency-sweep"),
+    ("numa.latency", "asct idle-latency"),
+    ("memory.bandwidth", "asct peak-bandwidth"),
+    // Compare-and-swap on one line by two pinned threads, half the round trip.
+    ("core_to_core.latency", "core-to-core-latency"),
     // Time on the wall and counts of hardware are the same whoever reads them.
     ("workload.time", "time"),
     ("workload.time", "perf stat"),
@@ -36,9 +42,10 @@ fn tool_name(method: &str) -> String {
     method.split_whitespace().filter(|word| !is_version(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// Whether a word is a version: `3.9`, `v5.10`.
+/// Whether a word is a version: `3.9`, `v5.10`, `3.11a`.
 fn is_version(word: &str) -> bool {
     let digits = word.strip_prefix('v').unwrap_or(word);
+    let digits = digits.strip_suffix(|c: char| c.is_ascii_lowercase()).unwrap_or(digits);
     digits.contains('.')
         && digits.starts_with(|c: char| c.is_ascii_digit())
         && digits.chars().all(|c| c.is_ascii_digit() || c == '.')
@@ -125,7 +132,9 @@ mod tests {
     fn tools_that_measure_the_same_thing_are_reported_from_those_that_do_not() {
         assert_eq!(find_foreign("wakeup.average", "cyclictest"), None);
         assert_eq!(find_foreign("memory.bandwidth", "STREAM 5.10"), None);
+        assert_eq!(find_foreign("core_to_core.latency", "core-to-core-latency"), None);
         assert_eq!(find_foreign("load.latency", "Intel MLC").as_deref(), Some("Intel MLC"));
+        assert_eq!(find_foreign("numa.latency", "Intel MLC 3.11a").as_deref(), Some("Intel MLC"));
         assert_eq!(
             find_foreign("load.latency", "lmbench lat_mem_rd -t").as_deref(),
             Some("lmbench lat_mem_rd -t")

@@ -16,6 +16,7 @@ use crate::record_index::RecordIndex;
 pub(crate) use memory::{memory_pages, triad_and_read};
 pub use reached::beyond_caches;
 pub(crate) use reached::{Walk, beyond, not_reached, walked};
+pub use usual::usual_memory_latency;
 pub(crate) use usual::with_usual;
 pub(crate) use wake_up::{DEFAULT_SLACK_NS, wake_up_at, wake_up_cpu};
 

@@ -281,7 +281,7 @@ impl Reader for MlcReader {
             "Delay",
             "=====",
             "Command line parameters",
-            "*** Unable",
+            "***",
             "Unable to",
             "Latency and",
             "Please ",

@@ -281,6 +281,7 @@ fn parse_figure(metric: &'static Metric, rest: &str) -> Result<Measurement, Unre
             "doubt" => m.doubt = Some(value.into()),
             "note" => m = m.with_detail(detail::NOTE, value),
             "work" => m = m.with_detail(detail::WORK, value),
+            "class" if metric.name == "core_to_core.latency" => m = m.with_detail(detail::CLASS, value),
             key => match metric.keys.iter().find(|known| known.name() == key) {
                 Some(known) => place = place.with_label(*known, parse_label(key, value)?),
                 None => return Err(Unreadable::NoSuchKey(key.to_owned(), metric)),

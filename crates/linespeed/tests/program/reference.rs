@@ -54,6 +54,23 @@ fn the_list_names_every_machine_and_each_is_a_record_that_says_where_its_figures
         "i7-6500u",
         "load-generator-72",
         "load-generator-196",
+        "graviton-2",
+        "graviton-3",
+        "graviton-4",
+        "altra-max",
+        "altra-vm",
+        "grace",
+        "xeon-8360y",
+        "xeon-8375c",
+        "xeon-gold-6348",
+        "xeon-8468",
+        "xeon-max-9460",
+        "epyc-7r13",
+        "epyc-7v73x",
+        "epyc-9274f",
+        "epyc-9534",
+        "kunpeng-920-7270z",
+        "hygon-c86-4g-7490",
     ] {
         assert!(list.contains(name), "{list}");
         let text = said(&["reference", name]);

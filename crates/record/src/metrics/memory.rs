@@ -24,8 +24,9 @@ pub(super) const METRICS: &[Metric] = &[
             machine where time allows (`sets_of_pages`: the median of each), since one process's pages can walk
             twice as dear as another's. `node` is where the memory was, `cpu` who asked.
             Usual: L1 4 to 5 cycles, L2 12 to 17 cycles, L3 34 to 80 cycles (10 to 35 ns) on today's server cores.
-            Memory of the own node, idle: 80 to 90 ns on dual Xeon (Cascade Lake, Ice Lake), 95 to 125 ns on EPYC
-            and Hygon, about 115 ns on Ampere Altra and Kunpeng 920, 150 ns on Phytium FT-2500.
+            Memory of the own node, idle: 80 to 90 ns on dual Xeon (Cascade Lake, Ice Lake), 95 to 97 ns on
+            Sapphire Rapids with four nodes a package, 95 to 125 ns on EPYC and Hygon, 95 ns on Graviton2, 110 to
+            115 ns on Graviton4, about 115 ns on Ampere Altra and Kunpeng 920, 150 ns on Phytium FT-2500.
             Moves: Memory speed, distance to the memory, page size, nested paging under a hypervisor, uncore
             clock, other load on the memory, the core's clock (caches only).
         ",
@@ -84,9 +85,11 @@ pub(super) const METRICS: &[Metric] = &[
             `memory.write_allocate_avoided` tells where. The headline is the best triad of all CPUs in STREAM
             bytes, in every mode; memory carried at least as many, so they may be held against channels × MT/s
             × 8 B.
-            Usual: One core 5 to 20 GB/s. All cores: 190 to 225 GB/s dual Cascade Lake, 350 GB/s dual Ice Lake,
-            650 to 780 GB/s triad on a dual EPYC with stacked cache (Azure HBv4). Reads reach 75 to 95 % of what
-            the channels could carry, triad 67 to 85 %.
+            Usual: One core 5 to 20 GB/s. All cores, triad: 190 GB/s on dual Cascade Lake, 320 on dual Ice Lake,
+            424 on dual Sapphire Rapids, 330 to 350 on dual EPYC of Zen 3, 650 to 780 on dual EPYC of Zen 4 with
+            stacked cache (Azure HBv4), 807 on two Grace. Reads: 225, 352 and 492 GB/s on the Xeons, 170 on
+            Graviton2, 466 on Graviton4. Reads reach 75 to 95 % of what the channels could carry, triad 67 to 85
+            %.
             Moves: Populated channels, configured memory speed, threads and where they run, streaming stores,
             remote memory, huge pages a little, memory bandwidth limits of a hypervisor.
         ",

@@ -19,7 +19,7 @@ pub(super) const METRICS: &[Metric] = &[
             is thrown out of all caches before it is loaded, and loaded once, so that no cache of either node has
             a part in it. The columns of a row are measured in turn, round by round, so that what drifts touches
             all alike. Rows are nodes with CPUs, columns nodes with memory.
-            Usual: Local 75 to 125 ns on servers. The other socket 1.5 to 1.8 times local on two Xeon packages, 2
+            Usual: Local 75 to 125 ns on servers. The other socket 1.5 to 2 times local on two Xeon packages, 2
             to 2.9 times on machines of several dies a package; nodes of one package 1.1 to 1.6 times.
             Moves: The way between the nodes, how the firmware interleaves memory, snooping, load on the links.
         ",

@@ -28,7 +28,9 @@ fn cpus(machine: &Machine) -> Cpus<'_> {
 
 /// The block of a report about pairs of CPUs; `None` where none was measured.
 pub(crate) fn block(record: &Record) -> Option<Block> {
-    let all = record.measurements_of("core_to_core.latency").filter(|m| m.summary.n > 0 && pair(m).is_some());
+    // What articles publish is of a kind of pair.
+    let is_placed = |m: &&Measurement| pair(m).is_some() || m.detail.has(detail::CLASS);
+    let all = record.measurements_of("core_to_core.latency").filter(|m| m.summary.n > 0).filter(is_placed);
     let mut ways: BTreeMap<Option<Handover>, Vec<&Measurement>> = BTreeMap::new();
     all.for_each(|m| ways.entry(Handover::of_measurement(m)).or_default().push(m));
     // Figures of which nobody told how they were made lead where there are no others, and else have a table of their own.
