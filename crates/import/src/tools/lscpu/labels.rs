@@ -16,6 +16,10 @@ pub(super) enum Key {
     Online,
     /// CPUs offline, as a list.
     Offline,
+    /// CPUs online, as a mask (`--hex`).
+    OnlineMask,
+    /// CPUs offline, as a mask.
+    OfflineMask,
     /// Threads of a core.
     ThreadsPerCore,
     /// Cores of a package.
@@ -97,6 +101,8 @@ pub(super) const LABELS: &[(Key, &[&str])] = &[
         "Lista de CPU(s) on-line", "Lista över aktiva CPU(er)", "Çevrimiçi işlemci(ler) listesi",
         "Список робочих ЦП", "Danh sách CPU trực tuyến", "在线 CPU 列表", "온라인 CPU 목록",
         "Lista CPU-urilor în linie (conectate)", "Списак присутних процесора",
+    ]),
+    (Key::OnlineMask, &[
         "On-line CPU(s) mask", "Maska zapnutých CPU", "Tilkoblet cpu(er) maske",
         "Maske der Online-CPU(s)", "Máscara de la(s) CPU(s) en línea", "Masque de processeur(s) en ligne",
         "Maska online CPU-a", "オンラインになっている CPU のマスク", "Online CPU's-masker", "Maska aktywnych CPU",
@@ -111,6 +117,8 @@ pub(super) const LABELS: &[(Key, &[&str])] = &[
         "Lista de CPU(s) off-line", "Lista över inaktiva CPU(er)", "Çevrimiçi işlemci listesi",
         "Список вимкнених ЦП", "Danh sách CPU ngoại tuyến", "离线 CPU 列表", "오프라인 CPU 목록",
         "Lista CPU-urilor în afara liniei (deconectate)", "Списак одсутних процесора",
+    ]),
+    (Key::OfflineMask, &[
         "Off-line CPU(s) mask", "Maska vypnutých CPU", "Frakoblet cpu(er) maske", "Maske der Offline-CPU(s)",
         "Máscara de la(s) CPU(s) fuera de línea", "Masque de processeur(s) hors ligne", "Maska offline CPU-a",
         "オフラインになっている CPU のマスク", "Offline CPU's-masker", "Maska nieaktywnych CPU", "Máscara das CPUs offline",

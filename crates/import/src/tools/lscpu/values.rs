@@ -30,6 +30,8 @@ pub(super) fn is_architecture(value: &str) -> bool {
 pub(super) struct Values {
     output: Lscpu,
     begun: bool,
+    /// It was asked for masks (`--hex`), which stand without 0x.
+    masks: bool,
 }
 
 impl Values {
@@ -81,7 +83,8 @@ impl Values {
             return;
         }
         self.begun = true;
-        let mut read = Read { value, line, sink };
+        self.masks |= matches!(label.key, Key::OnlineMask | Key::OfflineMask);
+        let mut read = Read { value, line, sink, masks: self.masks };
         // Of what a list tells once of a machine the later value would hide the former.
         macro_rules! once {
             ($of:ident, $field:ident, $new:expr) => {{
@@ -101,8 +104,10 @@ impl Values {
         match label.key {
             Key::Architecture => self.output.architecture = read.text("machine.architecture"),
             Key::Cpus => once!(output, cpus, read.count("machine.counts.cpus_present", 65_536)),
-            Key::Online => once!(output, online, read.list("machine.counts.cpus_online")),
-            Key::Offline => once!(output, offline, read.list("machine.cpus[].online")),
+            Key::Online | Key::OnlineMask => {
+                once!(output, online, read.list("machine.counts.cpus_online"))
+            }
+            Key::Offline | Key::OfflineMask => once!(output, offline, read.list("machine.cpus[].online")),
             Key::Nodes => once!(output, nodes, read.count("machine.counts.nodes", 4096)),
             Key::NodeCpus => {
                 let list = read.list(format!("machine.nodes[{}].cpus", label.part));
@@ -182,7 +187,7 @@ enum NoCpus {
     NotAList(record::cpu_list::CpuListError),
 }
 
-/// The CPUs of a mask (`--hex`), its hexadecimal digits after `0x`.
+/// The CPUs of a mask (`--hex`) by its hexadecimal digits; util-linux 2.38 writes no `0x` before them.
 fn parse_mask(digits: &str) -> Result<CpuList, NoCpus> {
     let digits = digits.replace(',', "");
     let mut list = CpuList::new();
@@ -204,6 +209,7 @@ struct Read<'a, 'b, 'c> {
     value: &'a str,
     line: Line<'a>,
     sink: &'b mut Sink<'c>,
+    masks: bool,
 }
 
 impl Read<'_, '_, '_> {
@@ -241,7 +247,7 @@ impl Read<'_, '_, '_> {
 
     fn list(&mut self, path: impl Into<String>) -> Option<Fact<CpuList>> {
         let path = path.into();
-        let list = match self.value.strip_prefix("0x") {
+        let list = match self.value.strip_prefix("0x").or(self.masks.then_some(self.value)) {
             Some(mask) => parse_mask(mask),
             None => facts::parse_cpus(self.value).map_err(NoCpus::NotAList),
         };

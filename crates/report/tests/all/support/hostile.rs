@@ -39,6 +39,7 @@ fn poison(value: &mut serde_json::Value, key: &str) {
         "active",
         "vector",
         "cause",
+        "mode",
     ];
     match value {
         serde_json::Value::String(text) if !FIXED.contains(&key) => *text = format!("{text}{EVIL}"),
