@@ -23,9 +23,9 @@ pub(super) const RULE: Rule = Rule {
     glossary: "
         Others worked on this machine while it was measured.
         How: What the measuring threads waited for a CPU (`own_ready_seconds`), as far as others used that
-        time: of what they ran and waited together. Where the kernel does not tell that, CPU time during the
-        run less linespeed's own, as L CPUs of n; where the record does not tell that either, the load average
-        before. On a full machine L is the load average, if it stood there before and after, less linespeed's
+        time: of what they ran and waited together, and no more than what others used of all CPUs. Where the
+        kernel does not tell that, CPU time during the run less linespeed's own, as L CPUs of n; where the
+        record does not tell that either, the load average before. On a full machine L is the load average, if it stood there before and after, less linespeed's
         own part. Modelled: L ÷ (L + n) of a fair share is lost; of a command no more than it ran, times L ÷
         n. A note where they worked on CPUs or in time that this process may not use; where they gave way to a
         program that never stops, the load average does not count. What busy loops (`stolen-os`) and memory
@@ -220,7 +220,9 @@ fn weigh(used: &Used, average: Option<f64>, cpus: u32) -> Option<(Verdict, Vec<E
             share
         );
         let delay = cite_fact(says, "conditions.after.own_ready_seconds and .own_cpu_seconds");
-        return (waited >= RESOLUTION).then(|| (verdict(waited, (waited, waited)), vec![delay, by_others]));
+        // All CPUs together lose no more than others used, though one that a single thread waited for may.
+        let loss = waited.min(used.used / f64::from(cpus));
+        return (loss >= RESOLUTION).then(|| (verdict(loss, (loss, loss)), vec![delay, by_others]));
     }
     let least = used.share(used.used, cpus);
     if least < RESOLUTION {
@@ -281,6 +283,11 @@ mod tests {
         after.own_ready_seconds = Some(2.5);
         let finding = &found(&record, RULE)[0];
         assert!((share_of(&finding.loss) - 0.2).abs() < 1e-9 && finding.measured, "{finding:?}");
+        // One thread after the other met them on one CPU of four; all four lost a quarter.
+        let mut one = record_with(1.0);
+        ran(&mut one, 20.0, 10.0);
+        one.conditions.after.as_mut().unwrap().own_ready_seconds = Some(10.0);
+        assert!((share_of(&found(&one, RULE)[0].loss) - 0.25).abs() < 1e-9);
         // It had its CPU all the time, whatever others did on the rest.
         record.conditions.after.as_mut().unwrap().own_ready_seconds = Some(0.01);
         assert_eq!(found(&record, RULE), []);
