@@ -175,7 +175,7 @@ fn a_record_that_only_root_may_read_is_named() {
 #[test]
 fn a_record_may_come_from_standard_input() {
     let shown = run_with(linespeed(["show", "-"]), record()).succeeds();
-    assert!(shown.stdout.contains("Processor:"), "{}", shown.stdout);
+    assert!(shown.stdout.contains("CPUs:"), "{}", shown.stdout);
     run_with(linespeed(["show", "-"]), "{").fails(3, &["ends in the middle"]);
 }
 
