@@ -20,7 +20,7 @@ pub fn inventory(record: &Record, style: &Style) -> String {
             screen.facts(section, "", at);
         }
         if sections.is_empty() {
-            screen.line(&[Span::plain("Nothing is known of this machine.")]);
+            screen.line(&[Span::plain("No facts of this machine in the record.")]);
         }
     })
 }
