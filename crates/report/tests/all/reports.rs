@@ -313,7 +313,7 @@ fn the_tree_shows_where_cpu_numbers_lie() {
 fn an_empty_record_says_that_it_is_empty() {
     let record = support::empty();
     assert!(terminal::report(&record, &plain(80)).contains("Nothing was measured."));
-    assert!(terminal::inventory(&record, &plain(80)).contains("Nothing is known"));
+    assert!(terminal::inventory(&record, &plain(80)).contains("No facts of this machine"));
     assert!(report::page::html(&record).contains("Nothing was measured."));
     assert_eq!(report::cyclictest::lines(&record), None);
     assert_eq!(report::cyclictest::histogram(&record), None);
