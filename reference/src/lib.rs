@@ -16,6 +16,11 @@
     )
 )]
 
+pub mod claims;
+pub mod expression;
+pub mod judge;
+mod quantity;
+
 use std::fmt;
 
 use import::{Error, Importer, Split};
@@ -77,6 +82,7 @@ pub const MACHINES: &[Machine] = &[
     machine!("cloud-server-3", "", "cloud server, 1 CPU of Skylake under KVM"),
     machine!("cloud-server-4", "", "cloud server, 1 CPU of Sandy Bridge under Xen, a new region"),
     machine!("i7-6500u", "", "Core i7-6500U: one routine in user program, kernel and guest"),
+    machine!("i5-8259u", "", "Core i5-8259U: turbo, siblings, affinity and priority off and on"),
     machine!("load-generator-72", "2022-03-15T00:00:00Z", "load generator, 2 packages, 72 cores"),
     machine!(
         "load-generator-196",

@@ -155,9 +155,9 @@ fn by_counts(machine: &mut Machine) {
                 next += 1;
                 Some(next - 1)
             }
-            _ => None,
+            _ => cpu.core,
         };
-        cpu.package = (packages == Some(1)).then_some(0);
+        cpu.package = (packages == Some(1)).then_some(0).or(cpu.package);
     }
     siblings(&mut machine.cpus);
 }
