@@ -21,6 +21,7 @@
 mod ascii;
 pub mod audit_json;
 mod chart;
+pub mod claims_json;
 mod contents;
 pub mod csv;
 pub mod cyclictest;

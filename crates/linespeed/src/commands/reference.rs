@@ -1,14 +1,15 @@
 //! `linespeed reference`: the machines that ship with it.
 
-use reference::{MACHINES, PREFIX};
+use record::Record;
+use reference::{MACHINES, PREFIX, judge};
 use report::forms::Forms;
-use report::terminal;
+use report::terminal::{self, Style};
+use report::{claims_json, page};
 use serde_json::json;
 
-use super::show;
 use crate::delivery::hand_out;
 use crate::failure::Failure;
-use crate::options::{Options, Reference, Show, WakeupForms};
+use crate::options::{Options, Reference};
 use crate::sources;
 
 /// Lists the machines, or shows one as `show` does.
@@ -18,8 +19,18 @@ pub fn run(options: &Options, asked: &Reference) -> Result<u8, Failure> {
     if asked.text {
         return hand_out(options, &Forms::new(|_| machine.text.to_owned())).map(|()| 0);
     }
-    let record = format!("{PREFIX}{}", machine.name);
-    show::run(options, &Show { record, parts: Vec::new(), forms: WakeupForms::default() })
+    let mut record = sources::read(&format!("{PREFIX}{}", machine.name))?.record;
+    record.diagnosis = diagnose::diagnose(&record);
+    let answers = judge::about(machine.name, env!("CARGO_PKG_VERSION"))
+        .map_err(|why| Failure::Cannot(format!("cannot judge the claims about {}: {why}", machine.name)))?;
+    let report = |record: &Record, style: &Style| {
+        terminal::reference(record, &answers, options.out.all, machine.name, style)
+    };
+    let forms = Forms::of_record(&record, report)
+        .with_page(|| page::reference(&record, &answers))
+        .with_json(|| claims_json::record(&record, &answers));
+    hand_out(options, &forms)?;
+    Ok(super::run::found_code(&options.measuring, &record))
 }
 
 fn list(options: &Options) -> Result<u8, Failure> {

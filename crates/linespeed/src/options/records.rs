@@ -63,7 +63,7 @@ pub struct Show {
 
 pub(super) const REFERENCE_HELP: &str = "\
 reference:NAME may stand for a record's file: linespeed compare . reference:kunpeng-920-4826. --json lists the machines, or \
-with a name prints the record, with the source line of each figure.";
+with a name prints the record, with the source line of each figure, and the claims of its document.";
 
 /// Options of `reference`.
 #[derive(Debug, Args)]

@@ -73,7 +73,7 @@ fn the_list_names_every_machine_and_each_is_a_record_that_says_where_its_figures
         "hygon-c86-4g-7490",
     ] {
         assert!(list.contains(name), "{list}");
-        let text = said(&["reference", name]);
+        let text = said(&["reference", name, "--all"]);
         in_order(&text, &["Imported: figures by", "Sources of the figures", &format!("reference:{name}")]);
         let record: Record =
             serde_json::from_str(&ran(["reference", name, "--json"]).succeeds().stdout).unwrap();
@@ -189,7 +189,7 @@ fn a_long_power_has_its_order_and_ipc_of_the_whole_system_is_refused() {
 
 #[test]
 fn openssl_scales_as_its_figures_say() {
-    let hygon = said(&["reference", "hygon-5280"]);
+    let hygon = said(&["reference", "hygon-5280", "--all"]);
     assert!(hygon.contains("SMT siblings add 13.1 %") && hygon.contains("0.131 of a core"), "{hygon}");
     let both = compared(&["xeon-8269cy", "hygon-5280"]);
     assert!(both.contains("SMT adds about 20.5 %, if all 52 cores are as fast as the 32 measured"), "{both}");
@@ -199,7 +199,7 @@ fn openssl_scales_as_its_figures_say() {
 
 #[test]
 fn each_layer_is_held_against_the_fastest() {
-    let text = said(&["reference", "i7-6500u"]);
+    let text = said(&["reference", "i7-6500u", "--all"]);
     in_order(
         &text,
         &[

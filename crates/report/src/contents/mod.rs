@@ -6,6 +6,7 @@ mod agreement;
 pub(crate) mod bandwidth;
 pub(crate) mod block;
 pub(crate) mod blocks;
+pub(crate) mod claims;
 pub(crate) mod command;
 pub(crate) mod compare;
 pub(crate) mod conditions;

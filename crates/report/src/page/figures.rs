@@ -6,6 +6,7 @@ use maud::{Markup, html};
 use record::glossary::{Glossary, Group, Term};
 use record::metrics;
 use record::{Record, State};
+use reference::judge::Answer;
 
 use super::{Section, bars, link, prose, section, slug};
 use crate::chart::heat::{self, Heat};
@@ -306,6 +307,12 @@ pub(super) fn provenance(record: &Record) -> Section {
         @if let Some(outputs) = crate::contents::provenance::outputs(record) { (table(&outputs, "")) }
     };
     section("stood", crate::contents::provenance::STOOD, inside)
+}
+
+/// What the documents claim of a reference machine.
+pub(super) fn claims(answers: &[Answer]) -> Section {
+    let inside = html! { @if let Some(claims) = crate::contents::claims::table(answers) { (table(&claims, "worse")) } };
+    section("claims", crate::contents::claims::TITLE, inside)
 }
 
 /// Every measurement, in a table a metric.

@@ -13,6 +13,7 @@ use std::collections::HashSet;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use record::{Comparison, Record, Tool};
+use reference::judge::Answer;
 
 use crate::text::{clean_page, keep_units};
 
@@ -24,12 +25,18 @@ const POLICY: &str =
 
 /// The whole page: what was asked for first, then the headlines, what costs speed, what could not be seen, and the evidence.
 pub fn html(record: &Record) -> String {
+    reference(record, &[])
+}
+
+/// The same of a reference machine, with what its documents claim.
+pub fn reference(record: &Record, answers: &[Answer]) -> String {
     let name = crate::contents::summary::host_name(&record.machine).unwrap_or("a machine");
     let figures = figures::Figures::from_record(record);
     // Without figures the inventory is the answer.
     let inventory_alone = record.measurements.is_empty() && record.import.is_none();
     let mut inventory = vec![figures::inventory(record, inventory_alone), shape::section(&record.machine)];
-    let mut sections = vec![summary::contradictions(record), command::verdict(record)];
+    let mut sections =
+        vec![summary::contradictions(record), figures::claims(answers), command::verdict(record)];
     if inventory_alone {
         sections.append(&mut inventory);
     }

@@ -1,0 +1,92 @@
+//! A reference machine on one screen: what it is, its figures by metric, and the claims of the document, those that do not hold first.
+
+use std::collections::BTreeMap;
+
+use record::phrase::{count_noun, quote_word};
+use record::{Measurement, Record, units};
+use reference::judge::{Answer, Verdict};
+
+use super::screen::Screen;
+use super::{Layout, Style, answer, report};
+use crate::contents::claims;
+use crate::paint::{Span, Tone};
+use crate::text::{clean, pad_right, width};
+
+/// Metrics whose figures are summed up.
+const METRICS: usize = 5;
+
+/// `linespeed reference NAME`: the answer on one screen; above it, with `all`, every table and every claim.
+pub fn reference(record: &Record, answers: &[Answer], all: bool, shown_by: &str, style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    if all || style.layout != Layout::Terminal {
+        report::write(&mut screen, record);
+        every(&mut screen, answers, style.layout);
+        screen.blank();
+    }
+    let above = screen.lines();
+    answer::head(&mut screen, record);
+    figures(&mut screen, record);
+    screen.blank();
+    if !answers.is_empty() {
+        screen.line(&[Span::strong(claims::counted(answers))]);
+    }
+    let room = answer::LINES.saturating_sub(screen.lines() - above + 1);
+    for one in claims::worst_first(answers).into_iter().take(room) {
+        let tone = if matches!(one.verdict, Verdict::DoesNotHold(_)) { Tone::Warning } else { Tone::Plain };
+        let id = Span::plain(format!("  {}  ", pad_right(&one.claim.id, 3)));
+        let verdict = Span::new(tone, pad_right(claims::verdict(one), 15));
+        let words = match claims::figures(one) {
+            Some(figures) => format!("{figures}: {}", one.claim.says),
+            None => one.claim.says.clone(),
+        };
+        screen.line(&[id, verdict, Span::plain(clean(&words))]);
+    }
+    let more = match answers.len().saturating_sub(room) {
+        0 => "tables, evidence".to_owned(),
+        more => format!("{}, tables, evidence", count_noun(more, "claim")),
+    };
+    screen.uncut(&format!("More: linespeed reference {} --all ({more})", quote_word(shown_by)));
+    screen.finish()
+}
+
+/// Every claim, what the figures say of it, and the figures.
+fn every(screen: &mut Screen, answers: &[Answer], layout: Layout) {
+    let Some(first) = answers.first() else { return };
+    if layout == Layout::Tables {
+        claims::table(answers).iter().for_each(|table| screen.table(table, 0));
+        return;
+    }
+    screen.heading(&claims::counted(answers));
+    screen.hanging("  of ", "  ", &first.claim.document);
+    for answer in claims::worst_first(answers) {
+        let id = format!("  {}  ", pad_right(&answer.claim.id, 3));
+        let words = format!("{}: {}; {}", answer.claim.says, claims::verdict(answer), claims::why(answer));
+        screen.hanging(&id, "       ", words);
+        for figure in &answer.evidence {
+            screen.hanging("       - ", "         ", claims::evidence(figure));
+        }
+    }
+}
+
+/// A metric's figures in a line: how many, and from where to where they reach.
+fn figures(screen: &mut Screen, record: &Record) {
+    let mut of: BTreeMap<&str, Vec<&Measurement>> = BTreeMap::new();
+    for m in record.measurements.iter().filter(|m| m.metric != "counter.count") {
+        of.entry(&m.metric).or_default().push(m);
+    }
+    let names = of.keys().map(|name| width(name)).max().unwrap_or(0);
+    for (name, all) in of.iter().take(METRICS) {
+        let least = all.iter().map(|m| m.value()).fold(f64::INFINITY, f64::min);
+        let most = all.iter().map(|m| m.value()).fold(f64::NEG_INFINITY, f64::max);
+        let unit = all.first().map_or("", |m| m.unit.as_str());
+        let [least, most] = [least, most].map(|value| units::figure(value, unit));
+        let reach = match (all.len(), least.split_once(' '), most.split_once(' ')) {
+            (1, ..) => most.clone(),
+            (several, Some((number, one)), Some((_, other))) if one == other => {
+                format!("{number} to {most} ({several} figures)")
+            }
+            (several, ..) => format!("{least} to {most} ({several} figures)"),
+        };
+        screen.line(&[Span::plain(format!("  {}  {reach}", pad_right(name, names)))]);
+    }
+}
