@@ -44,7 +44,9 @@ mod usl;
 use record::{Diagnosis, Record};
 
 pub use bound::bound;
-pub use comparison::{Extent, OTHER_COMMAND, Side, compare, drop_uncompared, ignore_commands, suggest_runs};
+pub use comparison::{
+    Extent, OTHER_COMMAND, Side, compare, drop_uncompared, ignore_commands, remark_scope, suggest_runs,
+};
 pub use findings::{Case, Need, RULES, Rule};
 pub use kept_ceilings::{Identity, KeptCeilings};
 pub use levels::levels;

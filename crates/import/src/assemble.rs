@@ -60,9 +60,11 @@ pub(crate) fn assemble(
     processor(&lscpu, &facts, &mut machine, &mut state);
     cpus::fill(&lscpu, &facts, &mut machine, &mut draft.contradictions, &mut coverage);
     caches::fill(&lscpu, &facts, &mut machine, &mut coverage);
-    if let (Some(hz), [cpu]) = (&lscpu.current_hz, machine.cpus.as_slice()) {
+    if let Some(hz) = &lscpu.current_hz {
+        // Of several CPUs nobody tells whose it is.
+        let only = machine.cpus.iter().map(|cpu| cpu.id).filter(|_| machine.cpus.len() == 1);
         state.clocks.push(record::conditions::ClockSetting {
-            cpus: [cpu.id].into_iter().collect(),
+            cpus: only.collect(),
             current_hz: Some((hz.value, hz.value)),
             ..Default::default()
         });
@@ -207,7 +209,9 @@ fn not_reported(machine: &Machine, state: &Snapshot, coverage: &mut Vec<Coverage
         machine.counts.nodes != Some(1) && machine.nodes.iter().all(|node| node.distances.is_empty()),
         "import the output of numactl -H too",
     );
-    let nothing = state.clocks.is_empty() && state.boost.is_none() && state.thp.is_none();
+    // A clock of the moment is no setting.
+    let unset = state.clocks.iter().all(|clock| clock.governor.is_none() && clock.max_hz.is_none());
+    let nothing = unset && state.boost.is_none() && state.thp.is_none();
     missing(
         "conditions",
         nothing,

@@ -34,6 +34,9 @@ pub struct Machine {
     pub nodes: Vec<Node>,
     /// Every memory slot that the firmware lists, populated or not.
     pub memory_devices: Vec<MemoryDevice>,
+    /// How many memory slots the board has by its own count (SMBIOS type 16), where a text may list fewer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_slots: Option<u32>,
     /// Memory that the kernel manages, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
@@ -363,6 +366,12 @@ impl Machine {
     /// Whether it runs under a hypervisor.
     pub fn is_virtual(&self) -> bool {
         self.virtualization.hypervisor.as_deref().is_some_and(|name| name != "none")
+    }
+
+    /// Whether this level of caches is its host's, which other guests fill, too: a guest's last level where that is the third or
+    /// beyond; the first and second are a core's.
+    pub fn has_hosts_cache(&self, level: u32) -> bool {
+        self.is_virtual() && level >= 3 && level == self.last_level()
     }
 
     /// Whether two inventories are of the same hardware; what a process may use of it may differ.

@@ -142,12 +142,14 @@ impl Datum {
         } else {
             medians().collect()
         };
-        // The place of the figure itself, or of the one that is nearest to the middle of two.
+        // The place of the figure itself.
         let nearest = all.iter().min_by(|a, b| {
             let far = |m: &Measurement| (m.value() - datum.value).abs();
             far(a).total_cmp(&far(b))
         });
-        datum.from = nearest.map(|m| locate_figure(m)).unwrap_or_default();
+        // A middle of two stands at neither.
+        let held = nearest.filter(|m| m.value() == datum.value);
+        datum.from = held.map_or_else(|| locate_all(all), |m| locate_figure(m));
         datum.n = pooled.len() as u64;
         let few = pooled.len() <= MOST_SAMPLES;
         let own: Vec<(f64, f64)> = all.iter().filter_map(|m| m.interval()).collect();
@@ -232,6 +234,14 @@ impl Datum {
     pub(crate) fn is_some(&self) -> bool {
         self.value.is_finite() && self.n > 0
     }
+}
+
+/// What the places of several figures have in common.
+fn locate_all(all: &[&Measurement]) -> String {
+    let Some((first, rest)) = all.split_first() else { return String::new() };
+    let mut shared = (*first).clone();
+    shared.labels.0.retain(|name, value| rest.iter().all(|m| m.labels.0.get(name) == Some(value)));
+    locate_figure(&shared)
 }
 
 /// The unit: of work that is bytes, bytes.

@@ -8,7 +8,7 @@ use record::units::{bytes, figure, percent};
 use record::{Record, Template, Text, text};
 use serde_json::Value as Json;
 
-use super::explain::find_running;
+use super::explain::{clock_at_import, find_running};
 use crate::cpu_accounting::used_by_others;
 use crate::memory_channels::{channels, populated};
 
@@ -144,6 +144,7 @@ fn list_limits() -> Vec<Row> {
 fn list_state() -> Vec<Row> {
     let show_share: fn(&Json) -> Option<String> = |share| share.as_f64().map(percent);
     vec![
+        (text!("comparison-fact-clock-then", "CPU MHz"), "before.clocks[].current_hz", Of(clock_then)),
         (text!("comparison-fact-load-averages", "Load averages"), "before.load", Of(load_averages)),
         (text!(OTHER_WORK), "after.cpu_seconds and .own_cpu_seconds", Of(other_work)),
         (
@@ -341,6 +342,12 @@ fn huge_pages(record: &Record) -> Option<String> {
     let reserved = record.conditions.before.huge_pages.iter().filter(|pages| pages.total > 0);
     let each = reserved.map(|pages| format!("{} × {}", pages.total, bytes(pages.page_bytes)));
     Some(each.collect::<Vec<_>>().join(", "))
+}
+
+/// Of other tools' texts alone: between two moments of one machine clocks always differ, and linespeed measures them.
+fn clock_then(record: &Record) -> Option<String> {
+    record.import.as_ref()?;
+    Some(figure(clock_at_import(record)? as f64, "Hz"))
 }
 
 fn load_averages(record: &Record) -> Option<String> {

@@ -61,6 +61,11 @@ pub(super) fn is_system_wide(m: &Measurement) -> bool {
     m.labels.word(Label::Scope).is_some_and(|scope| scope.starts_with("system"))
 }
 
+/// What is to be said of a figure that was counted over the whole system beside a program, and looks like the program's.
+pub fn remark_scope(m: &Measurement) -> Option<Text> {
+    (find_unfit(m)? == Unfit::SystemWide).then(|| text!(SYSTEM_WIDE))
+}
+
 /// Why a figure is comparable with no other.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Unfit {

@@ -28,6 +28,7 @@ use record::document::Tool;
 use record::phrase::count_noun;
 use record::{Coverage, Ended, Machine, Record, Template, Text, text};
 
+pub use method::remark_scope;
 use rows::Rows;
 pub use suggestions::suggest_runs;
 pub use table::OTHER_COMMAND;
@@ -273,6 +274,8 @@ fn note_whole(comparison: &Comparison) -> Vec<Text> {
     notes
 }
 
+#[cfg(test)]
+mod conclusions;
 #[cfg(test)]
 mod documents;
 #[cfg(test)]

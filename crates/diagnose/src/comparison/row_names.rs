@@ -20,12 +20,13 @@ const WITHOUT_ROW: &[&str] = &[
     "numa.latency",
     "numa.bandwidth",
     "stream.ns_per_element",
-    "counter.count",
     "counter.share",
     "workload.cpu_time",
     "memory.loaded_latency",
     "load.parallelism",
 ];
+/// Events that have a row: what pinning and priority change.
+const SCHEDULED: &[&str] = &["context-switches", "cpu-migrations"];
 /// Workloads of no more than so many thread counts have a row for each.
 const FEW_STEPS: usize = 4;
 /// Operations of bandwidth that have a row.
@@ -102,6 +103,7 @@ impl<'a> RowNames<'a> {
             _ if WITHOUT_ROW.contains(&metric) => return None,
             "core.clock" => name_clock(m),
             "core.ipc" => name_instructions(m)?,
+            "counter.count" => name_count(m)?,
             "workload.throughput" | "workload.time" => self.name_workload(m)?,
             "smt.yield" => {
                 let work = m.labels.word(Label::Workload).unwrap_or("").to_owned();
@@ -263,6 +265,22 @@ fn name_instructions(m: &Measurement) -> Option<NamedRow> {
     }
     let name = text!("comparison-row-ipc", "instructions per cycle, {work}", work = work.to_owned());
     Some(NamedRow::new(Group::Core, &m.metric, 10, name).of_kind(RowKind::InstructionsPerCycle, work))
+}
+
+/// How often the scheduler took a program from its CPU; other events are among the figures one by one.
+fn name_count(m: &Measurement) -> Option<NamedRow> {
+    let (work, event) = (m.labels.word(Label::Workload)?, m.labels.word(Label::Event)?);
+    let order = SCHEDULED.iter().position(|name| *name == event)?;
+    if m.labels.get(Label::Thread).is_some() {
+        return None;
+    }
+    let name = text!(
+        "comparison-row-count",
+        "{event} of {work}",
+        event = event.to_owned(),
+        work = name_workload(work).to_owned()
+    );
+    Some(NamedRow::new(Group::Workloads, &m.metric, 50 + order as u32, name))
 }
 
 fn name_stolen(m: &Measurement) -> Text {

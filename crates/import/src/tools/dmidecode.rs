@@ -76,7 +76,13 @@ fn opens(line: Line, command: Option<&Command>) -> bool {
 
 fn reader(command: Option<&Command>) -> Box<dyn Reader> {
     let kind = command.filter(|command| command.text.contains('|')).and_then(asked);
-    Box::new(Text { searched: kind, structure: None, arrays: BTreeSet::new(), seen: BTreeSet::new() })
+    Box::new(Text {
+        searched: kind,
+        structure: None,
+        arrays: BTreeSet::new(),
+        seen: BTreeSet::new(),
+        slots: 0,
+    })
 }
 
 /// A structure that is being read.
@@ -95,8 +101,10 @@ struct Text {
     structure: Option<Structure>,
     /// Handles of arrays that are no system memory.
     arrays: BTreeSet<String>,
-    /// Handles of the memory devices and processors that have been read.
+    /// Handles of the memory arrays, memory devices and processors that have been read.
     seen: BTreeSet<u32>,
+    /// Slots of all arrays.
+    slots: u32,
 }
 
 /// The fields that are read of some structure.
@@ -110,6 +118,7 @@ const READ: &[&str] = &[
     "Form Factor",
     "Locator",
     "Manufacturer",
+    "Number Of Devices",
     "Part Number",
     "Product Name",
     "Rank",
@@ -123,6 +132,8 @@ const READ: &[&str] = &[
     "Version",
 ];
 
+/// Most slots that are believed of one array.
+const MOST_SLOTS: u32 = machine::smbios::MAX_DEVICES as u32;
 /// Fields kept of one structure; the longest list (a processor's features) is not kept.
 const MOST_FIELDS: usize = 64;
 
@@ -198,6 +209,8 @@ impl Reader for Text {
 
     fn end(&mut self, sink: &mut Sink) {
         self.close(sink);
+        let slots = &mut sink.draft.machine.memory_slots;
+        *slots = (*slots).max((self.slots > 0).then_some(self.slots));
         machine::smbios::place(&mut sink.draft.machine.memory_devices);
     }
 }
@@ -249,7 +262,7 @@ impl Text {
 
     fn close(&mut self, sink: &mut Sink) {
         let Some(structure) = self.structure.take() else { return };
-        if let Some(handle) = structure.handle.filter(|_| matches!(structure.kind, 4 | 17)) {
+        if let Some(handle) = structure.handle.filter(|_| matches!(structure.kind, 4 | 16 | 17)) {
             // The same table twice in one output.
             if !self.seen.insert(handle) {
                 return;
@@ -272,9 +285,14 @@ impl Text {
             }
             4 => structure.socket(sink),
             16 => {
-                if structure.get("Use").is_some_and(|used| used.value != "System Memory")
-                    && let Some(handle) = structure.handle
-                {
+                if structure.get("Use").is_none_or(|used| used.value == "System Memory") {
+                    let count =
+                        structure.number("Number Of Devices", "").filter(|count| count.value <= MOST_SLOTS);
+                    if let Some(count) = count {
+                        sink.note_at("machine.memory_slots", count.origin);
+                        self.slots += count.value;
+                    }
+                } else if let Some(handle) = structure.handle {
                     self.arrays.insert(format!("0x{handle:04X}"));
                 }
             }

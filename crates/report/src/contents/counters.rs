@@ -110,6 +110,24 @@ mod tests {
     }
 
     #[test]
+    fn counts_of_the_whole_system_are_marked_as_no_programs() {
+        let mut record = Record::new("0.1.0", String::new(), Vec::new());
+        for scope in ["process", "system"] {
+            let place = Labels::new()
+                .with_label(Label::Workload, "bc")
+                .with_label(Label::Event, "cycles")
+                .with_label(Label::Scope, scope);
+            record.measurements.push(Measurement::new("counter.count", place, vec![1e9]));
+        }
+        let table = tables(&record, 16).remove(0);
+        assert_eq!(table.notes.len(), 1);
+        assert_eq!(
+            table.rows.iter().map(|row| row.last().unwrap().as_str()).collect::<Vec<_>>(),
+            ["", "[1]"]
+        );
+    }
+
+    #[test]
     fn slots_of_one_workload_are_one_row() {
         let mut record = Record::new("0.1.0", String::new(), Vec::new());
         for (category, share) in [("backend-bound", 0.5), ("retiring", 0.25), ("frontend-bound", 0.2)] {

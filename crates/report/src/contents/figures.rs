@@ -142,7 +142,8 @@ pub(crate) fn remarks(m: &Measurement) -> Vec<String> {
     if withheld(m) {
         return vec![WITHHELD.to_owned()];
     }
-    m.doubt.iter().filter(|doubt| doubt.kind() == DoubtKind::Other).map(ToString::to_string).collect()
+    let doubts = m.doubt.iter().filter(|doubt| doubt.kind() == DoubtKind::Other).map(ToString::to_string);
+    doubts.chain(diagnose::remark_scope(m).map(|remark| remark.to_string())).collect()
 }
 
 /// How many of these are unreliable, where single marks would be too many.

@@ -51,11 +51,8 @@ pub(crate) fn caches(machine: &Machine, whole: bool) -> Vec<Fact> {
             let unreported = cache.cpus.is_empty() && group.len() == 1;
             let number =
                 if unreported { format!("{size} each") } else { format!("{size} × {}", group.len()) };
-            // A host's cache comes in one piece, whatever part of its cores a guest has.
-            let is_the_hosts = machine.is_virtual()
-                && cache.level == machine.last_level()
-                && group.len() == 1
-                && cache.cpus.len() > 1;
+            // Whatever part of its cores a guest has, and whatever it is shown.
+            let is_the_hosts = machine.has_hosts_cache(cache.level);
             let value = listed([
                 Some(number),
                 cache.ways.filter(|_| whole).map(|ways| count_noun(ways as usize, "way")),
@@ -89,16 +86,16 @@ pub(crate) fn devices(machine: &Machine, excerpt: bool) -> Vec<Fact> {
             false => format!("{used} of {} populated", count_noun(channels.len(), "channel")),
         }
     });
+    let board = machine.memory_slots.filter(|board| excerpt && *board as usize > slots.len());
     let mut facts = vec![Fact {
         key: "Memory slots".to_owned(),
         value: listed([
             Some(match excerpt {
-                true => {
-                    format!("{} populated of the {} that the text tells of", populated.len(), slots.len())
-                }
+                true => count_listed(populated.len(), slots.len(), board.is_some()),
                 false => format!("{} of {} populated", populated.len(), slots.len()),
             }),
             channels_reported,
+            board.map(|board| format!("{board} slots on the board")),
         ]),
     }];
     let mut groups: BTreeMap<_, usize> = BTreeMap::new();
@@ -110,6 +107,14 @@ pub(crate) fn devices(machine: &Machine, excerpt: bool) -> Vec<Fact> {
         value: format!("{count} × {words}"),
     }));
     facts
+}
+
+/// What a text says of slots, which may tell of more than it lists.
+fn count_listed(populated: usize, listed: usize, of_more: bool) -> String {
+    match of_more {
+        true => format!("{populated} populated of {listed} listed"),
+        false => format!("{populated} populated of the {listed} that the text tells of"),
+    }
 }
 
 /// `32 GiB DDR4 DIMM, 2 ranks, rated 2933 MT/s, configured 2100 MT/s, Samsung M393A4K40CB2`.
@@ -145,6 +150,9 @@ mod tests {
         assert_eq!(facts[0].value, "1 of 2 populated, 1 of 1 channel populated");
         let reported = &devices(&machine, true)[0].value;
         assert_eq!(reported, "1 populated of the 2 that the text tells of, in 1 channel");
+        let whole = Machine { memory_slots: Some(32), ..machine };
+        let reported = &devices(&whole, true)[0].value;
+        assert_eq!(reported, "1 populated of 2 listed, in 1 channel, 32 slots on the board");
         assert_eq!(facts[1].value, "1 × 32 GiB DDR4, rated 2933 MT/s, configured 2100 MT/s");
     }
 

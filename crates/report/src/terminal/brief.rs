@@ -163,7 +163,11 @@ pub fn plan_answer(made: &Plan, all: bool, style: &Style) -> String {
             });
             let tools: Vec<&str> = made.snippets.iter().map(|snippet| snippet.tool.as_str()).collect();
             if !tools.is_empty() {
-                screen.line(&[Span::plain(format!("To paste: linespeed plan --as {}", tools.join("|")))]);
+                // Of a record that was named: without it the command would plan this machine.
+                let of =
+                    made.record.as_ref().map(|record| format!("{} ", record::phrase::quote_word(record)));
+                let of = of.unwrap_or_default();
+                screen.line(&[Span::plain(format!("To paste: linespeed plan {of}--as {}", tools.join("|")))]);
             }
             more(screen, "lines to paste, what else to set, cautions");
         },
@@ -212,9 +216,12 @@ mod tests {
         let tool = record::Tool { name: String::new(), version: String::new() };
         let c = diagnose::compare(&[side("a", &a), side("b", &b)], 0, tool, diagnose::Extent::Summary);
         fits(&comparison_answer(&c, false, &Style::default()));
-        let made = diagnose::plan(&a, &diagnose::PlanRequest::default()).unwrap();
+        let mut made = diagnose::plan(&a, &diagnose::PlanRequest::default()).unwrap();
         let text = plan_answer(&made, false, &Style::default());
         fits(&text);
         assert!(text.contains("plan --as numactl") && text.contains("--all"), "{text}");
+        made.record = Some("reference:kunpeng-920-4826".to_owned());
+        let text = plan_answer(&made, false, &Style::default());
+        assert!(text.contains("plan reference:kunpeng-920-4826 --as numactl"), "{text}");
     }
 }

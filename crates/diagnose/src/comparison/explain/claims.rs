@@ -56,6 +56,12 @@ fn state_figures(pair: &Pair, fast: impl Into<Value>, slow: impl Into<Value>) ->
     )
 }
 
+/// Caches of guests.
+pub(crate) const HOSTS_CACHE: Template = Template {
+    code: "comparison-hosts-cache",
+    words: "{why}; L{level} of {guests} is the host's, shared with its other guests",
+};
+
 /// Bigger caches.
 pub(super) fn judge_caches(pair: &Pair) -> Option<Claim> {
     let ((level, fast), (slow_level, slow)) =
@@ -63,7 +69,14 @@ pub(super) fn judge_caches(pair: &Pair) -> Option<Claim> {
     let sizes = state_figures(pair, Value::Bytes(fast), Value::Bytes(slow));
     let figures = text!("comparison-claim-cache-sizes", "L{level} {sizes}", level, sizes);
     let claim = text!("comparison-claim-caches", "the caches");
-    (level == slow_level).then(|| judge_more(claim, slow as f64, fast as f64, figures)).flatten()
+    let judged =
+        (level == slow_level).then(|| judge_more(claim, slow as f64, fast as f64, figures)).flatten()?;
+    let guests = [pair.base, pair.this].into_iter().filter(|side| side.record.machine.has_hosts_cache(level));
+    let guests: Vec<Text> = guests.map(|side| Text::from(side.name.as_str())).collect();
+    Some(match guests.is_empty() {
+        true => judged,
+        false => Claim { why: text!(HOSTS_CACHE, why = judged.why, level, guests), ..judged },
+    })
 }
 
 /// More CPUs.

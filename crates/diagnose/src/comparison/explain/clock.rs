@@ -94,21 +94,48 @@ pub(super) fn find_count(record: &Record, workload: &str, events: &[&str]) -> Op
         .filter(|datum| datum.value > 0.0)
 }
 
-/// A program's own cycles over the time it took: of one thread that waits for nothing, its clock.
+/// A program's own cycles over its time on a CPU where that was counted, else over the time it took: of one thread that waits
+/// for nothing, its clock, too.
 pub(super) fn cycles_over(record: &Record, workload: &str, seconds: f64) -> Option<Datum> {
     let cycles = find_count(record, workload, &["cycles", "cpu-cycles"]).filter(|_| seconds > 0.0)?;
+    let (seconds, over) = match task_clock(record, workload) {
+        Some(busy) => (busy, text!("comparison-cycles-over-task-clock", "cycles over task-clock")),
+        None => (seconds, text!("comparison-cycles-over-time", "cycles over time")),
+    };
     let mut clock = Datum::derived(cycles.value / seconds, None, "Hz", cycles.from);
-    clock.over = Some(text!("comparison-cycles-over-time", "cycles over time"));
+    clock.over = Some(over);
     Some(clock)
 }
 
-/// The advertised clock: the highest where it is told, else the base clock.
+/// A program's whole time on a CPU, as the kernel's clock of its task counted it, in seconds. What rusage tells by `state`
+/// was counted by another clock than the cycles.
+fn task_clock(record: &Record, workload: &str) -> Option<f64> {
+    let counted = find_count(record, workload, &["task-clock"]).map(|datum| datum.value / 1e9);
+    let written = || {
+        let all = record.measurements_of("workload.cpu_time");
+        let whole =
+            |m: &&Measurement| [Label::State, Label::Thread].iter().all(|key| m.labels.get(*key).is_none());
+        let of_it = |m: &&Measurement| m.labels.word(Label::Workload) == Some(workload);
+        all.filter(whole).find(of_it).map(Measurement::value)
+    };
+    counted.or_else(written).filter(|seconds| *seconds > 0.0)
+}
+
+/// The highest clock that a record noted of any CPU before it measured, or that lscpu printed as `CPU MHz`, in Hz.
+pub(crate) fn clock_at_import(record: &Record) -> Option<u64> {
+    let noted = record.conditions.before.clocks.iter().filter_map(|setting| setting.current_hz);
+    noted.map(|(_, most)| most).max().filter(|hz| *hz > 0)
+}
+
+/// The advertised clock: the highest where it is told, else the base clock, else what a guest is shown, which is its host's
+/// nominal one.
 pub(super) fn find_advertised(record: &Record) -> Option<Datum> {
     let p = &record.machine.processor;
+    let guests = || record.machine.is_virtual().then(|| clock_at_import(record)).flatten();
     let (hz, from) = match (p.max_hz, p.base_hz) {
         (Some(hz), _) => (hz, "machine.processor.max_hz"),
         (None, Some(hz)) => (hz, "machine.processor.base_hz"),
-        (None, None) => return None,
+        (None, None) => (guests()?, "conditions.before.clocks[].current_hz"),
     };
     (hz > 0).then(|| Datum::derived(hz as f64, None, "Hz", from))
 }

@@ -21,11 +21,12 @@ use super::datum::Datum;
 use super::rows::{RowEntry, RowKey};
 
 pub(super) use claims::{NEIGHBOURS, load_average};
-pub(super) use clock::find_best_clock;
+pub(super) use clock::{clock_at_import, find_best_clock};
 pub(super) use memory::{acts_on, device_speed, find_running, mt_s, rated_speed};
 pub(super) use scaling::describe_scaling;
 #[cfg(test)]
 pub(super) use {
+    claims::HOSTS_CACHE,
     memory::{LOCAL_GUESSED, MEMORY_BOUND},
     scaling::{CORES_SCALE, SIBLINGS, SIBLINGS_ABOUT},
     wakeup::IDLE_STATES,

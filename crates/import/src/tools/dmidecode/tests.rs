@@ -127,3 +127,22 @@ fn the_clock_of_the_boot_is_no_base_clock_where_it_may_be_a_turbos() {
     assert_eq!(of("Intel(R) Core(TM) Ultra 9 185H", 4455), None);
     assert_eq!(of("AMD EPYC 9354 32-Core Processor", 3250), Some(3_250_000_000));
 }
+
+#[test]
+fn the_board_has_the_slots_that_its_arrays_count_and_not_those_that_are_shown() {
+    let array = |handle: &str, what: &str, slots: &str| {
+        format!(
+            "Handle {handle}, DMI type 16, 23 bytes\nPhysical Memory Array\n\tUse: {what}\n\tNumber Of Devices: {slots}\n\n"
+        )
+    };
+    let device =
+        "Handle 0x0041, DMI type 17, 84 bytes\nMemory Device\n\tSize: 32 GB\n\tLocator: CPU0_DIMMA0\n\n";
+    let text = array("0x0033", "System Memory", "16  //slots")
+        + &array("0x0034", "System Memory", "16")
+        + &array("0x0034", "System Memory", "16")
+        + &array("0x0035", "Flash Memory", "1")
+        + device;
+    let machine = import(&text).machine;
+    assert_eq!((machine.memory_slots, machine.memory_devices.len()), (Some(32), 1));
+    assert_eq!(import(&array("0x0033", "System Memory", "65534")).machine.memory_slots, None);
+}

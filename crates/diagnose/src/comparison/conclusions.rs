@@ -1,0 +1,108 @@
+//! What must not be concluded from published figures, and what must.
+
+use record::conditions::ClockSetting;
+use record::{Label, Labels, Measurement, Record};
+
+use super::datum::{Datum, over};
+use super::documents::{empty, number, side_by_side};
+use super::explain::{CORE_CLOCK, HOSTS_CACHE};
+
+fn add(record: &mut Record, metric: &'static str, place: Labels, value: f64) {
+    record.measurements.push(Measurement::new(metric, place, vec![value]));
+}
+
+fn of(workload: &str) -> Labels {
+    Labels::new().with_label(Label::Workload, workload)
+}
+
+#[test]
+fn cycles_are_held_against_the_time_on_a_cpu_where_that_was_counted() {
+    let run = |seconds: f64, busy: f64, cycles: f64| {
+        let mut record = empty();
+        add(&mut record, "workload.time", of("a.exe"), seconds);
+        add(&mut record, "workload.cpu_time", of("a.exe"), busy);
+        let place = of("a.exe").with_label(Label::Event, "cycles").with_label(Label::Scope, "process");
+        add(&mut record, "counter.count", place, cycles);
+        record
+    };
+    let on = run(11.989164338, 11.984691958, 32_427_294_227.0);
+    let off = run(13.142983989, 13.0552, 29_946_969_255.0);
+    let said = side_by_side(&[("on", &on), ("off", &off)]);
+    let clock = said.explanations[0].causes.iter().find(|cause| cause.name.is(&CORE_CLOCK)).unwrap();
+    let hz = |name: &str| number(&clock.says, name) / 1e9;
+    assert!((hz("this") - 2.706).abs() < 0.0005 && (hz("base") - 2.294).abs() < 0.0005, "{}", clock.says);
+}
+
+#[test]
+fn switches_and_migrations_of_one_program_have_a_row() {
+    let run = |switches: f64, migrations: f64| {
+        let mut record = empty();
+        for (event, count) in
+            [("context-switches", switches), ("cpu-migrations", migrations), ("cycles", 1e9)]
+        {
+            let place = of("a.exe").with_label(Label::Event, event).with_label(Label::Scope, "process");
+            add(&mut record, "counter.count", place, count);
+        }
+        record
+    };
+    let (free, bound) = (run(151.0, 10.0), run(102.0, 0.0));
+    let said = side_by_side(&[("free", &free), ("bound", &bound)]);
+    let values: Vec<Vec<f64>> =
+        said.rows.iter().map(|row| row.cells.iter().filter_map(|c| c.value).collect()).collect();
+    assert_eq!(values, [[151.0, 102.0], [10.0, 0.0]]);
+    // Fewer switches are no speed.
+    assert!(said.rows.iter().all(|row| row.better.is_none() && row.cells[1].slower.is_none()));
+}
+
+#[test]
+fn a_guests_cache_and_clock_are_its_hosts() {
+    let guest = |mib: u64, hz: u64, us: f64| {
+        let mut record = empty();
+        record.machine.virtualization.hypervisor = Some("kvm".to_owned());
+        record.machine.caches.push(record::machine::Cache {
+            level: 3,
+            kind: record::machine::CacheKind::Unified,
+            bytes: Some(mib << 20),
+            line: None,
+            ways: None,
+            // Neither how many there are nor whose they are was told.
+            cpus: Default::default(),
+        });
+        record
+            .conditions
+            .before
+            .clocks
+            .push(ClockSetting { current_hz: Some((hz, hz)), ..Default::default() });
+        record.import = Some(Default::default());
+        add(&mut record, "wakeup.average", Labels::new().with_label(Label::Policy, "other"), us * 1000.0);
+        record
+    };
+    let (one, four) = (guest(40, 2_494_220_000, 11.0), guest(15, 2_300_022_000, 41.0));
+    let said = side_by_side(&[("one", &one), ("four", &four)]);
+    let claims = &said.explanations[0].claims;
+    let caches = claims.iter().find(|claim| claim.code == "comparison-claim-caches").unwrap();
+    assert!(caches.why.is(&HOSTS_CACHE), "{}", caches.why);
+    assert!(claims.iter().any(|claim| claim.code == "comparison-claim-clock"));
+    let clock = said.differences.iter().find(|fact| fact.code == "comparison-fact-clock-then").unwrap();
+    assert_eq!(clock.values, [Some("2.49 GHz".to_owned()), Some("2.30 GHz".to_owned())]);
+}
+
+#[test]
+fn a_middle_of_two_figures_names_no_place_that_holds_another() {
+    let far = |node: u32, ns: f64| {
+        let place = Labels::new()
+            .with_label(Label::Op, "copy")
+            .with_label(Label::Cpu, 7u32)
+            .with_label(Label::Node, node);
+        Measurement::new("stream.ns_per_element", place, vec![ns])
+    };
+    let all = [far(2, 3.51), far(3, 3.94)];
+    let both: Vec<&Measurement> = all.iter().collect();
+    assert_eq!(Datum::from_several(&both, over::PLACES).unwrap().from, "stream.ns_per_element op=copy cpu=7");
+    let held = [far(1, 2.05), far(2, 3.51), far(3, 3.94)];
+    let odd: Vec<&Measurement> = held.iter().collect();
+    assert_eq!(
+        Datum::from_several(&odd, over::PLACES).unwrap().from,
+        "stream.ns_per_element op=copy cpu=7 node=2"
+    );
+}
