@@ -16,6 +16,7 @@
     )
 )]
 
+mod block_sizes;
 mod bound;
 mod ceilings;
 mod comparison;
@@ -43,6 +44,7 @@ mod usl;
 
 use record::{Diagnosis, Record};
 
+pub use block_sizes::BlockSizes;
 pub use bound::bound;
 pub use comparison::{
     Extent, OTHER_COMMAND, Side, compare, drop_uncompared, ignore_commands, remark_scope, suggest_runs,

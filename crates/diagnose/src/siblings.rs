@@ -10,6 +10,7 @@ use record::text::Value;
 use record::units::figure;
 use record::{Measurement, text};
 
+use crate::block_sizes::BlockSizes;
 use crate::record_index::RecordIndex;
 
 /// Workloads that are looked at.
@@ -23,7 +24,9 @@ pub(crate) fn siblings(index: &RecordIndex) -> Vec<SiblingsAdd> {
         return Vec::new();
     }
     let mut steps: BTreeMap<(&str, Option<u64>), BTreeMap<u64, &Measurement>> = BTreeMap::new();
-    for m in index.figures_of("workload.throughput").filter(|m| m.value() > 0.0 && unplaced(m)) {
+    let sizes = BlockSizes::from_record(index.record);
+    let figures = index.figures_of("workload.throughput").filter(|m| m.value() > 0.0 && unplaced(m));
+    for m in figures.filter(|m| sizes.is_level(m)) {
         let (Some(workload), Some(threads)) =
             (m.labels.word(Label::Workload), m.labels.count(Label::Threads))
         else {

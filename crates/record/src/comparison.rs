@@ -257,6 +257,9 @@ pub struct Explanation {
     /// What the causes leave, as a factor on the speed like theirs; absent where they do not add up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unexplained: Option<f64>,
+    /// Where the work was measured with blocks of several sizes: how far their speeds are apart, and which sizes are left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sizes: Option<Text>,
     /// Where the one with more cores does no more than the other: of which work that is told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_back: Option<HeldBack>,

@@ -1,11 +1,13 @@
 //! What must not be concluded from published figures, and what must.
 
+use record::comparison::{Explanation, Row};
 use record::conditions::ClockSetting;
 use record::{Label, Labels, Measurement, Record};
 
 use super::datum::{Datum, over};
-use super::documents::{empty, number, side_by_side};
-use super::explain::{CORE_CLOCK, HOSTS_CACHE};
+use super::documents::{empty, number, side_by_side, word};
+use super::explain::{CORE_CLOCK, HOSTS_CACHE, SIZE_LEFT_OUT};
+use crate::block_sizes::tests::{HYGON, INTEL, KUNPENG, openssl};
 
 fn add(record: &mut Record, metric: &'static str, place: Labels, value: f64) {
     record.measurements.push(Measurement::new(metric, place, vec![value]));
@@ -105,4 +107,27 @@ fn a_middle_of_two_figures_names_no_place_that_holds_another() {
         Datum::from_several(&odd, over::PLACES).unwrap().from,
         "stream.ns_per_element op=copy cpu=7 node=2"
     );
+}
+
+#[test]
+fn one_size_of_blocks_that_falls_out_decides_nothing() {
+    let (intel, hygon) = (openssl(52, 104, &INTEL), openssl(32, 64, &HYGON));
+    let kunpeng = openssl(96, 96, &KUNPENG);
+    let said = side_by_side(&[("intel", &intel), ("hygon", &hygon), ("kunpeng", &kunpeng)]);
+    let one_thread = |subject: usize| {
+        let of = |e: &&Explanation| e.result.code() == Some("comparison-result-one-thread");
+        said.explanations.iter().filter(of).find(|e| e.subject == subject).unwrap()
+    };
+    let sizes = |subject: usize| one_thread(subject).sizes.clone().unwrap().to_string();
+    let near = |factor: f64, expected: f64| assert!((factor - expected).abs() < 0.01, "{factor}");
+    near(1.0 / one_thread(1).speed, 1.24);
+    near(one_thread(2).speed, 1.447);
+    assert!(sizes(1).contains("64 B to 1 KiB: 1.24× to 1.25×"), "{}", sizes(1));
+    assert!(sizes(2).contains("64 B to 1 KiB: 1.44× to 1.45×"), "{}", sizes(2));
+    assert!(one_thread(2).sizes.as_ref().unwrap().sentences()[1].is(&SIZE_LEFT_OUT));
+    // No figure of the size that falls out stands in a row.
+    let of_size = |row: &&Row| row.labels.count(Label::Bytes) == Some(8192);
+    assert!(said.rows.iter().filter(of_size).all(|row| row.cells[0].value.is_none()));
+    let scaling = said.within.iter().find(|note| word(note, "who") == "intel").unwrap().to_string();
+    assert!(scaling.contains("86.0 % to 86.8 %") && scaling.contains("16.9 % to 18.5 %"), "{scaling}");
 }

@@ -9,6 +9,7 @@ use record::{Handover, Label, Labels, Measurement, Record, Text, detail, metrics
 use super::datum::key_text;
 use super::nodes::Nodes;
 use super::rows::{Group, NamedRow, RowKind};
+use crate::block_sizes::BlockSizes;
 
 /// Keys that name a place on one machine and not what was measured there.
 const ON_MACHINE: &[&str] =
@@ -37,6 +38,7 @@ pub(super) struct RowNames<'a> {
     record: &'a Record,
     nodes: Nodes<'a>,
     workloads: HashMap<&'a str, Steps>,
+    sizes: BlockSizes<'a>,
     most_bandwidth: u64,
     /// Whether bandwidth is there as STREAM counts bytes.
     streamed: bool,
@@ -50,8 +52,6 @@ struct Steps {
     most: u64,
     /// Thread counts, up to one more than [`FEW_STEPS`].
     threads: Vec<u64>,
-    /// The largest size.
-    largest: u64,
 }
 
 impl<'a> RowNames<'a> {
@@ -68,7 +68,6 @@ impl<'a> RowNames<'a> {
                         steps.threads.push(threads);
                     }
                     steps.most = steps.most.max(threads);
-                    steps.largest = steps.largest.max(m.labels.count(Label::Bytes).unwrap_or(0));
                 }
                 ("memory.bandwidth", _) => {
                     most_bandwidth = most_bandwidth.max(threads);
@@ -82,7 +81,8 @@ impl<'a> RowNames<'a> {
             (Some(packages), Some(cpus)) if packages > 1 => Some(u64::from(cpus / packages)),
             _ => None,
         };
-        Self { record, nodes: Nodes::from_record(record), workloads, most_bandwidth, streamed, package }
+        let (nodes, sizes) = (Nodes::from_record(record), BlockSizes::from_record(record));
+        Self { record, nodes, workloads, sizes, most_bandwidth, streamed, package }
     }
 
     /// The row of a figure and its place; `None` where it has none.
@@ -142,7 +142,7 @@ impl<'a> RowNames<'a> {
     fn name_workload(&self, m: &Measurement) -> Option<NamedRow> {
         let workload = m.labels.word(Label::Workload)?;
         let steps = self.workloads.get(workload)?;
-        if m.labels.count(Label::Bytes).is_some_and(|bytes| bytes != steps.largest) {
+        if !self.sizes.is_level(m) {
             return None;
         }
         let timed = m.metric == "workload.time";

@@ -117,6 +117,7 @@ fn state_result(c: &Comparison, e: &Explanation) -> Text {
                 Speed { factor: e.speed, unreliable: e.unreliable },
             );
             said.push(words::list_causes(e, MOST_CAUSES, words::with_figures));
+            said.push(e.sizes.clone().unwrap_or_default());
             said
         }
     };

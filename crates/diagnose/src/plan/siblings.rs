@@ -9,6 +9,7 @@ use record::text::Value;
 use record::{CpuList, Measurement, Template, Text, text};
 
 use super::available_resources::AvailableResources;
+use crate::block_sizes::BlockSizes;
 use crate::figures::{RESOLUTION, cite_fact, labels_without, locate_figure, median, spread};
 use crate::record_index::RecordIndex;
 
@@ -199,7 +200,9 @@ fn from_scaling(index: &RecordIndex, available: &AvailableResources) -> Vec<Yiel
         return Vec::new();
     }
     let mut at: BTreeMap<String, [Option<&Measurement>; 2]> = BTreeMap::new();
-    for m in index.figures_of("workload.throughput").filter(|m| m.summary.n > 0 && m.value() > 0.0) {
+    let sizes = BlockSizes::from_record(index.record);
+    let figures = index.figures_of("workload.throughput").filter(|m| m.summary.n > 0 && m.value() > 0.0);
+    for m in figures.filter(|m| sizes.is_level(m)) {
         let threads = m.labels.count(Label::Threads);
         let which = [cores, cpus].iter().position(|count| threads == Some(u64::from(*count)));
         let cores_first = m.labels.word(Label::Placement).is_none_or(|placement| placement == "cores-first");

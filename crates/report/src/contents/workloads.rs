@@ -169,10 +169,12 @@ fn workloads(record: &Record, steps: &Shown) -> Table {
         rows.iter_mut().for_each(|row| row.variant.0 = None);
     }
     let rows = table.first(rows, MOST);
+    let sizes = diagnose::BlockSizes::from_record(record);
     let (said, unsaid) =
         (rows.iter().any(|row| row.variant.0.is_some()), rows.iter().any(|row| row.variant.0.is_none()));
     for row in &rows {
         table.note_row(row.cells.iter().flatten().flat_map(|m| remarks(m)));
+        table.note_row(row.cells[0].and_then(|m| sizes.remark(m)).map(|remark| remark.to_string()));
         table.item(&fields(), row);
     }
     if said && unsaid {

@@ -1,5 +1,7 @@
 //! What a record's own steps of a workload say of its scaling.
 
+use std::collections::BTreeMap;
+
 use record::text::Value;
 use record::{Template, Text, text};
 
@@ -22,26 +24,57 @@ pub(in crate::comparison) const CORES_SCALE: Template =
 pub(crate) fn describe_scaling(known: &Known) -> Vec<Text> {
     // A fit of the record's own says it better.
     let fitted = |name: &str| known.record.diagnosis.scaling.iter().any(|fit| fit.workload == name);
-    let works = find_works(known).into_iter().filter(|(name, _)| !fitted(name));
-    works.filter_map(|(name, work)| describe_work(name, &work, &known.name)).collect()
+    let mut works: BTreeMap<&str, Vec<(&str, Work)>> = BTreeMap::new();
+    for (name, work) in find_works(known).into_iter().filter(|(name, _)| !fitted(name)) {
+        works.entry(work.workload).or_default().push((name, work));
+    }
+    works.values_mut().for_each(|sizes| sizes.sort_by_key(|(_, work)| work.bytes));
+    works.values().filter_map(|sizes| describe_work(sizes, &known.name)).collect()
 }
 
-fn describe_work(name: &str, work: &Work, who: &String) -> Option<Text> {
+/// A share, or from which to which those of several sizes of blocks are.
+fn between(shares: impl Iterator<Item = f64> + Clone) -> Value {
+    let (least, most) = (shares.clone().fold(f64::MAX, f64::min), shares.fold(f64::MIN, f64::max));
+    let (least, most) = (Value::Share(least), Value::Share(most));
+    match least.to_string() == most.to_string() {
+        true => most,
+        false => text!("comparison-shares", "{least} to {most}", least, most).into(),
+    }
+}
+
+/// The shares of linear scaling that cores reach, and what CPUs add beyond.
+fn measure(work: &Work) -> Option<(OnCores, u64, [f64; 2])> {
     let (one, (most, all)) = (work.steps.get(&1)?, work.steps.iter().next_back()?);
-    let OnCores { threads, rate, whole } = work.on_cores().filter(|_| *most > 1 && one.unfit.is_none())?;
+    let on_cores = work.on_cores().filter(|_| *most > 1 && one.unfit.is_none())?;
+    let shares = [on_cores.rate / one.value, all.value / (work.cores as f64 * on_cores.rate) - 1.0];
+    Some((on_cores, *most, shares))
+}
+
+fn describe_work(sizes: &[(&str, Work)], who: &String) -> Option<Text> {
+    let (name, work) = sizes.last()?;
+    let (OnCores { threads, whole, .. }, most, _) = measure(work)?;
     let cores = work.cores;
+    let alike = sizes.iter().filter_map(|(_, work)| measure(work));
+    let alike = alike.filter(|(on_cores, all, _)| (on_cores.threads, *all) == (threads, most));
+    let shares = |at: usize| between(alike.clone().filter_map(move |(.., shares)| shares.get(at).copied()));
     let mut says = Text::default();
     if threads > 1 {
-        says.push(text!(CORES_SCALE, share = Value::Share(rate / one.value), threads));
+        says.push(text!(CORES_SCALE, share = shares(0), threads));
     }
-    if *most > cores {
-        let gain = Value::Share(all.value / (cores as f64 * rate) - 1.0);
+    if most > cores {
+        let gain = shares(1);
         says.push(match (whole, threads) {
             (true, 1) => text!("comparison-scaling-siblings-of-one", "SMT on 1 core adds {gain}.", gain),
             (true, _) => text!(SIBLINGS, cores, gain),
             (false, measured) => text!(SIBLINGS_ABOUT, gain, cores, measured),
         });
     }
-    let work = name.to_owned();
+    let work = match (sizes.first().and_then(|(_, work)| work.bytes), work.bytes) {
+        (Some(from), Some(to)) if from < to => {
+            let (work, from, to) = (work.workload.to_owned(), Value::Bytes(from), Value::Bytes(to));
+            text!("comparison-work-on-blocks", "{work} ({from} to {to})", work, from, to).into()
+        }
+        _ => Value::from((*name).to_owned()),
+    };
     (!says.is_empty()).then(|| text!("comparison-scaling", "{who}, {work}: {says}", who, work, says))
 }

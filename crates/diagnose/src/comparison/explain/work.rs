@@ -13,6 +13,7 @@ use super::{
     CORES, Effect, OneSided, Pair, Speed, against, are_comparable, cause, cause_of_parts, claims,
     explain_by_factors, figure_cause, find_best_clock, find_difference,
 };
+use crate::block_sizes::BlockSizes;
 use crate::comparison::Known;
 use crate::comparison::datum::Datum;
 use crate::comparison::ratio::differs_from_1;
@@ -38,8 +39,21 @@ pub(in crate::comparison) const ONE_THREAD: Template =
 pub(in crate::comparison) const SCALING_WITH_SIBLINGS: Template =
     Template { code: "comparison-cause-scaling-with-siblings", words: "scaling over cores, SMT included" };
 
+/// The same at several sizes of blocks.
+pub(in crate::comparison) const ACROSS_SIZES: Template =
+    Template { code: "comparison-across-sizes", words: "With blocks of {from} to {to}: {times}." };
+/// A size that tells nothing.
+pub(in crate::comparison) const SIZE_LEFT_OUT: Template = Template {
+    code: "comparison-size-left-out",
+    words: "{bytes} is left out: {name} falls out there, {share} below its smaller blocks.",
+};
+
 /// A workload's figures in one record.
 pub(super) struct Work<'a> {
+    /// Its name.
+    pub(super) workload: &'a str,
+    /// The size of its blocks.
+    pub(super) bytes: Option<u64>,
     /// Of one thread, as a throughput, or the time that one thread takes.
     one: &'a Datum,
     timed: bool,
@@ -64,12 +78,57 @@ pub(super) struct OnCores {
 /// Every workload that both sides have, explained.
 pub(super) fn explain_work(pair: &Pair) -> Vec<Option<OneSided>> {
     let (base, this) = (find_works(pair.base), find_works(pair.this));
-    let shared = base.iter().filter_map(|(name, base)| Some((name, this.get(name)?, base)));
-    shared
-        .flat_map(|(name, this, base)| {
-            [explain_one_thread(pair, name, this, base), explain_all_cpus(pair, name, this, base)]
-        })
-        .collect()
+    // Blocks of several sizes are one work.
+    let mut shared: BTreeMap<&str, Vec<(&str, &Work, &Work)>> = BTreeMap::new();
+    for (name, base) in &base {
+        if let Some(this) = this.get(name) {
+            shared.entry(base.workload).or_default().push((name, this, base));
+        }
+    }
+    shared.values_mut().for_each(|sizes| sizes.sort_by_key(|(_, _, base)| base.bytes));
+    let explain = |(workload, sizes): (&str, Vec<(&str, &Work, &Work)>)| {
+        let each = |explain: fn(&Pair, &str, &Work, &Work) -> Option<OneSided>| {
+            let all = sizes.iter().map(|(name, this, base)| (base.bytes, explain(pair, name, this, base)));
+            across_sizes(pair, workload, all.collect())
+        };
+        [each(explain_one_thread), each(explain_all_cpus)]
+    };
+    shared.into_iter().flat_map(explain).collect()
+}
+
+/// Of explanations of one work on blocks of several sizes the one nearest to the middle of all, with how far they are apart and
+/// which sizes are left out.
+fn across_sizes(pair: &Pair, workload: &str, all: Vec<(Option<u64>, Option<OneSided>)>) -> Option<OneSided> {
+    let mut all: Vec<(u64, OneSided)> =
+        all.into_iter().filter_map(|(bytes, one)| Some((bytes.unwrap_or(0), one?))).collect();
+    let speeds = || all.iter().map(|(_, one)| one.explanation.speed);
+    let middle = speeds().map(f64::ln).sum::<f64>() / all.len() as f64;
+    let range =
+        speeds().fold((f64::MAX, f64::MIN), |(least, most), speed| (least.min(speed), most.max(speed)));
+    let sizes = (all.first()?.0, all.last()?.0);
+    let far = |(_, one): &(u64, OneSided)| (one.explanation.speed.ln() - middle).abs();
+    let nearest = (0..all.len()).min_by(|a, b| far(&all[*a]).total_cmp(&far(&all[*b])))?;
+    let mut one = all.swap_remove(nearest).1;
+    let explanation = &mut one.explanation;
+    if sizes.0 < sizes.1 {
+        let (from, to) = (Value::Bytes(sizes.0), Value::Bytes(sizes.1));
+        let (least, most) = (Value::Factor(range.0), Value::Factor(range.1));
+        let times = match least.to_string() == most.to_string() {
+            true => text!("comparison-factor", "{most}", most),
+            false => text!("comparison-factors", "{least} to {most}", least, most),
+        };
+        explanation.sizes = Some(text!(ACROSS_SIZES, from, to, times));
+    }
+    for side in [pair.base, pair.this] {
+        let name = &side.name;
+        for (bytes, share) in BlockSizes::from_record(side.record).fallen(workload) {
+            let (bytes, share) = (Value::Bytes(bytes), Value::Share(share));
+            let said = explanation.sizes.get_or_insert_default();
+            said.push(text!(SIZE_LEFT_OUT, name, bytes, share));
+        }
+    }
+    explanation.says.push(explanation.sizes.clone().unwrap_or_default());
+    Some(one)
 }
 
 /// The workloads of a record of which one thread (or a command, whose threads are its own doing) was measured, by their names
@@ -94,7 +153,7 @@ impl<'a> Work<'a> {
             let all = record.measurements_of("workload.throughput");
             all.filter(|m| m.labels.word(Label::Workload) == Some(workload))
         };
-        let size = throughputs().filter_map(|m| m.labels.count(Label::Bytes)).max();
+        let size = entry.place.count(Label::Bytes);
         let mut steps = BTreeMap::new();
         for m in throughputs().filter(|m| m.labels.count(Label::Bytes) == size) {
             let first = matches!(m.labels.word(Label::Placement), None | Some("cores-first"));
@@ -112,6 +171,8 @@ impl<'a> Work<'a> {
         };
         let counts = &record.machine.counts;
         Self {
+            workload,
+            bytes: size,
             one,
             timed,
             steps,
