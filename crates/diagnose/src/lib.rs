@@ -32,6 +32,7 @@ mod loss_breakdown;
 mod memory_channels;
 mod node_costs;
 mod numa;
+mod observed;
 mod overhead;
 mod plan;
 mod record_index;

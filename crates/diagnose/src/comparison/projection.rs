@@ -12,6 +12,7 @@ use super::explain::{CORE_CLOCK, CORES, MEMORY_LATENCY, acts_on, cite, device_sp
 use super::nodes::find_reaches;
 use super::rows::{RowEntry, RowKey, RowKind, find_clock, find_row, find_wakeups};
 use crate::figures::cite_fact;
+use crate::observed::{Observed, find_observed};
 
 /// Gains below this are not worth telling.
 const WORTH: f64 = 1.02;
@@ -128,7 +129,14 @@ fn project_all_memory(
         Some(held) => text!("comparison-acts-on-work", "{work}", work = &held.work),
         None => held.result.clone(),
     };
-    let says = text!(ESTIMATE, least, most, who);
+    let mut says = text!(ESTIMATE, least, most, who);
+    let gain =
+        |setting: &Template| settings.iter().find(|what| what.setting.is(setting)).map(|what| what.gain);
+    let of_this_work =
+        |observed: &Observed| held.held_back.as_ref().is_some_and(|held| held.work == observed.work);
+    if let Some(observed) = find_observed(this.record).filter(of_this_work) {
+        says.push(observed.against_model(gain(&DEVICES), gain(&BINDING).unwrap_or(1.0)));
+    }
     (cores > 1.0 && low > WORTH && high.is_finite()).then(|| WhatIf {
         at_most: true,
         together: true,

@@ -62,7 +62,9 @@ impl<'a> RowNames<'a> {
         for m in &record.measurements {
             let threads = m.labels.count(Label::Threads).unwrap_or(1);
             match (m.metric.as_str(), m.labels.word(Label::Workload)) {
-                ("workload.throughput" | "workload.time", Some(workload)) => {
+                ("workload.throughput" | "workload.time", Some(workload))
+                    if !crate::observed::is_tuned(m) =>
+                {
                     let steps = workloads.entry(workload).or_default();
                     if steps.threads.len() <= FEW_STEPS && !steps.threads.contains(&threads) {
                         steps.threads.push(threads);
@@ -142,7 +144,7 @@ impl<'a> RowNames<'a> {
     fn name_workload(&self, m: &Measurement) -> Option<NamedRow> {
         let workload = m.labels.word(Label::Workload)?;
         let steps = self.workloads.get(workload)?;
-        if !self.sizes.is_level(m) {
+        if !self.sizes.is_level(m) || crate::observed::is_tuned(m) {
             return None;
         }
         let timed = m.metric == "workload.time";

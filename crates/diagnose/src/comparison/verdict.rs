@@ -104,6 +104,7 @@ fn state_result(c: &Comparison, e: &Explanation) -> Text {
             let work = &held.work;
             let mut said = text!("comparison-held-back-work", "{work}: {says}", work, says = &held.says);
             said.push(words::list_limits(&e.causes, MOST_CAUSES, words::with_figures));
+            said.push(words::state_limits_rest(e));
             said
         }
         // Alike in the whole and not in its parts.

@@ -10,6 +10,7 @@ use super::available_resources::AvailableResources;
 use crate::comparison::nodes::{Reach, Timed, find_reaches};
 use crate::figures::RESOLUTION;
 use crate::node_costs::{Cost, Costs, Matrix, mean};
+use crate::observed::find_observed;
 
 /// The gains, one a kind of program that has one.
 pub(super) fn gains(
@@ -35,13 +36,13 @@ pub(super) fn gains(
     let kinds = [(&costs.latency, waiting, reach), (&costs.bandwidth, "memory-bandwidth-bound", None)];
     let all = kinds.into_iter().filter_map(|(matrix, program, reach)| {
         let matrix = matrix.as_ref()?;
-        gain(available, costs, matrix, processes, program, reach.as_ref())
+        gain((record, available), costs, matrix, processes, program, reach.as_ref())
     });
     all.collect()
 }
 
 fn gain(
-    available: &AvailableResources,
+    (record, available): (&Record, &AvailableResources),
     costs: &Costs,
     matrix: &Matrix,
     processes: &[Process],
@@ -78,6 +79,9 @@ fn gain(
             "plan-gain-without-interval",
             "The figures are single ones, so there is no interval."
         ));
+    }
+    if let Some(observed) = find_observed(record) {
+        why.push(observed.says());
     }
     if matrix.doubtful {
         why.push(text!("plan-gain-in-doubt", "Some of these figures are unreliable."));

@@ -1,6 +1,7 @@
 //! lshw: the banks of the memory, as its text, its JSON, XML and HTML and its tables (`-short`, `-businfo`) list them.
 
 use record::machine::MemoryDevice;
+use record::text;
 
 use crate::facts;
 use crate::line::Line;
@@ -279,6 +280,18 @@ fn clock(bank: &mut MemoryDevice, value: &str, line: Line, path: &dyn Fn(&str) -
     else {
         return;
     };
+    if let Some((_, ns)) = value.split_once('(').filter(|(_, ns)| ns.trim_end().ends_with("ns)")) {
+        let period = ns.trim_end().trim_end_matches(')').to_owned();
+        let note = text!(
+            "lshw-period",
+            "lshw's {period} is one period of the memory's {mhz} MHz, no latency",
+            period,
+            mhz
+        );
+        if !sink.draft.machine.notes.contains(&note) {
+            sink.draft.machine.notes.push(note);
+        }
+    }
     let path = path("rated_mt_s");
     match bank.rated_mt_s {
         Some(rated) => {

@@ -10,7 +10,7 @@ pub(super) const METRICS: &[Metric] = &[
         title: "Workload throughput",
         unit: "work/s",
         better: HIGHER,
-        keys: &[Label::Workload, Label::Bytes, Label::Threads, Label::Placement],
+        keys: &[Label::Workload, Label::Bytes, Label::Threads, Label::Placement, Label::Setting],
         plausible: (1e-9, 1e18),
         glossary: "
             Work a second that `threads` copies of a workload do together, in the workload's unit (`detail.work`): a
@@ -20,7 +20,8 @@ pub(super) const METRICS: &[Metric] = &[
             of what each did in its own time; or one command that is told how many CPUs it has, by its own score.
             `placement` says which CPUs come first: `cores-first` (one CPU a core, then the siblings),
             `siblings-first` (both siblings of a core before the next core), `node-compact` (a node full before
-            the next), `node-spread` (nodes in turn).
+            the next), `node-spread` (nodes in turn). `setting=tuned` is what was published of a machine after it was set up
+            better.
             Usual: No usual range: it is for comparing machines and settings. Compute-bound work should grow by
             one a core.
             Moves: Cores, clock, siblings, and whatever the workload shares: caches, memory, a power budget.

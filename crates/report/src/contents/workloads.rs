@@ -24,7 +24,8 @@ pub(crate) fn blocks(record: &Record, steps: &Shown) -> Vec<Table> {
 }
 
 /// The keys that a row tells, or that do not tell one row from another.
-const KEYS: [&str; 8] = ["workload", "threads", "placement", "bytes", "cpu", "source", "scope", "state"];
+const KEYS: [&str; 9] =
+    ["workload", "threads", "placement", "setting", "bytes", "cpu", "source", "scope", "state"];
 
 /// The columns of figures.
 const CELLS: usize = 6;
@@ -46,8 +47,8 @@ fn cell(m: &Measurement) -> Option<usize> {
 }
 
 /// What tells one row of a workload from another, in the order of the rows: threads (none where the record does not
-/// say how many), bytes of a block, placement.
-type Variant = (Option<u64>, Option<u64>, String);
+/// say how many), bytes of a block, placement, setting.
+type Variant = (Option<u64>, Option<u64>, String, String);
 
 fn variant(m: &Measurement) -> Variant {
     let bytes = m.labels.count(Label::Bytes);
@@ -55,7 +56,7 @@ fn variant(m: &Measurement) -> Variant {
     let threads = m.labels.count(Label::Threads).or(m.labels.get(Label::Cpu).map(|_| 1));
     // One thread is placed alike whatever the placement.
     let placement = if threads == Some(1) { String::new() } else { labelled(m, Label::Placement) };
-    (threads, bytes, placement)
+    (threads, bytes, placement, labelled(m, Label::Setting))
 }
 
 /// A row: a workload, what tells it from another, and its figures.
@@ -91,11 +92,12 @@ impl Row<'_> {
 }
 
 /// The columns; of one CPU alone the number of threads is none.
-fn fields<'a>() -> [Field<Row<'a>>; 12] {
+fn fields<'a>() -> [Field<Row<'a>>; 13] {
     [
         ("workload", |row| name_workload(row.name).to_owned()),
         ("#threads", |row| row.variant.0.map_or(String::new(), |threads| threads.to_string())),
         ("placement", |row| row.variant.2.clone()),
+        ("setting", |row| row.variant.3.clone()),
         ("#blocks of", |row| row.variant.1.map_or(String::new(), units::bytes)),
         ("#throughput", |row| row.text(0)),
         ("?#spread", |row| row.cells[0].map_or(String::new(), spread)),

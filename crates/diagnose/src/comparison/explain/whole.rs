@@ -4,7 +4,7 @@
 use record::comparison::{Cause, HeldBack};
 use record::text::Value;
 use record::units::figure;
-use record::{Template, Text, text};
+use record::{Label, Measurement, Template, Text, text};
 
 use super::{
     CORES, Effect, OneSided, Pair, Speed, against, are_comparable, cause, differs, explain_by_side_effects,
@@ -50,13 +50,15 @@ fn explain_machine(pair: &Pair, key: &RowKey, this: &Datum, base: &Datum) -> Opt
     if speed.ln().abs() < ALIKE && ratio.ln().abs() > MORE.ln() {
         // What speaks against the bigger one explains it.
         sort_causes(&mut causes, 1.0 / ratio, true);
-        let says = describe_no_more(pair, this, base, ratio);
+        let mut says = describe_no_more(pair, this, base, ratio);
+        says.push(state_as_much(pair.this, work));
         let result = text!("comparison-result-no-more", "{work}, no gain from more cores", work);
         let mut explanation = explain_by_side_effects(result, speed, says.clone(), causes);
         explanation.held_back = Some(HeldBack { work: work.clone(), says });
         let causes = &explanation.causes;
         explanation.says.push(words::list_limits(causes, usize::MAX, words::with_own_factor));
         explanation.says.push(words::list_opposing(causes, usize::MAX, words::with_own_factor));
+        explanation.says.push(words::state_limits_rest(&explanation));
         return Some(OneSided { leads: ratio > 1.0, explanation });
     }
     let result = text!("comparison-result-all-cpus", "{work}, all CPUs", work);
@@ -85,6 +87,27 @@ fn describe_no_more(pair: &Pair, this: &Datum, base: &Datum, ratio: f64) -> Text
     let template = if clock > 1.0 { NO_MORE_WITH_CLOCK } else { NO_MORE };
     let (big, small, clock) = (&pair.this.name, &pair.base.name, Value::Factor(clock));
     text!(template, big, small, figures, cores, clock)
+}
+
+/// The fewest threads that do as much of a work as the most did.
+fn state_as_much(known: &Known, work: &str) -> Text {
+    let of_work = |m: &&Measurement| m.labels.word(Label::Workload) == Some(work) && m.value() > 0.0;
+    let steps = known.record.measurements_of("workload.throughput").filter(of_work);
+    let steps: Vec<(u64, f64)> =
+        steps.filter_map(|m| Some((m.labels.count(Label::Threads)?, m.value()))).collect();
+    let Some((most, all)) = steps.iter().max_by_key(|(threads, _)| *threads).copied() else {
+        return Text::default();
+    };
+    let as_much = steps.iter().filter(|(threads, rate)| *threads < most && *rate >= all * (1.0 - ALIKE));
+    let Some(fewest) = as_much.map(|(threads, _)| *threads).min() else { return Text::default() };
+    let name = &known.name;
+    text!(
+        "comparison-as-much-with-fewer",
+        "{fewest} threads of {name} do as much as {most}.",
+        fewest,
+        name,
+        most
+    )
 }
 
 fn cores_cause(pair: &Pair) -> Option<Cause> {

@@ -123,6 +123,27 @@ pub(crate) fn list_limits(causes: &[Cause], most: usize, say: impl Fn(&Cause) ->
     if causes.is_empty() { text!(NO_LIMIT) } else { text!(HELD_BACK, causes) }
 }
 
+/// What limits leave of the work that cores and clock promise.
+pub(crate) const LIMITS_LEAVE: Template = Template {
+    code: "comparison-limits-leave",
+    words: "Cores and clock would make {promised}; these limits take at most {limits} of it. Unexplained: at least {rest}.",
+};
+
+/// What the limits of the one with more cores do not explain; they overlap, so that together they are no more than their product.
+pub(crate) fn state_limits_rest(e: &Explanation) -> Text {
+    let product = |despite: bool| {
+        let side = e.causes.iter().filter(|cause| cause.despite == despite);
+        side.map(|cause| cause.factor.ln().abs()).sum::<f64>().exp()
+    };
+    let (promised, limits) = (product(true), product(false));
+    let rest = promised / limits;
+    if limits <= 1.0 || rest.ln() < MUCH_LEFT {
+        return Text::default();
+    }
+    let [promised, limits, rest] = [promised, limits, rest].map(Value::Factor);
+    text!(LIMITS_LEAVE, promised, limits, rest)
+}
+
 /// What works the other way.
 pub(crate) fn list_opposing(causes: &[Cause], most: usize, say: impl Fn(&Cause) -> Text) -> Text {
     state_causes(OPPOSING, list_side(causes, true, most, say))

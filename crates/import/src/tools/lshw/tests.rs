@@ -154,3 +154,13 @@ proptest! {
         import(&damaged(LISTING, at, cut, &with));
     }
 }
+
+#[test]
+fn the_period_of_a_clock_is_said_to_be_no_latency() {
+    let bank = "  *-bank:19\n       description: DIMM DDR4 Synchronous 2933 MHz (0.3 ns)\n       slot: CPU1_DIMMB0\n       \
+                size: 32GiB\n       clock: 2933MHz (0.3ns)\n";
+    let machine = import(&format!("# lshw\n{bank}{}", bank.replace("B0", "C0"))).machine;
+    assert_eq!(machine.notes.iter().map(|note| note.code()).collect::<Vec<_>>(), [Some("lshw-period")]);
+    let clock = machine.memory_devices.iter().map(|device| device.rated_mt_s).collect::<Vec<_>>();
+    assert_eq!(clock, [Some(2933), Some(2933)]);
+}

@@ -1,0 +1,59 @@
+//! What a machine really did after it was set up better, where a record holds that: an expectation stands beside it.
+
+use record::text::Value;
+use record::{Label, Measurement, Record, Template, Text, detail, text};
+
+/// What was observed.
+pub(crate) const OBSERVED: Template =
+    Template { code: "observed-after", words: "Observed: {factor} with {changes}." };
+/// What stays for binding to nodes, where it is more than a model allows.
+pub(crate) const MORE_THAN_MODELLED: Template = Template {
+    code: "observed-more-than-modelled",
+    words: "Less {devices} for the devices that leaves {rest} for binding; the model says at most {modelled} and is refuted.",
+};
+/// How far a model may be off.
+const OFF: f64 = 1.1;
+
+/// Whether a figure is of the machine as it was set up later.
+pub(crate) fn is_tuned(m: &Measurement) -> bool {
+    m.metric == "workload.throughput" && m.labels.word(Label::Setting) == Some("tuned")
+}
+
+/// How many times as much as before a machine did after a change, of the work that was measured both ways.
+pub(crate) struct Observed {
+    /// The work.
+    pub(crate) work: String,
+    /// Throughput then over the most before.
+    pub(crate) factor: f64,
+    /// What was changed.
+    changes: String,
+}
+
+/// What a record holds of that.
+pub(crate) fn find_observed(record: &Record) -> Option<Observed> {
+    let then = record.measurements_of("workload.throughput").find(|m| is_tuned(m))?;
+    let work = then.labels.word(Label::Workload)?;
+    let same = |m: &&Measurement| m.labels.word(Label::Workload) == Some(work) && !is_tuned(m);
+    let before = record.measurements_of("workload.throughput").filter(same).map(Measurement::value);
+    let before = before.reduce(f64::max).filter(|before| *before > 0.0)?;
+    let changes = then.detail.get(detail::NOTE).unwrap_or("better settings").to_owned();
+    Some(Observed { work: work.to_owned(), factor: then.value() / before, changes })
+}
+
+impl Observed {
+    /// In a sentence.
+    pub(crate) fn says(&self) -> Text {
+        text!(OBSERVED, factor = Value::Factor(self.factor), changes = self.changes.clone())
+    }
+
+    /// The same, with what is left for binding beside what a model expects of it at most.
+    pub(crate) fn against_model(&self, devices: Option<f64>, modelled: f64) -> Text {
+        let mut says = self.says();
+        if let Some(devices) = devices.filter(|devices| self.factor / devices > modelled * OFF) {
+            let rest = Value::Factor(self.factor / devices);
+            let (devices, modelled) = (Value::Factor(devices), Value::Factor(modelled));
+            says.push(text!(MORE_THAN_MODELLED, devices, rest, modelled));
+        }
+        says
+    }
+}
