@@ -2,11 +2,12 @@
 
 use record::comparison::{Explanation, Row};
 use record::conditions::ClockSetting;
-use record::{Label, Labels, Measurement, Record};
+use record::{Label, Labels, Measurement, Record, detail};
 
 use super::datum::{Datum, over};
 use super::documents::{empty, number, side_by_side, word};
 use super::explain::{CORE_CLOCK, HOSTS_CACHE, SIZE_LEFT_OUT};
+use super::{Side, suggest_runs};
 use crate::block_sizes::tests::{HYGON, INTEL, KUNPENG, openssl};
 
 fn add(record: &mut Record, metric: &'static str, place: Labels, value: f64) {
@@ -130,4 +131,44 @@ fn one_size_of_blocks_that_falls_out_decides_nothing() {
     assert!(said.rows.iter().filter(of_size).all(|row| row.cells[0].value.is_none()));
     let scaling = said.within.iter().find(|note| word(note, "who") == "intel").unwrap().to_string();
     assert!(scaling.contains("86.0 % to 86.8 %") && scaling.contains("16.9 % to 18.5 %"), "{scaling}");
+}
+
+#[test]
+fn what_one_thread_took_is_said_to_be_of_one_thread() {
+    let timed = |seconds: f64, threads: Option<u32>| {
+        let mut record = empty();
+        add(&mut record, "workload.time", of("prime").with_known(Label::Threads, threads), seconds);
+        record
+    };
+    let result = |threads: Option<u32>| {
+        let (slow, fast) = (timed(105.0, threads), timed(59.0, threads));
+        side_by_side(&[("slow", &slow), ("fast", &fast)]).explanations[0].result.code().map(str::to_owned)
+    };
+    assert_eq!(result(Some(1)).as_deref(), Some("comparison-result-one-thread"));
+    assert_eq!(result(None).as_deref(), Some("comparison-result-work"));
+}
+
+#[test]
+fn what_is_to_be_run_is_the_recipe_and_never_on_a_published_machine() {
+    let mut own = empty();
+    let m = Measurement::new("workload.throughput", of("mysql-point-select"), vec![2e4]);
+    own.measurements.push(m.with_detail(detail::SETTINGS, vec!["tables=10".to_owned()]));
+    let mut published = empty();
+    add(&mut published, "workload.time", of("prime"), 59.0);
+    let text = |name: &str| record::import::Text { name: name.to_owned(), ..Default::default() };
+    published.import =
+        Some(record::import::Import { texts: vec![text("reference:xeon-8269cy")], ..Default::default() });
+    let advice = |other: &Record| {
+        let sides = [("own", &own), ("other", other)];
+        let sides = sides.map(|(name, record)| Side { name, source: name, record });
+        suggest_runs(&sides, |_| vec!["scaling"], |_, _| true)
+    };
+    assert!(advice(&published).iter().all(|text| text.code() != Some("compare-run-same-recipes")));
+    let mut imported = published.clone();
+    imported.import = Some(Default::default());
+    let said = advice(&imported);
+    assert!(
+        said[0].to_string().contains("run on other: linespeed scale --recipe mysql-point-select"),
+        "{said:?}"
+    );
 }

@@ -1,9 +1,11 @@
 //! What to run where records share no figure.
 
-use record::{Measurement, Record, Text, text};
+use record::{Label, Measurement, Record, Text, detail, text};
 
 use super::Side;
 
+/// How the texts of machines that ship with linespeed are called.
+const REFERENCE: &str = "reference:";
 /// Commands of one imported text that are named.
 const MOST_COMMANDS: usize = 3;
 /// Letters of a command that are shown.
@@ -35,6 +37,23 @@ pub fn suggest_runs(
                 )
             });
         }
+        // On a machine that was published nobody can run anything.
+        let others: Vec<&Side> = others.into_iter().filter(|other| !is_published(other.record)).collect();
+        let recipes = list_recipes(side.record);
+        if !recipes.is_empty() {
+            let commands: Vec<String> =
+                recipes.iter().map(|recipe| format!("linespeed scale --recipe {recipe}")).collect();
+            let commands = commands.join("; ");
+            return (!others.is_empty()).then(|| {
+                text!(
+                    "compare-run-same-recipes",
+                    "To compare with {record}, run on {on}: {commands}.",
+                    record,
+                    on,
+                    commands
+                )
+            });
+        }
         // What none of the others can measure is no advice.
         let mut measured = measured_by(side.record);
         measured.retain(|name| others.iter().any(|other| can_measure(other.record, name)));
@@ -49,6 +68,23 @@ pub fn suggest_runs(
         })
     });
     suggestions.collect()
+}
+
+/// Whether a record is of a machine that ships with linespeed.
+fn is_published(record: &Record) -> bool {
+    let texts = record.import.iter().flat_map(|import| &import.texts);
+    texts.into_iter().any(|text| text.name.starts_with(REFERENCE))
+}
+
+/// The recipes that made a record's figures.
+fn list_recipes(record: &Record) -> Vec<&str> {
+    let mut recipes = Vec::new();
+    for m in record.measurements.iter().filter(|m| m.detail.get(detail::SETTINGS).is_some()) {
+        if let Some(recipe) = m.labels.word(Label::Workload).filter(|recipe| !recipes.contains(recipe)) {
+            recipes.push(recipe);
+        }
+    }
+    recipes
 }
 
 /// The tools whose output a record's figures were read from, each with its command where the text has it.

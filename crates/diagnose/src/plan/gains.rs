@@ -5,10 +5,11 @@ use record::Record;
 use record::plan::{Gain, Process};
 use record::text;
 use record::text::Value;
+use record::units::figure;
 
 use super::available_resources::AvailableResources;
 use crate::comparison::nodes::{Reach, Timed, find_reaches};
-use crate::figures::RESOLUTION;
+use crate::figures::{RESOLUTION, cite_fact};
 use crate::node_costs::{Cost, Costs, Matrix, mean};
 use crate::observed::find_observed;
 
@@ -72,7 +73,7 @@ fn gain(
          ({what}).",
         remote = Value::Share(remote),
         factor = Value::Factor(factor),
-        what = &matrix.what
+        what = reach.map_or(&matrix.what, |reach| &reach.what)
     );
     if interval.is_none() {
         why.push(text!(
@@ -86,7 +87,13 @@ fn gain(
     if matrix.doubtful {
         why.push(text!("plan-gain-in-doubt", "Some of these figures are unreliable."));
     }
-    Some(Gain { program: program.to_owned(), factor, interval, why, evidence: matrix.evidence.clone() })
+    // The figures that the factor is of.
+    let of_reach = |reach: &Reach| {
+        let figures = [Some(&reach.own), reach.other.as_ref()].into_iter().flatten();
+        figures.map(|datum| cite_fact(figure(datum.value, &datum.unit), datum.from.clone())).collect()
+    };
+    let evidence = reach.map_or_else(|| matrix.evidence.clone(), of_reach);
+    Some(Gain { program: program.to_owned(), factor, interval, why, evidence })
 }
 
 fn between(ignoring: &Cost, planned: &Cost) -> Option<(f64, f64)> {

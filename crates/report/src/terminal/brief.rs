@@ -167,7 +167,8 @@ pub fn plan_answer(made: &Plan, all: bool, style: &Style) -> String {
                 let of =
                     made.record.as_ref().map(|record| format!("{} ", record::phrase::quote_word(record)));
                 let of = of.unwrap_or_default();
-                screen.line(&[Span::plain(format!("To paste: linespeed plan {of}--as {}", tools.join("|")))]);
+                let command = format!("linespeed plan {of}--as {}", tools.join("|"));
+                screen.paragraph(&[Span::plain("To paste: ")], Tone::Plain, command);
             }
             more(screen, "lines to paste, what else to set, cautions");
         },
@@ -222,6 +223,8 @@ mod tests {
         assert!(text.contains("plan --as numactl") && text.contains("--all"), "{text}");
         made.record = Some("reference:kunpeng-920-4826".to_owned());
         let text = plan_answer(&made, false, &Style::default());
+        fits(&text);
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(text.contains("plan reference:kunpeng-920-4826 --as numactl"), "{text}");
     }
 }

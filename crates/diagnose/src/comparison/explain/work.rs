@@ -57,6 +57,8 @@ pub(super) struct Work<'a> {
     /// Of one thread, as a throughput, or the time that one thread takes.
     one: &'a Datum,
     timed: bool,
+    /// Whether the record tells that it was one thread.
+    alone: bool,
     /// Throughput by threads.
     pub(super) steps: BTreeMap<u64, Datum>,
     clock: Option<Clock>,
@@ -175,6 +177,7 @@ impl<'a> Work<'a> {
             bytes: size,
             one,
             timed,
+            alone: entry.place.count(Label::Threads) == Some(1),
             steps,
             clock: cycles.or_else(while_it_ran).map(Clock::measured).or_else(|| find_best_clock(known)),
             ipc: find_instructions_per_cycle(&known.rows, workload),
@@ -229,7 +232,8 @@ fn explain_one_thread(pair: &Pair, name: &str, this: &Work, base: &Work) -> Opti
     let better = if timed { Better::Lower } else { Better::Higher };
     let speed = find_difference(this.one, base.one, better).filter(|_| timed == base.timed)?;
     let work = name.to_owned();
-    let result = if timed {
+    // How many threads a command has is its own doing, unless the record tells that it was one.
+    let result = if timed && !(this.alone && base.alone) {
         text!("comparison-result-work", "{work}", work)
     } else {
         text!("comparison-result-one-thread", "{work}, one thread", work)
