@@ -7,6 +7,7 @@ use record::{Label, Labels, Measurement, Record, detail};
 use super::datum::{Datum, over};
 use super::documents::{empty, number, side_by_side, word};
 use super::explain::{CORE_CLOCK, HOSTS_CACHE, SIZE_LEFT_OUT};
+use super::order::HOSTS_CACHES;
 use super::{Side, suggest_runs};
 use crate::block_sizes::tests::{HYGON, INTEL, KUNPENG, openssl};
 
@@ -86,6 +87,11 @@ fn a_guests_cache_and_clock_are_its_hosts() {
     let caches = claims.iter().find(|claim| claim.code == "comparison-claim-caches").unwrap();
     assert!(caches.why.is(&HOSTS_CACHE), "{}", caches.why);
     assert!(claims.iter().any(|claim| claim.code == "comparison-claim-clock"));
+    let third = guest(33, 2_500_000_000, 18.0);
+    let many = side_by_side(&[("one", &one), ("three", &third), ("four", &four)]);
+    let notes = many.orders[0].says.sentences();
+    let note = notes.iter().find(|note| note.is(&HOSTS_CACHES)).unwrap();
+    assert_eq!(word(note, "guests"), "one, three and four");
     let clock = said.differences.iter().find(|fact| fact.code == "comparison-fact-clock-then").unwrap();
     assert_eq!(clock.values, [Some("2.49 GHz".to_owned()), Some("2.30 GHz".to_owned())]);
 }

@@ -145,6 +145,12 @@ const MORE_IS_FASTER: Template = Template {
     words: "Contradicted by {against} of {all} pairs: {fact} ({fast} is faster than {slow} with more).",
 };
 
+/// Caches of guests.
+pub(super) const HOSTS_CACHES: Template = Template {
+    code: "comparison-order-hosts-caches",
+    words: "The last-level cache of {guests} is the host's, shared with its other guests.",
+};
+
 /// How pairs of records, of which the first is the faster, stand by a fact.
 #[derive(Default)]
 struct Pairs {
@@ -184,7 +190,7 @@ fn describe_agreement(of: &TableRow, ranks: &[Rank], known: &[Known]) -> Text {
     let alone = of.row.metric == "workload.time" || of.key.kind == RowKind::OneThread;
     let facts = FACTS.iter().filter(|(name, _)| !(alone && *name == CPUS));
     let name = |at: usize| &known[ranks[at].subject].name;
-    Text::sequence(facts.filter_map(|(fact, figure)| {
+    let said = facts.filter_map(|(fact, figure)| {
         let values: Vec<Option<f64>> = ranks.iter().map(|rank| figure(&known[rank.subject])).collect();
         let Pairs { alike, against, level, contradicting } = Pairs::count(&values);
         let (all, rises) = (alike + against, *fact == LOAD);
@@ -202,5 +208,17 @@ fn describe_agreement(of: &TableRow, ranks: &[Rank], known: &[Known]) -> Text {
             None => text!(template, fact, level, all = all + level),
             Some((fast, slow)) => text!(template, fact, against, all, fast = name(fast), slow = name(slow)),
         })
-    }))
+    });
+    Text::sequence(said.chain(note_hosts_caches(ranks, known)))
+}
+
+/// Whose last-level cache is the host's: what others leave of it is not known.
+fn note_hosts_caches(ranks: &[Rank], known: &[Known]) -> Option<Text> {
+    let sides = ranks.iter().map(|rank| &known[rank.subject]);
+    let is_hosts = |side: &&Known| {
+        let machine = &side.record.machine;
+        machine.has_hosts_cache(machine.last_level())
+    };
+    let guests: Vec<Text> = sides.filter(is_hosts).map(|side| Text::from(side.name.as_str())).collect();
+    (!guests.is_empty()).then(|| text!(HOSTS_CACHES, guests))
 }
