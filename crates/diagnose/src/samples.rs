@@ -10,6 +10,10 @@ pub(crate) fn figure_in(text: &Text, name: &str) -> f64 {
     match text.value(name) {
         Some(Value::Count(count) | Value::Bytes(count)) => *count as f64,
         Some(Value::Share(figure) | Value::Figure(figure, _) | Value::Factor(figure)) => *figure,
+        Some(Value::Rounded(figure, _)) => match figure.as_ref() {
+            Value::Share(figure) | Value::Figure(figure, _) => *figure,
+            other => panic!("{name} of {text:?} is {other:?}"),
+        },
         other => panic!("{name} of {text:?} is {other:?}"),
     }
 }

@@ -51,6 +51,11 @@ fn config_folder() -> Option<PathBuf> {
     Some(config.join("linespeed"))
 }
 
+/// The folder of the user's recipes.
+pub fn recipes() -> Option<PathBuf> {
+    config_folder().map(|folder| folder.join("recipes"))
+}
+
 /// A file of the user's settings: where it lies, its text, and whether it is of the user that we run as, or root's. `None` where
 /// there is none.
 pub fn setting(name: &str) -> Result<Option<(PathBuf, String, bool)>, Failure> {
@@ -65,7 +70,7 @@ pub fn setting(name: &str) -> Result<Option<(PathBuf, String, bool)>, Failure> {
         Err(why) => return Err(refused(why.to_string())),
     };
     let text = String::from_utf8(text).map_err(|_| refused("is not UTF-8 text".to_owned()))?;
-    let own = [0, os::effective_user()].contains(&data.uid());
+    let own = os::is_ours(data.uid());
     Ok(Some((path, text, own)))
 }
 

@@ -35,4 +35,4 @@ pub use thread::{
     current_cpu, fifo_remedy, minor_faults, set_fifo, set_highest_weight, set_timer_slack, switches,
     thread_cpu_ns, thread_id, timer_slack,
 };
-pub use user::{Assumed, Invoker, effective_user, is_root};
+pub use user::{Assumed, Invoker, effective_user, is_ours, is_root};

@@ -13,6 +13,11 @@ pub fn is_root() -> bool {
     effective_user() == 0
 }
 
+/// Whether a file of this owner is the user's that we run as, or root's: what others' files name is not run.
+pub fn is_ours(owner: u32) -> bool {
+    [0, effective_user()].contains(&owner)
+}
+
 /// Who ran sudo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invoker {

@@ -28,9 +28,6 @@ pub enum Key {
     Word(String),
 }
 
-/// Metrics whose figure is the mean: shares of a time, and passes that are judged by their total.
-const MEANS: [&str; 2] = ["stolen.share", "layer.time"];
-
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -318,9 +315,9 @@ impl Measurement {
         Some(((mean - half).max(min.min(mean)), (mean + half).min(max.max(mean))))
     }
 
-    /// Whether the mean stands for it: a share of time, or passes whose total time counts.
+    /// Whether the mean stands for it.
     pub fn is_mean(&self) -> bool {
-        MEANS.contains(&self.metric.as_str())
+        metrics::find(&self.metric).is_some_and(|metric| metric.figure == metrics::Statistic::Mean)
     }
 
     fn mean(&self) -> Option<f64> {

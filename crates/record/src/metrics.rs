@@ -21,6 +21,15 @@ pub enum Better {
     Lower,
 }
 
+/// Which statistic of its samples stands for a metric where one figure does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Statistic {
+    /// What is usual: of times and rates.
+    Median,
+    /// What it comes to: of shares of a time, and of passes that are judged by their total.
+    Mean,
+}
+
 /// A metric's definition.
 #[derive(Clone, Copy, Debug)]
 pub struct Metric {
@@ -36,6 +45,8 @@ pub struct Metric {
     pub keys: &'static [Label],
     /// Values outside are physically implausible and are withheld.
     pub plausible: (f64, f64),
+    /// What of its samples is its figure.
+    pub figure: Statistic,
     /// What it is, for the glossary, in the form of [`crate::glossary`].
     pub glossary: &'static str,
 }

@@ -2,12 +2,11 @@
 
 use record::diagnosis::{Confidence, Finding, Relevance};
 use record::statistics::Verdict;
-use record::text::Value;
 use record::{Coverage, Label, Measurement, Remedy, Template, detail, text};
 
 use super::needs::Need;
 use super::{Case, Draft, Rule, costs, steal_time};
-use crate::figures::{RESOLUTION, has_labels, share_of, verdict};
+use crate::figures::{RESOLUTION, has_labels, lost_share, share_of, verdict};
 use crate::resources::{MEMORY_BANDWIDTH, Walk, beyond, walked};
 
 /// What others on the CPUs take of the bandwidth of all of them: measured where it could be, in turns with and without
@@ -106,7 +105,7 @@ fn by_turns(Turns { measurement: m, loss }: Turns) -> Option<Finding> {
         .map(|key| m.labels.get(key).map(|value| format!(" {key}={value}")));
     let from = format!("{}{}", m.metric, keys.into_iter().flatten().collect::<String>());
     let share = share_of(&loss);
-    let lost = Value::Share(share);
+    let lost = lost_share(&loss);
     // The figure is from another moment of the run than the turns.
     let beside = m.detail.get(detail::ALONE_BYTES_PER_SECOND).map(|alone| alone * (1.0 - share));
     let at_times = beside.is_some_and(|beside| m.value() > beside * UNDISTURBED);
@@ -163,7 +162,7 @@ fn by_time(case: &Case) -> Option<Finding> {
     let what = text!(
         "bandwidth-shared-by-time",
         "other tasks take about {lost} of the memory bandwidth by their CPU time",
-        lost = Value::Share(share)
+        lost = lost_share(&loss)
     );
     let says =
         text!("bandwidth-shared-meanwhile", "meanwhile memory delivered {best} with the most threads", best);

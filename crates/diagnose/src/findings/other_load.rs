@@ -3,12 +3,12 @@
 use record::diagnosis::{Evidence, Finding, Relevance, Severity};
 use record::statistics::Verdict;
 use record::text::Value;
-use record::{Template, detail, text};
+use record::{Label, Measurement, Template, detail, text};
 
 use super::needs::Need;
 use super::{Case, Draft, Rule, quota, steal_time};
 use crate::cpu_accounting::{CpuAccounting, LEAST_SECONDS};
-use crate::figures::{RESOLUTION, cite_fact, severity, share_of, verdict};
+use crate::figures::{RESOLUTION, cite_fact, has_labels, severity, share_of, verdict};
 
 /// CPU time that others used during the run; where the record does not tell that, the load average when it began, which
 /// may be of what has ended.
@@ -95,7 +95,15 @@ fn is_of_commands(case: &Case) -> bool {
 
 /// Whether what others take was measured, and is nothing.
 fn give_way(case: &Case) -> bool {
-    steal_time::is_known(case) && steal_time::worst(case, "os").is_none()
+    yielded(case).is_some()
+}
+
+/// What others took of the busy thread that lost most to them, where the steal time was measured and that is next to nothing.
+/// Bursts whose interval reaches 0 are no such thing.
+fn yielded<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
+    let of_others = case.figures_of("stolen.share").filter(|m| has_labels(m, &[(Label::Cause, "os")]));
+    let most = of_others.max_by(|a, b| a.value().total_cmp(&b.value()))?;
+    (steal_time::is_known(case) && most.value() < RESOLUTION).then_some(most)
 }
 
 /// CPUs of others.
@@ -143,9 +151,10 @@ fn find_during(case: &Case, used: &Used, average: Option<f64>, cpus: u32) -> Opt
         let says = text!("other-load-pressure", "CPU pressure (PSI) before the run: {share}", share);
         seen.push(cite_fact(says, "conditions.before.pressure.cpu"));
     }
-    if give_way(case) {
-        let says = text!("other-load-gives-way", "other work took no measurable time from a busy thread");
-        seen.push(cite_fact(says, "stolen.share cause=os"));
+    if let Some(most) = yielded(case) {
+        let says =
+            text!("other-load-gives-way", "other work took {share} of a busy thread's time", share = most);
+        seen.push(cite_fact(says, most));
     }
     let what = text!(USED, used = Value::Figure(used.used, "CPUs"), cpus);
     let found = match (used.waited.is_some(), used.own.is_some()) {
@@ -241,7 +250,6 @@ mod tests {
     use crate::figures::share_of;
     use crate::findings::invariants::{found, missing};
     use crate::samples::{figure_in, machine, measured, ran};
-    use record::Label;
 
     fn record_with(load: f64) -> record::Record {
         let mut record = machine(4);

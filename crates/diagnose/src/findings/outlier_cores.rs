@@ -125,7 +125,7 @@ fn find_outliers(clocks: &[&Measurement]) -> Option<Finding> {
         slow.filter_map(|m| Some((*m, costs(shortfall(&m.summary, usual))?))).collect();
     slow.sort_by(|a, b| share_of(&b.1).total_cmp(&share_of(&a.1)));
     let (worst, loss) = slow.first()?.clone();
-    let (clock, others) = (Value::Figure(worst.value(), "Hz"), Value::Figure(usual, "Hz"));
+    let (clock, others) = (Value::from(worst), Value::Figure(usual, "Hz"));
     let (count, all) = (slow.len(), clocks.len());
     let slowest = text!("outlier-cores-slowest", "slowest clock: {clock}", clock = clock.clone());
     let median = text!(

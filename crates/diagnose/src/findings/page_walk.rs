@@ -59,10 +59,9 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         "page-walk-small-pages",
         "random loads from {size} on 4 KiB pages: {latency}",
         size = size.clone(),
-        latency = Value::Figure(small.value(), "ns")
+        latency = small
     );
-    let latency = Value::Figure(huge.value(), "ns");
-    let on_huge = text!("page-walk-huge-pages", "on 2 MiB pages: {latency}", latency);
+    let on_huge = text!("page-walk-huge-pages", "on 2 MiB pages: {latency}", latency = huge);
     let what = match case.record.machine.is_virtual() {
         true => NESTED.into(),
         false => text!("page-walk-waits", "large working sets lose time to page walks"),

@@ -7,7 +7,7 @@ use record::{CpuList, Label, Measurement, Remedy, Template, Text, text};
 
 use super::needs::Need;
 use super::{Case, costs, quota};
-use crate::figures::{RESOLUTION, cite_fact, cpus_of, has_labels, share_of, verdict};
+use crate::figures::{RESOLUTION, cite_fact, cpus_of, has_labels, lost_share, share_of, verdict};
 
 /// Time stolen from a thread that never stops.
 pub(super) const SHARE: Need = Need {
@@ -53,7 +53,7 @@ impl StealTime<'_> {
     /// `6.00 % of CPU 1's time (3.00 % of all CPU time)`.
     pub(super) fn describe(&self) -> Text {
         let cpu = self.worst.labels.count(Label::Cpu).map_or("a CPU".to_owned(), |cpu| format!("CPU {cpu}"));
-        let share = Value::Share(share_of(&self.loss));
+        let share = lost_share(&self.loss);
         match self.of_all {
             (all, 2..) => {
                 let all = Value::Share(all);
@@ -65,12 +65,13 @@ impl StealTime<'_> {
 
     /// The share on the worst CPU, the gaps there, and the share of all CPUs.
     pub(super) fn evidence(&self) -> Vec<Evidence> {
-        let share = Value::Share(self.worst.value());
+        let share = self.worst;
         let mut seen =
             vec![cite_fact(text!("steal-time-worst", "worst CPU: {share} of its time", share), self.worst)];
         if let Some(gap) = self.gap {
-            let (median, longest) = (Value::Figure(gap.value(), "ns"), Value::Figure(gap.summary.max, "ns"));
-            let says = text!("steal-time-gaps", "gaps: median {median}, longest {longest}", median, longest);
+            let longest = Value::Figure(gap.summary.max, "ns");
+            let says =
+                text!("steal-time-gaps", "gaps: median {median}, longest {longest}", median = gap, longest);
             seen.push(cite_fact(says, gap));
         }
         if let (mean, count @ 2..) = self.of_all {
@@ -166,7 +167,6 @@ pub(super) fn quickest<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
 
 /// The quickest wake-ups as evidence.
 pub(super) fn cite_quickest(wakeups: &Measurement) -> Evidence {
-    let latency = Value::Figure(wakeups.value(), "ns");
-    let says = text!("steal-time-quickest", "shortest median wake-up latency: {latency}", latency);
+    let says = text!("steal-time-quickest", "shortest median wake-up latency: {latency}", latency = wakeups);
     cite_fact(says, wakeups)
 }

@@ -85,7 +85,7 @@ fn find_gaps(case: &Case) -> Option<Finding> {
         "stolen-below-gaps",
         "{count} gaps: median {median}, longest {longest}",
         count = gap.summary.n,
-        median = Value::Figure(gap.value(), "ns"),
+        median = gap,
         longest = longest.clone()
     );
     let sum = text!("stolen-below-sum", "all gaps: {taken} of the CPU's time", taken = taken.clone());

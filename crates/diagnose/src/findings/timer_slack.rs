@@ -52,9 +52,9 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         "timer slack raised to about {saved} delays wake-ups of ordinary threads",
         saved
     );
-    let latency = Value::Figure(gain.as_is.value(), "ns");
+    let latency = gain.as_is;
     let as_is = text!("timer-slack-as-is", "median wake-up of an ordinary thread: {latency}", latency);
-    let latency = Value::Figure(gain.tuned.value(), "ns");
+    let latency = gain.tuned;
     let tuned = match held_off(case) {
         true => {
             text!("timer-slack-without-idle", "without timer slack and deep idle states: {latency}", latency)

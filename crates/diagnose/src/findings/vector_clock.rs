@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashMap};
 
 use record::diagnosis::{Finding, Relevance};
-use record::text::Value;
 use record::{Better, Label, Measurement, Template, text};
 
 use super::{Case, Draft, Rule, costs, needs};
@@ -69,7 +68,6 @@ fn find_slow_vectors(
         .collect();
     pairs.sort_by(|a, b| share_of(&a.2).total_cmp(&share_of(&b.2)));
     let (wide, plain, loss) = pairs.get(pairs.len().checked_sub(1)? / 2)?.clone();
-    let hz = |m: &Measurement| Value::Figure(m.value(), "Hz");
     let (vectors, narrower) = match width {
         "512" => ("512-bit".to_owned(), Some("256")),
         "256" => ("256-bit".to_owned(), Some("128")),
@@ -84,19 +82,15 @@ fn find_slow_vectors(
             )
         }
     };
-    let beside = text!(
-        "vector-clock-wide",
-        "clock beside {vectors} work: {clock}",
-        vectors = &vectors,
-        clock = hz(wide)
-    );
-    let scalar = text!("vector-clock-scalar", "clock beside scalar work: {clock}", clock = hz(plain));
+    let beside =
+        text!("vector-clock-wide", "clock beside {vectors} work: {clock}", vectors = &vectors, clock = wide);
+    let scalar = text!("vector-clock-scalar", "clock beside scalar work: {clock}", clock = plain);
     let what = text!(
         "vector-clock-lowered",
         "{vectors} vectors lower the clock of all code from {scalar} to {wide}",
         vectors,
-        scalar = hz(plain),
-        wide = hz(wide)
+        scalar = plain,
+        wide
     );
     let finding = RULE
         .report_loss(costs(loss)?, what)

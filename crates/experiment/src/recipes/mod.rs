@@ -9,9 +9,12 @@ mod recipe;
 pub mod score;
 pub mod template;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use os::Invoker;
 
 pub use choose::{ChoiceError, choose_recipe};
+use read::read_own;
 pub use read::{Fault, ReadError, read_file, read_text};
 pub use recipe::{COMMAND, Origin, Recipe, Service, Setting};
 
@@ -32,19 +35,15 @@ pub const BUILT_IN: &[(&str, &str)] = &[
 /// Files of the user's that are looked at in one folder, at most.
 const MOST_FILES: usize = 1000;
 
-/// The user's folder of recipes: `$XDG_CONFIG_HOME/linespeed/recipes`, by default below `~/.config`.
-pub fn own_folder() -> Option<PathBuf> {
-    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let config = absolute("XDG_CONFIG_HOME").or_else(|| absolute("HOME").map(|home| home.join(".config")))?;
-    Some(config.join("linespeed/recipes"))
-}
-
 /// The recipe with this name: the user's own in `folder` before those that ship with linespeed. `None`: there is none.
 pub fn find_recipe(name: &str, folder: Option<&Path>) -> Option<Result<Recipe, ReadError>> {
+    // Root reads for who ran sudo what that user may read.
+    let user = Invoker::of_sudo().map(|invoker| invoker.assume());
     let own = folder.map(|folder| folder.join(format!("{name}.toml"))).filter(|_| !name.contains('/'));
     if let Some(path) = own.filter(|path| path.is_file()) {
-        return Some(read_file(&path));
+        return Some(read_own(&path));
     }
+    drop(user);
     let (name, text) = BUILT_IN.iter().find(|(known, _)| *known == name)?;
     Some(read_text(text, name, Origin::BuiltIn))
 }
@@ -54,6 +53,7 @@ pub fn find_recipe(name: &str, folder: Option<&Path>) -> Option<Result<Recipe, R
 pub fn list_all(folder: Option<&Path>) -> Vec<(String, Result<Recipe, ReadError>)> {
     let mut names: std::collections::BTreeSet<String> =
         BUILT_IN.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let user = Invoker::of_sudo().map(|invoker| invoker.assume());
     let files = folder.and_then(|folder| std::fs::read_dir(folder).ok()).into_iter().flatten();
     for entry in files.take(MOST_FILES).filter_map(Result::ok) {
         let path = entry.path();
@@ -63,6 +63,7 @@ pub fn list_all(folder: Option<&Path>) -> Vec<(String, Result<Recipe, ReadError>
             names.insert(name.to_owned());
         }
     }
+    drop(user);
     names.into_iter().filter_map(|name| find_recipe(&name, folder).map(|found| (name, found))).collect()
 }
 

@@ -1,5 +1,6 @@
 //! A recipe's file, read and checked; what is wrong with it is told with its line.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use record::regular_file::{self, NotRead};
@@ -37,6 +38,11 @@ pub enum Fault {
     /// A folder, a pipe, a device.
     #[error("not a regular file; a recipe is a TOML file")]
     NoRegularFile,
+    /// Found where recipes are looked for, but another user's, where we run as somebody else.
+    #[error(
+        "belongs to another user, and the programs that it names would run as this one: name the file to run it"
+    )]
+    Foreign,
     /// Larger than any recipe.
     #[error("larger than any recipe ({} KiB)", MOST_BYTES >> 10)]
     TooLarge,
@@ -83,8 +89,17 @@ pub enum Fault {
     Pattern(PatternError),
 }
 
-/// Reads the recipe in a file.
+/// Reads the recipe in a file that somebody names.
 pub fn read_file(path: &Path) -> Result<Recipe, ReadError> {
+    read_owned(path, |_| true)
+}
+
+/// Reads a recipe of the user's folder, which must be of who we run as, or root's.
+pub(super) fn read_own(path: &Path) -> Result<Recipe, ReadError> {
+    read_owned(path, os::is_ours)
+}
+
+fn read_owned(path: &Path, may: fn(u32) -> bool) -> Result<Recipe, ReadError> {
     let name = path.to_string_lossy().into_owned();
     let fail = |line, fault| ReadError { file: name.clone(), line, fault };
     let cannot = |not_read| match not_read {
@@ -92,7 +107,10 @@ pub fn read_file(path: &Path) -> Result<Recipe, ReadError> {
         NotRead::NotRegular => fail(None, Fault::NoRegularFile),
         NotRead::TooLarge(_) => fail(None, Fault::TooLarge),
     };
-    let (content, _) = regular_file::read(path, MOST_BYTES).map_err(cannot)?;
+    let (content, data) = regular_file::read(path, MOST_BYTES).map_err(cannot)?;
+    if !may(data.uid()) {
+        return Err(fail(None, Fault::Foreign));
+    }
     let text = String::from_utf8(content).map_err(|error| {
         let line = line_at(error.as_bytes(), error.utf8_error().valid_up_to());
         fail(Some(line), Fault::NotUtf8)

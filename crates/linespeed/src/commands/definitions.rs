@@ -49,7 +49,7 @@ fn with_names(definition: clap::Command) -> clap::Command {
     let placements = PossibleValuesParser::new(FILL_ORDERS.iter().map(|order| order.name()));
     // Names of the definition live as long as the program, which ends when they are printed.
     let known =
-        recipes::list_all(recipes::own_folder().as_deref()).into_iter().map(|(name, _)| &*name.leak());
+        recipes::list_all(crate::files::recipes().as_deref()).into_iter().map(|(name, _)| &*name.leak());
     let recipes = PossibleValuesParser::new(known);
     let references = PossibleValuesParser::new(reference::MACHINES.iter().map(|machine| machine.name));
     let words = PossibleValuesParser::new(crate::glossary::all().terms().iter().map(|term| term.name));

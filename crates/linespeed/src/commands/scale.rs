@@ -15,6 +15,7 @@ use report::terminal::{self, ListedRecipe};
 use super::measuring::{Measuring, Outcome, chosen_cpus, ended};
 use crate::delivery::{deliver, hand_out, shown_by};
 use crate::failure::{Failure, signal_code};
+use crate::files;
 use crate::options::{Options, Scale};
 use crate::output;
 use crate::progress::RunProgress;
@@ -24,7 +25,7 @@ const REPEATS: (usize, usize, usize) = (1, 3, 6);
 
 /// Does what the command line says.
 pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
-    let own = recipes::own_folder();
+    let own = files::recipes();
     if scale.list {
         return list(options, own.as_deref());
     }

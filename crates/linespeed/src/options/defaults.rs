@@ -67,8 +67,15 @@ pub fn complete(
         let stands = |id: &clap::Id| {
             added.contains(id) || matches.value_source(id.as_str()) == Some(ValueSource::CommandLine)
         };
+        // Either of two may be declared to exclude the other.
+        let excludes = |one: &clap::Arg, other: &clap::Arg| {
+            taken_by.get_arg_conflicts_with(one).iter().any(|with| with.get_id() == other.get_id())
+        };
         let given = stands(arg.get_id())
-            || taken_by.get_arg_conflicts_with(&arg).iter().any(|other| stands(other.get_id()))
+            || taken_by
+                .get_arguments()
+                .filter(|other| stands(other.get_id()))
+                .any(|other| excludes(&arg, other) || excludes(other, &arg))
             || form.iter().any(|id| *id == arg.get_id()) && form.iter().any(|id| stands(id));
         let for_another = default.command.is_some() && default.command.as_deref() != name;
         if given || for_another || name.is_some_and(|name| !is_taken(arg.get_id().as_str(), name)) {

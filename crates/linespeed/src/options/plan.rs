@@ -21,7 +21,7 @@ pub struct Plan {
     pub purpose: Purpose,
     /// Print only the lines to paste for this tool: numactl, taskset, systemd, docker, kubernetes
     #[arg(long = "as", value_name = "TOOL", value_parser = clap::builder::PossibleValuesParser::new(diagnose::TOOLS),
-          conflicts_with = "form")]
+          conflicts_with_all = ["form", "all"])]
     pub tool: Option<String>,
     /// Run the command as planned and unbound, in turn, and measure what the layout gains
     // That it goes with neither a record nor --as is told by the command: clap's usage line would show the record.

@@ -11,7 +11,7 @@ pub struct Inspect {
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
     /// Draw the topology, with CPU numbers
-    #[arg(long)]
+    #[arg(long, conflicts_with = "all")]
     pub tree: bool,
 }
 

@@ -16,7 +16,7 @@ pub struct Scale {
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting, requires = "recipe", conflicts_with = "command")]
     pub set: Vec<(String, String)>,
     /// List the recipes: what each measures, its settings, what it lacks here
-    #[arg(long)]
+    #[arg(long, conflicts_with = "all")]
     pub list: bool,
     /// Numbers of CPUs, for example 1,2,4-8 [without: 1, 2, 4 … all, and full cores, NUMA nodes and sockets]
     #[arg(long, value_name = "LIST")]

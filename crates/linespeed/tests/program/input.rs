@@ -201,6 +201,8 @@ fn options_that_a_user_always_wants_stand_in_a_file_and_a_variable() {
     // What is for another command, or means nothing to this one, is left out.
     assert!(!coloured(ran(&["list"], "run --color always\n--quick\nscale --repeat 6", "")));
     assert!(coloured(ran(&["list"], "list --color always", "")));
+    // So is what excludes something that was given, whichever of the two says so.
+    assert!(ran(&["quiet", "--status"], "--all", "").code != Some(2));
     for (text, variable, said) in [
         ("\n--colour always", "", &["options line 2", "no option --colour"][..]),
         ("--color blue", "", &["options line 1", "blue"]),

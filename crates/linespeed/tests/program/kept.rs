@@ -205,4 +205,15 @@ fn what_a_user_and_sudo_keep_is_found_by_both_and_stays_the_users() {
     by_sudo(&["list"]).succeeds();
     options_of("--secret".to_owned(), NOBODY);
     by_sudo(&["list"]).fails(2, &["--secret"]);
+    std::fs::remove_file(&options).unwrap();
+
+    // Recipes are the user's, too; but root runs no programs that a user's file names, unless told to.
+    let recipe = home.join(".config/linespeed/recipes/mine.toml");
+    std::fs::create_dir_all(recipe.parent().unwrap()).unwrap();
+    std::fs::write(&recipe, "name = \"mine\"\nwhat = \"Nothing.\"\ncommand = [\"true\"]\n").unwrap();
+    let scale = ["scale", "-q", "--quick", "--steps", "1", "--recipe"];
+    by_sudo(&[&scale[..], &["mine"]].concat()).succeeds();
+    chown(&recipe, Some(NOBODY), Some(NOBODY)).unwrap();
+    by_sudo(&[&scale[..], &["mine"]].concat()).fails(3, &["mine.toml", "another user"]);
+    by_sudo(&[&scale[..], &[recipe.to_str().unwrap()]].concat()).succeeds();
 }

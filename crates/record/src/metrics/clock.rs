@@ -1,6 +1,6 @@
 //! The core's clock.
 
-use super::{HIGHER, Metric};
+use super::{HIGHER, Metric, Statistic};
 use crate::label::Label;
 
 pub(super) const METRICS: &[Metric] = &[
@@ -12,6 +12,7 @@ pub(super) const METRICS: &[Metric] = &[
         better: HIGHER,
         keys: &[Label::Cpu, Label::Active, Label::Vector],
         plausible: (2e7, 6.5e9),
+        figure: Statistic::Median,
         glossary: "
             The clock that a core really runs at, in Hz: cycles a second while it works, not what a file in sysfs
             claims.

@@ -1,6 +1,6 @@
 //! Memory: latency and bandwidth.
 
-use super::{HIGHER, LOWER, MOST_BANDWIDTH, Metric};
+use super::{HIGHER, LOWER, MOST_BANDWIDTH, Metric, Statistic};
 use crate::label::Label;
 
 pub(super) const METRICS: &[Metric] = &[
@@ -12,6 +12,7 @@ pub(super) const METRICS: &[Metric] = &[
         better: LOWER,
         keys: &[Label::Cpu, Label::Node, Label::Bytes, Label::Page],
         plausible: (0.15, 1e5),
+        figure: Statistic::Median,
         glossary: "
             Time from one load to the next that needs its result, in ns, when the data lies scattered over a
             working set of `bytes`. Read as a curve over the working set it shows every cache as a step and memory
@@ -38,6 +39,7 @@ pub(super) const METRICS: &[Metric] = &[
         better: LOWER,
         keys: &[Label::Cpu, Label::Node, Label::Bytes, Label::Page],
         plausible: (0.9, 3e5),
+        figure: Statistic::Median,
         glossary: "
             Load latency in cycles of the core's own clock: the form in which the maker's manual gives L1 and L2.
             Also: in cycles
@@ -54,6 +56,7 @@ pub(super) const METRICS: &[Metric] = &[
         better: HIGHER,
         keys: &[Label::Cpu, Label::Bytes, Label::Chains],
         plausible: (0.2, 64.0),
+        figure: Statistic::Median,
         glossary: "
             How many cache misses one core keeps under way at once: how much faster `chains` independent pointer
             chases run than one after the other. Beside latency it decides how fast a single core can read memory.
@@ -73,6 +76,7 @@ pub(super) const METRICS: &[Metric] = &[
         better: HIGHER,
         keys: &[Label::Op, Label::Stores, Label::BytesCounted, Label::Threads, Label::Cpus, Label::Node],
         plausible: (1e6, MOST_BANDWIDTH),
+        figure: Statistic::Median,
         glossary: "
             Bytes a second that `threads` CPUs move between memory and themselves with one loop (`op`): read,
             write, copy, scale, add, triad or a mix. `stores` is `regular` or `streaming` (past the caches).
@@ -102,6 +106,7 @@ pub(super) const METRICS: &[Metric] = &[
         keys: &[Label::Threads, Label::Cpus],
         // A share, as far as the rates that it follows from allow it to be one.
         plausible: (-1.0, 1.5),
+        figure: Statistic::Median,
         glossary: "
             The share of the lines overwritten whole by regular stores that the processor does not read first,
             with all CPUs writing: 0 reads each, 1 reads none.
@@ -126,6 +131,7 @@ pub(super) const METRICS: &[Metric] = &[
         better: LOWER,
         keys: &[Label::Cpu, Label::Bandwidth, Label::ShareOfPeak],
         plausible: (0.15, 1e6),
+        figure: Statistic::Median,
         glossary: "
             Load latency while other CPUs load the memory with `bandwidth` bytes a second. The curve stays flat,
             then bends: at the knee the memory is full in practice, whatever its peak.
@@ -145,6 +151,7 @@ pub(super) const METRICS: &[Metric] = &[
         better: LOWER,
         keys: &[Label::Op, Label::Cpu, Label::Node],
         plausible: (1e-4, 1e5),
+        figure: Statistic::Median,
         glossary: "
             Time per element of the STREAM loops on one CPU, in ns. lmbench's `stream` prints this and calls it
             latency; it is not one. 16 B (copy, scale) or 24 B (add, triad) divided by it is STREAM bandwidth in

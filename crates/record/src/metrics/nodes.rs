@@ -1,6 +1,6 @@
 //! Distances: from node to node, from core to core.
 
-use super::{HIGHER, LOWER, MOST_BANDWIDTH, Metric};
+use super::{HIGHER, LOWER, MOST_BANDWIDTH, Metric, Statistic};
 use crate::label::Label;
 
 pub(super) const METRICS: &[Metric] = &[
@@ -11,6 +11,7 @@ pub(super) const METRICS: &[Metric] = &[
         better: LOWER,
         keys: &[Label::From, Label::To],
         plausible: (0.15, 1e6),
+        figure: Statistic::Median,
         glossary: "
             Time of one dependent load by a CPU of node `from` from memory of node `to`, ns: a matrix, whose
             diagonal is local.
@@ -31,6 +32,7 @@ pub(super) const METRICS: &[Metric] = &[
         better: HIGHER,
         keys: &[Label::From, Label::To, Label::Op, Label::Threads],
         plausible: (1e5, MOST_BANDWIDTH),
+        figure: Statistic::Median,
         glossary: "
             Bytes a second that all CPUs of node `from` (`threads` of them) read together from memory of node
             `to`.
@@ -58,6 +60,7 @@ pub(super) const METRICS: &[Metric] = &[
             Label::ReaderNode,
         ],
         plausible: (0.5, 1e8),
+        figure: Statistic::Median,
         glossary: "
             Time that a cache line takes from one CPU to another, one way, ns. What a lock, a queue or a shared
             counter costs at least when two CPUs use it.

@@ -1,6 +1,6 @@
 //! What the kernel and the hypervisor cost: wake-ups, stolen time, system calls.
 
-use super::{LOWER, Metric, TEN_SECONDS};
+use super::{LOWER, Metric, Statistic, TEN_SECONDS};
 use crate::label::Label;
 
 pub(super) const METRICS: &[Metric] = &[
@@ -11,6 +11,7 @@ pub(super) const METRICS: &[Metric] = &[
         better: LOWER,
         keys: &[Label::Cpu, Label::Policy, Label::Priority, Label::Setting, Label::Corrected],
         plausible: (0.0, TEN_SECONDS),
+        figure: Statistic::Median,
         glossary: "
             How late a sleeping thread runs: from the moment its timer was due to the moment it executes. What
             cyclictest measures. It stands for every reply to a packet, lock or timer.
@@ -36,6 +37,7 @@ pub(super) const METRICS: &[Metric] = &[
         better: LOWER,
         keys: &[Label::Cpu, Label::Policy, Label::Priority, Label::Setting],
         plausible: (0.0, TEN_SECONDS),
+        figure: Statistic::Median,
         glossary: "
             The shortest wake-up latency of a run, ns: the `Min` of cyclictest's line. Only in imported records.
             How: Read from cyclictest's output.
@@ -50,6 +52,7 @@ pub(super) const METRICS: &[Metric] = &[
         better: LOWER,
         keys: &[Label::Cpu, Label::Policy, Label::Priority, Label::Setting],
         plausible: (0.0, TEN_SECONDS),
+        figure: Statistic::Median,
         glossary: "
             Mean wake-up latency of a run, ns: the `Avg` of cyclictest's line. Only in imported records: a mean
             hides what a median and percentiles tell, and linespeed measures those (`wakeup.latency`, whose
@@ -66,6 +69,7 @@ pub(super) const METRICS: &[Metric] = &[
         better: LOWER,
         keys: &[Label::Cpu, Label::Policy, Label::Priority, Label::Setting],
         plausible: (0.0, TEN_SECONDS),
+        figure: Statistic::Median,
         glossary: "
             The longest wake-up latency of a run, ns: the `Max` of cyclictest's line. Only in imported records; it
             grows with the length of the run.
@@ -82,6 +86,7 @@ pub(super) const METRICS: &[Metric] = &[
         better: LOWER,
         keys: &[Label::Cpu, Label::Cause],
         plausible: (0.0, 1.0),
+        figure: Statistic::Mean,
         glossary: "
             Share of a CPU's time that a program which never stops did not get.
             How: A thread spins on the cycle counter; every gap far above the loop's own time was taken by
@@ -100,6 +105,7 @@ pub(super) const METRICS: &[Metric] = &[
         better: LOWER,
         keys: &[Label::Cpu, Label::Cause],
         plausible: (0.0, TEN_SECONDS),
+        figure: Statistic::Median,
         glossary: "
             How long each interruption of a busy loop lasts.
             Also: gaps, longest gap, median gap
@@ -117,6 +123,7 @@ pub(super) const METRICS: &[Metric] = &[
         better: LOWER,
         keys: &[Label::Cpu],
         plausible: (1.0, 1e7),
+        figure: Statistic::Median,
         glossary: "
             Time for the cheapest system call, there and back.
             How: A raw system call that does nothing, many times over, less the empty loop.
@@ -132,6 +139,7 @@ pub(super) const METRICS: &[Metric] = &[
         better: LOWER,
         keys: &[Label::Cpu, Label::Clocksource],
         plausible: (0.5, 1e7),
+        figure: Statistic::Median,
         glossary: "
             Time to read the clock (`clock_gettime`, monotonic).
             How: The call as a program makes it, through the vDSO, many times over.
@@ -148,6 +156,7 @@ pub(super) const METRICS: &[Metric] = &[
         better: LOWER,
         keys: &[Label::Cpu, Label::ToCpu],
         plausible: (10.0, 1e8),
+        figure: Statistic::Median,
         glossary: "
             Time for one CPU to stop one thread and run another, or to hand work to a thread on another CPU
             (`to_cpu`).
@@ -166,6 +175,7 @@ pub(super) const METRICS: &[Metric] = &[
         better: LOWER,
         keys: &[Label::Cpu, Label::Page],
         plausible: (10.0, TEN_SECONDS),
+        figure: Statistic::Median,
         glossary: "
             Time for the kernel to give a program a page at its first touch.
             How: Fresh memory is mapped and one byte of each page written. `page` is the page's size.
@@ -182,6 +192,7 @@ pub(super) const METRICS: &[Metric] = &[
         better: LOWER,
         keys: &[Label::Cpu, Label::ToCpu],
         plausible: (10.0, 1e8),
+        figure: Statistic::Median,
         glossary: "
             Time from the unlock of a mutex by one thread to its holder's successor running on `to_cpu`.
             How: Two threads take a futex-based mutex in turn, each sleeping until the other has released it.
@@ -196,6 +207,7 @@ pub(super) const METRICS: &[Metric] = &[
         better: LOWER,
         keys: &[Label::Cpu],
         plausible: (0.1, 1e4),
+        figure: Statistic::Median,
         glossary: "
             Time lost when the CPU guesses a branch wrongly.
             How: Branches on fresh random bits against the same branches on a pattern that the CPU can learn; the
@@ -212,6 +224,7 @@ pub(super) const METRICS: &[Metric] = &[
         better: LOWER,
         keys: &[Label::Cpu],
         plausible: (0.05, 1e5),
+        figure: Statistic::Median,
         glossary: "
             Time of the instruction that spin loops wait with: PAUSE on x86-64, YIELD or ISB on aarch64.
             How: A row of them, timed.
@@ -228,6 +241,7 @@ pub(super) const METRICS: &[Metric] = &[
         better: None,
         keys: &[Label::Workload, Label::Scope],
         plausible: (0.05, 20_000.0),
+        figure: Statistic::Median,
         glossary: "
             Power while all CPUs do one kind of work, or none (`workload=idle`), W. `scope=packages` adds up the
             CPU packages, `machine` is a meter of the whole machine.

@@ -1,6 +1,6 @@
 //! Work done: workloads, commands, counters, layers.
 
-use super::{HIGHER, LOWER, Metric};
+use super::{HIGHER, LOWER, Metric, Statistic};
 use crate::label::Label;
 
 pub(super) const METRICS: &[Metric] = &[
@@ -12,6 +12,7 @@ pub(super) const METRICS: &[Metric] = &[
         better: HIGHER,
         keys: &[Label::Workload, Label::Bytes, Label::Threads, Label::Placement, Label::Setting],
         plausible: (1e-9, 1e18),
+        figure: Statistic::Median,
         glossary: "
             Work a second that `threads` copies of a workload do together, in the workload's unit (`detail.work`): a
             count of primes, a byte enciphered, a power, a flop.
@@ -34,6 +35,7 @@ pub(super) const METRICS: &[Metric] = &[
         better: LOWER,
         keys: &[Label::Workload, Label::Cpu, Label::Threads, Label::Placement],
         plausible: (0.0, 1e9),
+        figure: Statistic::Median,
         glossary: "
             Seconds that one pass of a workload, or a command, takes on the wall clock.
             Also: time of a run
@@ -51,6 +53,7 @@ pub(super) const METRICS: &[Metric] = &[
         better: LOWER,
         keys: &[Label::Workload, Label::State, Label::Thread],
         plausible: (0.0, 1e9),
+        figure: Statistic::Median,
         glossary: "
             Where a command's time went, in seconds by `state`: on a CPU in its own code (`user`) and in the
             kernel (`system`), ready but without a CPU (`runnable`), both summed over its threads and processes;
@@ -82,6 +85,7 @@ pub(super) const METRICS: &[Metric] = &[
             Label::Scope,
         ],
         plausible: (1e-4, 12.0),
+        figure: Statistic::Median,
         glossary: "
             Instructions that a core completes in a cycle of its clock while it runs a workload.
             Also: instructions a cycle, instructions per cycle, ipc counted
@@ -102,6 +106,7 @@ pub(super) const METRICS: &[Metric] = &[
         better: HIGHER,
         keys: &[Label::Workload, Label::Core],
         plausible: (0.05, 8.5),
+        figure: Statistic::Median,
         glossary: "
             Throughput of all siblings of a core together, relative to one of them alone. 1 means that the second
             thread brought nothing, 2 that it is worth a core.
@@ -128,6 +133,7 @@ pub(super) const METRICS: &[Metric] = &[
             Label::Scope,
         ],
         plausible: (0.0, 1e19),
+        figure: Statistic::Median,
         glossary: "
             How often an `event` happened while a workload or a command ran: cycles, instructions, misses, faults,
             switches.
@@ -151,6 +157,7 @@ pub(super) const METRICS: &[Metric] = &[
         better: LOWER,
         keys: &[Label::Layer, Label::Bound, Label::Interrupts],
         plausible: (1.0, 1e18),
+        figure: Statistic::Mean,
         glossary: "
             Time of one pass of the same routine in one layer of the machine, in cycles of the core's clock: user
             program or kernel thread, in a guest or not, bound to a CPU or not, with interrupts or without.
@@ -182,6 +189,7 @@ pub(super) const METRICS: &[Metric] = &[
         better: None,
         keys: &[Label::Category, Label::Workload, Label::Threads, Label::Placement],
         plausible: (0.0, 1.0),
+        figure: Statistic::Median,
         glossary: "
             Share of a core's issue slots by `category` (top-down, level 1): `retiring` did work,
             `bad-speculation` was thrown away, `frontend-bound` found no instruction to issue, `backend-bound`

@@ -65,6 +65,7 @@ pub(crate) fn machine(record: &Record) -> Vec<String> {
     let some = |name: &Option<String>, word: &str| {
         name.as_ref().filter(|name| *name != "none").map(|name| format!("{word} {name}"))
     };
+    let named = host_name(machine).is_some() || !system.is_empty();
     lines.push(listed([
         host_name(machine).map(str::to_owned),
         Some(system),
@@ -72,7 +73,8 @@ pub(crate) fn machine(record: &Record) -> Vec<String> {
         some(&machine.virtualization.hypervisor, "under"),
         some(&machine.virtualization.container, "in"),
     ]));
-    lines.push(listed([Some(model), design]));
+    // What names the machine stands first.
+    lines.insert(usize::from(named), listed([Some(model), design]));
     lines.push(listed([counts(machine), memory(machine), limits(machine)]));
     lines.retain(|line| !line.is_empty());
     if lines.is_empty() {
@@ -314,7 +316,7 @@ pub(crate) fn noise_in_a_line(record: &Record) -> String {
     let said = listed([
         (record.import.is_none() && !record.measurements.is_empty()).then(|| unreliable(record)),
         others.zip(online).map(|(used, cpus)| format!("others used {used:.2} of {}", units::cpus(cpus))),
-        steal.map(|share| format!("steal {}", units::percent(share))),
+        steal.map(|share| format!("steal {}", units::percent_to(share, 2))),
         before.own_nice.filter(|nice| *nice != 0).map(|nice| format!("own nice value {nice}")),
         before.own_policy.clone().filter(|policy| policy != "other").map(|policy| format!("policy {policy}")),
     ]);

@@ -36,7 +36,8 @@ pub(super) fn head(screen: &mut Screen, record: &Record) {
         cut(screen, &[Span::new(if number == 0 { Tone::Strong } else { Tone::Plain }, line)]);
     }
     cut(screen, &[Span::quiet(summary::origin(record))]);
-    cut(screen, &[Span::plain(summary::noise_in_a_line(record))]);
+    // A figure that is cut is another figure.
+    screen.short(2, "", "  ", summary::noise_in_a_line(record));
     if let Some(quiet) = conditions::quiet(&record.conditions) {
         cut(screen, &[Span::plain(quiet)]);
     }

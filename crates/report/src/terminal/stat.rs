@@ -67,7 +67,7 @@ fn write_answer(screen: &mut Screen, record: &Record, shown_by: &str) {
         answer::cut(screen, &[Span::strong(early)]);
     }
     screen.short(2, "", "", describe_runs(time));
-    answer::cut(screen, &[Span::plain(summary::noise_in_a_line(record))]);
+    screen.short(2, "", "  ", summary::noise_in_a_line(record));
     if let Some(quiet) = conditions::quiet(&record.conditions) {
         answer::cut(screen, &[Span::plain(quiet)]);
     }

@@ -96,32 +96,29 @@ fn compute(seed: u64) -> u64 {
     (0..20_000).fold(seed, |x: u64, _| x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695))
 }
 
-/// A cycle through all lines of 256 MiB whose order no prefetcher sees; so many loads of it, however long they take.
+/// A cycle through all lines of 64 MiB whose order no prefetcher sees; so many loads of it, however long they take.
 fn memory_latency() {
-    const LINES: usize = 1 << 22;
+    const LINES: usize = 1 << 20;
     let mut lines = vec![[0u32; 16]; LINES];
     for (at, line) in lines.iter_mut().enumerate() {
         line[0] = (at.wrapping_mul(1_103_515_245).wrapping_add(12_345) % LINES) as u32;
     }
     let mut at = 0;
-    for _ in 0..6_000_000 {
+    for _ in 0..1_000_000 {
         at = lines[at as usize][0];
     }
     black_box(at);
 }
 
+/// Copies far beyond the caches, by the C library, which is as fast in a debug build.
 fn memory_bandwidth() {
-    const WORDS: usize = 8 << 20;
+    const BYTES: usize = 64 << 20;
     thread::scope(|scope| {
         for _ in 0..cpus().min(4) {
             scope.spawn(|| {
-                let (mut a, b, c) = (vec![0f64; WORDS], vec![1f64; WORDS], vec![2f64; WORDS]);
-                for round in 0..12 {
-                    let three = black_box(f64::from(round));
-                    for ((a, b), c) in a.iter_mut().zip(&b).zip(&c) {
-                        *a = b + three * c;
-                    }
-                    black_box(&mut a);
+                let (mut to, from) = (vec![1u8; BYTES], vec![2u8; BYTES]);
+                for _ in 0..12 {
+                    black_box(&mut to).copy_from_slice(black_box(&from));
                 }
             });
         }
@@ -137,7 +134,7 @@ fn false_sharing() {
     let line = Line::default();
     thread::scope(|scope| {
         for own in &line.0 {
-            scope.spawn(move || (0..40_000_000).for_each(|_| _ = own.fetch_add(1, Relaxed)));
+            scope.spawn(move || (0..8_000_000).for_each(|_| _ = own.fetch_add(1, Relaxed)));
         }
     });
 }
