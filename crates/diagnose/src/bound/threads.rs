@@ -75,7 +75,7 @@ pub(super) fn one_thread(facts: &Facts) -> Option<Cause> {
                         "bound-try-free-core",
                         "a core that nobody else uses helps (--cpus), and a faster one; look for an option for threads or jobs"
                     )
-                } else if facts.ipc().is_some() {
+                } else if facts.ipc().is_some() || !facts.probes().is_empty() {
                     text!(
                         "bound-try-faster-core",
                         "a faster core helps, more cores do not; look for an option for threads or jobs, or run several"

@@ -234,10 +234,8 @@ const COMMANDS_DIFFER: Template = Template {
     words: "They ran {why}. Those results are not compared; --different-commands compares them.",
 };
 /// What the records share cannot be compared.
-const NOTHING_COMPARABLE: Template = Template {
-    code: "comparison-nothing-comparable",
-    words: "No shared figure is comparable; see the reasons below.",
-};
+const NOTHING_COMPARABLE: Template =
+    Template { code: "comparison-nothing-comparable", words: "No shared figure is comparable: {why}." };
 
 fn note_whole(comparison: &Comparison) -> Vec<Text> {
     let subjects = &comparison.subjects;
@@ -262,10 +260,11 @@ fn note_whole(comparison: &Comparison) -> Vec<Text> {
         notes.extend(of_commands);
     } else if comparison.rows.is_empty() {
         let all_have_figures = subjects.iter().all(|subject| subject.figures > 0);
-        notes.push(match (comparison.refused.is_empty(), all_have_figures) {
-            (false, _) => text!(NOTHING_COMPARABLE),
-            (true, true) => text!(NO_SHARED_METRIC),
-            (true, false) => text!(
+        // The reason of most figures stands first.
+        notes.push(match (comparison.refused.first(), all_have_figures) {
+            (Some(refusal), _) => text!(NOTHING_COMPARABLE, why = refusal.why.clone()),
+            (None, true) => text!(NO_SHARED_METRIC),
+            (None, false) => text!(
                 "comparison-one-has-figures",
                 "At most one record has figures: only the inventories are compared."
             ),
