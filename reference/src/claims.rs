@@ -1,6 +1,6 @@
 //! What the documents claim of the machines, each claim with a rule that judges it on the machines' figures.
 //!
-//! A new claim is a table in `claims/DOCUMENT.toml`; a new document its line in [`DOCUMENTS`].
+//! A new claim is a table in `claims/DOCUMENT.toml`; a new document its line in `DOCUMENTS`.
 
 use std::fmt;
 
