@@ -32,6 +32,17 @@ pub enum Verdict {
     },
 }
 
+impl Verdict {
+    /// For programs; it stays when words change.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::DoesNotHold(_) => "does-not-hold",
+            Self::CannotTell { .. } => "cannot-tell",
+        }
+    }
+}
+
 /// Both sides of a condition, in the unit of the claim.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gap {

@@ -19,14 +19,6 @@ fn answers() -> BTreeMap<String, Answer> {
     answers
 }
 
-fn verdict(answer: &Answer) -> &'static str {
-    match answer.verdict {
-        Verdict::Holds => "holds",
-        Verdict::DoesNotHold(_) => "does-not-hold",
-        Verdict::CannotTell { .. } => "cannot-tell",
-    }
-}
-
 /// Whether a verdict is what the review found.
 fn agrees(found: &str, verdict: &str) -> bool {
     match found {
@@ -48,12 +40,12 @@ fn each_of_110_claims_is_answered_as_the_review_found_or_says_why_not() {
         let mut word = || words.next().unwrap_or_default();
         let (id, found, wanted, why) = (word(), word(), word(), word());
         let answer = answers.get(id).unwrap_or_else(|| panic!("{id} has no answer"));
-        assert_eq!(verdict(answer), wanted, "{id}: {:#?}", answer.compared);
+        assert_eq!(answer.verdict.code(), wanted, "{id}: {:#?}", answer.compared);
         assert_eq!(agrees(found, wanted), why.is_empty(), "{id}: {found} against {wanted}: {why}");
         if !why.is_empty() {
             println!("{id}: {wanted}, the review {found}: {why}");
         }
-        *counts.entry(verdict(answer)).or_default() += 1;
+        *counts.entry(answer.verdict.code()).or_default() += 1;
         reviewed += 1;
     }
     println!("{reviewed} claims: {counts:?}");

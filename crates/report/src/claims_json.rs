@@ -7,8 +7,6 @@ use reference::expression::Atom;
 use reference::judge::{Answer, Figure, Gap, Verdict};
 use serde_json::{Value, json};
 
-use crate::contents::claims::verdict;
-
 /// The record with a list `claims` beside its own fields, which readers of records pass over.
 pub fn record(record: &Record, answers: &[Answer]) -> io::Result<String> {
     let text = record.to_json()?;
@@ -34,7 +32,7 @@ fn to_json(answers: &[Answer]) -> Value {
             "document": answer.claim.document,
             "machines": answer.claim.machines,
             "says": answer.claim.says,
-            "verdict": verdict(answer).replace(' ', "-"),
+            "verdict": answer.verdict.code(),
             "compared": answer.compared.iter().map(sides).collect::<Vec<_>>(),
             "needs": needs.iter().map(Atom::to_string).collect::<Vec<_>>(),
             "measured_by": answer.claim.measured_by,

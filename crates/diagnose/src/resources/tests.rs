@@ -207,6 +207,25 @@ fn latency_and_wake_up_name_their_figures() {
 }
 
 #[test]
+fn a_wake_up_that_held_idle_states_made_no_faster_is_its_own_ceiling_and_says_so() {
+    let mut record = machine(1);
+    for (setting, ns) in [("as-is", 30.6e3), ("tuned", 32.5e3)] {
+        let place = Labels::new()
+            .with_label(Label::Cpu, 0u32)
+            .with_label(Label::Policy, "fifo")
+            .with_label(Label::Setting, setting);
+        record.measurements.push(measured("wakeup.latency", place.with_label(Label::Corrected, false), ns));
+    }
+    let [wake_up] = &resources_of(&record)[..] else { panic!("one resource") };
+    assert_eq!((wake_up.ceiling, wake_up.share), (Some(30.6e3), Some(1.0)));
+    let (_, best) = parts(wake_up);
+    assert_eq!(
+        (best.code(), best.value("held")),
+        (Some("wake-up-no-faster"), Some(&Value::Figure(32.5e3, "ns")))
+    );
+}
+
+#[test]
 fn memory_that_only_large_pages_reached_is_said_to_be_so() {
     let mut record = machine(1);
     for (level, bytes) in [(1, 32 << 10), (2, 1 << 20), (3, 32 << 20)] {

@@ -14,8 +14,14 @@ const NAMED: usize = 3;
 
 /// How many hold, in one line.
 pub(crate) fn counted(answers: &[Answer]) -> String {
-    let count = |wanted: &str| answers.iter().filter(|answer| verdict(answer) == wanted).count();
-    let [holds, fails, untold] = [HOLDS, DOES_NOT_HOLD, CANNOT_TELL].map(count);
+    let (mut holds, mut fails, mut untold) = (0, 0, 0);
+    for answer in answers {
+        *match answer.verdict {
+            Verdict::Holds => &mut holds,
+            Verdict::DoesNotHold(_) => &mut fails,
+            Verdict::CannotTell { .. } => &mut untold,
+        } += 1;
+    }
     let part = |count: usize, words: String| (count > 0).then_some(words);
     let counts = listed([
         part(holds, format!("{holds} {}", if holds == 1 { "holds" } else { "hold" })),
@@ -25,16 +31,12 @@ pub(crate) fn counted(answers: &[Answer]) -> String {
     format!("{TITLE}: {counts}")
 }
 
-const HOLDS: &str = "holds";
-const DOES_NOT_HOLD: &str = "does not hold";
-const CANNOT_TELL: &str = "cannot tell";
-
 /// The verdict in a word or three.
 pub(crate) fn verdict(answer: &Answer) -> &'static str {
     match answer.verdict {
-        Verdict::Holds => HOLDS,
-        Verdict::DoesNotHold(_) => DOES_NOT_HOLD,
-        Verdict::CannotTell { .. } => CANNOT_TELL,
+        Verdict::Holds => "holds",
+        Verdict::DoesNotHold(_) => "does not hold",
+        Verdict::CannotTell { .. } => "cannot tell",
     }
 }
 
@@ -49,9 +51,17 @@ pub(crate) fn worst_first(answers: &[Answer]) -> Vec<&Answer> {
     sorted
 }
 
-/// What is found and what is claimed, where the figures tell.
+/// What was found, in place of what where it does not hold; nothing where the figures do not tell.
 pub(crate) fn figures(answer: &Answer) -> Option<String> {
-    (!matches!(answer.verdict, Verdict::CannotTell { .. })).then(|| why(answer))
+    match &answer.verdict {
+        Verdict::Holds => Some(why(answer)),
+        Verdict::DoesNotHold(refuted) => Some(refute(refuted)),
+        Verdict::CannotTell { .. } => None,
+    }
+}
+
+fn refute(refuted: &[Gap]) -> String {
+    refuted.chunk_by(same_claim).map(against).collect::<Vec<_>>().join("; ")
 }
 
 /// By how much it does not hold, or what would tell.
@@ -61,11 +71,11 @@ pub(crate) fn why(answer: &Answer) -> String {
         Verdict::DoesNotHold(refuted) => {
             let met: Vec<String> =
                 answer.compared.iter().filter(|gap| !refuted.contains(gap)).map(found).collect();
-            let against: Vec<String> = refuted.chunk_by(same_claim).map(against).collect();
+            let against = refute(refuted);
             match met.len() {
-                0 => against.join("; "),
-                1 => format!("{} ({} holds)", against.join("; "), join_list(&met)),
-                _ => format!("{} ({} hold)", against.join("; "), join_list(&met)),
+                0 => against,
+                1 => format!("{against} ({} holds)", join_list(&met)),
+                _ => format!("{against} ({} hold)", join_list(&met)),
             }
         }
         Verdict::CannotTell { needs } => {
