@@ -8,7 +8,7 @@ use record::import::{Contradiction, Origin};
 use record::machine::CacheKind;
 
 use crate::cache_size::Printed;
-use crate::numbers::parse_number;
+use crate::numbers::{is_ambiguous, parse_number};
 
 /// A value and where it stood.
 #[derive(Clone, Debug, PartialEq)]
@@ -252,7 +252,7 @@ pub(crate) fn parse_cache_name(name: &str) -> Option<(u32, CacheKind)> {
 /// A size with a binary unit, whether it is written so or not: `32K`, `1.5 MiB`, `32 GB`; and whether the unit was
 /// written as IEC has it.
 pub(crate) fn parse_size(text: &str) -> Option<(u64, bool)> {
-    let (value, rest) = parse_number(text)?;
+    let (value, rest) = parse_number(text).filter(|_| !is_ambiguous(text))?;
     let unit = &rest[..rest.bytes().take_while(u8::is_ascii_alphabetic).count()];
     let is = |names: &[&str]| names.iter().any(|name| unit.eq_ignore_ascii_case(name));
     let units: [&[&str]; 5] =

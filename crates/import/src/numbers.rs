@@ -68,11 +68,22 @@ pub(crate) fn parse_scaled(text: &str, exponent: i32) -> Option<f64> {
     Some(if negative { -value } else { value }).filter(|value: &f64| value.is_finite())
 }
 
+/// Whether a text begins with what may be a fraction or a group of thousands: `32,000`.
+pub(crate) fn is_ambiguous(text: &str) -> bool {
+    let number = text.trim_start().split(|c: char| !(c.is_ascii_digit() || c == ',')).next().unwrap_or("");
+    number.split_once(',').is_some_and(|(front, rest)| (1..=3).contains(&front.len()) && rest.len() == 3)
+}
+
 /// A number with a decimal point or comma, at the beginning of `text`, and what follows it.
 pub(crate) fn parse_number(text: &str) -> Option<(f64, &str)> {
     let text = text.trim_start();
     let end = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ','))).unwrap_or(text.len());
     let (digits, rest) = text.split_at(end);
+    // `37O0` and `1e308` are no 37 and no 1 with a unit.
+    let unit = rest.split(|c: char| !c.is_ascii_alphanumeric()).next()?;
+    if unit.bytes().any(|b| b.is_ascii_digit()) {
+        return None;
+    }
     let digits = digits.trim_end_matches(['.', ',']);
     let value = digits.replace(',', ".").parse().ok()?;
     Some((value, rest.trim_start()))
@@ -205,5 +216,16 @@ mod tests {
         fn what_was_printed_is_read(value in 0u64..1_000_000_000_000) {
             prop_assert_eq!(parse_whole(&record::units::thousands(value as f64)), Some(value));
         }
+    }
+
+    #[test]
+    fn a_number_that_goes_on_is_not_read_by_its_beginning() {
+        for text in ["37O0", "1e308", "1x00 MB", "3.5GHz2"] {
+            assert_eq!(parse_number(text), None, "{text}");
+        }
+        assert_eq!(parse_number("3192,000"), Some((3192.0, "")));
+        assert_eq!(parse_number("4096MB (2 x)"), Some((4096.0, "MB (2 x)")));
+        assert_eq!(crate::facts::parse_size("32,000 MB"), None);
+        assert_eq!(crate::facts::parse_size("1,5 MiB"), Some((3 << 19, true)));
     }
 }

@@ -71,7 +71,13 @@ fn file(path: &Path) -> Result<Record, Failure> {
             "no file, label or record is called so; linespeed records lists them".to_owned(),
         ));
     }
-    Record::read(from).map_err(|error| refused(error.to_string()))
+    Record::read_within(from, memory_left()).map_err(|error| refused(error.to_string()))
+}
+
+/// What this process may still take of memory, bytes.
+fn memory_left() -> u64 {
+    let of_machine = machine::memory_left(&machine::Root::live()).unwrap_or(u64::MAX);
+    of_machine.min(os::address_space_left().unwrap_or(u64::MAX))
 }
 
 /// A reference machine, by its name.

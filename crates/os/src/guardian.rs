@@ -62,12 +62,21 @@ impl Guardian {
     /// This process has threads already, in whose middle a copy could not go on; or it is the init of its namespace, after
     /// which nobody lives on; or the kernel's.
     pub fn post(name: &'static CStr, keep: &[RawFd], work: impl FnOnce(&Lifeline)) -> io::Result<Self> {
-        if !has_one_thread() || std::process::id() == 1 {
+        if !Self::is_possible()? {
             return Err(OsError::CannotFork.into());
         }
         // SAFETY: this process has one thread, so that nothing, the allocator's locks included, is in a state that the copy
         // could not go on from.
         unsafe { Self::post_beside_threads(name, keep, work) }
+    }
+
+    /// Whether this process is one that a guardian can be posted from: of one thread, and not the init of its namespace.
+    ///
+    /// # Errors
+    ///
+    /// The kernel does not tell.
+    pub fn is_possible() -> io::Result<bool> {
+        Ok(std::process::id() != 1 && has_one_thread()?)
     }
 
     /// As [`Guardian::post`], also where this process has threads.
@@ -128,12 +137,12 @@ impl Guardian {
 }
 
 /// Whether this process has one thread.
-fn has_one_thread() -> bool {
+fn has_one_thread() -> io::Result<bool> {
     const TASKS: &str = "/proc/self/task";
     // Linux gives the folder a link from itself, one from above and one for each thread; sandboxes with a /proc of their own
     // may not, and there its entries are counted.
-    std::fs::metadata(TASKS).is_ok_and(|folder| folder.nlink() == 3)
-        || std::fs::read_dir(TASKS).is_ok_and(|tasks| tasks.count() == 1)
+    Ok(std::fs::metadata(TASKS).is_ok_and(|folder| folder.nlink() == 3)
+        || std::fs::read_dir(TASKS)?.count() == 1)
 }
 
 /// Makes this copy one that nobody's signals and terminals reach. Whoever reads what we print must see its end when the

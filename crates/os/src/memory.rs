@@ -65,6 +65,19 @@ pub fn memory_used() -> Option<u64> {
     pages.checked_mul(base_page())
 }
 
+/// Address space that this process may still take, bytes; `None` where it has no limit.
+pub fn address_space_left() -> Option<u64> {
+    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: 0 };
+    // SAFETY: the kernel fills the limit.
+    let known = unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut limit) } == 0;
+    if !known || limit.rlim_cur == libc::RLIM_INFINITY {
+        return None;
+    }
+    let taken = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let pages = taken.split_whitespace().next()?.parse::<u64>().ok()?;
+    Some(limit.rlim_cur.saturating_sub(pages.saturating_mul(base_page())))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,5 +1,6 @@
 //! Why knobs cannot be set, or not be put back.
 
+use os::child::Obstacle;
 use record::{CpuList, Text};
 
 use crate::audit::CpuRefusal;
@@ -33,6 +34,9 @@ pub enum Error {
     /// The journal cannot be read or written.
     #[error(transparent)]
     Journal(#[from] journal::Error),
+    /// Nothing would put the settings back if this process were killed, or could not when it ends.
+    #[error("nothing is changed, because nothing could put it back: {0}")]
+    Unguarded(Obstacle),
     /// Something compound cannot be done.
     #[error(transparent)]
     Compound(#[from] CompoundError),

@@ -1,6 +1,7 @@
 //! The process that puts everything back when the one that changed it is gone, however that ended.
 
 use std::ffi::CStr;
+use std::io;
 use std::os::fd::RawFd;
 
 use os::guardian::Message;
@@ -18,15 +19,26 @@ pub(crate) struct Guardian(os::Guardian);
 /// Posts a guardian. In it `on_death` is called when this process ends without a word, `on_stay` when it is told to stay.
 /// `keep` are descriptors that stay open in it: the lock.
 ///
-/// `None` where this process has threads already, in whose middle a copy could not go on, or where there can be no other
-/// process.
-pub(crate) fn post(keep: &[RawFd], on_death: impl FnOnce(), on_stay: impl FnOnce()) -> Option<Guardian> {
+/// `None` where this process has threads already, in whose middle a copy could not go on, or is the init of its namespace,
+/// which nobody outlives.
+///
+/// # Errors
+///
+/// There could be one, and the system has no descriptor, process or memory left for it.
+pub(crate) fn post(
+    keep: &[RawFd],
+    on_death: impl FnOnce(),
+    on_stay: impl FnOnce(),
+) -> io::Result<Option<Guardian>> {
+    if !os::Guardian::is_possible()? {
+        return Ok(None);
+    }
     let work = |lifeline: &os::guardian::Lifeline| match lifeline.hear() {
         Message::Dismissed => {}
         Message::Number(_) => on_stay(),
         Message::Gone => on_death(),
     };
-    os::Guardian::post(NAME, keep, work).ok().map(Guardian)
+    os::Guardian::post(NAME, keep, work).map(|posted| Some(Guardian(posted)))
 }
 
 impl Guardian {
@@ -38,6 +50,11 @@ impl Guardian {
     /// Everything is back: it may go. Waits for its end.
     pub(crate) fn dismiss(self) {
         self.0.dismiss();
+        self.0.wait();
+    }
+
+    /// It is to put everything back in this process's place. Waits for its end.
+    pub(crate) fn take_over(self) {
         self.0.wait();
     }
 

@@ -172,9 +172,29 @@ impl Journal {
     }
 
     /// Another hand on the same file, for a process that does not hear of later steps.
-    pub fn duplicate(&self) -> Result<Self, Error> {
-        let file = self.file.try_clone().map_err(|error| Error::System(self.path.clone(), error))?;
+    pub fn duplicate(&self) -> io::Result<Self> {
+        let file = self.another_descriptor()?;
         Ok(Self { path: self.path.clone(), file, text: self.text.clone(), without_steps: true })
+    }
+
+    /// Another descriptor of the same file.
+    pub fn another_descriptor(&self) -> io::Result<File> {
+        self.file.try_clone()
+    }
+
+    /// What it says, whatever lies at its path: from what is open where that is whole, else from what was written.
+    pub fn own_contents(&self) -> Option<JournalContents> {
+        let text = match self.read_open() {
+            Ok(open) if open.starts_with(&self.text) => open,
+            _ => self.remembered().ok()?,
+        };
+        parse(&text).ok()
+    }
+
+    fn read_open(&self) -> io::Result<Vec<u8>> {
+        let mut open = vec![0; self.file.metadata()?.len().min(LONGEST) as usize];
+        self.file.read_exact_at(&mut open, 0)?;
+        Ok(open)
     }
 
     /// Its descriptor, which a guardian keeps open.
@@ -187,8 +207,7 @@ impl Journal {
     pub fn rewrite_if_missing(&self) -> Result<(), Error> {
         let system = |error: io::Error| Error::System(self.path.clone(), error);
         let own = self.file.metadata().map_err(system)?;
-        let mut open = vec![0; own.len().min(LONGEST) as usize];
-        self.file.read_exact_at(&mut open, 0).map_err(system)?;
+        let open = self.read_open().map_err(system)?;
         let whole = open.starts_with(&self.text);
         let in_the_way = match self.path.symlink_metadata() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => false,
@@ -257,7 +276,19 @@ impl Journal {
     pub fn end(mut self) -> Result<(), Error> {
         // For a guardian that holds it open: not to be written again. On a full disk it is, and found to be done.
         let _ = self.note(&Step::Finished);
+        if !self.is_at_its_path() {
+            // Somebody else's, who may remove it.
+            return Ok(());
+        }
         std::fs::remove_file(&self.path).map_err(|error| Error::System(self.path.clone(), error))
+    }
+
+    /// Whether what lies at its path is what is open, as far as can be told.
+    fn is_at_its_path(&self) -> bool {
+        match (self.file.metadata(), self.path.symlink_metadata()) {
+            (Ok(own), Ok(there)) => (own.dev(), own.ino()) == (there.dev(), there.ino()),
+            _ => true,
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! From the lock over the journal to the values, and all the way back.
 
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use record::Text;
@@ -50,6 +52,8 @@ pub enum Leftover {
 pub struct Session {
     journal: Journal,
     guardian: Option<Guardian>,
+    /// What putting back opens, so that there is room for it however many files are open by then.
+    spare: Vec<File>,
     folder: PathBuf,
     _lock: Lock,
 }
@@ -108,7 +112,15 @@ fn add_watched(files: &dyn Files, mut changes: Vec<Change>) -> Vec<Change> {
 /// Puts back what a journal tells, and removes it when nothing of ours stands any more. What became of each value.
 pub fn restore(files: &dyn Files, folder: &Path) -> Result<Vec<(Change, RestoreOutcome)>, Error> {
     let resumed = Journal::resume(folder)?;
-    let Some((mut journal, contents)) = resumed else { return Ok(Vec::new()) };
+    let Some((journal, contents)) = resumed else { return Ok(Vec::new()) };
+    put_back(files, journal, contents)
+}
+
+fn put_back(
+    files: &dyn Files,
+    mut journal: Journal,
+    contents: JournalContents,
+) -> Result<Vec<(Change, RestoreOutcome)>, Error> {
     // CPUs are given back before those of them that are offline come online again.
     let undone: Vec<(Change, RestoreOutcome)> = contents
         .compound_changes()
@@ -136,6 +148,43 @@ pub fn forget(folder: &Path) -> Result<(), Error> {
     Ok(resumed.map_or(Ok(()), |(journal, _)| journal.end())?)
 }
 
+/// Puts back what this process has set, or the one that posted this guardian, whatever became of the journal on disk
+/// meanwhile: where something lies in its place that must not be believed, what is open and remembered tells.
+fn restore_own(
+    files: &dyn Files,
+    folder: &Path,
+    journal: Journal,
+) -> Result<Vec<(Change, RestoreOutcome)>, Error> {
+    let _ = journal.rewrite_if_missing();
+    match restore(files, folder) {
+        Err(Error::Journal(error)) => {
+            let Some(contents) = journal.own_contents() else { return Err(error.into()) };
+            put_back(files, journal, contents)
+        }
+        restored => restored,
+    }
+}
+
+/// Descriptors that putting back has open at once: the journal, its folder, a file of the kernel's and what leads there.
+const SPARE: usize = 4;
+
+/// The guardian, and the descriptors that are kept free for putting back.
+fn guard(
+    files: &dyn Files,
+    lock: &Lock,
+    journal: &Journal,
+    folder: &Path,
+    setting: impl FnOnce(),
+) -> io::Result<(Option<Guardian>, Vec<File>)> {
+    let duplicate = journal.duplicate()?;
+    let spare = (0..SPARE).map(|_| journal.another_descriptor()).collect::<io::Result<_>>()?;
+    let keep = [lock.descriptor(), duplicate.descriptor()];
+    let on_death = || {
+        let _ = restore_own(files, folder, duplicate);
+    };
+    Ok((guardian::post(&keep, on_death, setting)?, spare))
+}
+
 /// Takes the lock.
 pub fn lock(request: &Request) -> Result<Lock, Error> {
     state_directory::prepare(&request.folder)?;
@@ -161,14 +210,13 @@ impl Session {
             add_watched(files, changes),
         );
         let mut journal = Journal::begin(&request.folder, &plan)?;
-        let folder = request.folder.clone();
-        let duplicate = journal.duplicate()?;
-        let keep = [lock.descriptor(), duplicate.descriptor()];
-        let on_death = move || {
-            let _ = duplicate.rewrite_if_missing();
-            let _ = restore(files, &folder);
+        let (guardian, spare) = match guard(files, &lock, &journal, &request.folder, setting) {
+            Ok(guarded) => guarded,
+            Err(error) => {
+                let _ = journal.end();
+                return Err(Error::Unguarded((&error).into()));
+            }
         };
-        let guardian = guardian::post(&keep, on_death, setting);
         let written = match apply::apply(files, &mut journal, &plan.changes) {
             Ok(written) => written,
             Err(error) => {
@@ -180,7 +228,7 @@ impl Session {
                 return Err(error.into());
             }
         };
-        Ok((Self { journal, guardian, folder: request.folder.clone(), _lock: lock }, written))
+        Ok((Self { journal, guardian, spare, folder: request.folder.clone(), _lock: lock }, written))
     }
 
     /// Does something that is more than a value; it is undone with them. What should be known of it; after an error nothing of
@@ -201,13 +249,13 @@ impl Session {
 
     /// Puts everything back. What became of each value.
     pub fn end(self, files: &dyn Files) -> Result<Vec<(Change, RestoreOutcome)>, Error> {
-        let restored = self
-            .journal
-            .rewrite_if_missing()
-            .map_err(Error::from)
-            .and_then(|()| restore(files, &self.folder));
-        if let Some(guardian) = self.guardian {
-            guardian.dismiss();
+        drop(self.spare);
+        let restored = restore_own(files, &self.folder, self.journal);
+        match self.guardian {
+            // What this process cannot do, that one may.
+            Some(guardian) if restored.is_err() => guardian.take_over(),
+            Some(guardian) => guardian.dismiss(),
+            None => {}
         }
         restored
     }

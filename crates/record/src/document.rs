@@ -6,6 +6,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::extent::{self, LongList};
 use crate::import::Import;
 use crate::{Conditions, Coverage, Diagnosis, Machine, Measurement, RunMode, credible, json};
 
@@ -140,13 +141,18 @@ impl Record {
         if text.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
             return Err(ReadError::NotARecord(Misfit::List));
         }
-        let head: Head = serde_json::from_slice(text).map_err(ReadError::of_json)?;
-        match head.schema {
-            None => return Err(ReadError::NotARecord(Misfit::NoSchema)),
-            Some(version) if version > SCHEMA_VERSION => return Err(ReadError::Newer(version)),
-            Some(_) => {}
+        memory_of(text)?;
+        let mut record: Self = serde_json::from_slice(text).map_err(|error| {
+            // A record of another form may fail anywhere: its number says so.
+            match serde_json::from_slice(text).map(|head: Head| head.schema) {
+                Ok(None) => ReadError::NotARecord(Misfit::NoSchema),
+                Ok(Some(version)) if version > SCHEMA_VERSION => ReadError::Newer(version),
+                _ => ReadError::of_json(error),
+            }
+        })?;
+        if record.schema > SCHEMA_VERSION {
+            return Err(ReadError::Newer(record.schema));
         }
-        let mut record: Self = serde_json::from_slice(text).map_err(ReadError::of_json)?;
         record.check()?;
         record.mode = record.mode.or_else(|| RunMode::of_command(&record));
         record.coverage.extend(credible::withhold(&mut record.measurements));
@@ -170,6 +176,11 @@ impl Record {
 
     /// Reads a record from a file.
     pub fn read(path: &Path) -> Result<Self, ReadError> {
+        Self::read_within(path, u64::MAX)
+    }
+
+    /// Reads a record from a file unless it, and what is made of it, takes more than `room` bytes of memory.
+    pub fn read_within(path: &Path, room: u64) -> Result<Self, ReadError> {
         let file = std::fs::File::open(path).map_err(ReadError::Io)?;
         let size = file.metadata().map_err(ReadError::Io)?.len();
         if size > MAX_RECORD_BYTES {
@@ -181,6 +192,11 @@ impl Record {
         if text.len() as u64 > MAX_RECORD_BYTES {
             return Err(ReadError::TooLarge(text.len() as u64));
         }
+        // As much again for its tables and how they are drawn.
+        let needed = memory_of(&text)?.saturating_mul(2);
+        if needed > room.saturating_sub(text.len() as u64) {
+            return Err(ReadError::NoRoom { needed, room });
+        }
         Self::from_json(&text)
     }
 
@@ -188,6 +204,10 @@ impl Record {
     pub fn json_schema() -> serde_json::Value {
         crate::schema::record_schema()
     }
+}
+
+fn memory_of(text: &[u8]) -> Result<u64, ReadError> {
+    extent::memory_of(text).map_err(|list| ReadError::NotARecord(Misfit::LongList(list)))
 }
 
 /// Why a record could not be read.
@@ -207,6 +227,13 @@ pub enum ReadError {
     Newer(u32),
     /// Larger than any record, in bytes.
     TooLarge(u64),
+    /// More memory than this process may take.
+    NoRoom {
+        /// About what it takes, bytes.
+        needed: u64,
+        /// What there is, bytes.
+        room: u64,
+    },
 }
 
 /// Why JSON is no record.
@@ -223,6 +250,8 @@ pub enum Misfit {
         /// CPUs of the machine.
         present: usize,
     },
+    /// A list is longer than a machine can fill.
+    LongList(LongList),
     /// A field is missing or of another type, in the parser's words.
     Field(String),
 }
@@ -234,6 +263,9 @@ impl fmt::Display for Misfit {
             Misfit::NoSchema => f.write_str("it has no \"schema\" number"),
             Misfit::TooManyCpus { listed, present } => {
                 write!(f, "a list names {listed} CPUs on a machine of {present}")
+            }
+            Misfit::LongList(LongList { name, most }) => {
+                write!(f, "its list {name:?} has more than {} items", crate::units::thousands(*most as f64))
             }
             Misfit::Field(why) => f.write_str(why),
         }
@@ -267,6 +299,13 @@ impl fmt::Display for ReadError {
                 f,
                 "is a record of schema {version}, newer than this linespeed reads ({SCHEMA_VERSION}); \
                  read it with the linespeed that wrote it or a newer one"
+            ),
+            ReadError::NoRoom { needed, room } => write!(
+                f,
+                "takes about {} of memory, and {} are left for this process: read fewer at once, or raise the limit \
+                 (memory.max of its cgroup, ulimit -v)",
+                crate::units::bytes(*needed),
+                crate::units::bytes(*room)
             ),
             ReadError::TooLarge(size) => write!(
                 f,

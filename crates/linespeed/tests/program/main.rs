@@ -1,5 +1,6 @@
 //! linespeed as people use it: its command line, its files, its exit codes, and the places that it runs in.
 
+mod attacks;
 mod bottlenecks;
 mod compare;
 mod confined;

@@ -3,16 +3,13 @@
 
 use std::cell::OnceCell;
 use std::ffi::{CStr, OsString};
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::mark::{Mark, clock_ns};
+use super::mark::{self, Mark, VARIABLE, clock_ns, runs};
 use super::tree;
 use crate::guardian::{Guardian, Lifeline, Message};
-
-/// The variable by which processes of a run know each other, however far they forked away.
-const VARIABLE: &str = "LINESPEED_RUN";
 
 /// The guard's own name as the kernel has it.
 const NAME: &CStr = c"linespeed-guard";
@@ -54,6 +51,7 @@ impl Guard {
         if let Some(mark) = &mark {
             mark.set();
         }
+        runs().push((token.clone(), mark));
         Self { token, mark, folder: folder.map(Path::to_owned), posted: OnceCell::new() }
     }
 
@@ -85,6 +83,7 @@ impl Guard {
 impl Drop for Guard {
     fn drop(&mut self) {
         self.dismiss();
+        runs().retain(|(token, _)| *token != self.token);
         let posted = self.posted.take();
         if !matches!(posted, Some(None)) {
             self.mark.iter().for_each(Mark::put_back);
@@ -132,22 +131,22 @@ fn clean_up(token: &str, mark: Option<Mark>, folder: Option<&Path>) {
 
 /// Processes with this token in their environment, or with this mark.
 fn processes_of_run(token: &str, mark: Option<Mark>) -> Vec<i32> {
-    let wanted = format!("{VARIABLE}={token}");
     let me = std::process::id() as i32;
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    pids.filter(|pid| *pid != me)
-        .filter(|pid| {
-            // The guard of a linespeed that ran below this one has its own work now, and ends after it; so has a guardian.
-            let name = std::fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
-            if [NAME.to_bytes(), QUIET].contains(&name.trim_ascii()) {
-                return false;
-            }
-            let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            let limits = std::fs::read_to_string(format!("/proc/{pid}/limits")).unwrap_or_default();
-            environment.split(|byte| *byte == 0).any(|entry| entry == OsString::from(&wanted).as_bytes())
-                // One that has ended keeps its limits until somebody takes its end.
-                || mark.is_some_and(|mark| mark.is_in(&limits)) && !tree::has_ended(*pid)
-        })
-        .collect()
+    // One that has ended keeps its limits until somebody takes its end.
+    let is_ours = |pid: &i32| *pid != me && mark::is_of_run(*pid, token, mark) && !tree::has_ended(*pid);
+    pids.filter(|pid| is_ours(pid) && !is_a_guardian(*pid)).collect()
+}
+
+/// Whether a process is the guard of a linespeed that ran below this one, which has its own work now and ends after it, or
+/// a guardian. Any program can have their names; that is the program of this one tells.
+fn is_a_guardian(pid: i32) -> bool {
+    let name = std::fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
+    let program = |process: &str| {
+        let file = std::fs::metadata(format!("/proc/{process}/exe")).ok()?;
+        Some((file.dev(), file.ino()))
+    };
+    [NAME.to_bytes(), QUIET].contains(&name.trim_ascii())
+        && program("self").is_some_and(|own| program(&pid.to_string()) == Some(own))
 }

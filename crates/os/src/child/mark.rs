@@ -1,6 +1,7 @@
 //! A number that every process of a run inherits and none can shake off by accident: programs that are started with an empty
 //! environment, in a session of their own, or by sudo still have it.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The line of /proc/PID/limits that tells it.
@@ -8,6 +9,31 @@ const LINE: &str = "Max file locks";
 
 /// Numbers of ours are at least this large: as a limit, none.
 const LEAST: u64 = 1 << 62;
+
+/// The variable by which processes of a run know each other, however far they forked away.
+pub(super) const VARIABLE: &str = "LINESPEED_RUN";
+
+/// The tokens and marks of the runs of this process.
+static RUNS: Mutex<Vec<(String, Option<Mark>)>> = Mutex::new(Vec::new());
+
+pub(super) fn runs() -> MutexGuard<'static, Vec<(String, Option<Mark>)>> {
+    RUNS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether a process belongs to a run of this process; every one does where there is none.
+pub(super) fn is_of_a_run(pid: i32) -> bool {
+    let runs = runs();
+    runs.is_empty() || runs.iter().any(|(token, mark)| is_of_run(pid, token, *mark))
+}
+
+/// Whether a process has this token in its environment, or this mark.
+pub(super) fn is_of_run(pid: i32, token: &str, mark: Option<Mark>) -> bool {
+    let wanted = format!("{VARIABLE}={token}");
+    let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    let limits = std::fs::read_to_string(format!("/proc/{pid}/limits")).unwrap_or_default();
+    environment.split(|byte| *byte == 0).any(|entry| entry == wanted.as_bytes())
+        || mark.is_some_and(|mark| mark.is_in(&limits))
+}
 
 /// The soft limit on file locks, which Linux keeps, hands on and has not enforced since 2.4.
 #[derive(Clone, Copy, Debug)]

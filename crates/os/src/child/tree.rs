@@ -3,9 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::mark;
 use crate::thread::check_result;
 
 /// Ticks a second of the times in /proc, on every architecture that this runs on (proc(5)).
@@ -20,6 +21,10 @@ static CHILDREN: Mutex<Vec<(i32, bool)>> = Mutex::new(Vec::new());
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 /// Whether children are to be ended without being asked first.
 static HURRY: AtomicBool = AtomicBool::new(false);
+
+/// Children that this process had before it adopted any, those of the shell that became it by `exec`, and all below them,
+/// by number and start.
+static OTHERS: OnceLock<Vec<(i32, u64)>> = OnceLock::new();
 
 /// A process that a child left behind.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,6 +73,16 @@ pub fn adopted_beside(pid: i32) -> Vec<i32> {
 /// Makes this process the one that adopts whatever its descendants leave behind; `false` where that cannot be (before
 /// Linux 3.4, in emulators of user programs): what forks away is then init's. [`super::Child::spawn`] does it too.
 pub fn become_subreaper() -> bool {
+    OTHERS.get_or_init(|| {
+        let own = children().clone();
+        let others = list_adopted().into_iter().filter(|pid| !own.iter().any(|(child, _)| child == pid));
+        let others: Vec<i32> = others.collect();
+        let mut all = Doomed::default();
+        if !others.is_empty() {
+            all.add(&others);
+        }
+        all.0
+    });
     // SAFETY: PR_SET_CHILD_SUBREAPER takes a number and touches no memory.
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0 }
 }
@@ -149,7 +164,7 @@ fn is_subreaper() -> bool {
     unsafe { libc::prctl(libc::PR_GET_CHILD_SUBREAPER, &raw mut set, 0, 0, 0) == 0 && set != 0 }
 }
 
-/// Processes that we adopted: our children that were not started here. Those in the group of a child other than `pid`
+/// Processes that we adopted: our children that were not started here, nor by whoever was this process before. Those in the group of a child other than `pid`
 /// were left by that one.
 pub(super) fn left_behind_by(pid: i32) -> Vec<Process> {
     // Without any child at all there is nothing to look at.
@@ -157,13 +172,17 @@ pub(super) fn left_behind_by(pid: i32) -> Vec<Process> {
         return Vec::new();
     }
     let known = children().clone();
+    let others = OTHERS.get().map_or(&[][..], Vec::as_slice);
     let mut found = Vec::new();
     for candidate in list_adopted() {
         if known.iter().any(|(child, _)| *child == candidate) || candidate == pid {
             continue;
         }
         let Some(line) = Stat::read(candidate) else { continue };
-        if !known.iter().any(|(child, own)| *own && *child == line.group && *child != pid) {
+        // What the others start later has no mark of a run.
+        let of_others = others.contains(&(candidate, line.started))
+            || !others.is_empty() && !mark::is_of_a_run(candidate);
+        if !of_others && !known.iter().any(|(child, own)| *own && *child == line.group && *child != pid) {
             found.push(Process { pid: candidate, name: line.name });
         }
     }

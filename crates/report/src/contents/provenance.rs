@@ -1,7 +1,7 @@
 //! Where the figures of an imported record stood, and what its texts say in two ways.
 
 use record::detail;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use record::Record;
 use record::import::{Import, Origin, Output};
@@ -43,6 +43,7 @@ pub(crate) fn place(origin: &Origin) -> String {
 pub(crate) fn outputs(record: &Record) -> Option<Table> {
     let import = record.import.as_ref().filter(|import| !import.outputs.is_empty())?;
     let mut table = Table::new(STOOD, None, ["output", "text", "lines", "#taken", "?of"]);
+    let published = published(record);
     for output in &import.outputs {
         let version = output.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
         let (first, last) = output.lines;
@@ -52,7 +53,7 @@ pub(crate) fn outputs(record: &Record) -> Option<Table> {
             output.text.to_string(),
             lines,
             output.taken.to_string(),
-            source(record, output),
+            source(&published, output),
         ]);
     }
     if import.not_understood.lines > 0 {
@@ -77,12 +78,23 @@ fn hint(import: &Import) -> String {
     }
 }
 
+/// The documents that figures were published in, by text and line.
+type Published<'a> = BTreeMap<(&'a str, u64), &'a str>;
+
+fn published(record: &Record) -> Published<'_> {
+    let mut all = Published::new();
+    for m in &record.measurements {
+        if let (Some(origin), Some(document)) = (&m.origin, m.detail.get(detail::PUBLISHED_IN)) {
+            all.entry((origin.text.as_str(), origin.line)).or_insert(document);
+        }
+    }
+    all
+}
+
 /// What an output was published in, else the command above it.
-fn source(record: &Record, output: &Output) -> String {
-    let within = |origin: &Origin| {
-        origin.text == output.text && (output.lines.0..=output.lines.1).contains(&origin.line)
-    };
-    let of = record.measurements.iter().filter(|m| m.origin.as_ref().is_some_and(within));
-    let published = of.filter_map(|m| m.detail.get(detail::PUBLISHED_IN)).next();
-    published.map(str::to_owned).or_else(|| output.command.clone()).unwrap_or_default()
+fn source(published: &Published, output: &Output) -> String {
+    let (text, (first, last)) = (output.text.as_str(), output.lines);
+    let mut within = published.range((text, first)..=(text, last.max(first)));
+    let document = within.next().map(|(_, document)| (*document).to_owned());
+    document.or_else(|| output.command.clone()).unwrap_or_default()
 }

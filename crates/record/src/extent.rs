@@ -1,0 +1,130 @@
+//! How much a record's text asks for, before memory is taken for it: a few bytes of JSON can stand for many of a list.
+
+/// CPUs of the largest kernel that can be built (NR_CPUS of x86, arch/x86/Kconfig), and so its nodes and siblings at most.
+const MOST_CPUS: usize = 8192;
+/// Items of any other list: samples, figures of every pair of a thousand CPUs.
+const MOST_ITEMS: usize = 1 << 20;
+/// Lists of which a machine has no more than CPUs.
+const OF_CPUS: [&[u8]; 6] = [b"cpus", b"siblings", b"nodes", b"idle_states", b"memory_slots", b"notes"];
+/// Lists in lists; the parser refuses more.
+const MOST_DEEP: usize = 200;
+
+/// What an object, a list and any other value take, bytes: a map's node, a vector, a value of one that has just grown.
+const OBJECT: u64 = 320;
+const LIST: u64 = 64;
+const VALUE: u64 = 48;
+
+/// A list that is longer than a machine can fill.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LongList {
+    /// Its name; empty for one in a list.
+    pub name: String,
+    /// The most items that it may have.
+    pub most: usize,
+}
+
+struct Open<'a> {
+    name: &'a [u8],
+    most: usize,
+    items: usize,
+}
+
+/// About how many bytes a JSON text takes once it is read. What is no JSON is left to the parser.
+///
+/// # Errors
+///
+/// A list is too long.
+pub(crate) fn memory_of(text: &[u8]) -> Result<u64, LongList> {
+    let mut bytes = 0;
+    let mut open: Vec<Open> = Vec::new();
+    let (mut word, mut name): (&[u8], &[u8]) = (b"", b"");
+    let mut rest = text;
+    while let [byte, after @ ..] = rest {
+        rest = after;
+        match byte {
+            b'"' => {
+                (word, rest) = string(after);
+                bytes += word.len() as u64 + VALUE;
+            }
+            b':' => name = word,
+            b'{' | b'[' => {
+                let list = *byte == b'[';
+                bytes += if list { LIST } else { OBJECT };
+                let most = match list {
+                    false => usize::MAX,
+                    true if OF_CPUS.contains(&name) => MOST_CPUS,
+                    true => MOST_ITEMS,
+                };
+                open.push(Open { name, most, items: 1 });
+                name = b"";
+                if open.len() > MOST_DEEP {
+                    break;
+                }
+            }
+            b'}' | b']' => {
+                open.pop();
+            }
+            b',' => {
+                bytes += VALUE;
+                if let Some(list) = open.last_mut() {
+                    list.items += 1;
+                    if list.items > list.most {
+                        let name = String::from_utf8_lossy(list.name).into_owned();
+                        return Err(LongList { name, most: list.most });
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(bytes)
+}
+
+/// A string up to its end, and what follows that.
+fn string(text: &[u8]) -> (&[u8], &[u8]) {
+    let mut escaped = false;
+    for (at, byte) in text.iter().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => {
+                let (word, rest) = text.split_at(at);
+                return (word, rest.get(1..).unwrap_or_default());
+            }
+            _ => {}
+        }
+    }
+    (text, b"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn lists_are_counted_by_their_name_and_not_inside_strings() {
+        let list = |name: &str, items: usize| {
+            format!("{{\"a\": \"[,,\\\",\", \"{name}\": [{}0]}}", "0,".repeat(items - 1))
+        };
+        let refused = |name: &str, items| memory_of(list(name, items).as_bytes()).err();
+        assert_eq!(refused("siblings", MOST_CPUS), None);
+        let long = LongList { name: "siblings".to_owned(), most: MOST_CPUS };
+        assert_eq!(refused("siblings", MOST_CPUS + 1), Some(long));
+        assert_eq!(refused("samples", MOST_CPUS + 1), None);
+        assert_eq!(refused("samples", MOST_ITEMS + 1).map(|long| long.most), Some(MOST_ITEMS));
+    }
+
+    #[test]
+    fn what_is_small_as_a_text_and_large_in_memory_is_taken_for_large() {
+        let text = format!("[{}{{}}]", "{},".repeat(1000));
+        assert!(memory_of(text.as_bytes()).unwrap() > 300_000);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let _ = memory_of(&bytes);
+        }
+    }
+}
