@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use record::phrase::visible;
+use record::store::newest;
 use record::{Machine, Record};
 use report::forms::{Form, Forms};
 
@@ -23,7 +24,7 @@ pub fn printed(forms: &Forms, options: &Options) -> Result<String, Failure> {
         Some(_) if output_file(options).is_some() => Ok(String::new()),
         Some(form) => text(forms, form, options),
         None if to_standard_output(options) => text(forms, Form::Json, options),
-        None if options.out.quiet_output => Ok(String::new()),
+        None if options.out.quiet_output && !forms.is_report_asked_for() => Ok(String::new()),
         None => Ok(forms.report(&output::style(&options.out))),
     }
 }
@@ -33,9 +34,12 @@ pub fn output_file(options: &Options) -> Option<PathBuf> {
     options.out.output.clone().filter(|path| path.as_os_str() != "-")
 }
 
-/// What `linespeed show` takes for the record of this run: the dot stands for a run of everything.
+/// What `linespeed show` takes for the record of this run: the dot stands for a run of everything that is no quick one.
 pub fn shown_by(options: &Options, destination: Option<&Path>) -> String {
-    let file = destination.filter(|_| options.command.is_some()).map(|path| {
+    let has_better =
+        || newest(&files::folders(), &crate::sources::host()).is_some_and(|found| found.is_thorough());
+    let own_name = options.command.is_some() || options.measuring.quick && has_better();
+    let file = destination.filter(|_| own_name).map(|path| {
         let kept = if is_named(options) { Some(path.as_os_str()) } else { path.file_stem() };
         kept.unwrap_or_default().to_string_lossy().into_owned()
     });
@@ -84,9 +88,12 @@ pub fn destination(
     }
 }
 
-/// Prints a result, and writes it to the file that `--output` names. What was found is shown even when it cannot be stored.
+/// Prints a result, or writes it to the file that `--output` names. What was found is shown where it cannot be stored.
 pub fn hand_out(options: &Options, forms: &Forms) -> Result<(), Failure> {
     let written = write_form(options, forms);
+    if written.is_ok() && output_file(options).is_some() {
+        return Ok(());
+    }
     print(options, &printed(forms, options)?).and(written)
 }
 

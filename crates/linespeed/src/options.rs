@@ -83,7 +83,7 @@ pub enum Command {
     /// Show a record, on the terminal or as a page
     Show(Show),
     /// List the records that are kept; label or remove them
-    #[command(after_help = RECORDS_HELP)]
+    #[command(after_help = RECORDS_HELP, aliases = ["history", "ls"])]
     Records(Records),
     /// Compare records: what differs, by how much, and which differences explain it
     #[command(after_help = COMPARE_HELP)]
@@ -173,6 +173,7 @@ impl Run {
             interval_ns: self.wakeups.interval.map_or(usual.interval_ns, |us| us * 1000),
             priority: self.wakeups.priority.unwrap_or(usual.priority),
             seconds: self.wakeups.time.map(|time| time.as_secs_f64()),
+            as_cyclictest: self.forms.any(),
         }
     }
 
@@ -254,8 +255,8 @@ pub struct Out {
     /// Print the page (HTML)
     #[arg(long, global = true, group = "form")]
     pub html: bool,
-    /// Write the result to FILE, in the form asked for or that its ending names (.csv, .md, .html), else as JSON; - is standard
-    /// output
+    /// Write the result to FILE (- is standard output), in the form asked for or that its ending names (.csv, .md, .html), else
+    /// as JSON; what measures prints its report all the same
     #[arg(short, long, global = true, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Call the record NAME, which may then stand for its file

@@ -100,7 +100,8 @@ pub fn host() -> String {
     Some(host.trim()).filter(|host| *host != "(none)").unwrap_or_default().to_owned()
 }
 
-/// The newest record of this machine: of a run of everything where there is one, else the one with the most metrics.
+/// The newest record of this machine: of a run of everything where there is one, and no quick one where there is a better, else
+/// the one with the most metrics.
 fn this_machine() -> Result<Source, Failure> {
     let folders = files::folders();
     let Some(found) = store::newest(&folders, &host()) else {
@@ -112,19 +113,7 @@ fn this_machine() -> Result<Source, Failure> {
         )));
     };
     let path = found.entry.path.as_path();
-    let stands = format!(". stands for {}", visible(path));
-    let lacks = found.entry.lacks();
-    let note = if !lacks.is_empty() {
-        let lacks = lacks.join(", ");
-        Some(format!("{stands}, which holds a part only (no {lacks}): linespeed measures everything"))
-    } else if let Some(newer) = &found.newer {
-        Some(format!(
-            "{stands}, the newest run of everything; {} is newer and holds a part only",
-            visible(newer)
-        ))
-    } else {
-        folders.first().is_none_or(|own| !path.starts_with(own)).then_some(stands)
-    };
+    let note = found.remark(folders.first().map(PathBuf::as_path)).map(|note| note.to_string());
     let from = path.to_string_lossy().into_owned();
     Ok(Source { name: "this machine".to_owned(), from, record: file(path)?, note })
 }

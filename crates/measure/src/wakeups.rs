@@ -11,11 +11,14 @@ pub struct Wakeups {
     pub priority: u8,
     /// How long in all; by depth where nobody says.
     pub seconds: Option<f64>,
+    /// Only what cyclictest measures, which then has all the time: SCHED_FIFO with idle states held off, or what of it is allowed.
+    pub as_cyclictest: bool,
 }
 
 impl Wakeups {
     /// cyclictest's default interval, and the priority that its manual and most reports use.
-    pub const USUAL: Self = Self { interval_ns: 1_000_000, priority: 80, seconds: None };
+    pub const USUAL: Self =
+        Self { interval_ns: 1_000_000, priority: 80, seconds: None, as_cyclictest: false };
 
     pub(crate) fn interval(self) -> i64 {
         i64::from(self.interval_ns.max(1))

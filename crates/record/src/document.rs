@@ -154,7 +154,9 @@ impl Record {
             return Err(ReadError::Newer(record.schema));
         }
         record.check()?;
-        record.mode = record.mode.or_else(|| RunMode::of_command(&record));
+        if !record.measurements.is_empty() && record.import.is_none() {
+            record.mode = record.mode.or_else(|| RunMode::of_command(&record.command));
+        }
         record.coverage.extend(credible::withhold(&mut record.measurements));
         Ok(record)
     }

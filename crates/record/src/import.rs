@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+/// The tool that a list of published figures is called: nobody can run it.
+pub const PUBLISHED_FIGURES: &str = "published figures";
+
 /// The line of a tool's output that a figure was read from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Record;
-
 /// How thorough a run was asked to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -18,13 +16,12 @@ pub enum RunMode {
 }
 
 impl RunMode {
-    /// Of a record that does not say, by the options of the command that made it.
-    pub(crate) fn of_command(record: &Record) -> Option<Self> {
-        let measured = !record.measurements.is_empty() && record.import.is_none();
-        let own = || record.command.iter().skip(1).take_while(|word| *word != "--");
+    /// Of a record with own figures that does not say, by the options of the command that made it.
+    pub(crate) fn of_command(command: &[String]) -> Option<Self> {
+        let own = || command.iter().skip(1).take_while(|word| *word != "--");
         let has = |option: &str| own().any(|word| word == option);
         match own().next().map(String::as_str) {
-            _ if !measured || record.command.is_empty() => None,
+            _ if command.is_empty() => None,
             _ if has("--quick") => Some(Self::Quick),
             _ if has("--full") => Some(Self::Full),
             None | Some("run") => Some(Self::Normal),
@@ -36,7 +33,7 @@ impl RunMode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Labels, Measurement};
+    use crate::{Labels, Measurement, Record};
 
     #[test]
     fn a_record_that_does_not_say_is_known_by_its_own_options() {

@@ -2,7 +2,7 @@
 //!
 //! A label is a symbolic link in the folder `labels`, so that the record stays as it was written.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -11,7 +11,8 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use crate::file_name::record_name;
-use crate::{Machine, Record, regular_file};
+use crate::phrase::visible;
+use crate::{Machine, Record, RunMode, Text, regular_file, text};
 
 /// The file beside the records that holds ceilings.
 pub const CEILINGS: &str = "ceilings.json";
@@ -34,6 +35,8 @@ pub struct Entry {
     pub host: String,
     /// The command line that made it.
     pub command: Vec<String>,
+    /// How thorough the run was, where there is a choice.
+    pub mode: Option<RunMode>,
     /// The metrics of which it has figures.
     pub metrics: BTreeSet<String>,
     /// Whether other tools measured it.
@@ -60,6 +63,7 @@ impl Entry {
             started: String,
             #[serde(default)]
             command: Vec<String>,
+            mode: Option<RunMode>,
             #[serde(default)]
             machine: Host,
             #[serde(default)]
@@ -85,6 +89,7 @@ impl Entry {
             path: path.to_owned(),
             started: head.started,
             host: head.machine.hostname.unwrap_or_default(),
+            mode: head.mode.or_else(|| RunMode::of_command(&head.command)),
             command: head.command,
             metrics: figures.map(|figure| figure.metric).collect(),
             imported: head.import.is_some(),
@@ -105,30 +110,78 @@ fn read(path: &Path) -> Option<Record> {
 /// The record that stands for a machine, and what is to be known of the choice.
 #[derive(Debug)]
 pub struct Newest {
-    /// The newest run of everything; without one, the newest of those with the most metrics.
+    /// The newest run of everything that was no quick one; without one, the newest quick one; without any, the newest of those
+    /// with the most metrics.
     pub entry: Entry,
-    /// A newer record, of a part.
-    pub newer: Option<PathBuf>,
+    /// A newer record, of a part or of a quick run.
+    pub newer: Option<Entry>,
+}
+
+impl Newest {
+    /// Whether it is of a run of everything that was no quick one.
+    pub fn is_thorough(&self) -> bool {
+        self.entry.is_whole() && self.entry.mode != Some(RunMode::Quick)
+    }
+
+    /// What is to be known of the choice. `own`: the folder of the user's own records.
+    pub fn remark(&self, own: Option<&Path>) -> Option<Text> {
+        let record = visible(&self.entry.path);
+        let lacks = self.entry.lacks();
+        if !lacks.is_empty() {
+            return Some(text!(
+                "newest-is-of-a-part",
+                ". stands for {record}, which holds a part only (no {lacks}): linespeed measures everything",
+                record,
+                lacks = lacks.join(", ")
+            ));
+        }
+        if let Some(newer) = &self.newer {
+            let newer_one = visible(&newer.path);
+            return Some(if newer.is_whole() {
+                text!(
+                    "newer-is-quick",
+                    ". stands for {record}, the newest run of everything; {newer} is newer and of a quick run",
+                    record,
+                    newer = newer_one
+                )
+            } else {
+                text!(
+                    "newer-is-of-a-part",
+                    ". stands for {record}, the newest run of everything; {newer} is newer and holds a part only",
+                    record,
+                    newer = newer_one
+                )
+            });
+        }
+        let elsewhere = own.is_none_or(|own| !self.entry.path.starts_with(own));
+        elsewhere.then(|| text!("newest-is-elsewhere", ". stands for {record}", record))
+    }
 }
 
 /// The record that stands for a host: of what was measured there, in any of the folders.
 pub fn newest(folders: &[PathBuf], host: &str) -> Option<Newest> {
-    let (mut partial, mut newer): (Option<Entry>, Option<PathBuf>) = (None, None);
+    let (mut partial, mut newer): (Option<Entry>, Option<Entry>) = (None, None);
+    let mut quick: Option<Newest> = None;
     for path in files(folders).into_iter().take(MOST_LOOKED_AT) {
         let Some(entry) = Entry::read(&path).filter(|entry| entry.host == host) else { continue };
-        if entry.is_whole() {
+        if entry.is_whole() && entry.mode != Some(RunMode::Quick) {
             return Some(Newest { entry, newer });
+        }
+        if entry.is_whole() {
+            quick.get_or_insert_with(|| Newest { entry: entry.clone(), newer: newer.clone() });
+            newer.get_or_insert(entry);
+            continue;
         }
         if entry.metrics.is_empty() {
             continue;
         }
-        newer.get_or_insert(path);
+        newer.get_or_insert_with(|| entry.clone());
         // Of equals the newest.
         if partial.as_ref().is_none_or(|most| most.metrics.len() < entry.metrics.len()) {
             partial = Some(entry);
         }
     }
-    partial.map(|entry| Newest { entry, newer: None })
+    quick.or(partial.map(|entry| Newest { entry, newer: None }))
 }
 
 /// The records of a machine in a folder, the newest first by their names, which begin with the host's and end in the time. A file
@@ -251,12 +304,21 @@ pub fn remove(folders: &[PathBuf], entry: &Entry) -> std::io::Result<()> {
 /// Of all records, the newest first, those that may go where `keep` of each host are kept: one with a label stays, and the run of
 /// everything that stands for its host.
 pub fn superfluous(all: &[Entry], keep: usize) -> Vec<&Entry> {
-    let mut kept: std::collections::HashMap<&str, (usize, bool)> = std::collections::HashMap::new();
+    let mut kept: HashMap<&str, usize> = HashMap::new();
+    let mut stands: HashMap<&str, &Entry> = HashMap::new();
+    let is_short = |entry: &Entry| entry.mode == Some(RunMode::Quick);
+    for entry in all.iter().filter(|entry| entry.is_whole()) {
+        let chosen = stands.entry(&entry.host).or_insert(entry);
+        if is_short(chosen) && !is_short(entry) {
+            *chosen = entry;
+        }
+    }
     all.iter()
         .filter(|entry| {
-            let (count, whole) = kept.entry(&entry.host).or_default();
+            let count = kept.entry(&entry.host).or_default();
             *count += 1;
-            let stands_for_host = entry.is_whole() && !std::mem::replace(whole, *whole || entry.is_whole());
+            let stands_for_host =
+                stands.get(entry.host.as_str()).is_some_and(|one| std::ptr::eq(*one, *entry));
             *count > keep && entry.labels.is_empty() && !stands_for_host
         })
         .collect()
@@ -312,12 +374,41 @@ mod tests {
         folder.write("part.json", &record("here", &["core.clock", "load.latency"], "part"), 2);
         let less = folder.write("less.json", &record("here", &["cost.syscall"], "less"), 1);
         let found = newest().unwrap();
-        assert_eq!((found.entry.path.as_path(), found.newer), (whole.as_path(), Some(less)));
+        let newer = found.newer.map(|entry| entry.path);
+        assert_eq!((found.entry.path.as_path(), newer), (whole.as_path(), Some(less)));
         std::fs::remove_file(&whole).unwrap();
         let found = newest().unwrap();
         assert_eq!((found.entry.started.as_str(), found.entry.lacks()), ("part", vec!["memory.bandwidth"]));
         folder.write("whole.json", &record("here", &OF_A_WHOLE_RUN, "newest"), 0);
         assert!(newest().unwrap().newer.is_none());
+    }
+
+    #[test]
+    fn a_quick_run_stands_for_a_machine_only_where_there_is_no_better_one() {
+        let folder = Folder::new();
+        let run = |command: &[&str], started: &str| {
+            let mut record = record("here", &OF_A_WHOLE_RUN, started);
+            record.command = command.iter().map(|word| (*word).to_owned()).collect();
+            record
+        };
+        let quick = folder.write("quick.json", &run(&["linespeed", "--quick"], "quick"), 1);
+        let part = folder.write("part.json", &record("here", &["core.clock"], "part"), 0);
+        let found = newest(&folder.all(), "here").unwrap();
+        assert_eq!(
+            (found.entry.path, found.newer.map(|entry| entry.path)),
+            (quick.clone(), Some(part.clone()))
+        );
+        let whole = folder.write("whole.json", &run(&["linespeed"], "before"), 2);
+        std::fs::remove_file(&part).unwrap();
+        let found = newest(&folder.all(), "here").unwrap();
+        assert_eq!(
+            (found.entry.path, found.newer.map(|entry| entry.path)),
+            (whole.clone(), Some(quick.clone()))
+        );
+        // What stands for the machine is not pruned, a newer quick run is.
+        let all = list(&folder.all());
+        let gone: Vec<&Path> = superfluous(&all, 0).into_iter().map(|entry| entry.path.as_path()).collect();
+        assert_eq!(gone, [quick.as_path()]);
     }
 
     #[test]

@@ -38,6 +38,8 @@ type Make<'a, Text> = Option<Box<dyn Fn() -> Text + 'a>>;
 /// What makes each form of a result.
 pub struct Forms<'a> {
     report: Box<dyn Fn(&Style) -> String + 'a>,
+    /// Whether the report is a form that was asked for by its name, as cyclictest's lines.
+    asked_for: bool,
     json: Make<'a, io::Result<String>>,
     csv: Make<'a, String>,
     page: Make<'a, String>,
@@ -46,7 +48,7 @@ pub struct Forms<'a> {
 impl<'a> Forms<'a> {
     /// A result that has a report; as comma-separated values its tables.
     pub fn new(report: impl Fn(&Style) -> String + 'a) -> Self {
-        Self { report: Box::new(report), json: None, csv: None, page: None }
+        Self { report: Box::new(report), asked_for: false, json: None, csv: None, page: None }
     }
 
     /// A record, with its report.
@@ -55,6 +57,17 @@ impl<'a> Forms<'a> {
             .with_json(|| record.to_json())
             .with_csv(|| crate::csv::record(record))
             .with_page(|| crate::page::html(record))
+    }
+
+    /// Whether the report is a form that was asked for by its name: printed also where reports are not.
+    pub fn with_report_asked_for(mut self, asked: bool) -> Self {
+        self.asked_for = asked;
+        self
+    }
+
+    /// Whether the report is a form that was asked for by its name.
+    pub fn is_report_asked_for(&self) -> bool {
+        self.asked_for
     }
 
     /// Adds its form as JSON.

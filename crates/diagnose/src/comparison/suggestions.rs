@@ -1,5 +1,6 @@
 //! What to run where records share no figure.
 
+use record::import::PUBLISHED_FIGURES;
 use record::{Label, Measurement, Record, Text, detail, text};
 
 use super::Side;
@@ -20,7 +21,9 @@ pub fn suggest_runs(
 ) -> Vec<Text> {
     let with_figures = sides.iter().filter(|side| !side.record.measurements.is_empty());
     let suggestions = with_figures.filter_map(|side| {
-        let others: Vec<&Side> = sides.iter().filter(|other| !std::ptr::eq(*other, side)).collect();
+        // On a machine that was published nobody can run anything.
+        let others = sides.iter().filter(|other| !std::ptr::eq(*other, side) && !is_published(other.record));
+        let others: Vec<&Side> = others.collect();
         let other = others.first()?;
         let on = if others.len() == 1 { other.name } else { "the others" }.to_owned();
         let record = side.name.to_owned();
@@ -37,14 +40,12 @@ pub fn suggest_runs(
                 )
             });
         }
-        // On a machine that was published nobody can run anything.
-        let others: Vec<&Side> = others.into_iter().filter(|other| !is_published(other.record)).collect();
         let recipes = list_recipes(side.record);
         if !recipes.is_empty() {
             let commands: Vec<String> =
                 recipes.iter().map(|recipe| format!("linespeed scale --recipe {recipe}")).collect();
             let commands = commands.join("; ");
-            return (!others.is_empty()).then(|| {
+            return Some(
                 text!(
                     "compare-run-same-recipes",
                     "To compare with {record}, run on {on}: {commands}.",
@@ -52,7 +53,7 @@ pub fn suggest_runs(
                     on,
                     commands
                 )
-            });
+            );
         }
         // What none of the others can measure is no advice.
         let mut measured = measured_by(side.record);
@@ -97,7 +98,8 @@ fn list_tools(record: &Record) -> Vec<String> {
                 origin.text == output.text && (output.lines.0..=output.lines.1).contains(&origin.line)
             })
         };
-        if tools.len() == MOST_COMMANDS || !record.measurements.iter().any(within) {
+        let is_table = output.tool == PUBLISHED_FIGURES && output.command.is_none();
+        if tools.len() == MOST_COMMANDS || is_table || !record.measurements.iter().any(within) {
             continue;
         }
         let command: Option<String> =

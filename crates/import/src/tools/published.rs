@@ -15,7 +15,7 @@ const HEAD: &str = "published figures:";
 
 /// A list of published figures.
 pub(super) const PUBLISHED: Tool = Tool {
-    name: "published figures",
+    name: record::import::PUBLISHED_FIGURES,
     opens: |line, _| line.text.trim_start().starts_with(HEAD),
     reader: |_| Box::new(PublishedReader::default()),
 };

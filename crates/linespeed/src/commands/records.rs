@@ -48,7 +48,8 @@ fn find(folders: &[PathBuf], name: &str) -> Result<Entry, Failure> {
     let known =
         all.into_iter().find(|entry| std::fs::canonicalize(&entry.path).is_ok_and(|real| real == path));
     known.ok_or_else(|| {
-        Failure::Usage(format!("{name}: no such record is kept here; linespeed records lists them"))
+        let ways_out = "linespeed records lists them, linespeed records RECORD --label NAME labels one";
+        Failure::Usage(format!("{name}: no such record is kept here; {ways_out}"))
     })
 }
 

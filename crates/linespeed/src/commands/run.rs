@@ -9,7 +9,7 @@ use report::terminal::{self, Style};
 use super::measuring::{Measuring, Outcome, chosen_cpus, ended};
 use crate::delivery::{deliver, shown_by};
 use crate::failure::{FOUND, Failure, signal_code, unknown_name};
-use crate::options::{self, Options, Run};
+use crate::options::{self, Options, Run, WakeupForms};
 use crate::progress::Shown;
 use os::signals;
 
@@ -72,14 +72,15 @@ fn measure_and_report(
         measuring.finish(outcome, |after| after.own_ready_seconds = own_ready_seconds);
     let ours = options.out.output.is_none() && !options.out.json;
     crate::ceilings::keep(&record, destination.as_deref(), ours);
-    let (lines, histogram) = run.map_or((false, false), |run| (run.forms.cyclictest, run.forms.histogram));
+    let asked = run.map_or_else(WakeupForms::default, |run| run.forms);
     let report = |record: &Record, style: &Style| {
-        report::cyclictest::forms(record, lines, histogram).unwrap_or_else(|| {
+        report::cyclictest::forms(record, asked.cyclictest, asked.histogram).unwrap_or_else(|| {
             terminal::answer(record, options.out.all, &shown_by(options, destination.as_deref()), style)
         })
     };
-    let page = (options.command.is_none(), !lines && !histogram);
-    deliver(options, &record, destination.as_deref(), &Forms::of_record(&record, report), page)?;
+    let page = (options.command.is_none(), !asked.any());
+    let forms = Forms::of_record(&record, report).with_report_asked_for(asked.any());
+    deliver(options, &record, destination.as_deref(), &forms, page)?;
     if record.measurements.is_empty() && record.ended == Ended::Complete {
         return Err(Failure::Cannot(
             "nothing could be measured here; linespeed list says what stands in the way".to_owned(),

@@ -18,7 +18,7 @@ pub fn run(options: &Options, show: &Show) -> Result<u8, Failure> {
     record.diagnosis = diagnose::diagnose(&record);
     let forms = &show.forms;
     let wakeups = report::cyclictest::forms(&record, forms.cyclictest, forms.histogram);
-    if (forms.cyclictest || forms.histogram) && wakeups.is_none() {
+    if forms.any() && wakeups.is_none() {
         let why = "has no wake-up latency; measure it with linespeed run wakeup".to_owned();
         return Err(Failure::Input { path: show.record.clone().into(), why });
     }
@@ -34,6 +34,6 @@ pub fn run(options: &Options, show: &Show) -> Result<u8, Failure> {
         None if !show.parts.is_empty() => sections(style).unwrap_or_default().join("\n"),
         None => terminal::record(record, options.out.all, &show.record, style),
     };
-    hand_out(options, &Forms::of_record(&record, report))?;
+    hand_out(options, &Forms::of_record(&record, report).with_report_asked_for(forms.any()))?;
     Ok(super::run::found_code(&options.measuring, &record))
 }

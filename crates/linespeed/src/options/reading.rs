@@ -29,7 +29,7 @@ pub fn parse() -> Result<Asked, Failure> {
         Ok((options, matches)) => options.check(&matches).map(|()| Asked::Do(Box::new(options))),
         Err(mut error) if error.use_stderr() => {
             add_way_out(&mut error, arguments);
-            let text = error.render().to_string();
+            let text = no_number(&error).unwrap_or_else(|| error.render().to_string());
             Err(Failure::Usage(text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned()))
         }
         Err(error) if std::io::stdout().is_terminal() => Ok(Asked::Text(error.render().ansi().to_string())),
@@ -46,11 +46,43 @@ pub(super) fn read(arguments: Vec<OsString>) -> Result<(Options, clap::ArgMatche
     Ok((options, matches))
 }
 
-/// Adds to the complaint about a command of `scale` without `--` before it what to write instead.
+/// Flags of perf stat that stat has not, and what is there for their use.
+const OF_PERF_STAT: &[(&str, &str)] = &[
+    ("-e", "stat's events are fixed; perf stat -e counts others"),
+    ("-a", "stat watches a command or --pid, perf stat -a the whole system; every table: --all"),
+    ("-I", "stat prints no intervals; perf stat -I does"),
+    ("-d", "what perf stat -d adds is counted anyway"),
+    ("-C", "--cpus LIST binds the command"),
+];
+
+/// The complaint about a value that is no whole number.
+fn no_number(error: &clap::Error) -> Option<String> {
+    std::error::Error::source(error)?.downcast_ref::<std::num::ParseIntError>()?;
+    let [value, flag] = [ContextKind::InvalidValue, ContextKind::InvalidArg].map(|kind| error.get(kind));
+    let (value, flag) = (value?, flag?);
+    Some(format!("invalid value '{value}' for '{flag}': write a whole number"))
+}
+
+/// Adds to the complaint about an argument that is not known what to write instead: for flags of perf stat, for a label, and
+/// for a command of `scale` without `--` before it.
 fn add_way_out(error: &mut clap::Error, mut arguments: Vec<OsString>) {
-    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return };
     let matches = definition().ignore_errors(true).try_get_matches_from_mut(&arguments);
-    let is_scale = matches.is_ok_and(|matches| matches.subcommand_name() == Some("scale"));
+    let command = matches.ok().and_then(|matches| matches.subcommand_name().map(str::to_owned));
+    let suggest = |error: &mut clap::Error, tip: String| {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    };
+    if command.as_deref() == Some("records")
+        && !matches!(error.kind(), ErrorKind::InvalidValue | ErrorKind::ValueValidation)
+    {
+        return suggest(error, "to label a record: linespeed records RECORD --label NAME".to_owned());
+    }
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return };
+    if command.as_deref() == Some("stat")
+        && let Some((_, way_out)) = OF_PERF_STAT.iter().find(|(flag, _)| word == flag)
+    {
+        return suggest(error, (*way_out).to_owned());
+    }
+    let is_scale = command.as_deref() == Some("scale");
     if error.kind() != ErrorKind::UnknownArgument || word.starts_with('-') || !is_scale {
         return;
     }
@@ -65,15 +97,17 @@ fn add_way_out(error: &mut clap::Error, mut arguments: Vec<OsString>) {
     };
     arguments.insert(begin + at, added.into());
     let words = arguments.iter().skip(1).map(|argument| quote_word(&argument.to_string_lossy()));
-    let tip = format!("{way_out}: linespeed {}", words.collect::<Vec<_>>().join(" "));
-    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    suggest(error, format!("{way_out}: linespeed {}", words.collect::<Vec<_>>().join(" ")));
 }
 
 /// The whole definition, for completions and man pages.
 pub fn definition() -> clap::Command {
     let names: Vec<&str> = measure::MEASUREMENTS.iter().map(|m| m.name).collect();
     let about = format!("Run only some measurements: {}", names.join(", "));
-    let mut all = Options::command().mut_subcommand("run", |run| run.about(about));
+    let all = Options::command().mut_subcommand("run", |run| run.about(about));
+    // To users of perf stat -a is the whole system.
+    let every_table = all.get_arguments().find(|arg| arg.get_id() == "all").cloned();
+    let mut all = all.mut_subcommand("stat", |stat| stat.args(every_table.map(|arg| arg.short(None))));
     // Only then have the commands the flags that all take.
     all.build();
     let names: Vec<String> = all.get_subcommands().map(|command| command.get_name().to_owned()).collect();

@@ -121,7 +121,7 @@ Missing facts stay unknown. Implausible figures are kept as text only. Lines not
 /// How wake-ups are measured, as cyclictest's options say it.
 #[derive(Debug, Args, Default)]
 pub struct WakeupOptions {
-    /// How long to measure wake-up latency, for example 10m, as cyclictest -D
+    /// How long to measure wake-up latency, for example 10m, as cyclictest -D; all settings share it without --cyclictest
     #[arg(long = "for", value_name = "TIME", value_parser = super::duration)]
     pub time: Option<std::time::Duration>,
     /// Interval of wake-ups in microseconds, as cyclictest -i [default: 1000]
@@ -133,12 +133,19 @@ pub struct WakeupOptions {
 }
 
 /// Wake-up latency as cyclictest prints it.
-#[derive(Debug, Args, Default)]
+#[derive(Clone, Copy, Debug, Args, Default)]
 pub struct WakeupForms {
-    /// Print wake-up latency in cyclictest's format
+    /// Print wake-up latency in cyclictest's format; run measures then what cyclictest does, and no other setting
     #[arg(long)]
     pub cyclictest: bool,
     /// Print wake-up latency as a cyclictest histogram (-h)
     #[arg(long)]
     pub histogram: bool,
+}
+
+impl WakeupForms {
+    /// Whether one was asked for.
+    pub fn any(&self) -> bool {
+        self.cyclictest || self.histogram
+    }
 }

@@ -55,6 +55,11 @@ fn flags_that_would_be_ignored_are_refused() {
     ] {
         ran(words).fails(2, &[flag, "has no use for"]);
     }
+    // What users of perf stat write.
+    for (flag, way_out) in [("-e", "perf stat -e"), ("-a", "--all"), ("-I", "perf stat -I"), ("-C", "--cpus")]
+    {
+        ran(["stat", flag, "1", "--", "true"]).misused(&[flag, way_out]);
+    }
     // Behind -- they are the command's own.
     assert_eq!(ran(["stat", "-q", "--", "echo", "--quick"]).stdout, "--quick\n");
 }

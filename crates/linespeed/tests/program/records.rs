@@ -176,6 +176,18 @@ fn wake_ups_are_measured_as_cyclictest_is_asked_to() {
     // As cyclictest does it: idle states held off, the usual timer slack.
     let held = crate::support::lost(&record, "wakeup tuned").is_empty();
     assert_eq!(of(Label::Setting, "awake") > 0, held);
+    // All of the time is for the one setting that cyclictest measures.
+    let kept = folder();
+    let place = kept.path().join("w.json");
+    let args = ["run", "--for", "100ms", "--histogram", "-q", "-o", place.to_str().unwrap()];
+    let histogram = measured(linespeed(args)).succeeds().stdout;
+    assert!(histogram.starts_with("# Histogram\n"), "{histogram}");
+    let record = Record::from_json(&std::fs::read(&place).unwrap()).unwrap();
+    let settings: std::collections::BTreeSet<_> = record
+        .measurements_of("wakeup.latency")
+        .map(|m| (m.labels.word(Label::Policy), m.labels.word(Label::Setting)))
+        .collect();
+    assert_eq!(settings.len(), 1, "{settings:?}");
     ran(["run", "clock", "--for", "1s"]).fails(2, &["--for", "not among clock"]);
     ran(["run", "--for", "10d", "-i", "10"]).misused(&["--for"]);
     ran(["run", "--for", "24h", "-i", "10"]).fails(2, &["wake-ups", "--interval"]);
@@ -189,6 +201,9 @@ fn cyclictest_forms_come_from_a_record_too() {
     let lines = measured(linespeed(["run", "--quick", "--cyclictest", "--output", place])).succeeds().stdout;
     assert!(lines.starts_with("T: 0 (") && lines.contains("Min:") && lines.contains("Max:"), "{lines}");
     assert_eq!(ran(["show", place, "--cyclictest"]).succeeds().stdout, lines);
+    // It was asked for; what -q leaves out is the report.
+    assert_eq!(ran(["show", place, "--cyclictest", "-q"]).succeeds().stdout, lines);
+    assert_eq!(ran(["show", place, "-q"]).succeeds().stdout, "");
     let histogram = ran(["show", place, "--histogram"]).succeeds().stdout;
     assert!(histogram.contains("# Histogram") && histogram.contains("000000 "), "{histogram}");
     run_with(linespeed(["show", "-", "--histogram"]), busy().to_json().unwrap())

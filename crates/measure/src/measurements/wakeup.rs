@@ -51,6 +51,17 @@ impl Setting {
         other.into_iter().chain(fifo.into_iter().filter(|_| priority > 0)).collect()
     }
 
+    /// The one that cyclictest measures: SCHED_FIFO and idle states held off, as far as `refused` leaves them.
+    fn of_cyclictest(priority: u8, refused: &Refused) -> Setting {
+        let priority = if refused.fifo.is_some() { 0 } else { priority };
+        let tuned = match (refused.idle_states.is_some(), priority) {
+            (true, _) => Tuned::Nothing,
+            (false, 0) => Tuned::Awake,
+            (false, _) => Tuned::All,
+        };
+        Setting { priority, tuned }
+    }
+
     fn is_fifo(self) -> bool {
         self.priority > 0
     }
@@ -65,6 +76,24 @@ impl Setting {
             .with_label(Label::Policy, if self.is_fifo() { "fifo" } else { "other" })
             .with_label(Label::Priority, u32::from(self.priority))
             .with_label(Label::Setting, setting)
+    }
+}
+
+/// What the kernel refused, and why.
+#[derive(Debug, Default)]
+struct Refused {
+    fifo: Option<String>,
+    idle_states: Option<io::Error>,
+}
+
+impl Refused {
+    /// Asks for both on a thread that ends at once.
+    fn find(cpu: u32, priority: u8) -> Self {
+        let fifo = (priority > 0).then(|| thread_group::run_on(cpu, |_| os::set_fifo(i32::from(priority))));
+        Self {
+            fifo: fifo.flatten().and_then(Result::err).map(|error| error.to_string()),
+            idle_states: hold_c_states().err(),
+        }
     }
 }
 
@@ -122,14 +151,19 @@ pub(crate) const WAKEUP: Measure = Measure {
 fn run(context: &mut Context) -> Result<(), Halt> {
     context.lead()?;
     let cpus: Vec<u32> = context.cpus.iter().collect();
-    let rounds = context.depth.pick(1, 2, 4);
     let wakeups = context.wakeups;
-    let settings = Setting::all(wakeups.priority);
+    let mut refused = Refused::default();
+    let (rounds, settings) = match cpus.first() {
+        Some(&cpu) if wakeups.as_cyclictest => {
+            refused = Refused::find(cpu, wakeups.priority);
+            (1, vec![Setting::of_cyclictest(wakeups.priority, &refused)])
+        }
+        _ => (context.depth.pick(1, 2, 4), Setting::all(wakeups.priority)),
+    };
     let seconds = wakeups.seconds(context.depth) / (settings.len() * rounds) as f64;
     let cycles = ((seconds * 1e9 / wakeups.interval() as f64) as usize).max(1);
     let mut seen: Vec<(Setting, Vec<Seen>)> =
         settings.iter().map(|setting| (*setting, vec![Seen::default(); cpus.len()])).collect();
-    let mut dma_refused = None;
     let mut ended = Ok(());
     let mut done = 0;
     'rounds: for round in 0..rounds {
@@ -148,7 +182,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
                 run_cycles(member, *setting, wakeups, cycles, PATIENCE, context.stop)
             });
             if let Some(held) = held {
-                dma_refused = held.err();
+                refused.idle_states = held.err();
             }
             for (one, taken) in seen.iter_mut().zip(taken) {
                 if let Some(taken) = taken {
@@ -159,11 +193,12 @@ fn run(context: &mut Context) -> Result<(), Halt> {
             context.advance(done as f64 / (rounds * settings.len()) as f64);
         }
     }
-    let fifo_refused = seen.iter().flat_map(|(_, seen)| seen).find_map(|one| one.fifo_refused.clone());
-    let held = dma_refused.is_none();
-    report_refusals(context, seen.iter().flat_map(|(_, seen)| seen), dma_refused);
+    let of_threads = || seen.iter().flat_map(|(_, seen)| seen);
+    refused.fifo = refused.fifo.or_else(|| of_threads().find_map(|one| one.fifo_refused.clone()));
+    report_refusals(context, of_threads(), &refused);
     for (setting, seen) in seen.iter().filter(|(setting, _)| {
-        (!setting.is_fifo() || fifo_refused.is_none()) && (setting.tuned != Tuned::Awake || held)
+        (!setting.is_fifo() || refused.fifo.is_none())
+            && (setting.tuned != Tuned::Awake || refused.idle_states.is_none())
     }) {
         publish(context, *setting, &cpus, seen);
     }
@@ -181,15 +216,15 @@ fn hold_c_states() -> io::Result<File> {
 fn report_refusals<'a>(
     context: &mut Context,
     seen: impl Iterator<Item = &'a Seen> + Clone,
-    dma_refused: Option<io::Error>,
+    refused: &Refused,
 ) {
-    if let Some(why) = seen.clone().find_map(|s| s.fifo_refused.clone())
+    if let Some(why) = refused.fifo.clone()
         && context.machine.limits.rt_priority.is_none_or(|most| most >= u32::from(Wakeups::USUAL.priority))
     {
         let why = text!("wakeup-fifo-refused", "SCHED_FIFO is refused: {why}", why);
         context.degrade_with_remedy("wakeup fifo", why, os::fifo_remedy());
     }
-    if let Some(why) = dma_refused {
+    if let Some(why) = refused.idle_states.as_ref().map(ToString::to_string) {
         context.degrade_with_remedy(
             Coverage::TUNED_WAKEUP,
             text!(Coverage::IDLE_STATES_NOT_HELD, why),
@@ -391,6 +426,21 @@ mod tests {
         // 6 µs where the least is 40 µs was never seen.
         assert_eq!(correct(&[2_006_000.0, 40_000.0], 1_000_000), [2_006_000.0, 1_006_000.0, 40_000.0]);
         assert_eq!(correct(&[1_000_000.0], 1_000_000), [1_000_000.0]);
+    }
+
+    #[test]
+    fn cyclictest_measures_one_setting_with_what_it_is_allowed() {
+        let refused = |fifo: bool, idle_states: bool| Refused {
+            fifo: fifo.then(|| "not permitted".to_owned()),
+            idle_states: idle_states.then(|| io::ErrorKind::PermissionDenied.into()),
+        };
+        let setting = |priority, tuned| Setting { priority, tuned };
+        let chosen = |priority, fifo, idle| Setting::of_cyclictest(priority, &refused(fifo, idle));
+        assert_eq!(chosen(80, false, false), setting(80, Tuned::All));
+        assert_eq!(chosen(80, false, true), setting(80, Tuned::Nothing));
+        assert_eq!(chosen(80, true, false), setting(0, Tuned::Awake));
+        assert_eq!(chosen(0, false, false), setting(0, Tuned::Awake));
+        assert_eq!(chosen(80, true, true), setting(0, Tuned::Nothing));
     }
 
     #[test]

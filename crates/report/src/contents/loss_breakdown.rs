@@ -83,7 +83,12 @@ fn rows(record: &Record, breakdown: &LossBreakdown, unreliable: bool) -> Vec<Bar
         level = step.leaves;
     }
     if !units::is_negligible(breakdown.unexplained / whole) {
-        let label = if breakdown.unexplained > 0.0 { "unexplained" } else { "these causes overlap" };
+        let label = match breakdown.steps.len() {
+            _ if breakdown.unexplained > 0.0 => "unexplained",
+            0 => "better than that",
+            1 => "that cause took less",
+            _ => "these causes overlap",
+        };
         rows.push(row(
             Kind::Unexplained,
             label,
@@ -163,6 +168,16 @@ mod tests {
         assert_eq!((rows[1].pieces[0].from, rows[1].pieces[0].to), (0.75, 1.0));
         assert_eq!((rows[2].pieces[0].from, rows[2].pieces[0].to), (0.625, 0.75));
         assert_eq!(rows[1].how, "measured [900 MHz – 1.10 GHz]");
+    }
+
+    #[test]
+    fn causes_overlap_only_where_there_are_several() {
+        let name = |causes: usize| {
+            let steps = vec![breakdown().steps.remove(0); causes];
+            let all = LossBreakdown { steps, unexplained: -0.5e9, delivered: 3.5e9, ..breakdown() };
+            rows(&record(), &all, false)[causes + 1].name.clone()
+        };
+        assert_eq!([0, 1, 2].map(name), ["better than that", "that cause took less", "these causes overlap"]);
     }
 
     #[test]
