@@ -36,8 +36,9 @@ pub fn output_file(options: &Options) -> Option<PathBuf> {
 
 /// What `linespeed show` takes for the record of this run: the dot stands for a run of everything that is no quick one.
 pub fn shown_by(options: &Options, destination: Option<&Path>) -> String {
-    let has_better =
-        || newest(&files::folders(), &crate::sources::host()).is_some_and(|found| found.is_thorough());
+    let has_better = || {
+        newest(&os::places::state_folders(), &crate::sources::host()).is_some_and(|found| found.is_thorough())
+    };
     let own_name = options.command.is_some() || options.measuring.quick && has_better();
     let file = destination.filter(|_| own_name).map(|path| {
         let kept = if is_named(options) { Some(path.as_os_str()) } else { path.file_stem() };

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use os::whole_file::Writer;
-use os::{Invoker, is_root};
+use os::{Invoker, places};
 use record::phrase::visible;
 use record::regular_file::{self, NotRead};
 
@@ -14,52 +14,39 @@ use crate::failure::Failure;
 
 const WAY_OUT: &str =
     "name another place with --output FILE, or take the record from standard output with --json";
-/// Where records lie below a home.
-const BELOW_HOME: &str = ".local/state/linespeed";
-
 /// The system's errors where there is no file of settings.
 const NONE: [ErrorKind; 3] = [ErrorKind::NotFound, ErrorKind::PermissionDenied, ErrorKind::NotADirectory];
 /// A file of settings is a page of text.
 const MOST_OF_A_SETTING: u64 = 64 << 10;
 
 /// Writes files; what lies in the state folder belongs to whoever ran sudo.
-static WRITER: LazyLock<Writer> =
-    LazyLock::new(|| Writer { own: state_folder().ok(), owner: Invoker::of_sudo() });
+static WRITER: LazyLock<Writer> = LazyLock::new(|| {
+    let (own, named) = (places::state_folder(), places::named_state_folder());
+    if let (Some(own), Some(named)) = (&own, &named)
+        && own != named
+    {
+        let (own, named) = (visible(own), visible(named));
+        crate::output::complain(&format!("other users may change {named}: root's records go to {own}"));
+    }
+    Writer { own, owner: Invoker::of_sudo() }
+});
 
-fn absolute(variable: &str) -> Option<PathBuf> {
-    std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
-}
-
-/// The home of the user, also under sudo.
-fn home() -> Option<PathBuf> {
-    Invoker::of_sudo().map(|invoker| invoker.home).or_else(|| absolute("HOME"))
-}
-
-/// The folder for records: `$XDG_STATE_HOME/linespeed`, by default `~/.local/state/linespeed` of the user, also under sudo.
+/// The folder for records.
 pub fn state_folder() -> Result<PathBuf, Failure> {
-    absolute("XDG_STATE_HOME")
-        .map(|state| state.join("linespeed"))
-        .or_else(|| home().map(|home| home.join(BELOW_HOME)))
-        .ok_or_else(|| {
-            Failure::Cannot(format!("neither XDG_STATE_HOME nor HOME says where records go; {WAY_OUT}"))
-        })
-}
-
-/// The folder of the user's settings: `$XDG_CONFIG_HOME/linespeed`, by default `~/.config/linespeed` of the user, also under sudo.
-fn config_folder() -> Option<PathBuf> {
-    let config = absolute("XDG_CONFIG_HOME").or_else(|| home().map(|home| home.join(".config")))?;
-    Some(config.join("linespeed"))
+    let none =
+        || Failure::Cannot(format!("neither XDG_STATE_HOME nor HOME says where records go; {WAY_OUT}"));
+    places::state_folder().ok_or_else(none)
 }
 
 /// The folder of the user's recipes.
 pub fn recipes() -> Option<PathBuf> {
-    config_folder().map(|folder| folder.join("recipes"))
+    places::config_folder().map(|folder| folder.join("recipes"))
 }
 
 /// A file of the user's settings: where it lies, its text, and whether it is of the user that we run as, or root's. `None` where
 /// there is none.
 pub fn setting(name: &str) -> Result<Option<(PathBuf, String, bool)>, Failure> {
-    let Some(path) = config_folder().map(|folder| folder.join(name)) else { return Ok(None) };
+    let Some(path) = places::config_folder().map(|folder| folder.join(name)) else { return Ok(None) };
     // Root reads for a user what that user may read.
     let _owner = Invoker::of_sudo().map(|invoker| invoker.assume());
     let refused = |why: String| Failure::Usage(format!("{}: {why}", visible(&path)));
@@ -72,15 +59,6 @@ pub fn setting(name: &str) -> Result<Option<(PathBuf, String, bool)>, Failure> {
     let text = String::from_utf8(text).map_err(|_| refused("is not UTF-8 text".to_owned()))?;
     let own = os::is_ours(data.uid());
     Ok(Some((path, text, own)))
-}
-
-/// The folders that records are looked for in: the state folder, and root's where nothing else was asked for.
-pub fn folders() -> Vec<PathBuf> {
-    let root = absolute("HOME").filter(|_| is_root()).unwrap_or_else(|| "/root".into()).join(BELOW_HOME);
-    let more = absolute("XDG_STATE_HOME").is_none().then_some(root);
-    let mut folders: Vec<PathBuf> = state_folder().into_iter().chain(more).collect();
-    folders.dedup();
-    folders
 }
 
 /// Checks before a run that a file can be written at `path`, so that a minute of measuring is not lost.

@@ -49,7 +49,7 @@ pub fn read(argument: &str) -> Result<Source, Failure> {
 /// The file that an argument names: by its path, by its label, or as a record of the state folder.
 pub fn locate(argument: &str) -> PathBuf {
     let path = PathBuf::from(argument);
-    let known = (!path.exists()).then(|| store::find(&files::folders(), argument)).flatten();
+    let known = (!path.exists()).then(|| store::find(&os::places::state_folders(), argument)).flatten();
     known.unwrap_or(path)
 }
 
@@ -103,7 +103,7 @@ pub fn host() -> String {
 /// The newest record of this machine: of a run of everything where there is one, and no quick one where there is a better, else
 /// the one with the most metrics.
 fn this_machine() -> Result<Source, Failure> {
-    let folders = files::folders();
+    let folders = os::places::state_folders();
     let Some(found) = store::newest(&folders, &host()) else {
         files::state_folder()?;
         let looked: Vec<String> = folders.iter().map(|folder| visible(folder)).collect();

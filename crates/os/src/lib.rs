@@ -21,6 +21,7 @@ pub mod mapping;
 mod memory;
 pub mod pin;
 pub mod placement;
+pub mod places;
 pub mod signals;
 mod stop;
 pub mod terminal;
@@ -35,4 +36,4 @@ pub use thread::{
     current_cpu, fifo_remedy, minor_faults, set_fifo, set_highest_weight, set_timer_slack, switches,
     thread_cpu_ns, thread_id, timer_slack,
 };
-pub use user::{Assumed, Invoker, effective_user, is_ours, is_root};
+pub use user::{Assumed, Invoker, effective_user, is_ours, is_root, others_may_change};

@@ -1,6 +1,7 @@
 //! As whom this process runs, and makes files.
 
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 /// The effective user's number.
 pub fn effective_user() -> u32 {
@@ -16,6 +17,26 @@ pub fn is_root() -> bool {
 /// Whether a file of this owner is the user's that we run as, or root's: what others' files name is not run.
 pub fn is_ours(owner: u32) -> bool {
     [0, effective_user()].contains(&owner)
+}
+
+/// Whether somebody else than root and this user may change what lies at a path: a folder on the way, or a link, is theirs,
+/// or all may write there.
+pub fn others_may_change(path: &Path) -> bool {
+    // In a user namespace root has its user's powers alone, and most owners have no number.
+    let users = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    if !users.is_empty() && !users.split_whitespace().eq(["0", "0", "4294967295"]) {
+        return false;
+    }
+    let exposed = |path: &Path| {
+        let data = path.ancestors().filter_map(|place| place.symlink_metadata().ok());
+        data.into_iter().any(|data| {
+            let writers = if data.gid() == 0 { libc::S_IWOTH } else { libc::S_IWOTH | libc::S_IWGRP };
+            let open = data.mode() & writers != 0 && data.mode() & libc::S_ISVTX == 0;
+            !is_ours(data.uid()) || open && !data.is_symlink()
+        })
+    };
+    let there = path.ancestors().find_map(|place| place.canonicalize().ok());
+    exposed(path) || there.is_some_and(|there| exposed(&there))
 }
 
 /// Who ran sudo.
@@ -83,8 +104,30 @@ mod tests {
     }
 
     #[test]
+    fn what_lies_below_another_users_folder_or_link_others_may_change() {
+        use std::os::unix::fs::{PermissionsExt, lchown, symlink};
+        if !is_root() {
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let may_change = |name: &str| others_may_change(&at(name));
+        for name in ["theirs", "ours", "open", "sticky"] {
+            std::fs::create_dir(at(name)).unwrap();
+        }
+        lchown(at("theirs"), Some(65_534), None).unwrap();
+        for (name, mode) in [("open", 0o777), ("sticky", 0o1777)] {
+            std::fs::set_permissions(at(name), std::fs::Permissions::from_mode(mode)).unwrap();
+        }
+        symlink(at("ours"), at("sticky/link")).unwrap();
+        symlink(at("theirs"), at("ours/link")).unwrap();
+        lchown(at("sticky/link"), Some(65_534), None).unwrap();
+        let all = ["ours/a/b", "sticky/a", "theirs/a/b", "open/a", "sticky/link/a", "ours/link/a"];
+        assert_eq!(all.map(may_change), [false, false, true, true, true, true]);
+    }
+
+    #[test]
     fn files_are_the_users_while_assumed_and_ours_after() {
-        use std::os::unix::fs::MetadataExt;
         if !is_root() {
             return;
         }

@@ -1,8 +1,11 @@
 //! Files that are written whole or not at all: a temporary file beside them, synced, then renamed.
 
 use std::ffi::OsString;
+use std::fs::{File, Metadata};
 use std::io::{Error, ErrorKind, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use record::phrase::visible;
 use record::text;
@@ -35,10 +38,10 @@ impl Writer {
         let _owner = self.assume(path);
         let check = || {
             if self.is_written_to(path)? {
-                return std::fs::File::options().write(true).open(path).map(drop);
+                return File::options().write(true).open(path).map(drop);
             }
             in_the_way(path)?;
-            let target = behind_links(path);
+            let target = self.target(path);
             self.have(folder_of(&target))?;
             temporary(folder_of(&target)).map(drop)
         };
@@ -50,11 +53,16 @@ impl Writer {
         let _owner = self.assume(path);
         let write = || {
             if self.is_written_to(path)? {
-                return std::fs::File::options().write(true).open(path)?.write_all(text.as_bytes());
+                return File::options().write(true).open(path)?.write_all(text.as_bytes());
             }
             in_the_way(path)?;
-            let target = behind_links(path);
-            self.staged(folder_of(&target), text)?.persist(&target).map(drop).map_err(|error| error.error)
+            let target = self.target(path);
+            let file = self.staged(folder_of(&target), text)?;
+            // Who may read it stays as it was, as with a shell's redirection.
+            if let Some(before) = target.symlink_metadata().ok().filter(Metadata::is_file) {
+                file.as_file().set_permissions(before.permissions())?;
+            }
+            file.persist(&target).map(drop).map_err(|error| error.error)
         };
         write().map_err(|error| cannot(path, error))
     }
@@ -94,6 +102,12 @@ impl Writer {
             }
         }
         Err(failed(ErrorKind::AlreadyExists.into()))
+    }
+
+    /// The file that is replaced: behind a link where the user named that; in our own folder the link itself, which somebody
+    /// laid there.
+    fn target(&self, path: &Path) -> PathBuf {
+        if self.is_own(path) { path.to_owned() } else { behind_links(path) }
     }
 
     /// Until this is dropped, files are made as the owner of the folder that `path` lies in.
@@ -146,13 +160,41 @@ fn cannot(path: &Path, error: Error) -> CannotWrite {
     CannotWrite { path: path.to_owned(), error, saved: None }
 }
 
-/// An empty temporary file in `folder`, as readable as the user's other files. The error is the system's own: the name of a
+/// How the names of temporary files begin.
+const UNFINISHED: &str = ".linespeed-unfinished-";
+
+/// Removes the temporary files in `folder` of runs that were killed in mid-writing: who writes one holds its lock.
+fn clear_unfinished(folder: &Path) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        if !entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
+            continue;
+        }
+        let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+        let file = File::options().read(true).custom_flags(flags).open(entry.path());
+        let Ok(file) = file else { continue };
+        let ours =
+            file.metadata().is_ok_and(|data| data.is_file() && crate::is_ours(data.uid()) && is_old(&data));
+        if ours && file.try_lock().is_ok() {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// Whether a file was not made in this moment, by one that has not come to lock it.
+fn is_old(data: &Metadata) -> bool {
+    let age = data.modified().ok().and_then(|time| time.elapsed().ok());
+    age.is_some_and(|age| age > Duration::from_secs(2))
+}
+
+/// An empty temporary file in `folder`, locked, as readable as the user's other files. The error is the system's own: the name of a
 /// temporary file in it would only confuse.
 fn temporary(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
+    clear_unfinished(folder);
     let mut system = None;
-    let made = tempfile::Builder::new().prefix(".linespeed-").make_in(folder, |path| {
-        let made = std::fs::File::options().read(true).write(true).create_new(true).open(path);
-        made.inspect_err(|error| system = error.raw_os_error())
+    let made = tempfile::Builder::new().prefix(UNFINISHED).make_in(folder, |path| {
+        let made = File::options().read(true).write(true).create_new(true).open(path);
+        // Where the file system has no locks, nobody removes what is unfinished.
+        made.inspect(|file| drop(file.try_lock())).inspect_err(|error| system = error.raw_os_error())
     });
     made.map_err(|error| system.map_or(error, Error::from_raw_os_error))
 }
@@ -202,6 +244,7 @@ fn is_special(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::SystemTime;
 
     #[test]
     fn a_file_is_replaced_whole_and_nothing_stays_beside_it() {
@@ -232,6 +275,47 @@ mod tests {
         Writer::default().write(&link, "new").unwrap();
         assert!(link.is_symlink());
         assert_eq!(std::fs::read_to_string(target).unwrap(), "new");
+    }
+
+    #[test]
+    fn in_the_programs_own_folder_a_link_is_replaced_and_who_may_read_a_file_stays() {
+        use std::os::unix::fs::PermissionsExt;
+        let (folder, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (victim, link) = (elsewhere.path().join("victim"), folder.path().join("noise.json"));
+        std::fs::write(&victim, "precious").unwrap();
+        std::os::unix::fs::symlink(&victim, &link).unwrap();
+        let own = Writer { own: Some(folder.path().to_owned()), owner: None };
+        own.check(&link).unwrap();
+        own.write(&link, "first").unwrap();
+        assert!(!link.is_symlink());
+        assert_eq!(std::fs::read_to_string(victim).unwrap(), "precious");
+        std::fs::set_permissions(&link, std::fs::Permissions::from_mode(0o600)).unwrap();
+        own.write(&link, "second").unwrap();
+        assert_eq!(std::fs::metadata(&link).unwrap().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn what_a_killed_run_left_unfinished_goes_and_what_is_being_written_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let old = SystemTime::now() - Duration::from_secs(60);
+        let lay = |name: &str| {
+            let file = File::create(at(name)).unwrap();
+            file.set_modified(old).unwrap();
+            file
+        };
+        for name in [".linespeed-unfinished-aBcDeF", ".linespeed-backup", "other"] {
+            lay(name);
+        }
+        let written = lay(".linespeed-unfinished-gHiJkL");
+        written.try_lock().unwrap();
+        std::fs::create_dir(at(".linespeed-unfinished-folder")).unwrap();
+        Writer::default().write(&at("record.json"), "text").unwrap();
+        let names = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut left: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
+        left.sort();
+        let stay = [".linespeed-backup", ".linespeed-unfinished-folder", ".linespeed-unfinished-gHiJkL"];
+        assert_eq!(left, [&stay[..], &["other", "record.json"]].concat());
     }
 
     #[test]

@@ -245,6 +245,7 @@ impl Journal {
     /// Opens the journal that is there, to go on in it. A last line that a kill left without its end is cut off, so that the
     /// next one does not run into it.
     pub fn resume(folder: &Path) -> Result<Option<(Self, JournalContents)>, Error> {
+        clear_unfinished(folder);
         let Some((contents, text)) = read_whole(folder, os::effective_user())? else { return Ok(None) };
         let path = folder.join(JOURNAL);
         let file = OpenOptions::new()
@@ -413,6 +414,11 @@ fn parse(text: &[u8]) -> Result<JournalContents, Corruption> {
         let step: Step = serde_json::from_str(line).map_err(|error| Corruption::Line(number + 2, error))?;
         if step.change_index().is_some_and(|at| at >= header.changes.len()) {
             return Err(Corruption::NoSuchChange(number + 2));
+        }
+        if let Step::Compound(compound) = &step
+            && let Some(path) = compound.foreign_path()
+        {
+            return Err(Corruption::ForeignFile(path.to_owned()));
         }
         steps.push(step);
     }

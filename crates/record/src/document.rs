@@ -131,6 +131,12 @@ impl Record {
 
     /// Reads a record from JSON text. Figures that cannot be what they say are withheld, and its coverage tells of them.
     pub fn from_json(text: &[u8]) -> Result<Self, ReadError> {
+        memory_of(text)?;
+        Self::of_bounded(text)
+    }
+
+    /// Reads it from JSON whose lists are no longer than they may be.
+    fn of_bounded(text: &[u8]) -> Result<Self, ReadError> {
         #[derive(Deserialize)]
         struct Head {
             schema: Option<u32>,
@@ -141,7 +147,6 @@ impl Record {
         if text.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
             return Err(ReadError::NotARecord(Misfit::List));
         }
-        memory_of(text)?;
         let mut record: Self = serde_json::from_slice(text).map_err(|error| {
             // A record of another form may fail anywhere: its number says so.
             match serde_json::from_slice(text).map(|head: Head| head.schema) {
@@ -199,7 +204,7 @@ impl Record {
         if needed > room.saturating_sub(text.len() as u64) {
             return Err(ReadError::NoRoom { needed, room });
         }
-        Self::from_json(&text)
+        Self::of_bounded(&text)
     }
 
     /// The JSON Schema of a record.

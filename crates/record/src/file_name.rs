@@ -1,14 +1,21 @@
 //! How a record's file is called.
 
+/// Bytes of a host's name in it: of the 255 that a file's name may have the rest is left to the time, a number and an ending.
+const MOST_OF_HOST: usize = 200;
+
 /// A record's file name: host and time, so that records of many machines lie side by side in order.
 pub fn record_name(hostname: Option<&str>, started: &str) -> String {
-    let host: String = hostname
+    let mut host: String = hostname
         .unwrap_or("machine")
         .chars()
         .filter(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'))
         .take(64)
         .collect();
-    let host = host.trim_start_matches('.');
+    while host.len() > MOST_OF_HOST {
+        host.pop();
+    }
+    // A name that begins with a dash would be taken for an option.
+    let host = host.trim_start_matches(['.', '-']);
     let time: String = started.chars().filter(|c| !matches!(c, '-' | ':')).collect();
     format!("{}-{time}", if host.is_empty() { "machine" } else { host })
 }
@@ -40,6 +47,9 @@ mod tests {
         assert_eq!(record_name(Some("db-1"), "2026-01-02T03:04:05Z"), "db-1-20260102T030405Z");
         assert_eq!(record_name(Some("../../etc/x\n"), "t"), "etcx-t");
         assert_eq!(record_name(None, "t"), "machine-t");
+        assert_eq!(record_name(Some("-rf"), "t"), "rf-t");
+        assert_eq!(record_name(Some("--"), "t"), "machine-t");
+        assert!(record_name(Some(&"\u{20000}".repeat(64)), "2026-01-02T03:04:05Z").len() < 230);
         assert_eq!(host_of("db-1-20260102T030405Z"), Some("db-1"));
         assert_eq!(host_of("db-1-20260102T030405Z-12"), Some("db-1"));
         for other in ["db-1", "-20260102T030405Z", "q1-run-2", "20260102T030405Z", "db1-20260102T0304Z", ""] {

@@ -15,7 +15,7 @@ use crate::{files, output, sources};
 
 /// Lists, labels or removes.
 pub fn run(options: &Options, asked: &Records) -> Result<u8, Failure> {
-    let folders = files::folders();
+    let folders = os::places::state_folders();
     match (&asked.action, &options.out.label) {
         (Some(RecordsAction::Rm { records }), _) => {
             let named = records.iter().map(|name| find(&folders, name)).collect::<Result<Vec<_>, _>>()?;
@@ -64,7 +64,8 @@ fn remove(folders: &[PathBuf], records: &[Entry]) -> Result<u8, Failure> {
 }
 
 fn list(options: &Options, entries: &[Entry]) -> Result<u8, Failure> {
-    let newest = store::newest(&files::folders(), &sources::host()).map(|newest| newest.entry.path);
+    let newest =
+        store::newest(&os::places::state_folders(), &sources::host()).map(|newest| newest.entry.path);
     let entry = |entry: &Entry| {
         json!({
             "record": visible(&entry.path), "started": entry.started, "host": entry.host, "command": entry.command,

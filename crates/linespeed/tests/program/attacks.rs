@@ -4,8 +4,8 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::quiet::{KNOB, may, value};
-use crate::support::confine::Confine;
-use crate::support::{beside_others, emulated, folder, linespeed, run, skipped};
+use crate::support::confine::{Confine, NOBODY, no_mounts};
+use crate::support::{beside_others, copied_to, emulated, folder, linespeed, program, run, skipped};
 
 /// The program with these arguments, started by a shell that does something before: it becomes `exec "$@"`.
 fn after(before: &str, args: &[&str]) -> Command {
@@ -146,4 +146,33 @@ fn a_record_that_would_fill_the_memory_is_refused_and_nothing_is_killed() {
             assert!(!done.stderr.is_empty(), "{field}: {done:?}");
         }
     }
+}
+
+#[test]
+fn root_writes_nothing_into_another_users_state_folder() {
+    use std::os::unix::fs::{chown, symlink};
+    if let Some(why) = no_mounts() {
+        return skipped("root_writes_nothing_into_another_users_state_folder", &why);
+    }
+    let (folder, theirs) = (folder(), folder());
+    let (copy, state) = (folder.path().join("linespeed"), theirs.path().join("linespeed"));
+    copied_to(&copy);
+    let victim = folder.path().join("victim");
+    std::fs::write(&victim, "precious").unwrap();
+    std::fs::create_dir(&state).unwrap();
+    chown(&state, Some(NOBODY), Some(NOBODY)).unwrap();
+    for name in ["noise.json", "ceilings.json"] {
+        symlink(&victim, state.join(name)).unwrap();
+    }
+    let mut command = program(&copy, ["run", "costs", "--quick"]).with_empty("/root");
+    command.env("XDG_STATE_HOME", theirs.path());
+    let done = run(command);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let told: Vec<&str> =
+        done.stderr.lines().filter(|line| line.contains("other users may change")).collect();
+    assert!(matches!(told[..], [line] if line.contains("/root/.local/state/linespeed")), "{done:?}");
+    assert!(done.stdout.contains("Record: /root/.local/state/linespeed/"), "{done:?}");
+    assert_eq!(std::fs::read_to_string(victim).unwrap(), "precious");
+    let left = std::fs::read_dir(state).unwrap().count();
+    assert_eq!(left, 2, "something was written there");
 }

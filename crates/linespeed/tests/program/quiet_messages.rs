@@ -325,6 +325,9 @@ fn siblings_that_cannot_be_set_are_refused_as_boost_is() {
 /// Where control groups of version 1 have their cpusets.
 const CPUSETS: &str = "/sys/fs/cgroup/cpuset";
 
+/// Has a command find its own group of cpusets.
+const OWN_GROUP: &str = "own=/sys/fs/cgroup/cpuset$(grep :cpuset: /proc/self/cgroup | cut -d: -f3)";
+
 /// The last CPU, for a test of a shield of version 1.
 fn last_of_two(test: &str) -> Option<u32> {
     let online = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap();
@@ -358,14 +361,84 @@ fn a_group_that_cannot_be_removed_names_what_is_in_it_and_is_no_success() {
     let name = "a_group_that_cannot_be_removed_names_what_is_in_it_and_is_no_success";
     let Some((_alone, _)) = may(name) else { return };
     let Some(last) = last_of_two(name) else { return };
-    let (last, cpusets) = (last.to_string(), Path::new(CPUSETS));
-    let script = format!("mkdir {}/linespeed-quiet-$PPID/theirs", cpusets.display());
-    let done = ran(["quiet", "--cpus", &last, "shield", "--", "sh", "-c", &script]);
-    for entry in std::fs::read_dir(cpusets).unwrap().flatten() {
-        let _ = std::fs::remove_dir(entry.path().join("theirs"));
+    // The kernel removes no folder that something is mounted on.
+    let script = format!("{OWN_GROUP}; mkdir $own/theirs && mount -t tmpfs none $own/theirs");
+    let done = ran(["quiet", "--cpus", &last.to_string(), "shield", "--", "sh", "-c", &script]);
+    let groups: Vec<String> = std::fs::read_dir(CPUSETS)
+        .unwrap()
+        .filter_map(|entry| entry.unwrap().file_name().into_string().ok())
+        .filter(|name| name.starts_with("linespeed-"))
+        .collect();
+    for group in &groups {
+        Command::new("umount").arg(Path::new(CPUSETS).join(group).join("theirs")).status().unwrap();
     }
     let after = ran(["quiet", "--restore"]);
+    // What everybody else is in goes all the same.
+    assert!(groups.len() == 1 && groups[0].starts_with("linespeed-quiet-"), "{groups:?}");
     assert_eq!(done.code, Some(1), "{done:?}");
     assert!(done.stderr.contains("groups in it: theirs") && done.stderr.contains("--restore"), "{done:?}");
     assert_eq!(after.code, Some(0), "{after:?}");
+}
+
+#[test]
+fn groups_that_the_command_makes_inside_the_shield_go_with_it_and_nobody_stays_confined() {
+    let name = "groups_that_the_command_makes_inside_the_shield_go_with_it_and_nobody_stays_confined";
+    let Some((_alone, _)) = may(name) else { return };
+    let Some(last) = last_of_two(name) else { return };
+    let own = |file: &str| std::fs::read_to_string(Path::new(CPUSETS).join(file)).unwrap();
+    let (cpus, mems) = (own("cpuset.cpus"), own("cpuset.mems"));
+    let (cpus, mems) = (["cpuset.cpus", cpus.trim()], ["cpuset.mems", mems.trim()]);
+    let group = crate::support::cgroup::Group::new("cpuset", &[(cpus, cpus), (mems, mems)]).unwrap();
+    let mut other = Command::new("sleep");
+    other.arg("60");
+    let mut other = other.in_group(&group).spawn().unwrap();
+    let allowed = || os::pin::affinity(other.id() as i32).unwrap();
+    let before = allowed();
+    let script = format!(
+        "{OWN_GROUP}; mkdir -p $own/deep/deeper; for file in cpuset.cpus cpuset.mems; do \
+         cat $own/$file >$own/deep/$file; cat $own/$file >$own/deep/deeper/$file; done; \
+         (echo 0 >$own/deep/deeper/cgroup.procs; exec sleep 0.5) & true"
+    );
+    let command = ["quiet", "--cpus", &last.to_string(), "shield", "--", "sh", "-c", &script];
+    let done = run(linespeed(command).in_group(&group));
+    let after = allowed();
+    other.kill().unwrap();
+    other.wait().unwrap();
+    let restored = ran(["quiet", "--restore"]);
+    assert_eq!((done.code, restored.code), (Some(0), Some(0)), "{done:?} {restored:?}");
+    assert_eq!(after, before, "a task of somebody else's stays confined: {done:?}");
+    let left = std::fs::read_dir(group.path()).unwrap().flatten().filter(|entry| entry.path().is_dir());
+    assert_eq!(left.count(), 0);
+}
+
+#[test]
+fn two_containers_whose_processes_have_the_same_numbers_do_not_take_each_others_shield_down() {
+    let name = "two_containers_whose_processes_have_the_same_numbers_do_not_take_each_others_shield_down";
+    let Some((_alone, _)) = may(name) else { return };
+    let Some(last) = last_of_two(name) else { return };
+    if let Some(why) = no_mounts() {
+        return skipped(name, &why);
+    }
+    let ours = linespeed(["quiet", "--cpus", &last.to_string(), "shield", "--"]);
+    let words: Vec<&str> = ours.get_args().map(|word| word.to_str().unwrap()).collect();
+    // Each has a state of its own, and no first process's number.
+    let script = format!(
+        "mount -t tmpfs -o mode=755 none /var/lib && {} {} sh -c 'sleep {{}}; grep :cpuset: /proc/self/cgroup'; true",
+        ours.get_program().to_str().unwrap(),
+        words.join(" ")
+    );
+    let container = |seconds: &str| {
+        let mut command = Command::new("unshare");
+        command.args(["-pfm", "--mount-proc", "sh", "-c", &script.replace("{}", seconds)]);
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap()
+    };
+    let first = container("3");
+    std::thread::sleep(std::time::Duration::from_millis(1200));
+    let second = container("0.2").wait_with_output().unwrap();
+    let first = first.wait_with_output().unwrap();
+    let groups = [&first, &second].map(|done| String::from_utf8_lossy(&done.stdout).trim().to_owned());
+    for group in &groups {
+        assert!(group.contains("linespeed-quiet-"), "{first:?} {second:?}");
+    }
+    assert_ne!(groups[0], groups[1]);
 }

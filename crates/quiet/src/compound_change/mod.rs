@@ -49,6 +49,14 @@ impl CompoundChange {
         }
     }
 
+    /// A path of it that no such change has.
+    pub fn foreign_path(&self) -> Option<&str> {
+        match self {
+            CompoundChange::Shield(shield) => shield.foreign_path(),
+            CompoundChange::Swap(areas) => areas.foreign_path(),
+        }
+    }
+
     /// The same in the form of a value, for those who are told what became of it.
     pub fn as_change(&self) -> Change {
         let (knob, path, old, new) = match self {
@@ -61,6 +69,11 @@ impl CompoundChange {
         };
         Change { knob: knob.to_owned(), path, syntax: ValueSyntax::Word, old, new }
     }
+}
+
+/// Whether a path means the same whatever it is looked at from.
+fn is_plain(path: &str) -> bool {
+    path.starts_with('/') && !path.split('/').any(|part| part == "..")
 }
 
 /// Why something compound cannot be done, or not be undone.
@@ -88,6 +101,9 @@ pub enum CompoundError {
     /// A path that no system call takes.
     #[error("{0:?} has a NUL byte in it")]
     NulInPath(String),
+    /// Several at once.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Several(Vec<CompoundError>),
     /// A control group that is still in use.
     #[error("the group cannot be removed: {0}, then linespeed quiet --restore")]
     GroupStays(shield::GroupUse),
@@ -99,8 +115,23 @@ impl CompoundError {
         Self::File { path: path.to_owned(), why: error.to_string() }
     }
 
+    /// None, one or several.
+    fn all(mut errors: Vec<Self>) -> Result<(), Self> {
+        match (errors.pop(), errors.is_empty()) {
+            (None, _) => Ok(()),
+            (Some(one), true) => Err(one),
+            (Some(last), false) => {
+                errors.push(last);
+                Err(Self::Several(errors))
+            }
+        }
+    }
+
     /// Whether its words tell the way out.
     pub fn tells_way_out(&self) -> bool {
-        matches!(self, CompoundError::GroupStays(_))
+        match self {
+            CompoundError::Several(all) => all.iter().any(Self::tells_way_out),
+            other => matches!(other, CompoundError::GroupStays(_)),
+        }
     }
 }

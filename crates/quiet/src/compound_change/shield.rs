@@ -6,19 +6,20 @@
 //! Tasks that somebody has bound stay: the kernel would forget what they were bound to.
 
 use std::collections::{BTreeMap, HashSet};
+use std::ffi::CString;
 use std::fmt;
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use machine::Root;
 use machine::cgroups::{Cgroups, Version};
 use record::{CpuList, Text, text};
 use serde::{Deserialize, Serialize};
 
-use super::CompoundError;
 use super::bound_tasks::BoundTask;
+use super::{CompoundError, is_plain};
 use crate::files::may_write;
 use crate::value_syntax::name_cpus;
 
@@ -31,7 +32,8 @@ pub struct Shield {
     pub parent: String,
     /// The group to which what is left in it goes back.
     pub home: String,
-    /// The end of the names of its groups: the process that made it.
+    /// The end of the names of its groups: the process that made it, and when, since another container may have one of the same
+    /// number.
     pub mark: String,
     /// CPUs for the command.
     pub quiet: CpuList,
@@ -79,6 +81,12 @@ fn write(path: &str, value: &str) -> Result<(), CompoundError> {
     fs::write(path, value).map_err(|error| CompoundError::at(path, &error))
 }
 
+/// What no other shield's groups have at their end: this process, and the time in hexadecimal nanoseconds.
+fn mark() -> String {
+    let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.as_nanos());
+    format!("{}-{time:x}", std::process::id())
+}
+
 impl Shield {
     /// The shield that could be made on this machine; otherwise why there is none.
     pub fn plan(root: &Root, quiet: &CpuList, rest: &CpuList) -> Result<Self, NoShield> {
@@ -87,7 +95,7 @@ impl Shield {
             version,
             parent,
             home,
-            mark: std::process::id().to_string(),
+            mark: mark(),
             quiet: quiet.clone(),
             rest: rest.clone(),
             mems,
@@ -129,6 +137,16 @@ impl Shield {
         let all = self.quiet.union(&self.rest);
         let bound = if self.version == 2 { super::bound_tasks::find_bound_tasks(&all) } else { Vec::new() };
         Self { bound, ..self.clone() }
+    }
+
+    /// A path that is none of a control group's, if it has one: whoever reads it in a journal must not believe it.
+    pub fn foreign_path(&self) -> Option<&str> {
+        if self.mark.is_empty() || !self.mark.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+        {
+            return Some(&self.mark);
+        }
+        let foreign = |path: &&str| !is_plain(path) || is_in_another_file_system(path);
+        [self.parent.as_str(), &self.home].into_iter().find(foreign)
     }
 
     /// Whether this user may make groups there.
@@ -198,7 +216,7 @@ impl Shield {
         let all = self.quiet.union(&self.rest);
         let mut stay = BTreeMap::new();
         let mut looked_at = HashSet::new();
-        let Ok(rest) = group(&format!("{rest}/tasks")) else { return stay };
+        let Ok(rest) = open_list(&format!("{rest}/tasks")) else { return stay };
         for _ in 0..PASSES {
             let Ok(tasks) = read(&format!("{}/tasks", self.parent)) else { break };
             let mut moved = 0;
@@ -232,44 +250,36 @@ impl Shield {
         write(&format!("{}/cgroup.procs", self.quiet_folder()), &pid.to_string())
     }
 
-    /// Gives the CPUs back: what is left in the groups goes home, and the groups go.
+    /// Gives the CPUs back: what is left in the groups goes home, and the groups go, those with them that somebody made inside.
+    /// What cannot be given back keeps nothing else from it.
     pub fn remove(&self) -> Result<(), CompoundError> {
         let list = if self.version == 2 { "cgroup.procs" } else { "tasks" };
-        for folder in [self.quiet_folder(), self.rest_folder()] {
-            self.empty(&folder, list)?;
-        }
-        let taken = self.version == 2 && self.switched && !others_use_cpusets(&self.parent);
-        if taken {
-            write(&format!("{}/cgroup.subtree_control", self.parent), "-cpuset")?;
+        let mut errors: Vec<CompoundError> = [self.rest_folder(), self.quiet_folder()]
+            .iter()
+            .filter_map(|folder| self.empty(folder, list).err())
+            .collect();
+        if self.version == 2 && self.switched && errors.is_empty() && !others_use_cpusets(&self.parent) {
+            errors.extend(write(&format!("{}/cgroup.subtree_control", self.parent), "-cpuset").err());
         }
         self.bound.iter().for_each(|bound| bound.give_back(&self.quiet));
-        Ok(())
+        CompoundError::all(errors)
     }
 
     fn empty(&self, folder: &str, list: &str) -> Result<(), CompoundError> {
         let home = format!("{}/{list}", self.home);
         let mut last = String::new();
         for look in 0..LOOKS {
-            let tasks = fs::read_to_string(format!("{folder}/{list}")).unwrap_or_default();
-            if !tasks.is_empty() {
-                let opened = group(&home);
-                let moved = |task: &str| {
-                    opened.as_ref().map_err(io::Error::kind).map(|mut home| home.write_all(task.as_bytes()))
-                };
-                for task in tasks.lines() {
-                    match moved(task) {
-                        Ok(Ok(())) => {}
-                        Ok(Err(error)) => last = format!("{home}: {error}"),
-                        Err(kind) => last = format!("{home}: {kind}"),
-                    }
-                }
+            let mut refused = None;
+            for group in groups_within(Path::new(folder)) {
+                self.send_home(&group, list, &home, &mut last);
+                refused = fs::remove_dir(&group).err();
             }
-            match fs::remove_dir(folder) {
-                Ok(()) => return Ok(()),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            match refused {
+                None => return Ok(()),
+                Some(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
                 // One that has just ended leaves its group a little later.
-                Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {}
-                Err(error) => return Err(CompoundError::at(folder, &error)),
+                Some(error) if error.raw_os_error() == Some(libc::EBUSY) => {}
+                Some(error) => return Err(CompoundError::at(folder, &error)),
             }
             if look > 2 {
                 std::thread::sleep(PAUSE);
@@ -277,10 +287,54 @@ impl Shield {
         }
         Err(CompoundError::GroupStays(GroupUse::find(folder, list, last)))
     }
+
+    /// Moves a group's tasks home; why the last of them did not go is left in `last`.
+    fn send_home(&self, group: &Path, list: &str, home: &str, last: &mut String) {
+        let tasks = fs::read_to_string(group.join(list)).unwrap_or_default();
+        if tasks.is_empty() {
+            return;
+        }
+        let opened = open_list(home);
+        for task in tasks.lines() {
+            match opened.as_ref().map(|mut home| home.write_all(task.as_bytes())) {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => *last = format!("{home}: {error}"),
+                Err(error) => *last = format!("{home}: {}", error.kind()),
+            }
+        }
+    }
+}
+
+/// Whether what lies at a path is no control group; one that is gone may have been one.
+fn is_in_another_file_system(path: &str) -> bool {
+    let Ok(name) = CString::new(path) else { return true };
+    // SAFETY: statfs is plain data for which all zeros is a value; the kernel fills it, and the name outlives the call.
+    let (code, kind) = unsafe {
+        let mut there: libc::statfs = std::mem::zeroed();
+        (libc::statfs(name.as_ptr(), &mut there), there.f_type)
+    };
+    code == 0 && ![libc::CGROUP_SUPER_MAGIC, libc::CGROUP2_SUPER_MAGIC].iter().any(|magic| *magic == kind)
+}
+
+/// A group and all below it, the lowest first.
+fn groups_within(folder: &Path) -> Vec<PathBuf> {
+    let mut all = vec![folder.to_owned()];
+    let mut at = 0;
+    while let Some(group) = all.get(at) {
+        let entries = fs::read_dir(group).into_iter().flatten().flatten();
+        let below: Vec<PathBuf> = entries
+            .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+            .map(|entry| entry.path())
+            .collect();
+        all.extend(below);
+        at += 1;
+    }
+    all.reverse();
+    all
 }
 
 /// A group's list of tasks: each write of a number moves one there.
-fn group(list: &str) -> io::Result<fs::File> {
+fn open_list(list: &str) -> io::Result<fs::File> {
     fs::OpenOptions::new().write(true).open(list)
 }
 

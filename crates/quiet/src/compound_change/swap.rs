@@ -2,12 +2,14 @@
 
 use std::ffi::CString;
 use std::fmt;
+use std::fs;
 use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
 use machine::text::bytes_field;
 use serde::{Deserialize, Serialize};
 
-use super::CompoundError;
+use super::{CompoundError, is_plain};
 
 /// `swapon(2)`: the priority stands in the flags' lower bits.
 const SWAP_FLAG_PREFER: i32 = 0x8000;
@@ -46,6 +48,16 @@ impl SwapAreas {
             Some(SwapArea { path, priority: words.nth(3)?.parse().ok()? })
         };
         Self(text.lines().skip(1).filter_map(area).collect())
+    }
+
+    /// A path that nothing can be swapped to: not absolute, or of a file that is neither a device nor root's.
+    pub fn foreign_path(&self) -> Option<&str> {
+        let is_swap = |path: &str| match fs::metadata(path) {
+            Ok(there) => there.file_type().is_block_device() || there.is_file() && there.uid() == 0,
+            Err(_) => true,
+        };
+        let foreign = |path: &&str| !is_plain(path) || !is_swap(path);
+        self.0.iter().map(|area| area.path.as_str()).find(foreign)
     }
 
     fn read_current() -> Self {
@@ -102,6 +114,11 @@ mod tests {
                     /my\\040swap                             file\t\t1048572\t\t12\t\t5\n";
         let area = |path: &str, priority| SwapArea { path: path.to_owned(), priority };
         assert_eq!(SwapAreas::parse(text).0, [area("/dev/dm-1", -2), area("/my swap", 5)]);
+        let foreign = |path: &str| SwapAreas(vec![area(path, 0)]).foreign_path().map(str::to_owned);
+        for path in ["swap", "/dev/../swap", "/dev/null", "/proc/1", "/"] {
+            assert_eq!(foreign(path).as_deref(), Some(path));
+        }
+        assert_eq!(foreign("/no/such/device"), None);
         assert!(SwapAreas::parse("").0.is_empty() && SwapAreas::parse("a\nb").0.is_empty());
     }
 }

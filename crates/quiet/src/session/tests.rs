@@ -315,3 +315,40 @@ fn a_journal_that_others_could_have_written_is_not_believed() {
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
     assert!(matches!(refused(), journal::Error::Corrupt(_, Corruption::Line(1, _))));
 }
+
+#[test]
+fn a_forged_journal_neither_moves_tasks_nor_removes_folders_nor_swaps_to_anything() {
+    let machine = machine();
+    machine.in_a_process(true, |_| {});
+    machine.settled();
+    let path = machine.state.path().join(state_directory::JOURNAL);
+    let whole = std::fs::read_to_string(&path).unwrap();
+    let victim = machine.tree.path().join("linespeed-quiet-1");
+    std::fs::create_dir(&victim).unwrap();
+    let here = machine.tree.path().to_str().unwrap();
+    let shield = |parent: &str, mark: &str| {
+        format!(
+            r#"{{"undertaking":{{"shield":{{"version":1,"parent":"{parent}","home":"/","mark":"{mark}","quiet":[1],"rest":[0],"mems":"0","switched":false}}}}}}"#
+        )
+    };
+    let swap = |path: &str| format!(r#"{{"undertaking":{{"swap":[{{"path":"{path}","priority":0}}]}}}}"#);
+    let nowhere = "/no/such/folder";
+    for (forged, named) in [
+        (shield(here, "1"), here),
+        (shield("/no/../folder", "1"), "/no/../folder"),
+        (shield(nowhere, "1/../../x"), "1/../../x"),
+        (swap("/dev/null"), "/dev/null"),
+        (swap("swap"), "swap"),
+    ] {
+        std::fs::write(&path, format!("{whole}{forged}\n")).unwrap();
+        match restore(&Tree::new(&machine.root), machine.state.path()) {
+            Err(Error::Journal(journal::Error::Corrupt(_, Corruption::ForeignFile(path)))) => {
+                assert_eq!(path, named);
+            }
+            other => panic!("{forged}: {other:?}"),
+        }
+    }
+    assert!(victim.exists());
+    std::fs::write(&path, whole).unwrap();
+    restore(&Tree::new(&machine.root), machine.state.path()).unwrap();
+}

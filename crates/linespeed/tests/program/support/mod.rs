@@ -34,11 +34,11 @@ pub fn alone() -> RwLockWriteGuard<'static, ()> {
     MACHINE.write().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A folder that goes when the test ends, readable by all users.
+/// A folder that goes when the test ends, readable by all users, and written by all as the one for temporary files is.
 pub fn folder() -> tempfile::TempDir {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::Builder::new().prefix("linespeed-test-").tempdir().unwrap();
-    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o1777)).unwrap();
     folder
 }
 
