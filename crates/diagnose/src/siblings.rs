@@ -69,7 +69,7 @@ fn weigh_workload(
         return None;
     }
     let last = steps.get(&cpus)?;
-    let bytes_of_work = last.detail.get(detail::WORK).is_some_and(|w| w == "B" || w.starts_with("byte"));
+    let bytes_of_work = last.detail.get(detail::WORK) == Some("B");
     let work = if bytes_of_work { "B/s" } else { last.unit.as_str() };
     let rate = |value: f64| Value::from(figure(value, work));
     let mut says = match adds {

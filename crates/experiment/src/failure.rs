@@ -102,6 +102,9 @@ pub enum Trouble {
     /// It failed, or was killed.
     #[error("the command {0}")]
     Failed(Failed),
+    /// It failed for a value that this version of the program does not have.
+    #[error("{0}")]
+    Gone(String),
     /// It failed in every run, though failures count: there is no work to tell the rate of.
     #[error("every run failed, so there is no throughput: the command {0}")]
     AllFailed(Failed),

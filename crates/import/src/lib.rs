@@ -21,7 +21,6 @@ mod assemble;
 mod cache_size;
 mod choose;
 mod clean;
-mod command_line;
 #[cfg(test)]
 mod damaged;
 mod devices;

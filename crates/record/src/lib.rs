@@ -18,6 +18,7 @@
 
 mod bound;
 mod bus_bytes;
+pub mod command_line;
 pub mod command_run;
 pub mod comparison;
 pub mod conditions;

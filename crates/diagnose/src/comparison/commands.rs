@@ -1,94 +1,31 @@
 //! What a record of `stat` or `scale` ran: two commands are two things to measure, whatever stood before them on the line.
 
-use record::phrase::quote_word;
 use record::{Record, detail};
+
+use super::work::{name_long_number, read};
 
 /// Characters of a command that are shown.
 const LONGEST: usize = 60;
 
-/// The program, without its folder, and its arguments; `None` of a record that ran no command.
-pub(super) fn find_command(record: &Record) -> Option<Vec<String>> {
+/// The program, without its folder, and its arguments, on one line; `None` of a record that ran no command.
+pub(super) fn find_command(record: &Record) -> Option<String> {
     let words = record.measurements.iter().find_map(|m| m.detail.get(detail::COMMAND))?;
-    let words: Vec<&str> = words.iter().map(|word| word.as_ref()).collect();
-    let (program, arguments) = without_wrappers(&words).split_first()?;
-    let all = [file_name(program)].into_iter().chain(arguments.iter().copied());
-    Some(all.map(str::to_owned).collect())
+    let name = read(words.iter().map(|word| word.as_ref())).name;
+    Some(name_long_number(&name).unwrap_or(name))
+}
+
+/// What a command was run under, outermost first; empty where it was run as it is, `None` of a record that ran none.
+pub(super) fn find_conditions(record: &Record) -> Option<String> {
+    let words = record.measurements.iter().find_map(|m| m.detail.get(detail::COMMAND))?;
+    Some(read(words.iter().map(|word| word.as_ref())).conditions.join(" "))
 }
 
 /// The command on a line, cut where it is long.
-pub(super) fn describe(words: &[String]) -> String {
-    let line = words.iter().map(|word| quote_word(word)).collect::<Vec<_>>().join(" ");
+pub(super) fn describe(line: &str) -> String {
     match line.char_indices().nth(LONGEST) {
         Some((at, _)) => format!("{} …", &line[..at]),
-        None => line,
+        None => line.to_owned(),
     }
-}
-
-fn file_name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
-}
-
-/// A program that starts another one under a condition: its options that take a value of their own, and how many operands stand
-/// before the command.
-struct Wrapper {
-    name: &'static str,
-    with_value: &'static [&'static str],
-    operands: usize,
-    /// Whether assignments may stand before the command.
-    assigns: bool,
-}
-
-const WRAPPERS: [Wrapper; 5] = [
-    Wrapper { name: "env", with_value: &["-u", "--unset", "-C", "--chdir"], operands: 0, assigns: true },
-    Wrapper { name: "nice", with_value: &["-n", "--adjustment"], operands: 0, assigns: false },
-    Wrapper { name: "taskset", with_value: &[], operands: 1, assigns: false },
-    Wrapper { name: "chrt", with_value: &["-T", "-P", "-D"], operands: 1, assigns: false },
-    Wrapper {
-        name: "numactl",
-        with_value: &[
-            "-m",
-            "--membind",
-            "-N",
-            "--cpunodebind",
-            "-C",
-            "--physcpubind",
-            "-i",
-            "--interleave",
-            "-p",
-            "--preferred",
-            "-P",
-            "--preferred-many",
-            "-w",
-            "--weighted-interleave",
-        ],
-        operands: 0,
-        assigns: false,
-    },
-];
-
-/// The command behind its wrappers; all of it where one wraps nothing.
-fn without_wrappers<'a, 'b>(words: &'b [&'a str]) -> &'b [&'a str] {
-    let mut inner = words;
-    while let Some(wrapped) = unwrap_once(inner).filter(|wrapped| !wrapped.is_empty()) {
-        inner = wrapped;
-    }
-    inner
-}
-
-fn unwrap_once<'a, 'b>(words: &'b [&'a str]) -> Option<&'b [&'a str]> {
-    let (program, mut rest) = words.split_first()?;
-    let wrapper = WRAPPERS.iter().find(|wrapper| wrapper.name == file_name(program))?;
-    while let Some(option) = rest.first().filter(|word| word.starts_with('-')) {
-        let taken = if wrapper.with_value.contains(option) { 2 } else { 1 };
-        rest = rest.get(taken..)?;
-        if *option == "--" {
-            break;
-        }
-    }
-    while wrapper.assigns && rest.first().is_some_and(|word| word.contains('=')) {
-        rest = &rest[1..];
-    }
-    rest.get(wrapper.operands..)
 }
 
 #[cfg(test)]
@@ -102,7 +39,7 @@ mod tests {
             Measurement::new("workload.time", Labels::new(), vec![1.0]).with_detail(detail::COMMAND, words);
         let mut record = Record::new("0", String::new(), Vec::new());
         record.measurements.push(m);
-        find_command(&record).map(|words| words.join(" "))
+        find_command(&record)
     }
 
     #[test]
@@ -126,8 +63,8 @@ mod tests {
     }
 
     #[test]
-    fn a_shell_is_no_wrapper_and_a_wrapper_of_nothing_is_the_command() {
-        assert_eq!(command("sh -c bc").as_deref(), Some("sh -c bc"));
+    fn a_shell_is_looked_into_and_a_wrapper_of_nothing_is_the_command() {
+        assert_eq!(command("sh -c bc").as_deref(), Some("bc"));
         for line in ["env", "taskset 0x3", "nice -n", "numactl --hardware", "env A=1"] {
             assert_eq!(command(line).as_deref(), Some(line), "{line}");
         }

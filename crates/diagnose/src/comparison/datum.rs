@@ -41,7 +41,7 @@ pub(crate) struct Datum {
     /// The settings of the recipe that it is a run of: with others it is other work.
     pub settings: Option<String>,
     /// The command that it is of: another one is other work.
-    pub command: Option<Vec<String>>,
+    pub command: Option<String>,
     /// Working set relative to the last-level caches, where that decides what was measured.
     pub size: Option<Size>,
     /// Whether it follows from what was declared of a program and from its time, and was not counted.

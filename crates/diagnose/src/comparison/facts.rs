@@ -8,6 +8,7 @@ use record::units::{bytes, figure, percent};
 use record::{Record, Template, Text, text};
 use serde_json::Value as Json;
 
+use super::commands::find_conditions;
 use super::explain::{clock_at_import, find_running};
 use crate::cpu_accounting::used_by_others;
 use crate::memory_channels::{channels, populated};
@@ -38,14 +39,26 @@ use Source::{At, Caches, Of, With};
 type Group = (FactKind, &'static str, Vec<Row>);
 
 /// Every fact, hardware first.
-fn list_facts() -> [Group; 5] {
+fn list_facts() -> [Group; 6] {
     [
         (FactKind::Hardware, "machine.", list_hardware()),
         (FactKind::Setting, "machine.", list_software()),
         (FactKind::Setting, "conditions.before.", list_settings()),
         (FactKind::Setting, "machine.", list_limits()),
+        (FactKind::Setting, "", list_run()),
         (FactKind::State, "conditions.", list_state()),
     ]
+}
+
+/// How a command was run.
+fn list_run() -> Vec<Row> {
+    vec![(text!("comparison-fact-run-under", "Command run under"), "command", Of(run_under))]
+}
+
+/// What a record's command was run under.
+fn run_under(record: &Record) -> Option<String> {
+    let conditions = find_conditions(record)?;
+    Some(if conditions.is_empty() { "nothing".to_owned() } else { conditions })
 }
 
 /// What the machine is built of.

@@ -17,6 +17,8 @@ const ALIKE: &[(&str, &str)] = &[
     ("memory.bandwidth", "asct peak-bandwidth"),
     // Compare-and-swap on one line by two pinned threads, half the round trip.
     ("core_to_core.latency", "core-to-core-latency"),
+    // wtarreau's, which sbc-bench runs: the time of dependent exclusive-ors, one a cycle, the loop around them taken off.
+    ("core.clock", "mhz"),
     // Time on the wall and counts of hardware are the same whoever reads them.
     ("workload.time", "time"),
     ("workload.time", "perf stat"),

@@ -11,6 +11,7 @@ mod level_rows;
 mod method;
 pub(crate) mod nodes;
 mod order;
+mod programs;
 mod projection;
 mod ratio;
 mod row_builder;
@@ -20,6 +21,7 @@ mod suggestions;
 mod table;
 mod uncompared;
 mod verdict;
+mod work;
 
 use std::collections::HashMap;
 
@@ -69,9 +71,10 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
     let baseline = baseline.min(sides.len().saturating_sub(1));
     let subjects = describe_subjects(sides);
     let averages = averages::are_among(sides.iter().map(|side| side.record));
+    let commands = sides.iter().all(|side| work::is_of_command(side.record));
     let known = sides.iter().zip(&subjects).map(|(side, subject)| {
         let (record, name) = (side.record, subject.name.clone());
-        let mut rows = row_builder::build_rows(record, crate::RecordIndex::new(record).levels());
+        let mut rows = row_builder::build_rows(record, commands, crate::RecordIndex::new(record).levels());
         if averages {
             averages::add_averages(record, &mut rows);
         }
@@ -91,6 +94,7 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
     };
     let orders = order::build_orders(&rows, &known);
     let sampling = averages::note_sampling(&known, &rows);
+    let programs = programs::note_programs(&known, &rows);
     let mut comparison = Comparison {
         comparison: COMPARISON_VERSION,
         tool,
@@ -110,6 +114,7 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
     };
     comparison.notes = note_whole(&comparison);
     comparison.notes.extend(sampling);
+    comparison.notes.extend(programs);
     comparison.answer = verdict::state_verdict(&comparison);
     if relation == Relation::Machines && known.len() <= FEW {
         for this in &known {

@@ -17,9 +17,10 @@ const ONE_THING: f64 = 1.5;
 /// Operations of bandwidth that also stand per core, CPU and package.
 const DIVIDED: &[&str] = &["read", "triad"];
 
-/// The rows of a record. `levels` are those of its latency curve.
-pub(super) fn build_rows(record: &Record, levels: &[Level]) -> Rows {
-    let mut rows = measured_rows(record);
+/// The rows of a record. `levels` are those of its latency curve; `commands`: whether all that is compared are records of
+/// commands.
+pub(super) fn build_rows(record: &Record, commands: bool, levels: &[Level]) -> Rows {
+    let mut rows = measured_rows(record, commands);
     add_efficiency(&mut rows);
     add_loaded(record, &mut rows);
     super::level_rows::add_level_rows(record, levels, &mut rows);
@@ -35,10 +36,11 @@ pub(super) fn build_rows(record: &Record, levels: &[Level]) -> Rows {
 /// The figures of one row, with its name and its place.
 type Figures<'a> = (Text, Labels, Vec<&'a Measurement>);
 
-fn measured_rows(record: &Record) -> Rows {
-    let names = RowNames::new(record);
+fn measured_rows(record: &Record, commands: bool) -> Rows {
+    let names = RowNames::new(record, commands);
     let settings = recipe_settings(record);
-    let command = find_command(record);
+    // Elsewhere a row's name is the command's.
+    let command = find_command(record).filter(|_| commands);
     let mut all: BTreeMap<RowKey, Figures> = BTreeMap::new();
     for m in record.measurements.iter().filter(|m| m.summary.n > 0 && m.value().is_finite()) {
         if let Some((row, place)) = names.name(m) {

@@ -9,6 +9,7 @@ use record::{Handover, Label, Labels, Measurement, Record, Text, detail, metrics
 use super::datum::key_text;
 use super::nodes::Nodes;
 use super::rows::{Group, NamedRow, RowKind};
+use super::work::Works;
 use crate::block_sizes::BlockSizes;
 
 /// Keys that name a place on one machine and not what was measured there.
@@ -39,6 +40,7 @@ pub(super) struct RowNames<'a> {
     nodes: Nodes<'a>,
     workloads: HashMap<&'a str, Steps>,
     sizes: BlockSizes<'a>,
+    works: Works<'a>,
     most_bandwidth: u64,
     /// Whether bandwidth is there as STREAM counts bytes.
     streamed: bool,
@@ -56,7 +58,7 @@ struct Steps {
 
 impl<'a> RowNames<'a> {
     /// Of a record.
-    pub(super) fn new(record: &'a Record) -> Self {
+    pub(super) fn new(record: &'a Record, commands: bool) -> Self {
         let mut workloads: HashMap<&str, Steps> = HashMap::new();
         let (mut most_bandwidth, mut streamed) = (0, false);
         for m in &record.measurements {
@@ -84,7 +86,8 @@ impl<'a> RowNames<'a> {
             _ => None,
         };
         let (nodes, sizes) = (Nodes::from_record(record), BlockSizes::from_record(record));
-        Self { record, nodes, workloads, sizes, most_bandwidth, streamed, package }
+        let works = Works::of(record, commands);
+        Self { record, nodes, workloads, works, sizes, most_bandwidth, streamed, package }
     }
 
     /// The row of a figure and its place; `None` where it has none.
@@ -94,7 +97,8 @@ impl<'a> RowNames<'a> {
         if let (Group::CoreToCore, Some(how)) = (row.key.group, Handover::of_measurement(m)) {
             place = place.with_label(Label::Handover, how.word());
         }
-        row.key.loosely = describe_loosely(m);
+        let family = self.works.find(m).map(|work| work.family.clone());
+        row.key.loosely = family.or_else(|| describe_loosely(m));
         Some((row, place))
     }
 
@@ -147,21 +151,30 @@ impl<'a> RowNames<'a> {
         if !self.sizes.is_level(m) || crate::observed::is_tuned(m) {
             return None;
         }
+        let known = self.works.find(m)?;
+        let bytes = m.labels.count(Label::Bytes).or(known.bytes);
+        let subject = match bytes {
+            Some(bytes) => format!("{} ({})", known.name, units::bytes(bytes)),
+            None => known.name.clone(),
+        };
+        let threads = count_threads(m).or_else(|| known.serial.then_some(1));
         let timed = m.metric == "workload.time";
         let counts = &self.record.machine.counts;
-        let kind =
-            match threads_kind(m, steps.most, counts.cpus_allowed.or(counts.cpus_online).or(counts.cores)) {
-                // How long a command takes is the command's own doing, whatever its threads.
-                RowKind::ThreadsNotReported if timed => RowKind::Other,
-                kind => kind,
-            };
-        let subject = name_work(m);
+        let kind = match threads_kind(
+            threads,
+            steps.most,
+            counts.cpus_allowed.or(counts.cpus_online).or(counts.cores),
+        ) {
+            // How long a command takes is the command's own doing, whatever its threads.
+            RowKind::ThreadsNotReported if timed => RowKind::Other,
+            kind => kind,
+        };
         let work = if timed {
             text!("comparison-time-of-work", "time of {work}", work = &subject)
         } else {
             text!("comparison-work", "{work}", work = &subject)
         };
-        let (order, name) = match (kind, count_threads(m)) {
+        let (order, name) = match (kind, threads) {
             (RowKind::OneThread, _) => {
                 (0, text!("comparison-row-work-one-thread", "{work}, one thread", work))
             }
@@ -204,7 +217,7 @@ impl<'a> RowNames<'a> {
             Some(_) => counts.cpus_allowed.or(counts.cpus_online).or(counts.cores),
             None => Some(0),
         };
-        let kind = threads_kind(m, self.most_bandwidth, cpus);
+        let kind = threads_kind(count_threads(m), self.most_bandwidth, cpus);
         let (order, mut name) = match (kind, count_threads(m)) {
             (RowKind::AllCpus, _) => (2, text!("comparison-row-bandwidth-all-cpus", "{op}, all CPUs", op)),
             (RowKind::OneThread, _) => {
@@ -232,8 +245,8 @@ impl<'a> RowNames<'a> {
 
 /// Whether a figure is of one thread or of all CPUs, where the most threads are so many; of what number of CPUs nobody tells,
 /// no number of threads is all.
-fn threads_kind(m: &Measurement, most: u64, cpus: Option<u32>) -> RowKind {
-    match count_threads(m) {
+fn threads_kind(threads: Option<u64>, most: u64, cpus: Option<u32>) -> RowKind {
+    match threads {
         None => RowKind::ThreadsNotReported,
         Some(1) => RowKind::OneThread,
         Some(threads) if threads == most && cpus.is_some_and(|cpus| threads >= cpus.into()) => {
@@ -339,15 +352,6 @@ fn join_names<const N: usize>(names: [Option<Value>; N]) -> Value {
         .flatten()
         .reduce(|name, more| text!("comparison-names", "{name}, {more}", name, more).into());
     joined.unwrap_or_else(|| Text::default().into())
-}
-
-/// A workload with its size: `memory-bound (64 MiB)`.
-fn name_work(m: &Measurement) -> String {
-    let workload = m.labels.word(Label::Workload).map_or("", name_workload);
-    match m.labels.count(Label::Bytes) {
-        Some(bytes) => format!("{workload} ({})", units::bytes(bytes)),
-        None => workload.to_owned(),
-    }
 }
 
 /// Threads that made a figure: as many as it says, or one for each CPU that it names; `None` where the record does not tell.

@@ -279,9 +279,9 @@ pub(super) fn build_figures(known: &[Known], baseline: usize) -> Vec<Row> {
             row[index].get_or_insert(m);
         }
     }
-    let commands: Vec<Option<Vec<String>>> = known.iter().map(|side| find_command(side.record)).collect();
+    let commands: Vec<Option<String>> = known.iter().map(|side| find_command(side.record)).collect();
     let emulated = |side: &Known| side.record.machine.virtualization.emulated == Some(true);
-    let datum = |((m, side), command): ((&Option<&Measurement>, &Known), &Option<Vec<String>>)| {
+    let datum = |((m, side), command): ((&Option<&Measurement>, &Known), &Option<String>)| {
         let mut datum = Datum::from_measurement((*m)?);
         datum.command =
             command.clone().filter(|_| m.is_some_and(|m| m.labels.get(Label::Workload).is_some()));

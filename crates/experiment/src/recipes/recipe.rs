@@ -44,6 +44,9 @@ pub struct Setting {
     /// Whether it is a working set in bytes, with a unit, that must lie beyond the caches for memory to be measured.
     #[serde(default)]
     pub beyond_caches: bool,
+    /// Values that some versions of the program do not have, each with a line that stands for the program's own error.
+    #[serde(default)]
+    pub gone: BTreeMap<String, String>,
 }
 
 fn read_small<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {

@@ -65,7 +65,9 @@ pub(super) fn run_step(
         }
     }
     if let Some(failed) = run.failed.as_ref().filter(|_| !job.ignore_failure) {
-        return Err(Trouble::Failed(failed.clone()));
+        let gone =
+            job.recipe.settings.iter().find_map(|(name, setting)| setting.gone.get(job.values.get(name)?));
+        return Err(gone.map_or_else(|| Trouble::Failed(failed.clone()), |says| Trouble::Gone(says.clone())));
     }
     let scores = run.outputs.iter().map(|(out, err)| read_score(recipe, &job.values, out, err));
     let scores = scores.collect::<Result<Vec<_>, _>>()?;

@@ -3,11 +3,11 @@
 
 use record::{Label, Labels, Measurement, detail};
 
-use crate::command_line::comparable_name;
 use crate::line::{Line, PendingLine};
 use crate::numbers;
 use crate::sink::Sink;
 use crate::tool::{Fit, Reader, Tool};
+use record::command_line::comparable_name;
 
 /// hyperfine.
 pub(super) const HYPERFINE: Tool = Tool {

@@ -5,11 +5,11 @@
 
 use record::{Label, Labels, Measurement, detail};
 
-use crate::command_line::CommandLine;
 use crate::line::Line;
 use crate::numbers;
 use crate::sink::Sink;
 use crate::tool::{Command, Fit, Reader, Tool};
+use record::command_line::CommandLine;
 
 /// What a line of `stream` says: its family, whether it is the time of an element (ns) or else a rate (B/s), the
 /// operation and the figure.
@@ -37,7 +37,7 @@ pub(super) const STREAM: Tool =
     Tool { name: "lmbench stream", opens: |line, _| stream_line(line.text).is_some(), reader: reader_stream };
 
 fn reader_stream(command: Option<&Command>) -> Box<dyn Reader> {
-    let line = CommandLine::above(command, &["stream", "bw_stream"]);
+    let line = CommandLine::above(command.map(|command| command.text.as_str()), &["stream", "bw_stream"]);
     Box::new(StreamReader { line, seen: Vec::new() })
 }
 
@@ -92,7 +92,10 @@ pub(super) const LAT_MEM_RD: Tool = Tool {
     name: "lmbench lat_mem_rd",
     opens: |line, _| stride(line.text).is_some(),
     reader: |command| {
-        Box::new(LatencyReader { line: CommandLine::above(command, &["lat_mem_rd"]), stride: None })
+        Box::new(LatencyReader {
+            line: CommandLine::above(command.map(|command| command.text.as_str()), &["lat_mem_rd"]),
+            stride: None,
+        })
     },
 };
 

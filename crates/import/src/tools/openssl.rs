@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use record::{Label, Labels, Measurement, detail};
 
-use crate::command_line::CommandLine;
 use crate::line::{Line, PendingLine};
 use crate::numbers;
 use crate::sink::Sink;
 use crate::tool::{Command, Fit, Reader, Tool};
+use record::command_line::CommandLine;
 
 /// Block sizes in bytes that every version takes where no option says other: up to 1.0.2 without the last.
 const SIZES: &[u64] = &[16, 64, 256, 1024, 8192, 16384];
@@ -187,7 +187,7 @@ fn opens(line: Line, command: Option<&Command>) -> bool {
 }
 
 fn reader(command: Option<&Command>) -> Box<dyn Reader> {
-    let command = CommandLine::above(command, &["openssl"]);
+    let command = CommandLine::above(command.map(|command| command.text.as_str()), &["openssl"]);
     Box::new(SpeedReader { command, ..SpeedReader::default() })
 }
 

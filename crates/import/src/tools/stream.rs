@@ -2,11 +2,11 @@
 
 use record::{Label, Labels, Measurement, detail};
 
-use crate::command_line::CommandLine;
 use crate::line::{Line, PendingLine};
 use crate::numbers;
 use crate::sink::Sink;
 use crate::tool::{Command, Fit, Reader, Tool};
+use record::command_line::CommandLine;
 
 /// `Copy:           12345.6     0.012345     0.012345     0.012345`: the best rate in B/s, of a figure in a power of ten of
 /// them, then seconds.

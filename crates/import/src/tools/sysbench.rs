@@ -5,11 +5,11 @@
 
 use record::{Label, Labels, Measurement, detail};
 
-use crate::command_line::CommandLine;
 use crate::line::{Line, PendingLine};
 use crate::numbers;
 use crate::sink::Sink;
 use crate::tool::{Command, Fit, Reader, Tool};
+use record::command_line::CommandLine;
 
 /// `sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)`, `sysbench 0.5:  multi-threaded system evaluation benchmark`
 fn version(text: &str) -> Option<&str> {
@@ -37,7 +37,7 @@ fn opens(line: Line, _: Option<&Command>) -> bool {
 }
 
 fn reader(command: Option<&Command>) -> Box<dyn Reader> {
-    let command = CommandLine::above(command, &["sysbench"]);
+    let command = CommandLine::above(command.map(|command| command.text.as_str()), &["sysbench"]);
     Box::new(SysbenchReader { command, ..SysbenchReader::default() })
 }
 

@@ -2,11 +2,11 @@
 
 use record::{Label, Labels, Measurement};
 
-use crate::command_line::CommandLine;
 use crate::line::{Line, PendingLine};
 use crate::numbers;
 use crate::sink::Sink;
 use crate::tool::{Command, Fit, Reader, Tool};
+use record::command_line::CommandLine;
 
 /// A part of what it prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -209,7 +209,7 @@ impl Reader for TimeReader {
                 return Fit::Over;
             }
             self.verbose = true;
-            self.workload = Some(crate::command_line::comparable_name(command.trim_matches('"')))
+            self.workload = Some(record::command_line::comparable_name(command.trim_matches('"')))
                 .filter(|name| !name.is_empty());
             return Fit::Taken;
         }
@@ -229,7 +229,7 @@ impl Reader for TimeReader {
             && let Some((command, _)) = zsh(text)
         {
             self.workload =
-                Some(crate::command_line::comparable_name(command)).filter(|name| !name.is_empty());
+                Some(record::command_line::comparable_name(command)).filter(|name| !name.is_empty());
         }
         self.times.extend(parts.into_iter().map(|(part, seconds)| (part, seconds, PendingLine::from(line))));
         Fit::Taken

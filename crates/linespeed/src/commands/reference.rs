@@ -34,8 +34,9 @@ pub fn run(options: &Options, asked: &Reference) -> Result<u8, Failure> {
 }
 
 fn list(options: &Options) -> Result<u8, Failure> {
-    let machines: Vec<(&str, &str)> = MACHINES.iter().map(|machine| (machine.name, machine.title)).collect();
-    let entry = |(name, title): &(&str, &str)| json!({"name": name, "title": title});
+    let machines: Vec<_> =
+        MACHINES.iter().map(|machine| (machine.name, machine.title, machine.apart)).collect();
+    let entry = |(name, title, apart): &(&str, &str, Option<&str>)| json!({"name": name, "title": title, "apart": apart});
     let forms = Forms::new(|style| terminal::references(&machines, style));
     hand_out(options, &forms.with_value(machines.iter().map(entry).collect())).map(|()| 0)
 }

@@ -9,13 +9,13 @@ use super::workload::{Definition, Site, Worker, Workload, WrongResult, iteration
 /// See the module.
 pub(crate) struct Aes256Ige;
 
-/// Bytes of a message: the largest that `openssl speed` times.
-const MESSAGE: usize = 16 << 10;
+/// Bytes of a message: a size that every version of `openssl speed` times, and at which all published rates are level.
+const MESSAGE: usize = 1 << 10;
 
 /// The last block of the message's cipher text, by OpenSSL's `AES_ige_encrypt`. In IGE a wrong bit anywhere changes
 /// every block after it.
 const LAST_BLOCK: [u8; BLOCK] =
-    [0x9c, 0x6c, 0x2d, 0x89, 0x0a, 0x8e, 0x6f, 0xa5, 0xaf, 0xca, 0x40, 0x3a, 0xdc, 0x4c, 0x45, 0x58];
+    [0x09, 0x7e, 0x28, 0x89, 0xaa, 0xb2, 0x6c, 0xf2, 0x7f, 0xed, 0xb6, 0x14, 0xff, 0xca, 0x40, 0xee];
 
 /// Key and initial values: 0, 1, 2 … as `openssl speed` fills them.
 fn count_up() -> [u8; 32] {
@@ -24,7 +24,7 @@ fn count_up() -> [u8; 32] {
 
 impl Workload for Aes256Ige {
     fn definition(&self) -> Definition {
-        let work = Template { code: "work-aes-256-ige", words: "byte enciphered" };
+        let work = Template { code: "work-aes-256-ige", words: "B" };
         Definition { bytes: 2 * MESSAGE as u64, ..Definition::new("aes-256-ige", work) }
     }
 

@@ -13,7 +13,8 @@ use crate::watch::time_ns;
 pub(crate) struct Definition {
     /// The name in a record: `primes`.
     pub name: &'static str,
-    /// What one unit of work is: "byte enciphered". Throughput is these a second, and records of the same work compare.
+    /// What one unit of work is: "primes below 1,000,000 counted", or "B" of bytes. Throughput is these a second, and
+    /// records of the same work compare.
     pub work: Template,
     /// Whether people tell the time of a unit: a natural pass.
     pub pass: bool,

@@ -65,12 +65,15 @@ pub fn glossary(words: &[Term], style: &Style) -> String {
 }
 
 /// `linespeed reference`: each machine's name and what it is.
-pub fn references(machines: &[(&str, &str)], style: &Style) -> String {
+pub fn references(machines: &[(&str, &str, Option<&str>)], style: &Style) -> String {
     let mut screen = Screen::new(style);
-    let column = machines.iter().map(|(name, _)| width(name)).max().unwrap_or(0) + 2;
-    for (name, title) in machines {
+    let column = machines.iter().map(|(name, ..)| width(name)).max().unwrap_or(0) + 2;
+    for (name, title, apart) in machines {
         let first = [Span::strong(pad_right(name, column))];
         screen.paragraph(&first, crate::paint::Tone::Plain, title);
+        if let Some(apart) = apart {
+            screen.paragraph(&[Span::plain(pad_right("", column))], crate::paint::Tone::Quiet, apart);
+        }
     }
     screen.blank();
     screen.paragraph(&[], crate::paint::Tone::Quiet, "linespeed reference NAME shows one, linespeed compare . reference:NAME holds this machine against it");

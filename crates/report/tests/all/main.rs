@@ -4,6 +4,7 @@ mod html;
 mod matrices;
 mod plans;
 mod random;
+mod references;
 mod reports;
 mod shown;
 mod support;

@@ -2,8 +2,8 @@
 
 use record::CpuList;
 
-use crate::command_line::CommandLine;
 use crate::numbers;
+use record::command_line::CommandLine;
 
 /// The options that matter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -13,11 +13,11 @@ use record::{Label, Labels, Measurement, detail};
 
 use self::counts::{Counts, Run};
 use self::text::Counter;
-use crate::command_line::CommandLine;
 use crate::line::{Line, PendingLine};
 use crate::numbers;
 use crate::sink::Sink;
 use crate::tool::{Command, Fit, Reader, Tool};
+use record::command_line::CommandLine;
 
 /// How an output begins.
 const HEAD: &str = "Performance counter stats for ";
@@ -145,7 +145,7 @@ impl PerfReader {
                     self.run.cpus = Some(cpus.to_owned());
                 }
                 None => {
-                    let name = crate::command_line::comparable_name(target);
+                    let name = record::command_line::comparable_name(target);
                     let named = Some(name).filter(|name| !name.is_empty());
                     self.run.workload = named.or(self.run.workload.take());
                 }

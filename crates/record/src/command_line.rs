@@ -1,9 +1,7 @@
 //! Command lines as people type them: what is run at the end, how it was bound, and the name under which runs of it are
 //! compared between machines.
 
-use record::CpuList;
-
-use crate::tool::Command;
+use crate::CpuList;
 
 /// A word or an operator of a shell command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,7 +14,7 @@ enum Token {
 
 /// A command line that is understood.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct CommandLine {
+pub struct CommandLine {
     /// The words of the program that is run at the end, its name without a path first: `sudo numactl -C 7 ./bin/stream
     /// -W 5` has `stream`, `-W`, `5`. Of a pipeline the first program's.
     pub words: Vec<String>,
@@ -29,6 +27,8 @@ pub(crate) struct CommandLine {
     pub cpu_nodes: Option<CpuList>,
     /// Nodes that its memory was bound to.
     pub memory_nodes: Option<CpuList>,
+    /// What ran it under a condition, outermost first: `taskset -c 0`, `nice -n -5`.
+    pub conditions: Vec<String>,
     /// Whether `time` stood before it.
     pub timed: bool,
     /// The options of `perf stat`, where that stood before it.
@@ -37,7 +37,7 @@ pub(crate) struct CommandLine {
 
 /// The options of `perf stat` that decide how its output reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Perf {
+pub struct Perf {
     /// `-a`, `-A`, `-C`: counted on CPUs and not of a process.
     pub system: bool,
     /// `-p`, `-t`: of a process that ran already.
@@ -90,7 +90,7 @@ const LONGEST: usize = 64 * 1024;
 
 impl CommandLine {
     /// Reads a command line. What is not a shell's (an unmatched quote) is taken as far as it goes.
-    pub(crate) fn read(text: &str) -> Self {
+    pub fn read(text: &str) -> Self {
         let mut end = text.len().min(LONGEST);
         while !text.is_char_boundary(end) {
             end -= 1;
@@ -101,18 +101,18 @@ impl CommandLine {
     }
 
     /// The command line above an output, if it can be its own: one of these programs, or a loop around it.
-    pub(crate) fn above(command: Option<&Command>, programs: &[&str]) -> Self {
-        let line = command.map(|command| Self::read(&command.text)).unwrap_or_default();
+    pub fn above(command: Option<&str>, programs: &[&str]) -> Self {
+        let line = command.map(Self::read).unwrap_or_default();
         if programs.contains(&line.program()) { line } else { Self::default() }
     }
 
     /// The program's name.
-    pub(crate) fn program(&self) -> &str {
+    pub fn program(&self) -> &str {
         self.words.first().map_or("", String::as_str)
     }
 
     /// The value of an option: the word after `-m`, or what follows `--threads=`.
-    pub(crate) fn option(&self, names: &[&str]) -> Option<&str> {
+    pub fn option(&self, names: &[&str]) -> Option<&str> {
         let words = &self.words;
         words.iter().enumerate().skip(1).find_map(|(at, word)| {
             if names.contains(&word.as_str()) {
@@ -124,17 +124,17 @@ impl CommandLine {
     }
 
     /// Whether an option stands there.
-    pub(crate) fn has(&self, name: &str) -> bool {
+    pub fn has(&self, name: &str) -> bool {
         self.words.iter().skip(1).any(|word| word == name)
     }
 
     /// The one CPU that it was bound to.
-    pub(crate) fn cpu(&self) -> Option<u32> {
+    pub fn cpu(&self) -> Option<u32> {
         self.cpus.as_ref().filter(|cpus| cpus.len() == 1).and_then(CpuList::first)
     }
 
     /// The one node that its memory was bound to.
-    pub(crate) fn node(&self) -> Option<u32> {
+    pub fn node(&self) -> Option<u32> {
         self.memory_nodes.as_ref().filter(|nodes| nodes.len() == 1).and_then(CpuList::first)
     }
 
@@ -213,7 +213,7 @@ impl CommandLine {
         // Bounded: nobody runs one command by more than a few others.
         for _ in 0..MOST_WRAPPERS {
             let assignments = words.iter().take_while(|word| is_assignment(word)).count();
-            words.drain(..assignments);
+            self.conditions.extend(words.drain(..assignments));
             let Some(program) = words.first().map(|word| base(word).to_owned()) else { return String::new() };
             if program == "perf" && words.get(1).is_some_and(|word| word == "stat") {
                 let taken = self.perf(&words[2..]);
@@ -230,6 +230,7 @@ impl CommandLine {
                 if depth < DEEPEST {
                     let mut inner = Self::default();
                     inner.take(&words[0], depth + 1);
+                    self.conditions.append(&mut inner.conditions);
                     if first {
                         self.words = inner.words;
                         self.cpus = inner.cpus.or(self.cpus.take());
@@ -244,7 +245,12 @@ impl CommandLine {
             if taken >= words.len() && program != "time" {
                 break;
             }
-            words.drain(..taken.min(words.len()));
+            let wrapper = words.drain(..taken.min(words.len())).map(|word| quoted(base(&word)));
+            let wrapper = wrapper.collect::<Vec<_>>().join(" ");
+            // What only takes the time, or who it runs as, is no condition.
+            if !matches!(program.as_str(), "time" | "exec" | "command" | "sudo" | "doas") {
+                self.conditions.push(wrapper);
+            }
         }
         if let Some(program) = words.first_mut() {
             *program = base(program).to_owned();
@@ -376,7 +382,7 @@ fn script(text: &str) -> String {
 }
 
 /// The name under which runs of a command are compared.
-pub(crate) fn comparable_name(text: &str) -> String {
+pub fn comparable_name(text: &str) -> String {
     CommandLine::read(text).name
 }
 

@@ -1,0 +1,266 @@
+//! What work a figure is of. What really ran is its name: a program and its arguments, however it was started; work that is
+//! published under a name has that, whether `stat`, `scale`, another tool or linespeed's own loop made the figure.
+
+use std::collections::HashMap;
+
+use record::command_line::CommandLine;
+use record::label::name_workload;
+use record::phrase::quote_word;
+use record::{Label, Measurement, Record, detail};
+
+/// The workload of a command that has no other name.
+const COMMAND: &str = "command";
+
+/// Linespeed's own loops that do published work: the workload, the work, and the bytes of a block.
+const OWN: [(&str, &str, Option<u64>); 5] = [
+    ("bignum-power", "7^999999", None),
+    ("pi", "pi, 5000 digits", None),
+    // Its message: `MESSAGE` in measure's workload.
+    ("aes-256-ige", "openssl speed aes-256-ige", Some(1 << 10)),
+    ("cpu-bound", "cpu_bound", None),
+    ("memory-bound", "memory_bound", None),
+];
+
+/// Options of `openssl speed` and `sysbench` that say how long, with how many copies and through what, but not what is done.
+const HOW: [&str; 12] = [
+    "-multi",
+    "-seconds",
+    "-bytes",
+    "-elapsed",
+    "-mr",
+    "--threads",
+    "--time",
+    "--events",
+    "--db-driver",
+    "--mysql-socket",
+    "--mysql-user",
+    "--mysql-db",
+];
+
+/// What a workload of a record is.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Work {
+    /// The name under which it is compared.
+    pub name: String,
+    /// What works of other sizes have in common with it: figures of two of them are refused with a reason.
+    pub family: String,
+    /// Bytes of a block, where the workload's name has them.
+    pub bytes: Option<u64>,
+    /// Whether it runs on one CPU whatever there is.
+    pub serial: bool,
+    /// Whether figures of it are published under its name.
+    published: bool,
+    /// What does it.
+    pub program: Program,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Program {
+    /// A loop of linespeed's.
+    Own(&'static str),
+    /// Another program, as far as it is named.
+    Other(String),
+}
+
+/// The workloads of a record.
+#[derive(Default)]
+pub(super) struct Works<'a>(HashMap<&'a str, Work>);
+
+impl<'a> Works<'a> {
+    /// Of a record. `commands`: whether all that is compared are records of commands, whose figures meet under that word.
+    pub(super) fn of(record: &'a Record, commands: bool) -> Self {
+        let mut works = HashMap::new();
+        let labelled =
+            || record.measurements.iter().filter_map(|m| Some((m.labels.word(Label::Workload)?, m)));
+        for (label, m) in labelled() {
+            if let Some(words) = m.detail.get(detail::COMMAND) {
+                let work = Work::of_command(words.iter().map(|word| word.as_ref()), m);
+                // A recipe's work that nobody publishes has the recipe's name.
+                let own = if label == COMMAND { commands } else { !work.published };
+                let named = |name: &String| if own { label.to_owned() } else { name.clone() };
+                let (name, family) = (named(&work.name), named(&work.family));
+                works.entry(label).or_insert(Work { name, family, ..work });
+            }
+        }
+        for (label, _) in labelled() {
+            works.entry(label).or_insert_with(|| match OWN.iter().find(|own| own.0 == label) {
+                Some((own, name, bytes)) if record.import.is_none() => Work {
+                    name: (*name).to_owned(),
+                    family: match *own {
+                        "bignum-power" | "pi" => find_family(name).to_owned(),
+                        _ => Work::named(name).family,
+                    },
+                    bytes: *bytes,
+                    serial: false,
+                    published: true,
+                    program: Program::Own(own),
+                },
+                _ => Work::named(label),
+            });
+        }
+        Self(works)
+    }
+
+    /// What the workload of this label is.
+    pub(super) fn named(&self, label: &str) -> Option<&Work> {
+        self.0.get(label)
+    }
+
+    /// What a figure is of.
+    pub(super) fn find(&self, m: &Measurement) -> Option<&Work> {
+        self.0.get(m.labels.word(Label::Workload)?)
+    }
+}
+
+/// Whether a record is of a command that has no other name.
+pub(super) fn is_of_command(record: &Record) -> bool {
+    record.measurements.iter().any(|m| m.labels.word(Label::Workload) == Some(COMMAND))
+}
+
+impl Work {
+    /// By the name that another tool or an article gave it.
+    fn named(label: &str) -> Self {
+        let long = name_long_number(label);
+        let first = |count: usize| label.split_whitespace().take(count).collect::<Vec<_>>().join(" ");
+        let program = match (&long, label.split(' ').next()) {
+            (Some(_), _) => "bc".to_owned(),
+            (None, Some("openssl" | "sysbench")) => first(2),
+            (None, _) => first(1),
+        };
+        let serial = long.is_some();
+        let family = match (&long, program.contains(' ')) {
+            (Some(long), _) => find_family(long).to_owned(),
+            (None, true) => program.clone(),
+            (None, false) => label.to_owned(),
+        };
+        let published = serial;
+        let name = long.unwrap_or_else(|| name_workload(label).to_owned());
+        Self { name, family, bytes: None, serial, published, program: Program::Other(program) }
+    }
+
+    /// By the command that was run.
+    fn of_command<'b>(words: impl Iterator<Item = &'b str>, m: &Measurement) -> Self {
+        let line = read(words);
+        let mut work = Self::named(&line.name);
+        if let [program @ ("openssl" | "sysbench"), test, options @ ..] =
+            line.words.iter().map(String::as_str).collect::<Vec<_>>().as_slice()
+        {
+            work.bytes = line.option(&["-bytes"]).and_then(|bytes| bytes.parse().ok());
+            let mut name = format!("{program} {test}");
+            let mut options = options.iter();
+            while let Some(option) = options.next() {
+                let (key, value) =
+                    option.split_once('=').map_or((*option, None), |(key, value)| (key, Some(value)));
+                if HOW.contains(&key) {
+                    if value.is_none() && !matches!(key, "-elapsed" | "-mr") {
+                        options.next();
+                    }
+                } else if *option != "run" {
+                    name.push_str(&format!(" {option}"));
+                }
+            }
+            // A script of sysbench's counts two things.
+            if let Some(unit) =
+                m.detail.get(detail::WORK).filter(|unit| matches!(*unit, "queries" | "transactions"))
+            {
+                name.push_str(&format!(" {unit}"));
+            }
+            (work.name, work.published) = (name, true);
+        }
+        work
+    }
+}
+
+/// A power, or digits of pi.
+fn find_family(long: &str) -> &'static str {
+    if long.contains('^') { "power" } else { "pi" }
+}
+
+/// A command from its words.
+pub(super) fn read<'b>(words: impl Iterator<Item = &'b str>) -> CommandLine {
+    CommandLine::read(&words.map(quote_word).collect::<Vec<_>>().join(" "))
+}
+
+/// `echo "7^999999" | bc` is the power, `echo "scale=5000; 4*a(1)" | bc -l` digits of pi.
+pub(super) fn name_long_number(name: &str) -> Option<String> {
+    let (script, bc) = name.strip_prefix("echo ")?.rsplit_once(" | bc")?;
+    if !bc.split_whitespace().all(|option| matches!(option, "-l" | "-q" | "-lq" | "-ql")) {
+        return None;
+    }
+    let script: String = script.chars().filter(|c| !c.is_whitespace() && *c != '"').collect();
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    match script.split_once('^') {
+        Some((base, exponent)) if is_number(base) && is_number(exponent) => Some(script),
+        _ => {
+            let digits = script.strip_prefix("scale=")?.strip_suffix(";4*a(1)")?;
+            (is_number(digits) && !bc.is_empty()).then(|| format!("pi, {digits} digits"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comparison::documents::side_by_side;
+    use crate::samples::machine;
+    use record::Labels;
+
+    fn timed(record: &mut Record, workload: &str, seconds: f64, command: Option<&[&str]>) {
+        let place = Labels::new().with_label(Label::Workload, workload);
+        let mut m = Measurement::new("workload.time", place, vec![seconds]);
+        if let Some(words) = command {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            m = m.with_detail(detail::COMMAND, words);
+        }
+        record.measurements.push(m);
+    }
+
+    fn name(words: &[&str]) -> (String, Option<u64>) {
+        let m = Measurement::new("workload.throughput", Labels::new(), vec![1.0]);
+        let work = Work::of_command(words.iter().copied(), &m);
+        (work.name, work.bytes)
+    }
+
+    #[test]
+    fn commands_have_the_name_of_the_published_work_and_other_arguments_are_other_work() {
+        let named = |words: &[&str]| name(words).0;
+        assert_eq!(named(&["taskset", "-c", "3", "sh", "-c", "echo '7^999999' | bc"]), "7^999999");
+        assert_eq!(named(&["sh", "-c", "echo '7^30000' | bc > /dev/null"]), "7^30000");
+        assert_eq!(named(&["sh", "-c", "echo 'scale=5000; 4*a(1)' | bc -l -q"]), "pi, 5000 digits");
+        assert_eq!(
+            named(&["sysbench", "cpu", "--threads={threads}", "--time=10", "--cpu-max-prime=50000", "run"]),
+            "sysbench cpu --cpu-max-prime=50000"
+        );
+        assert_eq!(
+            name(&["openssl", "speed", "-multi", "{threads}", "-bytes", "8192", "-evp", "aes-256-cbc"]),
+            ("openssl speed -evp aes-256-cbc".to_owned(), Some(8192))
+        );
+        assert_eq!(named(&["./a.exe", "7^999999"]), "a.exe \"7^999999\"");
+        assert_eq!(name_long_number("echo \"7^x\" | bc"), None);
+        assert_eq!(name_long_number("echo \"2^10\" | bc -s"), None);
+    }
+
+    #[test]
+    fn stat_own_loop_and_a_published_run_of_the_same_work_stand_in_one_row() {
+        let (mut published, mut stat, mut own) = (machine(4), machine(2), machine(2));
+        published.import = Some(record::import::Import::default());
+        timed(&mut published, "echo \"7^999999\" | bc", 18.6, None);
+        timed(&mut stat, "command", 20.0, Some(&["sh", "-c", "echo '7^999999' | bc"]));
+        own.measurements.push(Measurement::new(
+            "workload.time",
+            Labels::new().with_label(Label::Workload, "bignum-power").with_label(Label::Cpu, 0u32),
+            vec![0.5],
+        ));
+        let said = side_by_side(&[("published", &published), ("stat", &stat), ("own", &own)]);
+        let values: Vec<Option<f64>> = said.rows[0].cells.iter().map(|cell| cell.value).collect();
+        assert_eq!(values, [Some(18.6), Some(20.0), Some(0.5)]);
+        let notes = || said.notes.iter().filter(|note| note.code() == Some("comparison-programs-differ"));
+        assert_eq!(notes().count(), 1);
+
+        // Another power is other work.
+        let mut other = machine(2);
+        timed(&mut other, "command", 20.0, Some(&["sh", "-c", "echo '7^99999' | bc"]));
+        let said = side_by_side(&[("published", &published), ("other", &other)]);
+        assert!(said.rows.is_empty(), "{:?}", said.rows);
+    }
+}
