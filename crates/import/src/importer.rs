@@ -188,6 +188,8 @@ impl Importer {
                 self.add_unknown(Line { number: line.number, text: &line.text });
             }
             Kind::Frame => self.close(),
+            // What a table's head began goes on in its rows.
+            Kind::Ruler => {}
             Kind::Row => self.row(line),
             Kind::Text => {
                 if self.sections.divide_at(&line.text) {
@@ -454,9 +456,9 @@ impl Importer {
     }
 
     fn add_unknown(&mut self, line: Line) {
-        // Brackets around JSON say nothing themselves.
+        // Brackets around JSON and rulers say nothing themselves.
         let text = line.text.trim();
-        if text.len() <= LONGEST_BRACKETS && text.bytes().all(|b| b"{}[],; ".contains(&b)) {
+        if text.len() <= LONGEST_BRACKETS && text.bytes().all(|b| b"{}[],; -".contains(&b)) {
             return;
         }
         match &self.open {

@@ -129,7 +129,14 @@ pub(super) fn row(line: &str) -> Option<Vec<&str>> {
         return None;
     }
     let inner = inner.strip_suffix('|').unwrap_or(inner);
-    Some(inner.split('|').map(str::trim).collect())
+    // A bar behind a backslash is the cell's own.
+    let mut escaped = false;
+    let ends_cell = |c: char| {
+        let ends = c == '|' && !escaped;
+        escaped = c == '\\' && !escaped;
+        ends
+    };
+    Some(inner.split(ends_cell).map(str::trim).collect())
 }
 
 /// Whether these cells are the ruler below a table's head.

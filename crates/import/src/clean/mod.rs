@@ -19,8 +19,10 @@ pub(crate) enum Kind {
     Text,
     /// A row of a Markdown table: [`Cleaned::text`] holds the cells, and [`Cleaned::label()`] tells the first where there are more.
     Row,
-    /// The frame of a code block or a table's ruler.
+    /// The frame of a code block.
     Frame,
+    /// The ruler below a Markdown table's head.
+    Ruler,
     /// Not text: bytes of a binary file, or a line longer than [`LONGEST_LINE`].
     Unreadable,
 }
@@ -156,7 +158,7 @@ impl Piecewise<'_> {
             *self.in_fence = !*self.in_fence;
         } else if let Some(cells) = markup::row(text) {
             if markup::is_ruler(&cells) {
-                line.kind = Kind::Frame;
+                line.kind = Kind::Ruler;
             } else {
                 line.kind = Kind::Row;
                 if let [first, _, ..] = cells.as_slice() {

@@ -91,7 +91,7 @@ fn mail_and_markdown_around_the_output_go() {
             ("$ lscpu", Kind::Text, true),
             ("```", Kind::Frame, true),
             ("Intel  aes 1k  2k", Kind::Row, false),
-            ("|---|:-:|", Kind::Frame, false),
+            ("|---|:-:|", Kind::Ruler, false),
         ]
     );
     assert!(lines[0].quoted && !lines[3].quoted);

@@ -12,6 +12,7 @@ mod openssl;
 mod perf_stat;
 mod published;
 mod stream;
+mod stress_ng;
 mod sysbench;
 #[cfg(test)]
 mod testing;
@@ -26,6 +27,11 @@ pub(crate) const TOOLS: &[Tool] = &[
     perf_stat::PERF_STAT,
     time::TIME,
     hyperfine::HYPERFINE,
+    hyperfine::HYPERFINE_JSON,
+    hyperfine::HYPERFINE_CSV,
+    hyperfine::HYPERFINE_MARKDOWN,
+    stress_ng::STRESS_NG,
+    stress_ng::STRESS_NG_YAML,
     lmbench::STREAM,
     lmbench::LAT_MEM_RD,
     stream::MC_CALPIN,

@@ -1,5 +1,9 @@
 //! hyperfine: the time of each command, with what it used of a CPU. Its text holds means; the runs themselves stand in its JSON
-//! alone.
+//! and its other exports.
+
+mod exports;
+
+pub(super) use exports::{HYPERFINE_CSV, HYPERFINE_JSON, HYPERFINE_MARKDOWN};
 
 use record::{Label, Labels, Measurement, detail};
 
@@ -20,6 +24,11 @@ pub(super) const HYPERFINE: Tool = Tool {
 fn command(text: &str) -> Option<&str> {
     let (number, command) = text.trim().strip_prefix("Benchmark ")?.split_once(": ")?;
     numbers::parse_whole(number.trim_start_matches('#')).map(|_| command.trim()).filter(|c| !c.is_empty())
+}
+
+/// The place of a command's figures.
+fn labels(command: &str) -> Labels {
+    Labels::new().with_label(Label::Workload, comparable_name(command).as_str())
 }
 
 /// `101.3 ms` at the beginning of a text, in seconds.
@@ -62,13 +71,15 @@ impl HyperfineReader {
         else {
             return;
         };
-        let labels = Labels::new().with_label(Label::Workload, comparable_name(&command).as_str());
+        let labels = labels(&command);
         // One run prints no range.
         let runs = self.runs.take().unwrap_or(1);
         let figure = |metric, labels, seconds| {
             Measurement::exact(metric, labels, vec![seconds]).with_detail(detail::RUNS, runs)
         };
-        sink.add_figure(figure("workload.time", labels.clone(), mean), line.line());
+        let time = figure("workload.time", labels.clone(), mean);
+        let mean = (runs > 1).then_some("mean of its runs");
+        sink.add_figure(time.with_known_detail(detail::FROM, mean), line.line());
         for (state, seconds) in [("user", user), ("system", system)] {
             let labels = labels.clone().with_label(Label::State, state);
             sink.add_figure(figure("workload.cpu_time", labels, seconds), line.line());
@@ -108,7 +119,7 @@ mod tests {
     use proptest::prelude::*;
     use record::detail;
 
-    const TWO: &str = include_str!("../../tests/texts/hyperfine-1.15.txt");
+    const TWO: &str = include_str!("../../../tests/texts/hyperfine-1.15.txt");
 
     #[test]
     fn each_command_has_its_own_times() {

@@ -1,0 +1,198 @@
+//! stress-ng: bogus operations a second of each stressor, as `--metrics` and `--metrics-brief` print them and `--yaml` writes them.
+
+use std::collections::HashMap;
+
+use record::{Label, Labels, Measurement, detail};
+
+use crate::line::{Line, PendingLine};
+use crate::numbers;
+use crate::sink::Sink;
+use crate::tool::{Fit, Reader, Tool};
+
+/// Its messages.
+pub(super) const STRESS_NG: Tool = Tool {
+    name: "stress-ng",
+    opens: |line, _| message(line.text).is_some(),
+    reader: |_| Box::new(TextReader::default()),
+};
+
+/// `--yaml`.
+pub(super) const STRESS_NG_YAML: Tool = Tool {
+    name: "stress-ng --yaml",
+    opens: |line, _| {
+        line.text.trim() == "system-info:" || line.text.trim().starts_with("stress-ng-version: ")
+    },
+    reader: |_| Box::new(YamlReader::default()),
+};
+
+/// What stands behind `stress-ng: metrc: [28637] `, before 0.14.06 behind `stress-ng: info:  [28637] `.
+fn message(text: &str) -> Option<&str> {
+    let (_, rest) = text.trim().strip_prefix("stress-ng: ")?.split_once('[')?;
+    let (process, message) = rest.split_once(']')?;
+    numbers::parse_whole(process).map(|_| message.trim())
+}
+
+/// What one stressor did.
+#[derive(Default)]
+struct Done {
+    name: String,
+    rate: Option<f64>,
+    user: Option<f64>,
+    system: Option<f64>,
+    instances: Option<u64>,
+    line: PendingLine,
+}
+
+impl Done {
+    fn publish(self, sink: &mut Sink) {
+        let Some(rate) = self.rate else { return };
+        let place = || Labels::new().with_label(Label::Workload, format!("stress-ng {}", self.name).as_str());
+        let throughput = place().with_known(Label::Threads, self.instances);
+        let m = Measurement::exact("workload.throughput", throughput, vec![rate]);
+        sink.add_figure(m.with_detail(detail::WORK, "bogo ops"), self.line.line());
+        for (state, seconds) in [("user", self.user), ("system", self.system)] {
+            let Some(seconds) = seconds else { continue };
+            let m = Measurement::exact(
+                "workload.cpu_time",
+                place().with_label(Label::State, state),
+                vec![seconds],
+            );
+            sink.add_figure(m, self.line.line());
+        }
+    }
+}
+
+#[derive(Default)]
+struct TextReader {
+    in_table: bool,
+    instances: HashMap<String, u64>,
+}
+
+impl Reader for TextReader {
+    fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
+        let Some(message) = message(line.text) else { return Fit::Between };
+        if let Some(version) = message.strip_prefix("stress-ng ").and_then(|rest| rest.split(' ').next()) {
+            sink.version(version);
+        } else if let Some(hogs) = message.strip_prefix("dispatching hogs: ") {
+            let counted = hogs.split(", ").filter_map(|hog| hog.split_once(' '));
+            self.instances =
+                counted.filter_map(|(n, name)| Some((name.to_owned(), numbers::parse_whole(n)?))).collect();
+        } else if message.starts_with("stressor ") && message.contains("bogo ops") {
+            self.in_table = true;
+        } else if message.starts_with("(secs)") {
+            // The heading's second line.
+        } else if let Some(row) = self.row(message, line).filter(|_| self.in_table) {
+            row.publish(sink);
+        } else {
+            self.in_table = false;
+        }
+        Fit::Taken
+    }
+}
+
+impl TextReader {
+    /// `cpu  1191  2.00  0.69  0.01  594.93  1708.86`: operations, seconds on the clock, of user, of system, and rates by both.
+    fn row(&self, message: &str, line: Line) -> Option<Done> {
+        let mut words = message.split_whitespace();
+        let name = words.next()?.to_owned();
+        let numbers: Vec<f64> = words.map(numbers::parse_plain).collect::<Option<_>>()?;
+        let &[_, _, user, system, rate, _, ..] = numbers.as_slice() else { return None };
+        let instances = self.instances.get(&name).copied();
+        let (rate, user, system) = (Some(rate), Some(user), Some(system));
+        Some(Done { name, rate, user, system, instances, line: line.into() })
+    }
+}
+
+#[derive(Default)]
+struct YamlReader {
+    current: Option<Done>,
+}
+
+impl Reader for YamlReader {
+    fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
+        let text = line.text.trim().trim_start_matches("- ");
+        let Some((key, value)) = text.split_once(':').map(|(key, value)| (key, value.trim())) else {
+            return if text == "..." || text == "---" { Fit::Taken } else { Fit::Between };
+        };
+        let known = key.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+        match (key, &mut self.current) {
+            _ if !known => return Fit::Over,
+            ("stress-ng-version", _) => sink.version(value),
+            ("stressor", current) => {
+                let next = Done { name: value.to_owned(), line: line.into(), ..Done::default() };
+                if let Some(done) = current.replace(next) {
+                    done.publish(sink);
+                }
+            }
+            ("bogo-ops-per-second-real-time", Some(done)) => {
+                (done.rate, done.line) = (numbers::parse_plain(value), line.into());
+            }
+            ("user-time", Some(done)) => done.user = numbers::parse_plain(value),
+            ("system-time", Some(done)) => done.system = numbers::parse_plain(value),
+            _ => {}
+        }
+        Fit::Taken
+    }
+
+    fn end(&mut self, sink: &mut Sink) {
+        if let Some(done) = self.current.take() {
+            done.publish(sink);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tools::testing::{damaged, figures, import};
+    use proptest::prelude::*;
+
+    const TEXT: &str = include_str!("../../tests/texts/stress-ng-0.15.txt");
+    const YAML: &str = include_str!("../../tests/texts/stress-ng-0.15.yaml");
+
+    #[test]
+    fn each_stressor_has_its_rate_and_its_cpu_time() {
+        let imported = import(TEXT);
+        assert_eq!(
+            figures(&imported),
+            [
+                "workload.throughput workload=stress-ng cpu threads=1: 594.93",
+                "workload.cpu_time workload=stress-ng cpu state=user: 0.69",
+                "workload.cpu_time workload=stress-ng cpu state=system: 0.01",
+                "workload.throughput workload=stress-ng matrix threads=1: 1447.93",
+                "workload.cpu_time workload=stress-ng matrix state=user: 0.6",
+                "workload.cpu_time workload=stress-ng matrix state=system: 0",
+            ]
+        );
+        assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
+    }
+
+    #[test]
+    fn messages_of_older_versions_and_longer_rows_are_read() {
+        let old = "stress-ng: info:  [17] dispatching hogs: 4 cpu\n\
+            stress-ng: info:  [17] successful run completed in 10.01s\n\
+            stress-ng: info:  [17] stressor       bogo ops real time  usr time  sys time   bogo ops/s   bogo ops/s CPU used per       RSS Max\n\
+            stress-ng: info:  [17]                           (secs)    (secs)    (secs)   (real time) (usr+sys time) instance (%)  (KB)\n\
+            stress-ng: info:  [17] cpu               36040     10.00     39.80      0.01      3603.90       905.30        99.5          6480\n";
+        assert_eq!(figures(&import(old))[0], "workload.throughput workload=stress-ng cpu threads=4: 3603.9");
+    }
+
+    #[test]
+    fn its_yaml_gives_the_same_with_the_version() {
+        let imported = import(YAML);
+        let all = figures(&imported);
+        assert_eq!(all[0], "workload.throughput workload=stress-ng cpu: 594.933478");
+        assert_eq!(
+            (all.len(), all[5].as_str()),
+            (6, "workload.cpu_time workload=stress-ng matrix state=system: 0")
+        );
+        assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
+        assert_eq!(imported.import.outputs[0].version.as_deref(), Some("0.15.06"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_damaged_output_panics(yaml in any::<bool>(), at in 0usize..2300, cut in 0usize..40, with in "\\PC{0,12}") {
+            let _ = import(&damaged(if yaml { YAML } else { TEXT }, at, cut, &with));
+        }
+    }
+}
