@@ -2,6 +2,7 @@
 //! beside them. The first of the causes, each as a share of the time that it explains.
 
 mod core;
+pub(crate) mod machine;
 mod probes;
 mod threads;
 mod time;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::command_run::Ceilings;
+use record::command_run::{Ceilings, ProbePoint};
 use record::{Label, Measurement, Record};
 
 /// The ceilings that a record shows beyond doubt; of memory from beyond the caches only.
@@ -40,8 +40,21 @@ pub(crate) fn collect_ceilings(record: &Record) -> Ceilings {
         bandwidth_one: most(&mut one.map(Measurement::value)),
         bandwidth_all: most(&mut every.filter(usable).map(Measurement::value)),
         latency_ns: latency.map(|resource| resource.delivered),
+        probe: probe_curve(record),
         ..Ceilings::default()
     }
+}
+
+/// What the memory probe heard at rising load; nothing where it heard fewer than three loads beyond doubt.
+fn probe_curve(record: &Record) -> Vec<ProbePoint> {
+    let sure = record.measurements_of("probe.latency").filter(|m| m.doubt.is_none());
+    let points = sure.filter_map(|m| {
+        let bandwidth = m.labels.number(Label::Bandwidth).filter(|bandwidth| bandwidth.is_finite())?;
+        Some(ProbePoint { bandwidth, ns: m.value() }).filter(|point| point.ns.is_finite() && point.ns > 0.0)
+    });
+    let mut points: Vec<ProbePoint> = points.collect();
+    points.sort_by(|a, b| a.bandwidth.total_cmp(&b.bandwidth));
+    if points.len() < 3 { Vec::new() } else { points }
 }
 
 /// What was known, with the new figures where they are better: others on the machine only take from it. Of each that is, the
@@ -68,6 +81,14 @@ pub(crate) fn update_ceilings(old: Ceilings, new: Ceilings, day: &str, file: Opt
             *known = Some(figure);
             better.push(name);
         }
+    }
+    // A curve is of one run: the quieter one's, by what it heard without load.
+    let idle = |curve: &[ProbePoint]| curve.first().map(|point| point.ns);
+    if let Some(new_idle) = idle(&new.probe)
+        && idle(&all.probe).is_none_or(|known| new_idle < known)
+    {
+        all.probe = new.probe;
+        better.push("probe");
     }
     for name in better {
         all.days.insert(name.to_owned(), day.to_owned());

@@ -13,6 +13,7 @@ use report::forms::Form;
 use crate::failure::Failure;
 
 mod defaults;
+mod live;
 mod overhead;
 mod plan;
 mod quiet;
@@ -21,6 +22,7 @@ mod records;
 mod scale;
 mod stat;
 
+pub use live::Live;
 pub use overhead::{Overhead, Vm};
 pub use plan::Plan;
 pub use quiet::Quiet;
@@ -31,6 +33,7 @@ pub use records::{
 pub use scale::Scale;
 pub use stat::{PerfFormat, Stat};
 
+use live::LIVE_HELP;
 use overhead::OVERHEAD_HELP;
 use plan::PLAN_HELP;
 use quiet::{QUIET_HELP, QUIET_USAGE};
@@ -71,6 +74,9 @@ pub enum Command {
     /// Run a command and show what bounds it, against this machine's ceilings
     #[command(after_help = STAT_HELP)]
     Stat(Stat),
+    /// Watch this machine at work: what holds its CPUs back, once a second, against its own figures
+    #[command(after_help = LIVE_HELP)]
+    Live(Live),
     /// Plan a program's layout on this machine or a record's: processes, threads, CPUs, memory, as lines to paste
     #[command(after_help = PLAN_HELP)]
     Plan(Plan),
@@ -350,7 +356,7 @@ const TAKEN_BY: &[(&str, &[&[&str]])] = &[
     ("quiet_machine", &[MEASURING, &["stat", "plan"]]),
     ("fail_on", &[&["run", "scale", "show", "import", "quiet"]]),
     ("label", &[MEASURING, &["stat", "import", "records"]]),
-    ("json", &[LISTING, &["quiet", "explain", "schema"]]),
+    ("json", &[LISTING, &["quiet", "explain", "schema", "live"]]),
     ("output", &[LISTING, &["quiet"]]),
     ("csv", &[LISTING]),
     ("markdown", &[LISTING, &["quiet", "explain"]]),

@@ -57,9 +57,17 @@ const MAX_DEPTH: usize = 64;
 impl Cgroups {
     /// Finds them. Nothing is found where no hierarchy is mounted or procfs does not tell.
     pub fn read(root: &Root) -> Self {
-        let memberships = match root.text("/proc/self/cgroup") {
+        Self::of_process(root, "self")
+    }
+
+    /// Those of the process with this number, or `self`, as far as this process can see them.
+    pub fn of_process(root: &Root, process: &str) -> Self {
+        let memberships = match root.text(&format!("/proc/{process}/cgroup")) {
             Some(text) => memberships(&text),
-            None => root.text("/proc/self/cpuset").map(|group| of_cpuset(&group)).unwrap_or_default(),
+            None => root
+                .text(&format!("/proc/{process}/cpuset"))
+                .map(|group| of_cpuset(&group))
+                .unwrap_or_default(),
         };
         let mounts = match root.text("/proc/self/mountinfo") {
             Some(text) => mounts_in_mountinfo(&text),

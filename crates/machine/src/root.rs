@@ -193,6 +193,14 @@ impl Root {
         names
     }
 
+    /// Names of the folders in a folder, in any order; links are none. Empty if it cannot be read.
+    pub fn folders(&self, folder: &str) -> Vec<String> {
+        let Ok(real) = self.locate(folder).map(|(real, _)| real) else { return Vec::new() };
+        let Ok(entries) = std::fs::read_dir(real) else { return Vec::new() };
+        let folders = entries.flatten().take(MAX_ENTRIES).filter(|e| e.file_type().is_ok_and(|t| t.is_dir()));
+        folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    }
+
     /// The numbers `N` of the entries `prefixN` in a folder, ascending: the CPUs of `/sys/devices/system/cpu`.
     /// Numbers above [`record::cpu_list::MAX_CPU`] are left out.
     pub fn numbered(&self, folder: &str, prefix: &str) -> CpuList {

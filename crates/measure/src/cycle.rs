@@ -97,6 +97,13 @@ impl Cycle {
         (end as usize - self.mapping.start() as usize) / LINE
     }
 
+    /// The line after line `at`.
+    pub(crate) fn next(&self, at: usize) -> usize {
+        // SAFETY: every line on the cycle holds the address of a line on the cycle.
+        let next = unsafe { *self.line(at % self.lines) };
+        (next as usize - self.mapping.start() as usize) / LINE
+    }
+
     /// Follows `hops` links from where the last walk ended.
     pub(crate) fn walk(&mut self, hops: u64) {
         self.at = self.chase(self.at, hops);

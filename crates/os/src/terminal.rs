@@ -35,10 +35,19 @@ pub fn columns(file: &(impl IsTerminal + AsFd)) -> Option<usize> {
     if let Some(columns) = var("COLUMNS").ok().and_then(|columns| columns.parse().ok()) {
         return Some(columns);
     }
+    size(file).map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0)
+}
+
+/// Lines of the terminal that this is open on.
+pub fn rows(file: &impl AsFd) -> Option<usize> {
+    size(file).map(|size| usize::from(size.ws_row)).filter(|rows| *rows > 0)
+}
+
+fn size(file: &impl AsFd) -> Option<libc::winsize> {
     let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
     // SAFETY: the kernel fills the winsize, which outlives the call; on anything but a terminal it refuses.
     let code = unsafe { libc::ioctl(file.as_fd().as_raw_fd(), libc::TIOCGWINSZ, &mut size) };
-    (code == 0 && size.ws_col > 0).then_some(usize::from(size.ws_col))
+    (code == 0).then_some(size)
 }
 
 /// Shows text through `$PAGER`, or less; whether it took the text. Who leaves it early has seen enough.

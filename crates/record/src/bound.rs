@@ -42,6 +42,10 @@ pub enum BoundBy {
     Cache,
     /// Its own threads beside each other: lines that they share, a lock that they spin on.
     OwnThreads,
+    /// Heat, power or a setting that holds the clock down.
+    Clock,
+    /// Nothing: there is no work.
+    Idle,
     /// Nothing that shows.
     Unknown,
     /// What a record of another version says.
@@ -54,7 +58,7 @@ pub enum BoundBy {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Bound {
     /// `cpu`, `memory-latency`, `memory-bandwidth`, `frontend`, `branches`, `waiting`, `cpu-contention`, `too-few-cpus`, `kernel`,
-    /// `quota`, `one-thread`, `imbalance`, `stolen`, `lock`, `cache`, `own-threads`, `unknown`.
+    /// `quota`, `one-thread`, `imbalance`, `stolen`, `lock`, `cache`, `own-threads`, `clock`, `idle`, `unknown`.
     pub by: BoundBy,
     /// The answer in a person's words.
     pub says: Text,

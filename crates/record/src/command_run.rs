@@ -131,12 +131,24 @@ pub struct Ceilings {
     /// Latency of memory, ns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_ns: Option<f64>,
+    /// What the memory probe heard at rising load, that without load first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub probe: Vec<ProbePoint>,
     /// The day on which each was measured, by its name here.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub days: BTreeMap<String, String>,
     /// The file of the record that each is of.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub records: BTreeMap<String, String>,
+}
+
+/// The memory probe at one load.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProbePoint {
+    /// What memory carried, B/s.
+    pub bandwidth: f64,
+    /// What the probe heard, ns a load.
+    pub ns: f64,
 }
 
 impl Ceilings {

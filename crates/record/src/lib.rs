@@ -39,6 +39,7 @@ pub mod handover;
 pub mod import;
 mod json;
 pub mod label;
+pub mod live;
 pub mod loss_breakdown;
 pub mod machine;
 pub mod measurement;

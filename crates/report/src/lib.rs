@@ -30,6 +30,7 @@ mod notes;
 pub mod page;
 mod paint;
 pub mod perf_format;
+pub mod prometheus;
 mod shown;
 mod table;
 pub mod terminal;

@@ -6,6 +6,7 @@ mod explain;
 mod import;
 mod inspect;
 mod list;
+mod live;
 mod measuring;
 mod overhead;
 mod plan;
@@ -37,6 +38,7 @@ fn done(options: &Options) -> Result<u8, Failure> {
         Some(Command::Run(run)) => run::some(options, run),
         Some(Command::Inspect(inspect)) => inspect::run(options, inspect),
         Some(Command::List) => list::run(options),
+        Some(Command::Live(live)) => live::run(options, live),
         Some(Command::Scale(scale)) => scale::run(options, scale),
         Some(Command::Stat(stat)) => stat::run(options, stat),
         Some(Command::Plan(plan)) => plan::run(options, plan),

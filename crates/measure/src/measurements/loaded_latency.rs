@@ -2,6 +2,7 @@
 
 use record::text::Value;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use kernels::chain;
@@ -18,6 +19,7 @@ use crate::cycle::Cycle;
 use crate::measure::Measure;
 use crate::measurements::bandwidth::TOUCH_SECONDS;
 use crate::measurements::parallelism::memory_cycle;
+use crate::memory_probe::MemoryProbe;
 use crate::reasons::{MORE_CPUS, NO_READ_KERNEL, THREAD_NOT_STARTED};
 use crate::repeat::{judge, mark_migrated};
 use crate::thread_group::{self, Member};
@@ -54,7 +56,7 @@ pub(crate) const LOADED_LATENCY: Measure = Measure {
         it takes. It needs at least two CPUs.
         How: See `memory.loaded_latency`.
     ",
-    metrics: &["memory.loaded_latency"],
+    metrics: &["memory.loaded_latency", "probe.latency"],
     obstacle: |_, _, cpus| match cpus.len() {
         0 | 1 => Some(Coverage::impossible(NAME, NEEDS_LOADERS).with_remedy(MORE_CPUS)),
         2 => Some(Coverage::degraded(NAME, ONE_LOADER)),
@@ -91,6 +93,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     // What making the arrays did not take is not all spent: a longer window tells no more.
     let most = context.depth.pick(0.05, 0.3, 1.5);
     let seconds = (context.seconds_left() / RATES as f64 * 0.8).clamp(0.03, most);
+    let probe = Mutex::new(MemoryProbe::new(None).ok().flatten());
     let (mut points, mut starved): (Vec<Point>, usize) = (Vec::new(), 0);
     for (step, wait) in std::iter::once(None).chain(WAITS.map(Some)).enumerate() {
         context.check()?;
@@ -103,11 +106,11 @@ fn run(context: &mut Context) -> Result<(), Halt> {
             let end = member.start + Duration::from_secs_f64(seconds);
             if member.index == 0 {
                 // The chase goes on until its window ends; loaders go on until it has.
-                let taken = chase_samples(&cycle, member, end);
+                let taken = chase_samples(&cycle, member, end, &probe);
                 over.store(true, Ordering::Relaxed);
                 return (WorkLog::default(), taken, member.has_moved());
             }
-            (load(read, &parts[member.index - 1], wait, member, &over), Vec::new(), false)
+            (load(read, &parts[member.index - 1], wait, member, &over), Samples::default(), false)
         });
         let mut all: Vec<_> = logs.into_iter().collect::<Option<_>>().ok_or(THREAD_NOT_STARTED)?;
         let (_, samples, moved) = all.remove(0);
@@ -140,10 +143,24 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     Ok(())
 }
 
-/// Latency samples (ns a hop) of a chase from `start` to `end`.
-fn chase_samples(cycle: &Cycle, member: Member, end: Instant) -> Vec<f64> {
-    let mut samples = Vec::new();
+/// What one window gave, ns a load.
+#[derive(Debug, Default)]
+struct Samples {
+    /// Of the chase.
+    chase: Vec<f64>,
+    /// Of the memory probe between them.
+    probe: Vec<f64>,
+}
+
+/// Chases between two readings of the probe.
+const PROBED: usize = 6;
+
+/// Latency samples of a chase from `start` to `end`.
+fn chase_samples(cycle: &Cycle, member: Member, end: Instant, probe: &Mutex<Option<MemoryProbe>>) -> Samples {
+    let mut samples = Samples::default();
     let mut at = 0;
+    // This thread alone uses it.
+    let mut probe = probe.lock().unwrap_or_else(PoisonError::into_inner);
     member.wait();
     // A tenth of the window lets the loaders reach their rate.
     let settle = member.start + (end - member.start) / 10;
@@ -152,7 +169,10 @@ fn chase_samples(cycle: &Cycle, member: Member, end: Instant) -> Vec<f64> {
         at = cycle.chase(at, HOPS);
         let ns = ns_since(from) / HOPS as f64;
         if from > settle {
-            samples.push(ns);
+            samples.chase.push(ns);
+            if samples.chase.len() % PROBED == 0 {
+                samples.probe.extend(probe.as_mut().and_then(MemoryProbe::read));
+            }
         }
     }
     samples
@@ -193,6 +213,8 @@ struct Point {
     bandwidth: f64,
     /// Latencies, ns.
     samples: Vec<f64>,
+    /// What the probe heard, ns.
+    probe: Vec<f64>,
     summary: record::Summary,
     /// Whether the chase was found on another CPU.
     moved: bool,
@@ -200,11 +222,17 @@ struct Point {
 
 impl Point {
     /// `None` where the chase had no time.
-    fn new(loaded: f64, samples: Vec<f64>, moved: bool) -> Option<Self> {
+    fn new(loaded: f64, Samples { chase: samples, probe }: Samples, moved: bool) -> Option<Self> {
         let summary = record::Summary::from_samples(&samples);
         // The chase's own lines are traffic too.
         let bandwidth = loaded + 64.0 / summary.median * 1e9;
-        (bandwidth.is_finite() && summary.median > 0.0).then_some(Self { bandwidth, samples, summary, moved })
+        (bandwidth.is_finite() && summary.median > 0.0).then_some(Self {
+            bandwidth,
+            samples,
+            probe,
+            summary,
+            moved,
+        })
     }
 
     /// Whether another point at no lower rate shows that this one's latency was not the load's: it is lower by more than
@@ -248,7 +276,14 @@ fn push_all(context: &mut Context, cpu: u32, points: &[Point], loaders: &[u32]) 
         if m.doubt.is_none() && refuted(point) {
             m.doubt = Some(Text::from(REFUTED).into());
         }
+        let (place, doubt) = (m.labels.clone(), m.doubt.clone());
         context.push(m);
+        if !point.probe.is_empty() {
+            let mut heard = Measurement::new("probe.latency", place, point.probe.clone());
+            judge(&mut heard, 0.05);
+            heard.doubt = heard.doubt.or(doubt.filter(|_| refuted(point)));
+            context.push(heard);
+        }
     }
 }
 
@@ -291,16 +326,17 @@ mod tests {
 
     #[test]
     fn a_chase_that_had_no_time_is_no_point() {
-        assert!(Point::new(1e9, Vec::new(), false).is_none());
-        let point = Point::new(1e9, vec![100.0; 9], false).unwrap();
+        assert!(Point::new(1e9, Samples::default(), false).is_none());
+        let chase = Samples { chase: vec![100.0; 9], probe: Vec::new() };
+        let point = Point::new(1e9, chase, false).unwrap();
         assert!((point.bandwidth - 1.64e9).abs() < 1.0);
     }
 
     #[test]
     fn latency_that_falls_while_the_load_rises_was_not_the_loads() {
         let at = |bandwidth: f64, ns: f64| {
-            let samples = (0..40).map(|n| ns + f64::from(n % 5) * 0.1).collect();
-            Point::new(bandwidth, samples, false).unwrap()
+            let chase = (0..40).map(|n| ns + f64::from(n % 5) * 0.1).collect();
+            Point::new(bandwidth, Samples { chase, probe: Vec::new() }, false).unwrap()
         };
         let (idle, noisy, loaded) = (at(1e9, 100.0), at(2e9, 170.0), at(4e9, 130.0));
         assert!(noisy.is_refuted_by(&loaded) && !loaded.is_refuted_by(&noisy));

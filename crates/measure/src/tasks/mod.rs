@@ -8,8 +8,10 @@ mod calls;
 mod sampler;
 mod thread;
 mod waiting;
+mod waits;
 
 pub use calls::Waiting;
 pub use sampler::{FIRST, Sampler, Seen, Waits};
 pub(crate) use thread::list_threads;
 pub use thread::{Had, Thread};
+pub use waits::WaitLooks;

@@ -150,6 +150,14 @@ impl Thread {
     }
 }
 
+/// A thread's state, and how often it was put on a CPU; `None` when it is gone.
+pub(super) fn look_at_state(pid: i32, tid: i32) -> Option<(char, u64)> {
+    let place = format!("/proc/{pid}/task/{tid}");
+    let state = read(&format!("{place}/stat")).as_deref().and_then(parse_stat)?.state;
+    let slices = read(&format!("{place}/schedstat")).as_deref().and_then(parse_schedstat);
+    Some((state, slices.map_or(0, |(_, _, slices)| slices)))
+}
+
 impl Thread {
     /// What it had since it had had that.
     pub(crate) fn leave_out(&mut self, had: &Had) {

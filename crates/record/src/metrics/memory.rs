@@ -145,6 +145,24 @@ pub(super) const METRICS: &[Metric] = &[
         ",
     },
     Metric {
+        name: "probe.latency",
+        title: "Memory probe",
+        unit: "ns",
+        better: LOWER,
+        keys: &[Label::Cpu, Label::Bandwidth, Label::ShareOfPeak],
+        plausible: (0.15, 1e6),
+        figure: Statistic::Median,
+        glossary: "
+            Time of a load of a line that was flushed from all caches just before, while other CPUs load the memory with
+            `bandwidth` bytes a second: what `linespeed live` reads later to tell how full memory is.
+            Also: software memory probe
+            How: Bursts of 32 dependent loads of lines in one huge page, each flushed with CLFLUSH or DC CIVAC; the
+            median of the bursts that nothing cut into. Taken beside `memory.loaded_latency`, between its samples.
+            Usual: 10 to 30 % more than `load.latency` from memory.
+            Moves: What moves `memory.loaded_latency`; in a guest also what the host's other guests do.
+        ",
+    },
+    Metric {
         name: "stream.ns_per_element",
         title: "Time per element (lmbench stream)",
         unit: "ns",

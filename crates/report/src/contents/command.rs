@@ -178,6 +178,8 @@ pub(crate) fn name_bound(bound: &BoundBy) -> &str {
         BoundBy::Lock => "a lock",
         BoundBy::Cache => "the caches",
         BoundBy::OwnThreads => "its own threads",
+        BoundBy::Clock => "a clock held down",
+        BoundBy::Idle => "no work",
         BoundBy::Unknown => "nothing that shows",
         BoundBy::Other(word) => word,
     }

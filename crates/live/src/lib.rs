@@ -1,0 +1,26 @@
+//! A machine at work, watched from beside: what its CPUs do, interval by interval, by what Linux tells without root or a
+//! counter, and by a probe that hears memory. Nothing here decides what it means.
+
+#![warn(unreachable_pub)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::unreachable,
+        clippy::todo,
+        clippy::unimplemented
+    )
+)]
+
+mod look;
+#[cfg(test)]
+mod made_up;
+mod pace;
+mod probes;
+mod processes;
+mod sources;
+mod watch;
+
+pub use watch::Watch;

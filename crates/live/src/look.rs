@@ -1,0 +1,123 @@
+//! One look at the counters of a machine, and what grew between two.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use machine::Root;
+use record::CpuList;
+use record::live::Interval;
+
+use crate::sources::clock::Clocks;
+use crate::sources::counts;
+use crate::sources::cpu_times::{Stat, grown};
+use crate::sources::quota::Quotas;
+use crate::sources::sensors::Heat;
+
+/// Kinds of pressure, by their files.
+const PRESSURE: [&str; 3] = ["cpu", "io", "memory"];
+
+/// Counters since boot.
+#[derive(Debug)]
+pub(crate) struct Look {
+    at: Instant,
+    stat: Option<Stat>,
+    vmstat: Vec<(&'static str, u64)>,
+    pressure: [Option<u64>; 3],
+    clocks: Clocks,
+    heat: Heat,
+    quotas: Quotas,
+}
+
+impl Look {
+    /// Looks now; `groups`: the folders of cgroups with a quota.
+    pub(crate) fn now(root: &Root, cpus: &CpuList, groups: &[String]) -> Self {
+        Self {
+            at: Instant::now(),
+            stat: root.text("/proc/stat").as_deref().and_then(Stat::parse),
+            vmstat: root.text("/proc/vmstat").as_deref().map(counts::vmstat).unwrap_or_default(),
+            pressure: PRESSURE.map(|what| counts::pressure(&root.text(&format!("/proc/pressure/{what}"))?)),
+            clocks: Clocks::look(root, cpus),
+            heat: Heat::look(root, cpus),
+            quotas: Quotas::look(root, groups.iter().map(String::as_str)),
+        }
+    }
+
+    /// What /proc does not show, by the names that coverage has.
+    pub(crate) fn missing(&self) -> impl Iterator<Item = &'static str> {
+        let all = [
+            ("CPU times", self.stat.is_none()),
+            ("vmstat", self.vmstat.is_empty()),
+            ("pressure", self.pressure.iter().all(Option::is_none)),
+        ];
+        all.into_iter().filter(|(_, missing)| *missing).map(|(name, _)| name)
+    }
+
+    /// What happened from this look to `now`.
+    pub(crate) fn until(&self, now: &Self, root: &Root) -> Interval {
+        let seconds = (now.at - self.at).as_secs_f64().max(1e-9);
+        let none = Stat::default();
+        let (before, after) = (self.stat.as_ref().unwrap_or(&none), now.stat.as_ref().unwrap_or(&none));
+        let mut rates = BTreeMap::new();
+        for (all_before, all_after) in [(&before.counts, &after.counts), (&self.vmstat, &now.vmstat)] {
+            for (name, count) in all_after {
+                let was = all_before.iter().find(|(other, _)| other == name).map(|(_, count)| *count);
+                // A count that went backwards is another's, or wrapped.
+                if let Some(events) = was.and_then(|was| count.checked_sub(was)) {
+                    rates.insert((*name).to_owned(), events as f64 / seconds);
+                }
+            }
+        }
+        let pressure =
+            PRESSURE.iter().zip(self.pressure.iter().zip(&now.pressure)).filter_map(|(name, both)| {
+                let waited = (*both.1)?.checked_sub((*both.0)?)? as f64 / 1e6;
+                Some(((*name).to_owned(), (waited / seconds).min(1.0)))
+            });
+        Interval {
+            seconds,
+            cpus: after.cpus,
+            times: grown(&before.times, &after.times),
+            blocked: after.blocked.map(|blocked| blocked as f64),
+            pressure: pressure.collect(),
+            rates,
+            clock: self.clocks.until(&now.clocks, root),
+            sensors: self.heat.until(&now.heat, root, seconds),
+            throttled: self.quotas.until(&now.quotas),
+            ..Interval::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::made_up::Tree;
+
+    #[test]
+    fn what_grew_is_told_and_what_went_backwards_is_not() {
+        let tree = |busy: u64, switches: u64, faults: u64| {
+            Tree::new()
+                .file(
+                    "proc/stat",
+                    &format!(
+                        "cpu  {busy} 0 0 100 0 0 0 0 0 0\ncpu0 {busy} 0 0 100 0 0 0 0 0 0\nctxt {switches}\n"
+                    ),
+                )
+                .file("proc/vmstat", &format!("pgfault {faults}\n"))
+                .file("proc/pressure/cpu", &format!("some avg10=0 total={}\n", busy * 1000))
+        };
+        let cpus: CpuList = "0".parse().unwrap();
+        let (first, second) = (tree(100, 5000, 700), tree(300, 9000, 600));
+        let mut before = Look::now(&first.root(), &cpus, &[]);
+        let now = Look::now(&second.root(), &cpus, &[]);
+        before.at = now.at - std::time::Duration::from_secs(2);
+        let interval = before.until(&now, &second.root());
+        assert_eq!((interval.seconds, interval.cpus, interval.times.user), (2.0, 1, 2.0));
+        assert_eq!(interval.rates.get("context-switches"), Some(&2000.0));
+        assert_eq!(interval.rates.get("page-faults"), None);
+        assert_eq!(interval.pressure.get("cpu"), Some(&0.1));
+        let none = Tree::new();
+        let nothing = Look::now(&none.root(), &cpus, &[]);
+        assert_eq!(nothing.missing().collect::<Vec<_>>(), ["CPU times", "vmstat", "pressure"]);
+        assert_eq!(nothing.until(&nothing, &none.root()).times.all(), 0.0);
+    }
+}

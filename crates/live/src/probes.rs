@@ -1,0 +1,91 @@
+//! The probe: memory's latency node by node, the delivered clock, how late a timer comes.
+
+use std::time::Duration;
+
+use measure::MemoryProbe;
+use measure::watch::look_at_clock;
+use os::pin;
+use record::live::Probe;
+use record::machine::Node;
+use record::{CpuList, Summary};
+
+/// Nodes that are probed.
+const MOST_NODES: usize = 16;
+
+/// One node's.
+#[derive(Debug)]
+struct OfNode {
+    node: u32,
+    /// CPUs of the node that this process may use: it reads from there, where there are several nodes.
+    cpus: CpuList,
+    probe: MemoryProbe,
+    readings: Vec<f64>,
+}
+
+/// The probes of a machine.
+#[derive(Debug, Default)]
+pub(crate) struct Probes {
+    nodes: Vec<OfNode>,
+    clocks: Vec<f64>,
+    late_us: Vec<f64>,
+}
+
+impl Probes {
+    /// Of these nodes, as far as this process may take memory from them. Where it cannot flush a line, or no memory is left,
+    /// there is no latency.
+    pub(crate) fn new(nodes: &[Node], allowed: &CpuList) -> Self {
+        let own = |node: &Node| node.cpus.iter().filter(|cpu| allowed.contains(*cpu)).collect::<CpuList>();
+        let probed = nodes.iter().filter(|node| node.allowed && !own(node).is_empty()).take(MOST_NODES);
+        let several = nodes.len() > 1;
+        let probes = probed.filter_map(|node| {
+            let probe = MemoryProbe::new(several.then_some(node.id)).ok()??;
+            Some(OfNode { node: node.id, cpus: own(node), probe, readings: Vec::new() })
+        });
+        let mut nodes: Vec<OfNode> = probes.collect();
+        if nodes.is_empty() && !several {
+            let probe = MemoryProbe::new(None).ok().flatten();
+            nodes.extend(probe.map(|probe| OfNode {
+                node: 0,
+                cpus: CpuList::default(),
+                probe,
+                readings: Vec::new(),
+            }));
+        }
+        Self { nodes, ..Self::default() }
+    }
+
+    /// Whether memory's latency can be heard.
+    pub(crate) fn hears_memory(&self) -> bool {
+        !self.nodes.is_empty()
+    }
+
+    /// Listens once; `late`: how late the timer came that woke it.
+    pub(crate) fn listen(&mut self, late: Duration) {
+        self.late_us.push(late.as_secs_f64() * 1e6);
+        self.clocks.push(look_at_clock());
+        let several = self.nodes.len() > 1;
+        let home = several.then(pin::allowed).flatten();
+        for one in &mut self.nodes {
+            if several && pin::bind_thread(0, &one.cpus).is_err() {
+                continue;
+            }
+            one.readings.extend(one.probe.read());
+        }
+        if let Some(home) = home {
+            // It may use fewer CPUs now than before, which is no error of the watch.
+            let _ = pin::bind_thread(0, &home);
+        }
+    }
+
+    /// The readings since this was asked last.
+    pub(crate) fn take(&mut self) -> Option<Probe> {
+        let median = |all: &mut Vec<f64>| {
+            let all = std::mem::take(all);
+            (!all.is_empty()).then(|| Summary::from_samples(&all).median)
+        };
+        let latency = self.nodes.iter_mut().filter_map(|one| Some((one.node, median(&mut one.readings)?)));
+        let latency_ns = latency.collect();
+        let (clock_hz, late_us) = (median(&mut self.clocks), median(&mut self.late_us));
+        clock_hz.map(|hz| Probe { latency_ns, clock_hz: Some(hz), late_us })
+    }
+}

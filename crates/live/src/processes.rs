@@ -1,0 +1,139 @@
+//! Which processes have the CPU time: /proc/PID/stat of each, held against the look before.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use machine::Root;
+use record::live::Process;
+use record::phrase::visible;
+
+/// Ticks a second of the times there.
+const USER_HZ: f64 = 100.0;
+/// Processes that an interval names.
+pub(crate) const MOST_NAMED: usize = 8;
+/// Processes that are kept between two looks; more are not looked at.
+const MOST_KEPT: usize = 200_000;
+/// Scheduling policies with a real-time priority (sched(7)): FIFO, round robin, deadline.
+const REAL_TIME: [u64; 3] = [1, 2, 6];
+
+/// One process at one look.
+#[derive(Clone, Debug, PartialEq)]
+struct Account {
+    name: String,
+    /// When it started, ticks since boot: with its number, what tells it from any other.
+    started: u64,
+    user: u64,
+    system: u64,
+    threads: u64,
+    policy: u64,
+}
+
+/// All processes at one look.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Processes(HashMap<i32, Account>);
+
+impl Account {
+    fn parse(stat: &str) -> Option<Self> {
+        // A name may hold anything, parentheses and line breaks too: it ends at the last parenthesis.
+        let (head, rest) = stat.rsplit_once(')')?;
+        let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+        // By its number in proc_pid_stat(5), where the first after the name is the third.
+        let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
+        Some(Self {
+            name: visible(Path::new(head.split_once('(')?.1)),
+            started: number(22)?,
+            user: number(14)?,
+            system: number(15)?,
+            threads: number(20)?,
+            policy: number(41).unwrap_or(0),
+        })
+    }
+}
+
+impl Processes {
+    /// Looks at all processes that /proc shows.
+    pub(crate) fn look(root: &Root) -> Self {
+        let mut all = HashMap::new();
+        let pids = std::fs::read_dir(root.path().join("proc")).into_iter().flatten().flatten();
+        for pid in pids.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok()).take(MOST_KEPT) {
+            if let Some(account) = root.text(&format!("/proc/{pid}/stat")).as_deref().and_then(Account::parse)
+            {
+                all.insert(pid, account);
+            }
+        }
+        Self(all)
+    }
+
+    /// Those that had most CPU time from this look to `now`, the first first. `own` is left out.
+    pub(crate) fn busiest_until(&self, now: &Self, own: i32) -> Vec<Process> {
+        let mut all: Vec<Process> = Vec::new();
+        for (pid, after) in now.0.iter().filter(|(pid, _)| **pid != own) {
+            // What was there before is told apart from a new process with its number; a new one has all its time from now.
+            let before = self.0.get(pid).filter(|before| before.started == after.started);
+            let of = |field: fn(&Account) -> u64| {
+                field(after).saturating_sub(before.map_or(0, field)) as f64 / USER_HZ
+            };
+            let (user, system) = (of(|account| account.user), of(|account| account.system));
+            if user + system > 0.0 {
+                all.push(Process {
+                    pid: *pid,
+                    name: after.name.clone(),
+                    cpu: user + system,
+                    system,
+                    threads: after.threads,
+                    real_time: REAL_TIME.contains(&after.policy),
+                });
+            }
+        }
+        all.sort_by(|a, b| b.cpu.total_cmp(&a.cpu).then(a.pid.cmp(&b.pid)));
+        all.truncate(MOST_NAMED);
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::made_up::Tree;
+    use proptest::prelude::*;
+
+    /// A line of /proc/PID/stat.
+    fn stat(name: &str, user: u64, system: u64, started: u64, policy: u64) -> String {
+        let mut fields: Vec<String> = (3..=52).map(|_| "0".to_owned()).collect();
+        fields[0] = "S".to_owned();
+        for (field, value) in [(14, user), (15, system), (20, 4), (22, started), (41, policy)] {
+            fields[field - 3] = value.to_string();
+        }
+        format!("7 ({name}) {}\n", fields.join(" "))
+    }
+
+    #[test]
+    fn the_busiest_is_first_and_a_number_that_another_has_now_is_another() {
+        let first = Tree::new()
+            .file("proc/10/stat", &stat("mysqld", 1000, 500, 7, 0))
+            .file("proc/11/stat", &stat("a) (b", 5000, 0, 8, 0))
+            .file("proc/12/stat", &stat("old", 9000, 0, 9, 0))
+            .file("proc/13/stat", &stat("idle", 9000, 0, 9, 0));
+        let second = Tree::new()
+            .file("proc/10/stat", &stat("mysqld", 1100, 550, 7, 0))
+            .file("proc/11/stat", &stat("a) (b", 5030, 0, 8, 1))
+            .file("proc/12/stat", &stat("\u{1b}[2Jnew", 40, 0, 99, 0))
+            .file("proc/13/stat", &stat("idle", 9000, 0, 9, 0))
+            .file("proc/self/stat", "x");
+        let (before, now) = (Processes::look(&first.root()), Processes::look(&second.root()));
+        let busiest = before.busiest_until(&now, 1);
+        let seen: Vec<(i32, f64, f64, bool)> =
+            busiest.iter().map(|one| (one.pid, one.cpu, one.system, one.real_time)).collect();
+        assert_eq!(seen, [(10, 1.5, 0.5, false), (12, 0.4, 0.0, false), (11, 0.3, 0.0, true)]);
+        assert_eq!((busiest[0].threads, busiest[2].name.as_str()), (4, "a) (b"));
+        assert!(!busiest[1].name.contains('\u{1b}'));
+        assert_eq!(before.busiest_until(&now, 10)[0].pid, 12);
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_panics(text in "\\PC{0,80}") {
+            let _ = (Account::parse(&text), Account::parse(&format!("1 (x) R {text}")));
+        }
+    }
+}

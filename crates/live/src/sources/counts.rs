@@ -1,0 +1,81 @@
+//! /proc/vmstat, /proc/schedstat and /proc/pressure: what the kernel counts of memory, of waiting for a CPU, and of waiting
+//! altogether.
+
+/// Lines of /proc/vmstat that become rates: what they begin with, and the name. Several of one name are added up
+/// (linux/mm/vmstat.c).
+const VMSTAT: [(&str, &str); 5] = [
+    ("pgfault", "page-faults"),
+    ("pgmajfault", "major-faults"),
+    ("pgmigrate_success", "page-migrations"),
+    // One a zone on kernels before 4.8.
+    ("pgscan_direct", "reclaimed-pages"),
+    ("pswpin", "swapped-pages"),
+];
+
+/// Events since boot in /proc/vmstat, by the names that rates have.
+pub(crate) fn vmstat(text: &str) -> Vec<(&'static str, u64)> {
+    let mut counts: Vec<(&'static str, u64)> = Vec::new();
+    for line in text.lines() {
+        let Some((name, count)) = line.split_once(' ') else { continue };
+        let Ok(count) = count.trim().parse::<u64>() else { continue };
+        let is_of = |wanted: &str| name == wanted || name.strip_prefix(wanted).is_some_and(is_zone);
+        let Some((_, rate)) = VMSTAT.iter().find(|(wanted, _)| is_of(wanted)) else { continue };
+        match counts.iter_mut().find(|(other, _)| other == rate) {
+            Some((_, sum)) => *sum = sum.saturating_add(count),
+            None => counts.push((rate, count)),
+        }
+    }
+    counts
+}
+
+/// `_dma32`, `_normal`: the zones of memory (linux/mm/page_alloc.c).
+fn is_zone(end: &str) -> bool {
+    ["_dma", "_dma32", "_normal", "_high", "_movable", "_device"].contains(&end)
+}
+
+/// The time for which threads were ready and had no CPU, ns since boot, of all CPUs (Documentation/scheduler/sched-stats.rst:
+/// the eighth figure of a CPU, in versions 15 to 17); `None` in another form.
+pub(crate) fn run_queue_delay(text: &str) -> Option<u64> {
+    let version: u32 = text.lines().next()?.strip_prefix("version ")?.trim().parse().ok()?;
+    if !(15..=17).contains(&version) {
+        return None;
+    }
+    let cpus = text.lines().filter(|line| line.starts_with("cpu"));
+    let delays: Option<Vec<u64>> =
+        cpus.map(|line| line.split_ascii_whitespace().nth(8)?.parse::<u64>().ok()).collect();
+    delays.filter(|all| !all.is_empty()).map(|all| all.into_iter().fold(0, u64::saturating_add))
+}
+
+/// The time for which some task waited, µs since boot: of the line `some … total=`.
+pub(crate) fn pressure(text: &str) -> Option<u64> {
+    let line = text.lines().find(|line| line.starts_with("some "))?;
+    line.split_ascii_whitespace().find_map(|field| field.strip_prefix("total="))?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn kernels_files_read_as_they_are_documented() {
+        let text = "nr_free_pages 5\npgfault 700\npgmajfault 3\npgscan_direct 4\npgscan_direct_throttle 9\npswpin 1\n";
+        let expected =
+            [("page-faults", 700), ("major-faults", 3), ("reclaimed-pages", 4), ("swapped-pages", 1)];
+        assert_eq!(vmstat(text), expected);
+        let old = "pgscan_direct_dma 1\npgscan_direct_normal 4\n";
+        assert_eq!(vmstat(old), [("reclaimed-pages", 5)]);
+        let text = "version 15\ntimestamp 4295\ncpu0 0 0 10 5 6 3 700 1500 9\ndomain0 3 1 2\ncpu1 0 0 10 5 6 3 700 500 9\n";
+        assert_eq!(run_queue_delay(text), Some(2000));
+        assert_eq!(run_queue_delay("version 14\ncpu0 1 2 3 4 5 6 7 8 9 10 11 12\n"), None);
+        assert_eq!(pressure("some avg10=0.00 total=2500000\nfull avg10=0.00 total=7\n"), Some(2_500_000));
+        assert_eq!(pressure("full avg10=0.00 total=7\n"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "(version 15|cpu0|pgfault|some total=| |[0-9]{1,25}|\n){0,60}") {
+            let _ = (vmstat(&text), run_queue_delay(&text), pressure(&text));
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! What CPU quotas of cgroups held back: `cpu.stat` of the groups that processes are in.
+
+use std::collections::BTreeMap;
+
+use machine::Root;
+use machine::cgroups::{Cgroups, Version};
+use record::live::Throttled;
+
+/// Groups with a quota that are looked at, and folders in which they are looked for.
+const MOST_GROUPS: usize = 256;
+const MOST_FOLDERS: usize = 5000;
+
+/// The folders of the cgroups that have, or had, a quota: their kernel counts its periods.
+pub(crate) fn find_groups(root: &Root) -> Vec<String> {
+    let own = Cgroups::read(root);
+    // The last of each version is where its hierarchy is mounted.
+    let mut folders: Vec<String> = Vec::new();
+    for version in [Version::V1, Version::V2] {
+        let top = own.folders("cpu").filter(|(of, _)| *of == version).last();
+        folders.extend(top.map(|(_, folder)| folder.to_owned()));
+    }
+    let (mut found, mut at) = (Vec::new(), 0);
+    while at < folders.len() && found.len() < MOST_GROUPS {
+        let folder = folders[at].clone();
+        at += 1;
+        let has = |stat: String| parse(&stat).is_some_and(|counters| counters.periods > 0);
+        if root.text(&format!("{folder}/cpu.stat")).is_some_and(has) {
+            found.push(folder.clone());
+        }
+        let below = root.folders(&folder).into_iter().map(|name| format!("{folder}/{name}"));
+        folders.extend(below.take(MOST_FOLDERS.saturating_sub(folders.len())));
+    }
+    found
+}
+
+/// Counters of one group since it was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Counters {
+    periods: u64,
+    throttled: u64,
+    seconds: f64,
+    used: Option<f64>,
+}
+
+/// One look at the groups that have a quota, by their folders.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Quotas(BTreeMap<String, Counters>);
+
+/// `nr_periods`, `nr_throttled`; `throttled_usec` and `usage_usec` of version 2, `throttled_time` (ns) of version 1.
+fn parse(stat: &str) -> Option<Counters> {
+    let value = |name: &str| {
+        stat.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse::<u64>().ok())
+    };
+    let seconds = value("throttled_usec")
+        .map(|us| us as f64 / 1e6)
+        .or(value("throttled_time").map(|ns| ns as f64 / 1e9));
+    let used = value("usage_usec").map(|us| us as f64 / 1e6);
+    Some(Counters {
+        periods: value("nr_periods")?,
+        throttled: value("nr_throttled")?,
+        seconds: seconds?,
+        used,
+    })
+}
+
+impl Quotas {
+    /// Looks at these folders of cgroups.
+    pub(crate) fn look<'a>(root: &Root, folders: impl Iterator<Item = &'a str>) -> Self {
+        let mut all = Self::default();
+        for folder in folders {
+            if let Some(counters) = root.text(&format!("{folder}/cpu.stat")).as_deref().and_then(parse) {
+                all.0.insert(folder.to_owned(), counters);
+            }
+        }
+        all
+    }
+
+    /// The group that was held back most from this look to `now`; `None` where none was.
+    pub(crate) fn until(&self, now: &Self) -> Option<Throttled> {
+        let held = now.0.iter().filter_map(|(group, after)| {
+            let before = self.0.get(group)?;
+            let periods = after.periods.checked_sub(before.periods).filter(|periods| *periods > 0)?;
+            let seconds = after.seconds - before.seconds;
+            let throttled = after.throttled.checked_sub(before.throttled)?;
+            let used = after.used.zip(before.used).map_or(0.0, |(after, before)| (after - before).max(0.0));
+            let periods = (throttled as f64 / periods as f64).min(1.0);
+            (seconds > 0.0).then(|| Throttled { group: group.clone(), seconds, periods, used })
+        });
+        held.max_by(|a, b| a.seconds.total_cmp(&b.seconds))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::made_up::Tree;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_group_that_was_held_back_most_is_named() {
+        let tree = |a: &str, b: &str| {
+            Tree::new().file("sys/fs/cgroup/a/cpu.stat", a).file("sys/fs/cgroup/cpu/b/cpu.stat", b)
+        };
+        let first = tree(
+            "usage_usec 1000000\nnr_periods 10\nnr_throttled 5\nthrottled_usec 100000\n",
+            "nr_periods 10\nnr_throttled 5\nthrottled_time 100000000\n",
+        );
+        let second = tree(
+            "usage_usec 1500000\nnr_periods 20\nnr_throttled 10\nthrottled_usec 700000\n",
+            "nr_periods 20\nnr_throttled 5\nthrottled_time 100000000\n",
+        );
+        let folders = ["/sys/fs/cgroup/a", "/sys/fs/cgroup/cpu/b", "/sys/fs/cgroup/none"];
+        let before = Quotas::look(&first.root(), folders.into_iter());
+        let now = Quotas::look(&second.root(), folders.into_iter());
+        let expected =
+            Throttled { group: "/sys/fs/cgroup/a".to_owned(), seconds: 0.6, periods: 0.5, used: 0.5 };
+        let found = before.until(&now).unwrap();
+        assert_eq!(
+            (found.group, found.periods, found.used),
+            (expected.group, expected.periods, expected.used)
+        );
+        assert!((found.seconds - expected.seconds).abs() < 1e-9);
+        // Made anew: its counters begin again.
+        assert_eq!(now.until(&before), None);
+        assert_eq!(now.until(&now), None);
+    }
+
+    #[test]
+    fn groups_with_a_quota_are_found_below_the_mount() {
+        let tree = Tree::new()
+            .file("proc/self/cgroup", "0::/user\n")
+            .file("proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw\n")
+            .file(
+                "sys/fs/cgroup/user/cpu.stat",
+                "usage_usec 5\nnr_periods 0\nnr_throttled 0\nthrottled_usec 0\n",
+            )
+            .file(
+                "sys/fs/cgroup/pods/a/cpu.stat",
+                "usage_usec 5\nnr_periods 7\nnr_throttled 0\nthrottled_usec 0\n",
+            )
+            .file("sys/fs/cgroup/pods/b/cpu.stat", "usage_usec 5\n");
+        assert_eq!(find_groups(&tree.root()), ["/sys/fs/cgroup/pods/a"]);
+        assert_eq!(find_groups(&Tree::new().root()), Vec::<String>::new());
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "(nr_periods|nr_throttled|throttled_time| |[0-9]{1,25}|\n){0,20}") {
+            let _ = parse(&text);
+        }
+    }
+}

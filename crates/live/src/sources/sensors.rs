@@ -1,0 +1,183 @@
+//! What sensors say: temperature, fans, power, time for which heat held the clock down.
+
+use std::collections::BTreeMap;
+
+use machine::Root;
+use record::CpuList;
+use record::live::Sensors;
+
+/// Chips and sensors that are looked at.
+const MOST_CHIPS: usize = 32;
+const MOST_SENSORS: usize = 64;
+/// CPUs whose throttle counters are looked at.
+const MOST_CPUS: usize = 1024;
+/// Chips that say nothing of the processor and answer over slow buses of their own.
+const SLOW_CHIPS: [&str; 6] = ["nvme", "drivetemp", "jc42", "spd5118", "iwlwifi", "mlx5"];
+
+/// Counters since boot.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Heat {
+    /// Time for which packages and cores were throttled, ms, by package and core.
+    throttled_ms: BTreeMap<String, u64>,
+    /// Energy of packages, µJ, and where each wraps, by zone.
+    energy_uj: BTreeMap<String, (u64, u64)>,
+}
+
+impl Heat {
+    /// Looks at the counters. Every CPU keeps a copy of its package's count, and of its core's: the largest is that of the
+    /// package (Linux, drivers/thermal/intel/therm_throt.c).
+    pub(crate) fn look(root: &Root, cpus: &CpuList) -> Self {
+        let mut all = Self::default();
+        for (index, cpu) in cpus.iter().take(MOST_CPUS).enumerate() {
+            let folder = format!("/sys/devices/system/cpu/cpu{cpu}");
+            let time = |of: &str| {
+                root.number::<u64>(&format!("{folder}/thermal_throttle/{of}_throttle_total_time_ms"))
+            };
+            let id = |of: &str| root.number::<i64>(&format!("{folder}/topology/{of}_id")).unwrap_or(-1);
+            let (core, package) = (time("core"), time("package"));
+            // Where the first CPUs have no counts, none has.
+            if index >= 4 && all.throttled_ms.is_empty() && core.is_none() && package.is_none() {
+                break;
+            }
+            let place = id("physical_package");
+            for (name, ms) in
+                [(format!("package {place}"), package), (format!("core {place}.{}", id("core")), core)]
+            {
+                if let Some(ms) = ms {
+                    let most = all.throttled_ms.entry(name).or_default();
+                    *most = (*most).max(ms);
+                }
+            }
+        }
+        for zone in
+            root.list("/sys/class/powercap").into_iter().filter(|zone| is_package(zone)).take(MOST_CHIPS)
+        {
+            let file = |name: &str| root.number::<u64>(&format!("/sys/class/powercap/{zone}/{name}"));
+            if let Some(energy) = file("energy_uj") {
+                all.energy_uj.insert(zone.clone(), (energy, file("max_energy_range_uj").unwrap_or(0)));
+            }
+        }
+        all
+    }
+
+    /// What the sensors said from this look to `now`, so many seconds later.
+    pub(crate) fn until(&self, now: &Self, root: &Root, seconds: f64) -> Sensors {
+        let mut sensors = read_chips(root);
+        let throttled =
+            now.throttled_ms.iter().filter_map(|(place, ms)| ms.checked_sub(*self.throttled_ms.get(place)?));
+        let worst = throttled.max().map(|ms| (ms as f64 / 1e3 / seconds.max(1e-9)).min(1.0));
+        sensors.heat_throttled = worst;
+        let joules: Vec<f64> = now
+            .energy_uj
+            .iter()
+            .filter_map(|(zone, (after, wraps))| {
+                let (before, _) = self.energy_uj.get(zone)?;
+                let grown =
+                    after.checked_sub(*before).or_else(|| after.checked_add(wraps.checked_sub(*before)?));
+                Some(grown? as f64 / 1e6)
+            })
+            .collect();
+        if !joules.is_empty() {
+            sensors.watts = Some(joules.iter().sum::<f64>() / seconds.max(1e-9));
+        }
+        sensors
+    }
+}
+
+/// `intel-rapl:0`, and not its parts (`intel-rapl:0:0`), nor the same counted by another way (`intel-rapl-mmio:0`).
+fn is_package(zone: &str) -> bool {
+    zone.strip_prefix("intel-rapl:").is_some_and(|number| number.parse::<u32>().is_ok())
+}
+
+/// The most of each kind that hwmon shows.
+fn read_chips(root: &Root) -> Sensors {
+    let mut sensors = Sensors::default();
+    let keep = |most: &mut Option<f64>, value: f64| *most = Some(most.map_or(value, |most| most.max(value)));
+    for chip in root.numbered("/sys/class/hwmon", "hwmon").iter().take(MOST_CHIPS) {
+        let folder = format!("/sys/class/hwmon/hwmon{chip}");
+        let name = root.text(&format!("{folder}/name")).unwrap_or_default();
+        if SLOW_CHIPS.iter().any(|slow| name.starts_with(slow)) {
+            continue;
+        }
+        for file in root.list(&folder).into_iter().take(MOST_SENSORS) {
+            let Some((kind, _)) = file.split_once(|c: char| c.is_ascii_digit()) else { continue };
+            let value = || root.number::<f64>(&format!("{folder}/{file}"));
+            match kind {
+                "temp" if file.ends_with("_input") => {
+                    let celsius = value().map(|thousandths| thousandths / 1e3);
+                    celsius
+                        .filter(|c| (-50.0..=200.0).contains(c))
+                        .into_iter()
+                        .for_each(|c| keep(&mut sensors.celsius, c));
+                }
+                "fan" if file.ends_with("_input") => {
+                    value()
+                        .filter(|rpm| (0.0..=1e5).contains(rpm))
+                        .into_iter()
+                        .for_each(|rpm| keep(&mut sensors.fan_rpm, rpm));
+                }
+                "power" if file.ends_with("_input") || file.ends_with("_average") => {
+                    let watts = value().map(|microwatts| microwatts / 1e6);
+                    watts
+                        .filter(|w| (0.0..=1e5).contains(w))
+                        .into_iter()
+                        .for_each(|w| keep(&mut sensors.watts, w));
+                }
+                _ => {}
+            }
+        }
+    }
+    sensors
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::made_up::Tree;
+
+    fn tree(core: [u64; 4], package: [u64; 4], energy: u64) -> Tree {
+        let mut tree = Tree::new()
+            .file("sys/class/hwmon/hwmon0/name", "coretemp\n")
+            .file("sys/class/hwmon/hwmon0/temp1_input", "61000\n")
+            .file("sys/class/hwmon/hwmon0/temp2_input", "74500\n")
+            .file("sys/class/hwmon/hwmon0/temp2_max", "99000\n")
+            .file("sys/class/hwmon/hwmon1/name", "nct6775\n")
+            .file("sys/class/hwmon/hwmon1/fan2_input", "4200\n")
+            .file("sys/class/hwmon/hwmon2/name", "nvme\n")
+            .file("sys/class/hwmon/hwmon2/temp1_input", "90000\n")
+            .file("sys/class/powercap/intel-rapl:0/energy_uj", &energy.to_string())
+            .file("sys/class/powercap/intel-rapl:0/max_energy_range_uj", "1000000000")
+            .file("sys/class/powercap/intel-rapl:0:0/energy_uj", "999999");
+        for cpu in 0..4 {
+            let folder = format!("sys/devices/system/cpu/cpu{cpu}");
+            tree = tree
+                .file(&format!("{folder}/topology/physical_package_id"), &format!("{}\n", cpu / 2))
+                .file(&format!("{folder}/topology/core_id"), &format!("{cpu}\n"))
+                .file(
+                    &format!("{folder}/thermal_throttle/core_throttle_total_time_ms"),
+                    &core[cpu].to_string(),
+                )
+                .file(
+                    &format!("{folder}/thermal_throttle/package_throttle_total_time_ms"),
+                    &package[cpu].to_string(),
+                );
+        }
+        tree
+    }
+
+    #[test]
+    fn a_packages_time_is_its_largest_copy_and_not_the_sum() {
+        let cpus: CpuList = "0-3".parse().unwrap();
+        let (first, second) =
+            (tree([0; 4], [100, 90, 7, 7], 999_000_000), tree([50, 0, 0, 0], [400, 400, 7, 7], 49_000_000));
+        let before = Heat::look(&first.root(), &cpus);
+        let sensors = before.until(&Heat::look(&second.root(), &cpus), &second.root(), 2.0);
+        assert_eq!(sensors.heat_throttled, Some(0.15));
+        assert_eq!((sensors.celsius, sensors.fan_rpm), (Some(74.5), Some(4200.0)));
+        // The energy wrapped: 1 MJ... to 1,000 J, then 49 J more.
+        assert_eq!(sensors.watts, Some(25.0));
+        let none = Tree::new();
+        let nothing = Heat::look(&none.root(), &cpus);
+        assert!(nothing.until(&nothing, &none.root(), 1.0).is_empty());
+    }
+}

@@ -1,0 +1,236 @@
+//! A machine watched, interval by interval.
+
+use std::time::{Duration, Instant};
+
+use machine::Root;
+use measure::tasks::WaitLooks;
+use os::Stop;
+use record::live::Interval;
+use record::{Coverage, CpuList, Machine, Summary, text};
+
+use crate::look::Look;
+use crate::pace::Pace;
+use crate::probes::Probes;
+use crate::processes::Processes;
+use crate::sources::{counts, quota};
+
+/// Between two samples within an interval.
+const BETWEEN: Duration = Duration::from_millis(100);
+/// The share of one CPU that each of these may take.
+const PROCESSES_SHARE: f64 = 0.001;
+const THREADS_SHARE: f64 = 0.0007;
+const SCHEDSTAT_SHARE: f64 = 0.0003;
+/// Processes whose threads are looked at, and threads.
+const WATCHED: usize = 4;
+const MOST_THREADS: usize = 64;
+/// Cgroups with a quota come and go: looked for anew after so long.
+const FIND_GROUPS: Duration = Duration::from_secs(60);
+
+/// What a watch stands on.
+#[derive(Debug)]
+pub struct Watch {
+    root: Root,
+    cpus: CpuList,
+    own: i32,
+    before: Look,
+    probes: Probes,
+    waits: WaitLooks,
+    /// Processes whose threads are looked at.
+    watched: Vec<i32>,
+    processes: (Instant, Processes),
+    delay: Option<(Instant, u64)>,
+    groups: (Instant, Vec<String>),
+    paces: [Pace; 3],
+    own_ns: f64,
+}
+
+impl Watch {
+    /// Begins: from here on things are counted. `machine` is what `root` shows.
+    pub fn begin(root: Root, machine: &Machine) -> (Self, Vec<Coverage>) {
+        let cpus = online(&root).unwrap_or_else(|| machine.allowed_cpus());
+        let groups = quota::find_groups(&root);
+        let before = Look::now(&root, &cpus, &groups);
+        let probes = if root.is_live() {
+            Probes::new(&machine.nodes, &machine.allowed_cpus())
+        } else {
+            Probes::default()
+        };
+        let watch = Self {
+            own: std::process::id() as i32,
+            processes: (Instant::now(), Processes::look(&root)),
+            delay: run_queue_delay(&root),
+            groups: (Instant::now(), groups),
+            paces: [PROCESSES_SHARE, THREADS_SHARE, SCHEDSTAT_SHARE].map(Pace::new),
+            own_ns: os::thread_cpu_ns().unwrap_or(0.0),
+            waits: WaitLooks::default(),
+            watched: Vec::new(),
+            root,
+            cpus,
+            before,
+            probes,
+        };
+        let coverage = watch.coverage();
+        (watch, coverage)
+    }
+
+    /// What cannot be seen here.
+    fn coverage(&self) -> Vec<Coverage> {
+        let mut all: Vec<Coverage> = self
+            .before
+            .missing()
+            .map(|what| Coverage::impossible(what, text!("live-not-told", "the kernel does not show it")))
+            .collect();
+        if self.delay.is_none() {
+            let reason = text!(
+                "live-no-schedstat",
+                "/proc/schedstat is missing (CONFIG_SCHEDSTATS); sampled from /proc/loadavg instead"
+            );
+            all.push(Coverage::degraded("run-queue delay", reason));
+        }
+        if !self.probes.hears_memory() {
+            let reason = text!(
+                "live-no-flush",
+                "this CPU cannot flush a cache line in user mode, or no memory is left"
+            );
+            all.push(Coverage::impossible("memory probe", reason));
+        }
+        all
+    }
+
+    /// Watches for so long, or until somebody asks to stop. `last`: nothing follows, so that what is dear is looked at
+    /// now or never.
+    pub fn watch(&mut self, length: Duration, last: bool, stop: &Stop) -> Interval {
+        let until = Instant::now() + length;
+        let (mut next, mut runnable) = (Instant::now(), Vec::new());
+        loop {
+            next = (next + BETWEEN).min(until);
+            std::thread::sleep(next.saturating_duration_since(Instant::now()));
+            if self.root.is_live() {
+                self.probes.listen(Instant::now().saturating_duration_since(next));
+            }
+            runnable.extend(self.root.text("/proc/loadavg").as_deref().and_then(running));
+            let Self { waits, watched, paces, .. } = self;
+            paces[1].run(false, || waits.look(watched, MOST_THREADS));
+            let now = Instant::now();
+            // Late by more than an interval: what was planned meanwhile is left out.
+            next = next.max(now.checked_sub(BETWEEN).unwrap_or(now));
+            if now >= until || stop.signal().is_some() {
+                break;
+            }
+        }
+        let mut interval = self.finish(last || stop.signal().is_some());
+        interval.runnable =
+            (!runnable.is_empty()).then(|| runnable.iter().sum::<f64>() / runnable.len() as f64);
+        interval
+    }
+
+    /// What happened since the last interval's end.
+    fn finish(&mut self, last: bool) -> Interval {
+        if self.groups.0.elapsed() > FIND_GROUPS {
+            self.groups = (Instant::now(), quota::find_groups(&self.root));
+        }
+        self.cpus = online(&self.root).unwrap_or_else(|| self.cpus.clone());
+        let now = Look::now(&self.root, &self.cpus, &self.groups.1);
+        let mut interval = self.before.until(&now, &self.root);
+        self.before = now;
+        interval.probe = self.probes.take();
+        let delay = self.paces[2].run(last, || run_queue_delay(&self.root)).flatten();
+        if let (Some((then, before)), Some((now, after))) = (self.delay, delay)
+            && let Some(ns) = after.checked_sub(before)
+        {
+            // Of a longer time than this interval, perhaps: its share of it.
+            let share = interval.seconds / (now - then).as_secs_f64().max(interval.seconds);
+            interval.run_queue_delay = Some(ns as f64 / 1e9 * share);
+        }
+        self.delay = delay.or(self.delay);
+        if let Some(processes) = self.paces[0].run(last, || Processes::look(&self.root)) {
+            let now = Instant::now();
+            interval.processes = self.processes.1.busiest_until(&processes, self.own);
+            interval.processes_seconds = Some((now - self.processes.0).as_secs_f64());
+            self.processes = (now, processes);
+            self.watched = interval.processes.iter().take(WATCHED).map(|one| one.pid).collect();
+        }
+        (interval.looks, interval.waits) = self.waits.take();
+        let own_ns = os::thread_cpu_ns().unwrap_or(0.0);
+        interval.own_seconds = (own_ns - self.own_ns) / 1e9;
+        self.own_ns = own_ns;
+        interval
+    }
+
+    /// Counts from now on; the share of the CPUs that was busy until now.
+    pub fn restart(&mut self) -> f64 {
+        let interval = self.finish(true);
+        interval.times.share(interval.times.busy())
+    }
+
+    /// The probe's readings while nobody asks for more: memory's latency as it is now, ns, by so many readings.
+    pub fn listen(&mut self, readings: usize, between: Duration, stop: &Stop) -> Option<f64> {
+        for _ in 0..readings {
+            if stop.signal().is_some() {
+                break;
+            }
+            std::thread::sleep(between);
+            self.probes.listen(Duration::ZERO);
+        }
+        let all: Vec<f64> = self.probes.take()?.latency_ns.into_values().collect();
+        (!all.is_empty()).then(|| Summary::from_samples(&all).median)
+    }
+}
+
+fn online(root: &Root) -> Option<CpuList> {
+    root.cpu_list("/sys/devices/system/cpu/online")
+}
+
+fn run_queue_delay(root: &Root) -> Option<(Instant, u64)> {
+    let delay = counts::run_queue_delay(&root.text("/proc/schedstat")?)?;
+    Some((Instant::now(), delay))
+}
+
+/// Threads that run or are ready, but for this one: of `0.00 0.01 0.05 3/512 4711` the 3.
+fn running(loadavg: &str) -> Option<f64> {
+    let running: u64 = loadavg.split_ascii_whitespace().nth(3)?.split_once('/')?.0.parse().ok()?;
+    Some(running.saturating_sub(1) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::made_up::Tree;
+
+    #[test]
+    fn a_made_up_tree_is_watched_without_a_probe() {
+        let tree = Tree::new()
+            .file("proc/stat", "cpu  1 0 0 100 0 0 0 0 0 0\ncpu0 1 0 0 100 0 0 0 0 0 0\n")
+            .file("proc/loadavg", "0.00 0.01 0.05 5/512 4711\n");
+        let root = tree.root();
+        let machine = machine::inspect(&root).machine;
+        let (mut watch, coverage) = Watch::begin(root, &machine);
+        assert!(coverage.iter().any(|one| one.what == "memory probe"));
+        let interval = watch.watch(Duration::from_millis(150), true, &Stop::new());
+        assert_eq!((interval.runnable, interval.times.all(), interval.probe), (Some(4.0), 0.0, None));
+        assert_eq!((running("0 0 0 0/5 1"), running("x")), (Some(0.0), None));
+    }
+
+    #[test]
+    fn a_thread_that_computes_is_the_busiest_process_but_this_one() {
+        let mut child = std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+        let root = Root::live();
+        let machine = machine::inspect(&root).machine;
+        let (mut watch, _) = Watch::begin(root, &machine);
+        let mut interval = watch.watch(Duration::from_millis(500), true, &Stop::new());
+        let named = |interval: &Interval| interval.processes.iter().any(|one| one.pid == child.id() as i32);
+        // On a machine full of others it may have had no tick yet.
+        for _ in 0..100 {
+            if named(&interval) {
+                break;
+            }
+            interval = watch.watch(Duration::from_millis(500), true, &Stop::new());
+        }
+        assert!(named(&interval), "{interval:?}");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let stop = Stop::new();
+        stop.ask(2);
+        assert!(watch.watch(Duration::from_secs(600), false, &stop).seconds < 100.0);
+    }
+}

@@ -1,0 +1,93 @@
+//! How long loads from memory take now, heard beside whatever runs: some hundred lines flushed from all caches and loaded
+//! again, one after the other.
+//!
+//! Such a probe needs no right and no counter, and hears what neighbours of a guest do, too (Sim, Iyer, Solihin and others,
+//! "Software-based memory probes", HP Laboratories HPL-2013-3, found contention by it that counters miss). A line that was
+//! flushed may cost more than one that was pushed out, so its figures are held against its own when the machine was idle.
+
+use std::io;
+
+use kernels::{evict, flush};
+use os::mapping::{HUGE, Page};
+use record::Summary;
+
+use crate::cycle::{Cycle, LINE};
+use crate::watch::{involuntary_switches, ns_since, reading_cost_ns};
+
+/// Loads timed at once: a few µs, so that few bursts are cut into.
+const HOPS: u64 = 32;
+/// Bursts of a reading.
+const BURSTS: usize = 8;
+
+/// The memory that it loads: one huge page's size, whose lines never leave it, so that no page walk is timed.
+#[derive(Debug)]
+pub struct MemoryProbe {
+    cycle: Cycle,
+    at: usize,
+    reading_cost: f64,
+}
+
+impl MemoryProbe {
+    /// One in the memory of `node`, or wherever the kernel gives it; `None` where this CPU cannot flush a line in user mode.
+    pub fn new(node: Option<u32>) -> io::Result<Option<Self>> {
+        if !flush::available() {
+            return Ok(None);
+        }
+        let (mut cycle, bound) = Cycle::new(HUGE, Page::Any, node)?;
+        if let Some(error) = bound {
+            return Err(error);
+        }
+        cycle.grow_to(HUGE);
+        Ok(Some(Self { cycle, at: 0, reading_cost: reading_cost_ns() }))
+    }
+
+    /// Loads once: ns a load, the median of the bursts that nothing cut into; `None` where all were.
+    pub fn read(&mut self) -> Option<f64> {
+        let bursts: Vec<f64> = (0..BURSTS).filter_map(|_| self.burst()).collect();
+        (bursts.len() > BURSTS / 2).then(|| Summary::from_samples(&bursts).median)
+    }
+
+    fn burst(&mut self) -> Option<f64> {
+        // Where the cycle leads is known only by following it, which brings the lines near: then they are flushed.
+        let mut next = self.at;
+        for _ in 0..HOPS {
+            let line = self.cycle.mapping().start().wrapping_add(next * LINE);
+            next = self.cycle.next(next);
+            // SAFETY: the line lies in the mapping, and `new` asked whether this CPU can flush.
+            unsafe { evict::evict(line.cast_const(), LINE) };
+        }
+        let switches = involuntary_switches();
+        let from = std::time::Instant::now();
+        self.at = self.cycle.chase(self.at, HOPS);
+        let ns = ns_since(from) - self.reading_cost;
+        (involuntary_switches() == switches && ns > 0.0).then_some(ns / HOPS as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_were_flushed_come_from_farther_than_those_that_were_not() {
+        let Some(mut probe) = MemoryProbe::new(None).unwrap() else {
+            println!("skipped: this CPU cannot flush a line in user mode");
+            return;
+        };
+        // Interpreted code has no caches to flush.
+        if machine::inspect(&machine::Root::live()).machine.virtualization.emulated == Some(true) {
+            println!("skipped: this CPU is interpreted");
+            return;
+        }
+        let read: Vec<f64> = (0..200).filter_map(|_| probe.read()).collect();
+        let flushed = Summary::from_samples(&read).median;
+        let near = {
+            let from = std::time::Instant::now();
+            for _ in 0..1000 {
+                probe.at = probe.cycle.chase(0, HOPS);
+            }
+            ns_since(from) / (1000 * HOPS) as f64
+        };
+        assert!(flushed > 3.0 * near, "{flushed} ns a load after a flush, {near} ns without");
+    }
+}

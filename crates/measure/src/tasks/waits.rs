@@ -1,0 +1,96 @@
+//! What threads of chosen processes wait for, at a cost that is bounded: for watching a machine, where nobody may notice it.
+
+use std::collections::HashMap;
+
+use record::command_run::{Looks, ThreadWaits};
+
+use super::calls::Machine;
+use super::thread::{list_threads, look_at_state};
+use super::waiting;
+
+/// Threads of which it is found out what they wait for, in one look.
+const MOST_WAITING: usize = 24;
+
+/// Looks at the threads of processes, told which anew each time.
+#[derive(Debug, Default)]
+pub struct WaitLooks {
+    /// How often each thread had been put on a CPU at the last look.
+    slices: HashMap<(i32, i32), u64>,
+    machines: HashMap<i32, Option<Machine>>,
+    waits: ThreadWaits,
+    looks: Looks,
+}
+
+impl WaitLooks {
+    /// Looks once at up to `most` threads of these processes.
+    pub fn look(&mut self, pids: &[i32], most: usize) {
+        let mut sleepers: Vec<(bool, i32, i32, char)> = Vec::new();
+        let (mut active, mut slices) = (0, HashMap::new());
+        let threads = pids.iter().flat_map(|pid| list_threads(*pid).into_iter().map(move |tid| (*pid, tid)));
+        for (pid, tid) in threads.take(most) {
+            let Some((state, put_on)) = look_at_state(pid, tid) else { continue };
+            slices.insert((pid, tid), put_on);
+            let again = self.slices.get(&(pid, tid)).is_some_and(|before| put_on > *before);
+            match state {
+                'R' => active += 1,
+                'Z' | 'X' | 'T' | 't' | 'I' => {}
+                // Those that sleep for long, as most threads of a server do, hold nothing back.
+                _ if again || state == 'D' => sleepers.push((again, pid, tid, state)),
+                _ => {}
+            }
+        }
+        self.looks.all += 1;
+        self.looks.active += active;
+        self.looks.most_active = self.looks.most_active.max(active);
+        self.looks.idle += u64::from(active == 0);
+        sleepers.sort_by_key(|(again, ..)| !again);
+        for (again, pid, tid, state) in sleepers.into_iter().take(MOST_WAITING) {
+            let machine = *self.machines.entry(pid).or_insert_with(|| Machine::of_process(pid));
+            match waiting::find_reason(pid, tid, state, machine) {
+                Some(waiting) => {
+                    let waits = self.waits.entry(waiting.word().to_owned()).or_default();
+                    waits.threads += 1;
+                    waits.again += u64::from(again);
+                }
+                None => self.looks.unread += 1,
+            }
+        }
+        self.slices = slices;
+        self.machines.retain(|pid, _| pids.contains(pid));
+    }
+
+    /// What was seen since this was asked last.
+    pub fn take(&mut self) -> (Looks, ThreadWaits) {
+        (std::mem::take(&mut self.looks), std::mem::take(&mut self.waits))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn a_program_that_sleeps_again_and_again_is_seen_to_sleep() {
+        let script = "while :; do sleep 0.001; done";
+        let mut child = Command::new("python3")
+            .args(["-c", "import time\nwhile True: time.sleep(0.001)"])
+            .spawn()
+            .or_else(|_| Command::new("sh").args(["-c", script]).spawn())
+            .unwrap();
+        let (mut looks, pid) = (WaitLooks::default(), child.id() as i32);
+        let until = Instant::now() + Duration::from_secs(60);
+        let mut again = 0;
+        while again < 5 && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(20));
+            looks.look(&[pid], 100);
+            again = looks.waits.values().map(|waits| waits.again).sum::<u64>();
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let (seen, waits) = looks.take();
+        assert!(again >= 5 && seen.all > 0, "{seen:?} {waits:?}");
+        assert_eq!(looks.take(), (Looks::default(), ThreadWaits::new()));
+    }
+}

@@ -1,0 +1,183 @@
+//! What a machine did with its CPUs in one interval: the types of `linespeed live`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::command_run::{Looks, ThreadWaits};
+
+/// One interval of a watch. What Linux does not say is absent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Interval {
+    /// Its length, s.
+    pub seconds: f64,
+    /// CPUs online at its end.
+    pub cpus: u64,
+    /// What the CPUs did.
+    pub times: CpuTimes,
+    /// Time for which threads were ready and had no CPU, s, summed over threads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_queue_delay: Option<f64>,
+    /// Threads that ran or were ready, on average; by samples of `procs_running`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runnable: Option<f64>,
+    /// Threads in uninterruptible sleep, on average; by samples of `procs_blocked`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocked: Option<f64>,
+    /// Share of the time in which some task waited: `cpu`, `io`, `memory` (pressure stall information).
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub pressure: BTreeMap<String, f64>,
+    /// Events a second: `context-switches`, `interrupts`, `forks`, `page-faults`, `major-faults`, `page-migrations`,
+    /// `reclaimed-pages` (by direct reclaim), `softirqs`, and each kind of these, `softirqs-net-rx`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub rates: BTreeMap<String, f64>,
+    /// The core clock.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock: Option<Clock>,
+    /// The probe's readings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub probe: Option<Probe>,
+    /// What the sensors say.
+    #[serde(skip_serializing_if = "Sensors::is_empty")]
+    pub sensors: Sensors,
+    /// The cgroup that its quota held back most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub throttled: Option<Throttled>,
+    /// The processes with the most CPU time, the first of them first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub processes: Vec<Process>,
+    /// The time that `processes` are of, s: where there are many, they are looked at more seldom.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub processes_seconds: Option<f64>,
+    /// What threads of these processes waited for.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub waits: ThreadWaits,
+    /// How often threads were looked at.
+    pub looks: Looks,
+    /// CPU time of linespeed itself, s.
+    pub own_seconds: f64,
+}
+
+/// CPU time, s, summed over CPUs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CpuTimes {
+    /// In user mode, nice time and guests' included.
+    pub user: f64,
+    /// In the kernel, for processes.
+    pub system: f64,
+    /// In interrupts.
+    pub irq: f64,
+    /// In softirqs.
+    pub softirq: f64,
+    /// Idle while a task that ran there last waits for a disk.
+    pub iowait: f64,
+    /// Idle otherwise.
+    pub idle: f64,
+    /// Steal time.
+    pub steal: f64,
+}
+
+impl CpuTimes {
+    /// Time in which a CPU worked.
+    pub fn busy(&self) -> f64 {
+        self.user + self.kernel()
+    }
+
+    /// Time in the kernel, interrupts included.
+    pub fn kernel(&self) -> f64 {
+        self.system + self.irq + self.softirq
+    }
+
+    /// All of it.
+    pub fn all(&self) -> f64 {
+        self.busy() + self.iowait + self.idle + self.steal
+    }
+
+    /// This as a share of all.
+    pub fn share(&self, seconds: f64) -> f64 {
+        if self.all() > 0.0 { seconds / self.all() } else { 0.0 }
+    }
+}
+
+/// The core clock.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Clock {
+    /// Its median over the CPUs that were asked, Hz.
+    pub hz: f64,
+    /// Where it comes from: `cppc`, `cpufreq`.
+    pub source: String,
+}
+
+/// The probe's readings of one interval.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Probe {
+    /// Latency of loads from memory by node, ns: the median of the readings.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub latency_ns: BTreeMap<u32, f64>,
+    /// The core's clock by dependent adds, Hz.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock_hz: Option<f64>,
+    /// How late its timer came, µs: the median.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub late_us: Option<f64>,
+}
+
+/// What sensors say.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Sensors {
+    /// The highest temperature, °C.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub celsius: Option<f64>,
+    /// The fastest fan, revolutions a minute.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fan_rpm: Option<f64>,
+    /// Power by hwmon, or of all packages by RAPL, W.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub watts: Option<f64>,
+    /// Share of the time for which heat held the clock of the worst package or core down.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub heat_throttled: Option<f64>,
+}
+
+impl Sensors {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A cgroup that its quota held back.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Throttled {
+    /// The group, as the kernel names it.
+    pub group: String,
+    /// Time for which its threads were held back, s, summed over CPUs.
+    pub seconds: f64,
+    /// Share of the quota's periods that ended early.
+    pub periods: f64,
+    /// CPU time that it had, s.
+    pub used: f64,
+}
+
+/// A process and what it had in an interval.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Process {
+    /// Its number.
+    pub pid: i32,
+    /// Its name, as the kernel has it; controls are taken out.
+    pub name: String,
+    /// CPU time, s.
+    pub cpu: f64,
+    /// That part of it that was in the kernel, s.
+    pub system: f64,
+    /// Threads.
+    pub threads: u64,
+    /// Whether it has a real-time policy.
+    pub real_time: bool,
+}

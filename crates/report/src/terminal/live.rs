@@ -1,0 +1,263 @@
+//! The screen of `linespeed live`: at most 24 lines, of which none moves from one interval to the next.
+
+use diagnose::Reference;
+use record::diagnosis::Bound;
+use record::live::{Interval, Process};
+use record::{Coverage, units};
+
+use super::screen::Screen;
+use super::{Style, answer};
+use crate::contents::command::name_bound;
+use crate::paint::{Span, Tone};
+use crate::text::{cut, pad_left, pad_right};
+
+/// Lines of the sentence and of its advice.
+const SAYS: usize = 3;
+const ADVICE: usize = 1;
+/// Processes that are shown.
+const PROCESSES: usize = 5;
+
+/// What a screen shows.
+#[derive(Debug)]
+pub struct Live<'a> {
+    /// The machine and the time, in a line.
+    pub head: &'a str,
+    /// What the machine did.
+    pub interval: &'a Interval,
+    /// What that means; `None` where the kernel tells too little.
+    pub bound: Option<&'a Bound>,
+    /// What it is held against.
+    pub reference: &'a Reference,
+    /// What cannot be seen.
+    pub coverage: &'a [Coverage],
+}
+
+/// The screen of one interval. It has as many lines for any interval of a machine.
+pub fn live(live: &Live, style: &Style) -> String {
+    Screen::draw(style, |screen| write(screen, live))
+}
+
+fn write(screen: &mut Screen, live: &Live) {
+    let interval = live.interval;
+    answer::cut(screen, &[Span::quiet(live.head)]);
+    let above = screen.lines();
+    match live.bound {
+        Some(bound) => {
+            screen.short(SAYS, "", "  ", &bound.says);
+            let advice = bound.advice.first().map(ToString::to_string).unwrap_or_default();
+            screen.short(ADVICE, "  Try: ", "    ", advice);
+        }
+        None => answer::cut(screen, &[Span::strong("No CPU times: /proc/stat cannot be read.")]),
+    }
+    // The rest stays where it is, however long the sentence is.
+    while screen.lines() < above + SAYS + ADVICE {
+        screen.line(&[]);
+    }
+    screen.line(&[]);
+    times(screen, interval);
+    screen.line(&[]);
+    for (name, text) in facts(live) {
+        answer::cut(screen, &[Span::quiet(pad_right(name, 11)), Span::plain(text)]);
+    }
+    screen.line(&[]);
+    processes(screen, interval);
+    let unseen: Vec<String> =
+        live.coverage.iter().map(|one| format!("{}: {}", one.what, one.why())).collect();
+    let unseen = if unseen.is_empty() { String::new() } else { format!("Not seen: {}", unseen.join("; ")) };
+    screen.short(UNSEEN, "", "  ", unseen);
+}
+
+/// A share of all CPUs' time, in per cent.
+fn percent(interval: &Interval, seconds: f64) -> String {
+    pad_left(&format!("{:.1}", interval.times.share(seconds) * 100.0), 8)
+}
+
+fn times(screen: &mut Screen, interval: &Interval) {
+    let times = &interval.times;
+    let columns = [
+        ("user", times.user),
+        ("sys", times.system),
+        ("irq", times.irq + times.softirq),
+        ("steal", times.steal),
+        ("iowait", times.iowait),
+        ("idle", times.idle),
+    ];
+    let heads: String = columns.iter().map(|(name, _)| pad_left(name, 8)).collect();
+    answer::cut(screen, &[Span::quiet(format!("{}{heads}", pad_right("", 11)))]);
+    let figures: String = columns.iter().map(|(_, seconds)| percent(interval, *seconds)).collect();
+    answer::cut(screen, &[Span::quiet(pad_right("% of CPUs", 11)), Span::plain(figures)]);
+}
+
+/// A rate that keeps its width.
+fn rate(interval: &Interval, name: &str) -> String {
+    interval.rates.get(name).map_or_else(|| "-".to_owned(), |rate| units::thousands(rate.round()))
+}
+
+fn share(value: Option<&f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), |share| format!("{:.1} %", share * 100.0))
+}
+
+fn facts(live: &Live) -> Vec<(&'static str, String)> {
+    let interval = live.interval;
+    let runnable = interval.runnable.map_or_else(|| "-".to_owned(), |threads| format!("{threads:.1}"));
+    let pressure = |name: &str| pad_left(&share(interval.pressure.get(name)), 7);
+    let mut facts = vec![
+        (
+            "Run queue",
+            format!(
+                "{} runnable   pressure: cpu {}, io {}, memory {}",
+                pad_left(&runnable, 6),
+                pressure("cpu"),
+                pressure("io"),
+                pressure("memory")
+            ),
+        ),
+        (
+            "Per second",
+            format!(
+                "{} switches {} interrupts {} faults",
+                pad_left(&rate(interval, "context-switches"), 10),
+                pad_left(&rate(interval, "interrupts"), 10),
+                pad_left(&rate(interval, "page-faults"), 10)
+            ),
+        ),
+    ];
+    let probe = interval.probe.clone().unwrap_or_default();
+    let latency = probe.latency_ns.values().copied().reduce(f64::max);
+    let memory = latency.map(|ns| {
+        let idle = live.reference.idle_ns();
+        let beside = match (idle, live.reference.fill(ns)) {
+            (Some(idle), Some(fill)) => {
+                format!("; idle {}; about {:.0} % full", units::figure_to(idle, "ns", 3), fill * 100.0)
+            }
+            (Some(idle), None) => format!("; {} when calibrated", units::figure_to(idle, "ns", 3)),
+            _ => "; calibrating".to_owned(),
+        };
+        format!("{} a load{beside}", pad_left(&units::figure_to(ns, "ns", 3), 8))
+    });
+    facts.push(("Memory", memory.unwrap_or_else(|| "       -".to_owned())));
+    let clock = interval.clock.as_ref().map(|clock| (clock.hz, clock.source.as_str()));
+    let clock = clock.or(probe.clock_hz.map(|hz| (hz, "dependent adds"))).map(|(hz, source)| {
+        let best =
+            live.reference.ceilings.clock_hz.map(|hz| format!("; best {}", units::figure_to(hz, "Hz", 3)));
+        format!("{} ({source}){}", pad_left(&units::figure_to(hz, "Hz", 3), 8), best.unwrap_or_default())
+    });
+    let late = probe.late_us.map(|us| format!("   timers {} late", units::figure_to(us / 1e6, "s", 2)));
+    facts.push((
+        "Clock",
+        format!("{}{}", clock.unwrap_or_else(|| "       -".to_owned()), late.unwrap_or_default()),
+    ));
+    let sensors = &interval.sensors;
+    if !sensors.is_empty() {
+        let all = [
+            sensors.celsius.map(|c| format!("{c:.0} °C")),
+            sensors.fan_rpm.map(|rpm| format!("fan {} rpm", units::thousands(rpm))),
+            sensors.watts.map(|w| format!("{w:.0} W")),
+            sensors.heat_throttled.map(|share| format!("throttled by heat {:.0} %", share * 100.0)),
+        ];
+        facts.push(("Sensors", format!("  {}", all.into_iter().flatten().collect::<Vec<_>>().join(", "))));
+    }
+    let own = interval.own_seconds / interval.seconds.max(1e-9);
+    facts.push(("Own cost", format!("{} of one CPU", pad_left(&format!("{:.2} %", own * 100.0), 8))));
+    facts
+}
+
+fn processes(screen: &mut Screen, interval: &Interval) {
+    let head = format!(
+        "{}  {}{}{}{}",
+        pad_left("PID", 9),
+        pad_right("name", 17),
+        pad_left("CPU %", 9),
+        pad_left("sys %", 9),
+        pad_left("threads", 9)
+    );
+    answer::cut(screen, &[Span::quiet(head)]);
+    let seconds = interval.processes_seconds.unwrap_or(interval.seconds).max(1e-9);
+    let mut shown: Vec<String> =
+        interval.processes.iter().take(PROCESSES).map(|one| line(one, seconds)).collect();
+    shown.resize(PROCESSES, String::new());
+    for text in shown {
+        answer::cut(screen, &[Span::new(Tone::Plain, text)]);
+    }
+}
+
+fn line(process: &Process, seconds: f64) -> String {
+    let percent = |of: f64| pad_left(&format!("{:.1}", of / seconds * 100.0), 9);
+    let real_time = if process.real_time { "  real-time" } else { "" };
+    format!(
+        "{}  {}{}{}{}{real_time}",
+        pad_left(&process.pid.to_string(), 9),
+        pad_right(&cut(&process.name, 16), 17),
+        percent(process.cpu),
+        percent(process.system),
+        pad_left(&process.threads.to_string(), 9)
+    )
+}
+
+/// What a whole watch was bound by: each verdict's share of the time, the largest first.
+pub fn live_summary(seconds: f64, verdicts: &[(record::diagnosis::BoundBy, f64)], style: &Style) -> String {
+    Screen::draw(style, |screen| {
+        let all: f64 = verdicts.iter().map(|(_, seconds)| seconds).sum();
+        let shares: Vec<String> = verdicts
+            .iter()
+            .map(|(by, of)| format!("{} {:.0} %", name_bound(by), of / all.max(1e-9) * 100.0))
+            .collect();
+        let words = format!("Watched {}. Bound by: {}.", units::figure(seconds, "s"), shares.join(", "));
+        screen.short(SAYS, "", "  ", words);
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::live::{CpuTimes, Probe};
+
+    fn show(interval: &Interval, width: usize) -> String {
+        let reference = Reference { calibrated_ns: Some(100.0), ..Reference::default() };
+        let bound = diagnose::watched(interval, &reference);
+        let live = Live {
+            head: "host, EPYC 9R14, 4 CPUs; 19:14:22",
+            interval,
+            bound: bound.as_ref(),
+            reference: &reference,
+            coverage: &[],
+        };
+        super::live(&live, &Style { width, ..Style::default() })
+    }
+
+    fn busy() -> Interval {
+        let times = CpuTimes { user: 37.0, system: 1.0, idle: 2.0, ..CpuTimes::default() };
+        let name = "\u{1b}[2J".to_owned() + &"x".repeat(4096);
+        Interval {
+            seconds: 10.0,
+            cpus: 4,
+            times,
+            probe: Some(Probe {
+                latency_ns: [(0, 312.0)].into(),
+                clock_hz: Some(3.1e9),
+                late_us: Some(61.0),
+            }),
+            processes: vec![Process { pid: 4711, name, cpu: 30.0, threads: 4, ..Process::default() }],
+            processes_seconds: Some(10.0),
+            ..Interval::default()
+        }
+    }
+
+    #[test]
+    fn a_screen_has_at_most_24_lines_and_no_line_moves() {
+        for width in [40, 80, 160] {
+            let (full, idle) =
+                (show(&busy(), width), show(&Interval { cpus: 4, ..Interval::default() }, width));
+            assert!(full.lines().count() <= 24, "{full}");
+            assert!(full.lines().all(|line| crate::text::width(line) <= width), "{full}");
+            assert!(!full.contains('\u{1b}'));
+            let at = |text: &str| text.lines().position(|line| line.starts_with("Memory")).unwrap();
+            assert_eq!(at(&full), at(&idle));
+        }
+    }
+
+    #[test]
+    fn the_sentence_stands_on_top() {
+        insta::assert_snapshot!(show(&busy(), 80));
+    }
+}
