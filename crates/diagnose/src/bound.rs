@@ -4,6 +4,7 @@
 mod core;
 pub(crate) mod machine;
 mod probes;
+pub(crate) mod service;
 mod threads;
 mod time;
 

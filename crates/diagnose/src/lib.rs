@@ -48,6 +48,7 @@ use record::{Diagnosis, Record};
 pub use block_sizes::BlockSizes;
 pub use bound::bound;
 pub use bound::machine::{Reference, watched};
+pub use bound::service::watched_service;
 pub use comparison::{
     Extent, OTHER_COMMAND, Side, compare, drop_uncompared, ignore_commands, remark_scope, suggest_runs,
 };

@@ -20,7 +20,11 @@ mod made_up;
 mod pace;
 mod probes;
 mod processes;
+mod selection;
+mod service;
 mod sources;
 mod watch;
 
+pub use selection::{Selection, SelectionError};
+pub use service::{Done, Service, ServiceError};
 pub use watch::Watch;

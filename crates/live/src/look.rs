@@ -93,7 +93,7 @@ mod tests {
     use crate::made_up::Tree;
 
     #[test]
-    fn what_grew_is_told_and_what_went_backwards_is_not() {
+    fn what_grew_is_a_rate_and_what_went_backwards_is_none() {
         let tree = |busy: u64, switches: u64, faults: u64| {
             Tree::new()
                 .file(

@@ -47,6 +47,9 @@ pub struct Interval {
     /// The processes with the most CPU time, the first of them first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub processes: Vec<Process>,
+    /// The threads with the most CPU time, of the processes that are watched, where those are not all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub threads: Vec<Thread>,
     /// The time that `processes` are of, s: where there are many, they are looked at more seldom.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processes_seconds: Option<f64>,
@@ -180,4 +183,22 @@ pub struct Process {
     pub threads: u64,
     /// Whether it has a real-time policy.
     pub real_time: bool,
+}
+
+/// A thread of a process that is watched, and what it had in an interval.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Thread {
+    /// Its process.
+    pub pid: i32,
+    /// Its own number.
+    pub tid: i32,
+    /// Its name, as the kernel has it; controls are taken out.
+    pub name: String,
+    /// CPU time, s.
+    pub cpu: f64,
+    /// Time ready without a CPU, s.
+    pub runnable: f64,
+    /// Its state at the last look: R running or ready, S waiting, D waiting for a disk.
+    pub state: String,
 }

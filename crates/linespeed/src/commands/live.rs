@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::time::Duration;
 
-use ::live::Watch;
+use ::live::{Service, Watch};
 use diagnose::Reference;
 use machine::Root;
 use os::{Stop, signals, terminal as os_terminal};
@@ -32,26 +32,35 @@ pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
         Ok(known) => reference.ceilings = known,
         Err(why) => coverage.push(Coverage::degraded("ceilings", why).with_remedy("run linespeed once")),
     }
+    let mut service = match live.selection() {
+        Some(selection) => {
+            let found = Service::new(selection, &root).map_err(|error| Failure::Cannot(error.to_string()))?;
+            Some(found)
+        }
+        None => None,
+    };
     let (mut watch, unseen) = Watch::begin(root, &found.machine);
     coverage.extend(unseen);
-    let mut shown = Shown { lines: 0, head: head(&found.machine), said: false };
+    let mut shown = Shown { lines: 0, head: head(&found.machine, service.as_ref()), said: false };
     if let Some(length) = live.once {
         if reference.ceilings.probe.is_empty() {
             reference.calibrated_ns = watch.listen(READINGS, BETWEEN, stop);
             coverage.push(calibrated(watch.restart()));
         }
-        let interval = watch.watch(length, true, stop);
-        let bound = diagnose::watched(&interval, &reference);
+        let (interval, bound) = look(&mut watch, service.as_ref(), (length, true), &reference, stop);
         shown.show(options, live, &interval, bound.as_ref(), &reference, &coverage)?;
         return Ok(code(stop));
     }
     let mut verdicts: Vec<(BoundBy, f64)> = Vec::new();
     let mut seconds = 0.0;
-    while stop.signal().is_none() {
-        let interval = watch.watch(live.interval, false, stop);
+    while stop.signal().is_none() && !service.as_ref().is_some_and(Service::has_ended) {
+        if let Some(service) = &mut service {
+            // Between the last one's end and the next one's start a unit has no process.
+            let _ = service.refresh(&Root::live());
+        }
+        let (interval, bound) = look(&mut watch, service.as_ref(), (live.interval, false), &reference, stop);
         let heard =
             interval.probe.as_ref().and_then(|probe| probe.latency_ns.values().copied().reduce(f64::max));
-        let bound = diagnose::watched(&interval, &reference);
         if let Some(bound) = &bound {
             match verdicts.iter_mut().find(|(by, _)| *by == bound.by) {
                 Some((_, of)) => *of += interval.seconds,
@@ -72,6 +81,31 @@ pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
     Ok(code(stop))
 }
 
+/// One interval of the machine, and of the processes that are meant beside it; what these, or else the machine, are bound by.
+fn look(
+    watch: &mut Watch,
+    service: Option<&Service>,
+    (length, last): (Duration, bool),
+    reference: &Reference,
+    stop: &Stop,
+) -> (Interval, Option<Bound>) {
+    let Some(service) = service else {
+        let interval = watch.watch(length, last, stop);
+        let bound = diagnose::watched(&interval, reference);
+        return (interval, bound);
+    };
+    let (mut interval, done) = std::thread::scope(|scope| {
+        let beside = std::thread::Builder::new().spawn_scoped(scope, || service.watch(length, stop)).ok();
+        let interval = watch.watch(length, last, stop);
+        (interval, beside.and_then(|thread| thread.join().ok()))
+    });
+    let mut done = done.unwrap_or_default();
+    done.take_quota(&interval, &Root::live());
+    interval.threads = done.threads;
+    let bound = diagnose::watched_service(done.measurements, &interval, reference);
+    (interval, bound)
+}
+
 /// Ctrl-C is how a watch ends.
 fn code(stop: &Stop) -> u8 {
     match stop.signal() {
@@ -90,11 +124,16 @@ fn calibrated(busy: f64) -> Coverage {
     Coverage::degraded("memory probe", reason).with_remedy("run linespeed once while it is idle")
 }
 
-fn head(machine: &Machine) -> String {
+fn head(machine: &Machine, service: Option<&Service>) -> String {
     let host = machine.hostname.clone().unwrap_or_default();
     let processor = machine.processor.model_name.clone().unwrap_or_default();
     let cpus = record::units::cpus(machine.allowed_cpus().len() as u32);
-    [host, processor, cpus].into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ")
+    let service = service.map(|service| service.selection().to_string()).unwrap_or_default();
+    [service, host, processor, cpus]
+        .into_iter()
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// What stands on the terminal.

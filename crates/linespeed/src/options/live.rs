@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use live::Selection;
 
 /// Options of `live`.
 #[derive(Debug, Args)]
@@ -15,9 +16,34 @@ pub struct Live {
     #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "10s", value_parser = super::duration,
           conflicts_with = "interval")]
     pub once: Option<Duration>,
+    /// Watch these processes, and what they start, instead of the whole machine
+    #[arg(short, long, value_name = "PID[,PID]", value_delimiter = ',', value_parser = clap::value_parser!(i32).range(1..),
+          group = "service")]
+    pub pid: Vec<i32>,
+    /// Watch the processes of a cgroup: /system.slice/nginx.service, or its folder
+    #[arg(long, value_name = "PATH", group = "service")]
+    pub cgroup: Option<String>,
+    /// Watch the processes of a unit of systemd
+    #[arg(long, value_name = "NAME", group = "service")]
+    pub unit: Option<String>,
+    /// Watch the processes of a container, by the beginning of its ID
+    #[arg(long, value_name = "ID", group = "service")]
+    pub container: Option<String>,
     /// Rewrite FILE each interval in Prometheus's text format, for node_exporter's textfile collector
     #[arg(long, value_name = "FILE")]
     pub prom: Option<PathBuf>,
+}
+
+impl Live {
+    /// The processes that are meant, where it is not the whole machine.
+    pub fn selection(&self) -> Option<Selection> {
+        if !self.pid.is_empty() {
+            return Some(Selection::Processes(self.pid.clone()));
+        }
+        let cgroup = self.cgroup.clone().map(Selection::Cgroup);
+        let unit = self.unit.clone().map(Selection::Unit);
+        cgroup.or(unit).or(self.container.clone().map(Selection::Container))
+    }
 }
 
 pub(super) const LIVE_HELP: &str = "\

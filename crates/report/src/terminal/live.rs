@@ -60,11 +60,14 @@ fn write(screen: &mut Screen, live: &Live) {
         answer::cut(screen, &[Span::quiet(pad_right(name, 11)), Span::plain(text)]);
     }
     screen.line(&[]);
-    processes(screen, interval);
-    let unseen: Vec<String> =
-        live.coverage.iter().map(|one| format!("{}: {}", one.what, one.why())).collect();
-    let unseen = if unseen.is_empty() { String::new() } else { format!("Not seen: {}", unseen.join("; ")) };
-    screen.short(UNSEEN, "", "  ", unseen);
+    if interval.threads.is_empty() {
+        processes(screen, interval)
+    } else {
+        threads(screen, interval)
+    }
+    let unseen: Vec<(String, String)> =
+        live.coverage.iter().map(|one| (one.what.clone(), one.why())).collect();
+    answer::unseen_why(screen, &unseen);
 }
 
 /// A share of all CPUs' time, in per cent.
@@ -179,6 +182,35 @@ fn processes(screen: &mut Screen, interval: &Interval) {
     for text in shown {
         answer::cut(screen, &[Span::new(Tone::Plain, text)]);
     }
+}
+
+/// Threads of the processes that are meant.
+fn threads(screen: &mut Screen, interval: &Interval) {
+    let columns = |cells: [&str; 5]| {
+        let [tid, name, cpu, ready, state] = cells;
+        format!(
+            "{}  {}{}{}{}",
+            pad_left(tid, 9),
+            pad_right(name, 17),
+            pad_left(cpu, 9),
+            pad_left(ready, 11),
+            pad_left(state, 7)
+        )
+    };
+    answer::cut(screen, &[Span::quiet(columns(["TID", "name", "CPU %", "runnable %", "state"]))]);
+    let percent = |seconds: f64| format!("{:.1}", seconds / interval.seconds.max(1e-9) * 100.0);
+    let shown = interval.threads.iter().take(PROCESSES).map(|one| {
+        columns([
+            &one.tid.to_string(),
+            &cut(&one.name, 16),
+            &percent(one.cpu),
+            &percent(one.runnable),
+            &one.state,
+        ])
+    });
+    let mut shown: Vec<String> = shown.collect();
+    shown.resize(PROCESSES, String::new());
+    shown.iter().for_each(|text| answer::cut(screen, &[Span::plain(text)]));
 }
 
 fn line(process: &Process, seconds: f64) -> String {

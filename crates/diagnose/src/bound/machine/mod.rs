@@ -1,0 +1,144 @@
+//! What holds a whole machine back that is watched at work: the rules of `stat`, of all programs together, and those that only
+//! a machine has.
+
+mod reference;
+mod rules;
+
+use record::command_run::Around;
+use record::diagnosis::{Bound, BoundBy};
+use record::live::Interval;
+use record::text::Value;
+use record::units::significant;
+use record::{Label, Labels, Measurement, Record, detail, text};
+
+use super::{Cause, Facts, core, threads, time};
+use crate::record_index::RecordIndex;
+pub use reference::Reference;
+
+/// What an interval is made of, as a record's measurements: what the rules read.
+fn figures(interval: &Interval, reference: &Reference) -> Vec<Measurement> {
+    let labels = || Labels::new().with_label(Label::Workload, "command");
+    let mut time = Measurement::new("workload.time", labels(), vec![interval.seconds]);
+    let times = &interval.times;
+    let around = Around {
+        seconds: Some(interval.seconds),
+        stolen_seconds: Some(times.steal),
+        busy_seconds: Some(times.busy()),
+        throttled_seconds: interval.throttled.as_ref().map(|throttled| throttled.seconds),
+        pressure_cpu: interval.pressure.get("cpu").copied(),
+        pressure_io: interval.pressure.get("io").copied(),
+        pressure_memory: interval.pressure.get("memory").copied(),
+    };
+    time.detail.set_parts(detail::AROUND, &around);
+    time.detail.set(detail::CPU_COUNT, interval.cpus);
+    time.detail.set_parts(detail::LOOKS, &interval.looks);
+    time.detail.set_parts(detail::WAITS, &interval.waits);
+    time.detail.set_parts(detail::CEILINGS, &reference.ceilings);
+    let mut all = vec![time];
+    let idle = times.share(times.idle + times.iowait) * interval.seconds;
+    for (state, seconds) in [
+        ("user", times.user),
+        ("system", times.kernel()),
+        ("runnable", run_queue_delay(interval)),
+        ("off-cpu", idle),
+    ] {
+        all.push(Measurement::new(
+            "workload.cpu_time",
+            labels().with_label(Label::State, state),
+            vec![seconds],
+        ));
+    }
+    for event in ["context-switches", "page-faults"] {
+        let rate = interval.rates.get(event).map(|rate| rate * interval.seconds);
+        let count =
+            |value| Measurement::new("counter.count", labels().with_label(Label::Event, event), vec![value]);
+        all.extend(rate.map(count));
+    }
+    all
+}
+
+/// Time for which threads were ready and had no CPU, s: as the kernel counts it, else of the threads that were ready at samples
+/// beyond those that had a CPU.
+fn run_queue_delay(interval: &Interval) -> f64 {
+    let busy = interval.times.busy() + interval.times.steal;
+    let sampled = || (interval.runnable.unwrap_or(0.0) * interval.seconds - busy).max(0.0);
+    interval.run_queue_delay.unwrap_or_else(sampled)
+}
+
+/// What a machine was bound by in an interval.
+pub fn watched(interval: &Interval, reference: &Reference) -> Option<Bound> {
+    let mut record = Record::new("", String::new(), Vec::new());
+    record.measurements = figures(interval, reference);
+    let index = RecordIndex::new(&record);
+    let facts = Facts::from_index(&index)?;
+    let all = interval.times.all();
+    if all <= 0.0 {
+        return None;
+    }
+    let mut causes: Vec<Cause> = [
+        rules::quota(&facts, interval),
+        time::stolen(&facts),
+        rules::waiting(interval),
+        rules::run_queue(&facts, interval),
+        rules::kernel(&facts, interval),
+        threads::lock(&facts),
+        core::bandwidth(&facts),
+        core::latency(&facts),
+        rules::memory(interval, reference),
+        rules::clock(interval, reference),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    // What the kernel does for threads that meet at a lock is the lock's.
+    if causes.iter().any(|cause| cause.by == BoundBy::Lock && cause.share >= super::SECOND) {
+        causes.retain(|cause| ![BoundBy::Kernel, BoundBy::TooFewCpus].contains(&cause.by));
+    }
+    causes.retain(|cause| cause.share >= super::WORTH);
+    causes.sort_by(|a, b| b.is_outside().cmp(&a.is_outside()).then(b.share.total_cmp(&a.share)));
+    let idle = interval.times.share(interval.times.idle + interval.times.iowait);
+    let first = causes.first().map_or(0.0, |cause| cause.share);
+    if first < super::FIRST {
+        let at = if idle >= IDLE { self::idle(interval) } else { working(&facts, interval) };
+        causes.insert(0, at);
+    }
+    let mut causes = causes.into_iter();
+    let first = causes.next()?;
+    let (mut says, mut advice, mut evidence) = (first.says, vec![first.advice], first.evidence);
+    if let Some(second) = causes.next() {
+        says.push(super::BESIDES);
+        says.push(second.says);
+        advice.push(second.advice);
+        evidence.extend(second.evidence);
+    }
+    Some(Bound { by: first.by, says, evidence, advice })
+}
+
+/// From this share of the CPUs' time on a machine is idle.
+const IDLE: f64 = 0.9;
+
+fn busy(interval: &Interval) -> Value {
+    Value::Rounded(Box::new(Value::Share(interval.times.share(interval.times.busy()))), 2)
+}
+
+fn idle(interval: &Interval) -> Cause {
+    let says = text!("live-idle", "Idle: CPUs {busy} busy.", busy = busy(interval));
+    let advice = text!("live-try-load", "nothing holds it back: it has no more work");
+    Cause::new(BoundBy::Idle, 1.0, says, advice)
+}
+
+fn working(facts: &Facts, interval: &Interval) -> Cause {
+    let mut says = text!("live-working", "CPUs {busy} busy.", busy = busy(interval));
+    match facts.ipc() {
+        Some(ipc) => says.push(text!("live-ipc", "{ipc} instructions a cycle.", ipc = significant(ipc.value()))),
+        None => says.push(text!(
+            "live-computing-untold",
+            "Without hardware counters, computing cannot be told from memory latency, branch misses or spinning."
+        )),
+    }
+    let advice = text!("bound-profile", "a profile shows where: perf record -g, perf report");
+    Cause::new(BoundBy::Cpu, 1.0, says, advice)
+}
+
+#[cfg(test)]
+mod tests;

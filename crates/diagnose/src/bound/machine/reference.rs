@@ -1,0 +1,40 @@
+//! What a machine that is watched is held against.
+
+use record::command_run::Ceilings;
+
+/// What a machine is held against: its own figures.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reference {
+    /// Its ceilings, with the probe's curve, of a record.
+    pub ceilings: Ceilings,
+    /// What the probe heard before the watch, ns, where no record tells: the machine may not have been idle then.
+    pub calibrated_ns: Option<f64>,
+}
+
+impl Reference {
+    /// What the probe hears without load, ns.
+    pub fn idle_ns(&self) -> Option<f64> {
+        self.ceilings.probe.first().map(|point| point.ns).or(self.calibrated_ns)
+    }
+
+    /// How full memory is where the probe hears so much: the load at which it heard that, of the most, between the curve's
+    /// points by a straight line. 1 beyond its end.
+    pub fn fill(&self, ns: f64) -> Option<f64> {
+        let curve = &self.ceilings.probe;
+        let most = curve.last()?.bandwidth;
+        // What is heard only rises with the load; where it was heard to fall, others were quieter.
+        let mut rising: Vec<(f64, f64)> = Vec::new();
+        for point in curve {
+            let ns = rising.last().map_or(point.ns, |(_, before)| point.ns.max(*before));
+            rising.push((point.bandwidth, ns));
+        }
+        if ns <= rising.first()?.1 {
+            return Some(0.0);
+        }
+        let between = rising.windows(2).find(|pair| pair[0].1 < ns && ns <= pair[1].1);
+        let bandwidth = between.map_or(most, |pair| {
+            pair[0].0 + (pair[1].0 - pair[0].0) * (ns - pair[0].1) / (pair[1].1 - pair[0].1)
+        });
+        (most > 0.0).then(|| (bandwidth / most).clamp(0.0, 1.0))
+    }
+}

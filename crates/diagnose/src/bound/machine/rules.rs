@@ -1,0 +1,265 @@
+//! What takes a machine's CPUs from its programs, or their time from them: a cause each, with its share of the CPUs' time.
+
+use record::diagnosis::BoundBy;
+use record::live::{Interval, Process};
+use record::text::Value;
+use record::units::{significant, thousands};
+use record::{Template, Text, text};
+
+use super::{Reference, busy};
+use crate::bound::{Cause, Facts, detail as place, time};
+
+/// From this share of a group's periods on a quota is felt.
+const FELT: f64 = 0.1;
+
+pub(super) fn quota(facts: &Facts, interval: &Interval) -> Option<Cause> {
+    let throttled = interval.throttled.as_ref()?;
+    let name = throttled.group.trim_start_matches("/sys/fs/cgroup").to_owned();
+    let says = text!(
+        "live-quota",
+        "The CPU quota of cgroup {name} ended {periods} of its periods early and held its threads for {seconds}.",
+        name,
+        periods = Value::Share(throttled.periods),
+        seconds = Value::Figure(throttled.seconds, "s")
+    );
+    let advice = text!(
+        "bound-raise-quota",
+        "raise the quota (cpu.max; Kubernetes: the CPU limit), or start fewer threads than the quota allows"
+    );
+    let share = throttled.seconds / (throttled.seconds + facts.cpu()).max(1e-9);
+    let share = if throttled.periods >= FELT { share } else { 0.0 };
+    Some(Cause::new(BoundBy::Quota, share, says, advice))
+}
+
+/// What threads may wait in that a disk has to end, and its words.
+const DISKS: [(&str, Template); 3] = [
+    ("fsync", Template { code: "live-between-fsync", words: "in fsync" }),
+    ("disk", Template { code: "live-between-disk", words: "for a disk" }),
+    ("faults", Template { code: "live-between-faults", words: "for page faults that a disk serves" }),
+];
+
+pub(super) fn waiting(interval: &Interval) -> Option<Cause> {
+    let pressure = *interval.pressure.get("io")?;
+    let idle = interval.times.share(interval.times.idle + interval.times.iowait);
+    let threads = |what: &str| interval.waits.get(what).map_or(0, |waits| waits.threads);
+    let (_, what) = DISKS
+        .iter()
+        .max_by_key(|(what, _)| threads(what))
+        .filter(|(what, _)| threads(what) > 0)
+        .unwrap_or(&DISKS[1]);
+    let says = text!(
+        "live-waiting-disk",
+        "Tasks waited {what} {share} of the time; CPUs {busy} busy.",
+        what = Text::from(*what),
+        share = Value::Share(pressure),
+        busy = busy(interval)
+    );
+    let advice = text!("live-try-disk", "look at the disk: iostat -x 1; who: pidstat -d 1");
+    let seen = text!("live-pressure-io", "I/O pressure (some) {share}", share = Value::Share(pressure));
+    // A machine that works elsewhere meanwhile is not held back by as much.
+    Some(Cause::new(BoundBy::Waiting, pressure.min(idle), says, advice).cite(seen, place("around")))
+}
+
+/// The process with most CPU time, with its share of what was busy.
+fn busiest(interval: &Interval) -> Option<(&Process, f64)> {
+    let first = interval.processes.first()?;
+    let seconds = interval.processes_seconds?;
+    let busy = interval.times.busy() / interval.seconds * seconds;
+    Some((first, (first.cpu / busy.max(1e-9)).min(1.0)))
+}
+
+fn name(process: &Process) -> Text {
+    text!("live-process", "{name} (pid {pid})", name = process.name.clone(), pid = process.pid.to_string())
+}
+
+/// The share of the CPUs' time from which a real-time process is named.
+const REAL_TIME: f64 = 0.1;
+
+pub(super) fn run_queue(facts: &Facts, interval: &Interval) -> Option<Cause> {
+    let delay = (facts.runnable - facts.around().throttled_seconds.unwrap_or(0.0)).max(0.0);
+    let wanted = delay + facts.cpu();
+    let share = delay / wanted.max(1e-9);
+    let runnable = significant(wanted / interval.seconds);
+    let says = text!(
+        "live-run-queue",
+        "Threads waited for a CPU {share} of the time that they wanted one: {runnable} runnable on {cpus} CPUs.",
+        share = Value::Share(share),
+        runnable,
+        cpus = interval.cpus
+    );
+    let capacity =
+        interval.times.all() / interval.seconds * interval.processes_seconds.unwrap_or(interval.seconds);
+    let urgent = interval.processes.iter().find(|one| one.real_time && one.cpu >= REAL_TIME * capacity);
+    let (by, says, advice) = match (urgent, busiest(interval)) {
+        (Some(urgent), _) => {
+            let mut says = says;
+            says.push(text!(
+                "live-real-time",
+                "{who} has a real-time priority and {share} of the CPUs' time.",
+                who = name(urgent),
+                share = Value::Share(urgent.cpu / capacity)
+            ));
+            let advice = text!(
+                "live-try-other-priority",
+                "give it CPUs of its own, or SCHED_OTHER (chrt -o -p 0 PID)"
+            );
+            (BoundBy::CpuContention, says, advice)
+        }
+        (None, Some((first, of_busy))) if of_busy >= 0.8 && first.threads as f64 > interval.cpus as f64 => {
+            let advice = text!(
+                "live-try-fewer-threads",
+                "start as many threads as there are CPUs, or give it more CPUs"
+            );
+            let mut says = says;
+            says.push(text!(
+                "live-too-many-threads",
+                "{who} has {threads} threads.",
+                who = name(first),
+                threads = first.threads
+            ));
+            (BoundBy::TooFewCpus, says, advice)
+        }
+        _ => {
+            let advice = text!("live-try-who", "see who: top; move work away, or give each its CPUs");
+            (BoundBy::CpuContention, says, advice)
+        }
+    };
+    Some(Cause::new(by, share, says, advice))
+}
+
+/// What the kernel does where it takes this share of the busy time.
+const IN_KERNEL: f64 = 0.3;
+/// A softirq or a reclaimed page costs the kernel about so much, s: one to five microseconds a packet, a quarter a page.
+const SOFTIRQ: f64 = 1e-6;
+
+pub(super) fn kernel(facts: &Facts, interval: &Interval) -> Option<Cause> {
+    let times = &interval.times;
+    let share = times.kernel() / times.busy().max(1e-9);
+    if share < IN_KERNEL {
+        return None;
+    }
+    let rate = |name: &str| interval.rates.get(name).copied().unwrap_or(0.0);
+    let reclaimed = rate("reclaimed-pages");
+    let pressure = interval.pressure.get("memory").copied().unwrap_or(0.0);
+    let (what, advice) = if times.softirq + times.irq > times.system {
+        let packets = rate("softirqs-net-rx") + rate("softirqs-net-tx");
+        let what = if packets * SOFTIRQ > 0.05 {
+            text!(
+                "live-softirqs-net",
+                "{share} of busy time in interrupts and softirqs, {rate} network softirqs a second.",
+                share = Value::Share((times.softirq + times.irq) / times.busy()),
+                rate = thousands(packets.round())
+            )
+        } else {
+            text!(
+                "live-softirqs",
+                "{share} of busy time in interrupts and softirqs, {rate} softirqs a second.",
+                share = Value::Share((times.softirq + times.irq) / times.busy()),
+                rate = thousands(rate("softirqs").round())
+            )
+        };
+        (
+            what,
+            text!(
+                "live-try-softirqs",
+                "see which: /proc/softirqs, mpstat -I SCPU 1; spread interrupts over CPUs"
+            ),
+        )
+    } else if reclaimed > 1000.0 || pressure > 0.1 {
+        let what = text!(
+            "live-reclaim",
+            "{share} of busy time in the kernel, reclaiming memory: {rate} pages scanned a second by tasks that want some, \
+             memory pressure {pressure}.",
+            share = Value::Share(share),
+            rate = thousands(reclaimed.round()),
+            pressure = Value::Share(pressure)
+        );
+        (what, text!("live-try-memory", "raise the memory limit (memory.max), or use less; vmstat 1"))
+    } else {
+        return time::kernel(facts).map(|cause| Cause { share: times.share(times.kernel()), ..cause });
+    };
+    Some(Cause::new(BoundBy::Kernel, times.share(times.kernel()), what, advice))
+}
+
+/// The probe hears so much more than idle before memory is said to be busy: readings of an idle machine differ by less.
+const HEARD: f64 = 1.3;
+/// Memory this full is full: beyond it latency rises faster than bandwidth.
+const FULL: f64 = 0.5;
+
+pub(super) fn memory(interval: &Interval, reference: &Reference) -> Option<Cause> {
+    let probe = interval.probe.as_ref()?;
+    let idle = reference.idle_ns().filter(|ns| *ns > 0.0)?;
+    let (node, now) = probe.latency_ns.iter().max_by(|a, b| a.1.total_cmp(b.1))?;
+    let ratio = now / idle;
+    if ratio < HEARD {
+        return None;
+    }
+    let fill = reference.fill(*now);
+    let mut says = text!(
+        "live-memory",
+        "CPUs {busy} busy, but waiting for memory: loads take {now}, {idle} when idle.",
+        busy = busy(interval),
+        now = Value::Rounded(Box::new(Value::Figure(*now, "ns")), 3),
+        idle = Value::Rounded(Box::new(Value::Figure(idle, "ns")), 3)
+    );
+    match fill {
+        Some(fill) => says.push(text!(
+            "live-memory-fill",
+            "By this machine's own curve memory is about {fill} full.",
+            fill = Value::Rounded(Box::new(Value::Share(fill)), 1)
+        )),
+        None => says.push(text!(
+            "live-memory-uncalibrated",
+            "How full memory is needs this machine's curve: linespeed, once, while it is idle."
+        )),
+    }
+    if probe.latency_ns.len() > 1 {
+        says.push(text!("live-memory-node", "Node {node} is the fullest.", node = node.to_string()));
+    }
+    let advice = text!(
+        "live-try-memory-bound",
+        "touch less memory, or spread it over nodes; who: perf top -e LLC-load-misses where there is a PMU"
+    );
+    // The CPUs that work wait for what the probe waits for.
+    let user = interval.times.share(interval.times.user);
+    let full = fill.map_or(1.0 - 1.0 / ratio, |fill| if fill >= FULL { fill } else { 0.0 });
+    let seen = text!("live-probe", "memory probe {ratio} idle", ratio = Value::Factor(ratio));
+    Some(
+        Cause::new(BoundBy::MemoryBandwidth, user * full, says, advice)
+            .cite(seen, "probe.latency_ns".to_owned()),
+    )
+}
+
+/// A clock this far below the best seen is held down.
+const HELD_DOWN: f64 = 0.9;
+
+pub(super) fn clock(interval: &Interval, reference: &Reference) -> Option<Cause> {
+    let best = reference.ceilings.clock_hz.filter(|hz| *hz > 0.0)?;
+    let now = interval.probe.as_ref()?.clock_hz?;
+    let busy = interval.times.share(interval.times.busy());
+    let lost = 1.0 - now / best;
+    if now / best > HELD_DOWN || busy < 0.5 {
+        return None;
+    }
+    let mut says = text!(
+        "live-clock",
+        "The clock is held down: {now}, {best} at its best.",
+        now = Value::Figure(now, "Hz"),
+        best = Value::Figure(best, "Hz")
+    );
+    let advice = match interval.sensors.heat_throttled.filter(|share| *share > 0.01) {
+        Some(share) => {
+            says.push(text!(
+                "live-clock-heat",
+                "Heat throttled it {share} of the time.",
+                share = Value::Share(share)
+            ));
+            text!("live-try-cooling", "look at fans, airflow and power limits: ipmitool sdr, turbostat")
+        }
+        None => text!(
+            "live-try-governor",
+            "look at the governor, power limits and heat: linespeed quiet, turbostat"
+        ),
+    };
+    Some(Cause::new(BoundBy::Clock, lost * busy, says, advice))
+}

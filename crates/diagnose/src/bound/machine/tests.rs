@@ -1,0 +1,125 @@
+//! Intervals as machines give them, and what each is bound by.
+
+use super::*;
+use record::command_run::{Ceilings, ProbePoint, Waits};
+use record::live::{CpuTimes, Probe, Process, Throttled};
+
+/// Ten seconds of four CPUs.
+fn interval(user: f64, system: f64, idle: f64) -> Interval {
+    let times = CpuTimes { user, system, idle, ..CpuTimes::default() };
+    Interval { seconds: 10.0, cpus: 4, times, runnable: Some((user + system) / 10.0), ..Interval::default() }
+}
+
+fn reference() -> Reference {
+    let points = [(1e9, 100.0), (10e9, 110.0), (20e9, 150.0), (30e9, 300.0)];
+    let probe = points.map(|(bandwidth, ns)| ProbePoint { bandwidth, ns }).to_vec();
+    Reference {
+        ceilings: Ceilings { probe, clock_hz: Some(3e9), ..Ceilings::default() },
+        calibrated_ns: None,
+    }
+}
+
+fn by(interval: &Interval) -> BoundBy {
+    watched(interval, &reference()).unwrap().by
+}
+
+fn heard(ns: f64, hz: f64) -> Option<Probe> {
+    Some(Probe { latency_ns: [(0, ns)].into(), clock_hz: Some(hz), late_us: Some(60.0) })
+}
+
+#[test]
+fn an_idle_machine_is_idle_and_one_that_computes_works() {
+    assert_eq!(by(&interval(0.5, 0.2, 39.3)), BoundBy::Idle);
+    assert_eq!(by(&interval(39.0, 0.5, 0.5)), BoundBy::Cpu);
+    assert_eq!(by(&interval(20.0, 0.5, 19.5)), BoundBy::Cpu);
+    assert!(watched(&Interval::default(), &reference()).is_none());
+}
+
+#[test]
+fn memory_is_full_where_the_probe_hears_it_through_this_machines_curve() {
+    let busy = interval(38.0, 0.5, 1.5);
+    assert_eq!(by(&Interval { probe: heard(290.0, 3e9), ..busy.clone() }), BoundBy::MemoryBandwidth);
+    assert_eq!(by(&Interval { probe: heard(112.0, 3e9), ..busy.clone() }), BoundBy::Cpu);
+    // Without a curve by the ratio alone, and said so.
+    let calibrated = Reference { calibrated_ns: Some(100.0), ..Reference::default() };
+    let bound = watched(&Interval { probe: heard(290.0, 3e9), ..busy }, &calibrated).unwrap();
+    assert_eq!(bound.by, BoundBy::MemoryBandwidth);
+    // An idle machine beside busy neighbours is idle.
+    assert_eq!(by(&Interval { probe: heard(290.0, 3e9), ..interval(0.5, 0.2, 39.3) }), BoundBy::Idle);
+}
+
+#[test]
+fn the_curve_is_read_between_its_points() {
+    let reference = reference();
+    assert_eq!(reference.fill(100.0), Some(0.0));
+    assert_eq!(reference.fill(130.0), Some(0.5));
+    assert_eq!(reference.fill(1000.0), Some(1.0));
+    assert_eq!(Reference::default().fill(100.0), None);
+}
+
+#[test]
+fn a_clock_below_this_machines_own_is_held_down() {
+    let busy = Interval { probe: heard(100.0, 1.5e9), ..interval(39.0, 0.5, 0.5) };
+    assert_eq!(by(&busy), BoundBy::Clock);
+    assert_eq!(by(&Interval { probe: heard(100.0, 2.9e9), ..busy }), BoundBy::Cpu);
+}
+
+#[test]
+fn what_is_taken_from_outside_comes_first() {
+    let stolen = interval(20.0, 0.5, 0.0);
+    let times = CpuTimes { steal: 19.5, ..stolen.times };
+    assert_eq!(by(&Interval { times, ..stolen }), BoundBy::Stolen);
+    let throttled =
+        Throttled { group: "/sys/fs/cgroup/a".to_owned(), seconds: 10.0, periods: 0.9, used: 10.0 };
+    assert_eq!(by(&Interval { throttled: Some(throttled), ..interval(10.0, 0.2, 29.8) }), BoundBy::Quota);
+}
+
+#[test]
+fn more_threads_than_cpus_wait_for_a_cpu() {
+    let process = |real_time, threads| Process {
+        pid: 7,
+        name: "spin".to_owned(),
+        cpu: 38.0,
+        threads,
+        real_time,
+        ..Process::default()
+    };
+    let full = Interval { runnable: Some(16.0), processes_seconds: Some(10.0), ..interval(39.5, 0.5, 0.0) };
+    assert_eq!(by(&Interval { processes: vec![process(false, 16)], ..full.clone() }), BoundBy::TooFewCpus);
+    assert_eq!(by(&Interval { processes: vec![process(true, 1)], ..full.clone() }), BoundBy::CpuContention);
+    assert_eq!(by(&full), BoundBy::CpuContention);
+    // What the kernel counts goes before samples.
+    assert_eq!(by(&Interval { run_queue_delay: Some(0.1), ..full }), BoundBy::Cpu);
+}
+
+#[test]
+fn the_kernels_work_is_named_by_its_rates() {
+    let code = |interval: &Interval| watched(interval, &reference()).unwrap().says.to_string();
+    let with = |rates: &[(&str, f64)], interval: Interval| {
+        let rates = rates.iter().map(|(name, rate)| ((*name).to_owned(), *rate)).collect();
+        Interval { rates, ..interval }
+    };
+    let faults = with(&[("page-faults", 2e6)], interval(5.0, 34.0, 1.0));
+    assert_eq!(by(&faults), BoundBy::Kernel);
+    let packets = interval(5.0, 4.0, 1.0);
+    let times = CpuTimes { softirq: 30.0, ..packets.times };
+    let packets = with(&[("softirqs-net-rx", 3e5)], Interval { times, ..packets });
+    assert_eq!(by(&packets), BoundBy::Kernel);
+    let reclaim = with(&[("reclaimed-pages", 5e4)], interval(5.0, 34.0, 1.0));
+    assert_eq!(by(&reclaim), BoundBy::Kernel);
+    assert_eq!(
+        3,
+        [code(&faults), code(&packets), code(&reclaim)]
+            .into_iter()
+            .collect::<std::collections::BTreeSet<_>>()
+            .len()
+    );
+}
+
+#[test]
+fn tasks_that_wait_for_a_disk_show_in_pressure() {
+    let mut waiting = interval(1.0, 1.0, 38.0);
+    waiting.pressure.insert("io".to_owned(), 0.9);
+    waiting.waits.insert("fsync".to_owned(), Waits { threads: 9, again: 9 });
+    assert_eq!(by(&waiting), BoundBy::Waiting);
+}

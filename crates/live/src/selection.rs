@@ -1,0 +1,227 @@
+//! Which processes of a machine are meant: some by number, those of a cgroup, a unit of systemd, a container.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use machine::Root;
+use machine::cgroups::{Cgroups, Version};
+
+/// Folders of cgroups that are looked through.
+const MOST_FOLDERS: usize = 20_000;
+/// Processes that are watched.
+const MOST_PROCESSES: usize = 4096;
+/// Fewer signs of a container's ID name too many.
+const LEAST_ID: usize = 6;
+
+/// What is watched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Selection {
+    /// The processes with these numbers, and what they start.
+    Processes(Vec<i32>),
+    /// Those of the cgroup with this name (`/system.slice/nginx.service`) or folder, and of the groups below it.
+    Cgroup(String),
+    /// Those of this unit of systemd.
+    Unit(String),
+    /// Those of the container whose ID begins so.
+    Container(String),
+}
+
+/// Why nothing can be watched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SelectionError {
+    /// No cgroup is of that name.
+    NoGroup(Selection),
+    /// Several are.
+    Ambiguous(Selection, Vec<String>),
+    /// There is such a group, and no process in it.
+    Empty(String),
+    /// An ID that is too short.
+    ShortId(String),
+}
+
+impl fmt::Display for Selection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Selection::Processes(pids) => {
+                let pids: Vec<String> = pids.iter().map(ToString::to_string).collect();
+                write!(f, "pid {}", pids.join(","))
+            }
+            Selection::Cgroup(name) => write!(f, "cgroup {name}"),
+            Selection::Unit(name) => write!(f, "unit {name}"),
+            Selection::Container(id) => write!(f, "container {id}"),
+        }
+    }
+}
+
+impl fmt::Display for SelectionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SelectionError::NoGroup(wanted) => {
+                write!(
+                    f,
+                    "no cgroup of {wanted} is visible here; systemd-cgls lists what there is, -p PID watches a process"
+                )
+            }
+            SelectionError::Ambiguous(wanted, found) => {
+                write!(f, "{wanted} could be {}; name one: --cgroup {}", found.join(" or "), found[0])
+            }
+            SelectionError::Empty(group) => write!(f, "no process is in cgroup {group}"),
+            SelectionError::ShortId(id) => {
+                write!(f, "{id} is too short for a container's ID; write {LEAST_ID} signs of it or more")
+            }
+        }
+    }
+}
+
+impl std::error::Error for SelectionError {}
+
+impl Selection {
+    /// The numbers of the processes now. Those that are named by number are not looked for.
+    pub fn find(&self, root: &Root) -> Result<Vec<i32>, SelectionError> {
+        let matches: Box<dyn Fn(&str) -> bool> = match self {
+            Selection::Processes(pids) => return Ok(pids.clone()),
+            Selection::Cgroup(name) => return Self::of_groups(root, &named(root, name), self),
+            Selection::Unit(name) => {
+                let wanted = if name.contains('.') { name.clone() } else { format!("{name}.service") };
+                Box::new(move |folder| folder == wanted)
+            }
+            Selection::Container(id) if id.len() < LEAST_ID => {
+                return Err(SelectionError::ShortId(id.clone()));
+            }
+            // docker-ID.scope, cri-containerd-ID.scope, libpod-ID.scope, and ID alone below /docker.
+            Selection::Container(id) => Box::new(move |folder| {
+                let name = folder.rsplit_once('-').map_or(folder, |(_, id)| id);
+                name.starts_with(id.as_str()) && name.trim_end_matches(".scope").len() > id.len().min(11)
+            }),
+        };
+        let (mut folders, mut at, mut found) = (tops(root), 0, Vec::new());
+        while at < folders.len() {
+            let folder = folders[at].clone();
+            at += 1;
+            for name in root.folders(&folder) {
+                let path = format!("{folder}/{name}");
+                if matches(&name) {
+                    found.push(path);
+                } else if folders.len() < MOST_FOLDERS {
+                    folders.push(path);
+                }
+            }
+        }
+        Self::of_groups(root, &found, self)
+    }
+
+    fn of_groups(root: &Root, folders: &[String], wanted: &Self) -> Result<Vec<i32>, SelectionError> {
+        // The same group in the hierarchies of several controllers is one.
+        let names: BTreeSet<&str> = folders.iter().map(|folder| below_mount(root, folder)).collect();
+        if names.len() > 1 {
+            let names = names.into_iter().map(str::to_owned).collect();
+            return Err(SelectionError::Ambiguous(wanted.clone(), names));
+        }
+        let Some(name) = names.first() else { return Err(SelectionError::NoGroup(wanted.clone())) };
+        let pids: BTreeSet<i32> = folders.iter().flat_map(|folder| processes_below(root, folder)).collect();
+        if pids.is_empty() {
+            return Err(SelectionError::Empty((*name).to_owned()));
+        }
+        Ok(pids.into_iter().take(MOST_PROCESSES).collect())
+    }
+}
+
+/// Where the hierarchies that count CPU time are mounted.
+fn tops(root: &Root) -> Vec<String> {
+    let own = Cgroups::read(root);
+    let top = |version| {
+        own.folders("cpu").filter(|(of, _)| *of == version).last().map(|(_, folder)| folder.to_owned())
+    };
+    [Version::V2, Version::V1].into_iter().filter_map(top).collect()
+}
+
+/// The folders of the group with this name.
+fn named(root: &Root, name: &str) -> Vec<String> {
+    let name = name.trim_end_matches('/');
+    let below = tops(root).into_iter().map(|top| format!("{top}/{}", name.trim_start_matches('/')));
+    let folders =
+        below.chain([name.to_owned()]).filter(|folder| root.exists(&format!("{folder}/cgroup.procs")));
+    folders.collect()
+}
+
+/// The group's name: its folder without where its hierarchy is mounted.
+fn below_mount<'a>(root: &Root, folder: &'a str) -> &'a str {
+    let tops = tops(root);
+    tops.iter()
+        .filter_map(|top| folder.strip_prefix(top.as_str()))
+        .min_by_key(|name| name.len())
+        .unwrap_or(folder)
+}
+
+fn processes_below(root: &Root, folder: &str) -> Vec<i32> {
+    let (mut folders, mut at, mut pids) = (vec![folder.to_owned()], 0, Vec::new());
+    while at < folders.len() && folders.len() < MOST_FOLDERS {
+        let folder = folders[at].clone();
+        at += 1;
+        let text = root.text(&format!("{folder}/cgroup.procs")).unwrap_or_default();
+        // 0 is a process of another pid namespace.
+        pids.extend(text.lines().filter_map(|line| line.parse::<i32>().ok()).filter(|pid| *pid > 0));
+        folders.extend(root.folders(&folder).into_iter().map(|name| format!("{folder}/{name}")));
+    }
+    pids
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::made_up::Tree;
+
+    fn tree() -> Tree {
+        Tree::new()
+            .file("proc/self/cgroup", "3:cpu,cpuacct:/\n0::/user.slice\n")
+            .file(
+                "proc/self/mountinfo",
+                "30 23 0:26 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n31 23 0:27 / /sys/fs/cgroup/cpu rw - cgroup \
+                 cgroup rw,cpu,cpuacct\n",
+            )
+            .file("sys/fs/cgroup/unified/user.slice/cgroup.procs", "1\n")
+            .file("sys/fs/cgroup/unified/system.slice/nginx.service/cgroup.procs", "11\n12\n")
+            .file("sys/fs/cgroup/unified/system.slice/nginx.service/workers/cgroup.procs", "13\n0\n")
+            .file("sys/fs/cgroup/cpu/system.slice/nginx.service/cgroup.procs", "11\n12\n13\n")
+            .file("sys/fs/cgroup/unified/system.slice/idle.service/cgroup.procs", "")
+            .file("sys/fs/cgroup/unified/system.slice/docker-0123456789abcdef.scope/cgroup.procs", "21\n")
+            .file("sys/fs/cgroup/cpu/docker/0123456789abcdef/cgroup.procs", "")
+            .file("sys/fs/cgroup/unified/pods/cri-containerd-fedcba987654.scope/cgroup.procs", "31\n")
+    }
+
+    #[test]
+    fn groups_units_and_containers_are_found_by_their_names() {
+        let tree = tree();
+        let find = |selection: Selection| selection.find(&tree.root());
+        assert_eq!(find(Selection::Processes(vec![7])), Ok(vec![7]));
+        let nginx = vec![11, 12, 13];
+        for name in ["/system.slice/nginx.service", "system.slice/nginx.service/"] {
+            assert_eq!(find(Selection::Cgroup(name.to_owned())), Ok(nginx.clone()));
+        }
+        let folder = "/sys/fs/cgroup/unified/system.slice/nginx.service/workers";
+        assert_eq!(find(Selection::Cgroup(folder.to_owned())), Ok(vec![13]));
+        for name in ["nginx", "nginx.service"] {
+            assert_eq!(find(Selection::Unit(name.to_owned())), Ok(nginx.clone()));
+        }
+        assert_eq!(find(Selection::Container("fedcba98".to_owned())), Ok(vec![31]));
+    }
+
+    #[test]
+    fn what_is_not_there_is_said() {
+        let tree = tree();
+        let find = |selection: Selection| selection.find(&tree.root()).unwrap_err();
+        let none = Selection::Unit("apache".to_owned());
+        assert_eq!(find(none.clone()), SelectionError::NoGroup(none));
+        assert_eq!(
+            find(Selection::Unit("idle".to_owned())),
+            SelectionError::Empty("/system.slice/idle.service".to_owned())
+        );
+        assert_eq!(find(Selection::Container("0123".to_owned())), SelectionError::ShortId("0123".to_owned()));
+        // Two groups of one container, as the two versions have them.
+        let twice = Selection::Container("0123456789ab".to_owned());
+        assert!(matches!(find(twice), SelectionError::Ambiguous(_, found) if found.len() == 2));
+        let nothing = Tree::new();
+        let any = Selection::Cgroup("/x".to_owned());
+        assert_eq!(any.find(&nothing.root()), Err(SelectionError::NoGroup(any)));
+    }
+}

@@ -1,0 +1,164 @@
+//! Some processes of a machine, watched beside the whole of it: what `linespeed stat -p` sees of them, interval by interval.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use machine::Root;
+use machine::cgroups::Cgroups;
+use measure::command::{self, AttachError, Attached, Job};
+use os::Stop;
+use record::Measurement;
+use record::live::{Interval, Thread};
+use record::phrase::visible;
+
+use crate::selection::{Selection, SelectionError};
+
+/// Threads that an interval names.
+const MOST_NAMED: usize = 8;
+
+/// Processes that are watched; those of a cgroup are looked for anew each interval.
+#[derive(Debug)]
+pub struct Service {
+    selection: Selection,
+    attached: Vec<Attached>,
+}
+
+/// Why processes cannot be watched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ServiceError {
+    /// They are not found.
+    Selection(SelectionError),
+    /// One that was named cannot be watched.
+    Attach(AttachError),
+}
+
+impl std::fmt::Display for ServiceError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            ServiceError::Selection(error) => error.fmt(f),
+            ServiceError::Attach(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ServiceError {}
+
+/// What some processes did in an interval.
+#[derive(Clone, Debug, Default)]
+pub struct Done {
+    /// As of a command that ran so long.
+    pub measurements: Vec<Measurement>,
+    /// The threads with most CPU time.
+    pub threads: Vec<Thread>,
+    /// Processes at the beginning.
+    pub processes: usize,
+    /// Their numbers.
+    pids: Vec<i32>,
+}
+
+impl Service {
+    /// Finds the processes.
+    pub fn new(selection: Selection, root: &Root) -> Result<Self, ServiceError> {
+        let mut service = Self { selection, attached: Vec::new() };
+        service.refresh(root)?;
+        Ok(service)
+    }
+
+    /// What is watched.
+    pub fn selection(&self) -> &Selection {
+        &self.selection
+    }
+
+    /// Finds them anew: processes come and go. Those that ended between being listed and being looked at are none.
+    pub fn refresh(&mut self, root: &Root) -> Result<(), ServiceError> {
+        let pids = self.selection.find(root).map_err(ServiceError::Selection)?;
+        let known: BTreeSet<i32> = self.attached.iter().map(|one| one.pid).collect();
+        if known.iter().copied().eq(pids.iter().copied()) {
+            return Ok(());
+        }
+        let by_number = matches!(self.selection, Selection::Processes(_));
+        let mut attached = Vec::new();
+        for pid in pids {
+            match Attached::find(pid) {
+                Ok(one) => attached.push(one),
+                Err(error) if by_number && self.attached.is_empty() => {
+                    return Err(ServiceError::Attach(error));
+                }
+                Err(_) => {}
+            }
+        }
+        self.attached = attached;
+        Ok(())
+    }
+
+    /// Watches them for so long, or until all have ended or somebody asks to stop.
+    pub fn watch(&self, length: Duration, stop: &Stop) -> Done {
+        let run = command::watch(&self.attached, Some(length), stop);
+        let argv: Vec<OsString> = self.attached.iter().flat_map(|one| one.argv.first().cloned()).collect();
+        let cpus = self.attached.iter().map(|one| one.cpus.len()).max().unwrap_or(1).max(1);
+        let threads = run.seen.threads.iter().take(MOST_NAMED).map(|thread| Thread {
+            pid: thread.pid,
+            tid: thread.tid,
+            name: visible(Path::new(&thread.name)),
+            cpu: thread.on_cpu_ns as f64 / 1e9,
+            runnable: thread.runnable_ns as f64 / 1e9,
+            state: thread.state.to_string(),
+        });
+        let threads = threads.collect();
+        let job = Job { argv: &argv, cpus: None, env: &[], events: false, guard: None };
+        let figures = command::figures(&[run], &job, cpus);
+        let pids = self.attached.iter().map(|one| one.pid).collect();
+        Done { measurements: figures.measurements, threads, processes: self.attached.len(), pids }
+    }
+
+    /// Whether all of them have ended.
+    pub fn has_ended(&self) -> bool {
+        self.attached.iter().all(|one| Attached::find(one.pid).is_err())
+    }
+}
+
+impl Done {
+    /// Takes from an interval of the whole machine what holds these processes: what their cgroup's quota held back.
+    pub fn take_quota(&mut self, interval: &Interval, root: &Root) {
+        let Some(throttled) = &interval.throttled else { return };
+        let is_of = |pid: &i32| {
+            let groups = Cgroups::of_process(root, &pid.to_string());
+            groups.folders("cpu").any(|(_, folder)| folder == throttled.group)
+        };
+        if let Some(time) = self.measurements.first_mut()
+            && self.pids.iter().take(1).any(is_of)
+            && let Some(mut around) = time.detail.get(record::detail::AROUND)
+        {
+            around.throttled_seconds = Some(throttled.seconds);
+            time.detail.set_parts(record::detail::AROUND, &around);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_watched_by_its_number_until_it_ends() {
+        let mut child = std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+        let (root, pid) = (Root::live(), child.id() as i32);
+        let service = Service::new(Selection::Processes(vec![pid]), &root).unwrap();
+        let mut done = service.watch(Duration::from_millis(600), &Stop::new());
+        for _ in 0..50 {
+            if done.threads.iter().any(|thread| thread.cpu > 0.0) {
+                break;
+            }
+            done = service.watch(Duration::from_millis(600), &Stop::new());
+        }
+        assert!(done.threads.iter().any(|thread| thread.tid == pid && thread.cpu > 0.0), "{done:?}");
+        assert!(!service.has_ended());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(service.has_ended());
+        let gone = Service::new(Selection::Processes(vec![pid]), &root).unwrap_err();
+        assert_eq!(gone, ServiceError::Attach(AttachError::Ended(pid)));
+    }
+}
