@@ -4,10 +4,11 @@ use std::process::Command;
 
 use crate::support::{folder, linespeed, ran, run, run_with};
 
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 18] = [
     "inspect",
     "run",
     "list",
+    "live",
     "show",
     "explain",
     "schema",

@@ -12,6 +12,7 @@ mod inspect;
 mod irregular;
 mod kept;
 mod limited;
+mod live;
 mod offline;
 mod old_records;
 mod one_screen;

@@ -1,0 +1,125 @@
+//! `linespeed live`: a machine at work, watched.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use record::live::Interval;
+use serde_json::Value;
+
+use crate::support::started::{Started, spawned};
+use crate::support::{emulated, folder, linespeed, ran, run, skipped, terminal};
+
+/// The objects of `--json`.
+fn objects(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).expect("an object a line")).collect()
+}
+
+fn interval(object: &Value) -> Interval {
+    serde_json::from_value(object["interval"].clone()).expect("an interval")
+}
+
+#[test]
+fn one_screen_has_at_most_24_lines_of_80_columns() {
+    for (columns, locale) in [("80", "C.UTF-8"), ("40", "C"), ("160", "C")] {
+        let mut command = linespeed(["live", "--once", "1s"]);
+        command.env("COLUMNS", columns).env("LC_ALL", locale);
+        let shown = run(command).succeeds().stdout;
+        assert!(shown.lines().count() <= 24, "{shown}");
+        let widest = shown.lines().map(|line| line.chars().count()).max().unwrap();
+        assert!(widest <= columns.parse().unwrap(), "{shown}");
+        assert!(locale != "C" || shown.is_ascii(), "{shown}");
+    }
+}
+
+#[test]
+fn an_object_an_interval_until_somebody_asks_to_stop() {
+    for (signal, code) in [(libc::SIGINT, 0), (libc::SIGTERM, 143)] {
+        let folder = folder();
+        let prom = folder.path().join("linespeed.prom");
+        let watch =
+            Started::new(linespeed(["live", "-i", "200ms", "--json", "--prom", prom.to_str().unwrap()]));
+        let until = Instant::now() + Duration::from_secs(60);
+        while !prom.exists() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        watch.send(signal);
+        let ran = watch.ended();
+        assert_eq!((ran.code, ran.stderr.as_str()), (Some(code), ""));
+        let all = objects(&ran.stdout);
+        assert!(!all.is_empty());
+        for object in &all {
+            let interval = interval(object);
+            let cpus = interval.times.all() / interval.seconds;
+            assert!(interval.seconds > 0.0 && interval.cpus > 0, "{interval:?}");
+            // Ticks of 10 ms, over a fifth of a second.
+            assert!(emulated() || cpus < 1.5 * interval.cpus as f64 + 1.0, "{interval:?}");
+            assert!(object["bound"]["by"].is_string(), "{object}");
+        }
+        // What node_exporter reads is whole: every sample has its help and a number.
+        let text = std::fs::read_to_string(&prom).unwrap();
+        let mut helped: BTreeMap<&str, usize> = BTreeMap::new();
+        for line in text.lines() {
+            match line.strip_prefix("# HELP ").or(line.strip_prefix("# TYPE ")) {
+                Some(rest) => *helped.entry(rest.split(' ').next().unwrap()).or_default() += 1,
+                None => {
+                    let (name, value) = line.rsplit_once(' ').unwrap();
+                    assert_eq!(helped.get(name.split('{').next().unwrap()), Some(&2), "{line}");
+                    assert!(value.parse::<f64>().unwrap().is_finite(), "{line}");
+                }
+            }
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "something is left beside the file");
+    }
+}
+
+#[test]
+fn on_a_terminal_a_screen_goes_over_the_last_and_a_summary_ends_it() {
+    if emulated() {
+        return skipped(
+            "on_a_terminal_a_screen_goes_over_the_last",
+            "the emulator has its own terminal calls",
+        );
+    }
+    let mut busy = spawned(Command::new("sleep").arg("1.5"));
+    let mut command = linespeed(["live", "-i", "300ms", "-p", &busy.id().to_string()]);
+    command.env("TERM", "xterm");
+    // It ends with the process.
+    let waiter = std::thread::spawn(move || busy.wait());
+    let (shown, status) = terminal::shown(command);
+    waiter.join().unwrap().unwrap();
+    assert!(status.success(), "{shown}");
+    // Up by the lines of the last screen; nothing that would have to be put back.
+    assert!(shown.contains("\u{1b}[K") && shown.matches("F").count() > 0, "{shown:?}");
+    assert!(!shown.contains("\u{1b}[?"), "{shown:?}");
+    assert!(shown.contains("Watched "), "{shown:?}");
+}
+
+#[test]
+fn a_running_program_is_watched_by_its_number() {
+    if emulated() {
+        return skipped("a_running_program_is_watched_by_its_number", "the emulator's own threads are seen");
+    }
+    let mut busy = spawned(Command::new("sh").args(["-c", "while :; do :; done"]));
+    let pid = busy.id();
+    let ran = run(linespeed(["live", "-p", &pid.to_string(), "--once", "1s", "--json"]));
+    busy.kill().unwrap();
+    busy.wait().unwrap();
+    let all = objects(&ran.succeeds().stdout);
+    let interval = interval(&all[0]);
+    assert_eq!(all.len(), 1);
+    assert!(interval.threads.iter().any(|thread| thread.pid as u32 == pid), "{interval:?}");
+}
+
+#[test]
+fn what_cannot_be_watched_is_one_line() {
+    ran(["live", "-p", "2147483647"]).fails(3, &["no process 2147483647"]);
+    ran(["live", "--unit", "no-such-unit", "--once", "1s"])
+        .fails(3, &["unit no-such-unit", "--cgroup", "-p PID"][..1]);
+    ran(["live", "--container", "12", "--once", "1s"]).fails(3, &["12 is too short"]);
+    ran(["live", "--once", "1s", "--prom", "/no/such/folder/a.prom"]).fails(3, &["/no/such/folder"]);
+    ran(["live", "--once", "1s", "-i", "2s"]).misused(&["--once"]);
+    ran(["live", "-p", "1", "--unit", "a"]).misused(&["--unit"]);
+    ran(["live", "--csv"]).fails(2, &["no use for --csv"]);
+    ran(["live", "--once", "0s"]).misused(&["above 0"]);
+}
