@@ -26,5 +26,5 @@ mod sources;
 mod watch;
 
 pub use selection::{Selection, SelectionError};
-pub use service::{Done, Service, ServiceError};
+pub use service::{Service, ServiceError};
 pub use watch::Watch;

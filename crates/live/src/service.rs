@@ -47,13 +47,11 @@ impl std::error::Error for ServiceError {}
 
 /// What some processes did in an interval.
 #[derive(Clone, Debug, Default)]
-pub struct Done {
+pub(crate) struct Done {
     /// As of a command that ran so long.
-    pub measurements: Vec<Measurement>,
+    pub(crate) measurements: Vec<Measurement>,
     /// The threads with most CPU time.
-    pub threads: Vec<Thread>,
-    /// Processes at the beginning.
-    pub processes: usize,
+    pub(crate) threads: Vec<Thread>,
     /// Their numbers.
     pids: Vec<i32>,
 }
@@ -94,7 +92,7 @@ impl Service {
     }
 
     /// Watches them for so long, or until all have ended or somebody asks to stop.
-    pub fn watch(&self, length: Duration, stop: &Stop) -> Done {
+    pub(crate) fn watch(&self, length: Duration, stop: &Stop) -> Done {
         let run = command::watch(&self.attached, Some(length), stop);
         let argv: Vec<OsString> = self.attached.iter().flat_map(|one| one.argv.first().cloned()).collect();
         let cpus = self.attached.iter().map(|one| one.cpus.len()).max().unwrap_or(1).max(1);
@@ -110,7 +108,7 @@ impl Service {
         let job = Job { argv: &argv, cpus: None, env: &[], events: false, guard: None };
         let figures = command::figures(&[run], &job, cpus);
         let pids = self.attached.iter().map(|one| one.pid).collect();
-        Done { measurements: figures.measurements, threads, processes: self.attached.len(), pids }
+        Done { measurements: figures.measurements, threads, pids }
     }
 
     /// Whether all of them have ended.
@@ -121,7 +119,7 @@ impl Service {
 
 impl Done {
     /// Takes from an interval of the whole machine what holds these processes: what their cgroup's quota held back.
-    pub fn take_quota(&mut self, interval: &Interval, root: &Root) {
+    pub(crate) fn take_quota(&mut self, interval: &Interval, root: &Root) {
         let Some(throttled) = &interval.throttled else { return };
         let is_of = |pid: &i32| {
             let groups = Cgroups::of_process(root, &pid.to_string());

@@ -6,12 +6,13 @@ use machine::Root;
 use measure::tasks::WaitLooks;
 use os::Stop;
 use record::live::Interval;
-use record::{Coverage, CpuList, Machine, Summary, text};
+use record::{Coverage, CpuList, Machine, Measurement, Summary, text};
 
 use crate::look::Look;
 use crate::pace::Pace;
 use crate::probes::Probes;
 use crate::processes::Processes;
+use crate::service::Service;
 use crate::sources::{counts, quota};
 
 /// Between two samples within an interval.
@@ -122,6 +123,26 @@ impl Watch {
         interval.runnable =
             (!runnable.is_empty()).then(|| runnable.iter().sum::<f64>() / runnable.len() as f64);
         interval
+    }
+
+    /// As [`Self::watch`], beside some processes of the machine: the threads of these in place of its processes, and their
+    /// figures as of a command that ran so long.
+    pub fn watch_beside(
+        &mut self,
+        service: Option<&Service>,
+        (length, last): (Duration, bool),
+        stop: &Stop,
+    ) -> (Interval, Option<Vec<Measurement>>) {
+        let Some(service) = service else { return (self.watch(length, last, stop), None) };
+        let (mut interval, done) = std::thread::scope(|scope| {
+            let beside = std::thread::Builder::new().spawn_scoped(scope, || service.watch(length, stop)).ok();
+            let interval = self.watch(length, last, stop);
+            (interval, beside.and_then(|thread| thread.join().ok()))
+        });
+        let mut done = done.unwrap_or_default();
+        done.take_quota(&interval, &self.root);
+        interval.threads = done.threads;
+        (interval, Some(done.measurements))
     }
 
     /// What happened since the last interval's end.

@@ -43,6 +43,29 @@ pub fn rows(file: &impl AsFd) -> Option<usize> {
     size(file).map(|size| usize::from(size.ws_row)).filter(|rows| *rows > 0)
 }
 
+/// Text that is drawn over what was drawn before, line by line: nothing scrolls, and nothing has to be put back at the end.
+#[derive(Debug, Default)]
+pub struct Redrawn {
+    lines: usize,
+}
+
+impl Redrawn {
+    /// What to print on `file` for this text: on a terminal as many lines of it as there is room for, else all of it below an
+    /// empty line.
+    pub fn over(&mut self, text: &str, file: &(impl IsTerminal + AsFd)) -> String {
+        let before = self.lines;
+        if !file.is_terminal() || is_dumb() {
+            self.lines = text.lines().count();
+            return format!("{}{text}", if before > 0 { "\n" } else { "" });
+        }
+        let room = rows(file).unwrap_or(usize::MAX).saturating_sub(1).max(1);
+        let lines: String = text.lines().take(room).map(|line| format!("{line}\x1b[K\n")).collect();
+        self.lines = lines.matches('\n').count();
+        let up = if before > 0 { format!("\x1b[{before}F") } else { String::new() };
+        format!("{up}{lines}\x1b[J")
+    }
+}
+
 fn size(file: &impl AsFd) -> Option<libc::winsize> {
     let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
     // SAFETY: the kernel fills the winsize, which outlives the call; on anything but a terminal it refuses.

@@ -1,12 +1,12 @@
 //! `linespeed live`: what a machine at work does with its CPUs, interval by interval.
 
-use std::io::IsTerminal;
 use std::time::Duration;
 
 use ::live::{Service, Watch};
 use diagnose::Reference;
 use machine::Root;
-use os::{Stop, signals, terminal as os_terminal};
+use os::terminal::Redrawn;
+use os::{Stop, signals};
 use record::diagnosis::{Bound, BoundBy};
 use record::live::Interval;
 use record::{Coverage, Machine, text};
@@ -32,16 +32,13 @@ pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
         Ok(known) => reference.ceilings = known,
         Err(why) => coverage.push(Coverage::degraded("ceilings", why).with_remedy("run linespeed once")),
     }
-    let mut service = match live.selection() {
-        Some(selection) => {
-            let found = Service::new(selection, &root).map_err(|error| Failure::Cannot(error.to_string()))?;
-            Some(found)
-        }
-        None => None,
-    };
+    let find = |selection| Service::new(selection, &root);
+    let service = live.selection().map(find).transpose();
+    let mut service = service.map_err(|error| Failure::Cannot(error.to_string()))?;
     let (mut watch, unseen) = Watch::begin(root, &found.machine);
     coverage.extend(unseen);
-    let mut shown = Shown { lines: 0, head: head(&found.machine, service.as_ref()), said: false };
+    let mut shown =
+        Shown { screen: Redrawn::default(), head: head(&found.machine, service.as_ref()), said: false };
     if let Some(length) = live.once {
         if reference.ceilings.probe.is_empty() {
             reference.calibrated_ns = watch.listen(READINGS, BETWEEN, stop);
@@ -81,28 +78,19 @@ pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
     Ok(code(stop))
 }
 
-/// One interval of the machine, and of the processes that are meant beside it; what these, or else the machine, are bound by.
+/// One interval: what the processes that are meant, or else the whole machine, are bound by.
 fn look(
     watch: &mut Watch,
     service: Option<&Service>,
-    (length, last): (Duration, bool),
+    length: (Duration, bool),
     reference: &Reference,
     stop: &Stop,
 ) -> (Interval, Option<Bound>) {
-    let Some(service) = service else {
-        let interval = watch.watch(length, last, stop);
-        let bound = diagnose::watched(&interval, reference);
-        return (interval, bound);
+    let (interval, done) = watch.watch_beside(service, length, stop);
+    let bound = match done {
+        Some(done) => diagnose::watched_service(done, &interval, reference),
+        None => diagnose::watched(&interval, reference),
     };
-    let (mut interval, done) = std::thread::scope(|scope| {
-        let beside = std::thread::Builder::new().spawn_scoped(scope, || service.watch(length, stop)).ok();
-        let interval = watch.watch(length, last, stop);
-        (interval, beside.and_then(|thread| thread.join().ok()))
-    });
-    let mut done = done.unwrap_or_default();
-    done.take_quota(&interval, &Root::live());
-    interval.threads = done.threads;
-    let bound = diagnose::watched_service(done.measurements, &interval, reference);
     (interval, bound)
 }
 
@@ -138,8 +126,7 @@ fn head(machine: &Machine, service: Option<&Service>) -> String {
 
 /// What stands on the terminal.
 struct Shown {
-    /// Lines of the last screen, which the next one goes over.
-    lines: usize,
+    screen: Redrawn,
     head: String,
     /// Whether it was said that a file cannot be written.
     said: bool,
@@ -179,18 +166,10 @@ impl Shown {
         let head = format!("{}; {} of {time}", self.head, record::units::figure(interval.seconds, "s"));
         let screen = terminal::Live { head: &head, interval, bound, reference, coverage };
         let text = terminal::live(&screen, &output::style(&options.out));
-        if live.once.is_some() || !std::io::stdout().is_terminal() {
-            let gap = if self.lines > 0 { "\n" } else { "" };
-            self.lines = text.lines().count();
-            return output::print(&format!("{gap}{text}"));
+        if live.once.is_some() {
+            return output::print(&text);
         }
-        // Over the last screen, line by line: nothing scrolls, and nothing has to be put back at the end.
-        let rows = os_terminal::rows(&std::io::stdout()).unwrap_or(usize::MAX);
-        let lines: Vec<&str> = text.lines().take(rows.saturating_sub(1).max(1)).collect();
-        let up = if self.lines > 0 { format!("\x1b[{}F", self.lines) } else { String::new() };
-        self.lines = lines.len();
-        let lines: String = lines.iter().map(|line| format!("{line}\x1b[K\n")).collect();
-        output::print(&format!("{up}{lines}\x1b[J"))
+        output::print(&self.screen.over(&text, &std::io::stdout()))
     }
 }
 
