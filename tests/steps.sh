@@ -106,6 +106,13 @@ step_native() {
     LINESPEED_TEST_OFFLINE=${LINESPEED_TEST_OFFLINE-1} cargo test --workspace --no-fail-fast
 }
 
+# Panics, hangs and results that cannot be. Ten minutes a parser, and machines of some thousand harmed trees.
+step_fuzz() {
+    local much=(--seconds 3)
+    [ -z "$everything" ] || much=(--seconds 600 --runs 3000)
+    native_programs && "$native/fuzz" "${much[@]}"
+}
+
 step_kills() {
     local kills=150
     [ -z "$everything" ] || kills=1000

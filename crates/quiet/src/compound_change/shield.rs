@@ -313,7 +313,7 @@ fn is_in_another_file_system(path: &str) -> bool {
         let mut there: libc::statfs = std::mem::zeroed();
         (libc::statfs(name.as_ptr(), &mut there), there.f_type)
     };
-    code == 0 && ![libc::CGROUP_SUPER_MAGIC, libc::CGROUP2_SUPER_MAGIC].iter().any(|magic| *magic == kind)
+    code == 0 && ![libc::CGROUP_SUPER_MAGIC, libc::CGROUP2_SUPER_MAGIC].contains(&kind)
 }
 
 /// A group and all below it, the lowest first.

@@ -1,0 +1,161 @@
+//! The parsers, what their inputs are made of, and what must hold of what they read.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use experiment::recipes::{BUILT_IN, Origin, read_text, score, template};
+use import::{Importer, Split};
+use machine::smbios;
+use quiet::compound_change::CompoundChange;
+use quiet::journal::{self, Step};
+use record::{Measurement, Record, metrics};
+use report::terminal::Style;
+
+use crate::tree::Tree;
+
+/// The time of a tool's target, as a share of another's: ten tools have one parser in common.
+const SHARE_OF_A_TOOL: f64 = 0.2;
+
+/// A parser.
+pub struct Target {
+    /// Its name.
+    pub name: String,
+    /// What inputs are made of.
+    pub seeds: Vec<Vec<u8>>,
+    /// Its share of the time that a target has.
+    pub share: f64,
+    /// Reads an input, and panics where something does not hold.
+    pub read: Reader,
+}
+
+/// What reads an input.
+type Reader = Box<dyn Fn(&[u8])>;
+
+fn target(name: &str, seeds: Vec<Vec<u8>>, read: impl Fn(&[u8]) + 'static) -> Target {
+    assert!(!seeds.is_empty(), "{name} has no seeds");
+    Target { name: name.to_owned(), seeds, share: 1.0, read: Box::new(read) }
+}
+
+fn here(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
+}
+
+/// The files of a folder with this ending, by name.
+fn files(folder: &str, ending: &str) -> BTreeMap<String, Vec<u8>> {
+    let entries = std::fs::read_dir(here(folder)).expect("the tests' folder is there").flatten();
+    let named = entries.filter(|entry| entry.file_name().to_string_lossy().ends_with(ending));
+    let read = |path: PathBuf| std::fs::read(path).expect("a test's file can be read");
+    named.map(|entry| (entry.file_name().to_string_lossy().into_owned(), read(entry.path()))).collect()
+}
+
+/// The names of all, without what their inputs are made of.
+pub fn names() -> Vec<String> {
+    let tools = tools().into_keys().map(|tool| format!("import-{tool}"));
+    ["record", "journal", "recipe", "smbios", "tree"].map(str::to_owned).into_iter().chain(tools).collect()
+}
+
+/// The target of this name.
+pub fn find(name: &str) -> Target {
+    match name {
+        "record" => {
+            target(name, files("crates/linespeed/tests/records/0.1", ".json").into_values().collect(), record)
+        }
+        "journal" => {
+            let folder = tempfile::tempdir().expect("a folder can be made");
+            target(name, vec![JOURNAL.into()], move |input| journal(folder.path(), input))
+        }
+        "recipe" => target(name, BUILT_IN.iter().map(|(_, text)| text.as_bytes().to_vec()).collect(), recipe),
+        "smbios" => {
+            target(name, files("crates/machine/tests/smbios", ".bin").into_values().collect(), tables)
+        }
+        "tree" => {
+            let tree = Tree::new(&here("crates/machine/tests/machines"));
+            target(name, vec![vec![0; 16]], move |input| tree.read(input))
+        }
+        _ => {
+            let seeds = tools().remove(name.trim_start_matches("import-")).unwrap_or_default();
+            Target { share: SHARE_OF_A_TOOL, ..target(name, seeds, import) }
+        }
+    }
+}
+
+/// Captured outputs by the tool that their files are named after.
+fn tools() -> BTreeMap<String, Vec<Vec<u8>>> {
+    let mut tools: BTreeMap<String, Vec<Vec<u8>>> = BTreeMap::new();
+    for (name, text) in files("crates/import/tests/texts", "") {
+        let tool = name.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or("other");
+        tools.entry(tool.to_owned()).or_default().push(text);
+    }
+    tools.insert("published".to_owned(), files("reference/machines", "").into_values().collect());
+    tools
+}
+
+/// Whether figures are what their metrics can be.
+fn check(measurements: &[Measurement]) {
+    for m in measurements {
+        let Some(metric) = metrics::find(&m.metric) else { continue };
+        let (low, high) = metric.plausible;
+        assert!((low..=high).contains(&m.value()), "{} is {}", m.metric, m.value());
+    }
+}
+
+/// What can be read is shown, and reads back.
+fn shown(record: &Record) {
+    let json = record.to_json().expect("a record has a form in JSON");
+    Record::from_json(json.as_bytes()).unwrap_or_else(|error| panic!("it does not read back: {error}"));
+    report::terminal::record(record, true, ".", &Style::default());
+    report::page::html(record);
+}
+
+fn record(input: &[u8]) {
+    if let Ok(record) = Record::from_json(input) {
+        check(&record.measurements);
+        shown(&record);
+    }
+}
+
+fn import(input: &[u8]) {
+    let mut importer = Importer::new(Split::Hosts);
+    importer.read("text", input).expect("reading from memory does not fail");
+    for imported in importer.finish().unwrap_or_default() {
+        check(&imported.measurements);
+        shown(&imported.into_record(Record::new("0", "2026-01-02T03:04:05Z".to_owned(), Vec::new())));
+    }
+}
+
+/// A journal with a value that was written, one that was refused, a shield and swap.
+const JOURNAL: &str = concat!(
+    r#"{"version":1,"boot":"b","pid":7,"command":"linespeed quiet","date":"2026-01-01T00:00:00Z","stays":false,"changes":["#,
+    r#"{"knob":"thp","path":"/sys/kernel/mm/transparent_hugepage/enabled","syntax":"chosen","old":"always","new":"never"},"#,
+    r#"{"knob":"nmi-watchdog","path":"/proc/sys/kernel/nmi_watchdog","syntax":"word","old":"1","new":"0"}]}"#,
+    "\n{\"writing\":0}\n{\"stands\":[0,\"never\"]}\n{\"refused\":[1,\"no\"]}\n\"applied\"\n",
+    r#"{"undertaking":{"shield":{"version":1,"parent":"/no/such","home":"/no/such","mark":"7-1f","quiet":[1],"rest":[0],"mems":"0","switched":false}}}"#,
+    "\n{\"undertaking\":{\"swap\":[{\"path\":\"/no/such\",\"priority\":-2}]}}\n{\"putting-back\":0}\n{\"back\":0}\n\"over\"\n",
+);
+
+fn journal(folder: &Path, input: &[u8]) {
+    let path = folder.join(quiet::state_directory::JOURNAL);
+    let _ = std::fs::remove_file(&path);
+    let file = std::fs::File::options().write(true).create_new(true).mode(0o600).open(&path);
+    std::io::Write::write_all(&mut file.expect("the journal can be made"), input).expect("it can be written");
+    let Ok(Some(contents)) = journal::read(folder) else { return };
+    assert!(contents.header.changes.iter().all(quiet::change::Change::is_of_the_kernel));
+    for step in &contents.steps {
+        if let Step::Compound(compound) = step {
+            assert_eq!(CompoundChange::foreign_path(compound), None);
+        }
+    }
+}
+
+fn recipe(input: &[u8]) {
+    let Ok(text) = std::str::from_utf8(input) else { return };
+    let _ = score::compile(text, &template::Values::new(), true);
+    let _ = read_text(text, "recipe.toml", Origin::File("recipe.toml".into()));
+}
+
+fn tables(input: &[u8]) {
+    let table = smbios::split_dump(input).map_or(input, |(_, table)| table);
+    let mut tables = smbios::read(table.to_vec());
+    smbios::place(&mut tables.devices);
+}
