@@ -52,7 +52,7 @@ pub use bound::service::watched_service;
 pub use comparison::{
     Extent, OTHER_COMMAND, Side, compare, drop_uncompared, ignore_commands, remark_scope, suggest_runs,
 };
-pub use findings::{Case, Need, RULES, Rule};
+pub use findings::{Case, Need, RULES, Rule, takes_cpu_time};
 pub use kept_ceilings::{Identity, KeptCeilings};
 pub use levels::levels;
 pub use numa::numa;

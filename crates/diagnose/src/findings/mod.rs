@@ -214,6 +214,12 @@ pub(crate) fn numa_off(index: &RecordIndex) -> Option<Finding> {
     numa_off::RULE.findings(&Case::new(index, None)).into_iter().next()
 }
 
+/// Whether findings of this rule cost CPU time.
+pub fn takes_cpu_time(rule: &str) -> bool {
+    let rules = [&other_load::RULE, &steal::RULE, &taken_by_kernel::RULE, &stolen_by_hypervisor::RULE];
+    rules.iter().any(|one| one.name == rule)
+}
+
 /// Makes the findings of these rules one: the first that knows a cost, else the first. It costs what the dearest of those that were
 /// measured does, and what the others saw is its evidence. A model stands for it only where nothing was measured.
 fn merge(found: &mut Vec<Finding>, rules: &[&str]) {

@@ -7,6 +7,7 @@ use record::{Doubt, Label, Measurement, Record, Text, text};
 
 use super::reached::{Walk, beyond, beyond_advertised, walked};
 use super::{Headline, MEMORY_BANDWIDTH, MEMORY_LATENCY, doubt};
+use crate::cpu_accounting::used_by_others;
 use crate::figures::{RESOLUTION, has_labels};
 use crate::memory_channels;
 use crate::record_index::RecordIndex;
@@ -43,6 +44,26 @@ fn maybe_cached(record: &Record, triad: &Measurement) -> Option<Doubt> {
         .then(|| text!("bandwidth-arrays-may-fit", "arrays may fit in the caches").into())
 }
 
+/// CPUs that others used from which on reads that carried less than triad were disturbed.
+const DISTURBED: f64 = 0.05;
+
+/// What stands beside triad: the best read. One that is no best says why, as far as that is known.
+fn beside(record: &Record, triad: &Measurement, read: &Measurement, threads: &str) -> Text {
+    let threads = threads.to_owned();
+    if read.value() >= triad.value() {
+        return text!("bandwidth-triad-and-read", "triad of {threads}, best read {read}", threads, read);
+    }
+    if used_by_others(record).is_some_and(|used| used >= DISTURBED) {
+        return text!(
+            "bandwidth-reads-disturbed",
+            "triad of {threads}; reads, disturbed by other programs, {read}",
+            threads,
+            read
+        );
+    }
+    text!("bandwidth-triad-above-read", "triad of {threads}; reads alone {read}", threads, read)
+}
+
 /// Memory bandwidth: the best triad of all CPUs against what the memory devices could carry, in every mode. Where they are not
 /// known there is no ceiling: no other loop is one for triad.
 pub(super) fn bandwidth(index: &RecordIndex) -> Option<Headline> {
@@ -61,14 +82,7 @@ pub(super) fn bandwidth(index: &RecordIndex) -> Option<Headline> {
         delivered: triad.value(),
         share: ceiling.map(|rate| triad.value() / rate),
         usual: None,
-        beside: read.map(|read| {
-            text!(
-                "bandwidth-triad-and-read",
-                "triad of {threads}, best read {read}",
-                threads = who.clone(),
-                read
-            )
-        }),
+        beside: read.map(|read| beside(index.record, triad, read, &who)),
         meaning: Text::default(),
         doubt: maybe_cached(index.record, triad).or_else(|| doubt([triad])),
     };

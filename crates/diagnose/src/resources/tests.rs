@@ -157,6 +157,18 @@ proptest! {
 }
 
 #[test]
+fn a_read_below_triad_is_not_called_the_best() {
+    let mut record = machine(2);
+    triad(&mut record, "regular", 2, 20e9);
+    moves(&mut record, "read", "none", 2, 30e9);
+    let code =
+        |record: &Record| bandwidth_of(record).beside.and_then(|beside| beside.code().map(str::to_owned));
+    assert_eq!(code(&record).as_deref(), Some("bandwidth-triad-and-read"));
+    triad(&mut record, "streaming", 2, 49e9);
+    assert_eq!(code(&record).as_deref(), Some("bandwidth-triad-above-read"));
+}
+
+#[test]
 fn bandwidth_is_held_against_channels_where_they_are_known() {
     let mut record = machine(2);
     triad(&mut record, "regular", 1, 10e9);

@@ -89,8 +89,8 @@ pub(super) const METRICS: &[Metric] = &[
         glossary: "
             Instructions that a core completes in a cycle of its clock while it runs a workload.
             Also: instructions a cycle, instructions per cycle, ipc counted
-            How: `source=declared`: the instructions that the loop is known to have, over time × the clock
-            measured beside it; needs no counter. `source=pmu`: instructions and cycles as the hardware counted
+            How: `source=declared`: the instructions that the loop is known to have, over the CPU time
+            that the thread had × the clock measured beside it; needs no counter. `source=pmu`: instructions and cycles as the hardware counted
             them. Where there are both they agree within 1 %.
             Usual: `nop` reads the width of the core: 4 to 10 on today's cores, twice that where it takes two nops
             as one (Zen 4). Databases run at 0.3 to 1, a chain of dependent loads far below 0.1.

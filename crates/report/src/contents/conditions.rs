@@ -1,6 +1,6 @@
 //! The state that a machine was measured in, before and after.
 
-use record::{Conditions, Snapshot, units};
+use record::{Conditions, Record, Snapshot, units};
 
 use super::section::{Section, listed};
 use crate::table::Table;
@@ -23,6 +23,14 @@ fn conditions(conditions: &Conditions) -> Vec<Condition> {
         all.extend(knobs(conditions, set).map(|value| [key.to_owned(), value, String::new()]));
     }
     all
+}
+
+/// CPUs that others used from which on they took a part of what was measured.
+const DISTURBED: f64 = 0.05;
+
+/// Whether other programs took a part of what was measured.
+pub(crate) fn is_disturbed(record: &Record) -> bool {
+    record.diagnosis.used_by_others.is_some_and(|used| used >= DISTURBED)
 }
 
 /// The conditions as facts: what was so before, and what was otherwise after the run.

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use record::{Measurement, Record, units};
 
+use super::conditions;
 use crate::chart::{Axis, Chart, Mark, SUBJECTS, Scale, Series};
 use record::phrase::count_noun;
 
@@ -91,8 +92,9 @@ pub(crate) fn latency(record: &Record) -> Option<Chart> {
             }
         }
     }
-    // Where the curve itself leaves a level.
-    let edges = record.diagnosis.levels.iter().filter_map(|level| Some((level, level.measured_bytes?)));
+    // Where the curve itself leaves a level, unless others took a part of the caches.
+    let levels = if conditions::is_disturbed(record) { &[][..] } else { &record.diagnosis.levels[..] };
+    let edges = levels.iter().filter_map(|level| Some((level, level.measured_bytes?)));
     marks.extend(edges.map(|(level, bytes)| {
         let name = format!("{} measured, {}", level.name, units::bytes(bytes));
         Mark { at: bytes as f64, name, measured: true }

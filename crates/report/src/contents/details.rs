@@ -2,7 +2,8 @@
 
 use record::{Label, Measurement, Record, units};
 
-use super::figures::{figure, key, keys, labelled, remarks, spread, value};
+use super::conditions;
+use super::figures::{MARK, figure, key, keys, labelled, remarks, spread, value};
 use super::rest::generic;
 use super::side_by_side::{add_rows, cell, one_kind, side_by_side, worst};
 use super::{bandwidth, stolen, wakeups};
@@ -69,7 +70,18 @@ const LEVELS: [Field<record::diagnosis::Level>; 6] = [
 /// The levels of the memory hierarchy: found in the latency curve, and as advertised.
 fn levels(record: &Record) -> Table {
     let mut table = Table::with_fields("Cache levels", Some("load.latency"), &LEVELS);
-    record.diagnosis.levels.iter().for_each(|level| table.item(&LEVELS, level));
+    let disturbed = conditions::is_disturbed(record);
+    for level in &record.diagnosis.levels {
+        table.item(&LEVELS, level);
+        let seen = level.measured_bytes.zip(level.advertised_bytes);
+        if !disturbed || seen.is_none_or(|(seen, advertised)| seen == advertised) {
+            continue;
+        }
+        let holds = LEVELS.iter().position(|(head, _)| *head == "#holds");
+        let cell = table.rows.last_mut().zip(holds).and_then(|(row, at)| row.get_mut(at));
+        cell.into_iter().for_each(|cell| cell.push_str(MARK));
+        table.note("other programs ran and took a part of the caches");
+    }
     table.finished()
 }
 
@@ -159,6 +171,24 @@ fn costs(record: &Record, most: usize) -> Table {
 mod tests {
     use super::*;
     use record::Labels;
+
+    #[test]
+    fn the_size_of_a_cache_that_others_used_is_unreliable() {
+        let mut record = Record::new("0.1.0", String::new(), Vec::new());
+        let level = |name: &str, seen: u64| {
+            serde_json::json!({ "name": name, "latency_ns": 1.0, "measured_bytes": seen, "advertised_bytes": 1 << 20,
+                "judgement": "" })
+        };
+        let all = serde_json::json!([level("L1", 1 << 20), level("L2", 790 << 10)]);
+        record.diagnosis.levels = serde_json::from_value(all).unwrap();
+        let marked = |record: &Record| {
+            levels(record).rows.iter().map(|row| row.join(" ").contains(MARK)).collect::<Vec<bool>>()
+        };
+        assert_eq!(marked(&record), [false, false]);
+        record.diagnosis.used_by_others = Some(0.8);
+        assert_eq!(marked(&record), [false, true]);
+        assert!(levels(&record).remarks.iter().any(|remark| remark.starts_with("other programs")));
+    }
 
     #[test]
     fn a_doubtful_figure_carries_its_doubt() {

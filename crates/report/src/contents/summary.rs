@@ -219,6 +219,7 @@ pub(crate) fn loss(finding: &Finding) -> String {
         Some("core") => " of the core clock".to_owned(),
         Some("wake-up") => " of the wake-up latency".to_owned(),
         Some(resource) => format!(" of {resource}"),
+        None if diagnose::takes_cpu_time(&finding.rule) => " of CPU time".to_owned(),
         None => String::new(),
     };
     let cost = match &finding.loss {

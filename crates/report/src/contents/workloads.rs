@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use record::label::name_workload;
 use record::{Measurement, Record, units};
 
+use super::conditions;
 use super::figures::{labelled, remarks, spread, value};
 use super::side_by_side::{self, group_by};
 use crate::shown::Shown;
@@ -179,6 +180,12 @@ fn workloads(record: &Record, steps: &Shown) -> Table {
         table.note_row(row.cells[0].and_then(|m| sizes.remark(m)).map(|remark| remark.to_string()));
         table.item(&fields(), row);
     }
+    // Where others took time the two do not multiply up.
+    if rows.iter().any(|row| row.cells[0].is_some() && row.cells[4].or(row.cells[5]).is_some())
+        && conditions::is_disturbed(record)
+    {
+        table.note("throughput is by wall-clock time, which others took a part of; IPC is by the thread's own CPU time");
+    }
     if said && unsaid {
         table.note("without a number of threads: the record does not say how many ran");
     }
@@ -236,6 +243,9 @@ mod tests {
         let table = workloads(&record, &Shown::default());
         assert_eq!(table.title, "Workloads on one CPU");
         assert_eq!(table.rows, [["nop", "12.0 G/s", "12.0 G/s", "3.98", "4.00", "nops"].map(str::to_owned)]);
+        // Beside other work a rate by the wall clock and IPC by CPU time are of different times, and the table says so.
+        record.diagnosis.used_by_others = Some(0.6);
+        assert_eq!(workloads(&record, &Shown::default()).remarks.len(), table.remarks.len() + 1);
     }
 
     fn ran(metric: &'static str, place: Labels, value: f64) -> Measurement {

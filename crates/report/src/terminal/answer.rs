@@ -70,6 +70,7 @@ pub(super) fn foot(screen: &mut Screen, record: &Record, shown_by: &str, above: 
 pub(super) fn more(screen: &mut Screen, record: &Record, shown_by: &str, shown: usize) {
     let more = match record.diagnosis.findings.len() - shown {
         0 => "tables, coverage".to_owned(),
+        more if shown > 0 => format!("{}, tables, coverage", count_noun(more, "more finding")),
         more => format!("{}, tables, coverage", count_noun(more, "finding")),
     };
     let command = format!("More: linespeed show {} --all", quote_word(shown_by));
@@ -141,8 +142,11 @@ pub(super) fn findings(screen: &mut Screen, record: &Record, room: usize) -> usi
     }
     let shown = findings.len().min(FINDINGS).min((room / 3).max(1));
     for (number, finding) in findings.iter().take(shown).enumerate() {
+        let what = format!("{}. {}", number + 1, finding.what);
         let place = summary::place(finding).map(|place| format!(" ({place})")).unwrap_or_default();
-        cut(screen, &[Span::strong(format!("{}. {}{place}", number + 1, finding.what))]);
+        // Half a place is none.
+        let place = if width(&what) + width(&place) > screen.width() { "" } else { &place };
+        cut(screen, &[Span::strong(format!("{what}{place}"))]);
         let (severity, loss) = (summary::severity(finding.severity), summary::loss(finding));
         cut(screen, &[Span::plain(format!("   {severity}: {loss}"))]);
         if let Some(remedy) = remedy(finding, screen.width().saturating_sub(3)) {
