@@ -79,30 +79,36 @@ fn celsius(root: &Root, file: &str) -> Option<f64> {
     (-50_000..=200_000).contains(&thousandths).then_some(thousandths as f64 / 1000.0)
 }
 
-/// Times that cores and packages were throttled for heat since boot, over all CPUs; `None` where the kernel does
-/// not count.
+/// Times that cores and packages were throttled for heat since boot, summed over these; `None` where the kernel does not
+/// count. Every CPU keeps a copy of its package's count, and those that are siblings of their core's, which may lag: the
+/// largest counts once (Linux, drivers/thermal/intel/therm_throt.c).
 pub(crate) fn throttled(root: &Root) -> Option<u64> {
-    // Each CPU counts its core's and its package's events; before Linux 2.6.31 there was one count.
-    const FILES: [&str; 3] = ["core_throttle_count", "package_throttle_count", "count"];
     let cpus = root.numbered("/sys/devices/system/cpu", "cpu");
-    let folder = |cpu: u32| format!("/sys/devices/system/cpu/cpu{cpu}/thermal_throttle");
-    let mut total: Option<u64> = None;
+    let mut counts: BTreeMap<(String, &str), u64> = BTreeMap::new();
     for (index, cpu) in cpus.iter().enumerate() {
         // Where the first CPUs have no counts, none has.
-        if index >= 4 && total.is_none() {
+        if index >= 4 && counts.is_empty() {
             return None;
         }
-        let folder = folder(cpu);
-        if !root.exists(&folder) {
+        let folder = format!("/sys/devices/system/cpu/cpu{cpu}");
+        if !root.exists(&format!("{folder}/thermal_throttle")) {
             continue;
         }
-        for file in FILES {
-            if let Some(count) = root.number::<u64>(&format!("{folder}/{file}")) {
-                total = Some(total.unwrap_or(0).saturating_add(count));
+        let id = |name: &str| root.text(&format!("{folder}/topology/{name}"));
+        let package = id("physical_package_id").unwrap_or_default();
+        // A core that does not say which it is counts by itself.
+        let core = id("core_id").map_or_else(|| format!("cpu{cpu}"), |core| format!("{package}.{core}"));
+        // Before Linux 2.6.31 there was one count.
+        for (file, place) in
+            [("core_throttle_count", &core), ("package_throttle_count", &package), ("count", &core)]
+        {
+            if let Some(count) = root.number::<u64>(&format!("{folder}/thermal_throttle/{file}")) {
+                let most = counts.entry((place.clone(), file)).or_default();
+                *most = (*most).max(count);
             }
         }
     }
-    total
+    counts.into_values().reduce(u64::saturating_add)
 }
 
 /// `mains` or `battery`; `None` where there is nothing to ask.
@@ -179,15 +185,26 @@ mod tests {
     }
 
     #[test]
-    fn throttling_is_counted_over_all_cpus() {
-        let folder = |cpu: u32| format!("sys/devices/system/cpu/cpu{cpu}/thermal_throttle");
-        let tree = Tree::new()
-            .files(&folder(0), &[("core_throttle_count", "3\n"), ("package_throttle_count", "5\n")])
-            .files(&folder(1), &[("core_throttle_count", "4\n"), ("package_throttle_count", "5\n")]);
-        assert_eq!(throttled(&tree.root()), Some(17));
+    fn throttling_of_a_package_is_its_largest_copy_and_not_the_sum() {
+        let cpu = |cpu: u32, package: &str, core: &str, counts: [&str; 2], tree: Tree| {
+            let folder = format!("sys/devices/system/cpu/cpu{cpu}");
+            let [of_core, of_package] = counts;
+            tree.files(
+                &format!("{folder}/thermal_throttle"),
+                &[("core_throttle_count", of_core), ("package_throttle_count", of_package)],
+            )
+            .files(&format!("{folder}/topology"), &[("physical_package_id", package), ("core_id", core)])
+        };
+        // Two siblings of one core, a core beside them, and another package.
+        let tree = cpu(0, "0", "0", ["3", "5"], Tree::new());
+        let tree = cpu(1, "0", "0", ["2", "6"], tree);
+        let tree = cpu(2, "0", "1", ["4", "5"], tree);
+        let tree = cpu(3, "1", "0", ["1", "7"], tree);
+        assert_eq!(throttled(&tree.root()), Some(3 + 4 + 1 + 6 + 7));
         assert_eq!(throttled(&Tree::new().root()), None);
+        let folder = "sys/devices/system/cpu/cpu0/thermal_throttle";
         let huge =
-            Tree::new().files(&folder(0), &[("core_throttle_count", &u64::MAX.to_string()), ("count", "9")]);
+            Tree::new().files(folder, &[("core_throttle_count", &u64::MAX.to_string()), ("count", "9")]);
         assert_eq!(throttled(&huge.root()), Some(u64::MAX));
     }
 

@@ -124,7 +124,7 @@ pub struct Snapshot {
     pub swapped_pages: Option<(u64, u64)>,
     /// Temperatures in °C by sensor.
     pub temperatures: BTreeMap<String, f64>,
-    /// Times that a core or package was throttled for heat since boot, over all CPUs.
+    /// Times that a core or package was throttled for heat since boot, summed over these.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throttled: Option<u64>,
     /// Periods in which the cgroup was throttled by its quota, since it was made.

@@ -30,7 +30,7 @@ fn primes() -> impl FnMut() -> f64 {
 }
 
 /// Never stops.
-fn spin() -> impl FnMut() -> f64 {
+pub fn spin() -> impl FnMut() -> f64 {
     || loop {
         std::hint::black_box(primes::count(900_000, 901_000));
     }

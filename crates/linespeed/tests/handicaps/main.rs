@@ -8,6 +8,7 @@ mod clocks;
 mod cpus;
 mod disturbance;
 mod layers;
+mod live;
 mod memory;
 mod precedence;
 mod sleepers;
