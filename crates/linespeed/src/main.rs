@@ -27,7 +27,24 @@ use std::process::ExitCode;
 
 use overhead::first_process;
 
+/// The stack that every command finds room in, bytes.
+const STACK: u64 = 512 << 10;
+
 fn main() -> ExitCode {
+    match os::stack_limit().filter(|limit| *limit < STACK) {
+        None => run(),
+        Some(limit) => {
+            let (limit, least) = (limit >> 10, STACK >> 10);
+            eprintln!(
+                "linespeed: the stack is limited to {limit} KiB, and {least} are needed: ulimit -s {least}"
+            );
+            ExitCode::from(3)
+        }
+    }
+}
+
+#[inline(never)]
+fn run() -> ExitCode {
     if first_process::is_first_process() {
         first_process::run();
     }

@@ -30,7 +30,9 @@ mod user;
 pub mod whole_file;
 
 pub use guardian::Guardian;
-pub use memory::{address_space_left, bind_to_node, memory_available, memory_used, nodes_of_pages};
+pub use memory::{
+    address_space_left, bind_to_node, memory_available, memory_used, nodes_of_pages, stack_limit,
+};
 pub use stop::Stop;
 pub use thread::{
     current_cpu, fifo_remedy, minor_faults, set_fifo, set_highest_weight, set_timer_slack, switches,

@@ -65,17 +65,25 @@ pub fn memory_used() -> Option<u64> {
     pages.checked_mul(base_page())
 }
 
+/// How large the stack of a process's first thread may grow, bytes; `None` where it has no limit.
+pub fn stack_limit() -> Option<u64> {
+    limit_of(libc::RLIMIT_STACK)
+}
+
 /// Address space that this process may still take, bytes; `None` where it has no limit.
 pub fn address_space_left() -> Option<u64> {
-    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: 0 };
-    // SAFETY: the kernel fills the limit.
-    let known = unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut limit) } == 0;
-    if !known || limit.rlim_cur == libc::RLIM_INFINITY {
-        return None;
-    }
+    let limit = limit_of(libc::RLIMIT_AS)?;
     let taken = std::fs::read_to_string("/proc/self/statm").ok()?;
     let pages = taken.split_whitespace().next()?.parse::<u64>().ok()?;
-    Some(limit.rlim_cur.saturating_sub(pages.saturating_mul(base_page())))
+    Some(limit.saturating_sub(pages.saturating_mul(base_page())))
+}
+
+/// A soft limit of this process; `None` where it has none.
+fn limit_of(what: libc::__rlimit_resource_t) -> Option<u64> {
+    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: 0 };
+    // SAFETY: the kernel fills the limit.
+    let known = unsafe { libc::getrlimit(what, &mut limit) } == 0;
+    (known && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
 }
 
 #[cfg(test)]

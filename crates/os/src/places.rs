@@ -6,6 +6,8 @@ use crate::user::{Invoker, is_root, others_may_change};
 
 /// Where records lie below a home.
 const BELOW_HOME: &str = ".local/state/linespeed";
+/// Root's folder for what ends with the boot.
+pub const RUNTIME: &str = "/run/linespeed";
 /// Root's home.
 const ROOT: &str = "/root";
 
@@ -45,6 +47,12 @@ pub fn state_folders() -> Vec<PathBuf> {
         }
     }
     folders
+}
+
+/// The folder for temporary files; for root /tmp where other users may change the one that the environment names.
+pub fn temporary_folder() -> PathBuf {
+    let named = std::env::temp_dir();
+    if is_root() && others_may_change(&named) { "/tmp".into() } else { named }
 }
 
 /// The folder of the user's settings: `$XDG_CONFIG_HOME/linespeed`, by default `~/.config/linespeed` of the user, also under sudo.

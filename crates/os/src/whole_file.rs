@@ -81,7 +81,7 @@ impl Writer {
             let own = || OsString::from("linespeed-record.json");
             let name =
                 path.file_name().filter(|_| !is_special(path)).map_or_else(own, |name| name.to_owned());
-            let place = std::env::temp_dir().join(name);
+            let place = crate::places::temporary_folder().join(name);
             let saved = (place != path).then(|| Self::default().write_beside_others(&place, text).ok());
             CannotWrite { saved: saved.flatten(), ..failure }
         })

@@ -13,7 +13,7 @@ pub const JOURNAL: &str = "quiet.journal";
 /// The folder of root, which lives through a power loss.
 pub const SYSTEM: &str = "/var/lib/linespeed";
 /// Root's where that one cannot be written: it ends with the boot, as the values do.
-pub const RUNTIME: &str = "/run/linespeed";
+pub const RUNTIME: &str = os::places::RUNTIME;
 
 /// The folder for this user: root's is the machine's, another user's lies in the state folder given.
 pub fn locate(state: Option<&Path>) -> Option<PathBuf> {

@@ -101,10 +101,17 @@ pub enum PatternError {
     /// It has not one place for the number but so many.
     #[error("the pattern {0:?} has {{score}} {1} times; one is needed, for the number")]
     Scores(String, usize),
+    /// It has more places or characters than can be searched for quickly.
+    #[error("the pattern has more than {MOST_PLACES} places or {MOST_CHARACTERS} characters: {0}")]
+    TooLong(String),
     /// It makes no regular expression, with the reason.
     #[error("the pattern {0:?} cannot be used: {1}")]
     Expression(String, String),
 }
+
+/// Places of a pattern, and its characters: how long a line of output is searched grows with both.
+const MOST_PLACES: usize = 20;
+const MOST_CHARACTERS: usize = 500;
 
 /// The part of a pattern that is the number, or what programs print in its place when they have none.
 const NUMBER: &str = r"([-+]?(?:nan\b|inf(?:inity)?\b|[0-9][0-9,]*(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?))";
@@ -115,6 +122,10 @@ const PLACES: [(&str, &str); 3] = [("{score}", NUMBER), ("{word}", r"[^ \t\r\n]+
 /// A pattern as a regular expression. Text is matched without regard to case, any white space by any white space;
 /// `{score}` is the number, `{word}` a word, `{...}` anything on the line; other names in braces are settings.
 pub fn compile(pattern: &str, values: &Values, wants_score: bool) -> Result<Regex, PatternError> {
+    if pattern.matches('{').count() > MOST_PLACES || pattern.chars().count() > MOST_CHARACTERS {
+        let beginning: String = pattern.chars().take(40).collect();
+        return Err(PatternError::TooLong(format!("{beginning}…")));
+    }
     let mut expression = String::from("(?im)");
     let mut rest = pattern.trim();
     while let Some(c) = rest.chars().next() {
@@ -261,6 +272,10 @@ mod tests {
         let values: Values = [("algorithm".to_owned(), "AES-256+CBC".to_owned())].into();
         let found = score("{algorithm} {score}k").read("aes-256+cbc    1474863.10k\n", "", &values);
         assert_eq!(found.unwrap().map(|scored| scored.value), Some(1474863.10));
+        for long in ["{...} ".repeat(3000), "a".repeat(600)] {
+            let refused = compile(&format!("{long}{{score}}"), &Values::new(), true);
+            assert!(matches!(refused, Err(PatternError::TooLong(_))), "{refused:?}");
+        }
         assert_eq!(list_settings("{algorithm} {...} {word} {score}k"), ["algorithm"]);
     }
 

@@ -1,7 +1,9 @@
 //! The folder of a run alone.
 
-use std::os::unix::fs::PermissionsExt;
+use std::fs::{self, File};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tempfile::TempDir;
 
@@ -10,16 +12,56 @@ use crate::failure::ServiceError;
 /// Bytes that the path of a Unix socket may have: sun_path holds 108 with the zero at its end (unix(7)).
 const SOCKET_PATH: usize = 107;
 
+/// How its name begins.
+const PREFIX: &str = "linespeed-run-";
+/// A folder that is younger may be one that is not locked yet.
+const YOUNG: Duration = Duration::from_secs(2);
+
+/// A folder of a run, locked while that lives.
+pub(super) struct RunFolder {
+    folder: TempDir,
+    _lock: Option<File>,
+}
+
+impl RunFolder {
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+/// Removes the folders of runs of this user that were killed together with their guards.
+fn clear_leftovers(place: &Path) {
+    for entry in fs::read_dir(place).into_iter().flatten().flatten() {
+        let named = entry.file_name().to_string_lossy().starts_with(PREFIX);
+        let is_old = |data: &fs::Metadata| {
+            let age = data.modified().ok().and_then(|time| time.elapsed().ok());
+            age.is_some_and(|age| age > YOUNG)
+        };
+        // No link to somewhere else.
+        let ours = entry
+            .metadata()
+            .is_ok_and(|data| data.is_dir() && data.uid() == os::effective_user() && is_old(&data));
+        if named && ours && File::open(entry.path()).is_ok_and(|folder| folder.try_lock().is_ok()) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
 /// Makes a folder that only this user can enter, in that for temporary files; in /tmp where that one's path leaves no room
 /// for a socket's name. It is removed with all that is in it when it is dropped.
-pub(super) fn create_folder() -> Result<TempDir, ServiceError> {
-    let place = std::env::temp_dir();
-    let room = place.as_os_str().len() + "/linespeed-XXXXXX/socket".len() <= SOCKET_PATH;
+pub(super) fn create_folder() -> Result<RunFolder, ServiceError> {
+    let place = os::places::temporary_folder();
+    let room = place.as_os_str().len() + "/linespeed-run-XXXXXX/socket".len() <= SOCKET_PATH;
     let place = if room { place } else { PathBuf::from("/tmp") };
     // Whoever reaches a server's socket could use the server.
     let mode = std::fs::Permissions::from_mode(0o700);
-    let folder = tempfile::Builder::new().prefix("linespeed-").permissions(mode).tempdir_in(&place);
-    folder.map_err(|error| ServiceError::NoFolder { place, error: error.to_string() })
+    clear_leftovers(&place);
+    let folder = tempfile::Builder::new().prefix(PREFIX).permissions(mode).tempdir_in(&place);
+    let folder = folder.map_err(|error| ServiceError::NoFolder { place, error: error.to_string() })?;
+    // Where the file system has no locks, nobody removes what is left.
+    let _lock = File::open(folder.path()).ok().filter(|lock| lock.try_lock().is_ok());
+    Ok(RunFolder { folder, _lock })
 }
 
 /// A path for a socket in it.
@@ -30,6 +72,30 @@ pub(super) fn name_socket(folder: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_run_left_that_was_killed_with_its_guard_goes_and_no_other_folder() {
+        let place = tempfile::tempdir().unwrap();
+        let old = std::time::SystemTime::now() - 10 * YOUNG;
+        let lay = |name: &str| {
+            let path = place.path().join(name);
+            fs::create_dir_all(path.join("data")).unwrap();
+            let folder = File::open(&path).unwrap();
+            folder.set_modified(old).unwrap();
+            folder
+        };
+        let (_left, _other, runs) =
+            (lay("linespeed-run-left"), lay("linespeed-x"), lay("linespeed-run-runs"));
+        runs.try_lock().unwrap();
+        fs::create_dir(place.path().join("linespeed-run-young")).unwrap();
+        std::os::unix::fs::symlink(place.path().join("linespeed-x"), place.path().join("linespeed-run-link"))
+            .unwrap();
+        clear_leftovers(place.path());
+        let names = fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut left: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
+        left.sort();
+        assert_eq!(left, ["linespeed-run-link", "linespeed-run-runs", "linespeed-run-young", "linespeed-x"]);
+    }
 
     #[test]
     fn nobody_else_can_enter_it_and_it_goes() {

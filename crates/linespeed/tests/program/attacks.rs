@@ -38,6 +38,17 @@ fn with_too_few_descriptors_to_put_a_knob_back_none_is_set() {
 }
 
 #[test]
+fn where_the_stack_is_too_small_a_line_says_so() {
+    if emulated() {
+        return skipped("where_the_stack_is_too_small_a_line_says_so", "emulated");
+    }
+    for command in [&["--version"][..], &["plan"], &["stat", "--", "true"]] {
+        run(after("ulimit -s 64", command)).fails(3, &["64 KiB", "ulimit -s 512"]);
+        assert_eq!(run(after("ulimit -s 512", command)).code, Some(0), "{command:?}");
+    }
+}
+
+#[test]
 fn children_of_the_shell_that_became_linespeed_are_not_the_commands() {
     let _beside = beside_others();
     if emulated() {

@@ -3,10 +3,9 @@
 
 use record::{Text, text};
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::DirBuilderExt;
-use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -31,7 +30,7 @@ struct Prepared {
     /// A module could not be unloaded: the guardian goes on trying.
     left: AtomicBool,
     /// Held until all is put back.
-    _lock: UnixListener,
+    _lock: File,
 }
 
 impl BuildDirectory {
@@ -45,7 +44,7 @@ impl BuildDirectory {
     }
 
     fn prepared(&self) -> Result<&Prepared, Unavailable> {
-        self.0.get_or_init(|| Prepared::new(&std::env::temp_dir())).as_ref().map_err(Clone::clone)
+        self.0.get_or_init(|| Prepared::new(&os::places::temporary_folder())).as_ref().map_err(Clone::clone)
     }
 
     /// A folder that is gone when this is dropped, and when we are killed.

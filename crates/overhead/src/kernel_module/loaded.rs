@@ -1,14 +1,14 @@
 //! The module in the kernel: loaded, asked through its device, unloaded.
 
 use record::text;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::fs::FileExt;
-use std::os::unix::net::{SocketAddr, UnixListener};
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+use tempfile::tempfile;
 
 use super::guardian;
 use super::obstacles::BOOT_WITH_MODULES;
@@ -19,8 +19,8 @@ use crate::Unavailable;
 const DEVICE: &str = "/dev/linespeed";
 /// Where the kernel tells whether the module is loaded.
 const LOADED: &str = "/sys/module/linespeed";
-/// One linespeed at a time has the module: who has bound this name. It goes with its process, and leaves no file.
-const LOCK: &[u8] = b"linespeed-kernel-module";
+/// One linespeed at a time has the module: who has locked this file of root's, which no other user can.
+const LOCK: &str = "module.lock";
 /// Folders that builds are made in begin with this.
 pub(super) const FOLDER: &str = "linespeed-module-";
 /// Tries to unload, a pause apart.
@@ -32,18 +32,33 @@ const PAUSE: Duration = Duration::from_millis(25);
 /// # Errors
 ///
 /// Another linespeed has it.
-pub(super) fn lock() -> Result<UnixListener, Unavailable> {
-    let bound = SocketAddr::from_abstract_name(LOCK).and_then(|name| UnixListener::bind_addr(&name));
-    bound.map_err(|error| match error.kind() {
-        io::ErrorKind::AddrInUse => {
-            Unavailable::new(text!("module-in-use", "another linespeed is using the kernel module"))
+pub(super) fn lock() -> Result<File, Unavailable> {
+    let failed =
+        |error| Unavailable::new(text!("module-not-locked", "cannot lock the kernel module: {error}", error));
+    let file = lock_file().map_err(failed)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            Err(Unavailable::new(text!("module-in-use", "another linespeed is using the kernel module"))
                 .with_remedy(text!(
                     "module-wait-and-retry",
                     "wait until the other linespeed has ended, then start again"
-                ))
+                )))
         }
-        _ => Unavailable::new(text!("module-not-locked", "cannot lock the kernel module: {error}", error)),
-    })
+        Err(TryLockError::Error(error)) => Err(failed(error)),
+    }
+}
+
+/// The file that is locked. Who is not root loads nothing, and is in nobody's way.
+fn lock_file() -> io::Result<File> {
+    if !os::is_root() {
+        return tempfile();
+    }
+    let folder = Path::new(os::places::RUNTIME);
+    DirBuilder::new().recursive(true).mode(0o755).create(folder)?;
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false).mode(0o600).custom_flags(libc::O_NOFOLLOW);
+    options.open(folder.join(LOCK))
 }
 
 /// Removes what a linespeed has left that was killed together with its guardian. The lock must be held.

@@ -187,7 +187,7 @@ mod tests {
         let failure =
             Module::load(Source::File(Path::new("/nowhere.ko")), &Arc::default(), &Stop::new()).unwrap_err();
         assert!(!failure.reason.is_empty() && !failure.reason.to_string().contains('\n'), "{failure:?}");
-        let left = fs::read_dir(std::env::temp_dir()).unwrap().flatten().any(|entry| {
+        let left = fs::read_dir(os::places::temporary_folder()).unwrap().flatten().any(|entry| {
             entry.file_name().to_string_lossy() == format!("{}{}", loaded::FOLDER, std::process::id())
         });
         assert!(!left);
