@@ -26,6 +26,14 @@ PACKAGES=(
     mariadb-client
     likwid
     linux-perf                # holds stat's perf layout against perf's
+    numactl                   # what these print is read by import
+    lshw
+    dmidecode
+    hwloc-nox
+    rt-tests
+    hyperfine
+    time
+    locales
 )
 
 target_dir=${CARGO_TARGET_DIR:-$PWD/target}
@@ -156,6 +164,16 @@ step_emulated() {
     other=$(drawn record machine measure quiet import experiment diagnose report)
     echo "this commit's share: $other"
     foreign_cargo test -p linespeed-kernels -p linespeed-os -p linespeed-overhead -p "linespeed-$other" --no-fail-fast
+}
+
+step_tools() {
+    if [ -z "$everything" ]; then
+        echo "only in ./test everything"
+        return
+    fi
+    crates/import/tests/real/capture "$work/today" &&
+        LINESPEED_TEST_TODAY=$work/today cargo test -p linespeed-import --lib -- --ignored --exact \
+            real::what_the_tools_of_this_machine_print_is_read_as_what_others_printed
 }
 
 step_smoke() {

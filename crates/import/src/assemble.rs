@@ -50,13 +50,19 @@ pub(crate) fn assemble(
 ) -> Result<Imported, Error> {
     let name = section.name();
     let Section { host, mut draft, outputs, .. } = section;
-    let facts = std::mem::take(&mut draft.facts);
+    let mut facts = std::mem::take(&mut draft.facts);
     let mut machine = std::mem::take(&mut draft.machine);
     let mut state = std::mem::take(&mut draft.state);
     let mut coverage = Vec::new();
     machine.hostname = machine.hostname.or(host);
     let lscpu = merge::lscpu(&facts.lscpu, &mut draft.contradictions)?;
     merge::numactl(&facts.numactl, &lscpu)?;
+    merge::slots(&facts)?;
+    merge::caches(&facts, &lscpu)?;
+    if let Some(withheld) = merge::rows(&facts, &lscpu)? {
+        draft.withheld.push(withheld);
+        facts.rows.clear();
+    }
     processor(&lscpu, &facts, &mut machine, &mut state);
     cpus::fill(&lscpu, &facts, &mut machine, &mut draft.contradictions, &mut coverage);
     caches::fill(&lscpu, &facts, &mut machine, &mut coverage);
@@ -106,19 +112,20 @@ fn processor(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, state: &mut Sn
     own.max_hz = lscpu.kinds.iter().filter_map(|kind| Fact::value_of(&kind.max_hz)).max().or(own.max_hz);
     own.min_hz = lscpu.kinds.iter().filter_map(|kind| Fact::value_of(&kind.min_hz)).min().or(own.min_hz);
     if is_x86 {
-        x86(own, &kind, flags.as_deref());
+        x86(own, &kind, lscpu);
     } else {
         own.revision =
             Fact::value_of(&kind.stepping).filter(|text| text.starts_with('r')).or(own.revision.take());
     }
     if let Some(flags) = &flags {
         own.features = machine::features::select(&machine.architecture, flags);
-        own.vector_bits = machine::features::vector_bits(&machine.architecture, &own.features);
+        let bits = machine::features::vector_bits(&machine.architecture, &own.features);
+        own.vector_bits = bits.filter(|_| !lscpu.cut_flags);
     }
     let virtualization = &mut machine.virtualization;
     // The CPU itself says whether there is one.
     let bare = || {
-        let bare = is_x86 && !flags.as_ref()?.split_ascii_whitespace().any(|flag| flag == "hypervisor");
+        let bare = is_x86 && !lscpu.has_flag("hypervisor")?;
         bare.then(|| "none".to_owned())
     };
     let fact = Fact::value_of(&lscpu.hypervisor).map(|vendor| hypervisor(&vendor)).or_else(bare);
@@ -137,21 +144,19 @@ fn processor(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, state: &mut Sn
     state.boost = Fact::value_of(&lscpu.boost).or(state.boost);
 }
 
-fn x86(own: &mut record::machine::Processor, kind: &CoreKind, flags: Option<&str>) {
+fn x86(own: &mut record::machine::Processor, kind: &CoreKind, lscpu: &Lscpu) {
     own.family = Fact::value_of(&kind.family).or(own.family);
     own.model = Fact::value_of(&kind.model).or(own.model);
     own.stepping = Fact::value_of(&kind.stepping).and_then(|text| text.parse().ok()).or(own.stepping);
     if let (Some(vendor), Some(family), Some(model)) = (&own.vendor, own.family, own.model) {
         let stepping = own.stepping.unwrap_or(0);
-        let identity =
-            machine::x86_names::Identity { vendor, family, model, stepping, flags: flags.unwrap_or("") };
+        let flags = lscpu.flags.as_ref().map_or("", |flags| flags.value.as_str());
+        let identity = machine::x86_names::Identity { vendor, family, model, stepping, flags };
         own.microarchitecture =
             machine::x86_names::microarchitecture(&identity).map(|design| design.to_string());
     }
-    if let Some(flags) = flags {
-        let has = |name: &str| flags.split_ascii_whitespace().any(|flag| flag == name);
-        own.counter_invariant = Some(has("constant_tsc") && has("nonstop_tsc"));
-    }
+    let both = lscpu.has_flag("constant_tsc").zip(lscpu.has_flag("nonstop_tsc"));
+    own.counter_invariant = both.map(|(constant, nonstop)| constant && nonstop);
 }
 
 /// The word for a hypervisor that lscpu names by its vendor.

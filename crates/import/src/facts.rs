@@ -49,10 +49,14 @@ pub(crate) struct Facts {
     pub lscpu: Vec<Lscpu>,
     /// The rows of `lscpu -e` and `lscpu -p`.
     pub rows: Vec<CpuRow>,
+    /// A row of theirs that is not whole: others may be missing.
+    pub broken_row: Option<Origin>,
     /// The rows of `lscpu -C`.
     pub cache_rows: Vec<CacheRow>,
     /// One entry for each output of `numactl -H`.
     pub numactl: Vec<Numactl>,
+    /// Memory slots of the board, an entry an output of dmidecode that lists all arrays.
+    pub slots: Vec<Fact<u32>>,
     /// Processors out of SMBIOS.
     pub sockets: Vec<Socket>,
     /// Bytes of memory in all, as lshw tells them.
@@ -80,6 +84,10 @@ pub(crate) struct Lscpu {
     pub vendor: Option<Fact<String>>,
     /// Features, separated by spaces.
     pub flags: Option<Fact<String>>,
+    /// What stood on either side of each margin that they were broken at, as one word: perhaps it was one.
+    pub glued_flags: Vec<String>,
+    /// The text ended within them.
+    pub cut_flags: bool,
     /// Caches in the order of the output.
     pub caches: Vec<Fact<CacheFact>>,
     /// `46 bits physical, 48 bits virtual`.
@@ -155,6 +163,8 @@ pub(crate) struct CpuRow {
     pub caches: Vec<(String, u32)>,
     /// Whether it is online.
     pub online: bool,
+    /// Its table has a row of every CPU, those offline too (`-e`).
+    pub of_all: bool,
     /// Highest and lowest clock, Hz.
     pub hz: (Option<u64>, Option<u64>),
     /// Where it stood.
@@ -209,6 +219,22 @@ pub(crate) struct Socket {
     pub hz: Option<Fact<u64>>,
     /// Whether the whole structure was seen, and not single lines of it.
     pub whole: bool,
+}
+
+impl Lscpu {
+    /// Whether the CPU has a feature of those that every kernel tells; `None` where flags may be missing. x86 kernels tell
+    /// them in an order, and `lahf_lm`, which all of its 64-bit CPUs have, stands behind those that are asked for.
+    pub(crate) fn has_flag(&self, name: &str) -> Option<bool> {
+        let flags = &self.flags.as_ref()?.value;
+        let has = |name: &str| flags.split_ascii_whitespace().any(|flag| flag == name);
+        match has(name) {
+            true => Some(true),
+            false => {
+                (has("lahf_lm") && !self.cut_flags && self.glued_flags.iter().all(|glued| glued != name))
+                    .then_some(false)
+            }
+        }
+    }
 }
 
 /// The one word for an architecture that `uname`, Debian and the kernel call differently.

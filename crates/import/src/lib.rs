@@ -26,11 +26,15 @@ mod damaged;
 mod devices;
 mod error;
 mod facts;
+#[cfg(test)]
+mod harmed;
 mod importer;
 mod limits;
 mod line;
 mod numbers;
 mod prompts;
+#[cfg(test)]
+mod real;
 mod sections;
 mod sink;
 mod split;

@@ -41,7 +41,7 @@ impl PendingLine {
 /// Whether a text ends as one does that was cut: within a word or a number.
 pub(crate) fn ends_open(text: &str) -> bool {
     match text.as_bytes().last() {
-        Some(last) if last.is_ascii() => last.is_ascii_alphanumeric() || *last == b'.',
+        Some(last) if last.is_ascii() => last.is_ascii_alphanumeric() || b".,-_/:=+".contains(last),
         _ => text.ends_with(char::is_alphanumeric),
     }
 }

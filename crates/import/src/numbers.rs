@@ -21,7 +21,8 @@ pub(crate) fn parse_whole(text: &str) -> Option<u64> {
             value = value.checked_mul(10)?.checked_add(digit.into())?;
             length += 1;
         } else if is_separator(c) && mark.is_none_or(|mark| mark == c) {
-            let fits = if before == 0 { length <= 3 } else { matches!(length, 2 | 3) };
+            // No groups follow a zero: `0.107` is a fraction.
+            let fits = if before == 0 { length <= 3 && value > 0 } else { matches!(length, 2 | 3) };
             fits.then_some(())?;
             mark = Some(c);
             before += 1;
@@ -156,6 +157,8 @@ mod tests {
             "12,34",
             "1,234.567",
             "1234,567",
+            "0.107",
+            "000,107",
             "a",
             "1e5",
             "99999999999999999999999",

@@ -145,8 +145,9 @@ fn bare_prompt(text: &str) -> Option<&str> {
     let spaced = rest.len() > command.len();
     let begins =
         command.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '.' | '/' | '~' | '_' | '('));
-    // `$HOME` in a text and `%CPU` in a table are no prompts.
-    (begins && (spaced || is_command(command))).then_some(command)
+    // `$HOME` in a text and `%CPU` in a table are no prompts, nor is a head of perf's.
+    let head = command.starts_with("tma_");
+    (begins && !head && (spaced || is_command(command))).then_some(command)
 }
 
 /// Words before a command that change how it is run and not what it is.

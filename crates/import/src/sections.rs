@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
+use record::detail;
 use record::import::{NotUnderstood, Origin};
 
+use crate::facts::Fact;
 use crate::limits::{MOST_EXAMPLES, MOST_MACHINES};
 use crate::line::{Line, quote};
 use crate::sink::Draft;
@@ -142,15 +144,26 @@ impl Sections {
     /// A text ended within its line `number`, with no line end: whether all of it is there nobody can tell.
     pub(crate) fn doubt_last_line(&mut self, text: &str, number: u64) {
         for section in &mut self.sections {
-            if !section.outputs.iter().any(|output| output.text == text && output.lines.1 == number) {
-                continue;
+            // A line that is cut before its figures is none of the output's.
+            let ends = |end: u64| end == number || end + 1 == number;
+            let cut = section.outputs.iter().find(|output| output.text == text && ends(output.lines.1));
+            // What is put together of several lines lacks the last one's part, too.
+            let Some(first) = cut.map(|output| output.lines.0) else { continue };
+            for lscpu in &mut section.draft.facts.lscpu {
+                let is_last = |fact: &Fact<String>| fact.origin.line == number && fact.origin.text == text;
+                lscpu.cut_flags |= lscpu.flags.as_ref().is_some_and(is_last);
             }
             let note = format!(
                 "{text}: it ends within line {number}, with no line end; what stands there may be cut off"
             );
             section.draft.machine.notes.push(note.into());
             for m in &mut section.draft.measurements {
-                if m.origin.as_ref().is_some_and(|origin| origin.line == number && origin.text == text) {
+                let is_of_it = |line: u64| {
+                    line == number
+                        || (is_summed(&m.metric) || m.detail.get(detail::FROM) == Some(OF_SEVERAL_LINES))
+                            && line >= first
+                };
+                if m.origin.as_ref().is_some_and(|origin| is_of_it(origin.line) && origin.text == text) {
                     m.doubt.get_or_insert_with(|| {
                         "perhaps cut off: the text ends within its line, with no line end".into()
                     });
@@ -327,4 +340,11 @@ pub(crate) fn add_example(lines: &mut NotUnderstood, text: &str, line: Line) {
             says: quote(line.text).to_owned(),
         });
     }
+}
+/// Where a figure is from that is put together of two lines.
+const OF_SEVERAL_LINES: &str = "events over total time";
+
+/// Whether figures of a metric are put together of many lines, the last of which may be missing.
+fn is_summed(metric: &str) -> bool {
+    metric.starts_with("wakeup.") || matches!(metric, "counter.count" | "core.ipc" | "core.clock")
 }

@@ -35,14 +35,23 @@ impl Draft {
         self.measurements.append(&mut other.measurements);
         self.withheld.append(&mut other.withheld);
         self.contradictions.append(&mut other.contradictions);
-        let Facts { lscpu, rows, cache_rows, numactl, sockets, memory } = &mut other.facts;
+        let Facts { lscpu, rows, broken_row, cache_rows, numactl, slots, sockets, memory } = &mut other.facts;
         self.facts.lscpu.append(lscpu);
         self.facts.rows.append(rows);
+        self.facts.broken_row = self.facts.broken_row.take().or(broken_row.take());
         self.facts.cache_rows.append(cache_rows);
         self.facts.numactl.append(numactl);
+        self.facts.slots.append(slots);
         self.facts.memory = memory.take().or(self.facts.memory.take());
         self.facts.sockets.append(sockets);
         self.machine.memory_devices.append(&mut other.machine.memory_devices);
+        let limits = &mut self.machine.limits;
+        if limits.affinity.is_empty() {
+            limits.affinity = other.machine.limits.affinity;
+        }
+        if limits.memory_nodes.is_empty() {
+            limits.memory_nodes = other.machine.limits.memory_nodes;
+        }
         let (mine, others) = (&mut self.machine.system, other.machine.system);
         mine.vendor = mine.vendor.take().or(others.vendor);
         mine.product = mine.product.take().or(others.product);

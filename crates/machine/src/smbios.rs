@@ -6,11 +6,12 @@
 //! point says or that has a structure shorter than its own header, and refuses the memory devices of SMBIOS 2.3 to
 //! 2.6, which lack the fields that came with 2.7.
 
-use record::machine::MemoryDevice;
+use record::machine::{MemoryDevice, System};
 use smbioslib::{
     MemoryArrayUse, MemoryDeviceType, MemoryFormFactor, MemorySize, MemorySizeExtended, MemorySpeed,
-    MemorySpeedExtended, SMBiosEndOfTable, SMBiosMemoryDevice, SMBiosPhysicalMemoryArray,
-    SMBiosProcessorInformation, SMBiosStruct, UndefinedStruct, UndefinedStructTable,
+    MemorySpeedExtended, SMBiosBaseboardInformation, SMBiosEndOfTable, SMBiosInformation, SMBiosMemoryDevice,
+    SMBiosPhysicalMemoryArray, SMBiosProcessorInformation, SMBiosStruct, SMBiosSystemInformation,
+    UndefinedStruct, UndefinedStructTable,
 };
 
 use crate::{locators, system};
@@ -27,6 +28,8 @@ pub struct Tables {
     pub processor: Option<String>,
     /// The clock that the first processor had at boot ("Current Speed"), Hz: boosted or throttled as it then was.
     pub processor_hz: Option<u64>,
+    /// Maker, product, board and firmware.
+    pub system: System,
     /// Whether the table ends as it should: what follows a damaged structure cannot be found.
     pub complete: bool,
 }
@@ -47,7 +50,19 @@ pub fn read(table: Vec<u8>) -> Tables {
     let mut devices: Vec<MemoryDevice> = devices.map(|device| memory_device(&device)).collect();
     place(&mut devices);
     let processor = table.defined_struct_iter::<SMBiosProcessorInformation>().find(is_central);
+    let bios = table.defined_struct_iter::<SMBiosInformation>().next();
+    let bios = |offset| bios.as_ref().and_then(|bios| string(bios.parts(), offset));
+    let product = table.defined_struct_iter::<SMBiosSystemInformation>().next();
+    let product = |offset| product.as_ref().and_then(|product| string(product.parts(), offset));
+    let board = table.defined_struct_iter::<SMBiosBaseboardInformation>().next();
+    let board = |offset| board.as_ref().and_then(|board| string(board.parts(), offset));
     Tables {
+        system: System {
+            vendor: product(0x04),
+            product: product(0x05),
+            firmware: system::joined([bios(0x04), bios(0x05), bios(0x08)]),
+            board: system::joined([board(0x04), board(0x05), None]),
+        },
         devices,
         processor: processor.as_ref().and_then(|cpu| string(cpu.parts(), 0x10)),
         processor_hz: processor.and_then(|cpu| cpu.parts().get_field_word(0x16)).and_then(mhz),

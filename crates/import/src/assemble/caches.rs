@@ -35,10 +35,10 @@ pub(super) fn fill(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, coverage
         || !is_even(&known, machine);
     let mut unknown = false;
     let mut uneven = false;
-    for (fact, ..) in &mut known {
+    for (fact, _, ways) in &mut known {
         let of_kinds = several_kinds || fact.level > 2 && odd_model;
         if of_kinds && fact.instances.is_some_and(|count| count > 1) {
-            fact.bytes = None;
+            (fact.bytes, *ways) = (None, None);
             uneven = true;
         }
     }

@@ -171,6 +171,11 @@ fn count_rows(machine: &mut Machine) {
     let (cores, packages, clusters) =
         (count(|cpu| cpu.core), count(|cpu| cpu.package), count(|cpu| cpu.cluster));
     let counts = &mut machine.counts;
+    // Between numbers of a table that has only what is online others may be offline, or lines be missing.
+    let last = machine.cpus.last().map_or(0, |cpu| cpu.id as usize);
+    if last >= machine.cpus.len() && counts.cpus_online.is_none() && counts.cpus_present.is_none() {
+        return;
+    }
     counts.cores = cores.or(counts.cores);
     counts.packages = packages.or(counts.packages);
     counts.clusters = clusters.or(counts.clusters);
@@ -232,7 +237,10 @@ fn nodes(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, contradictions: &m
         machine.nodes = fact;
     }
     // Nodes without CPUs are counted, and lscpu may leave them out of its lists.
-    let listed = (!ids.is_empty()).then_some(ids.len() as u32);
+    let listed = ids.len() as u32;
+    let in_lists: CpuList = lscpu.node_cpus.values().flat_map(|list| list.value.iter()).collect();
+    let all = lscpu.online.as_ref().is_some_and(|online| online.value.is_subset(&in_lists));
+    let listed = Some(listed).filter(|_| listed > 0 && (square || all || lscpu.nodes.is_some()));
     let nodes = counted.map(|(nodes, _)| nodes).or(listed.max(Fact::value_of(&lscpu.nodes)));
     machine.counts.nodes = nodes.or(machine.counts.nodes);
     let by_cpu: BTreeMap<u32, u32> =

@@ -1,9 +1,12 @@
 //! Several outputs of one tool: of one machine, or of two.
 
-use record::import::{Contradiction, Origin};
+use std::collections::BTreeMap;
+
+use record::CpuList;
+use record::import::{Contradiction, Origin, Withheld};
 
 use crate::error::{Clash, Error};
-use crate::facts::{Fact, Lscpu, Numactl, architecture, contradict};
+use crate::facts::{Fact, Facts, Lscpu, Numactl, architecture, contradict, parse_cache_name};
 
 /// The outputs of lscpu as one: the later ones add to the first, or say how the machine was then. Two that cannot be of
 /// the same machine are refused.
@@ -72,6 +75,10 @@ fn add(merged: &mut Lscpu, next: &Lscpu) {
     later(&mut merged.offline, &next.offline);
     later(&mut merged.nodes, &next.nodes);
     later(&mut merged.vendor, &next.vendor);
+    if next.flags.is_some() {
+        merged.glued_flags.clone_from(&next.glued_flags);
+        merged.cut_flags = next.cut_flags;
+    }
     later(&mut merged.flags, &next.flags);
     later(&mut merged.address_bits, &next.address_bits);
     later(&mut merged.hypervisor, &next.hypervisor);
@@ -123,10 +130,65 @@ fn several(one: &Origin, other: &Origin) -> Error {
     Error::SeveralMachines(Clash::Lines(Box::new([one.clone(), other.clone()])))
 }
 
+/// Refuses caches of `lscpu -C` that are others than the list's.
+pub(super) fn caches(facts: &Facts, lscpu: &Lscpu) -> Result<(), Error> {
+    for row in &facts.cache_rows {
+        let (Some((level, kind)), Some(all)) = (parse_cache_name(&row.name), row.bytes.1) else { continue };
+        let of_list = lscpu.caches.iter().find(|fact| (fact.value.level, fact.value.kind) == (level, kind));
+        let Some((fact, bytes)) = of_list.and_then(|fact| Some((fact, fact.value.bytes?))) else { continue };
+        if fact.value.instances.is_some_and(|count| !all.counts(bytes).contains(&count)) {
+            return Err(several(&fact.origin, &row.origin));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses the memory slots of two boards.
+pub(super) fn slots(facts: &Facts) -> Result<(), Error> {
+    let other = facts.slots.windows(2).find(|two| two[0].value != two[1].value);
+    other.map_or(Ok(()), |two| Err(several(&two[0].origin, &two[1].origin)))
+}
+
+/// Why the rows of `lscpu -e` are not followed: some are missing. Refuses rows of other CPUs than the list has.
+pub(super) fn rows(facts: &Facts, lscpu: &Lscpu) -> Result<Option<Withheld>, Error> {
+    let Some(first) = facts.rows.first() else { return Ok(None) };
+    let all: CpuList = facts.rows.iter().map(|row| row.cpu).collect();
+    let why = |why: &str, origin: &Origin| {
+        Ok(Some(Withheld { what: "machine.cpus".to_owned(), why: why.to_owned(), origin: origin.clone() }))
+    };
+    if let Some(list) = &lscpu.online {
+        let offline = lscpu.offline.as_ref().map(|list| list.value.clone()).unwrap_or_default();
+        let online: CpuList = facts.rows.iter().filter(|row| row.online).map(|row| row.cpu).collect();
+        if !all.is_subset(&list.value.union(&offline)) {
+            return Err(several(&list.origin, &first.origin));
+        }
+        if !list.value.is_subset(&online) {
+            return why("rows are missing: not all CPUs online have one", &first.origin);
+        }
+    }
+    if let Some(broken) = &facts.broken_row {
+        return why("a row is cut off, so others may be missing", broken);
+    }
+    let gap = all.iter().last().is_some_and(|last| last as usize >= all.len());
+    if gap && (facts.rows.iter().all(|row| row.of_all) || !all.contains(0)) {
+        return why("rows are missing: the CPUs' numbers have gaps", &first.origin);
+    }
+    Ok(None)
+}
+
 /// Refuses what numactl tells of two machines, and what it tells of another than lscpu does.
 pub(super) fn numactl(outputs: &[Numactl], lscpu: &Lscpu) -> Result<(), Error> {
     let mut known: Option<&Fact<record::CpuList>> = None;
+    let mut sizes: BTreeMap<u32, &Fact<u64>> = BTreeMap::new();
     for output in outputs {
+        let printed = output.nodes.iter().filter_map(|(id, node)| Some((*id, node.bytes.as_ref()?)));
+        for (id, bytes) in printed {
+            let first = *sizes.entry(id).or_insert(bytes);
+            // One tool prints whole MB, the other hundredths.
+            if first.value.abs_diff(bytes.value) > 1 << 20 {
+                return Err(several(&first.origin, &bytes.origin));
+            }
+        }
         let mut count = 0;
         for node in output.nodes.values() {
             count += node.cpus.as_ref().map_or(0, |cpus| cpus.value.len());

@@ -4,6 +4,7 @@ mod dump;
 
 use std::collections::BTreeSet;
 
+use record::import::Origin;
 use record::machine::MemoryDevice;
 
 use crate::facts::{self, Fact, Socket};
@@ -82,6 +83,9 @@ fn reader(command: Option<&Command>) -> Box<dyn Reader> {
         arrays: BTreeSet::new(),
         seen: BTreeSet::new(),
         slots: 0,
+        memory: Default::default(),
+        closed: false,
+        array: None,
     })
 }
 
@@ -105,6 +109,12 @@ struct Text {
     seen: BTreeSet<u32>,
     /// Slots of all arrays.
     slots: u32,
+    /// A structure has been read.
+    closed: bool,
+    /// The line of the first array.
+    array: Option<Origin>,
+    /// Arrays of system memory that were seen, and those that devices name.
+    memory: (BTreeSet<String>, BTreeSet<String>),
 }
 
 /// The fields that are read of some structure.
@@ -144,7 +154,7 @@ impl Reader for Text {
             return Fit::Between;
         }
         if let Some(version) = text.strip_prefix("# dmidecode ") {
-            if self.structure.is_some() {
+            if self.structure.is_some() || self.closed {
                 return Fit::Over;
             }
             sink.version(version.trim());
@@ -210,7 +220,12 @@ impl Reader for Text {
     fn end(&mut self, sink: &mut Sink) {
         self.close(sink);
         let slots = &mut sink.draft.machine.memory_slots;
-        *slots = (*slots).max((self.slots > 0).then_some(self.slots));
+        // Of an array that devices name the number of slots is missing.
+        let all = self.memory.0.is_empty() || self.memory.1.is_subset(&self.memory.0);
+        *slots = (*slots).max((self.slots > 0 && all).then_some(self.slots));
+        if let Some(origin) = self.array.take().filter(|_| all) {
+            sink.draft.facts.slots.push(Fact { value: self.slots, origin });
+        }
         machine::smbios::place(&mut sink.draft.machine.memory_devices);
     }
 }
@@ -262,6 +277,7 @@ impl Text {
 
     fn close(&mut self, sink: &mut Sink) {
         let Some(structure) = self.structure.take() else { return };
+        self.closed = true;
         if let Some(handle) = structure.handle.filter(|_| matches!(structure.kind, 4 | 16 | 17)) {
             // The same table twice in one output.
             if !self.seen.insert(handle) {
@@ -286,9 +302,11 @@ impl Text {
             4 => structure.socket(sink),
             16 => {
                 if structure.get("Use").is_none_or(|used| used.value == "System Memory") {
+                    self.memory.0.extend(structure.handle.map(|handle| format!("0x{handle:04X}")));
                     let count =
                         structure.number("Number Of Devices", "").filter(|count| count.value <= MOST_SLOTS);
                     if let Some(count) = count {
+                        self.array.get_or_insert_with(|| count.origin.clone());
                         sink.note_at("machine.memory_slots", count.origin);
                         self.slots += count.value;
                     }
@@ -300,6 +318,7 @@ impl Text {
                 let other =
                     structure.get("Array Handle").is_some_and(|handle| self.arrays.contains(&handle.value));
                 if !other {
+                    self.memory.1.extend(structure.get("Array Handle").map(|handle| handle.value.clone()));
                     structure.device(sink);
                 }
             }

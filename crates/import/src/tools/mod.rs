@@ -8,6 +8,8 @@ mod lscpu;
 mod lshw;
 mod mlc;
 mod numactl;
+mod numactl_show;
+mod numastat;
 mod openssl;
 mod perf_stat;
 mod published;
@@ -46,6 +48,8 @@ pub(crate) const TOOLS: &[Tool] = &[
     lscpu::LSCPU_CACHES,
     dmidecode::DMIDECODE,
     numactl::NUMACTL,
+    numactl_show::NUMACTL_SHOW,
+    numastat::NUMASTAT,
     lshw::LSHW,
     lscpu::LSCPU,
 ];

@@ -120,7 +120,14 @@ impl Reader for Hardware {
             }
             Says::Memory { node, free, value } => {
                 self.open = Open::Nothing;
-                let Some((bytes, _)) = facts::parse_size(value) else { return Fit::Taken };
+                // It prints no other unit.
+                let size = facts::parse_size(value).filter(|_| value.ends_with("MB"));
+                let Some((bytes, _)) = size else {
+                    let (what, why) =
+                        (format!("machine.nodes[{node}].bytes"), format!("{value:.60} is no size in MB"));
+                    sink.withhold(&what, why, line);
+                    return Fit::Taken;
+                };
                 let field = if free { "free_bytes" } else { "bytes" };
                 let bytes = Some(sink.fact(format!("machine.nodes[{node}].{field}"), bytes, line));
                 let entry = self.output.nodes.entry(node).or_default();
@@ -169,8 +176,11 @@ impl Reader for Hardware {
 }
 
 /// `0 1 2 3`, since 2.0.18 `0-3 8-11`.
-fn cpus(list: &str) -> Option<CpuList> {
-    list.split_whitespace().collect::<Vec<_>>().join(",").parse().ok()
+pub(super) fn cpus(list: &str) -> Option<CpuList> {
+    let words: Vec<&str> = list.split_whitespace().collect();
+    // No number begins with a zero: two are one where the blank between is lost.
+    let glued = words.iter().any(|word| word.len() > 1 && word.starts_with('0') && !word.starts_with("0-"));
+    (!glued).then(|| words.join(",").parse().ok()).flatten()
 }
 
 impl Hardware {

@@ -133,7 +133,8 @@ fn machine_line(text: &str) -> Option<(Vec<&str>, Option<u64>)> {
 
 /// What a child sent and a margin cut: `Got: +F:22:aes-256-ige:89602860.00:9749`.
 fn is_cut(text: &str) -> bool {
-    text.starts_with("Got: +") && !text.contains(" from ")
+    text == "Got:"
+        || text.starts_with("Got: +") && machine_line(text).is_none_or(|(_, child)| child.is_none())
 }
 
 /// `16801049 aes-256 ige's in 3.00s`: the end of a line that began with `Doing`.
@@ -299,8 +300,11 @@ impl SpeedReader {
                 let name = fields[2];
                 match child {
                     Some(number) => {
+                        self.forked = self.forked.max(number.saturating_add(1));
                         self.children.push(Child { number, name: name.to_owned(), rates, line: line.into() })
                     }
+                    // Of several processes it may be one's alone, whose mark is lost.
+                    None if self.forked > 0 && !self.command.has("-mr") => return Fit::Between,
                     None => {
                         let sizes = self.child_sizes.clone();
                         self.take_row(name, &rates, &sizes, line);
@@ -408,10 +412,11 @@ impl SpeedReader {
         for (name, of) in by_name {
             let mut numbers: Vec<u64> = of.iter().map(|child| child.number).collect();
             numbers.sort_unstable();
+            let forked = self.forked == 0 || self.forked == numbers.len() as u64;
             let all = numbers.iter().enumerate().all(|(at, number)| at as u64 == *number);
             let same = of.iter().all(|child| child.rates.len() == of[0].rates.len());
             let as_many = asked.is_none_or(|asked| asked == numbers.len() as u64);
-            if !all || !same || !as_many || printed.contains(&folded(name)) {
+            if !all || !same || !as_many || !forked || printed.contains(&folded(name)) {
                 continue;
             }
             let sum = |column: usize| of.iter().map(|child| child.rates[column]).sum::<f64>();
@@ -453,6 +458,10 @@ impl Reader for SpeedReader {
             return Fit::Taken;
         }
         if let Some((fields, child)) = machine_line(text) {
+            // What is done next is another run's where rates stand already.
+            if fields[0].starts_with('D') && !self.rates.is_empty() {
+                return Fit::Over;
+            }
             return self.machine(&fields, child, line);
         }
         if let Some(sizes) = head(text) {

@@ -410,6 +410,13 @@ impl Reader for SysbenchReader {
             (&self.events, &self.seconds, database)
             && *seconds > 0.0
         {
+            // Since 1.0 both print their own rate.
+            let newer = self.version.as_deref().is_some_and(|version| !version.starts_with("0."));
+            if self.test == Some("memory") || self.test == Some("cpu") && newer {
+                let why = "the line with the rate is missing".to_owned();
+                sink.withhold("workload.throughput", why, line.line());
+                return;
+            }
             push(&workload, &(events / seconds, line.clone()), "events", Some("events over total time"));
         }
         if let Some((seconds, line)) = self.seconds.as_ref().filter(|_| self.counted() && !database) {

@@ -79,7 +79,10 @@ fn gnu_verbose(text: &str) -> Option<(Part, f64)> {
         return Some((Part::System, numbers::parse_decimal(value)?));
     }
     let value = text.strip_prefix("Elapsed (wall clock) time (h:mm:ss or m:ss): ")?;
-    Some((Part::Real, clock(value)?))
+    // A margin may have broken it: `0:00.12` has hundredths, `1:02:03` whole minutes and seconds.
+    let (front, last) = value.rsplit_once(':')?;
+    let whole = if front.contains(':') { last.len() == 2 } else { last.len() == 5 };
+    Some((Part::Real, clock(value).filter(|_| whole)?))
 }
 
 /// Everything in one line: GNU, csh, BSD.

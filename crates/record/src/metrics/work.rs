@@ -191,9 +191,10 @@ pub(super) const METRICS: &[Metric] = &[
         plausible: (0.0, 1.0),
         figure: Statistic::Median,
         glossary: "
-            Share of a core's issue slots by `category` (top-down, level 1): `retiring` did work,
+            Share of a core's issue slots by `category` (top-down): `retiring` did work,
             `bad-speculation` was thrown away, `frontend-bound` found no instruction to issue, `backend-bound`
-            waited for memory or for an execution unit.
+            waited for memory or for an execution unit. Of imported records also level 2, two of each: heavy and light
+            operations, branch mispredicts and machine clears, fetch latency and fetch bandwidth, memory and core bound.
             Also: retiring, bad speculation, front end, back end, top-down
             How: The CPU's own slots and top-down events where the kernel exposes them (Intel), their published
             formulas on AMD and Arm.

@@ -27,7 +27,11 @@ const NOT_CAUSED: [&str; 10] = [
 
 /// A table of counts and one of slots, where there are any.
 pub(crate) fn tables(record: &Record, most: usize) -> Vec<Table> {
-    let mut tables = vec![slots(record, most), counts(record, most)];
+    let mut tables = vec![
+        slots(record, most, "Issue slots (top-down)", LEVEL_1),
+        slots(record, most, "Issue slots (top-down, level 2)", LEVEL_2),
+        counts(record, most),
+    ];
     tables.retain(|table| !table.is_empty());
     tables
 }
@@ -56,7 +60,7 @@ fn counts(record: &Record, most: usize) -> Table {
         let coverage = m.detail.get(detail::COVERAGE);
         let figures = [
             labelled(m, Label::Event),
-            units::thousands(m.value()),
+            count(m),
             per.map_or(String::new(), |count| units::significant(m.value() / count * 1000.0)),
             coverage.map_or(String::new(), |share| format!("{} of the time", units::percent(share))),
         ];
@@ -65,16 +69,42 @@ fn counts(record: &Record, most: usize) -> Table {
     table.finished()
 }
 
-/// Issue slots by category, a row a workload: what was done, thrown away, not fed, and what waited.
-fn slots(record: &Record, most: usize) -> Table {
-    const CATEGORIES: [&str; 4] = ["retiring", "bad-speculation", "frontend-bound", "backend-bound"];
-    let heads =
-        ["workload", "#threads", "placement", "#retiring", "#bad speculation", "#front end", "#back end"];
-    let mut table = Table::new("Issue slots (top-down)", Some("counter.share"), heads);
+/// A count; of energy what it is in joules.
+fn count(m: &Measurement) -> String {
+    match m.detail.get(detail::UNIT) {
+        Some("J") => format!("{} J", units::significant(m.value())),
+        _ => units::thousands(m.value()),
+    }
+}
+
+/// Categories of level 1 and their columns: what was done, thrown away, not fed, and what waited.
+const LEVEL_1: [(&str, &str); 4] = [
+    ("retiring", "#retiring"),
+    ("bad-speculation", "#bad speculation"),
+    ("frontend-bound", "#front end"),
+    ("backend-bound", "#back end"),
+];
+
+/// Categories of level 2, two of each of level 1.
+const LEVEL_2: [(&str, &str); 8] = [
+    ("heavy-operations", "#heavy"),
+    ("light-operations", "#light"),
+    ("branch-mispredicts", "#mispredicts"),
+    ("machine-clears", "#clears"),
+    ("fetch-latency", "#fetch latency"),
+    ("fetch-bandwidth", "#fetch bandwidth"),
+    ("memory-bound", "#memory"),
+    ("core-bound", "#core"),
+];
+
+/// Issue slots by category, a row a workload.
+fn slots<const N: usize>(record: &Record, most: usize, title: &str, categories: [(&str, &str); N]) -> Table {
+    let heads = ["workload", "#threads", "placement"].into_iter().chain(categories.map(|(_, head)| head));
+    let mut table = Table::new(title, Some("counter.share"), heads);
     let all = record.measurements_of("counter.share").filter(|m| m.summary.n > 0);
-    let rows = side_by_side::<_, 4>(all, |m| {
+    let rows = side_by_side::<_, N>(all, |m| {
         let category = m.labels.word(Label::Category)?;
-        Some((place(m), CATEGORIES.iter().position(|name| *name == category)?))
+        Some((place(m), categories.iter().position(|(name, _)| *name == category)?))
     });
     add_rows(&mut table, rows, most, remarks, |[workload, threads, placement, _], figures| {
         let shares = figures.map(|m| m.map_or(String::new(), |m| units::percent(m.value())));

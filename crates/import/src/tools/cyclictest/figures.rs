@@ -115,7 +115,7 @@ impl Histogram {
         // The maxima have one more where all threads are summed up.
         let threads = self.minima.len();
         let uneven = self.averages.len() != threads || self.maxima.len() < threads;
-        (uneven || threads > 0 && self.overflows.is_empty())
+        (uneven || self.overflows.is_empty())
             .then(|| "the last lines of the histogram are missing".to_owned())
     }
 }
@@ -128,6 +128,8 @@ pub(super) struct Seen {
     pub policy: Option<String>,
     pub load: Option<String>,
     pub threads: BTreeMap<u32, Thread>,
+    /// A thread's line cannot be read.
+    pub lost: bool,
     pub distributions: BTreeMap<u32, Distribution>,
     pub histogram: Histogram,
     pub wake_ups: ByThread,
@@ -271,6 +273,13 @@ impl Seen {
         let cycles: f64 = ran.iter().map(|thread| thread.cycles as f64).sum();
         if ran.is_empty() || cycles <= 0.0 {
             let why = "no cycle had ended, so its minimum, average and maximum are none".to_owned();
+            sink.withhold("wakeup.average", why, first.line.line());
+            return;
+        }
+        // They are one figure together, of which a missing thread's would be a part.
+        let gap = self.threads.keys().zip(0..).any(|(number, expected)| *number != expected);
+        if cpu.is_none() && (gap || self.lost) {
+            let why = "a thread's line is missing".to_owned();
             sink.withhold("wakeup.average", why, first.line.line());
             return;
         }

@@ -67,7 +67,10 @@ fn thread(line: Line) -> Option<Thread> {
     thread.tid = numbers::parse_whole(tid)?;
     let value = |label: &str| {
         let (_, after) = rest.split_once(label)?;
-        numbers::parse_whole(after.split_whitespace().next()?)
+        let mut words = after.split_whitespace();
+        let value = numbers::parse_whole(words.next()?)?;
+        // A number that a margin broke is two.
+        words.next().is_none_or(|next| next.starts_with(|c: char| c.is_alphabetic())).then_some(value)
     };
     thread.priority = Some(value("P:")?);
     thread.interval = value("I:");
@@ -127,8 +130,9 @@ impl CyclicReader {
     /// `# Min Latencies: 00062 00055`
     fn totals(&mut self, text: &str) -> bool {
         let Some((label, rest)) = text.trim_start_matches(['#', ' ']).split_once(':') else { return false };
-        let values: Option<Vec<u64>> =
-            rest.split_whitespace().take(MOST_THREADS).map(numbers::parse_whole).collect();
+        // Five digits are the least that it prints, and two of them without a blank between are more than it has.
+        let whole = |word: &str| numbers::parse_whole(word).filter(|_| (5..10).contains(&word.len()));
+        let values: Option<Vec<u64>> = rest.split_whitespace().take(MOST_THREADS).map(whole).collect();
         let histogram = &mut self.seen.histogram;
         match (label, values) {
             ("Total", Some(values)) => histogram.totals = values,
@@ -213,6 +217,7 @@ impl Reader for CyclicReader {
             }
             return Fit::Taken;
         }
+        self.seen.lost |= text.starts_with("T: ");
         if text.starts_with('#')
             && let Some((_, value)) = text.split_once(LATENCY)
         {

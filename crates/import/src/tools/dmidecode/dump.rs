@@ -27,6 +27,24 @@ pub(crate) fn dump(bytes: &[u8], sink: &mut Sink) -> bool {
         let note = "the SMBIOS table is damaged or cut off; what stands after the damage is missing";
         sink.draft.machine.notes.push(format!("{}: {note}", sink.text).into());
     }
+    let own = &mut sink.draft.machine.system;
+    let system = tables.system;
+    let named = [
+        (&mut own.vendor, system.vendor, "vendor"),
+        (&mut own.product, system.product, "product"),
+        (&mut own.firmware, system.firmware, "firmware"),
+        (&mut own.board, system.board, "board"),
+    ];
+    let mut paths = Vec::new();
+    for (field, value, name) in named {
+        if value.is_some() {
+            *field = value;
+            paths.push(format!("machine.system.{name}"));
+        }
+    }
+    for path in paths {
+        sink.note(path, line);
+    }
     let first = sink.draft.machine.memory_devices.len();
     for (at, mut device) in tables.devices.into_iter().enumerate() {
         let path = format!("machine.memory_devices[{}]", first + at);

@@ -27,7 +27,7 @@ pub(in crate::tools) const HYPERFINE_CSV: Tool = Tool {
     opens: |line, _| {
         line.text.trim().strip_prefix(COLUMNS).is_some_and(|rest| rest.is_empty() || rest.starts_with(','))
     },
-    reader: |_| Box::new(CsvReader),
+    reader: |_| Box::new(CsvReader::default()),
 };
 
 /// `--export-markdown`.
@@ -105,6 +105,15 @@ impl JsonReader {
                 continue;
             }
             let time = Measurement::exact("workload.time", labels(command), times);
+            let printed = number("median").unwrap_or(time.value());
+            if (printed - time.value()).abs() > 1e-9 * printed.abs() {
+                let why = format!(
+                    "its median is {printed} s, and that of its runs {}: runs are missing",
+                    time.value()
+                );
+                sink.withhold("workload.time", why, line.line());
+                continue;
+            }
             sink.add_figure(time.with_known_detail(detail::RUNS, (runs > 0).then_some(runs)), line.line());
             add_cpu_time(command, number("user"), number("system"), line.line(), sink);
         }
@@ -120,14 +129,22 @@ fn add_cpu_time(command: &str, user: Option<f64>, system: Option<f64>, line: Lin
     }
 }
 
-struct CsvReader;
+#[derive(Default)]
+struct CsvReader {
+    columns: usize,
+}
 
 impl Reader for CsvReader {
     fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
+        let cells = cells(line.text.trim());
         if line.text.trim().starts_with(COLUMNS) {
+            self.columns = cells.len();
             return Fit::Taken;
         }
-        let cells = cells(line.text.trim());
+        // A margin may have broken it.
+        if cells.len() != self.columns {
+            return Fit::Between;
+        }
         let number = |at: usize| cells.get(at).and_then(|cell| numbers::parse_plain(cell));
         let (Some(command), Some(median)) = (cells.first().filter(|command| !command.is_empty()), number(3))
         else {
@@ -191,6 +208,10 @@ impl Reader for MarkdownReader {
             return Fit::Between;
         };
         let command = words.join(" ").replace("\\|", "|");
+        // What stands behind its name is a cell that cannot be read.
+        if command.starts_with('`') != command.ends_with('`') || command.contains('±') {
+            return Fit::Between;
+        }
         let command = command.trim_matches('`');
         let Some(mean) = numbers::parse_scaled(mean, exponent).filter(|_| !command.is_empty()) else {
             return Fit::Between;

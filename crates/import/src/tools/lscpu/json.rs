@@ -195,7 +195,7 @@ impl Reader for Document {
             }
             What::Cpus => {
                 for (entry, line) in entries {
-                    table::cpu(&row(entry), line, sink);
+                    table::cpu(&row(entry), true, line, sink);
                 }
             }
             What::Caches => {

@@ -295,7 +295,7 @@ pub(super) const LABELS: &[(Key, &[&str])] = &[
         "Skaliranje CPU(s), MHz", "Skalowanie MHz CPU", "Масштабування процесорів, МГц",
         "CPU(s) factor de escala MHz", "CPU スケーリング MHz", "CPU 스케일링 MHz", "CPU-frequentieniveau",
         "CPU(s) MHz de escala", "Scalarea frecvenței procesoarelor, în MHz", "MHz скалирања процесора",
-        "BogoMIPS", "Virtualization", "Virtualizace", "Virtualisation", "Virtualisierung", "Virtualización",
+        "BogoMIPS", "Microcode version", "Virtualization", "Virtualizace", "Virtualisation", "Virtualisierung", "Virtualización",
         "Birtualizazioa", "Virtualisointi", "Virtualizacija", "Virtualisasi", "仮想化", "Virtualisatie",
         "Wirtualizacja", "Virtualização", "Виртуализация", "Virtualisering", "Sanallaştırma", "Віртуалізація",
         "Ảo hóa", "虚拟化", "虛擬", "가상화", "Virtualizare", "Виртуелизација", "Dispatching mode",

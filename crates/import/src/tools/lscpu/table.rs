@@ -16,8 +16,8 @@ pub(crate) const LSCPU_EXTENDED: Tool = Tool {
 
 /// Columns of `-e` and `-p` beside the caches, in lower case.
 const COLUMNS: &str = "\
-    bogomips cpu core socket cluster node book drawer polarization address configured online mhz scalmhz% \
-    maxmhz minmhz modelname cache";
+    bogomips cpu core socket cluster node book drawer polarization address configured online microcode mhz \
+    scalmhz% maxmhz minmhz modelname cache";
 
 /// The columns that a head names, in lower case; `-p` has an empty one before the caches.
 fn columns<'a>(names: impl Iterator<Item = &'a str>) -> Option<Vec<String>> {
@@ -85,22 +85,23 @@ impl Reader for Cpus {
         if let (Some(at), Some(more)) = (named, cells.len().checked_sub(self.columns.len())) {
             cells.drain(at..at + more);
         }
-        if cells.len() > self.columns.len() {
+        // Where a cell is gone, or two have become one, nothing says which.
+        if cells.len() != self.columns.len() {
+            if text.is_empty() {
+                return Fit::Between;
+            }
+            if cells[0].starts_with(|c: char| c.is_ascii_digit()) && !sink.draft.facts.rows.is_empty() {
+                sink.draft.facts.broken_row = Some(sink.origin(line));
+            }
             return Fit::Over;
         }
         let pairs: Vec<(&str, &str)> = self.columns.iter().map(String::as_str).zip(cells).collect();
-        if cpu(&pairs, line, sink) {
-            Fit::Taken
-        } else if text.is_empty() {
-            Fit::Between
-        } else {
-            Fit::Over
-        }
+        if cpu(&pairs, !self.commas, line, sink) { Fit::Taken } else { Fit::Over }
     }
 }
 
-/// A row of a CPU, by the names of the columns in lower case; whether it is one.
-pub(super) fn cpu<T: AsRef<str>>(cells: &[(T, T)], line: Line, sink: &mut Sink) -> bool {
+/// A row of a CPU, by the names of the columns in lower case; whether it is one. `of_all` tables have CPUs offline, too.
+pub(super) fn cpu<T: AsRef<str>>(cells: &[(T, T)], of_all: bool, line: Line, sink: &mut Sink) -> bool {
     let id = cells.iter().find(|(column, _)| column.as_ref() == "cpu").map(|(_, cell)| cell.as_ref());
     let id = id.and_then(|id| id.parse::<u32>().ok()).filter(|cpu| *cpu <= record::cpu_list::MAX_CPU);
     let Some(cpu) = id else { return false };
@@ -113,6 +114,7 @@ pub(super) fn cpu<T: AsRef<str>>(cells: &[(T, T)], line: Line, sink: &mut Sink) 
         node: None,
         caches: Vec::new(),
         online: true,
+        of_all,
         hz: (None, None),
         origin: sink.origin(line),
     };
@@ -161,7 +163,7 @@ fn cache(name: &str) -> Option<String> {
 /// `lscpu -C`.
 pub(crate) const LSCPU_CACHES: Tool = Tool {
     name: "lscpu -C",
-    opens: |line, _| line.text.trim_start().starts_with("NAME ") && line.text.contains("ONE-SIZE"),
+    opens: |line, _| caches_head(line.text).is_some(),
     reader: |_| Box::new(Caches { columns: Vec::new() }),
 };
 
@@ -169,15 +171,26 @@ struct Caches {
     columns: Vec<String>,
 }
 
+/// The columns of `lscpu -C`, in lower case: all are known, so that none is misread.
+fn caches_head(text: &str) -> Option<Vec<String>> {
+    const KNOWN: &str =
+        "name one-size all-size ways type level alloc-policy write-policy phy-line sets coherency-size";
+    let columns: Vec<String> = text.split_whitespace().map(str::to_ascii_lowercase).collect();
+    let is_known = |column: &String| KNOWN.split(' ').any(|known| known == column);
+    let size = columns.iter().any(|column| column == "one-size");
+    (columns.first()? == "name" && size && columns.iter().all(is_known)).then_some(columns)
+}
+
 impl Reader for Caches {
     fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
         let cells: Vec<&str> = line.text.split_whitespace().collect();
         let Some(first) = cells.first() else { return Fit::Between };
         if self.columns.is_empty() {
-            self.columns = cells.iter().map(|cell| cell.to_ascii_lowercase()).collect();
+            let Some(columns) = caches_head(line.text) else { return Fit::Over };
+            self.columns = columns;
             return Fit::Taken;
         }
-        if facts::parse_cache_name(first).is_none() || cells.len() > self.columns.len() {
+        if facts::parse_cache_name(first).is_none() || cells.len() != self.columns.len() {
             return Fit::Over;
         }
         let pairs: Vec<(&str, &str)> = self.columns.iter().map(String::as_str).zip(cells).collect();

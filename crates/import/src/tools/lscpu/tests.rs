@@ -153,8 +153,7 @@ fn kinds_of_core_are_added_up() {
 
 #[test]
 fn flags_go_on_where_a_mail_was_wrapped() {
-    let text =
-        "> Architecture: x86_64\n> Flags: fpu vme sse2 avx\n> avx2 constant_tsc\n> nonstop_tsc\n> hello.\n";
+    let text = "> Architecture: x86_64\n> Flags: fpu vme sse2 avx\n> avx2 constant_tsc\n> nonstop_tsc lahf_lm\n> hello.\n";
     let imported = import(text);
     for feature in ["avx", "avx2", "nonstop_tsc"] {
         assert!(imported.machine.processor.features.iter().any(|known| known == feature), "{feature}");

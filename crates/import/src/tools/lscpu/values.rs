@@ -66,6 +66,8 @@ impl Values {
 
     pub(super) fn more_flags(&mut self, more: &str) {
         if let Some(flags) = self.output.flags.as_mut().filter(|flags| flags.value.len() < LONGEST_FLAGS) {
+            let (last, first) = (flags.value.rsplit(' ').next(), more.split(' ').next());
+            self.output.glued_flags.push(last.into_iter().chain(first).collect());
             flags.value.push(' ');
             flags.value.push_str(more);
         }
@@ -110,6 +112,13 @@ impl Values {
             Key::Offline | Key::OfflineMask => once!(output, offline, read.list("machine.cpus[].online")),
             Key::Nodes => once!(output, nodes, read.count("machine.counts.nodes", 4096)),
             Key::NodeCpus => {
+                // Of `-x` whose line of all CPUs is lost, one number may be a mask.
+                let number = read.value.bytes().all(|b| b.is_ascii_hexdigit()) && read.value != "0";
+                if number && !read.masks && self.output.online.is_none() {
+                    let why = format!("{} may be a mask: the list of CPUs online is missing", read.shown());
+                    read.sink.withhold("machine.nodes[].cpus", why, line);
+                    return;
+                }
                 let list = read.list(format!("machine.nodes[{}].cpus", label.part));
                 if let (Some(node), Some(list)) = (node, list) {
                     let known = self.output.node_cpus.get(&node);

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use record::metrics::USUAL_EVENTS;
 use record::{Label, Labels, Measurement, detail};
 
+use super::run::Run;
 use super::text::{Counter, Part};
 use crate::line::{Line, PendingLine};
 use crate::numbers;
@@ -80,23 +81,8 @@ pub(super) struct Counts {
     places: HashMap<(Part, Event), usize>,
     /// The counter of the last line, for the line below it.
     last: Option<usize>,
-}
-
-/// What is known of the run as a whole.
-#[derive(Debug, Default)]
-pub(super) struct Run {
-    /// The command as runs of it are compared.
-    pub workload: Option<String>,
-    /// Whether the whole machine was counted.
-    pub system: bool,
-    /// Whether nothing tells if it was the whole machine or one process.
-    pub unknown: bool,
-    /// Runs that the figures are means of.
-    pub runs: Option<u64>,
-    /// The CPUs that were counted, where not all were.
-    pub cpus: Option<String>,
-    /// The process or thread that was counted, where it ran already.
-    pub attached: Option<String>,
+    /// Of how many intervals each has a line, counted or not, and the last one's time.
+    seen: HashMap<(Part, Event), (u64, f64)>,
 }
 
 impl Event {
@@ -139,15 +125,25 @@ impl Counts {
         self.slots.is_empty()
     }
 
+    /// Whether counters of intervals follow some of a whole run, or the other way round: another output's.
+    pub(super) fn is_of_another(&self, counter: &Counter) -> bool {
+        let first = self.slots.first().map(|slot| slot.intervals > 0);
+        first.is_some_and(|intervals| intervals != counter.interval.is_some())
+    }
+
     /// Whether the whole machine was counted, as far as the events tell it: figures of single CPUs and sockets need that,
     /// and perf counts the CPUs' clock there where it counts a process's own.
     pub(super) fn system(&self) -> Option<bool> {
-        let of_cpus = |slot: &Slot| matches!(slot.part, Part::Cpu(_) | Part::Group(_));
         let clock = |name: &str| self.slots.iter().any(|slot| slot.event.name == name);
-        if self.slots.iter().any(of_cpus) || clock("cpu-clock") {
+        if self.of_cpus() || clock("cpu-clock") {
             return Some(true);
         }
         clock("task-clock").then_some(false)
+    }
+
+    /// Whether single CPUs or groups of them were counted, which is only done where all are.
+    pub(super) fn of_cpus(&self) -> bool {
+        self.slots.iter().any(|slot| matches!(slot.part, Part::Cpu(_) | Part::Group(_)))
     }
 
     /// Takes one counter; whether its unit is one that counts have.
@@ -155,10 +151,16 @@ impl Counts {
         let key = (counter.part.clone(), Event::read(&counter.event));
         let known = self.find(&key);
         self.last = known;
+        if let Some(interval) = counter.interval {
+            let seen = self.seen.entry(key.clone()).or_insert((0, f64::NEG_INFINITY));
+            if interval > seen.1 {
+                *seen = (seen.0 + 1, interval);
+            }
+        }
         let Some(value) = counter.value else { return true };
         let (value, unit) = match &*counter.unit {
             // A task's clock is counted in nanoseconds.
-            "msec" => (value * 1e6, "ns"),
+            "msec" => ((value * 1e6).round(), "ns"),
             "us" => (value * 1e3, "ns"),
             "sec" => (value * 1e9, "ns"),
             "ns" => (value, "ns"),
@@ -167,11 +169,17 @@ impl Counts {
             "GiB" => (value * 1073741824.0, "B"),
             "Bytes" | "B" => (value, "B"),
             "" => (value, ""),
-            // Energy and temperature have no metric.
+            "Joules" => (value, "J"),
+            // Temperature is no count.
             _ => return false,
         };
         let time = matches!(key.1.name.as_str(), "task-clock" | "cpu-clock");
-        let (value, unit) = if time && unit.is_empty() { (value, "ns") } else { (value, unit) };
+        // Without a unit they are nanoseconds, and up to Linux 3 milliseconds with a fraction.
+        let (value, unit) = match time && unit.is_empty() {
+            true if value.fract() != 0.0 => ((value * 1e6).round(), "ns"),
+            true => (value, "ns"),
+            false => (value, unit),
+        };
         let new = Estimate { value, interval: counter.interval, coverage: None };
         let at = known.unwrap_or(self.slots.len());
         if let Some(slot) = self.slots.get_mut(at) {
@@ -223,7 +231,13 @@ impl Counts {
 
     /// Everything as measurements.
     pub(super) fn into_sink(self, run: &Run, sink: &mut Sink) {
-        let slots = with_sums(self.slots);
+        let (slots, missing) = whole(self.slots, &self.seen);
+        for slot in missing {
+            let what = format!("counter.count {}", slot.event.plain());
+            let why = "its line of an interval is missing, where others have theirs".to_owned();
+            sink.withhold(&what, why, slot.line.line());
+        }
+        let slots = with_sums(slots);
         // An event that was counted in several modes keeps its mode in its name.
         let mut modes: HashMap<(&Part, &str, &str), u32> = HashMap::new();
         let moded = slots.iter().any(|slot| !slot.event.mode.is_empty());
@@ -244,6 +258,15 @@ impl Counts {
         }
         clocks(&slots, run, sink);
     }
+}
+
+/// The counters that have a line of each interval, and those that lack one.
+fn whole(slots: Vec<Slot>, seen: &HashMap<(Part, Event), (u64, f64)>) -> (Vec<Slot>, Vec<Slot>) {
+    let most = seen.values().map(|(intervals, _)| *intervals).max().unwrap_or(0);
+    slots.into_iter().partition(|slot| {
+        let of = seen.get(&(slot.part.clone(), slot.event.clone()));
+        of.is_none_or(|(intervals, _)| *intervals == most)
+    })
 }
 
 /// The counts of groups of CPUs, and before them what they are together.

@@ -3,6 +3,7 @@
 
 mod counts;
 mod fields;
+mod run;
 mod text;
 mod topdown;
 
@@ -11,7 +12,8 @@ mod tests;
 
 use record::{Label, Labels, Measurement, detail};
 
-use self::counts::{Counts, Run};
+use self::counts::Counts;
+use self::run::Run;
 use self::text::Counter;
 use crate::line::{Line, PendingLine};
 use crate::numbers;
@@ -203,6 +205,7 @@ impl PerfReader {
             self.run.system = system == Some(true);
             self.run.unknown = system.is_none();
         }
+        self.run.system |= self.counts.of_cpus() && self.run.attached.is_none();
         if let Some(attached) = &self.run.attached {
             self.run.workload = Some(attached.clone());
         }
@@ -237,8 +240,14 @@ impl Reader for PerfReader {
         if is_interval_head(text) || text.starts_with("# started on ") {
             return Fit::Taken;
         }
+        if self.shares.take_table(line) {
+            return Fit::Taken;
+        }
         let share = self.shares.take(line);
         if let Some(counter) = self.counter(line.text) {
+            if self.counts.is_of_another(&counter) {
+                return Fit::Over;
+            }
             return if self.counts.take(counter, line, sink) { Fit::Taken } else { Fit::Between };
         }
         if share {
@@ -247,7 +256,8 @@ impl Reader for PerfReader {
         }
         if topdown::is_metric(text) {
             self.counts.leave();
-            return Fit::Between;
+            sink.withhold("counter.share", "no category of level 1 or 2".to_owned(), line);
+            return Fit::Taken;
         }
         if let Some(further) = text::continuation(line.text).filter(|_| !self.counts.is_empty()) {
             self.counts.go_on(&further, line, sink);

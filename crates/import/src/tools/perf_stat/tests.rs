@@ -222,7 +222,59 @@ fn an_event_of_several_groups_is_one_count_and_no_sum() {
 }
 
 #[test]
-fn top_down_shares_are_read_in_every_form_and_energy_is_not_lost_silently() {
+fn tables_of_top_down_shares_are_read_to_level_2() {
+    let old = "              retiring      bad speculation       frontend bound        backend bound     heavy operations     \
+        light operations    branch mispredict       machine clears        fetch latency      fetch bandwidth         memory \
+        bound           Core bound\n                 26.1%                 3.9%                43.3%                26.7%    \
+        5.9%                20.2%                 3.6%                 0.3%                31.0%                12.3%      \
+        15.7%                11.0%\n";
+    let new = "             %  tma_retiring %  tma_bad_speculation %  tma_frontend_bound %  tma_backend_bound\n  26.1   3.9  \
+        43.3  26.7\n";
+    let head = " Performance counter stats for './a':\n\n";
+    let end = "\n       1.001234567 seconds time elapsed\n";
+    for (text, count) in [(old, 12), (new, 4)] {
+        let imported = import(&format!("{head}{text}{end}"));
+        assert_eq!(figures(&imported).len(), count + 1, "{:#?}", figures(&imported));
+        assert_eq!(value(&imported, "counter.share category=bad-speculation workload=a"), 0.039);
+        assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
+    }
+    let metrics = "         1,234,567      slots     #     10.5 %  tma_branch_mispredicts\n    #      0.4 %  tma_machine_clears\n \
+        #     12.0 %  tma_core_bound\n   #     20.5 %  tma_memory_bound\n    #      4.5 %  tma_dram_bound\n";
+    let imported = import(&format!("{head}{metrics}{end}"));
+    assert_eq!(value(&imported, "counter.share category=memory-bound workload=a"), 0.205);
+    assert_eq!(value(&imported, "workload.time workload=a"), 1.001234567);
+    assert_eq!(imported.import.withheld.len(), 1, "level 3 is not silent: {:?}", imported.import.withheld);
+    let cores = "                       retiring      bad speculation       frontend bound        backend bound\nS0-D0-C0      2   \
+        38.7%                 2.0%                17.0%                42.3%\n";
+    let imported = import(&format!("{head}{cores}{end}"));
+    assert_eq!(imported.import.withheld.len(), 1, "{:?}", imported.import.withheld);
+    assert!(!figures(&imported).iter().any(|figure| figure.starts_with("counter.share")));
+}
+
+#[test]
+fn what_a_margin_broke_off_a_line_is_no_event() {
+    let text = " Performance counter stats for 'true':\n\n              0.54 msec task-clock                       #\n    0.107 \
+        CPUs utilized\n                50      page-faults                      #\n   93.346 K/sec\n";
+    assert_eq!(
+        figures(&import(text)),
+        [
+            "counter.count event=task-clock workload=true scope=process: 540000",
+            "counter.count event=page-faults workload=true scope=process: 50"
+        ]
+    );
+}
+
+#[test]
+fn an_event_without_its_line_of_an_interval_has_no_sum() {
+    let text = "#           time             counts unit events\n     1.000123456      1,000      cycles\n     1.000123456      \
+        2,000      branches\n     2.000123456      500      cycles\n";
+    let imported = import(text);
+    assert_eq!(figures(&imported), ["counter.count event=cycles: 1500"]);
+    assert_eq!(imported.import.withheld[0].what, "counter.count branches");
+}
+
+#[test]
+fn top_down_shares_and_energy_are_read_in_every_form() {
     let text = " Performance counter stats for 'x':\n\n     1,589,502,677      instructions                     #    1.35  \
         insn per cycle              ( +-  0.14% )\n                        TopdownL1                 #     13.4 %  \
         tma_backend_bound\n                                                  #     35.1 %  tma_bad_speculation      \
@@ -254,8 +306,9 @@ fn top_down_shares_are_read_in_every_form_and_energy_is_not_lost_silently() {
     let imported = import(text);
     let instructions = the(&imported, "counter.count event=instructions workload=x scope=process");
     assert!(!instructions.detail.has(detail::COVERAGE), "the share of time is the metric's");
-    assert_eq!(imported.import.not_understood.examples[0].says, "2.50 Joules power/energy-pkg/");
-    assert_eq!(imported.import.not_understood.lines, 1, "{:?}", imported.import.not_understood);
+    let energy = the(&imported, "counter.count event=power/energy-pkg/ workload=x scope=process");
+    assert_eq!((energy.value(), energy.detail.get(detail::UNIT)), (2.5, Some("J")));
+    assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
     let hybrid = import(&text.replace("TopdownL1  ", "TopdownL1 (cpu_core)"));
     assert!(!figures(&hybrid).iter().any(|f| f.starts_with("counter.share")));
     assert_eq!(hybrid.import.withheld.len(), 4, "{:?}", hybrid.import.withheld);

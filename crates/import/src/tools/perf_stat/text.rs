@@ -94,7 +94,8 @@ pub(super) fn counter(text: &str) -> Option<Counter<'_>> {
         Some(number) => {
             let count = numbers::parse_whole(number).map(|count| count as f64);
             Some(if unit.is_empty() {
-                count.or_else(|| numbers::parse_decimal(number))?
+                // A fraction of an event is a time whose unit is lost.
+                count.or_else(|| numbers::parse_decimal(number).filter(|_| event.contains("clock")))?
             } else {
                 numbers::parse_decimal(number)?
             })
@@ -179,12 +180,20 @@ fn part(text: &str) -> Option<(Part, &str)> {
     tid.bytes().all(|b| b.is_ascii_digit()).then(|| (Part::Thread(word.to_owned()), after))
 }
 
+/// Whether a word is a unit of what stands behind `#`, which a margin may have broken off: `0.107 CPUs utilized`.
+fn is_metric_unit(word: &str) -> bool {
+    matches!(word, "CPUs" | "GHz" | "MHz" | "insn" | "IPC" | "of" | "stalled")
+        || word.ends_with("/sec")
+        || word.starts_with("seconds")
+}
+
 /// Whether a word may be an event's name: `cycles`, `cpu_core/cycles/u`, `r01c2`, `L1-dcache-loads:u`.
 pub(super) fn is_event(word: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "_-:/.,=@+!{}[]~#*".contains(c);
     word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '{')
         && word.chars().all(allowed)
         && !word.ends_with('.')
+        && !is_metric_unit(word)
 }
 
 #[cfg(test)]

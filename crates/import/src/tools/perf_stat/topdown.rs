@@ -1,19 +1,28 @@
-//! Top-down metrics of level 1 as perf prints them: `#     25.5 %  tma_backend_bound`, in fields `25.5,%  tma_backend_bound`,
+//! Top-down metrics of levels 1 and 2 as perf prints them: `#     25.5 %  tma_backend_bound`, in fields `25.5,%  tma_backend_bound`,
 //! in JSON `"metric-value" : "25.5", "metric-unit" : "%  tma_backend_bound"`.
 
 use record::{Label, Labels, Measurement};
 
-use super::counts::Run;
+use super::run::Run;
 use crate::line::{Line, PendingLine};
 use crate::numbers;
 use crate::sink::Sink;
 
-/// Names that perf has for the categories, without `tma_`, and those that records use.
+/// Names that perf has for the categories of levels 1 and 2, without `tma_`, and those that records use.
 const CATEGORIES: &[(&str, &str)] = &[
     ("retiring", "retiring"),
     ("bad_speculation", "bad-speculation"),
     ("frontend_bound", "frontend-bound"),
     ("backend_bound", "backend-bound"),
+    ("heavy_operations", "heavy-operations"),
+    ("light_operations", "light-operations"),
+    ("branch_mispredicts", "branch-mispredicts"),
+    ("branch_mispredict", "branch-mispredicts"),
+    ("machine_clears", "machine-clears"),
+    ("fetch_latency", "fetch-latency"),
+    ("fetch_bandwidth", "fetch-bandwidth"),
+    ("memory_bound", "memory-bound"),
+    ("core_bound", "core-bound"),
 ];
 
 /// The category and the share of a line.
@@ -41,6 +50,28 @@ fn category(text: &str) -> Option<&'static str> {
     CATEGORIES.iter().find(|(known, _)| *known == name).map(|(_, category)| *category)
 }
 
+/// The columns of a table: `retiring  bad speculation  frontend bound`, since 6.3 `%  tma_retiring  %  tma_backend_bound`.
+fn head(text: &str) -> Option<Vec<&'static str>> {
+    let text = text.replace('%', " ");
+    let names = text.split("  ").map(str::trim).filter(|name| !name.is_empty());
+    let columns: Option<Vec<_>> =
+        names.map(|name| category(&name.to_ascii_lowercase().replace(' ', "_"))).collect();
+    columns.filter(|columns| columns.len() > 1)
+}
+
+/// The shares of a row, and whether it is of a group of CPUs or an interval: `S0-D0-C0  2  38.7%  2.0%  17.0%  42.3%`.
+fn row(text: &str, columns: usize) -> Option<(Vec<f64>, bool)> {
+    let words: Vec<&str> = text.split_whitespace().filter(|word| *word != "%").take(64).collect();
+    let front = words.len().checked_sub(columns).filter(|front| *front <= 3)?;
+    let share = |word: &&str| {
+        let figure = word.strip_suffix('%').unwrap_or(word);
+        let printed = figure.contains(['.', ',']).then_some(figure)?;
+        Some(numbers::parse_decimal(printed)? / 100.0)
+    };
+    let shares: Option<Vec<f64>> = words[front..].iter().map(share).collect();
+    Some((shares?, front > 0))
+}
+
 /// Whether a line has a metric and no counter: `TopdownL1 (cpu_core)   #   17.4 %  tma_backend_bound`.
 pub(super) fn is_metric(text: &str) -> bool {
     ["%  tma_", "% tma_"].iter().any(|mark| text.contains(mark)) || text.starts_with("TopdownL")
@@ -54,12 +85,36 @@ pub(super) struct Shares {
     all: Vec<(&'static str, f64, PendingLine)>,
     /// Of a kind of core.
     kinds: Vec<PendingLine>,
+    /// The columns of a table that has begun.
+    columns: Vec<&'static str>,
+    /// Rows of groups of CPUs and of intervals.
+    parts: Vec<PendingLine>,
 }
 
 /// Shares of one output that are kept.
 const MOST: usize = 4096;
 
 impl Shares {
+    /// Whether the line is the head of a table, or a row of one.
+    pub(super) fn take_table(&mut self, line: Line) -> bool {
+        let text = line.text.trim();
+        if let Some(columns) = head(text) {
+            self.columns = columns;
+            return true;
+        }
+        if self.columns.is_empty() || self.all.len() + self.parts.len() >= MOST {
+            return false;
+        }
+        let Some((shares, of_a_part)) = row(text, self.columns.len()) else { return false };
+        if of_a_part {
+            self.parts.push(line.into());
+        } else {
+            let columns = self.columns.iter().zip(shares);
+            self.all.extend(columns.map(|(category, share)| (*category, share, line.into())));
+        }
+        true
+    }
+
     /// Whether the line tells one.
     pub(super) fn take(&mut self, line: Line) -> bool {
         let text = line.text.trim();
@@ -81,6 +136,9 @@ impl Shares {
     pub(super) fn into_sink(self, run: &Run, sink: &mut Sink) {
         for line in &self.kinds {
             sink.withhold("counter.share", "it is of one kind of core of several".to_owned(), line.line());
+        }
+        for line in &self.parts {
+            sink.withhold("counter.share", "it is of a group of CPUs or an interval".to_owned(), line.line());
         }
         for (category, share, line) in &self.all {
             if self.all.iter().filter(|(other, ..)| other == category).count() > 1 {

@@ -1,0 +1,277 @@
+//! What becomes of a text on its way (cut, joined to another, quoted, wrapped) changes no figure: it may take some away.
+
+use std::collections::BTreeSet;
+
+use crate::real::{Figures, Text, committed, read};
+
+/// One way in which a text comes to harm. Places are shares of its length.
+#[derive(Clone, Debug)]
+enum Harm {
+    /// The lines at a place are gone.
+    Lines(u16, usize),
+    /// It ends there.
+    Head(u16),
+    /// It begins there.
+    Tail(u16),
+    /// What is no digit and no part of a number is gone at a place.
+    Letter(u16),
+    /// Another text stands behind it, or before it.
+    Joined(usize, bool),
+    /// Blanks at the ends of lines are gone, or other ones between words.
+    Blanks(&'static str),
+    /// Lines begin with this.
+    Quoted(&'static str),
+    /// Lines end like this.
+    LineEnds(&'static str),
+    /// A mail program broke lines at words.
+    Wrapped(usize),
+    /// A terminal broke lines where they end.
+    Broken(usize),
+    /// As mail carries it.
+    QuotedPrintable,
+}
+
+/// The lines of a text, each with its end.
+fn lines(text: &str) -> Vec<&str> {
+    text.split_inclusive('\n').collect()
+}
+
+fn place(all: usize, at: u16) -> usize {
+    all * usize::from(at) / (usize::from(u16::MAX) + 1)
+}
+
+fn each_line(text: &str, change: impl Fn(&str) -> String) -> String {
+    text.lines().map(|line| change(line) + "\n").collect()
+}
+
+/// Another text of the same machine, and no other version of the same.
+fn fitting(name: &str, which: usize) -> Option<&'static Text> {
+    fn machine(name: &str) -> &str {
+        name.split_once("-of-").map_or("", |(_, machine)| machine)
+    }
+    let fits = |text: &&Text| machine(&text.name) == machine(name) && text.name != name;
+    let all: Vec<&Text> = committed().iter().filter(fits).collect();
+    all.get(which % all.len().max(1)).copied()
+}
+
+/// A line in pieces of at most so many characters, broken at blanks where `at_words`.
+fn pieces(line: &str, margin: usize, at_words: bool) -> String {
+    let (mut out, mut rest) = (String::new(), line);
+    while rest.chars().count() > margin {
+        let limit = rest.char_indices().nth(margin).map_or(rest.len(), |(at, _)| at);
+        let blank = rest[..limit].rfind(' ').filter(|at| at_words && !rest[..*at].trim().is_empty());
+        let at = if at_words {
+            blank.or_else(|| rest[limit..].find(' ').map(|at| at + limit))
+        } else {
+            Some(limit)
+        };
+        let Some(at) = at else { break };
+        out.push_str(&rest[..at]);
+        out.push('\n');
+        rest = if at_words { rest[at..].trim_start() } else { &rest[at..] };
+    }
+    out + rest
+}
+
+fn quoted_printable(text: &str) -> String {
+    let mut out = String::from("Content-Transfer-Encoding: quoted-printable\n\n");
+    for line in text.lines() {
+        let mut column = 0;
+        for byte in line.bytes() {
+            let plain = matches!(byte, b' ' | b'\t' | b'!'..=b'<' | b'>'..=b'~');
+            let coded = if plain { char::from(byte).to_string() } else { format!("={byte:02X}") };
+            if column + coded.len() > 75 {
+                out.push_str("=\n");
+                column = 0;
+            }
+            column += coded.len();
+            out.push_str(&coded);
+        }
+        out.push('\n');
+    }
+    out
+}
+
+impl Harm {
+    /// The text after it, and what else may be read there.
+    fn befall(&self, name: &str, text: &str) -> (String, Option<&'static Text>) {
+        let after = match self {
+            Harm::Lines(at, count) => {
+                let lines = lines(text);
+                // Three lines of JSON may be the data of one field and the name of the next.
+                let count = if text.starts_with('{') { 1 } else { *count };
+                let from = place(lines.len(), *at);
+                let gone = from..(from + count).min(lines.len());
+                lines.iter().enumerate().filter(|(at, _)| !gone.contains(at)).map(|(_, line)| *line).collect()
+            }
+            Harm::Head(at) => text[..text.floor_char_boundary(place(text.len(), *at))].to_owned(),
+            Harm::Tail(at) => {
+                let lines = lines(text);
+                lines[place(lines.len(), *at)..].concat()
+            }
+            Harm::Letter(at) => {
+                // Signs and separators of numbers, and the letters of units.
+                let of_a_number = |c: char| c.is_ascii_digit() || ",.-+':x\nkKMGmunµ".contains(c);
+                let from = text.floor_char_boundary(place(text.len(), *at));
+                match text[from..].char_indices().find(|(_, c)| !of_a_number(*c)) {
+                    Some((offset, c)) => {
+                        let at = from + offset;
+                        format!("{}{}", &text[..at], &text[at + c.len_utf8()..])
+                    }
+                    None => text.to_owned(),
+                }
+            }
+            Harm::Joined(which, behind) => {
+                let Some(other) = fitting(name, *which) else { return (text.to_owned(), None) };
+                let Ok(more) = std::str::from_utf8(&other.bytes) else { return (text.to_owned(), None) };
+                let joined = if *behind { format!("{text}\n{more}") } else { format!("{more}\n{text}") };
+                return (joined, Some(other));
+            }
+            Harm::Blanks("\u{a0}") => text.replace(' ', "\u{a0}"),
+            Harm::Blanks("\t") => text.replace("        ", "\t"),
+            Harm::Blanks(_) => each_line(text, |line| line.trim_end().to_owned()),
+            Harm::Quoted(mark) => each_line(text, |line| format!("{mark}{line}")),
+            Harm::LineEnds(end) => text.replace('\n', end),
+            Harm::Wrapped(margin) => each_line(text, |line| pieces(line, *margin, true)),
+            Harm::Broken(margin) => each_line(text, |line| pieces(line, *margin, false)),
+            Harm::QuotedPrintable => quoted_printable(text),
+        };
+        (after, None)
+    }
+}
+
+/// A place without what other lines than the figure's own tell of it: the words of a metric's labels that must be among the
+/// whole text's, and of lists only what numbers tell apart.
+fn parts(place: &str) -> (String, BTreeSet<String>) {
+    let exact = ["machine.cpus[", "machine.nodes["];
+    if let Some((list, which)) =
+        place.split_once('[').filter(|_| !exact.iter().any(|list| place.starts_with(list)))
+    {
+        // A cache's CPUs stand on another line, and of a slot its name.
+        let kind = which.split_once(" of ").map_or("", |(kind, _)| kind);
+        return (format!("{list} {kind}"), BTreeSet::new());
+    }
+    if place.starts_with("machine") || place.starts_with("state") {
+        return (place.to_owned(), BTreeSet::new());
+    }
+    let (metric, labels) = place.split_once(' ').unwrap_or((place, ""));
+    // Names may hold anything, and a letter of them may be gone.
+    let named = |label: &&str| {
+        label.contains('=') && !["workload=", "event=", "--"].iter().any(|start| label.starts_with(start))
+    };
+    let labels = labels.split(' ').filter(named);
+    (metric.to_owned(), labels.map(str::to_owned).collect())
+}
+
+/// Whether a value is that of the whole text: a text may have lost its end.
+fn is_value(read: &str, whole: &str, letter: bool) -> bool {
+    if let (Ok(read), Ok(whole)) = (read.parse::<f64>(), whole.parse::<f64>()) {
+        // Of a table that is lost the sum of its parts may be left, without the table's rounding.
+        return (read - whole).abs() <= whole.abs() * 1e-6;
+    }
+    let is_text = read.parse::<f64>().is_err() && read.contains(char::is_alphabetic);
+    read == whole || is_text && (letter || whole.starts_with(read.trim_end_matches('…').trim()))
+}
+
+/// The figures of a harmed text that are not those of whole ones, as lines. What is marked as doubtful is no promise.
+fn others(harmed: &Figures, whole: &[Figures], harm: &Harm) -> Vec<String> {
+    let letter = matches!(harm, Harm::Letter(_));
+    let fewer_lines = matches!(harm, Harm::Lines(..) | Harm::Head(_) | Harm::Tail(_));
+    // Names that linespeed gives in the order in which it reads; and a count of what is left is what is left.
+    let counted = |place: &str, name: &str| {
+        place == "machine.counts"
+            || matches!(
+                name,
+                "core" | "package" | "channel" | "memory_slots" | "memory_bytes" | "firmware" | "board"
+            )
+            || place.contains("mitigations")
+    };
+    let known: Vec<_> = whole
+        .iter()
+        .flat_map(|figures| &figures.0)
+        .map(|((place, name), values)| (parts(place), name.trim_end_matches('?'), values))
+        .collect();
+    let mut all = Vec::new();
+    for ((place, name), values) in harmed.0.iter().filter(|((_, name), _)| !name.ends_with('?')) {
+        let (list, labels) = parts(place);
+        // A last line that is cut is said to be, and of threads together fewer are told. Where the name of a cache or of
+        // what was run lost a letter, it is another.
+        let said = matches!(harm, Harm::Head(_)) && place.starts_with("machine")
+            || (fewer_lines || letter) && place.starts_with("wakeup.");
+        // Two texts tell together which CPUs share a cache.
+        let shared =
+            matches!(harm, Harm::Joined(..)) && place.starts_with("machine.caches") && name != "bytes";
+        let renamed = letter && (place.starts_with("machine.caches") || place.contains("workload=sys"));
+        if counted(place, name) || said || shared || renamed {
+            continue;
+        }
+        for value in values {
+            let mut same = known
+                .iter()
+                .filter(|((other, of), what, _)| *what == name && *other == list && labels.is_subset(of));
+            if !same.any(|(_, _, values)| values.iter().any(|whole| is_value(value, whole, letter))) {
+                all.push(format!("{place} {name}={value}"));
+            }
+        }
+    }
+    all
+}
+
+/// The texts, but those whose figures are sums or medians of all their lines: fewer lines are another run.
+fn texts_in_utf8() -> Vec<(&'static Text, &'static str)> {
+    let of_lines = |text: &&Text| ["perf-I", "cyclictest-v"].iter().any(|name| text.name.contains(name));
+    committed()
+        .iter()
+        .filter(|text| !of_lines(text))
+        .filter_map(|text| Some((text, std::str::from_utf8(&text.bytes).ok()?)))
+        .collect()
+}
+
+fn check(text: &Text, content: &str, harm: &Harm) -> Result<(), String> {
+    let (after, more) = harm.befall(&text.name, content);
+    let whole: Vec<Figures> = std::iter::once(text).chain(more).map(|text| read(&text.bytes)).collect();
+    let wrong = others(&read(after.as_bytes()), &whole, harm);
+    if wrong.is_empty() {
+        return Ok(());
+    }
+    let joined = more.map_or(String::new(), |more| format!(" ({})", more.name));
+    Err(format!("{} after {harm:?}{joined}:\n  {}", text.name, wrong[..wrong.len().min(4)].join("\n  ")))
+}
+
+/// Every kind of harm, those that have a place at so many of them.
+fn harms(places: u32, seed: usize) -> Vec<Harm> {
+    let at = |count: u32| (0..count).map(move |step| (step * 65_535 / count) as u16);
+    let each = |at: u16| [Harm::Lines(at, 1), Harm::Lines(at, 3), Harm::Head(at), Harm::Letter(at)];
+    let mut all: Vec<Harm> = at(places).flat_map(each).collect();
+    all.extend(at(places / 2).map(Harm::Tail));
+    all.extend((0..places as usize / 3).map(|step| Harm::Joined(step * 37 + seed, step % 2 == 0)));
+    all.extend([" ", "\t", "\u{a0}"].map(Harm::Blanks));
+    all.extend(["> ", ">> ", "    ", "\t", "| "].map(Harm::Quoted));
+    all.extend(["\r\n", "\n\n", "  \n"].map(Harm::LineEnds));
+    all.extend(
+        [50, 64, 72, 80, 100].iter().flat_map(|margin| [Harm::Wrapped(*margin), Harm::Broken(*margin)]),
+    );
+    all.push(Harm::QuotedPrintable);
+    all
+}
+
+/// `./test everything` tries twice the places, and of a change's test each text suffers another eighth of all harms.
+#[test]
+fn a_text_that_came_to_harm_tells_no_other_figure() {
+    let everything = std::env::var_os("LINESPEED_TEST_EVERYTHING").is_some_and(|value| !value.is_empty());
+    let (places, share) = if everything { (48, 1) } else { (24, 8) };
+    let mut found = std::collections::BTreeMap::new();
+    for (number, (text, content)) in texts_in_utf8().into_iter().enumerate() {
+        for (at, harm) in harms(places, number).iter().enumerate() {
+            if (at + number) % share != 0 {
+                continue;
+            }
+            if let Err(wrong) = check(text, content, harm) {
+                let kind = std::mem::discriminant(harm);
+                found.entry(format!("{} {kind:?}", text.name)).or_insert(wrong);
+            }
+        }
+    }
+    let wrong: Vec<String> = found.into_values().collect();
+    assert!(wrong.is_empty(), "{} texts and kinds of harm:\n{}", wrong.len(), wrong.join("\n"));
+}

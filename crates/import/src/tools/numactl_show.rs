@@ -1,0 +1,114 @@
+//! `numactl --show`: the CPUs and nodes that the shell may use.
+
+use record::CpuList;
+
+use super::numactl::cpus;
+use crate::line::Line;
+use crate::sink::Sink;
+use crate::tool::{Fit, Reader, Tool};
+
+/// Its labels, in the order in which it prints them.
+const LABELS: &[&str] = &[
+    "policy",
+    "preferred node",
+    "interleavenode",
+    "interleavemask",
+    "physcpubind",
+    "cpubind",
+    "nodebind",
+    "membind",
+    "preferred",
+    "weighted interleavemask",
+];
+
+/// `numactl --show`.
+pub(super) const NUMACTL_SHOW: Tool = Tool {
+    name: "numactl --show",
+    opens: |line, _| matches!(field(line.text), Some(("policy" | "physcpubind", _))),
+    reader: |_| Box::new(ShowReader::default()),
+};
+
+/// The label and the value of a line: `physcpubind: 0 1 2 3`.
+fn field(text: &str) -> Option<(&str, &str)> {
+    let (label, value) = text.trim().split_once(':')?;
+    let is_list = |value: &str| value.bytes().all(|b| b.is_ascii_digit() || b" -,".contains(&b));
+    let known = match label {
+        "policy" => {
+            let mode = value.trim();
+            let modes = ["default", "preferred", "bind", "interleave", "local", "weighted interleave"];
+            modes.contains(&mode.strip_suffix(" many").unwrap_or(mode))
+        }
+        "preferred node" => true,
+        label => LABELS.contains(&label) && is_list(value),
+    };
+    known.then_some((label, value.trim()))
+}
+
+#[derive(Default)]
+struct ShowReader {
+    seen: Vec<String>,
+    /// The last line's numbers may go on where a margin broke them.
+    cpus: bool,
+}
+
+impl Reader for ShowReader {
+    fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
+        let text = line.text.trim();
+        if text.is_empty() {
+            self.cpus = false;
+            return Fit::Between;
+        }
+        let Some((label, value)) = field(text) else {
+            // Of which list a further line of numbers is, only its place tells; without it the list is not whole.
+            if std::mem::take(&mut self.cpus) && cpus(text).is_some() {
+                sink.draft.machine.limits.affinity = CpuList::new();
+                sink.withhold("machine.limits.affinity", "it is broken into several lines".to_owned(), line);
+                return Fit::Taken;
+            }
+            return Fit::Between;
+        };
+        if self.seen.iter().any(|seen| seen == label) {
+            return Fit::Over;
+        }
+        self.seen.push(label.to_owned());
+        self.cpus = label == "physcpubind";
+        let limits = &mut sink.draft.machine.limits;
+        let path = match label {
+            "physcpubind" => {
+                limits.affinity = cpus(value).unwrap_or_default();
+                "machine.limits.affinity"
+            }
+            "membind" => {
+                limits.memory_nodes = cpus(value).unwrap_or_default();
+                "machine.limits.memory_nodes"
+            }
+            _ => return Fit::Taken,
+        };
+        sink.note(path, line);
+        Fit::Taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tools::testing::import;
+
+    #[test]
+    fn the_shells_cpus_and_nodes_are_read_in_both_forms() {
+        for cpus in ["0 1 2 3 4 5 6 7 ", "0-7 "] {
+            let text = format!(
+                "policy: default\npreferred node: current\nphyscpubind: {cpus}\ncpubind: 0 1 \nnodebind: 0 1 \nmembind: 0 1 \npreferred: \n"
+            );
+            let imported = import(&text);
+            let limits = &imported.machine.limits;
+            assert_eq!(
+                (limits.affinity.to_string(), limits.memory_nodes.to_string()),
+                ("0-7".into(), "0-1".into())
+            );
+            assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
+        }
+        let wrapped = import("policy: default\nphyscpubind: 0 1 2 3\n4 5 6 7\nmembind: 0\n");
+        assert!(wrapped.machine.limits.affinity.is_empty(), "no part of a list stands for the whole");
+        assert_eq!(wrapped.import.withheld.len(), 1);
+    }
+}
