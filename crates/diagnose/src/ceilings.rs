@@ -63,10 +63,10 @@ pub(crate) fn update_ceilings(old: Ceilings, new: Ceilings, day: &str, file: Opt
     let mut all = old;
     let mut better = Vec::new();
     for (workload, ipc) in new.ipc {
-        let known = all.ipc.entry(workload).or_default();
+        let known = all.ipc.entry(workload.clone()).or_default();
         if ipc > *known {
             *known = ipc;
-            better.push("ipc");
+            better.push(Ceilings::ipc_name(&workload));
         }
     }
     for (name, known, figure, less) in [
@@ -79,7 +79,7 @@ pub(crate) fn update_ceilings(old: Ceilings, new: Ceilings, day: &str, file: Opt
             && known.is_none_or(|known| if less { figure < known } else { figure > known })
         {
             *known = Some(figure);
-            better.push(name);
+            better.push(name.to_owned());
         }
     }
     // A curve is of one run: the quieter one's, by what it heard without load.
@@ -88,13 +88,13 @@ pub(crate) fn update_ceilings(old: Ceilings, new: Ceilings, day: &str, file: Opt
         && idle(&all.probe).is_none_or(|known| new_idle < known)
     {
         all.probe = new.probe;
-        better.push("probe");
+        better.push("probe".to_owned());
     }
     for name in better {
-        all.days.insert(name.to_owned(), day.to_owned());
+        all.days.insert(name.clone(), day.to_owned());
         match file {
-            Some(file) => all.records.insert(name.to_owned(), file.to_owned()),
-            None => all.records.remove(name),
+            Some(file) => all.records.insert(name, file.to_owned()),
+            None => all.records.remove(&name),
         };
     }
     all

@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::ceilings::{collect_ceilings, update_ceilings};
 
-/// The form of the file. Those of form 2 are of one machine, and of each figure the newest.
-const SCHEMA: u64 = 3;
+/// The form of the file. Those of form 2 are of one machine, and of each figure the newest; those of form 3 name one record of all
+/// workloads' IPC.
+const SCHEMA: u64 = 4;
 /// Machines that are kept; each boot of one that has no number of its own is another.
 const MOST_MACHINES: usize = 50;
 
@@ -118,8 +119,8 @@ mod tests {
         assert_eq!(
             json!(kept(&file, &here)),
             json!({"ipc": {"primes": 1.5}, "bandwidth_one": 1e10, "bandwidth_all": 2e10,
-                "days": {"ipc": DAY, "bandwidth_one": DAY, "bandwidth_all": DAY},
-                "records": {"ipc": "a.json", "bandwidth_one": "a.json", "bandwidth_all": "a.json"}})
+                "days": {"ipc.primes": DAY, "bandwidth_one": DAY, "bandwidth_all": DAY},
+                "records": {"ipc.primes": "a.json", "bandwidth_one": "a.json", "bandwidth_all": "a.json"}})
         );
         assert_eq!(kept(&file, &there), None);
         assert!(KeptCeilings::read(&file).is_of_others());
@@ -179,7 +180,7 @@ mod tests {
         keep(&mut file, &Record::new("0", String::new(), Vec::new()), &here);
         assert!(file.is_empty());
         let of_form_2 = r#"{"schema": 2, "machine": {"hostname": "a"}, "ceilings": {"latency_ns": 90.0}}"#;
-        let odd = r#"{"schema": 3, "machines": [{"machine": {"hostname": "a"}, "ceilings": 3}]}"#;
+        let odd = r#"{"schema": 4, "machines": [{"machine": {"hostname": "a"}, "ceilings": 3}]}"#;
         for text in ["", "{", "[]", of_form_2, odd] {
             assert_eq!(kept(text.as_bytes(), &here), None, "{text}");
             let mut text = text.as_bytes().to_vec();

@@ -134,7 +134,7 @@ pub struct Ceilings {
     /// What the memory probe heard at rising load, that without load first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub probe: Vec<ProbePoint>,
-    /// The day on which each was measured, by its name here.
+    /// The day on which each was measured, by its name here; of a workload's IPC `ipc.` and the workload.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub days: BTreeMap<String, String>,
     /// The file of the record that each is of.
@@ -160,6 +160,11 @@ impl Ceilings {
         let programs =
             self.ipc.iter().filter(|(name, ipc)| !Self::NOPS.contains(&name.as_str()) && **ipc > 0.0);
         programs.map(|(name, ipc)| (name.as_str(), *ipc))
+    }
+
+    /// What the IPC of a workload is called in `days` and `records`.
+    pub fn ipc_name(workload: &str) -> String {
+        format!("ipc.{workload}")
     }
 
     /// The workload with the most instructions a cycle. One workload's is no ceiling.

@@ -1,7 +1,9 @@
 //! What `linespeed stat` says of a command: what it was bound by, where its time went, what was counted, what could not be
 //! seen.
 
-use record::command_run::ProbeKind;
+use std::collections::BTreeMap;
+
+use record::command_run::{Ceilings, ProbeKind};
 use record::{Coverage, Label, Measurement, Record, State, detail, units};
 
 use super::screen::Screen;
@@ -299,16 +301,29 @@ fn around(record: &Record, time: &Measurement) -> Section {
         .add_some("steal time", stolen.map(|stolen| format!("{stolen} of CPU time, of the whole machine")));
     let throttled = known(around.throttled_seconds).map(seconds);
     section.add_some("throttled", throttled.map(|held| format!("{held}, by the cgroup's quota")));
-    let mut parts: Vec<String> = Vec::new();
-    parts.extend(ceilings.best_ipc().map(|(name, ipc)| format!("IPC {} ({name})", units::significant(ipc))));
-    for (value, whose) in [(ceilings.bandwidth_one, "one CPU"), (ceilings.bandwidth_all, "all CPUs")] {
-        parts.extend(known(value).map(|rate| format!("reads {} by {whose}", units::figure(rate, "B/s"))));
+    // What is shown, and its name among the records.
+    let mut parts: Vec<(String, String)> = Vec::new();
+    parts.extend(
+        ceilings.best_ipc().map(|(name, ipc)| {
+            (Ceilings::ipc_name(name), format!("IPC {} ({name})", units::significant(ipc)))
+        }),
+    );
+    for (name, value, whose) in [
+        ("bandwidth_one", ceilings.bandwidth_one, "one CPU"),
+        ("bandwidth_all", ceilings.bandwidth_all, "all CPUs"),
+    ] {
+        let rate = known(value).map(|rate| format!("reads {} by {whose}", units::figure(rate, "B/s")));
+        parts.extend(rate.map(|rate| (name.to_owned(), rate)));
     }
-    parts.extend(known(ceilings.latency_ns).map(|ns| format!("memory in {}", units::figure(ns, "ns"))));
+    let latency = known(ceilings.latency_ns).map(|ns| format!("memory in {}", units::figure(ns, "ns")));
+    parts.extend(latency.map(|latency| ("latency_ns".to_owned(), latency)));
     // The newest first: their names end with their time.
-    let mut sources: Vec<&str> = ceilings.records.values().map(String::as_str).collect();
+    let of = |names: &BTreeMap<String, String>| -> Vec<String> {
+        parts.iter().filter_map(|(name, _)| names.get(name).cloned()).collect()
+    };
+    let mut sources = of(&ceilings.records);
     if sources.is_empty() {
-        sources.extend(ceilings.days.values().map(String::as_str));
+        sources = of(&ceilings.days);
     }
     sources.sort_unstable_by(|a, b| b.cmp(a));
     sources.dedup();
@@ -318,6 +333,7 @@ fn around(record: &Record, time: &Measurement) -> Section {
         [newest, others @ ..] => format!(" (the best of {newest} and {} before)", others.len()),
     };
     if !parts.is_empty() {
+        let parts: Vec<String> = parts.into_iter().map(|(_, part)| part).collect();
         section.add("ceilings", format!("{}{days}", parts.join(", ")));
     }
     section
@@ -373,7 +389,7 @@ mod tests {
     fn the_answer_the_ends_and_the_coverage_are_reported() {
         let details = json!({"command": ["sh", "-c", "it's"], "ends": [{"code": 0}, {"signal": 9}],
             "left_behind": ["daemon"], "cpus": 8, "ceilings": {"ipc": {"nop": 6.0, "primes": 1.5, "flops": 1.2}, "latency_ns": 95.0,
-            "records": {"ipc": "vm-1.json", "latency_ns": "vm-2.json"}},
+            "records": {"ipc.primes": "vm-1.json", "ipc.flops": "vm-0.json", "latency_ns": "vm-2.json"}},
             "around": {"stolen_seconds": 0.5, "throttled_seconds": null}});
         let text = shown(&example(details, "worker", "branch-misses", 0.75), 200);
         for words in [
