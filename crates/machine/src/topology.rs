@@ -31,6 +31,15 @@ const PACKAGE: Level = Level {
     id: Some("physical_package_id"),
 };
 
+const BOOK: Level = Level {
+    lists: &["book_cpus_list", "book_siblings_list", "book_cpus", "book_siblings"],
+    id: Some("book_id"),
+};
+const DRAWER: Level = Level {
+    lists: &["drawer_cpus_list", "drawer_siblings_list", "drawer_cpus", "drawer_siblings"],
+    id: Some("drawer_id"),
+};
+
 /// No core has more threads: POWER has 8, SPARC had 8, and the kernel's own limits end far below.
 const MOST_SIBLINGS: usize = 64;
 
@@ -48,6 +57,9 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
     let mut cores = reader.groups(&CORE, true);
     let mut packages = reader.packages(&cores);
     let dies = reader.groups(&DIE, false);
+    for (level, count) in [(&BOOK, &mut machine.counts.books), (&DRAWER, &mut machine.counts.drawers)] {
+        *count = Some(reader.groups(level, false).len() as u32).filter(|groups| *groups > 0);
+    }
     let mut clusters = reader.groups(&CLUSTER, false);
     // A kernel that knows no clusters gives the core's siblings under the cluster's name.
     if clusters == cores {

@@ -82,6 +82,12 @@ pub struct Counts {
     /// Packages (sockets) with at least one CPU online.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packages: Option<u32>,
+    /// Books of packages (IBM Z).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub books: Option<u32>,
+    /// Drawers of books (IBM Z).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drawers: Option<u32>,
     /// Dies over all packages; absent where the kernel does not tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dies: Option<u32>,

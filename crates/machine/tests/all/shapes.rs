@@ -143,6 +143,19 @@ fn a_kernel_that_knows_no_packages_has_one() {
 }
 
 #[test]
+fn books_and_drawers_are_counted() {
+    let mut files = SMALL.files();
+    for cpu in 0..8 {
+        let (book, drawer) = (if cpu < 4 { "0-3" } else { "4-7" }, "0-7");
+        files.put(format!("{CPU}/cpu{cpu}/topology/book_siblings_list"), book);
+        files.put(format!("{CPU}/cpu{cpu}/topology/drawer_siblings_list"), drawer);
+    }
+    let counts = read(&files).counts;
+    assert_eq!((counts.books, counts.drawers, counts.packages), (Some(2), Some(1), Some(2)));
+    assert_eq!(read(&SMALL.files()).counts.books, None);
+}
+
+#[test]
 fn packages_without_an_id_are_told_by_their_siblings() {
     let mut files = SMALL.files();
     for cpu in 0..8 {

@@ -106,6 +106,8 @@ fn cpus(machine: &Machine) -> Section {
         section.add("CPUs offline", format!("{} ({offline})", offline.len()));
     }
     section.add_some("CPUs allowed", counted(machine.counts.cpus_allowed, &with(&|cpu| cpu.allowed)));
+    section.add_some("Drawers", machine.counts.drawers);
+    section.add_some("Books", machine.counts.books);
     section.add_some("Packages", machine.counts.packages);
     section.add_some("Dies", machine.counts.dies);
     section.add_some("Clusters", machine.counts.clusters);
