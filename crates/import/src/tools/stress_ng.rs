@@ -46,9 +46,11 @@ struct Done {
 impl Done {
     fn publish(self, sink: &mut Sink) {
         let Some(rate) = self.rate else { return };
-        let place = || Labels::new().with_label(Label::Workload, format!("stress-ng {}", self.name).as_str());
-        let throughput = place().with_known(Label::Threads, self.instances);
-        let m = Measurement::exact("workload.throughput", throughput, vec![rate]);
+        // As its command line has it: other instances are other work.
+        let instances = self.instances.map(|instances| format!(" {instances}")).unwrap_or_default();
+        let name = format!("stress-ng --{}{instances}", self.name);
+        let place = || Labels::new().with_label(Label::Workload, name.as_str());
+        let m = Measurement::exact("workload.throughput", place(), vec![rate]);
         sink.add_figure(m.with_detail(detail::WORK, "bogo ops"), self.line.line());
         for (state, seconds) in [("user", self.user), ("system", self.system)] {
             let Some(seconds) = seconds else { continue };
@@ -155,12 +157,12 @@ mod tests {
         assert_eq!(
             figures(&imported),
             [
-                "workload.throughput workload=stress-ng cpu threads=1: 594.93",
-                "workload.cpu_time workload=stress-ng cpu state=user: 0.69",
-                "workload.cpu_time workload=stress-ng cpu state=system: 0.01",
-                "workload.throughput workload=stress-ng matrix threads=1: 1447.93",
-                "workload.cpu_time workload=stress-ng matrix state=user: 0.6",
-                "workload.cpu_time workload=stress-ng matrix state=system: 0",
+                "workload.throughput workload=stress-ng --cpu 1: 594.93",
+                "workload.cpu_time workload=stress-ng --cpu 1 state=user: 0.69",
+                "workload.cpu_time workload=stress-ng --cpu 1 state=system: 0.01",
+                "workload.throughput workload=stress-ng --matrix 1: 1447.93",
+                "workload.cpu_time workload=stress-ng --matrix 1 state=user: 0.6",
+                "workload.cpu_time workload=stress-ng --matrix 1 state=system: 0",
             ]
         );
         assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
@@ -173,17 +175,17 @@ mod tests {
             stress-ng: info:  [17] stressor       bogo ops real time  usr time  sys time   bogo ops/s   bogo ops/s CPU used per       RSS Max\n\
             stress-ng: info:  [17]                           (secs)    (secs)    (secs)   (real time) (usr+sys time) instance (%)  (KB)\n\
             stress-ng: info:  [17] cpu               36040     10.00     39.80      0.01      3603.90       905.30        99.5          6480\n";
-        assert_eq!(figures(&import(old))[0], "workload.throughput workload=stress-ng cpu threads=4: 3603.9");
+        assert_eq!(figures(&import(old))[0], "workload.throughput workload=stress-ng --cpu 4: 3603.9");
     }
 
     #[test]
     fn its_yaml_gives_the_same_with_the_version() {
         let imported = import(YAML);
         let all = figures(&imported);
-        assert_eq!(all[0], "workload.throughput workload=stress-ng cpu: 594.933478");
+        assert_eq!(all[0], "workload.throughput workload=stress-ng --cpu: 594.933478");
         assert_eq!(
             (all.len(), all[5].as_str()),
-            (6, "workload.cpu_time workload=stress-ng matrix state=system: 0")
+            (6, "workload.cpu_time workload=stress-ng --matrix state=system: 0")
         );
         assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
         assert_eq!(imported.import.outputs[0].version.as_deref(), Some("0.15.06"));

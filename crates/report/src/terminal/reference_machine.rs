@@ -10,7 +10,7 @@ use super::screen::Screen;
 use super::{Layout, Style, answer, report};
 use crate::contents::claims;
 use crate::paint::{Span, Tone};
-use crate::text::{clean, pad_right, width};
+use crate::text::{clean, pad_right, width, wrap};
 
 /// Metrics whose figures are summed up.
 const METRICS: usize = 5;
@@ -31,7 +31,8 @@ pub fn reference(record: &Record, answers: &[Answer], all: bool, shown_by: &str,
         screen.line(&[Span::strong(claims::counted(answers))]);
     }
     let room = answer::LINES.saturating_sub(screen.lines() - above + 1);
-    for one in claims::worst_first(answers).into_iter().take(room) {
+    let (mut used, mut shown) = (0, 0);
+    for one in claims::worst_first(answers) {
         let tone = if matches!(one.verdict, Verdict::DoesNotHold(_)) { Tone::Warning } else { Tone::Plain };
         let id = Span::plain(format!("  {}  ", pad_right(&one.claim.id, 3)));
         let verdict = Span::new(tone, pad_right(claims::verdict(one), 15));
@@ -39,11 +40,18 @@ pub fn reference(record: &Record, answers: &[Answer], all: bool, shown_by: &str,
             Some(figures) => format!("{figures}: {}", one.claim.says),
             None => one.claim.says.clone(),
         };
-        screen.line(&[id, verdict, Span::plain(clean(&words))]);
+        let begin = [id, verdict];
+        let at: usize = begin.iter().map(|span| width(span.text())).sum();
+        used += wrap(&clean(&words), screen.width().saturating_sub(at).max(1)).len();
+        if used > room {
+            break;
+        }
+        shown += 1;
+        screen.paragraph(&begin, Tone::Plain, words);
     }
-    let more = match answers.len().saturating_sub(room) {
+    let more = match answers.len().saturating_sub(shown) {
         0 => "tables, evidence".to_owned(),
-        more => format!("{}, tables, evidence", count_noun(more, "claim")),
+        more => format!("{}, tables", count_noun(more, "more claim")),
     };
     screen.uncut(&format!("More: linespeed reference {} --all ({more})", quote_word(shown_by)));
     screen.finish()
