@@ -76,6 +76,51 @@ fn children_of_the_shell_that_became_linespeed_are_not_the_commands() {
     }
 }
 
+#[test]
+fn after_kill_9_no_process_of_the_command_survives_whatever_it_names_itself_and_whatever_it_has_changed() {
+    use crate::support::started::Started;
+    let _beside = beside_others();
+    let name = "after_kill_9_no_process_of_the_command_survives_whatever_it_names_itself_and_whatever_it_has_changed";
+    if emulated() {
+        return skipped(name, "emulated");
+    }
+    let folder = folder();
+    let (marks, guard) = (folder.path(), folder.path().join("linespeed-guard"));
+    assert!(Command::new("cp").args(["/bin/sleep", guard.to_str().unwrap()]).status().unwrap().success());
+    // One with another name, one without environment and with another limit in its own session, one more of the last kind that is
+    // the command's own child no more but in its group.
+    let script = format!(
+        "exec >/dev/null 2>&1; cd {}; ./linespeed-guard 61 & echo $! >one; \
+         setsid env -i /usr/bin/prlimit --locks=77 sleep 62 & echo $! >two; \
+         (env -i /usr/bin/prlimit --locks=77 sleep 63 & echo $! >three); echo >ready; sleep 64",
+        marks.display()
+    );
+    let started = Started::new(linespeed(["stat", "--", "sh", "-c", &script]));
+    let from = Instant::now();
+    while !marks.join("ready").exists() && from.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // The last of them has become what it runs.
+    std::thread::sleep(Duration::from_millis(300));
+    started.send(libc::SIGKILL);
+    started.ended();
+    let pids = ["one", "two", "three"].map(|mark| {
+        let text = std::fs::read_to_string(marks.join(mark)).unwrap();
+        text.trim().parse::<i32>().unwrap()
+    });
+    let runs = |pid: &i32| os::child::Stat::read(*pid).is_some_and(|line| !line.has_ended());
+    let from = Instant::now();
+    while pids.iter().any(runs) && from.elapsed() < Duration::from_secs(30) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let left: Vec<&i32> = pids.iter().filter(|pid| runs(pid)).collect();
+    // SAFETY: takes numbers.
+    left.iter().for_each(|pid| unsafe {
+        libc::kill(**pid, libc::SIGKILL);
+    });
+    assert!(left.is_empty(), "of {pids:?} are left {left:?}");
+}
+
 /// As nobody, where no other process or thread can be started.
 fn alone_in_the_world(args: &[&str]) -> Command {
     linespeed(args).by_nobody().step(|| {

@@ -4,8 +4,10 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The line of /proc/PID/limits that tells it.
-const LINE: &str = "Max file locks";
+/// The limits that hold it, each with its line of /proc/PID/limits: on file locks and on resident memory, which Linux keeps and
+/// hands on and has enforced neither of since 2.4 (getrlimit(2)). A program that sets one of them still has the other.
+const LIMITS: [(libc::__rlimit_resource_t, &str); 2] =
+    [(libc::RLIMIT_LOCKS, "Max file locks"), (libc::RLIMIT_RSS, "Max resident set")];
 
 /// Numbers of ours are at least this large: as a limit, none.
 const LEAST: u64 = 1 << 62;
@@ -35,11 +37,11 @@ pub(super) fn is_of_run(pid: i32, token: &str, mark: Option<Mark>) -> bool {
         || mark.is_some_and(|mark| mark.is_in(&limits))
 }
 
-/// The soft limit on file locks, which Linux keeps, hands on and has not enforced since 2.4.
+/// A number in soft limits that nothing enforces.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mark {
     number: u64,
-    before: libc::rlimit,
+    before: [libc::rlimit; 2],
 }
 
 /// A number that no other run has at the same time: the clock's.
@@ -48,33 +50,42 @@ pub(super) fn clock_ns() -> u128 {
 }
 
 impl Mark {
-    /// That of this run. `None` where the limit was lowered, so that it
-    /// cannot hold ours.
+    /// That of this run; a limit that was lowered cannot hold it. `None` where all were.
     pub(crate) fn new() -> Option<Self> {
         let number = LEAST | (clock_ns() as u64 & (LEAST - 1));
-        let mut before = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-        // SAFETY: the kernel fills the limit.
-        let known = unsafe { libc::getrlimit(libc::RLIMIT_LOCKS, &mut before) } == 0;
-        (known && before.rlim_max >= number).then_some(Self { number, before })
+        let mut before = [libc::rlimit { rlim_cur: 0, rlim_max: 0 }; 2];
+        for ((limit, _), before) in LIMITS.iter().zip(&mut before) {
+            // SAFETY: the kernel fills the limit.
+            unsafe { libc::getrlimit(*limit, before) };
+        }
+        before.iter().any(|before| before.rlim_max >= number).then_some(Self { number, before })
     }
 
     /// Marks this process, and so all that it starts from now on.
     pub(crate) fn set(&self) {
-        let limit = libc::rlimit { rlim_cur: self.number, ..self.before };
-        // SAFETY: reads a limit that outlives the call. Should it be refused, the environment still tells.
-        unsafe { libc::setrlimit(libc::RLIMIT_LOCKS, &limit) };
+        set(&self.before.map(|before| libc::rlimit { rlim_cur: self.number, ..before }));
     }
 
     /// Makes this process as it was.
     pub(crate) fn put_back(&self) {
-        // SAFETY: reads a limit that outlives the call.
-        unsafe { libc::setrlimit(libc::RLIMIT_LOCKS, &self.before) };
+        set(&self.before);
     }
 
     /// Whether a process has it, by the text of its /proc/PID/limits.
     pub(crate) fn is_in(&self, limits: &str) -> bool {
-        let reported = limits.lines().find_map(|line| line.strip_prefix(LINE)?.split_whitespace().next());
-        reported.and_then(|number| number.parse::<u64>().ok()) == Some(self.number)
+        let holds = |text: &str| {
+            let number = text.split_whitespace().next()?;
+            (number.parse() == Ok(self.number)).then_some(())
+        };
+        let held = |line: &str| LIMITS.iter().find_map(|(_, name)| holds(line.strip_prefix(name)?));
+        limits.lines().any(|line| held(line).is_some())
+    }
+}
+
+fn set(limits: &[libc::rlimit; 2]) {
+    for ((limit, _), value) in LIMITS.iter().zip(limits) {
+        // SAFETY: reads a limit that outlives the call. Should it be refused, the other and the environment still tell.
+        unsafe { libc::setrlimit(*limit, value) };
     }
 }
 
@@ -92,6 +103,11 @@ mod tests {
         let limits = String::from_utf8(limits.stdout).unwrap();
         assert!(mark.is_in(&limits), "{limits}");
         assert!(!Mark { number: mark.number + 1, ..mark }.is_in(&limits));
+        for (at, (_, name)) in LIMITS.iter().enumerate() {
+            let one: String =
+                limits.lines().filter(|line| !line.starts_with(name)).collect::<Vec<_>>().join("\n");
+            assert!(mark.is_in(&one), "without limit {at}: {one}");
+        }
         let ours = std::fs::read_to_string("/proc/self/limits").unwrap();
         assert!(!mark.is_in(&ours), "{ours}");
     }
