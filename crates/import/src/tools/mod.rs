@@ -4,6 +4,7 @@ mod cyclictest;
 pub(crate) mod dmidecode;
 mod hyperfine;
 mod lmbench;
+mod lmbench_summary;
 mod lscpu;
 mod lshw;
 mod mlc;
@@ -36,6 +37,7 @@ pub(crate) const TOOLS: &[Tool] = &[
     stress_ng::STRESS_NG_YAML,
     lmbench::STREAM,
     lmbench::LAT_MEM_RD,
+    lmbench_summary::LMBENCH_SUMMARY,
     stream::MC_CALPIN,
     mlc::MLC,
     openssl::OPENSSL_SPEED,
