@@ -51,6 +51,7 @@ pub use bound::machine::{Reference, watched};
 pub use bound::service::watched_service;
 pub use comparison::{
     Extent, OTHER_COMMAND, Side, compare, drop_uncompared, ignore_commands, remark_scope, suggest_runs,
+    suggest_works,
 };
 pub use findings::{Case, Need, RULES, Rule, takes_cpu_time};
 pub use kept_ceilings::{Identity, KeptCeilings};

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 
+use record::command_line::conditions;
 use record::import::{NotUnderstood, Output, Text};
 
 use crate::assemble::{Imported, assemble};
@@ -49,6 +50,8 @@ struct Open {
     first: String,
     /// Entries of its machine before it.
     entries: usize,
+    /// What its command was run under.
+    under: Option<String>,
 }
 
 /// The tools whose output has followed the command, by their place in the list.
@@ -381,6 +384,7 @@ impl Importer {
                 lines: (line.number, line.number),
                 taken: 0,
             };
+            let under = fresh.as_ref().and_then(|command| conditions(&command.text));
             let reader = (tool.reader)(fresh.as_ref());
             if self.command.is_some() {
                 self.used.of_any |= 1 << at;
@@ -401,6 +405,7 @@ impl Importer {
                 devices,
                 first,
                 entries,
+                under,
             });
             match self.ask(&mut open, line) {
                 Fit::Taken => {}
@@ -419,6 +424,7 @@ impl Importer {
         crate::damaged::look(line);
         let section = self.sections.get(open.section);
         let mut sink = Sink::new(&mut section.draft, open.tool.name, &self.text);
+        sink.under.clone_from(&open.under);
         let fit = open.reader.line(line, &mut sink);
         open.output.taken += sink.taken;
         if section.draft.entries() > MOST_ENTRIES {
@@ -435,6 +441,7 @@ impl Importer {
         }
         let section = self.sections.get(open.section);
         let mut sink = Sink::new(&mut section.draft, open.tool.name, &self.text);
+        sink.under = open.under.take();
         open.reader.end(&mut sink);
         open.output.taken += sink.taken;
         devices::merge(&mut section.draft, open.devices);

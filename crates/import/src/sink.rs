@@ -1,7 +1,7 @@
 //! Where readers put what they learn about one machine.
 
 use record::import::{Contradiction, Origin, Withheld};
-use record::{Machine, Measurement, Snapshot};
+use record::{Label, Machine, Measurement, Snapshot, detail};
 
 use crate::facts::{Fact, Facts};
 use crate::line::{Line, quote};
@@ -76,12 +76,14 @@ pub(crate) struct Sink<'a> {
     pub text: &'a str,
     /// Figures and facts taken from this output so far.
     pub taken: u32,
+    /// What the command was run under, where that is told.
+    pub under: Option<String>,
 }
 
 impl<'a> Sink<'a> {
     /// A sink for an output of `tool` in the text called `text`.
     pub(crate) fn new(draft: &'a mut Draft, tool: &'static str, text: &'a str) -> Self {
-        Self { draft, tool, text, taken: 0 }
+        Self { draft, tool, text, taken: 0, under: None }
     }
 
     /// The tool's version, as its output tells.
@@ -106,6 +108,11 @@ impl<'a> Sink<'a> {
         let plausible = value.is_finite() && bounds.is_none_or(|(low, high)| (low..=high).contains(&value));
         if plausible {
             measurement.origin = Some(self.origin(line));
+            if let Some(under) =
+                self.under.as_ref().filter(|_| measurement.labels.get(Label::Workload).is_some())
+            {
+                measurement.detail.set(detail::RUN_UNDER, under.as_str());
+            }
             self.draft.measurements.push(measurement);
             self.taken += 1;
         } else {

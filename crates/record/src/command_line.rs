@@ -386,6 +386,11 @@ pub fn comparable_name(text: &str) -> String {
     CommandLine::read(text).name
 }
 
+/// What a command was run under, outermost first; `None` where it was run as it is.
+pub fn conditions(text: &str) -> Option<String> {
+    Some(CommandLine::read(text).conditions.join(" ")).filter(|conditions| !conditions.is_empty())
+}
+
 /// `NAME=VALUE` before a command.
 fn is_assignment(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| {

@@ -377,6 +377,10 @@ details! {
     ROUNDS_PER_SAMPLE: u64 = "rounds_per_sample";
     /// Runs that perf took the mean of.
     RUNS: u64 = "runs";
+    /// The program that did the work, with the version that it prints: `sysbench 1.0.20`.
+    PROGRAM: str = "program";
+    /// What a command was run under: `taskset -c 0`.
+    RUN_UNDER: str = "run_under";
     /// Runs that were asked for.
     RUNS_ASKED: u64 = "runs_asked";
     /// Time of a pass, s.

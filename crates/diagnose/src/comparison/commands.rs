@@ -1,5 +1,7 @@
 //! What a record of `stat` or `scale` ran: two commands are two things to measure, whatever stood before them on the line.
 
+use std::collections::BTreeSet;
+
 use record::{Record, detail};
 
 use super::work::{name_long_number, read};
@@ -14,9 +16,14 @@ pub(super) fn find_command(record: &Record) -> Option<String> {
     Some(name_long_number(&name).unwrap_or(name))
 }
 
-/// What a command was run under, outermost first; empty where it was run as it is, `None` of a record that ran none.
+/// What a record's commands were run under, outermost first; empty where they were run as they are, `None` where that is not
+/// told.
 pub(super) fn find_conditions(record: &Record) -> Option<String> {
-    let words = record.measurements.iter().find_map(|m| m.detail.get(detail::COMMAND))?;
+    let all = record.measurements.iter();
+    let Some(words) = all.clone().find_map(|m| m.detail.get(detail::COMMAND)) else {
+        let under: BTreeSet<&str> = all.filter_map(|m| m.detail.get(detail::RUN_UNDER)).collect();
+        return (!under.is_empty()).then(|| under.into_iter().collect::<Vec<_>>().join("; "));
+    };
     Some(read(words.iter().map(|word| word.as_ref())).conditions.join(" "))
 }
 

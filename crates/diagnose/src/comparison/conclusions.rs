@@ -8,7 +8,7 @@ use super::datum::{Datum, over};
 use super::documents::{empty, number, side_by_side, word};
 use super::explain::{CORE_CLOCK, HOSTS_CACHE, SIZE_LEFT_OUT};
 use super::order::HOSTS_CACHES;
-use super::{Side, suggest_runs};
+use super::{Side, suggest_runs, suggest_works};
 use crate::block_sizes::tests::{HYGON, INTEL, KUNPENG, openssl};
 
 fn add(record: &mut Record, metric: &'static str, place: Labels, value: f64) {
@@ -177,4 +177,33 @@ fn what_is_to_be_run_is_the_recipe_and_never_on_a_published_machine() {
         said[0].to_string().contains("run on other: linespeed scale --recipe mysql-point-select"),
         "{said:?}"
     );
+}
+
+#[test]
+fn published_work_that_nobody_else_has_names_the_recipe_or_the_loop_that_does_it() {
+    let mut published = empty();
+    let works = [
+        "sysbench cpu --cpu-max-prime=50000",
+        "echo \"7^999999\" | bc",
+        "openssl speed aes-256-ige",
+        "TPC-C",
+    ];
+    works.iter().for_each(|work| add(&mut published, "workload.time", of(work), 59.0));
+    published.import = Some(Default::default());
+    let own = empty();
+    let sides = [("published", &published), ("own", &own)];
+    let said = suggest_works(&sides.map(|(name, record)| Side { name, source: name, record }));
+    assert_eq!(said.len(), 1);
+    let commands = said[0].value("commands").map(|value| value.to_string()).unwrap();
+    assert_eq!(
+        commands.split("; ").collect::<Vec<_>>(),
+        [
+            "linespeed run workloads",
+            "linespeed scale --recipe bc-power --set exponent=999999",
+            "linespeed scale --recipe sysbench-cpu --set limit=50000",
+        ]
+    );
+    // Who has the figure is told nothing.
+    let sides = [("published", &published), ("own", &published)];
+    assert!(suggest_works(&sides.map(|(name, record)| Side { name, source: name, record })).is_empty());
 }

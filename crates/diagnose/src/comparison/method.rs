@@ -23,6 +23,9 @@ const ALIKE: &[(&str, &str)] = &[
     ("workload.time", "time"),
     ("workload.time", "perf stat"),
     ("core.ipc", "perf stat"),
+    // Rates are of work that is known by its name; the versions are told beside them.
+    ("workload.throughput", "sysbench"),
+    ("workload.throughput", "openssl speed"),
     ("counter.", "perf stat"),
 ];
 

@@ -32,7 +32,7 @@ use record::{Coverage, Ended, Machine, Record, Template, Text, text};
 
 pub use method::remark_scope;
 use rows::Rows;
-pub use suggestions::suggest_runs;
+pub use suggestions::{suggest_runs, suggest_works};
 pub use table::OTHER_COMMAND;
 pub use uncompared::{drop_uncompared, ignore_commands};
 

@@ -1,15 +1,15 @@
-//! By which programs the same work was done: what a figure of linespeed's own loop and one of another program differ by
-//! besides the machines.
+//! By which programs the same work was done: what a figure of linespeed's own loop and one of another program, or of two
+//! versions of one, differ by besides the machines.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use record::{Label, Text, text};
 
 use super::Known;
 use super::table::TableRow;
-use super::work::{Program, Works};
+use super::work::{Program, Work, Works};
 
-/// By what programs work was done that a loop of linespeed's did on one side and another program on the other.
+/// By what programs work was done that not the same one did on all sides.
 pub(super) fn note_programs(known: &[Known], rows: &[TableRow]) -> Vec<Text> {
     let works: Vec<Works> = known.iter().map(|known| Works::of(known.record, false)).collect();
     let mut notes = BTreeMap::new();
@@ -19,14 +19,16 @@ pub(super) fn note_programs(known: &[Known], rows: &[TableRow]) -> Vec<Text> {
         let sides = known.iter().zip(&works).filter_map(|(known, works)| {
             let entry = known.rows.get(row.key)?;
             let work = works.named(entry.place.word(Label::Workload)?)?;
-            Some((known, &work.program))
+            Some((known, work))
         });
-        let sides: Vec<(&Known, &Program)> = sides.collect();
-        let own = sides.iter().filter(|(_, program)| matches!(program, Program::Own(_))).count();
-        if own == 0 || own == sides.len() {
+        let sides: Vec<(&Known, &Work)> = sides.collect();
+        let own = sides.iter().filter(|(_, work)| matches!(work.program, Program::Own(_))).count();
+        let versions: BTreeSet<Option<&str>> =
+            sides.iter().map(|(_, work)| work.version.as_deref()).collect();
+        if own == sides.len() || own == 0 && versions.len() < 2 {
             continue;
         }
-        let each = Text::sequence(sides.into_iter().map(|(known, program)| match program {
+        let each = Text::sequence(sides.into_iter().map(|(known, work)| match &work.program {
             Program::Own(workload) => text!(
                 "comparison-program-own",
                 "{name}: linespeed's {workload}, linespeed {version}.",
@@ -34,12 +36,21 @@ pub(super) fn note_programs(known: &[Known], rows: &[TableRow]) -> Vec<Text> {
                 workload = (*workload).to_owned(),
                 version = &known.record.tool.version
             ),
-            Program::Other(program) => text!(
-                "comparison-program-other",
-                "{name}: {program}, version and compiler not recorded.",
-                name = &known.name,
-                program
-            ),
+            Program::Other(program) => match &work.version {
+                Some(version) => text!(
+                    "comparison-program-version",
+                    "{name}: {program} {version}, compiler not recorded.",
+                    name = &known.name,
+                    program = program.split(' ').next().unwrap_or_default().to_owned(),
+                    version
+                ),
+                None => text!(
+                    "comparison-program-other",
+                    "{name}: {program}, version and compiler not recorded.",
+                    name = &known.name,
+                    program
+                ),
+            },
         }));
         let work = row.key.subject.clone();
         let note = text!(

@@ -152,13 +152,19 @@ impl<'a> RowNames<'a> {
             return None;
         }
         let known = self.works.find(m)?;
+        let timed = m.metric == "workload.time";
         let bytes = m.labels.count(Label::Bytes).or(known.bytes);
-        let subject = match bytes {
+        let mut subject = match bytes {
             Some(bytes) => format!("{} ({})", known.name, units::bytes(bytes)),
             None => known.name.clone(),
         };
+        // A version of a program decides how much it does before it ends.
+        if let Some((rest, version)) =
+            subject.strip_prefix("sysbench ").zip(known.version.as_ref()).filter(|_| timed)
+        {
+            subject = format!("sysbench {version} {rest}");
+        }
         let threads = count_threads(m).or_else(|| known.serial.then_some(1));
-        let timed = m.metric == "workload.time";
         let counts = &self.record.machine.counts;
         let kind = match threads_kind(
             threads,

@@ -3,7 +3,10 @@
 use record::import::PUBLISHED_FIGURES;
 use record::{Label, Measurement, Record, Text, detail, text};
 
+use std::collections::BTreeSet;
+
 use super::Side;
+use super::work::{Works, is_own};
 
 /// How the texts of machines that ship with linespeed are called.
 const REFERENCE: &str = "reference:";
@@ -69,6 +72,59 @@ pub fn suggest_runs(
         })
     });
     suggestions.collect()
+}
+
+/// For a record of published or imported figures of known work, how the others get the same: the recipe or the loop that does
+/// it. Only where they have none yet, and none is a published machine, on which nobody can run anything.
+pub fn suggest_works(sides: &[Side]) -> Vec<Text> {
+    let suggest = |side: &Side| {
+        let others: Vec<&Side> = sides.iter().filter(|other| !std::ptr::eq(*other, side)).collect();
+        if side.record.import.is_none() || others.iter().any(|other| is_published(other.record)) {
+            return None;
+        }
+        let had: Vec<Works> = others.iter().map(|other| Works::of(other.record, false)).collect();
+        let works = Works::of(side.record, false);
+        let missing =
+            works.names().filter(|name| !had.iter().any(|works| works.names().any(|had| had == *name)));
+        let commands: BTreeSet<String> = missing.filter_map(find_maker).collect();
+        let on = if let [other] = others.as_slice() { other.name } else { "the others" };
+        (!commands.is_empty()).then(|| {
+            text!(
+                "compare-run-same-work",
+                "To compare more of {record}, run on {on}: {commands}.",
+                record = side.name.to_owned(),
+                on = on.to_owned(),
+                commands = commands.into_iter().collect::<Vec<_>>().join("; ")
+            )
+        })
+    };
+    sides.iter().filter_map(suggest).collect()
+}
+
+/// What makes a figure of this work; `None` where nothing of linespeed's does.
+fn find_maker(name: &str) -> Option<String> {
+    let scale = |recipe: &str, settings: &[(&str, &str)]| {
+        let settings: String =
+            settings.iter().map(|(name, value)| format!(" --set {name}={value}")).collect();
+        Some(format!("linespeed scale --recipe {recipe}{settings}"))
+    };
+    if let Some(exponent) = name.strip_prefix("7^") {
+        return scale("bc-power", &[("exponent", exponent)]);
+    }
+    if let Some(digits) = name.strip_prefix("pi, ").and_then(|rest| rest.strip_suffix(" digits")) {
+        return scale("bc-pi", &[("digits", digits)]);
+    }
+    if is_own(name) {
+        return Some("linespeed run workloads".to_owned());
+    }
+    match name.split(' ').collect::<Vec<_>>().as_slice() {
+        ["sysbench", "cpu", limit] => {
+            scale("sysbench-cpu", &[("limit", limit.strip_prefix("--cpu-max-prime=")?)])
+        }
+        ["openssl", "speed", "-evp", algorithm] => scale("openssl-speed", &[("algorithm", algorithm)]),
+        ["openssl", "speed", algorithm] => scale("openssl-speed", &[("evp", ""), ("algorithm", algorithm)]),
+        _ => None,
+    }
 }
 
 /// Whether a record is of a machine that ships with linespeed.

@@ -18,7 +18,8 @@ const OWN: [(&str, &str, Option<u64>); 5] = [
     // Its message: `MESSAGE` in measure's workload.
     ("aes-256-ige", "openssl speed aes-256-ige", Some(1 << 10)),
     ("cpu-bound", "cpu_bound", None),
-    ("memory-bound", "memory_bound", None),
+    // The published loop has no barrier between flush and load, and does not wait for what it loaded: other work.
+    ("memory-bound", "memory_bound with a barrier", None),
 ];
 
 /// Options of `openssl speed` and `sysbench` that say how long, with how many copies and through what, but not what is done.
@@ -48,6 +49,8 @@ pub(super) struct Work {
     pub bytes: Option<u64>,
     /// Whether it runs on one CPU whatever there is.
     pub serial: bool,
+    /// The version of the program, where it is recorded.
+    pub version: Option<String>,
     /// Whether figures of it are published under its name.
     published: bool,
     /// What does it.
@@ -82,23 +85,31 @@ impl<'a> Works<'a> {
                 works.entry(label).or_insert(Work { name, family, ..work });
             }
         }
-        for (label, _) in labelled() {
-            works.entry(label).or_insert_with(|| match OWN.iter().find(|own| own.0 == label) {
+        for (label, m) in labelled() {
+            let work = works.entry(label).or_insert_with(|| match OWN.iter().find(|own| own.0 == label) {
                 Some((own, name, bytes)) if record.import.is_none() => Work {
                     name: (*name).to_owned(),
                     family: match *own {
                         "bignum-power" | "pi" => find_family(name).to_owned(),
+                        "memory-bound" => "memory_bound".to_owned(),
                         _ => Work::named(name).family,
                     },
                     bytes: *bytes,
                     serial: false,
+                    version: None,
                     published: true,
                     program: Program::Own(own),
                 },
                 _ => Work::named(label),
             });
+            work.version = work.version.take().or_else(|| find_version(m, &work.program));
         }
         Self(works)
+    }
+
+    /// The names of all.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.values().map(|work| work.name.as_str())
     }
 
     /// What the workload of this label is.
@@ -110,6 +121,11 @@ impl<'a> Works<'a> {
     pub(super) fn find(&self, m: &Measurement) -> Option<&Work> {
         self.0.get(m.labels.word(Label::Workload)?)
     }
+}
+
+/// Whether a loop of linespeed's does this work.
+pub(super) fn is_own(name: &str) -> bool {
+    OWN.iter().any(|own| own.1 == name)
 }
 
 /// Whether a record is of a command that has no other name.
@@ -135,7 +151,7 @@ impl Work {
         };
         let published = serial;
         let name = long.unwrap_or_else(|| name_workload(label).to_owned());
-        Self { name, family, bytes: None, serial, published, program: Program::Other(program) }
+        Self { name, family, bytes: None, serial, version: None, published, program: Program::Other(program) }
     }
 
     /// By the command that was run.
@@ -169,6 +185,15 @@ impl Work {
         }
         work
     }
+}
+
+/// The version of a program, of what recorded it: `sysbench 0.5`, `sysbench 1.0.20`.
+fn find_version(m: &Measurement, program: &Program) -> Option<String> {
+    let Program::Other(program) = program else { return None };
+    let recorded = m.detail.get(detail::PROGRAM).or(m.method.as_deref())?;
+    let (name, version) = recorded.rsplit_once(' ')?;
+    let this = program.split(' ').next() == Some(name) && version.starts_with(|c: char| c.is_ascii_digit());
+    this.then(|| version.to_owned())
 }
 
 /// A power, or digits of pi.
@@ -262,5 +287,42 @@ mod tests {
         timed(&mut other, "command", 20.0, Some(&["sh", "-c", "echo '7^99999' | bc"]));
         let said = side_by_side(&[("published", &published), ("other", &other)]);
         assert!(said.rows.is_empty(), "{:?}", said.rows);
+    }
+
+    #[test]
+    fn rates_of_two_versions_compare_with_both_named_and_their_times_do_not() {
+        let place = || {
+            let place = Labels::new().with_label(Label::Workload, "sysbench cpu --cpu-max-prime=50000");
+            place.with_label(Label::Threads, 1u32)
+        };
+        let (mut old, mut new) = (machine(4), machine(2));
+        for (record, program, rate) in
+            [(&mut old, "sysbench 0.5", 120.5), (&mut new, "sysbench 1.0.20", 150.0)]
+        {
+            for (metric, value) in [("workload.throughput", rate), ("workload.time", 1e4 / rate)] {
+                let m = Measurement::new(metric, place(), vec![value]);
+                record
+                    .measurements
+                    .push(m.with_detail(detail::PROGRAM, program).with_detail(detail::WORK, "events"));
+            }
+        }
+        let said = side_by_side(&[("old", &old), ("new", &new)]);
+        let metrics: Vec<&str> = said.rows.iter().map(|row| row.metric.as_str()).collect();
+        assert_eq!(metrics, ["workload.throughput"]);
+        let noted: Vec<_> =
+            said.notes.iter().filter(|note| note.code() == Some("comparison-programs-differ")).collect();
+        assert!(noted.len() == 1 && noted[0].to_string().contains("sysbench 0.5,"), "{noted:?}");
+    }
+
+    #[test]
+    fn the_loop_with_a_barrier_is_not_the_published_one_without() {
+        let (mut published, mut own) = (machine(4), machine(2));
+        published.import = Some(record::import::Import::default());
+        for (record, name) in [(&mut published, "memory_bound"), (&mut own, "memory-bound")] {
+            let place = Labels::new().with_label(Label::Workload, name).with_label(Label::Threads, 1u32);
+            record.measurements.push(Measurement::new("workload.throughput", place, vec![1e7]));
+        }
+        let said = side_by_side(&[("published", &published), ("own", &own)]);
+        assert!(said.rows.is_empty() && said.refused.len() == 1, "{:?}", said.refused);
     }
 }

@@ -173,6 +173,7 @@ mod tests {
                 marks: Vec::new(),
                 left: Vec::new(),
                 failed: None,
+                program: None,
             };
             StepRuns { runs: vec![Some(run)], trouble: None }
         });

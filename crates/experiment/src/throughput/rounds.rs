@@ -227,6 +227,7 @@ mod tests {
             marks: Vec::new(),
             left: Vec::new(),
             failed: None,
+            program: None,
         }
     }
 

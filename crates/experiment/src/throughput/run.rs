@@ -13,6 +13,9 @@ use crate::recipes::Recipe;
 use crate::recipes::score::{self, Kind, Scored};
 use crate::recipes::template::Values;
 
+/// Lines of an output in which a program's version is looked for.
+const VERSION_LINES: usize = 500;
+
 /// A run that counts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
@@ -34,6 +37,8 @@ pub struct Run {
     pub left: Vec<String>,
     /// How it failed, where a failure counts too ([`Job::ignore_failure`]).
     pub failed: Option<Failed>,
+    /// The program with the version that it printed.
+    pub program: Option<String>,
 }
 
 /// Runs the command once on `cpus`: a copy pinned to each, or one that may use them all.
@@ -76,6 +81,8 @@ pub(super) fn run_step(
     let fastest = rates.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let slowest = rates.iter().copied().fold(f64::INFINITY, f64::min);
     let service_used = service.as_ref().map_or(0.0, |service| service.cpu_seconds()) - service_before;
+    let program = recipe.command.first().map(|program| program.fill(&job.values));
+    let printed = run.outputs.first().and_then(|(out, _)| read_version(&program?.to_string_lossy(), out));
     let unit = scores.into_iter().flatten().next().map(|score| score.unit);
     Ok(Run {
         throughput: rates.iter().sum(),
@@ -87,6 +94,7 @@ pub(super) fn run_step(
         left: run.left,
         seconds: run.seconds,
         failed: run.failed,
+        program: printed,
     })
 }
 
@@ -127,6 +135,17 @@ fn read_ipc(counters: &[Counters]) -> Result<f64, Text> {
     } else {
         Err(text!("scale-no-cycles", "the PMU counted no cycles"))
     }
+}
+
+/// `sysbench 1.0.20` of what a program with that name printed; `version: 3.0.2` is openssl's.
+fn read_version(program: &str, out: &str) -> Option<String> {
+    let program = program.rsplit('/').next()?;
+    let words: Vec<&str> = out.lines().take(VERSION_LINES).flat_map(str::split_whitespace).collect();
+    let follows = |pair: &&[&str]| {
+        (pair[0] == program || pair[0] == "version:") && pair[1].starts_with(|c: char| c.is_ascii_digit())
+    };
+    let version = words.windows(2).find(follows)?[1].trim_end_matches(':');
+    Some(format!("{program} {version}"))
 }
 
 /// The score in what a copy printed; `None` for a command that has none.

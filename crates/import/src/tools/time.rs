@@ -6,7 +6,7 @@ use crate::line::{Line, PendingLine};
 use crate::numbers;
 use crate::sink::Sink;
 use crate::tool::{Command, Fit, Reader, Tool};
-use record::command_line::CommandLine;
+use record::command_line::{CommandLine, comparable_name, conditions};
 
 /// A part of what it prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,6 +184,7 @@ fn fish(value: &str, unit: &str) -> Option<f64> {
 #[derive(Debug)]
 struct TimeReader {
     workload: Option<String>,
+    under: Option<String>,
     times: Vec<(Part, f64, PendingLine)>,
     verbose: bool,
 }
@@ -200,7 +201,7 @@ impl TimeReader {
             None => line.name,
         };
         let workload = line.map(name).filter(|name| !name.is_empty());
-        Self { workload, times: Vec::new(), verbose: false }
+        Self { workload, under: None, times: Vec::new(), verbose: false }
     }
 }
 
@@ -212,8 +213,9 @@ impl Reader for TimeReader {
                 return Fit::Over;
             }
             self.verbose = true;
-            self.workload = Some(record::command_line::comparable_name(command.trim_matches('"')))
-                .filter(|name| !name.is_empty());
+            let command = command.trim_matches('"');
+            self.workload = Some(comparable_name(command)).filter(|name| !name.is_empty());
+            self.under = conditions(command);
             return Fit::Taken;
         }
         let parts = parts(text);
@@ -231,14 +233,15 @@ impl Reader for TimeReader {
         if self.workload.is_none()
             && let Some((command, _)) = zsh(text)
         {
-            self.workload =
-                Some(record::command_line::comparable_name(command)).filter(|name| !name.is_empty());
+            self.workload = Some(comparable_name(command)).filter(|name| !name.is_empty());
+            self.under = conditions(command);
         }
         self.times.extend(parts.into_iter().map(|(part, seconds)| (part, seconds, PendingLine::from(line))));
         Fit::Taken
     }
 
     fn end(&mut self, sink: &mut Sink) {
+        sink.under = sink.under.take().or(self.under.take());
         for (part, seconds, line) in &self.times {
             let place = Labels::new().with_known(Label::Workload, self.workload.as_deref());
             let (metric, place) = match part {

@@ -69,6 +69,9 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
     {
         comparison.notes.extend(diagnose::suggest_runs(&sides, list::measured_by, list::can_measure));
     }
+    if count <= FEW {
+        comparison.notes.extend(diagnose::suggest_works(&sides));
+    }
     let forms = Forms::new(|style| terminal::comparison_answer(&comparison, options.out.all, style))
         .with_json(|| comparison.to_json())
         .with_csv(|| report::csv::comparison(&comparison))

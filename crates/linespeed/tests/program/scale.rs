@@ -92,6 +92,25 @@ fn has_its_turn(recipe: &str) -> bool {
     turn
 }
 
+#[test]
+fn a_cipher_that_openssl_3_does_not_have_is_said_with_what_does_that_work() {
+    let place = folder();
+    // As OpenSSL 3 answers.
+    let fake = place.path().join("openssl");
+    let says = "#!/bin/sh\necho 'speed: Unknown algorithm aes-256-ige' >&2\nexit 1\n";
+    std::fs::write(&fake, says).unwrap();
+    std::fs::set_permissions(&fake, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let mut command =
+        scale(place.path(), &["--recipe", "openssl-speed", "--quick", "--set", "algorithm=aes-256-ige"]);
+    command.env("PATH", format!("{}:/usr/bin:/bin", place.path().display()));
+    let ran = run(command);
+    assert_ne!(ran.code, Some(0));
+    let lines: Vec<&str> =
+        ran.stderr.lines().filter(|line| line.contains("OpenSSL 3 has no aes-256-ige")).collect();
+    assert!(lines.len() == 1 && lines[0].contains("linespeed run workloads"), "{ran:?}");
+    assert!(!ran.stderr.contains("Unknown algorithm"), "{ran:?}");
+}
+
 /// Runs a recipe on small settings, for real.
 fn for_real(recipe: &str, programs: &[&str], unit: &str) {
     if !has_its_turn(recipe) {

@@ -1,8 +1,9 @@
-//! NUMA matrices: latency and bandwidth from the CPUs of each node (rows) to the memory of each (columns). The memory is
+//! NUMA matrices: latency, bandwidth and time per element from the CPUs of each node (rows) to the memory of each (columns). The memory is
 //! bound to its node and proven to lie there page by page.
 
 pub(crate) mod chase;
 pub(crate) mod columns;
+pub(crate) mod elements;
 pub(crate) mod node_coverage;
 pub(crate) mod nodes;
 pub(crate) mod plan;
@@ -21,6 +22,7 @@ use crate::measure::Measure;
 use crate::reasons::{LEAVE_OUT, NO_READ_KERNEL, NOT_PINNED, PLACEMENT_NOT_VERIFIED};
 use crate::repeat::{Rates, judge, there_and_back};
 use columns::Column;
+use elements::Arrays;
 use kernels::stream::Op;
 use nodes::{distances, memory_nodes};
 use os::placement::Placement;
@@ -46,9 +48,9 @@ pub(crate) const NUMA: Measure = Measure {
         How fast is each node's memory from each node, does the firmware's table of distances tell the
         truth, and what does a program pay that ignores nodes? `linespeed list` says how long it takes. It
         needs two nodes.
-        How: See `numa.latency`, `numa.bandwidth`.
+        How: See `numa.latency`, `numa.bandwidth`; where it is named, `stream.ns_per_element`, too.
     ",
-    metrics: &["numa.latency", "numa.bandwidth"],
+    metrics: &["numa.latency", "numa.bandwidth", "stream.ns_per_element"],
     obstacle: |machine, snapshot, cpus| {
         if let Some(why) = plan::impossible(machine, cpus) {
             return Some(why.into_impossible(NAME));
@@ -90,7 +92,8 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     context.advance(0.2);
     latency(context, &rows, &mut columns, phases.latency)?;
     context.advance(0.5);
-    bandwidth(context, &rows, &mut columns, &phases, effort)
+    bandwidth(context, &rows, &mut columns, &phases, effort)?;
+    elements(context, &rows, &mut columns, &phases)
 }
 
 /// A cell's place.
@@ -254,6 +257,75 @@ fn bandwidth(
     if reported < all {
         let why = text!(Coverage::MOST_TELLING_FIRST, measured = reported, all = all);
         context.degrade_with_remedy("numa bandwidth", why, context.at_more_length(NAME));
+    }
+    Ok(())
+}
+
+/// Time per element of one thread of each row in each column's memory.
+fn elements(
+    context: &mut Context,
+    rows: &[Row],
+    columns: &mut [Column],
+    phases: &Phases,
+) -> Result<(), Halt> {
+    let streams: Vec<_> = elements::OPS.into_iter().filter_map(widest_stream).collect();
+    if phases.element_cells == 0 || streams.is_empty() {
+        return Ok(());
+    }
+    let nodes: Vec<u32> = columns.iter().map(|column| column.node).collect();
+    let mut order = plan::in_order_of_telling(context.machine, rows, &nodes);
+    let all = order.len();
+    order.truncate(phases.element_cells);
+    let window = Duration::from_secs_f64(plan::ELEMENT_WINDOW);
+    let from = Instant::now();
+    let mut arrays: Vec<_> = columns
+        .iter()
+        .map(|column| (column.builder, Arrays::new(column.cycle.mapping(), column.touched)))
+        .collect();
+    elements::fill_all(&arrays, context.stop);
+    let bytes: Vec<usize> =
+        arrays.iter().map(|(_, arrays)| arrays.as_ref().map_or(0, Arrays::bytes)).collect();
+    let mut taken = Vec::new();
+    let mut ended = Ok(());
+    'cells: for (r, c) in order {
+        for stream in &streams {
+            ended = context.check();
+            if ended.is_err() || from.elapsed().as_secs_f64() > phases.elements * FIRST_ROUND {
+                break 'cells;
+            }
+            if let Some((_, Some(arrays))) = arrays.get_mut(c) {
+                let (samples, moved) = arrays.run(rows[r].lead, stream, window, context.stop);
+                taken.push((r, c, *stream, samples, moved));
+            }
+        }
+    }
+    drop(arrays);
+    let proven = prove(context, columns, true);
+    let mut reported = 0;
+    for (r, c, stream, samples, moved) in taken {
+        if !proven[c] || samples.is_empty() {
+            continue;
+        }
+        reported += 1;
+        let (row, column) = (&rows[r], &columns[c]);
+        let place = Labels::new()
+            .with_label(Label::Op, stream.op.name())
+            .with_label(Label::Cpu, row.lead)
+            .with_label(Label::Node, column.node);
+        let mut rates = Rates::default();
+        rates.add(samples, moved);
+        let mut m = Measurement::new("stream.ns_per_element", place, rates.samples)
+            .with_detail(detail::VECTORS, stream.variant.name())
+            .with_detail(detail::ARRAY_BYTES, bytes[c])
+            .with_detail(detail::ARRAYS, stream.arrays);
+        m.marks = rates.marks;
+        judge(&mut m, TARGET);
+        context.push(with_proof(m, context, row, column));
+    }
+    ended?;
+    if reported < all * streams.len() {
+        let why = text!(Coverage::MOST_TELLING_FIRST, measured = reported / streams.len(), all = all);
+        context.degrade_with_remedy("numa elements", why, context.at_more_length(NAME));
     }
     Ok(())
 }

@@ -174,7 +174,8 @@ pub(super) const METRICS: &[Metric] = &[
             Time per element of the STREAM loops on one CPU, in ns. lmbench's `stream` prints this and calls it
             latency; it is not one. 16 B (copy, scale) or 24 B (add, triad) divided by it is STREAM bandwidth in
             GB/s.
-            How: The same loops as `memory.bandwidth` with one thread, regular stores.
+            How: The same loops as `memory.bandwidth` with one thread, regular stores; `linespeed run numa` times copy
+            and triad from each node's CPUs to each node's memory.
             Usual: Copy 1.1 to 1.6 ns on Xeon (Broadwell, Cascade Lake), 1.2 to 1.4 ns on Hygon, 1.8 ns on Kunpeng
             920, 2.8 ns on Phytium FT-2500; memory of the other socket 1.3 to 3 times as much.
             Moves: What moves `memory.bandwidth` of one core: distance to the memory, latency, misses under way at

@@ -143,7 +143,8 @@ pub(crate) fn remarks(m: &Measurement) -> Vec<String> {
         return vec![WITHHELD.to_owned()];
     }
     let doubts = m.doubt.iter().filter(|doubt| doubt.kind() == DoubtKind::Other).map(ToString::to_string);
-    doubts.chain(diagnose::remark_scope(m).map(|remark| remark.to_string())).collect()
+    let under = m.detail.get(detail::RUN_UNDER).map(|under| format!("run under {under}"));
+    doubts.chain(diagnose::remark_scope(m).map(|remark| remark.to_string())).chain(under).collect()
 }
 
 /// How many of these are unreliable, where single marks would be too many.

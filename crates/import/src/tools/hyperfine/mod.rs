@@ -11,7 +11,7 @@ use crate::line::{Line, PendingLine};
 use crate::numbers;
 use crate::sink::Sink;
 use crate::tool::{Fit, Reader, Tool};
-use record::command_line::comparable_name;
+use record::command_line::{comparable_name, conditions};
 
 /// hyperfine.
 pub(super) const HYPERFINE: Tool = Tool {
@@ -99,7 +99,7 @@ impl HyperfineReader {
         let found = std::mem::take(&mut self.found);
         self.table = false;
         let Some(command) = self.command.take() else { return };
-        let labels = labels(&command);
+        let (labels, under) = (labels(&command), conditions(&command));
         // One run prints no range.
         let runs = self.runs.take().unwrap_or(1);
         for (at, figure) in found.into_iter().enumerate() {
@@ -111,8 +111,11 @@ impl HyperfineReader {
                 _ => ("workload.cpu_time", labels.with_label(Label::State, "system")),
             };
             let mean = (runs > 1 && at == 0).then_some("mean of its runs");
-            let m = Measurement::exact(metric, labels, vec![seconds]).with_detail(detail::RUNS, runs);
-            sink.add_figure(m.with_known_detail(detail::FROM, mean), line.line());
+            let m = Measurement::exact(metric, labels, vec![seconds])
+                .with_detail(detail::RUNS, runs)
+                .with_known_detail(detail::RUN_UNDER, under.as_deref())
+                .with_known_detail(detail::FROM, mean);
+            sink.add_figure(m, line.line());
         }
     }
 

@@ -19,7 +19,7 @@ use crate::line::{Line, PendingLine};
 use crate::numbers;
 use crate::sink::Sink;
 use crate::tool::{Command, Fit, Reader, Tool};
-use record::command_line::CommandLine;
+use record::command_line::{CommandLine, comparable_name, conditions};
 
 /// How an output begins.
 const HEAD: &str = "Performance counter stats for ";
@@ -89,6 +89,7 @@ struct PrintedTime {
 struct PerfReader {
     command: Option<CommandLine>,
     run: Run,
+    under: Option<String>,
     head: bool,
     over: bool,
     counts: Counts,
@@ -116,6 +117,7 @@ impl PerfReader {
         Self {
             command: line,
             run,
+            under: None,
             head: false,
             over: false,
             counts: Counts::default(),
@@ -147,8 +149,8 @@ impl PerfReader {
                     self.run.cpus = Some(cpus.to_owned());
                 }
                 None => {
-                    let name = record::command_line::comparable_name(target);
-                    let named = Some(name).filter(|name| !name.is_empty());
+                    let named = Some(comparable_name(target)).filter(|name| !name.is_empty());
+                    self.under = conditions(target);
                     self.run.workload = named.or(self.run.workload.take());
                 }
             },
@@ -268,6 +270,7 @@ impl Reader for PerfReader {
 
     fn end(&mut self, sink: &mut Sink) {
         self.settle();
+        sink.under = sink.under.take().or(self.under.take());
         std::mem::take(&mut self.counts).into_sink(&self.run, sink);
         std::mem::take(&mut self.shares).into_sink(&self.run, sink);
         // The time of a command that only says how long to look is nobody's speed.

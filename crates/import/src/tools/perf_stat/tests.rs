@@ -424,3 +424,18 @@ proptest! {
         let _ = import(&damaged(ALL[which], at, cut, &with));
     }
 }
+
+#[test]
+fn what_a_command_was_run_under_is_kept_beside_its_figures() {
+    let output = "\n Performance counter stats for 'nice -n 5 ./a.exe 3':\n\n               102      context-switches\n\n       \
+                  1.235672431 seconds time elapsed\n";
+    let under = |text: &str| {
+        let imported = import(text);
+        let m = the(&imported, "workload.time workload=a.exe 3").clone();
+        m.detail.get(detail::RUN_UNDER).map(str::to_owned)
+    };
+    assert_eq!(under(output).as_deref(), Some("nice -n 5"));
+    let typed = format!("$ taskset -c 0 perf stat nice -n 5 ./a.exe 3\n{output}");
+    assert_eq!(under(&typed).as_deref(), Some("taskset -c 0 nice -n 5"));
+    assert_eq!(under(&output.replace("nice -n 5 ", "")), None);
+}

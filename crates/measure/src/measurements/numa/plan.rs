@@ -32,6 +32,15 @@ const HOP_SECONDS: f64 = 300e-9;
 /// Seconds that starting and ending a group takes, and for each of its threads.
 const GROUP_SECONDS: (f64, f64) = (4e-3, 90e-6);
 
+/// A run of one loop over a cell's arrays, s: tens of megabytes.
+pub(crate) const ELEMENT_WINDOW: f64 = 8e-3;
+
+/// Loops of a cell's time per element.
+const ELEMENT_OPS: f64 = super::elements::OPS.len() as f64;
+
+/// Filling the arrays of all columns, s: two gigabytes each by one thread.
+const FILL_SECONDS: f64 = 0.5;
+
 /// A node whose CPUs ask.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
@@ -170,6 +179,10 @@ pub(crate) struct Phases {
     pub cells: usize,
     /// A run of one cell, its window alone.
     pub window: f64,
+    /// The cells of time per element, where the measurement is named; making their arrays included.
+    pub elements: f64,
+    /// How many of those fit.
+    pub element_cells: usize,
 }
 
 impl Phases {
@@ -184,6 +197,8 @@ impl Phases {
                 bandwidth: all as f64 * bandwidth,
                 cells: all,
                 window: 1e-3,
+                elements: 0.0,
+                element_cells: 0,
             };
         }
         let build = depth.pick_named(0.12, 1.5, 4.0, 15.0);
@@ -204,12 +219,17 @@ impl Phases {
             (all as f64 * passes * (group + longest)).min(depth.pick_named(quick, 4.5, 16.0, 120.0));
         let cells = ((bandwidth / passes / (group + shortest)) as usize).clamp(1, all);
         let window = (bandwidth / passes / cells as f64 - group).clamp(shortest, longest);
-        Self { build, latency, bandwidth, cells, window }
+        let cell = ELEMENT_OPS * (GROUP_SECONDS.0 + GROUP_SECONDS.1 + ELEMENT_WINDOW);
+        let most = depth.pick_named(0.0, 0.0, 4.0, 30.0);
+        let element_cells = ((most / cell) as usize).min(all);
+        let fill = if element_cells > 0 { FILL_SECONDS } else { 0.0 };
+        let elements = fill + element_cells as f64 * cell;
+        Self { build, latency, bandwidth, cells, window, elements, element_cells }
     }
 
     /// All of it.
     pub(crate) fn seconds(&self) -> f64 {
-        self.build + self.latency + self.bandwidth
+        self.build + self.latency + self.bandwidth + self.elements
     }
 }
 

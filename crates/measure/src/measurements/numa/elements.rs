@@ -1,0 +1,134 @@
+//! Time per element from each node to each, as lmbench's `stream` prints it: one thread copies and adds within a column's
+//! memory. It comes last, since it overwrites the cycle that latency follows.
+
+use std::time::{Duration, Instant};
+
+use kernels::stream::{Op, Stream};
+
+use crate::arrays::SKEW;
+use crate::common_interval::{self, WorkLog};
+use crate::thread_group;
+use os::Stop;
+use os::mapping::Mapping;
+
+/// The loops, those of which most is published.
+pub(crate) const OPS: [Op; 2] = [Op::Copy, Op::Triad];
+
+/// Bytes of each array that the kernel is given at once.
+const CHUNK: usize = 128 << 10;
+
+/// Samples of a run.
+const SLICES: usize = 6;
+
+/// Three arrays in a column's memory, and how far they were walked: a run goes on where the last one ended, so that none finds
+/// in a cache what the one before loaded.
+#[derive(Debug)]
+pub(crate) struct Arrays<'a> {
+    memory: &'a Mapping,
+    /// Of each, a multiple of [`CHUNK`].
+    bytes: usize,
+    at: usize,
+}
+
+impl<'a> Arrays<'a> {
+    /// In the first `touched` bytes of `memory`; `None` where there is no room.
+    pub(crate) fn new(memory: &'a Mapping, touched: usize) -> Option<Self> {
+        let bytes = touched.min(memory.len()).checked_sub(2 * SKEW)? / 3 / CHUNK * CHUNK;
+        (bytes > 0).then_some(Self { memory, bytes, at: 0 })
+    }
+
+    /// Bytes of each array.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn array(&self, index: usize, offset: usize) -> *mut f64 {
+        self.memory.start().wrapping_add(index * (self.bytes + SKEW) + offset).cast()
+    }
+
+    /// Writes ones: what a cycle leaves reads as numbers so small that arithmetic on them takes a hundred times as long.
+    fn fill(&self, stop: &Stop) {
+        for offset in (0..self.bytes).step_by(CHUNK).take_while(|_| stop.signal().is_none()) {
+            for (index, at) in (0..3).flat_map(|index| (0..CHUNK / 8).map(move |at| (index, at))) {
+                // SAFETY: within the array, which lies within the memory (`new`), and nobody else uses it now.
+                unsafe { self.array(index, offset).add(at).write(1.0) };
+            }
+        }
+    }
+
+    /// Nanoseconds per element from a thread on `cpu`, and whether it was found elsewhere.
+    pub(crate) fn run(
+        &mut self,
+        cpu: u32,
+        stream: &Stream,
+        window: Duration,
+        stop: &Stop,
+    ) -> (Vec<f64>, bool) {
+        let this = &*self;
+        let walk = |member: thread_group::Member| {
+            let mut log = WorkLog::with_capacity(4096);
+            let (mut at, mut done) = (this.at, 0.0);
+            member.wait();
+            let end = Instant::now() + window;
+            log.note(member.start, done);
+            while Instant::now() < end && stop.signal().is_none() {
+                let array = |index| this.array(index, at);
+                // SAFETY: three arrays of at least a chunk each from this offset, aligned to 64 bytes, apart from each other
+                // and used by this thread alone; the kernel's vectors are usable here.
+                unsafe { (stream.run)(array(0), array(1), array(2), CHUNK) };
+                done += (CHUNK / size_of::<f64>()) as f64;
+                log.note(member.start, done);
+                at = (at + CHUNK) % this.bytes;
+            }
+            let moved = member.has_moved() || !member.pinned;
+            (log, at, moved)
+        };
+        let Some((log, at, moved)) = thread_group::run(&[cpu], walk).into_iter().flatten().next() else {
+            return (Vec::new(), false);
+        };
+        self.at = at;
+        let rates = common_interval::rates(&[log], SLICES);
+        (rates.into_iter().map(|rate| 1e9 / rate).collect(), moved)
+    }
+}
+
+/// Fills the arrays of all columns at once, each by a thread of the CPU that made its memory.
+pub(crate) fn fill_all(all: &[(u32, Option<Arrays>)], stop: &Stop) {
+    let cpus: Vec<u32> = all.iter().map(|(cpu, _)| *cpu).collect();
+    thread_group::run(&cpus, |member| {
+        if let Some((_, Some(arrays))) = all.get(member.index) {
+            arrays.fill(stop);
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arrays::widest_stream;
+    use os::mapping::Page;
+
+    #[test]
+    fn both_loops_give_a_time_per_element_and_go_on_where_they_ended() {
+        let cpu = os::current_cpu().unwrap();
+        let memory = Mapping::new(4 << 20, Page::Base).unwrap();
+        memory.touch(4 << 20);
+        assert!(Arrays::new(&memory, 2 * CHUNK).is_none());
+        let mut all = [(cpu, Arrays::new(&memory, 4 << 20))];
+        fill_all(&all, &Stop::new());
+        let arrays = all[0].1.as_mut().unwrap();
+        assert_eq!(arrays.bytes(), 10 * CHUNK);
+        for op in OPS {
+            let from = arrays.at;
+            let stream = widest_stream(op).unwrap();
+            // A busy machine may give no time within one window.
+            let run = || arrays.run(cpu, stream, Duration::from_millis(20), &Stop::new()).0;
+            let samples = std::iter::repeat_with(run).take(50).find(|samples| !samples.is_empty());
+            assert!(samples.unwrap().iter().all(|ns| ns.is_finite() && *ns > 0.0));
+            assert!(arrays.at < arrays.bytes && (arrays.at != from || arrays.bytes == CHUNK));
+        }
+        // SAFETY: the first element of the array that copy and triad wrote.
+        let first = unsafe { arrays.array(0, 0).read() };
+        assert!(first.is_normal(), "{first}");
+    }
+}
