@@ -74,7 +74,7 @@ fn hint(import: &Import) -> String {
                 "linespeed reference {name} --text prints the lines; each figure's own stands in the JSON and on the page"
             )
         }
-        None => "each figure's own line stands in the JSON and on the page".to_owned(),
+        None => "each figure's own line stands in the JSON".to_owned(),
     }
 }
 
