@@ -11,7 +11,6 @@ use crate::sources::clock::Clocks;
 use crate::sources::counts;
 use crate::sources::cpu_times::{Stat, grown};
 use crate::sources::quota::Quotas;
-use crate::sources::sensors::Heat;
 
 /// Kinds of pressure, by their files.
 const PRESSURE: [&str; 3] = ["cpu", "io", "memory"];
@@ -24,7 +23,6 @@ pub(crate) struct Look {
     vmstat: Vec<(&'static str, u64)>,
     pressure: [Option<u64>; 3],
     clocks: Clocks,
-    heat: Heat,
     quotas: Quotas,
 }
 
@@ -37,7 +35,6 @@ impl Look {
             vmstat: root.text("/proc/vmstat").as_deref().map(counts::vmstat).unwrap_or_default(),
             pressure: PRESSURE.map(|what| counts::pressure(&root.text(&format!("/proc/pressure/{what}"))?)),
             clocks: Clocks::look(root, cpus),
-            heat: Heat::look(root, cpus),
             quotas: Quotas::look(root, groups.iter().map(String::as_str)),
         }
     }
@@ -80,7 +77,6 @@ impl Look {
             pressure: pressure.collect(),
             rates,
             clock: self.clocks.until(&now.clocks, root),
-            sensors: self.heat.until(&now.heat, root, seconds),
             throttled: self.quotas.until(&now.quotas),
             ..Interval::default()
         }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use machine::Root;
 use measure::tasks::WaitLooks;
 use os::Stop;
-use record::live::Interval;
+use record::live::{Interval, Sensors};
 use record::{Coverage, CpuList, Machine, Measurement, Summary, text};
 
 use crate::look::Look;
@@ -13,6 +13,7 @@ use crate::pace::Pace;
 use crate::probes::Probes;
 use crate::processes::Processes;
 use crate::service::Service;
+use crate::sources::sensors::Heat;
 use crate::sources::{counts, quota};
 
 /// Between two samples within an interval.
@@ -21,6 +22,7 @@ const BETWEEN: Duration = Duration::from_millis(100);
 const PROCESSES_SHARE: f64 = 0.001;
 const THREADS_SHARE: f64 = 0.0007;
 const SCHEDSTAT_SHARE: f64 = 0.0003;
+const SENSORS_SHARE: f64 = 0.001;
 /// Processes whose threads are looked at, and threads.
 const WATCHED: usize = 4;
 const MOST_THREADS: usize = 64;
@@ -41,7 +43,9 @@ pub struct Watch {
     processes: (Instant, Processes),
     delay: Option<(Instant, u64)>,
     groups: (Instant, Vec<String>),
-    paces: [Pace; 3],
+    heat: (Instant, Heat),
+    sensors: Sensors,
+    paces: [Pace; 4],
     own_ns: f64,
 }
 
@@ -61,7 +65,9 @@ impl Watch {
             processes: (Instant::now(), Processes::look(&root)),
             delay: run_queue_delay(&root),
             groups: (Instant::now(), groups),
-            paces: [PROCESSES_SHARE, THREADS_SHARE, SCHEDSTAT_SHARE].map(Pace::new),
+            heat: (Instant::now(), Heat::look(&root, &cpus)),
+            sensors: Sensors::default(),
+            paces: [PROCESSES_SHARE, THREADS_SHARE, SCHEDSTAT_SHARE, SENSORS_SHARE].map(Pace::new),
             own_ns: os::thread_cpu_ns().unwrap_or(0.0),
             waits: WaitLooks::default(),
             watched: Vec::new(),
@@ -164,6 +170,14 @@ impl Watch {
             interval.run_queue_delay = Some(ns as f64 / 1e9 * share);
         }
         self.delay = delay.or(self.delay);
+        // A look at the sensors of a large machine is dear, and heat is slow: they stand until the next.
+        let Self { root, cpus, heat, sensors, paces, .. } = &mut *self;
+        paces[3].run(last, || {
+            let now = (Instant::now(), Heat::look(root, cpus));
+            *sensors = heat.1.until(&now.1, root, (now.0 - heat.0).as_secs_f64());
+            *heat = now;
+        });
+        interval.sensors = self.sensors.clone();
         if let Some(processes) = self.paces[0].run(last, || Processes::look(&self.root)) {
             let now = Instant::now();
             interval.processes = self.processes.1.busiest_until(&processes, self.own);
