@@ -65,7 +65,7 @@ fn wrong_usage_is_said_in_a_line() {
     run(brief(&["--cpu", "60000"])).fails(2, &["--cpu 60000", "may use"]);
     ran(["overhead", "--rounds", "0"]).misused(&["--rounds"]);
     ran(["overhead", "--rounds", "1001"]).misused(&["--rounds", "1000"]);
-    ran(["overhead", "--cpu", "x"]).misused(&["--cpu"]);
+    ran(["overhead", "--cpu", "x"]).fails(2, &["--cpu", "whole number"]);
     ran(["overhead", "--fail-on", "note"]).fails(2, &["--fail-on", "no use for"]);
     run(brief(&["--cpus", "60000"])).fails(2, &["60000"]);
     run(brief(&["--output", "/there-is-no-such-folder/x.json"])).fails(3, &["there is no folder"]);
