@@ -40,7 +40,9 @@ pub struct Watch {
     waits: WaitLooks,
     /// Processes whose threads are looked at.
     watched: Vec<i32>,
+    /// All processes at the end of the last interval, and at the last look since.
     processes: (Instant, Processes),
+    scan: Option<(Instant, Processes)>,
     delay: Option<(Instant, u64)>,
     groups: (Instant, Vec<String>),
     heat: (Instant, Heat),
@@ -63,6 +65,7 @@ impl Watch {
         let watch = Self {
             own: std::process::id() as i32,
             processes: (Instant::now(), Processes::look(&root)),
+            scan: None,
             delay: run_queue_delay(&root),
             groups: (Instant::now(), groups),
             heat: (Instant::now(), Heat::look(&root, &cpus)),
@@ -116,6 +119,7 @@ impl Watch {
                 self.probes.listen(Instant::now().saturating_duration_since(next));
             }
             runnable.extend(self.root.text("/proc/loadavg").as_deref().and_then(running));
+            self.find_busiest(self.watched.is_empty());
             let Self { waits, watched, paces, .. } = self;
             paces[1].run(false, || waits.look(watched, MOST_THREADS));
             let now = Instant::now();
@@ -151,6 +155,17 @@ impl Watch {
         (interval, Some(done.measurements))
     }
 
+    /// Looks at all processes, when it may or must: the threads of the busiest are looked at from then on.
+    fn find_busiest(&mut self, must: bool) {
+        let Some(now) = self.paces[0].run(must, || Processes::look(&self.root)) else { return };
+        let before = self.scan.as_ref().unwrap_or(&self.processes);
+        let busiest = before.1.busiest_until(&now, self.own);
+        if !busiest.is_empty() {
+            self.watched = busiest.iter().take(WATCHED).map(|one| one.pid).collect();
+        }
+        self.scan = Some((Instant::now(), now));
+    }
+
     /// What happened since the last interval's end.
     fn finish(&mut self, last: bool) -> Interval {
         if self.groups.0.elapsed() > FIND_GROUPS {
@@ -178,12 +193,11 @@ impl Watch {
             *heat = now;
         });
         interval.sensors = self.sensors.clone();
-        if let Some(processes) = self.paces[0].run(last, || Processes::look(&self.root)) {
-            let now = Instant::now();
-            interval.processes = self.processes.1.busiest_until(&processes, self.own);
-            interval.processes_seconds = Some((now - self.processes.0).as_secs_f64());
-            self.processes = (now, processes);
-            self.watched = interval.processes.iter().take(WATCHED).map(|one| one.pid).collect();
+        self.find_busiest(last);
+        if let Some(now) = self.scan.take() {
+            interval.processes = self.processes.1.busiest_until(&now.1, self.own);
+            interval.processes_seconds = Some((now.0 - self.processes.0).as_secs_f64());
+            self.processes = now;
         }
         (interval.looks, interval.waits) = self.waits.take();
         let own_ns = os::thread_cpu_ns().unwrap_or(0.0);

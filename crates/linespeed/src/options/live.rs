@@ -9,10 +9,10 @@ use live::Selection;
 /// Options of `live`.
 #[derive(Debug, Args)]
 pub struct Live {
-    /// Time between two screens [1s]
+    /// Time between two screens [without: 1s]
     #[arg(short, long, value_name = "TIME", default_value = "1s", hide_default_value = true, value_parser = super::duration)]
     pub interval: Duration,
-    /// Watch so long, print one screen and exit [10s where TIME is left out]
+    /// Watch so long, print one screen and exit [without TIME: 10s]
     #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "10s", value_parser = super::duration,
           conflicts_with = "interval")]
     pub once: Option<Duration>,

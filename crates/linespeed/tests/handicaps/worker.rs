@@ -59,6 +59,8 @@ impl Worker {
             // SAFETY: takes a number.
             unsafe { libc::_exit(i32::from(!matches!(worked, Ok(Ok(()))))) };
         }
+        // A worker that ends before it is made is heard of by the end of its pipe, which this process must not hold open.
+        drop((orders, tell));
         ALIVE.lock().unwrap_or_else(PoisonError::into_inner).push(pid);
         let made = Running { pid, go, reported };
         made.ended();
