@@ -97,6 +97,10 @@ pub fn watched(interval: &Interval, reference: &Reference) -> Option<Bound> {
     causes.retain(|cause| cause.share >= super::WORTH);
     causes.sort_by(|a, b| b.is_outside().cmp(&a.is_outside()).then(b.share.total_cmp(&a.share)));
     let idle = interval.times.share(interval.times.idle + interval.times.iowait);
+    if idle >= IDLE {
+        // A share of what hardly anybody wanted is none.
+        causes.retain(|cause| cause.share >= super::FIRST && cause.by != BoundBy::CpuContention);
+    }
     let first = causes.first().map_or(0.0, |cause| cause.share);
     if first < super::FIRST {
         let at = if idle >= IDLE { self::idle(interval) } else { working(&facts, interval) };

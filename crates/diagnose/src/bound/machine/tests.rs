@@ -32,6 +32,10 @@ fn an_idle_machine_is_idle_and_one_that_computes_works() {
     assert_eq!(by(&interval(0.5, 0.2, 39.3)), BoundBy::Idle);
     assert_eq!(by(&interval(39.0, 0.5, 0.5)), BoundBy::Cpu);
     assert_eq!(by(&interval(20.0, 0.5, 19.5)), BoundBy::Cpu);
+    // A handful of threads that met at one CPU hold nothing back.
+    let met = Interval { runnable: Some(0.2), ..interval(0.5, 0.2, 39.3) };
+    let bound = watched(&met, &reference()).unwrap();
+    assert_eq!((bound.by, bound.says.sentences().len(), bound.advice.len()), (BoundBy::Idle, 1, 1));
     assert!(watched(&Interval::default(), &reference()).is_none());
 }
 
