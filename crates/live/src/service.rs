@@ -111,9 +111,11 @@ impl Service {
         Done { measurements: figures.measurements, threads, pids }
     }
 
-    /// Whether all of them have ended.
+    /// Whether nothing is left to watch: all processes that were named by number have ended. A unit or a container may start
+    /// anew.
     pub fn has_ended(&self) -> bool {
-        self.attached.iter().all(|one| Attached::find(one.pid).is_err())
+        let by_number = matches!(self.selection, Selection::Processes(_));
+        by_number && self.attached.iter().all(|one| Attached::find(one.pid).is_err())
     }
 }
 

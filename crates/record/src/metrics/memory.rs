@@ -158,7 +158,7 @@ pub(super) const METRICS: &[Metric] = &[
             Also: software memory probe
             How: Bursts of 32 dependent loads of lines in one huge page, each flushed with CLFLUSH or DC CIVAC; the
             median of the bursts that nothing cut into. Taken beside `memory.loaded_latency`, between its samples.
-            Usual: 10 to 30 % more than `load.latency` from memory.
+            Usual: No usual range: it is held against its own without load.
             Moves: What moves `memory.loaded_latency`; in a guest also what the host's other guests do.
         ",
     },

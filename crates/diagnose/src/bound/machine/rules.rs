@@ -129,7 +129,8 @@ pub(super) fn run_queue(facts: &Facts, interval: &Interval) -> Option<Cause> {
 
 /// What the kernel does where it takes this share of the busy time.
 const IN_KERNEL: f64 = 0.3;
-/// A softirq or a reclaimed page costs the kernel about so much, s: one to five microseconds a packet, a quarter a page.
+/// The least that a softirq for a packet is taken to cost the kernel, s: where all together make a twentieth of a CPU's time, they
+/// are named.
 const SOFTIRQ: f64 = 1e-6;
 
 pub(super) fn kernel(facts: &Facts, interval: &Interval) -> Option<Cause> {
