@@ -19,6 +19,7 @@
 mod block_sizes;
 mod bound;
 mod ceilings;
+mod class;
 mod comparison;
 mod cpu_accounting;
 mod curve;
@@ -49,6 +50,7 @@ pub use block_sizes::BlockSizes;
 pub use bound::bound;
 pub use bound::machine::{Reference, watched};
 pub use bound::service::watched_service;
+pub use class::{Fact, Kind, facts, tell_differences, tell_facts};
 pub use comparison::{
     Extent, OTHER_COMMAND, Side, compare, drop_uncompared, ignore_commands, remark_scope, suggest_runs,
     suggest_works,

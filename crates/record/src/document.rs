@@ -131,12 +131,20 @@ impl Record {
 
     /// Reads a record from JSON text. Figures that cannot be what they say are withheld, and its coverage tells of them.
     pub fn from_json(text: &[u8]) -> Result<Self, ReadError> {
+        Self::read_bounded(text, |text| serde_json::from_slice(text))
+    }
+
+    /// The same by this reader of its text.
+    pub(crate) fn read_bounded(
+        text: &[u8],
+        read: fn(&[u8]) -> serde_json::Result<Self>,
+    ) -> Result<Self, ReadError> {
         memory_of(text)?;
-        Self::of_bounded(text)
+        Self::read_by(text, read)
     }
 
     /// Reads it from JSON whose lists are no longer than they may be.
-    fn of_bounded(text: &[u8]) -> Result<Self, ReadError> {
+    fn read_by(text: &[u8], read: fn(&[u8]) -> serde_json::Result<Self>) -> Result<Self, ReadError> {
         #[derive(Deserialize)]
         struct Head {
             schema: Option<u32>,
@@ -147,7 +155,7 @@ impl Record {
         if text.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
             return Err(ReadError::NotARecord(Misfit::List));
         }
-        let mut record: Self = serde_json::from_slice(text).map_err(|error| {
+        let record = read(text).map_err(|error| {
             // A record of another form may fail anywhere: its number says so.
             match serde_json::from_slice(text).map(|head: Head| head.schema) {
                 Ok(None) => ReadError::NotARecord(Misfit::NoSchema),
@@ -155,15 +163,20 @@ impl Record {
                 _ => ReadError::of_json(error),
             }
         })?;
-        if record.schema > SCHEMA_VERSION {
-            return Err(ReadError::Newer(record.schema));
+        record.checked()
+    }
+
+    /// What was read, with figures that cannot be what they say withheld.
+    pub(crate) fn checked(mut self) -> Result<Self, ReadError> {
+        if self.schema > SCHEMA_VERSION {
+            return Err(ReadError::Newer(self.schema));
         }
-        record.check()?;
-        if !record.measurements.is_empty() && record.import.is_none() {
-            record.mode = record.mode.or_else(|| RunMode::of_command(&record.command));
+        self.check()?;
+        if !self.measurements.is_empty() && self.import.is_none() {
+            self.mode = self.mode.or_else(|| RunMode::of_command(&self.command));
         }
-        record.coverage.extend(credible::withhold(&mut record.measurements));
-        Ok(record)
+        self.coverage.extend(credible::withhold(&mut self.measurements));
+        Ok(self)
     }
 
     /// Refuses lists that name more CPUs than the machine has: a few bytes of text could otherwise stand for gigabytes
@@ -204,7 +217,7 @@ impl Record {
         if needed > room.saturating_sub(text.len() as u64) {
             return Err(ReadError::NoRoom { needed, room });
         }
-        Self::of_bounded(&text)
+        Self::read_by(&text, |text| serde_json::from_slice(text))
     }
 
     /// The JSON Schema of a record.
@@ -280,7 +293,7 @@ impl fmt::Display for Misfit {
 }
 
 impl ReadError {
-    fn of_json(error: serde_json::Error) -> Self {
+    pub(crate) fn of_json(error: serde_json::Error) -> Self {
         use serde_json::error::Category;
         match error.classify() {
             Category::Eof => ReadError::Truncated,

@@ -60,7 +60,14 @@ struct Written {
 
 impl From<Written> for Doubt {
     fn from(written: Written) -> Self {
-        Self(Text::read(written.doubt_code, written.doubt))
+        Self::read(written.doubt_code, written.doubt)
+    }
+}
+
+impl Doubt {
+    /// As it stands in a record.
+    pub(crate) fn read(code: Option<String>, words: String) -> Self {
+        Self(Text::read(code, words))
     }
 }
 

@@ -16,6 +16,7 @@
     )
 )]
 
+pub mod baseline;
 mod bound;
 mod bus_bytes;
 pub mod command_line;
@@ -32,6 +33,7 @@ pub mod document;
 pub mod doubt;
 mod evidence;
 mod extent;
+mod figures_only;
 pub mod file_name;
 mod finding;
 pub mod glossary;

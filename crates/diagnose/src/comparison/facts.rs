@@ -1,6 +1,7 @@
 //! The inventory and conditions of records as facts that can matter for speed, and in which of them records differ.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use record::comparison::{Difference, FactKind};
 use record::machine::{CacheKind, MemoryDevice};
@@ -170,37 +171,87 @@ fn list_state() -> Vec<Row> {
     ]
 }
 
+/// A fact that can matter for speed.
+pub struct Fact {
+    /// What kind of fact.
+    pub kind: FactKind,
+    /// The fact in words: `Highest clock`.
+    pub what: Text,
+    /// Its place in a record: `machine.processor.max_hz`.
+    pub from: String,
+    source: Source,
+}
+
+impl Fact {
+    /// Whether machines that differ in it are of two kinds. Everything else can fail or be set on a machine of its kind: a
+    /// memory device that is missing, SMT, a core that is offline.
+    pub fn is_of_kind(&self) -> bool {
+        OF_KIND.contains(&self.from.as_str())
+    }
+}
+
+/// Places of what makes a machine one of its kind.
+const OF_KIND: [&str; 6] = [
+    "machine.architecture",
+    "machine.system",
+    "machine.processor.model_name",
+    "machine.processor.model",
+    "machine.counts.packages",
+    "machine.virtualization.hypervisor",
+];
+
+/// Every fact, hardware first.
+pub fn facts() -> &'static [Fact] {
+    static FACTS: LazyLock<Vec<Fact>> = LazyLock::new(|| {
+        let facts = list_facts().into_iter().flat_map(|(kind, begins, rows)| {
+            let place = move |place| format!("{begins}{place}");
+            rows.into_iter().map(move |(what, from, source)| Fact { kind, what, from: place(from), source })
+        });
+        facts.collect()
+    });
+    &FACTS
+}
+
+/// What a record says of each of [`facts`]; `None` where it does not tell.
+pub fn tell_facts(record: &Record) -> Vec<Option<String>> {
+    let inventory = inventory(record);
+    let tell = |fact: &Fact| {
+        let value = match &fact.source {
+            At(show) => show_each(&look_up(&inventory, &fact.from), show),
+            With(unit) => show_each(&look_up(&inventory, &fact.from), |value| {
+                value.as_f64().map(|value| format!("{value} {unit}"))
+            }),
+            Of(make) => make(record),
+            Caches(level, data) => caches(record, *level, *data),
+        };
+        value.filter(|value| !value.trim().is_empty())
+    };
+    facts().iter().map(tell).collect()
+}
+
 /// Facts that at least one record tells otherwise than another, hardware first. One that only some tell is no difference
 /// by itself.
 pub(super) fn find_differences(records: &[&Record]) -> Vec<Difference> {
-    let inventories: Vec<Json> = records.iter().map(|record| inventory(record)).collect();
-    let mut found = Vec::new();
-    for (kind, begins, rows) in list_facts() {
-        for (what, place, source) in rows {
-            let from = format!("{begins}{place}");
-            let said = records.iter().zip(&inventories).map(|(record, inventory)| {
-                let value = match &source {
-                    At(show) => show_each(&look_up(inventory, &from), show),
-                    With(unit) => show_each(&look_up(inventory, &from), |value| {
-                        value.as_f64().map(|value| format!("{value} {unit}"))
-                    }),
-                    Of(make) => make(record),
-                    Caches(level, data) => caches(record, *level, *data),
-                };
-                value.filter(|value| !value.trim().is_empty())
-            });
-            let values: Vec<Option<String>> = said.collect();
-            let mut reported = values.iter().flatten();
-            let first = reported.next();
-            if reported.any(|value| Some(value) != first) {
-                let code = what.code().unwrap_or_default().to_owned();
-                found.push(Difference { kind, what, code, from, values });
-            }
-        }
-    }
+    let all: Vec<Vec<Option<String>>> = records.iter().map(|record| tell_facts(record)).collect();
+    let mut found: Vec<Difference> = (0..facts().len()).filter_map(|at| difference(at, &all)).collect();
     // What the first record tells stands before what only later ones do.
     found.sort_by_key(|difference| (difference.kind, difference.values.iter().position(Option::is_some)));
     found
+}
+
+/// The fact with this index, where records tell it in more than one way.
+pub(crate) fn difference(at: usize, all: &[Vec<Option<String>>]) -> Option<Difference> {
+    let fact = facts().get(at)?;
+    let values: Vec<Option<String>> = all.iter().map(|record| record.get(at).cloned().flatten()).collect();
+    let mut reported = values.iter().flatten();
+    let first = reported.next();
+    reported.any(|value| Some(value) != first).then(|| Difference {
+        kind: fact.kind,
+        what: fact.what.clone(),
+        code: fact.what.code().unwrap_or_default().to_owned(),
+        from: fact.from.clone(),
+        values,
+    })
 }
 
 /// What of a record facts are taken from, as JSON.
@@ -394,10 +445,7 @@ mod tests {
     fn every_fact_stands_in_a_record_where_it_says() {
         let schema: Json =
             serde_json::from_str(include_str!("../../../record/src/schema/record.json")).unwrap();
-        let all = list_facts().into_iter().flat_map(|(_, begins, rows)| {
-            rows.into_iter().map(move |(what, place, source)| (what, format!("{begins}{place}"), source))
-        });
-        for (what, from, source) in all.filter(|row| !row.0.is(&OTHER_WORK)) {
+        for Fact { what, from, source, .. } in facts().iter().filter(|fact| !fact.what.is(&OTHER_WORK)) {
             let mut place = schema.clone();
             for step in from.split('.') {
                 let name = step.trim_end_matches("[]");
@@ -410,6 +458,11 @@ mod tests {
             let list = place["type"] == "array" || place["type"] == "object";
             assert!(!(list && matches!(source, At(_) | With(_))), "{what}: {from} is no single value");
         }
+    }
+
+    #[test]
+    fn what_makes_a_kind_is_among_the_facts() {
+        assert_eq!(facts().iter().filter(|fact| fact.is_of_kind()).count(), OF_KIND.len());
     }
 
     #[test]

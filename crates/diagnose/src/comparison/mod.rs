@@ -6,7 +6,7 @@ mod commands;
 pub(crate) mod datum;
 mod derived_rows;
 mod explain;
-mod facts;
+pub(crate) mod facts;
 mod level_rows;
 mod method;
 pub(crate) mod nodes;

@@ -1,0 +1,133 @@
+//! What machines of a kind do, as one file: `linespeed fleet --baseline` writes it, `linespeed check --baseline` reads it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::document::{Misfit, ReadError, Tool};
+use crate::{Better, Labels, Record, Text, json};
+
+/// The version of a baseline's form.
+pub const BASELINE_VERSION: u32 = 1;
+
+/// What machines of one or several kinds do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Baseline {
+    /// [`BASELINE_VERSION`] of the program that made it.
+    pub baseline: u32,
+    /// The program that made it.
+    pub tool: Tool,
+    /// When it was made, RFC 3339 in UTC.
+    pub made: String,
+    /// One entry a class of like machines, the largest first.
+    pub classes: Vec<ClassBaseline>,
+}
+
+/// What the machines of a class do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClassBaseline {
+    /// What they are, in a few words.
+    pub name: String,
+    /// How many of them the medians are of.
+    pub machines: u32,
+    /// The record of the machine that is nearest to the medians of all: its inventory and settings stand for the class.
+    pub record: Record,
+    /// Each figure that most of them have.
+    pub figures: Vec<ClassFigure>,
+}
+
+/// A figure over the machines of a class.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClassFigure {
+    /// The figure in words, as `linespeed compare` calls it: `triad, all CPUs`.
+    pub what: Text,
+    /// The metric.
+    pub metric: String,
+    /// Unit of `median`.
+    pub unit: String,
+    /// Which direction is better; absent where neither is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub better: Option<Better>,
+    /// Its place, without what names a place on one machine.
+    #[serde(rename = "where")]
+    pub labels: Labels,
+    /// Machines that have it.
+    pub machines: u32,
+    /// Their median.
+    pub median: f64,
+    /// The robust standard deviation between machines, of logarithms (0.01 is 1 %); absent where they are too few to tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<f64>,
+}
+
+impl Baseline {
+    /// As JSON, indented, with a newline at the end.
+    ///
+    /// # Errors
+    ///
+    /// A value has no form in JSON.
+    pub fn to_json(&self) -> std::io::Result<String> {
+        json::write_text(self)
+    }
+
+    /// Whether JSON text is a baseline's and not a record's: by the number of its form, which a record has not.
+    pub fn is_in(text: &[u8]) -> bool {
+        #[derive(Deserialize)]
+        struct Head {
+            baseline: u32,
+        }
+        serde_json::from_slice::<Head>(text).is_ok_and(|head| head.baseline > 0)
+    }
+
+    /// Reads it from JSON text. Each class's record is read as [`Record::from_json`] reads one.
+    ///
+    /// # Errors
+    ///
+    /// It is no baseline, or one of a newer form.
+    pub fn from_json(text: &[u8]) -> Result<Self, ReadError> {
+        crate::extent::memory_of(text).map_err(|list| ReadError::NotARecord(Misfit::LongList(list)))?;
+        let baseline: Self = serde_json::from_slice(text).map_err(ReadError::of_json)?;
+        if baseline.baseline > BASELINE_VERSION {
+            return Err(ReadError::Newer(baseline.baseline));
+        }
+        let checked = |class: ClassBaseline| Ok(ClassBaseline { record: class.record.checked()?, ..class });
+        let classes = baseline.classes.into_iter().map(checked).collect::<Result<_, ReadError>>()?;
+        Ok(Self { classes, ..baseline })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_baseline_survives_its_file_and_is_no_record() {
+        let record = Record::new("0", "2026-01-01T00:00:00Z".to_owned(), Vec::new());
+        let figure = ClassFigure {
+            what: "triad".into(),
+            metric: "memory.bandwidth".to_owned(),
+            unit: "B/s".to_owned(),
+            better: Some(Better::Higher),
+            labels: Labels::new(),
+            machines: 12,
+            median: 2e11,
+            scale: Some(0.01),
+        };
+        let class = ClassBaseline {
+            name: "12 × one".to_owned(),
+            machines: 12,
+            record: record.clone(),
+            figures: vec![figure],
+        };
+        let baseline = Baseline {
+            baseline: BASELINE_VERSION,
+            tool: record.tool.clone(),
+            made: record.started.clone(),
+            classes: vec![class],
+        };
+        let json = baseline.to_json().unwrap();
+        assert_eq!(Baseline::from_json(json.as_bytes()).unwrap(), baseline);
+        assert!(Baseline::is_in(json.as_bytes()));
+        assert!(!Baseline::is_in(record.to_json().unwrap().as_bytes()));
+        let newer = json.replacen("\"baseline\": 1", "\"baseline\": 2", 1);
+        assert!(matches!(Baseline::from_json(newer.as_bytes()), Err(ReadError::Newer(2))));
+    }
+}

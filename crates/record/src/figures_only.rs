@@ -1,0 +1,123 @@
+//! A record without what is long in it: samples, distributions, coverage and diagnosis. Of thousands of records no more is
+//! read, and nothing of the rest is kept in memory for a moment.
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use crate::document::ReadError;
+use crate::import::Import;
+use crate::{
+    Better, Conditions, Detail, Diagnosis, Doubt, Ended, Labels, Machine, Measurement, Record, RunMode,
+    Summary, Tool,
+};
+
+#[derive(Deserialize)]
+struct FiguresOnly {
+    schema: u32,
+    tool: Tool,
+    started: String,
+    seconds: Option<f64>,
+    #[serde(default)]
+    command: Vec<String>,
+    mode: Option<RunMode>,
+    #[serde(default)]
+    ended: Ended,
+    #[serde(default)]
+    machine: Machine,
+    #[serde(default)]
+    conditions: Conditions,
+    #[serde(default)]
+    measurements: Vec<Figure>,
+    import: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct Figure {
+    metric: String,
+    unit: String,
+    better: Option<Better>,
+    #[serde(rename = "where")]
+    labels: Labels,
+    summary: Summary,
+    doubt: Option<String>,
+    doubt_code: Option<String>,
+    #[serde(default)]
+    detail: Detail,
+    method: Option<String>,
+}
+
+impl From<Figure> for Measurement {
+    fn from(figure: Figure) -> Self {
+        Self {
+            metric: figure.metric,
+            unit: figure.unit,
+            better: figure.better,
+            labels: figure.labels,
+            summary: figure.summary,
+            samples: Vec::new(),
+            marks: Vec::new(),
+            distribution: Vec::new(),
+            doubt: figure.doubt.map(|words| Doubt::read(figure.doubt_code, words)),
+            detail: figure.detail,
+            method: figure.method,
+            origin: None,
+        }
+    }
+}
+
+/// The record in this text without what is long in it; that other tools measured it is all that is kept of an import.
+pub(crate) fn read(text: &[u8]) -> Result<Record, serde_json::Error> {
+    let read: FiguresOnly = serde_json::from_slice(text)?;
+    Ok(Record {
+        schema: read.schema,
+        tool: read.tool,
+        started: read.started,
+        seconds: read.seconds,
+        command: read.command,
+        mode: read.mode,
+        ended: read.ended,
+        machine: read.machine,
+        conditions: read.conditions,
+        measurements: read.measurements.into_iter().map(Measurement::from).collect(),
+        coverage: Vec::new(),
+        diagnosis: Diagnosis::default(),
+        import: read.import.map(|_| Import::default()),
+    })
+}
+
+impl Record {
+    /// Reads a record's inventory, conditions and figures with their summaries; samples, distributions, coverage and
+    /// diagnosis are passed over.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Record::from_json`].
+    pub fn figures_from_json(text: &[u8]) -> Result<Self, ReadError> {
+        Self::read_bounded(text, read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Coverage, Label};
+
+    #[test]
+    fn figures_and_their_doubts_are_those_of_the_whole_record() {
+        let mut record = Record::new("0", "2026-01-01T00:00:00Z".to_owned(), vec!["linespeed".to_owned()]);
+        let labels = Labels::new().with_label(Label::Op, "triad");
+        let mut m = Measurement::new("memory.bandwidth", labels, vec![1e9, 2e9, 3e9, 3e9, 3e9, 3e9]);
+        m.doubt = Some("placed 97 %".into());
+        record.measurements.push(m);
+        record.coverage.push(Coverage::skipped("wakeup", "not asked for"));
+        let json = record.to_json().unwrap();
+        let short = Record::figures_from_json(json.as_bytes()).unwrap();
+        let mut whole = Record::from_json(json.as_bytes()).unwrap();
+        whole.coverage.clear();
+        whole.measurements[0].samples.clear();
+        assert_eq!(short, whole);
+        let half = &json.as_bytes()[..json.len() / 2];
+        assert!(matches!(Record::figures_from_json(half), Err(ReadError::Truncated)));
+        assert!(matches!(Record::figures_from_json(b"{\"a\": 1}"), Err(ReadError::NotARecord(_))));
+    }
+}
