@@ -77,8 +77,8 @@ pub fn destination(
         let words = "--label names a record that is kept: write it with --output FILE, or leave --json out";
         return options.out.label.as_ref().map_or(Ok(None), |_| Err(Failure::Usage(words.to_owned())));
     }
-    let name = record::file_name::record_name(machine.hostname.as_deref(), &record.started);
-    let place = files::state_folder().map(|folder| folder.join(format!("{name}.json")));
+    let name = record::file_name::record_name(machine.hostname.as_deref(), &record.started) + ".json";
+    let place = files::state_folder().map(|folder| os::whole_file::free_name(&folder.join(name)));
     match place.and_then(|path| files::check_writable(&path).map(|()| path)) {
         Ok(path) => Ok(Some(path)),
         Err(failure) if short && options.out.label.is_none() => {

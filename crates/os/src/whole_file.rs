@@ -156,6 +156,13 @@ impl Writer {
     }
 }
 
+/// A name like `path` that no file has yet, so that what is said of it before it is written names the right one.
+pub fn free_name(path: &Path) -> PathBuf {
+    let mut names =
+        (1..1000).map(|number| if number == 1 { path.to_owned() } else { numbered(path, number) });
+    names.find(|name| name.symlink_metadata().is_err()).unwrap_or_else(|| path.to_owned())
+}
+
 fn cannot(path: &Path, error: Error) -> CannotWrite {
     CannotWrite { path: path.to_owned(), error, saved: None }
 }

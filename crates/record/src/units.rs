@@ -24,6 +24,7 @@ pub fn figure_to(value: f64, unit: &str, digits: usize) -> String {
         return "-".to_owned();
     }
     match unit {
+        "s" if value == 0.0 => "0 s".to_owned(),
         "Hz" => scaled(value, &[(1e9, "GHz"), (1e6, "MHz"), (1e3, "kHz"), (1.0, "Hz")]),
         "B/s" => scaled(value, &[(1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")]),
         "ns" => scaled(value, &[(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")]),
@@ -244,6 +245,7 @@ mod tests {
             (5.0, "cycles", "5.00 cycles"),
             (0.00123, "ratio", "0.00123"),
             (0.0, "ns", "0 ns"),
+            (0.0, "s", "0 s"),
             (f64::NAN, "ns", "-"),
         ] {
             assert_eq!(figure(value, unit), text);

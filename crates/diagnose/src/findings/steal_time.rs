@@ -31,10 +31,10 @@ pub(super) struct StealTime<'a> {
     pub worst: &'a Measurement,
     /// Its gaps.
     pub gap: Option<&'a Measurement>,
-    /// The loss on that CPU.
-    pub loss: Verdict,
-    /// The CPUs that lose more than can be missed.
+    /// The CPUs that lose about as much.
     pub cpus: CpuList,
+    /// The loss of those, the mean over them.
+    pub loss: Verdict,
     /// The share taken of all CPUs together, and how many they are.
     pub of_all: (f64, usize),
     /// Between what the intervals of the CPUs allow that share to lie.
@@ -53,7 +53,8 @@ impl StealTime<'_> {
     /// `6.00 % of CPU 1's time (3.00 % of all CPU time)`.
     pub(super) fn describe(&self) -> Text {
         let cpu = self.worst.labels.count(Label::Cpu).map_or("a CPU".to_owned(), |cpu| format!("CPU {cpu}"));
-        let share = lost_share(&self.loss);
+        let worst = verdict(self.worst.value(), spread(self.worst));
+        let share = lost_share(&worst);
         match self.of_all {
             (all, 2..) => {
                 let all = Value::Share(all);
@@ -94,22 +95,34 @@ pub(super) fn by_others<'a>(case: &Case<'a>) -> Option<StealTime<'a>> {
     (!by_quota).then_some(stolen)
 }
 
-/// The worst theft with this cause, where any CPU loses more than [`RESOLUTION`].
+/// CPUs that lose at least this share of what the worst one does lose by the same.
+const ALIKE: f64 = 0.5;
+
+/// Between what the share of a CPU lies.
+fn spread(m: &Measurement) -> (f64, f64) {
+    m.interval().unwrap_or((m.summary.min, m.summary.max))
+}
+
+/// The mean share of CPUs, and between what it lies.
+fn mean(all: &[&Measurement]) -> (f64, (f64, f64)) {
+    let over = |of: &dyn Fn(&Measurement) -> f64| all.iter().map(|m| of(m)).sum::<f64>() / all.len() as f64;
+    (over(&Measurement::value), (over(&|m| spread(m).0), over(&|m| spread(m).1)))
+}
+
+/// The time taken with this cause, where any CPU loses more than [`RESOLUTION`].
 pub(super) fn worst<'a>(case: &Case<'a>, cause: &'static str) -> Option<StealTime<'a>> {
     let of_cause = case.figures_of("stolen.share").filter(|m| has_labels(m, &[(Label::Cause, cause)]));
     let all: Vec<&Measurement> = of_cause.filter(|m| m.value().is_finite()).collect();
-    let spread = |m: &Measurement| m.interval().unwrap_or((m.summary.min, m.summary.max));
-    let felt = all.iter().filter(|m| spread(m).0 >= RESOLUTION);
-    let losses: Vec<(&Measurement, Verdict)> =
-        felt.filter_map(|m| Some((*m, costs(verdict(m.value(), spread(m)))?))).collect();
-    let cpus = cpus_of(losses.iter().map(|(m, _)| *m));
-    let (worst, loss) = losses.into_iter().max_by(|a, b| share_of(&a.1).total_cmp(&share_of(&b.1)))?;
-    let over_all =
-        |of: &dyn Fn(&Measurement) -> f64| all.iter().map(|m| of(m)).sum::<f64>() / all.len() as f64;
-    let mean = over_all(&Measurement::value);
-    let between = (over_all(&|m| spread(m).0), over_all(&|m| spread(m).1));
+    let loses = |m: &Measurement| spread(m).0 >= RESOLUTION && costs(verdict(m.value(), spread(m))).is_some();
+    let losing = all.iter().copied().filter(|m| loses(m));
+    let worst = losing.clone().max_by(|a, b| a.value().total_cmp(&b.value()))?;
+    let alike: Vec<&Measurement> = losing.filter(|m| m.value() >= worst.value() * ALIKE).collect();
+    let (share, within) = mean(&alike);
+    let loss = costs(verdict(share, within))?;
+    let (of_all, between) = mean(&all);
     let gap = case.figures_of("stolen.gap").find(|gap| gap.labels == worst.labels);
-    Some(StealTime { worst, gap, loss, cpus, of_all: (mean, all.len()), between, cause })
+    let cpus = cpus_of(alike);
+    Some(StealTime { worst, gap, cpus, loss, of_all: (of_all, all.len()), between, cause })
 }
 
 /// Whether gaps are all about as long as each other and long: the mark of a cap that stops a virtual CPU when its

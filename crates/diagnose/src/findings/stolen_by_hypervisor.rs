@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     name: "stolen-below",
     glossary: "
         Firmware or hypervisor took time from a program that never stops: its share on the worst CPU and of
-        all CPUs. Where the share is small but gaps are longer than the quickest wake-ups here, a note.
+        all CPUs. The cost is the mean of the CPUs that lose at least half of what the worst one does. Where the share is small but gaps are longer than the quickest wake-ups here, a note.
         How: `stolen.share` and `stolen.gap` with `cause=below`.
     ",
     resource: None,

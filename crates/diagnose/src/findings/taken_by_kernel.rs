@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     name: "stolen-os",
     glossary: "
         Interrupts and other tasks took time from a program that never stops: the share on the worst CPU and
-        of all CPUs.
+        of all CPUs. The cost is the mean of the CPUs that lose at least half of what the worst one does.
         How: `stolen.share` with `cause=os`. What a quota of the cgroup explains is `cpu-quota`.
     ",
     resource: None,

@@ -2,7 +2,7 @@
 //! did meanwhile) stands in the details of `workload.time`.
 
 use record::command_run::{Looks, RunEnd, ThreadWaits, ThreadsSeen, Waiting};
-use record::{Coverage, Detail, Label, Labels, Measurement, Unavailable, detail, metrics, text};
+use record::{Coverage, Detail, Label, Labels, Measurement, Template, Unavailable, detail, metrics, text};
 
 use super::{Job, Run};
 use crate::counters::{NO_COUNTERS, TopDown, availability, counts, find, shares};
@@ -90,10 +90,15 @@ pub fn figures(runs: &[Run], job: &Job, cpus: usize) -> Figures {
         ("runnable", |times| times.runnable),
         ("off-cpu", |times| times.off_cpu),
     ];
+    let sampled_by_few_ticks = typical.ended.usage.user + typical.ended.usage.system < FEW_TICKS;
     for (state, of) in states {
         let place = place().with_label(Label::State, state);
         let samples = all.iter().map(of).collect();
-        figures.measurements.push(Measurement::new("workload.cpu_time", place, samples));
+        let mut time = Measurement::new("workload.cpu_time", place, samples);
+        if sampled_by_few_ticks && ["user", "system"].contains(&state) {
+            time.doubt = Some(record::Text::from(SAMPLED_BY_FEW_TICKS).into());
+        }
+        figures.measurements.push(time);
     }
     for thread in typical.seen.threads.iter().take(MOST_THREADS) {
         let name = format!("{} {}", thread.name, thread.tid);
@@ -108,6 +113,14 @@ pub fn figures(runs: &[Run], job: &Job, cpus: usize) -> Figures {
     cover(runs, &mut figures);
     figures
 }
+
+/// Most kernels tell own code from the kernel's by what ran when the timer ticked, 100 to 1,000 times a second: in a shorter
+/// time, seconds, each tick weighs too much.
+const FEW_TICKS: f64 = 0.1;
+const SAMPLED_BY_FEW_TICKS: Template = Template {
+    code: "stat-few-ticks",
+    words: "the user/system split is sampled at timer ticks, too few in so short a run; the sum is exact",
+};
 
 /// The run with the median time.
 fn typical(runs: &[Run]) -> Option<&Run> {

@@ -74,9 +74,9 @@ pub(crate) fn command_text(time: &Measurement) -> String {
     words.iter().map(|word| quote_word(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// Seconds with their prefix; none are none of any prefix.
+/// Seconds with their prefix.
 pub(crate) fn seconds(value: f64) -> String {
-    if value == 0.0 { "0 s".to_owned() } else { units::figure(value, "s") }
+    units::figure(value, "s")
 }
 
 /// That not all runs were made that were asked for, and why.

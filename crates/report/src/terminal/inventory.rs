@@ -25,7 +25,14 @@ pub fn inventory(record: &Record, style: &Style) -> String {
     })
 }
 
-/// What the machine is on one screen; every fact above it, where `all` is asked for. `more`: what tells the rest.
+/// Lines that what costs speed may take beside the facts.
+const FINDINGS: usize = 6;
+/// Lines of a screen: no line about a record that was kept follows here.
+const SCREEN: usize = 24;
+/// Lines below the facts: that they are cut, what was not seen, what tells the rest.
+const BELOW: usize = 4;
+
+/// What the machine is on one screen, first what of it costs speed; every fact above it, where `all` is asked for. `more`: what tells the rest.
 pub fn inventory_answer(record: &Record, all: bool, more: &str, style: &Style) -> String {
     if style.layout == Layout::Tables {
         return inventory(record, style);
@@ -35,6 +42,7 @@ pub fn inventory_answer(record: &Record, all: bool, more: &str, style: &Style) -
         style,
         || inventory(record, style),
         |screen| {
+            let above = screen.lines();
             if let Some(banner) = summary::banner(record) {
                 answer::cut(screen, &[Span::strong(banner)]);
             }
@@ -43,13 +51,37 @@ pub fn inventory_answer(record: &Record, all: bool, more: &str, style: &Style) -
                 answer::cut(screen, &[Span::new(tone, line)]);
             }
             screen.blank();
+            if !record.diagnosis.findings.is_empty() {
+                answer::findings(screen, record, FINDINGS);
+                screen.blank();
+            }
+            let room = SCREEN.saturating_sub(screen.lines() - above + BELOW);
             let facts = essentials::facts(record);
             let at = facts.facts.iter().map(|fact| width(&clean(&fact.key)) + 2).max().unwrap_or(0).min(24);
-            screen.clipped(answer::LINES - 4, |screen| screen.short_facts(&facts, at));
+            screen.clipped(room, |screen| screen.short_facts(&facts, at));
             let lost: Vec<(String, String)> =
                 summary::unseen(record).into_iter().map(|lost| (lost.what.join(", "), lost.reason)).collect();
             answer::unseen_why(screen, &lost);
             screen.uncut(&format!("More: {more}"));
         },
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_costs_speed_stands_beside_the_facts_and_both_fit_one_screen() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../linespeed/tests/records/0.1/main.json");
+        let record = Record::read(std::path::Path::new(path)).unwrap();
+        let facts = essentials::facts(&record).facts;
+        for width in [40, 80, 160] {
+            let text =
+                inventory_answer(&record, false, "", &Style { width, color: false, ..Style::default() });
+            assert!(text.lines().count() <= SCREEN, "{text}");
+            let begins = |start: &str| text.lines().any(|line| line.starts_with(start));
+            assert!(begins("1. ") && begins(&clean(&facts[0].key)), "{text}");
+        }
+    }
 }

@@ -131,7 +131,7 @@ pub fn report(record: &Record, style: &Style) -> String {
 }
 
 /// A record again: what a run of `scale`, `overhead` or `stat` tells of its command; without figures the inventory stands in place
-/// of the answer, or below it where the inventory alone tells what costs speed.
+/// of the answer.
 pub fn record(record: &Record, all: bool, shown_by: &str, style: &Style) -> String {
     let measured = record.import.is_none();
     if is_scale(record) {
@@ -144,18 +144,9 @@ pub fn record(record: &Record, all: bool, shown_by: &str, style: &Style) -> Stri
         // Of other tools' output the tables are asked for by naming it.
         answer(record, all || !measured, shown_by, style)
     } else {
-        inventory_of(record, all || !measured, shown_by, style)
-    }
-}
-
-/// A record without figures.
-fn inventory_of(record: &Record, all: bool, shown_by: &str, style: &Style) -> String {
-    if record.diagnosis.findings.is_empty() || style.layout == Layout::Tables {
         let more = format!("linespeed show {} --all", record::phrase::quote_word(shown_by));
-        return inventory_answer(record, all, &more, style);
+        inventory_answer(record, all || !measured, &more, style)
     }
-    let above = if all { inventory(record, style) + "\n" } else { String::new() };
-    above + &answer(record, all, shown_by, style)
 }
 
 /// Records side by side: `linespeed compare`.

@@ -82,7 +82,7 @@ fn write_answer(screen: &mut Screen, record: &Record, shown_by: &str) {
     }
     let room = answer::LINES.saturating_sub(screen.lines() - above + ENDING);
     screen.clipped(room, |screen| {
-        for table in [probes(time), times(record, time, true)].into_iter().filter(|table| !table.is_empty()) {
+        for table in [probes(time), times(record, time)].into_iter().filter(|table| !table.is_empty()) {
             screen.table(&table.without_notes(), 2);
         }
         let around = around(record, time).facts;
@@ -127,7 +127,7 @@ fn write(screen: &mut Screen, record: &Record) {
             screen.paragraph(&[Span::quiet("  Try: ")], Tone::Plain, advice);
         }
     }
-    for table in [probes(time), times(record, time, false), threads(record), counts(record)] {
+    for table in [probes(time), times(record, time), threads(record), counts(record)] {
         if !table.is_empty() {
             screen.heading(&table.title);
             screen.table(&table.finished(), 2);
@@ -149,10 +149,6 @@ fn write(screen: &mut Screen, record: &Record) {
         screen.paragraph(&[Span::quiet(format!("{what}: "))], Tone::Quiet, format!("{reason}{remedy}"));
     }
 }
-
-/// Most kernels tell own code from the kernel's by what ran when the timer ticked, 100 to 1,000 times a second: in a shorter
-/// time, seconds, each tick weighs too much.
-const FEW_TICKS: f64 = 0.1;
 
 /// What changes of its surroundings did to it.
 fn probes(time: &Measurement) -> Table {
@@ -181,26 +177,18 @@ fn ratio(value: f64) -> String {
     format!("{value:.2}×")
 }
 
-/// `brief`: without a note, of what needs one a mark.
-fn times(record: &Record, time: &Measurement, brief: bool) -> Table {
+fn times(record: &Record, time: &Measurement) -> Table {
     let heads = ["", "#time", "#of its run", "?#spread"];
     let mut table = Table::new("Time", Some("workload.cpu_time"), heads);
     for (name, words, _) in STATES {
         let Some(m) = find_state(record, name) else { continue };
-        let on_cpu = ["user", "system"].contains(&name);
         table.note_row(remarks(m));
-        let few = on_cpu && cpu_seconds(record) < FEW_TICKS;
-        if few {
-            table.note_row([
-                "the user/system split is sampled at timer ticks and unreliable for so short a run; the total is exact",
-            ]);
-        }
         if m.value() > time.value() {
             table.note("summed over threads: several together can take longer than the run");
         }
         table.row(vec![
             words.to_owned(),
-            format!("{}{}", seconds(m.value()), if few && brief { MARK } else { "" }),
+            format!("{}{}", seconds(m.value()), if m.doubt.is_some() { MARK } else { "" }),
             if time.value() > 0.0 { units::percent(m.value() / time.value()) } else { String::new() },
             m.summary.interval.map_or(String::new(), |(low, high)| range(&seconds(low), &seconds(high))),
         ]);
