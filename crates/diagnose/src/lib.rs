@@ -42,6 +42,7 @@ mod resources;
 mod samples;
 mod scaling;
 mod siblings;
+mod stretches;
 mod usl;
 
 use record::{Diagnosis, Record};
@@ -65,6 +66,7 @@ pub use plan::{
 pub use record_index::RecordIndex;
 pub use resources::{Headline, MEMORY_LATENCY, beyond_caches, resources, usual_memory_latency};
 pub use scaling::scaling;
+pub use stretches::{Stretch, stretches};
 
 /// Everything that follows from a record's figures. Inputs that are missing leave their part out.
 pub fn diagnose(record: &Record) -> Diagnosis {

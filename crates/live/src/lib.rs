@@ -14,6 +14,7 @@
     )
 )]
 
+mod keeping;
 mod look;
 #[cfg(test)]
 mod made_up;
@@ -25,6 +26,7 @@ mod service;
 mod sources;
 mod watch;
 
+pub use keeping::Keeping;
 pub use selection::{Selection, SelectionError};
 pub use service::{Service, ServiceError};
 pub use watch::Watch;

@@ -9,9 +9,9 @@ use machine::Root;
 use machine::cgroups::Cgroups;
 use measure::command::{self, AttachError, Attached, Job};
 use os::Stop;
-use record::Measurement;
 use record::live::{Interval, Thread};
 use record::phrase::visible;
+use record::{Label, Measurement, detail};
 
 use crate::selection::{Selection, SelectionError};
 
@@ -119,6 +119,20 @@ impl Service {
     }
 }
 
+/// What processes had and waited for, by their figures of an interval of so many seconds.
+pub(crate) fn times(measurements: &[Measurement], seconds: f64) -> record::live::Service {
+    let states = measurements.iter().filter(|m| m.metric == "workload.cpu_time");
+    let of_all = states.filter(|m| m.labels.get(Label::Thread).is_none());
+    let states = of_all.filter_map(|m| Some((m.labels.word(Label::State)?.to_owned(), m.value())));
+    let time = measurements.iter().find(|m| m.metric == "workload.time");
+    record::live::Service {
+        seconds: time.map_or(seconds, Measurement::value),
+        states: states.collect(),
+        waits: time.and_then(|time| time.detail.get(detail::WAITS)).unwrap_or_default(),
+        looks: time.and_then(|time| time.detail.get(detail::LOOKS)).unwrap_or_default(),
+    }
+}
+
 impl Done {
     /// Takes from an interval of the whole machine what holds these processes: what their cgroup's quota held back.
     pub(crate) fn take_quota(&mut self, interval: &Interval, root: &Root) {
@@ -129,10 +143,10 @@ impl Done {
         };
         if let Some(time) = self.measurements.first_mut()
             && self.pids.iter().take(1).any(is_of)
-            && let Some(mut around) = time.detail.get(record::detail::AROUND)
+            && let Some(mut around) = time.detail.get(detail::AROUND)
         {
             around.throttled_seconds = Some(throttled.seconds);
-            time.detail.set_parts(record::detail::AROUND, &around);
+            time.detail.set_parts(detail::AROUND, &around);
         }
     }
 }

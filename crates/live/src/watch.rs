@@ -12,7 +12,7 @@ use crate::look::Look;
 use crate::pace::Pace;
 use crate::probes::Probes;
 use crate::processes::Processes;
-use crate::service::Service;
+use crate::service::{self, Service};
 use crate::sources::sensors::Heat;
 use crate::sources::{counts, quota};
 
@@ -151,6 +151,7 @@ impl Watch {
         });
         let mut done = done.unwrap_or_default();
         done.take_quota(&interval, &self.root);
+        interval.service = Some(service::times(&done.measurements, interval.seconds));
         interval.threads = done.threads;
         (interval, Some(done.measurements))
     }

@@ -53,6 +53,16 @@ pub enum BoundBy {
     Other(String),
 }
 
+impl BoundBy {
+    /// Its code, as JSON has it.
+    pub fn code(&self) -> String {
+        serde_json::to_value(self)
+            .ok()
+            .and_then(|value| value.as_str().map(str::to_owned))
+            .unwrap_or_default()
+    }
+}
+
 /// What a command was bound by.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

@@ -19,6 +19,7 @@ pub enum RunEnd {
 
 /// How often a command's threads were looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Looks {
     /// Looks at a thread.
@@ -35,6 +36,7 @@ pub struct Looks {
 
 /// Threads that waited for one thing, summed over looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Waits {
     /// All of them.
@@ -114,6 +116,7 @@ pub struct Around {
 
 /// The most that this machine was seen to do, measured before; what was not measured is absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Ceilings {
     /// Instructions a cycle of the built-in workloads, by their names.
@@ -144,6 +147,7 @@ pub struct Ceilings {
 
 /// The memory probe at one load.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ProbePoint {
     /// What memory carried, B/s.
     pub bandwidth: f64,

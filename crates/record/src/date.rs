@@ -13,6 +13,21 @@ pub fn rfc3339(time: SystemTime) -> String {
     text(time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()))
 }
 
+/// So many seconds after a time that [`rfc3339`] wrote; `None` for another text.
+pub fn later(started: &str, seconds: f64) -> Option<String> {
+    let number = |from: usize, to: usize| started.get(from..to)?.parse::<u64>().ok();
+    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
+    if started.len() != 20 || year < 1970 || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
+    }
+    // Hinnant's `days_from_civil`.
+    let year = year - u64::from(month <= 2);
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let days = year * 365 + year / 4 - year / 100 + year / 400 + of_year - EPOCH;
+    let of_day = number(11, 13)? * 3_600 + number(14, 16)? * 60 + number(17, 19)?;
+    Some(text(days * DAY + of_day + seconds.max(0.0) as u64))
+}
+
 /// So many seconds after the beginning of 1970.
 fn text(seconds: u64) -> String {
     // Years that begin with March end with the leap day. By Howard Hinnant's `civil_from_days`.
@@ -30,7 +45,18 @@ fn text(seconds: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::text;
+    use super::{later, text};
+
+    #[test]
+    fn seconds_later_are_those_of_the_calendar() {
+        for seconds in [0, 951_782_399, 951_868_800, 1_000_000_000, 1_735_689_599, 4_107_542_400] {
+            assert_eq!(later(&text(seconds), 86_401.5), Some(text(seconds + 86_401)));
+        }
+        for none in ["", "2026-01-01", "2026-13-01T00:00:00Z", "2026-01-é1T00:00:00Z", "0001-01-01T00:00:00Z"]
+        {
+            assert_eq!(later(none, 1.0), None, "{none}");
+        }
+    }
 
     #[test]
     fn days_are_those_of_the_calendar() {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::extent::{self, LongList};
 use crate::import::Import;
-use crate::{Conditions, Coverage, Diagnosis, Machine, Measurement, RunMode, credible, json};
+use crate::{Conditions, Coverage, Diagnosis, Machine, Measurement, RunMode, Watch, credible, json};
 
 /// The version of the record's form that this program writes. Within one version fields may be added, and readers
 /// ignore those that they do not know; a meaning that changes takes a new version.
@@ -55,6 +55,9 @@ pub struct Record {
     /// What follows from it.
     #[serde(default)]
     pub diagnosis: Diagnosis,
+    /// A machine at work, interval by interval; absent where it was not watched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watch: Option<Watch>,
     /// Where its figures came from, when other tools measured them; absent for what linespeed measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub import: Option<Import>,
@@ -106,6 +109,7 @@ impl Record {
             measurements: Vec::new(),
             coverage: Vec::new(),
             diagnosis: Diagnosis::default(),
+            watch: None,
             import: None,
         }
     }

@@ -6,6 +6,8 @@ const MOST_CPUS: usize = 8192;
 const MOST_ITEMS: usize = 1 << 20;
 /// Lists of which a machine has no more than CPUs.
 const OF_CPUS: [&[u8]; 6] = [b"cpus", b"siblings", b"nodes", b"idle_states", b"memory_slots", b"notes"];
+/// Moments of a watch, which keeps a few hundred.
+const MOST_MOMENTS: usize = 8192;
 /// Lists in lists; the parser refuses more.
 const MOST_DEEP: usize = 200;
 
@@ -53,6 +55,7 @@ pub(crate) fn memory_of(text: &[u8]) -> Result<u64, LongList> {
                 let most = match list {
                     false => usize::MAX,
                     true if OF_CPUS.contains(&name) => MOST_CPUS,
+                    true if name == b"moments" => MOST_MOMENTS,
                     true => MOST_ITEMS,
                 };
                 open.push(Open { name, most, items: 1 });

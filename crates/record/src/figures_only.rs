@@ -81,6 +81,7 @@ pub(crate) fn read(text: &[u8]) -> Result<Record, serde_json::Error> {
         measurements: read.measurements.into_iter().map(Measurement::from).collect(),
         coverage: Vec::new(),
         diagnosis: Diagnosis::default(),
+        watch: None,
         import: read.import.map(|_| Import::default()),
     })
 }

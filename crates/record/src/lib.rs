@@ -59,6 +59,7 @@ pub mod store;
 pub mod text;
 mod unavailable;
 pub mod units;
+pub mod watch;
 
 pub use bus_bytes::{bus_bytes, write_allocate_avoided};
 pub use comparison::Comparison;
@@ -80,3 +81,4 @@ pub use remedy::Remedy;
 pub use statistics::{Summary, Verdict};
 pub use text::{Template, Text};
 pub use unavailable::Unavailable;
+pub use watch::Watch;

@@ -8,6 +8,7 @@ use crate::command_run::{Looks, ThreadWaits};
 
 /// One interval of a watch. What Linux does not say is absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Interval {
     /// Its length, s.
@@ -58,12 +59,16 @@ pub struct Interval {
     pub waits: ThreadWaits,
     /// How often threads were looked at.
     pub looks: Looks,
+    /// What the processes that are meant had and waited for, where those are not all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service: Option<Service>,
     /// CPU time of linespeed itself, s.
     pub own_seconds: f64,
 }
 
 /// CPU time, s, summed over CPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct CpuTimes {
     /// In user mode, nice time and guests' included.
@@ -106,6 +111,7 @@ impl CpuTimes {
 
 /// The core clock.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Clock {
     /// Its median over the CPUs that were asked, Hz.
     pub hz: f64,
@@ -115,6 +121,7 @@ pub struct Clock {
 
 /// The probe's readings of one interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Probe {
     /// Latency of loads from memory by node, ns: the median of the readings.
@@ -130,6 +137,7 @@ pub struct Probe {
 
 /// What sensors say.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Sensors {
     /// The highest temperature, °C.
@@ -153,8 +161,25 @@ impl Sensors {
     }
 }
 
+/// What some processes had, and what their threads waited for.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Service {
+    /// For how long they were watched, s.
+    pub seconds: f64,
+    /// Time of their threads by what these did, s: `user`, `system`, `runnable` (ready without a CPU), `off-cpu` (no thread ready).
+    pub states: BTreeMap<String, f64>,
+    /// What threads waited for.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub waits: ThreadWaits,
+    /// How often their threads were looked at.
+    pub looks: Looks,
+}
+
 /// A cgroup that its quota held back.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Throttled {
     /// The group, as the kernel names it.
@@ -169,6 +194,7 @@ pub struct Throttled {
 
 /// A process and what it had in an interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Process {
     /// Its number.
@@ -187,6 +213,7 @@ pub struct Process {
 
 /// A thread of a process that is watched, and what it had in an interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Thread {
     /// Its process.

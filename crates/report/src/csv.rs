@@ -1,8 +1,16 @@
-//! Comma-separated values (RFC 4180): a line a figure, of a comparison a line a figure and record.
+//! Comma-separated values (RFC 4180): a line a figure, of a comparison a line a figure and record, of a watch a line a moment.
+
+use std::collections::BTreeSet;
 
 use record::comparison::Row;
+use record::diagnosis::BoundBy;
+use record::live::Interval;
 use record::statistics::Verdict;
-use record::{Better, Comparison, Label, Record, metrics};
+use record::watch::Moment;
+use record::{Better, Comparison, Label, Record, Watch, metrics};
+
+use crate::contents;
+use crate::table::Field;
 
 /// The columns.
 const HEAD: &str = "kind,group,figure,metric,unit,better,per,record,value,ratio,ratio_low,ratio_high,verdict,share,slower,from,doubt";
@@ -18,8 +26,64 @@ pub fn comparison(c: &Comparison) -> String {
     text
 }
 
+/// The columns of a watch before those of what the kernel counts.
+const OF_A_MOMENT: [Field<Moment>; 22] = [
+    ("at", |moment| number(Some(moment.at))),
+    ("seconds", |moment| number(Some(moment.interval.seconds))),
+    ("intervals", |moment| moment.intervals.to_string()),
+    ("bound", |moment| moment.bound_by().map(BoundBy::code).unwrap_or_default()),
+    ("cpus", |moment| moment.interval.cpus.to_string()),
+    ("user", |moment| share(moment, moment.interval.times.user)),
+    ("system", |moment| share(moment, moment.interval.times.system)),
+    ("irq", |moment| share(moment, moment.interval.times.irq)),
+    ("softirq", |moment| share(moment, moment.interval.times.softirq)),
+    ("iowait", |moment| share(moment, moment.interval.times.iowait)),
+    ("idle", |moment| share(moment, moment.interval.times.idle)),
+    ("steal", |moment| share(moment, moment.interval.times.steal)),
+    ("run_queue_delay_s", |moment| number(moment.interval.run_queue_delay)),
+    ("runnable", |moment| number(moment.interval.runnable)),
+    ("pressure_cpu", |moment| number(moment.interval.pressure.get("cpu").copied())),
+    ("pressure_io", |moment| number(moment.interval.pressure.get("io").copied())),
+    ("pressure_memory", |moment| number(moment.interval.pressure.get("memory").copied())),
+    ("load_ns", |moment| number(contents::watch::highest_latency(&moment.interval))),
+    ("clock_hz", |moment| number(contents::watch::probed_clock(&moment.interval))),
+    ("timer_late_us", |moment| number(moment.interval.probe.as_ref().and_then(|probe| probe.late_us))),
+    ("celsius", |moment| number(moment.interval.sensors.celsius)),
+    ("watts", |moment| number(moment.interval.sensors.watts)),
+];
+
+fn share(moment: &Moment, seconds: f64) -> String {
+    number(Some(moment.interval.times.share(seconds)))
+}
+
+/// Every moment of a watch; a column for each rate and state of a service's threads that any of them has.
+fn watch(watch: &Watch) -> String {
+    let keys = |of: fn(&Interval) -> Vec<&String>| -> BTreeSet<&String> {
+        watch.moments.iter().flat_map(|moment| of(&moment.interval)).collect()
+    };
+    let rates = keys(|interval| interval.rates.keys().collect());
+    let states = keys(|interval| interval.service.iter().flat_map(|service| service.states.keys()).collect());
+    let names = OF_A_MOMENT.iter().map(|(name, _)| (*name).to_owned());
+    let names = names.chain(rates.iter().map(|name| format!("{}_per_s", field(name))));
+    let names = names.chain(states.iter().map(|name| format!("service_{}_s", field(name))));
+    let mut text = format!("{}\r\n", names.collect::<Vec<_>>().join(","));
+    for moment in &watch.moments {
+        let interval = &moment.interval;
+        let own = OF_A_MOMENT.iter().map(|(_, cell)| cell(moment));
+        let rates = rates.iter().map(|name| number(interval.rates.get(*name).copied()));
+        let state = |name| interval.service.as_ref().and_then(|service| service.states.get(name).copied());
+        let states = states.iter().map(|name| number(state(*name)));
+        text.push_str(&own.chain(rates).chain(states).collect::<Vec<_>>().join(","));
+        text.push_str("\r\n");
+    }
+    text
+}
+
 /// Every figure of a record, with a column for each label that any of them has; numbers as the record has them.
 pub fn record(record: &Record) -> String {
+    if let Some(watched) = &record.watch {
+        return watch(watched);
+    }
     let labels: Vec<Label> = Label::ALL.to_vec();
     let has = |label: &Label| record.measurements.iter().any(|m| m.labels.get(*label).is_some());
     let labels: Vec<Label> = labels.into_iter().filter(has).collect();

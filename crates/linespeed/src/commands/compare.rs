@@ -48,6 +48,14 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
         }
     };
     let sources = sources::read_all(&asked.records, prepare)?;
+    let find = |watch: bool| sources.iter().find(|source| source.record.watch.is_some() == watch);
+    if let (Some(watch), Some(other)) = (find(true), find(false)) {
+        let watch = record::phrase::visible(std::path::Path::new(&watch.from));
+        let why = format!(
+            "is not a watch, and {watch} is: a watch compares with watches alone (live --output FILE)"
+        );
+        return Err(Failure::Input { path: other.from.clone().into(), why });
+    }
     sources.iter().for_each(|source| sources::say_note(source, &options.out));
     let sides: Vec<Side> = sources
         .iter()

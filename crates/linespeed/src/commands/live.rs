@@ -1,13 +1,15 @@
 //! `linespeed live`: what a machine at work does with its CPUs, interval by interval.
 
+mod kept;
+
 use std::time::Duration;
 
-use ::live::{Service, Watch};
+use ::live::{Keeping, Service, Watch};
 use diagnose::Reference;
 use machine::Root;
 use os::terminal::Redrawn;
 use os::{Stop, signals};
-use record::diagnosis::{Bound, BoundBy};
+use record::diagnosis::Bound;
 use record::live::Interval;
 use record::{Coverage, Machine, text};
 use report::terminal;
@@ -16,6 +18,7 @@ use super::{now, to_standard_output};
 use crate::failure::Failure;
 use crate::options::{Live, Options};
 use crate::{ceilings, files, output};
+use kept::Kept;
 
 /// Readings of the probe where no record tells what it hears without load: two seconds of them.
 const READINGS: usize = 20;
@@ -25,57 +28,59 @@ const BETWEEN: Duration = Duration::from_millis(100);
 pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
     let stop = signals::install();
     let root = Root::live();
+    let mut kept = Kept::checked(options)?;
     let found = machine::inspect(&root);
-    let mut coverage = Vec::new();
-    let mut reference = Reference::default();
-    match ceilings::of_this_machine() {
-        Ok(known) => reference.ceilings = known,
-        Err(why) => coverage.push(Coverage::degraded("ceilings", why).with_remedy("run linespeed once")),
-    }
     let find = |selection| Service::new(selection, &root);
     let service = live.selection().map(find).transpose();
     let mut service = service.map_err(|error| Failure::Cannot(error.to_string()))?;
+    let of = service.as_ref().map(|service| service.selection().to_string()).unwrap_or_default();
     let (mut watch, unseen) = Watch::begin(root, &found.machine);
-    coverage.extend(unseen);
-    let mut shown =
-        Shown { screen: Redrawn::default(), head: head(&found.machine, service.as_ref()), said: false };
-    if let Some(length) = live.once {
-        if reference.ceilings.probe.is_empty() {
-            reference.calibrated_ns = watch.listen(READINGS, BETWEEN, stop);
-            coverage.push(calibrated(watch.restart()));
+    let mut shown = Shown { screen: Redrawn::default(), head: head(&found.machine, &of), said: false };
+    let mut keeping = Keeping::begin(super::new_record(), found, of);
+    let mut reference = Reference::default();
+    match ceilings::of_this_machine() {
+        Ok(known) => reference.ceilings = known,
+        Err(why) => {
+            keeping.coverage.push(Coverage::degraded("ceilings", why).with_remedy("run linespeed once"));
         }
-        let (interval, bound) = look(&mut watch, service.as_ref(), (length, true), &reference, stop);
-        shown.show(options, live, &interval, bound.as_ref(), &reference, &coverage)?;
-        return Ok(code(stop));
     }
-    let mut verdicts: Vec<(BoundBy, f64)> = Vec::new();
-    let mut seconds = 0.0;
-    while stop.signal().is_none() && !service.as_ref().is_some_and(Service::has_ended) {
+    keeping.coverage.extend(unseen);
+    keeping.watch.ceilings.clone_from(&reference.ceilings);
+    let once = live.once.is_some();
+    if once && reference.ceilings.probe.is_empty() {
+        reference.calibrated_ns = watch.listen(READINGS, BETWEEN, stop);
+        keeping.coverage.push(calibrated(watch.restart()));
+        keeping.watch.calibrated_ns = reference.calibrated_ns;
+    }
+    loop {
         if let Some(service) = &mut service {
             // Between the last one's end and the next one's start a unit has no process.
             let _ = service.refresh(&Root::live());
         }
-        let (interval, bound) = look(&mut watch, service.as_ref(), (live.interval, false), &reference, stop);
-        let heard =
-            interval.probe.as_ref().and_then(|probe| probe.latency_ns.values().copied().reduce(f64::max));
-        if let Some(bound) = &bound {
-            match verdicts.iter_mut().find(|(by, _)| *by == bound.by) {
-                Some((_, of)) => *of += interval.seconds,
-                None => verdicts.push((bound.by.clone(), interval.seconds)),
-            }
+        let length = (live.once.unwrap_or(live.interval), once);
+        let (interval, bound) = look(&mut watch, service.as_ref(), length, &reference, stop);
+        keeping.push(&interval, bound.as_ref());
+        shown.show(options, live, &interval, bound.as_ref(), &reference, &keeping.coverage)?;
+        if once || stop.signal().is_some() || service.as_ref().is_some_and(Service::has_ended) {
+            break;
         }
-        seconds += interval.seconds;
-        shown.show(options, live, &interval, bound.as_ref(), &reference, &coverage)?;
-        if reference.ceilings.probe.is_empty() && reference.calibrated_ns.is_none() && seconds >= 2.0 {
+        let uncalibrated = reference.ceilings.probe.is_empty() && reference.calibrated_ns.is_none();
+        if uncalibrated && keeping.watch.seconds() >= 2.0 {
+            let heard = interval.probe.as_ref();
+            let heard = heard.and_then(|probe| probe.latency_ns.values().copied().reduce(f64::max));
             reference.calibrated_ns = heard;
-            coverage.extend(heard.map(|_| calibrated(interval.times.share(interval.times.busy()))));
+            keeping.watch.calibrated_ns = heard;
+            keeping.coverage.extend(heard.map(|_| calibrated(interval.times.share(interval.times.busy()))));
         }
+        kept.write_now_and_then(&mut keeping);
     }
-    if !to_standard_output(options) && !options.out.quiet_output {
-        verdicts.sort_by(|a, b| b.1.total_cmp(&a.1));
-        output::print(&terminal::live_summary(seconds, &verdicts, &output::style(&options.out)))?;
-    }
-    Ok(code(stop))
+    let summary = (!once && !to_standard_output(options) && !options.out.quiet_output)
+        .then(|| terminal::live_summary(&keeping.watch, &output::style(&options.out)));
+    let ended = super::measuring::ended(stop.signal().filter(|signal| *signal != libc::SIGINT));
+    let record = keeping.finish(&Root::live(), ended);
+    let printed = summary.map_or(Ok(()), |summary| output::print(&summary));
+    kept.write_at_the_end(&record)?;
+    printed.map(|()| code(stop))
 }
 
 /// One interval: what the processes that are meant, or else the whole machine, are bound by.
@@ -112,12 +117,11 @@ fn calibrated(busy: f64) -> Coverage {
     Coverage::degraded("memory probe", reason).with_remedy("run linespeed once while it is idle")
 }
 
-fn head(machine: &Machine, service: Option<&Service>) -> String {
+fn head(machine: &Machine, service: &str) -> String {
     let host = machine.hostname.clone().unwrap_or_default();
     let processor = machine.processor.model_name.clone().unwrap_or_default();
     let cpus = record::units::cpus(machine.allowed_cpus().len() as u32);
-    let service = service.map(|service| service.selection().to_string()).unwrap_or_default();
-    [service, host, processor, cpus]
+    [service.to_owned(), host, processor, cpus]
         .into_iter()
         .filter(|word| !word.is_empty())
         .collect::<Vec<_>>()
@@ -143,7 +147,7 @@ impl Shown {
         coverage: &[Coverage],
     ) -> Result<(), Failure> {
         if let Some(path) = &live.prom {
-            let code = bound.map(|bound| word(&bound.by)).unwrap_or_default();
+            let code = bound.map(|bound| bound.by.code()).unwrap_or_default();
             let text = report::prometheus::interval(interval, bound.map(|bound| &bound.by), &code);
             // A disk that is full now may have room later.
             match files::write(path, &text) {
@@ -171,9 +175,4 @@ impl Shown {
         }
         output::print(&self.screen.over(&text, &std::io::stdout()))
     }
-}
-
-/// A verdict's code, as JSON has it.
-fn word(by: &BoundBy) -> String {
-    serde_json::to_value(by).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }

@@ -1,10 +1,12 @@
 //! `linespeed live`: a machine at work, watched.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use record::live::Interval;
+use record::{Ended, Record};
 use serde_json::Value;
 
 use crate::support::started::{Started, spawned};
@@ -93,6 +95,84 @@ fn on_a_terminal_a_screen_goes_over_the_last_and_a_summary_ends_it() {
     assert!(shown.contains("\u{1b}[K") && shown.matches("F").count() > 0, "{shown:?}");
     assert!(!shown.contains("\u{1b}[?"), "{shown:?}");
     assert!(shown.contains("Watched "), "{shown:?}");
+}
+
+/// Watches until it was interrupted after some intervals; what it printed.
+fn kept(file: &Path, extra: &[&str]) -> String {
+    let mut command = linespeed(["live", "-i", "200ms", "--output", file.to_str().unwrap()]);
+    command.args(extra).env("COLUMNS", "160");
+    let watch = Started::new(command);
+    std::thread::sleep(Duration::from_millis(2500));
+    watch.send(libc::SIGINT);
+    let ran = watch.ended();
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    ran.stdout
+}
+
+#[test]
+fn a_watch_is_kept_and_shown_as_its_end_said() {
+    let folder = folder();
+    let file = folder.path().join("watch.json");
+    let printed = kept(&file, &[]);
+    let record = Record::read(&file).unwrap();
+    let watch = record.watch.clone().unwrap();
+    assert_eq!(record.ended, Ended::Complete);
+    assert!(watch.intervals > 0 && watch.moments.len() as u64 == watch.intervals, "{watch:?}");
+    let show = |extra: &[&str]| {
+        let mut command = linespeed(["show", file.to_str().unwrap()]);
+        command.args(extra).env("COLUMNS", "160");
+        run(command).succeeds().stdout
+    };
+    let shown = show(&[]);
+    // One sentence for one watch, wherever it stands.
+    let summary = shown.lines().next().unwrap();
+    assert!(summary.starts_with("Watched "), "{shown}");
+    assert_eq!(printed.lines().last(), Some(summary), "{printed}");
+    assert!(
+        show(&["--html"]).replace(['\u{a0}', '\u{202f}'], " ").contains(summary.split_once(". ").unwrap().1),
+        "{summary}"
+    );
+    assert_eq!(Record::from_json(show(&["--json"]).as_bytes()).unwrap().watch, record.watch);
+    let csv = show(&["--csv"]);
+    assert_eq!(csv.lines().count(), 1 + watch.moments.len(), "{csv}");
+    let columns = |line: &str| line.split(',').count();
+    assert!(csv.lines().all(|line| columns(line) == columns(csv.lines().next().unwrap())), "{csv}");
+    // A record of another kind is no watch.
+    let other = folder.path().join("machine.json");
+    ran(["inspect", "--output", other.to_str().unwrap()]).succeeds();
+    let both = [file.to_str().unwrap(), other.to_str().unwrap()];
+    ran(["compare", both[0], both[1]]).fails(3, &["machine.json: is not a watch", "watch.json is"]);
+    ran(["compare", both[1], both[0]]).fails(3, &["machine.json: is not a watch", "watch.json is"]);
+}
+
+#[test]
+fn a_service_is_kept_with_what_its_threads_did() {
+    if emulated() {
+        return skipped("a_service_is_kept_with_what_its_threads_did", "the emulator's own threads are seen");
+    }
+    let mut busy = spawned(Command::new("sh").args(["-c", "while :; do :; done"]));
+    let folder = folder();
+    let file = folder.path().join("watch.json");
+    kept(&file, &["-p", &busy.id().to_string()]);
+    busy.kill().unwrap();
+    busy.wait().unwrap();
+    let watch = Record::read(&file).unwrap().watch.unwrap();
+    assert!(watch.of.contains(&busy.id().to_string()), "{}", watch.of);
+    let service = watch.whole().unwrap().interval.service.unwrap();
+    assert!(service.states["user"] > 0.0 && service.looks.all > 0, "{service:?}");
+    assert!(watch.threads.iter().any(|thread| thread.pid as u32 == busy.id()), "{:?}", watch.threads);
+}
+
+#[test]
+fn a_watch_whose_disk_is_full_says_so_at_its_end() {
+    // A device that is always full is written to, and not replaced.
+    let watch = Started::new(linespeed(["live", "-i", "200ms", "--output", "/dev/full"]));
+    std::thread::sleep(Duration::from_millis(1500));
+    watch.send(libc::SIGINT);
+    let ran = watch.ended();
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    assert!(ran.stdout.lines().last().unwrap().starts_with("Watched "), "{}", ran.stdout);
+    assert!(ran.stderr.contains("/dev/full") && ran.stderr.lines().count() == 1, "{}", ran.stderr);
 }
 
 #[test]

@@ -165,7 +165,10 @@ pub(crate) fn label(value: f64, unit: &str) -> String {
     if unit == "B" {
         return units::bytes(value.round().max(0.0) as u64);
     }
-    let text = if unit == "share" {
+    // None is none of any prefix.
+    let text = if unit == "s" && value == 0.0 {
+        "0 s".to_owned()
+    } else if unit == "share" {
         format!("{} %", units::significant(value * 100.0))
     } else {
         units::figure(value, unit)

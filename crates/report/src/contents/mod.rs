@@ -33,6 +33,7 @@ pub(crate) mod side_by_side;
 pub(crate) mod stolen;
 pub(crate) mod summary;
 pub(crate) mod wakeups;
+pub(crate) mod watch;
 pub(crate) mod workloads;
 
 pub(crate) use block::{Block, Part};

@@ -8,6 +8,7 @@ mod figures;
 mod plan;
 mod shape;
 mod summary;
+mod watch;
 
 use std::collections::HashSet;
 
@@ -33,10 +34,11 @@ pub fn reference(record: &Record, answers: &[Answer]) -> String {
     let name = crate::contents::summary::host_name(&record.machine).unwrap_or("a machine");
     let figures = figures::Figures::from_record(record);
     // Without figures the inventory is the answer.
-    let inventory_alone = record.measurements.is_empty() && record.import.is_none();
+    let inventory_alone = record.measurements.is_empty() && record.import.is_none() && record.watch.is_none();
     let mut inventory = vec![figures::inventory(record, inventory_alone), shape::section(&record.machine)];
     let mut sections =
         vec![summary::contradictions(record), figures::claims(answers), command::verdict(record)];
+    sections.extend(watch::sections(record));
     if inventory_alone {
         sections.append(&mut inventory);
     }

@@ -7,7 +7,6 @@ use record::{Coverage, units};
 
 use super::screen::Screen;
 use super::{Style, answer};
-use crate::contents::command::name_bound;
 use crate::paint::{Span, Tone};
 use crate::text::{cut, pad_left, pad_right};
 
@@ -224,19 +223,6 @@ fn line(process: &Process, seconds: f64) -> String {
         percent(process.system),
         pad_left(&process.threads.to_string(), 9)
     )
-}
-
-/// What a whole watch was bound by: each verdict's share of the time, the largest first.
-pub fn live_summary(seconds: f64, verdicts: &[(record::diagnosis::BoundBy, f64)], style: &Style) -> String {
-    Screen::draw(style, |screen| {
-        let all: f64 = verdicts.iter().map(|(_, seconds)| seconds).sum();
-        let shares: Vec<String> = verdicts
-            .iter()
-            .map(|(by, of)| format!("{} {:.0} %", name_bound(by), of / all.max(1e-9) * 100.0))
-            .collect();
-        let words = format!("Watched {}. Bound by: {}.", units::figure(seconds, "s"), shares.join(", "));
-        screen.short(SAYS, "", "  ", words);
-    })
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ mod screen;
 mod sections;
 mod stat;
 mod tree;
+mod watch;
 
 use record::glossary::Term;
 use record::{Comparison, Machine, Record};
@@ -38,7 +39,7 @@ pub use import::{Kept, import};
 pub use inventory::{inventory, inventory_answer};
 pub use knob_changes::{knobs_applied, knobs_planned, knobs_restored, knobs_set, knobs_standing};
 pub use listing::{Listed, glossary, measurements, records, references};
-pub use live::{Live, live, live_summary};
+pub use live::{Live, live};
 pub use overhead::overhead;
 pub use plan::{pasted, plan};
 pub use proof::proof;
@@ -47,6 +48,7 @@ pub use reference_machine::reference;
 pub use scale::{is_scale, scale, scale_briefly};
 use screen::Screen;
 pub use stat::stat_answer;
+pub use watch::live_summary;
 
 /// How text is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,7 +136,9 @@ pub fn report(record: &Record, style: &Style) -> String {
 /// of the answer.
 pub fn record(record: &Record, all: bool, shown_by: &str, style: &Style) -> String {
     let measured = record.import.is_none();
-    if is_scale(record) {
+    if let Some(watched) = &record.watch {
+        watch::watch_answer(record, watched, all, style)
+    } else if is_scale(record) {
         scale_answer(record, all, shown_by, style)
     } else if measured && !record.diagnosis.layers.is_empty() && !summary::is_whole(record) {
         overhead_answer(record, (all, true), shown_by, style)

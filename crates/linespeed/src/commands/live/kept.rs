@@ -1,0 +1,73 @@
+//! Where a watch is kept: the file of `--output`, written each minute and at the end.
+
+use std::path::PathBuf;
+
+use ::live::Keeping;
+use record::Record;
+use record::phrase::visible;
+use report::forms::Forms;
+use report::terminal;
+
+use crate::delivery::{is_named, keep, output_file, write_form};
+use crate::failure::Failure;
+use crate::options::Options;
+use crate::{files, output};
+
+/// The file that a watch is kept in.
+pub struct Kept<'a> {
+    options: &'a Options,
+    file: Option<PathBuf>,
+    /// Until when the watch lies there.
+    until: Option<String>,
+    /// Whether it was said that it cannot be written.
+    said: bool,
+}
+
+impl<'a> Kept<'a> {
+    /// Checks that the file, where one is asked for, can be written.
+    pub fn checked(options: &'a Options) -> Result<Self, Failure> {
+        let file = output_file(options);
+        if let Some(path) = &file {
+            files::check_writable(path)?;
+        }
+        if options.out.label.is_some() && !is_named(options) {
+            let words = "--label names a record that is kept: write it with --output FILE";
+            return Err(Failure::Usage(words.to_owned()));
+        }
+        Ok(Self { options, file, until: None, said: false })
+    }
+
+    /// Writes what was seen so far when it is time; a disk that is full now may have room later.
+    pub fn write_now_and_then(&mut self, keeping: &mut Keeping) {
+        let Some(record) = self.file.as_ref().and_then(|_| keeping.when_due()) else { return };
+        match self.write(&record) {
+            Ok(()) => self.until = Some(super::now()),
+            Err(failure) if !self.said => {
+                self.said = true;
+                output::complain(&format!("{failure}; watching goes on"));
+            }
+            Err(_) => {}
+        }
+    }
+
+    /// Writes the whole watch; where that fails, says what the file holds.
+    pub fn write_at_the_end(&self, record: &Record) -> Result<(), Failure> {
+        let Some(file) = &self.file else { return Ok(()) };
+        let written = if is_named(self.options) {
+            keep(self.options, record, Some(file)).1
+        } else {
+            self.write(record)
+        };
+        if let (Err(_), Some(until)) = (&written, &self.until) {
+            output::complain(&format!("{} holds the watch until {until}", visible(file)));
+        }
+        written
+    }
+
+    fn write(&self, record: &Record) -> Result<(), Failure> {
+        let report = |record: &Record, style: &_| {
+            terminal::record(record, self.options.out.all, record::source::HERE, style)
+        };
+        write_form(self.options, &Forms::of_record(record, report))
+    }
+}

@@ -1,0 +1,91 @@
+//! A watch that is kept: its record, which is written now and then, so that little is lost however it ends.
+
+use std::time::{Duration, Instant};
+
+use machine::{Inspection, Root};
+use record::diagnosis::Bound;
+use record::live::Interval;
+use record::{Coverage, Ended, Record, Watch};
+
+/// Between two writings of the record while it grows.
+const BETWEEN: Duration = Duration::from_secs(60);
+
+/// The record of a watch that goes on.
+#[derive(Debug)]
+pub struct Keeping {
+    /// What was seen so far.
+    pub watch: Watch,
+    /// What of a machine at work cannot be seen.
+    pub coverage: Vec<Coverage>,
+    record: Record,
+    began: Instant,
+    written: Instant,
+}
+
+impl Keeping {
+    /// Begins; `of`: what is watched, where that is not the whole machine.
+    pub fn begin(mut record: Record, found: Inspection, of: String) -> Self {
+        record.machine = found.machine;
+        record.conditions.before = found.snapshot;
+        record.coverage = found.coverage;
+        // Whoever finds the file while this goes on, or after it was killed, reads that.
+        record.ended = Ended::Failed { reason: "the watch went on when this was written".to_owned() };
+        let now = Instant::now();
+        let watch = Watch { of, ..Watch::default() };
+        Self { watch, coverage: Vec::new(), record, began: now, written: now }
+    }
+
+    /// Adds the interval that ends now, and what it was bound by.
+    pub fn push(&mut self, interval: &Interval, bound: Option<&Bound>) {
+        let after = self.watch.moments.last().map_or(0.0, |last| last.at + last.interval.seconds);
+        let at = self.began.elapsed().as_secs_f64() - interval.seconds;
+        self.watch.push(at.max(after), interval, bound);
+    }
+
+    /// The record as it stands, when it is time to write it again.
+    pub fn when_due(&mut self) -> Option<Record> {
+        let due = self.written.elapsed() >= BETWEEN;
+        due.then(|| {
+            self.written = Instant::now();
+            self.record()
+        })
+    }
+
+    /// The record of the whole watch.
+    pub fn finish(self, root: &Root, ended: Ended) -> Record {
+        let mut record = self.record();
+        record.conditions.after = Some(machine::snapshot_since(root, &record.conditions.before));
+        Record { ended, ..record }
+    }
+
+    fn record(&self) -> Record {
+        let mut record = self.record.clone();
+        record.seconds = Some((self.began.elapsed().as_secs_f64() * 100.0).round() / 100.0);
+        record.watch = Some(self.watch.clone());
+        record.coverage = [self.coverage.as_slice(), &self.record.coverage].concat();
+        record
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::made_up::Tree;
+
+    #[test]
+    fn a_record_says_whether_the_watch_went_on() {
+        let record = Record::new("1", "2026-01-01T00:00:00Z".to_owned(), Vec::new());
+        let mut keeping = Keeping::begin(record, Inspection::default(), "pid 7".to_owned());
+        keeping.push(&Interval { seconds: 1.0, cpus: 2, ..Interval::default() }, None);
+        // Longer than this was there: it begins no earlier than the one before ended.
+        keeping.push(&Interval { seconds: 1.0, cpus: 2, ..Interval::default() }, None);
+        assert_eq!(keeping.when_due(), None);
+        keeping.written = keeping.written.checked_sub(BETWEEN).unwrap();
+        assert!(matches!(keeping.when_due().unwrap().ended, Ended::Failed { .. }));
+        assert_eq!(keeping.when_due(), None);
+        let last = keeping.finish(&Tree::new().root(), Ended::Complete);
+        let watch = last.watch.unwrap();
+        assert_eq!((last.ended, watch.of.as_str(), watch.intervals), (Ended::Complete, "pid 7", 2));
+        assert!(watch.moments[1].at >= 1.0);
+    }
+}

@@ -1,0 +1,224 @@
+//! Two intervals that follow one another as one: times are summed, rates and readings averaged by their time.
+
+use std::collections::BTreeMap;
+
+use crate::command_run::{Looks, ThreadWaits};
+use crate::live::{Clock, CpuTimes, Interval, Probe, Process, Sensors, Service, Thread, Throttled};
+
+/// What both tell as the mean by their lengths; what one alone tells stands for both.
+fn mean(a: Option<f64>, b: Option<f64>, (of_a, of_b): (f64, f64)) -> Option<f64> {
+    match (a, b) {
+        (Some(a), Some(b)) if of_a + of_b > 0.0 => Some((a * of_a + b * of_b) / (of_a + of_b)),
+        (a, b) => a.or(b),
+    }
+}
+
+fn means<K: Ord + Clone>(a: BTreeMap<K, f64>, b: BTreeMap<K, f64>, lengths: (f64, f64)) -> BTreeMap<K, f64> {
+    let names = a.keys().chain(b.keys()).cloned().collect::<std::collections::BTreeSet<K>>();
+    let of = |name: K| {
+        let value = mean(a.get(&name).copied(), b.get(&name).copied(), lengths)?;
+        Some((name, value))
+    };
+    names.into_iter().filter_map(of).collect()
+}
+
+fn highest(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    a.into_iter().chain(b).reduce(f64::max)
+}
+
+fn add_waits(all: &mut ThreadWaits, more: ThreadWaits) {
+    for (what, waits) in more {
+        let sum = all.entry(what).or_default();
+        sum.threads += waits.threads;
+        sum.again += waits.again;
+    }
+}
+
+fn add_looks(all: &mut Looks, more: Looks) {
+    all.all += more.all;
+    all.idle += more.idle;
+    all.active += more.active;
+    all.most_active = all.most_active.max(more.most_active);
+    all.unread += more.unread;
+}
+
+fn join_service(a: Option<Service>, b: Option<Service>) -> Option<Service> {
+    let (Some(mut all), Some(more)) = (a.clone(), b.clone()) else { return a.or(b) };
+    all.seconds += more.seconds;
+    for (state, seconds) in more.states {
+        *all.states.entry(state).or_default() += seconds;
+    }
+    add_waits(&mut all.waits, more.waits);
+    add_looks(&mut all.looks, more.looks);
+    Some(all)
+}
+
+/// The group that was held back more; the same group in both for as long as in both.
+fn join_throttled(a: Option<Throttled>, b: Option<Throttled>, lengths: (f64, f64)) -> Option<Throttled> {
+    let (Some(a), Some(b)) = (a.clone(), b.clone()) else { return a.or(b) };
+    if a.group == b.group {
+        let periods = mean(Some(a.periods), Some(b.periods), lengths).unwrap_or_default();
+        return Some(Throttled { seconds: a.seconds + b.seconds, used: a.used + b.used, periods, ..a });
+    }
+    Some(if b.seconds > a.seconds { b } else { a })
+}
+
+/// Takes the interval that follows into this one; of processes at most so many stay.
+pub(super) fn join(all: &mut Interval, next: Interval, most: usize) {
+    let lengths = (all.seconds, next.seconds);
+    // In whole, so that a field that is added is joined, too.
+    let Interval {
+        seconds,
+        cpus,
+        times: CpuTimes { user, system, irq, softirq, iowait, idle, steal },
+        run_queue_delay,
+        runnable,
+        blocked,
+        pressure,
+        rates,
+        clock,
+        probe,
+        sensors: Sensors { celsius, fan_rpm, watts, heat_throttled },
+        throttled,
+        processes,
+        threads,
+        processes_seconds,
+        waits,
+        looks,
+        service,
+        own_seconds,
+    } = next;
+    all.seconds += seconds;
+    all.cpus = cpus;
+    all.times.user += user;
+    all.times.system += system;
+    all.times.irq += irq;
+    all.times.softirq += softirq;
+    all.times.iowait += iowait;
+    all.times.idle += idle;
+    all.times.steal += steal;
+    // A sum over the time that it is told of, as a share of all of it.
+    let delay = |sum: Option<f64>, of: f64| sum.map(|sum| sum / of.max(1e-9));
+    let a_second = mean(delay(all.run_queue_delay, lengths.0), delay(run_queue_delay, lengths.1), lengths);
+    all.run_queue_delay = a_second.map(|share| share * all.seconds);
+    all.runnable = mean(all.runnable, runnable, lengths);
+    all.blocked = mean(all.blocked, blocked, lengths);
+    all.pressure = means(std::mem::take(&mut all.pressure), pressure, lengths);
+    all.rates = means(std::mem::take(&mut all.rates), rates, lengths);
+    all.clock = match (all.clock.take(), clock) {
+        (Some(a), Some(b)) => {
+            let hz = mean(Some(a.hz), Some(b.hz), lengths).unwrap_or(a.hz);
+            Some(Clock { hz, source: b.source })
+        }
+        (a, b) => a.or(b),
+    };
+    all.probe = match (all.probe.take(), probe) {
+        (Some(a), Some(b)) => Some(Probe {
+            latency_ns: means(a.latency_ns, b.latency_ns, lengths),
+            clock_hz: mean(a.clock_hz, b.clock_hz, lengths),
+            late_us: mean(a.late_us, b.late_us, lengths),
+        }),
+        (a, b) => a.or(b),
+    };
+    all.sensors = Sensors {
+        celsius: highest(all.sensors.celsius, celsius),
+        fan_rpm: highest(all.sensors.fan_rpm, fan_rpm),
+        watts: mean(all.sensors.watts, watts, lengths),
+        heat_throttled: mean(all.sensors.heat_throttled, heat_throttled, lengths),
+    };
+    all.throttled = join_throttled(all.throttled.take(), throttled, lengths);
+    add_processes(&mut all.processes, &processes, most);
+    add_threads(&mut all.threads, &threads, most);
+    all.processes_seconds = match (all.processes_seconds, processes_seconds) {
+        (Some(a), Some(b)) => Some(a + b),
+        (a, b) => a.or(b),
+    };
+    add_waits(&mut all.waits, waits);
+    add_looks(&mut all.looks, looks);
+    all.service = join_service(all.service.take(), service);
+    all.own_seconds += own_seconds;
+}
+
+/// Adds the time of processes, each known by its number and name; those with the most stay.
+pub(super) fn add_processes(all: &mut Vec<Process>, more: &[Process], most: usize) {
+    for process in more {
+        match all.iter_mut().find(|one| one.pid == process.pid && one.name == process.name) {
+            Some(one) => {
+                one.cpu += process.cpu;
+                one.system += process.system;
+                one.threads = one.threads.max(process.threads);
+                one.real_time |= process.real_time;
+            }
+            None => all.push(process.clone()),
+        }
+    }
+    all.sort_by(|a, b| b.cpu.total_cmp(&a.cpu).then(a.pid.cmp(&b.pid)));
+    all.truncate(most);
+}
+
+/// The same of threads.
+pub(super) fn add_threads(all: &mut Vec<Thread>, more: &[Thread], most: usize) {
+    for thread in more {
+        match all.iter_mut().find(|one| one.tid == thread.tid && one.name == thread.name) {
+            Some(one) => {
+                one.cpu += thread.cpu;
+                one.runnable += thread.runnable;
+                one.state.clone_from(&thread.state);
+            }
+            None => all.push(thread.clone()),
+        }
+    }
+    all.sort_by(|a, b| b.cpu.total_cmp(&a.cpu).then(a.tid.cmp(&b.tid)));
+    all.truncate(most);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_summed_and_readings_averaged_by_their_time() {
+        let interval = |seconds: f64, ns: f64, delay: Option<f64>| Interval {
+            seconds,
+            run_queue_delay: delay,
+            pressure: [("io".to_owned(), ns / 1000.0)].into(),
+            probe: Some(Probe { latency_ns: [(0, ns)].into(), ..Probe::default() }),
+            sensors: Sensors { celsius: Some(ns / 2.0), watts: None, ..Sensors::default() },
+            ..Interval::default()
+        };
+        let mut all = interval(1.0, 100.0, Some(0.5));
+        join(&mut all, interval(3.0, 200.0, None), 3);
+        assert_eq!(all.seconds, 4.0);
+        // Of what was told for a second alone, so much in four.
+        assert_eq!(all.run_queue_delay, Some(2.0));
+        assert_eq!(all.probe.unwrap().latency_ns[&0], 175.0);
+        assert!((all.pressure["io"] - 0.175).abs() < 1e-9 && all.sensors.celsius == Some(100.0));
+    }
+
+    #[test]
+    fn what_a_service_waited_for_is_summed() {
+        let service = |off: f64| Service {
+            seconds: 1.0,
+            states: [("off-cpu".to_owned(), off)].into(),
+            waits: [("lock".to_owned(), crate::command_run::Waits { threads: 2, again: 1 })].into(),
+            looks: Looks { all: 10, most_active: 3, ..Looks::default() },
+        };
+        let mut all = Interval { service: Some(service(0.5)), ..Interval::default() };
+        join(&mut all, Interval { service: Some(service(0.25)), ..Interval::default() }, 3);
+        let sum = all.service.unwrap();
+        assert_eq!((sum.states["off-cpu"], sum.waits["lock"].threads, sum.looks.all), (0.75, 4, 20));
+        assert_eq!((sum.seconds, sum.looks.most_active), (2.0, 3));
+    }
+
+    #[test]
+    fn two_processes_of_one_number_differ_by_their_names() {
+        let process =
+            |name: &str, cpu: f64| Process { pid: 7, name: name.to_owned(), cpu, ..Process::default() };
+        let mut all = vec![process("a", 1.0)];
+        add_processes(&mut all, &[process("b", 2.0), process("a", 3.0)], 2);
+        assert_eq!(
+            all.iter().map(|one| (one.name.as_str(), one.cpu)).collect::<Vec<_>>(),
+            [("a", 4.0), ("b", 2.0)]
+        );
+    }
+}

@@ -1,0 +1,363 @@
+//! A watch that was kept: what it was bound by, stretch by stretch, its curves, who had the CPUs, what a service waited for.
+
+use diagnose::{Reference, Stretch};
+use record::diagnosis::BoundBy;
+use record::live::Interval;
+use record::watch::Moment;
+use record::{Record, Watch, date, units};
+
+use super::command::{STATES, name_bound};
+use super::conditions::duration;
+use crate::chart::bars::{Bar, Bars, Fill, Piece};
+use crate::chart::{Axis, Chart, Look, Scale, Series};
+use crate::table::Table;
+use crate::text::{capitalized, cut};
+
+/// Processes and threads that are shown, and the columns of their names.
+const MOST_SHOWN: usize = 10;
+const NAME: usize = 24;
+/// What nobody had for more than this share of the time has no line.
+const WORTH: f64 = 0.01;
+/// Nodes that have a line of their own.
+const NODES: usize = 4;
+
+/// What a whole watch was bound by, in a sentence: each verdict's share of the time, the largest first.
+pub(crate) fn summary(watch: &Watch) -> String {
+    let all = watch.judged_seconds().max(1e-9);
+    let shares: Vec<String> = watch
+        .verdicts
+        .iter()
+        .map(|held| format!("{} {:.0} %", name_bound(&held.by), held.seconds / all * 100.0))
+        .collect();
+    let of = if watch.of.is_empty() { String::new() } else { format!("{} for ", watch.of) };
+    let bound = match shares.as_slice() {
+        [] => "The kernel told too little to say what it was bound by.".to_owned(),
+        shares => format!("Bound by: {}.", shares.join(", ")),
+    };
+    format!("Watched {of}{}. {bound}", duration(watch.seconds()))
+}
+
+/// The time of day so many seconds after the record's start, UTC; with its day where the watch has several.
+fn clock(record: &Record, watch: &Watch, at: f64) -> String {
+    let last = watch.moments.last().map_or(0.0, |last| last.at + last.interval.seconds);
+    let time = |at: f64| date::later(&record.started, at);
+    let (Some(then), Some(first), Some(last)) = (time(at), time(0.0), time(last)) else {
+        return duration(at);
+    };
+    let (day, hours) = (then.get(5..10).unwrap_or_default(), then.get(11..19).unwrap_or_default());
+    if first.get(..10) == last.get(..10) { hours.to_owned() } else { format!("{day} {hours}") }
+}
+
+/// A stretch in words.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct StretchWords {
+    /// From when to when.
+    pub when: String,
+    /// How long.
+    pub length: String,
+    /// What bound it, with the share of its time.
+    pub bound: String,
+    /// What was said of an interval in it, and of which.
+    pub said: Option<(String, String)>,
+    /// Who had most CPU time.
+    pub busiest: String,
+}
+
+/// The stretches in words.
+pub(crate) fn describe_stretches(record: &Record, watch: &Watch, stretches: &[Stretch]) -> Vec<StretchWords> {
+    let tell = |stretch: &Stretch| {
+        let interval = &stretch.all.interval;
+        let bound = stretch.held().map(|(by, share)| format!("{}, {} of it", name_bound(by), percent(share)));
+        let said = stretch.all.said.as_ref();
+        let said = said.map(|said| (clock(record, watch, said.at), said.says.to_string()));
+        let busiest = interval.processes.first().map(|one| {
+            let seconds = interval.processes_seconds.unwrap_or(interval.seconds).max(1e-9);
+            format!("{} (pid {}) {} of a CPU", cut(&one.name, NAME), one.pid, percent(one.cpu / seconds))
+        });
+        StretchWords {
+            when: format!(
+                "{} to {} UTC",
+                clock(record, watch, stretch.all.at),
+                clock(record, watch, stretch.to)
+            ),
+            length: duration(stretch.to - stretch.all.at),
+            bound: capitalized(&bound.unwrap_or_else(|| "nothing could be said".to_owned())),
+            said,
+            busiest: busiest.unwrap_or_default(),
+        }
+    };
+    stretches.iter().map(tell).collect()
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+/// The stretches on a line of time.
+pub(crate) fn timeline(record: &Record, watch: &Watch, stretches: &[Stretch]) -> Bars {
+    let mut bars = Bars { title: "What it was bound by".to_owned(), ..Bars::default() };
+    let (Some(first), Some(last)) = (stretches.first(), stretches.last()) else { return bars };
+    let whole = (last.to - first.all.at).max(1e-9);
+    let place = |at: f64| ((at - first.all.at) / whole).clamp(0.0, 1.0);
+    let mut known: Vec<BoundBy> = Vec::new();
+    let mut bar = Bar { name: "verdict".to_owned(), figure: duration(watch.seconds()), ..Bar::default() };
+    for (stretch, words) in stretches.iter().zip(describe_stretches(record, watch, stretches)) {
+        let Some((by, _)) = stretch.held() else { continue };
+        let number = known.iter().position(|one| one == by).unwrap_or_else(|| {
+            known.push(by.clone());
+            known.len() - 1
+        });
+        let fill = if *by == BoundBy::Idle { Fill::Nobody } else { Fill::Series(number) };
+        let says = format!("{}: {}", words.when, words.bound);
+        bar.pieces.push(Piece::new(place(stretch.all.at), place(stretch.to), fill, says));
+        if !bars.legend.iter().any(|(_, words)| words == name_bound(by)) {
+            bars.legend.push((fill, name_bound(by).to_owned()));
+        }
+    }
+    bars.ticks =
+        [0.0, 0.5, 1.0].map(|part| (part, clock(record, watch, first.all.at + part * whole))).to_vec();
+    bars.rows.push(bar);
+    bars
+}
+
+/// A curve: what each moment has of it.
+type Of<'a> = Box<dyn Fn(&Interval) -> Option<f64> + 'a>;
+
+/// Lines over time.
+struct Lines<'a> {
+    watch: &'a Watch,
+    unit: (&'static str, f64),
+}
+
+impl<'a> Lines<'a> {
+    fn new(watch: &'a Watch) -> Self {
+        let seconds = watch.moments.last().map_or(0.0, |last| last.at + last.interval.seconds);
+        let unit = match seconds {
+            ..300.0 => ("s", 1.0),
+            ..10_800.0 => ("min", 60.0),
+            _ => ("h", 3600.0),
+        };
+        Self { watch, unit }
+    }
+
+    fn line(&self, name: impl Into<String>, of: impl Fn(&Interval) -> Option<f64>) -> Series {
+        let middle = |moment: &Moment| (moment.at + moment.interval.seconds / 2.0) / self.unit.1;
+        let points =
+            self.watch.moments.iter().filter_map(|moment| Some((middle(moment), of(&moment.interval)?)));
+        Series::line(name.into(), points.collect())
+    }
+
+    /// What the others are held against.
+    fn reference(&self, name: &str, value: f64) -> Series {
+        self.line(name, |_| Some(value)).with_look(Look::Reference)
+    }
+
+    fn chart(&self, title: &str, y: Axis, series: Vec<Series>) -> Option<Chart> {
+        let x = Axis::new("time since the start", Scale::FromZero, self.unit.0);
+        Chart { title: title.to_owned(), x, y, series, marks: Vec::new() }.checked()
+    }
+}
+
+/// Lines of which some moment has more than next to nothing.
+fn worth<'a>(lines: &Lines, all: Vec<(&str, Of<'a>)>) -> Vec<Series> {
+    let drawn = all.into_iter().map(|(name, of)| lines.line(name, of));
+    drawn.filter(|line| line.points.iter().any(|(_, share)| *share >= WORTH)).collect()
+}
+
+/// What it is held against.
+fn reference(watch: &Watch) -> Reference {
+    Reference { ceilings: watch.ceilings.clone(), calibrated_ns: watch.calibrated_ns }
+}
+
+/// The probe's latency of the slowest node, ns.
+pub(crate) fn highest_latency(interval: &Interval) -> Option<f64> {
+    interval.probe.as_ref()?.latency_ns.values().copied().reduce(f64::max)
+}
+
+/// The clock by dependent adds, as the probe has it.
+pub(crate) fn probed_clock(interval: &Interval) -> Option<f64> {
+    interval.probe.as_ref()?.clock_hz
+}
+
+/// Time that threads waited for a CPU, a second.
+fn delay(interval: &Interval) -> Option<f64> {
+    interval.run_queue_delay.map(|delay| delay / interval.seconds.max(1e-9))
+}
+
+/// The curves: what the CPUs did, the service's threads, memory, the clock, pressure, the run queue.
+pub(crate) fn charts(watch: &Watch) -> Vec<Chart> {
+    let lines = Lines::new(watch);
+    let share = |label: &str| Axis::new(label, Scale::FromZero, "share");
+    let times: Vec<(&str, Of)> = vec![
+        ("user", Box::new(|i| Some(i.times.share(i.times.user)))),
+        ("kernel", Box::new(|i| Some(i.times.share(i.times.kernel())))),
+        ("steal", Box::new(|i| Some(i.times.share(i.times.steal)))),
+        ("iowait", Box::new(|i| Some(i.times.share(i.times.iowait)))),
+        ("idle", Box::new(|i| Some(i.times.share(i.times.idle)))),
+    ];
+    let states = STATES.iter().map(|(state, words, _)| {
+        let of: Of = Box::new(move |i: &Interval| {
+            let service = i.service.as_ref()?;
+            Some(service.states.get(*state)? / service.seconds.max(1e-9))
+        });
+        (words.split(',').next().unwrap_or(words), of)
+    });
+    let pressure = ["cpu", "io", "memory"].map(|what| {
+        let of: Of = Box::new(move |i: &Interval| i.pressure.get(what).copied());
+        (what, of)
+    });
+    let nodes: std::collections::BTreeSet<u32> = watch
+        .moments
+        .iter()
+        .flat_map(|moment| moment.interval.probe.iter().flat_map(|probe| probe.latency_ns.keys().copied()))
+        .collect();
+    let mut memory: Vec<Series> = match nodes.len() {
+        2..=NODES => nodes
+            .iter()
+            .map(|node| {
+                let of = |i: &Interval| i.probe.as_ref()?.latency_ns.get(node).copied();
+                lines.line(format!("node {node}"), of)
+            })
+            .collect(),
+        0 | 1 => vec![lines.line("a load", highest_latency)],
+        _ => vec![lines.line("the slowest node", highest_latency)],
+    };
+    let reference = reference(watch);
+    memory.extend(reference.idle_ns().map(|ns| lines.reference("without load", ns)));
+    let mut clock = vec![lines.line("dependent adds", probed_clock)];
+    clock.extend(reference.ceilings.clock_hz.map(|hz| lines.reference("best", hz)));
+    let ns = Axis::new("a load from memory", Scale::Linear, "ns");
+    let hz = Axis::new("clock", Scale::Linear, "Hz");
+    let waiting = Axis::new("threads waiting", Scale::FromZero, "threads");
+    [
+        lines.chart(
+            "Threads of the service",
+            Axis::new("threads", Scale::FromZero, "threads"),
+            worth(&lines, states.collect()),
+        ),
+        lines.chart("What the CPUs did", share("share of all CPUs"), worth(&lines, times)),
+        lines.chart("Memory latency by the probe", ns, memory),
+        lines.chart("Clock of a core", hz, clock),
+        lines.chart("Pressure", share("share of the time"), worth(&lines, pressure.into())),
+        lines.chart("Run-queue delay", waiting, worth(&lines, vec![("waiting for a CPU", Box::new(delay))])),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// The figures of the whole watch, and the least and most that a moment had.
+pub(crate) fn figures(watch: &Watch) -> Table {
+    let mut table = Table::new("Over the whole watch", None, ["figure", "#mean", "#least", "#most"]);
+    let Some(whole) = watch.whole() else { return table };
+    let mut add = |name: &str, unit: &str, of: &dyn Fn(&Interval) -> Option<f64>| {
+        let all: Vec<f64> = watch.moments.iter().filter_map(|moment| of(&moment.interval)).collect();
+        let show = |value: f64| match unit {
+            "share" => format!("{:.1} %", value * 100.0),
+            "threads" => format!("{value:.1}"),
+            "/s" => units::thousands(value.round()),
+            _ => units::figure(value, unit),
+        };
+        let ends = (all.iter().copied().reduce(f64::min), all.iter().copied().reduce(f64::max));
+        if let (Some(mean), (Some(least), Some(most))) = (of(&whole.interval), ends) {
+            table.row(vec![name.to_owned(), show(mean), show(least), show(most)]);
+        }
+    };
+    add("CPUs busy", "share", &|i| Some(i.times.share(i.times.busy())));
+    add("in the kernel", "share", &|i| Some(i.times.share(i.times.kernel())));
+    if whole.interval.times.steal > 0.0 {
+        add("steal", "share", &|i| Some(i.times.share(i.times.steal)));
+    }
+    add("threads waiting for a CPU", "threads", &delay);
+    for what in ["cpu", "io", "memory"] {
+        add(&format!("pressure, {what}"), "share", &|i| i.pressure.get(what).copied());
+    }
+    add("memory, a load", "ns", &highest_latency);
+    add("clock", "Hz", &probed_clock);
+    for (name, event) in [("context switches", "context-switches"), ("page faults", "page-faults")] {
+        add(&format!("{name} a second"), "/s", &|i| i.rates.get(event).copied());
+    }
+    add("highest temperature", "°C", &|i| i.sensors.celsius);
+    add("power", "W", &|i| i.sensors.watts);
+    if watch.merged > 1 {
+        let seconds = whole.interval.seconds / watch.intervals.max(1) as f64 * watch.merged as f64;
+        table.note(&format!(
+            "least and most of moments of {}: {} intervals each",
+            duration(seconds),
+            watch.merged
+        ));
+    }
+    table
+}
+
+/// Who had the CPUs: processes, or threads of those that were meant.
+pub(crate) fn who(watch: &Watch) -> Table {
+    let seconds = watch.seconds().max(1e-9);
+    let share = |of: f64| format!("{:.1}", of / seconds * 100.0);
+    let mut table;
+    if watch.of.is_empty() {
+        let heads = ["#PID", "name", "#CPU %", "#sys %", "#threads", ""];
+        table = Table::new("Who had the CPUs", None, heads);
+        for one in table.first(watch.processes.iter().collect(), MOST_SHOWN) {
+            let real_time = if one.real_time { "real-time" } else { "" };
+            table.row(vec![
+                one.pid.to_string(),
+                cut(&one.name, NAME),
+                share(one.cpu),
+                share(one.system),
+                one.threads.to_string(),
+                real_time.to_owned(),
+            ]);
+        }
+    } else {
+        table = Table::new("Threads with most CPU time", None, ["#TID", "name", "#CPU %", "#runnable %"]);
+        for one in table.first(watch.threads.iter().collect(), MOST_SHOWN) {
+            table.row(vec![one.tid.to_string(), cut(&one.name, NAME), share(one.cpu), share(one.runnable)]);
+        }
+    }
+    if !table.is_empty() {
+        table.note(
+            "CPU % of one CPU over the whole watch, of the intervals in which it was among the busiest",
+        );
+    }
+    table
+}
+
+/// What threads waited for, and how often they were seen to: of a service, or of the busiest processes.
+pub(crate) fn waits(watch: &Watch) -> Table {
+    let whole = watch.whole().unwrap_or_default().interval;
+    let (waits, looks) = match &whole.service {
+        Some(service) => (&service.waits, service.looks),
+        None => (&whole.waits, whole.looks),
+    };
+    let title = if whole.service.is_some() {
+        "What its threads waited for"
+    } else {
+        "What threads of the busiest processes waited for"
+    };
+    let mut table = Table::new(title, None, ["waiting for", "#threads", "#share", "#again and again"]);
+    let all: u64 = waits.values().map(|waits| waits.threads).sum();
+    let mut sorted: Vec<_> = waits.iter().filter(|(_, waits)| waits.threads > 0).collect();
+    sorted.sort_by_key(|(_, waits)| std::cmp::Reverse(waits.threads));
+    for (what, waits) in sorted {
+        table.row(vec![
+            what.clone(),
+            format!("{:.1}", waits.threads as f64 / looks.all.max(1) as f64),
+            percent(waits.threads as f64 / all.max(1) as f64),
+            percent(waits.again as f64 / waits.threads.max(1) as f64),
+        ]);
+    }
+    table
+}
+
+/// What the threads of a service did with their time.
+pub(crate) fn states(watch: &Watch) -> Table {
+    let mut table = Table::new("What the service's threads did", None, ["state", "#time", "#threads"]);
+    let Some(service) = watch.whole().and_then(|whole| whole.interval.service) else { return table };
+    for (state, words, _) in STATES {
+        let Some(seconds) = service.states.get(state) else { continue };
+        let threads = format!("{:.2}", seconds / service.seconds.max(1e-9));
+        table.row(vec![words.to_owned(), super::command::seconds(*seconds), threads]);
+    }
+    table
+}
