@@ -176,6 +176,15 @@ step_tools() {
             real::what_the_tools_of_this_machine_print_is_read_as_what_others_printed
 }
 
+# What contrib/ holds, with the engines that run it.
+step_engines() {
+    if [ -z "$everything" ]; then
+        echo "only in ./test everything"
+        return
+    fi
+    native_programs && tests/engines/run "$native/linespeed" "$target_dir/engines"
+}
+
 step_smoke() {
     native_programs && foreign_cargo build || return 1
     local program=$foreign/linespeed tree=$work/tree

@@ -19,6 +19,7 @@
 mod block_sizes;
 mod bound;
 mod ceilings;
+mod check;
 mod class;
 mod comparison;
 mod cpu_accounting;
@@ -51,6 +52,7 @@ pub use block_sizes::BlockSizes;
 pub use bound::bound;
 pub use bound::machine::{Reference, watched};
 pub use bound::service::watched_service;
+pub use check::{Check, FactOff, Figure, Outcome};
 pub use class::{Fact, Kind, facts, tell_differences, tell_facts};
 pub use comparison::{
     Extent, OTHER_COMMAND, Side, compare, drop_uncompared, ignore_commands, remark_scope, suggest_runs,

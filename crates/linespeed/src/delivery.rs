@@ -67,7 +67,7 @@ pub fn destination(
     short: bool,
 ) -> Result<Option<PathBuf>, Failure> {
     let file = output_file(options);
-    if let Some(path) = &file {
+    for path in file.iter().chain(&options.out.prom) {
         files::check_writable(path)?;
     }
     if is_named(options) {
@@ -91,7 +91,7 @@ pub fn destination(
 
 /// Prints a result, or writes it to the file that `--output` names. What was found is shown where it cannot be stored.
 pub fn hand_out(options: &Options, forms: &Forms) -> Result<(), Failure> {
-    let written = write_form(options, forms);
+    let written = write_form(options, forms).and(write_prometheus(options, forms));
     if written.is_ok() && output_file(options).is_some() {
         return Ok(());
     }
@@ -102,6 +102,12 @@ pub fn hand_out(options: &Options, forms: &Forms) -> Result<(), Failure> {
 pub fn write_form(options: &Options, forms: &Forms) -> Result<(), Failure> {
     let Some(path) = output_file(options) else { return Ok(()) };
     files::write(&path, &text(forms, options.out.form_of_file(), options)?)
+}
+
+/// Writes the file of `--prom`.
+pub fn write_prometheus(options: &Options, forms: &Forms) -> Result<(), Failure> {
+    let (Some(path), Some(text)) = (&options.out.prom, forms.prometheus()) else { return Ok(()) };
+    files::write(path, &text)
 }
 
 /// Prints what was made of a result, a report through a pager.
@@ -167,5 +173,5 @@ pub fn deliver(
     if !named {
         written = written.and(write_form(options, forms));
     }
-    print(options, &printed).and(written)
+    print(options, &printed).and(written).and(write_prometheus(options, forms))
 }

@@ -12,6 +12,7 @@ use report::forms::Form;
 
 use crate::failure::Failure;
 
+mod check;
 mod defaults;
 mod live;
 mod overhead;
@@ -22,6 +23,7 @@ mod records;
 mod scale;
 mod stat;
 
+pub use check::{Check, Exit};
 pub use live::Live;
 pub use overhead::{Overhead, Vm};
 pub use plan::Plan;
@@ -33,6 +35,7 @@ pub use records::{
 pub use scale::Scale;
 pub use stat::{PerfFormat, Stat};
 
+use check::CHECK_HELP;
 use live::LIVE_HELP;
 use overhead::OVERHEAD_HELP;
 use plan::PLAN_HELP;
@@ -77,6 +80,9 @@ pub enum Command {
     /// Watch this machine at work: what holds its CPUs back, once a second, against its own figures
     #[command(after_help = LIVE_HELP)]
     Live(Live),
+    /// Hold this machine against its baseline, in a line: which facts differ, and with --probe or --screen which figures
+    #[command(after_help = CHECK_HELP)]
+    Check(Check),
     /// Plan a program's layout on this machine or a record's: processes, threads, CPUs, memory, as lines to paste
     #[command(after_help = PLAN_HELP)]
     Plan(Plan),
@@ -265,6 +271,10 @@ pub struct Out {
     /// as JSON; what measures prints its report all the same
     #[arg(short, long, global = true, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Write the figures to FILE, too, in Prometheus's text format, for node_exporter's textfile collector; live rewrites it each
+    /// interval
+    #[arg(long, global = true, value_name = "FILE")]
+    pub prom: Option<PathBuf>,
     /// Call the record NAME, which may then stand for its file
     #[arg(long, global = true, value_name = "NAME", value_parser = label)]
     pub label: Option<String>,
@@ -349,18 +359,25 @@ const WITH_PAGE: &[&str] = &["run", "scale", "overhead", "stat", "show", "refere
 
 /// Flags of all commands that mean something to some alone, with these: the others refuse them, and their help leaves them out.
 const TAKEN_BY: &[(&str, &[&[&str]])] = &[
-    ("all", &[MEASURING, &["stat", "show", "reference", "compare", "plan", "inspect", "quiet", "import"]]),
-    ("quick", &[MEASURING]),
+    (
+        "all",
+        &[
+            MEASURING,
+            &["stat", "show", "reference", "compare", "plan", "inspect", "quiet", "import", "check"],
+        ],
+    ),
+    ("quick", &[MEASURING, &["check"]]),
     ("full", &[MEASURING]),
     ("cpus", &[MEASURING, &["list", "stat", "plan", "quiet"]]),
     ("quiet_machine", &[MEASURING, &["stat", "plan"]]),
     ("fail_on", &[&["run", "scale", "show", "import", "quiet"]]),
     ("label", &[MEASURING, &["stat", "import", "records", "live"]]),
-    ("json", &[LISTING, &["quiet", "explain", "schema", "live"]]),
-    ("output", &[LISTING, &["quiet", "live"]]),
+    ("json", &[LISTING, &["quiet", "explain", "schema", "live", "check"]]),
+    ("output", &[LISTING, &["quiet", "live", "check"]]),
     ("csv", &[LISTING]),
     ("markdown", &[LISTING, &["quiet", "explain"]]),
     ("html", &[WITH_PAGE]),
+    ("prom", &[MEASURING, &["stat", "show", "inspect", "live", "check"]]),
 ];
 
 /// Whether a flag of all commands means something to this one.

@@ -14,18 +14,8 @@ pub fn rfc3339(time: SystemTime) -> String {
 }
 
 /// So many seconds after a time that [`rfc3339`] wrote; `None` for another text.
-pub fn later(started: &str, seconds: f64) -> Option<String> {
-    let number = |from: usize, to: usize| started.get(from..to)?.parse::<u64>().ok();
-    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
-    if started.len() != 20 || year < 1970 || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
-        return None;
-    }
-    // Hinnant's `days_from_civil`.
-    let year = year - u64::from(month <= 2);
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let days = year * 365 + year / 4 - year / 100 + year / 400 + of_year - EPOCH;
-    let of_day = number(11, 13)? * 3_600 + number(14, 16)? * 60 + number(17, 19)?;
-    Some(text(days * DAY + of_day + seconds.max(0.0) as u64))
+pub fn later(started: &str, after: f64) -> Option<String> {
+    Some(text(seconds(started)? + after.max(0.0) as u64))
 }
 
 /// So many seconds after the beginning of 1970.
@@ -43,9 +33,34 @@ fn text(seconds: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
+/// The seconds after the beginning of 1970 of a time as [`rfc3339`] writes it; `None` for a text that is none.
+pub fn seconds(text: &str) -> Option<u64> {
+    let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
+    let numbers = |text: &str, sign: char| -> Option<[u64; 3]> {
+        let numbers = text.split(sign).map(|part| part.parse().ok()).collect::<Option<Vec<u64>>>()?;
+        numbers.try_into().ok()
+    };
+    let ([year, month, day], [hour, minute, second]) = (numbers(date, '-')?, numbers(time, ':')?);
+    let possible = (1970..=9999).contains(&year)
+        && (1..=12).contains(&month)
+        && (1..=31).contains(&day)
+        && hour < 24
+        && minute < 60
+        && second <= 60;
+    if !possible {
+        return None;
+    }
+    // By Howard Hinnant's `days_from_civil`.
+    let (year, from_march) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let of_era = year % 400;
+    let of_year = (153 * from_march + 2) / 5 + day - 1;
+    let days = year / 400 * ERA + of_era * 365 + of_era / 4 - of_era / 100 + of_year;
+    Some((days - EPOCH) * DAY + hour * 3_600 + minute * 60 + second)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{later, text};
+    use super::{later, seconds as seconds_of, text};
 
     #[test]
     fn seconds_later_are_those_of_the_calendar() {
@@ -69,8 +84,13 @@ mod tests {
             (1_735_689_599, "2024-12-31T23:59:59Z"),
             (4_107_542_400, "2100-03-01T00:00:00Z"),
         ] {
-            assert_eq!(text(seconds), date);
+            assert_eq!((text(seconds).as_str(), seconds_of(date)), (date, Some(seconds)));
         }
         assert!(text(u64::MAX).ends_with('Z'));
+        for none in
+            ["", "now", "2026-01-02", "2026-13-01T00:00:00Z", "0000-01-01T00:00:00Z", "2026-01-01T00:00:00"]
+        {
+            assert_eq!(seconds_of(none), None, "{none}");
+        }
     }
 }

@@ -7,7 +7,7 @@ use record::diagnosis::BoundBy;
 use record::live::Interval;
 use record::statistics::Verdict;
 use record::watch::Moment;
-use record::{Better, Comparison, Label, Record, Watch, metrics};
+use record::{Better, Comparison, Record, Watch, metrics};
 
 use crate::contents;
 use crate::table::Field;
@@ -79,45 +79,49 @@ fn watch(watch: &Watch) -> String {
     text
 }
 
-/// Every figure of a record, with a column for each label that any of them has; numbers as the record has them.
+/// The columns of a record's figures: the machine, when the run began, and where a figure was taken, so that many records are one
+/// table.
+pub const FIGURES_HEAD: &str =
+    "machine,time,metric,unit,places,value,low,high,better,samples,min,median,mean,p99,max,mad,doubt";
+
+/// Every figure of a record, a line each, of a watch every moment; numbers as the record has them.
 pub fn record(record: &Record) -> String {
     if let Some(watched) = &record.watch {
         return watch(watched);
     }
-    let labels: Vec<Label> = Label::ALL.to_vec();
-    let has = |label: &Label| record.measurements.iter().any(|m| m.labels.get(*label).is_some());
-    let labels: Vec<Label> = labels.into_iter().filter(has).collect();
-    let names: String = labels.iter().map(|label| format!(",{}", label.name())).collect();
-    let mut text =
-        format!("metric{names},unit,better,samples,min,median,mean,p99,max,mad,low,high,doubt\r\n");
+    format!("{FIGURES_HEAD}\r\n{}", figures(record))
+}
+
+/// The lines of a record's figures, without the columns' names. A place is `cpu=0;page=4KiB`: its labels by their names.
+pub fn figures(record: &Record) -> String {
+    let mut text = String::new();
+    let machine = field(record.machine.hostname.as_deref().unwrap_or_default());
+    let time = field(&record.started);
     for m in &record.measurements {
         let s = &m.summary;
-        let (low, high) = s.interval.unzip();
+        let (low, high) = m.interval().unzip();
         let of_samples = |value: f64| number(Some(value).filter(|_| s.n > 0));
-        let figures = [
+        let places: Vec<String> = m.labels.0.iter().map(|(name, key)| format!("{name}={key}")).collect();
+        let fields = [
+            machine.clone(),
+            time.clone(),
+            field(&m.metric),
+            field(&m.unit),
+            field(&places.join(";")),
+            of_samples(m.value()),
+            number(low),
+            number(high),
+            better(metrics::find(&m.metric).and_then(|metric| metric.better)).to_owned(),
+            s.n.to_string(),
             of_samples(s.min),
             of_samples(s.median),
             number(s.mean),
             number(s.p99),
             of_samples(s.max),
             of_samples(s.mad),
-            number(low),
-            number(high),
+            field(&m.doubt.as_ref().map(ToString::to_string).unwrap_or_default()),
         ];
-        let fields = std::iter::once(field(&m.metric))
-            .chain(
-                labels
-                    .iter()
-                    .map(|label| m.labels.get(*label).map_or(String::new(), |key| field(&key.to_string()))),
-            )
-            .chain([
-                field(&m.unit),
-                better(metrics::find(&m.metric).and_then(|metric| metric.better)).to_owned(),
-                s.n.to_string(),
-            ])
-            .chain(figures)
-            .chain([field(&m.doubt.as_ref().map(ToString::to_string).unwrap_or_default())]);
-        text.push_str(&fields.collect::<Vec<_>>().join(","));
+        text.push_str(&fields.join(","));
         text.push_str("\r\n");
     }
     text

@@ -43,12 +43,20 @@ pub struct Forms<'a> {
     json: Make<'a, io::Result<String>>,
     csv: Make<'a, String>,
     page: Make<'a, String>,
+    prometheus: Make<'a, String>,
 }
 
 impl<'a> Forms<'a> {
     /// A result that has a report; as comma-separated values its tables.
     pub fn new(report: impl Fn(&Style) -> String + 'a) -> Self {
-        Self { report: Box::new(report), asked_for: false, json: None, csv: None, page: None }
+        Self {
+            report: Box::new(report),
+            asked_for: false,
+            json: None,
+            csv: None,
+            page: None,
+            prometheus: None,
+        }
     }
 
     /// A record, with its report.
@@ -57,6 +65,7 @@ impl<'a> Forms<'a> {
             .with_json(|| record.to_json())
             .with_csv(|| crate::csv::record(record))
             .with_page(|| crate::page::html(record))
+            .with_prometheus(|| crate::prometheus::record(record))
     }
 
     /// Whether the report is a form that was asked for by its name: printed also where reports are not.
@@ -91,6 +100,17 @@ impl<'a> Forms<'a> {
     pub fn with_page(mut self, make: impl Fn() -> String + 'a) -> Self {
         self.page = Some(Box::new(make));
         self
+    }
+
+    /// Adds its figures in Prometheus's text format.
+    pub fn with_prometheus(mut self, make: impl Fn() -> String + 'a) -> Self {
+        self.prometheus = Some(Box::new(make));
+        self
+    }
+
+    /// Its figures in Prometheus's text format; `None` where the result has none.
+    pub fn prometheus(&self) -> Option<String> {
+        self.prometheus.as_ref().map(|make| make())
     }
 
     /// The report.

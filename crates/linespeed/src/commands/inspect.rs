@@ -31,5 +31,6 @@ pub fn run(options: &Options, inspect: &Inspect) -> Result<u8, Failure> {
             terminal::inventory_answer(&record, options.out.all, MORE, style)
         }
     });
-    hand_out(options, &forms.with_json(|| record.to_json())).map(|()| 0)
+    let forms = forms.with_json(|| record.to_json()).with_prometheus(|| report::prometheus::record(&record));
+    hand_out(options, &forms).map(|()| 0)
 }

@@ -146,7 +146,7 @@ impl Shown {
         reference: &Reference,
         coverage: &[Coverage],
     ) -> Result<(), Failure> {
-        if let Some(path) = &live.prom {
+        if let Some(path) = &options.out.prom {
             let code = bound.map(|bound| bound.by.code()).unwrap_or_default();
             let text = report::prometheus::interval(interval, bound.map(|bound| &bound.by), &code);
             // A disk that is full now may have room later.

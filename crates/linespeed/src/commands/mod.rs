@@ -1,5 +1,6 @@
 //! One file a command.
 
+mod check;
 mod compare;
 mod definitions;
 mod explain;
@@ -39,6 +40,7 @@ fn done(options: &Options) -> Result<u8, Failure> {
         Some(Command::Inspect(inspect)) => inspect::run(options, inspect),
         Some(Command::List) => list::run(options),
         Some(Command::Live(live)) => live::run(options, live),
+        Some(Command::Check(asked)) => check::run(options, asked),
         Some(Command::Scale(scale)) => scale::run(options, scale),
         Some(Command::Stat(stat)) => stat::run(options, stat),
         Some(Command::Plan(plan)) => plan::run(options, plan),

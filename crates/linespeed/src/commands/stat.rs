@@ -189,7 +189,7 @@ fn deliver(
         output::print_error(&text);
     }
     let written = if named { Ok(()) } else { write_form(options, &forms) };
-    kept.and(printed).and(written)
+    kept.and(printed).and(written).and(delivery::write_prometheus(options, &forms))
 }
 
 impl Stat {

@@ -1,6 +1,5 @@
 //! Options of `live`.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -29,9 +28,6 @@ pub struct Live {
     /// Watch the processes of a container, by the beginning of its ID
     #[arg(long, value_name = "ID", group = "service")]
     pub container: Option<String>,
-    /// Rewrite FILE each interval in Prometheus's text format, for node_exporter's textfile collector
-    #[arg(long, value_name = "FILE")]
-    pub prom: Option<PathBuf>,
 }
 
 impl Live {

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::support::{folder, linespeed, ran, run, run_with};
 
-const COMMANDS: [&str; 18] = [
+const COMMANDS: [&str; 19] = [
     "inspect",
     "run",
     "list",
@@ -21,6 +21,7 @@ const COMMANDS: [&str; 18] = [
     "records",
     "overhead",
     "import",
+    "check",
     "compare",
     "reference",
 ];

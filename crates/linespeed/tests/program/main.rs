@@ -2,6 +2,7 @@
 
 mod attacks;
 mod bottlenecks;
+mod check;
 mod compare;
 mod confined;
 mod definitions;

@@ -191,7 +191,10 @@ fn a_result_has_one_form_and_goes_to_one_place() {
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     measured(short(&["-q", "--output", &at("a.json")])).succeeds();
     let figures = ran(["show", &at("a.json"), "--csv"]).succeeds().stdout;
-    assert!(figures.starts_with("metric,") && figures.contains("\r\ncost.syscall,"), "{figures}");
+    assert!(
+        figures.starts_with("machine,time,metric,") && figures.contains("Z,cost.syscall,ns,cpu="),
+        "{figures}"
+    );
     let text = ran(["show", &at("a.json"), "--all", "--markdown"]).succeeds().stdout;
     assert!(text.contains("\n## Small costs\n") && text.contains("| --- |"), "{text}");
     // The ending of the file says the form; what goes to a file goes there alone, but for what was measured.
@@ -205,6 +208,13 @@ fn a_result_has_one_form_and_goes_to_one_place() {
     assert!(measured(command).succeeds().stdout.contains("noise: "));
     assert!(std::fs::read_to_string(at("page.html")).unwrap().contains("</html>"));
     assert_eq!(names(&folder.path().join("linespeed")).len(), 1);
+    // What Prometheus reads stands beside any other form.
+    assert!(ran(["show", &at("a.json"), "--prom", &at("a.prom")]).succeeds().stdout.contains("linespeed"));
+    let text = std::fs::read_to_string(at("a.prom")).unwrap();
+    assert!(text.contains("\nlinespeed_cost_syscall_seconds{cpu="), "{text}");
+    let reported = ran(["show", &at("a.json"), "--prom", &at("none/a.prom")]);
+    assert!(reported.code == Some(3) && reported.stderr.contains("none/a.prom"), "{reported:?}");
+    ran(["list", "--prom", &at("a.prom")]).fails(2, &["no use for --prom"]);
     // Lists have tables.
     assert!(ran(["list", "--csv"]).succeeds().stdout.starts_with("measurement,quick,"));
     ran(["show", &at("a.json"), "--csv", "--json"]).misused(&["--csv", "--json"]);

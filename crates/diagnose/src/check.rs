@@ -1,0 +1,418 @@
+//! A machine held against its baseline: which facts differ, which figures are slower, and what could not be seen. A record taken
+//! now stands beside one taken when all was well, and the comparison of the two says the rest.
+
+use record::baseline::ClassFigure;
+use record::comparison::{Cell, Comparison, FactKind, Row};
+use record::{Better, Doubt, Record, Text};
+use serde::Serialize;
+
+use crate::class::{facts, tell_facts};
+
+/// The share that a figure must be off before it is said, where one record is all that is known: less comes and goes from run
+/// to run on one machine.
+const BOUND: f64 = 0.1;
+/// The same where it is known how far machines of the class are apart, and how many of their standard deviations it is at least.
+const BOUND_IN_CLASS: f64 = 0.05;
+const DEVIATIONS: f64 = 3.0;
+
+/// What a machine of its kind does from day to day. How long others keep its CPUs, for instance, says nothing of it unless it is
+/// known how far machines of the class are apart.
+const HELD: [&str; 8] = [
+    "core.clock",
+    "load.latency",
+    "memory.bandwidth",
+    "numa.latency",
+    "numa.bandwidth",
+    "core_to_core.latency",
+    "cost.syscall",
+    "workload.throughput",
+];
+
+/// Facts of the process that looks rather than of the machine, or that no program is slower for.
+const LEFT_OUT: [&str; 3] =
+    ["comparison-fact-run-under", "comparison-fact-container", "comparison-fact-aslr"];
+
+/// Limits, which a machine without one does not tell.
+const NONE_IS_NONE: [&str; 2] = ["comparison-fact-cpu-quota", "comparison-fact-memory-limit"];
+
+/// Facts by their weight: those that repair or a setting brings back first. What is not named follows in its usual order.
+const FIRST: [&str; 14] = [
+    "comparison-fact-memory-devices",
+    "comparison-fact-devices-run-at",
+    "comparison-fact-packages",
+    "comparison-fact-nodes",
+    "comparison-fact-smt",
+    "comparison-fact-cpus-online",
+    "comparison-fact-cpu-quota",
+    "comparison-fact-governor",
+    "comparison-fact-boost",
+    "comparison-fact-clock-limit",
+    "comparison-fact-microcode",
+    "comparison-fact-mitigations",
+    "comparison-fact-kernel",
+    "comparison-fact-firmware",
+];
+
+/// Facts that follow from another: told by themselves only where that one is as it was.
+const FOLLOWS: [(&str, &[&str]); 6] = [
+    ("comparison-fact-memory-devices", &["comparison-fact-memory", "comparison-fact-channels"]),
+    (
+        "comparison-fact-packages",
+        &[CORES, ONLINE, "comparison-fact-cpus-present", "comparison-fact-nodes", ALLOWED],
+    ),
+    ("comparison-fact-smt", &[ONLINE, PER_CORE, ALLOWED]),
+    (ONLINE, &[CORES, PER_CORE, ALLOWED]),
+    ("comparison-fact-boost", &["comparison-fact-highest-clock"]),
+    ("comparison-fact-devices-allow", &["comparison-fact-devices-run-at"]),
+];
+const CORES: &str = "comparison-fact-cores";
+const ONLINE: &str = "comparison-fact-cpus-online";
+const PER_CORE: &str = "comparison-fact-cpus-per-core";
+const ALLOWED: &str = "comparison-fact-cpus-allowed";
+const MEMORY: &str = "comparison-fact-memory";
+/// The kernel keeps a share of memory for itself that changes with its version.
+const MEMORY_ALIKE: f64 = 0.03;
+
+/// What a check came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Nothing is off.
+    Good,
+    /// A setting, or what is installed, differs.
+    Setting,
+    /// The hardware differs, or a figure is slower.
+    Defect,
+    /// The baseline is of machines of another class.
+    OtherClass,
+}
+
+/// A machine held against a baseline.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Check {
+    /// What it came to.
+    pub outcome: Outcome,
+    /// Facts that differ, the weightiest first: of a class, where the baseline is of another.
+    pub facts: Vec<FactOff>,
+    /// Facts that the baseline tells and that could not be seen here.
+    pub not_seen: Vec<FactOff>,
+    /// How many facts are as in the baseline.
+    pub alike: usize,
+    /// Figures, the slowest against the baseline first.
+    pub figures: Vec<Figure>,
+}
+
+/// A fact that differs, or could not be seen.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FactOff {
+    /// What kind of fact.
+    pub kind: FactKind,
+    /// Which fact: stable.
+    pub code: String,
+    /// The fact in words.
+    pub what: Text,
+    /// What the machine says now; `None`: nothing.
+    pub here: Option<String>,
+    /// What the baseline says; `None`: there was none (a quota, a limit).
+    pub baseline: Option<String>,
+    /// Whether it follows from another that differs, too.
+    pub follows: bool,
+}
+
+/// A figure held against the baseline's.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Figure {
+    /// What it is, in words.
+    pub what: Text,
+    /// The metric.
+    pub metric: String,
+    /// The unit of the values.
+    pub unit: String,
+    /// The value measured now.
+    pub here: f64,
+    /// The baseline's.
+    pub baseline: f64,
+    /// How fast this machine is against the baseline: 0.8 is a fifth slower.
+    pub speed: f64,
+    /// The 95 % interval of that, from both intervals.
+    pub interval: Option<(f64, f64)>,
+    /// The share that it must be slower to be called so.
+    pub bound: f64,
+    /// Whether it is slower: the whole interval lies beyond the bound.
+    pub slow: bool,
+    /// Why it should not be leaned on.
+    #[serde(flatten)]
+    pub doubt: Option<Doubt>,
+}
+
+impl Check {
+    /// Holds a machine's record against a baseline's. `comparison`: of the two where figures were measured, the baseline first.
+    /// `class`: what the machines do that the baseline stands for, where it stands for more than one.
+    pub fn new(
+        here: &Record,
+        baseline: &Record,
+        comparison: Option<&Comparison>,
+        class: &[ClassFigure],
+    ) -> Self {
+        let Held { differ: mut facts, not_seen, alike, of_kind } = hold(here, baseline);
+        let codes: Vec<String> = facts.iter().map(|fact| fact.code.clone()).collect();
+        for fact in &mut facts {
+            let of = FOLLOWS.iter().filter(|(_, follow)| follow.contains(&fact.code.as_str()));
+            fact.follows = of.into_iter().any(|(cause, _)| codes.iter().any(|code| code == cause));
+        }
+        let weight = |fact: &FactOff| FIRST.iter().position(|code| *code == fact.code).unwrap_or(FIRST.len());
+        facts.sort_by_key(|fact| (fact.follows, weight(fact)));
+        let rows = comparison.iter().flat_map(|comparison| &comparison.rows);
+        let rows = rows.filter(|_| !of_kind);
+        let mut figures: Vec<Figure> = rows.filter_map(|row| Figure::of_row(row, class)).collect();
+        figures.sort_by(|a, b| b.slow.cmp(&a.slow).then(a.speed.total_cmp(&b.speed)));
+        let is_defect = |fact: &FactOff| fact.kind == FactKind::Hardware;
+        let outcome = if of_kind {
+            Outcome::OtherClass
+        } else if facts.iter().any(is_defect) || figures.iter().any(|figure| figure.slow) {
+            Outcome::Defect
+        } else if !facts.is_empty() {
+            Outcome::Setting
+        } else {
+            Outcome::Good
+        };
+        Self { outcome, facts, not_seen, alike, figures }
+    }
+}
+
+fn is_memory_alike(here: &Record, baseline: &Record) -> bool {
+    match (here.machine.memory_bytes, baseline.machine.memory_bytes) {
+        (Some(here), Some(there)) => here.abs_diff(there) as f64 <= MEMORY_ALIKE * there as f64,
+        _ => false,
+    }
+}
+
+/// The facts of two records, held against each other.
+struct Held {
+    /// Of a kind of machines alone, where the two are of different kinds.
+    differ: Vec<FactOff>,
+    not_seen: Vec<FactOff>,
+    alike: usize,
+    of_kind: bool,
+}
+
+fn hold(here: &Record, baseline: &Record) -> Held {
+    let mut held = Held { differ: Vec::new(), not_seen: Vec::new(), alike: 0, of_kind: false };
+    let values = tell_facts(here).into_iter().zip(tell_facts(baseline));
+    for (fact, (here_says, baseline_says)) in facts().iter().zip(values) {
+        let code = fact.what.code().unwrap_or_default();
+        let alike = code == MEMORY && is_memory_alike(here, baseline);
+        if fact.kind == FactKind::State || LEFT_OUT.contains(&code) {
+            continue;
+        }
+        let off = |here, baseline| FactOff {
+            kind: fact.kind,
+            code: code.to_owned(),
+            what: fact.what.clone(),
+            here,
+            baseline,
+            follows: false,
+        };
+        let limit = NONE_IS_NONE.contains(&code);
+        match (here_says, baseline_says) {
+            (None, None) => {}
+            (Some(here), Some(there)) if here == there || alike => held.alike += 1,
+            (here @ Some(_), None) if limit => held.differ.push(off(here, None)),
+            (Some(_), None) => {}
+            (None, there) if !limit => held.not_seen.push(off(None, there)),
+            (here, there) => {
+                if fact.is_of_kind() && !held.of_kind {
+                    held.of_kind = true;
+                    held.differ.clear();
+                }
+                if fact.is_of_kind() || !held.of_kind {
+                    held.differ.push(off(here, there));
+                }
+            }
+        }
+    }
+    held
+}
+
+impl Figure {
+    /// A row of a comparison whose first subject is the baseline, and what the class does there.
+    fn of_row(row: &Row, class: &[ClassFigure]) -> Option<Self> {
+        let [baseline, here] = row.cells.as_slice() else { return None };
+        let Cell { value, ratio, interval, doubt, .. } = here;
+        let (higher, value, ratio) = (row.better? == Better::Higher, (*value)?, (*ratio)?);
+        let alike = |figure: &&ClassFigure| {
+            figure.metric == row.metric && figure.what == row.what && figure.labels == row.labels
+        };
+        let of_class = class.iter().find(alike).filter(|figure| figure.median > 0.0);
+        if of_class.is_none() && !HELD.contains(&row.metric.as_str()) {
+            return None;
+        }
+        let scale = of_class.and_then(|figure| figure.scale);
+        let bound = scale.map_or(BOUND, |scale| (DEVIATIONS * scale).max(BOUND_IN_CLASS));
+        let against = of_class.map_or(baseline.value?, |figure| figure.median);
+        // What the interval is around this machine's ratio to the medoid, it is around that to the median.
+        let shift = of_class.map_or(1.0, |_| value / against / ratio);
+        let speed = |ratio: f64| if higher { ratio * shift } else { 1.0 / (ratio * shift) };
+        let interval = interval.map(|(low, high)| {
+            let (one, other) = (speed(low), speed(high));
+            (one.min(other), one.max(other))
+        });
+        let doubt = doubt.clone().or(baseline.doubt.clone());
+        let slow = doubt.is_none() && interval.is_some_and(|(_, high)| high < 1.0 - bound);
+        Some(Self {
+            what: row.what.clone(),
+            metric: row.metric.clone(),
+            unit: row.unit.clone(),
+            here: value,
+            baseline: against,
+            speed: speed(ratio),
+            interval,
+            bound,
+            slow,
+            doubt,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comparison::{Extent, Side, compare};
+    use record::machine::MemoryDevice;
+    use record::{Labels, Measurement};
+
+    fn baseline() -> Record {
+        let mut record = crate::samples::machine(8);
+        let device =
+            MemoryDevice { bytes: Some(1 << 34), configured_mt_s: Some(3200), ..MemoryDevice::default() };
+        record.machine.memory_devices = vec![device; 8];
+        record.machine.memory_bytes = Some(8 << 34);
+        record.machine.processor.model_name = Some("one".to_owned());
+        record.machine.processor.microcode = Some("0x2".to_owned());
+        record.conditions.before.smt = Some("on".to_owned());
+        record.conditions.before.boost = Some(true);
+        record
+    }
+
+    fn held(here: &Record) -> Check {
+        Check::new(here, &baseline(), None, &[])
+    }
+
+    /// Codes of facts that do not follow from another's.
+    fn codes(check: &Check) -> Vec<&str> {
+        let own = check.facts.iter().filter(|fact| !fact.follows);
+        own.map(|fact| fact.code.trim_start_matches("comparison-fact-")).collect()
+    }
+
+    #[test]
+    fn the_same_machine_is_good_and_its_kernel_may_keep_more_memory_for_itself() {
+        let mut here = baseline();
+        here.machine.memory_bytes = Some((8 << 34) * 99 / 100);
+        here.conditions.before.load = Some([7.0; 3]);
+        let check = held(&here);
+        assert_eq!(
+            (check.outcome, check.facts.len(), check.not_seen.len()),
+            (Outcome::Good, 0, 0),
+            "{check:?}"
+        );
+        assert!(check.alike >= 6, "{check:?}");
+    }
+
+    #[test]
+    fn a_missing_device_stands_before_settings_and_what_follows_from_it_is_no_second_fault() {
+        let mut here = baseline();
+        here.machine.memory_devices.pop();
+        here.machine.memory_bytes = Some(7 << 34);
+        here.machine.processor.microcode = Some("0x1".to_owned());
+        here.conditions.before.boost = Some(false);
+        let check = held(&here);
+        assert_eq!(check.outcome, Outcome::Defect);
+        assert_eq!(codes(&check), ["memory-devices", "boost", "microcode"], "{check:?}");
+        assert_eq!(check.facts[0].here.as_deref(), Some("7"));
+        assert_eq!(check.facts[0].baseline.as_deref(), Some("8"));
+        assert!(check.facts.iter().any(|fact| fact.follows && fact.code.ends_with("-memory")), "{check:?}");
+    }
+
+    #[test]
+    fn a_setting_or_a_quota_is_none_of_the_hardware() {
+        let mut here = baseline();
+        here.conditions.before.smt = Some("off".to_owned());
+        here.machine.limits.cpu_quota = Some(1.5);
+        let check = held(&here);
+        assert_eq!((check.outcome, codes(&check)), (Outcome::Setting, vec!["smt", "cpu-quota"]), "{check:?}");
+        assert_eq!(check.facts[1].baseline, None);
+    }
+
+    #[test]
+    fn what_cannot_be_seen_here_is_neither_alike_nor_off() {
+        let mut here = baseline();
+        here.machine.memory_devices.clear();
+        let check = held(&here);
+        assert_eq!(check.outcome, Outcome::Good);
+        let unseen: Vec<&str> = check.not_seen.iter().map(|fact| fact.code.as_str()).collect();
+        assert_eq!(unseen, ["comparison-fact-memory-devices", "comparison-fact-devices-run-at"]);
+    }
+
+    #[test]
+    fn of_another_kind_only_that_is_said() {
+        let mut here = baseline();
+        here.machine.processor.model_name = Some("another".to_owned());
+        here.conditions.before.smt = Some("off".to_owned());
+        let check = held(&here);
+        assert_eq!((check.outcome, codes(&check)), (Outcome::OtherClass, vec!["processor"]));
+    }
+
+    fn with_clock(hz: f64) -> Record {
+        let mut record = baseline();
+        let place = Labels::new()
+            .with_label(record::Label::Cpu, 0u32)
+            .with_label(record::Label::Active, "one")
+            .with_label(record::Label::Vector, "scalar");
+        let samples = (0..12).map(|at| hz * (1.0 + 1e-3 * f64::from(at % 5))).collect();
+        record.measurements.push(Measurement::new("core.clock", place, samples));
+        record
+    }
+
+    fn measured(hz: f64, class: &[ClassFigure]) -> Check {
+        let (base, here) = (with_clock(3e9), with_clock(hz));
+        let side = |name, record| Side { name, source: name, record };
+        let sides = [side("base", &base), side("here", &here)];
+        let comparison = compare(&sides, 0, base.tool.clone(), Extent::Summary);
+        Check::new(&here, &base, Some(&comparison), class)
+    }
+
+    #[test]
+    fn a_figure_is_slow_where_its_whole_interval_is_beyond_the_bound() {
+        for (hz, outcome) in [(3.1e9, Outcome::Good), (2.8e9, Outcome::Good), (2.6e9, Outcome::Defect)] {
+            let check = measured(hz, &[]);
+            assert_eq!((check.outcome, check.figures.len()), (outcome, 1), "{hz}: {check:?}");
+            assert!((check.figures[0].speed / (hz / 3e9) - 1.0).abs() < 0.01, "{check:?}");
+        }
+    }
+
+    #[test]
+    fn a_class_says_how_far_its_machines_are_apart() {
+        let figure = |median: f64, scale: f64| {
+            let row = &measured(2.8e9, &[]).figures[0];
+            let labels = Labels::new()
+                .with_label(record::Label::Active, "one")
+                .with_label(record::Label::Vector, "scalar");
+            ClassFigure {
+                what: row.what.clone(),
+                metric: row.metric.clone(),
+                unit: row.unit.clone(),
+                better: Some(Better::Higher),
+                labels,
+                machines: 12,
+                median,
+                scale: Some(scale),
+            }
+        };
+        // 7 % slower than its class: far in a narrow one, and nothing in a wide one; 3 % is nothing in any.
+        for (median, scale, slow) in [(3e9, 0.01, true), (3e9, 0.05, false), (2.88e9, 0.001, false)] {
+            let check = measured(2.8e9, &[figure(median, scale)]);
+            assert_eq!(check.figures[0].slow, slow, "{median} {scale}: {check:?}");
+            assert!((check.figures[0].baseline - median).abs() < 1.0, "{check:?}");
+        }
+    }
+}

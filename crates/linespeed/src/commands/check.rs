@@ -1,0 +1,181 @@
+//! `linespeed check`: this machine against its baseline, in a line.
+
+use std::path::Path;
+
+use diagnose::{Check, Extent, Outcome, Side};
+use machine::{Inspection, Root};
+use measure::context::lead_cpu;
+use measure::{Depth, MEASUREMENTS, Measure, Wakeups, list};
+use os::signals;
+use record::baseline::{Baseline, ClassBaseline};
+use record::{CpuList, Record, regular_file};
+use report::forms::Forms;
+use report::terminal;
+
+use super::new_record;
+use crate::delivery::hand_out;
+use crate::failure::{FOUND, Failure, signal_code};
+use crate::options::{self, Exit, Options};
+use crate::progress::Shown;
+use crate::{output, sources};
+
+/// What `--probe` measures, of one thread.
+const PROBED: [&str; 3] = ["clock", "latency", "bandwidth"];
+
+/// Looks, measures where that is asked for, and says what is off.
+pub fn run(options: &Options, asked: &options::Check) -> Result<u8, Failure> {
+    if asked.exit == Some(Exit::Slurm) && (asked.probe || asked.screen) {
+        let words = "--exit slurm takes facts only: a prolog keeps a job waiting, and beside jobs their load would be measured; \
+                     leave --probe and --screen out";
+        return Err(Failure::Usage(words.to_owned()));
+    }
+    let done = check(options, asked);
+    match (done, asked.exit) {
+        (Err(failure), Some(exit)) => {
+            output::complain(&failure.to_string());
+            // What the line cannot say is not lost on who reads standard output alone.
+            if exit != Exit::Slurm {
+                output::print("unknown: the check could not be made\n")?;
+            }
+            Ok(exit.unknown())
+        }
+        (done, _) => done,
+    }
+}
+
+fn check(options: &Options, asked: &options::Check) -> Result<u8, Failure> {
+    let (classes, name) = baselines(options, asked)?;
+    let stop = signals::install();
+    let root = match &asked.root {
+        None => Root::live(),
+        Some(path) => Root::captured(path).map_err(|error| Failure::Cannot(error.to_string()))?,
+    };
+    let mut found = machine::inspect(&root);
+    let mut record = new_record();
+    record.machine = std::mem::take(&mut found.machine);
+    record.conditions.before = std::mem::take(&mut found.snapshot);
+    let facts = |class: &ClassBaseline| Check::new(&record, &class.record, None, &class.figures);
+    let nearest = classes.iter().map(|class| (facts(class), class));
+    let nearest = nearest.min_by_key(|(check, _)| (check.outcome == Outcome::OtherClass, check.facts.len()));
+    let Some((mut check, class)) = nearest else {
+        return Err(Failure::Cannot(format!("{name} has no class of machines")));
+    };
+    if (asked.probe || asked.screen) && check.outcome != Outcome::OtherClass {
+        found.machine = record.machine.clone();
+        found.snapshot = record.conditions.before.clone();
+        let interrupted = measure(options, asked, &found, &mut record, stop)?;
+        if let Some(signal) = interrupted {
+            return Ok(signal_code(signal));
+        }
+        let side = |name, record| Side { name, source: name, record };
+        let sides = [side("baseline", &class.record), side("here", &record)];
+        let comparison = diagnose::compare(&sides, 0, record.tool.clone(), Extent::Summary);
+        check = Check::new(&record, &class.record, Some(&comparison), &class.figures);
+    }
+    hand_out_check(options, asked, &check, &record, &name)?;
+    Ok(code(check.outcome, asked.exit))
+}
+
+/// What it is held against, and what that is called: of a record one class of one machine.
+fn baselines(options: &Options, asked: &options::Check) -> Result<(Vec<ClassBaseline>, String), Failure> {
+    if let Some(argument) = &asked.baseline {
+        let path = sources::locate(argument);
+        let name = path.file_name().map_or(argument.clone(), |name| name.to_string_lossy().into_owned());
+        if let Some(baseline) = fleets(&path)? {
+            return Ok((baseline.classes, name));
+        }
+    }
+    let source = sources::read(asked.baseline.as_deref().unwrap_or(record::source::HERE))?;
+    sources::say_note(&source, &options.out);
+    let day = source.record.started.get(..10).unwrap_or_default().to_owned();
+    let name = if asked.baseline.is_some() { source.name } else { format!("the record of {day}") };
+    let class = ClassBaseline { name: name.clone(), machines: 1, record: source.record, figures: Vec::new() };
+    Ok((vec![class], name))
+}
+
+/// What `fleet --baseline` wrote, where it is that.
+fn fleets(path: &Path) -> Result<Option<Baseline>, Failure> {
+    let Ok((text, _)) = regular_file::read(path, record::document::MAX_RECORD_BYTES) else { return Ok(None) };
+    if !Baseline::is_in(&text) {
+        return Ok(None);
+    }
+    let refused = |error: record::ReadError| Failure::Input { path: path.to_owned(), why: error.to_string() };
+    Baseline::from_json(&text).map(Some).map_err(refused)
+}
+
+/// Fills the record with figures; the signal that ended it.
+fn measure(
+    options: &Options,
+    asked: &options::Check,
+    found: &Inspection,
+    record: &mut Record,
+    stop: &os::Stop,
+) -> Result<Option<i32>, Failure> {
+    let allowed = found.machine.allowed_cpus();
+    let chosen: Vec<&Measure> = if asked.screen {
+        MEASUREMENTS.to_vec()
+    } else {
+        PROBED.iter().filter_map(|name| list::find(name)).collect()
+    };
+    let (depth, cpus) = if asked.screen {
+        (options.measuring.depth(), allowed)
+    } else {
+        let one: CpuList = lead_cpu(&found.machine, &allowed).into_iter().collect();
+        (Depth::Quick, one)
+    };
+    let seconds = chosen.iter().map(|m| m.budget(&found.machine, &cpus, depth).seconds).sum();
+    let mut progress = Shown::new(&options.out, seconds);
+    let results = list::run(&chosen, found, (depth, Wakeups::USUAL), &cpus, stop, &mut progress);
+    progress.finish();
+    record.measurements = results.measurements;
+    record.coverage = results.coverage;
+    if record.measurements.is_empty() && results.interrupted.is_none() {
+        return Err(Failure::Cannot("nothing could be measured here; linespeed list says why".to_owned()));
+    }
+    Ok(results.interrupted)
+}
+
+/// The line, and its other forms.
+fn hand_out_check(
+    options: &Options,
+    asked: &options::Check,
+    check: &Check,
+    record: &Record,
+    baseline: &str,
+) -> Result<(), Failure> {
+    let host = record.machine.hostname.clone().unwrap_or_default();
+    let node = std::env::var("SLURMD_NODENAME").unwrap_or_else(|_| host.clone());
+    let drain = (asked.exit == Some(Exit::Slurm)).then_some(node.as_str());
+    let all = options.out.verbose || options.out.all;
+    let value = || {
+        let line = terminal::check_line(check, baseline);
+        let object = serde_json::json!({
+            "check": 1, "machine": host, "time": record.started, "baseline": baseline, "line": line, "result": check,
+        });
+        Ok(format!("{object:#}\n"))
+    };
+    let forms = Forms::new(|style| terminal::check(check, baseline, drain, all, style)).with_json(value);
+    hand_out(options, &forms.with_prometheus(|| report::prometheus::check(check, &record.started)))
+}
+
+/// The exit code: its own, or as an engine wants it.
+fn code(outcome: Outcome, exit: Option<Exit>) -> u8 {
+    match (outcome, exit) {
+        (Outcome::Good, _) => 0,
+        (Outcome::OtherClass, None) => 3,
+        (Outcome::OtherClass, Some(exit)) => exit.unknown(),
+        (Outcome::Defect, Some(Exit::Nagios)) => 2,
+        (Outcome::Setting | Outcome::Defect, _) => FOUND,
+    }
+}
+
+impl Exit {
+    /// The code for what could not be found out. To Slurm that is no reason to drain a node.
+    fn unknown(self) -> u8 {
+        match self {
+            Exit::Slurm => 0,
+            Exit::Npd => 2,
+            Exit::Nagios => 3,
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! An interval of a watch.
+
+use record::diagnosis::BoundBy;
+use record::live::Interval;
+
+use super::Exposition;
+
+/// One interval of a watch.
+pub fn interval(interval: &Interval, bound: Option<&BoundBy>, code: &str) -> String {
+    let mut text = Exposition::default();
+    let times = &interval.times;
+    let shares = [
+        ("user", times.user),
+        ("system", times.system),
+        ("irq", times.irq),
+        ("softirq", times.softirq),
+        ("steal", times.steal),
+        ("iowait", times.iowait),
+        ("idle", times.idle),
+    ];
+    let shares = shares.map(|(mode, seconds)| ([("mode", mode)], times.share(seconds)));
+    text.add("live_cpu_ratio", "Share of all CPUs' time by mode.", shares);
+    if bound.is_some() {
+        let help = "1 for what the machine was bound by in the last interval.";
+        text.add("live_bound", help, [([("by", code)], 1.0)]);
+    }
+    let pressure = interval.pressure.iter().map(|(what, share)| ([("resource", what.as_str())], *share));
+    text.add("live_pressure_ratio", "Share of the time in which some task waited (PSI).", pressure);
+    text.one("live_runnable_threads", "Threads running or ready, on average.", interval.runnable);
+    let delay = interval.run_queue_delay.map(|seconds| seconds / interval.seconds.max(1e-9));
+    text.one(
+        "live_run_queue_delay_ratio",
+        "Time that threads waited for a CPU, a second of the watch.",
+        delay,
+    );
+    let rates = interval.rates.iter().map(|(event, rate)| ([("event", event.as_str())], *rate));
+    text.add("live_events_per_second", "Events of the kernel.", rates);
+    let probe = interval.probe.clone().unwrap_or_default();
+    let nodes: Vec<(String, f64)> =
+        probe.latency_ns.iter().map(|(node, ns)| (node.to_string(), ns / 1e9)).collect();
+    let latency = nodes.iter().map(|(node, seconds)| ([("node", node.as_str())], *seconds));
+    text.add("live_memory_latency_seconds", "Time of a load from memory, by the probe.", latency);
+    text.one("live_clock_hertz", "Core clock by dependent adds.", probe.clock_hz);
+    text.one("live_timer_late_seconds", "How late a timer came.", probe.late_us.map(|us| us / 1e6));
+    let sensors = &interval.sensors;
+    text.one("live_temperature_celsius", "The highest temperature.", sensors.celsius);
+    text.one("live_fan_rpm", "The fastest fan.", sensors.fan_rpm);
+    text.one("live_power_watts", "Power of packages or supplies.", sensors.watts);
+    text.one("live_heat_throttled_ratio", "Share of the time throttled by heat.", sensors.heat_throttled);
+    let own = interval.own_seconds / interval.seconds.max(1e-9);
+    text.one("live_own_cpu_ratio", "CPU time of linespeed itself, of one CPU.", own);
+    text.text()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_have_their_help_once_and_values_are_escaped() {
+        let mut shown = Interval { seconds: 1.0, ..Interval::default() };
+        shown.times.user = 1.0;
+        shown.rates.insert("bad\"\\\n\u{1b}name".to_owned(), 7.0);
+        shown.pressure.insert("cpu".to_owned(), f64::NAN);
+        let text = interval(&shown, Some(&BoundBy::Cpu), "cpu");
+        assert!(text.contains("linespeed_live_cpu_ratio{mode=\"user\"} 1\n"), "{text}");
+        assert!(text.contains("{event=\"bad\\\"\\\\\\n\u{fffd}name\"} 7\n"), "{text}");
+        assert!(!text.contains("NaN") && !text.contains("pressure"), "{text}");
+        let helps: Vec<&str> = text.lines().filter(|line| line.starts_with("# HELP")).collect();
+        let names: std::collections::BTreeSet<&str> =
+            helps.iter().filter_map(|line| line.split(' ').nth(2)).collect();
+        assert_eq!(helps.len(), names.len());
+        assert!(text.ends_with('\n'));
+    }
+}

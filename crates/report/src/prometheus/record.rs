@@ -1,0 +1,138 @@
+//! A record: its figures, what it found, and what the machine has.
+
+use record::diagnosis::Severity;
+use record::statistics::Verdict;
+use record::{Ended, Label, Measurement, Metric, Record, date, metrics};
+
+use super::Exposition;
+
+/// Metrics whose names would hold a unit twice, or an ending that Prometheus keeps for other types.
+const RENAMED: [(&str, &str); 4] = [
+    ("core.ipc", "core_instructions_per_cycle"),
+    ("counter.count", "counter_events"),
+    ("load.latency_cycles", "load_latency_cycles"),
+    ("stream.ns_per_element", "stream_seconds_per_element"),
+];
+
+/// Labels that were measured themselves: each run would make series of its own.
+const MEASURED: [Label; 2] = [Label::Bandwidth, Label::ShareOfPeak];
+
+/// A unit as it ends a name, and how many of it one of the record's is.
+fn base_unit(unit: &str) -> (&str, f64) {
+    match unit {
+        "Hz" => ("_hertz", 1.0),
+        "ns" => ("_seconds", 1e9),
+        "s" => ("_seconds", 1.0),
+        "B/s" => ("_bytes_per_second", 1.0),
+        "cycles" => ("_cycles", 1.0),
+        "ratio" => ("_ratio", 1.0),
+        "W" => ("_watts", 1.0),
+        "work/s" => ("_per_second", 1.0),
+        _ => ("", 1.0),
+    }
+}
+
+/// A metric's name with its base unit, `part` before that, and by what its figures are divided.
+fn name(metric: &Metric, part: &str) -> (String, f64) {
+    let (unit, divisor) = base_unit(metric.unit);
+    let renamed = RENAMED.iter().find(|(name, _)| *name == metric.name);
+    let name = match renamed {
+        Some((_, renamed)) => format!("{renamed}{part}"),
+        None => format!("{}{part}{unit}", metric.name.replace('.', "_")),
+    };
+    (name, divisor)
+}
+
+/// A record whose diagnosis is filled in. Figures in doubt are counted, and left out; so are those from each node or core to each,
+/// and those at a load that was itself measured.
+pub fn record(record: &Record) -> String {
+    let mut text = Exposition::default();
+    about(&mut text, record);
+    inventory(&mut text, record);
+    findings(&mut text, record);
+    for m in &record.measurements {
+        if let Some(metric) = metrics::find(&m.metric).filter(|metric| metric.unit == m.unit) {
+            figure(&mut text, m, metric);
+        }
+    }
+    text.text()
+}
+
+/// The run.
+fn about(text: &mut Exposition, record: &Record) {
+    let began = date::seconds(&record.started).map(|seconds| seconds as f64);
+    text.one("run_timestamp_seconds", "When the run began, seconds since 1970.", began);
+    text.one("run_duration_seconds", "How long the run took.", record.seconds);
+    let whole = f64::from(u8::from(record.ended == Ended::Complete));
+    text.one("run_complete", "1 if the run did all that it was asked for, else 0.", whole);
+    let figures = || record.measurements.iter().filter(|m| m.summary.n > 0);
+    let doubted = figures().filter(|m| m.doubt.is_some()).count();
+    text.one("run_figures", "Figures of the run.", figures().count() as f64);
+    text.one(
+        "run_figures_in_doubt",
+        "Figures that are too noisy or otherwise in doubt, left out here.",
+        doubted as f64,
+    );
+}
+
+/// What the machine has.
+fn inventory(text: &mut Exposition, record: &Record) {
+    let machine = &record.machine;
+    let cpus = [("present", machine.counts.cpus_present), ("online", machine.counts.cpus_online)];
+    let cpus = cpus.into_iter().filter_map(|(state, count)| Some(([("state", state)], f64::from(count?))));
+    text.add("machine_cpus", "Logical CPUs.", cpus);
+    text.one(
+        "machine_memory_bytes",
+        "Memory, by the kernel.",
+        machine.memory_bytes.map(|bytes| bytes as f64),
+    );
+    let devices = machine.memory_devices.iter().filter(|device| device.bytes.is_some()).count();
+    let devices = (devices > 0).then_some(devices as f64);
+    text.one("machine_memory_devices", "Memory devices, by the firmware.", devices);
+}
+
+/// What costs speed.
+fn findings(text: &mut Exposition, record: &Record) {
+    let found = &record.diagnosis.findings;
+    let levels = [("note", Severity::Note), ("warning", Severity::Warning), ("serious", Severity::Serious)];
+    let counts = levels.map(|(name, level)| {
+        let of = found.iter().filter(|finding| finding.severity == level);
+        ([("severity", name)], of.count() as f64)
+    });
+    text.add("findings", "Findings by severity.", counts);
+    let losses = found.iter().filter_map(|finding| match finding.loss {
+        Verdict::Costs { share, .. } => Some(([("finding", finding.rule.as_str())], share)),
+        _ => None,
+    });
+    text.add("finding_loss_ratio", "Share of the speed that a finding costs.", losses);
+}
+
+/// A figure, and of a distribution its maximum.
+fn figure(text: &mut Exposition, m: &Measurement, metric: &Metric) {
+    let has = |label: Label| m.labels.get(label).is_some();
+    let matrix = has(Label::From) && has(Label::To);
+    if m.summary.n == 0 || m.doubt.is_some() || matrix || MEASURED.into_iter().any(has) {
+        return;
+    }
+    let labels: Vec<(String, String)> =
+        m.labels.0.iter().map(|(name, key)| (label_name(name), key.to_string())).collect();
+    let method = m.method.as_deref().map(|method| ("method", method));
+    let labels = || {
+        labels.iter().map(|(name, value)| (name.as_str(), value.as_str())).chain(method).collect::<Vec<_>>()
+    };
+    let mut add = |part: &str, what: &str, value: f64| {
+        let (name, divisor) = name(metric, part);
+        let help = format!("{}{what}; linespeed explain {}.", metric.title, metric.name);
+        text.add(&name, &help, [(labels(), value / divisor)]);
+    };
+    add("", "", m.value());
+    if !m.distribution.is_empty() {
+        add("_maximum", ", maximum", m.summary.max);
+    }
+}
+
+/// A label's name: another version's may hold anything.
+fn label_name(name: &str) -> String {
+    let plain: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    if plain.starts_with(|c: char| c.is_ascii_alphabetic()) { plain } else { format!("label_{plain}") }
+}

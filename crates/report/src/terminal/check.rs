@@ -1,0 +1,244 @@
+//! What `linespeed check` prints: a line that says what is off, and all that was looked at where that is asked for.
+
+use diagnose::{Check, FactOff, Figure, Outcome};
+use record::units;
+
+use super::Style;
+use super::screen::Screen;
+use crate::ascii::to_ascii;
+use crate::table::Table;
+use crate::text::{clean, cut, width};
+
+/// What node-problem-detector keeps of a line, and a terminal shows of it.
+const WIDEST: usize = 80;
+/// What says where the rest stands.
+const MORE: &str = ": -v";
+/// Columns that a value may take in the line: a list of mitigations, for instance, takes more.
+const WIDEST_VALUE: usize = 28;
+
+/// The line, of at most 80 columns. `baseline`: what it was held against, in a few words.
+pub fn check_line(check: &Check, baseline: &str) -> String {
+    let line = compose(check, baseline);
+    // Two columns for the ASCII of the sign that says that it is cut.
+    if width(&line) <= WIDEST { line } else { cut(&line, WIDEST - 2) }
+}
+
+fn compose(check: &Check, baseline: &str) -> String {
+    let facts = check.facts.iter().filter(|fact| !fact.follows).map(fact_off);
+    let slow = check.figures.iter().filter(|figure| figure.slow).map(slower);
+    let unseen = match (check.not_seen.first(), check.not_seen.len()) {
+        (None, _) => String::new(),
+        (Some(first), 1) => format!("not seen: {}", in_a_sentence(&clean(&first.what.to_string()))),
+        (Some(first), count) => {
+            format!("not seen: {} and {} more", in_a_sentence(&clean(&first.what.to_string())), count - 1)
+        }
+    };
+    match check.outcome {
+        Outcome::Good => {
+            let figures = match check.figures.len() {
+                0 => String::new(),
+                count => format!(", {count} {}", if count == 1 { "figure" } else { "figures" }),
+            };
+            let good = format!("nothing is off: {}{figures}", count_facts(check.alike));
+            let long = format!("{good} as in {}", clean(baseline));
+            let parts = |first: String| if unseen.is_empty() { first } else { format!("{first}; {unseen}") };
+            let line = parts(long);
+            if width(&line) <= WIDEST { line } else { parts(good) }
+        }
+        Outcome::OtherClass => listed("baseline of another kind: ", facts.collect(), ""),
+        Outcome::Setting | Outcome::Defect => listed("", slow.chain(facts).collect(), &unseen),
+    }
+}
+
+fn count_facts(count: usize) -> String {
+    format!("{count} {}", if count == 1 { "fact" } else { "facts" })
+}
+
+/// As many as have room behind the words, and how many more there are.
+fn listed(words: &str, all: Vec<String>, unseen: &str) -> String {
+    let ending = |left: usize| match (left, unseen) {
+        (0, "") => String::new(),
+        (0, unseen) => format!("; {unseen}"),
+        (left, "") => format!("; {left} more{MORE}"),
+        (left, unseen) => format!("; {left} more{MORE}; {unseen}"),
+    };
+    let whole = |shown: usize| {
+        let first = all.get(..shown).unwrap_or_default().join("; ");
+        format!("{words}{first}{}", ending(all.len() - shown))
+    };
+    let most = (1..=all.len()).rev().map(whole).find(|line| width(line) <= WIDEST);
+    most.unwrap_or_else(|| format!("{words}{} differ{MORE}", count_facts(all.len())))
+}
+
+/// A fact in a few words.
+fn fact_off(fact: &FactOff) -> String {
+    let what = in_a_sentence(&clean(&fact.what.to_string()));
+    let (here, baseline) = (fact.here.as_deref().map(clean), fact.baseline.as_deref().map(clean));
+    match (here, baseline) {
+        (Some(here), Some(baseline)) if width(&here).max(width(&baseline)) <= WIDEST_VALUE => {
+            format!("{what} {here}, not {baseline}")
+        }
+        (Some(_), Some(_)) => format!("{what} differs"),
+        (Some(here), None) => format!("{what} {here}, none before"),
+        (None, _) => format!("{what} no more"),
+    }
+}
+
+/// A slow figure in a few words.
+fn slower(figure: &Figure) -> String {
+    let what = clean(&figure.what.to_string());
+    format!("{what} at {} of the baseline", units::percent_to(figure.speed, 2))
+}
+
+/// `Governor` as it stands within a sentence; `SMT` stays.
+fn in_a_sentence(text: &str) -> String {
+    let mut signs = text.chars();
+    match (signs.next(), text.chars().nth(1)) {
+        (Some(first), Some(second)) if second.is_lowercase() => first.to_lowercase().chain(signs).collect(),
+        _ => text.to_owned(),
+    }
+}
+
+/// The line, below it what drains the node where that is wanted, and with `all` every fact that differs or could not be seen and
+/// every figure.
+pub fn check(check: &Check, baseline: &str, drain: Option<&str>, all: bool, style: &Style) -> String {
+    let line = check_line(check, baseline);
+    let mut text = format!("{line}\n");
+    if let Some(node) = drain.filter(|_| matches!(check.outcome, Outcome::Setting | Outcome::Defect)) {
+        let reason: String = line.replace(MORE, "").chars().filter(|c| !"\"$`\\".contains(*c)).collect();
+        text.push_str(&format!(
+            "scontrol update nodename={} state=drain reason=\"linespeed: {reason}\"\n",
+            record::phrase::quote_word(node)
+        ));
+    }
+    if style.ascii {
+        text = to_ascii(&text);
+    }
+    if all {
+        text.push_str(&Screen::draw(style, |screen| write(screen, check, baseline)));
+    }
+    text
+}
+
+/// All that was looked at.
+fn write(screen: &mut Screen, check: &Check, baseline: &str) {
+    let value = |value: &Option<String>| value.as_deref().map_or("-".to_owned(), clean);
+    for (title, facts) in [("Facts that differ", &check.facts), ("Facts not seen here", &check.not_seen)] {
+        let mut table = Table::new(title, None, ["fact", "here", "baseline"]);
+        for fact in facts {
+            table.row(vec![clean(&fact.what.to_string()), value(&fact.here), value(&fact.baseline)]);
+        }
+        if !table.is_empty() {
+            screen.heading(title);
+            screen.table(&table.finished(), 2);
+        }
+    }
+    let heads = ["figure", "#here", "#baseline", "#speed", "?#95 %", "verdict"];
+    let mut table = Table::new("Figures", None, heads);
+    for figure in &check.figures {
+        let value = |value: f64| units::figure(value, &figure.unit);
+        let interval = figure.interval.map(|(low, high)| format!("{low:.3} - {high:.3}"));
+        let verdict = match (&figure.doubt, figure.slow) {
+            (Some(doubt), _) => doubt.gist().to_string(),
+            (None, true) => "slower".to_owned(),
+            (None, false) if figure.interval.is_none() => "no interval".to_owned(),
+            (None, false) => format!("within {}", units::percent_to(figure.bound, 2)),
+        };
+        let speed = format!("{:.3}", figure.speed);
+        let what = clean(&figure.what.to_string());
+        table.row(vec![
+            what,
+            value(figure.here),
+            value(figure.baseline),
+            speed,
+            interval.unwrap_or_default(),
+            verdict,
+        ]);
+    }
+    if !table.is_empty() {
+        screen.heading("Figures");
+        screen.table(&table.finished(), 2);
+    }
+    screen.blank();
+    let alike = format!("Held against {}: {} alike.", clean(baseline), count_facts(check.alike));
+    screen.paragraph(&[], crate::paint::Tone::Plain, alike);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use record::comparison::FactKind;
+
+    fn fact(what: String, here: Option<String>, baseline: Option<String>) -> FactOff {
+        FactOff {
+            kind: FactKind::Setting,
+            code: String::new(),
+            what: what.into(),
+            here,
+            baseline,
+            follows: false,
+        }
+    }
+
+    fn a_check(outcome: Outcome, facts: Vec<FactOff>, not_seen: Vec<FactOff>) -> Check {
+        Check { outcome, facts, not_seen, alike: 31, figures: Vec::new() }
+    }
+
+    #[test]
+    fn the_line_names_what_is_off_and_how_much_more_there_is() {
+        let off = |what: &str, here: &str, baseline: &str| {
+            fact(what.to_owned(), Some(here.to_owned()), Some(baseline.to_owned()))
+        };
+        let all = vec![
+            off("Memory devices", "15", "16"),
+            off("SMT", "off", "on"),
+            off("Governor", "powersave", "performance"),
+            off("Microcode", "0x1", "0x2"),
+        ];
+        let unseen = || vec![fact("Firmware".to_owned(), None, Some("1".to_owned()))];
+        let good = a_check(Outcome::Good, Vec::new(), Vec::new());
+        let lines = [
+            check_line(&good, "node1"),
+            check_line(&a_check(Outcome::Good, Vec::new(), unseen()), "node1"),
+            check_line(&a_check(Outcome::Defect, all.clone(), unseen()), "node1"),
+            check_line(&a_check(Outcome::OtherClass, all[..1].to_vec(), unseen()), "node1"),
+        ];
+        insta::assert_snapshot!(lines.join("\n"), @r"
+        nothing is off: 31 facts as in node1
+        nothing is off: 31 facts as in node1; not seen: firmware
+        memory devices 15, not 16; SMT off, not on; 2 more: -v; not seen: firmware
+        baseline of another kind: memory devices 15, not 16
+        ");
+        let shown = check(
+            &a_check(Outcome::Defect, all, Vec::new()),
+            "node1",
+            Some("n $x"),
+            false,
+            &Style::default(),
+        );
+        insta::assert_snapshot!(shown, @r#"
+        memory devices 15, not 16; SMT off, not on; 2 more: -v
+        scontrol update nodename='n $x' state=drain reason="linespeed: memory devices 15, not 16; SMT off, not on; 2 more"
+        "#);
+    }
+
+    proptest! {
+        #[test]
+        fn the_line_is_one_and_fits_whatever_a_record_holds(
+            facts in proptest::collection::vec((".{0,60}", proptest::option::of(".{0,60}"), proptest::option::of(".{0,60}")), 0..6),
+            unseen in 0usize..3,
+            baseline in ".{0,200}",
+            kind in 0usize..4,
+        ) {
+            let outcome = [Outcome::Good, Outcome::Setting, Outcome::Defect, Outcome::OtherClass][kind];
+            let facts = facts.into_iter().map(|(what, here, baseline)| fact(what, here, baseline)).collect();
+            let unseen = vec![fact("x".repeat(70), None, None); unseen];
+            let found = a_check(outcome, facts, unseen);
+            let line = check_line(&found, &baseline);
+            prop_assert!(width(&line) <= WIDEST && !line.contains('\n'), "{line:?}");
+            let ascii = check(&found, &baseline, Some("node"), false, &Style { ascii: true, ..Style::default() });
+            prop_assert!(ascii.is_ascii() && ascii.lines().next().map_or(0, str::len) <= WIDEST, "{ascii:?}");
+        }
+    }
+}
