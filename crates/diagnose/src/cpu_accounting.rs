@@ -36,7 +36,7 @@ impl CpuAccounting {
 }
 
 /// CPUs that others used on average during a run that was long enough to tell.
-pub(crate) fn used_by_others(record: &Record) -> Option<f64> {
+pub fn used_by_others(record: &Record) -> Option<f64> {
     let accounting =
         CpuAccounting::from_record(record).filter(|accounting| accounting.seconds >= LEAST_SECONDS)?;
     Some(accounting.by_others()).filter(|used| used.is_finite())

@@ -55,9 +55,10 @@ pub use bound::service::watched_service;
 pub use check::{Check, FactOff, Figure, Outcome};
 pub use class::{Fact, Kind, facts, tell_differences, tell_facts};
 pub use comparison::{
-    Extent, OTHER_COMMAND, Side, compare, drop_uncompared, ignore_commands, remark_scope, suggest_runs,
-    suggest_works,
+    Extent, OTHER_COMMAND, RowFigure, Side, compare, describe_machine, drop_uncompared, ignore_commands,
+    remark_scope, row_figures, suggest_runs, suggest_works,
 };
+pub use cpu_accounting::used_by_others;
 pub use findings::{Case, Need, RULES, Rule, takes_cpu_time};
 pub use kept_ceilings::{Identity, KeptCeilings};
 pub use levels::levels;

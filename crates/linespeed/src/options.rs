@@ -14,6 +14,7 @@ use crate::failure::Failure;
 
 mod check;
 mod defaults;
+mod fleet;
 mod live;
 mod overhead;
 mod plan;
@@ -24,6 +25,7 @@ mod scale;
 mod stat;
 
 pub use check::{Check, Exit};
+pub use fleet::Fleet;
 pub use live::Live;
 pub use overhead::{Overhead, Vm};
 pub use plan::Plan;
@@ -36,6 +38,7 @@ pub use scale::Scale;
 pub use stat::{PerfFormat, Stat};
 
 use check::CHECK_HELP;
+use fleet::FLEET_HELP;
 use live::LIVE_HELP;
 use overhead::OVERHEAD_HELP;
 use plan::PLAN_HELP;
@@ -100,6 +103,9 @@ pub enum Command {
     /// Compare records: what differs, by how much, and which differences explain it
     #[command(after_help = COMPARE_HELP)]
     Compare(Compare),
+    /// Hold many machines' records against each other: which are slow, and why
+    #[command(after_help = FLEET_HELP)]
+    Fleet(Fleet),
     /// Import other tools' output: lscpu, numactl, dmidecode, perf, cyclictest and more, also several in one text
     #[command(after_help = IMPORT_HELP)]
     Import(Import),
@@ -349,13 +355,15 @@ const LISTING: &[&str] = &[
     "reference",
     "import",
     "compare",
+    "fleet",
     "records",
     "inspect",
     "list",
     "plan",
 ];
 /// Commands whose result has a page.
-const WITH_PAGE: &[&str] = &["run", "scale", "overhead", "stat", "show", "reference", "import", "compare"];
+const WITH_PAGE: &[&str] =
+    &["run", "scale", "overhead", "stat", "show", "reference", "import", "compare", "fleet"];
 
 /// Flags of all commands that mean something to some alone, with these: the others refuse them, and their help leaves them out.
 const TAKEN_BY: &[(&str, &[&[&str]])] = &[
@@ -363,7 +371,7 @@ const TAKEN_BY: &[(&str, &[&[&str]])] = &[
         "all",
         &[
             MEASURING,
-            &["stat", "show", "reference", "compare", "plan", "inspect", "quiet", "import", "check"],
+            &["stat", "show", "reference", "compare", "fleet", "plan", "inspect", "quiet", "import", "check"],
         ],
     ),
     ("quick", &[MEASURING, &["check"]]),

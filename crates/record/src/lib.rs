@@ -36,6 +36,7 @@ mod extent;
 mod figures_only;
 pub mod file_name;
 mod finding;
+pub mod fleet;
 pub mod glossary;
 pub mod handover;
 pub mod import;

@@ -127,7 +127,7 @@ pub fn figures(record: &Record) -> String {
     text
 }
 
-fn number(value: Option<f64>) -> String {
+pub(crate) fn number(value: Option<f64>) -> String {
     value.filter(|v| v.is_finite()).map_or(String::new(), |v| v.to_string())
 }
 

@@ -25,6 +25,7 @@ pub mod claims_json;
 mod contents;
 pub mod csv;
 pub mod cyclictest;
+pub mod fleet_csv;
 pub mod forms;
 mod notes;
 pub mod page;

@@ -15,6 +15,7 @@ mod programs;
 mod projection;
 mod ratio;
 mod row_builder;
+mod row_figures;
 mod row_names;
 mod rows;
 mod suggestions;
@@ -31,6 +32,7 @@ use record::phrase::count_noun;
 use record::{Coverage, Ended, Machine, Record, Template, Text, text};
 
 pub use method::remark_scope;
+pub use row_figures::{RowFigure, row_figures};
 use rows::Rows;
 pub use suggestions::{suggest_runs, suggest_works};
 pub use table::OTHER_COMMAND;
@@ -149,7 +151,7 @@ fn describe_subjects(sides: &[Side]) -> Vec<Subject> {
 }
 
 /// What a machine is, in a few words.
-fn describe_machine(machine: &Machine) -> String {
+pub fn describe_machine(machine: &Machine) -> String {
     let counts = &machine.counts;
     let processor = machine.processor.model_name.as_ref().or(machine.processor.firmware_name.as_ref());
     let design = machine.processor.microarchitecture.as_ref().or(machine.processor.vendor.as_ref());

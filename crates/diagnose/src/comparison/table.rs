@@ -181,7 +181,7 @@ pub(super) fn build_rows<'a>(known: &'a [Known], baseline: usize) -> (Vec<TableR
 }
 
 /// The metric's better direction.
-fn find_direction(metric: &str) -> Option<Better> {
+pub(super) fn find_direction(metric: &str) -> Option<Better> {
     metrics::find(metric).and_then(|metric| metric.better)
 }
 

@@ -4,6 +4,7 @@ mod check;
 mod compare;
 mod definitions;
 mod explain;
+mod fleet;
 mod import;
 mod inspect;
 mod list;
@@ -50,6 +51,7 @@ fn done(options: &Options) -> Result<u8, Failure> {
         Some(Command::Show(show)) => show::run(options, show),
         Some(Command::Records(asked)) => records::run(options, asked),
         Some(Command::Compare(compare)) => compare::run(options, compare),
+        Some(Command::Fleet(asked)) => fleet::run(options, asked),
         Some(Command::Reference(asked)) => reference::run(options, asked),
         Some(Command::Explain { name }) => explain::run(options, name.as_deref()),
         Some(Command::Schema { comparison }) => {

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::support::{folder, linespeed, ran, run, run_with};
 
-const COMMANDS: [&str; 19] = [
+const COMMANDS: [&str; 20] = [
     "inspect",
     "run",
     "list",
@@ -23,6 +23,7 @@ const COMMANDS: [&str; 19] = [
     "import",
     "check",
     "compare",
+    "fleet",
     "reference",
 ];
 

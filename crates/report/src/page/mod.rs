@@ -5,6 +5,7 @@ mod bars;
 mod command;
 mod compare;
 mod figures;
+mod fleet;
 mod plan;
 mod shape;
 mod summary;
@@ -73,6 +74,11 @@ pub fn comparison<'a>(comparison: &Comparison, records: impl Iterator<Item = &'a
         &compare::header(comparison),
         &compare::sections(comparison, &records.collect::<Vec<_>>()),
     )
+}
+
+/// A fleet as a page.
+pub fn fleet(of: &record::fleet::Fleet) -> String {
+    page("fleet", &of.tool, &fleet::header(of), &fleet::sections(of))
 }
 
 /// What stands below one heading.

@@ -1,0 +1,120 @@
+//! The rows of one record as plain figures, for who holds thousands of records against each other.
+
+use std::collections::BTreeMap;
+
+use record::fleet::Family;
+use record::{Better, Label, Labels, Measurement, Record, Text, text};
+
+use super::rows::{Group, RowKey, RowKind};
+use super::table::find_direction;
+use super::{row_builder, work};
+
+/// A figure of a record as a comparison's row has it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RowFigure {
+    /// What it shares its causes with.
+    pub family: Family,
+    /// The figure in words: `triad, all CPUs`.
+    pub what: Text,
+    /// The metric.
+    pub metric: String,
+    /// Unit.
+    pub unit: String,
+    /// Which direction is better.
+    pub better: Option<Better>,
+    /// Its place, without what names a place on one machine.
+    pub labels: Labels,
+    /// The figure.
+    pub value: f64,
+    /// Its 95 % interval, where it has one.
+    pub interval: Option<(f64, f64)>,
+    /// Whether something stands against it.
+    pub in_doubt: bool,
+    /// What must be the same for two to be of one thing: the method of another tool, a recipe's settings, a command.
+    pub method: String,
+    /// The CPU that it is of, where it is of the slowest one.
+    pub cpu: Option<u32>,
+}
+
+/// The figures of a record that people read first, each as `compare` has it; those that are comparable with none are left out.
+pub fn row_figures(record: &Record) -> Vec<RowFigure> {
+    let index = crate::RecordIndex::new(record);
+    let rows = row_builder::build_rows(record, work::is_of_command(record), index.levels());
+    let fit = rows.into_iter().filter(|(_, entry)| entry.datum.unfit.is_none() && entry.datum.is_some());
+    let mut figures: Vec<RowFigure> = fit
+        .map(|(key, entry)| {
+            let datum = entry.datum;
+            let method = [datum.method.as_ref(), datum.settings.as_ref(), datum.command.as_ref()];
+            RowFigure {
+                family: find_family(&key),
+                better: find_direction(&key.metric)
+                    .or_else(|| (key.kind == RowKind::Efficiency).then_some(Better::Higher)),
+                what: entry.name,
+                metric: key.metric,
+                interval: datum.own_interval(),
+                method: method.into_iter().flatten().map(String::as_str).collect::<Vec<_>>().join(", "),
+                unit: datum.unit,
+                labels: entry.place,
+                value: datum.value,
+                in_doubt: datum.doubt.is_some(),
+                cpu: None,
+            }
+        })
+        .collect();
+    figures.extend(slowest_cpu(record));
+    figures
+}
+
+fn find_family(key: &RowKey) -> Family {
+    match (key.group, key.kind) {
+        (Group::Core, _) | (Group::Workloads, RowKind::OneThread) => Family::Core,
+        (Group::Workloads, _) => Family::AllCpus,
+        // The caches of a core run at its clock.
+        (Group::Latency, RowKind::Other) if matches!(key.order, 2..=5) => Family::Core,
+        (Group::Latency, _) => Family::MemoryLatency,
+        (Group::Numa, _) => Family::Nodes,
+        (Group::Bandwidth, _) => Family::MemoryBandwidth,
+        (Group::CoreToCore, _) => Family::CoreToCore,
+        (Group::Wakeup, _) => Family::WakeUp,
+        (Group::Costs, _) => Family::KernelCosts,
+        (Group::Stolen | Group::Others, _) => Family::Others,
+    }
+}
+
+/// CPUs from which one of them can be told from the others.
+const ENOUGH_CPUS: usize = 3;
+
+/// The clock of the slowest CPU over that of the median one: a row has the median of all, which one bad core does not move.
+fn slowest_cpu(record: &Record) -> Option<RowFigure> {
+    let mut clocks: BTreeMap<u64, &Measurement> = BTreeMap::new();
+    let plain = |m: &&Measurement| {
+        m.labels.word(Label::Vector).is_none_or(|vector| vector == "scalar") && m.value() > 0.0
+    };
+    for m in record.measurements_of("core.clock").filter(plain) {
+        let Some(cpu) = m.labels.count(Label::Cpu) else { continue };
+        let slower = |known: &&Measurement| known.value() > m.value();
+        if clocks.get(&cpu).is_none_or(slower) {
+            clocks.insert(cpu, m);
+        }
+    }
+    if clocks.len() < ENOUGH_CPUS {
+        return None;
+    }
+    let middle = crate::figures::median(clocks.values().map(|m| m.value()))?;
+    let (cpu, slowest) = clocks.iter().min_by(|a, b| a.1.value().total_cmp(&b.1.value()))?;
+    let cpu = u32::try_from(*cpu).ok();
+    let over_middle = |hz: f64| hz / middle;
+    Some(RowFigure {
+        family: Family::SlowestCpu,
+        what: text!("fleet-slowest-cpu", "clock of the slowest CPU over the median one"),
+        metric: "core.clock".to_owned(),
+        unit: "ratio".to_owned(),
+        better: Some(Better::Higher),
+        labels: Labels::new().with_label(Label::Vector, "scalar"),
+        value: over_middle(slowest.value()),
+        interval: slowest.interval().map(|(low, high)| (over_middle(low), over_middle(high))),
+        in_doubt: slowest.doubt.is_some(),
+        method: String::new(),
+        cpu,
+    })
+}

@@ -1,0 +1,28 @@
+//! What the machines of a fleet do, as a baseline for `linespeed check`.
+
+use std::path::Path;
+
+use record::Record;
+use record::baseline::{BASELINE_VERSION, Baseline, ClassBaseline};
+use record::fleet::Fleet;
+
+/// The classes in which machines were held against each other, each with the record of the machine in its middle; of those whose
+/// record cannot be read any more nothing.
+pub fn make_baseline(fleet: &Fleet, made: String, read: impl Fn(&Path) -> Option<Record>) -> Baseline {
+    let judged = fleet.classes.iter().filter(|class| class.judged);
+    let classes = judged.filter_map(|class| {
+        let mut record = read(&class.medoid_path)?;
+        for m in &mut record.measurements {
+            m.samples.clear();
+            m.marks.clear();
+            m.distribution.clear();
+        }
+        Some(ClassBaseline {
+            name: class.name.clone(),
+            machines: class.machines,
+            record,
+            figures: class.figures.clone(),
+        })
+    });
+    Baseline { baseline: BASELINE_VERSION, tool: fleet.tool.clone(), made, classes: classes.collect() }
+}

@@ -1,0 +1,215 @@
+//! What is kept of a record: its headline figures, its facts and who it is of. Names and values that many records share are
+//! kept once.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use diagnose::{Kind, RowFigure, facts, row_figures, tell_facts};
+use record::comparison::FactKind;
+use record::fleet::Family;
+use record::{Better, Ended, Labels, Record, Text, date};
+
+/// A figure that records have, whatever its value in each.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// What it shares its causes with.
+    pub family: Family,
+    /// In words.
+    pub what: Text,
+    /// The metric.
+    pub metric: String,
+    /// Unit.
+    pub unit: String,
+    /// Which direction is better.
+    pub better: Option<Better>,
+    /// Its place, without what names a place on one machine.
+    pub labels: Labels,
+}
+
+impl Figure {
+    /// Whether machines are held against each other by it: only what has a better direction, is no share of time, and says
+    /// nothing that another figure says in another unit.
+    pub(crate) fn is_judged(&self) -> bool {
+        self.better.is_some() && !self.metric.ends_with(".share") && self.metric != "load.latency_cycles"
+    }
+
+    /// A value as the logarithm of a speed.
+    pub(crate) fn log_speed(&self, value: f64) -> f64 {
+        match self.better {
+            Some(Better::Lower) => -value.ln(),
+            _ => value.ln(),
+        }
+    }
+}
+
+/// Figures and values that records share.
+#[derive(Debug, Default)]
+pub struct Known {
+    figures: Vec<Figure>,
+    by_name: HashMap<String, u32>,
+    values: Vec<String>,
+    by_value: HashMap<String, u32>,
+}
+
+impl Known {
+    /// A figure by its number.
+    pub fn figure(&self, number: u32) -> Option<&Figure> {
+        self.figures.get(number as usize)
+    }
+
+    /// A figure's value as a speed: larger is faster; `None` where machines are not held against each other by it.
+    pub fn speed(&self, number: u32, value: f64) -> Option<f64> {
+        let figure = self.figure(number).filter(|figure| figure.is_judged() && value > 0.0)?;
+        Some(figure.log_speed(value).exp())
+    }
+
+    /// Whether less of a figure is better.
+    pub fn is_lower_better(&self, number: u32) -> bool {
+        self.figure(number).is_some_and(|figure| figure.better == Some(Better::Lower))
+    }
+
+    /// The value of a fact by its number.
+    pub fn value(&self, number: u32) -> &str {
+        self.values.get(number as usize).map_or("", String::as_str)
+    }
+
+    fn number_figure(&mut self, row: &RowFigure) -> u32 {
+        let name = format!("{}\n{}\n{}\n{}", row.metric, row.what, row.unit, row.method);
+        let (all, next) = (&mut self.figures, self.by_name.len() as u32);
+        *self.by_name.entry(name).or_insert_with(|| {
+            all.push(Figure {
+                family: row.family,
+                what: row.what.clone(),
+                metric: row.metric.clone(),
+                unit: row.unit.clone(),
+                better: row.better,
+                labels: row.labels.clone(),
+            });
+            next
+        })
+    }
+
+    fn number_value(&mut self, value: String) -> u32 {
+        let (all, next) = (&mut self.values, self.by_value.len() as u32);
+        *self.by_value.entry(value).or_insert_with_key(|value| {
+            all.push(value.clone());
+            next
+        })
+    }
+}
+
+/// A figure of one record.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// The figure.
+    pub value: f64,
+    /// Its 95 % interval, where it has one.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// The figures of a record by their numbers, ascending.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Figures(Vec<(u32, Point)>);
+
+impl Figures {
+    /// The figure of this number.
+    pub fn get(&self, number: u32) -> Option<Point> {
+        let at = self.0.binary_search_by_key(&number, |(number, _)| *number).ok()?;
+        self.0.get(at).map(|(_, point)| *point)
+    }
+
+    /// The same with each changed, or left out.
+    pub fn changed(&self, mut change: impl FnMut(u32, Point) -> Option<Point>) -> Self {
+        Self(self.iter().filter_map(|(number, point)| Some((number, change(number, point)?))).collect())
+    }
+
+    /// All.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, Point)> + '_ {
+        self.0.iter().copied()
+    }
+}
+
+/// What is kept of a record.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Brief {
+    /// The file.
+    pub path: PathBuf,
+    /// The machine's name: the host's, or the file's where the host has none.
+    pub machine: String,
+    /// Whether that is the host's.
+    pub named: bool,
+    /// When it was begun, as the record has it.
+    pub started: String,
+    /// The same in seconds since 1970.
+    pub begun: Option<u64>,
+    /// How long it took, s.
+    pub seconds: Option<f64>,
+    /// Whether the run did all that it was asked for.
+    pub complete: bool,
+    /// Whether a linespeed before this one's version wrote it.
+    pub older: bool,
+    /// What kind of machine it is of.
+    pub kind: Kind,
+    /// What the machine is, in a few words.
+    pub machine_is: String,
+    /// The value of each of [`facts`], by its number; of the state it happened to be in nothing.
+    pub facts: Vec<Option<u32>>,
+    /// Its headline figures.
+    pub figures: Figures,
+    /// The slowest CPU, where its clock was held against the others'.
+    pub slowest_cpu: Option<u32>,
+    /// Share of all CPUs that other work used during the run.
+    pub others: Option<f64>,
+    /// Share of CPU time that the hypervisor took during the run.
+    pub steal: Option<f64>,
+    /// Times that heat throttled a core during the run.
+    pub throttled: Option<u64>,
+}
+
+impl Brief {
+    /// Of a record that lies in this file. Figures need no samples ([`Record::figures_from_json`]).
+    pub fn from_record(record: &Record, path: PathBuf, known: &std::sync::Mutex<Known>) -> Self {
+        let rows = row_figures(record);
+        let values = tell_facts(record);
+        let slowest_cpu = rows.iter().find_map(|row| row.cpu);
+        let cpus = f64::from(record.machine.counts.cpus_online.unwrap_or(1).max(1));
+        let after = record.conditions.after.as_ref();
+        let host = record.machine.hostname.clone().filter(|name| !matches!(name.as_str(), "" | "(none)"));
+        let stem = || path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let kind = Kind::from_facts(&values);
+        let mut known = known.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let usable = rows.iter().filter(|row| row.value.is_finite());
+        let mut figures: Vec<(u32, Point)> = usable
+            .map(|row| (known.number_figure(row), Point { value: row.value, interval: row.interval }))
+            .collect();
+        figures.sort_by_key(|(number, _)| *number);
+        figures.dedup_by_key(|(number, _)| *number);
+        let is_kept = facts().iter().map(|fact| fact.kind != FactKind::State);
+        let number = |(value, kept): (Option<String>, bool)| {
+            value.filter(|_| kept).map(|value| known.number_value(value))
+        };
+        Self {
+            named: host.is_some(),
+            machine: host.unwrap_or_else(stem),
+            begun: date::seconds(&record.started),
+            started: record.started.clone(),
+            seconds: record.seconds,
+            complete: record.ended == Ended::Complete,
+            older: record.tool.version != env!("CARGO_PKG_VERSION"),
+            kind,
+            machine_is: diagnose::describe_machine(&record.machine),
+            facts: values.into_iter().zip(is_kept).map(number).collect(),
+            figures: Figures(figures),
+            slowest_cpu,
+            others: diagnose::used_by_others(record).map(|used| used / cpus),
+            steal: after.and_then(|after| after.steal_share),
+            throttled: record
+                .conditions
+                .before
+                .throttled
+                .zip(after.and_then(|after| after.throttled))
+                .map(|(before, after)| after.saturating_sub(before)),
+            path,
+        }
+    }
+}

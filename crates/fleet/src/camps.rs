@@ -1,0 +1,278 @@
+//! Machines of a kind that are of several speeds: camps, by a fact that divides them, or by none that is known. And figures
+//! that move in the course of a collection.
+
+use std::collections::BTreeMap;
+
+use diagnose::facts;
+
+use crate::group::{Cell, Column, Group};
+use crate::judge::judge_families;
+use crate::robust::{BOUND, median, scale, tail};
+
+/// The least machines of a camp, and the least share of all.
+const LEAST: usize = 3;
+const LEAST_SHARE: f64 = 0.15;
+/// The same of camps that no fact explains.
+const LEAST_SHARE_UNEXPLAINED: f64 = 0.2;
+/// The chance up to which a fact divides machines, over all facts and figures.
+const WRONG: f64 = 0.001;
+/// Camps whose middles are nearer than so many scales of their machines overlap.
+const APART: f64 = 1.0;
+/// Camps that no fact explains are so many scales apart, with nobody between them.
+const GAP: f64 = 6.0;
+/// And by this much, of logarithms.
+const GAP_BOUND: f64 = 0.02;
+/// Camps in camps.
+const DEEPEST: usize = 3;
+/// Machines from which a drift can be told from chance.
+const FOR_DRIFT: usize = 20;
+/// How sure a drift must be, in standard deviations of the difference.
+const SURE: f64 = 5.0;
+
+/// Why machines of a kind are a group of their own.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Division {
+    /// Facts by their index, each with this camp's value; empty where none divides them.
+    pub(crate) by: Vec<(usize, Option<u32>)>,
+    /// The figure in which the camps differ most.
+    pub(crate) figure: Option<u32>,
+    /// This camp's middle less that of the fastest, of logarithms.
+    pub(crate) slower_by: f64,
+}
+
+/// The camps of a group; the group itself where it is one.
+pub(crate) fn find_camps(group: Group) -> Vec<(Group, Option<Division>)> {
+    divide(group, None, 0)
+}
+
+fn divide<'a>(group: Group<'a>, of: Option<Division>, depth: usize) -> Vec<(Group<'a>, Option<Division>)> {
+    let camps = (depth < DEEPEST).then(|| by_fact(&group).or_else(|| by_gap(&group))).flatten();
+    let Some(camps) = camps else { return vec![(group, of)] };
+    let parts = camps.into_iter().flat_map(|(members, division)| {
+        let by = of.iter().flat_map(|of| of.by.iter().copied()).chain(division.by.iter().copied()).collect();
+        divide(group.part(&members), Some(Division { by, ..division }), depth + 1)
+    });
+    parts.collect()
+}
+
+/// A camp's machines and its division.
+type Camps = Vec<(Vec<usize>, Division)>;
+
+/// By the fact that leaves the least differences within its camps.
+fn by_fact(group: &Group) -> Option<Camps> {
+    let mut partitions: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
+    for fact in 0..facts().len() {
+        if let Some(camps) = partition(group, fact) {
+            partitions.entry(camps).or_default().push(fact);
+        }
+    }
+    let tests = partitions.len() * group.columns.len();
+    let judged = partitions.into_iter().filter_map(|(camps, facts)| {
+        let (gain, figure) = gain(group, &camps, tests)?;
+        Some((gain, figure, camps, facts))
+    });
+    let (_, figure, camps, by) = judged.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let number = camps.iter().copied().max()? + 1;
+    let members =
+        (0..number).map(|camp| (0..camps.len()).filter(|at| camps[*at] == camp).collect::<Vec<_>>());
+    Some(with_speeds(group, figure, members.collect(), |first| {
+        let value = |fact: &usize| {
+            group.members.get(first).and_then(|member| member.facts.get(*fact).copied().flatten())
+        };
+        by.iter().map(|fact| (*fact, value(fact))).collect()
+    }))
+}
+
+/// The camp of each machine by its value of a fact; values of too few machines go with the most frequent one's.
+fn partition(group: &Group, fact: usize) -> Option<Vec<usize>> {
+    let value = |member: &&crate::brief::Brief| member.facts.get(fact).copied().flatten();
+    let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
+    group.members.iter().filter_map(&value).for_each(|value| *counts.entry(value).or_default() += 1);
+    let least = LEAST.max((group.members.len() as f64 * LEAST_SHARE).ceil() as usize);
+    let mut large: Vec<(usize, u32)> =
+        counts.into_iter().filter(|(_, n)| *n >= least).map(|(v, n)| (n, v)).collect();
+    large.sort_by(|a, b| b.cmp(a));
+    if large.len() < 2 {
+        return None;
+    }
+    let camp = |member| large.iter().position(|(_, of)| Some(*of) == value(member)).unwrap_or(0);
+    // Numbered as they come, so that facts that divide alike have the same camps.
+    let mut numbers: Vec<usize> = Vec::new();
+    let camps = group.members.iter().map(camp).map(|camp| {
+        numbers.iter().position(|known| *known == camp).unwrap_or_else(|| {
+            numbers.push(camp);
+            numbers.len() - 1
+        })
+    });
+    Some(camps.collect())
+}
+
+/// By how much less machines differ within camps, summed over the figures in which the camps differ, and the figure in which
+/// they do most; `None` where they do in none.
+fn gain(group: &Group, camps: &[usize], tests: usize) -> Option<(f64, u32)> {
+    let mut total = 0.0;
+    let mut most: Option<(f64, u32)> = None;
+    for column in &group.columns {
+        let Some((apart, within)) = compare(column, camps, tests) else { continue };
+        let Some(all) = scale(&column.logs()) else { continue };
+        total += (all / within).ln().max(0.0) + apart;
+        if most.is_none_or(|(known, _)| apart > known) {
+            most = column.figure.map(|figure| (apart, figure));
+        }
+    }
+    most.map(|(_, figure)| (total, figure))
+}
+
+/// How far the camps' middles are apart in a figure, and the scale within them; `None` where chance could make it.
+fn compare(column: &Column, camps: &[usize], tests: usize) -> Option<(f64, f64)> {
+    let mut of: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+    for (camp, cell) in camps.iter().zip(&column.cells) {
+        if let Some(cell) = cell {
+            of.entry(*camp).or_default().push(cell.log);
+        }
+    }
+    of.retain(|_, logs| logs.len() >= LEAST);
+    let middles: Vec<(f64, usize)> = of.values().map(|logs| (median(logs.clone()), logs.len())).collect();
+    let (slow, fast) = (
+        middles.iter().min_by(|a, b| a.0.total_cmp(&b.0))?,
+        middles.iter().max_by(|a, b| a.0.total_cmp(&b.0))?,
+    );
+    let apart = fast.0 - slow.0;
+    let residuals: Vec<f64> = of
+        .values()
+        .zip(&middles)
+        .flat_map(|(logs, (middle, _))| logs.iter().map(move |log| log - middle))
+        .collect();
+    let within = scale(&residuals)?.max(BOUND / 10.0);
+    // The standard deviation of a median is √(π/2) that of a mean.
+    let deviation =
+        within * (std::f64::consts::FRAC_PI_2 * (1.0 / slow.1 as f64 + 1.0 / fast.1 as f64)).sqrt();
+    let freedom = (residuals.len() - middles.len()).max(1) as f64;
+    let chance = 2.0 * tail(apart / deviation, freedom) * tests as f64;
+    (apart > BOUND && apart > APART * within && chance < WRONG).then_some((apart, within))
+}
+
+/// Camps with nobody between them that no fact explains, in a family as a whole: one figure alone may have two values by how it
+/// is made.
+fn by_gap(group: &Group) -> Option<Camps> {
+    let families = judge_families(group);
+    let found = families.iter().filter_map(|family| {
+        let whole = &family.whole.as_ref().or(family.columns.first())?.column;
+        let (gap, middle) = find_gap(whole)?;
+        Some((gap, middle, whole, family))
+    });
+    let (_, middle, whole, family) = found.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    // The figure in which the machines differ least beside the gap shows it best.
+    let shown = family.columns.iter().min_by(|a, b| a.scale.total_cmp(&b.scale))?.column.figure?;
+    let by_whole = |slow: bool| {
+        let is = move |cell: &Option<Cell>| cell.is_some_and(|cell| (cell.log < middle) == slow);
+        (0..group.members.len()).filter(|at| whole.cells.get(*at).is_some_and(is)).collect::<Vec<usize>>()
+    };
+    let camps = [by_whole(false), by_whole(true)];
+    // A machine that lacks too many of the figures for a whole goes where those that it has are nearer.
+    let far = |at: usize, camp: &[usize]| {
+        let columns = family.columns.iter().map(|judged| &judged.column);
+        let off = columns.filter_map(|column| {
+            let of_camp = camp.iter().filter_map(|at| column.cells.get(*at).copied().flatten());
+            Some(
+                (column.cells.get(at).copied().flatten()?.log
+                    - median(of_camp.map(|cell| cell.log).collect()))
+                .abs(),
+            )
+        });
+        off.sum::<f64>()
+    };
+    let is_slow = |at: usize| match whole.cells.get(at).copied().flatten() {
+        Some(cell) => cell.log < middle,
+        None => far(at, &camps[1]) < far(at, &camps[0]),
+    };
+    let (slow, fast) = (0..group.members.len()).partition(|at| is_slow(*at));
+    Some(with_speeds(group, shown, vec![fast, slow], |_| Vec::new()))
+}
+
+/// Where the machines are two camps with nobody between them: how many scales apart, and the middle of the gap.
+fn find_gap(column: &Column) -> Option<(f64, f64)> {
+    let mut logs = column.logs();
+    logs.sort_by(f64::total_cmp);
+    let least = (LEAST + 1).max((logs.len() as f64 * LEAST_SHARE_UNEXPLAINED).ceil() as usize);
+    let ranks = least..(logs.len() + 1).saturating_sub(least);
+    let gap = |at: &usize| logs[*at] - logs[*at - 1];
+    let at = ranks.max_by(|a, b| gap(a).total_cmp(&gap(b)))?;
+    let within = scale(&logs[..at])?.max(scale(&logs[at..])?).max(BOUND / 10.0);
+    let clear = gap(&at) > GAP_BOUND && gap(&at) > GAP * within;
+    clear.then(|| (gap(&at) / within, (logs[at] + logs[at - 1]) / 2.0))
+}
+
+/// Takes out figures that have two values where their families have not, and returns them: by how such a figure is made, not by
+/// what it measures.
+pub(crate) fn take_out_two_valued(group: &mut Group) -> Vec<u32> {
+    let (two, one): (Vec<Column>, Vec<Column>) =
+        std::mem::take(&mut group.columns).into_iter().partition(|column| find_gap(column).is_some());
+    group.columns = one;
+    two.into_iter().filter_map(|column| column.figure).collect()
+}
+
+/// Camps with how much slower each is than the fastest.
+fn with_speeds(
+    group: &Group,
+    figure: u32,
+    camps: Vec<Vec<usize>>,
+    by: impl Fn(usize) -> Vec<(usize, Option<u32>)>,
+) -> Camps {
+    let column = group.columns.iter().find(|column| column.figure == Some(figure));
+    let middle = |members: &Vec<usize>| {
+        let cells = members.iter().filter_map(|at| column?.cells.get(*at).copied().flatten());
+        median(cells.map(|cell| cell.log).collect())
+    };
+    let middles: Vec<f64> = camps.iter().map(middle).collect();
+    let fastest = middles.iter().copied().fold(f64::MIN, f64::max);
+    let camp = |(members, middle): (Vec<usize>, f64)| {
+        let division = Division {
+            by: members.first().map(|first| by(*first)).unwrap_or_default(),
+            figure: Some(figure),
+            slower_by: middle - fastest,
+        };
+        (members, division)
+    };
+    camps.into_iter().zip(middles).filter(|(members, _)| !members.is_empty()).map(camp).collect()
+}
+
+/// Takes out what moved in the course of the collection: the figure, and by how much from its first to its last third.
+pub(crate) fn take_out_drifts(group: &mut Group) -> Vec<(u32, f64)> {
+    let times: Vec<Option<f64>> =
+        group.members.iter().map(|member| member.begun.map(|at| at as f64)).collect();
+    group.columns.iter_mut().filter_map(|column| take_out_drift(column, &times)).collect()
+}
+
+fn take_out_drift(column: &mut Column, times: &[Option<f64>]) -> Option<(u32, f64)> {
+    let both = column.cells.iter().zip(times);
+    let mut points: Vec<(f64, f64)> =
+        both.filter_map(|(cell, time)| Some(((*time)?, cell.as_ref()?.log))).collect();
+    if points.len() < FOR_DRIFT {
+        return None;
+    }
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let third = points.len() / 3;
+    let (first, last) = (&points[..third], &points[points.len() - third..]);
+    let middle = |part: &[(f64, f64)]| {
+        (
+            median(part.iter().map(|(time, _)| *time).collect()),
+            median(part.iter().map(|(_, log)| *log).collect()),
+        )
+    };
+    let ((begin, slow), (end, fast)) = (middle(first), middle(last));
+    let slope = (fast - slow) / (end - begin);
+    let left: Vec<f64> = points.iter().map(|(time, log)| log - slope * (time - begin)).collect();
+    let deviation = scale(&left)? * (std::f64::consts::FRAC_PI_2 * 2.0 / third as f64).sqrt();
+    let moved = fast - slow;
+    if !slope.is_finite() || moved.abs() < BOUND || moved.abs() < SURE * deviation {
+        return None;
+    }
+    for (cell, time) in column.cells.iter_mut().zip(times) {
+        if let (Some(cell), Some(time)) = (cell, time) {
+            let by = slope * (time - end);
+            *cell = Cell { log: cell.log - by, fast: cell.fast - by, ..*cell };
+        }
+    }
+    column.figure.map(|figure| (figure, moved))
+}

@@ -1,0 +1,236 @@
+//! What explains a slow machine, as far as summaries tell: facts in which it differs from its class, and what was measured
+//! beside.
+
+use std::collections::BTreeMap;
+
+use diagnose::facts;
+use record::fleet::{Family, FleetCause};
+use record::text::Value;
+use record::{Template, Text, text};
+
+use crate::brief::Brief;
+use crate::group::Group;
+use crate::robust::median;
+use Family::{
+    AllCpus, Core, CoreToCore, KernelCosts, MemoryBandwidth, MemoryLatency, Nodes, SlowestCpu, WakeUp,
+};
+
+/// A fact that can make a machine slow.
+struct Rule {
+    /// Its place in a record.
+    from: &'static str,
+    /// One of these is slow where it does.
+    shows_in: &'static [Family],
+    /// And these may be.
+    acts_on: &'static [Family],
+    /// Whether a machine that tells none differs from one that does: what is no limit is not told.
+    or_none: bool,
+}
+
+const fn rule(from: &'static str, shows_in: &'static [Family], acts_on: &'static [Family]) -> Rule {
+    Rule { from, shows_in, acts_on, or_none: false }
+}
+
+const CLOCK: &[Family] =
+    &[Core, AllCpus, MemoryLatency, MemoryBandwidth, CoreToCore, WakeUp, KernelCosts, Nodes];
+const MEMORY: &[Family] = &[MemoryBandwidth, MemoryLatency, Nodes, AllCpus];
+const CPUS: &[Family] = &[AllCpus, MemoryBandwidth];
+const KERNEL: &[Family] = &[KernelCosts, WakeUp, AllCpus, CoreToCore];
+const ANY: &[Family] = &Family::ALL;
+
+/// Of facts that explain a machine equally well the first is named: what decides stands before what follows from it.
+const RULES: [Rule; 31] = [
+    Rule { or_none: true, ..rule("machine.limits.cpu_quota", &[AllCpus, Core, MemoryBandwidth], ANY) },
+    rule("machine.memory_devices", MEMORY, MEMORY),
+    rule("machine.memory_devices[].configured_mt_s", MEMORY, MEMORY),
+    rule("machine.memory_devices[].channel", MEMORY, MEMORY),
+    rule("machine.memory_devices[].rated_mt_s", MEMORY, MEMORY),
+    rule("machine.counts.nodes", &[Nodes, MemoryLatency, MemoryBandwidth], MEMORY),
+    rule("conditions.before.smt", CPUS, CPUS),
+    rule("machine.counts.cpus_online", CPUS, CPUS),
+    rule("machine.counts.cores", CPUS, CPUS),
+    rule("machine.counts.cpus_allowed", CPUS, CPUS),
+    rule("conditions.before.clocks[].governor", &[Core], CLOCK),
+    rule("conditions.before.clocks[].max_hz", &[Core], CLOCK),
+    rule("conditions.before.boost", &[Core], CLOCK),
+    rule("conditions.before.clocks[].epp", &[Core], CLOCK),
+    rule("conditions.before.clocks[].epb", &[Core], CLOCK),
+    rule("conditions.before.clocks[].driver", &[Core], CLOCK),
+    rule("conditions.before.power_supply", &[Core], CLOCK),
+    rule("machine.processor.max_hz", &[Core], CLOCK),
+    rule("machine.kernel.mitigations", &[KernelCosts, WakeUp], ANY),
+    rule("machine.processor.microcode", &[KernelCosts, WakeUp, Core, AllCpus], ANY),
+    rule("machine.kernel.options", &[KernelCosts, WakeUp], ANY),
+    rule("machine.kernel.release", KERNEL, KERNEL),
+    rule("machine.kernel.preemption", KERNEL, KERNEL),
+    rule("machine.idle_states", &[WakeUp], &[WakeUp, KernelCosts]),
+    rule("machine.idle.governor", &[WakeUp], &[WakeUp, KernelCosts]),
+    rule("conditions.before.clocksource", &[KernelCosts], KERNEL),
+    rule(
+        "conditions.before.thp",
+        &[MemoryLatency, KernelCosts],
+        &[MemoryLatency, MemoryBandwidth, AllCpus, KernelCosts],
+    ),
+    rule("conditions.before.numa_balancing", MEMORY, MEMORY),
+    rule("machine.system.firmware", ANY, ANY),
+    rule("machine.memory_bytes", MEMORY, MEMORY),
+    rule("machine.virtualization.container", ANY, ANY),
+];
+
+/// From this share of the sound machines on that have a value, too, it explains nothing.
+const USUAL: f64 = 0.2;
+/// Shares of CPU time that differ by less say nothing.
+const TAKEN: f64 = 0.02;
+/// The least part of a loss that time taken must be to be its reason.
+const WORTH: f64 = 0.1;
+
+const BY_FACT: Template =
+    Template { code: "fleet-cause-fact", words: "{what}: {value}, {usual} on {share} of the others" };
+const BY_CPU: Template =
+    Template { code: "fleet-cause-slowest-cpu", words: "CPU {cpu} runs at {share} of its others' clock" };
+const BY_OTHERS: Template = Template {
+    code: "fleet-cause-others",
+    words: "other work used {share} of its CPUs during the run, {usual} on the others",
+};
+const BY_STEAL: Template = Template {
+    code: "fleet-cause-steal",
+    words: "the hypervisor took {share} of its CPU time, {usual} of the others'",
+};
+const BY_HEAT: Template =
+    Template { code: "fleet-cause-heat", words: "heat throttled its clock {times} times during the run" };
+const BY_CLOCK: Template = Template {
+    code: "fleet-cause-clock",
+    words: "core clock {speed} of its class, though no setting differs: a limit of power, heat or firmware",
+};
+const BY_NONE: Template =
+    Template { code: "fleet-cause-none", words: "no fact of inventory or settings differs from its class" };
+
+/// A machine that is to be explained.
+pub(crate) struct Case<'a> {
+    /// Its class.
+    pub(crate) group: &'a Group<'a>,
+    /// The machine.
+    pub(crate) at: usize,
+    /// Which machines of the class are slow.
+    pub(crate) slow: &'a [bool],
+    /// The families in which it is, with its speed.
+    pub(crate) families: &'a [(Family, f64)],
+    /// The speed of its clock, where that is slow.
+    pub(crate) clock: Option<f64>,
+    /// The speed of its slowest CPU, where that is what is slow.
+    pub(crate) slowest_cpu: Option<f64>,
+}
+
+/// What may explain it, the likeliest first; never nothing.
+pub(crate) fn find_causes(case: &Case) -> Vec<FleetCause> {
+    let Some(machine) = case.group.members.get(case.at) else { return Vec::new() };
+    let mut found: Vec<(f64, FleetCause)> = Vec::new();
+    let mut add = |likely: Option<f64>, code: &str, says: Text| {
+        if let Some(likely) = likely.filter(|likely| *likely > 0.0) {
+            found.push((likely, FleetCause { code: code.to_owned(), says }));
+        }
+    };
+    if let Some(speed) = case.slowest_cpu {
+        let cpu = machine.slowest_cpu.map_or_else(|| "?".to_owned(), |cpu| cpu.to_string());
+        let says = text!(BY_CPU, cpu, share = Value::Share(speed));
+        add(case.likelihood(&[SlowestCpu], ANY).map(|likely| 2.0 * likely), BY_CPU.code, says);
+    }
+    for (number, rule) in RULES.iter().enumerate() {
+        let Some((fact, says, unusual)) = case.differs(machine, rule) else { continue };
+        // A hair less for each that stands before it.
+        let likely = case.likelihood(rule.shows_in, rule.acts_on);
+        let likely = likely.map(|likely| likely * unusual * (1.0 - 1e-3 * number as f64));
+        add(likely, facts().get(fact).and_then(|fact| fact.what.code()).unwrap_or_default(), says);
+    }
+    for (template, of) in [(BY_OTHERS, Brief::others as fn(&Brief) -> Option<f64>), (BY_STEAL, Brief::steal)]
+    {
+        if let Some((own, usual)) = case.takes_more(machine, of) {
+            let says = text!(template, share = Value::Share(own), usual = Value::Share(usual));
+            add(case.likelihood(ANY, ANY).map(|likely| 0.9 * likely), template.code, says);
+        }
+    }
+    if let Some(speed) = case.clock {
+        let usual = case.sound().filter(|member| member.throttled.unwrap_or(0) > 0).count();
+        if let Some(times) = machine.throttled.filter(|times| *times > 0 && usual == 0) {
+            add(case.likelihood(&[Core], CLOCK), BY_HEAT.code, text!(BY_HEAT, times));
+        }
+        let says = text!(BY_CLOCK, speed = Value::Share(speed));
+        add(case.likelihood(&[Core], CLOCK).map(|likely| 0.7 * likely), BY_CLOCK.code, says);
+    }
+    found.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let mut causes: Vec<FleetCause> = found.into_iter().map(|(_, cause)| cause).collect();
+    if causes.is_empty() {
+        causes.push(FleetCause { code: BY_NONE.code.to_owned(), says: text!(BY_NONE) });
+    }
+    causes
+}
+
+impl Brief {
+    fn others(&self) -> Option<f64> {
+        self.others
+    }
+
+    fn steal(&self) -> Option<f64> {
+        self.steal
+    }
+}
+
+impl Case<'_> {
+    /// The machines of the class that are not slow.
+    fn sound(&self) -> impl Iterator<Item = &Brief> {
+        let all = self.group.members.iter().zip(self.slow).enumerate();
+        all.filter(|(at, (_, slow))| !**slow && *at != self.at).map(|(_, (member, _))| *member)
+    }
+
+    /// How much of what the machine loses such a cause would explain, less what it would not; `None` where none of what it
+    /// shows in is slow.
+    fn likelihood(&self, shows_in: &[Family], acts_on: &[Family]) -> Option<f64> {
+        let loss = |(_, speed): &(Family, f64)| -speed.ln();
+        let is = |families: &[Family], of: &(Family, f64)| families.contains(&of.0);
+        self.families.iter().any(|of| is(shows_in, of)).then_some(())?;
+        let all: f64 = self.families.iter().map(loss).sum();
+        let shown: f64 = self.families.iter().filter(|of| is(shows_in, of)).map(loss).sum();
+        let explained: f64 = self.families.iter().filter(|of| is(acts_on, of)).map(loss).sum();
+        Some(((2.0 * explained - all) / all).max(0.01) * (0.5 + 0.5 * shown / all))
+    }
+
+    /// Whether a fact of the machine differs from most of its class: its index, how it differs, and how unusual that is.
+    fn differs(&self, machine: &Brief, rule: &Rule) -> Option<(usize, Text, f64)> {
+        let fact = facts().iter().position(|fact| fact.from == rule.from)?;
+        let value = |member: &Brief| member.facts.get(fact).copied().flatten();
+        let own = value(machine);
+        let mut counts: BTreeMap<Option<u32>, usize> = BTreeMap::new();
+        for member in self.sound() {
+            *counts.entry(value(member)).or_default() += 1;
+        }
+        if !rule.or_none {
+            counts.remove(&None);
+            own?;
+        }
+        let all: usize = counts.values().sum();
+        let (usual, count) = counts.iter().max_by_key(|(_, count)| **count)?;
+        let alike = counts.get(&own).copied().unwrap_or(0) as f64 / all as f64;
+        if own == *usual || alike >= USUAL {
+            return None;
+        }
+        let shown = |value: &Option<u32>| {
+            value.map_or("none".to_owned(), |value| self.group.known.value(value).to_owned())
+        };
+        let says = text!(
+            BY_FACT,
+            what = facts().get(fact)?.what.clone(),
+            value = shown(&own),
+            usual = shown(usual),
+            share = Value::Share(*count as f64 / all as f64)
+        );
+        Some((fact, says, 1.0 - alike))
+    }
+
+    /// Whether so much more of the machine's time was taken than of the others' that it can be the reason.
+    fn takes_more(&self, machine: &Brief, of: fn(&Brief) -> Option<f64>) -> Option<(f64, f64)> {
+        let own = of(machine)?;
+        let usual = median(self.sound().filter_map(of).collect());
+        let loss = self.families.iter().map(|(_, speed)| 1.0 - speed).fold(0.0, f64::max);
+        (own - usual > TAKEN.max(WORTH * loss)).then_some((own, usual))
+    }
+}

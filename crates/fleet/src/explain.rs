@@ -1,0 +1,70 @@
+//! Why a machine is slow, by its whole record beside that of the machine that stands for its class.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use diagnose::{Extent, Side, compare};
+use record::document::Tool;
+use record::fleet::{Fleet, FleetCause, Slow};
+use record::phrase::join_list;
+use record::{Record, Template, text};
+
+/// Machines that are explained by their whole records.
+const MOST: usize = 24;
+/// Sentences of each comparison that are kept.
+const SENTENCES: usize = 2;
+
+const MISSING: Template = Template {
+    code: "fleet-cause-missing-device",
+    words: "{missing} of {all} memory devices missing (slot {slots})",
+};
+
+/// Explains the slowest machines: `read` gives the record of a file, `None` where it cannot be read any more.
+pub fn explain(fleet: &mut Fleet, tool: &Tool, read: impl Fn(&Path) -> Option<Record>) {
+    let mut medoids: HashMap<PathBuf, Option<Record>> = HashMap::new();
+    for slow in fleet.slow.iter_mut().take(MOST) {
+        let Some(class) = fleet.classes.get(slow.class).filter(|class| class.medoid_path != slow.path) else {
+            continue;
+        };
+        let base = medoids.entry(class.medoid_path.clone()).or_insert_with(|| read(&class.medoid_path));
+        if let (Some(base), Some(this)) = (base, read(&slow.path)) {
+            explain_one(slow, &class.medoid, base, &this, tool);
+        }
+    }
+}
+
+fn explain_one(slow: &mut Slow, medoid: &str, base: &Record, this: &Record, tool: &Tool) {
+    if let Some(missing) = name_missing(base, this) {
+        let first = slow.causes.first_mut().filter(|cause| cause.code == "comparison-fact-memory-devices");
+        if let Some(cause) = first {
+            cause.says = missing;
+        }
+    }
+    let sides = [
+        Side { name: medoid, source: "", record: base },
+        Side { name: &slow.machine, source: "", record: this },
+    ];
+    let comparison = compare(&sides, 0, tool.clone(), Extent::Summary);
+    let of_figure = |explanation: &&record::comparison::Explanation| explanation.speed < 1.0;
+    let slower: Vec<_> = comparison.explanations.iter().filter(of_figure).collect();
+    slow.explained = slower.iter().take(SENTENCES).map(|explanation| explanation.says.clone()).collect();
+    let nothing = slow.causes.first().is_none_or(|cause| cause.code == "fleet-cause-none");
+    let measured = slower.iter().flat_map(|explanation| &explanation.causes).find(|cause| !cause.despite);
+    if let Some(cause) = measured.filter(|_| nothing) {
+        let says = text!("fleet-cause-compared", "{name}: {says}", name = &cause.name, says = &cause.says);
+        slow.causes.insert(0, FleetCause { code: cause.code.clone(), says });
+    }
+}
+
+/// The slots in which the other has a memory device and this one has none.
+fn name_missing(base: &Record, this: &Record) -> Option<record::Text> {
+    let slots = |record: &Record| -> Vec<String> {
+        let populated =
+            record.machine.memory_devices.iter().filter(|device| device.bytes.is_some_and(|bytes| bytes > 0));
+        populated.filter_map(|device| device.locator.clone()).collect()
+    };
+    let (all, here) = (slots(base), slots(this));
+    let missing: Vec<String> = all.iter().filter(|slot| !here.contains(slot)).cloned().collect();
+    (!missing.is_empty() && missing.len() + here.len() == all.len())
+        .then(|| text!(MISSING, missing = missing.len(), all = all.len(), slots = join_list(&missing)))
+}

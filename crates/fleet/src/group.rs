@@ -1,0 +1,121 @@
+//! Machines side by side: a column a figure, in it the logarithm of each machine's speed.
+
+use std::collections::BTreeMap;
+
+use record::fleet::Family;
+
+use crate::brief::{Brief, Figure, Known};
+use crate::robust::{BOUND, median};
+
+/// Machines that must have a figure for it to be a column.
+pub(crate) const LEAST: usize = 5;
+/// The z of 95 %.
+const Z: f64 = 1.959_964;
+
+/// A figure of one machine.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Cell {
+    /// The logarithm of its speed: larger is faster.
+    pub(crate) log: f64,
+    /// The standard deviation of that by the machine's own interval; 0 where it has none.
+    pub(crate) spread: f64,
+    /// The faster end of its own interval.
+    pub(crate) fast: f64,
+}
+
+/// A figure of all machines.
+#[derive(Clone, Debug)]
+pub(crate) struct Column {
+    /// Its number; `None` for a family as a whole.
+    pub(crate) figure: Option<u32>,
+    /// What it shares its causes with.
+    pub(crate) family: Family,
+    /// One a machine.
+    pub(crate) cells: Vec<Option<Cell>>,
+}
+
+impl Column {
+    /// The logarithms of those machines that have it.
+    pub(crate) fn logs(&self) -> Vec<f64> {
+        self.cells.iter().flatten().map(|cell| cell.log).collect()
+    }
+}
+
+/// Machines that are held against each other.
+#[derive(Clone)]
+pub(crate) struct Group<'a> {
+    pub(crate) known: &'a Known,
+    pub(crate) members: Vec<&'a Brief>,
+    pub(crate) columns: Vec<Column>,
+}
+
+impl<'a> Group<'a> {
+    /// These machines with every figure that enough of them have.
+    pub(crate) fn new(known: &'a Known, members: Vec<&'a Brief>) -> Self {
+        let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
+        for member in &members {
+            for (number, point) in member.figures.iter() {
+                if point.value > 0.0 && known.figure(number).is_some_and(Figure::is_judged) {
+                    *counts.entry(number).or_default() += 1;
+                }
+            }
+        }
+        let least = LEAST.min(members.len());
+        let numbers = counts.into_iter().filter(|(_, count)| *count >= least).map(|(number, _)| number);
+        let mut columns: Vec<Column> = numbers
+            .filter_map(|number| {
+                let figure = known.figure(number)?;
+                let cells = members.iter().map(|member| cell(figure, member.figures.get(number)?));
+                Some(Column { figure: Some(number), family: figure.family, cells: cells.collect() })
+            })
+            .collect();
+        columns.sort_by_key(|column| column.family);
+        Self { known, members, columns }
+    }
+
+    /// Some of its machines.
+    pub(crate) fn part(&self, members: &[usize]) -> Self {
+        let columns = self.columns.iter().map(|column| Column {
+            cells: members.iter().map(|at| column.cells.get(*at).copied().flatten()).collect(),
+            ..*column
+        });
+        Self {
+            known: self.known,
+            members: members.iter().filter_map(|at| self.members.get(*at).copied()).collect(),
+            columns: columns.collect(),
+        }
+    }
+
+    /// The machine that is nearest to the medians of all; of equals the one with the most figures.
+    pub(crate) fn medoid(&self) -> Option<usize> {
+        let mut far: Vec<(f64, usize)> = vec![(0.0, 0); self.members.len()];
+        for column in &self.columns {
+            let middle = median(column.logs());
+            for (sum, cell) in far.iter_mut().zip(&column.cells) {
+                if let Some(cell) = cell {
+                    *sum = (sum.0 + (cell.log - middle).abs().min(0.5), sum.1 + 1);
+                }
+            }
+        }
+        let most = far.iter().map(|(_, count)| *count).max()?;
+        let mean = |(sum, count): (f64, usize)| {
+            if count * 10 >= most * 9 { sum / count.max(1) as f64 } else { f64::MAX }
+        };
+        (0..far.len()).min_by(|a, b| mean(far[*a]).total_cmp(&mean(far[*b])))
+    }
+}
+
+fn cell(figure: &Figure, point: crate::brief::Point) -> Option<Cell> {
+    let log = figure.log_speed(point.value);
+    if !log.is_finite() {
+        return None;
+    }
+    let ends = point.interval.filter(|(low, high)| *low > 0.0 && high >= low);
+    let ends = ends.map(|(low, high)| (figure.log_speed(low), figure.log_speed(high)));
+    let (spread, fast) = match ends {
+        Some((one, other)) => ((one - other).abs() / (2.0 * Z), one.max(other).max(log)),
+        // Nothing says how well it is known: as well as what is worth knowing, at least.
+        None => (0.0, log + BOUND),
+    };
+    Some(Cell { log, spread, fast })
+}

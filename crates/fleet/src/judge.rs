@@ -1,0 +1,157 @@
+//! How far each machine of a group is from the others, and how likely chance makes that.
+
+use record::fleet::Family;
+
+use crate::group::{Cell, Column, Group, LEAST};
+use crate::robust::{BOUND, expected_fastest, median, scale, simes, tail};
+
+/// The chance below which a machine is left out of middle and scale of the others: that of 3.5 standard deviations.
+const FAR: f64 = 2.3e-4;
+/// The least share of the machines that is not left out.
+const LEAST_KEPT: f64 = 0.65;
+/// The least share of a family's figures that a machine has for it to be judged as a whole.
+const LEAST_WHOLE: f64 = 0.9;
+/// Rounds of leaving out; it mostly ends after two.
+const ROUNDS: usize = 8;
+/// Machines that agree to less than that agree by the digits that they print.
+const LEAST_SCALE: f64 = 0.001;
+/// Machines from which the fastest ones tell how far chance reaches.
+const FOR_TAILS: usize = 50;
+/// The fastest so many may be faster by more than chance.
+const FASTEST: f64 = 3.0;
+/// How well Qn knows a scale, as a share of what the standard deviation of as many values does.
+const EFFICIENCY: f64 = 0.82;
+
+/// A column with what is held for its middle and scale.
+#[derive(Clone, Debug)]
+pub(crate) struct Judged {
+    pub(crate) column: Column,
+    /// The middle of the machines that are not far off.
+    pub(crate) middle: f64,
+    /// Their robust standard deviation.
+    pub(crate) scale: f64,
+    /// How many scales each machine is slower.
+    pub(crate) z: Vec<f64>,
+    /// The chance that one is so slow.
+    pub(crate) chance: Vec<f64>,
+}
+
+impl Judged {
+    /// Whether the machine's own interval lies beyond what is worth knowing.
+    pub(crate) fn is_beyond(&self, at: usize) -> bool {
+        let cell = self.column.cells.get(at).copied().flatten();
+        cell.is_some_and(|cell| self.middle - cell.log > BOUND && self.middle - cell.fast > BOUND)
+    }
+
+    /// The logarithm of the machine's speed over the middle.
+    pub(crate) fn loss(&self, at: usize) -> Option<f64> {
+        Some(self.column.cells.get(at).copied().flatten()?.log - self.middle)
+    }
+}
+
+/// Judges a column; `None` where too few machines have it.
+pub(crate) fn judge(column: Column) -> Option<Judged> {
+    let mut kept = column.logs();
+    if kept.len() < LEAST {
+        return None;
+    }
+    let least = LEAST.max((kept.len() as f64 * LEAST_KEPT).ceil() as usize);
+    let (mut middle, mut found) = (0.0, LEAST_SCALE);
+    for _ in 0..ROUNDS {
+        middle = median(kept.clone());
+        found = scale(&kept)?.max(LEAST_SCALE);
+        let freedom = freedom(kept.len());
+        let is_near = |log: &f64| middle - log < BOUND || tail((middle - log) / found, freedom) > FAR;
+        let near: Vec<f64> = kept.iter().copied().filter(is_near).collect();
+        if near.len() == kept.len() || near.len() < least {
+            break;
+        }
+        kept = near;
+    }
+    if kept.len() >= FOR_TAILS {
+        // Nothing makes a machine faster but chance: how far that reaches on this side, it reaches on the other.
+        kept.sort_by(|a, b| b.total_cmp(a));
+        let reached = kept.get(FASTEST as usize - 1).map_or(0.0, |fast| fast - middle);
+        found = found.max(reached / expected_fastest(FASTEST, kept.len()));
+    }
+    let usual = median(column.cells.iter().flatten().map(|cell| cell.spread).collect());
+    let freedom = freedom(kept.len());
+    let between = found * found * (1.0 + 1.0 / kept.len() as f64);
+    let z = |cell: &Option<Cell>| {
+        let Some(cell) = cell else { return 0.0 };
+        // A machine that is noisier than the others is known less well than they are.
+        let own = (cell.spread * cell.spread - usual * usual).max(0.0);
+        (middle - cell.log) / (between + own).sqrt()
+    };
+    let z: Vec<f64> = column.cells.iter().map(z).collect();
+    let chance = z.iter().map(|z| if *z > 0.0 { tail(*z, freedom) } else { 1.0 }).collect();
+    Some(Judged { column, middle, scale: found, z, chance })
+}
+
+/// Degrees of freedom of a scale of so many values.
+fn freedom(values: usize) -> f64 {
+    (EFFICIENCY * values.saturating_sub(1) as f64).max(1.0)
+}
+
+/// A family with all its columns, and as a whole where it has several.
+pub(crate) struct FamilyJudged {
+    pub(crate) family: Family,
+    pub(crate) columns: Vec<Judged>,
+    pub(crate) whole: Option<Judged>,
+}
+
+impl FamilyJudged {
+    /// The chance that one of the family's figures makes a machine so slow. Figures that say the same have one chance
+    /// together.
+    pub(crate) fn chance(&self, at: usize) -> Option<f64> {
+        let all = self.columns.iter().chain(&self.whole);
+        let has = |judged: &&Judged| judged.column.cells.get(at).copied().flatten().is_some();
+        let chances: Vec<f64> = all.filter(has).filter_map(|judged| judged.chance.get(at).copied()).collect();
+        (!chances.is_empty()).then(|| simes(chances))
+    }
+
+    /// The figure by which a machine is slow, where one lies beyond what is worth knowing: the surest.
+    pub(crate) fn slowest(&self, at: usize) -> Option<&Judged> {
+        let whole = self.whole.as_ref().is_some_and(|whole| whole.is_beyond(at));
+        let beyond = |judged: &&Judged| {
+            judged.is_beyond(at) || whole && judged.loss(at).is_some_and(|loss| loss < -BOUND)
+        };
+        let sure = |judged: &&Judged| judged.z.get(at).copied().unwrap_or(0.0);
+        self.columns.iter().filter(beyond).max_by(|a, b| sure(a).total_cmp(&sure(b)))
+    }
+}
+
+/// Every family of a group; none where it has too few machines.
+pub(crate) fn judge_families(group: &Group) -> Vec<FamilyJudged> {
+    let families = group.columns.chunk_by(|a, b| a.family == b.family);
+    let judged = families.filter_map(|columns| {
+        let family = columns.first()?.family;
+        let columns: Vec<Judged> = columns.iter().cloned().filter_map(judge).collect();
+        let whole = (columns.len() > 1).then(|| judge(join(family, &columns))).flatten();
+        (!columns.is_empty()).then_some(FamilyJudged { family, columns, whole })
+    });
+    judged.collect()
+}
+
+/// The mean of a family's figures, each as sure as its scale makes it. Scattered among the machines it shows by itself how far
+/// its figures follow each other.
+fn join(family: Family, columns: &[Judged]) -> Column {
+    let machines = columns.first().map_or(0, |judged| judged.column.cells.len());
+    let all: f64 = columns.iter().map(|judged| judged.scale.powi(-2)).sum();
+    let cell = |at: usize| {
+        let (mut sum, mut spread, mut weights) = (0.0, 0.0, 0.0);
+        for judged in columns {
+            if let Some(cell) = judged.column.cells.get(at).copied().flatten() {
+                let weight = judged.scale.powi(-2);
+                sum += weight * (cell.log - judged.middle);
+                // What disturbs a run disturbs all its figures.
+                spread += weight * cell.spread;
+                weights += weight;
+            }
+        }
+        let (log, spread) = (sum / weights, spread / weights);
+        // Of a few of its figures the mean scatters more than the others'.
+        (weights >= LEAST_WHOLE * all).then_some(Cell { log, spread, fast: log + 2.0 * spread })
+    };
+    Column { figure: None, family, cells: (0..machines).map(cell).collect() }
+}

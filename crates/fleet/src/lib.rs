@@ -1,0 +1,35 @@
+//! Records of many machines that ought to be alike: which machines are slow, and why. Reading keeps a summary of each record;
+//! what follows from these are pure functions.
+
+#![warn(unreachable_pub)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::unreachable,
+        clippy::todo,
+        clippy::unimplemented
+    )
+)]
+
+mod baseline;
+mod brief;
+mod camps;
+mod causes;
+mod confirm;
+mod explain;
+mod group;
+mod judge;
+mod machines;
+mod reading;
+mod robust;
+mod said;
+
+pub use baseline::make_baseline;
+pub use brief::{Brief, Figures, Known, Point};
+pub use explain::explain;
+pub use machines::newest_of_each;
+pub use reading::{Collection, read};
+pub use said::{Input, judge_fleet};

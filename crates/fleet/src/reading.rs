@@ -1,0 +1,136 @@
+//! Reads the records of folders and files, one after the other: of each a summary is kept, and what is no record is counted
+//! and named.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use record::baseline::Baseline;
+use record::document::MAX_RECORD_BYTES;
+use record::fleet::Remark;
+use record::phrase::visible;
+use record::regular_file::{self, NotRead};
+use record::store::CEILINGS;
+use record::{ReadError, Record, Template, Text, text};
+
+use crate::brief::{Brief, Known};
+use crate::machines::remark;
+
+/// Folders in folders that are looked into.
+const DEEPEST: usize = 16;
+
+const UNREADABLE: Template = Template { code: "fleet-unreadable", words: "cannot be read" };
+const NOT_REGULAR: Template = Template { code: "fleet-no-regular-file", words: "no regular file" };
+const TOO_LARGE: Template = Template { code: "fleet-too-large", words: "larger than any record" };
+const EMPTY: Template = Template { code: "fleet-empty", words: "empty" };
+const HALF: Template =
+    Template { code: "fleet-half", words: "ends in the middle: half-written or half-copied" };
+const NOT_JSON: Template = Template { code: "fleet-not-json", words: "not JSON" };
+const FOREIGN: Template = Template { code: "fleet-foreign", words: "JSON, but no linespeed record" };
+const NEWER: Template = Template { code: "fleet-newer", words: "of a newer linespeed: read it with that" };
+const OLDER: Template = Template { code: "fleet-older", words: "of another version of linespeed" };
+const BROKEN_OFF: Template =
+    Template { code: "fleet-broken-off", words: "the run ended early: what it measured counts" };
+const NO_FIGURES: Template = Template { code: "fleet-no-figures", words: "no figures: inventory only" };
+const IS_BASELINE: Template = Template { code: "fleet-is-baseline", words: "a baseline of fleet, no record" };
+
+/// What was read.
+#[derive(Debug, Default)]
+pub struct Collection {
+    /// One a record, in the order of their files.
+    pub briefs: Vec<Brief>,
+    /// What they share.
+    pub known: Known,
+    /// Files that were looked at.
+    pub files: u64,
+    /// What was left out, and what is to be known.
+    pub remarks: Vec<Remark>,
+}
+
+/// Reads files and every `.json` file below folders with so many threads at once. Nothing ends it: what cannot be read is a
+/// remark.
+pub fn read(paths: &[PathBuf], threads: usize) -> Collection {
+    let mut remarks = Vec::new();
+    let mut files = Vec::new();
+    for path in paths {
+        list(path, 0, &mut files, &mut remarks);
+    }
+    files.sort();
+    files.dedup();
+    let known = Mutex::new(Known::default());
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(path) = files.get(at) else { return done };
+            done.push((at, read_one(path, &known)));
+        }
+    };
+    let mut all: Vec<(usize, Result<Brief, Text>)> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().filter_map(|worker| worker.join().ok()).flatten().collect()
+    });
+    all.sort_by_key(|(at, _)| *at);
+    let mut briefs = Vec::new();
+    for (at, result) in all {
+        let file = || files.get(at).map_or(String::new(), |path| visible(path));
+        match result {
+            Err(why) => remark(&mut remarks, why, true, file()),
+            Ok(brief) => {
+                if brief.older {
+                    remark(&mut remarks, text!(OLDER), false, file());
+                }
+                if !brief.complete {
+                    remark(&mut remarks, text!(BROKEN_OFF), false, file());
+                }
+                briefs.push(brief);
+            }
+        }
+    }
+    let known = known.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    Collection { briefs, known, files: files.len() as u64, remarks }
+}
+
+/// Adds a file, or what lies in a folder. Of a folder only what may be a record: its name ends in `.json`.
+fn list(path: &Path, depth: usize, files: &mut Vec<PathBuf>, remarks: &mut Vec<Remark>) {
+    // A link to a folder is followed where it was named, not where it was found: it may lead back.
+    let kind = if depth == 0 { std::fs::metadata(path) } else { std::fs::symlink_metadata(path) };
+    let is_folder = kind.is_ok_and(|kind| kind.is_dir());
+    if !is_folder {
+        let may_be = path.extension().is_some_and(|ending| ending == "json");
+        if depth == 0 || may_be && path.file_name().is_none_or(|name| name != CEILINGS) {
+            files.push(path.to_owned());
+        }
+        return;
+    }
+    match std::fs::read_dir(path) {
+        Ok(entries) if depth < DEEPEST => {
+            entries.flatten().for_each(|entry| list(&entry.path(), depth + 1, files, remarks));
+        }
+        _ => remark(remarks, text!(UNREADABLE), true, visible(path)),
+    }
+}
+
+/// Reads a file; why it counts for nothing, where it does.
+fn read_one(path: &Path, known: &Mutex<Known>) -> Result<Brief, Text> {
+    let content = regular_file::read(path, MAX_RECORD_BYTES).map_err(|error| match error {
+        NotRead::Io(_) => text!(UNREADABLE),
+        NotRead::NotRegular => text!(NOT_REGULAR),
+        NotRead::TooLarge(_) => text!(TOO_LARGE),
+    })?;
+    let record = Record::figures_from_json(&content.0).map_err(|error| match error {
+        ReadError::Io(_) => text!(UNREADABLE),
+        ReadError::Empty => text!(EMPTY),
+        ReadError::Truncated => text!(HALF),
+        ReadError::NotJson(_) => text!(NOT_JSON),
+        ReadError::NotARecord(_) if Baseline::is_in(&content.0) => text!(IS_BASELINE),
+        ReadError::NotARecord(_) => text!(FOREIGN),
+        ReadError::Newer(_) => text!(NEWER),
+        ReadError::TooLarge(_) | ReadError::NoRoom { .. } => text!(TOO_LARGE),
+    })?;
+    if record.measurements.is_empty() {
+        return Err(text!(NO_FIGURES));
+    }
+    Ok(Brief::from_record(&record, path.to_owned(), known))
+}

@@ -1,0 +1,379 @@
+//! From summaries to what is said of a fleet.
+
+use std::collections::{BTreeMap, HashMap};
+
+use diagnose::{Kind, facts};
+use record::baseline::ClassFigure;
+use record::document::Tool;
+use record::fleet::{
+    Camp, Class, Drift, FLEET_VERSION, FactValue, Family, Fleet, MachineCell, MachineRow, Reading, Slow,
+    SlowFigure, Varying,
+};
+use record::phrase::visible;
+use record::text::Value;
+use record::{Template, Text, text};
+
+use crate::brief::{Brief, Known};
+use crate::camps::{Division, find_camps, take_out_drifts, take_out_two_valued};
+use crate::causes::{Case, find_causes};
+use crate::confirm::confirm;
+use crate::group::{Group, LEAST};
+use crate::judge::{FamilyJudged, Judged, judge_families};
+use crate::robust::{BOUND, median, scale, simes, taken_up_to};
+
+/// The share of machines that are said to be slow and are not, at most.
+const WRONG: f64 = 0.05;
+/// Values of a fact that are listed.
+const MOST_VALUES: usize = 4;
+/// Collections that are looked back on.
+const MOST_COLLECTIONS: usize = 8;
+
+const ALONE: Template = Template { code: "fleet-alone", words: "one machine: nothing to hold it against" };
+const FEW_ALIKE: Template = Template {
+    code: "fleet-few-alike",
+    words: "{machines} machines, fewer than {least}: none can be held slow; no figure differs by over {bound}",
+};
+const FEW: Template = Template {
+    code: "fleet-few",
+    words: "{machines} machines, fewer than {least}: they differ, but not which is off; most in {what}: {slow} is {speed} of {fast}",
+};
+
+/// What there is to judge.
+pub struct Input<'a> {
+    /// One a record.
+    pub briefs: &'a [Brief],
+    /// By collections, the newest of each machine first ([`newest_of_each`](crate::newest_of_each)).
+    pub collections: &'a [Vec<usize>],
+    /// What the briefs share.
+    pub known: &'a Known,
+}
+
+/// A class with what was found in it.
+struct Judgement<'a> {
+    group: Group<'a>,
+    division: Option<Division>,
+    drifts: Vec<(u32, f64)>,
+    two_valued: Vec<u32>,
+    families: Vec<FamilyJudged>,
+    /// The families in which each machine is slow, by their index.
+    slow_in: Vec<Vec<usize>>,
+}
+
+/// Judges a fleet.
+pub fn judge_fleet(input: &Input, tool: Tool, reading: Reading) -> Fleet {
+    let of = |collection: &Vec<usize>| judge_machines(input, collection);
+    let newest = input.collections.first().map(of).unwrap_or_default();
+    let earlier = input.collections.iter().skip(1).take(MOST_COLLECTIONS).map(of);
+    let mut before: HashMap<&str, (u32, u32)> = HashMap::new();
+    for judgement in earlier.flatten().filter(|judgement| !judgement.families.is_empty()) {
+        for (member, slow_in) in judgement.group.members.iter().zip(&judgement.slow_in) {
+            let count = before.entry(member.machine.as_str()).or_default();
+            *count = (count.0 + u32::from(!slow_in.is_empty()), count.1 + 1);
+        }
+    }
+    let mut slow = Vec::new();
+    let mut classes = Vec::new();
+    for (number, judgement) in newest.iter().enumerate() {
+        classes.push(judgement.class());
+        let machines = (0..judgement.group.members.len()).filter_map(|at| judgement.slow(at, number));
+        slow.extend(machines);
+    }
+    for machine in &mut slow {
+        machine.before = before.get(machine.machine.as_str()).copied().unwrap_or_default();
+    }
+    let worst = |slow: &Slow| slow.figures.first().map_or(1.0, |figure| figure.speed);
+    slow.sort_by(|a, b| worst(a).total_cmp(&worst(b)));
+    let confirm = confirm(&slow.iter().map(|slow| slow.machine.as_str()).collect::<Vec<_>>());
+    Fleet { fleet: FLEET_VERSION, tool, reading, classes, slow, confirm }
+}
+
+/// Holds these records against each other, class by class.
+fn judge_machines<'a>(input: &Input<'a>, records: &[usize]) -> Vec<Judgement<'a>> {
+    let briefs: Vec<&Brief> = records.iter().filter_map(|at| input.briefs.get(*at)).collect();
+    let mut judgements: Vec<Judgement> = Vec::new();
+    for members in by_kind(&briefs) {
+        for (mut group, division) in find_camps(Group::new(input.known, members)) {
+            let two_valued = take_out_two_valued(&mut group);
+            let drifts = take_out_drifts(&mut group);
+            let families = if group.members.len() < LEAST { Vec::new() } else { judge_families(&group) };
+            let slow_in = vec![Vec::new(); group.members.len()];
+            judgements.push(Judgement { group, division, drifts, two_valued, families, slow_in });
+        }
+    }
+    judgements.sort_by_key(|judgement| std::cmp::Reverse(judgement.group.members.len()));
+    // Machines of all classes are one question: which are slow.
+    let chance = |judgement: &Judgement, at: usize| {
+        let of = judgement.families.iter().filter_map(|family| family.chance(at)).collect::<Vec<f64>>();
+        if of.is_empty() { None } else { Some(simes(of)) }
+    };
+    let chances: Vec<f64> = judgements
+        .iter()
+        .flat_map(|judgement| {
+            (0..judgement.group.members.len()).filter_map(|at| chance(judgement, at)).collect::<Vec<_>>()
+        })
+        .collect();
+    let cut = taken_up_to(chances, WRONG);
+    for judgement in &mut judgements {
+        for at in 0..judgement.group.members.len() {
+            let of: Vec<(usize, f64)> = judgement
+                .families
+                .iter()
+                .enumerate()
+                .filter_map(|(number, family)| Some((number, family.chance(at)?)))
+                .collect();
+            let cut = taken_up_to(of.iter().map(|(_, chance)| *chance).collect(), cut);
+            let slow = of.into_iter().filter(|(number, chance)| {
+                *chance <= cut
+                    && judgement.families.get(*number).is_some_and(|family| family.slowest(at).is_some())
+            });
+            judgement.slow_in[at] = slow.map(|(number, _)| number).collect();
+        }
+    }
+    judgements
+}
+
+/// Machines by their kind. One that does not tell all of it goes with the only kind that it may be of.
+fn by_kind<'a>(briefs: &[&'a Brief]) -> Vec<Vec<&'a Brief>> {
+    let mut kinds: BTreeMap<&Kind, Vec<&Brief>> = BTreeMap::new();
+    for brief in briefs {
+        kinds.entry(&brief.kind).or_default().push(brief);
+    }
+    let mut order: Vec<(&Kind, Vec<&Brief>)> = kinds.into_iter().collect();
+    order.sort_by_key(|(kind, members)| std::cmp::Reverse((kind.count_known(), members.len())));
+    let mut classes: Vec<(&Kind, Vec<&Brief>)> = Vec::new();
+    for (kind, members) in order {
+        let mut fitting = classes
+            .iter_mut()
+            .filter(|(known, _)| known.fits(kind) && known.count_known() > kind.count_known());
+        match (fitting.next(), fitting.next()) {
+            (Some((_, class)), None) => class.extend(members),
+            _ => classes.push((kind, members)),
+        }
+    }
+    classes.into_iter().map(|(_, members)| members).collect()
+}
+
+impl Judgement<'_> {
+    fn value(&self, fact: usize, value: Option<u32>) -> Option<FactValue> {
+        let fact = facts().get(fact)?;
+        let value = value.map_or("none", |value| self.group.known.value(value)).to_owned();
+        Some(FactValue { what: fact.what.clone(), from: fact.from.clone(), value })
+    }
+
+    fn camp(&self) -> Option<Camp> {
+        let division = self.division.as_ref()?;
+        let figure = self.group.known.figure(division.figure?)?;
+        Some(Camp {
+            by: division.by.iter().filter_map(|(fact, value)| self.value(*fact, *value)).collect(),
+            what: figure.what.clone(),
+            speed: division.slower_by.exp(),
+        })
+    }
+
+    /// The columns that are shown: all that are judged, of too few machines all.
+    fn columns(&self) -> Vec<Judged> {
+        if !self.families.is_empty() {
+            return self.families.iter().flat_map(|family| family.columns.iter().cloned()).collect();
+        }
+        let plain = self.group.columns.iter().map(|column| Judged {
+            middle: median(column.logs()),
+            scale: scale(&column.logs()).unwrap_or(0.0),
+            z: vec![0.0; column.cells.len()],
+            chance: vec![1.0; column.cells.len()],
+            column: column.clone(),
+        });
+        plain.collect()
+    }
+
+    fn class(&self) -> Class {
+        let (group, columns) = (&self.group, self.columns());
+        let medoid = group.medoid().and_then(|at| group.members.get(at)).copied();
+        let first = group.members.first();
+        let known = |column: &Judged| group.known.figure(column.column.figure?);
+        let figure = |column: &Judged| {
+            let (figure, number) = (known(column)?, column.column.figure?);
+            let values: Vec<f64> = group
+                .members
+                .iter()
+                .filter_map(|member| member.figures.get(number))
+                .map(|point| point.value)
+                .collect();
+            Some(ClassFigure {
+                what: figure.what.clone(),
+                metric: figure.metric.clone(),
+                unit: figure.unit.clone(),
+                better: figure.better,
+                labels: figure.labels.clone(),
+                machines: values.len() as u32,
+                median: median(values),
+                scale: (!self.families.is_empty()).then_some(column.scale),
+            })
+        };
+        let row = |(at, member): (usize, &&Brief)| {
+            let cells = columns.iter().map(|column| {
+                let point = member.figures.get(column.column.figure?)?;
+                let speed = column.loss(at)?.exp();
+                let z = column.z.get(at).copied().unwrap_or(0.0);
+                Some(MachineCell { value: point.value, interval: point.interval, speed, z })
+            });
+            MachineRow {
+                machine: member.machine.clone(),
+                source: visible(&member.path),
+                started: member.started.clone(),
+                slow: self.slow_in.get(at).is_some_and(|slow_in| !slow_in.is_empty()),
+                cells: cells.collect(),
+            }
+        };
+        let of_kind = facts().iter().enumerate().filter(|(_, fact)| fact.is_of_kind());
+        let drift = |(number, moved): &(u32, f64)| {
+            Some(Drift { what: group.known.figure(*number)?.what.clone(), speed: moved.exp() })
+        };
+        Class {
+            name: medoid.map_or(String::new(), |medoid| medoid.machine_is.clone()),
+            facts: of_kind
+                .filter_map(|(at, _)| self.value(at, Some(first?.facts.get(at).copied().flatten()?)))
+                .collect(),
+            camp: self.camp(),
+            machines: group.members.len() as u32,
+            judged: !self.families.is_empty(),
+            note: self.note(&columns),
+            medoid: medoid.map_or(String::new(), |medoid| medoid.machine.clone()),
+            medoid_path: medoid.map_or_else(Default::default, |medoid| medoid.path.clone()),
+            figures: columns.iter().filter_map(figure).collect(),
+            families: columns.iter().map(|column| column.column.family).collect(),
+            varying: self.varying(),
+            two_valued: self
+                .two_valued
+                .iter()
+                .filter_map(|number| Some(group.known.figure(*number)?.what.clone()))
+                .collect(),
+            drifts: self.drifts.iter().filter_map(drift).collect(),
+            rows: group.members.iter().enumerate().map(row).collect(),
+        }
+    }
+
+    /// Facts in which its machines differ.
+    fn varying(&self) -> Vec<Varying> {
+        let vary = |at: usize| {
+            let mut counts: BTreeMap<u32, u32> = BTreeMap::new();
+            let values =
+                self.group.members.iter().filter_map(|member| member.facts.get(at).copied().flatten());
+            values.for_each(|value| *counts.entry(value).or_default() += 1);
+            let mut counts: Vec<(u32, u32)> = counts.into_iter().collect();
+            counts.sort_by_key(|(value, count)| (std::cmp::Reverse(*count), *value));
+            let fact = facts().get(at).filter(|_| counts.len() > 1)?;
+            let named = counts.iter().take(MOST_VALUES);
+            let values = named.map(|(value, count)| (self.group.known.value(*value).to_owned(), *count));
+            Some(Varying { what: fact.what.clone(), from: fact.from.clone(), values: values.collect() })
+        };
+        (0..facts().len()).filter_map(vary).collect()
+    }
+
+    /// What can be said of so few machines that none can be held slow.
+    fn note(&self, columns: &[Judged]) -> Option<Text> {
+        let machines = self.group.members.len();
+        if !self.families.is_empty() {
+            return None;
+        }
+        if machines < 2 {
+            return Some(text!(ALONE));
+        }
+        let apart = |column: &Judged| {
+            let cells =
+                || column.column.cells.iter().enumerate().filter_map(|(at, cell)| Some((at, (*cell)?)));
+            let slow = cells().min_by(|a, b| a.1.log.total_cmp(&b.1.log))?;
+            let fast = cells().max_by(|a, b| a.1.log.total_cmp(&b.1.log))?;
+            let reach = fast.1.log - slow.1.fast - 2.0 * fast.1.spread;
+            (reach > BOUND).then_some((reach, slow.0, fast.0, fast.1.log - slow.1.log, column.column.figure?))
+        };
+        let most = columns.iter().filter_map(apart).max_by(|a, b| a.0.total_cmp(&b.0));
+        let name =
+            |at: usize| self.group.members.get(at).map_or(String::new(), |member| member.machine.clone());
+        Some(match most {
+            Some((_, slow, fast, by, figure)) => text!(
+                FEW,
+                machines,
+                least = LEAST,
+                what = self.group.known.figure(figure)?.what.clone(),
+                slow = name(slow),
+                speed = Value::Share((-by).exp()),
+                fast = name(fast)
+            ),
+            None => text!(FEW_ALIKE, machines, least = LEAST, bound = Value::Share(BOUND)),
+        })
+    }
+
+    /// A machine that is slow; `None` where it is not.
+    fn slow(&self, at: usize, class: usize) -> Option<Slow> {
+        let slow_in = self.slow_in.get(at).filter(|slow_in| !slow_in.is_empty())?;
+        let member = self.group.members.get(at)?;
+        let families: Vec<&FamilyJudged> =
+            slow_in.iter().filter_map(|number| self.families.get(*number)).collect();
+        let core = families.iter().find(|family| family.family == Family::Core);
+        let clock = core.and_then(|core| self.clock(core, at));
+        let mut figures: Vec<SlowFigure> =
+            families.iter().filter_map(|family| self.slow_figure(family, at, clock)).collect();
+        // What only follows from the clock is told last.
+        figures.sort_by(|a, b| a.follows_clock.cmp(&b.follows_clock).then(a.speed.total_cmp(&b.speed)));
+        let slow: Vec<bool> = self.slow_in.iter().map(|slow_in| !slow_in.is_empty()).collect();
+        let speeds: Vec<(Family, f64)> = figures.iter().map(|figure| (figure.family, figure.speed)).collect();
+        let of = |family| speeds.iter().find(|(known, _)| *known == family).map(|(_, speed)| *speed);
+        let case = Case {
+            group: &self.group,
+            at,
+            slow: &slow,
+            families: &speeds,
+            clock,
+            slowest_cpu: of(Family::SlowestCpu),
+        };
+        Some(Slow {
+            machine: member.machine.clone(),
+            source: visible(&member.path),
+            path: member.path.clone(),
+            started: member.started.clone(),
+            class,
+            causes: find_causes(&case),
+            figures,
+            explained: Vec::new(),
+            before: (0, 0),
+        })
+    }
+
+    /// The speed of a machine's clock, where that is slow.
+    fn clock(&self, core: &FamilyJudged, at: usize) -> Option<f64> {
+        let is_clock = |judged: &&Judged| {
+            let figure = judged.column.figure.and_then(|figure| self.group.known.figure(figure));
+            figure.is_some_and(|figure| figure.metric == "core.clock") && judged.is_beyond(at)
+        };
+        let losses = core.columns.iter().filter(is_clock).filter_map(|judged| judged.loss(at));
+        losses.min_by(f64::total_cmp).map(f64::exp)
+    }
+
+    fn slow_figure(&self, family: &FamilyJudged, at: usize, clock: Option<f64>) -> Option<SlowFigure> {
+        let judged = family.slowest(at)?;
+        let figure = self.group.known.figure(judged.column.figure?)?;
+        let point = self.group.members.get(at)?.figures.get(judged.column.figure?)?;
+        let loss = judged.loss(at)?;
+        let log = |value: f64| (figure.log_speed(value) - figure.log_speed(point.value) + loss).exp();
+        let ends = point.interval.map(|(low, high)| (log(low), log(high)));
+        let left = loss - clock.map_or(0.0, f64::ln);
+        let back = match figure.better {
+            Some(record::Better::Lower) => loss.exp(),
+            _ => (-loss).exp(),
+        };
+        Some(SlowFigure {
+            family: family.family,
+            what: figure.what.clone(),
+            metric: figure.metric.clone(),
+            unit: figure.unit.clone(),
+            value: point.value,
+            median: point.value * back,
+            speed: loss.exp(),
+            interval: ends.map(|(one, other)| (one.min(other), one.max(other))),
+            chance: family.chance(at).unwrap_or(1.0),
+            follows_clock: clock.is_some()
+                && !matches!(family.family, Family::Core | Family::SlowestCpu)
+                && left > -(BOUND + judged.scale),
+        })
+    }
+}

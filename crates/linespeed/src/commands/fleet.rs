@@ -1,0 +1,62 @@
+//! `linespeed fleet`: the records of many machines, which of these are slow, and why.
+
+use std::path::Path;
+
+use record::Record;
+use record::document::Tool;
+use record::fleet::Reading;
+use record::phrase::visible;
+use report::forms::Forms;
+use report::terminal;
+
+use crate::delivery::{as_json, hand_out, output_file};
+use crate::failure::Failure;
+use crate::files;
+use crate::options::{Fleet, Options};
+
+/// Reads, judges and prints.
+pub fn run(options: &Options, asked: &Fleet) -> Result<u8, Failure> {
+    for path in output_file(options).iter().chain(&asked.baseline) {
+        files::check_writable(path)?;
+    }
+    if let Some(missing) = asked.paths.iter().find(|path| !path.exists()) {
+        let why = "does not exist; name a folder with records, or records' files".to_owned();
+        return Err(Failure::Input { path: missing.clone(), why });
+    }
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut read = fleet::read(&asked.paths, threads);
+    let records = read.briefs.len() as u64;
+    if records == 0 {
+        let first = asked.paths.first().map_or(String::new(), |path| visible(path));
+        let reasons = read.remarks.iter().map(|remark| format!("{} {}", remark.count, remark.what));
+        let reasons = reasons.collect::<Vec<_>>().join(", ");
+        let reasons = if reasons.is_empty() { "no .json file".to_owned() } else { reasons };
+        return Err(Failure::Cannot(format!(
+            "{first}: no records ({reasons}); linespeed --output FILE.json makes one"
+        )));
+    }
+    let collections = fleet::newest_of_each(&mut read.briefs, &mut read.remarks);
+    let machines = collections.first().map_or(0, Vec::len) as u64;
+    let kept: usize = collections.iter().map(Vec::len).sum();
+    let reading = Reading {
+        files: read.files,
+        records,
+        machines,
+        earlier: kept as u64 - machines,
+        remarks: std::mem::take(&mut read.remarks),
+    };
+    let tool = Tool { name: "linespeed".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
+    let input = fleet::Input { briefs: &read.briefs, collections: &collections, known: &read.known };
+    let mut said = fleet::judge_fleet(&input, tool.clone(), reading);
+    let record = |path: &Path| Record::read(path).ok();
+    fleet::explain(&mut said, &tool, record);
+    if let Some(path) = &asked.baseline {
+        let baseline = fleet::make_baseline(&said, super::now(), record);
+        files::write(path, &as_json(baseline.to_json())?)?;
+    }
+    let forms = Forms::new(|style| terminal::fleet(&said, options.out.all, style))
+        .with_json(|| said.to_json())
+        .with_csv(|| report::fleet_csv::fleet(&said))
+        .with_page(|| report::page::fleet(&said));
+    hand_out(options, &forms).map(|()| 0)
+}

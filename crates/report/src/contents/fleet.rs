@@ -1,0 +1,139 @@
+//! What is said of a fleet: the machines that are slow and why, its classes, and what could not be held against anything.
+
+use record::Text;
+use record::fleet::{Class, Fleet, Slow, SlowFigure};
+use record::phrase::{agree, count_noun};
+use record::units::{figure, percent, significant};
+
+use crate::table::Table;
+
+/// The answer in a line.
+pub(crate) fn title(fleet: &Fleet) -> String {
+    let judged: u32 = fleet.classes.iter().filter(|class| class.judged).map(|class| class.machines).sum();
+    let machines = count_noun(fleet.reading.machines, "machine");
+    match (fleet.slow.len(), judged) {
+        (_, 0) if fleet.reading.machines == 0 => "no records of machines".to_owned(),
+        (_, 0) => format!("{machines}, no five of them alike: none can be held slow"),
+        (0, _) => format!("{machines}, {judged} held against their like: none is slow"),
+        (slow, _) => {
+            format!("{machines}, {judged} held against their like: {slow} {} slow", agree(slow, "is", "are"))
+        }
+    }
+}
+
+/// In what a machine is slow: `memory bandwidth 0.75 of its class (triad, all CPUs: 151 GB/s against 201 GB/s)`.
+pub(crate) fn describe_figure(slow: &SlowFigure) -> String {
+    let (own, usual) = (figure(slow.value, &slow.unit), figure(slow.median, &slow.unit));
+    format!(
+        "{} {} of its class ({}: {own} against {usual})",
+        slow.family.word(),
+        significant(slow.speed),
+        slow.what
+    )
+}
+
+/// Beside the first: in what else, and what only follows from its clock.
+pub(crate) fn describe_rest(slow: &Slow) -> Option<String> {
+    let rest = slow.figures.get(1..).unwrap_or_default();
+    let list = |follows: bool| {
+        let of = rest.iter().filter(|figure| figure.follows_clock == follows);
+        of.map(|figure| format!("{} {}", figure.family.word(), significant(figure.speed)))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let (own, following) = (list(false), list(true));
+    let following = (!following.is_empty()).then(|| format!("by its clock: {following}"));
+    let parts = [(!own.is_empty()).then(|| format!("also {own}")), following];
+    let said = parts.into_iter().flatten().collect::<Vec<_>>().join("; ");
+    (!said.is_empty()).then_some(said)
+}
+
+/// What explains it, the likeliest first.
+pub(crate) fn describe_cause(slow: &Slow) -> String {
+    slow.causes.first().map_or(String::new(), |cause| cause.says.to_string())
+}
+
+/// What else might.
+pub(crate) fn other_causes(slow: &Slow) -> impl Iterator<Item = &Text> {
+    slow.causes.iter().skip(1).map(|cause| &cause.says)
+}
+
+/// Whether it was slow before.
+pub(crate) fn describe_before(slow: &Slow) -> Option<String> {
+    let (slow_then, all) = slow.before;
+    (slow_then > 0).then(|| format!("slow in {slow_then} of {} before, too", count_noun(all, "collection")))
+}
+
+/// What a class is, with its camp.
+pub(crate) fn name_class(class: &Class) -> String {
+    let Some(camp) = &class.camp else { return class.name.clone() };
+    let by: Vec<String> =
+        camp.by.iter().take(2).map(|fact| format!("{} {}", fact.what, fact.value)).collect();
+    let more = camp.by.len().saturating_sub(by.len());
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    match by.is_empty() {
+        true => format!("{} · camp without a fact that explains it", class.name),
+        false => format!("{} · {}{more}", class.name, by.join(", ")),
+    }
+}
+
+/// How the camps of a kind differ, where it has several.
+pub(crate) fn describe_camp(class: &Class) -> Option<String> {
+    let camp = class.camp.as_ref()?;
+    let machines = count_noun(class.machines, "machine");
+    let by: Vec<String> = camp.by.iter().map(|fact| format!("{} {}", fact.what, fact.value)).collect();
+    let by = if by.is_empty() { "no fact of the records explains it".to_owned() } else { by.join(", ") };
+    let what = &camp.what;
+    Some(match camp.speed < 1.0 {
+        true => format!("{machines}, {} of the fastest camp ({what}): {by}", significant(camp.speed)),
+        false => format!("{machines}, the fastest ({what}): {by}"),
+    })
+}
+
+/// The classes.
+pub(crate) fn classes(fleet: &Fleet, most: usize) -> Table {
+    let mut table = Table::new("Classes", None, ["#machines", "#slow", "what", "?#figures", "?median scale"]);
+    for (number, class) in fleet.classes.iter().enumerate().take(most) {
+        let slow = fleet.slow.iter().filter(|slow| slow.class == number).count();
+        let mut scales: Vec<f64> = class.figures.iter().filter_map(|figure| figure.scale).collect();
+        scales.sort_by(f64::total_cmp);
+        let scale = scales.get(scales.len() / 2).map_or(String::new(), |scale| percent(*scale));
+        let slow = if class.judged { slow.to_string() } else { "—".to_owned() };
+        table.row(vec![
+            class.machines.to_string(),
+            slow,
+            name_class(class),
+            class.figures.len().to_string(),
+            scale,
+        ]);
+    }
+    if fleet.classes.len() > most {
+        table.note(&format!("the {most} largest of {}; --json has all", fleet.classes.len()));
+    }
+    table
+}
+
+/// What is to be known beside: camps, classes too small, drifts, files.
+pub(crate) fn remarks(fleet: &Fleet) -> Vec<String> {
+    let camps = fleet.classes.iter().filter_map(describe_camp).map(|camp| format!("Camp of {camp}."));
+    let small =
+        fleet.classes.iter().filter_map(|class| Some(format!("{}: {}.", class.name, class.note.as_ref()?)));
+    let drifts = fleet.classes.iter().flat_map(|class| {
+        class.drifts.iter().take(2).map(|drift| {
+            let change = percent((drift.speed - 1.0).abs());
+            let way = if drift.speed < 1.0 { "slower" } else { "faster" };
+            format!("{}: {change} {way} from the first third of the collection to the last; taken out before machines are held against each other.", drift.what)
+        })
+    });
+    let files = fleet.reading.remarks.iter().map(|remark| {
+        let out = if remark.left_out { " left out" } else { "" };
+        let named = remark.examples.join(", ");
+        let more = if remark.count as usize > remark.examples.len() { ", …" } else { "" };
+        format!("{}{out}, {}: {named}{more}", count_noun(remark.count, "file"), remark.what)
+    });
+    let two_valued = fleet.classes.iter().filter(|class| !class.two_valued.is_empty()).map(|class| {
+        let names = record::phrase::join_list(&class.two_valued.iter().map(Text::to_string).collect::<Vec<_>>());
+        format!("Not held against each other, since it has two values and nothing else divides these machines: {names}.")
+    });
+    camps.chain(two_valued).chain(drifts).chain(small).chain(files).collect()
+}
