@@ -12,6 +12,7 @@ from .rows import Figure, Missing, Ratio, Section, nanoseconds, size
 
 RUNS = 10
 MADE_UP = ("1024", "8", "4", "2")  # CPUs, nodes, packages, threads a core
+CHECKED = ("512", "8", "2", "2")
 
 
 def compare(bench):
@@ -31,13 +32,23 @@ def compare(bench):
         "lstopo": ["lstopo-no-graphics"],
     }
     tree = f"linespeed inspect --root, {MADE_UP[0]} CPUs"
+    check, checked = "linespeed check", f"linespeed check --root, {CHECKED[0]} CPUs"
     try:
-        commands[tree] = ours.command("inspect", "--root", made_up_tree())
+        commands[tree] = ours.command("inspect", "--root", made_up_tree(MADE_UP))
+        commands[check] = ours.command("check", "--baseline", baseline(ours))
+        large = made_up_tree(CHECKED)
+        commands[checked] = ours.command("check", "--root", large, "--baseline", baseline(ours, "--root", large))
     except tools.Failed as failure:
         section.rows.append(Missing(tree, str(failure)))
     arms = {name: lambda command=command: hyperfine(command) for name, command in commands.items()}
     times = interleave("start-up", bench.rounds, arms, section.remarks)
-    limits = {"linespeed --version": (5e6, "5 ms"), "linespeed inspect": (50e6, "50 ms"), tree: (300e6, "300 ms")}
+    limits = {
+        "linespeed --version": (5e6, "5 ms"),
+        "linespeed inspect": (50e6, "50 ms"),
+        tree: (300e6, "300 ms"),
+        check: (100e6, "100 ms"),
+        checked: (500e6, "500 ms"),
+    }
     for name, limit in limits.items():
         if any(times.get(name, [])):
             section.rows.append(Figure(name, times[name], nanoseconds, Under(*limit)))
@@ -59,13 +70,20 @@ def compare(bench):
     return section
 
 
-def made_up_tree():
+def baseline(ours, *root):
+    """The record that a check is held against: of an inventory. Raises tools.Failed."""
+    record = tools.WORK / f"baseline-{len(root)}.json"
+    tools.run(ours.command("inspect", *root, "--output", record))
+    return record
+
+
+def made_up_tree(shape):
     """The folder of a captured tree of a large machine that does not exist. Raises tools.Failed."""
-    folder = tools.WORK / "made-up-1024"
+    folder = tools.WORK / f"made-up-{shape[0]}"
     if not (folder / "sys").exists():
         folder.mkdir(parents=True, exist_ok=True)
         maker = tools.build(tools.REPOSITORY, ["--package", "linespeed-machine", "--example", "made_up_tree"])
-        tools.run([maker, folder, *MADE_UP])
+        tools.run([maker, folder, *shape])
     return folder
 
 
