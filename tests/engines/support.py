@@ -23,7 +23,9 @@ class Trial:
 
     def __init__(self, linespeed, packages):
         self.linespeed = pathlib.Path(linespeed).resolve()
-        self._packages = pathlib.Path(packages).resolve()
+        # What is kept between trials.
+        self.kept = pathlib.Path(packages).resolve()
+        self.kept.mkdir(parents=True, exist_ok=True)
         self._stack = contextlib.ExitStack()
         self.folder = None
 
@@ -39,7 +41,7 @@ class Trial:
 
     def run(self, *command, code=0, **how):
         """What a command printed; it must end with `code`, unless that is None."""
-        done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=300, **how)
+        done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=900, **how)
         if code not in (None, done.returncode):
             words = " ".join(str(word) for word in command)
             raise AssertionError(f"{words}: exit code {done.returncode}, not {code}\n{done.stdout}\n{done.stderr}")
@@ -54,7 +56,7 @@ class Trial:
 
     def virtual_environment(self, *packages):
         """The programs' folder of a virtual environment with these packages of PyPI, kept between trials."""
-        place = self._packages / packages[0].partition("=")[0]
+        place = self.kept / packages[0].partition("=")[0]
         if not (place / "complete").exists():
             self.run(sys.executable, "-m", "venv", "--clear", place)
             install = [place / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check", *packages]
