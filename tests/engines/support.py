@@ -54,6 +54,10 @@ class Trial:
         self._stack.callback(_end, started)
         return started
 
+    def at_the_end(self, done):
+        """What is done when the trial ends, after all that is started later has ended."""
+        self._stack.callback(done)
+
     def virtual_environment(self, *packages):
         """The programs' folder of a virtual environment with these packages of PyPI, kept between trials."""
         place = self.kept / packages[0].partition("=")[0]

@@ -58,7 +58,8 @@ fn check(options: &Options, asked: &options::Check) -> Result<u8, Failure> {
     let nearest = classes.iter().map(|class| (facts(class), class));
     let nearest = nearest.min_by_key(|(check, _)| (check.outcome == Outcome::OtherClass, check.facts.len()));
     let Some((mut check, class)) = nearest else {
-        return Err(Failure::Cannot(format!("{name} has no class of machines")));
+        let words = "holds no class of machines: fleet --baseline writes those of five machines and more";
+        return Err(Failure::Cannot(format!("{name} {words}")));
     };
     if (asked.probe || asked.screen) && check.outcome != Outcome::OtherClass {
         found.machine = record.machine.clone();
