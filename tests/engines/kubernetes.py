@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 
-from support import CONTRIB, until
+from support import CONTRIB, fetch, free_port, until
 
 PACKAGES = ["python3-venv"]
 
@@ -79,8 +79,14 @@ def detector(engine, config, baseline, environment):
     config["rules"][0]["args"] = [str(baseline)]
     file = engine.folder / "npd.json"
     file.write_text(json.dumps(config))
-    log = engine.folder / "node-problem-detector.log"
-    engine.start(binary, f"--config.custom-plugin-monitor={file}", "--enable-k8s-exporter=false", "--prometheus-port=0",
+    port = free_port()
+    engine.start(binary, f"--config.custom-plugin-monitor={file}", "--enable-k8s-exporter=false", f"--prometheus-port={port}",
                  "--port=0", "--logtostderr", "--v=3", env=environment | {"NODE_NAME": "n1"})
-    until("condition of the detector", lambda: "FactsDiffer" in log.read_text() and "not 1.0.0" in log.read_text())
+
+    def is_off():
+        lines = [line for line in fetch(f"http://127.0.0.1:{port}/metrics").splitlines() if line.startswith("problem_gauge{")]
+        return any('"FactsDiffer"' in line and '"LinespeedOff"' in line and line.endswith(" 1") for line in lines)
+
+    until("condition of the detector", is_off)
+    assert "not 1.0.0" in (engine.folder / "node-problem-detector.log").read_text()
     return "the real detector sets the condition LinespeedOff"

@@ -26,6 +26,8 @@ pub fn check_line(check: &Check, baseline: &str) -> String {
 fn compose(check: &Check, baseline: &str) -> String {
     let facts = check.facts.iter().filter(|fact| !fact.follows).map(fact_off);
     let slow = check.figures.iter().filter(|figure| figure.slow).map(slower);
+    let known = check.figures.iter().filter(|figure| figure.doubt.is_none()).count();
+    let noisy = check.figures.len() - known;
     let unseen = match (check.not_seen.first(), check.not_seen.len()) {
         (None, _) => String::new(),
         (Some(first), 1) => format!("not seen: {}", in_a_sentence(&clean(&first.what.to_string()))),
@@ -35,13 +37,17 @@ fn compose(check: &Check, baseline: &str) -> String {
     };
     match check.outcome {
         Outcome::Good => {
-            let figures = match check.figures.len() {
-                0 => String::new(),
-                count => format!(", {count} {}", if count == 1 { "figure" } else { "figures" }),
+            let figures = match (known, check.figures.len()) {
+                (_, 0) => String::new(),
+                (known, _) => format!(", {}", record::phrase::count_noun(known, "figure")),
             };
+            let noisy = if noisy > 0 { format!("{noisy} too noisy") } else { String::new() };
             let good = format!("nothing is off: {}{figures}", count_facts(check.alike));
             let long = format!("{good} as in {}", clean(baseline));
-            let parts = |first: String| if unseen.is_empty() { first } else { format!("{first}; {unseen}") };
+            let parts = |first: String| {
+                let all = [first, noisy.clone(), unseen.clone()];
+                all.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
+            };
             let line = parts(long);
             if width(&line) <= WIDEST { line } else { parts(good) }
         }
@@ -51,7 +57,7 @@ fn compose(check: &Check, baseline: &str) -> String {
 }
 
 fn count_facts(count: usize) -> String {
-    format!("{count} {}", if count == 1 { "fact" } else { "facts" })
+    record::phrase::count_noun(count, "fact")
 }
 
 /// As many as have room behind the words, and how many more there are.
@@ -198,14 +204,32 @@ mod tests {
         ];
         let unseen = || vec![fact("Firmware".to_owned(), None, Some("1".to_owned()))];
         let good = a_check(Outcome::Good, Vec::new(), Vec::new());
+        let figure = |doubt: Option<record::Doubt>, slow: bool| Figure {
+            what: "triad, all CPUs".to_owned().into(),
+            metric: "memory.bandwidth".to_owned(),
+            unit: "B/s".to_owned(),
+            here: 8e10,
+            baseline: 1e11,
+            speed: 0.8,
+            interval: Some((0.79, 0.81)),
+            bound: 0.1,
+            slow,
+            doubt,
+        };
+        let noisy = || figure(Some(record::Doubt::too_few_samples(1)), false);
+        let with = |outcome, figures| Check { figures, ..a_check(outcome, Vec::new(), Vec::new()) };
         let lines = [
             check_line(&good, "node1"),
+            check_line(&with(Outcome::Good, vec![figure(None, false), noisy()]), "node1"),
+            check_line(&with(Outcome::Defect, vec![figure(None, true), noisy()]), "node1"),
             check_line(&a_check(Outcome::Good, Vec::new(), unseen()), "node1"),
             check_line(&a_check(Outcome::Defect, all.clone(), unseen()), "node1"),
             check_line(&a_check(Outcome::OtherClass, all[..1].to_vec(), unseen()), "node1"),
         ];
         insta::assert_snapshot!(lines.join("\n"), @r"
         nothing is off: 31 facts as in node1
+        nothing is off: 31 facts, 1 figure as in node1; 1 too noisy
+        triad, all CPUs at 80 % of the baseline
         nothing is off: 31 facts as in node1; not seen: firmware
         memory devices 15, not 16; SMT off, not on; 2 more: -v; not seen: firmware
         baseline of another kind: memory devices 15, not 16
