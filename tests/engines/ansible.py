@@ -1,11 +1,11 @@
-"""Ansible collects a record of each of three hosts, checks them, and reads the local fact."""
+"""Ansible collects a record of each of three hosts, beside one that does not answer, checks them, and reads the local fact."""
 
 import json
 import os
 
 from support import CONTRIB
 
-PACKAGES = ["python3-venv"]
+PACKAGES = ["python3-venv", "openssh-client"]
 
 
 def trial(engine):
@@ -14,6 +14,8 @@ def trial(engine):
     inventory = engine.folder / "hosts"
     python = f"ansible_python_interpreter={programs / 'python'}"
     lines = [f"{host} ansible_connection=local {python} linespeed_folder={engine.folder / 'on' / host}" for host in hosts]
+    # Nobody listens there: a host that does not answer.
+    lines.append("n4 ansible_connection=ssh ansible_host=127.0.0.1 ansible_port=1")
     inventory.write_text("\n".join([*lines, ""]))
     (engine.folder / "on").mkdir()
     environment = os.environ | {"HOME": str(engine.folder), "LC_ALL": "C.UTF-8", "ANSIBLE_NOCOLOR": "1"}
@@ -27,7 +29,8 @@ def trial(engine):
     records = engine.folder / "records"
     # The three are one machine, which measures for one of them at a time.
     measure = json.dumps({"linespeed_run": ["run", "clock", "costs", "--quick"], "linespeed_records": str(records)})
-    play("collect.yml", "--forks", "1", "-e", measure)
+    said = play("collect.yml", "--forks", "1", "-e", measure, code=4)
+    assert said.count("unreachable=1") == 1, said
     assert sorted(path.stem for path in records.iterdir()) == hosts
     for path in records.iterdir():
         assert json.loads(path.read_text())["measurements"], path
@@ -36,12 +39,13 @@ def trial(engine):
     # Held against one of themselves nothing is off; with another kernel in the baseline every host says so.
     baseline = engine.folder / "baseline.json"
     baseline.write_text((records / "n1.json").read_text())
-    said = play("check.yml", "-e", f"linespeed_baseline={baseline}")
+    answering = ["-l", ",".join(hosts)]
+    said = play("check.yml", *answering, "-e", f"linespeed_baseline={baseline}")
     assert said.count("nothing is off") >= len(hosts) and "failed=0" in said, said
     changed = json.loads(baseline.read_text())
     changed["machine"]["kernel"]["release"] = "1.0.0"
     baseline.write_text(json.dumps(changed))
-    said = play("check.yml", "-e", f"linespeed_baseline={baseline}", code=2)
+    said = play("check.yml", *answering, "-e", f"linespeed_baseline={baseline}", code=2)
     assert said.count("failed=1") == len(hosts) and "not 1.0.0" in said, said
 
     facts = engine.folder / "facts.d"

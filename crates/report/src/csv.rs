@@ -81,7 +81,7 @@ fn watch(watch: &Watch) -> String {
 
 /// The columns of a record's figures: the machine, when the run began, and where a figure was taken, so that many records are one
 /// table.
-pub const FIGURES_HEAD: &str =
+const FIGURES_HEAD: &str =
     "machine,time,metric,unit,places,value,low,high,better,samples,min,median,mean,p99,max,mad,doubt";
 
 /// Every figure of a record, a line each, of a watch every moment; numbers as the record has them.
@@ -93,7 +93,7 @@ pub fn record(record: &Record) -> String {
 }
 
 /// The lines of a record's figures, without the columns' names. A place is `cpu=0;page=4KiB`: its labels by their names.
-pub fn figures(record: &Record) -> String {
+fn figures(record: &Record) -> String {
     let mut text = String::new();
     let machine = field(record.machine.hostname.as_deref().unwrap_or_default());
     let time = field(&record.started);
@@ -184,6 +184,25 @@ pub(crate) fn field(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn a_figure_is_a_line_that_says_which_machine_when_and_where() {
+        let mut record = record::Record::new("0", "2026-01-02T03:04:05Z".to_owned(), Vec::new());
+        record.machine.hostname = Some("n,1".to_owned());
+        let place = record::Labels::new()
+            .with_label(record::Label::Cpu, 3u32)
+            .with_label(record::Label::Page, "4KiB");
+        let samples = vec![1.0, 2.0, 2.0, 2.0, 2.0, 2.0, 3.0];
+        record.measurements.push(record::Measurement::new("load.latency", place.clone(), samples));
+        record.measurements.push(record::Measurement::new("load.latency", place, Vec::new()));
+        let text = super::record(&record);
+        let lines: Vec<&str> = text.split_terminator("\r\n").collect();
+        assert!(lines[0].starts_with("machine,time,metric,unit,places,value,low,high,"), "{text}");
+        let begins = "\"n,1\",2026-01-02T03:04:05Z,load.latency,ns,cpu=3;page=4KiB,";
+        assert!(lines[1].starts_with(&format!("{begins}2,1,3,lower,7,1,2,")), "{text}");
+        assert!(lines[2].starts_with(&format!("{begins},,,lower,0,,,")), "{text}");
+        assert!(lines[1..].iter().all(|line| line.matches(',').count() == 17), "{text}");
+    }
+
     #[test]
     fn fields_keep_their_column_and_are_no_formulas() {
         assert_eq!(super::field("a,b"), "\"a,b\"");

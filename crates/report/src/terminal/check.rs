@@ -139,7 +139,7 @@ fn write(screen: &mut Screen, check: &Check, baseline: &str) {
             screen.table(&table.finished(), 2);
         }
     }
-    let heads = ["figure", "#here", "#baseline", "#speed", "?#95 %", "verdict"];
+    let heads = ["figure", "?#here", "?#baseline", "#speed", "?#95 %", "verdict"];
     let mut table = Table::new("Figures", None, heads);
     for figure in &check.figures {
         let value = |value: f64| units::figure(value, &figure.unit);
