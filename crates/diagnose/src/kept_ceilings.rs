@@ -142,6 +142,7 @@ mod tests {
             source: None,
             delivered: ns,
             share: None,
+            repeatability: None,
             usual: None,
             beside: None,
             meaning: String::new().into(),

@@ -83,6 +83,7 @@ pub fn diagnose(record: &Record) -> Diagnosis {
         None => (findings::findings(&case), findings::not_looked_for(&case)),
     };
     let mut headlines = resources::resources(index);
+    resources::state_repeatability(record, &mut headlines);
     let inputs = loss_breakdown::BreakdownInputs { index, case: &case, numa: numa.as_ref() };
     let breakdowns = loss_breakdown::break_down(inputs, &mut headlines);
     let mut layers = layers::layers(index);

@@ -109,6 +109,7 @@ read_by_serde!(
     Around,
     Ceilings,
     Waiting,
+    [f64; 2],
     Vec<RunEnd>,
     Vec<Probe>,
     Vec<String>
@@ -271,6 +272,8 @@ details! {
     GAPS: u64 = "gaps";
     /// Gaps a second.
     GAPS_PER_SECOND: f64 = "gaps_per_second";
+    /// The figure of every second sample, from the first and from the second on, where samples are kept as a distribution.
+    HALVES: [f64; 2] = "halves";
     /// Loads in a sample.
     HOPS_PER_SAMPLE: u64 = "hops_per_sample";
     /// How copies were run.

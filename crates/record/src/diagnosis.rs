@@ -350,6 +350,10 @@ pub struct Resource {
     /// Why the figures behind it should not be leaned on, in a few words: `too noisy`.
     #[serde(flatten)]
     pub doubt: Option<Doubt>,
+    /// By how much the figure differs between its two interleaved halves, every second sample each, as a share of their mean;
+    /// absent where fewer than four samples, or none of them, were kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeatability: Option<f64>,
     /// The range that is usual of such a machine, of the share or in the unit; absent where nothing published tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usual: Option<Text>,

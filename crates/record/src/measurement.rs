@@ -315,6 +315,21 @@ impl Measurement {
         Some(((mean - half).max(min.min(mean)), (mean + half).min(max.max(mean))))
     }
 
+    /// The figure of every second sample, beginning with the first and with the second: two measurements in turns. `None` below
+    /// four samples, and where neither the samples nor [`detail::HALVES`] were kept.
+    pub fn halves(&self) -> Option<[f64; 2]> {
+        if let Some(kept) = self.detail.get(detail::HALVES) {
+            return kept.iter().all(|half| half.is_finite()).then_some(kept);
+        }
+        let half = |first: usize| {
+            let samples: Vec<f64> = self.samples.iter().skip(first).step_by(2).copied().collect();
+            let summary = Summary::from_samples(&samples);
+            if self.is_mean() { summary.mean } else { Some(summary.median) }.filter(|half| half.is_finite())
+        };
+        (self.samples.len() >= 4).then_some(())?;
+        Some([half(0)?, half(1)?])
+    }
+
     /// Whether the mean stands for it.
     pub fn is_mean(&self) -> bool {
         metrics::find(&self.metric).is_some_and(|metric| metric.figure == metrics::Statistic::Mean)

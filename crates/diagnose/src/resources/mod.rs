@@ -2,6 +2,7 @@
 
 mod memory;
 mod reached;
+mod repeatability;
 #[cfg(test)]
 mod tests;
 mod usual;
@@ -16,6 +17,7 @@ use crate::record_index::RecordIndex;
 pub(crate) use memory::{memory_pages, triad_and_read};
 pub use reached::beyond_caches;
 pub(crate) use reached::{Walk, beyond, not_reached, walked};
+pub(crate) use repeatability::state_repeatability;
 pub use usual::usual_memory_latency;
 pub(crate) use usual::with_usual;
 pub(crate) use wake_up::{DEFAULT_SLACK_NS, wake_up_at, wake_up_cpu};
@@ -123,6 +125,7 @@ fn core(index: &RecordIndex) -> Option<Headline> {
         source,
         delivered,
         share: ceiling.map(|(hz, _)| delivered / hz),
+        repeatability: None,
         usual: None,
         beside: taken(index).map(|share| {
             text!("core-time-taken", "{share} of its time was taken", share = Value::Share(share))

@@ -51,6 +51,29 @@ fn the_core_is_held_against_what_it_advertises() {
 }
 
 #[test]
+fn a_headline_is_repeated_as_well_as_its_interleaved_halves_agree() {
+    let mut record = machine(1);
+    clock(&mut record, 0, "all", 3e9);
+    let repeatability = |record: &Record| crate::diagnose(record).resources[0].repeatability;
+    let mut sampled = |samples: Vec<f64>| {
+        let place = record.measurements[0].labels.clone();
+        record.measurements[0] = Measurement::new("core.clock", place, samples);
+        repeatability(&record)
+    };
+    let share = sampled([2.9e9, 3.1e9].repeat(4)).expect("eight samples have halves");
+    assert!((share - 0.2 / 3.0).abs() < 1e-9, "{share}");
+    assert_eq!(sampled(vec![3e9; 8]), Some(0.0));
+    // What drifts touches both halves alike.
+    let drift = sampled((0..100).map(|n| 3e9 - 1e6 * f64::from(n)).collect()).expect("halves");
+    assert!(drift < 1e-3, "{drift}");
+    assert_eq!(sampled(vec![2.9e9, 3.1e9, 2.9e9]), None);
+    // A distribution kept of many samples.
+    record.measurements[0].samples.clear();
+    record.measurements[0].detail.set_parts(detail::HALVES, &[3e9, 3.3e9]);
+    assert!(repeatability(&record).is_some_and(|share| (share - 0.3 / 3.15).abs() < 1e-9));
+}
+
+#[test]
 fn a_clock_above_the_advertised_one_is_the_ceiling() {
     let mut record = machine(1);
     record.machine.processor.max_hz = Some(2_000_000_000);

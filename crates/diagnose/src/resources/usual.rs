@@ -84,6 +84,7 @@ mod tests {
             source: None,
             delivered: 1.0,
             share: None,
+            repeatability: None,
             usual: None,
             beside: None,
             meaning: Text::default(),

@@ -64,6 +64,7 @@ pub(super) fn wake_up(index: &RecordIndex) -> Option<Headline> {
         source: ceiling.map(|_| CeilingSource::Measured),
         delivered: delivered.value(),
         share: ceiling.map(|ceiling| ceiling / delivered.value()),
+        repeatability: None,
         usual: None,
         beside: ordinary.and_then(|ordinary| state_slack(ordinary, real_time.is_some())),
         meaning: Text::default(),

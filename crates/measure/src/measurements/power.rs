@@ -12,10 +12,12 @@ use crate::measure::Measure;
 use crate::repeat::{judge, there_and_back};
 use crate::workloads;
 use crate::workloads::incidents::Incidents;
+use crate::workloads::session::{array_bytes, array_seconds, make_arrays};
 use crate::workloads::worker_pool::{SliceLength, TimeBudget, WorkerPool};
 
+const NAME: &str = "power-draw";
 /// The work beside which power is read, from the busiest execution units to a core that waits.
-const WORK: [&str; 3] = ["flops", "cpu-bound", "memory-bound"];
+const WORK: [&str; 4] = ["flops", "cpu-bound", "memory-bound", "triad"];
 const IDLE: &str = "idle";
 /// Half-width of the interval beyond which power is too noisy.
 const TARGET: f64 = 0.05;
@@ -27,21 +29,24 @@ const REFUSED: Template =
 const AS_ROOT: Template = Template { code: "power-as-root", words: "sudo linespeed run power-draw" };
 
 pub(crate) const POWER: Measure = Measure {
-    name: "power-draw",
+    name: NAME,
     glossary: "
         What does the machine draw idle, and under known work on all CPUs? `linespeed list` says how long
         it takes. It needs RAPL (as root) or a power meter in hwmon.
         How: See `power.package`.
     ",
     metrics: &["power.package"],
-    obstacle: |_, _, _| Meter::find(&Root::live()).err().map(|why| why.into_impossible("power-draw")),
-    budget: |_, _, depth| {
+    obstacle: |_, _, _| Meter::find(&Root::live()).err().map(|why| why.into_impossible(NAME)),
+    budget: |machine, _, depth| {
         let (rounds, each) = Meter::find(&Root::live()).map_or((0, 0.0), |meter| meter.rounds());
         let seconds = rounds as f64 * each * (WORK.len() + 1) as f64;
-        Budget { seconds: depth.pick_named(0.0, 0.5, 1.0, 1.0) * seconds, bytes: 0 }
+        match depth.pick_named(0.0, 0.5, 1.0, 1.0) * seconds {
+            0.0 => Budget { seconds: 0.0, bytes: 0 },
+            seconds => Budget { seconds: seconds + array_seconds(depth), bytes: array_bytes(machine, depth) },
+        }
     },
-    uses_arrays: false,
-    run,
+    uses_arrays: true,
+    run: |context| run(context, &Root::live()),
 };
 
 /// Where power is read.
@@ -133,15 +138,17 @@ fn used(before: u64, after: u64, range: u64) -> u64 {
     if after >= before { after - before } else { range.saturating_sub(before).saturating_add(after) }
 }
 
-fn run(context: &mut Context) -> Result<(), Halt> {
-    let root = Root::live();
-    let meter = Meter::find(&root).map_err(|why| why.reason)?;
+fn run(context: &mut Context, root: &Root) -> Result<(), Halt> {
+    let meter = Meter::find(root).map_err(|why| why.reason)?;
     let cpus: Vec<u32> = context.cpus.iter().collect();
     let incidents = Incidents::new(Root::live(), context.machine.cpus.len());
     let mut pools: Vec<WorkerPool> = Vec::new();
     for workload in WORK.iter().filter_map(|name| workloads::find(name)) {
-        if workload.usable().is_ok() {
-            pools.push(WorkerPool::start(workload, context.machine, &cpus, None).map_err(|why| why.reason)?);
+        let streams = workload.definition().streams;
+        let arrays = if streams { make_arrays(context, NAME)? } else { None };
+        if workload.usable().is_ok() && (arrays.is_some() || !streams) {
+            let pool = WorkerPool::start(workload, context.machine, &cpus, arrays.as_ref());
+            pools.push(pool.map_err(|why| why.reason)?);
         }
     }
     let rounds = meter.rounds().0;
@@ -160,7 +167,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
                 }
                 None => std::thread::sleep(Duration::from_secs_f64(seconds)),
             };
-            watts[side].extend(meter.watts(&root, work));
+            watts[side].extend(meter.watts(root, work));
             context.advance((round * (pools.len() + 1) + done + 1) as f64 / readings as f64);
         }
     }
@@ -179,6 +186,8 @@ fn run(context: &mut Context) -> Result<(), Halt> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::budget::Depth;
+    use crate::context::tests::Silent;
 
     fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
         let tree = tempfile::tempdir().unwrap();
@@ -213,6 +222,46 @@ mod tests {
         // One joule in no more time than has passed.
         assert!(watts >= 1.0 / from.elapsed().as_secs_f64() && watts.is_finite(), "{watts}");
         assert_eq!(used(262_143_000_000, 671_150, 262_143_328_850), 1_000_000);
+    }
+
+    #[test]
+    fn every_kind_of_work_has_its_power_beside_idleness() {
+        const ENERGY: &str = "sys/class/powercap/intel-rapl:0/energy_uj";
+        let tree = tree(&[("sys/class/powercap/intel-rapl:0/name", "package-0\n"), (ENERGY, "0\n")]);
+        let root = Root::captured(tree.path()).unwrap();
+        let found = machine::inspect(&Root::live());
+        let (stop, mut silent) = (os::Stop::new(), Silent);
+        let cpus = found.machine.allowed_cpus();
+        let mut context =
+            Context::new(&found.machine, &found.snapshot, Depth::Quick, cpus, &stop, &mut silent);
+        context.begin(NAME, 1.5);
+        // A package that draws ten watts, whatever it does.
+        let (began, ended) = (Instant::now(), std::sync::atomic::AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let file = tree.path().join(ENERGY);
+                while !ended.load(std::sync::atomic::Ordering::Relaxed) {
+                    let whole = tree.path().join("whole");
+                    std::fs::write(&whole, format!("{}\n", began.elapsed().as_micros() * 10)).unwrap();
+                    std::fs::rename(&whole, &file).unwrap();
+                }
+            });
+            let measured = run(&mut context, &root);
+            ended.store(true, std::sync::atomic::Ordering::Relaxed);
+            measured.unwrap();
+        });
+        let of = |name: &str| {
+            context
+                .measurements
+                .iter()
+                .find(|m| m.labels.word(Label::Workload) == Some(name))
+                .map(Measurement::value)
+        };
+        let usable =
+            WORK.iter().filter(|name| workloads::find(name).is_some_and(|work| work.usable().is_ok()));
+        for name in usable.chain([&IDLE]) {
+            assert!(of(name).is_some_and(|watts| watts > 0.0), "{name}: {:?}", context.coverage);
+        }
     }
 
     #[test]

@@ -339,7 +339,7 @@ fn publish(context: &mut Context, setting: Setting, cpus: &[u32], seen: &[Seen])
             if !together {
                 m.distribution = make_distribution(&m.samples);
             }
-            m.samples.clear();
+            keep_halves(&mut m);
             m = m
                 .with_detail(detail::INTERVAL_US, context.wakeups.interval() / 1000)
                 .with_detail(detail::CYCLES, seen.latencies.len())
@@ -367,9 +367,17 @@ fn publish(context: &mut Context, setting: Setting, cpus: &[u32], seen: &[Seen])
             .with_detail(detail::CPUS, cpus.iter().copied().collect::<CpuList>().to_string())
             .with_detail(detail::MISSED, missed);
         m.distribution = make_distribution(&m.samples);
-        m.samples.clear();
+        keep_halves(&mut m);
         context.push(m);
     }
+}
+
+/// Keeps of the samples what tells how well the figure is repeated.
+fn keep_halves(m: &mut Measurement) {
+    if let Some(halves) = m.halves() {
+        m.detail.set_parts(detail::HALVES, &halves);
+    }
+    m.samples.clear();
 }
 
 /// Adds the wake-ups that a late one kept from happening (jHiccup's correction): each latency above the interval T

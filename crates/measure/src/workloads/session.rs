@@ -151,22 +151,31 @@ impl Session {
         Ok(())
     }
 
-    /// The arrays, if they can be had; says why not in the coverage.
+    /// The arrays, if they can be had.
     fn make_arrays(&mut self, context: &mut Context) -> Result<Option<Arc<ArrayPool>>, Halt> {
         if !self.tried {
-            let made = array_setup::prepare(context, self.measurement, array_seconds(context.depth))
-                .and_then(|two| array_setup::with_third(context, two));
-            match made {
-                Ok(arrays) => {
-                    let cpus: Vec<u32> = context.cpus.iter().collect();
-                    self.pool = Some(Arc::new(ArrayPool::new(context.machine, &cpus, &arrays)));
-                    context.kept_arrays = Some(arrays);
-                }
-                Err(Halt::Interrupted) => return Err(Halt::Interrupted),
-                Err(Halt::Impossible(why)) => context.degrade(format!("{} arrays", self.measurement), why),
-            }
+            self.pool = make_arrays(context, self.measurement)?;
             self.tried = true;
         }
         Ok(self.pool.clone())
+    }
+}
+
+/// The arrays of what streams, which an earlier measurement may have left; says in the coverage why there are none.
+pub(crate) fn make_arrays(context: &mut Context, measurement: &str) -> Result<Option<Arc<ArrayPool>>, Halt> {
+    let made = array_setup::prepare(context, measurement, array_seconds(context.depth))
+        .and_then(|two| array_setup::with_third(context, two));
+    match made {
+        Ok(arrays) => {
+            let cpus: Vec<u32> = context.cpus.iter().collect();
+            let pool = ArrayPool::new(context.machine, &cpus, &arrays);
+            context.kept_arrays = Some(arrays);
+            Ok(Some(Arc::new(pool)))
+        }
+        Err(Halt::Interrupted) => Err(Halt::Interrupted),
+        Err(Halt::Impossible(why)) => {
+            context.degrade(format!("{measurement} arrays"), why);
+            Ok(None)
+        }
     }
 }

@@ -246,9 +246,9 @@ pub(super) const METRICS: &[Metric] = &[
             Power while all CPUs do one kind of work, or none (`workload=idle`), W. `scope=packages` adds up the
             CPU packages, `machine` is a meter of the whole machine.
             Also: watts, RAPL, power key
-            How: In turns of a tenth of a second, idle, `flops`, `cpu-bound` and `memory-bound` on every CPU;
-            energy from RAPL (`/sys/class/powercap/intel-rapl:*/energy_uj`, root alone), else ACPI's power meter
-            in hwmon, which averages over a second and is given two.
+            How: In turns of a tenth of a second, idle, `flops`, `cpu-bound`, `memory-bound` and `triad` on every
+            CPU; energy from RAPL (`/sys/class/powercap/intel-rapl:*/energy_uj`, root alone), else ACPI's power
+            meter in hwmon, which averages over a second and is given two.
             Usual: Flops near the package's limit; loads that wait for memory far below arithmetic.
             Moves: Vector width, clock and its limits, memory traffic, temperature.
         ",

@@ -184,7 +184,9 @@ pub(crate) fn delivered(record: &Record, resource: &Resource) -> String {
         None => figure(resource.delivered),
     };
     let doubt = resource.doubt.as_ref().map(|doubt| format!("unreliable: {doubt}"));
-    [Some(held), doubt, resource.beside.as_ref().map(Text::to_string)]
+    let repeatability =
+        resource.repeatability.map(|share| format!("repeatability {}", units::percent_to(share, 2)));
+    [Some(held), repeatability, doubt, resource.beside.as_ref().map(Text::to_string)]
         .into_iter()
         .flatten()
         .collect::<Vec<_>>()
@@ -395,6 +397,7 @@ mod tests {
             source: None,
             delivered: 43.1e9,
             share: None,
+            repeatability: None,
             usual: None,
             beside: Some("best read 44.0 GB/s".into()),
             meaning: Text::default(),

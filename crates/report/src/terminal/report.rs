@@ -279,6 +279,7 @@ mod tests {
             source: None,
             delivered: 3e9,
             share,
+            repeatability: None,
             usual: None,
             beside: None,
             meaning: String::new().into(),

@@ -299,6 +299,7 @@ fn record() -> impl Strategy<Value = Record> {
                 delivered,
                 share,
                 meaning: meaning.into(),
+                repeatability: None,
                 usual: None,
                 beside: None,
                 doubt: doubt.map(Into::into),

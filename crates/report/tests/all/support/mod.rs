@@ -434,6 +434,7 @@ fn diagnose(record: &mut Record) {
         delivered,
         share,
         meaning: meaning.into(),
+        repeatability: None,
         usual: None,
         beside: None,
         doubt: None,

@@ -1,0 +1,48 @@
+//! How well each headline is repeated: the same figures from every second sample, twice.
+
+use record::{Measurement, Record, Summary};
+
+use super::{Headline, resources};
+use crate::record_index::RecordIndex;
+
+/// States in each headline by how much its two interleaved halves differ, as far as their samples were kept. What drifts in a
+/// run touches both alike; what is left is how well a second run in the same minute would repeat the figure.
+pub(crate) fn state_repeatability(record: &Record, headlines: &mut [Headline]) {
+    let [one, other] = [0, 1].map(|which| resources_of_half(record, which));
+    for headline in headlines {
+        let of = |half: &[(String, f64)]| {
+            half.iter().find(|(name, _)| *name == headline.resource.name).map(|(_, value)| *value)
+        };
+        headline.resource.repeatability = of(&one).zip(of(&other)).and_then(|(one, other)| {
+            let mean = (one + other) / 2.0;
+            (mean > 0.0).then(|| (one - other).abs() / mean).filter(|share| share.is_finite())
+        });
+    }
+}
+
+/// What is delivered by one half of the samples. Figures that cannot be halved are left out, so that no headline repeats itself.
+fn resources_of_half(record: &Record, which: usize) -> Vec<(String, f64)> {
+    let half = |m: &Measurement| {
+        let value = m.halves()?[which];
+        let summary = Summary { interval: None, ..Summary::from_samples(&[value]) };
+        let (metric, unit, labels, detail) =
+            (m.metric.clone(), m.unit.clone(), m.labels.clone(), m.detail.clone());
+        Some(Measurement {
+            metric,
+            unit,
+            labels,
+            detail,
+            summary,
+            ..Measurement::exact("core.clock", record::Labels::new(), Vec::new())
+        })
+    };
+    let record = Record {
+        machine: record.machine.clone(),
+        measurements: record.measurements.iter().filter_map(half).collect(),
+        ..Record::new("", String::new(), Vec::new())
+    };
+    resources(&RecordIndex::new(&record))
+        .into_iter()
+        .map(|headline| (headline.resource.name, headline.resource.delivered))
+        .collect()
+}
