@@ -3,7 +3,10 @@ much memory it takes for itself."""
 
 import json
 import os
+import signal
+import subprocess
 import tempfile
+import time
 
 from . import tools
 from .intervals import Under
@@ -54,6 +57,8 @@ def compare(bench):
             section.rows.append(Figure(name, times[name], nanoseconds, Under(*limit)))
     for tool in ("lscpu", "lstopo"):
         section.rows.append(Ratio("linespeed inspect", tool, times["linespeed inspect"], times[tool], nanoseconds))
+    screens = [first_screen(ours.command("live", "-i", "1s")) for _ in range(bench.rounds)]
+    section.rows.append(Figure("linespeed live, first screen", screens, nanoseconds, Under(1.2e9, "1.2 s")))
     memory = {
         "inspect": ["inspect"],
         "list": ["list"],
@@ -85,6 +90,18 @@ def made_up_tree(shape):
         maker = tools.build(tools.REPOSITORY, ["--package", "linespeed-machine", "--example", "made_up_tree"])
         tools.run([maker, folder, *shape])
     return folder
+
+
+def first_screen(command):
+    """The wall time from the start of a watch to its first screen, the interval of a second included, in ns; the watch is ended then.
+    None where it says nothing."""
+    began = time.monotonic_ns()
+    watch = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    said = watch.stdout.read(1)
+    took = time.monotonic_ns() - began
+    watch.send_signal(signal.SIGINT)
+    watch.communicate()
+    return took if said else None
 
 
 def hyperfine(command):

@@ -6,7 +6,7 @@ use record::watch::{Held, Moment};
 
 /// Stretches that a watch is told in; what is shorter than this share of it belongs to a neighbour.
 const MOST: usize = 8;
-const SHORTEST: f64 = 0.02;
+const SHORTEST: f64 = 0.05;
 
 /// Moments that follow one another, and what held for most of their time.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::evidence::Evidence;
+use crate::text;
 use crate::text::Text;
 
 /// What held a command back.
@@ -54,6 +55,32 @@ pub enum BoundBy {
 }
 
 impl BoundBy {
+    /// It in words.
+    pub fn name(&self) -> Text {
+        match self {
+            BoundBy::Cpu => text!("bound-by-cpu", "the CPU"),
+            BoundBy::MemoryLatency => text!("bound-by-memory-latency", "memory latency"),
+            BoundBy::MemoryBandwidth => text!("bound-by-memory-bandwidth", "memory bandwidth"),
+            BoundBy::Frontend => text!("bound-by-frontend", "the core's front end"),
+            BoundBy::Branches => text!("bound-by-branches", "branches"),
+            BoundBy::Waiting => text!("bound-by-waiting", "waiting"),
+            BoundBy::CpuContention => text!("bound-by-cpu-contention", "other work on the CPUs"),
+            BoundBy::TooFewCpus => text!("bound-by-too-few-cpus", "too few CPUs for its threads"),
+            BoundBy::Kernel => text!("bound-by-kernel", "the kernel"),
+            BoundBy::Quota => text!("bound-by-quota", "its quota"),
+            BoundBy::Stolen => text!("bound-by-stolen", "the hypervisor"),
+            BoundBy::OneThread => text!("bound-by-one-thread", "one thread"),
+            BoundBy::Imbalance => text!("bound-by-imbalance", "its slowest thread"),
+            BoundBy::Lock => text!("bound-by-lock", "a lock"),
+            BoundBy::Cache => text!("bound-by-cache", "the caches"),
+            BoundBy::OwnThreads => text!("bound-by-own-threads", "its own threads"),
+            BoundBy::Clock => text!("bound-by-clock", "a clock held down"),
+            BoundBy::Idle => text!("bound-by-idle", "no work"),
+            BoundBy::Unknown => text!("bound-by-unknown", "nothing that shows"),
+            BoundBy::Other(word) => text!("bound-by-other", "{word}", word = word.clone()),
+        }
+    }
+
     /// Its code, as JSON has it.
     pub fn code(&self) -> String {
         serde_json::to_value(self)

@@ -192,6 +192,9 @@ pub struct Cell {
     /// 95 % interval of the ratio by the bootstrap; absent where a side is one figure only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<(f64, f64)>,
+    /// How far it lies from the baseline's; of watches alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change: Option<Change>,
     /// What can be said of the difference; `costs` is what the slower side loses against the faster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
@@ -207,6 +210,20 @@ pub struct Cell {
     /// Why it should not be leaned on, or cannot be compared.
     #[serde(flatten)]
     pub doubt: Option<Doubt>,
+}
+
+/// A mean over a watch, held against another's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Change {
+    /// This less the baseline's, in the figure's own unit.
+    pub by: f64,
+    /// The interval of that, which holds for all rows together at 95 %; absent where a watch is too short.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<(f64, f64)>,
+    /// Whether they differ by more than chance and by enough to matter; absent where a watch is too short to tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolved: Option<bool>,
 }
 
 /// Figures that are not comparable.

@@ -13,7 +13,7 @@ use crate::contents;
 use crate::table::Field;
 
 /// The columns.
-const HEAD: &str = "kind,group,figure,metric,unit,better,per,record,value,ratio,ratio_low,ratio_high,verdict,share,slower,from,doubt";
+const HEAD: &str = "kind,group,figure,metric,unit,better,per,record,value,ratio,ratio_low,ratio_high,verdict,share,slower,from,doubt,change,change_low,change_high,resolved";
 
 /// Every row of a comparison, first those that sum up and then every figure; numbers as the record has them.
 pub fn comparison(c: &Comparison) -> String {
@@ -143,6 +143,7 @@ fn write(text: &mut String, c: &Comparison, kind: &str, row: &Row) {
     for (index, cell) in
         row.cells.iter().enumerate().filter(|(_, cell)| cell.value.is_some() || cell.doubt.is_some())
     {
+        let change = cell.change.as_ref();
         let (verdict, share) = match &cell.verdict {
             Some(Verdict::Costs { share, .. }) => ("costs", Some(*share)),
             Some(Verdict::NotResolved { smaller_than }) => ("not-resolved", Some(*smaller_than)),
@@ -168,6 +169,10 @@ fn write(text: &mut String, c: &Comparison, kind: &str, row: &Row) {
             cell.slower.map_or(String::new(), |slower| slower.to_string()),
             field(cell.from.as_deref().unwrap_or("")),
             field(&cell.doubt.as_ref().map(ToString::to_string).unwrap_or_default()),
+            number(change.map(|change| change.by)),
+            number(change.and_then(|change| change.interval).map(|interval| interval.0)),
+            number(change.and_then(|change| change.interval).map(|interval| interval.1)),
+            change.and_then(|change| change.resolved).map_or(String::new(), |resolved| resolved.to_string()),
         ];
         text.push_str(&fields.join(","));
         text.push_str("\r\n");

@@ -22,6 +22,7 @@ mod suggestions;
 mod table;
 mod uncompared;
 mod verdict;
+mod watches;
 mod work;
 
 use std::collections::HashMap;
@@ -71,6 +72,9 @@ pub(crate) struct Known<'a> {
 /// Holds records against the one with index `baseline` (the last, where there is none of that number).
 pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> Comparison {
     let baseline = baseline.min(sides.len().saturating_sub(1));
+    if sides.iter().all(|side| side.record.watch.is_some()) {
+        return watches::compare(sides, baseline, tool);
+    }
     let subjects = describe_subjects(sides);
     let averages = averages::are_among(sides.iter().map(|side| side.record));
     let commands = sides.iter().all(|side| work::is_of_command(side.record));
@@ -201,7 +205,7 @@ fn note_record(record: &Record) -> Vec<Text> {
         ended,
         record.import.is_some().then_some(imported),
         withheld,
-        record.measurements.is_empty().then_some(empty),
+        (record.measurements.is_empty() && record.watch.is_none()).then_some(empty),
     ];
     notes.into_iter().flatten().collect()
 }

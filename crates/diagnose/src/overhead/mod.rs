@@ -15,6 +15,7 @@ use crate::record_index::RecordIndex;
 use record::statistics::Verdict;
 use record::text;
 use rows::Rows;
+pub(crate) use totals::student_quantile;
 use totals::{Difference, Together};
 
 /// Steps, floor and conclusions; each layer gets the interval of what it takes over the fastest. `None` where no layers were

@@ -100,7 +100,7 @@ fn judge(
 
 /// The value that Student's t of so many degrees of freedom exceeds with the probability `tail`: Abramowitz and Stegun 26.7.5,
 /// within 2 % from three degrees on where `tail` is above 0.001.
-fn student_quantile(tail: f64, freedom: f64) -> f64 {
+pub(crate) fn student_quantile(tail: f64, freedom: f64) -> f64 {
     let z = normal_quantile(tail);
     let square = z * z;
     let terms = [

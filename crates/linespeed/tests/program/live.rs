@@ -10,7 +10,7 @@ use record::{Ended, Record};
 use serde_json::Value;
 
 use crate::support::started::{Started, spawned};
-use crate::support::{emulated, folder, linespeed, ran, run, skipped, terminal};
+use crate::support::{Ran, emulated, folder, linespeed, ran, run, skipped, terminal};
 
 /// The objects of `--json`.
 fn objects(text: &str) -> Vec<Value> {
@@ -97,14 +97,26 @@ fn on_a_terminal_a_screen_goes_over_the_last_and_a_summary_ends_it() {
     assert!(shown.contains("Watched "), "{shown:?}");
 }
 
+/// A watch that is interrupted a second after its first interval.
+fn interrupted(mut command: Command) -> Ran {
+    let folder = folder();
+    let prom = folder.path().join("linespeed.prom");
+    command.arg("--prom").arg(&prom);
+    let watch = Started::new(command);
+    let until = Instant::now() + Duration::from_secs(60);
+    while !prom.exists() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_secs(1));
+    watch.send(libc::SIGINT);
+    watch.ended()
+}
+
 /// Watches until it was interrupted after some intervals; what it printed.
 fn kept(file: &Path, extra: &[&str]) -> String {
     let mut command = linespeed(["live", "-i", "200ms", "--output", file.to_str().unwrap()]);
     command.args(extra).env("COLUMNS", "160");
-    let watch = Started::new(command);
-    std::thread::sleep(Duration::from_millis(2500));
-    watch.send(libc::SIGINT);
-    let ran = watch.ended();
+    let ran = interrupted(command);
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
     ran.stdout
 }
@@ -137,6 +149,14 @@ fn a_watch_is_kept_and_shown_as_its_end_said() {
     assert_eq!(csv.lines().count(), 1 + watch.moments.len(), "{csv}");
     let columns = |line: &str| line.split(',').count();
     assert!(csv.lines().all(|line| columns(line) == columns(csv.lines().next().unwrap())), "{csv}");
+    // Two watches are held against each other, share by share.
+    let second = folder.path().join("second.json");
+    kept(&second, &[]);
+    let compared =
+        ran(["compare", file.to_str().unwrap(), second.to_str().unwrap(), "--json"]).succeeds().stdout;
+    let compared: record::Comparison = serde_json::from_str(&compared).unwrap();
+    let busy = compared.rows.iter().find(|row| row.metric == "watch.cpu_time").unwrap();
+    assert!(busy.cells[1].change.is_some() && compared.answer.len() == 1, "{compared:?}");
     // A record of another kind is no watch.
     let other = folder.path().join("machine.json");
     ran(["inspect", "--output", other.to_str().unwrap()]).succeeds();
@@ -166,10 +186,7 @@ fn a_service_is_kept_with_what_its_threads_did() {
 #[test]
 fn a_watch_whose_disk_is_full_says_so_at_its_end() {
     // A device that is always full is written to, and not replaced.
-    let watch = Started::new(linespeed(["live", "-i", "200ms", "--output", "/dev/full"]));
-    std::thread::sleep(Duration::from_millis(1500));
-    watch.send(libc::SIGINT);
-    let ran = watch.ended();
+    let ran = interrupted(linespeed(["live", "-i", "200ms", "--output", "/dev/full"]));
     assert_eq!(ran.code, Some(3), "{}", ran.stderr);
     assert!(ran.stdout.lines().last().unwrap().starts_with("Watched "), "{}", ran.stdout);
     assert!(ran.stderr.contains("/dev/full") && ran.stderr.lines().count() == 1, "{}", ran.stderr);
@@ -201,5 +218,7 @@ fn what_cannot_be_watched_is_one_line() {
     ran(["live", "--once", "1s", "-i", "2s"]).misused(&["--once"]);
     ran(["live", "-p", "1", "--unit", "a"]).misused(&["--unit"]);
     ran(["live", "--csv"]).fails(2, &["no use for --csv"]);
+    ran(["live", "--once", "1s", "--label", "a"]).fails(2, &["--label", "--output FILE"]);
+    ran(["live", "--once", "1s", "--output", "/no/such/folder/a.json"]).fails(3, &["/no/such/folder"]);
     ran(["live", "--once", "0s"]).misused(&["above 0"]);
 }

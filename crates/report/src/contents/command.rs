@@ -1,7 +1,6 @@
 //! A command that `linespeed stat` ran: its figures, how it went and what bound it, in words.
 
 use record::command_run::RunEnd;
-use record::diagnosis::BoundBy;
 use record::phrase::{agree, count_noun, quote_word};
 use record::{Ended, Label, Measurement, Record, detail, units};
 
@@ -157,30 +156,4 @@ const SIGNALS: [&str; 31] = [
 fn signal_name(signal: i64) -> String {
     let name = usize::try_from(signal - 1).ok().and_then(|at| SIGNALS.get(at));
     name.map_or_else(|| format!("signal {signal}"), |name| format!("SIG{name} ({signal})"))
-}
-
-/// What a command was bound by, in words.
-pub(crate) fn name_bound(bound: &BoundBy) -> &str {
-    match bound {
-        BoundBy::Cpu => "the CPU",
-        BoundBy::MemoryLatency => "memory latency",
-        BoundBy::MemoryBandwidth => "memory bandwidth",
-        BoundBy::Frontend => "the core's front end",
-        BoundBy::Branches => "branches",
-        BoundBy::Waiting => "waiting",
-        BoundBy::CpuContention => "other work on the CPUs",
-        BoundBy::TooFewCpus => "too few CPUs for its threads",
-        BoundBy::Kernel => "the kernel",
-        BoundBy::Quota => "its quota",
-        BoundBy::Stolen => "the hypervisor",
-        BoundBy::OneThread => "one thread",
-        BoundBy::Imbalance => "its slowest thread",
-        BoundBy::Lock => "a lock",
-        BoundBy::Cache => "the caches",
-        BoundBy::OwnThreads => "its own threads",
-        BoundBy::Clock => "a clock held down",
-        BoundBy::Idle => "no work",
-        BoundBy::Unknown => "nothing that shows",
-        BoundBy::Other(word) => word,
-    }
 }

@@ -6,10 +6,10 @@ use record::live::Interval;
 use record::watch::Moment;
 use record::{Record, Watch, date, units};
 
-use super::command::{STATES, name_bound};
+use super::command::STATES;
 use super::conditions::duration;
 use crate::chart::bars::{Bar, Bars, Fill, Piece};
-use crate::chart::{Axis, Chart, Look, Scale, Series};
+use crate::chart::{Axis, Chart, Look, SUBJECTS, Scale, Series};
 use crate::table::Table;
 use crate::text::{capitalized, cut};
 
@@ -27,7 +27,7 @@ pub(crate) fn summary(watch: &Watch) -> String {
     let shares: Vec<String> = watch
         .verdicts
         .iter()
-        .map(|held| format!("{} {:.0} %", name_bound(&held.by), held.seconds / all * 100.0))
+        .map(|held| format!("{} {:.0} %", held.by.name(), held.seconds / all * 100.0))
         .collect();
     let of = if watch.of.is_empty() { String::new() } else { format!("{} for ", watch.of) };
     let bound = match shares.as_slice() {
@@ -67,7 +67,7 @@ pub(crate) struct StretchWords {
 pub(crate) fn describe_stretches(record: &Record, watch: &Watch, stretches: &[Stretch]) -> Vec<StretchWords> {
     let tell = |stretch: &Stretch| {
         let interval = &stretch.all.interval;
-        let bound = stretch.held().map(|(by, share)| format!("{}, {} of it", name_bound(by), percent(share)));
+        let bound = stretch.held().map(|(by, share)| format!("{}, {} of it", by.name(), percent(share)));
         let said = stretch.all.said.as_ref();
         let said = said.map(|said| (clock(record, watch, said.at), said.says.to_string()));
         let busiest = interval.processes.first().map(|one| {
@@ -95,7 +95,7 @@ fn percent(share: f64) -> String {
 
 /// The stretches on a line of time.
 pub(crate) fn timeline(record: &Record, watch: &Watch, stretches: &[Stretch]) -> Bars {
-    let mut bars = Bars { title: "What it was bound by".to_owned(), ..Bars::default() };
+    let mut bars = Bars { title: "Verdicts over time".to_owned(), ..Bars::default() };
     let (Some(first), Some(last)) = (stretches.first(), stretches.last()) else { return bars };
     let whole = (last.to - first.all.at).max(1e-9);
     let place = |at: f64| ((at - first.all.at) / whole).clamp(0.0, 1.0);
@@ -110,8 +110,8 @@ pub(crate) fn timeline(record: &Record, watch: &Watch, stretches: &[Stretch]) ->
         let fill = if *by == BoundBy::Idle { Fill::Nobody } else { Fill::Series(number) };
         let says = format!("{}: {}", words.when, words.bound);
         bar.pieces.push(Piece::new(place(stretch.all.at), place(stretch.to), fill, says));
-        if !bars.legend.iter().any(|(_, words)| words == name_bound(by)) {
-            bars.legend.push((fill, name_bound(by).to_owned()));
+        if !bars.legend.iter().any(|(_, words)| *words == by.name().to_string()) {
+            bars.legend.push((fill, by.name().to_string()));
         }
     }
     bars.ticks =
@@ -246,6 +246,36 @@ pub(crate) fn charts(watch: &Watch) -> Vec<Chart> {
     .collect()
 }
 
+/// Curves of several watches, each record a line by its name.
+pub(crate) fn overlaid(named: &[(String, &Record)]) -> Vec<Chart> {
+    let watches = || named.iter().filter_map(|(name, record)| Some((name, record.watch.as_ref()?)));
+    let end = |watch: &Watch| watch.moments.last().map_or(0.0, |last| last.at + last.interval.seconds);
+    let Some((_, longest)) = watches().max_by(|a, b| end(a.1).total_cmp(&end(b.1))) else {
+        return Vec::new();
+    };
+    let unit = Lines::new(longest).unit;
+    let draw = |title: &str, y: Axis, of: fn(&Interval) -> Option<f64>| {
+        let series = watches().enumerate().map(|(number, (name, watch))| {
+            let line = Lines { watch, unit }.line(name, of);
+            Series { ink: Some((SUBJECTS[number % SUBJECTS.len()], number)), ..line }
+        });
+        Lines { watch: longest, unit }.chart(title, y, series.collect())
+    };
+    let share = Axis::new("share of all CPUs", Scale::FromZero, "share");
+    [
+        draw("CPUs busy", share, |i| Some(i.times.share(i.times.busy()))),
+        draw(
+            "Memory latency by the probe",
+            Axis::new("a load from memory", Scale::Linear, "ns"),
+            highest_latency,
+        ),
+        draw("Clock of a core", Axis::new("clock", Scale::Linear, "Hz"), probed_clock),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
 /// The figures of the whole watch, and the least and most that a moment had.
 pub(crate) fn figures(watch: &Watch) -> Table {
     let mut table = Table::new("Over the whole watch", None, ["figure", "#mean", "#least", "#most"]);
@@ -269,8 +299,8 @@ pub(crate) fn figures(watch: &Watch) -> Table {
         add("steal", "share", &|i| Some(i.times.share(i.times.steal)));
     }
     add("threads waiting for a CPU", "threads", &delay);
-    for what in ["cpu", "io", "memory"] {
-        add(&format!("pressure, {what}"), "share", &|i| i.pressure.get(what).copied());
+    for (name, what) in [("CPU pressure", "cpu"), ("I/O pressure", "io"), ("memory pressure", "memory")] {
+        add(name, "share", &|i| i.pressure.get(what).copied());
     }
     add("memory, a load", "ns", &highest_latency);
     add("clock", "Hz", &probed_clock);
@@ -361,3 +391,6 @@ pub(crate) fn states(watch: &Watch) -> Table {
     }
     table
 }
+
+#[cfg(test)]
+mod tests;

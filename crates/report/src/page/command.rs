@@ -4,7 +4,7 @@ use maud::html;
 use record::Record;
 
 use super::{Section, bars, prose, section};
-use crate::contents::command::{command_text, describe_runs, early_end, find_time, name_bound, states};
+use crate::contents::command::{command_text, describe_runs, early_end, find_time, states};
 
 /// The command and the verdict; nothing for a record of no command.
 pub(super) fn verdict(record: &Record) -> Section {
@@ -14,7 +14,7 @@ pub(super) fn verdict(record: &Record) -> Section {
             @if let Some(early) = early_end(record, time) { p { strong { (prose(&early)) } } }
             (bars::draw(&states(record)))
             @if let Some(bound) = &record.diagnosis.bound {
-                h3 { "Bound by " (prose(name_bound(&bound.by))) }
+                h3 { "Bound by " (prose(bound.by.name())) }
                 p { (prose(bound.says.to_string())) }
                 @for advice in &bound.advice { p { "Try: " (prose(advice)) } }
             }

@@ -6,7 +6,7 @@ use record::{Comparison, Record};
 use super::figures::{drawing, facts, table};
 use super::{Section, bars, prose, section};
 use crate::contents::curves::overlaid;
-use crate::contents::{Block, Part, compare};
+use crate::contents::{Block, Part, compare, watch};
 use crate::text::keep_units;
 
 /// The answer, and what is compared.
@@ -31,7 +31,8 @@ pub(super) fn sections(c: &Comparison, records: &[&Record]) -> Vec<Section> {
     }
     let few = if records.len() <= compare::COLUMNS { records } else { &[] };
     let named = few.iter().enumerate().map(|(index, record)| (compare::label(c, index), *record));
-    let curves = overlaid(&named.collect::<Vec<_>>());
+    let named: Vec<_> = named.collect();
+    let curves = [overlaid(&named), watch::overlaid(&named)].concat();
     let curves = html! {
         @if !curves.is_empty() {
             div class="flow" {

@@ -46,9 +46,14 @@ pub fn reference(record: &Record, answers: &[Answer]) -> String {
     let (asked, others): (Vec<_>, Vec<_>) =
         figures.sections(record).into_iter().partition(|(asked, _)| *asked);
     sections.extend(asked.into_iter().map(|(_, section)| section));
+    // Of a watch nothing was measured in which a rule could find anything.
+    let findings = match record.watch {
+        Some(_) => section("findings", "", html! {}),
+        None => summary::findings(record, &figures),
+    };
     sections.extend([
         summary::resources(record),
-        summary::findings(record, &figures),
+        findings,
         plan::section(record),
         summary::unseen(record),
         summary::losses(record),

@@ -6,6 +6,7 @@ use record::{Comparison, Label, Measurement, Record, detail, units};
 
 use super::screen::Screen;
 use super::{Style, answer, compare, overhead, plan, scale};
+use crate::contents::compare::is_of_watches;
 use crate::contents::figures::{rate, times};
 use crate::contents::plan::{processes, reasons, verification};
 use crate::paint::{Span, Tone};
@@ -135,6 +136,10 @@ pub fn overhead_answer(record: &Record, (all, whole): (bool, bool), shown_by: &s
 /// Who is how much faster, and why.
 pub fn comparison_answer(c: &Comparison, all: bool, style: &Style) -> String {
     let report = || Screen::draw(style, |screen| compare::blocks(screen, c));
+    if is_of_watches(c) {
+        // Its tables are short, and are the answer.
+        return Screen::draw(style, |screen| compare::write(screen, c));
+    }
     above(all, style, report, |screen| {
         screen.clipped(answer::LINES, |screen| compare::answer(screen, c));
         more(screen, "what explains it, what differs, all figures");

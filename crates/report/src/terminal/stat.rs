@@ -10,8 +10,7 @@ use super::screen::Screen;
 use super::{Style, answer, brief, report};
 use crate::contents::Section;
 use crate::contents::command::{
-    STATES, command_text, cpu_seconds, describe_runs, early_end, figures, find_state, find_time, name_bound,
-    seconds,
+    STATES, command_text, cpu_seconds, describe_runs, early_end, figures, find_state, find_time, seconds,
 };
 use crate::contents::figures::{MARK, remarks};
 use crate::contents::{conditions, summary};
@@ -75,7 +74,7 @@ fn write_answer(screen: &mut Screen, record: &Record, shown_by: &str) {
     }
     screen.blank();
     if let Some(bound) = &record.diagnosis.bound {
-        screen.short(VERDICT, "", "  ", format!("Bound by {}: {}", name_bound(&bound.by), bound.says));
+        screen.short(VERDICT, "", "  ", format!("Bound by {}: {}", bound.by.name(), bound.says));
         if let Some(advice) = bound.advice.first() {
             screen.short(ADVICE, "  Try: ", "    ", advice);
         }
@@ -121,7 +120,7 @@ fn write(screen: &mut Screen, record: &Record) {
     report::quiet_machine(screen, record, "  ");
     if let Some(bound) = &record.diagnosis.bound {
         screen.blank();
-        let first = [Span::strong("Bound by "), Span::strong(name_bound(&bound.by)), Span::plain(": ")];
+        let first = [Span::strong("Bound by "), Span::strong(bound.by.name().to_string()), Span::plain(": ")];
         screen.paragraph(&first, Tone::Plain, &bound.says);
         for advice in &bound.advice {
             screen.paragraph(&[Span::quiet("  Try: ")], Tone::Plain, advice);

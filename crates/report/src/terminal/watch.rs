@@ -4,8 +4,9 @@ use record::{Record, Watch};
 
 use super::screen::Screen;
 use super::{Style, answer, report};
+use crate::contents::watch::StretchWords;
 use crate::contents::{summary, watch};
-use crate::paint::{Span, Tone};
+use crate::paint::Span;
 
 /// Lines of the sentence that ends a watch.
 const SAYS: usize = 3;
@@ -26,9 +27,8 @@ pub(super) fn watch_answer(record: &Record, watched: &Watch, all: bool, style: &
         answer::cut(screen, &[Span::quiet(summary::origin(record))]);
         screen.heading("Stretches");
         for words in watch::describe_stretches(record, watched, &diagnose::stretches(watched)) {
-            let first =
-                [Span::plain(format!("  {} ", words.when)), Span::quiet(format!("({}): ", words.length))];
-            screen.paragraph(&first, Tone::Strong, &words.bound);
+            let StretchWords { when, length, bound, .. } = &words;
+            screen.hanging("  ", "    ", format!("{when} ({length}): {bound}"));
             if let Some((at, says)) = words.said {
                 screen.hanging("    ", "    ", format!("{at}: {says}"));
             }

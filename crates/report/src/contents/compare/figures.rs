@@ -18,6 +18,7 @@ pub(super) fn blocks(c: &Comparison) -> Vec<Block> {
             let title = capitalized(&rows[0].group);
             let rows: Vec<&Row> = rows.iter().collect();
             let table = match c.subjects.len() {
+                _ if is_of_watches(c) => changes(c, &title, &rows),
                 2 => pair(c, &title, &rows),
                 count if count <= COLUMNS => few(c, &title, &rows),
                 _ => many(c, &title, &rows),
@@ -104,6 +105,57 @@ fn verdict(c: &Comparison, row: &Row, cell: &Cell, base: &str, other: &str) -> S
         (None, _) if row.better.is_none() && cell.ratio.is_some() => "neither is better".to_owned(),
         (None, _) => String::new(),
     }
+}
+
+/// Whether watches are compared.
+pub(crate) fn is_of_watches(c: &Comparison) -> bool {
+    c.rows.iter().flat_map(|row| &row.cells).any(|cell| cell.change.is_some())
+}
+
+/// Watches: the mean of each, and how far the others lie from the baseline, with the interval of that.
+fn changes(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
+    let others: Vec<usize> = (0..c.subjects.len()).filter(|index| *index != c.baseline).collect();
+    let mut heads = vec!["figure".to_owned(), head("#", &called(c, c.baseline))];
+    for other in &others {
+        let interval = if others.len() == 1 { "#95 % interval" } else { "?#95 % interval" };
+        heads.extend([
+            head("#", &called(c, *other)),
+            "#change".to_owned(),
+            interval.to_owned(),
+            "?".to_owned(),
+        ]);
+    }
+    let mut table = Table::new(title, None, heads);
+    for row in rows {
+        let show = |value: f64| match row.unit.as_str() {
+            "share" => format!("{:.1} %", value * 100.0),
+            "threads" => format!("{value:.2}"),
+            _ => value_text(row, value),
+        };
+        let by = |by: f64| match row.unit.as_str() {
+            "share" => format!("{:+.1} points", by * 100.0),
+            _ => format!("{by:+.2}"),
+        };
+        let value = |cell: &Cell| cell.value.map_or("-".to_owned(), show);
+        let mut cells = vec![label(row), row.cells.get(c.baseline).map_or(String::new(), value)];
+        for cell in others.iter().filter_map(|other| row.cells.get(*other)) {
+            let change = cell.change.as_ref();
+            let changed = cell.ratio.map(times).or(change.map(|change| by(change.by)));
+            let as_ratio = cell.interval.map(|(low, high)| range(&times(low), &times(high)));
+            let interval = change.and_then(|change| change.interval).filter(|_| cell.ratio.is_none());
+            let interval = as_ratio.or(interval.map(|(low, high)| range(&by(low), &by(high))));
+            let resolved = match change.and_then(|change| change.resolved) {
+                Some(true) => "changed",
+                Some(false) => "not resolved",
+                None => "",
+            };
+            let words = [changed.unwrap_or_default(), interval.unwrap_or_default(), resolved.to_owned()];
+            cells.push(value(cell));
+            cells.extend(words);
+        }
+        table.row(cells);
+    }
+    table
 }
 
 fn percent(share: f64) -> String {

@@ -11,6 +11,7 @@ use super::side_by_side::group_by;
 use super::{Block, Part, Section};
 use crate::table::Table;
 use crate::text::{capitalized, width};
+pub(crate) use figures::is_of_watches;
 pub(crate) use forest::forest;
 use record::phrase::{count_noun, join_most};
 

@@ -1,0 +1,304 @@
+//! Two watches of machines at work: what bound them, what their CPUs did, what their threads waited for. Moments that follow one
+//! another are alike, so that intervals are of blocks of them.
+
+mod estimate;
+
+use std::collections::BTreeSet;
+
+use record::comparison::{COMPARISON_VERSION, Cell, Change, Comparison, Relation, Row};
+use record::diagnosis::BoundBy;
+use record::document::Tool;
+use record::live::Interval;
+use record::text::Value;
+use record::units::{figure, percent};
+use record::watch::Moment;
+use record::{Label, Labels, Record, Text, Watch, text};
+
+use super::{Side, describe_subjects, facts, relate};
+use estimate::Estimate;
+
+/// Smaller differences of shares, of numbers of threads, and smaller ratios change nothing that anybody does.
+const WORTH: f64 = 0.01;
+/// What nobody had for more than this has no row.
+const LEAST: f64 = 0.002;
+/// Changes that the answer names.
+const NAMED: usize = 3;
+
+/// A figure of a moment and its weight; `None` where the moment does not tell it.
+type Of<'a> = Box<dyn Fn(&Moment) -> Option<(f64, f64)> + 'a>;
+
+/// A figure that both may have.
+struct Figure<'a> {
+    group: &'static str,
+    what: Text,
+    metric: &'static str,
+    unit: &'static str,
+    labels: Labels,
+    of: Of<'a>,
+}
+
+impl Figure<'_> {
+    /// Whether two values are held against each other by their ratio rather than by what lies between.
+    fn is_ratio(&self) -> bool {
+        ["ns", "Hz"].contains(&self.unit)
+    }
+}
+
+fn share(of: fn(&Interval) -> f64) -> Of<'static> {
+    Box::new(move |moment| {
+        let all = moment.interval.times.all();
+        (all > 0.0).then(|| (of(&moment.interval) / all, all))
+    })
+}
+
+fn reading(of: fn(&Interval) -> Option<f64>) -> Of<'static> {
+    Box::new(move |moment| Some((of(&moment.interval)?, moment.interval.seconds)))
+}
+
+/// Every figure that one of the watches may have.
+fn figures<'a>(watches: &[&'a Watch]) -> Vec<Figure<'a>> {
+    let mut all: Vec<Figure> = Vec::new();
+    let mut add = |group, what, metric, unit, label: Option<(Label, String)>, of| {
+        let labels = label.map_or(Labels::new(), |(label, value)| Labels::new().with_label(label, value));
+        all.push(Figure { group, what, metric, unit, labels, of });
+    };
+    let mut verdicts: Vec<BoundBy> = Vec::new();
+    for held in watches.iter().flat_map(|watch| &watch.verdicts) {
+        if !verdicts.contains(&held.by) {
+            verdicts.push(held.by.clone());
+        }
+    }
+    for by in verdicts {
+        let what = by.name();
+        let label = (Label::Bound, by.code());
+        let of: Of = Box::new(move |moment| {
+            let all: f64 = moment.verdicts.iter().map(|held| held.seconds).sum();
+            let of = moment.verdicts.iter().find(|held| held.by == by).map_or(0.0, |held| held.seconds);
+            (all > 0.0).then(|| (of / all, all))
+        });
+        add("bound by", what, "watch.bound", "share", Some(label), of);
+    }
+    let states: [(Text, &str, Of); 4] = [
+        (text!("watch-cpus-busy", "busy"), "busy", share(|i| i.times.busy())),
+        (text!("watch-cpus-kernel", "in the kernel"), "kernel", share(|i| i.times.kernel())),
+        (text!("watch-cpus-steal", "steal"), "steal", share(|i| i.times.steal)),
+        (text!("watch-cpus-iowait", "iowait"), "iowait", share(|i| i.times.iowait)),
+    ];
+    for (what, state, of) in states {
+        add("CPUs", what, "watch.cpu_time", "share", Some((Label::State, state.to_owned())), of);
+    }
+    let delay: Of = reading(|interval| Some(interval.run_queue_delay? / interval.seconds.max(1e-9)));
+    let what = text!("watch-run-queue-delay", "threads waiting for a CPU");
+    add("waiting", what, "watch.run_queue_delay", "threads", None, delay);
+    let pressures: [(Text, &str, Of); 3] = [
+        (text!("watch-pressure-cpu", "CPU pressure"), "cpu", reading(|i| i.pressure.get("cpu").copied())),
+        (text!("watch-pressure-io", "I/O pressure"), "io", reading(|i| i.pressure.get("io").copied())),
+        (
+            text!("watch-pressure-memory", "memory pressure"),
+            "memory",
+            reading(|i| i.pressure.get("memory").copied()),
+        ),
+    ];
+    for (what, resource, of) in pressures {
+        let label = (Label::Event, resource.to_owned());
+        add("waiting", what, "watch.pressure", "share", Some(label), of);
+    }
+    let latency: Of = reading(|i| i.probe.as_ref()?.latency_ns.values().copied().reduce(f64::max));
+    add("memory and clock", text!("watch-load", "a load from memory"), "watch.load", "ns", None, latency);
+    let clock: Of = reading(|i| i.probe.as_ref()?.clock_hz);
+    add("memory and clock", text!("watch-clock", "clock of a core"), "watch.clock", "Hz", None, clock);
+    of_services(watches, &mut add);
+    all
+}
+
+/// What the threads of services did, and what they waited for: threads on average.
+fn of_services<'a>(
+    watches: &[&Watch],
+    add: &mut impl FnMut(&'static str, Text, &'static str, &'static str, Option<(Label, String)>, Of<'a>),
+) {
+    let services = || {
+        let moments = watches.iter().flat_map(|watch| &watch.moments);
+        moments.filter_map(|moment| moment.interval.service.as_ref())
+    };
+    let states: BTreeSet<&String> = services().flat_map(|service| service.states.keys()).collect();
+    for state in states {
+        let label = (Label::State, state.clone());
+        let what = text!("watch-service-state", "threads {state}", state = state.clone());
+        let state = state.clone();
+        let of: Of = Box::new(move |moment| {
+            let service = moment.interval.service.as_ref().filter(|service| service.seconds > 0.0)?;
+            Some((service.states.get(&state).copied().unwrap_or(0.0) / service.seconds, service.seconds))
+        });
+        add("service", what, "watch.service", "threads", Some(label), of);
+    }
+    let waits: BTreeSet<&String> = services().flat_map(|service| service.waits.keys()).collect();
+    for wait in waits {
+        let label = (Label::Event, wait.clone());
+        let what = text!("watch-service-wait", "threads waiting: {wait}", wait = wait.clone());
+        let wait = wait.clone();
+        let of: Of = Box::new(move |moment| {
+            let service = moment.interval.service.as_ref()?;
+            let looks = service.looks.all as f64;
+            let threads = service.waits.get(&wait).map_or(0.0, |waits| waits.threads as f64);
+            (looks > 0.0).then(|| (threads / looks, looks))
+        });
+        add("service", what, "watch.service_wait", "threads", Some(label), of);
+    }
+}
+
+/// Holds watches against the one with index `baseline`.
+pub(super) fn compare(sides: &[Side], baseline: usize, tool: Tool) -> Comparison {
+    let records: Vec<&Record> = sides.iter().map(|side| side.record).collect();
+    let watches: Vec<&Watch> = records.iter().filter_map(|record| record.watch.as_ref()).collect();
+    let subjects = describe_subjects(sides);
+    let relation = relate(sides, &subjects);
+    let figures = figures(&watches);
+    let rows: Vec<Row> = figures
+        .iter()
+        .filter_map(|figure| {
+            let estimates: Vec<Option<Estimate>> =
+                watches.iter().map(|watch| Estimate::of(&watch.moments, &figure.of)).collect();
+            let worth = estimates.iter().flatten().any(|one| figure.is_ratio() || one.mean >= LEAST);
+            worth.then(|| row(figure, &estimates, baseline))
+        })
+        .collect();
+    let mut notes = Vec::new();
+    if relation == Relation::SameRecord {
+        notes.push(text!(super::SAME_RECORD));
+    }
+    let of = |watch: &&Watch| match watch.of.as_str() {
+        "" => text!("watch-of-machine", "the whole machine"),
+        of => text!("watch-of-service", "{of}", of = of.to_owned()),
+    };
+    if watches.windows(2).any(|pair| pair[0].of != pair[1].of) {
+        let all: Vec<Text> = watches.iter().map(of).collect();
+        notes.push(text!("watch-of-others", "They watched {all}.", all = Value::List(all)));
+    }
+    if watches.iter().any(|watch| estimate::is_short(&watch.moments)) {
+        notes.push(text!(
+            "watch-too-short",
+            "Intervals need a watch of {least} intervals or more.",
+            least = estimate::FEWEST_MOMENTS
+        ));
+    }
+    let answer =
+        if relation == Relation::SameRecord { Vec::new() } else { vec![answer(&rows, &subjects, baseline)] };
+    Comparison {
+        comparison: COMPARISON_VERSION,
+        tool,
+        subjects,
+        baseline,
+        relation,
+        answer,
+        differences: facts::find_differences(&records),
+        rows,
+        figures: Vec::new(),
+        refused: Vec::new(),
+        explanations: Vec::new(),
+        what_if: Vec::new(),
+        orders: Vec::new(),
+        notes,
+        within: Vec::new(),
+    }
+}
+
+fn row(figure: &Figure, estimates: &[Option<Estimate>], baseline: usize) -> Row {
+    let base = estimates.get(baseline).and_then(Option::as_ref);
+    let cells = estimates.iter().enumerate().map(|(index, estimate)| {
+        let Some(this) = estimate else { return Cell::default() };
+        let mut cell = Cell { value: Some(this.mean), ..Cell::default() };
+        let Some(base) = base.filter(|_| index != baseline) else { return cell };
+        if figure.is_ratio() && this.mean > 0.0 && base.mean > 0.0 {
+            cell.ratio = Some(this.mean / base.mean);
+            cell.interval = this.ratio_interval(base);
+        }
+        let interval = this.difference_interval(base);
+        let resolved = match (cell.interval, interval) {
+            (Some((low, high)), _) if cell.ratio.is_some() => Some(low > 1.0 + WORTH || high < 1.0 - WORTH),
+            (None, _) if cell.ratio.is_some() => None,
+            (_, Some((low, high))) => Some(low > WORTH || high < -WORTH),
+            _ => None,
+        };
+        cell.change = Some(Change { by: this.mean - base.mean, interval, resolved });
+        cell
+    });
+    Row {
+        group: figure.group.to_owned(),
+        code: figure.what.code().unwrap_or_default().to_owned(),
+        what: figure.what.clone(),
+        metric: figure.metric.to_owned(),
+        unit: figure.unit.to_owned(),
+        better: None,
+        labels: figure.labels.clone(),
+        per: None,
+        cells: cells.collect(),
+    }
+}
+
+/// How much a change matters beside the others: what bound the machine before all.
+fn rank(row: &Row, cell: &Cell) -> (u8, f64) {
+    let by = cell.change.as_ref().map_or(0.0, |change| change.by.abs());
+    match (row.metric.as_str(), cell.ratio) {
+        ("watch.bound", _) => (2, by),
+        (_, Some(ratio)) => (1, ratio.ln().abs()),
+        ("watch.service" | "watch.service_wait" | "watch.run_queue_delay", _) => (1, by / (1.0 + by)),
+        _ => (1, by),
+    }
+}
+
+/// What changed most, in a sentence: of the first that is not the baseline.
+fn answer(rows: &[Row], subjects: &[record::comparison::Subject], baseline: usize) -> Text {
+    let index = usize::from(baseline == 0);
+    let name = |index: usize| subjects.get(index).map(|subject| subject.name.clone()).unwrap_or_default();
+    let (this, base) = (name(index), name(baseline));
+    let changed = rows.iter().filter_map(|row| {
+        let cell = row.cells.get(index)?;
+        (cell.change.as_ref()?.resolved == Some(true)).then_some((row, cell))
+    });
+    let mut changed: Vec<(&Row, &Cell)> = changed.collect();
+    changed.sort_by(|a, b| {
+        let (a, b) = (rank(a.0, a.1), rank(b.0, b.1));
+        b.0.cmp(&a.0).then(b.1.total_cmp(&a.1))
+    });
+    let value = |row: &Row, value: f64| match row.unit.as_str() {
+        "share" => percent(value),
+        unit => figure(value, unit),
+    };
+    let words: Vec<Text> = changed
+        .iter()
+        .take(NAMED)
+        .filter_map(|(row, cell)| {
+            let before = row.cells.get(baseline)?.value?;
+            let (now, before) = (value(row, cell.value?), value(row, before));
+            let base = base.clone();
+            Some(if row.metric == "watch.bound" {
+                text!(
+                    "watch-changed-bound",
+                    "bound by {what} {now} of the time ({base}: {before})",
+                    what = row.what.clone(),
+                    now,
+                    base,
+                    before
+                )
+            } else {
+                text!(
+                    "watch-changed",
+                    "{what} {now} ({base}: {before})",
+                    what = row.what.clone(),
+                    now,
+                    base,
+                    before
+                )
+            })
+        })
+        .collect();
+    match words.is_empty() {
+        false => {
+            text!("watch-changes", "{this} against {base}: {words}.", this, base, words = Value::List(words))
+        }
+        true => text!("watch-same", "No difference between {this} and {base} is resolved.", this, base),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+//! Watches as they are shown.
+
+use super::*;
+use crate::terminal::{Style, live_summary, record as show};
+use record::command_run::{Looks, Waits};
+use record::diagnosis::Bound;
+use record::live::{CpuTimes, Probe, Process, Service, Thread};
+use record::text;
+
+/// Minutes of a machine of four CPUs: it computes, then memory is full, then it idles.
+fn watched(minutes: u32, of: &str) -> Record {
+    let mut watch = Watch { of: of.to_owned(), calibrated_ns: Some(100.0), ..Watch::default() };
+    for second in 0..minutes * 60 {
+        let (by, user, ns) = match second / (minutes * 20) {
+            0 => (BoundBy::Cpu, 3.5, 105.0),
+            1 => (BoundBy::MemoryBandwidth, 3.8, 290.0),
+            _ => (BoundBy::Idle, 0.1, 100.0),
+        };
+        let says = text!("live-working", "CPUs {busy} busy.", busy = text::Value::Share(user / 4.0));
+        let bound = Bound { by, says, evidence: Vec::new(), advice: Vec::new() };
+        let name = "\u{1b}[2J<b>".to_owned() + &"x".repeat(4096);
+        let service = (!of.is_empty()).then(|| Service {
+            seconds: 1.0,
+            states: [("user".to_owned(), user), ("off-cpu".to_owned(), 0.25)].into(),
+            waits: [("lock".to_owned(), Waits { threads: 20, again: 10 })].into(),
+            looks: Looks { all: 10, ..Looks::default() },
+        });
+        let thread = Thread { pid: 7, tid: 8, name: name.clone(), cpu: user, ..Thread::default() };
+        let interval = Interval {
+            seconds: 1.0,
+            cpus: 4,
+            times: CpuTimes { user, idle: 4.0 - user, ..CpuTimes::default() },
+            run_queue_delay: Some(0.5),
+            pressure: [("cpu".to_owned(), 0.2)].into(),
+            rates: [("context-switches".to_owned(), 1e4)].into(),
+            probe: Some(Probe { latency_ns: [(0, ns)].into(), clock_hz: Some(3e9), late_us: Some(60.0) }),
+            processes: vec![Process { pid: 7, name, cpu: user, threads: 4, ..Process::default() }],
+            processes_seconds: Some(1.0),
+            threads: if of.is_empty() { Vec::new() } else { vec![thread] },
+            service,
+            ..Interval::default()
+        };
+        watch.push(f64::from(second), &interval, Some(&bound));
+    }
+    let mut record = Record::new("1.0.0", "2026-01-01T23:59:00Z".to_owned(), vec!["linespeed".to_owned()]);
+    record.machine.hostname = Some("db1".to_owned());
+    record.watch = Some(watch);
+    record
+}
+
+#[test]
+fn a_watch_fits_any_width_and_nothing_in_it_acts_on_a_terminal() {
+    for of in ["", "unit nginx.service"] {
+        for width in [40, 80, 160] {
+            let record = watched(60, of);
+            let text = show(&record, false, "watch.json", &Style { width, ..Style::default() });
+            assert!(text.lines().all(|line| crate::text::width(line) <= width), "{text}");
+            assert!(!text.contains('\u{1b}'));
+            let page = crate::page::html(&record);
+            assert!(!page.contains('\u{1b}') && !page.contains("<b>x"));
+        }
+    }
+}
+
+#[test]
+fn show_begins_with_the_sentence_that_ended_the_watch() {
+    let record = watched(3, "");
+    let style = Style { width: 160, ..Style::default() };
+    let ended = live_summary(record.watch.as_ref().unwrap(), &style);
+    assert_eq!(ended.lines().count(), 1, "{ended}");
+    assert!(show(&record, false, "watch.json", &style).starts_with(&ended));
+}
+
+/// Whoever asks for a share of a verdict is told one, by show, by its page, by compare.
+#[test]
+fn compare_has_the_shares_of_the_summary() {
+    let (a, b) = (watched(50, ""), watched(20, ""));
+    let side = |name, record| diagnose::Side { name, source: name, record };
+    let tool = record::Tool { name: String::new(), version: String::new() };
+    let c = diagnose::compare(&[side("a", &a), side("b", &b)], 0, tool, diagnose::Extent::Summary);
+    for (index, record) in [&a, &b].into_iter().enumerate() {
+        let watch = record.watch.as_ref().unwrap();
+        for held in &watch.verdicts {
+            let code = held.by.code();
+            let of_it =
+                |row: &&record::comparison::Row| row.labels.word(record::Label::Bound) == Some(code.as_str());
+            let row = c.rows.iter().find(of_it).unwrap();
+            let share = held.seconds / watch.judged_seconds();
+            assert!((row.cells[index].value.unwrap() - share).abs() < 1e-9, "{row:?}");
+        }
+    }
+    let style = Style::default();
+    let text = crate::terminal::comparison_answer(&c, false, &style);
+    assert!(text.lines().all(|line| crate::text::width(line) <= style.width), "{text}");
+    let csv = crate::csv::comparison(&c);
+    assert!(
+        csv.lines().all(|line| line.matches(',').count() == csv.lines().next().unwrap().matches(',').count())
+    );
+}
+
+#[test]
+fn a_watch_reads_from_its_sentence_down() {
+    let record = watched(12, "unit nginx.service");
+    let text = show(&record, false, "watch.json", &Style::default());
+    // Its curves are of the same figures; they are looked at by eye.
+    let words: String = text
+        .lines()
+        .filter(|line| !line.contains(['┤', '│']))
+        .fold(String::new(), |all, line| all + line.trim_end() + "\n");
+    insta::assert_snapshot!(words);
+}
+
+#[test]
+fn a_record_of_no_moment_is_shown() {
+    let mut record = watched(1, "");
+    record.watch = Some(Watch::default());
+    let text = show(&record, true, "watch.json", &Style::default());
+    assert!(text.starts_with("Watched 0 s."), "{text}");
+    assert!(crate::page::html(&record).contains("Watched"));
+    assert_eq!(crate::csv::record(&record).lines().count(), 1);
+}
