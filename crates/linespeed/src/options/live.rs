@@ -44,6 +44,7 @@ impl Live {
 
 pub(super) const LIVE_HELP: &str = "\
 Needs no root and no counters; stops, starts and changes nothing. What the machine does is held against its own figures: \
-run linespeed once while it is idle. --json prints an object an interval, one a line. Ctrl-C ends with a summary.
+run linespeed once while it is idle. --json prints an object an interval, one a line. --output FILE keeps the watch, \
+written each minute and at its end: show, compare. Ctrl-C ends with a summary.
 
 Exit codes: 0 done; 2 wrong usage; 3 a file cannot be written; 143 ended by SIGTERM.";
