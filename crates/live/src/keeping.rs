@@ -29,7 +29,7 @@ impl Keeping {
         record.conditions.before = found.snapshot;
         record.coverage = found.coverage;
         // Whoever finds the file while this goes on, or after it was killed, reads that.
-        record.ended = Ended::Failed { reason: "the watch went on when this was written".to_owned() };
+        record.ended = Ended::Failed { reason: "written while it watched".to_owned() };
         let now = Instant::now();
         let watch = Watch { of, ..Watch::default() };
         Self { watch, coverage: Vec::new(), record, began: now, written: now }
