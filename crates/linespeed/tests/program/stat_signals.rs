@@ -264,3 +264,26 @@ fn each_run_of_a_probe_reads_the_same_file_and_a_pipe_is_not_probed() {
     assert_eq!(std::fs::read_to_string(&seen).unwrap(), "one\ntwo\n");
     crate::support::says_lost(&record, "probes", "probe-input-read");
 }
+
+#[test]
+fn a_time_that_its_own_stop_made_longer_is_in_doubt() {
+    let folder = folder();
+    let (file, place) = (folder.path().join("pids"), folder.path().join("a.json"));
+    let work = format!("echo $$ >>{}; exec sleep 0.3", file.display());
+    let words = ["stat", "--output", place.to_str().unwrap(), "--", "sh", "-c", &work];
+    let started = Started::new(linespeed(words));
+    let pid = numbers(&file, 1)[0];
+    started.send(libc::SIGSTOP);
+    let from = Instant::now();
+    while alive(pid) {
+        assert!(from.elapsed() < Duration::from_secs(60), "it does not end");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // It goes unseen for a while.
+    std::thread::sleep(Duration::from_millis(500));
+    started.send(libc::SIGCONT);
+    assert_eq!(started.ended().code, Some(0));
+    let record = sound::record(&std::fs::read(&place).unwrap());
+    let time = record.measurements.iter().find(|m| m.metric == "workload.time").unwrap();
+    assert_eq!(time.doubt.as_ref().and_then(record::Doubt::code), Some("stat-ended-unseen"), "{time:?}");
+}

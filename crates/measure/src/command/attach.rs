@@ -159,7 +159,7 @@ pub fn watch(processes: &[Attached], limit: Option<Duration>, stop: &Stop) -> Ru
     around.throttled_seconds = None;
     Run {
         // How they end, if they do, is not told to us.
-        ended: Ended { exit: Exit::Code(0), wall, usage, left: Vec::new() },
+        ended: Ended { exit: Exit::Code(0), wall, late: Duration::ZERO, usage, left: Vec::new() },
         reading: Reading::default(),
         refused: Vec::new(),
         seen,

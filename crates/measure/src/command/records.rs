@@ -82,6 +82,10 @@ pub fn figures(runs: &[Run], job: &Job, cpus: usize) -> Figures {
     let walls = runs.iter().map(|run| run.ended.wall.as_secs_f64()).collect();
     let mut time = Measurement::new("workload.time", place(), walls);
     time.detail = details(runs, typical, job, cpus);
+    let late = runs.iter().map(|run| run.ended.late.as_secs_f64()).fold(0.0, f64::max);
+    if late > LATE_SECONDS && late > LATE_SHARE * typical.ended.wall.as_secs_f64() {
+        time.doubt = Some(text!(ENDED_UNSEEN, late = text::Value::Figure(late, "s")).into());
+    }
     figures.measurements.push(time);
     let all: Vec<Times> = runs.iter().map(times).collect();
     let states: [(&str, Of<Times>); 4] = [
@@ -120,6 +124,14 @@ const FEW_TICKS: f64 = 0.1;
 const SAMPLED_BY_FEW_TICKS: Template = Template {
     code: "stat-few-ticks",
     words: "the user/system split is sampled at timer ticks, too few in so short a run; the sum is exact",
+};
+
+/// An end that was seen later than this, seconds, and by more than this share of the run, leaves the time in doubt.
+const LATE_SECONDS: f64 = 0.02;
+const LATE_SHARE: f64 = 0.01;
+const ENDED_UNSEEN: Template = Template {
+    code: "stat-ended-unseen",
+    words: "too long by up to {late}: linespeed was stopped, or had no CPU, when the command ended",
 };
 
 /// The run with the median time.

@@ -53,6 +53,9 @@ pub struct Ended {
     pub exit: Exit,
     /// From its release to the end of the last process that was waited for.
     pub wall: Duration,
+    /// By how much `wall` may be too long: so long this process did not run, stopped or without a CPU, when it was to look
+    /// for the end.
+    pub late: Duration,
     /// What it used, and all whose end was waited for.
     pub usage: Usage,
     /// Processes that were still there when the child itself had ended: it forked away. They were waited for.
@@ -116,6 +119,7 @@ impl Usage {
 impl Ended {
     /// For an end that nobody could see.
     pub(super) fn unknown() -> Self {
-        Self { exit: Exit::Code(-1), wall: Duration::ZERO, usage: Usage::default(), left: Vec::new() }
+        let (wall, late) = (Duration::ZERO, Duration::ZERO);
+        Self { exit: Exit::Code(-1), wall, late, usage: Usage::default(), left: Vec::new() }
     }
 }

@@ -62,7 +62,7 @@ impl Child {
         tree::forget(self.pid);
         let ([waited], [left]) = (waited, left);
         let (exit, wall) = (waited.exit.unwrap_or(Exit::Code(-1)), self.started.elapsed());
-        self.ended = Some(Ended { exit, wall, usage: waited.usage, left });
+        self.ended = Some(Ended { exit, wall, late: waited.late, usage: waited.usage, left });
     }
 
     /// How the child itself has ended, whatever it left behind; `None` while it runs. Its end stays to be waited for.
@@ -142,19 +142,29 @@ struct Waited {
     exit: Option<Exit>,
     usage: Usage,
     wall: Duration,
+    late: Duration,
 }
 
 impl Waited {
     fn new(child: &Child) -> Self {
-        Self { watch: watch_process(child.pid), exit: None, usage: Usage::default(), wall: Duration::ZERO }
+        Self {
+            watch: watch_process(child.pid),
+            exit: None,
+            usage: Usage::default(),
+            wall: Duration::ZERO,
+            late: Duration::ZERO,
+        }
     }
 
     /// Takes the child's end when it has come.
-    fn take_end(&mut self, child: &Child, watcher: &mut dyn Watcher) {
+    ///
+    /// `late`: for how long this process was not there to see it.
+    fn take_end(&mut self, child: &Child, late: Duration, watcher: &mut dyn Watcher) {
         if self.exit.is_some() || exit_unreaped(child.pid).is_none() {
             return;
         }
         self.wall = child.started.elapsed();
+        self.late = late;
         watcher.exited(child.pid);
         let (status, usage) = reap(child.pid).unwrap_or_default();
         self.exit = Some(exit_of(status));
@@ -193,11 +203,12 @@ pub fn wait_all(
     let mut left: Vec<Vec<Process>> = vec![Vec::new(); children.len()];
     let mut all_ended_at = None;
     let mut reported = false;
+    let mut late = Duration::ZERO;
     let forced = loop {
         for (child, waited) in children.iter_mut().zip(&mut waited) {
             child.drain();
             if open(child) {
-                waited.take_end(child, watcher);
+                waited.take_end(child, late, watcher);
             }
         }
         let mut fds: Vec<RawFd> = Vec::new();
@@ -233,7 +244,9 @@ pub fn wait_all(
             }
             patience = patience.min(rest);
         }
+        let from = Instant::now();
         wait_readable(&fds, patience);
+        late = from.elapsed().saturating_sub(patience);
     };
     if let Some(exit) = forced {
         if exit == Exit::TimedOut {
@@ -256,6 +269,7 @@ pub fn wait_all(
         let ended = || Ended {
             exit: waited.exit.or(forced).unwrap_or(Exit::Code(-1)),
             wall: if waited.wall.is_zero() { now } else { waited.wall },
+            late: waited.late,
             usage: waited.usage,
             left,
         };
@@ -330,7 +344,7 @@ fn give_up(
             for at in 0..children.len() {
                 children[at].drain();
                 if children[at].ended.is_none() {
-                    waited[at].take_end(children[at], watcher);
+                    waited[at].take_end(children[at], Duration::ZERO, watcher);
                 }
             }
             let rest = reap_left_behind(children, waited, left);

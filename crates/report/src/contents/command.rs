@@ -2,7 +2,7 @@
 
 use record::command_run::RunEnd;
 use record::phrase::{agree, count_noun, quote_word};
-use record::{Ended, Label, Measurement, Record, detail, units};
+use record::{DoubtKind, Ended, Label, Measurement, Record, detail, units};
 
 use super::side_by_side::group_by;
 use crate::chart::bars::{Bar, Bars, Fill, Piece};
@@ -112,6 +112,9 @@ pub(crate) fn describe_runs(time: &Measurement) -> String {
             format!("took {took}, the median of {n} runs ({range}); an interval requires 6 runs (-r 6)")
         }
     };
+    if let Some(doubt) = time.doubt.as_ref().filter(|doubt| doubt.kind() == DoubtKind::Other) {
+        text.push_str(&format!(" ({doubt})"));
+    }
     let ends = time.detail.get(detail::ENDS).unwrap_or_default();
     let all = ends.len();
     match group_by(ends.into_iter().map(describe_end), String::clone).as_slice() {
