@@ -28,9 +28,10 @@ pub struct Figure {
 
 impl Figure {
     /// Whether machines are held against each other by it: only what has a better direction, is no share of time, and says
-    /// nothing that another figure says in another unit.
+    /// nothing that another figure says in another unit or that is a machine's own curve.
     pub(crate) fn is_judged(&self) -> bool {
-        self.better.is_some() && !self.metric.ends_with(".share") && self.metric != "load.latency_cycles"
+        let other = ["load.latency_cycles", "probe.latency"].contains(&self.metric.as_str());
+        self.better.is_some() && !self.metric.ends_with(".share") && !other
     }
 
     /// A value as the logarithm of a speed.

@@ -191,7 +191,7 @@ pub(super) fn drawing(chart: &Chart, id: &str) -> Markup {
 }
 
 /// What tells on a phone that more stands beside.
-fn hint() -> Markup {
+pub(super) fn hint() -> Markup {
     html! { p class="hint" aria-hidden="true" { "wider than the screen: scrolls sideways →" } }
 }
 

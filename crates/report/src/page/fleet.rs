@@ -190,6 +190,7 @@ fn table(number: usize, class: &Class, columns: &[usize], rows: &[&MachineRow]) 
                 label for=(id(1)) { "name" } " "
                 @for (column, at) in columns.iter().enumerate() { label for=(id(column + 2)) { (name(*at)) } " " }
             }
+            (super::figures::hint())
             div class="scroll" role="region" tabindex="0" aria-label=(format!("Machines of class {}", number + 1)) {
                 table role="table" style=(format!("--columns:{}", columns.len())) {
                     thead role="rowgroup" {
@@ -217,7 +218,8 @@ fn cell(class: &Class, row: &MachineRow, at: usize) -> Markup {
         return html! { td role="cell" class="none" { "·" } };
     };
     let unit = class.figures.get(at).map_or("", |figure| figure.unit.as_str());
-    let off = (cell.speed - 1.0) * 100.0;
+    // No zero below zero.
+    let off = ((cell.speed - 1.0) * 1000.0).round() / 10.0 + 0.0;
     let shade = match cell.speed {
         _ if cell.speed < 0.99 && cell.z > 6.0 => "d3",
         _ if cell.speed < 0.99 && cell.z > 4.0 => "d2",

@@ -1,0 +1,196 @@
+//! Folders as they are collected from many machines: what is said of them, and what lies among the records.
+
+use std::path::{Path, PathBuf};
+
+use fleet::{Input, explain, judge_fleet, make_baseline, newest_of_each, read};
+use record::fleet::{Family, Fleet, Reading};
+use record::machine::MemoryDevice;
+use record::{Better, Record, Tool, metrics};
+
+const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../linespeed/tests/records/0.1/main.json");
+
+fn tool() -> Tool {
+    Tool { name: "linespeed".to_owned(), version: "0".to_owned() }
+}
+
+/// A machine's record: its figures differ from the others' by a little, and those of `slow` are so much slower.
+fn machine(number: u32, slow: (&str, f64)) -> Record {
+    let mut record = Record::read(Path::new(RECORD)).unwrap();
+    record.machine.hostname = Some(format!("node{number:02}"));
+    record.started = format!("2026-11-24T10:{number:02}:00Z");
+    record.machine.memory_devices = ["A1", "A2", "B1", "B2"]
+        .map(|slot| MemoryDevice {
+            locator: Some(slot.to_owned()),
+            bytes: Some(32 << 30),
+            kind: Some("DDR5".to_owned()),
+            configured_mt_s: Some(4800),
+            ..MemoryDevice::default()
+        })
+        .to_vec();
+    for (at, m) in record.measurements.iter_mut().enumerate() {
+        let jitter = 1.0 + 0.004 * (((number * 7 + at as u32 * 13) % 11) as f64 / 5.0 - 1.0);
+        let loss = if m.metric == slow.0 { slow.1 } else { 1.0 };
+        let lower = metrics::find(&m.metric).and_then(|metric| metric.better) == Some(Better::Lower);
+        let factor = jitter * if lower { 1.0 / loss } else { loss };
+        let s = &mut m.summary;
+        [&mut s.min, &mut s.median, &mut s.mad, &mut s.max].into_iter().for_each(|value| *value *= factor);
+        s.mean = s.mean.map(|mean| mean * factor);
+        // As well known as on a machine that nobody shares.
+        s.interval = Some((s.median * 0.999, s.median * 1.001));
+        (s.min, s.max) = (s.min.min(s.median * 0.999), s.max.max(s.median * 1.001));
+        m.samples.clear();
+        m.doubt = None;
+    }
+    record
+}
+
+fn write(folder: &Path, name: &str, record: &Record) {
+    std::fs::write(folder.join(name), record.to_json().unwrap()).unwrap();
+}
+
+fn said(folder: &Path) -> Fleet {
+    let mut read = read(&[PathBuf::from(folder)], 2);
+    let collections = newest_of_each(&mut read.briefs, &mut read.remarks);
+    let reading = Reading {
+        files: read.files,
+        records: read.briefs.len() as u64,
+        machines: collections.first().map_or(0, Vec::len) as u64,
+        earlier: collections.iter().skip(1).map(Vec::len).sum::<usize>() as u64,
+        remarks: read.remarks,
+    };
+    let input = Input { briefs: &read.briefs, collections: &collections, known: &read.known };
+    let mut fleet = judge_fleet(&input, tool(), reading);
+    explain(&mut fleet, &tool(), |path| Record::read(path).ok());
+    fleet
+}
+
+fn remarks(fleet: &Fleet) -> Vec<(&str, u64, bool)> {
+    let all = fleet.reading.remarks.iter();
+    let mut all: Vec<_> = all.map(|remark| (remark.code.as_str(), remark.count, remark.left_out)).collect();
+    all.sort_unstable();
+    all
+}
+
+#[test]
+fn the_machine_without_a_memory_device_is_slow_and_its_slot_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..12 {
+        let mut record = machine(number, if number == 5 { ("memory.bandwidth", 0.75) } else { ("", 1.0) });
+        if number == 5 {
+            record.machine.memory_devices[2].bytes = None;
+            record.machine.memory_devices[2].configured_mt_s = None;
+        }
+        write(folder.path(), &format!("{number}.json"), &record);
+    }
+    let fleet = said(folder.path());
+    let [slow] = fleet.slow.as_slice() else { panic!("{:?}", fleet.slow) };
+    assert_eq!((slow.machine.as_str(), slow.figures[0].family), ("node05", Family::MemoryBandwidth));
+    assert!((slow.figures[0].speed - 0.75).abs() < 0.02, "{:?}", slow.figures);
+    assert_eq!(slow.causes[0].says.code(), Some("fleet-cause-missing-device"), "{:?}", slow.causes);
+    assert!(slow.causes[0].says.to_string().contains("B1"));
+    assert!(fleet.confirm[0].contains("-w node05"), "{:?}", fleet.confirm);
+    // The baseline is of the class, by the record of a machine that is not slow.
+    let baseline = make_baseline(&fleet, "2026-11-24T12:00:00Z".to_owned(), |path| Record::read(path).ok());
+    let [class] = baseline.classes.as_slice() else { panic!("one class") };
+    assert_eq!(class.machines, 12);
+    assert_ne!(class.record.machine.hostname.as_deref(), Some("node05"));
+    assert!(class.figures.iter().any(|figure| figure.metric == "memory.bandwidth" && figure.scale.is_some()));
+}
+
+#[test]
+fn what_is_no_record_is_counted_and_ends_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let json = machine(0, ("", 1.0)).to_json().unwrap();
+    std::fs::create_dir(at.join("rack 2")).unwrap();
+    write(at, "rack 2/one\nof two lines.json", &machine(0, ("", 1.0)));
+    write(at, "same.json", &machine(0, ("", 1.0)));
+    for (name, content) in [
+        ("half.json", &json.as_bytes()[..json.len() / 2]),
+        ("empty.json", b"".as_slice()),
+        ("foreign.json", b"{\"nodes\": 3}"),
+        ("text.json", b"not JSON"),
+        ("newer.json", b"{\"schema\": 99}"),
+        ("notes.txt", b"no .json file: not looked at"),
+    ] {
+        std::fs::write(at.join(name), content).unwrap();
+    }
+    let fleet = said(at);
+    assert_eq!((fleet.reading.files, fleet.reading.machines), (7, 1));
+    let expected = [
+        ("fleet-empty", 1, true),
+        ("fleet-foreign", 1, true),
+        ("fleet-half", 1, true),
+        ("fleet-newer", 1, true),
+        ("fleet-not-json", 1, true),
+        ("fleet-same-record", 1, true),
+    ];
+    assert_eq!(remarks(&fleet), expected);
+    let examples = fleet.reading.remarks.iter().flat_map(|remark| &remark.examples);
+    assert!(examples.into_iter().all(|example| !example.contains('\n')));
+    assert!(fleet.classes[0].note.as_ref().is_some_and(|note| note.code() == Some("fleet-alone")));
+}
+
+#[test]
+fn the_newest_record_of_a_machine_counts_and_older_ones_tell_that_it_was_slow_before() {
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..10 {
+        let slow = if number == 3 { ("memory.bandwidth", 0.8) } else { ("", 1.0) };
+        for hour in [9, 11] {
+            let mut record = machine(number, slow);
+            record.started = format!("2026-11-24T{hour:02}:{number:02}:00Z");
+            write(folder.path(), &format!("{number}-{hour}.json"), &record);
+        }
+    }
+    let fleet = said(folder.path());
+    assert_eq!((fleet.reading.machines, fleet.reading.earlier), (10, 10));
+    let [slow] = fleet.slow.as_slice() else { panic!("{:?}", fleet.slow) };
+    assert_eq!((slow.machine.as_str(), slow.before), ("node03", (1, 1)));
+    assert!(slow.started.contains("T11:"));
+}
+
+#[test]
+fn two_hosts_of_one_name_that_ran_at_once_are_two_machines() {
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..2 {
+        let mut record = machine(number, ("", 1.0));
+        record.machine.hostname = Some("localhost".to_owned());
+        record.started = format!("2026-11-24T10:00:0{number}Z");
+        write(folder.path(), &format!("{number}.json"), &record);
+    }
+    let fleet = said(folder.path());
+    assert_eq!(fleet.reading.machines, 2);
+    assert_eq!(remarks(&fleet), [("fleet-same-name", 1, false)]);
+    assert!(fleet.slow.is_empty(), "of two machines none is slow");
+}
+
+#[test]
+fn machines_that_differ_in_kind_are_never_held_against_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..12 {
+        let other = number % 2 == 0;
+        let mut record = machine(number, if other { ("memory.bandwidth", 0.7) } else { ("", 1.0) });
+        record.machine.processor.model_name = Some(if other { "one" } else { "another" }.to_owned());
+        write(folder.path(), &format!("{number}.json"), &record);
+    }
+    let fleet = said(folder.path());
+    assert_eq!(fleet.classes.iter().map(|class| class.machines).collect::<Vec<_>>(), [6, 6]);
+    assert!(fleet.slow.is_empty(), "{:?}", fleet.slow);
+}
+
+#[test]
+fn a_fact_that_divides_a_kind_makes_camps_and_no_slow_machines() {
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..20 {
+        let newer = number % 5 < 2;
+        let mut record = machine(number, if newer { ("memory.bandwidth", 0.9) } else { ("", 1.0) });
+        record.machine.kernel.release = Some(if newer { "6.12" } else { "6.1" }.to_owned());
+        write(folder.path(), &format!("{number}.json"), &record);
+    }
+    let fleet = said(folder.path());
+    assert!(fleet.slow.is_empty(), "{:?}", fleet.slow);
+    let camps: Vec<_> = fleet.classes.iter().filter_map(|class| class.camp.as_ref()).collect();
+    assert_eq!(camps.len(), 2);
+    assert!(camps.iter().all(|camp| camp.by[0].from == "machine.kernel.release"), "{camps:?}");
+    assert!(camps.iter().any(|camp| (camp.speed - 0.9).abs() < 0.01), "{camps:?}");
+}
