@@ -27,6 +27,8 @@ pub(crate) fn summary(watch: &Watch) -> String {
     let shares: Vec<String> = watch
         .verdicts
         .iter()
+        // What rounds to nothing stands in the record.
+        .filter(|held| held.seconds / all >= 0.005)
         .map(|held| format!("{} {:.0} %", held.by.name(), held.seconds / all * 100.0))
         .collect();
     let of = if watch.of.is_empty() { String::new() } else { format!("{} for ", watch.of) };
