@@ -15,6 +15,7 @@
 )]
 
 mod keeping;
+mod kept_files;
 mod look;
 #[cfg(test)]
 mod made_up;

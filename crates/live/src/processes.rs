@@ -7,6 +7,8 @@ use machine::Root;
 use record::live::Process;
 use record::phrase::visible;
 
+use crate::kept_files::KeptFiles;
+
 /// Ticks a second of the times there.
 const USER_HZ: f64 = 100.0;
 /// Processes that an interval names.
@@ -52,15 +54,16 @@ impl Account {
 
 impl Processes {
     /// Looks at all processes that /proc shows.
-    pub(crate) fn look(root: &Root) -> Self {
+    pub(crate) fn look(root: &Root, files: &mut KeptFiles) -> Self {
         let mut all = HashMap::new();
         let pids = std::fs::read_dir(root.path().join("proc")).into_iter().flatten().flatten();
         for pid in pids.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok()).take(MOST_KEPT) {
-            if let Some(account) = root.text(&format!("/proc/{pid}/stat")).as_deref().and_then(Account::parse)
-            {
+            let stat = files.text(root, pid, &format!("/proc/{pid}/stat"));
+            if let Some(account) = stat.as_deref().and_then(Account::parse) {
                 all.insert(pid, account);
             }
         }
+        files.retain(|pid| all.contains_key(&pid));
         Self(all)
     }
 
@@ -120,7 +123,8 @@ mod tests {
             .file("proc/12/stat", &stat("\u{1b}[2Jnew", 40, 0, 99, 0))
             .file("proc/13/stat", &stat("idle", 9000, 0, 9, 0))
             .file("proc/self/stat", "x");
-        let (before, now) = (Processes::look(&first.root()), Processes::look(&second.root()));
+        let look = |tree: &Tree| Processes::look(&tree.root(), &mut KeptFiles::default());
+        let (before, now) = (look(&first), look(&second));
         let busiest = before.busiest_until(&now, 1);
         let seen: Vec<(i32, f64, f64, bool)> =
             busiest.iter().map(|one| (one.pid, one.cpu, one.system, one.real_time)).collect();

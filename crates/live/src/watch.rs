@@ -8,6 +8,7 @@ use os::Stop;
 use record::live::{Interval, Sensors};
 use record::{Coverage, CpuList, Machine, Measurement, Summary, text};
 
+use crate::kept_files::KeptFiles;
 use crate::look::Look;
 use crate::pace::Pace;
 use crate::probes::Probes;
@@ -40,6 +41,9 @@ pub struct Watch {
     waits: WaitLooks,
     /// Processes whose threads are looked at.
     watched: Vec<i32>,
+    /// Their `/proc/PID/stat`, and `/proc/loadavg`.
+    files: KeptFiles,
+    loadavg: KeptFiles,
     /// All processes at the end of the last interval, and at the last look since.
     processes: (Instant, Processes),
     scan: Option<(Instant, Processes)>,
@@ -62,9 +66,12 @@ impl Watch {
         } else {
             Probes::default()
         };
+        let mut files = KeptFiles::default();
         let watch = Self {
             own: std::process::id() as i32,
-            processes: (Instant::now(), Processes::look(&root)),
+            processes: (Instant::now(), Processes::look(&root, &mut files)),
+            files,
+            loadavg: KeptFiles::default(),
             scan: None,
             delay: run_queue_delay(&root),
             groups: (Instant::now(), groups),
@@ -118,8 +125,8 @@ impl Watch {
             if self.root.is_live() {
                 self.probes.listen(Instant::now().saturating_duration_since(next));
             }
-            runnable.extend(self.root.text("/proc/loadavg").as_deref().and_then(running));
-            self.find_busiest(self.watched.is_empty());
+            runnable.extend(self.loadavg.text(&self.root, 0, "/proc/loadavg").as_deref().and_then(running));
+            self.find_busiest(false);
             let Self { waits, watched, paces, .. } = self;
             paces[1].run(false, || waits.look(watched, MOST_THREADS));
             let now = Instant::now();
@@ -158,7 +165,8 @@ impl Watch {
 
     /// Looks at all processes, when it may or must: the threads of the busiest are looked at from then on.
     fn find_busiest(&mut self, must: bool) {
-        let Some(now) = self.paces[0].run(must, || Processes::look(&self.root)) else { return };
+        let Self { root, files, paces, .. } = &mut *self;
+        let Some(now) = paces[0].run(must, || Processes::look(root, files)) else { return };
         let before = self.scan.as_ref().unwrap_or(&self.processes);
         let busiest = before.1.busiest_until(&now, self.own);
         if !busiest.is_empty() {

@@ -1,0 +1,90 @@
+//! Files of /proc that are read again and again: kept open, since to open one costs several times as much as to read it.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use machine::Root;
+
+/// Files that are kept open, a quarter of what a process may usually have; the others are opened each time.
+const MOST_OPEN: usize = 256;
+/// What holds `/proc/PID/stat`: some 50 numbers and a name of 15 bytes. A longer text is read anew.
+const LONGEST: usize = 2048;
+
+/// The open ones, by a number that the caller gives.
+#[derive(Debug, Default)]
+pub(crate) struct KeptFiles {
+    open: HashMap<i32, File>,
+    /// This process may not open as many.
+    refused: bool,
+}
+
+impl KeptFiles {
+    /// What stands in the file now; of a process that ended what `path` is now.
+    pub(crate) fn text(&mut self, root: &Root, key: i32, path: &str) -> Option<String> {
+        // A captured tree's files may be replaced by others.
+        if !root.is_live() {
+            return root.text(path);
+        }
+        if !self.open.contains_key(&key) {
+            if self.refused || self.open.len() >= MOST_OPEN {
+                return root.text(path);
+            }
+            match File::open(path) {
+                Ok(file) => drop(self.open.insert(key, file)),
+                Err(error) => {
+                    if error.raw_os_error() == Some(libc::EMFILE) {
+                        self.refused = true;
+                        self.open.clear();
+                    }
+                    return root.text(path);
+                }
+            }
+        }
+        let mut bytes = [0; LONGEST];
+        match self.open.get(&key)?.read_at(&mut bytes, 0) {
+            Ok(read) if read == LONGEST => root.text(path),
+            Ok(read) if read > 0 => Some(String::from_utf8_lossy(bytes.get(..read)?).into_owned()),
+            _ => {
+                self.open.remove(&key);
+                root.text(path)
+            }
+        }
+    }
+
+    /// Closes all but those.
+    pub(crate) fn retain(&mut self, keep: impl Fn(i32) -> bool) {
+        self.open.retain(|key, _| keep(*key));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_a_process_that_ended_is_another_process() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let (pid, path) = (child.id() as i32, format!("/proc/{}/stat", child.id()));
+        let (root, mut kept) = (Root::live(), KeptFiles::default());
+        let first = kept.text(&root, pid, &path).unwrap();
+        assert_eq!(first.split(' ').next(), Some(pid.to_string().as_str()));
+        assert!(kept.text(&root, pid, &path).is_some() && kept.open.len() == 1);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(kept.text(&root, pid, &path), None);
+        let own = kept.text(&root, pid, "/proc/self/stat").unwrap();
+        assert_eq!(own.split(' ').next(), Some(std::process::id().to_string().as_str()));
+        kept.retain(|_| false);
+        assert!(kept.open.is_empty());
+    }
+
+    #[test]
+    fn a_file_that_grew_too_long_is_read_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("long");
+        std::fs::write(&path, "x".repeat(LONGEST + 1)).unwrap();
+        let text = KeptFiles::default().text(&Root::live(), 1, path.to_str().unwrap());
+        assert_eq!(text.map(|text| text.len()), Some(LONGEST + 1));
+    }
+}
