@@ -14,6 +14,8 @@
     )
 )]
 
+mod coverage;
+mod hardware;
 mod keeping;
 mod kept_files;
 mod look;

@@ -10,6 +10,7 @@ use record::live::Interval;
 use crate::sources::clock::Clocks;
 use crate::sources::counts;
 use crate::sources::cpu_times::{Stat, grown};
+use crate::sources::numa::Pages;
 use crate::sources::quota::Quotas;
 
 /// Kinds of pressure, by their files.
@@ -21,29 +22,40 @@ pub(crate) struct Look {
     at: Instant,
     stat: Option<Stat>,
     vmstat: Vec<(&'static str, u64)>,
+    /// Where there are several nodes.
+    pages: Option<Pages>,
     pressure: [Option<u64>; 3],
     clocks: Clocks,
     quotas: Quotas,
 }
 
 impl Look {
-    /// Looks now; `groups`: the folders of cgroups with a quota.
-    pub(crate) fn now(root: &Root, cpus: &CpuList, groups: &[String]) -> Self {
+    /// Looks now; `nodes`: the machine's; `groups`: the folders of cgroups with a quota.
+    pub(crate) fn now(root: &Root, cpus: &CpuList, nodes: &[u32], groups: &[String]) -> Self {
+        let vmstat = root.text("/proc/vmstat").unwrap_or_default();
         Self {
             at: Instant::now(),
             stat: root.text("/proc/stat").as_deref().and_then(Stat::parse),
-            vmstat: root.text("/proc/vmstat").as_deref().map(counts::vmstat).unwrap_or_default(),
+            pages: (nodes.len() > 1).then(|| Pages::look(&vmstat, root, nodes)),
+            vmstat: counts::vmstat(&vmstat),
             pressure: PRESSURE.map(|what| counts::pressure(&root.text(&format!("/proc/pressure/{what}"))?)),
             clocks: Clocks::look(root, cpus),
             quotas: Quotas::look(root, groups.iter().map(String::as_str)),
         }
     }
 
+    /// Whether anything but the probe tells of the clock.
+    pub(crate) fn tells_the_clock(&self) -> bool {
+        self.clocks.is_shown()
+    }
+
     /// What /proc does not show, by the names that coverage has.
     pub(crate) fn missing(&self) -> impl Iterator<Item = &'static str> {
+        let pages = self.pages.is_some_and(|pages| !pages.is_shown());
         let all = [
             ("CPU times", self.stat.is_none()),
             ("vmstat", self.vmstat.is_empty()),
+            ("remote pages", pages),
             ("pressure", self.pressure.iter().all(Option::is_none)),
         ];
         all.into_iter().filter(|(_, missing)| *missing).map(|(name, _)| name)
@@ -77,6 +89,7 @@ impl Look {
             pressure: pressure.collect(),
             rates,
             clock: self.clocks.until(&now.clocks, root),
+            remote: self.pages.zip(now.pages).and_then(|(before, now)| before.until(&now)),
             throttled: self.quotas.until(&now.quotas),
             ..Interval::default()
         }
@@ -103,8 +116,8 @@ mod tests {
         };
         let cpus: CpuList = "0".parse().unwrap();
         let (first, second) = (tree(100, 5000, 700), tree(300, 9000, 600));
-        let mut before = Look::now(&first.root(), &cpus, &[]);
-        let now = Look::now(&second.root(), &cpus, &[]);
+        let mut before = Look::now(&first.root(), &cpus, &[], &[]);
+        let now = Look::now(&second.root(), &cpus, &[], &[]);
         before.at = now.at - std::time::Duration::from_secs(2);
         let interval = before.until(&now, &second.root());
         assert_eq!((interval.seconds, interval.cpus, interval.times.user), (2.0, 1, 2.0));
@@ -112,7 +125,7 @@ mod tests {
         assert_eq!(interval.rates.get("page-faults"), None);
         assert_eq!(interval.pressure.get("cpu"), Some(&0.1));
         let none = Tree::new();
-        let nothing = Look::now(&none.root(), &cpus, &[]);
+        let nothing = Look::now(&none.root(), &cpus, &[], &[]);
         assert_eq!(nothing.missing().collect::<Vec<_>>(), ["CPU times", "vmstat", "pressure"]);
         assert_eq!(nothing.until(&nothing, &none.root()).times.all(), 0.0);
     }

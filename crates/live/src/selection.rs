@@ -78,9 +78,28 @@ impl std::error::Error for SelectionError {}
 impl Selection {
     /// The numbers of the processes now. Those that are named by number are not looked for.
     pub fn find(&self, root: &Root) -> Result<Vec<i32>, SelectionError> {
+        match self {
+            Selection::Processes(pids) => Ok(pids.clone()),
+            _ => Self::of_groups(root, &self.folders(root)?, self),
+        }
+    }
+
+    /// The folder of the cgroup in the hierarchy by which the kernel counts events; `None` where none is meant, or mounted.
+    pub(crate) fn counted_folder(&self, root: &Root) -> Option<String> {
+        let folders = self.folders(root).ok()?;
+        let name = below_mount(root, folders.first()?).trim_start_matches('/');
+        let own = Cgroups::read(root);
+        let of = |version| own.folders("perf_event").filter(|(of, _)| *of == version).last();
+        // A hierarchy of its own takes it away from the unified one.
+        let (_, top) = of(Version::V1).or_else(|| of(Version::V2))?;
+        Some(format!("{top}/{name}")).filter(|folder| root.exists(folder))
+    }
+
+    /// The folders of the cgroup in the hierarchies that count CPU time.
+    fn folders(&self, root: &Root) -> Result<Vec<String>, SelectionError> {
         let matches: Box<dyn Fn(&str) -> bool> = match self {
-            Selection::Processes(pids) => return Ok(pids.clone()),
-            Selection::Cgroup(name) => return Self::of_groups(root, &named(root, name), self),
+            Selection::Processes(_) => return Ok(Vec::new()),
+            Selection::Cgroup(name) => return Ok(named(root, name)),
             Selection::Unit(name) => {
                 let wanted = if name.contains('.') { name.clone() } else { format!("{name}.service") };
                 Box::new(move |folder| folder == wanted)
@@ -107,7 +126,7 @@ impl Selection {
                 }
             }
         }
-        Self::of_groups(root, &found, self)
+        Ok(found)
     }
 
     fn of_groups(root: &Root, folders: &[String], wanted: &Self) -> Result<Vec<i32>, SelectionError> {
@@ -198,6 +217,10 @@ mod tests {
         for name in ["/system.slice/nginx.service", "system.slice/nginx.service/"] {
             assert_eq!(find(Selection::Cgroup(name.to_owned())), Ok(nginx.clone()));
         }
+        let unit = Selection::Unit("nginx".to_owned());
+        let counted = "/sys/fs/cgroup/unified/system.slice/nginx.service";
+        assert_eq!(unit.counted_folder(&tree.root()).as_deref(), Some(counted));
+        assert_eq!(Selection::Processes(vec![7]).counted_folder(&tree.root()), None);
         let folder = "/sys/fs/cgroup/unified/system.slice/nginx.service/workers";
         assert_eq!(find(Selection::Cgroup(folder.to_owned())), Ok(vec![13]));
         for name in ["nginx", "nginx.service"] {

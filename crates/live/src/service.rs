@@ -64,6 +64,11 @@ impl Service {
         Ok(service)
     }
 
+    /// The numbers of the processes.
+    pub(crate) fn pids(&self) -> Vec<i32> {
+        self.attached.iter().map(|one| one.pid).collect()
+    }
+
     /// What is watched.
     pub fn selection(&self) -> &Selection {
         &self.selection
@@ -107,8 +112,7 @@ impl Service {
         let threads = threads.collect();
         let job = Job { argv: &argv, cpus: None, env: &[], events: false, guard: None };
         let figures = command::figures(&[run], &job, cpus);
-        let pids = self.attached.iter().map(|one| one.pid).collect();
-        Done { measurements: figures.measurements, threads, pids }
+        Done { measurements: figures.measurements, threads, pids: self.pids() }
     }
 
     /// Whether nothing is left to watch: all processes that were named by number have ended. A unit or a container may start

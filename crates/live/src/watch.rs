@@ -6,8 +6,11 @@ use machine::Root;
 use measure::tasks::WaitLooks;
 use os::Stop;
 use record::live::{Interval, Sensors};
-use record::{Coverage, CpuList, Machine, Measurement, Summary, text};
+use record::machine::Node;
+use record::{Coverage, CpuList, Machine, Measurement, Summary};
 
+use crate::coverage;
+use crate::hardware::Hardware;
 use crate::kept_files::KeptFiles;
 use crate::look::Look;
 use crate::pace::Pace;
@@ -15,7 +18,7 @@ use crate::probes::Probes;
 use crate::processes::Processes;
 use crate::service::{self, Service};
 use crate::sources::sensors::Heat;
-use crate::sources::{counts, quota};
+use crate::sources::{counts, numa, quota};
 
 /// Between two samples within an interval.
 const BETWEEN: Duration = Duration::from_millis(100);
@@ -24,6 +27,7 @@ const PROCESSES_SHARE: f64 = 0.001;
 const THREADS_SHARE: f64 = 0.0007;
 const SCHEDSTAT_SHARE: f64 = 0.0003;
 const SENSORS_SHARE: f64 = 0.001;
+const NUMA_MAPS_SHARE: f64 = 0.0002;
 /// Processes whose threads are looked at, and threads.
 const WATCHED: usize = 4;
 const MOST_THREADS: usize = 64;
@@ -35,6 +39,8 @@ const FIND_GROUPS: Duration = Duration::from_secs(60);
 pub struct Watch {
     root: Root,
     cpus: CpuList,
+    /// Where there are several.
+    nodes: Vec<Node>,
     own: i32,
     before: Look,
     probes: Probes,
@@ -51,7 +57,10 @@ pub struct Watch {
     groups: (Instant, Vec<String>),
     heat: (Instant, Heat),
     sensors: Sensors,
-    paces: [Pace; 4],
+    hardware: Hardware,
+    /// Share of the watched processes' pages that are far from their threads.
+    held: Option<f64>,
+    paces: [Pace; 5],
     own_ns: f64,
 }
 
@@ -60,7 +69,9 @@ impl Watch {
     pub fn begin(root: Root, machine: &Machine) -> (Self, Vec<Coverage>) {
         let cpus = online(&root).unwrap_or_else(|| machine.allowed_cpus());
         let groups = quota::find_groups(&root);
-        let before = Look::now(&root, &cpus, &groups);
+        let nodes = if machine.nodes.len() > 1 { machine.nodes.clone() } else { Vec::new() };
+        let (hardware, uncounted) = Hardware::open(&root, machine, &cpus);
+        let before = Look::now(&root, &cpus, &ids(&nodes), &groups);
         let probes = if root.is_live() {
             Probes::new(&machine.nodes, &machine.allowed_cpus())
         } else {
@@ -77,7 +88,11 @@ impl Watch {
             groups: (Instant::now(), groups),
             heat: (Instant::now(), Heat::look(&root, &cpus)),
             sensors: Sensors::default(),
-            paces: [PROCESSES_SHARE, THREADS_SHARE, SCHEDSTAT_SHARE, SENSORS_SHARE].map(Pace::new),
+            paces: [PROCESSES_SHARE, THREADS_SHARE, SCHEDSTAT_SHARE, SENSORS_SHARE, NUMA_MAPS_SHARE]
+                .map(Pace::new),
+            hardware,
+            held: None,
+            nodes,
             own_ns: os::thread_cpu_ns().unwrap_or(0.0),
             waits: WaitLooks::default(),
             watched: Vec::new(),
@@ -86,32 +101,10 @@ impl Watch {
             before,
             probes,
         };
-        let coverage = watch.coverage();
+        let heard = (watch.probes.hears_memory(), watch.delay.is_some());
+        let mut coverage = coverage::unseen(&watch.root, &watch.before, &watch.heat.1, &watch.cpus, heard);
+        coverage.extend(uncounted);
         (watch, coverage)
-    }
-
-    /// What cannot be seen here.
-    fn coverage(&self) -> Vec<Coverage> {
-        let mut all: Vec<Coverage> = self
-            .before
-            .missing()
-            .map(|what| Coverage::impossible(what, text!("live-not-told", "the kernel does not show it")))
-            .collect();
-        if self.delay.is_none() {
-            let reason = text!(
-                "live-no-schedstat",
-                "/proc/schedstat is missing (CONFIG_SCHEDSTATS); sampled from /proc/loadavg instead"
-            );
-            all.push(Coverage::degraded("run-queue delay", reason));
-        }
-        if !self.probes.hears_memory() {
-            let reason = text!(
-                "live-no-flush",
-                "this CPU cannot flush a cache line in user mode, or no memory is left"
-            );
-            all.push(Coverage::impossible("memory probe", reason));
-        }
-        all
     }
 
     /// Watches for so long, or until somebody asks to stop. `last`: nothing follows, so that what is dear is looked at
@@ -151,6 +144,9 @@ impl Watch {
         stop: &Stop,
     ) -> (Interval, Option<Vec<Measurement>>) {
         let Some(service) = service else { return (self.watch(length, last, stop), None) };
+        if let Some(folder) = service.selection().counted_folder(&self.root) {
+            self.hardware.count_group(&self.root, &folder, &self.cpus);
+        }
         let (mut interval, done) = std::thread::scope(|scope| {
             let beside = std::thread::Builder::new().spawn_scoped(scope, || service.watch(length, stop)).ok();
             let interval = self.watch(length, last, stop);
@@ -160,6 +156,13 @@ impl Watch {
         done.take_quota(&interval, &self.root);
         interval.service = Some(service::times(&done.measurements, interval.seconds));
         interval.threads = done.threads;
+        if !self.nodes.is_empty() {
+            let Self { root, nodes, held, paces, .. } = &mut *self;
+            paces[4].run(last, || *held = numa::held(root, &service.pids(), nodes));
+            if let Some(held) = self.held {
+                interval.remote.get_or_insert_default().held = Some(held);
+            }
+        }
         (interval, Some(done.measurements))
     }
 
@@ -181,7 +184,7 @@ impl Watch {
             self.groups = (Instant::now(), quota::find_groups(&self.root));
         }
         self.cpus = online(&self.root).unwrap_or_else(|| self.cpus.clone());
-        let now = Look::now(&self.root, &self.cpus, &self.groups.1);
+        let now = Look::now(&self.root, &self.cpus, &ids(&self.nodes), &self.groups.1);
         let mut interval = self.before.until(&now, &self.root);
         self.before = now;
         interval.probe = self.probes.take();
@@ -202,6 +205,7 @@ impl Watch {
             *heat = now;
         });
         interval.sensors = self.sensors.clone();
+        self.hardware.read_into(&mut interval, &self.root, last);
         self.find_busiest(last);
         if let Some(now) = self.scan.take() {
             interval.processes = self.processes.1.busiest_until(&now.1, self.own);
@@ -233,6 +237,10 @@ impl Watch {
         let all: Vec<f64> = self.probes.take()?.latency_ns.into_values().collect();
         (!all.is_empty()).then(|| Summary::from_samples(&all).median)
     }
+}
+
+fn ids(nodes: &[Node]) -> Vec<u32> {
+    nodes.iter().map(|node| node.id).collect()
 }
 
 fn online(root: &Root) -> Option<CpuList> {

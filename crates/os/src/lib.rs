@@ -16,6 +16,7 @@
 
 pub mod child;
 mod error;
+mod file_limit;
 pub mod guardian;
 pub mod mapping;
 mod memory;
@@ -29,6 +30,7 @@ mod thread;
 mod user;
 pub mod whole_file;
 
+pub use file_limit::raise_file_limit;
 pub use guardian::Guardian;
 pub use memory::{
     address_space_left, bind_to_node, memory_available, memory_used, nodes_of_pages, stack_limit,

@@ -6,6 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::command_run::{Looks, ThreadWaits};
 
+mod hardware;
+
+pub use hardware::{Cores, Remote, Traffic};
+
 /// One interval of a watch. What Linux does not say is absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -42,6 +46,18 @@ pub struct Interval {
     /// What the sensors say.
     #[serde(skip_serializing_if = "Sensors::is_empty")]
     pub sensors: Sensors,
+    /// What the cores' counters say of all that ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cores: Option<Cores>,
+    /// The same of the cgroup that is watched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cores_of_group: Option<Cores>,
+    /// What memory carried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub traffic: Option<Traffic>,
+    /// Memory of other nodes, on machines with several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remote: Option<Remote>,
     /// The cgroup that its quota held back most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throttled: Option<Throttled>,

@@ -170,7 +170,7 @@ pub(super) fn compute(facts: &Facts) -> Cause {
 }
 
 /// Instructions a cycle, beside what workloads reach here.
-fn computes(facts: &Facts, ipc: f64) -> Text {
+pub(super) fn computes(facts: &Facts, ipc: f64) -> Text {
     match facts.ipc_of_workloads(ipc) {
         Some((near, near_ipc, best, _)) if near == best => text!(
             "bound-cpu-ipc-most",

@@ -4,7 +4,7 @@ use record::diagnosis::{Bound, BoundBy};
 use record::live::Interval;
 use record::{Measurement, Record, detail};
 
-use super::machine::{Reference, watched};
+use super::machine::{Reference, counted, watched};
 use crate::record_index::RecordIndex;
 
 /// What processes are bound by whose figures are those of a command, beside what the whole machine did meanwhile.
@@ -18,6 +18,7 @@ pub fn watched_service(
     if let Some(time) = record.measurements.first_mut() {
         time.detail.set_parts(detail::CEILINGS, &reference.ceilings);
     }
+    record.measurements.extend(interval.cores_of_group.iter().flat_map(counted));
     let own = super::bound(&RecordIndex::new(&record))?;
     // A program that has the CPU may wait on it for memory, and the machine's probe hears that.
     let heard = || watched(interval, reference);

@@ -3,5 +3,7 @@
 pub(crate) mod clock;
 pub(crate) mod counts;
 pub(crate) mod cpu_times;
+pub(crate) mod numa;
 pub(crate) mod quota;
+pub(crate) mod resctrl;
 pub(crate) mod sensors;

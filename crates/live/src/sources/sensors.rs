@@ -24,6 +24,11 @@ pub(crate) struct Heat {
 }
 
 impl Heat {
+    /// Whether packages count their energy, and this process may read it.
+    pub(crate) fn counts_energy(&self) -> bool {
+        !self.energy_uj.is_empty()
+    }
+
     /// Looks at the counters. Every CPU keeps a copy of its package's count, and of its core's: the largest is that of the
     /// package (Linux, drivers/thermal/intel/therm_throt.c).
     pub(crate) fn look(root: &Root, cpus: &CpuList) -> Self {
@@ -87,6 +92,11 @@ impl Heat {
 /// `intel-rapl:0`, and not its parts (`intel-rapl:0:0`), nor the same counted by another way (`intel-rapl-mmio:0`).
 fn is_package(zone: &str) -> bool {
     zone.strip_prefix("intel-rapl:").is_some_and(|number| number.parse::<u32>().is_ok())
+}
+
+/// Whether a chip has a sensor of heat, air or power.
+pub(crate) fn has_fans_or_temperatures(root: &Root) -> bool {
+    read_chips(root) != Sensors::default()
 }
 
 /// The most of each kind that hwmon shows.

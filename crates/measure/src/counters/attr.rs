@@ -2,7 +2,7 @@
 //! Layout, bits and numbers are of `include/uapi/linux/perf_event.h`, which is a promise to user space.
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 /// `PERF_TYPE_HARDWARE`: events that the kernel translates for each CPU.
 pub(super) const TYPE_HARDWARE: u32 = 0;
@@ -15,6 +15,8 @@ pub(super) const TYPE_HW_CACHE: u32 = 3;
 const FORMAT_TIMES: u64 = 1 | 2;
 /// `PERF_FORMAT_GROUP`: one read gives all events of a group, counted over the same time.
 const FORMAT_GROUP: u64 = 8;
+/// `PERF_FLAG_PID_CGROUP`: the process argument is an open folder of a cgroup.
+const FLAG_CGROUP: libc::c_ulong = 4;
 /// `PERF_FLAG_FD_CLOEXEC`.
 const FLAG_CLOEXEC: libc::c_ulong = 8;
 /// `PERF_EVENT_IOC_ENABLE`, `_IO('$', 0)`.
@@ -62,6 +64,8 @@ pub(super) struct Mode {
     pub enable_on_exec: bool,
     /// Kernel and hypervisor are left out: all that an ordinary user gets when `perf_event_paranoid` is 2.
     pub user_only: bool,
+    /// User mode is left out.
+    pub kernel_only: bool,
     /// Virtual machines that this thread runs are left out: some PMUs (Apple's) take nothing else.
     pub exclude_guest: bool,
     /// One read of the leader gives the group.
@@ -75,6 +79,7 @@ impl Attr {
             (mode.disabled, 0),
             (mode.inherit, 1),
             (mode.pinned, 2),
+            (mode.kernel_only, 4),
             (mode.user_only, 5),
             (mode.user_only, 6),
             (mode.enable_on_exec, 12),
@@ -93,12 +98,28 @@ impl Attr {
     }
 }
 
-/// Opens an event for the thread `pid` (0: the caller) on any CPU, as a member of `leader`'s group.
-pub(super) fn open(attr: &Attr, pid: i32, leader: Option<&OwnedFd>) -> io::Result<OwnedFd> {
+/// Whose events are counted.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Whose<'a> {
+    /// Those of this thread (0: the caller) on any CPU.
+    Thread(i32),
+    /// All of this CPU.
+    Cpu(u32),
+    /// Those of this cgroup, by its open folder, on this CPU.
+    GroupOnCpu(BorrowedFd<'a>, u32),
+}
+
+/// Opens an event as a member of `leader`'s group.
+pub(super) fn open(attr: &Attr, whose: Whose, leader: Option<&OwnedFd>) -> io::Result<OwnedFd> {
     let leader = leader.map_or(-1, |fd| fd.as_raw_fd());
+    let (pid, cpu, flags) = match whose {
+        Whose::Thread(pid) => (pid, -1, FLAG_CLOEXEC),
+        Whose::Cpu(cpu) => (-1, cpu as i32, FLAG_CLOEXEC),
+        Whose::GroupOnCpu(folder, cpu) => (folder.as_raw_fd(), cpu as i32, FLAG_CLOEXEC | FLAG_CGROUP),
+    };
     // SAFETY: the kernel reads `attr.size` bytes of a block of that size; the other arguments are numbers.
     let fd = unsafe {
-        libc::syscall(libc::SYS_perf_event_open, std::ptr::from_ref(attr), pid, -1, leader, FLAG_CLOEXEC)
+        libc::syscall(libc::SYS_perf_event_open, std::ptr::from_ref(attr), pid, cpu, leader, flags)
     };
     if fd < 0 {
         return Err(io::Error::last_os_error());
@@ -166,6 +187,7 @@ mod tests {
         assert_eq!(flags(Mode { inherit: true, ..Mode::default() }), 1 << 1);
         assert_eq!(flags(Mode { pinned: true, ..Mode::default() }), 1 << 2);
         assert_eq!(flags(Mode { user_only: true, ..Mode::default() }), 1 << 5 | 1 << 6);
+        assert_eq!(flags(Mode { kernel_only: true, ..Mode::default() }), 1 << 4);
         assert_eq!(flags(Mode { enable_on_exec: true, ..Mode::default() }), 1 << 12);
         assert_eq!(flags(Mode { exclude_guest: true, ..Mode::default() }), 1 << 20);
         assert_eq!(Attr::new(Code::default(), Mode { group: true, ..Mode::default() }).read_format, 11);

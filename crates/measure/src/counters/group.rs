@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 
 use record::{Template, Text, Unavailable, text};
 
-use super::attr::{self, Attr, Code, Mode};
+use super::attr::{self, Attr, Code, Mode, Whose};
 use super::events::{self, Event};
 use super::pmu::Pmu;
 use super::reading::Tally;
@@ -119,7 +119,7 @@ fn read_retrying(fd: &OwnedFd, words: &mut [u64]) -> io::Result<usize> {
 
 /// What is counted and how, found out with the first event and kept for the rest, so that all count alike.
 pub(super) struct Opener<'a> {
-    pid: i32,
+    whose: Whose<'a>,
     scope: Scope,
     here: &'a Surroundings,
     /// `user_only` in it means that the kernel allows no more.
@@ -133,11 +133,11 @@ pub(super) struct Opener<'a> {
 }
 
 impl<'a> Opener<'a> {
-    pub(super) fn new(pid: i32, scope: Scope, wanted: Mode, here: &'a Surroundings) -> Self {
+    pub(super) fn new(whose: Whose<'a>, scope: Scope, wanted: Mode, here: &'a Surroundings) -> Self {
         let user_asked = wanted.user_only;
         let wanted = Mode { group: true, disabled: true, user_only: false, ..wanted };
         let (groups, refused) = (Vec::new(), Vec::new());
-        Self { pid, scope, here, wanted, user_asked, settled: false, groups, refused }
+        Self { whose, scope, here, wanted, user_asked, settled: false, groups, refused }
     }
 
     /// Whether the kernel lets only user mode be counted.
@@ -227,7 +227,7 @@ impl<'a> Opener<'a> {
                 user_only: self.user_mode(mode, code.kind == attr::TYPE_SOFTWARE),
                 ..mode
             };
-            attr::open(&Attr::new(code, mode), self.pid, leader)
+            attr::open(&Attr::new(code, mode), self.whose, leader)
         };
         let error = match try_mode(self.wanted) {
             Err(error) if !self.settled => error,
@@ -254,7 +254,7 @@ fn is(error: &io::Error, codes: &[i32]) -> bool {
 /// What to ask for when `asked` was refused with `error`, in turn.
 fn less(asked: Mode, error: &io::Error) -> Vec<Mode> {
     let mut modes = Vec::new();
-    let denied = is(error, &[libc::EACCES, libc::EPERM]) && !asked.user_only;
+    let denied = is(error, &[libc::EACCES, libc::EPERM]) && !asked.user_only && !asked.kernel_only;
     if !denied && !is(error, &[libc::EINVAL, libc::EOPNOTSUPP]) {
         return modes;
     }
@@ -288,8 +288,9 @@ mod tests {
         assert!(invalid.iter().any(|mode| !mode.group), "kernels before 4.13 refuse inherited group reads");
         assert!(!invalid.contains(&asked));
         assert!(less(asked, &io::Error::from_raw_os_error(libc::ENOENT)).is_empty());
-        let user = Mode { user_only: true, ..asked };
-        assert!(less(user, &io::Error::from_raw_os_error(libc::EACCES)).is_empty());
+        for whole in [Mode { user_only: true, ..asked }, Mode { kernel_only: true, ..asked }] {
+            assert!(less(whole, &io::Error::from_raw_os_error(libc::EACCES)).is_empty());
+        }
     }
 
     fn group_of(path: &str, write: bool, together: bool) -> Group {
@@ -315,7 +316,7 @@ mod tests {
     #[test]
     fn events_read_one_by_one_show_what_a_group_shows() {
         let here = crate::counters::refusal::surroundings();
-        let mut opener = Opener::new(0, Scope::Own, Mode::default(), here);
+        let mut opener = Opener::new(Whose::Thread(0), Scope::Own, Mode::default(), here);
         opener.open(&Wish::plain(events::SOFTWARE_GROUP));
         opener.wanted.group = false;
         opener.open(&Wish::plain(events::SOFTWARE_GROUP));
@@ -343,7 +344,8 @@ mod tests {
     #[test]
     fn user_mode_by_wish_does_not_blind_the_kernels_own_events() {
         let here = crate::counters::refusal::surroundings();
-        let mut opener = Opener::new(0, Scope::Own, Mode { user_only: true, ..Mode::default() }, here);
+        let mut opener =
+            Opener::new(Whose::Thread(0), Scope::Own, Mode { user_only: true, ..Mode::default() }, here);
         opener.open(&Wish::plain(events::SOFTWARE_GROUP));
         let blamed = opener.refused.iter().any(|(_, why)| *why == here.user_mode_only().reason);
         assert_eq!(blamed, opener.user_only(), "{:?}", opener.refused);

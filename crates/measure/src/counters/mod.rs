@@ -13,11 +13,13 @@ mod reading;
 mod records;
 mod refusal;
 mod top_down;
+mod uncore;
+mod whole;
 mod wishes;
 
 use record::{Text, text};
 
-use attr::Mode;
+use attr::{Mode, Whose};
 use group::{Group, Opener};
 use reading::Tally;
 use refusal::Scope;
@@ -29,6 +31,8 @@ pub use reading::{Count, Reading};
 pub use records::measurements;
 pub(crate) use records::{counts, shares};
 pub use top_down::TopDown;
+pub use uncore::{Carried, Uncore};
+pub use whole::{CpuCounters, CpuReading};
 pub use wishes::Set;
 
 /// Whose events.
@@ -76,7 +80,8 @@ impl Counters {
                 (pid, Scope::Process(pid), Mode { inherit, enable_on_exec, ..Mode::default() })
             }
         };
-        let mut opener = Opener::new(pid, scope, Mode { user_only, ..wanted }, refusal::surroundings());
+        let mut opener =
+            Opener::new(Whose::Thread(pid), scope, Mode { user_only, ..wanted }, refusal::surroundings());
         // 0 and below name no process, but would count the caller or everything.
         if matches!(target, Target::Process { pid: ..=0, .. }) {
             for wish in group_wishes(set) {

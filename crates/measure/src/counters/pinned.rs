@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use super::attr::Mode;
+use super::attr::{Mode, Whose};
 use super::events::{self, HARDWARE_GROUPS};
 use super::group::{Group, Opener, Wish};
 use super::reading::Tally;
@@ -17,7 +17,7 @@ pub(super) fn may_pin() -> bool {
         if here.units.as_ref().is_none_or(|units| units.len() != 1) {
             return false;
         }
-        let mut opener = Opener::new(0, Scope::Own, Mode::default(), here);
+        let mut opener = Opener::new(Whose::Thread(0), Scope::Own, Mode::default(), here);
         opener.open(&Wish { pinned: true, ..Wish::plain(events::CORE_GROUP) });
         // The first pair that this PMU has.
         let pairs = HARDWARE_GROUPS[1..].iter().filter(|names| names.len() == 2);

@@ -10,7 +10,7 @@ use record::CpuList;
 use super::attr::Code;
 
 /// Where the units are.
-const DEVICES: &str = "/sys/bus/event_source/devices";
+pub(super) const DEVICES: &str = "/sys/bus/event_source/devices";
 /// Most core units looked at. Four kinds of core is the most that is sold in one machine.
 const MOST: usize = 16;
 /// Longest description of an event taken; the kernel's own are below 100 characters.
@@ -42,7 +42,8 @@ pub(super) fn core_units(root: &Root) -> Option<Vec<Pmu>> {
     Some(units)
 }
 
-fn unit(root: &Root, name: &str) -> Option<Pmu> {
+/// The unit of this name.
+pub(super) fn unit(root: &Root, name: &str) -> Option<Pmu> {
     let folder = format!("{DEVICES}/{name}");
     let kind = root.number(&format!("{folder}/type"))?;
     let cpus = root.cpu_list(&format!("{folder}/cpus"));
@@ -56,6 +57,11 @@ fn unit(root: &Root, name: &str) -> Option<Pmu> {
 impl Pmu {
     fn file(&self, path: &str) -> String {
         format!("{DEVICES}/{}/{path}", self.name)
+    }
+
+    /// The CPUs on which what it counts is read, one a package: an event counts once on each.
+    pub(super) fn cpumask(&self, root: &Root) -> Option<CpuList> {
+        root.cpu_list(&self.file("cpumask"))
     }
 
     /// An event that the unit describes itself, below its `events` folder.

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use record::{Template, Unavailable};
 
-use super::attr::Mode;
+use super::attr::{Mode, Whose};
 use super::events::{self, HARDWARE_GROUPS};
 use super::group::{Opener, Wish};
 use super::refusal::{self, Scope};
@@ -30,7 +30,7 @@ pub fn availability() -> &'static Availability {
 
 fn probe_counters() -> Availability {
     let here = refusal::surroundings();
-    let mut opener = Opener::new(0, Scope::Own, Mode::default(), here);
+    let mut opener = Opener::new(Whose::Thread(0), Scope::Own, Mode::default(), here);
     for wish in hardware_wishes(HARDWARE_GROUPS) {
         opener.open(&wish);
     }

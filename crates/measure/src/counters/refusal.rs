@@ -45,6 +45,8 @@ pub(super) enum Scope {
     Own,
     /// Another process.
     Process(i32),
+    /// Whole CPUs, or what is outside of them.
+    Machine,
 }
 
 /// Those of the machine that we run on, read once.
@@ -129,6 +131,12 @@ impl Surroundings {
 
     fn denied(&self, scope: Scope) -> Unavailable {
         match (self.paranoid, scope) {
+            (Some(level @ 1..), Scope::Machine) => Unavailable::new(text!(
+                "counters-need-machine-privilege",
+                "kernel.perf_event_paranoid is {level}: counting whole CPUs takes 0 or CAP_PERFMON",
+                level = level.unsigned_abs()
+            ))
+            .with_remedy(lower_to(0)),
             // Debian and Ubuntu have levels above the kernel's own highest, 2, at which nothing is left.
             (Some(level @ 3..), _) => Unavailable::new(text!(
                 "counters-need-privilege",
@@ -225,6 +233,8 @@ mod tests {
             (Some("counters-denied"), Some(&"1".into()))
         );
         assert_eq!(refusal.remedy.unwrap().code(), Some("counters-allow-in-container"));
+        let machine = refused(Some(4), libc::EACCES, Scope::Machine);
+        assert_eq!(machine.reason.code(), Some("counters-need-machine-privilege"));
         let other = refused(Some(1), libc::EACCES, Scope::Process(42));
         assert_eq!(other.reason.value("pid"), Some(&Count(42)));
     }
@@ -250,7 +260,7 @@ mod tests {
     #[test]
     fn every_refusal_is_one_line() {
         for errno in 1..134 {
-            for scope in [Scope::Own, Scope::Process(1)] {
+            for scope in [Scope::Own, Scope::Process(1), Scope::Machine] {
                 for paranoid in [None, Some(-1), Some(2), Some(4), Some(i64::MAX), Some(i64::MIN)] {
                     let refusal = refused(paranoid, errno, scope);
                     let words = refusal.reason.to_string();

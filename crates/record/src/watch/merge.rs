@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::command_run::{Looks, ThreadWaits};
-use crate::live::{Clock, CpuTimes, Interval, Probe, Process, Sensors, Service, Thread, Throttled};
+use crate::live::{
+    Clock, Cores, CpuTimes, Interval, Probe, Process, Remote, Sensors, Service, Thread, Throttled, Traffic,
+};
 
 /// What both tell as the mean by their lengths; what one alone tells stands for both.
 fn mean(a: Option<f64>, b: Option<f64>, (of_a, of_b): (f64, f64)) -> Option<f64> {
@@ -63,6 +65,39 @@ fn join_throttled(a: Option<Throttled>, b: Option<Throttled>, lengths: (f64, f64
     Some(if b.seconds > a.seconds { b } else { a })
 }
 
+fn join_cores(a: Option<Cores>, b: Option<Cores>, lengths: (f64, f64)) -> Option<Cores> {
+    let (Some(a), Some(b)) = (a.clone(), b.clone()) else { return a.or(b) };
+    Some(Cores {
+        ipc: mean(a.ipc, b.ipc, lengths),
+        ipc_user: mean(a.ipc_user, b.ipc_user, lengths),
+        ipc_kernel: mean(a.ipc_kernel, b.ipc_kernel, lengths),
+        top_down: means(a.top_down, b.top_down, lengths),
+        coverage: a.coverage.min(b.coverage),
+    })
+}
+
+fn join_traffic(a: Option<Traffic>, b: Option<Traffic>, lengths: (f64, f64)) -> Option<Traffic> {
+    let (Some(a), Some(b)) = (a.clone(), b.clone()) else { return a.or(b) };
+    let all = mean(Some(a.bytes_per_second), Some(b.bytes_per_second), lengths);
+    Some(Traffic {
+        bytes_per_second: all.unwrap_or(b.bytes_per_second),
+        read: mean(a.read, b.read, lengths),
+        written: mean(a.written, b.written, lengths),
+        bus: mean(a.bus, b.bus, lengths),
+        source: b.source,
+        doubtful: a.doubtful || b.doubtful,
+    })
+}
+
+fn join_remote(a: Option<Remote>, b: Option<Remote>, lengths: (f64, f64)) -> Option<Remote> {
+    let (Some(a), Some(b)) = (a, b) else { return a.or(b) };
+    Some(Remote {
+        taken: mean(a.taken, b.taken, lengths),
+        touched: mean(a.touched, b.touched, lengths),
+        held: mean(a.held, b.held, lengths),
+    })
+}
+
 /// Takes the interval that follows into this one; of processes at most so many stay.
 pub(super) fn join(all: &mut Interval, next: Interval, most: usize) {
     let lengths = (all.seconds, next.seconds);
@@ -79,6 +114,10 @@ pub(super) fn join(all: &mut Interval, next: Interval, most: usize) {
         clock,
         probe,
         sensors: Sensors { celsius, fan_rpm, watts, heat_throttled },
+        cores,
+        cores_of_group,
+        traffic,
+        remote,
         throttled,
         processes,
         threads,
@@ -126,6 +165,10 @@ pub(super) fn join(all: &mut Interval, next: Interval, most: usize) {
         watts: mean(all.sensors.watts, watts, lengths),
         heat_throttled: mean(all.sensors.heat_throttled, heat_throttled, lengths),
     };
+    all.cores = join_cores(all.cores.take(), cores, lengths);
+    all.cores_of_group = join_cores(all.cores_of_group.take(), cores_of_group, lengths);
+    all.traffic = join_traffic(all.traffic.take(), traffic, lengths);
+    all.remote = join_remote(all.remote.take(), remote, lengths);
     all.throttled = join_throttled(all.throttled.take(), throttled, lengths);
     add_processes(&mut all.processes, &processes, most);
     add_threads(&mut all.threads, &threads, most);
@@ -184,6 +227,9 @@ mod tests {
             pressure: [("io".to_owned(), ns / 1000.0)].into(),
             probe: Some(Probe { latency_ns: [(0, ns)].into(), ..Probe::default() }),
             sensors: Sensors { celsius: Some(ns / 2.0), watts: None, ..Sensors::default() },
+            traffic: Some(Traffic { bytes_per_second: ns, ..Traffic::default() }),
+            cores: Some(Cores { ipc: Some(ns), coverage: 1.0, ..Cores::default() }),
+            remote: Some(Remote { held: Some(ns), ..Remote::default() }),
             ..Interval::default()
         };
         let mut all = interval(1.0, 100.0, Some(0.5));
@@ -191,6 +237,9 @@ mod tests {
         assert_eq!(all.seconds, 4.0);
         // Of what was told for a second alone, so much in four.
         assert_eq!(all.run_queue_delay, Some(2.0));
+        let hardware =
+            (all.traffic.unwrap().bytes_per_second, all.cores.unwrap().ipc, all.remote.unwrap().held);
+        assert_eq!(hardware, (175.0, Some(175.0), Some(175.0)));
         assert_eq!(all.probe.unwrap().latency_ns[&0], 175.0);
         assert!((all.pressure["io"] - 0.175).abs() < 1e-9 && all.sensors.celsius == Some(100.0));
     }

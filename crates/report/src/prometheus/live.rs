@@ -5,6 +5,25 @@ use record::live::Interval;
 
 use super::Exposition;
 
+/// What counters of cores, memory and nodes say.
+fn hardware(text: &mut Exposition, interval: &Interval) {
+    let cores = interval.cores.clone().unwrap_or_default();
+    let ipc = [("user", cores.ipc_user), ("kernel", cores.ipc_kernel), ("all", cores.ipc)];
+    let ipc = ipc.into_iter().filter_map(|(mode, ipc)| Some(([("mode", mode)], ipc?)));
+    text.add("live_instructions_per_cycle", "Instructions a cycle.", ipc);
+    let slots = cores.top_down.iter().map(|(name, share)| ([("category", name.as_str())], *share));
+    text.add("live_issue_slots_ratio", "Shares of the cores' issue slots (top-down, level 1).", slots);
+    let traffic = interval.traffic.as_ref();
+    let carried = traffic.map(|traffic| ([("source", traffic.source.as_str())], traffic.bytes_per_second));
+    text.add("live_memory_bytes_per_second", "Bytes that memory carried, read and written.", carried);
+    let bus = traffic.and_then(|traffic| traffic.bus);
+    text.one("live_memory_bus_ratio", "Share of the time for which memory's buses carried data.", bus);
+    let remote = interval.remote.unwrap_or_default();
+    let remote = [("taken", remote.taken), ("touched", remote.touched), ("held", remote.held)];
+    let remote = remote.into_iter().filter_map(|(of, share)| Some(([("of", of)], share?)));
+    text.add("live_remote_pages_ratio", "Share of pages or accesses of another node.", remote);
+}
+
 /// One interval of a watch.
 pub fn interval(interval: &Interval, bound: Option<&BoundBy>, code: &str) -> String {
     let mut text = Exposition::default();
@@ -42,6 +61,7 @@ pub fn interval(interval: &Interval, bound: Option<&BoundBy>, code: &str) -> Str
     text.add("live_memory_latency_seconds", "Time of a load from memory, by the probe.", latency);
     text.one("live_clock_hertz", "Core clock by dependent adds.", probe.clock_hz);
     text.one("live_timer_late_seconds", "How late a timer came.", probe.late_us.map(|us| us / 1e6));
+    hardware(&mut text, interval);
     let sensors = &interval.sensors;
     text.one("live_temperature_celsius", "The highest temperature.", sensors.celsius);
     text.one("live_fan_rpm", "The fastest fan.", sensors.fan_rpm);

@@ -2,7 +2,7 @@
 
 use diagnose::Reference;
 use record::diagnosis::Bound;
-use record::live::{Interval, Process};
+use record::live::{Cores, Interval, Process};
 use record::{Coverage, units};
 
 use super::screen::Screen;
@@ -59,10 +59,12 @@ fn write(screen: &mut Screen, live: &Live) {
         answer::cut(screen, &[Span::quiet(pad_right(name, 11)), Span::plain(text)]);
     }
     screen.line(&[]);
+    // A machine with counters and sensors has a line of each, and one process less.
+    let room = PROCESSES - usize::from(interval.cores.is_some() && !interval.sensors.is_empty());
     if interval.threads.is_empty() {
-        processes(screen, interval)
+        processes(screen, interval, room)
     } else {
-        threads(screen, interval)
+        threads(screen, interval, room)
     }
     let unseen: Vec<(String, String)> =
         live.coverage.iter().map(|one| (one.what.clone(), one.why())).collect();
@@ -137,7 +139,9 @@ fn facts(live: &Live) -> Vec<(&'static str, String)> {
         };
         format!("{} a load{beside}", pad_left(&units::figure_to(ns, "ns", 3), 8))
     });
-    facts.push(("Memory", memory.unwrap_or_else(|| "       -".to_owned())));
+    let memory = memory.unwrap_or_else(|| "       -".to_owned());
+    facts.push(("Memory", format!("{memory}{}", carried(interval))));
+    facts.extend(live.interval.cores_of_group.as_ref().or(live.interval.cores.as_ref()).map(cores));
     let clock = interval.clock.as_ref().map(|clock| (clock.hz, clock.source.as_str()));
     let clock = clock.or(probe.clock_hz.map(|hz| (hz, "dependent adds"))).map(|(hz, source)| {
         let best =
@@ -164,7 +168,35 @@ fn facts(live: &Live) -> Vec<(&'static str, String)> {
     facts
 }
 
-fn processes(screen: &mut Screen, interval: &Interval) {
+/// What memory carried, and how much of it was another node's.
+fn carried(interval: &Interval) -> String {
+    let traffic = interval.traffic.as_ref().map(|traffic| {
+        let doubt = if traffic.doubtful { "?" } else { "" };
+        format!("; {}{doubt}", units::figure_to(traffic.bytes_per_second, "B/s", 3))
+    });
+    let remote = interval.remote.and_then(|remote| remote.held.or(remote.touched).or(remote.taken));
+    let remote = remote.map(|share| format!("; {:.0} % remote", share * 100.0));
+    traffic.into_iter().chain(remote).collect()
+}
+
+/// Instructions a cycle, and where the issue slots went: retiring, bad speculation, frontend bound, backend bound.
+fn cores(cores: &Cores) -> (&'static str, String) {
+    let ipc = |ipc: Option<f64>| ipc.map_or_else(|| "-".to_owned(), |ipc| format!("{ipc:.2}"));
+    let slots = [
+        ("retiring", "retiring"),
+        ("bad", "bad-speculation"),
+        ("front", "frontend-bound"),
+        ("back", "backend-bound"),
+    ];
+    let slots: Vec<String> = slots
+        .into_iter()
+        .filter_map(|(name, category)| Some(format!("{name} {:.0}", cores.top_down.get(category)? * 100.0)))
+        .collect();
+    let slots = if slots.is_empty() { String::new() } else { format!("; % {}", slots.join(", ")) };
+    ("IPC", format!("{} user, {} kernel{slots}", pad_left(&ipc(cores.ipc_user), 8), ipc(cores.ipc_kernel)))
+}
+
+fn processes(screen: &mut Screen, interval: &Interval, room: usize) {
     let head = format!(
         "{}  {}{}{}{}",
         pad_left("PID", 9),
@@ -175,16 +207,15 @@ fn processes(screen: &mut Screen, interval: &Interval) {
     );
     answer::cut(screen, &[Span::quiet(head)]);
     let seconds = interval.processes_seconds.unwrap_or(interval.seconds).max(1e-9);
-    let mut shown: Vec<String> =
-        interval.processes.iter().take(PROCESSES).map(|one| line(one, seconds)).collect();
-    shown.resize(PROCESSES, String::new());
+    let mut shown: Vec<String> = interval.processes.iter().take(room).map(|one| line(one, seconds)).collect();
+    shown.resize(room, String::new());
     for text in shown {
         answer::cut(screen, &[Span::new(Tone::Plain, text)]);
     }
 }
 
 /// Threads of the processes that are meant.
-fn threads(screen: &mut Screen, interval: &Interval) {
+fn threads(screen: &mut Screen, interval: &Interval, room: usize) {
     let columns = |cells: [&str; 5]| {
         let [tid, name, cpu, ready, state] = cells;
         format!(
@@ -198,7 +229,7 @@ fn threads(screen: &mut Screen, interval: &Interval) {
     };
     answer::cut(screen, &[Span::quiet(columns(["TID", "name", "CPU %", "runnable %", "state"]))]);
     let percent = |seconds: f64| format!("{:.1}", seconds / interval.seconds.max(1e-9) * 100.0);
-    let shown = interval.threads.iter().take(PROCESSES).map(|one| {
+    let shown = interval.threads.iter().take(room).map(|one| {
         columns([
             &one.tid.to_string(),
             &cut(&one.name, 16),
@@ -208,7 +239,7 @@ fn threads(screen: &mut Screen, interval: &Interval) {
         ])
     });
     let mut shown: Vec<String> = shown.collect();
-    shown.resize(PROCESSES, String::new());
+    shown.resize(room, String::new());
     shown.iter().for_each(|text| answer::cut(screen, &[Span::plain(text)]));
 }
 
@@ -228,7 +259,7 @@ fn line(process: &Process, seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::live::{CpuTimes, Probe};
+    use record::live::{CpuTimes, Probe, Remote, Sensors, Traffic};
 
     fn show(interval: &Interval, width: usize) -> String {
         let reference = Reference { calibrated_ns: Some(100.0), ..Reference::default() };
@@ -277,5 +308,29 @@ mod tests {
     #[test]
     fn the_sentence_stands_on_top() {
         insta::assert_snapshot!(show(&busy(), 80));
+    }
+
+    #[test]
+    fn counters_and_sensors_have_a_line_each_on_a_screen_of_24() {
+        let categories = ["retiring", "bad-speculation", "frontend-bound", "backend-bound"];
+        let shares = [0.12, 0.03, 0.05, 0.8];
+        let cores = Cores {
+            ipc: Some(0.31),
+            ipc_user: Some(0.29),
+            ipc_kernel: Some(0.74),
+            top_down: categories.map(str::to_owned).into_iter().zip(shares).collect(),
+            coverage: 1.0,
+        };
+        let traffic = Traffic { bytes_per_second: 187e9, source: "amd_umc".to_owned(), ..Traffic::default() };
+        let full = Interval {
+            cores: Some(cores),
+            traffic: Some(traffic),
+            remote: Some(Remote { touched: Some(0.34), ..Remote::default() }),
+            sensors: Sensors { celsius: Some(61.0), watts: Some(180.0), ..Sensors::default() },
+            ..busy()
+        };
+        let screen = show(&full, 80);
+        assert!(screen.lines().count() <= 24, "{screen}");
+        insta::assert_snapshot!(screen);
     }
 }

@@ -6,9 +6,8 @@ mod rules;
 
 use record::command_run::Around;
 use record::diagnosis::{Bound, BoundBy};
-use record::live::Interval;
+use record::live::{Cores, Interval};
 use record::text::Value;
-use record::units::significant;
 use record::{Label, Labels, Measurement, Record, detail, text};
 
 use super::{Cause, Facts, core, threads, time};
@@ -54,7 +53,21 @@ fn figures(interval: &Interval, reference: &Reference) -> Vec<Measurement> {
             |value| Measurement::new("counter.count", labels().with_label(Label::Event, event), vec![value]);
         all.extend(rate.map(count));
     }
+    all.extend(interval.cores.iter().flat_map(counted));
     all
+}
+
+/// What the cores' counters say, as a command's measurements.
+pub(super) fn counted(cores: &Cores) -> Vec<Measurement> {
+    let labels = || Labels::new().with_label(Label::Workload, "command");
+    let ipc = cores
+        .ipc
+        .map(|ipc| Measurement::new("core.ipc", labels().with_label(Label::Source, "pmu"), vec![ipc]));
+    let shares = cores.top_down.iter().map(|(category, share)| {
+        let labels = labels().with_label(Label::Category, category.as_str());
+        Measurement::new("counter.share", labels, vec![*share])
+    });
+    ipc.into_iter().chain(shares).collect()
 }
 
 /// Time for which threads were ready and had no CPU, s: as the kernel counts it, else of the threads that were ready at samples
@@ -85,6 +98,7 @@ pub fn watched(interval: &Interval, reference: &Reference) -> Option<Bound> {
         core::bandwidth(&facts),
         core::latency(&facts),
         rules::memory(interval, reference),
+        rules::far(&facts, interval),
         rules::clock(interval, reference),
     ]
     .into_iter()
@@ -133,15 +147,31 @@ fn idle(interval: &Interval) -> Cause {
 
 fn working(facts: &Facts, interval: &Interval) -> Cause {
     let mut says = text!("live-working", "CPUs {busy} busy.", busy = busy(interval));
-    match facts.ipc() {
-        Some(ipc) => says.push(text!("live-ipc", "{ipc} instructions a cycle.", ipc = significant(ipc.value()))),
-        None => says.push(text!(
+    // An IPC alone says nothing: it is held against this machine's own.
+    let ipc = facts.ipc().filter(|ipc| facts.ipc_of_workloads(ipc.value()).is_some());
+    let stalled = facts.share("backend-bound");
+    if let Some(ipc) = ipc {
+        says.push(core::computes(facts, ipc.value()));
+    }
+    if let Some(stalled) = stalled {
+        says.push(text!(
+            "live-stalled",
+            "{stalled} of the cores' issue slots wait for memory or an execution unit.",
+            stalled = Value::Rounded(Box::new(Value::Share(stalled.value())), 2)
+        ));
+    }
+    if ipc.is_none() && stalled.is_none() {
+        says.push(text!(
             "live-computing-untold",
             "Without hardware counters, computing cannot be told from memory latency, branch misses or spinning."
-        )),
+        ));
     }
     let advice = text!("bound-profile", "a profile shows where: perf record -g, perf report");
-    Cause::new(BoundBy::Cpu, 1.0, says, advice)
+    let cause = Cause::new(BoundBy::Cpu, 1.0, says, advice);
+    match ipc {
+        Some(ipc) => cause.cite(text!("bound-ipc", "instructions a cycle: {value}", value = ipc), ipc),
+        None => cause,
+    }
 }
 
 #[cfg(test)]

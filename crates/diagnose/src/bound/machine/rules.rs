@@ -1,7 +1,7 @@
 //! What takes a machine's CPUs from its programs, or their time from them: a cause each, with its share of the CPUs' time.
 
 use record::diagnosis::BoundBy;
-use record::live::{Interval, Process};
+use record::live::{Interval, Process, Traffic};
 use record::text::Value;
 use record::units::{significant, thousands};
 use record::{Template, Text, text};
@@ -187,34 +187,54 @@ const HEARD: f64 = 1.3;
 /// Memory this full is full: beyond it latency rises faster than bandwidth.
 const FULL: f64 = 0.5;
 
+/// How full memory is by what its controllers count: of the most that it was measured to carry, else by its buses' busy time.
+fn fill_by_traffic(traffic: &Traffic, reference: &Reference) -> Option<f64> {
+    let of_curve = reference.ceilings.probe.last().map(|point| point.bandwidth);
+    let most = of_curve.into_iter().chain(reference.ceilings.bandwidth_all).reduce(f64::max);
+    let of_most = most.filter(|most| *most > 0.0).map(|most| (traffic.bytes_per_second / most).min(1.0));
+    of_most.or(traffic.bus)
+}
+
 pub(super) fn memory(interval: &Interval, reference: &Reference) -> Option<Cause> {
-    let probe = interval.probe.as_ref()?;
-    let idle = reference.idle_ns().filter(|ns| *ns > 0.0)?;
-    let (node, now) = probe.latency_ns.iter().max_by(|a, b| a.1.total_cmp(b.1))?;
-    let ratio = now / idle;
-    if ratio < HEARD {
+    let traffic = interval.traffic.as_ref().filter(|traffic| !traffic.doubtful);
+    let counted = traffic.and_then(|traffic| Some((traffic, fill_by_traffic(traffic, reference)?)));
+    let heard = heard(interval, reference);
+    if heard.is_none_or(|(_, _, ratio)| ratio < HEARD) && counted.is_none_or(|(_, fill)| fill < FULL) {
         return None;
     }
-    let fill = reference.fill(*now);
-    let mut says = text!(
-        "live-memory",
-        "CPUs {busy} busy, but waiting for memory: loads take {now}, {idle} when idle.",
-        busy = busy(interval),
-        now = Value::Rounded(Box::new(Value::Figure(*now, "ns")), 3),
-        idle = Value::Rounded(Box::new(Value::Figure(idle, "ns")), 3)
-    );
-    match fill {
-        Some(fill) => says.push(text!(
+    let mut says = match heard {
+        Some((now, idle, _)) => text!(
+            "live-memory",
+            "CPUs {busy} busy, but waiting for memory: loads take {now}, {idle} when idle.",
+            busy = busy(interval),
+            now = Value::Rounded(Box::new(Value::Figure(now, "ns")), 3),
+            idle = Value::Rounded(Box::new(Value::Figure(idle, "ns")), 3)
+        ),
+        None => {
+            text!("live-memory-counted", "CPUs {busy} busy, but waiting for memory.", busy = busy(interval))
+        }
+    };
+    // What is counted goes before what is heard.
+    let fill = counted.map(|(_, fill)| fill).or_else(|| reference.fill(heard?.0));
+    match (counted, fill) {
+        (Some((traffic, fill)), _) => says.push(text!(
+            "live-memory-traffic",
+            "Memory carries {rate}, {fill} of what it can ({source}).",
+            rate = Value::Figure(traffic.bytes_per_second, "B/s"),
+            fill = Value::Rounded(Box::new(Value::Share(fill)), 2),
+            source = traffic.source.clone()
+        )),
+        (None, Some(fill)) => says.push(text!(
             "live-memory-fill",
             "By this machine's own curve memory is about {fill} full.",
             fill = Value::Rounded(Box::new(Value::Share(fill)), 1)
         )),
-        None => says.push(text!(
+        (None, None) => says.push(text!(
             "live-memory-uncalibrated",
             "How full memory is needs this machine's curve: linespeed, once, while it is idle."
         )),
     }
-    if probe.latency_ns.len() > 1 {
+    if let Some(node) = fullest_node(interval) {
         says.push(text!("live-memory-node", "Node {node} is the fullest.", node = node.to_string()));
     }
     let advice = text!(
@@ -223,12 +243,62 @@ pub(super) fn memory(interval: &Interval, reference: &Reference) -> Option<Cause
     );
     // The CPUs that work wait for what the probe waits for.
     let user = interval.times.share(interval.times.user);
-    let full = fill.map_or(1.0 - 1.0 / ratio, |fill| if fill >= FULL { fill } else { 0.0 });
-    let seen = text!("live-probe", "memory probe {ratio} idle", ratio = Value::Factor(ratio));
-    Some(
-        Cause::new(BoundBy::MemoryBandwidth, user * full, says, advice)
-            .cite(seen, "probe.latency_ns".to_owned()),
-    )
+    let heard_full = heard.map_or(0.0, |(_, _, ratio)| 1.0 - 1.0 / ratio);
+    let full = fill.map_or(heard_full, |fill| if fill >= FULL { fill } else { 0.0 });
+    let cause = Cause::new(BoundBy::MemoryBandwidth, user * full, says, advice);
+    Some(match heard {
+        Some((_, _, ratio)) => {
+            let seen = text!("live-probe", "memory probe {ratio} idle", ratio = Value::Factor(ratio));
+            cause.cite(seen, "probe.latency_ns".to_owned())
+        }
+        None => cause,
+    })
+}
+
+/// What the probe heard of the fullest node, what it hears without load, ns, and their ratio.
+fn heard(interval: &Interval, reference: &Reference) -> Option<(f64, f64, f64)> {
+    let now = interval.probe.as_ref()?.latency_ns.values().copied().reduce(f64::max)?;
+    let idle = reference.idle_ns().filter(|ns| *ns > 0.0)?;
+    Some((now, idle, now / idle))
+}
+
+/// The node whose loads take longest, where there are several.
+fn fullest_node(interval: &Interval) -> Option<u32> {
+    let nodes = &interval.probe.as_ref()?.latency_ns;
+    let (node, _) = nodes.iter().max_by(|a, b| a.1.total_cmp(b.1))?;
+    (nodes.len() > 1).then_some(*node)
+}
+
+/// From this share of accesses to other nodes on, memory is far.
+const FAR: f64 = 0.3;
+/// Cores of which less of the issue slots wait are not held back by it.
+const STALLED: f64 = 0.4;
+
+/// Memory of other nodes, where the cores' counters say that they wait.
+pub(super) fn far(facts: &Facts, interval: &Interval) -> Option<Cause> {
+    let remote = interval.remote?;
+    let share = remote.touched.or(remote.held).or(remote.taken)?;
+    let stalled = facts.share("backend-bound")?;
+    if share < FAR || stalled.value() < STALLED {
+        return None;
+    }
+    let says = text!(
+        "live-memory-far",
+        "CPUs {busy} busy, but waiting for far memory: {remote} of it is on another node, {stalled} of the cores' issue slots wait.",
+        busy = busy(interval),
+        remote = Value::Rounded(Box::new(Value::Share(share)), 2),
+        stalled = Value::Rounded(Box::new(Value::Share(stalled.value())), 2)
+    );
+    let advice = text!(
+        "live-try-nearer",
+        "keep threads and their memory on one node: numactl --cpunodebind=N --membind=N; linespeed plan"
+    );
+    let user = interval.times.share(interval.times.user);
+    let cause = Cause::new(BoundBy::MemoryLatency, user * stalled.value() * share, says, advice);
+    Some(cause.cite(
+        text!("bound-back-end", "issue slots stalled on memory or a unit {share}", share = stalled),
+        stalled,
+    ))
 }
 
 /// A clock this far below the best seen is held down.

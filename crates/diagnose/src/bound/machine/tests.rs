@@ -2,7 +2,7 @@
 
 use super::*;
 use record::command_run::{Ceilings, ProbePoint, Waits};
-use record::live::{CpuTimes, Probe, Process, Throttled};
+use record::live::{CpuTimes, Probe, Process, Remote, Throttled, Traffic};
 
 /// Ten seconds of four CPUs.
 fn interval(user: f64, system: f64, idle: f64) -> Interval {
@@ -50,6 +50,60 @@ fn memory_is_full_where_the_probe_hears_it_through_this_machines_curve() {
     assert_eq!(bound.by, BoundBy::MemoryBandwidth);
     // An idle machine beside busy neighbours is idle.
     assert_eq!(by(&Interval { probe: heard(290.0, 3e9), ..interval(0.5, 0.2, 39.3) }), BoundBy::Idle);
+}
+
+#[test]
+fn what_controllers_count_goes_before_what_the_probe_hears() {
+    let busy = interval(38.0, 0.5, 1.5);
+    let carries = |bytes_per_second: f64, doubtful: bool, bus: Option<f64>| {
+        Some(Traffic { bytes_per_second, doubtful, bus, source: "amd_umc".to_owned(), ..Traffic::default() })
+    };
+    // Of 30 GB/s.
+    let full = Interval { traffic: carries(27e9, false, None), ..busy.clone() };
+    assert_eq!(by(&full), BoundBy::MemoryBandwidth);
+    let loud = Interval { probe: heard(290.0, 3e9), ..busy.clone() };
+    let quiet = Interval { traffic: carries(3e9, false, None), ..loud.clone() };
+    assert_eq!(by(&quiet), BoundBy::Cpu);
+    // What is known to be off decides nothing.
+    assert_eq!(by(&Interval { traffic: carries(3e9, true, None), ..loud }), BoundBy::MemoryBandwidth);
+    // Without a record by the buses.
+    let untold = |interval: &Interval| watched(interval, &Reference::default()).unwrap().by;
+    assert_eq!(
+        untold(&Interval { traffic: carries(27e9, false, Some(0.8)), ..busy.clone() }),
+        BoundBy::MemoryBandwidth
+    );
+    assert_eq!(untold(&Interval { traffic: carries(27e9, false, Some(0.2)), ..busy.clone() }), BoundBy::Cpu);
+    assert_eq!(untold(&Interval { traffic: carries(27e9, false, None), ..busy }), BoundBy::Cpu);
+}
+
+#[test]
+fn instructions_a_cycle_are_held_against_this_machines_own_and_stalls_are_said() {
+    let says = |interval: &Interval, reference: &Reference| {
+        let bound = watched(interval, reference).unwrap();
+        assert_eq!(bound.by, BoundBy::Cpu);
+        bound.says.sentences().iter().filter_map(|text| text.code().map(str::to_owned)).collect::<Vec<_>>()
+    };
+    let mut known = reference();
+    known.ceilings.ipc = [("sorting".to_owned(), 1.5), ("hashing".to_owned(), 3.0)].into();
+    let busy = interval(39.0, 0.5, 0.5);
+    let alone = Interval { cores: Some(Cores { ipc: Some(0.4), ..Cores::default() }), ..busy.clone() };
+    assert_eq!(says(&busy, &known), ["live-working", "live-computing-untold"]);
+    assert_eq!(says(&alone, &reference()), ["live-working", "live-computing-untold"]);
+    assert_eq!(says(&alone, &known), ["live-working", "bound-cpu-ipc-beside"]);
+    let top_down = [("backend-bound".to_owned(), 0.7)].into();
+    let stalled = Interval { cores: Some(Cores { ipc: Some(0.4), top_down, ..Cores::default() }), ..busy };
+    assert_eq!(says(&stalled, &reference()), ["live-working", "live-stalled"]);
+}
+
+#[test]
+fn memory_is_far_where_the_cores_wait_and_it_is_another_nodes() {
+    let with = |backend: f64, touched: f64| {
+        let cores = Cores { top_down: [("backend-bound".to_owned(), backend)].into(), ..Cores::default() };
+        let remote = Remote { touched: Some(touched), ..Remote::default() };
+        by(&Interval { cores: Some(cores), remote: Some(remote), ..interval(39.0, 0.5, 0.5) })
+    };
+    assert_eq!(with(0.8, 0.7), BoundBy::MemoryLatency);
+    assert_eq!((with(0.2, 0.7), with(0.8, 0.1)), (BoundBy::Cpu, BoundBy::Cpu));
 }
 
 #[test]

@@ -1,0 +1,182 @@
+//! Counters of cores and memory controllers, where this process may open them: they stand until they are read again.
+
+use std::fs::File;
+use std::time::Instant;
+
+use machine::Root;
+use measure::counters::{Carried, CpuCounters, CpuReading, Uncore};
+use record::live::{Cores, Interval, Traffic};
+use record::{Coverage, CpuList, Machine, Unavailable, text};
+
+use crate::pace::Pace;
+use crate::sources::resctrl;
+
+/// CPUs whose counters are read: a read of another CPU's interrupts it.
+const MOST_CPUS: usize = 48;
+/// Descriptors that all of this takes at the most: some nine events a CPU for the machine and for a cgroup, and the controllers'.
+const DESCRIPTORS: u64 = 2 * 9 * MOST_CPUS as u64 + 600;
+/// The share of one CPU that reading each kind may take.
+const SHARE: f64 = 0.0003;
+
+/// Counters of some CPUs.
+#[derive(Debug)]
+struct OfCpus {
+    counters: CpuCounters,
+    before: CpuReading,
+    shown: Option<Cores>,
+    pace: Pace,
+}
+
+/// Where memory's traffic is counted.
+#[derive(Debug)]
+enum Source {
+    Controllers(Uncore, Carried),
+    Caches(resctrl::Carried),
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(crate) struct Hardware {
+    machine: Option<OfCpus>,
+    /// Of the cgroup that is watched, whose folder this is.
+    group: Option<(String, Option<OfCpus>)>,
+    traffic: Option<(Source, Instant, Option<Traffic>, Pace)>,
+}
+
+impl OfCpus {
+    fn open(cpus: &CpuList, cgroup: Option<&File>) -> Result<Self, Unavailable> {
+        let counters = CpuCounters::open(chosen(cpus), cgroup)?;
+        let before = counters.read();
+        Ok(Self { counters, before, shown: None, pace: Pace::new(SHARE) })
+    }
+
+    fn read(&mut self, must: bool) -> Option<Cores> {
+        let Self { counters, before, shown, pace } = self;
+        pace.run(must, || {
+            let now = counters.read();
+            *shown = now.since(before).cores();
+            *before = now;
+        });
+        shown.clone()
+    }
+}
+
+/// Some of these CPUs, evenly chosen.
+fn chosen(cpus: &CpuList) -> impl Iterator<Item = u32> + '_ {
+    cpus.iter().step_by(cpus.len().div_ceil(MOST_CPUS).max(1))
+}
+
+impl Hardware {
+    /// Opens what can be opened, and says what cannot.
+    pub(crate) fn open(root: &Root, machine: &Machine, cpus: &CpuList) -> (Self, Vec<Coverage>) {
+        let (mut all, mut coverage) = (Self::default(), Vec::new());
+        if root.is_live() {
+            // Without room for these the rest would fail, too.
+            os::raise_file_limit(DESCRIPTORS);
+            match OfCpus::open(cpus, None) {
+                Ok(counters) => {
+                    all.machine = Some(counters);
+                    let counted = chosen(cpus).count();
+                    if counted < cpus.len() {
+                        let reason = text!(
+                            "live-some-cpus",
+                            "counted on {counted} of {cpus} CPUs",
+                            counted,
+                            cpus = cpus.len()
+                        );
+                        coverage.push(Coverage::degraded("IPC and top-down", reason));
+                    }
+                }
+                Err(why) => coverage.push(why.into_impossible("IPC and top-down")),
+            }
+        }
+        let begin = |source| Some((source, Instant::now(), None, Pace::new(SHARE)));
+        let controllers = if root.is_live() { Uncore::open(root) } else { Err(text!(NOT_LIVE).into()) };
+        let caches = resctrl::Carried::look(root);
+        match controllers {
+            Ok(uncore) => {
+                if uncore.is_doubtful() {
+                    let reason = text!(
+                        "live-doubtful-fabric",
+                        "by {source}, whose channels do not count all that memory carries",
+                        source = uncore.source()
+                    );
+                    coverage.push(Coverage::degraded("memory traffic", reason));
+                }
+                let before = uncore.read();
+                all.traffic = begin(Source::Controllers(uncore, before));
+            }
+            Err(_) if !caches.is_empty() => {
+                let reason = text!(
+                    "live-by-caches",
+                    "by resctrl at the last caches, without what devices read and write"
+                );
+                coverage.push(Coverage::degraded("memory traffic", reason));
+                all.traffic = begin(Source::Caches(caches));
+            }
+            Err(why) => {
+                let why = if is_phytium(machine) { text!(PHYTIUM).into() } else { why };
+                coverage.push(why.into_impossible("memory traffic"));
+            }
+        }
+        (all, coverage)
+    }
+
+    /// Counts the tasks of this cgroup apart, from now on.
+    pub(crate) fn count_group(&mut self, root: &Root, folder: &str, cpus: &CpuList) {
+        if self.machine.is_none() || self.group.as_ref().is_some_and(|(known, _)| known == folder) {
+            return;
+        }
+        let open = |folder: &str| {
+            OfCpus::open(cpus, Some(&File::open(root.path().join(folder.trim_start_matches('/'))).ok()?)).ok()
+        };
+        self.group = Some((folder.to_owned(), open(folder)));
+    }
+
+    /// Puts into an interval what was counted; `last`: nothing follows.
+    pub(crate) fn read_into(&mut self, interval: &mut Interval, root: &Root, last: bool) {
+        interval.cores = self.machine.as_mut().and_then(|counters| counters.read(last));
+        let group = self.group.as_mut().and_then(|(_, counters)| counters.as_mut());
+        interval.cores_of_group = group.and_then(|counters| counters.read(last));
+        let Some((source, at, shown, pace)) = &mut self.traffic else { return };
+        pace.run(last, || {
+            let now = Instant::now();
+            let seconds = (now - std::mem::replace(at, now)).as_secs_f64().max(1e-9);
+            *shown = source.since_last(root, seconds);
+        });
+        interval.traffic = shown.clone();
+    }
+}
+
+impl Source {
+    fn since_last(&mut self, root: &Root, seconds: f64) -> Option<Traffic> {
+        match self {
+            Self::Controllers(uncore, before) => {
+                let now = uncore.read();
+                let traffic = uncore.between(before, &now, seconds);
+                *before = now;
+                traffic
+            }
+            Self::Caches(before) => {
+                let now = resctrl::Carried::look(root);
+                let bytes = before.until(&now);
+                *before = now;
+                let source = "resctrl".to_owned();
+                let traffic =
+                    |bytes: f64| Traffic { bytes_per_second: bytes / seconds, source, ..Traffic::default() };
+                bytes.map(traffic)
+            }
+        }
+    }
+}
+
+const NOT_LIVE: record::Template =
+    record::Template { code: "live-not-this-machine", words: "not the machine that this runs on" };
+const PHYTIUM: record::Template = record::Template {
+    code: "live-phytium",
+    words: "Phytium's driver for memory controllers is not in Linux",
+};
+
+fn is_phytium(machine: &Machine) -> bool {
+    machine.processor.vendor.as_deref().is_some_and(|vendor| vendor.contains("Phytium"))
+}

@@ -1,0 +1,313 @@
+//! What memory carries, by the counters of its controllers: those that are outside of any core.
+//!
+//! | processor | unit | events | source |
+//! |---|---|---|---|
+//! | Intel servers since Ice Lake | `uncore_imc_free_running_N` | `read`, `write`, 64 bytes | `arch/x86/events/intel/uncore_snbep.c` |
+//! | Intel servers | `uncore_imc_N` | `cas_count_read`, `cas_count_write`, 64 bytes | the same |
+//! | AMD since Zen 4 | `amd_umc_N` | CAS commands, 64 bytes; the bus's share in use | `pmu-events/arch/x86/amdzen4/memory-controller.json`, `recommended.json` |
+//! | Kunpeng, both generations | `hisi_scclX_ddrcY` | `flux_rd`, `flux_wr`, 32 bytes | `drivers/perf/hisilicon/hisi_uncore_ddrc_pmu.c` |
+//! | Yitian 710 | `ali_drw_N` | `hif_rd`, `hif_wr`, `hif_rmw`, 64 bytes | `pmu-events/arch/arm64/freescale/yitian710/sys/metrics.json` |
+//! | Grace | `nvidia_scf_pmu_N` | `cmem_rd_data` 32 bytes, `cmem_wr_total_bytes` | `Documentation/admin-guide/perf/nvidia-pmu.rst` |
+//! | AMD Zen 1 to 3, Hygon | `amd_df` | requests with data of eight channels, 64 bytes: doubtful | `pmu-events/arch/x86/amdzen1/data-fabric.json` |
+//!
+//! Events that a unit names itself are taken by their names, since numbers differ between generations: on Sapphire Rapids the
+//! numbers of `read` and `write` of the free-running unit count something else.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use machine::Root;
+use record::live::Traffic;
+use record::{Unavailable, text};
+
+use super::attr::{self, Attr, Code, Mode, Whose};
+use super::pmu::{self, DEVICES, Pmu};
+use super::refusal::{self, Scope};
+
+/// Most events that are opened: eight packages of sixteen channels, each with two to four.
+const MOST: usize = 512;
+/// No machine's memory carries more, B/s.
+const MOST_BYTES: f64 = 1e14;
+
+/// What an event counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Read,
+    Written,
+    /// Both.
+    Moved,
+    /// Slots in which the bus carried data: two a clock.
+    BusySlots,
+    /// Clocks of the bus.
+    Clocks,
+}
+
+/// Units that count alike.
+#[derive(Debug, PartialEq)]
+struct Family {
+    source: &'static str,
+    /// What a unit's name begins with, and what stands in it before its last number.
+    name: (&'static str, &'static str),
+    /// Each event by the unit's own name, or written out, and the bytes of one.
+    events: &'static [(Role, &'static str, f64)],
+    doubtful: bool,
+}
+
+const fn family(
+    source: &'static str,
+    name: (&'static str, &'static str),
+    events: &'static [(Role, &'static str, f64)],
+) -> Family {
+    Family { source, name, events, doubtful: false }
+}
+
+/// The first that a machine has counts: two of one machine see the same bytes.
+const FAMILIES: &[Family] = &[
+    family(
+        "uncore_imc_free_running",
+        ("uncore_imc_free_running_", ""),
+        &[(Role::Read, "read", 64.0), (Role::Written, "write", 64.0)],
+    ),
+    family(
+        "uncore_imc",
+        ("uncore_imc_", ""),
+        &[(Role::Read, "cas_count_read", 64.0), (Role::Written, "cas_count_write", 64.0)],
+    ),
+    family(
+        "amd_umc",
+        ("amd_umc_", ""),
+        &[
+            (Role::Read, "event=0x0a,rdwrmask=0x1", 64.0),
+            (Role::Written, "event=0x0a,rdwrmask=0x2", 64.0),
+            (Role::BusySlots, "event=0x14", 0.0),
+            (Role::Clocks, "event=0x00", 0.0),
+        ],
+    ),
+    family(
+        "hisi_ddrc",
+        ("hisi_sccl", "_ddrc"),
+        &[(Role::Read, "flux_rd", 32.0), (Role::Written, "flux_wr", 32.0)],
+    ),
+    family(
+        "ali_drw",
+        ("ali_drw_", ""),
+        &[(Role::Read, "hif_rd", 64.0), (Role::Written, "hif_wr", 64.0), (Role::Written, "hif_rmw", 64.0)],
+    ),
+    family(
+        "nvidia_scf",
+        ("nvidia_scf_pmu_", ""),
+        &[(Role::Read, "cmem_rd_data", 32.0), (Role::Written, "cmem_wr_total_bytes", 1.0)],
+    ),
+    Family {
+        source: "amd_df",
+        name: ("amd_df", ""),
+        events: &[
+            (Role::Moved, "event=0x07,umask=0x38", 64.0),
+            (Role::Moved, "event=0x47,umask=0x38", 64.0),
+            (Role::Moved, "event=0x87,umask=0x38", 64.0),
+            (Role::Moved, "event=0xc7,umask=0x38", 64.0),
+            (Role::Moved, "event=0x107,umask=0x38", 64.0),
+            (Role::Moved, "event=0x147,umask=0x38", 64.0),
+            (Role::Moved, "event=0x187,umask=0x38", 64.0),
+            (Role::Moved, "event=0x1c7,umask=0x38", 64.0),
+        ],
+        doubtful: true,
+    },
+];
+
+impl Family {
+    fn has(&self, unit: &str) -> bool {
+        let (begins, holds) = self.name;
+        let Some(rest) = unit.strip_prefix(begins) else { return false };
+        let number = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'_');
+        match holds {
+            "" => number(rest),
+            _ => rest.split_once(holds).is_some_and(|(first, last)| number(first) && number(last)),
+        }
+    }
+}
+
+/// Opens events: the kernel, or a test's.
+trait Opens {
+    /// Opens `code` on `cpu`.
+    fn open(&mut self, code: Code, cpu: u32) -> io::Result<Box<dyn Counts>>;
+}
+
+/// An event that is open.
+trait Counts: Send {
+    /// What it counted, the time for which it should have, and did, ns.
+    fn read(&self) -> Option<[u64; 3]>;
+}
+
+struct Kernel;
+
+impl Opens for Kernel {
+    fn open(&mut self, code: Code, cpu: u32) -> io::Result<Box<dyn Counts>> {
+        // Nothing is left out: what belongs to no task is in no mode, and some units refuse to be asked.
+        let fd = attr::open(&Attr::new(code, Mode::default()), Whose::Cpu(cpu), None)?;
+        Ok(Box::new(fd))
+    }
+}
+
+impl Counts for OwnedFd {
+    fn read(&self) -> Option<[u64; 3]> {
+        let mut words = [0; 3];
+        (attr::read(self, &mut words).ok()? == words.len()).then_some(words)
+    }
+}
+
+/// Counters of all memory controllers. They end with the value.
+pub struct Uncore {
+    family: &'static Family,
+    events: Vec<(Role, f64, Box<dyn Counts>)>,
+}
+
+impl std::fmt::Debug for Uncore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Uncore({}, {} events)", self.family.source, self.events.len())
+    }
+}
+
+/// What they showed at one time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Carried(Vec<Option<[u64; 3]>>);
+
+impl Uncore {
+    /// Opens them; `root` is the machine that we run on.
+    pub fn open(root: &Root) -> Result<Self, Unavailable> {
+        Self::open_by(root, &mut Kernel)
+    }
+
+    fn open_by(root: &Root, opens: &mut dyn Opens) -> Result<Self, Unavailable> {
+        let names = root.list(DEVICES);
+        let mut refused = None;
+        for family in FAMILIES {
+            let units: Vec<Pmu> = names
+                .iter()
+                .filter(|name| family.has(name))
+                .filter_map(|name| pmu::unit(root, name))
+                .collect();
+            match open_family(root, family, &units, opens) {
+                Ok(Some(all)) => return Ok(all),
+                Ok(None) => {}
+                Err(why) => refused = refused.or(Some(why)),
+            }
+        }
+        Err(refused.unwrap_or_else(|| {
+            text!(
+                "uncore-none",
+                "no counters of memory controllers in /sys/bus/event_source/devices: a guest, or no driver"
+            )
+            .into()
+        }))
+    }
+
+    /// Whether what it counts is known to be off.
+    pub fn is_doubtful(&self) -> bool {
+        self.family.doubtful
+    }
+
+    /// Which counters they are.
+    pub fn source(&self) -> &'static str {
+        self.family.source
+    }
+
+    /// What was counted since the start.
+    pub fn read(&self) -> Carried {
+        Carried(self.events.iter().map(|(_, _, event)| event.read()).collect())
+    }
+
+    /// What memory carried between two readings, so many seconds apart. `None` where one of the controllers did not tell: the
+    /// others' sum would be too small; and where all stood still, which memory that is in use never does.
+    pub fn between(&self, before: &Carried, now: &Carried, seconds: f64) -> Option<Traffic> {
+        let (mut read, mut written, mut moved) = (None, None, 0.0);
+        let (mut busy, mut clocks) = (Some(0.0), Some(0.0));
+        for (index, (role, bytes, _)) in self.events.iter().enumerate() {
+            let count = grown(before.0.get(index), now.0.get(index));
+            let add = |sum: &mut Option<f64>| *sum = sum.zip(count).map(|(sum, count)| sum + count);
+            match role {
+                Role::BusySlots => add(&mut busy),
+                Role::Clocks => add(&mut clocks),
+                Role::Moved => moved += count? * bytes,
+                Role::Read => *read.get_or_insert(0.0) += count? * bytes,
+                Role::Written => *written.get_or_insert(0.0) += count? * bytes,
+            }
+        }
+        let rate = |bytes: f64| bytes / seconds;
+        let all = rate(moved + read.unwrap_or(0.0) + written.unwrap_or(0.0));
+        if !(all > 0.0 && all <= MOST_BYTES) {
+            return None;
+        }
+        let share = busy.zip(clocks).map(|(busy, clocks)| busy / 2.0 / clocks);
+        Some(Traffic {
+            bytes_per_second: all,
+            read: read.map(rate),
+            written: written.map(rate),
+            bus: share.filter(|share| (0.0..=1.05).contains(share)).map(|share| share.min(1.0)),
+            source: self.family.source.to_owned(),
+            doubtful: self.family.doubtful,
+        })
+    }
+}
+
+/// All of a family's events on all of its units, or none: a sum that lacks a controller is too small. `Ok(None)`: there is no
+/// such unit here, or none that has these events.
+fn open_family(
+    root: &Root,
+    family: &'static Family,
+    units: &[Pmu],
+    opens: &mut dyn Opens,
+) -> Result<Option<Uncore>, Unavailable> {
+    let mut events = Vec::new();
+    for unit in units {
+        let code = |event: &str| {
+            if event.contains('=') { unit.encode(root, event) } else { unit.event(root, event) }
+        };
+        let Some(cpus) = unit.cpumask(root).filter(|cpus| !cpus.is_empty()) else { continue };
+        for (role, event, bytes) in family.events {
+            let about_the_bus = matches!(role, Role::BusySlots | Role::Clocks);
+            let Some(code) = code(event) else {
+                if about_the_bus {
+                    continue;
+                }
+                return Ok(None);
+            };
+            for cpu in cpus.iter().take(MOST - events.len().min(MOST)) {
+                match opens.open(code, cpu) {
+                    Ok(open) => events.push((*role, *bytes, open)),
+                    Err(_) if about_the_bus => {}
+                    Err(error) => {
+                        return Err(match error.raw_os_error() {
+                            Some(libc::EACCES | libc::EPERM) => {
+                                refusal::surroundings().explain(&error, Scope::Machine)
+                            }
+                            _ => text!(
+                                "uncore-refused",
+                                "{unit} has {event} and does not count it: {error}",
+                                unit = unit.name.clone(),
+                                event = *event,
+                                error
+                            )
+                            .into(),
+                        });
+                    }
+                }
+            }
+        }
+    }
+    Ok((!events.is_empty()).then_some(Uncore { family, events }))
+}
+
+/// What an event counted between two readings, scaled to the time for which it should have counted; `None` where it did not, or
+/// went backwards.
+fn grown(before: Option<&Option<[u64; 3]>>, now: Option<&Option<[u64; 3]>>) -> Option<f64> {
+    let ([count, enabled, running], [was, was_enabled, was_running]) = ((*now?)?, (*before?)?);
+    let (enabled, running) = (enabled.checked_sub(was_enabled)?, running.checked_sub(was_running)?);
+    let count = count.checked_sub(was)? as f64;
+    let scale = if running >= enabled { 1.0 } else { enabled as f64 / running as f64 };
+    (running > 0).then_some(count * scale)
+}
+
+#[cfg(test)]
+#[path = "uncore_tests.rs"]
+mod tests;

@@ -1,0 +1,65 @@
+//! What counters of cores, memory controllers and nodes say of an interval.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// What the cores' counters say.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Cores {
+    /// Instructions a cycle, user mode and kernel together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ipc: Option<f64>,
+    /// Those of user mode.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ipc_user: Option<f64>,
+    /// Those of the kernel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ipc_kernel: Option<f64>,
+    /// Shares of the issue slots: `retiring`, `bad-speculation`, `frontend-bound`, `backend-bound`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub top_down: BTreeMap<String, f64>,
+    /// Least share of the time for which any of the events was counted.
+    pub coverage: f64,
+}
+
+/// What memory carried, as its controllers or caches counted it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Traffic {
+    /// Bytes read and written, B/s.
+    pub bytes_per_second: f64,
+    /// Those read, where they are counted apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read: Option<f64>,
+    /// Those written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub written: Option<f64>,
+    /// Share of the time for which the memory's buses carried data, where that is counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bus: Option<f64>,
+    /// Where it comes from: `uncore_imc`, `amd_umc`, `resctrl`…
+    pub source: String,
+    /// Whether that source is known to be off.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub doubtful: bool,
+}
+
+/// Pages of other nodes, as shares of all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Remote {
+    /// Of the pages taken in the interval, those on another node than the CPU that took them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub taken: Option<f64>,
+    /// Of the accesses that NUMA balancing sampled (hinting faults), those to another node's memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub touched: Option<f64>,
+    /// Of the pages that the watched processes have, those on nodes on whose CPUs none of their threads was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held: Option<f64>,
+}
