@@ -47,15 +47,17 @@ foreign=$foreign_dir/aarch64-unknown-linux-gnu/debug
 everything=${LINESPEED_TEST_EVERYTHING:-}
 share=${LINESPEED_TEST_SHARE:-$((0x$(git rev-parse --short=7 HEAD 2>/dev/null || echo 0)))}
 
-# Cargo with Debian's compiler, for aarch64. Clippy cannot use that one, but its own warnings are errors too.
-foreign_cargo() {
+# A command with Debian's compiler, for aarch64. Clippy cannot use that one, but its own warnings are errors too.
+foreign() {
     env RUSTC="${RUSTC_AARCH64:-/usr/bin/rustc}" RUSTDOC="${RUSTDOC_AARCH64:-/usr/bin/rustdoc}" \
         CARGO_TARGET_DIR="$foreign_dir" \
         CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
         CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER=qemu-aarch64 \
-        CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUSTFLAGS="-C target-feature=+crt-static -C relocation-model=static -D warnings" \
-        cargo "$1" --target aarch64-unknown-linux-gnu "${@:2}"
+        CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUSTFLAGS="-C target-feature=+crt-static -C relocation-model=static -D warnings${foreign_flags:+ $foreign_flags}" \
+        "$@"
 }
+
+foreign_cargo() { foreign cargo "$1" --target aarch64-unknown-linux-gnu "${@:2}"; }
 
 as_root() {
     if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
@@ -113,6 +115,15 @@ step_documents() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --
 step_native() {
     LINESPEED_TEST_OFFLINE=${LINESPEED_TEST_OFFLINE-1} cargo test --workspace --no-fail-fast
 }
+
+# With the tests' own program; the step `packages` does the same with what is installed.
+step_python() {
+    python/classes --check && native_programs &&
+        LINESPEED=$native/linespeed XDG_STATE_HOME=$work/python PYTHONPATH=python PYTHONDONTWRITEBYTECODE=1 python_trials python3
+}
+
+# The package's tests and its notebook, with a Python that finds it.
+python_trials() { "$1" -W error -m unittest discover -s python/tests && "$1" docs/python.py; }
 
 # Panics, hangs and results that cannot be. Ten minutes a parser, and machines of some thousand harmed trees.
 step_fuzz() {

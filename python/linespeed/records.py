@@ -1,0 +1,1649 @@
+"""The parts of a record as data classes, of the JSON Schema that `linespeed schema` prints. Written by python/classes.
+
+Lists are tuples. What is absent or null is None, an empty tuple or an empty mapping. A name that Python keeps for itself ends with
+an underscore (`from_`). Fields that this version does not know are left out; Record.json has all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, Mapping, Optional, Tuple, Union
+
+
+@dataclass(frozen=True)
+class Access:
+    """What the firmware's table (HMAT) tells of a node's memory, as read by the nearest CPUs."""
+
+    #: The nodes of these CPUs; empty where the kernel does not tell.
+    initiators: CpuList = ()
+    #: Bandwidth of reads, B/s.
+    read_bytes_per_second: Optional[int] = None
+    #: Latency of a read, ns.
+    read_latency_ns: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class Advice:
+    """Something else to set."""
+
+    #: What: `memory`, `huge pages`, `interrupts`.
+    about: str = ''
+    #: Commands to paste.
+    commands: Tuple[str, ...] = ()
+    #: The figures behind it.
+    evidence: Tuple[Evidence, ...] = ()
+    #: What to do and why.
+    says: str = ''
+    #: How to undo them.
+    undo: Tuple[str, ...] = ()
+
+
+#: What figures say of a conclusion.
+Answer = Literal["supported", "contradicted", "cannot-tell"]
+
+
+#: What a figure rests on.
+Basis = Literal["measured", "extrapolated"]
+
+
+#: Which direction of a figure is better.
+Better = Literal["higher", "lower"]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What a command was bound by."""
+
+    #: `cpu`, `memory-latency`, `memory-bandwidth`, `frontend`, `branches`, `waiting`, `cpu-contention`, `too-few-cpus`,
+    #: `kernel`, `quota`, `one-thread`, `imbalance`, `stolen`, `lock`, `cache`, `own-threads`, `clock`, `idle`,
+    #: `unknown`.
+    by: BoundBy
+    #: The figures behind it.
+    evidence: Tuple[Evidence, ...]
+    #: The answer in a person's words.
+    says: str
+    #: What to try.
+    advice: Tuple[str, ...] = ()
+
+
+#: What held a command back.
+BoundBy = str
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """A part of a distribution: how many samples lay in `[from, to)`."""
+
+    #: Samples in it.
+    count: int
+    #: Lower bound, in the measurement's unit.
+    from_: float
+    #: Upper bound, in the measurement's unit.
+    to: float
+
+
+@dataclass(frozen=True)
+class Cache:
+    """One cache."""
+
+    #: The CPUs that share it; empty where an imported record does not tell. One such cache alone may stand for several.
+    cpus: CpuList
+    #: What it holds.
+    kind: CacheKind
+    #: 1 is nearest to the core.
+    level: int
+    #: Capacity in bytes; absent where the kernel does not know it.
+    bytes: Optional[int] = None
+    #: Line size in bytes.
+    line: Optional[int] = None
+    #: Associativity.
+    ways: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class CacheDomains:
+    """Several last-level caches on a node."""
+
+    #: The usable CPUs of each.
+    domains: Tuple[CpuList, ...] = ()
+    #: The figures behind it.
+    evidence: Tuple[Evidence, ...] = ()
+    #: The level of the cache.
+    level: int = 0
+    #: What that means for a program.
+    says: str = ''
+
+
+#: What a cache holds.
+CacheKind = Literal["data", "instruction", "unified"]
+
+
+#: Where a ceiling comes from.
+CeilingSource = Literal["parts", "measured"]
+
+
+@dataclass(frozen=True)
+class Ceilings:
+    """The most that this machine was seen to do, measured before; what was not measured is absent."""
+
+    #: That of all CPUs, B/s.
+    bandwidth_all: Optional[float] = None
+    #: Memory bandwidth of one CPU, B/s.
+    bandwidth_one: Optional[float] = None
+    #: The core clock, Hz.
+    clock_hz: Optional[float] = None
+    #: The day on which each was measured, by its name here; of a workload's IPC `ipc.` and the workload.
+    days: Mapping[str, str] = field(default_factory=dict)
+    #: Instructions a cycle of the built-in workloads, by their names.
+    ipc: Mapping[str, float] = field(default_factory=dict)
+    #: Latency of memory, ns.
+    latency_ns: Optional[float] = None
+    #: What the memory probe heard at rising load, that without load first.
+    probe: Tuple[ProbePoint, ...] = ()
+    #: The file of the record that each is of.
+    records: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A published conclusion, held against figures."""
+
+    #: What these figures say of it.
+    answer: Answer
+    #: The conclusion.
+    claim: str
+    #: Why.
+    why: str
+
+
+@dataclass(frozen=True)
+class Clock:
+    """The core clock."""
+
+    #: Its median over the CPUs that were asked, Hz.
+    hz: float
+    #: Where it comes from: `cppc`, `cpufreq`.
+    source: str
+
+
+@dataclass(frozen=True)
+class ClockSetting:
+    """Clock settings of a group of CPUs."""
+
+    #: The CPUs.
+    cpus: CpuList = ()
+    #: Range of the current clocks of these CPUs in Hz, by the kernel.
+    current_hz: Optional[Tuple[int, int]] = None
+    #: Scaling driver: `intel_pstate`, `amd-pstate-epp`, `acpi-cpufreq`, `cppc_cpufreq`…
+    driver: Optional[str] = None
+    #: Energy-performance bias, 0 (performance) to 15.
+    epb: Optional[int] = None
+    #: Energy-performance preference.
+    epp: Optional[str] = None
+    #: Governor: `performance`, `powersave`, `schedutil`…
+    governor: Optional[str] = None
+    #: Upper limit set, Hz.
+    max_hz: Optional[int] = None
+    #: Lower limit set, Hz.
+    min_hz: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """The machine's state around the measurements."""
+
+    #: When it ended; absent for an inventory alone and for a run that was killed.
+    after: Optional[Snapshot] = None
+    #: When the run began.
+    before: Snapshot = field(default_factory=lambda: Snapshot())
+    #: Knobs that linespeed set for the time of the run; what they were is put back since.
+    knobs: Tuple[Knob, ...] = ()
+
+
+#: How sure a finding is.
+Confidence = Literal["low", "medium", "high"]
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """Two statements of the texts that cannot both be true."""
+
+    #: Where the statements stand.
+    origins: Tuple[Origin, ...]
+    #: What contradicts what, and which of them the record follows, one or two sentences.
+    says: str
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many of everything. CPUs online decide packages, dies, clusters and cores."""
+
+    #: Books of packages (IBM Z).
+    books: Optional[int] = None
+    #: Clusters of cores (a shared L2, for instance) over all packages; absent where the kernel does not tell.
+    clusters: Optional[int] = None
+    #: Physical cores over all packages.
+    cores: Optional[int] = None
+    #: CPUs on which this process may run; absent for another machine's captured tree.
+    cpus_allowed: Optional[int] = None
+    #: CPUs online.
+    cpus_online: Optional[int] = None
+    #: CPUs present, online or not.
+    cpus_present: Optional[int] = None
+    #: Dies over all packages; absent where the kernel does not tell.
+    dies: Optional[int] = None
+    #: Drawers of books (IBM Z).
+    drawers: Optional[int] = None
+    #: NUMA nodes online.
+    nodes: Optional[int] = None
+    #: Packages (sockets) with at least one CPU online.
+    packages: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """The coverage of one thing."""
+
+    #: How well.
+    state: State
+    #: The measurement (`latency`), or a part of it (`latency 2MiB`), or a part of the inventory (`memory devices`).
+    what: str
+    #: What the reason is, for programs: it stays when its words change. Absent in records of 0.1.
+    code: Optional[str] = None
+    #: Why not in full; absent when it was.
+    reason: Optional[str] = None
+    #: What would make it possible, as a person would do it.
+    remedy: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class Cpu:
+    """One CPU (hardware thread)."""
+
+    #: Whether this process may run on it.
+    allowed: bool = False
+    #: Nominal clock in Hz.
+    base_hz: Optional[int] = None
+    #: The kernel's relative capacity, 1024 for the fastest.
+    capacity: Optional[int] = None
+    #: Cluster, counted over the machine from 0.
+    cluster: Optional[int] = None
+    #: Core number, counted over the machine from 0 in order of the lowest CPU; not the kernel's `core_id`, which
+    #: repeats in every package.
+    core: Optional[int] = None
+    #: Die, counted over the machine from 0.
+    die: Optional[int] = None
+    #: The kernel's CPU number.
+    id: int = 0
+    #: Kind of core on a hybrid machine: `performance`, `efficiency`, or by Arm's part (`Cortex-A76`).
+    kind: Optional[str] = None
+    #: Highest clock in Hz.
+    max_hz: Optional[int] = None
+    #: Lowest clock in Hz.
+    min_hz: Optional[int] = None
+    #: NUMA node id as the kernel numbers it.
+    node: Optional[int] = None
+    #: Whether the kernel runs it.
+    online: bool = False
+    #: Package, counted over the machine from 0.
+    package: Optional[int] = None
+    #: The CPUs of the same core, this one included; empty when offline.
+    siblings: CpuList = ()
+
+
+#: CPU or node numbers in ascending order.
+CpuList = Tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class CpuTimes:
+    """CPU time, s, summed over CPUs."""
+
+    #: Idle otherwise.
+    idle: float = 0.0
+    #: Idle while a task that ran there last waits for a disk.
+    iowait: float = 0.0
+    #: In interrupts.
+    irq: float = 0.0
+    #: In softirqs.
+    softirq: float = 0.0
+    #: Steal time.
+    steal: float = 0.0
+    #: In the kernel, for processes.
+    system: float = 0.0
+    #: In user mode, nice time and guests' included.
+    user: float = 0.0
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Everything that follows from a record's figures."""
+
+    #: What a command was bound by; only in records of `linespeed stat`.
+    bound: Optional[Bound] = None
+    #: What costs speed, the worst first.
+    findings: Tuple[Finding, ...] = ()
+    #: One entry a resource: from its ceiling down to what is delivered, cause by cause.
+    ladders: Tuple[Ladder, ...] = ()
+    #: What each layer of the machine adds to the time of one routine, the fastest first.
+    layers: Tuple[Layer, ...] = ()
+    #: The levels of the memory hierarchy found in the latency curve, nearest first, memory last.
+    levels: Tuple[Level, ...] = ()
+    #: Rules that could not look because what they need is not in the record.
+    not_looked_for: Tuple[NotLookedFor, ...] = ()
+    #: Resources that were measured too little of to be one, a sentence each: memory from within the caches.
+    not_reached: Tuple[str, ...] = ()
+    #: What the matrices of a machine with several nodes say; absent for one node.
+    numa: Optional[Numa] = None
+    #: What each step between two layers costs, and what that says; absent where layers were not timed in turn.
+    overhead: Optional[Overhead] = None
+    #: How to lay a program out on a machine of several nodes; absent for one node.
+    plan: Optional[Plan] = None
+    #: One entry a resource: its ceiling and what was delivered.
+    resources: Tuple[Resource, ...] = ()
+    #: How each workload scales, one entry a workload and placement.
+    scaling: Tuple[Scaling, ...] = ()
+    #: What siblings add to each workload that was run with and without them.
+    siblings: Tuple[SiblingsAdd, ...] = ()
+    #: CPUs that others used on average during the run; absent where it was too short to tell.
+    used_by_others: Optional[float] = None
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a run ended."""
+
+    #: Which of its forms it has: complete, interrupted, failed.
+    how: Literal["complete", "interrupted", "failed"]
+    #: The signal's number.
+    signal: Optional[int] = None
+    #: The error.
+    reason: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One figure behind a finding."""
+
+    #: Its place in the record: `conditions.before.thp`, `wakeup.latency cpu=0 setting=as-is`.
+    from_: str
+    #: The figure in words and units.
+    says: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that costs speed."""
+
+    #: The figures behind it, each with its place in the record.
+    evidence: Tuple[Evidence, ...]
+    #: What it costs.
+    loss: Verdict
+    #: Whether the loss was measured here or modelled.
+    measured: bool
+    #: The rule's name, stable: `timer-slack`.
+    rule: str
+    #: How bad it is.
+    severity: Severity
+    #: What, in one line.
+    what: str
+    #: How sure it is that this is so.
+    confidence: Confidence = 'medium'
+    #: Who feels that; absent in records of 0.1.
+    relevance: Relevance = 'all'
+    #: What to do: commands to paste, or what to buy or change.
+    remedy: Tuple[str, ...] = ()
+    #: For each entry of `remedy` the command in it, `null` where it has none. Absent in records of 0.1.
+    remedy_commands: Tuple[Optional[str], ...] = ()
+    #: The resource that it takes from, as in `diagnosis.resources[].name`, where it takes from one of them.
+    resource: Optional[str] = None
+    #: How to undo the remedy.
+    undo: Tuple[str, ...] = ()
+    #: For each entry of `undo` the command in it, `null` where it has none. Absent in records of 0.1.
+    undo_commands: Tuple[Optional[str], ...] = ()
+    #: Where: which CPUs, nodes, devices.
+    where: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What a layout should give one kind of program."""
+
+    #: The figures.
+    evidence: Tuple[Evidence, ...] = ()
+    #: How many times the work it does in the same time, against one that ignores nodes.
+    factor: float = 0.0
+    #: Between what the figures' intervals allow it to lie; absent where they have none.
+    interval: Optional[Tuple[float, float]] = None
+    #: The kind: `memory-latency-bound`, `memory-bandwidth-bound`.
+    program: str = ''
+    #: How it follows from the figures.
+    why: str = ''
+
+
+@dataclass(frozen=True)
+class Held:
+    """How long a verdict held."""
+
+    #: The verdict.
+    by: BoundBy
+    #: For how long, s.
+    seconds: float
+
+
+@dataclass(frozen=True)
+class HugePages:
+    """Reserved huge pages of one size."""
+
+    #: Pages free.
+    free: int = 0
+    #: Page size in bytes.
+    page_bytes: int = 0
+    #: Pages reserved.
+    total: int = 0
+
+
+@dataclass(frozen=True)
+class Idle:
+    """Idle driver and governor."""
+
+    #: `intel_idle`, `acpi_idle`, `haltpoll`, `none`…
+    driver: Optional[str] = None
+    #: `menu`, `teo`, `haltpoll`…
+    governor: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class IdleState:
+    """One idle state of the boot CPU."""
+
+    #: Whether it was switched off.
+    disabled: Optional[bool] = None
+    #: Time to wake from it, ns.
+    exit_ns: Optional[int] = None
+    #: `POLL`, `C1`, `C6`…
+    name: str = ''
+    #: Shortest stay for which it pays, ns.
+    residency_ns: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class Import:
+    """What a record was made of that no linespeed measured."""
+
+    #: What the texts say in two ways.
+    contradictions: Tuple[Contradiction, ...] = ()
+    #: Where each part of the inventory came from, by its path: `machine.counts.packages`.
+    inventory: Mapping[str, Origin] = field(default_factory=dict)
+    #: What the texts call the machine: a host name, a heading; absent where nothing names it.
+    name: Optional[str] = None
+    #: Lines that belong to no output that is known.
+    not_understood: NotUnderstood = field(default_factory=lambda: NotUnderstood())
+    #: The outputs that were recognised in them, in order.
+    outputs: Tuple[Output, ...] = ()
+    #: The texts that were read.
+    texts: Tuple[Text, ...] = ()
+    #: Figures that are kept as text only, because they cannot be true.
+    withheld: Tuple[Withheld, ...] = ()
+
+
+@dataclass(frozen=True)
+class Interval:
+    """One interval of a watch. What Linux does not say is absent."""
+
+    #: Threads in uninterruptible sleep, on average; by samples of `procs_blocked`.
+    blocked: Optional[float] = None
+    #: The core clock.
+    clock: Optional[Clock] = None
+    #: CPUs online at its end.
+    cpus: int = 0
+    #: How often threads were looked at.
+    looks: Looks = field(default_factory=lambda: Looks())
+    #: CPU time of linespeed itself, s.
+    own_seconds: float = 0.0
+    #: Share of the time in which some task waited: `cpu`, `io`, `memory` (pressure stall information).
+    pressure: Mapping[str, float] = field(default_factory=dict)
+    #: The probe's readings.
+    probe: Optional[Probe] = None
+    #: The processes with the most CPU time, the first of them first.
+    processes: Tuple[Process2, ...] = ()
+    #: The time that `processes` are of, s: where there are many, they are looked at more seldom.
+    processes_seconds: Optional[float] = None
+    #: Events a second: `context-switches`, `interrupts`, `forks`, `page-faults`, `major-faults`, `page-migrations`,
+    #: `reclaimed-pages` (by direct reclaim), `softirqs`, and each kind of these, `softirqs-net-rx`.
+    rates: Mapping[str, float] = field(default_factory=dict)
+    #: Time for which threads were ready and had no CPU, s, summed over threads.
+    run_queue_delay: Optional[float] = None
+    #: Threads that ran or were ready, on average; by samples of `procs_running`.
+    runnable: Optional[float] = None
+    #: Its length, s.
+    seconds: float = 0.0
+    #: What the sensors say.
+    sensors: Optional[Sensors] = None
+    #: What the processes that are meant had and waited for, where those are not all.
+    service: Optional[Service] = None
+    #: The threads with the most CPU time, of the processes that are watched, where those are not all.
+    threads: Tuple[Thread, ...] = ()
+    #: The cgroup that its quota held back most.
+    throttled: Optional[Throttled] = None
+    #: What the CPUs did.
+    times: CpuTimes = field(default_factory=lambda: CpuTimes())
+    #: What threads of these processes waited for.
+    waits: Mapping[str, Waits] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """The kernel and how it was built and booted."""
+
+    #: The distribution, from os-release.
+    distribution: Optional[str] = None
+    #: Timer interrupts a second, where the configuration can be read.
+    hz: Optional[int] = None
+    #: CPUs isolated at boot.
+    isolated: CpuList = ()
+    #: Each vulnerability with what the kernel says of it.
+    mitigations: Mapping[str, str] = field(default_factory=dict)
+    #: CPUs without a tick.
+    nohz_full: CpuList = ()
+    #: Options on its command line that matter for speed, as written.
+    options: Tuple[str, ...] = ()
+    #: Base page size in bytes.
+    page_bytes: Optional[int] = None
+    #: `none`, `voluntary`, `full`, `lazy`, `rt`, or `dynamic` where only that is known.
+    preemption: Optional[str] = None
+    #: `6.1.0-18-amd64`.
+    release: Optional[str] = None
+    #: The build line.
+    version: Optional[str] = None
+
+
+#: A value of a label: a number, a word or a switch.
+Key = Union[bool, int, float, str]
+
+
+@dataclass(frozen=True)
+class Knob:
+    """A knob that was set for the time of a run."""
+
+    #: Its name, as `linespeed quiet` has it.
+    name: str = ''
+    #: Why it could not be set.
+    not_set: Optional[str] = None
+    #: What it was during the run; absent where it could not be set.
+    set_to: Optional[str] = None
+    #: What it was.
+    was: str = ''
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """From the ceiling down to what is delivered. It adds up: where more is better, ceiling − every step's `takes` −
+    `unexplained` = delivered; where less is better (latencies) they are added instead."""
+
+    #: Whether more or less of it is better.
+    better: Better
+    #: The fastest that the hardware could go.
+    ceiling: float
+    #: What the ceiling is, in a few words: `6 channels at 2933 MT/s`.
+    ceiling_is: str
+    #: What is delivered.
+    delivered: float
+    #: What is delivered, in a few words: `triad on 64 threads`.
+    delivered_is: str
+    #: The resource, as in `diagnosis.resources[].name`.
+    resource: str
+    #: The losses in order, from the ceiling down.
+    rungs: Tuple[Rung, ...]
+    #: Whether the ceiling follows from the parts or was measured.
+    source: CeilingSource
+    #: What nobody explains; negative where the causes together take more than there is.
+    unexplained: float
+    #: Unit of the ceiling, the steps and what is delivered.
+    unit: str
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One layer of the machine in which a routine was timed."""
+
+    #: The measurement.
+    from_: str
+    #: `kernel`, `user`, `guest kernel`, `guest user`.
+    layer: str
+    #: How much longer than the fastest layer all its passes took (0.12 is 12 %).
+    over: float
+    #: The same in words.
+    says: str
+    #: Time of a pass, in the measurement's unit: the mean of all passes.
+    time: float
+    #: What happened beside it: interrupts, switches, migrations a second.
+    beside: Tuple[str, ...] = ()
+    #: What the routine was bound to, where that is told: `none`, `cpu 3`.
+    bound: Optional[str] = None
+    #: Why the figure should not be leaned on: "too noisy: …", "placed 97 % …". Absent when nothing is wrong.
+    doubt: Optional[str] = None
+    #: What the doubt is, for programs: it stays when its words change. Absent in records of 0.1.
+    doubt_code: Optional[str] = None
+    #: `on` or `off`, where that is told.
+    interrupts: Optional[str] = None
+    #: 95 % interval of a pass's median, where there are samples enough.
+    interval: Optional[Tuple[float, float]] = None
+    #: The interval of that, from the portions that both ran in turn; it holds for all steps together.
+    over_interval: Optional[Tuple[float, float]] = None
+    #: The same in seconds, where that was timed.
+    seconds: Optional[float] = None
+    #: Standard deviation ÷ mean, because the field's tables use it.
+    variation: Optional[float] = None
+
+
+@dataclass(frozen=True)
+class LayerStep:
+    """What differs between two layers, and what it costs."""
+
+    #: Portions of the routine that both did in turn.
+    rounds: int
+    #: The same in words.
+    says: str
+    #: What it costs, as a share of the time without it.
+    verdict: Verdict
+    #: What differs: `interrupts`, `not bound to a CPU`.
+    what: str
+    #: The layer with it.
+    with_: str
+    #: The layer without it.
+    without: str
+    #: What differs, for programs: `overhead-step-interrupts`. Absent in records of 0.1.
+    code: Optional[str] = None
+    #: What the cost would mean for each of the events that were counted beside it: `0.8 µs for each of 250
+    #: interrupts/s`; where that cannot be, it says so.
+    each: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class Level:
+    """One level of the memory hierarchy as the latency curve shows it."""
+
+    #: How the two agree, one sentence.
+    judgement: str
+    #: Latency on its plateau, ns.
+    latency_ns: float
+    #: `L1`, `L2`, `L3`, `memory`.
+    name: str
+    #: What sysfs says that it holds, bytes.
+    advertised_bytes: Optional[int] = None
+    #: The same in cycles of the core clock.
+    latency_cycles: Optional[float] = None
+    #: Working set at which the curve leaves it, bytes; absent for memory.
+    measured_bytes: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What this process is limited to, below what the machine has."""
+
+    #: CPUs of the affinity mask.
+    affinity: CpuList = ()
+    #: `1` or `2`: which cgroup version set these; absent when none was found.
+    cgroup_version: Optional[int] = None
+    #: CPU quota of the tightest cgroup, in CPUs (0.5 is half a CPU).
+    cpu_quota: Optional[float] = None
+    #: CPUs of the cpuset.
+    cpuset: CpuList = ()
+    #: Bytes that this process may lock in memory.
+    locked_bytes: Optional[int] = None
+    #: Memory still available under that limit, bytes.
+    memory_available_bytes: Optional[int] = None
+    #: Memory limit of the tightest cgroup, bytes.
+    memory_bytes: Optional[int] = None
+    #: Nodes whose memory may be used.
+    memory_nodes: CpuList = ()
+    #: Effective user is root.
+    root: Optional[bool] = None
+    #: Highest real-time priority that this process may take; 0 when none.
+    rt_priority: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class Looks:
+    """How often a command's threads were looked at."""
+
+    #: Threads that were found at work, summed.
+    active: int = 0
+    #: Looks at a thread.
+    all: int = 0
+    #: Those that found all threads waiting.
+    idle: int = 0
+    #: The most that were found at work at once; 0 where that is not told.
+    most_active: int = 0
+    #: Waiting threads of which it could not be read what they wait for, summed.
+    unread: int = 0
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What a machine is. Every list is in ascending order of its id."""
+
+    #: Instruction set: `x86_64` or `aarch64`.
+    architecture: str = ''
+    #: Every cache, once however many CPUs share it.
+    caches: Tuple[Cache, ...] = ()
+    #: How many of everything.
+    counts: Counts = field(default_factory=lambda: Counts())
+    #: Every CPU present, online or not.
+    cpus: Tuple[Cpu, ...] = ()
+    #: The host name, where it is told.
+    hostname: Optional[str] = None
+    #: The idle driver and governor.
+    idle: Idle = field(default_factory=lambda: Idle())
+    #: CPU idle states, deepest last.
+    idle_states: Tuple[IdleState, ...] = ()
+    #: The kernel and how it was built and booted.
+    kernel: Kernel = field(default_factory=lambda: Kernel())
+    #: What this process is limited to.
+    limits: Limits = field(default_factory=lambda: Limits())
+    #: Memory that the kernel manages, in bytes.
+    memory_bytes: Optional[int] = None
+    #: Every memory slot that the firmware lists, populated or not.
+    memory_devices: Tuple[MemoryDevice, ...] = ()
+    #: How many memory slots the board has by its own count (SMBIOS type 16), where a text may list fewer.
+    memory_slots: Optional[int] = None
+    #: Every NUMA node; exactly one on a machine without NUMA.
+    nodes: Tuple[Node, ...] = ()
+    #: Parts of the inventory that could not be read, or that contradict each other: one sentence each, naming the file.
+    notes: Tuple[str, ...] = ()
+    #: The processor's kind.
+    processor: Processor = field(default_factory=lambda: Processor())
+    #: System vendor and product from the firmware, for instance `Dell Inc. PowerEdge R740`.
+    system: System = field(default_factory=lambda: System())
+    #: Hypervisor and container that this ran in.
+    virtualization: Virtualization = field(default_factory=lambda: Virtualization())
+
+
+#: What is known to have happened during a sample.
+Mark = Literal["clock-moved", "switched", "migrated", "stolen", "throttled", "quota"]
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One metric at one place."""
+
+    #: The metric's name; one name means one definition for ever.
+    metric: str
+    #: The summary of the samples.
+    summary: Summary
+    #: Unit of every value in it.
+    unit: str
+    #: Where it was measured.
+    where: Where
+    #: Which direction is better; absent where neither is.
+    better: Optional[Better] = None
+    #: How it was measured, for the curious: kernel, variant, placement proof, counts.
+    detail: Mapping[str, Any] = field(default_factory=dict)
+    #: The distribution, where there are too many samples to keep each (wake-up latency, gaps).
+    distribution: Tuple[Bucket, ...] = ()
+    #: Why the figure should not be leaned on: "too noisy: …", "placed 97 % …". Absent when nothing is wrong.
+    doubt: Optional[str] = None
+    #: What the doubt is, for programs: it stays when its words change. Absent in records of 0.1.
+    doubt_code: Optional[str] = None
+    #: Samples during which something happened.
+    marks: Tuple[SampleMark, ...] = ()
+    #: How another tool measured it, so far as that decides what it may be compared with: `lmbench lat_mem_rd -t`,
+    #: `Intel MLC`, `STREAM`, `cyclictest`. Absent for linespeed's own methods. Figures of two methods are not
+    #: comparable unless the metric's definition is the same for both.
+    method: Optional[str] = None
+    #: The line of a tool's output that it was read from; absent for what linespeed measured.
+    origin: Optional[Origin] = None
+    #: Every sample in the order in which it was taken; empty where a distribution is kept instead.
+    samples: Tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class MemoryDevice:
+    """One memory slot from SMBIOS type 17."""
+
+    #: Bank, for instance `P0 CHANNEL A`.
+    bank: Optional[str] = None
+    #: Size in bytes; absent for an empty slot.
+    bytes: Optional[int] = None
+    #: Channel, read from the locators where they tell; devices of one channel carry the same text.
+    channel: Optional[str] = None
+    #: Speed that it runs at, MT/s.
+    configured_mt_s: Optional[int] = None
+    #: Data width in bits, 64 for most.
+    data_bits: Optional[int] = None
+    #: Form factor: `DIMM`, `SODIMM`…
+    form: Optional[str] = None
+    #: `DDR4`, `DDR5`, `HBM2`…
+    kind: Optional[str] = None
+    #: Slot, for instance `CPU0_DIMMA0`.
+    locator: Optional[str] = None
+    #: NUMA node or package, read from the locators where they tell.
+    node: Optional[int] = None
+    #: Part number.
+    part: Optional[str] = None
+    #: Ranks.
+    ranks: Optional[int] = None
+    #: Highest speed that the device supports, MT/s.
+    rated_mt_s: Optional[int] = None
+    #: Maker.
+    vendor: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class Moment:
+    """One interval of a watch, or several that follow one another."""
+
+    #: When it began, s since the record's start.
+    at: float = 0.0
+    #: What the machine did. Of several intervals times are summed, and rates and readings are their mean.
+    interval: Interval = field(default_factory=lambda: Interval())
+    #: Intervals in it.
+    intervals: int = 0
+    #: What was said of one of its intervals, of which the first verdict is.
+    said: Optional[Said] = None
+    #: For how long each verdict held, the longest first; empty where the kernel told too little.
+    verdicts: Tuple[Held, ...] = ()
+
+
+@dataclass(frozen=True)
+class Node:
+    """One NUMA node."""
+
+    #: How its memory is reached from the nearest CPUs, by the firmware (HMAT).
+    access: Optional[Access] = None
+    #: Whether this process may take memory from it.
+    allowed: bool = False
+    #: Memory in bytes; 0 for a node without memory, absent where the kernel does not tell.
+    bytes: Optional[int] = None
+    #: CPUs online on it; empty for a memory-only node.
+    cpus: CpuList = ()
+    #: The firmware's distances (SLIT) to every node of this list, in the list's order; 10 is local.
+    distances: Tuple[int, ...] = ()
+    #: Free memory in bytes when it was read.
+    free_bytes: Optional[int] = None
+    #: The kernel's node number; may be sparse.
+    id: int = 0
+    #: Bytes of the cache in front of its memory (a memory-side cache).
+    memory_side_cache_bytes: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class NotLookedFor:
+    """A rule that could not look."""
+
+    #: What it needs and the record does not hold.
+    missing: str
+    #: The rule's name.
+    rule: str
+
+
+@dataclass(frozen=True)
+class NotUnderstood:
+    """Lines that belong to no output that is known."""
+
+    #: The first few; their tool is empty.
+    examples: Tuple[Origin, ...] = ()
+    #: How many, blank ones left out.
+    lines: int = 0
+
+
+@dataclass(frozen=True)
+class Numa:
+    """What nodes cost a program that ignores them, and whether the firmware tells the truth about their distances."""
+
+    #: Which figures these are, and what follows, in a sentence or two.
+    meaning: str
+    #: Nodes with memory that were measured.
+    nodes: int
+    #: Share of accesses that are remote for a program that ignores nodes: (nodes - 1) / nodes.
+    remote_share: float
+    #: The same for bandwidth: what it gets relative to what local accesses would get (0.6 is 40 % less).
+    bandwidth_factor: Optional[float] = None
+    #: Rank correlation of the firmware's distances with the measured latencies, -1 to 1.
+    distance_agreement: Optional[float] = None
+    #: What the worst of them costs a program that follows the table: it takes the slower node for the nearer one.
+    distance_loss: Optional[Verdict] = None
+    #: Pairs whose distance disagrees with what was measured, a phrase each.
+    distance_mismatches: Tuple[str, ...] = ()
+    #: Latency that such a program sees on average over its accesses, relative to local (1.5 is half more).
+    ignoring_factor: Optional[float] = None
+    #: Median latency to a node's own memory, ns.
+    local_ns: Optional[float] = None
+    #: Median latency to other nodes' memory, ns.
+    remote_ns: Optional[float] = None
+    #: The slowest pair and its latency: from, to, ns.
+    slowest: Optional[Tuple[int, int, float]] = None
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The line of a tool's output that a figure was read from."""
+
+    #: Line in that text, from 1.
+    line: int
+    #: The line as it stands there, without colours and quoting, cut at 200 characters.
+    says: str
+    #: The text: a file's name, `standard input`, `reference:kunpeng-920-4826`.
+    text: str
+    #: The tool: `lscpu`, `perf stat`, `cyclictest`, `openssl speed`; `published figures` for a table of an article.
+    tool: str
+
+
+@dataclass(frozen=True)
+class Output:
+    """One tool's output within a text."""
+
+    #: Its first and last line there, from 1.
+    lines: Tuple[int, int]
+    #: Figures and inventory facts that were taken from it.
+    taken: int
+    #: The text that it stands in.
+    text: str
+    #: The tool.
+    tool: str
+    #: The command line above it, where there is one.
+    command: Optional[str] = None
+    #: Its version, where the output tells.
+    version: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class Overhead:
+    """What layers of the machine cost that were timed in turn with the same bytes: one entry a step, in which one thing
+    differs."""
+
+    #: What the published comparison of layers concluded, and whether these figures say the same.
+    claims: Tuple[Claim, ...]
+    #: The same in words.
+    floor_says: str
+    #: The fastest layer, which the others are held against.
+    line_speed: str
+    #: What differs between two layers, and what it costs.
+    steps: Tuple[LayerStep, ...]
+    #: A layer compared with itself: what this machine's noise alone makes of a step.
+    floor: Optional[Verdict] = None
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Lines that belong together."""
+
+    #: The lines.
+    lines: Tuple[str, ...] = ()
+    #: The process that they are for; absent where they are for all.
+    process: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to lay a program out on one machine."""
+
+    #: What else to set: memory, huge pages, interrupts.
+    advice: Tuple[Advice, ...] = ()
+    #: A level below the nodes: several last-level caches on each.
+    caches: Optional[CacheDomains] = None
+    #: What the plan leaves out or where it is weak, a sentence each.
+    cautions: Tuple[str, ...] = ()
+    #: What the layout should give, one entry a kind of program. Modelled from what was measured.
+    gains: Tuple[Gain, ...] = ()
+    #: NUMA nodes with CPUs that may be used.
+    nodes: int = 0
+    #: Lines to paste, one entry a tool; none where nothing needs to be bound.
+    pastes: Tuple[Snippet, ...] = ()
+    #: The processes in order.
+    processes: Tuple[Process, ...] = ()
+    #: What it is good for.
+    purpose: Purpose = 'throughput'
+    #: The record that `linespeed plan` was given; absent for this machine.
+    record: Optional[str] = None
+    #: Whether to use the siblings of a core; absent where no core has any.
+    siblings: Optional[Siblings] = None
+    #: Where the figures come from, a sentence each.
+    sources: Tuple[str, ...] = ()
+    #: The whole plan in a sentence or two.
+    summary: str = ''
+    #: What is not known, and how to find it out, a sentence each.
+    unknown: Tuple[str, ...] = ()
+    #: What running a command both ways really gave.
+    verification: Optional[Verification] = None
+
+
+#: How memory is taken from nodes.
+Policy = Literal["default", "bind", "interleave"]
+
+
+@dataclass(frozen=True)
+class Probe:
+    """The probe's readings of one interval."""
+
+    #: The core's clock by dependent adds, Hz.
+    clock_hz: Optional[float] = None
+    #: How late its timer came, µs: the median.
+    late_us: Optional[float] = None
+    #: Latency of loads from memory by node, ns: the median of the readings.
+    latency_ns: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ProbePoint:
+    """The memory probe at one load."""
+
+    #: What memory carried, B/s.
+    bandwidth: float
+    #: What the probe heard, ns a load.
+    ns: float
+
+
+@dataclass(frozen=True)
+class Process:
+    """One process of a plan."""
+
+    #: Its CPUs; empty where they are not known: then all CPUs of its nodes.
+    cpus: CpuList = ()
+    #: The nodes that its memory comes from; empty where the machine has one.
+    memory: CpuList = ()
+    #: The nodes on whose CPUs it runs.
+    nodes: CpuList = ()
+    #: Its number, from 0.
+    number: int = 0
+    #: How it is taken from them.
+    policy: Policy = 'default'
+    #: Its threads; absent where the machine's CPUs are not known.
+    threads: Optional[int] = None
+    #: Whether `cpus` are all usable CPUs of its nodes.
+    whole_nodes: bool = False
+
+
+@dataclass(frozen=True)
+class Process2:
+    """A process and what it had in an interval."""
+
+    #: CPU time, s.
+    cpu: float = 0.0
+    #: Its name, as the kernel has it; controls are taken out.
+    name: str = ''
+    #: Its number.
+    pid: int = 0
+    #: Whether it has a real-time policy.
+    real_time: bool = False
+    #: That part of it that was in the kernel, s.
+    system: float = 0.0
+    #: Threads.
+    threads: int = 0
+
+
+@dataclass(frozen=True)
+class Processor:
+    """The processor's kind and what it can do. On hybrid machines these are the boot CPU's; `Cpu.kind` tells the kinds
+    apart."""
+
+    #: Physical and virtual address bits.
+    address_bits: Optional[Tuple[int, int]] = None
+    #: Nominal (base, sustained) clock in Hz.
+    base_hz: Optional[int] = None
+    #: The cycle counter's rate in Hz (TSC on x86-64, CNTFRQ on aarch64), where the kernel or CPUID tells.
+    counter_hz: Optional[int] = None
+    #: Whether the cycle counter keeps its rate in every state.
+    counter_invariant: Optional[bool] = None
+    #: x86 family.
+    family: Optional[int] = None
+    #: Instruction-set features that matter for speed, in a fixed order: `avx2`, `avx512f`, `sve`, `atomics`…
+    features: Tuple[str, ...] = ()
+    #: The model's name as the firmware tells it (SMBIOS type 4): on Arm it names the very model (`Kunpeng 920-4826`),
+    #: where MIDR names only the core.
+    firmware_name: Optional[str] = None
+    #: Arm implementer code.
+    implementer: Optional[int] = None
+    #: Highest clock in Hz that any core advertises.
+    max_hz: Optional[int] = None
+    #: Name of the core design where it is known: `Skylake-X/Cascade Lake`, `Zen 2`, `Neoverse N1`…
+    microarchitecture: Optional[str] = None
+    #: Microcode revision, hexadecimal.
+    microcode: Optional[str] = None
+    #: Lowest clock in Hz.
+    min_hz: Optional[int] = None
+    #: x86 model, or Arm part number.
+    model: Optional[int] = None
+    #: Model name from CPUID, or from MIDR by the tables that lscpu knows.
+    model_name: Optional[str] = None
+    #: Arm variant and revision, `r1p0`.
+    revision: Optional[str] = None
+    #: x86 stepping; on Arm the text `rNpM` in `revision`.
+    stepping: Optional[int] = None
+    #: Widest vectors usable here, in bits.
+    vector_bits: Optional[int] = None
+    #: Vendor as people call it: `GenuineIntel`, `AuthenticAMD`, `HygonGenuine`, `HiSilicon`, `Phytium`, `ARM`…
+    vendor: Optional[str] = None
+
+
+#: What a layout is to be good for.
+Purpose = Literal["throughput", "memory", "latency"]
+
+
+#: How many programs feel a loss.
+Relevance = Literal["all", "some", "few", "none"]
+
+
+@dataclass(frozen=True)
+class Resource:
+    """One resource and its distance from line speed."""
+
+    #: What was delivered.
+    delivered: float
+    #: Which figures these are, one sentence.
+    meaning: str
+    #: `core`, `memory bandwidth`, `memory latency`, `wake-up`.
+    name: str
+    #: Unit of both figures.
+    unit: str
+    #: A fact beside it that is no loss of it: the default timer slack of wake-ups, the share of CPU time that others
+    #: took.
+    beside: Optional[str] = None
+    #: The fastest that the hardware could go.
+    ceiling: Optional[float] = None
+    #: Why the figure should not be leaned on: "too noisy: …", "placed 97 % …". Absent when nothing is wrong.
+    doubt: Optional[str] = None
+    #: What the doubt is, for programs: it stays when its words change. Absent in records of 0.1.
+    doubt_code: Optional[str] = None
+    #: By how much the figure differs between its two interleaved halves, every second sample each, as a share of their
+    #: mean; absent where fewer than four samples, or none of them, were kept.
+    repeatability: Optional[float] = None
+    #: Share of line speed that is delivered (1 is all of it).
+    share: Optional[float] = None
+    #: Where the ceiling comes from.
+    source: Optional[CeilingSource] = None
+    #: The range that is usual of such a machine, of the share or in the unit; absent where nothing published tells.
+    usual: Optional[str] = None
+
+
+#: How thorough a run was asked to be.
+RunMode = Literal["quick", "normal", "full"]
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One cause and what it takes."""
+
+    #: The cause in a few words.
+    cause: str
+    #: What is left below it.
+    leaves: float
+    #: Measured here; otherwise modelled.
+    measured: bool
+    #: What it takes, in the breakdown's unit.
+    takes: float
+    #: 95 % interval of what it takes, where it is known.
+    interval: Optional[Tuple[float, float]] = None
+    #: The rule whose finding it is, where there is one.
+    rule: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class Said:
+    """What was said of one interval."""
+
+    #: When the interval began, s since the record's start.
+    at: float
+    #: The sentence.
+    says: str
+    #: Its length, s.
+    seconds: float
+
+
+@dataclass(frozen=True)
+class SampleMark:
+    """One marked sample. Marked samples are kept and counted, never hidden."""
+
+    #: What happened.
+    mark: Mark
+    #: Index into the samples.
+    sample: int
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """A fit of the Universal Scalability Law, X(N) = rate N / (1 + contention (N - 1) + coherency N (N - 1)), to the
+    throughput of one workload with one placement (Gunther, Guerrilla Capacity Planning, 2007)."""
+
+    #: Cost of keeping threads coherent, a pair of threads (kappa).
+    coherency: float
+    #: Share of the work that is serialized (sigma).
+    contention: float
+    #: What it means, in sentences.
+    meaning: str
+    #: `cores-first`, `siblings-first`, `node-compact`, `node-spread`.
+    placement: str
+    #: Steps that were fitted.
+    points: int
+    #: Throughput of one thread by the fit, work/s.
+    rate: float
+    #: Median distance of the measured points from the fit, relative.
+    residual: float
+    #: Speed-up of the last step over one thread.
+    speedup: float
+    #: Threads of the last step.
+    threads: int
+    #: The workload.
+    workload: str
+    #: Whether a step in doubt makes some speed-up more than so many threads can have.
+    disturbed: Optional[bool] = None
+    #: Least and most threads of the steps that were fitted. Not all are where siblings begin to share cores: with
+    #: `cores-first` those of the cores alone, with other placements those beyond one thread, which alone is alone.
+    fitted: Optional[Tuple[int, int]] = None
+    #: Threads beyond which more of them add less than half of what they should; absent where that was not reached.
+    knee: Optional[int] = None
+    #: Between what the intervals of both steps allow it to lie.
+    speedup_interval: Optional[Tuple[float, float]] = None
+    #: The steps that were measured, by rising threads.
+    steps: Tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True)
+class Sensors:
+    """What sensors say."""
+
+    #: The highest temperature, °C.
+    celsius: Optional[float] = None
+    #: The fastest fan, revolutions a minute.
+    fan_rpm: Optional[float] = None
+    #: Share of the time for which heat held the clock of the worst package or core down.
+    heat_throttled: Optional[float] = None
+    #: Power by hwmon, or of all packages by RAPL, W.
+    watts: Optional[float] = None
+
+
+@dataclass(frozen=True)
+class Service:
+    """What some processes had, and what their threads waited for."""
+
+    #: How often their threads were looked at.
+    looks: Looks = field(default_factory=lambda: Looks())
+    #: For how long they were watched, s.
+    seconds: float = 0.0
+    #: Time of their threads by what these did, s: `user`, `system`, `runnable` (ready without a CPU), `off-cpu` (no
+    #: thread ready).
+    states: Mapping[str, float] = field(default_factory=dict)
+    #: What threads waited for.
+    waits: Mapping[str, Waits] = field(default_factory=dict)
+
+
+#: How bad a finding is.
+Severity = Literal["note", "warning", "serious"]
+
+
+@dataclass(frozen=True)
+class Siblings:
+    """Whether to use the siblings of a core."""
+
+    #: The figures behind it.
+    evidence: Tuple[Evidence, ...] = ()
+    #: Whether figures say so; otherwise it is a choice.
+    measured: bool = False
+    #: One CPU of each core, for those who want the other way; empty where CPUs are not known.
+    one_a_core: CpuList = ()
+    #: Hardware threads of a core.
+    per_core: int = 0
+    #: Whether the plan uses them.
+    used: bool = False
+    #: Why, a sentence or two.
+    why: str = ''
+
+
+@dataclass(frozen=True)
+class SiblingsAdd:
+    """What siblings add to the throughput of a workload."""
+
+    #: Throughput of all CPUs over that of one thread a core, less one (0.13 is 13 % more).
+    adds: float
+    #: Whether the step of one thread a core was measured.
+    basis: Basis
+    #: The figures, in sentences.
+    says: str
+    #: The workload.
+    workload: str
+    #: Its block size, bytes.
+    bytes: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The state at one moment."""
+
+    #: Address-space randomization: 0, 1, 2.
+    aslr: Optional[int] = None
+    #: Whether clocks above nominal are allowed: Intel turbo, AMD and acpi-cpufreq boost, cppc.
+    boost: Optional[bool] = None
+    #: The file that said so.
+    boost_source: Optional[str] = None
+    #: Clock settings, one entry for each group of CPUs with the same ones.
+    clocks: Tuple[ClockSetting, ...] = ()
+    #: Current clock source of the kernel, and those available.
+    clocksource: Optional[str] = None
+    #: Clock sources available.
+    clocksources: Tuple[str, ...] = ()
+    #: CPU time since boot in seconds, over all CPUs: `user`, `nice`, `system`, `idle`, `iowait`, `irq`, `softirq`,
+    #: `steal`.
+    cpu_seconds: Mapping[str, float] = field(default_factory=dict)
+    #: Reserved huge pages by page size.
+    huge_pages: Tuple[HugePages, ...] = ()
+    #: Kernel same-page merging: 0 off.
+    ksm: Optional[int] = None
+    #: Load averages over 1, 5 and 15 minutes.
+    load: Optional[Tuple[float, ...]] = None
+    #: Memory available in bytes, by the kernel's estimate.
+    memory_available_bytes: Optional[int] = None
+    #: Automatic NUMA balancing: 0 off.
+    numa_balancing: Optional[int] = None
+    #: CPU time that this process, its ended children and its threads in the kernel have used since it began, seconds.
+    own_cpu_seconds: Optional[float] = None
+    #: CPU weight of this process's cgroup, or of one above it, as a share of the kernel's default (cpu.weight 100,
+    #: cpu.shares 1024): the lowest on the way up.
+    own_cpu_weight: Optional[float] = None
+    #: This process's nice value, -20 to 19.
+    own_nice: Optional[int] = None
+    #: This process's scheduling policy: `other`, `fifo`, `rr`, `batch`, `idle`, `deadline`, `ext`.
+    own_policy: Optional[str] = None
+    #: Time for which this process's measuring threads have been ready to run and had no CPU, seconds, since it began.
+    own_ready_seconds: Optional[float] = None
+    #: perf_event_paranoid.
+    perf_event_paranoid: Optional[int] = None
+    #: Power supply: `mains`, `battery`; absent where there is none to ask.
+    power_supply: Optional[str] = None
+    #: Pressure stall information, share of the last 10 s in which some task waited: `cpu`, `memory`, `io`.
+    pressure: Mapping[str, float] = field(default_factory=dict)
+    #: Periods in which the cgroup was throttled by its quota, since it was made.
+    quota_throttled: Optional[int] = None
+    #: Tasks runnable now, this one included.
+    running: Optional[int] = None
+    #: SMT control: `on`, `off`, `forceoff`, `notsupported`, `notimplemented`.
+    smt: Optional[str] = None
+    #: Share of CPU time stolen by the hypervisor since boot (before) or during the run (after).
+    steal_share: Optional[float] = None
+    #: Swap, bytes.
+    swap_bytes: Optional[int] = None
+    #: Swap in use, bytes.
+    swap_used_bytes: Optional[int] = None
+    #: Pages swapped in and out since boot.
+    swapped_pages: Optional[Tuple[int, int]] = None
+    #: Temperatures in °C by sensor.
+    temperatures: Mapping[str, float] = field(default_factory=dict)
+    #: Transparent huge pages: `always`, `madvise`, `never`.
+    thp: Optional[str] = None
+    #: Transparent huge pages, defragmentation: `always`, `defer`, `madvise`…
+    thp_defrag: Optional[str] = None
+    #: Times that a core or package was throttled for heat since boot, summed over these.
+    throttled: Optional[int] = None
+    #: Uptime in seconds.
+    uptime_seconds: Optional[float] = None
+    #: zone_reclaim_mode.
+    zone_reclaim: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class Snippet:
+    """One tool's lines."""
+
+    #: The lines, one piece a process, or one for all.
+    pieces: Tuple[Piece, ...] = ()
+    #: Where they go and what to know.
+    says: str = ''
+    #: `numactl`, `taskset`, `systemd`, `docker`, `kubernetes`.
+    tool: str = ''
+
+
+#: How well one thing was covered.
+State = Literal["measured", "degraded", "skipped", "impossible"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of scaling, against one thread of the same workload."""
+
+    #: Speed-up over threads: 1 is linear.
+    efficiency: float
+    #: Over one thread.
+    speedup: float
+    #: Threads, or copies of a command.
+    threads: int
+    #: What they did together, work/s.
+    throughput: float
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The summary of the samples of one state."""
+
+    #: 95 % interval of the median by order statistics; absent below 6 samples.
+    interval: Optional[Tuple[float, float]] = None
+    #: Median absolute deviation × 1.4826.
+    mad: float = 0.0
+    #: Greatest.
+    max: float = 0.0
+    #: Mean: only because cyclictest's line and the field's tables carry it.
+    mean: Optional[float] = None
+    #: Median.
+    median: float = 0.0
+    #: Least.
+    min: float = 0.0
+    #: Samples.
+    n: int = 0
+    #: 95th percentile, where there are at least 20 samples.
+    p95: Optional[float] = None
+    #: 99th percentile, where there are at least 100 samples.
+    p99: Optional[float] = None
+    #: 99.9th percentile, where there are at least 1000 samples.
+    p999: Optional[float] = None
+    #: Standard deviation ÷ mean, because the field's tables use it.
+    variation: Optional[float] = None
+
+
+@dataclass(frozen=True)
+class System:
+    """Names from the firmware (DMI) or the device tree."""
+
+    #: Board vendor and name.
+    board: Optional[str] = None
+    #: Firmware vendor, version and date.
+    firmware: Optional[str] = None
+    #: Product name.
+    product: Optional[str] = None
+    #: Maker of the machine.
+    vendor: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text that was read."""
+
+    #: Its length in bytes.
+    bytes: int
+    #: Its lines.
+    lines: int
+    #: Its name, as in `Origin.text`.
+    name: str
+
+
+@dataclass(frozen=True)
+class Thread:
+    """A thread of a process that is watched, and what it had in an interval."""
+
+    #: CPU time, s.
+    cpu: float = 0.0
+    #: Its name, as the kernel has it; controls are taken out.
+    name: str = ''
+    #: Its process.
+    pid: int = 0
+    #: Time ready without a CPU, s.
+    runnable: float = 0.0
+    #: Its state at the last look: R running or ready, S waiting, D waiting for a disk.
+    state: str = ''
+    #: Its own number.
+    tid: int = 0
+
+
+@dataclass(frozen=True)
+class Throttled:
+    """A cgroup that its quota held back."""
+
+    #: The group, as the kernel names it.
+    group: str = ''
+    #: Share of the quota's periods that ended early.
+    periods: float = 0.0
+    #: Time for which its threads were held back, s, summed over CPUs.
+    seconds: float = 0.0
+    #: CPU time that it had, s.
+    used: float = 0.0
+
+
+@dataclass(frozen=True)
+class Tool:
+    """The program that wrote a record."""
+
+    #: `linespeed`.
+    name: str
+    #: Its version.
+    version: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What can be said about a difference."""
+
+    #: Which of its forms it has: costs, not-resolved, too-noisy, not-measurable.
+    verdict: Literal["costs", "not-resolved", "too-noisy", "not-measurable"]
+    #: 95 % interval of the share.
+    interval: Optional[Tuple[float, float]] = None
+    #: Share lost (0.1 is 10 %).
+    share: Optional[float] = None
+    #: The least share that would have been seen.
+    smaller_than: Optional[float] = None
+    #: How many more rounds would do, where that can be estimated.
+    rounds_needed: Optional[int] = None
+    #: Why.
+    reason: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class Verification:
+    """A command run as planned and unbound, in turn."""
+
+    #: The command as it was typed.
+    command: Tuple[str, ...] = ()
+    #: How it was run: how many copies, bound to what.
+    how: str = ''
+    #: What happened during runs, each with the number of runs.
+    marks: Tuple[Tuple[Mark, int], ...] = ()
+    #: Two runs of the same kind in a row differ by this share in the median.
+    noise: Optional[float] = None
+    #: Seconds until the last copy had ended, round by round, bound as planned.
+    planned: Tuple[float, ...] = ()
+    #: Work in the same time as planned over unbound, round by round.
+    ratio: Summary = field(default_factory=lambda: Summary())
+    #: The result in a sentence or two, held against what was expected.
+    says: str = ''
+    #: Whether the layout made it slower.
+    slower: bool = False
+    #: The same unbound.
+    unbound: Tuple[float, ...] = ()
+    #: What the layout gave: the share of time that running unbound costs (or, where `slower`, that the layout costs).
+    verdict: Optional[Verdict] = None
+
+
+@dataclass(frozen=True)
+class Virtualization:
+    """What this ran in."""
+
+    #: `docker`, `podman`, `kubernetes`, `lxc`, `systemd-nspawn`, `wsl`…, `none`.
+    container: Optional[str] = None
+    #: Whether another program interprets this machine's instructions (QEMU's TCG): its times are not speeds. Absent
+    #: where nothing speaks for it.
+    emulated: Optional[bool] = None
+    #: `kvm`, `xen`, `vmware`, `hyperv`…, `none`; absent where it could not be told.
+    hypervisor: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class Waits:
+    """Threads that waited for one thing, summed over looks."""
+
+    #: Those that had been on a CPU since the look before: they wait again and again, and not once for long.
+    again: int = 0
+    #: All of them.
+    threads: int = 0
+
+
+@dataclass(frozen=True)
+class Watch:
+    """A whole watch."""
+
+    #: What the memory probe heard before the watch, ns, where no record told what it hears without load.
+    calibrated_ns: Optional[float] = None
+    #: What the verdicts were held against.
+    ceilings: Ceilings = field(default_factory=lambda: Ceilings())
+    #: Intervals that were seen.
+    intervals: int = 0
+    #: The most intervals that a moment holds: 1, and twice as many each time that there were too many moments.
+    merged: int = 0
+    #: The watch in its order.
+    moments: Tuple[Moment, ...] = ()
+    #: What was watched: `pid 4711`, `unit nginx.service`; empty for the whole machine.
+    of: Optional[str] = None
+    #: The processes with the most CPU time, s of the whole watch; of each interval the busiest are summed.
+    processes: Tuple[Process2, ...] = ()
+    #: The same of the threads of processes that were meant.
+    threads: Tuple[Thread, ...] = ()
+    #: For how long each verdict held, of all intervals, the longest first.
+    verdicts: Tuple[Held, ...] = ()
+
+
+#: Where a metric was measured: cpu, node, bytes, page, threads… Only the keys that apply. Two measurements are of the
+#: same thing when metric and labels are equal.
+Where = Mapping[str, Key]
+
+
+@dataclass(frozen=True)
+class Withheld:
+    """A figure that cannot be true: its text is kept, no value is."""
+
+    #: Where it stands.
+    origin: Origin
+    #: What it would have been: a metric's name or an inventory path.
+    what: str
+    #: Why it cannot be true, one sentence.
+    why: str
+
+
+@dataclass(frozen=True)
+class Record:
+    """Inventory, conditions, measurements and coverage of one machine at one time."""
+
+    #: `SCHEMA_VERSION` of the program that wrote it.
+    schema: int
+    #: When the run began, RFC 3339 in UTC.
+    started: str
+    #: The program that wrote it.
+    tool: Tool
+    #: The command line that made it.
+    command: Tuple[str, ...] = ()
+    #: The state it was in.
+    conditions: Conditions = field(default_factory=lambda: Conditions())
+    #: What could be measured and what not.
+    coverage: Tuple[Coverage, ...] = ()
+    #: What follows from it.
+    diagnosis: Diagnosis = field(default_factory=lambda: Diagnosis())
+    #: How the run ended.
+    ended: Ended = field(default_factory=lambda: Ended(how='complete'))
+    #: Where its figures came from, when other tools measured them; absent for what linespeed measured.
+    import_: Optional[Import] = None
+    #: What the machine is.
+    machine: Machine = field(default_factory=lambda: Machine())
+    #: What was measured.
+    measurements: Tuple[Measurement, ...] = ()
+    #: How thorough it was asked to be; absent where there is no choice.
+    mode: Optional[RunMode] = None
+    #: How long it took, seconds.
+    seconds: Optional[float] = None
+    #: A machine at work, interval by interval; absent where it was not watched.
+    watch: Optional[Watch] = None
+    #: The record as it stands in its file, with what this version does not know.
+    json: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
