@@ -214,6 +214,22 @@ class Contradiction:
 
 
 @dataclass(frozen=True)
+class Cores:
+    """What the cores' counters say."""
+
+    #: Least share of the time for which any of the events was counted.
+    coverage: float = 0.0
+    #: Instructions a cycle, user mode and kernel together.
+    ipc: Optional[float] = None
+    #: Those of the kernel.
+    ipc_kernel: Optional[float] = None
+    #: Those of user mode.
+    ipc_user: Optional[float] = None
+    #: Shares of the issue slots: `retiring`, `bad-speculation`, `frontend-bound`, `backend-bound`.
+    top_down: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Counts:
     """How many of everything. CPUs online decide packages, dies, clusters and cores."""
 
@@ -494,6 +510,10 @@ class Interval:
     blocked: Optional[float] = None
     #: The core clock.
     clock: Optional[Clock] = None
+    #: What the cores' counters say of all that ran.
+    cores: Optional[Cores] = None
+    #: The same of the cgroup that is watched.
+    cores_of_group: Optional[Cores] = None
     #: CPUs online at its end.
     cpus: int = 0
     #: How often threads were looked at.
@@ -511,6 +531,8 @@ class Interval:
     #: Events a second: `context-switches`, `interrupts`, `forks`, `page-faults`, `major-faults`, `page-migrations`,
     #: `reclaimed-pages` (by direct reclaim), `softirqs`, and each kind of these, `softirqs-net-rx`.
     rates: Mapping[str, float] = field(default_factory=dict)
+    #: Memory of other nodes, on machines with several.
+    remote: Optional[Remote] = None
     #: Time for which threads were ready and had no CPU, s, summed over threads.
     run_queue_delay: Optional[float] = None
     #: Threads that ran or were ready, on average; by samples of `procs_running`.
@@ -527,6 +549,8 @@ class Interval:
     throttled: Optional[Throttled] = None
     #: What the CPUs did.
     times: CpuTimes = field(default_factory=lambda: CpuTimes())
+    #: What memory carried.
+    traffic: Optional[Traffic] = None
     #: What threads of these processes waited for.
     waits: Mapping[str, Waits] = field(default_factory=dict)
 
@@ -1125,6 +1149,18 @@ Relevance = Literal["all", "some", "few", "none"]
 
 
 @dataclass(frozen=True)
+class Remote:
+    """Pages of other nodes, as shares of all."""
+
+    #: Of the pages that the watched processes have, those on nodes on whose CPUs none of their threads was.
+    held: Optional[float] = None
+    #: Of the pages taken in the interval, those on another node than the CPU that took them.
+    taken: Optional[float] = None
+    #: Of the accesses that NUMA balancing sampled (hinting faults), those to another node's memory.
+    touched: Optional[float] = None
+
+
+@dataclass(frozen=True)
 class Resource:
     """One resource and its distance from line speed."""
 
@@ -1503,6 +1539,24 @@ class Tool:
     name: str
     #: Its version.
     version: str
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What memory carried, as its controllers or caches counted it."""
+
+    #: Share of the time for which the memory's buses carried data, where that is counted.
+    bus: Optional[float] = None
+    #: Bytes read and written, B/s.
+    bytes_per_second: float = 0.0
+    #: Whether that source is known to be off.
+    doubtful: Optional[bool] = None
+    #: Those read, where they are counted apart.
+    read: Optional[float] = None
+    #: Where it comes from: `uncore_imc`, `amd_umc`, `resctrl`…
+    source: str = ''
+    #: Those written.
+    written: Optional[float] = None
 
 
 @dataclass(frozen=True)
