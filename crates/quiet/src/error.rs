@@ -6,6 +6,7 @@ use record::{CpuList, Text};
 use crate::audit::CpuRefusal;
 use crate::compound_change::CompoundError;
 use crate::journal;
+use crate::lock_holder::Holder;
 use crate::session_owner::{Lack, Owner};
 use crate::state_directory::DirectoryError;
 
@@ -18,9 +19,9 @@ pub enum Error {
     /// It cannot be written, or not be trusted.
     #[error(transparent)]
     Directory(#[from] DirectoryError),
-    /// Another process has the lock, in its own words.
-    #[error("the knobs are held by {0}: wait for it, or end it")]
-    Held(String),
+    /// Another process has the lock.
+    #[error("the knobs are held by {}: {}", .0, .0.way_out())]
+    Held(Holder),
     /// What this option does has to wait for the session of a process under which this one runs.
     #[error(
         "this runs under process {pid}, which puts its knobs back when it ends: {option} has to wait until then"

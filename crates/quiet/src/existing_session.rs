@@ -10,7 +10,7 @@ use crate::change::Change;
 use crate::error::Error;
 use crate::journal::JournalContents;
 use crate::knob::KnobContext;
-use crate::lock;
+use crate::lock_holder::Holder;
 use crate::root_session::RootSession;
 use crate::session::{self, Leftover};
 use crate::session_owner::{Lack, Owner};
@@ -28,9 +28,8 @@ impl ExistingSession {
     /// The session that stands here; `None` where there is none. One that belongs to somebody else is an error, and so is one
     /// that stays while this one is to stay, too.
     pub fn find(folder: &Path, boot: &str, purpose: Purpose) -> Result<Option<Self>, Error> {
-        if let Some(holder) = lock::find_living_holder(folder) {
-            let parent = lock::holder_pid(&holder).filter(|pid| lock::is_ancestor(*pid));
-            let Some(pid) = parent else { return Err(Error::Held(holder)) };
+        if let Some(holder) = Holder::find_lasting(folder) {
+            let Some(pid) = holder.ancestor() else { return Err(Error::Held(holder)) };
             if purpose == Purpose::Persistent {
                 return Err(Error::Nested { pid, option: "--apply" });
             }
@@ -123,7 +122,7 @@ pub fn describe_leftover(folder: &Path, boot: &str) -> Result<Option<String>, Er
             return Ok(RootSession::find(boot).map(|root| root.to_string()));
         }
     };
-    if let Some(holder) = lock::find_living_holder(folder) {
+    if let Some(holder) = Holder::find_lasting(folder) {
         return Ok(Some(LeftBehind::Held(holder).to_string()));
     }
     Ok(Some(LeftBehind::Stands(contents).to_string()))
@@ -132,7 +131,7 @@ pub fn describe_leftover(folder: &Path, boot: &str) -> Result<Option<String>, Er
 /// What an earlier session left.
 enum LeftBehind {
     /// Its process still runs.
-    Held(String),
+    Held(Holder),
     /// Its values stand.
     Stands(JournalContents),
 }

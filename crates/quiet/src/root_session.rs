@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::files::Files;
 use crate::journal::JournalContents;
 use crate::session::{self, Leftover};
-use crate::{json, lock};
+use crate::{json, lock_holder};
 
 /// What root's journal tells.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ impl RootSession {
 
     /// Whether the process that set it runs.
     fn is_in_use(&self) -> bool {
-        matches!(&self.found, Ok(Leftover::Orphaned(contents)) if lock::is_alive(contents.header.pid))
+        matches!(&self.found, Ok(Leftover::Orphaned(contents)) if lock_holder::is_alive(contents.header.pid))
     }
 
     /// The values.

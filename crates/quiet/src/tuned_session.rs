@@ -18,7 +18,8 @@ use crate::files::Tree;
 use crate::journal::JournalContents;
 use crate::knob::ProcessSetting;
 use crate::knob_outcome::{KnobOutcome, describe_knob, describe_unset, find_standing, group_values};
-use crate::lock::{self, Lock};
+use crate::lock::Lock;
+use crate::lock_holder::Holder;
 use crate::process_settings::dma_latency::DmaLatency;
 use crate::process_settings::{apply_settings, process};
 use crate::root_session::RootSession;
@@ -385,9 +386,10 @@ pub struct Restored {
 pub fn restore_leftover(caller: &Caller) -> Result<Restored, Error> {
     let folder = caller.state_directory()?;
     let root = Root::live();
-    if let Some(holder) = lock::find_living_holder(&folder) {
-        let parent = lock::holder_pid(&holder).filter(|pid| lock::is_ancestor(*pid));
-        return Err(parent.map_or(Error::Held(holder), |pid| Error::Nested { pid, option: "--restore" }));
+    if let Some(holder) = Holder::find_lasting(&folder) {
+        return Err(holder
+            .ancestor()
+            .map_or(Error::Held(holder), |pid| Error::Nested { pid, option: "--restore" }));
     }
     let boot = read_boot_id();
     let leftover = session::find_leftover(&folder, &boot)?;

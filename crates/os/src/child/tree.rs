@@ -133,7 +133,12 @@ impl Stat {
 
     /// Whether it does nothing: stopped by a signal or by a debugger, or ended.
     fn stands_still(&self) -> bool {
-        matches!(self.state, 'T' | 't') || self.has_ended()
+        self.is_stopped() || self.has_ended()
+    }
+
+    /// Whether a signal or a debugger stopped it.
+    pub fn is_stopped(&self) -> bool {
+        matches!(self.state, 'T' | 't')
     }
 
     /// Whether all its threads have ended. The state alone is that of the first one, which others can outlive.

@@ -1,10 +1,11 @@
 //! `linespeed quiet --restore` and `--status`: what an earlier start set and left.
 
 use ::quiet::files::Tree;
+use ::quiet::json;
+use ::quiet::lock_holder::Holder;
 use ::quiet::root_session::RootSession;
 use ::quiet::session::{self, Leftover};
 use ::quiet::tuned_session::{read_boot_id, restore_leftover};
-use ::quiet::{json, lock};
 use machine::Root;
 use os::signals;
 use report::forms::Forms;
@@ -42,7 +43,7 @@ pub(super) fn status(options: &Options) -> Result<u8, Failure> {
     let folder = caller.state_directory()?;
     let root = Root::live();
     let tree = Tree::new(&root);
-    let holder = lock::find_holder(&folder);
+    let holder = Holder::find(&folder).map(|holder| holder.to_string());
     let boot = read_boot_id();
     let leftover = session::find_leftover(&folder, &boot)?;
     caller.tell_where_foreign(&folder);
