@@ -20,6 +20,12 @@ pub(crate) struct KeptFiles {
 }
 
 impl KeptFiles {
+    /// Room for as many as are kept, as far as this process may have it.
+    pub(crate) fn with_room() -> Self {
+        os::raise_file_limit(MOST_OPEN as u64);
+        Self::default()
+    }
+
     /// What stands in the file now; of a process that ended what `path` is now.
     pub(crate) fn text(&mut self, root: &Root, key: i32, path: &str) -> Option<String> {
         // A captured tree's files may be replaced by others.

@@ -77,7 +77,7 @@ impl Watch {
         } else {
             Probes::default()
         };
-        let mut files = KeptFiles::default();
+        let mut files = KeptFiles::with_room();
         let watch = Self {
             own: std::process::id() as i32,
             processes: (Instant::now(), Processes::look(&root, &mut files)),
