@@ -1,94 +1,127 @@
-//! What cannot be seen here: each source that is missing, refused or doubtful, with what would change that.
+//! What is seen here: a line for each source, and of one that is missing, refused or doubtful what would change that.
 
 use machine::Root;
-use record::{Coverage, CpuList, Text, text};
+use record::{Coverage, Text, text};
 
 use crate::look::Look;
+use crate::sources::quota;
 use crate::sources::sensors::{Heat, has_fans_or_temperatures};
 
 /// The kernel's files of another process, the first that every machine has.
 const OTHER: &str = "/proc/1";
+/// The namespace of all processes (PROC_PID_INIT_INO in linux/include/linux/proc_ns.h).
+const FIRST_NAMESPACE: &str = "pid:[4026531836]";
 
-/// What these looks do not tell. `probed`: whether memory's latency is heard; `delay`: whether the kernel counts run-queue delay.
-pub(crate) fn unseen(
-    root: &Root,
-    look: &Look,
-    heat: &Heat,
-    cpus: &CpuList,
-    (probed, delay): (bool, bool),
-) -> Vec<Coverage> {
-    let mut all: Vec<Coverage> = look
-        .missing()
-        .map(|what| {
-            let missing = Coverage::impossible(what, text!("live-not-told", "the kernel does not show it"));
-            match what {
-                "pressure" => missing.with_remedy("boot with psi=1 (CONFIG_PSI)"),
-                _ => missing,
-            }
-        })
-        .collect();
-    if !delay {
+/// What was found at the start of a watch.
+pub(crate) struct Found<'a> {
+    pub(crate) look: &'a Look,
+    pub(crate) heat: &'a Heat,
+    /// The first CPU that is online.
+    pub(crate) cpu: u32,
+    /// Whether memory's latency is heard.
+    pub(crate) probed: bool,
+    /// Whether the kernel counts run-queue delay.
+    pub(crate) delay: bool,
+}
+
+fn unless(seen: bool, what: &str, reason: Text) -> Coverage {
+    if seen { Coverage::measured(what) } else { Coverage::impossible(what, reason) }
+}
+
+/// A line for each source: those that are seen, and those that are not, with why.
+pub(crate) fn of(root: &Root, found: &Found) -> Vec<Coverage> {
+    let not_shown = || text!("live-not-told", "the kernel does not show it");
+    let shown = found.look.shown();
+    let mut all: Vec<Coverage> = shown.map(|(what, seen)| unless(seen, what, not_shown())).collect();
+    all.push(if found.look.shows_pressure() {
+        Coverage::measured("pressure")
+    } else {
+        Coverage::impossible("pressure", not_shown()).with_remedy("boot with psi=1 (CONFIG_PSI)")
+    });
+    all.push(processes(root));
+    all.push(if found.delay {
+        Coverage::measured("run-queue delay")
+    } else {
         let reason = text!(
             "live-no-schedstat",
             "/proc/schedstat is missing (CONFIG_SCHEDSTATS); sampled from /proc/loadavg instead"
         );
-        all.push(Coverage::degraded("run-queue delay", reason));
-    }
-    if !root.exists("/proc/self/schedstat") {
-        let reason = text!("live-no-thread-schedstat", "/proc/PID/schedstat is missing (CONFIG_SCHED_INFO)");
-        all.push(Coverage::impossible("run-queue delay of threads", reason));
-    }
-    if !probed {
-        let reason =
-            text!("live-no-flush", "this CPU cannot flush a cache line in user mode, or no memory is left");
-        all.push(Coverage::impossible("memory probe", reason));
-    }
+        Coverage::degraded("run-queue delay", reason)
+    });
+    all.push(unless(
+        root.exists("/proc/self/schedstat"),
+        "run-queue delay of threads",
+        text!("live-no-thread-schedstat", "/proc/PID/schedstat is missing (CONFIG_SCHED_INFO)"),
+    ));
+    all.push(unless(
+        found.probed,
+        "memory probe",
+        text!("live-no-flush", "this CPU cannot flush a cache line in user mode, or no memory is left"),
+    ));
     all.extend(others_waits(root));
-    let mut missing = |what: &str, seen: bool, reason: Text| {
-        if !seen {
-            all.push(Coverage::impossible(what, reason));
-        }
-    };
-    let clock =
-        text!("live-no-clock", "neither CPPC nor cpufreq tells it; the probe's adds do, of its own CPU");
-    missing("clock of all CPUs", look.tells_the_clock(), clock);
-    let first = cpus.iter().next().unwrap_or(0);
-    let counted = root.exists(&format!("/sys/devices/system/cpu/cpu{first}/thermal_throttle"));
-    missing(
+    all.push(unless(
+        quota::are_shown(root),
+        "cgroup quotas",
+        text!("live-no-quotas", "no cgroup hierarchy of CPU time is mounted here"),
+    ));
+    all.push(unless(
+        found.look.tells_the_clock(),
+        "clock of all CPUs",
+        text!("live-no-clock", "neither CPPC nor cpufreq tells it; the probe's adds do, of its own CPU"),
+    ));
+    all.push(unless(
+        root.exists(&format!("/sys/devices/system/cpu/cpu{}/thermal_throttle", found.cpu)),
         "heat throttling",
-        counted,
         text!("live-no-throttle", "no thermal_throttle in sysfs (Intel's alone has it)"),
-    );
-    missing(
-        "sensors",
+    ));
+    all.push(unless(
         has_fans_or_temperatures(root),
+        "sensors",
         text!("live-no-hwmon", "no temperature or fan in /sys/class/hwmon"),
-    );
-    if !heat.counts_energy() {
-        let reason = match root.try_text("/sys/class/powercap/intel-rapl:0/energy_uj") {
-            Err(unreadable) if !unreadable.is_missing() => Coverage::impossible(
-                "power",
-                text!("live-rapl-refused", "energy_uj of RAPL is readable by root alone"),
-            )
-            .with_remedy("run as root"),
-            _ => Coverage::impossible("power", text!("live-no-rapl", "no RAPL in /sys/class/powercap")),
-        };
-        all.push(reason);
-    }
+    ));
+    all.push(power(root, found.heat));
     all
 }
 
-/// What threads of others wait in: hidden, refused, or told.
+fn power(root: &Root, heat: &Heat) -> Coverage {
+    let what = "power";
+    if heat.counts_energy() {
+        return Coverage::measured(what);
+    }
+    match root.try_text("/sys/class/powercap/intel-rapl:0/energy_uj") {
+        Err(unreadable) if !unreadable.is_missing() => {
+            let reason = text!("live-rapl-refused", "energy_uj of RAPL is readable by root alone");
+            Coverage::impossible(what, reason).with_remedy("run as root")
+        }
+        _ => Coverage::impossible(what, text!("live-no-rapl", "no RAPL in /sys/class/powercap")),
+    }
+}
+
+/// Whether all processes of the machine are seen: the CPU time of the others is in its shares all the same.
+fn processes(root: &Root) -> Coverage {
+    let what = "processes";
+    if !root.exists(&format!("{OTHER}/stat")) {
+        let reason = text!("live-hidden", "/proc hides other users' processes (hidepid)");
+        return Coverage::degraded(what, reason).with_remedy("run as root");
+    }
+    let namespace = std::fs::read_link(root.path().join("proc/self/ns/pid"));
+    if namespace.is_ok_and(|name| name.as_os_str() != FIRST_NAMESPACE) {
+        let reason = text!("live-pid-namespace", "those outside this PID namespace are not shown");
+        return Coverage::degraded(what, reason).with_remedy("run on the host, or with --pid=host");
+    }
+    Coverage::measured(what)
+}
+
+/// What threads of others wait in: refused, or told; `None` where their processes are hidden.
 fn others_waits(root: &Root) -> Option<Coverage> {
     let what = "waits of other users' threads";
     if !root.exists(&format!("{OTHER}/stat")) {
-        let reason = text!("live-hidden", "/proc hides other users' processes (hidepid)");
-        return Some(Coverage::degraded(what, reason).with_remedy("run as root"));
+        return None;
     }
     let call = root.try_text(&format!("{OTHER}/syscall"));
     let function = root.text(&format!("{OTHER}/wchan")).filter(|name| name != "0" && !name.is_empty());
     if call.is_ok() || function.is_some() {
-        return None;
+        return Some(Coverage::measured(what));
     }
     let reason = match call {
         Err(unreadable) if unreadable.is_missing() => {
@@ -97,4 +130,97 @@ fn others_waits(root: &Root) -> Option<Coverage> {
         _ => text!("live-waits-refused", "wchan and syscall of others are refused"),
     };
     Some(Coverage::degraded(what, reason).with_remedy("run as root"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::made_up::Tree;
+    use record::{CpuList, State};
+
+    /// The lines of a tree: what, how well, and the reason's code.
+    fn lines(tree: &Tree, probed: bool, delay: bool) -> Vec<(String, State, String)> {
+        let (root, cpus) = (tree.root(), "0".parse::<CpuList>().unwrap());
+        let (look, heat) = (Look::now(&root, &cpus, &[0, 1], &[]), Heat::look(&root, &cpus));
+        let found = Found { look: &look, heat: &heat, cpu: 0, probed, delay };
+        let code = |one: &Coverage| one.reason.as_ref().and_then(Text::code).unwrap_or("").to_owned();
+        of(&root, &found).into_iter().map(|one| (one.what.clone(), one.state, code(&one))).collect()
+    }
+
+    fn code_of(tree: &Tree, what: &str) -> (State, String) {
+        let all = lines(tree, true, true);
+        all.into_iter().find(|(name, ..)| name == what).map(|(_, state, code)| (state, code)).unwrap()
+    }
+
+    fn full() -> Tree {
+        Tree::new()
+            .file("proc/stat", "cpu  1 0 0 100 0 0 0 0 0 0\ncpu0 1 0 0 100 0 0 0 0 0 0\n")
+            .file("proc/vmstat", "pgfault 1\nnuma_hit 5\nnuma_local 4\nnuma_other 1\n")
+            .file("proc/pressure/cpu", "some avg10=0 total=1\n")
+            .file("proc/1/stat", "1 (init) S")
+            .file("proc/1/syscall", "0 0x1")
+            .link("proc/self/ns/pid", "pid:[4026531836]")
+            .file("proc/self/schedstat", "1 2 3")
+            .file("proc/self/cgroup", "0::/\n")
+            .file("proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")
+            .file("sys/fs/cgroup/cpu.stat", "usage_usec 5\n")
+            .file("sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "2000000\n")
+            .file("sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_total_time_ms", "0")
+            .file("sys/class/hwmon/hwmon0/temp1_input", "61000\n")
+            .file("sys/class/powercap/intel-rapl:0/energy_uj", "7")
+    }
+
+    #[test]
+    fn each_source_that_is_seen_has_a_line() {
+        let all = lines(&full(), true, true);
+        assert!(all.iter().all(|(_, state, _)| *state == State::Measured), "{all:?}");
+        let what: std::collections::BTreeSet<&str> = all.iter().map(|(what, ..)| what.as_str()).collect();
+        assert_eq!((what.len(), all.len()), (14, 14), "{all:?}");
+    }
+
+    #[test]
+    fn each_source_that_is_missing_says_why() {
+        let all = lines(&Tree::new(), false, false);
+        let unseen: Vec<(&str, &str)> =
+            all.iter().map(|(what, _, code)| (what.as_str(), code.as_str())).collect();
+        assert_eq!(
+            unseen,
+            [
+                ("CPU times", "live-not-told"),
+                ("vmstat", "live-not-told"),
+                ("remote pages", "live-not-told"),
+                ("pressure", "live-not-told"),
+                ("processes", "live-hidden"),
+                ("run-queue delay", "live-no-schedstat"),
+                ("run-queue delay of threads", "live-no-thread-schedstat"),
+                ("memory probe", "live-no-flush"),
+                ("cgroup quotas", "live-no-quotas"),
+                ("clock of all CPUs", "live-no-clock"),
+                ("heat throttling", "live-no-throttle"),
+                ("sensors", "live-no-hwmon"),
+                ("power", "live-no-rapl"),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_a_container_hides_is_said() {
+        assert_eq!(code_of(&full(), "processes"), (State::Measured, String::new()));
+        let own = full().link("proc/self/ns/pid", "pid:[4026532201]");
+        assert_eq!(code_of(&own, "processes"), (State::Degraded, "live-pid-namespace".to_owned()));
+        let hidden = full().without("proc/1");
+        assert_eq!(code_of(&hidden, "processes"), (State::Degraded, "live-hidden".to_owned()));
+        // As the kernel answers who may not see them: 0 for wchan, nothing for syscall.
+        let what = "waits of other users' threads";
+        let blind = full().without("proc/1/syscall").file("proc/1/wchan", "0");
+        assert_eq!(code_of(&blind, what), (State::Degraded, "live-no-waits".to_owned()));
+        let refused = full().without("proc/1/syscall").folder("proc/1/syscall");
+        assert_eq!(code_of(&refused, what), (State::Degraded, "live-waits-refused".to_owned()));
+        let shown = full().without("proc/1/syscall").file("proc/1/wchan", "futex_wait_queue");
+        assert_eq!(code_of(&shown, what).0, State::Measured);
+        // RAPL's energy that only root may read.
+        let energy = "sys/class/powercap/intel-rapl:0/energy_uj";
+        let power = full().without(energy).folder(energy);
+        assert_eq!(code_of(&power, "power"), (State::Impossible, "live-rapl-refused".to_owned()));
+    }
 }

@@ -6,6 +6,7 @@ use std::time::Instant;
 use machine::Root;
 use measure::counters::{Carried, CpuCounters, CpuReading, Uncore};
 use record::live::{Cores, Interval, Traffic};
+use record::phrase::visible;
 use record::{Coverage, CpuList, Machine, Unavailable, text};
 
 use crate::pace::Pace;
@@ -17,6 +18,11 @@ const MOST_CPUS: usize = 48;
 const DESCRIPTORS: u64 = 2 * 9 * MOST_CPUS as u64 + 600;
 /// The share of one CPU that reading each kind may take.
 const SHARE: f64 = 0.0003;
+
+/// As coverage names them.
+const CORES: &str = "IPC and top-down";
+const CORES_OF_GROUP: &str = "IPC and top-down of the cgroup";
+const TRAFFIC: &str = "memory traffic";
 
 /// Counters of some CPUs.
 #[derive(Debug)]
@@ -77,17 +83,19 @@ impl Hardware {
                 Ok(counters) => {
                     all.machine = Some(counters);
                     let counted = chosen(cpus).count();
-                    if counted < cpus.len() {
+                    coverage.push(if counted < cpus.len() {
                         let reason = text!(
                             "live-some-cpus",
                             "counted on {counted} of {cpus} CPUs",
                             counted,
                             cpus = cpus.len()
                         );
-                        coverage.push(Coverage::degraded("IPC and top-down", reason));
-                    }
+                        Coverage::degraded(CORES, reason)
+                    } else {
+                        Coverage::measured(CORES)
+                    });
                 }
-                Err(why) => coverage.push(why.into_impossible("IPC and top-down")),
+                Err(why) => coverage.push(why.into_impossible(CORES)),
             }
         }
         let begin = |source| Some((source, Instant::now(), None, Pace::new(SHARE)));
@@ -95,14 +103,16 @@ impl Hardware {
         let caches = resctrl::Carried::look(root);
         match controllers {
             Ok(uncore) => {
-                if uncore.is_doubtful() {
+                coverage.push(if uncore.is_doubtful() {
                     let reason = text!(
                         "live-doubtful-fabric",
                         "by {source}, whose channels do not count all that memory carries",
                         source = uncore.source()
                     );
-                    coverage.push(Coverage::degraded("memory traffic", reason));
-                }
+                    Coverage::degraded(TRAFFIC, reason)
+                } else {
+                    Coverage::measured(TRAFFIC)
+                });
                 let before = uncore.read();
                 all.traffic = begin(Source::Controllers(uncore, before));
             }
@@ -111,26 +121,47 @@ impl Hardware {
                     "live-by-caches",
                     "by resctrl at the last caches, without what devices read and write"
                 );
-                coverage.push(Coverage::degraded("memory traffic", reason));
+                coverage.push(Coverage::degraded(TRAFFIC, reason));
                 all.traffic = begin(Source::Caches(caches));
             }
             Err(why) => {
                 let why = if is_phytium(machine) { text!(PHYTIUM).into() } else { why };
-                coverage.push(why.into_impossible("memory traffic"));
+                coverage.push(why.into_impossible(TRAFFIC));
             }
         }
         (all, coverage)
     }
 
-    /// Counts the tasks of this cgroup apart, from now on.
-    pub(crate) fn count_group(&mut self, root: &Root, folder: &str, cpus: &CpuList) {
-        if self.machine.is_none() || self.group.as_ref().is_some_and(|(known, _)| known == folder) {
-            return;
-        }
-        let open = |folder: &str| {
-            OfCpus::open(cpus, Some(&File::open(root.path().join(folder.trim_start_matches('/'))).ok()?)).ok()
+    /// Counts the tasks of this cgroup apart, from now on; `folder`: its own in the hierarchy by which the kernel counts, where that
+    /// is mounted. What is new of it to say.
+    pub(crate) fn count_group(
+        &mut self,
+        root: &Root,
+        folder: Option<String>,
+        cpus: &CpuList,
+    ) -> Option<Coverage> {
+        // Where whole CPUs cannot be counted, that was said.
+        self.machine.as_ref()?;
+        let Some(folder) = folder else {
+            let reason =
+                text!("live-no-perf-hierarchy", "no hierarchy of cgroups that counts events is mounted");
+            return Some(Coverage::impossible(CORES_OF_GROUP, reason));
         };
-        self.group = Some((folder.to_owned(), open(folder)));
+        if self.group.as_ref().is_some_and(|(known, _)| *known == folder) {
+            return None;
+        }
+        let path = root.path().join(folder.trim_start_matches('/'));
+        let refused = |error: std::io::Error| {
+            text!("live-group-refused", "{folder} cannot be opened: {error}", folder = visible(&path), error)
+                .into()
+        };
+        let opened = File::open(&path).map_err(refused).and_then(|file| OfCpus::open(cpus, Some(&file)));
+        let (counters, line) = match opened {
+            Ok(counters) => (Some(counters), Coverage::measured(CORES_OF_GROUP)),
+            Err(why) => (None, why.into_impossible(CORES_OF_GROUP)),
+        };
+        self.group = Some((folder, counters));
+        Some(line)
     }
 
     /// Puts into an interval what was counted; `last`: nothing follows.

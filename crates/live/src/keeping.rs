@@ -35,6 +35,14 @@ impl Keeping {
         Self { watch, coverage: Vec::new(), record, began: now, written: now }
     }
 
+    /// Adds lines to the coverage, each in place of what was said of the same thing before.
+    pub fn say(&mut self, lines: impl IntoIterator<Item = Coverage>) {
+        for line in lines {
+            self.coverage.retain(|one| one.what != line.what);
+            self.coverage.push(line);
+        }
+    }
+
     /// Adds the interval that ends now, and what it was bound by.
     pub fn push(&mut self, interval: &Interval, bound: Option<&Bound>) {
         let after = self.watch.moments.last().map_or(0.0, |last| last.at + last.interval.seconds);
@@ -71,6 +79,7 @@ impl Keeping {
 mod tests {
     use super::*;
     use crate::made_up::Tree;
+    use record::State;
 
     #[test]
     fn a_record_says_whether_the_watch_went_on() {
@@ -83,9 +92,15 @@ mod tests {
         keeping.written = keeping.written.checked_sub(BETWEEN).unwrap();
         assert!(matches!(keeping.when_due().unwrap().ended, Ended::Failed { .. }));
         assert_eq!(keeping.when_due(), None);
+        let of = Coverage::measured;
+        keeping.say([of("probe"), of("vmstat")]);
+        keeping.say([Coverage::degraded("probe", "calibrated")]);
         let last = keeping.finish(&Tree::new().root(), Ended::Complete);
         let watch = last.watch.unwrap();
         assert_eq!((last.ended, watch.of.as_str(), watch.intervals), (Ended::Complete, "pid 7", 2));
         assert!(watch.moments[1].at >= 1.0);
+        let said: Vec<(&str, State)> =
+            last.coverage.iter().map(|one| (one.what.as_str(), one.state)).collect();
+        assert_eq!(said, [("vmstat", State::Measured), ("probe", State::Degraded)]);
     }
 }

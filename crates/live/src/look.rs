@@ -49,16 +49,19 @@ impl Look {
         self.clocks.is_shown()
     }
 
-    /// What /proc does not show, by the names that coverage has.
-    pub(crate) fn missing(&self) -> impl Iterator<Item = &'static str> {
-        let pages = self.pages.is_some_and(|pages| !pages.is_shown());
+    /// Whether the kernel tells of pressure.
+    pub(crate) fn shows_pressure(&self) -> bool {
+        self.pressure.iter().any(Option::is_some)
+    }
+
+    /// What else /proc should show and whether it does, by the names that coverage has.
+    pub(crate) fn shown(&self) -> impl Iterator<Item = (&'static str, bool)> {
         let all = [
-            ("CPU times", self.stat.is_none()),
-            ("vmstat", self.vmstat.is_empty()),
-            ("remote pages", pages),
-            ("pressure", self.pressure.iter().all(Option::is_none)),
+            ("CPU times", Some(self.stat.is_some())),
+            ("vmstat", Some(!self.vmstat.is_empty())),
+            ("remote pages", self.pages.map(|pages| pages.is_shown())),
         ];
-        all.into_iter().filter(|(_, missing)| *missing).map(|(name, _)| name)
+        all.into_iter().filter_map(|(name, shown)| Some((name, shown?)))
     }
 
     /// What happened from this look to `now`.
@@ -126,7 +129,8 @@ mod tests {
         assert_eq!(interval.pressure.get("cpu"), Some(&0.1));
         let none = Tree::new();
         let nothing = Look::now(&none.root(), &cpus, &[], &[]);
-        assert_eq!(nothing.missing().collect::<Vec<_>>(), ["CPU times", "vmstat", "pressure"]);
+        assert_eq!(nothing.shown().collect::<Vec<_>>(), [("CPU times", false), ("vmstat", false)]);
+        assert!(!nothing.shows_pressure() && now.shows_pressure());
         assert_eq!(nothing.until(&nothing, &none.root()).times.all(), 0.0);
     }
 }

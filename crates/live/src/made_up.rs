@@ -23,6 +23,32 @@ impl Tree {
         self
     }
 
+    /// Adds a link (and its folders), or replaces it.
+    pub(crate) fn link(self, path: &str, to: &str) -> Self {
+        let path = self.0.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let _ = std::fs::remove_file(&path);
+        std::os::unix::fs::symlink(to, path).unwrap();
+        self
+    }
+
+    /// Adds a folder, which nobody can read as a file.
+    pub(crate) fn folder(self, path: &str) -> Self {
+        std::fs::create_dir_all(self.0.path().join(path)).unwrap();
+        self
+    }
+
+    /// Takes a file, or a folder with all that is in it, away.
+    pub(crate) fn without(self, path: &str) -> Self {
+        let path = self.0.path().join(path);
+        if path.is_dir() {
+            std::fs::remove_dir_all(path).unwrap()
+        } else {
+            std::fs::remove_file(path).unwrap()
+        }
+        self
+    }
+
     /// The tree as a root to read below.
     pub(crate) fn root(&self) -> Root {
         Root::captured(self.0.path()).unwrap()

@@ -9,13 +9,14 @@ use record::live::{Interval, Sensors};
 use record::machine::Node;
 use record::{Coverage, CpuList, Machine, Measurement, Summary};
 
-use crate::coverage;
+use crate::coverage::{self, Found};
 use crate::hardware::Hardware;
 use crate::kept_files::KeptFiles;
 use crate::look::Look;
 use crate::pace::Pace;
 use crate::probes::Probes;
 use crate::processes::Processes;
+use crate::selection::Selection;
 use crate::service::{self, Service};
 use crate::sources::sensors::Heat;
 use crate::sources::{counts, numa, quota};
@@ -70,7 +71,7 @@ impl Watch {
         let cpus = online(&root).unwrap_or_else(|| machine.allowed_cpus());
         let groups = quota::find_groups(&root);
         let nodes = if machine.nodes.len() > 1 { machine.nodes.clone() } else { Vec::new() };
-        let (hardware, uncounted) = Hardware::open(&root, machine, &cpus);
+        let (hardware, counted) = Hardware::open(&root, machine, &cpus);
         let before = Look::now(&root, &cpus, &ids(&nodes), &groups);
         let probes = if root.is_live() {
             Probes::new(&machine.nodes, &machine.allowed_cpus())
@@ -101,9 +102,15 @@ impl Watch {
             before,
             probes,
         };
-        let heard = (watch.probes.hears_memory(), watch.delay.is_some());
-        let mut coverage = coverage::unseen(&watch.root, &watch.before, &watch.heat.1, &watch.cpus, heard);
-        coverage.extend(uncounted);
+        let found = Found {
+            look: &watch.before,
+            heat: &watch.heat.1,
+            cpu: watch.cpus.iter().next().unwrap_or(0),
+            probed: watch.probes.hears_memory(),
+            delay: watch.delay.is_some(),
+        };
+        let mut coverage = coverage::of(&watch.root, &found);
+        coverage.extend(counted);
         (watch, coverage)
     }
 
@@ -135,6 +142,15 @@ impl Watch {
         interval
     }
 
+    /// Counts the cgroup of these processes apart, from now on, where one is meant; what is new of it to say.
+    pub fn count_group(&mut self, service: Option<&Service>) -> Option<Coverage> {
+        let selection = service?.selection();
+        if matches!(selection, Selection::Processes(_)) {
+            return None;
+        }
+        self.hardware.count_group(&self.root, selection.counted_folder(&self.root), &self.cpus)
+    }
+
     /// As [`Self::watch`], beside some processes of the machine: the threads of these in place of its processes, and their
     /// figures as of a command that ran so long.
     pub fn watch_beside(
@@ -144,9 +160,8 @@ impl Watch {
         stop: &Stop,
     ) -> (Interval, Option<Vec<Measurement>>) {
         let Some(service) = service else { return (self.watch(length, last, stop), None) };
-        if let Some(folder) = service.selection().counted_folder(&self.root) {
-            self.hardware.count_group(&self.root, &folder, &self.cpus);
-        }
+        // A container that starts anew may have another group.
+        self.count_group(Some(service));
         let (mut interval, done) = std::thread::scope(|scope| {
             let beside = std::thread::Builder::new().spawn_scoped(scope, || service.watch(length, stop)).ok();
             let interval = self.watch(length, last, stop);

@@ -13,9 +13,9 @@ use record::CpuList;
 
 /// Longest file read as text. The longest that sysfs writes are CPU lists and maps, of a few pages.
 pub const MAX_TEXT: usize = 1 << 20;
-/// Longest `/proc/cpuinfo` and `/proc/interrupts`: both grow with the number of CPUs, the second with that of
-/// interrupts too.
+/// Longest of the files that grow with the number of CPUs, some with that of interrupts or scheduling domains, too.
 pub const MAX_LONG_TEXT: usize = 16 << 20;
+const LONG: [&str; 4] = ["proc/cpuinfo", "proc/interrupts", "proc/schedstat", "proc/stat"];
 /// Most entries of a folder that are looked at.
 const MAX_ENTRIES: usize = 100_000;
 /// Links followed in one path before it counts as a loop: the kernel's own limit (path_resolution(7)).
@@ -153,9 +153,9 @@ impl Root {
     }
 
     /// As [`Root::text`], and says why not. Only regular files of at most [`MAX_TEXT`] bytes are read
-    /// ([`MAX_LONG_TEXT`] for `/proc/cpuinfo` and `/proc/interrupts`); nothing blocks.
+    /// ([`MAX_LONG_TEXT`] for those that grow with the number of CPUs); nothing blocks.
     pub fn try_text(&self, path: &str) -> Result<String, Unreadable> {
-        let long = path.ends_with("proc/cpuinfo") || path.ends_with("proc/interrupts");
+        let long = LONG.iter().any(|file| path.ends_with(file));
         let bytes = self.read(path, if long { MAX_LONG_TEXT } else { MAX_TEXT })?;
         let text = match String::from_utf8(bytes) {
             Ok(text) => text,

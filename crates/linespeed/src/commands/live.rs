@@ -34,7 +34,7 @@ pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
     let service = live.selection().map(find).transpose();
     let mut service = service.map_err(|error| Failure::Cannot(error.to_string()))?;
     let of = service.as_ref().map(|service| service.selection().to_string()).unwrap_or_default();
-    let (mut watch, unseen) = Watch::begin(root, &found.machine);
+    let (mut watch, seen) = Watch::begin(root, &found.machine);
     let mut shown = Shown { screen: Redrawn::default(), head: head(&found.machine, &of), said: false };
     let mut keeping = Keeping::begin(super::new_record(), found, of);
     let mut reference = Reference::default();
@@ -44,12 +44,12 @@ pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
             keeping.coverage.push(Coverage::degraded("ceilings", why).with_remedy("run linespeed once"));
         }
     }
-    keeping.coverage.extend(unseen);
+    keeping.say(seen.into_iter().chain(watch.count_group(service.as_ref())));
     keeping.watch.ceilings.clone_from(&reference.ceilings);
     let once = live.once.is_some();
     if once && reference.ceilings.probe.is_empty() {
         reference.calibrated_ns = watch.listen(READINGS, BETWEEN, stop);
-        keeping.coverage.push(calibrated(watch.restart()));
+        keeping.say([calibrated(watch.restart())]);
         keeping.watch.calibrated_ns = reference.calibrated_ns;
     }
     loop {
@@ -70,7 +70,7 @@ pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
             let heard = heard.and_then(|probe| probe.latency_ns.values().copied().reduce(f64::max));
             reference.calibrated_ns = heard;
             keeping.watch.calibrated_ns = heard;
-            keeping.coverage.extend(heard.map(|_| calibrated(interval.times.share(interval.times.busy()))));
+            keeping.say(heard.map(|_| calibrated(interval.times.share(interval.times.busy()))));
         }
         kept.write_now_and_then(&mut keeping);
     }

@@ -10,6 +10,11 @@ use record::live::Throttled;
 const MOST_GROUPS: usize = 256;
 const MOST_FOLDERS: usize = 5000;
 
+/// Whether any cgroup shows what its quota held back.
+pub(crate) fn are_shown(root: &Root) -> bool {
+    Cgroups::read(root).folders("cpu").next().is_some()
+}
+
 /// The folders of the cgroups that have, or had, a quota: their kernel counts its periods.
 pub(crate) fn find_groups(root: &Root) -> Vec<String> {
     let own = Cgroups::read(root);

@@ -9,10 +9,10 @@ const MOST: usize = 1024;
 /// What no group is: the rest of the folder.
 const NO_GROUPS: [&str; 3] = ["info", "mon_groups", "mon_data"];
 
-/// The counters of all groups with tasks or CPUs of their own, by file: bytes. A group's own counts hold those of its monitoring
-/// groups.
+/// The counters of all groups with tasks or CPUs of their own, by file: bytes, where they are told. A group's own counts hold
+/// those of its monitoring groups.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Carried(Vec<(String, u64)>);
+pub(crate) struct Carried(Vec<(String, Option<u64>)>);
 
 impl Carried {
     /// Looks; empty where it is not mounted, or the processor does not count.
@@ -20,11 +20,16 @@ impl Carried {
         let groups = root.folders(MOUNT).into_iter().filter(|name| !NO_GROUPS.contains(&name.as_str()));
         let groups = groups.map(|name| format!("{MOUNT}/{name}")).chain([MOUNT.to_owned()]);
         let mut all = Vec::new();
-        for group in groups.take(MOST) {
+        for group in groups {
             for cache in root.list(&format!("{group}/mon_data")) {
                 let file = format!("{group}/mon_data/{cache}/mbm_total_bytes");
-                // "Unavailable" and "Error" stand there, too.
-                if let Some(bytes) = root.number(&file).filter(|_| all.len() < MOST) {
+                if root.exists(&file) {
+                    // A part of them would be a sum that is too small.
+                    if all.len() >= MOST {
+                        return Self::default();
+                    }
+                    // "Unavailable" and "Error" stand there, too.
+                    let bytes = root.number(&file);
                     all.push((file, bytes));
                 }
             }
@@ -38,13 +43,14 @@ impl Carried {
         self.0.is_empty()
     }
 
-    /// Bytes from this look to `now`; `None` where a count went backwards or a group came or went: the sum would lack some.
+    /// Bytes from this look to `now`; `None` where a count is not told or went backwards, or a group came or went: the sum would
+    /// lack some.
     pub(crate) fn until(&self, now: &Self) -> Option<f64> {
         if self.0.len() != now.0.len() {
             return None;
         }
         let grown = self.0.iter().zip(&now.0).map(|((file, before), (same, now))| {
-            let grown = now.checked_sub(*before)?;
+            let grown = (*now)?.checked_sub((*before)?)?;
             (file == same).then_some(grown as f64)
         });
         grown.sum::<Option<f64>>().filter(|bytes| *bytes > 0.0)
@@ -71,6 +77,14 @@ mod tests {
         for none in [look("900", "900"), look("1000", "500"), look("3000", "Unavailable")] {
             assert_eq!(before.until(&none), None, "{none:?}");
         }
+        // One that is told by neither of two looks is missing in their sum all the same.
+        let never = look("1000", "Unavailable");
+        assert_eq!((never.is_empty(), never.until(&look("2000", "Unavailable"))), (false, None));
         assert!(Carried::look(&Tree::new().root()).is_empty());
+        let mut many = Tree::new();
+        for cache in 0..=MOST {
+            many = many.file(&format!("sys/fs/resctrl/mon_data/mon_L3_{cache}/mbm_total_bytes"), "1");
+        }
+        assert!(Carried::look(&many.root()).is_empty());
     }
 }

@@ -272,7 +272,17 @@ fn open_family(
                 }
                 return Ok(None);
             };
-            for cpu in cpus.iter().take(MOST - events.len().min(MOST)) {
+            for cpu in cpus.iter() {
+                // A part of them would be a sum that is too small.
+                if events.len() >= MOST {
+                    let reason = text!(
+                        "uncore-too-many",
+                        "{source} has more than {most} counters",
+                        source = family.source,
+                        most = MOST as u64
+                    );
+                    return Err(reason.into());
+                }
                 match opens.open(code, cpu) {
                     Ok(open) => events.push((*role, *bytes, open)),
                     Err(_) if about_the_bus => {}

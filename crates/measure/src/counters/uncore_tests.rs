@@ -217,6 +217,17 @@ fn a_fabrics_counters_are_doubtful_and_what_is_refused_says_why() {
     assert_ne!(Uncore::open_by(&root, &mut made).unwrap_err().reason.code(), Some("uncore-refused"));
 }
 
+#[test]
+fn more_controllers_than_are_opened_are_no_figure() {
+    let all = [("cpumask", "0-255\n"), INTEL[1], INTEL[2], INTEL[3], INTEL[4]];
+    let (_folder, root) = tree(&[("uncore_imc_0", &all)]);
+    let mut made = Made::default();
+    assert!(Uncore::open_by(&root, &mut made).is_ok() && made.opened.len() == MOST);
+    let (_folder, root) = tree(&[("uncore_imc_0", &all), ("uncore_imc_1", INTEL)]);
+    let refused = Uncore::open_by(&root, &mut Made::default()).unwrap_err();
+    assert_eq!(refused.reason.code(), Some("uncore-too-many"));
+}
+
 proptest! {
     #[test]
     fn no_name_or_file_of_a_unit_brings_it_down(name in "(uncore_imc_|amd_umc_|hisi_sccl|ali_drw_)[0-9a-f_x]{0,9}(_ddrc0)?",

@@ -3,7 +3,7 @@
 use diagnose::Reference;
 use record::diagnosis::Bound;
 use record::live::{Cores, Interval, Process};
-use record::{Coverage, units};
+use record::{Coverage, State, units};
 
 use super::screen::Screen;
 use super::{Style, answer};
@@ -27,7 +27,7 @@ pub struct Live<'a> {
     pub bound: Option<&'a Bound>,
     /// What it is held against.
     pub reference: &'a Reference,
-    /// What cannot be seen.
+    /// What can be seen, and what cannot.
     pub coverage: &'a [Coverage],
 }
 
@@ -66,8 +66,8 @@ fn write(screen: &mut Screen, live: &Live) {
     } else {
         threads(screen, interval, room)
     }
-    let unseen: Vec<(String, String)> =
-        live.coverage.iter().map(|one| (one.what.clone(), one.why())).collect();
+    let unseen = live.coverage.iter().filter(|one| one.state != State::Measured);
+    let unseen: Vec<(String, String)> = unseen.map(|one| (one.what.clone(), one.why())).collect();
     answer::unseen_why(screen, &unseen);
 }
 
