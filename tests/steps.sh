@@ -36,6 +36,9 @@ PACKAGES=(
     locales
 )
 
+# The newest that was tried; an older one that is installed will do.
+CARGO_DENY=0.20.2
+
 target_dir=${CARGO_TARGET_DIR:-$PWD/target}
 # Static programs for the machine that this runs on, as .cargo/config.toml has them.
 host=$(rustc --version --verbose 2>/dev/null | sed -n 's/^host: //p')
@@ -47,13 +50,17 @@ foreign=$foreign_dir/aarch64-unknown-linux-gnu/debug
 everything=${LINESPEED_TEST_EVERYTHING:-}
 share=${LINESPEED_TEST_SHARE:-$((0x$(git rev-parse --short=7 HEAD 2>/dev/null || echo 0)))}
 
+# No path of the machine that a release is built on stands in it, so that it is the same bytes elsewhere.
+release_flags=("--remap-path-prefix=${CARGO_HOME:-${HOME:-}/.cargo}/registry/src=registry" "--remap-path-prefix=$PWD=.")
+release_config=(--config "target.$host.rustflags=[\"${release_flags[0]}\", \"${release_flags[1]}\"]")
+
 # A command with Debian's compiler, for aarch64. Clippy cannot use that one, but its own warnings are errors too.
 foreign() {
     env RUSTC="${RUSTC_AARCH64:-/usr/bin/rustc}" RUSTDOC="${RUSTDOC_AARCH64:-/usr/bin/rustdoc}" \
         CARGO_TARGET_DIR="$foreign_dir" \
         CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
         CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER=qemu-aarch64 \
-        CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUSTFLAGS="-C target-feature=+crt-static -C relocation-model=static -D warnings${foreign_flags:+ $foreign_flags}" \
+        CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUSTFLAGS="-C target-feature=+crt-static -C relocation-model=static -D warnings${foreign_flags:-}" \
         "$@"
 }
 
@@ -97,7 +104,9 @@ step_install() {
         echo "all ${#PACKAGES[@]} packages are installed"
     fi
     # rustup's toolchain may have been installed without them.
-    cargo fmt --version && cargo clippy --version || rustup component add rustfmt clippy
+    { cargo fmt --version && cargo clippy --version || rustup component add rustfmt clippy; } || return 1
+    # Outside the tree, whose settings are for linespeed.
+    cargo deny --version || (cd / && CARGO_TARGET_DIR=$work/cargo-deny cargo install --quiet --debug --locked "cargo-deny@$CARGO_DENY")
 }
 
 step_house() {
@@ -110,6 +119,9 @@ step_format() { cargo fmt --all --check; }
 step_lint() { cargo clippy --workspace --all-targets -- -D warnings; }
 
 step_documents() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items; }
+
+# Licences and sources of what the program is built from: deny.toml.
+step_dependencies() { cargo deny --locked check licenses sources --hide-inclusion-graph; }
 
 # A CPU is taken offline in mid-run here and put back; LINESPEED_TEST_OFFLINE= ./test native leaves it alone.
 step_native() {
@@ -196,6 +208,15 @@ step_engines() {
     native_programs && tests/engines/run "$native/linespeed" "$target_dir/engines"
 }
 
+# Packages are built twice, the second time from a copy of the tree in another place, and each is installed, used and removed.
+step_packages() {
+    if [ -z "$everything" ]; then
+        echo "only in ./test everything"
+        return
+    fi
+    packaging/build && tests/packages/run "$target_dir/packages" "$target_dir/packaging"
+}
+
 step_smoke() {
     native_programs && foreign_cargo build || return 1
     local program=$foreign/linespeed tree=$work/tree
@@ -242,7 +263,7 @@ file_is_static() {
 }
 
 step_release() {
-    cargo build --release || return 1
+    cargo build --release "${release_config[@]}" || return 1
     local program=$target_dir/$host/release/linespeed bytes
     file_is_static "$program" || return 1
     if LC_ALL=C readelf -SW "$program" | grep -Eq ' \.(symtab|debug_info) '; then

@@ -1,6 +1,7 @@
-"""What all engines' trials need: a folder, programs that end with the trial, free ports, and packages. Standard library only."""
+"""What all trials of engines and of packages need: a folder, programs that end with the trial, free ports, and packages. Standard library only."""
 
 import contextlib
+import importlib
 import os
 import pathlib
 import socket
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -22,6 +24,7 @@ class Trial:
     """A folder and programs that go when the trial ends."""
 
     def __init__(self, linespeed, packages):
+        # The program, or the folder of packages that are tried.
         self.linespeed = pathlib.Path(linespeed).resolve()
         # What is kept between trials.
         self.kept = pathlib.Path(packages).resolve()
@@ -106,3 +109,38 @@ def fetch(address):
             return answer.read().decode()
     except OSError:
         return ""
+
+
+def install(packages):
+    """Installs Debian's packages that are missing, without services that start."""
+    def is_missing(package):
+        asked = subprocess.run(["dpkg-query", "-W", "-f", "${db:Status-Status}", package], capture_output=True, text=True, check=False)
+        return asked.stdout != "installed"
+
+    missing = [package for package in packages if is_missing(package)]
+    if not missing:
+        return
+    print(f"installing {' '.join(missing)}", flush=True)
+    sudo = [] if os.geteuid() == 0 else ["sudo"]
+    environment = [*sudo, "env", "DEBIAN_FRONTEND=noninteractive", "RUNLEVEL=1"]
+    subprocess.run([*environment, "apt-get", "update", "-q"], check=True, stdout=subprocess.DEVNULL)
+    install_them = ["apt-get", "install", "-q", "-y", "--no-install-recommends", *missing]
+    subprocess.run([*environment, *install_them], check=True, stdout=subprocess.DEVNULL)
+
+
+def trials(linespeed, packages, names):
+    """Makes the trial of each module named, with Debian's packages that it wants; 1 where one failed."""
+    failed = []
+    for name in names:
+        try:
+            engine = importlib.import_module(name)
+            install(engine.PACKAGES)
+            with Trial(linespeed, packages) as made:
+                print(f"ok {name}: {engine.trial(made)}", flush=True)
+        except Skipped as why:
+            print(f"skipped {name}: {why}", flush=True)
+        except Exception:  # pylint: disable=broad-except
+            traceback.print_exc()
+            print(f"FAILED {name}", flush=True)
+            failed.append(name)
+    return 1 if failed else 0
