@@ -46,7 +46,8 @@ mod siblings;
 mod stretches;
 mod usl;
 
-use record::{Diagnosis, Record};
+use record::diagnosis::{Evidence, Finding};
+use record::{Diagnosis, Measurement, Record};
 
 pub use block_sizes::BlockSizes;
 pub use bound::bound;
@@ -70,6 +71,16 @@ pub use record_index::RecordIndex;
 pub use resources::{Headline, MEMORY_LATENCY, beyond_caches, resources, usual_memory_latency};
 pub use scaling::scaling;
 pub use stretches::{Stretch, stretches};
+
+/// The first figure of the record that a finding cites.
+pub fn cited_figure<'a>(record: &'a Record, finding: &Finding) -> Option<&'a Measurement> {
+    let cited = |evidence: &Evidence| {
+        let metric = evidence.from.split(' ').next().unwrap_or_default();
+        let own = record.measurements.iter().filter(|one| one.metric == metric);
+        own.into_iter().find(|one| figures::locate_figure(one) == evidence.from)
+    };
+    finding.evidence.iter().find_map(cited)
+}
 
 /// Everything that follows from a record's figures. Inputs that are missing leave their part out.
 pub fn diagnose(record: &Record) -> Diagnosis {

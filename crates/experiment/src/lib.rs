@@ -2,7 +2,7 @@
 //!
 //! [`rounds`] is the order of that and its runner. [`throughput`] runs a command, or one of the [`recipes`], from one CPU to
 //! all; [`layouts`] runs copies of a command as somebody planned them and unbound; [`prove`] shows what setting knobs gains,
-//! which a [`proof_cache`] keeps, and a [`noise_estimate`] says how much each can gain at most.
+//! which a [`proof_cache`] keeps and a [`fix`] does for one finding, and a [`noise_estimate`] says how much each can gain at most.
 
 #![warn(unreachable_pub)]
 #![cfg_attr(
@@ -19,6 +19,7 @@
 
 pub mod copies;
 pub mod failure;
+pub mod fix;
 mod incidents;
 pub mod layouts;
 pub mod measured_noise;

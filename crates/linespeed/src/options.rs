@@ -14,6 +14,7 @@ use crate::failure::Failure;
 
 mod check;
 mod defaults;
+mod fix;
 mod fleet;
 mod live;
 mod overhead;
@@ -25,6 +26,7 @@ mod scale;
 mod stat;
 
 pub use check::{Check, Exit};
+pub use fix::Fix;
 pub use fleet::Fleet;
 pub use live::Live;
 pub use overhead::{Overhead, Vm};
@@ -38,6 +40,7 @@ pub use scale::Scale;
 pub use stat::{PerfFormat, Stat};
 
 use check::CHECK_HELP;
+use fix::FIX_HELP;
 use fleet::FLEET_HELP;
 use live::LIVE_HELP;
 use overhead::OVERHEAD_HELP;
@@ -92,6 +95,9 @@ pub enum Command {
     /// Show what adds noise to measurements here, and turn it off: for a command, or until --restore
     #[command(after_help = QUIET_HELP, override_usage = QUIET_USAGE)]
     Quiet(Quiet),
+    /// Fix a finding where it is a knob: set it, measure what it gains before and after in turn, put it back or keep it
+    #[command(after_help = FIX_HELP)]
+    Fix(Fix),
     /// Measure what kernel, interrupts, migrations and guests take: one routine, the same bytes, in each layer in turn
     #[command(after_help = OVERHEAD_HELP)]
     Overhead(Overhead),
@@ -380,10 +386,10 @@ const TAKEN_BY: &[(&str, &[&[&str]])] = &[
     ("quiet_machine", &[MEASURING, &["stat", "plan"]]),
     ("fail_on", &[&["run", "scale", "show", "import", "quiet"]]),
     ("label", &[MEASURING, &["stat", "import", "records", "live"]]),
-    ("json", &[LISTING, &["quiet", "explain", "schema", "live", "check"]]),
-    ("output", &[LISTING, &["quiet", "live", "check"]]),
+    ("json", &[LISTING, &["quiet", "fix", "explain", "schema", "live", "check"]]),
+    ("output", &[LISTING, &["quiet", "fix", "live", "check"]]),
     ("csv", &[LISTING]),
-    ("markdown", &[LISTING, &["quiet", "explain"]]),
+    ("markdown", &[LISTING, &["quiet", "fix", "explain"]]),
     ("html", &[WITH_PAGE]),
     ("prom", &[MEASURING, &["stat", "show", "inspect", "live", "check"]]),
 ];

@@ -99,7 +99,7 @@ impl fmt::Display for Need {
     }
 }
 
-fn find_need(context: &KnobContext, inspection: &Inspection) -> Option<Need> {
+pub(crate) fn find_need(context: &KnobContext, inspection: &Inspection) -> Option<Need> {
     match &inspection.adjustment {
         Adjustment::Write(_) | Adjustment::ProcessSetting(_) | Adjustment::Compound(_) if !context.live => {
             Some(Need::ThisMachine)

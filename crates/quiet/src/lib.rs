@@ -43,3 +43,4 @@ pub mod state_directory;
 pub mod tuned_session;
 pub mod tuning_plan;
 mod value_syntax;
+pub mod wanted_value;

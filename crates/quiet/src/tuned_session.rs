@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use machine::Root;
 use os::child::{Child, SpawnError, Spec};
-use record::{CpuList, Text};
+use record::{CpuList, KnobValue, Text};
 
 use crate::apply::RestoreOutcome;
 use crate::audit::{AuditRow, audit};
@@ -16,7 +16,7 @@ use crate::event::{Event, Listener};
 use crate::existing_session::{Beside, ExistingSession};
 use crate::files::Tree;
 use crate::journal::JournalContents;
-use crate::knob::ProcessSetting;
+use crate::knob::{KnobContext, ProcessSetting};
 use crate::knob_outcome::{KnobOutcome, describe_knob, describe_unset, find_standing, group_values};
 use crate::lock::Lock;
 use crate::lock_holder::Holder;
@@ -26,6 +26,7 @@ use crate::root_session::RootSession;
 use crate::session::{self, Leftover, Request, Session};
 use crate::state_directory;
 use crate::tuning_plan::{Purpose, TuningPlan, prepare_context};
+use crate::wanted_value;
 
 /// Who sets knobs.
 #[derive(Clone, Debug)]
@@ -49,6 +50,17 @@ pub struct Wanted<'a> {
     pub purpose: Purpose,
     /// CPUs that are to be quiet.
     pub cpus: Option<&'a CpuList>,
+    /// What the one knob that is named is to have, where that is not the steadier value.
+    pub value: Option<&'a KnobValue>,
+}
+
+impl Wanted<'_> {
+    fn rows(&self, context: &KnobContext) -> Vec<AuditRow> {
+        match self.value {
+            Some(value) => wanted_value::look_at(context, value).into_iter().collect(),
+            None => audit(context, self.names),
+        }
+    }
 }
 
 impl Caller {
@@ -106,7 +118,7 @@ impl TunedSession {
     ///
     /// An error means that nothing is set.
     pub fn begin(caller: &Caller, wanted: Wanted) -> Result<Self, Error> {
-        let Wanted { names, purpose, cpus } = wanted;
+        let Wanted { names, purpose, cpus, .. } = wanted;
         let root = Root::live();
         let tree = Tree::new(&root);
         let named = !names.is_empty();
@@ -114,7 +126,7 @@ impl TunedSession {
         let inspect = || {
             let mut context = prepare_context(&root, &tree, cpus, purpose)?;
             context.stays = stays;
-            let rows = audit(&context, names);
+            let rows = wanted.rows(&context);
             let plan = TuningPlan::from_audit(&rows, named, purpose, &tree);
             Ok::<_, Error>((context, rows, plan))
         };

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::evidence::Evidence;
-use crate::remedy::Remedy;
+use crate::remedy::{KnobValue, Remedy};
 use crate::statistics::Verdict;
 use crate::text::{Template, Text};
 
@@ -70,6 +70,11 @@ pub struct Finding {
 impl Finding {
     /// Where a finding is that has no narrower place.
     pub const WHOLE_MACHINE: Template = Template { code: "whole-machine", words: "the whole machine" };
+
+    /// The knob that its first remedy that is one sets.
+    pub fn knob(&self) -> Option<&KnobValue> {
+        self.remedy.iter().find_map(|remedy| remedy.sets.as_ref())
+    }
 }
 
 /// As it stands in JSON.
@@ -106,6 +111,10 @@ struct Written {
     /// For each entry of `remedy` the command in it, `null` where it has none. Absent in records of 0.1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     remedy_commands: Vec<Option<String>>,
+    /// For each entry of `remedy` the knob that it sets, which `linespeed fix` sets and measures; `null` where it sets none.
+    /// Absent where none does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "known_knobs")]
+    remedy_sets: Vec<Option<KnobValue>>,
     /// How to undo the remedy.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     undo: Vec<String>,
@@ -114,11 +123,21 @@ struct Written {
     undo_commands: Vec<Option<String>>,
 }
 
+/// What remedies set; a knob of a later version is none.
+fn known_knobs<'de, D: serde::Deserializer<'de>>(written: D) -> Result<Vec<Option<KnobValue>>, D::Error> {
+    let written: Vec<Option<serde_json::Value>> = Vec::deserialize(written)?;
+    let known = |value: Option<serde_json::Value>| value.and_then(|value| serde_json::from_value(value).ok());
+    Ok(written.into_iter().map(known).collect())
+}
+
 impl From<Written> for Finding {
     fn from(written: Written) -> Self {
         let Written { rule, severity, what, place, evidence, loss, relevance, .. } = written;
         let (measured, confidence, resource) = (written.measured, written.confidence, written.resource);
-        let remedy = Remedy::read_all(written.remedy, written.remedy_commands);
+        let mut remedy = Remedy::read_all(written.remedy, written.remedy_commands);
+        for (remedy, sets) in remedy.iter_mut().zip(written.remedy_sets) {
+            remedy.sets = sets;
+        }
         let undo = Remedy::read_all(written.undo, written.undo_commands);
         Self {
             rule,
@@ -140,6 +159,10 @@ impl From<Written> for Finding {
 impl From<Finding> for Written {
     fn from(finding: Finding) -> Self {
         let words = |all: &[Remedy]| all.iter().map(Remedy::to_string).collect();
+        let sets = |all: &[Remedy]| match all.iter().any(|one| one.sets.is_some()) {
+            true => all.iter().map(|one| one.sets.clone()).collect(),
+            false => Vec::new(),
+        };
         let commands = |all: Vec<Remedy>| all.into_iter().map(|one| one.command).collect();
         Self {
             rule: finding.rule,
@@ -153,6 +176,7 @@ impl From<Finding> for Written {
             confidence: finding.confidence,
             resource: finding.resource,
             remedy: words(&finding.remedy),
+            remedy_sets: sets(&finding.remedy),
             remedy_commands: commands(finding.remedy),
             undo: words(&finding.undo),
             undo_commands: commands(finding.undo),

@@ -78,7 +78,7 @@ pub use machine::Machine;
 pub use measurement::{Bucket, Key, Labels, Mark, Measurement, SampleMark};
 pub use metrics::{Better, Metric};
 pub use mode::RunMode;
-pub use remedy::Remedy;
+pub use remedy::{KnobName, KnobValue, Remedy};
 pub use statistics::{Summary, Verdict};
 pub use text::{Template, Text};
 pub use unavailable::Unavailable;

@@ -1,8 +1,96 @@
-//! What to do about a finding: words, a command to paste, or both.
+//! What to do about a finding: words, a command to paste, or both; and the knob that it sets, where it sets one.
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
+use crate::cpu_list::CpuList;
 use crate::text::Text;
+
+/// A knob of `linespeed quiet` that remedies set, by its name there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum KnobName {
+    /// Boost: `on` or `off`.
+    Boost,
+    /// The governor of each policy.
+    Governor,
+    /// The energy-performance preference of each policy.
+    Epp,
+    /// The energy-performance bias of each CPU, 0 to 15.
+    Epb,
+    /// The highest clock that each policy allows, kHz.
+    ClockRange,
+    /// Deep idle states.
+    IdleStates,
+    /// What a guest does before it halts.
+    GuestHalt,
+    /// SMT control: `on` or `off`.
+    Smt,
+    /// Automatic NUMA balancing.
+    NumaBalancing,
+    /// Transparent huge pages: `always`, `madvise` or `never`.
+    Thp,
+}
+
+impl KnobName {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::Boost,
+        Self::Governor,
+        Self::Epp,
+        Self::Epb,
+        Self::ClockRange,
+        Self::IdleStates,
+        Self::GuestHalt,
+        Self::Smt,
+        Self::NumaBalancing,
+        Self::Thp,
+    ];
+
+    /// Its name among the knobs of `linespeed quiet`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Boost => "boost",
+            Self::Governor => "governor",
+            Self::Epp => "epp",
+            Self::Epb => "epb",
+            Self::ClockRange => "clock-range",
+            Self::IdleStates => "idle-states",
+            Self::GuestHalt => "guest-halt",
+            Self::Smt => "smt",
+            Self::NumaBalancing => "numa-balancing",
+            Self::Thp => "thp",
+        }
+    }
+}
+
+/// A knob and the value that it is to have: what `linespeed fix` sets.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct KnobValue {
+    /// The knob.
+    pub knob: KnobName,
+    /// The value; absent where it is the one that `linespeed quiet` sets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+    /// The CPUs that it is for; absent where it is for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<CpuList>,
+}
+
+impl KnobValue {
+    /// A value for all CPUs.
+    pub fn new(knob: KnobName, value: impl Into<String>) -> Self {
+        Self { knob, value: Some(value.into()), cpus: None }
+    }
+
+    /// The value that `linespeed quiet` sets.
+    pub const fn as_quiet(knob: KnobName) -> Self {
+        Self { knob, value: None, cpus: None }
+    }
+}
 
 /// Something to do, or to undo.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,22 +99,29 @@ pub struct Remedy {
     pub text: Option<Text>,
     /// A command to paste.
     pub command: Option<String>,
+    /// The knob that it sets.
+    pub sets: Option<KnobValue>,
 }
 
 impl Remedy {
     /// A command that needs no words.
     pub fn command(command: impl Into<String>) -> Self {
-        Self { text: None, command: Some(command.into()) }
+        Self { text: None, command: Some(command.into()), sets: None }
     }
 
     /// Words alone.
     pub fn advice(text: impl Into<Text>) -> Self {
-        Self { text: Some(text.into()), command: None }
+        Self { text: Some(text.into()), command: None, sets: None }
     }
 
     /// What a command is for, and the command.
     pub fn both(text: impl Into<Text>, command: impl Into<String>) -> Self {
-        Self { text: Some(text.into()), command: Some(command.into()) }
+        Self { text: Some(text.into()), command: Some(command.into()), sets: None }
+    }
+
+    /// The same, as something that sets a knob.
+    pub fn sets(self, value: KnobValue) -> Self {
+        Self { sets: Some(value), ..self }
     }
 
     /// As a record has them: the words of each, and which part of them is a command.
@@ -37,8 +132,8 @@ impl Remedy {
         let read = |(words, command): (String, Option<String>)| {
             let before = command.as_ref().and_then(|command| words.strip_suffix(command.as_str()));
             match before.map(|before| before.strip_suffix(": ")) {
-                Some(None) => Self { text: None, command },
-                Some(Some(before)) => Self { text: Some(before.into()), command },
+                Some(None) => Self { text: None, command, sets: None },
+                Some(Some(before)) => Self { text: Some(before.into()), command, sets: None },
                 None => Self::advice(words),
             }
         };

@@ -76,7 +76,7 @@ mod tests {
     use crate::findings::invariants::{found, missing};
     use crate::samples::{figure_in, machine, measured};
     use record::Label;
-    use record::{Labels, Record, Remedy};
+    use record::{KnobName, KnobValue, Labels, Record, Remedy};
 
     fn record_with(boost: Option<bool>, most: u64, clock: Option<f64>) -> Record {
         let mut record = machine(1);
@@ -98,7 +98,8 @@ mod tests {
         assert_eq!(finding.severity, Severity::Note);
         assert_eq!(
             finding.remedy,
-            [Remedy::command("echo 1 | sudo tee /sys/devices/system/cpu/cpufreq/boost")]
+            [Remedy::command("echo 1 | sudo tee /sys/devices/system/cpu/cpufreq/boost")
+                .sets(KnobValue::new(KnobName::Boost, "on"))]
         );
         assert_eq!(
             finding.undo,

@@ -3,7 +3,7 @@
 use record::conditions::{ClockSetting, Snapshot};
 use record::diagnosis::Evidence;
 use record::text::Value;
-use record::{Remedy, Text, text};
+use record::{KnobName, KnobValue, Remedy, Text, text};
 
 use super::Case;
 use crate::figures::{RESOLUTION, cite_fact, pasteable, restore_command, write_command, write_for_cpus};
@@ -30,6 +30,12 @@ struct Setting<'a> {
 }
 
 impl Setting<'_> {
+    /// A knob and its value for the CPUs with this setting.
+    fn knob(&self, knob: KnobName, value: &str) -> KnobValue {
+        let cpus = (!self.only).then(|| self.setting.cpus.clone());
+        KnobValue { cpus, ..KnobValue::new(knob, value) }
+    }
+
     /// The command that writes `file` of all CPUs with this setting; others have one that is not to be touched.
     fn write(&self, value: &str, file: &str) -> Remedy {
         if !self.only {
@@ -39,12 +45,12 @@ impl Setting<'_> {
     }
 
     /// The way to `performance` in `file`, and back to what the record has.
-    fn perform(&self, old: &str, file: &str) -> [Remedy; 2] {
+    fn perform(&self, old: &str, file: &str, knob: KnobName) -> [Remedy; 2] {
         let undo = match pasteable(old) {
             Some(old) => self.write(old, file),
             None => restore_command(old, &format!("/sys/devices/system/cpu/cpufreq/policy*/{file}")),
         };
-        [self.write("performance", file), undo]
+        [self.write("performance", file).sets(self.knob(knob, "performance")), undo]
     }
 
     /// The cause that stands in a field of this setting.
@@ -128,7 +134,9 @@ fn limited(setting: &Setting, promised: f64) -> Option<Cause> {
         limit = Value::Figure(limit as f64, "Hz"),
         cpus = &setting.setting.cpus
     );
-    let ways = [(promised / 1e3) as u64, limit / 1000].map(|khz| setting.write(&khz.to_string(), FILE));
+    let promised = ((promised / 1e3) as u64).to_string();
+    let raised = setting.write(&promised, FILE).sets(setting.knob(KnobName::ClockRange, &promised));
+    let ways = [raised, setting.write(&(limit / 1000).to_string(), FILE)];
     Some(setting.explain(text!("clock-cause-limit", "a frequency limit is set"), says, "max_hz", ways))
 }
 
@@ -145,7 +153,8 @@ pub(super) fn no_boost(snapshot: &Snapshot) -> Option<Cause> {
     if let Some(path) = source.and_then(pasteable).filter(|path| path.starts_with("/sys/")) {
         // Intel's file says the opposite of all others.
         let (on, off) = if path.ends_with("no_turbo") { ("0", "1") } else { ("1", "0") };
-        cause.remedy.push(Remedy::command(write_command(on, path)));
+        let boost = KnobValue::new(KnobName::Boost, "on");
+        cause.remedy.push(Remedy::command(write_command(on, path)).sets(boost));
         cause.undo.push(Remedy::command(write_command(off, path)));
     } else {
         let firmware = text!("boost-in-firmware", "enable boost (turbo) in the firmware");
@@ -160,14 +169,24 @@ fn preferred(setting: &Setting, _: f64) -> Option<Cause> {
     let epp = epp.filter(|epp| !matches!(epp.as_str(), "performance" | "default" | "0"))?;
     let what = text!("clock-cause-energy-preference", "the energy-performance preference is {epp}", epp);
     let says = text!("clock-cause-epp", "energy-performance preference {epp}", epp);
-    Some(setting.explain(what, says, "epp", setting.perform(epp, "energy_performance_preference")))
+    Some(setting.explain(
+        what,
+        says,
+        "epp",
+        setting.perform(epp, "energy_performance_preference", KnobName::Epp),
+    ))
 }
 
 fn governed(setting: &Setting, _: f64) -> Option<Cause> {
     let governor = setting.setting.governor.as_ref().filter(|governor| *governor != "performance")?;
     let what = text!("clock-cause-governor", "the governor is {governor}", governor);
     let says = text!("clock-cause-governed", "governor {governor}", governor);
-    Some(setting.explain(what, says, "governor", setting.perform(governor, "scaling_governor")))
+    Some(setting.explain(
+        what,
+        says,
+        "governor",
+        setting.perform(governor, "scaling_governor", KnobName::Governor),
+    ))
 }
 
 /// The energy-performance bias: 0 is performance, 15 saves the most.
@@ -176,5 +195,10 @@ fn biased(setting: &Setting, _: f64) -> Option<Cause> {
     let what = text!("clock-cause-energy-bias", "the energy-performance bias is {bias} of 15", bias);
     let says = text!("clock-cause-epb", "energy-performance bias {bias} (0 is performance)", bias);
     let write = |bias: &str| write_for_cpus(bias, &setting.setting.cpus, "power/energy_perf_bias");
-    Some(setting.explain(what, says, "epb", [write("0"), write(&bias.to_string())]))
+    Some(setting.explain(
+        what,
+        says,
+        "epb",
+        [write("0").sets(setting.knob(KnobName::Epb, "0")), write(&bias.to_string())],
+    ))
 }

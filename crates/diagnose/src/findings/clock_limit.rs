@@ -108,7 +108,7 @@ mod tests {
     use crate::findings::invariants::{found, missing};
     use crate::samples::{machine, measured};
     use record::conditions::ClockSetting;
-    use record::{Labels, Record, Remedy};
+    use record::{KnobName, KnobValue, Labels, Record, Remedy};
 
     fn record_with(hz: f64) -> Record {
         let mut record = machine(1);
@@ -175,7 +175,8 @@ mod tests {
         let no_boost = &found(&record, RULE)[0];
         assert_eq!(
             no_boost.remedy,
-            [Remedy::command("echo 0 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo")]
+            [Remedy::command("echo 0 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo")
+                .sets(KnobValue::new(KnobName::Boost, "on"))]
         );
         record.conditions.before.boost_source = Some("/sys/x; reboot".to_owned());
         assert!(!found(&record, RULE)[0].remedy[0].to_string().contains("reboot"));

@@ -2,7 +2,7 @@
 
 use super::Case;
 use crate::figures::{restore_command, write_command};
-use record::{Remedy, State, text};
+use record::{KnobName, KnobValue, Remedy, State, text};
 
 /// Where the kernel keeps which programs get transparent huge pages.
 pub(super) const ENABLED: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
@@ -24,15 +24,18 @@ pub(super) fn remedy(thp: Option<&str>) -> (Vec<Remedy>, Vec<Remedy>) {
             vec![Remedy::command("sudo sysctl vm.nr_hugepages=0")],
         );
     };
+    let set = |value: &str| {
+        Remedy::command(write_command(value, ENABLED)).sets(KnobValue::new(KnobName::Thp, value))
+    };
     let mut remedy = Vec::new();
     if old == "never" {
-        remedy.push(Remedy::command(write_command("madvise", ENABLED)));
+        remedy.push(set("madvise"));
     }
     remedy.push(Remedy::advice(text!(
         "huge-pages-in-the-program",
         "in the program: madvise(…, MADV_HUGEPAGE), or GLIBC_TUNABLES=glibc.malloc.hugetlb=1"
     )));
     let every = text!("huge-pages-for-every-program", "for every program");
-    remedy.push(Remedy::both(every, write_command("always", ENABLED)));
+    remedy.push(Remedy { text: Some(every), ..set("always") });
     (remedy, vec![restore_command(old, ENABLED)])
 }

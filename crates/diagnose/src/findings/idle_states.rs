@@ -3,7 +3,7 @@
 use record::diagnosis::{Finding, Relevance};
 use record::machine::IdleState;
 use record::text::Value;
-use record::{Remedy, Template, text};
+use record::{KnobName, KnobValue, Remedy, Template, text};
 
 use super::needs::Need;
 use super::timer_slack::{NOTHING, gains, has_both};
@@ -72,12 +72,13 @@ fn heeds_disabled(case: &Case) -> bool {
 }
 
 fn remedy(case: &Case, states: &[IdleState]) -> Vec<Remedy> {
-    let knob = if case.record.machine.is_virtual() { "guest-halt" } else { "idle-states" };
+    let knob = if case.record.machine.is_virtual() { KnobName::GuestHalt } else { KnobName::IdleStates };
     let mut all = vec![
         Remedy::both(
             text!("idle-states-for-a-command", "for one command"),
-            format!("sudo linespeed quiet {knob} -- COMMAND"),
-        ),
+            format!("sudo linespeed quiet {} -- COMMAND", knob.name()),
+        )
+        .sets(KnobValue::as_quiet(knob)),
         Remedy::both(
             text!("idle-states-until-ctrl-c", "while this runs, until Ctrl-C"),
             "sudo sh -c 'exec 3>/dev/cpu_dma_latency && printf \"\\0\\0\\0\\0\" >&3 && sleep infinity'",

@@ -1,7 +1,7 @@
 //! The kernel's own placement of memory while programs run: it takes pages away to see who comes back for them.
 
 use record::diagnosis::{Finding, Severity};
-use record::{Remedy, Template, text};
+use record::{KnobName, KnobValue, Remedy, Template, text};
 
 use super::needs::Need;
 use super::numa_latency::has_nodes;
@@ -35,7 +35,8 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let finding = RULE
         .report_fact(Severity::Note, cost, what)
         .cite(says, "conditions.before.numa_balancing")
-        .suggest(bound, "sudo sysctl kernel.numa_balancing=0")
+        .mend([Remedy::both(bound, "sudo sysctl kernel.numa_balancing=0")
+            .sets(KnobValue::new(KnobName::NumaBalancing, "0"))])
         .undo([Remedy::command(format!("sudo sysctl kernel.numa_balancing={setting}"))]);
     Some(vec![finding])
 }

@@ -1,7 +1,7 @@
 //! CPUs that are there but switched off.
 
 use record::diagnosis::{Finding, Severity};
-use record::{CpuList, Machine, Remedy, Template, text};
+use record::{CpuList, KnobName, KnobValue, Machine, Remedy, Template, text};
 
 use super::needs::Need;
 use super::{Case, Draft, Rule};
@@ -57,13 +57,14 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         let says = text!("offline-cpus-smt", "SMT control: {setting}", setting = setting.to_owned());
         finding = finding.cite(says, "conditions.before.smt");
     }
-    let switch = |value| [Remedy::command(write_command(value, SMT))];
+    let switch = |value| Remedy::command(write_command(value, SMT));
+    let on = || switch("on").sets(KnobValue::new(KnobName::Smt, "on"));
     Some(vec![match setting {
         Some("forceoff") => finding.advise(text!(
             "offline-cpus-enable-smt",
             "boot without nosmt=force, or enable SMT in the firmware"
         )),
-        Some(_) => finding.mend(switch("on")).undo(switch("off")),
+        Some(_) => finding.mend([on()]).undo([switch("off")]),
         None if off.is_empty() => finding
             .suggest(
                 text!("offline-cpus-each", "each CPU listed in /sys/devices/system/cpu/offline"),

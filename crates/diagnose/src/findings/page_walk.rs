@@ -96,7 +96,7 @@ mod tests {
     use crate::findings::invariants::{found, missing};
     use crate::samples::{add_cache, add_curve, code_of, machine};
     use record::Record;
-    use record::Remedy;
+    use record::{KnobName, KnobValue, Remedy};
 
     fn record_with(thp: Option<&str>, small: f64, huge: f64) -> Record {
         let mut record = machine(1);
@@ -110,7 +110,8 @@ mod tests {
     fn walks_that_cost_are_found_with_the_way_back() {
         let finding = &found(&record_with(Some("never"), 140.0, 100.0), RULE)[0];
         assert!(finding.evidence[0].from.contains("bytes=536870912 page=4KiB"), "{finding:?}");
-        assert_eq!(finding.remedy[0], Remedy::command(write_command("madvise", ENABLED)));
+        let madvise = KnobValue::new(KnobName::Thp, "madvise");
+        assert_eq!(finding.remedy[0], Remedy::command(write_command("madvise", ENABLED)).sets(madvise));
         assert_eq!(finding.undo, [Remedy::command(write_command("never", ENABLED))]);
     }
 

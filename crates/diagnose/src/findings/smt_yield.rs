@@ -2,7 +2,7 @@
 
 use record::diagnosis::{Evidence, Finding, Relevance, Severity};
 use record::text::Value;
-use record::{Label, Measurement, Remedy, Template, text};
+use record::{KnobName, KnobValue, Label, Measurement, Remedy, Template, text};
 
 use super::needs::Need;
 use super::{Case, Draft, Rule, costs};
@@ -42,7 +42,8 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
 /// Adds that siblings can be switched off, and on again.
 fn switch_off(finding: Finding) -> Finding {
     let off = text!("smt-yield-off", "or disable SMT");
-    finding.suggest(off, write_command("off", CONTROL)).undo([Remedy::command(write_command("on", CONTROL))])
+    let off = Remedy::both(off, write_command("off", CONTROL)).sets(KnobValue::new(KnobName::Smt, "off"));
+    finding.mend([off]).undo([Remedy::command(write_command("on", CONTROL))])
 }
 
 /// Work that all siblings together do slower than one.

@@ -189,7 +189,7 @@ fn plan_comparisons(request: ProofRequest, command: ProvenCommand) -> Result<Com
         machines.push(BOOST);
     }
     if !machines.is_empty() {
-        let (knobs, left) = find_settable(&machines, request.cpus, Purpose::Measuring)?;
+        let (knobs, left) = find_settable(request, &machines, Purpose::Measuring)?;
         let set = |knob: &SettableKnob| Setting { knob: Some(knob.name), ..plain() };
         all.extend(knobs.iter().map(|knob| Comparison::new(knob.change.clone(), plain(), set(knob))));
         missing.extend(left);
@@ -239,7 +239,7 @@ fn plan_comparisons(request: ProofRequest, command: ProvenCommand) -> Result<Com
         }
     }
     if !commands.is_empty() {
-        let (knobs, left) = find_settable(&commands, request.cpus, Purpose::Command)?;
+        let (knobs, left) = find_settable(request, &commands, Purpose::Command)?;
         let hold = |knob: SettableKnob| {
             Comparison::new(knob.change, plain(), Setting { setting: knob.setting, ..plain() })
         };

@@ -22,4 +22,7 @@ pub enum ProofError {
     /// The command failed, with how.
     #[error("the command {0}: runs that fail cannot be compared")]
     CommandFailed(Exit),
+    /// A measurement has no figure here.
+    #[error("{0} cannot be measured here; linespeed run {0} says why")]
+    NoFigure(&'static str),
 }

@@ -42,6 +42,8 @@ pub enum Unit {
     Ratio,
     /// Events.
     Count,
+    /// A metric's own.
+    Of(&'static str),
 }
 
 impl Unit {
@@ -52,6 +54,7 @@ impl Unit {
             Unit::Hertz => "Hz",
             Unit::Share | Unit::Ratio => "ratio",
             Unit::Count => "count",
+            Unit::Of(unit) => unit,
         }
     }
 }
@@ -93,7 +96,7 @@ impl Figure {
     /// A value with its unit.
     pub fn value(&self, value: f64) -> String {
         match self.unit {
-            Unit::Seconds | Unit::Hertz => units::figure(value, self.unit.symbol()),
+            Unit::Seconds | Unit::Hertz | Unit::Of(_) => units::figure(value, self.unit.symbol()),
             Unit::Share => units::percent(value),
             Unit::Ratio => format!("{} ×", units::significant(value)),
             Unit::Count => units::significant(value),

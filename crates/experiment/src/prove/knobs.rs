@@ -10,6 +10,7 @@ use quiet::files::Tree;
 use quiet::knob::ProcessSetting;
 use quiet::tuned_session::read_boot_id;
 use quiet::tuning_plan::{Purpose, TuningPlan, prepare_context};
+use quiet::wanted_value::look_at;
 use record::paired_comparison::Scale;
 use record::{CpuList, Text, text};
 
@@ -24,7 +25,7 @@ const SPARE_ROUNDS: usize = 3;
 /// How long a block takes with what is before and after it.
 const BLOCK: f64 = 0.34;
 /// A governor's or a sleep state's change is in force by then. Each block comes after as long a rest, set or not.
-const SETTLING: Duration = Duration::from_millis(20);
+pub(super) const SETTLING: Duration = Duration::from_millis(20);
 /// A share that is worth knowing: a point.
 const WORTH: Scale = Scale::Difference { worth: 0.01 };
 /// What stands for nothing set, and for everything.
@@ -60,7 +61,7 @@ type Comparison = super::comparison::Comparison<Vec<&'static str>, Block>;
 /// Measures the machine's noise with each knob set and without; what the audit is to know of it, unless it was interrupted.
 pub fn prove_knobs(request: ProofRequest) -> Result<(Proof, Option<ProofCache>), ProofError> {
     let stop = request.stop;
-    let (knobs, missing) = find_settable(request.names, request.cpus, Purpose::Measuring)?;
+    let (knobs, missing) = find_settable(request, request.names, Purpose::Measuring)?;
     let cpus = measured_cpus(request.cpus);
     let mut comparisons = plan_comparisons(&knobs);
     let rounds = request
@@ -151,14 +152,17 @@ type Settable = (Vec<SettableKnob>, Vec<(Text, Text)>);
 /// Which of these knobs, or of all, can be set for this purpose, in the order of writing; and those that cannot, with the
 /// reason.
 pub(super) fn find_settable(
+    request: ProofRequest,
     names: &[&'static str],
-    cpus: Option<&CpuList>,
     purpose: Purpose,
 ) -> Result<Settable, ProofError> {
     let root = Root::live();
     let tree = Tree::new(&root);
-    let context = prepare_context(&root, &tree, cpus, Purpose::Command)?;
-    let rows = audit(&context, names);
+    let context = prepare_context(&root, &tree, request.cpus, Purpose::Command)?;
+    let rows = match request.value {
+        Some(value) => look_at(&context, value).into_iter().collect(),
+        None => audit(&context, names),
+    };
     let plan = TuningPlan::from_audit(&rows, !names.is_empty(), purpose, &tree);
     let mut left: Vec<(Text, Text)> =
         plan.not_set.iter().map(|(name, why)| (Text::from(*name), why.clone())).collect();

@@ -7,6 +7,7 @@ mod error;
 mod figure;
 mod glossary;
 mod knobs;
+mod measured;
 mod notice;
 
 use os::Stop;
@@ -15,7 +16,7 @@ use quiet::tuned_session::TunedSession;
 use record::paired_comparison::least_rounds;
 use record::phrase::count_noun;
 use record::statistics::Verdict;
-use record::{CpuList, Text, text};
+use record::{CpuList, KnobValue, Text, text};
 use serde_json::{Value, json};
 
 pub use command::{ProvenCommand, prove_command};
@@ -23,6 +24,7 @@ pub use error::ProofError;
 pub use figure::{Compared, Figure, Unit};
 pub use glossary::GLOSSARY;
 pub use knobs::{measured_cpus, prove_knobs};
+pub use measured::{ProvenFigure, prove_figure};
 pub use notice::Notice;
 
 /// What is to be proven, and how.
@@ -30,6 +32,8 @@ pub use notice::Notice;
 pub struct ProofRequest<'a> {
     /// Knobs by name; empty for all that can be set.
     pub names: &'a [&'static str],
+    /// What the one knob that is named is to have, where that is not the steadier value.
+    pub value: Option<&'a KnobValue>,
     /// CPUs that are to be quiet.
     pub cpus: Option<&'a CpuList>,
     /// Rounds; as many as are needed without.

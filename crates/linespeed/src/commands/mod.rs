@@ -4,6 +4,7 @@ mod check;
 mod compare;
 mod definitions;
 mod explain;
+mod fix;
 mod fleet;
 mod import;
 mod inspect;
@@ -46,6 +47,7 @@ fn done(options: &Options) -> Result<u8, Failure> {
         Some(Command::Stat(stat)) => stat::run(options, stat),
         Some(Command::Plan(plan)) => plan::run(options, plan),
         Some(Command::Quiet(quiet)) => quiet::run(options, quiet),
+        Some(Command::Fix(asked)) => fix::run(options, asked),
         Some(Command::Overhead(overhead)) => overhead::run(options, overhead),
         Some(Command::Import(import)) => import::run(options, import),
         Some(Command::Show(show)) => show::run(options, show),

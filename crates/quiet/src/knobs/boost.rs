@@ -22,11 +22,11 @@ pub(super) const KNOB: Knob = Knob {
 };
 
 pub(crate) const NO_TURBO: &str = "/sys/devices/system/cpu/intel_pstate/no_turbo";
-const GLOBAL: &str = "/sys/devices/system/cpu/cpufreq/boost";
+pub(crate) const GLOBAL: &str = "/sys/devices/system/cpu/cpufreq/boost";
 const POLICIES: &str = "/sys/devices/system/cpu/cpufreq";
 
 /// A file of each policy.
-pub(super) fn policy_files(context: &KnobContext, file: &str) -> Vec<String> {
+pub(crate) fn policy_files(context: &KnobContext, file: &str) -> Vec<String> {
     let names = context.files.list(POLICIES);
     let numbered = |name: &&String| name.strip_prefix("policy").is_some_and(|n| n.parse::<u32>().is_ok());
     names.iter().filter(numbered).map(|name| format!("{POLICIES}/{name}/{file}")).collect()

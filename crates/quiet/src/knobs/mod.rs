@@ -34,9 +34,10 @@ mod timer_migration;
 mod uniform;
 mod workqueues;
 
-pub(crate) use boost::NO_TURBO;
+pub(crate) use boost::{GLOBAL as GLOBAL_BOOST, NO_TURBO, policy_files};
 pub(crate) use guest_halt::NOT_A_GUESTS;
 pub use priority::{lowest_nice_value, nice_scope_limit};
+pub(crate) use uniform::inspect_words;
 
 use crate::knob::Knob;
 use record::Template;

@@ -7,11 +7,11 @@ use record::text;
 use crate::knob::{Adjustment, Inspection, Knob, KnobContext, Seen};
 
 /// A word that all these files are to have. `choices` is the file beside each that lists what it takes, where there is one.
-pub(super) fn inspect_words(
+pub(crate) fn inspect_words(
     knob: &Knob,
     context: &KnobContext,
     paths: impl IntoIterator<Item = String>,
-    steadier: &'static str,
+    steadier: &str,
     choices: Option<&str>,
 ) -> Seen {
     let mut planned = knob.plan_words(context, paths, steadier)?;
@@ -28,9 +28,13 @@ pub(super) fn inspect_words(
         listed.is_none_or(|all| all.split_ascii_whitespace().any(|word| word == steadier))
     });
     let adjustment = if planned.changes.is_empty() {
-        Adjustment::Manual(text!("quiet-driver-lacks", "the driver here has no {steadier}", steadier))
+        Adjustment::Manual(text!(
+            "quiet-driver-lacks",
+            "the driver here has no {steadier}",
+            steadier = steadier.to_owned()
+        ))
     } else {
         Adjustment::Write(planned.changes)
     };
-    Ok(Some(Inspection::noisy(now, steadier, adjustment)))
+    Ok(Some(Inspection::noisy(now, steadier.to_owned(), adjustment)))
 }

@@ -157,7 +157,7 @@ pub(super) fn findings(record: &Record, figures: &Figures) -> Section {
         } @else {
             ol class="findings" {
                 @for (number, finding) in findings.iter().enumerate() {
-                    li id=(finding_id(number)) { (found(record, finding, figures)) }
+                    li id=(finding_id(number)) { (found(record, number, finding, figures)) }
                 }
             }
         }
@@ -165,7 +165,7 @@ pub(super) fn findings(record: &Record, figures: &Figures) -> Section {
     section("findings", "What costs speed", inside)
 }
 
-fn found(record: &Record, finding: &Finding, figures: &Figures) -> Markup {
+fn found(record: &Record, number: usize, finding: &Finding, figures: &Figures) -> Markup {
     let severity = summary::severity(finding.severity);
     // A loss that may be none is never coloured.
     let class =
@@ -189,6 +189,9 @@ fn found(record: &Record, finding: &Finding, figures: &Figures) -> Markup {
             " → " (figures::rule_link(&finding.rule, "explanation"))
         }
         @for remedy in first { (advice("Do", remedy)) }
+        @if finding.knob().is_some() {
+            (advice("Fix", &Remedy::command(format!("sudo linespeed fix {} --record RECORD", number + 1))))
+        }
         @if !(others.is_empty() && finding.evidence.is_empty() && finding.undo.is_empty()) {
             details {
                 summary { (if others.is_empty() { "Evidence" } else { "More to do, and evidence" }) }

@@ -3,6 +3,7 @@
 
 use record::diagnosis::{Finding, Resource};
 use record::phrase::{count_noun, join_most, quote_word};
+use record::source::HERE;
 use record::{Coverage, Record, State};
 
 use super::screen::Screen;
@@ -59,7 +60,7 @@ pub(super) fn head(screen: &mut Screen, record: &Record) {
 pub(super) fn foot(screen: &mut Screen, record: &Record, shown_by: &str, above: usize) {
     let unseen = unseen(record);
     let room = LINES.saturating_sub(screen.lines() - above + usize::from(unseen.is_some()) + 1);
-    let shown = if room < 3 { 0 } else { findings(screen, record, room) };
+    let shown = if room < 3 { 0 } else { findings(screen, record, room, Some(shown_by)) };
     if let Some(unseen) = unseen {
         cut(screen, &[Span::plain(format!("Not seen: {unseen}"))]);
     }
@@ -133,8 +134,9 @@ fn share(resource: &Resource) -> String {
     share.map_or_else(|| "-".to_owned(), |share| format!("{:.0} %", share * 100.0))
 }
 
-/// The worst findings, three lines each: what, its cost, one command. Returns how many were shown.
-pub(super) fn findings(screen: &mut Screen, record: &Record, room: usize) -> usize {
+/// The worst findings, three lines each: what, its cost, one command: where a knob mends it and the record is known by a name,
+/// `linespeed fix`. Returns how many were shown.
+pub(super) fn findings(screen: &mut Screen, record: &Record, room: usize, shown_by: Option<&str>) -> usize {
     let findings = &record.diagnosis.findings;
     if findings.is_empty() {
         cut(screen, &[Span::plain(summary::nothing(record))]);
@@ -149,11 +151,23 @@ pub(super) fn findings(screen: &mut Screen, record: &Record, room: usize) -> usi
         cut(screen, &[Span::strong(format!("{what}{place}"))]);
         let (severity, loss) = (summary::severity(finding.severity), summary::loss(finding));
         cut(screen, &[Span::plain(format!("   {severity}: {loss}"))]);
-        if let Some(remedy) = remedy(finding, screen.width().saturating_sub(3)) {
+        let fixed = shown_by.and_then(|of| fix(finding, number + 1, of));
+        if let Some(remedy) = fixed.or_else(|| remedy(finding, screen.width().saturating_sub(3))) {
             cut(screen, &[Span::plain(format!("   {remedy}"))]);
         }
     }
     shown
+}
+
+/// What fixes it where it is a knob: which, and to what.
+fn fix(finding: &Finding, number: usize, shown_by: &str) -> Option<String> {
+    let set = finding.knob()?;
+    let of = if shown_by == HERE { String::new() } else { format!(" --record {}", quote_word(shown_by)) };
+    let to = set.value.as_ref().map(|value| format!(" to {value}")).unwrap_or_default();
+    Some(format!(
+        "$ sudo linespeed fix {number}{of} (sets {}{to}, measures before and after)",
+        set.knob.name()
+    ))
 }
 
 /// The first command that fits a line; where none does, the first advice in words.

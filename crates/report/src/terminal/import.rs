@@ -94,7 +94,7 @@ fn write_one(screen: &mut Screen, record: &Record) {
     }
     if !record.diagnosis.findings.is_empty() {
         screen.blank();
-        answer::findings(screen, record, FINDINGS);
+        answer::findings(screen, record, FINDINGS, None);
     }
     screen.blank();
     let first = |title: &str, count: usize, says: Option<String>| {

@@ -52,7 +52,7 @@ pub fn inventory_answer(record: &Record, all: bool, more: &str, style: &Style) -
             }
             screen.blank();
             if !record.diagnosis.findings.is_empty() {
-                answer::findings(screen, record, FINDINGS);
+                answer::findings(screen, record, FINDINGS, None);
                 screen.blank();
             }
             let room = SCREEN.saturating_sub(screen.lines() - above + BELOW);

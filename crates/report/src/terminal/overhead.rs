@@ -52,7 +52,7 @@ pub fn overhead(record: &Record, detailed: bool, style: &Style) -> String {
         screen.hanging("  - ", "    ", format!("{name}: {reason}{remedy}"));
     }
     screen.heading("What costs speed");
-    answer::findings(&mut screen, record, usize::MAX);
+    answer::findings(&mut screen, record, usize::MAX, None);
     screen.finish()
 }
 

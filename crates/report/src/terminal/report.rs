@@ -128,6 +128,10 @@ pub(super) fn findings(screen: &mut Screen, record: &Record) {
         for remedy in &finding.remedy {
             advice(screen, "     do:   ", remedy);
         }
+        if finding.knob().is_some() {
+            let fix = format!("sudo linespeed fix {} --record RECORD", number + 1);
+            screen.command(&[Span::quiet("     fix:  ")], &fix);
+        }
     }
 }
 

@@ -27,6 +27,7 @@ pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u
     };
     let request = ProofRequest {
         names,
+        value: None,
         cpus: options.measuring.cpus.as_ref(),
         rounds: quiet.rounds.map(|rounds| rounds as usize),
         stop: signals::install(),

@@ -6,6 +6,7 @@ use ::quiet::error::Error;
 use ::quiet::event::Event;
 use ::quiet::tuned_session::{Caller, TunedSession, Wanted};
 use ::quiet::tuning_plan::Purpose;
+use record::KnobValue;
 use report::terminal;
 
 use crate::failure::Failure;
@@ -41,7 +42,7 @@ pub fn caller() -> Caller {
 
 /// Sets the knobs with these names, or all that nobody disputes. An error means that nothing is set.
 pub fn begin(options: &Options, names: &[&'static str], purpose: Purpose) -> Result<TunedSession, Error> {
-    let wanted = Wanted { names, purpose, cpus: options.measuring.cpus.as_ref() };
+    let wanted = Wanted { names, purpose, cpus: options.measuring.cpus.as_ref(), value: None };
     let tuned = TunedSession::begin(&caller(), wanted)?;
     if let Some(beside) = &tuned.beside
         && !options.out.quiet_output
@@ -50,6 +51,13 @@ pub fn begin(options: &Options, names: &[&'static str], purpose: Purpose) -> Res
         output::complain(&beside.to_string());
     }
     Ok(tuned)
+}
+
+/// Sets one knob to a value of its own. An error means that nothing is set.
+pub fn begin_value(options: &Options, value: &KnobValue, purpose: Purpose) -> Result<TunedSession, Error> {
+    let cpus = options.measuring.cpus.as_ref();
+    let wanted = Wanted { names: &[value.knob.name()], purpose, cpus, value: Some(value) };
+    TunedSession::begin(&caller(), wanted)
 }
 
 /// `--quiet-machine`: the knobs set for linespeed's own measuring; `None` where that was not asked for.

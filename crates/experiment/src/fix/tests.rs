@@ -1,0 +1,94 @@
+use record::diagnosis::{Confidence, Relevance, Severity};
+use record::paired_comparison::Scale;
+use record::{KnobName, Remedy};
+
+use super::*;
+use crate::prove::{Figure, Unit};
+
+fn finding(rule: &str, remedy: Vec<Remedy>) -> Finding {
+    Finding {
+        rule: rule.to_owned(),
+        severity: Severity::Warning,
+        what: "something is slow".into(),
+        place: None,
+        evidence: Vec::new(),
+        loss: Verdict::NotMeasurable { reason: "unknown".into() },
+        relevance: Relevance::All,
+        measured: false,
+        confidence: Confidence::Medium,
+        resource: None,
+        remedy,
+        undo: Vec::new(),
+    }
+}
+
+fn record() -> Record {
+    let mut record = Record::new("0.1.0", String::new(), Vec::new());
+    let set = Remedy::command("echo").sets(KnobValue::new(KnobName::Governor, "performance"));
+    record.diagnosis.findings = vec![
+        finding("memory-speed", vec![Remedy::advice("faster devices")]),
+        finding("clock-limit", vec![set]),
+    ];
+    record
+}
+
+fn refused(asked: &str) -> FixError {
+    let record = record();
+    choose(&record, &Machine::default(), asked, |_| None).err().unwrap_or_else(|| panic!("{asked} is a fix"))
+}
+
+#[test]
+fn a_finding_is_named_by_its_number_or_its_rule() {
+    let record = record();
+    for asked in ["2", "clock-limit"] {
+        let fix = choose(&record, &Machine::default(), asked, |_| None).unwrap_or_else(|why| panic!("{why}"));
+        assert_eq!((fix.number, fix.value.knob), (2, KnobName::Governor));
+    }
+}
+
+#[test]
+fn what_cannot_be_fixed_is_refused_with_what_can() {
+    for asked in ["0", "3", "99999999999"] {
+        assert!(matches!(refused(asked), FixError::OutOfRange { found: 2, .. }), "{asked}");
+    }
+    assert!(matches!(refused("-1"), FixError::NoSuchRule { .. }));
+    assert!(matches!(refused("thp"), FixError::NoSuchRule { found, .. } if found.len() == 2));
+    assert!(matches!(refused("1"), FixError::NoKnob { number: 1, remedy: Some(_), .. }));
+}
+
+#[test]
+fn the_knobs_of_another_machine_are_not_turned_here() {
+    let record = record();
+    let here = Machine { hostname: Some("here".to_owned()), ..Machine::default() };
+    assert!(matches!(choose(&record, &here, "2", |_| None), Err(FixError::OtherMachine(_))));
+}
+
+/// The proof of a figure whose rounds are these.
+fn gain_of(rounds: &[(f64, f64)], less_is_better: bool) -> Gain {
+    let figure = Figure { name: "figure", unit: Unit::Of("ns"), scale: Scale::Ratio, less_is_better };
+    let same = figure.compare(vec![(1.0, 1.0); 8], 1, None).unwrap();
+    let row = figure.compare(rounds.to_vec(), 1, Some(0.01)).unwrap();
+    let compared = vec![("as it is, twice".into(), figure, same), ("thp".into(), figure, row)];
+    Gain::of(&Proof { compared, ..Proof::default() })
+}
+
+#[test]
+fn a_gain_is_told_as_a_speed_whichever_way_the_figure_counts() {
+    let halved = gain_of(&[(2.0, 1.0); 8], true);
+    assert_eq!(halved, Gain::Factor { factor: 2.0, interval: (2.0, 2.0) });
+    // A clock that halves is no gain.
+    assert_eq!(gain_of(&[(2.0, 1.0); 8], false), Gain::Factor { factor: 0.5, interval: (0.5, 0.5) });
+    let Gain::Factor { factor, interval } = gain_of(&[(1.0, 1.25); 8], false) else {
+        panic!("a quarter more")
+    };
+    assert!((factor - 1.25).abs() < 1e-9 && interval.0 <= factor && factor <= interval.1);
+}
+
+#[test]
+fn nothing_above_the_floor_is_no_gain_and_no_rounds_are_no_figure() {
+    assert!(matches!(gain_of(&[(1.0, 1.0); 8], true), Gain::Nothing { .. }));
+    assert!(matches!(gain_of(&[(1.0, 2.0); 4], true), Gain::TooNoisy { rounds_needed: Some(2) }));
+    assert!(matches!(Gain::of(&Proof::default()), Gain::NotMeasured(_)));
+    let refused = Proof { missing: vec![("thp".into(), "requires root".into())], ..Proof::default() };
+    assert_eq!(Gain::of(&refused), Gain::NotMeasured("requires root".into()));
+}

@@ -1,0 +1,209 @@
+//! A figure of linespeed's own measurements before and after a knob is set: the one that a finding rests on.
+
+use machine::Root;
+use measure::context::{Progress, lead_cpu};
+use measure::{Depth, Measure, Wakeups, list};
+use quiet::tuning_plan::Purpose;
+use record::metrics::{self, Better, Metric};
+use record::paired_comparison::Scale;
+use record::{CpuList, KnobName, Label, Labels, Measurement, Template, Text, text};
+
+use super::figure::{Figure, Unit};
+use super::knobs::{SETTLING, find_settable};
+use super::{Notice, Proof, ProofError, ProofRequest};
+use crate::rounds::run_comparisons;
+
+/// A figure that is measured again and again.
+#[derive(Clone)]
+pub struct ProvenFigure {
+    metric: &'static Metric,
+    measure: &'static Measure,
+    /// Where it was taken, as far as that is known.
+    place: Labels,
+    /// Whether the best of all page sizes counts: what a program that asks for huge pages gets.
+    any_page: bool,
+}
+
+/// Rounds beyond the fewest that give an interval: so that one odd round does not decide.
+const SPARE_ROUNDS: usize = 2;
+/// The machine as it is, against itself.
+const TWICE: Template = Template { code: "proof-as-it-is", words: "as it is, twice" };
+
+/// The machine as it is, and with the knob set.
+type Comparison = super::comparison::Comparison<Option<&'static str>, f64>;
+
+impl ProvenFigure {
+    /// The figure that shows what a knob gains: the one that the finding cites, or its kind's; `None` where only a program can
+    /// show it, as of huge pages for programs that do not ask for them.
+    pub fn of(knob: &record::KnobValue, cited: Option<&Measurement>) -> Option<Self> {
+        let usual = match knob.knob {
+            KnobName::Boost | KnobName::Governor | KnobName::Epp | KnobName::Epb | KnobName::ClockRange => {
+                "core.clock"
+            }
+            KnobName::IdleStates | KnobName::GuestHalt => "wakeup.latency",
+            KnobName::Thp if knob.value.as_deref() == Some("madvise") => "load.latency",
+            KnobName::Thp | KnobName::Smt | KnobName::NumaBalancing => return None,
+        };
+        let cited = cited.filter(|cited| cited.metric == usual);
+        let metric = metrics::find(usual)?;
+        let measure = *measure::MEASUREMENTS.iter().find(|measure| measure.metrics.contains(&metric.name))?;
+        let place = cited.map(|cited| cited.labels.clone()).unwrap_or_default();
+        Some(Self { metric, measure, place, any_page: knob.knob == KnobName::Thp })
+    }
+
+    /// What it is called, and where it is measured.
+    pub fn describe(&self) -> Text {
+        let place: Vec<String> = self.place.0.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        match place.is_empty() {
+            true => self.metric.title.into(),
+            false => {
+                text!("proof-figure", "{title}, {place}", title = self.metric.title, place = place.join(" "))
+            }
+        }
+    }
+
+    /// The measurement of linespeed that it is of.
+    pub fn measured_by(&self) -> &'static str {
+        self.measure.name
+    }
+
+    /// Of what was measured now the figure that is nearest to the place.
+    fn pick(&self, measured: &[Measurement]) -> Option<f64> {
+        let own = measured.iter().filter(|one| one.metric == self.metric.name);
+        let asked = |label: &Label| !(self.any_page && *label == Label::Page);
+        let likeness = |one: &Measurement| {
+            let keys = self.metric.keys.iter().filter(|label| asked(label));
+            keys.filter(|label| one.labels.get(**label) == self.place.get(**label)).count()
+        };
+        let size = |one: &Measurement| one.labels.count(Label::Bytes).unwrap_or(0);
+        let nearest = own.clone().max_by_key(|one| (likeness(one), size(one)))?;
+        let alike = own.filter(|one| (likeness(one), size(one)) == (likeness(nearest), size(nearest)));
+        let values = alike.map(Measurement::value).filter(|value| value.is_finite() && *value > 0.0);
+        match self.metric.better {
+            Some(Better::Lower) => values.min_by(f64::total_cmp),
+            _ => values.max_by(f64::total_cmp),
+        }
+    }
+
+    /// The CPUs that are measured: the one of the place, all where all are at work together.
+    fn cpus(&self, machine: &record::Machine) -> CpuList {
+        let allowed = machine.allowed_cpus();
+        let together = self.place.word(Label::Active) == Some("all");
+        let own = self.place.count(Label::Cpu).and_then(|cpu| u32::try_from(cpu).ok());
+        let own = own.filter(|cpu| allowed.contains(*cpu)).or_else(|| lead_cpu(machine, &allowed));
+        if together { allowed } else { own.into_iter().collect() }
+    }
+}
+
+/// Measures a figure with the knob that is named set and without, in turn.
+pub fn prove_figure(request: ProofRequest, of: &ProvenFigure) -> Result<Proof, ProofError> {
+    let stop = request.stop;
+    let (knobs, missing) = find_settable(request, request.names, Purpose::Measuring)?;
+    let mut comparisons = vec![Comparison::new(TWICE, None, None)];
+    comparisons.extend(knobs.iter().map(|knob| Comparison::new(knob.change.clone(), None, Some(knob.name))));
+    let rounds = request.rounds.unwrap_or_else(|| super::choose_rounds(1, SPARE_ROUNDS));
+    let machine = machine::inspect(&Root::live()).machine;
+    let cpus = of.cpus(&machine);
+    let depth = list::depth_of(of.measure, &[of.measure], &machine, &cpus, Depth::Quick);
+    let (blocks, each) = (comparisons.len() * 2, of.measure.budget(&machine, &cpus, depth).seconds);
+    (request.tell)(Notice::Blocks { rounds, blocks, seconds: (rounds * blocks) as f64 * each });
+    let run_pair = |_: &mut (), comparison: &mut Comparison, before_first| {
+        comparison.run_pair(before_first, |knob| measure_once(request, of, &cpus, *knob));
+    };
+    let done =
+        run_comparisons(&mut (), &mut comparisons, rounds, run_pair, |_| stop.signal().is_some(), |_| {});
+    let mut found = Proof {
+        title: "The figure before and after, in turn",
+        head: "comparison",
+        rounds: done,
+        missing,
+        interrupted: stop.signal(),
+        ..Proof::default()
+    };
+    let figure = Figure {
+        name: of.metric.title,
+        unit: Unit::Of(of.metric.unit),
+        scale: Scale::Ratio,
+        less_is_better: of.metric.better == Some(Better::Lower),
+    };
+    found.judge_all(comparisons, &[figure], |_, value| Some(*value));
+    let place = of.describe();
+    found.remarks.push(text!(
+        "proof-figure-how",
+        "Measured as linespeed run {name} does: {place}.",
+        name = of.measure.name,
+        place
+    ));
+    Ok(found)
+}
+
+/// The figure, with this knob set; `None` where a signal cut it short.
+fn measure_once(
+    request: ProofRequest,
+    of: &ProvenFigure,
+    cpus: &CpuList,
+    knob: Option<&'static str>,
+) -> Result<Option<f64>, ProofError> {
+    let session = knob.map(|knob| (request.begin_session)(&[knob])).transpose()?;
+    std::thread::sleep(SETTLING);
+    // What can be measured changes with the knob: huge pages that are refused are no figure.
+    let found = machine::inspect(&Root::live());
+    let how = (Depth::Quick, Wakeups::USUAL);
+    let results = list::run(&[of.measure], &found, how, cpus, request.stop, &mut Unheard);
+    if let Some(session) = session {
+        session.end();
+    }
+    if request.stop.signal().is_some() {
+        return Ok(None);
+    }
+    of.pick(&results.measurements).map(Some).ok_or(ProofError::NoFigure(of.measure.name))
+}
+
+/// A progress that nobody looks at: rounds are short.
+struct Unheard;
+
+impl Progress for Unheard {
+    fn begin(&mut self, _: &str, _: f64) {}
+    fn advance(&mut self, _: f64) {}
+    fn end(&mut self) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::KnobValue;
+
+    fn latency(cpu: u32, bytes: u64, page: &str, ns: f64) -> Measurement {
+        let place = Labels::new()
+            .with_label(Label::Cpu, cpu)
+            .with_label(Label::Bytes, bytes)
+            .with_label(Label::Page, page);
+        Measurement::new("load.latency", place, vec![ns; 6])
+    }
+
+    #[test]
+    fn the_figure_that_the_finding_cites_is_the_one_that_is_measured_again() {
+        let cited = latency(1, 1 << 30, "4KiB", 120.0);
+        let thp = ProvenFigure::of(&KnobValue::new(KnobName::Thp, "madvise"), Some(&cited)).unwrap();
+        let now = [latency(1, 1 << 20, "4KiB", 5.0), latency(1, 1 << 30, "4KiB", 119.0)];
+        assert_eq!(thp.pick(&now), Some(119.0));
+        // A program that asks for huge pages gets them now.
+        let asks = [now.to_vec(), vec![latency(1, 1 << 30, "2MiB", 90.0)]].concat();
+        assert_eq!(thp.pick(&asks), Some(90.0));
+        assert_eq!(thp.pick(&[]), None);
+    }
+
+    #[test]
+    fn what_only_a_program_shows_has_no_figure_here() {
+        for knob in [
+            KnobValue::new(KnobName::Thp, "always"),
+            KnobValue::new(KnobName::Smt, "off"),
+            KnobValue::new(KnobName::NumaBalancing, "0"),
+        ] {
+            assert!(ProvenFigure::of(&knob, None).is_none(), "{knob:?}");
+        }
+        for knob in KnobName::ALL.into_iter().take(7) {
+            assert!(ProvenFigure::of(&KnobValue::as_quiet(knob), None).is_some(), "{knob:?}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! `linespeed fix`: a finding's knob set, measured before and after in turn, put back or kept.
+
+use ::quiet::error::Error;
+use ::quiet::tuned_session::TunedSession;
+use ::quiet::tuning_plan::Purpose;
+use experiment::fix::{self, FixError};
+use experiment::prove::{Notice, Proof, ProofRequest, ProvenCommand, prove_command, prove_figure};
+use machine::Root;
+use os::signals;
+use record::{Text, text};
+use report::forms::Forms;
+use report::terminal::{self, Fixed, KnobKept as Kept};
+
+use super::quiet::{NOT_QUIET, tuned_session};
+use crate::delivery::hand_out;
+use crate::failure::{Failure, signal_code};
+use crate::options::{Fix, Options};
+use crate::{output, sources};
+
+/// Does it, or says what it would do.
+pub fn run(options: &Options, asked: &Fix) -> Result<u8, Failure> {
+    let source = sources::read(&asked.record)?;
+    sources::say_note(&source, &options.out);
+    let record = &source.record;
+    let here = machine::inspect(&Root::live()).machine;
+    let fix = fix::choose(record, &here, &asked.finding, |finding| diagnose::cited_figure(record, finding))?;
+    let outlook = fix.look(&Root::live(), asked.keep)?;
+    let measures = measures(&fix, asked)?;
+    let report = |proof: Option<&Proof>, kept| {
+        let fixed = Fixed { fix: &fix, outlook: &outlook, proof, kept, measures: measures.clone() };
+        let forms = Forms::new(|style| terminal::fix(&fixed, style));
+        hand_out(options, &forms.with_value(terminal::fix_json(&fixed)))
+    };
+    if asked.dry_run || outlook.is_done() {
+        return report(None, None).map(|()| 0);
+    }
+    if let Some(refusal) = fix.refusal(&outlook) {
+        return Err(refusal.into());
+    }
+    let stop = signals::install();
+    let begin = |purpose| tuned_session::begin_value(options, fix.value, purpose);
+    // Whoever else holds knobs is heard of before minutes of measuring.
+    begin(Purpose::Measuring)?.end();
+    let proof = prove(options, asked, &fix, &|_| begin(Purpose::Measuring))?;
+    if let Some(signal) = proof.interrupted {
+        report(Some(&proof), Some(Kept::PutBack))?;
+        return Ok(signal_code(signal));
+    }
+    let kept = match asked.keep {
+        false => Kept::PutBack,
+        true if begin(Purpose::Persistent)?.leave() => Kept::Stands,
+        true => Kept::NotSet,
+    };
+    report(Some(&proof), Some(kept)).inspect_err(|_| {
+        if kept == Kept::Stands {
+            output::complain("the value is set; to restore it: linespeed quiet --restore");
+        }
+    })?;
+    Ok(if stop.signal().is_none() && kept == Kept::NotSet { NOT_QUIET } else { 0 })
+}
+
+/// What is measured, in words.
+fn measures(fix: &fix::Fix, asked: &Fix) -> Result<Text, FixError> {
+    match (&fix.figure, asked.command.is_empty()) {
+        (_, false) => Ok(text!("fix-measures-command", "the time of the command")),
+        (Some(figure), true) => Ok(figure.describe()),
+        (None, true) if asked.dry_run => {
+            Ok(text!("fix-measures-nothing", "nothing without a command: -- COMMAND"))
+        }
+        (None, true) => Err(FixError::NeedsCommand { knob: fix.value.knob.name(), number: fix.number }),
+    }
+}
+
+fn prove(
+    options: &Options,
+    asked: &Fix,
+    fix: &fix::Fix,
+    begin_session: &dyn Fn(&[&'static str]) -> Result<TunedSession, Error>,
+) -> Result<Proof, Failure> {
+    let tell = |notice: Notice| {
+        if notice.is_warning() || !options.out.quiet_output {
+            output::complain(&notice.to_string());
+        }
+    };
+    let request = ProofRequest {
+        names: &[fix.value.knob.name()],
+        value: Some(fix.value),
+        cpus: None,
+        rounds: asked.rounds.map(|rounds| rounds as usize),
+        stop: signals::install(),
+        begin_session,
+        tell: &tell,
+    };
+    Ok(match &fix.figure {
+        Some(figure) if asked.command.is_empty() => prove_figure(request, figure)?,
+        _ => prove_command(request, ProvenCommand { argv: &asked.command, drop_caches: false, warm: &[] })?,
+    })
+}
+
+impl From<FixError> for Failure {
+    fn from(error: FixError) -> Self {
+        match error {
+            FixError::Session(error) => error.into(),
+            FixError::OtherMachine(_) | FixError::CannotBeSet { .. } => Failure::Cannot(error.to_string()),
+            error => Failure::Usage(error.to_string()),
+        }
+    }
+}

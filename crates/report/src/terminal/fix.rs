@@ -1,0 +1,160 @@
+//! What fixing a finding would do, and what it gave.
+
+use experiment::fix::{Fix, Gain, Outlook};
+use experiment::prove::Proof;
+use record::diagnosis::Finding;
+use record::phrase::count_noun;
+use record::units::{percent, significant};
+use record::{Text, text};
+use serde_json::{Value, json};
+
+use super::screen::Screen;
+use super::{Style, knobs_planned, proof};
+use crate::contents::summary;
+use crate::paint::{Span, Tone};
+
+/// What became of the knob.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// It stands.
+    Stands,
+    /// It is as it was.
+    PutBack,
+    /// It was to stand, and could not be set.
+    NotSet,
+}
+
+/// A finding that was fixed, or was to be.
+pub struct Fixed<'a> {
+    /// The finding and its knob.
+    pub fix: &'a Fix<'a>,
+    /// What it does here.
+    pub outlook: &'a Outlook,
+    /// What was measured.
+    pub proof: Option<&'a Proof>,
+    /// What became of the knob; `None` where nothing was touched.
+    pub kept: Option<Kept>,
+    /// What would be measured.
+    pub measures: Text,
+}
+
+/// The report of a fix.
+pub fn fix(fixed: &Fixed, style: &Style) -> String {
+    let mut text = head(fixed, style);
+    match fixed.proof {
+        Some(measured) => text.push_str(&proof(measured, style)),
+        None if !fixed.outlook.is_done() => {
+            text.push_str(&knobs_planned(&fixed.outlook.plan, false, 0, style));
+        }
+        None => {}
+    }
+    text + &foot(fixed, style)
+}
+
+fn head(fixed: &Fixed, style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    let Fix { number, finding, value, .. } = fixed.fix;
+    let Outlook { now, then, notes, .. } = fixed.outlook;
+    screen.paragraph(&[Span::plain(format!("{number}. "))], Tone::Strong, finding.what.to_string());
+    screen.paragraph(&[Span::plain("   ")], Tone::Plain, expected(finding));
+    let knob = value.knob.name();
+    let change = match fixed.outlook.is_done() {
+        true => text!(
+            "fix-already",
+            "{knob} is {now} already: nothing to set. Measure again: linespeed",
+            knob,
+            now = now.clone()
+        ),
+        false => {
+            text!("fix-change", "{knob}: {now}, then {then}", knob, now = now.clone(), then = then.clone())
+        }
+    };
+    screen.paragraph(&[Span::plain("   ")], Tone::Plain, change.to_string());
+    for note in notes {
+        screen.paragraph(&[Span::plain("   ")], Tone::Quiet, note.to_string());
+    }
+    screen.finish()
+}
+
+fn expected(finding: &Finding) -> String {
+    format!("{}: {}", summary::severity(finding.severity), summary::loss(finding))
+}
+
+fn foot(fixed: &Fixed, style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    screen.blank();
+    match fixed.proof {
+        Some(proof) => {
+            let gain = gave(&Gain::of(proof));
+            screen.paragraph(&[Span::strong("Gave: ")], Tone::Strong, gain.to_string());
+            let loss = expected(fixed.fix.finding);
+            screen.paragraph(&[Span::plain("Expected: ")], Tone::Plain, loss);
+        }
+        None if !fixed.outlook.is_done() => {
+            screen.paragraph(
+                &[Span::plain("Would be measured, before and after in turn: ")],
+                Tone::Plain,
+                fixed.measures.to_string(),
+            );
+        }
+        None => {}
+    }
+    let said = match fixed.kept {
+        Some(Kept::Stands) => Some("Kept, until the next boot. Put it back: linespeed quiet --restore"),
+        Some(Kept::PutBack) => Some("Put back: everything is as it was. To keep it: --keep"),
+        Some(Kept::NotSet) => Some("Not kept: everything is as it was."),
+        None => None,
+    };
+    if let Some(said) = said {
+        screen.paragraph(&[], Tone::Plain, said);
+    }
+    screen.finish()
+}
+
+/// What a fix gave, in words.
+fn gave(gain: &Gain) -> Text {
+    match gain {
+        Gain::Factor { factor, interval: (low, high) } => {
+            let [by, low, high] = [*factor, *low, *high].map(significant);
+            match *factor >= 1.0 {
+                true => text!("fix-faster", "{by} × as fast ({low} to {high})", by, low, high),
+                false => text!("fix-slower", "slower: {by} × as fast ({low} to {high})", by, low, high),
+            }
+        }
+        Gain::Nothing { smaller_than } if *smaller_than > 0.0 => {
+            text!("fix-nothing", "nothing above the noise floor (< {bound})", bound = percent(*smaller_than))
+        }
+        Gain::Nothing { .. } => text!("fix-nothing-at-all", "nothing above the noise floor"),
+        Gain::TooNoisy { rounds_needed: Some(rounds) } => {
+            let rounds = count_noun(*rounds, "more round");
+            text!("fix-too-noisy-yet", "too noisy to tell: {rounds} needed, with --rounds", rounds)
+        }
+        Gain::TooNoisy { rounds_needed: None } => text!("fix-too-noisy", "too noisy to tell"),
+        Gain::NotMeasured(why) => text!("fix-not-measured", "not measured: {why}", why = why.clone()),
+    }
+}
+
+/// The same as JSON.
+pub fn fix_json(fixed: &Fixed) -> Value {
+    let Fix { number, finding, value, .. } = fixed.fix;
+    let gain = fixed.proof.map(|proof| match Gain::of(proof) {
+        Gain::Factor { factor, interval } => {
+            json!({"verdict": "resolved", "factor": factor, "interval": interval})
+        }
+        Gain::Nothing { smaller_than } => json!({"verdict": "nothing", "smaller_than": smaller_than}),
+        Gain::TooNoisy { rounds_needed } => json!({"verdict": "too-noisy", "rounds_needed": rounds_needed}),
+        Gain::NotMeasured(why) => json!({"verdict": "not-measured", "why": why}),
+    });
+    json!({
+        "finding": {"number": number, "rule": finding.rule, "what": finding.what, "loss": finding.loss},
+        "knob": value.knob.name(),
+        "now": fixed.outlook.now,
+        "then": fixed.outlook.then,
+        "already": fixed.outlook.is_done(),
+        "would_set": ::quiet::json::plan(&fixed.outlook.plan),
+        "measures": fixed.measures,
+        "gain": gain,
+        "proof": fixed.proof.map(Proof::to_json),
+        "kept": fixed.kept.map(|kept| kept == Kept::Stands),
+    })
+}
