@@ -410,6 +410,9 @@ class Finding:
     remedy: Tuple[str, ...] = ()
     #: For each entry of `remedy` the command in it, `null` where it has none. Absent in records of 0.1.
     remedy_commands: Tuple[Optional[str], ...] = ()
+    #: For each entry of `remedy` the knob that it sets, which `linespeed fix` sets and measures; `null` where it sets
+    #: none. Absent where none does.
+    remedy_sets: Tuple[Optional[KnobValue], ...] = ()
     #: The resource that it takes from, as in `diagnosis.resources[].name`, where it takes from one of them.
     resource: Optional[str] = None
     #: How to undo the remedy.
@@ -597,6 +600,22 @@ class Knob:
     set_to: Optional[str] = None
     #: What it was.
     was: str = ''
+
+
+#: A knob of `linespeed quiet` that remedies set, by its name there.
+KnobName = Literal["boost", "governor", "epp", "epb", "clock-range", "idle-states", "guest-halt", "smt", "numa-balancing", "thp"]
+
+
+@dataclass(frozen=True)
+class KnobValue:
+    """A knob and the value that it is to have: what `linespeed fix` sets."""
+
+    #: The knob.
+    knob: KnobName
+    #: The CPUs that it is for; absent where it is for all.
+    cpus: Optional[CpuList] = None
+    #: The value; absent where it is the one that `linespeed quiet` sets.
+    value: Optional[str] = None
 
 
 @dataclass(frozen=True)
