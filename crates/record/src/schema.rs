@@ -1,7 +1,7 @@
 //! The JSON Schemas of what linespeed writes. Their texts lie in `schema/`, so that the program need not carry what makes
 //! them of the types; a test makes them anew and holds them against the files.
 //!
-//! After a change of a type: `RENEW_SCHEMA=1 cargo test -p linespeed-record schema`.
+//! After a change of a type: `RENEW_SCHEMA=1 cargo test -p linespeed-record schema`, which renews Python's classes, too.
 
 use serde_json::Value;
 
@@ -52,6 +52,12 @@ mod tests {
             assert_eq!(parse_schema(&reported), schema, "{name}");
             if std::env::var_os("RENEW_SCHEMA").is_some() {
                 std::fs::write(folder.join(name), &reported).expect("the schema's file can be written");
+                // Python's classes are written from it.
+                let classes = folder.join("../../../../python/classes");
+                assert!(
+                    std::process::Command::new(classes).status().is_ok_and(|status| status.success()),
+                    "python/classes failed"
+                );
             } else {
                 let renew = "RENEW_SCHEMA=1 cargo test -p linespeed-record schema";
                 assert!(
