@@ -63,6 +63,7 @@ version=$("$here/linespeed" --version 2>&1) ||
 
 places | while read -r file place; do
     into=$prefix/$place
+    [ ! -d "$into" ] || { echo "install.sh: $into is a folder" >&2; exit 1; }
     mkdir -p "$(dirname "$into")" && cp "$here/$file" "$into.new" && mv -f "$into.new" "$into" || exit 1
 done || fail "could not write to $prefix; name another folder: sh install.sh --prefix FOLDER"
 chmod 755 "$prefix/bin/linespeed" || exit 1

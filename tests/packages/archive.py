@@ -31,7 +31,12 @@ def trial(made):
 
         nobody = inside("sh", f"{folder}/install.sh", "--prefix", "/opt/tools/linespeed")
         assert "/opt/tools/linespeed/bin" in nobody and (inside.place / "opt/tools/linespeed/bin/linespeed").exists()
+        (home / "file").write_text("")
+        (home / "taken/bin/linespeed").mkdir(parents=True)
+        inside("chown", "-R", "1000:1000", "/home/user/taken")
         refused = [
+            (["sh", f"{folder}/install.sh", "--prefix", "/home/user/file"], 1000, "could not write to /home/user/file"),
+            (["sh", f"{folder}/install.sh", "--prefix", "/home/user/taken"], 1000, "/home/user/taken/bin/linespeed is a folder"),
             (["sh", f"{folder}/install.sh", "--prefix", "/usr"], 1000, "could not write to /usr"),
             (["sh", f"{folder}/install.sh", "--what"], 1000, "usage:"),
             (["sh", f"{folder}/install.sh", "--prefix"], 1000, "usage:"),
