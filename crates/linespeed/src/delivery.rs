@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use record::phrase::visible;
 use record::store::newest;
 use record::{Machine, Record};
 use report::forms::{Form, Forms};
 
 use crate::failure::Failure;
 use crate::options::Options;
+use crate::redaction::{host, shown};
 use crate::{files, output};
 
 /// The text of a form.
@@ -77,7 +77,8 @@ pub fn destination(
         let words = "--label names a record that is kept: write it with --output FILE, or leave --json out";
         return options.out.label.as_ref().map_or(Ok(None), |_| Err(Failure::Usage(words.to_owned())));
     }
-    let name = record::file_name::record_name(machine.hostname.as_deref(), &record.started) + ".json";
+    let name =
+        record::file_name::record_name(host(options, machine.hostname.as_deref()), &record.started) + ".json";
     let place = files::state_folder().map(|folder| os::whole_file::free_name(&folder.join(name)));
     match place.and_then(|path| files::check_writable(&path).map(|()| path)) {
         Ok(path) => Ok(Some(path)),
@@ -157,12 +158,12 @@ pub fn deliver(
     let named = is_named(options);
     let (path, mut written) = keep(options, record, destination);
     if let Some(path) = &path {
-        let mut files_named = format!("\nRecord: {}\n", visible(path));
+        let mut files_named = format!("\nRecord: {}\n", shown(options, path));
         if page && !named {
             let page = path.with_extension("html");
             let made = text(forms, Form::Page, options).and_then(|html| files::write(&page, &html));
             if made.is_ok() {
-                files_named.push_str(&format!("Page:   {}\n", visible(&page)));
+                files_named.push_str(&format!("Page:   {}\n", shown(options, &page)));
             }
             written = written.and(made);
         }

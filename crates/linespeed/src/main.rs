@@ -21,6 +21,7 @@ mod glossary;
 mod options;
 mod output;
 mod progress;
+mod redaction;
 mod sources;
 
 use std::process::ExitCode;

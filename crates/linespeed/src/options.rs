@@ -287,6 +287,10 @@ pub struct Out {
     /// interval
     #[arg(long, global = true, value_name = "FILE")]
     pub prom: Option<PathBuf>,
+    /// Take out names (hosts, users, commands, their arguments, options of the kernel, processes, files): everything handed out, the
+    /// record too, has pseudonyms
+    #[arg(long, global = true)]
+    pub redact: bool,
     /// Call the record NAME, which may then stand for its file
     #[arg(long, global = true, value_name = "NAME", value_parser = label)]
     pub label: Option<String>,
@@ -386,6 +390,7 @@ const TAKEN_BY: &[(&str, &[&[&str]])] = &[
     ("quiet_machine", &[MEASURING, &["stat", "plan"]]),
     ("fail_on", &[&["run", "scale", "show", "import", "quiet"]]),
     ("label", &[MEASURING, &["stat", "import", "records", "live"]]),
+    ("redact", &[MEASURING, &["stat", "show", "import", "compare", "inspect"]]),
     ("json", &[LISTING, &["quiet", "fix", "explain", "schema", "live", "check"]]),
     ("output", &[LISTING, &["quiet", "fix", "live", "check"]]),
     ("csv", &[LISTING]),

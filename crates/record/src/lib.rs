@@ -51,6 +51,7 @@ mod mode;
 pub mod paired_comparison;
 pub mod phrase;
 pub mod plan;
+pub mod redaction;
 pub mod regular_file;
 mod remedy;
 mod schema;

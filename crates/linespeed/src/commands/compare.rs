@@ -11,6 +11,7 @@ use report::terminal;
 use crate::delivery::{hand_out, output_file};
 use crate::failure::Failure;
 use crate::options::{Compare, Options};
+use crate::redaction::redact_sources;
 use crate::{files, sources};
 
 /// Records from which on only what a comparison needs of each is kept in memory.
@@ -47,7 +48,8 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
             diagnose::ignore_commands(record);
         }
     };
-    let sources = sources::read_all(&asked.records, prepare)?;
+    let mut sources = sources::read_all(&asked.records, prepare)?;
+    redact_sources(options, &mut sources)?;
     let find = |watch: bool| sources.iter().find(|source| source.record.watch.is_some() == watch);
     if let (Some(watch), Some(other)) = (find(true), find(false)) {
         let watch = record::phrase::visible(std::path::Path::new(&watch.from));

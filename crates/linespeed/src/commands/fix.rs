@@ -19,8 +19,10 @@ use crate::{output, sources};
 
 /// Does it, or says what it would do.
 pub fn run(options: &Options, asked: &Fix) -> Result<u8, Failure> {
-    let source = sources::read(&asked.record)?;
+    let mut source = sources::read(&asked.record)?;
     sources::say_note(&source, &options.out);
+    // The numbers are those that show prints, by the rules of this version.
+    source.record.diagnosis = diagnose::diagnose(&source.record);
     let record = &source.record;
     let here = machine::inspect(&Root::live()).machine;
     let fix = fix::choose(record, &here, &asked.finding, |finding| diagnose::cited_figure(record, finding))?;

@@ -16,6 +16,7 @@ use super::new_record;
 use crate::delivery::{as_json, is_named, print, printed, write_form};
 use crate::failure::Failure;
 use crate::options::{Import, Options};
+use crate::redaction::{redact_all, shown};
 use crate::{files, output};
 use destinations::choose_destinations;
 
@@ -34,14 +35,18 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
     if let Some(wanted) = &import.only {
         machines = vec![choose_machine(machines, wanted).map_err(usage)?];
     }
-    let destinations = choose_destinations(options, &machines)?;
+    let mut destinations = choose_destinations(options, &machines)?;
     let diagnosed = |machine: Imported| {
         let mut record = machine.into_record(new_record());
         record.diagnosis = diagnose::diagnose(&record);
         record
     };
-    let records: Vec<Record> = machines.into_iter().map(diagnosed).collect();
-    if !options.out.quiet_output {
+    let mut records: Vec<Record> = machines.into_iter().map(diagnosed).collect();
+    redact_all(options, &mut records)?;
+    if options.out.redact {
+        let unnamed = destinations.iter_mut().zip(&records).filter(|((_, named), _)| !named);
+        unnamed.for_each(|((path, _), record)| rename(path, record));
+    } else if !options.out.quiet_output {
         complain(&not_understood);
     }
     // Each is tried: what cannot be written is rescued.
@@ -51,7 +56,7 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
     if let (Some(label), Some(kept)) = (&options.out.label, kept.first()) {
         files::label_record(label, &kept.path)?;
     }
-    let places: Vec<terminal::Kept> = kept.iter().map(Kept::place).collect();
+    let places: Vec<terminal::Kept> = kept.iter().map(|kept| kept.place(options)).collect();
     let report =
         |style: &Style| terminal::import(&records, &places, options.out.all || options.out.verbose, style);
     let forms = match records.as_slice() {
@@ -66,6 +71,14 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
     Ok(records.iter().map(|record| super::run::found_code(&options.measuring, record)).max().unwrap_or(0))
 }
 
+/// A file's name without the host's.
+fn rename(path: &mut PathBuf, record: &Record) {
+    let name =
+        record.machine.hostname.as_ref().or(record.import.as_ref().and_then(|import| import.name.as_ref()));
+    let name = record::file_name::record_name(name.map(String::as_str), &record.started);
+    path.set_file_name(format!("{name}.json"));
+}
+
 /// Where a record is kept.
 struct Kept {
     path: PathBuf,
@@ -75,8 +88,8 @@ struct Kept {
 
 impl Kept {
     /// In words.
-    fn place(&self) -> terminal::Kept {
-        let place = visible(&self.path);
+    fn place(&self, options: &Options) -> terminal::Kept {
+        let place = shown(options, &self.path);
         let here = files::state_folder().is_ok_and(|folder| self.path.parent() == Some(&folder));
         let stem = self.path.file_stem().filter(|_| here);
         let shown_by = stem.map_or(place.clone(), |stem| stem.to_string_lossy().into_owned());

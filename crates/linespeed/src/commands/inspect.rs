@@ -8,6 +8,7 @@ use super::new_record;
 use crate::delivery::hand_out;
 use crate::failure::Failure;
 use crate::options::{Inspect, Options};
+use crate::redaction::redact;
 
 /// What tells the rest.
 const MORE: &str = "--all (features, mitigations, conditions), --tree (the shape)";
@@ -24,6 +25,7 @@ pub fn run(options: &Options, inspect: &Inspect) -> Result<u8, Failure> {
     record.machine = found.machine;
     record.conditions.before = found.snapshot;
     record.coverage = found.coverage;
+    redact(options, &mut record)?;
     let forms = Forms::new(|style| {
         if inspect.tree {
             terminal::tree(&record.machine, style)

@@ -13,9 +13,11 @@ use super::quiet::tuned_session;
 use crate::delivery::destination;
 use crate::failure::Failure;
 use crate::options::Options;
+use crate::redaction::redact;
 
 /// A machine that is to be measured.
-pub struct Measuring {
+pub struct Measuring<'a> {
+    options: &'a Options,
     /// The machine, and its state before.
     pub found: Inspection,
     record: Record,
@@ -34,20 +36,24 @@ pub struct Outcome {
     pub ended: Ended,
 }
 
-impl Measuring {
+impl<'a> Measuring<'a> {
     /// Makes the machine quiet, looks at it, and checks that a record can be written, which a short run can do without.
-    pub fn begin(options: &Options, short: bool) -> Result<Self, Failure> {
+    pub fn begin(options: &'a Options, short: bool) -> Result<Self, Failure> {
         let began = Instant::now();
         let tuned = tuned_session::for_measuring(options)?;
         let found = machine::inspect(&Root::live());
         let mut record = new_record();
         record.mode = Some(options.measuring.depth().pick(RunMode::Quick, RunMode::Normal, RunMode::Full));
         let destination = destination(options, &found.machine, &record, short)?;
-        Ok(Self { found, record, destination, began, tuned })
+        Ok(Self { options, found, record, destination, began, tuned })
     }
 
     /// The whole record, and where it goes; knobs are as they were. `settle` completes the state after the run.
-    pub fn finish(self, outcome: Outcome, settle: impl FnOnce(&mut Snapshot)) -> (Record, Option<PathBuf>) {
+    pub fn finish(
+        self,
+        outcome: Outcome,
+        settle: impl FnOnce(&mut Snapshot),
+    ) -> Result<(Record, Option<PathBuf>), Failure> {
         let mut after = machine::snapshot_since(&Root::live(), &self.found.snapshot);
         settle(&mut after);
         let knobs = tuned_session::knobs(self.tuned.as_ref());
@@ -61,7 +67,8 @@ impl Measuring {
         record.ended = outcome.ended;
         record.seconds = Some((self.began.elapsed().as_secs_f64() * 100.0).round() / 100.0);
         record.diagnosis = diagnose::diagnose(&record);
-        (record, self.destination)
+        redact(self.options, &mut record)?;
+        Ok((record, self.destination))
     }
 }
 

@@ -69,9 +69,11 @@ fn measure_and_report(
     };
     let own_ready_seconds = measure::run_queue_delay::total_seconds();
     let (record, destination) =
-        measuring.finish(outcome, |after| after.own_ready_seconds = own_ready_seconds);
+        measuring.finish(outcome, |after| after.own_ready_seconds = own_ready_seconds)?;
     let ours = options.out.output.is_none() && !options.out.json;
-    crate::ceilings::keep(&record, destination.as_deref(), ours);
+    if !options.out.redact {
+        crate::ceilings::keep(&record, destination.as_deref(), ours);
+    }
     let asked = run.map_or_else(WakeupForms::default, |run| run.forms);
     let report = |record: &Record, style: &Style| {
         report::cyclictest::forms(record, asked.cyclictest, asked.histogram).unwrap_or_else(|| {

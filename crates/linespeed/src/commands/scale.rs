@@ -67,7 +67,7 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
             (interrupted, _) => ended(interrupted),
         },
     };
-    let (record, destination) = measuring.finish(outcome, |_| {});
+    let (record, destination) = measuring.finish(outcome, |_| {})?;
     if let (Some(trouble), true) = (&results.failed, record.measurements.is_empty()) {
         return Err(complaint(&job, trouble));
     }

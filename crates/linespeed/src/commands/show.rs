@@ -7,15 +7,19 @@ use report::terminal::{self, Style};
 use crate::delivery::hand_out;
 use crate::failure::Failure;
 use crate::options::{Options, Show};
+use crate::redaction::{argument, redact};
 use crate::sources;
 
 /// Prints a record, or writes it as a page.
 pub fn run(options: &Options, show: &Show) -> Result<u8, Failure> {
     let source = sources::read(&show.record)?;
-    sources::say_note(&source, &options.out);
+    if !options.out.redact {
+        sources::say_note(&source, &options.out);
+    }
     let mut record = source.record;
     // Findings follow from the figures: an older record gets the rules of this version.
     record.diagnosis = diagnose::diagnose(&record);
+    redact(options, &mut record)?;
     let forms = &show.forms;
     let wakeups = report::cyclictest::forms(&record, forms.cyclictest, forms.histogram);
     if forms.any() && wakeups.is_none() {
@@ -32,7 +36,7 @@ pub fn run(options: &Options, show: &Show) -> Result<u8, Failure> {
     let report = |record: &Record, style: &Style| match &wakeups {
         Some(text) => text.clone(),
         None if !show.parts.is_empty() => sections(style).unwrap_or_default().join("\n"),
-        None => terminal::record(record, options.out.all, &show.record, style),
+        None => terminal::record(record, options.out.all, argument(options, &show.record), style),
     };
     hand_out(options, &Forms::of_record(&record, report).with_report_asked_for(forms.any()))?;
     Ok(super::run::found_code(&options.measuring, &record))

@@ -13,7 +13,6 @@ use measure::command::{self, Attached, Job, SharedInput};
 use os::Stop;
 use os::child::Guard;
 use os::{pin, signals};
-use record::phrase::visible;
 use record::{Coverage, CpuList, Ended, Machine, Record, detail};
 use report::{perf_format, terminal};
 
@@ -22,6 +21,7 @@ use super::{new_record, output_file, to_standard_output};
 use crate::delivery::{self, is_named, printed, write_form};
 use crate::failure::Failure;
 use crate::options::{Options, PerfFormat, Stat};
+use crate::redaction::{redact, shown};
 use crate::{ceilings, files, output};
 use report::forms::Forms;
 use runs::{Runs, repeat};
@@ -94,6 +94,7 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
         record.diagnosis = diagnose::diagnose(&record);
     }
     drop(tuned);
+    redact(options, &mut record)?;
     let delivered =
         if runs.done.is_empty() { Ok(()) } else { deliver(options, stat, &record, destination.as_deref()) };
     if let Some(refused) = &runs.refused {
@@ -183,7 +184,7 @@ fn deliver(
     if kept.is_err() || (!asked && !options.out.quiet_output) {
         let mut text = format!("\n{}", forms.report(&output::error_style(&options.out)));
         if let (Some(path), false) = (path, named) {
-            text.push_str(&format!("\nRecord: {}\n", visible(&path)));
+            text.push_str(&format!("\nRecord: {}\n", shown(options, &path)));
         }
         // What was measured is shown even when it could not be stored.
         output::print_error(&text);

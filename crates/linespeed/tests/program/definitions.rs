@@ -4,13 +4,14 @@ use std::process::Command;
 
 use crate::support::{folder, linespeed, ran, run, run_with};
 
-const COMMANDS: [&str; 20] = [
+const COMMANDS: [&str; 21] = [
     "inspect",
     "run",
     "list",
     "live",
     "show",
     "explain",
+    "fix",
     "schema",
     "completions",
     "man",
