@@ -27,6 +27,7 @@ mod curve;
 mod distances;
 mod figures;
 mod findings;
+mod history;
 mod kept_ceilings;
 mod layers;
 mod levels;
@@ -61,6 +62,7 @@ pub use comparison::{
 };
 pub use cpu_accounting::used_by_others;
 pub use findings::{Case, Need, RULES, Rule, takes_cpu_time};
+pub use history::{HEADLINES, Past, lines};
 pub use kept_ceilings::{Identity, KeptCeilings};
 pub use levels::levels;
 pub use numa::numa;

@@ -58,23 +58,10 @@ pub fn read(paths: &[PathBuf], threads: usize) -> Collection {
     files.sort();
     files.dedup();
     let known = Mutex::new(Known::default());
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut done = Vec::new();
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(path) = files.get(at) else { return done };
-            done.push((at, read_one(path, &known)));
-        }
-    };
-    let mut all: Vec<(usize, Result<Brief, Text>)> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().filter_map(|worker| worker.join().ok()).flatten().collect()
-    });
-    all.sort_by_key(|(at, _)| *at);
+    let all = read_each(&files, threads, |path| read_one(path, &known));
     let mut briefs = Vec::new();
-    for (at, result) in all {
-        let file = || files.get(at).map_or(String::new(), |path| visible(path));
+    for (path, result) in files.iter().zip(all) {
+        let file = || visible(path);
         match result {
             Err(why) => remark(&mut remarks, why, true, file()),
             Ok(brief) => {
@@ -90,6 +77,29 @@ pub fn read(paths: &[PathBuf], threads: usize) -> Collection {
     }
     let known = known.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     Collection { briefs, known, files: files.len() as u64, remarks }
+}
+
+/// What is made of each file, in their order, with so many threads at once.
+pub(crate) fn read_each<T: Send>(
+    files: &[PathBuf],
+    threads: usize,
+    read: impl Fn(&Path) -> T + Sync,
+) -> Vec<T> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(path) = files.get(at) else { return done };
+            done.push((at, read(path)));
+        }
+    };
+    let mut all: Vec<(usize, T)> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().filter_map(|worker| worker.join().ok()).flatten().collect()
+    });
+    all.sort_by_key(|(at, _)| *at);
+    all.into_iter().map(|(_, made)| made).collect()
 }
 
 /// Adds a file, or what lies in a folder. Of a folder only what may be a record: its name ends in `.json`.
@@ -114,6 +124,11 @@ fn list(path: &Path, depth: usize, files: &mut Vec<PathBuf>, remarks: &mut Vec<R
 
 /// Reads a file; why it counts for nothing, where it does.
 fn read_one(path: &Path, known: &Mutex<Known>) -> Result<Brief, Text> {
+    Ok(Brief::from_record(&read_record(path)?, path.to_owned(), known))
+}
+
+/// A record with figures, without its samples; why it counts for nothing, where it does.
+pub(crate) fn read_record(path: &Path) -> Result<Record, Text> {
     let content = regular_file::read(path, MAX_RECORD_BYTES).map_err(|error| match error {
         NotRead::Io(_) => text!(UNREADABLE),
         NotRead::NotRegular => text!(NOT_REGULAR),
@@ -132,5 +147,5 @@ fn read_one(path: &Path, known: &Mutex<Known>) -> Result<Brief, Text> {
     if record.measurements.is_empty() {
         return Err(text!(NO_FIGURES));
     }
-    Ok(Brief::from_record(&record, path.to_owned(), known))
+    Ok(record)
 }

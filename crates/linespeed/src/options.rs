@@ -16,6 +16,7 @@ mod check;
 mod defaults;
 mod fix;
 mod fleet;
+mod history;
 mod live;
 mod overhead;
 mod plan;
@@ -28,6 +29,7 @@ mod stat;
 pub use check::{Check, Exit};
 pub use fix::Fix;
 pub use fleet::Fleet;
+pub use history::History;
 pub use live::Live;
 pub use overhead::{Overhead, Vm};
 pub use plan::Plan;
@@ -42,6 +44,7 @@ pub use stat::{PerfFormat, Stat};
 use check::CHECK_HELP;
 use fix::FIX_HELP;
 use fleet::FLEET_HELP;
+use history::HISTORY_HELP;
 use live::LIVE_HELP;
 use overhead::OVERHEAD_HELP;
 use plan::PLAN_HELP;
@@ -104,7 +107,7 @@ pub enum Command {
     /// Show a record, on the terminal or as a page
     Show(Show),
     /// List the records that are kept; label or remove them
-    #[command(after_help = RECORDS_HELP, aliases = ["history", "ls"])]
+    #[command(after_help = RECORDS_HELP, alias = "ls")]
     Records(Records),
     /// Compare records: what differs, by how much, and which differences explain it
     #[command(after_help = COMPARE_HELP)]
@@ -112,6 +115,9 @@ pub enum Command {
     /// Hold many machines' records against each other: which are slow, and why
     #[command(after_help = FLEET_HELP)]
     Fleet(Fleet),
+    /// Show this machine's figures over its records: what changed, when, and what differs since
+    #[command(after_help = HISTORY_HELP)]
+    History(History),
     /// Import other tools' output: lscpu, numactl, dmidecode, perf, cyclictest and more, also several in one text
     #[command(after_help = IMPORT_HELP)]
     Import(Import),
@@ -366,6 +372,7 @@ const LISTING: &[&str] = &[
     "import",
     "compare",
     "fleet",
+    "history",
     "records",
     "inspect",
     "list",
@@ -373,7 +380,7 @@ const LISTING: &[&str] = &[
 ];
 /// Commands whose result has a page.
 const WITH_PAGE: &[&str] =
-    &["run", "scale", "overhead", "stat", "show", "reference", "import", "compare", "fleet"];
+    &["run", "scale", "overhead", "stat", "show", "reference", "import", "compare", "fleet", "history"];
 
 /// Flags of all commands that mean something to some alone, with these: the others refuse them, and their help leaves them out.
 const TAKEN_BY: &[(&str, &[&[&str]])] = &[
@@ -381,7 +388,19 @@ const TAKEN_BY: &[(&str, &[&[&str]])] = &[
         "all",
         &[
             MEASURING,
-            &["stat", "show", "reference", "compare", "fleet", "plan", "inspect", "quiet", "import", "check"],
+            &[
+                "stat",
+                "show",
+                "reference",
+                "compare",
+                "fleet",
+                "history",
+                "plan",
+                "inspect",
+                "quiet",
+                "import",
+                "check",
+            ],
         ],
     ),
     ("quick", &[MEASURING, &["check"]]),

@@ -39,6 +39,7 @@ mod finding;
 pub mod fleet;
 pub mod glossary;
 pub mod handover;
+pub mod history;
 pub mod import;
 mod json;
 pub mod label;

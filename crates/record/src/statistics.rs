@@ -116,7 +116,7 @@ pub fn median_interval(sorted: &[f64]) -> Option<(f64, f64)> {
 }
 
 /// The share of cases in which an interval may miss, of all that are told together.
-pub(crate) const WRONG: f64 = 0.05;
+pub const WRONG: f64 = 0.05;
 /// From so many samples on the normal approximation of one interval's rank is off by far less than a rank.
 const MANY: usize = 1000;
 

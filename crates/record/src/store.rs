@@ -10,7 +10,7 @@ use std::time::SystemTime;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use crate::file_name::record_name;
+use crate::file_name::{host_of, record_name};
 use crate::phrase::visible;
 use crate::{Machine, Record, RunMode, Text, regular_file, text};
 
@@ -198,6 +198,24 @@ pub fn of_machine(folder: PathBuf, machine: &Machine) -> impl Iterator<Item = (P
     records.filter(|(_, record)| machine.is_same_hardware(&record.machine))
 }
 
+/// Files of the folders that may be a host's records, the newest first by their names, and how many are other hosts' by theirs. A
+/// file with a name of its own may be anybody's.
+pub fn of_host(folders: &[PathBuf], host: &str) -> (Vec<PathBuf>, usize) {
+    let own = record_name(Some(host), "");
+    let stem = |path: &PathBuf| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let is_own = |path: &PathBuf| host_of(&stem(path)).is_none_or(|of| own.strip_suffix('-') == Some(of));
+    let names = list_names(folders);
+    let all = names.len();
+    let mut own: Vec<PathBuf> = names.into_iter().filter(is_own).collect();
+    // Names of one host end in the time; what has a name of its own is read first.
+    own.sort_by_cached_key(|path| {
+        let name = stem(path);
+        std::cmp::Reverse((host_of(&name).is_none(), name))
+    });
+    let others = all - own.len();
+    (own, others)
+}
+
 /// All records of the folders with their labels, the newest first.
 pub fn list(folders: &[PathBuf]) -> Vec<Entry> {
     let labels: Vec<(String, PathBuf)> = folders.iter().flat_map(|folder| labels(folder)).collect();
@@ -225,15 +243,22 @@ pub fn find_same_import(folder: &Path, json: &str) -> Option<PathBuf> {
 
 /// The JSON files of the folders but for the ceilings, the last that was written first.
 fn files(folders: &[PathBuf]) -> Vec<PathBuf> {
-    let entries = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
-    let mut files: Vec<(SystemTime, PathBuf)> = entries
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|ending| ending == "json"))
-        .filter(|path| path.file_name().is_none_or(|name| name != CEILINGS))
+    let mut files: Vec<(SystemTime, PathBuf)> = list_names(folders)
+        .into_iter()
         .filter_map(|path| Some((std::fs::metadata(&path).ok()?.modified().ok()?, path)))
         .collect();
     files.sort_by(|a, b| b.cmp(a));
     files.into_iter().map(|(_, path)| path).collect()
+}
+
+/// The JSON files of the folders but for the ceilings, in no order.
+fn list_names(folders: &[PathBuf]) -> Vec<PathBuf> {
+    let entries = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
+    let records = entries.map(|entry| entry.path()).filter(|path| {
+        path.extension().is_some_and(|ending| ending == "json")
+            && path.file_name().is_none_or(|name| name != CEILINGS)
+    });
+    records.collect()
 }
 
 /// The labels of a folder, and the records that they name.

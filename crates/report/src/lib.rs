@@ -27,6 +27,7 @@ pub mod csv;
 pub mod cyclictest;
 pub mod fleet_csv;
 pub mod forms;
+pub mod history_csv;
 mod notes;
 pub mod page;
 mod paint;

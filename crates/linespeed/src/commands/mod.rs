@@ -6,6 +6,7 @@ mod definitions;
 mod explain;
 mod fix;
 mod fleet;
+mod history;
 mod import;
 mod inspect;
 mod list;
@@ -54,6 +55,7 @@ fn done(options: &Options) -> Result<u8, Failure> {
         Some(Command::Records(asked)) => records::run(options, asked),
         Some(Command::Compare(compare)) => compare::run(options, compare),
         Some(Command::Fleet(asked)) => fleet::run(options, asked),
+        Some(Command::History(asked)) => history::run(options, asked),
         Some(Command::Reference(asked)) => reference::run(options, asked),
         Some(Command::Explain { name }) => explain::run(options, name.as_deref()),
         Some(Command::Schema { comparison }) => {

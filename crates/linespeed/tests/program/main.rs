@@ -8,6 +8,7 @@ mod confined;
 mod definitions;
 mod distances;
 mod fix;
+mod history;
 mod import;
 mod input;
 mod inspect;

@@ -6,6 +6,7 @@ mod command;
 mod compare;
 mod figures;
 mod fleet;
+mod history;
 mod plan;
 mod shape;
 mod summary;
@@ -84,6 +85,11 @@ pub fn comparison<'a>(comparison: &Comparison, records: impl Iterator<Item = &'a
 /// A fleet as a page.
 pub fn fleet(of: &record::fleet::Fleet) -> String {
     page("fleet", &of.tool, &fleet::header(of), &fleet::sections(of))
+}
+
+/// A machine's history as a page.
+pub fn history(of: &record::history::History) -> String {
+    page("history", &of.tool, &history::header(of), &history::sections(of))
 }
 
 /// What stands below one heading.

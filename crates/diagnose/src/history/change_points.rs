@@ -1,0 +1,187 @@
+//! Where a series of values changed its level.
+//!
+//! A series is cut where a weighted likelihood ratio of two levels against one is greatest, if chance would hardly make so great a
+//! one; then each part by itself (hierarchical division, as E-divisive does: Matteson and James, JASA 109:334, 2014). How likely
+//! chance makes it is found by permutation: without a change every order of the values is as likely, whatever their distribution
+//! and however wide the interval of each, so that a series without change is cut in no more than [`WRONG`] of cases. A value's
+//! weight is the inverse of its variance by its own interval and the usual one of the series: runs differ by more than what one
+//! run sees. Values that drift or depend on the ones before them are not exchangeable: of these it tells that they changed.
+
+use record::statistics::WRONG;
+
+/// Records on each side of a change: one alone may be a slip.
+const LEAST_SIDE: usize = 2;
+/// Orders that are drawn.
+const ORDERS: u32 = 1999;
+/// Where the sequence of orders begins: the same records are told the same way each time.
+const SEED: u64 = 0x6c69_6e65_7370_6565;
+
+/// A value with its standard deviation, 0 where that is not known.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Value {
+    pub(super) value: f64,
+    pub(super) deviation: f64,
+}
+
+/// Where a series was cut: the index of the first value of the later part, and the chance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Cut {
+    pub(super) at: usize,
+    pub(super) chance: f64,
+}
+
+/// The fewest values in which a change can be told at all when so many series are looked at together: n values have n over n ÷ 2
+/// halves, and two of these orders are as clear as the clearest.
+pub(super) fn least_values(series: usize) -> usize {
+    let halves = |n: usize| (0..n / 2).map(|i| (n - i) as f64 / (i + 1) as f64).product::<f64>();
+    (2 * LEAST_SIDE..64).find(|n| 2.0 / halves(*n) <= WRONG / series.max(1) as f64).unwrap_or(64)
+}
+
+/// The cuts of a series in its order, `series` being looked at together.
+pub(super) fn find_cuts(values: &[Value], series: usize) -> Vec<Cut> {
+    let mut cuts = Vec::new();
+    let mut chance = Chance(SEED);
+    divide(&weigh(values), 0, WRONG / series.max(1) as f64, &mut chance, &mut cuts);
+    cuts.sort_by_key(|cut| cut.at);
+    cuts
+}
+
+/// Values with their weights.
+fn weigh(values: &[Value]) -> Vec<(f64, f64)> {
+    let mut variances: Vec<f64> = values.iter().map(|value| value.deviation.powi(2)).collect();
+    variances.sort_by(f64::total_cmp);
+    let usual = variances.get(variances.len() / 2).copied().unwrap_or(0.0);
+    let least = usual.max(f64::MIN_POSITIVE.sqrt());
+    values.iter().map(|value| (value.value, least / (value.deviation.powi(2) + least))).collect()
+}
+
+fn divide(values: &[(f64, f64)], begin: usize, most: f64, chance: &mut Chance, cuts: &mut Vec<Cut>) {
+    let Some((at, clear)) = best_cut(values) else { return };
+    let Some(found) = test(values, clear, most, chance) else { return };
+    cuts.push(Cut { at: begin + at, chance: found });
+    let (before, after) = values.split_at(at);
+    divide(before, begin, most, chance, cuts);
+    divide(after, begin + at, most, chance, cuts);
+}
+
+/// Where the levels of both sides differ most clearly, and how clearly: the weighted squares that one level leaves and two do not.
+fn best_cut(values: &[(f64, f64)]) -> Option<(usize, f64)> {
+    let last = values.len().checked_sub(LEAST_SIDE)?;
+    let (all, weight) = values.iter().fold((0.0, 0.0), |(sum, all), (v, w)| (sum + v * w, all + w));
+    let middle = all / weight;
+    let (mut sum, mut before) = (0.0, 0.0);
+    let mut best: Option<(usize, f64)> = None;
+    for (at, (value, w)) in values.iter().enumerate() {
+        if (LEAST_SIDE..=last).contains(&at) {
+            let clear = sum * sum * weight / (before * (weight - before));
+            if best.is_none_or(|(_, most)| clear > most) {
+                best = Some((at, clear));
+            }
+        }
+        sum += (value - middle) * w;
+        before += w;
+    }
+    best.filter(|(_, clear)| *clear > 0.0)
+}
+
+/// How often an order of chance is cut as clearly; `None` where that is too often.
+fn test(values: &[(f64, f64)], clear: f64, most: f64, chance: &mut Chance) -> Option<f64> {
+    let allowed = (most * f64::from(ORDERS + 1)) as u32;
+    let mut order = values.to_vec();
+    let mut as_clear = 0;
+    for _ in 0..ORDERS {
+        chance.shuffle(&mut order);
+        // The same cut in another order of adding differs in the last digits.
+        as_clear += u32::from(best_cut(&order).is_some_and(|(_, other)| other >= clear * (1.0 - 1e-9)));
+        if as_clear + 1 > allowed {
+            return None;
+        }
+    }
+    Some(f64::from(as_clear + 1) / f64::from(ORDERS + 1))
+}
+
+/// A sequence that looks like chance (SplitMix64).
+struct Chance(u64);
+
+impl Chance {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn shuffle<T>(&mut self, values: &mut [T]) {
+        for last in (1..values.len()).rev() {
+            let other = ((self.next() >> 32) * (last as u64 + 1)) >> 32;
+            values.swap(last, other as usize);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What runs of one machine scatter by: seldom much, each with an interval of its own that sees only a part of it.
+    fn series(seed: u64, length: usize, level: impl Fn(usize) -> f64) -> Vec<Value> {
+        let mut chance = Chance(seed.wrapping_mul(7919) + 1);
+        let mut even = move || (chance.next() >> 11) as f64 / (1u64 << 53) as f64;
+        let mut normal = move || (0..12).map(|_| even()).sum::<f64>() - 6.0;
+        let mut one = |at: usize| {
+            let deviation = 0.002 * (1.0 + normal().abs());
+            let burst = if normal() > 1.6 { 0.05 * normal().abs() } else { 0.0 };
+            Value { value: level(at) + deviation * normal() + 0.01 * normal() + burst, deviation }
+        };
+        (0..length).map(&mut one).collect()
+    }
+
+    #[test]
+    fn of_series_without_change_no_more_than_one_in_twenty_is_cut() {
+        for (length, together) in [(12, 1), (40, 1), (25, 4)] {
+            let cut = |seed: &u64| {
+                let of = |line: usize| series(*seed * 16 + line as u64, length, |_| 0.0);
+                (0..together).any(|line| !find_cuts(&of(line), together).is_empty())
+            };
+            let wrong = (0..400).filter(cut).count();
+            // Three standard deviations of the binomial above 20 of 400.
+            assert!(wrong <= 33, "{wrong} of 400, {length} records, {together} together");
+        }
+    }
+
+    #[test]
+    fn changes_are_found_where_they_are() {
+        let (mut found, mut exact) = (0, 0);
+        for seed in 0..100 {
+            let cuts = find_cuts(&series(seed, 30, |at| if at < 18 { 0.0 } else { -0.1 }), 4);
+            found += usize::from(!cuts.is_empty());
+            exact += usize::from(cuts.iter().any(|cut| cut.at == 18));
+        }
+        assert!(found >= 95 && exact >= 80, "{found} found, {exact} at its place, of 100");
+        let level = |at: usize| [0.0, -0.2, 0.05][at / 15];
+        let places: Vec<usize> = find_cuts(&series(7, 45, level), 1).iter().map(|cut| cut.at).collect();
+        assert_eq!(places, [15, 30]);
+    }
+
+    #[test]
+    fn a_record_that_saw_much_noise_weighs_little() {
+        let mut values = series(3, 20, |_| 0.0);
+        for value in &mut values[16..] {
+            *value = Value { value: value.value - 0.05, deviation: 0.5 };
+        }
+        assert_eq!(find_cuts(&values, 1), []);
+    }
+
+    #[test]
+    fn few_or_equal_values_are_not_cut() {
+        assert_eq!((least_values(1), least_values(4)), (8, 10));
+        for length in 0..least_values(1) {
+            assert_eq!(find_cuts(&series(1, length, |at| if at < length / 2 { 0.0 } else { 1.0 }), 1), []);
+        }
+        assert_eq!(find_cuts(&[Value { value: 1.0, deviation: 0.0 }; 50], 1), []);
+        let mut steps = [Value { value: 1.0, deviation: 0.0 }; 16];
+        steps[8..].iter_mut().for_each(|value| value.value = 2.0);
+        assert_eq!(find_cuts(&steps, 4).len(), 1);
+    }
+}

@@ -1,0 +1,204 @@
+//! One machine's figures over its records: each headline, where its level changed, and what differs between the two records around
+//! a change.
+
+mod change_points;
+
+use record::comparison::{Difference, FactKind};
+use record::history::{Change, HEADLINE, Line, Moment, Point};
+use record::statistics::{WRONG, median_of_sorted};
+use record::{Better, Measurement, Record, Text, text};
+
+use crate::comparison::facts::{difference, facts, tell_facts};
+use crate::overhead::student_quantile;
+use change_points::{Value, find_cuts, least_values};
+
+/// Half a 95 % interval of a normal distribution, in standard deviations.
+const HALF_INTERVAL: f64 = 1.96;
+
+/// What is kept of one record of a machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Past {
+    /// Its file and time.
+    pub moment: Moment,
+    /// The host's name.
+    pub host: String,
+    /// When its run was over, seconds since 1970.
+    pub over: u64,
+    /// What kind of machine it is of.
+    pub kind: crate::Kind,
+    facts: Vec<Option<String>>,
+    figures: Vec<Datum>,
+}
+
+/// A figure of a record: its value, its interval, and whether it is in doubt.
+type Datum = (Name, f64, Option<(f64, f64)>, bool);
+
+/// What a figure is, in all records.
+#[derive(Clone, Debug, PartialEq)]
+struct Name {
+    name: String,
+    what: Text,
+    unit: String,
+    better: Option<Better>,
+    method: String,
+}
+
+impl Past {
+    /// Of a record: its headlines, or the figures of these metrics and the headlines of these names.
+    pub fn from_record(record: &Record, path: std::path::PathBuf, asked: &[String]) -> Option<Self> {
+        let at = record::date::seconds(&record.started)?;
+        let facts = tell_facts(record);
+        Some(Self {
+            moment: Moment { record: path, started: record.started.clone(), at },
+            host: record.machine.hostname.clone().unwrap_or_default(),
+            over: at + record.seconds.unwrap_or(0.0).max(0.0) as u64,
+            kind: crate::Kind::from_facts(&facts),
+            figures: figures(record, asked),
+            facts,
+        })
+    }
+
+    /// Whether it has any of the figures that were asked for.
+    pub fn has_figures(&self) -> bool {
+        !self.figures.is_empty()
+    }
+}
+
+/// Headlines that there are.
+pub const HEADLINES: [&str; 4] = [
+    crate::resources::CORE,
+    crate::resources::MEMORY_BANDWIDTH,
+    crate::resources::MEMORY_LATENCY,
+    crate::resources::WAKE_UP,
+];
+
+fn figures(record: &Record, asked: &[String]) -> Vec<Datum> {
+    let is_asked = |name: &str| asked.iter().any(|asked| asked.replace('-', " ") == name.replace('-', " "));
+    let rows = crate::row_figures(record);
+    let headlines = crate::resources(&crate::RecordIndex::new(record)).into_iter();
+    let headlines =
+        headlines.map(|headline| headline.resource).filter(|one| asked.is_empty() || is_asked(&one.name));
+    let mut all: Vec<_> = headlines
+        .map(|one| {
+            // The interval is that of the figure which the headline is.
+            let same = |value: f64| (value - one.delivered).abs() <= one.delivered.abs() * 1e-9;
+            let figure = record.measurements.iter().find(|m| m.unit == one.unit && same(m.value()));
+            let row = || rows.iter().find(|row| row.unit == one.unit && same(row.value));
+            let interval = figure.and_then(Measurement::interval).or_else(|| row()?.interval);
+            let higher = one.unit != "ns" && one.unit != "s";
+            let name = Name {
+                what: text!(HEADLINE, name = one.name.clone()),
+                name: one.name.clone(),
+                better: Some(if higher { Better::Higher } else { Better::Lower }),
+                unit: one.unit.clone(),
+                method: String::new(),
+            };
+            (name, one.delivered, interval, one.doubt.is_some())
+        })
+        .collect();
+    let rows = rows.into_iter().filter(|row| is_asked(&row.metric));
+    all.extend(rows.map(|row| {
+        let (name, method) = (row.metric, row.method);
+        let is = Name { name, what: row.what, unit: row.unit, better: row.better, method };
+        (is, row.value, row.interval, row.in_doubt)
+    }));
+    all.retain(|(_, value, ..)| value.is_finite() && *value > 0.0);
+    all
+}
+
+/// The lines of a machine's records, which are in the order of their times.
+pub fn lines(records: &[Past]) -> Vec<Line> {
+    let mut lines: Vec<(&Name, Line)> = Vec::new();
+    for (record, past) in records.iter().enumerate() {
+        for (name, value, interval, in_doubt) in &past.figures {
+            let point = Point { record, value: *value, interval: *interval, in_doubt: *in_doubt };
+            match lines.iter_mut().find(|(known, _)| known == &name) {
+                Some((_, line)) => line.points.push(point),
+                None => {
+                    let line = Line {
+                        what: name.what.clone(),
+                        name: name.name.clone(),
+                        unit: name.unit.clone(),
+                        better: name.better,
+                        points: vec![point],
+                        changes: Vec::new(),
+                        needs: None,
+                    };
+                    lines.push((name, line));
+                }
+            }
+        }
+    }
+    let mut lines: Vec<Line> = lines.into_iter().map(|(_, line)| line).collect();
+    let together = lines.len();
+    for line in &mut lines {
+        line.needs = Some(least_values(together)).filter(|least| line.points.len() < *least);
+        line.changes = changes(line, records, together);
+    }
+    lines
+}
+
+/// Where a line changed.
+fn changes(line: &Line, records: &[Past], together: usize) -> Vec<Change> {
+    let values: Vec<Value> = line.points.iter().map(as_logarithm).collect();
+    let cuts = find_cuts(&values, together);
+    let begins = std::iter::once(0).chain(cuts.iter().map(|cut| cut.at));
+    let ends = cuts.iter().map(|cut| cut.at).chain([values.len()]).skip(1);
+    let around = cuts.iter().zip(begins.zip(ends));
+    let change = |(cut, (begin, end)): (&change_points::Cut, (usize, usize))| {
+        let (before, after) = (values.get(begin..cut.at)?, values.get(cut.at..end)?);
+        let (from, to) = (middle(before).exp(), middle(after).exp());
+        let [last, first] = [cut.at - 1, cut.at].map(|at| line.points.get(at).map(|point| point.record));
+        let (last, first) = (last?, first?);
+        let faster = |better| (to > from) == (better == Better::Higher);
+        Some(Change {
+            before: last,
+            after: first,
+            from,
+            to,
+            ratio: to / from,
+            interval: interval(before, after, (to / from).ln()),
+            chance: cut.chance,
+            slower: line.better.map(|better| !faster(better)),
+            differences: differences(records.get(last)?, records.get(first)?),
+        })
+    };
+    around.filter_map(change).collect()
+}
+
+/// A point on the scale of logarithms, on which a change is a ratio.
+fn as_logarithm(point: &Point) -> Value {
+    let width = point.interval.filter(|(low, high)| *low > 0.0 && high >= low);
+    let deviation = width.map_or(0.0, |(low, high)| (high / low).ln() / (2.0 * HALF_INTERVAL));
+    Value { value: point.value.ln(), deviation }
+}
+
+fn middle(values: &[Value]) -> f64 {
+    let mut sorted: Vec<f64> = values.iter().map(|value| value.value).collect();
+    sorted.sort_by(f64::total_cmp);
+    median_of_sorted(&sorted)
+}
+
+/// The interval of the ratio of two levels, by Welch's t of the records' scatter; that of medians is wider than that of means by √(π ÷ 2).
+fn interval(before: &[Value], after: &[Value], ratio: f64) -> Option<(f64, f64)> {
+    let squared_error = |values: &[Value]| {
+        let n = values.len() as f64;
+        let mean = values.iter().map(|value| value.value).sum::<f64>() / n;
+        let scatter = values.iter().map(|value| (value.value - mean).powi(2)).sum::<f64>() / (n - 1.0);
+        (n > 1.0).then_some((scatter / n, n - 1.0))
+    };
+    let ((a, a_free), (b, b_free)) = (squared_error(before)?, squared_error(after)?);
+    let all = a + b;
+    let freedom = all * all / (a * a / a_free + b * b / b_free).max(f64::MIN_POSITIVE);
+    let half = student_quantile(WRONG / 2.0, freedom.max(1.0)) * (all * std::f64::consts::FRAC_PI_2).sqrt();
+    let (low, high) = ((ratio - half).exp(), (ratio + half).exp());
+    (low.is_finite() && high.is_finite()).then_some((low, high))
+}
+
+/// What differs between two records, hardware first: no state that a machine happened to be in.
+fn differences(before: &Past, after: &Past) -> Vec<Difference> {
+    let values = [before.facts.clone(), after.facts.clone()];
+    let lasting =
+        (0..facts().len()).filter(|at| facts().get(*at).is_some_and(|fact| fact.kind != FactKind::State));
+    lasting.filter_map(|at| difference(at, &values)).collect()
+}

@@ -1,0 +1,97 @@
+//! The records of one machine, read into its history.
+
+use std::path::PathBuf;
+
+use diagnose::Past;
+use record::document::Tool;
+use record::fleet::Remark;
+use record::history::{HISTORY_VERSION, History};
+use record::phrase::visible;
+use record::{Template, date, text};
+
+use crate::machines::remark;
+use crate::reading::{read_each, read_record};
+
+const NO_TIME: Template = Template { code: "history-no-time", words: "no readable time" };
+const OTHER_MACHINE: Template = Template { code: "history-other-machine", words: "of another machine" };
+const NO_FIGURE: Template = Template { code: "history-no-figure", words: "none of these figures" };
+const TWICE: Template =
+    Template { code: "history-same-time", words: "begun in the same second as another: one of them counts" };
+const AHEAD: Template =
+    Template { code: "history-clock-ahead", words: "begun after now: the clock was ahead, or is behind" };
+const WENT_BACK: Template = Template {
+    code: "history-clock-went-back",
+    words: "begun before the one before was over: the clock went back, or two ran at once",
+};
+
+/// Whose history is asked for.
+pub struct Asked<'a> {
+    /// The host's name.
+    pub host: &'a str,
+    /// Names of headlines or metrics; none: all headlines.
+    pub names: &'a [String],
+    /// The most records that are read, the newest.
+    pub most: usize,
+    /// The present, as records have it.
+    pub now: &'a str,
+}
+
+/// Reads the newest of these files, which are the newest first, and finds what changed. `others`: files beside them that are
+/// other machines' by their names.
+pub fn read_history(files: &[PathBuf], others: usize, asked: &Asked, threads: usize, tool: Tool) -> History {
+    let newest = files.get(..asked.most.min(files.len())).unwrap_or_default();
+    let (mut others, mut remarks) = (others, Vec::new());
+    let read = read_each(newest, threads, |path| {
+        let record = read_record(path)?;
+        let past = Past::from_record(&record, path.to_owned(), asked.names);
+        past.ok_or_else(|| text!(NO_TIME))
+    });
+    let mut past = Vec::new();
+    for (path, read) in newest.iter().zip(read) {
+        match read {
+            Ok(one) if one.host != asked.host => others += 1,
+            Ok(one) => past.push(one),
+            Err(why) => remark(&mut remarks, why, true, visible(path)),
+        }
+    }
+    past.sort_by_key(|one| (one.moment.at, one.moment.record.clone()));
+    sort_out(&mut past, asked, &mut remarks);
+    History {
+        history: HISTORY_VERSION,
+        tool,
+        machine: asked.host.to_owned(),
+        lines: diagnose::lines(&past),
+        records: past.into_iter().map(|one| one.moment).collect(),
+        others,
+        older: files.len() - newest.len(),
+        remarks,
+    }
+}
+
+/// Leaves out what is of another machine of the same name, twice there, or without a figure; tells of clocks.
+fn sort_out(past: &mut Vec<Past>, asked: &Asked, remarks: &mut Vec<Remark>) {
+    let Some(kind) = past.last().map(|newest| newest.kind.clone()) else { return };
+    let (mut seen, mut over) = (None, 0);
+    let now = date::seconds(asked.now).unwrap_or(u64::MAX);
+    past.retain(|one| {
+        let (at, file) = (one.moment.at, || visible(&one.moment.record));
+        let why = if !one.kind.fits(&kind) {
+            text!(OTHER_MACHINE)
+        } else if !one.has_figures() {
+            text!(NO_FIGURE)
+        } else if seen == Some(at) {
+            text!(TWICE)
+        } else {
+            if at < over {
+                remark(remarks, text!(WENT_BACK), false, file());
+            }
+            if at > now {
+                remark(remarks, text!(AHEAD), false, file());
+            }
+            (seen, over) = (Some(at), over.max(one.over));
+            return true;
+        };
+        remark(remarks, why, true, file());
+        false
+    });
+}

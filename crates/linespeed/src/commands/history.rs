@@ -1,0 +1,64 @@
+//! `linespeed history`: this machine's figures over its records.
+
+use record::document::Tool;
+use record::phrase::visible;
+use record::{metrics, store};
+use report::forms::Forms;
+use report::terminal;
+
+use crate::delivery::{hand_out, output_file};
+use crate::failure::{Failure, unknown_name};
+use crate::options::{History, Options};
+use crate::{files, sources};
+
+/// Reads, finds what changed, and prints.
+pub fn run(options: &Options, asked: &History) -> Result<u8, Failure> {
+    if let Some(path) = output_file(options) {
+        files::check_writable(&path)?;
+    }
+    for name in &asked.figures {
+        check_name(name)?;
+    }
+    let folders = asked.from.clone().map_or_else(os::places::state_folders, |folder| vec![folder]);
+    if let Some(folder) = asked.from.as_ref().filter(|folder| !folder.is_dir()) {
+        let why = "is no folder; --from names one with records".to_owned();
+        return Err(Failure::Input { path: folder.clone(), why });
+    }
+    let host = asked.host.clone().unwrap_or_else(sources::host);
+    let (files, others) = store::of_host(&folders, &host);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let now = super::now();
+    let question = fleet::Asked { host: &host, names: &asked.figures, most: asked.last as usize, now: &now };
+    let tool = Tool { name: "linespeed".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
+    let said = fleet::read_history(&files, others, &question, threads, tool);
+    if said.records.is_empty() {
+        let looked: Vec<String> = folders.iter().map(|folder| visible(folder)).collect();
+        let others =
+            if said.others > 0 { format!(" ({} of other machines)", said.others) } else { String::new() };
+        let remarks: Vec<String> =
+            said.remarks.iter().map(|remark| format!("; {} {}", remark.count, remark.what)).collect();
+        return Err(Failure::Cannot(format!(
+            "there is no record of {} with these figures in {}{others}{}: run linespeed first, or name --host or --from",
+            if asked.host.is_some() { host.as_str() } else { "this machine" },
+            looked.join(" or "),
+            remarks.concat()
+        )));
+    }
+    let forms = Forms::new(|style| terminal::history(&said, options.out.all, style))
+        .with_json(|| said.to_json())
+        .with_csv(|| report::history_csv::history(&said))
+        .with_page(|| report::page::history(&said));
+    hand_out(options, &forms).map(|()| 0)
+}
+
+/// Refuses what is neither a headline nor a metric.
+fn check_name(name: &str) -> Result<(), Failure> {
+    let headline = |known: &&str| known.replace(' ', "-") == name.replace(' ', "-");
+    if diagnose::HEADLINES.iter().any(headline) || metrics::find(name).is_some() {
+        return Ok(());
+    }
+    let all: Vec<String> = diagnose::HEADLINES.iter().map(|known| known.replace(' ', "-")).collect();
+    let metrics = metrics::all().map(|metric| metric.name.to_owned());
+    let all: Vec<String> = all.into_iter().chain(metrics).collect();
+    Err(unknown_name("figure", name, all.iter().map(String::as_str)))
+}

@@ -1,0 +1,30 @@
+//! Options of `history`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+pub(super) const HISTORY_HELP: &str = "\
+A figure is a headline (core, memory-bandwidth, memory-latency, wake-up) or a metric (load.latency: linespeed explain lists them).
+
+A change is where the records fall into two levels more clearly than one in twenty orders of chance would, all figures taken \
+together; that takes at least ten records. It lies between two records; what differs in their inventory and settings stands below.
+
+--csv has a row a record and a column a figure, as Apache Otava reads them; --html is a page with curves.";
+
+/// Options of `history`.
+#[derive(Debug, Args)]
+pub struct History {
+    /// Headlines or metrics [without: all headlines]
+    #[arg(value_name = "FIGURE")]
+    pub figures: Vec<String>,
+    /// Read the newest N records of this machine
+    #[arg(long, value_name = "N", default_value = "300", value_parser = clap::value_parser!(u32).range(1..))]
+    pub last: u32,
+    /// Read the records of this folder instead, of the host that HOST names, or this one
+    #[arg(long, value_name = "DIR")]
+    pub from: Option<PathBuf>,
+    /// Take the records of this host
+    #[arg(long, value_name = "NAME")]
+    pub host: Option<String>,
+}

@@ -1,0 +1,204 @@
+//! What is said of a machine's history: its figures in a table with a line of eight heights each, its changes in words, its curves.
+
+use record::fleet::Remark;
+use record::history::{Change, History, Line};
+use record::phrase::{count_noun, join_list};
+use record::units::{figure, significant};
+
+use crate::chart::{Axis, Chart, Mark, Scale, Series};
+use crate::table::{Table, Weight};
+
+/// Heights of a sparkline, the lowest first.
+const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// Differences that are named of a change.
+const MOST_DIFFERENCES: usize = 4;
+const DAY: f64 = 86_400.0;
+
+/// The answer in a line.
+pub(crate) fn title(of: &History) -> String {
+    let records = count_noun(of.records.len(), "record");
+    let changes: usize = of.lines.iter().map(|line| line.changes.len()).sum();
+    let needs = of.lines.iter().all(|line| line.needs.is_some());
+    let host = if of.machine.is_empty() { "this machine" } else { of.machine.as_str() };
+    let said = match changes {
+        0 if of.records.is_empty() => "nothing to tell".to_owned(),
+        0 if needs => "too few to tell a change from chance".to_owned(),
+        0 => "no change beyond chance".to_owned(),
+        _ => count_noun(changes, "change"),
+    };
+    match (of.records.first(), of.records.last()) {
+        (Some(first), Some(last)) => {
+            format!("{host}: {records}, {} to {}: {said}", day(&first.started), day(&last.started))
+        }
+        _ => format!("{host}: {records}: {said}"),
+    }
+}
+
+fn day(started: &str) -> &str {
+    started.get(..10).unwrap_or(started)
+}
+
+fn minute(started: &str) -> String {
+    started.get(..16).unwrap_or(started).replacen('T', " ", 1)
+}
+
+/// A line of `columns` characters, each the median of its share of the points; between the least and the greatest.
+pub(crate) fn sparkline(line: &Line, columns: usize) -> String {
+    let values: Vec<f64> = line.points.iter().map(|point| point.value).collect();
+    let columns = columns.clamp(1, values.len().max(1));
+    let middles = (0..columns).filter_map(|column| {
+        let share = values.get(column * values.len() / columns..(column + 1) * values.len() / columns)?;
+        let mut sorted = share.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        sorted.get(sorted.len() / 2).copied()
+    });
+    let middles: Vec<f64> = middles.collect();
+    let (low, high) = middles.iter().fold((f64::MAX, f64::MIN), |(low, high), v| (low.min(*v), high.max(*v)));
+    let height = |value: f64| {
+        let share = if high > low { (value - low) / (high - low) } else { 0.5 };
+        HEIGHTS.get((share * 7.0).round() as usize).copied().unwrap_or('█')
+    };
+    middles.iter().map(|value| height(*value)).collect()
+}
+
+/// Every figure with its sparkline, which has so many columns.
+pub(crate) fn table(of: &History, columns: usize) -> Table {
+    let heads = ["figure", "over time", "?#first", "#newest", "?#least", "?#greatest", "changes"];
+    let mut table = Table::new("Figures over time", None, heads);
+    for line in &of.lines {
+        let values = || line.points.iter().map(|point| point.value);
+        let show = |value: Option<f64>| value.map_or(String::new(), |value| figure(value, &line.unit));
+        let changes = match (line.changes.len(), line.needs) {
+            (_, Some(least)) => format!("needs {}", count_noun(least, "record")),
+            (0, None) => "none".to_owned(),
+            (changes, None) => changes.to_string(),
+        };
+        match line.changes.last().and_then(|change| change.slower) {
+            Some(true) => table.weigh_row(Weight::Worse),
+            Some(false) => table.weigh_row(Weight::Better),
+            None => {}
+        }
+        table.row(vec![
+            line.what.to_string(),
+            sparkline(line, columns),
+            show(values().next()),
+            show(values().next_back()),
+            show(values().reduce(f64::min)),
+            show(values().reduce(f64::max)),
+            changes,
+        ]);
+    }
+    table
+}
+
+/// Every change, the newest first: what changed between two records, and what differs.
+pub(crate) fn changes(of: &History) -> Vec<(Vec<String>, String)> {
+    let mut all: Vec<(&Line, &Change)> =
+        of.lines.iter().flat_map(|line| line.changes.iter().map(move |change| (line, change))).collect();
+    all.sort_by_key(|(_, change)| std::cmp::Reverse((change.after, change.before)));
+    let mut said: Vec<(Vec<String>, String)> = Vec::new();
+    let mut between = None;
+    for (line, change) in all {
+        let what = describe(of, line, change);
+        match said.last_mut().filter(|_| between == Some((change.before, change.after))) {
+            Some((same, _)) => same.push(what),
+            None => said.push((vec![what], describe_differences(change))),
+        }
+        between = Some((change.before, change.after));
+    }
+    said
+}
+
+fn describe(of: &History, line: &Line, change: &Change) -> String {
+    let time = |at: usize| of.records.get(at).map_or(String::new(), |record| minute(&record.started));
+    let way = match change.slower {
+        Some(true) => "slower",
+        Some(false) => "faster",
+        None => "changed",
+    };
+    let interval = change.interval.map_or(String::new(), |(low, high)| {
+        format!(", 95 % interval {} to {}", significant(low), significant(high))
+    });
+    format!(
+        "{} {way} between {} and {}: {} to {}, {} times{interval}",
+        line.what,
+        time(change.before),
+        time(change.after),
+        figure(change.from, &line.unit),
+        figure(change.to, &line.unit),
+        significant(change.ratio)
+    )
+}
+
+fn describe_differences(change: &Change) -> String {
+    if change.differences.is_empty() {
+        return "nothing of inventory and settings differs between these two records".to_owned();
+    }
+    let one = |difference: &record::comparison::Difference| {
+        let value = |at: usize| difference.values.get(at).cloned().flatten().unwrap_or("unknown".to_owned());
+        format!("{} {} to {}", difference.what, value(0), value(1))
+    };
+    let mut named: Vec<String> = change.differences.iter().take(MOST_DIFFERENCES).map(one).collect();
+    let more = change.differences.len().saturating_sub(MOST_DIFFERENCES);
+    if more > 0 {
+        named.push(format!("{more} more"));
+    }
+    format!("between them: {}", join_list(&named))
+}
+
+/// What was not read, left out, or is to be known.
+pub(crate) fn remarks(of: &History) -> Vec<String> {
+    let older = (of.older > 0).then(|| {
+        format!("{} of this machine not read: --last N reads more", count_noun(of.older, "older record"))
+    });
+    let others =
+        (of.others > 0).then(|| format!("{} of other machines left out", count_noun(of.others, "record")));
+    let one = |remark: &Remark| {
+        let files = join_list(&remark.examples);
+        let more = remark.count.saturating_sub(remark.examples.len() as u64);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let out = if remark.left_out { " left out" } else { "" };
+        format!("{}{out}: {} ({files}{more})", count_noun(remark.count, "file"), remark.what)
+    };
+    older.into_iter().chain(others).chain(of.remarks.iter().map(one)).collect()
+}
+
+/// A chart a figure, by days since the first record; marked where it changed.
+pub(crate) fn charts(of: &History) -> Vec<Chart> {
+    let first = of.records.first().map_or(0, |record| record.at);
+    let at =
+        |record: usize| of.records.get(record).map_or(0.0, |of| of.at.saturating_sub(first) as f64 / DAY);
+    let chart = |line: &Line| {
+        let points = line.points.iter().map(|point| (at(point.record), point.value)).collect();
+        let unit = UNITS.iter().find(|unit| **unit == line.unit).copied().unwrap_or("");
+        let bound = |end: fn((f64, f64)) -> f64| {
+            let bounds = line.points.iter().filter_map(|p| Some((at(p.record), end(p.interval?))));
+            bounds.collect::<Vec<_>>()
+        };
+        let mut series =
+            vec![Series::line("value".to_owned(), points).with_look(crate::chart::Look::Measured)];
+        for (name, points) in [("low", bound(|(low, _)| low)), ("high", bound(|(_, high)| high))] {
+            if points.len() > 1 {
+                let quiet = Series::line(format!("95 % {name}"), points);
+                series.push(quiet.with_look(crate::chart::Look::Reference));
+            }
+        }
+        let mark = |change: &Change| Mark {
+            at: (at(change.before) + at(change.after)) / 2.0,
+            name: format!("× {}", significant(change.ratio)),
+            measured: true,
+        };
+        Chart {
+            title: line.what.to_string(),
+            x: Axis::new("days since the first record", Scale::FromZero, "days"),
+            y: Axis::new(if unit.is_empty() { &line.unit } else { "value" }, Scale::Linear, unit),
+            series,
+            marks: line.changes.iter().map(mark).collect(),
+        }
+        .checked()
+    };
+    of.lines.iter().filter_map(chart).collect()
+}
+
+/// Units that a chart's axis writes with its figures.
+const UNITS: [&str; 5] = ["Hz", "B/s", "ns", "work/s", "ratio"];
