@@ -127,3 +127,32 @@ fn a_fix_is_measured_and_put_back_or_kept_until_it_is_restored() {
     restored.succeeds();
     assert_eq!(huge_pages().unwrap().0, now);
 }
+
+/// Whether huge pages are set so within ten seconds.
+fn becomes(value: &str) -> bool {
+    (0..1000).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        huge_pages().is_some_and(|(now, _)| now == value)
+    })
+}
+
+#[test]
+fn a_fix_that_is_killed_leaves_everything_as_it_was() {
+    let name = "a_fix_that_is_killed_leaves_everything_as_it_was";
+    let writable = root() && std::fs::OpenOptions::new().write(true).open(THP).is_ok();
+    let Some((now, other)) = huge_pages().filter(|_| writable && !emulated()) else {
+        return skipped(name, "huge pages that root can switch");
+    };
+    let _alone = crate::support::alone();
+    let home = Home::new(true, other);
+    for signal in [libc::SIGKILL, libc::SIGTERM] {
+        let mut command: Command = linespeed(["fix", "page-walk", "-q", "--rounds", "500", "--record"]);
+        command.arg(&home.record).args(["--", "sleep", "0.3"]).env("HOME", home.folder.path());
+        let mut fix = command.stdout(std::process::Stdio::null()).spawn().unwrap();
+        assert!(becomes(other), "it was never set");
+        // SAFETY: a signal to a child that was not waited for yet.
+        unsafe { libc::kill(fix.id() as i32, signal) };
+        let ended = fix.wait().unwrap();
+        assert!(becomes(&now), "{signal}: {ended:?}");
+    }
+}

@@ -226,6 +226,19 @@ mod tests {
     }
 
     #[test]
+    fn a_finding_that_is_a_knob_offers_its_fix_by_its_number() {
+        use record::{KnobName, KnobValue};
+        let mut record = old_record();
+        let set =
+            |finding: &mut Finding| finding.remedy[0].sets = Some(KnobValue::new(KnobName::Thp, "always"));
+        record.diagnosis.findings.iter_mut().for_each(set);
+        assert!(answer(&record, 160).contains("sudo linespeed fix 1 (sets thp to always"));
+        let mut screen = Screen::new(&Style { width: 160, color: false, ..Style::default() });
+        write(&mut screen, &record, "a b");
+        assert!(screen.finish().contains("linespeed fix 1 --record 'a b'"));
+    }
+
+    #[test]
     fn the_answer_reads_so() {
         insta::assert_snapshot!(answer(&old_record(), 80));
     }
