@@ -25,6 +25,7 @@ mod reading;
 mod records;
 mod scale;
 mod stat;
+mod taken;
 
 pub use check::{Check, Exit};
 pub use fix::Fix;
@@ -52,6 +53,7 @@ use quiet::{QUIET_HELP, QUIET_USAGE};
 use records::{COMPARE_HELP, IMPORT_HELP, RECORDS_HELP, REFERENCE_HELP};
 use scale::SCALE_HELP;
 use stat::STAT_HELP;
+use taken::{TAKEN_BY, is_taken};
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 done; 1 a finding at or above --fail-on; 2 wrong usage; 3 failed; 128+n ended by signal n, with what was \
@@ -357,71 +359,6 @@ impl Measuring {
             measure::Depth::Normal
         }
     }
-}
-
-/// Commands that measure.
-const MEASURING: &[&str] = &["run", "scale", "overhead"];
-/// Commands whose result has a form for other programs.
-const LISTING: &[&str] = &[
-    "run",
-    "scale",
-    "overhead",
-    "stat",
-    "show",
-    "reference",
-    "import",
-    "compare",
-    "fleet",
-    "history",
-    "records",
-    "inspect",
-    "list",
-    "plan",
-];
-/// Commands whose result has a page.
-const WITH_PAGE: &[&str] =
-    &["run", "scale", "overhead", "stat", "show", "reference", "import", "compare", "fleet", "history"];
-
-/// Flags of all commands that mean something to some alone, with these: the others refuse them, and their help leaves them out.
-const TAKEN_BY: &[(&str, &[&[&str]])] = &[
-    (
-        "all",
-        &[
-            MEASURING,
-            &[
-                "stat",
-                "show",
-                "reference",
-                "compare",
-                "fleet",
-                "history",
-                "plan",
-                "inspect",
-                "quiet",
-                "import",
-                "check",
-            ],
-        ],
-    ),
-    ("quick", &[MEASURING, &["check"]]),
-    ("full", &[MEASURING]),
-    ("cpus", &[MEASURING, &["list", "stat", "plan", "quiet"]]),
-    ("quiet_machine", &[MEASURING, &["stat", "plan"]]),
-    ("fail_on", &[&["run", "scale", "show", "import", "quiet"]]),
-    ("label", &[MEASURING, &["stat", "import", "records", "live"]]),
-    ("redact", &[MEASURING, &["stat", "show", "import", "compare", "inspect"]]),
-    ("json", &[LISTING, &["quiet", "fix", "explain", "schema", "live", "check"]]),
-    ("output", &[LISTING, &["quiet", "fix", "live", "check"]]),
-    ("csv", &[LISTING]),
-    ("markdown", &[LISTING, &["quiet", "fix", "explain"]]),
-    ("html", &[WITH_PAGE]),
-    ("prom", &[MEASURING, &["stat", "show", "inspect", "live", "check"]]),
-];
-
-/// Whether a flag of all commands means something to this one.
-fn is_taken(id: &str, command: &str) -> bool {
-    let taken = TAKEN_BY.iter().find(|(flag, _)| *flag == id);
-    taken.is_none_or(|(_, lists)| lists.iter().any(|list| list.contains(&command)))
 }
 
 impl Options {
