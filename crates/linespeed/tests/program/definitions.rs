@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::support::{folder, linespeed, ran, run, run_with};
 
-const COMMANDS: [&str; 21] = [
+const COMMANDS: [&str; 22] = [
     "inspect",
     "run",
     "list",
@@ -25,6 +25,7 @@ const COMMANDS: [&str; 21] = [
     "check",
     "compare",
     "fleet",
+    "history",
     "reference",
 ];
 
