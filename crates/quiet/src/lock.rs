@@ -7,11 +7,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use crate::error::Error;
-use crate::lock_holder::Holder;
+use crate::lock_holder::{Holder, LOCK};
 use crate::state_directory::DirectoryError;
-
-/// The lock's name in the state directory.
-pub(crate) const LOCK: &str = "quiet.lock";
 
 /// The right to change knobs: one process has it, and passes it on to the guardian that it leaves behind.
 #[derive(Debug)]

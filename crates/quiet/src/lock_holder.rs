@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use os::child::Stat;
 
-use crate::lock::LOCK;
-
+/// The lock's name in the state directory.
+pub(crate) const LOCK: &str = "quiet.lock";
 /// Putting back takes no longer, on the largest machines too.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 /// Between two looks at whether it is done.
