@@ -1,6 +1,6 @@
 //! Who used the CPUs while a record was measured.
 
-use record::Record;
+use record::{Label, Record, detail};
 
 /// Kinds of CPU time in which somebody works.
 const BUSY: [&str; 5] = ["user", "nice", "system", "irq", "softirq"];
@@ -11,7 +11,7 @@ pub(crate) const LEAST_SECONDS: f64 = 1.0;
 pub(crate) struct CpuAccounting {
     /// How long the run took.
     pub seconds: f64,
-    /// Of this process and its children.
+    /// Of this process, its children and the processes that it watched.
     pub own: f64,
     /// Of all.
     pub busy: f64,
@@ -26,13 +26,24 @@ impl CpuAccounting {
             busy += after.cpu_seconds.get(kind)? - before.cpu_seconds.get(kind)?;
         }
         let seconds = after.uptime_seconds? - before.uptime_seconds?;
-        Some(Self { seconds, own: after.own_cpu_seconds? - before.own_cpu_seconds?, busy })
+        let own = after.own_cpu_seconds? - before.own_cpu_seconds? + watched_seconds(record);
+        Some(Self { seconds, own, busy })
     }
 
     /// CPUs that others used on average: all busy time less this process's own.
     pub(crate) fn by_others(&self) -> f64 {
         ((self.busy - self.own) / self.seconds).max(0.0)
     }
+}
+
+/// CPU time of processes that were no children and were watched (`stat -p`), seconds.
+fn watched_seconds(record: &Record) -> f64 {
+    let attached = record.measurements_of("workload.time").any(|time| time.detail.has(detail::ATTACHED_TO));
+    let times = record.measurements_of("workload.cpu_time").filter(|time| {
+        let sum = matches!(time.labels.word(Label::State), Some("user" | "system"));
+        attached && sum && time.labels.get(Label::Thread).is_none()
+    });
+    times.map(|time| time.summary.median).filter(|seconds| seconds.is_finite()).sum()
 }
 
 /// CPUs that others used on average during a run that was long enough to tell.
@@ -62,6 +73,24 @@ mod tests {
         record.conditions.before = at(100.0, 50.0, 1.0);
         record.conditions.after = Some(at(100.0 + seconds, 50.0 + user, 1.0 + own));
         record
+    }
+
+    #[test]
+    fn what_is_watched_is_not_others() {
+        let mut record = ran(10.0, 14.0, 1.0);
+        let mut time = record::Measurement::new("workload.time", record::Labels::default(), vec![10.0]);
+        time.detail.set(detail::ATTACHED_TO, "7");
+        record.measurements.push(time);
+        for (state, thread, seconds) in
+            [("user", None, 7.0), ("system", None, 1.0), ("off-cpu", None, 2.0), ("user", Some("a 7"), 6.0)]
+        {
+            let mut place = record::Labels::default().with_label(Label::State, state);
+            if let Some(thread) = thread {
+                place = place.with_label(Label::Thread, thread);
+            }
+            record.measurements.push(record::Measurement::new("workload.cpu_time", place, vec![seconds]));
+        }
+        assert!((used_by_others(&record).unwrap() - 0.5).abs() < 1e-9);
     }
 
     #[test]

@@ -187,9 +187,16 @@ fn usage(all: &[Watched], seen: &Seen, involuntary: u64) -> Usage {
     let grown = |of: fn(&Account) -> u64| {
         all.iter().map(|one| of(&one.last).saturating_sub(of(&one.first))).sum::<u64>()
     };
-    let (user, system) = (grown(|account| account.ticks.0), grown(|account| account.ticks.1));
+    // The accounts are those of the processes that were named; what they started is in its threads. Whichever saw more: threads may
+    // have come and gone between two looks.
+    let of_processes = (grown(|account| account.ticks.0), grown(|account| account.ticks.1));
+    let of_threads = seen.threads.iter().fold((0, 0), |sum: (u64, u64), thread| {
+        (sum.0.saturating_add(thread.ticks.0), sum.1.saturating_add(thread.ticks.1))
+    });
+    let sum = |ticks: (u64, u64)| ticks.0.saturating_add(ticks.1);
+    let (user, system) = std::cmp::max_by_key(of_processes, of_threads, |ticks| sum(*ticks));
     let on_cpu = seen.threads.iter().map(|thread| thread.on_cpu_ns).sum::<u64>() as f64 / 1e9;
-    let ticks = (user + system) as f64;
+    let ticks = sum((user, system)) as f64;
     let in_kernel = if ticks > 0.0 { system as f64 / ticks } else { 0.0 };
     let cpu = on_cpu.max(ticks / USER_HZ);
     let switches: u64 = seen.threads.iter().map(|thread| thread.slices).sum();
@@ -209,6 +216,22 @@ fn usage(all: &[Watched], seen: &Seen, involuntary: u64) -> Usage {
 mod tests {
     use super::*;
     use std::process::Command;
+
+    #[test]
+    fn what_it_started_computes_in_user_mode_and_not_in_the_kernel() {
+        let mut shell =
+            Command::new("sh").args(["-c", "sh -c 'while :; do :; done' & wait"]).spawn().unwrap();
+        let attached = Attached::find(shell.id() as i32).unwrap();
+        let run = watch(&[attached], Some(Duration::from_secs(1)), &Stop::new());
+        let children = crate::tasks::children(shell.id() as i32, shell.id() as i32);
+        for pid in children {
+            // SAFETY: signals a process that this test started.
+            unsafe { libc::kill(pid, libc::SIGKILL) };
+        }
+        let _ = (shell.kill(), shell.wait());
+        let usage = run.ended.usage;
+        assert!(usage.user > 0.0 && usage.user > 2.0 * usage.system, "{usage:?}");
+    }
 
     #[test]
     fn a_process_is_watched_for_a_time_and_goes_on() {

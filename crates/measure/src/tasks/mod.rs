@@ -12,6 +12,8 @@ mod waits;
 
 pub use calls::Waiting;
 pub use sampler::{FIRST, Sampler, Seen, Waits};
+#[cfg(test)]
+pub(crate) use thread::children;
 pub(crate) use thread::list_threads;
 pub use thread::{Had, Thread};
 pub use waits::WaitLooks;

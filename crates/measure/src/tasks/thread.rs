@@ -14,6 +14,8 @@ pub struct Thread {
     pub name: String,
     /// Nanoseconds on a CPU.
     pub on_cpu_ns: u64,
+    /// Ticks of 10 ms that found it in user mode and in the kernel.
+    pub ticks: (u64, u64),
     /// Nanoseconds ready to run and waiting for a CPU.
     pub runnable_ns: u64,
     /// Times that it was put on a CPU: that of its switches.
@@ -36,7 +38,7 @@ struct Stat {
     name: String,
     state: char,
     faults: (u64, u64),
-    ticks: u64,
+    ticks: (u64, u64),
     cpu: Option<u32>,
     disk_ticks: u64,
 }
@@ -51,7 +53,7 @@ fn parse_stat(text: &str) -> Option<Stat> {
         name: head.split_once('(')?.1.to_owned(),
         state: fields.first()?.chars().next()?,
         faults: (number(10)?, number(12)?),
-        ticks: number(14)?.saturating_add(number(15)?),
+        ticks: (number(14)?, number(15)?),
         cpu: number(39).and_then(|cpu| u32::try_from(cpu).ok()),
         disk_ticks: number(42).unwrap_or(0),
     })
@@ -83,6 +85,8 @@ pub struct Had {
     pub switches: (u64, u64),
     /// Page faults without and with I/O.
     pub faults: (u64, u64),
+    /// Ticks of 10 ms that found it in user mode and in the kernel.
+    pub ticks: (u64, u64),
     /// Moves to other CPUs.
     pub migrations: u64,
 }
@@ -95,6 +99,7 @@ impl Had {
         let (on_cpu_ns, runnable_ns, slices) =
             text("schedstat").as_deref().and_then(parse_schedstat).unwrap_or_default();
         let status = text("status").unwrap_or_default();
+        let stat = text("stat").as_deref().and_then(parse_stat);
         let switches = |name: &str| {
             status.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok()).unwrap_or(0)
         };
@@ -103,7 +108,8 @@ impl Had {
             runnable_ns,
             slices,
             switches: (switches("voluntary_ctxt_switches:"), switches("nonvoluntary_ctxt_switches:")),
-            faults: text("stat").as_deref().and_then(parse_stat).map_or((0, 0), |stat| stat.faults),
+            faults: stat.as_ref().map_or((0, 0), |stat| stat.faults),
+            ticks: stat.as_ref().map_or((0, 0), |stat| stat.ticks),
             migrations: migrations(&place).unwrap_or(0),
         }
     }
@@ -136,8 +142,9 @@ impl Thread {
         let (on_cpu, runnable, slices) = read(&format!("{place}/schedstat"))
             .as_deref()
             .and_then(parse_schedstat)
-            .unwrap_or((stat.ticks.saturating_mul(TICK_NS), 0, 0));
+            .unwrap_or((stat.ticks.0.saturating_add(stat.ticks.1).saturating_mul(TICK_NS), 0, 0));
         self.on_cpu_ns = self.on_cpu_ns.max(on_cpu);
+        self.ticks = stat.ticks;
         self.runnable_ns = self.runnable_ns.max(runnable);
         self.slices = self.slices.max(slices);
         self.migrations = self.migrations.max(migrations(&place));
@@ -163,6 +170,7 @@ impl Thread {
     pub(crate) fn leave_out(&mut self, had: &Had) {
         self.on_cpu_ns = self.on_cpu_ns.saturating_sub(had.on_cpu_ns);
         self.runnable_ns = self.runnable_ns.saturating_sub(had.runnable_ns);
+        self.ticks = (self.ticks.0.saturating_sub(had.ticks.0), self.ticks.1.saturating_sub(had.ticks.1));
         self.slices = self.slices.saturating_sub(had.slices);
         self.migrations = self.migrations.map(|all| all.saturating_sub(had.migrations));
     }
@@ -194,7 +202,7 @@ mod tests {
             name: "a b) c".to_owned(),
             state: 'D',
             faults: (10, 12),
-            ticks: 14 + 15,
+            ticks: (14, 15),
             cpu: Some(39),
             disk_ticks: 42,
         };
