@@ -546,6 +546,8 @@ class Interval:
     sensors: Optional[Sensors] = None
     #: What the processes that are meant had and waited for, where those are not all.
     service: Optional[Service] = None
+    #: For how long the machine was suspended in it, s, which `seconds` leaves out.
+    suspended: Optional[float] = None
     #: The threads with the most CPU time, of the processes that are watched, where those are not all.
     threads: Tuple[Thread, ...] = ()
     #: The cgroup that its quota held back most.

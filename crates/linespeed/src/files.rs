@@ -71,6 +71,11 @@ pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
     Ok(WRITER.write(path, text)?)
 }
 
+/// Writes `text` to `path`, whole, and waits neither for a disk nor for who might read it.
+pub fn refresh(path: &Path, text: &str) -> Result<(), Failure> {
+    Ok(WRITER.refresh(path, text)?)
+}
+
 /// Writes what was just measured, and returns where it lies.
 pub fn write_or_rescue(path: &Path, named: bool, text: &str) -> Result<PathBuf, Failure> {
     Ok(WRITER.write_or_rescue(path, named, text)?)

@@ -19,6 +19,8 @@ pub struct Keeping {
     pub coverage: Vec<Coverage>,
     record: Record,
     began: Instant,
+    /// For how long the machine was suspended since, s.
+    asleep: f64,
     written: Instant,
 }
 
@@ -32,7 +34,7 @@ impl Keeping {
         record.ended = Ended::Failed { reason: "written while it watched".to_owned() };
         let now = Instant::now();
         let watch = Watch { of, ..Watch::default() };
-        Self { watch, coverage: Vec::new(), record, began: now, written: now }
+        Self { watch, coverage: Vec::new(), record, began: now, asleep: 0.0, written: now }
     }
 
     /// Adds lines to the coverage, each in place of what was said of the same thing before.
@@ -46,7 +48,9 @@ impl Keeping {
     /// Adds the interval that ends now, and what it was bound by.
     pub fn push(&mut self, interval: &Interval, bound: Option<&Bound>) {
         let after = self.watch.moments.last().map_or(0.0, |last| last.at + last.interval.seconds);
-        let at = self.began.elapsed().as_secs_f64() - interval.seconds;
+        // With the time in which the machine was suspended, so that it is the time of the day, too.
+        self.asleep += interval.suspended.unwrap_or(0.0);
+        let at = self.began.elapsed().as_secs_f64() + self.asleep - interval.seconds;
         self.watch.push(at.max(after), interval, bound);
     }
 
@@ -68,7 +72,7 @@ impl Keeping {
 
     fn record(&self) -> Record {
         let mut record = self.record.clone();
-        record.seconds = Some((self.began.elapsed().as_secs_f64() * 100.0).round() / 100.0);
+        record.seconds = Some(((self.began.elapsed().as_secs_f64() + self.asleep) * 100.0).round() / 100.0);
         record.watch = Some(self.watch.clone());
         record.coverage = [self.coverage.as_slice(), &self.record.coverage].concat();
         record
@@ -86,6 +90,9 @@ mod tests {
         let record = Record::new("1", "2026-01-01T00:00:00Z".to_owned(), Vec::new());
         let mut keeping = Keeping::begin(record, Inspection::default(), "pid 7".to_owned());
         keeping.push(&Interval { seconds: 1.0, cpus: 2, ..Interval::default() }, None);
+        keeping
+            .push(&Interval { suspended: Some(3600.0), ..keeping.watch.moments[0].interval.clone() }, None);
+        assert!(keeping.watch.moments[1].at >= 3599.0);
         // Longer than this was there: it begins no earlier than the one before ended.
         keeping.push(&Interval { seconds: 1.0, cpus: 2, ..Interval::default() }, None);
         assert_eq!(keeping.when_due(), None);
@@ -97,8 +104,8 @@ mod tests {
         keeping.say([Coverage::degraded("probe", "calibrated")]);
         let last = keeping.finish(&Tree::new().root(), Ended::Complete);
         let watch = last.watch.unwrap();
-        assert_eq!((last.ended, watch.of.as_str(), watch.intervals), (Ended::Complete, "pid 7", 2));
-        assert!(watch.moments[1].at >= 1.0);
+        assert_eq!((last.ended, watch.of.as_str(), watch.intervals), (Ended::Complete, "pid 7", 3));
+        assert!(watch.moments[2].at >= watch.moments[1].at + 1.0);
         let said: Vec<(&str, State)> =
             last.coverage.iter().map(|one| (one.what.as_str(), one.state)).collect();
         assert_eq!(said, [("vmstat", State::Measured), ("probe", State::Degraded)]);

@@ -1,9 +1,10 @@
 //! One look at the counters of a machine, and what grew between two.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use machine::Root;
+use measure::held_back::some_waited_us;
 use record::CpuList;
 use record::live::Interval;
 
@@ -16,10 +17,15 @@ use crate::sources::quota::Quotas;
 /// Kinds of pressure, by their files.
 const PRESSURE: [&str; 3] = ["cpu", "io", "memory"];
 
+/// A shorter sleep is none: the two clocks that tell of it are not read at once.
+const SLEEP: Duration = Duration::from_millis(500);
+
 /// Counters since boot.
 #[derive(Debug)]
 pub(crate) struct Look {
     at: Instant,
+    /// For how long the machine had been suspended since boot.
+    suspended: Duration,
     stat: Option<Stat>,
     vmstat: Vec<(&'static str, u64)>,
     /// Where there are several nodes.
@@ -35,10 +41,11 @@ impl Look {
         let vmstat = root.text("/proc/vmstat").unwrap_or_default();
         Self {
             at: Instant::now(),
+            suspended: os::suspended(),
             stat: root.text("/proc/stat").as_deref().and_then(Stat::parse),
             pages: (nodes.len() > 1).then(|| Pages::look(&vmstat, root, nodes)),
             vmstat: counts::vmstat(&vmstat),
-            pressure: PRESSURE.map(|what| counts::pressure(&root.text(&format!("/proc/pressure/{what}"))?)),
+            pressure: PRESSURE.map(|what| some_waited_us(&root.text(&format!("/proc/pressure/{what}"))?)),
             clocks: Clocks::look(root, cpus),
             quotas: Quotas::look(root, groups.iter().map(String::as_str)),
         }
@@ -66,7 +73,9 @@ impl Look {
 
     /// What happened from this look to `now`.
     pub(crate) fn until(&self, now: &Self, root: &Root) -> Interval {
+        // Of the clock that stands still while the machine is suspended, as the kernel's counts do.
         let seconds = (now.at - self.at).as_secs_f64().max(1e-9);
+        let suspended = now.suspended.saturating_sub(self.suspended);
         let none = Stat::default();
         let (before, after) = (self.stat.as_ref().unwrap_or(&none), now.stat.as_ref().unwrap_or(&none));
         let mut rates = BTreeMap::new();
@@ -86,8 +95,9 @@ impl Look {
             });
         Interval {
             seconds,
-            cpus: after.cpus,
-            times: grown(&before.times, &after.times),
+            suspended: (suspended >= SLEEP).then_some(suspended.as_secs_f64()),
+            cpus: after.each.len() as u64,
+            times: grown(before, after),
             blocked: after.blocked.map(|blocked| blocked as f64),
             pressure: pressure.collect(),
             rates,
@@ -121,16 +131,23 @@ mod tests {
         let (first, second) = (tree(100, 5000, 700), tree(300, 9000, 600));
         let mut before = Look::now(&first.root(), &cpus, &[], &[]);
         let now = Look::now(&second.root(), &cpus, &[], &[]);
-        before.at = now.at - std::time::Duration::from_secs(2);
+        before.at = now.at - Duration::from_secs(2);
         let interval = before.until(&now, &second.root());
         assert_eq!((interval.seconds, interval.cpus, interval.times.user), (2.0, 1, 2.0));
         assert_eq!(interval.rates.get("context-switches"), Some(&2000.0));
         assert_eq!(interval.rates.get("page-faults"), None);
         assert_eq!(interval.pressure.get("cpu"), Some(&0.1));
+        assert_eq!(interval.suspended, None);
+        // Suspended for an hour: what was counted is of the two seconds in which it was awake.
+        before.suspended = now.suspended.saturating_sub(Duration::from_secs(3600));
+        let slept = Look { suspended: before.suspended + Duration::from_secs(3600), ..now };
+        let interval = before.until(&slept, &second.root());
+        assert_eq!((interval.seconds, interval.suspended), (2.0, Some(3600.0)));
+        assert_eq!(interval.rates.get("context-switches"), Some(&2000.0));
         let none = Tree::new();
         let nothing = Look::now(&none.root(), &cpus, &[], &[]);
         assert_eq!(nothing.shown().collect::<Vec<_>>(), [("CPU times", false), ("vmstat", false)]);
-        assert!(!nothing.shows_pressure() && now.shows_pressure());
+        assert!(!nothing.shows_pressure() && slept.shows_pressure());
         assert_eq!(nothing.until(&nothing, &none.root()).times.all(), 0.0);
     }
 }

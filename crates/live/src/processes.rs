@@ -4,13 +4,12 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use machine::Root;
+use measure::proc_stat::USER_HZ;
 use record::live::Process;
 use record::phrase::visible;
 
 use crate::kept_files::KeptFiles;
 
-/// Ticks a second of the times there.
-const USER_HZ: f64 = 100.0;
 /// Processes that an interval names.
 pub(crate) const MOST_NAMED: usize = 8;
 /// Processes that are kept between two looks; more are not looked at.

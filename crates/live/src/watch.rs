@@ -217,6 +217,10 @@ impl Watch {
         paces[3].run(last, || {
             let now = (Instant::now(), Heat::look(root, cpus));
             *sensors = heat.1.until(&now.1, root, (now.0 - heat.0).as_secs_f64());
+            if interval.suspended.is_some() {
+                // Counts of energy may begin anew, which reads as if they had wrapped.
+                sensors.watts = None;
+            }
             *heat = now;
         });
         interval.sensors = self.sensors.clone();

@@ -80,7 +80,7 @@ pub fn sample_load(time: Duration) -> Load {
 
 /// Ticks of all CPUs that somebody on this machine had: all but idle, waiting for a disk, and stolen.
 fn busy_ticks() -> Option<u64> {
-    Some(find_ticks(&std::fs::read_to_string("/proc/stat").ok()?, "cpu")?.busy)
+    Some(find_ticks(&std::fs::read_to_string("/proc/stat").ok()?, "cpu")?.busy())
 }
 
 /// The name of a user by `/etc/passwd`; his number where he is not in it.

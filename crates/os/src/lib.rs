@@ -25,6 +25,7 @@ pub mod placement;
 pub mod places;
 pub mod signals;
 mod stop;
+mod suspended;
 pub mod terminal;
 mod thread;
 mod user;
@@ -36,6 +37,7 @@ pub use memory::{
     address_space_left, bind_to_node, memory_available, memory_used, nodes_of_pages, stack_limit,
 };
 pub use stop::Stop;
+pub use suspended::suspended;
 pub use thread::{
     current_cpu, fifo_remedy, minor_faults, set_fifo, set_highest_weight, set_timer_slack, switches,
     thread_cpu_ns, thread_id, timer_slack,

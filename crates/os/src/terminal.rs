@@ -47,6 +47,8 @@ pub fn rows(file: &impl AsFd) -> Option<usize> {
 #[derive(Debug, Default)]
 pub struct Redrawn {
     lines: usize,
+    /// Rows and columns of the terminal when it was drawn.
+    size: (u16, u16),
 }
 
 impl Redrawn {
@@ -61,7 +63,14 @@ impl Redrawn {
         let room = rows(file).unwrap_or(usize::MAX).saturating_sub(1).max(1);
         let lines: String = text.lines().take(room).map(|line| format!("{line}\x1b[K\n")).collect();
         self.lines = lines.matches('\n').count();
-        let up = if before > 0 { format!("\x1b[{before}F") } else { String::new() };
+        let now = size(file).map_or((0, 0), |size| (size.ws_row, size.ws_col));
+        let resized = std::mem::replace(&mut self.size, now) != now;
+        let up = match before {
+            0 => String::new(),
+            // Its lines may have been broken anew: nobody knows where they begin now.
+            _ if resized => "\x1b[H\x1b[J".to_owned(),
+            _ => format!("\x1b[{before}F"),
+        };
         format!("{up}{lines}\x1b[J")
     }
 }
@@ -92,4 +101,50 @@ pub fn page(text: &str) -> bool {
     }
     // The shell's words for what is not there, or is no program.
     child.wait().is_ok_and(|status| !matches!(status.code(), Some(126 | 127)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+    use std::os::fd::FromRawFd;
+
+    /// Both ends of a terminal of so many rows and columns.
+    fn terminal(rows: u16, columns: u16) -> (File, File) {
+        let size = libc::winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        let (mut seen, mut printed, none) = (-1, -1, std::ptr::null_mut());
+        // SAFETY: openpty fills two file descriptors that nobody else owns; the size outlives the call.
+        unsafe {
+            assert_eq!(libc::openpty(&mut seen, &mut printed, none, std::ptr::null(), &size), 0);
+            (File::from_raw_fd(seen), File::from_raw_fd(printed))
+        }
+    }
+
+    fn resize(terminal: &File, rows: u16, columns: u16) {
+        let size = libc::winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        // SAFETY: the kernel reads the winsize, which outlives the call.
+        unsafe { assert_eq!(libc::ioctl(terminal.as_raw_fd(), libc::TIOCSWINSZ, &size), 0) };
+    }
+
+    #[test]
+    fn a_terminal_that_is_resized_is_drawn_anew_and_never_fuller_than_it_is() {
+        let (_seen, printed) = terminal(24, 80);
+        let mut screen = Redrawn::default();
+        let three = "a\nb\nc\n";
+        assert_eq!(screen.over(three, &printed), "a\x1b[K\nb\x1b[K\nc\x1b[K\n\x1b[J");
+        assert!(screen.over(three, &printed).starts_with("\x1b[3Fa"));
+        resize(&printed, 24, 40);
+        assert!(screen.over(three, &printed).starts_with("\x1b[H\x1b[Ja"));
+        assert!(screen.over(three, &printed).starts_with("\x1b[3Fa"));
+        // Three rows have room for two lines and the cursor's.
+        resize(&printed, 3, 40);
+        assert_eq!(screen.over(three, &printed), "\x1b[H\x1b[Ja\x1b[K\nb\x1b[K\n\x1b[J");
+        assert!(screen.over(three, &printed).starts_with("\x1b[2Fa"));
+        // What is no terminal has all of it, one below the other.
+        let (mut screen, file) = (Redrawn::default(), File::open("/dev/null").unwrap());
+        assert_eq!(
+            (screen.over(three, &file).as_str(), screen.over("d\n", &file).as_str()),
+            (three, "\nd\n")
+        );
+    }
 }

@@ -50,14 +50,25 @@ impl Writer {
 
     /// Writes `text` to `path`: then there is the old file or the new one and never half of it.
     pub fn write(&self, path: &Path, text: &str) -> Result<(), CannotWrite> {
+        self.write_waiting(path, text, true)
+    }
+
+    /// As [`Self::write`], for what is written anew again and again: neither a disk nor who might read a pipe is waited for.
+    pub fn refresh(&self, path: &Path, text: &str) -> Result<(), CannotWrite> {
+        self.write_waiting(path, text, false)
+    }
+
+    fn write_waiting(&self, path: &Path, text: &str, waits: bool) -> Result<(), CannotWrite> {
         let _owner = self.assume(path);
         let write = || {
             if self.is_written_to(path)? {
-                return File::options().write(true).open(path)?.write_all(text.as_bytes());
+                let flags = if waits { 0 } else { libc::O_NONBLOCK };
+                let mut file = File::options().write(true).custom_flags(flags).open(path)?;
+                return file.write_all(text.as_bytes());
             }
             in_the_way(path)?;
             let target = self.target(path);
-            let file = self.staged(folder_of(&target), text)?;
+            let file = self.staged(folder_of(&target), text, waits)?;
             // Who may read it stays as it was, as with a shell's redirection.
             if let Some(before) = target.symlink_metadata().ok().filter(Metadata::is_file) {
                 file.as_file().set_permissions(before.permissions())?;
@@ -92,7 +103,7 @@ impl Writer {
     fn write_beside_others(&self, path: &Path, text: &str) -> Result<PathBuf, CannotWrite> {
         let _owner = self.assume(path);
         let failed = |error| cannot(path, error);
-        let mut file = self.staged(folder_of(path), text).map_err(failed)?;
+        let mut file = self.staged(folder_of(path), text, true).map_err(failed)?;
         for number in 1..1000 {
             let name = if number == 1 { path.to_owned() } else { numbered(path, number) };
             match file.persist_noclobber(&name) {
@@ -146,12 +157,14 @@ impl Writer {
         ))
     }
 
-    /// A temporary file in `folder`, on disk.
-    fn staged(&self, folder: &Path, text: &str) -> std::io::Result<tempfile::NamedTempFile> {
+    /// A temporary file in `folder`, where it `waits` on disk.
+    fn staged(&self, folder: &Path, text: &str, waits: bool) -> std::io::Result<tempfile::NamedTempFile> {
         self.have(folder)?;
         let mut file = temporary(folder)?;
         file.write_all(text.as_bytes())?;
-        file.as_file().sync_all()?;
+        if waits {
+            file.as_file().sync_all()?;
+        }
         Ok(file)
     }
 }

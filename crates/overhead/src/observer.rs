@@ -4,6 +4,8 @@ use kernels::chain;
 
 use super::{Disturbed, Pass, Ticks, crc32, page_offset};
 use measure::interrupts::Interrupts;
+use measure::proc_stat::USER_HZ;
+use measure::tasks::migrations;
 use measure::watch;
 
 /// Length of one look at the clock, seconds: long beside a reading of the counter (30 ns), short beside a timer's tick.
@@ -12,8 +14,6 @@ const LOOK: f64 = 100e-6;
 const LOOKS: usize = 4;
 /// A core that was asleep needs so long to be at its clock again.
 const WAKING: f64 = 500e-6;
-/// Ticks of /proc/stat a second, on every architecture that linespeed runs on.
-const STEAL_HZ: f64 = 100.0;
 
 /// Watches portions that the calling thread runs.
 #[derive(Debug)]
@@ -136,7 +136,7 @@ impl Observer {
             interrupts,
             softirqs,
             switches: os::switches(),
-            migrations: migrations(),
+            migrations: migrations("/proc/thread-self"),
             stolen: watch::steal_ticks(cpu),
         }
     }
@@ -159,19 +159,8 @@ fn between(before: Now, after: Now, cpu_from: Option<u32>, cpu_to: Option<u32>) 
         involuntary: grown(before.switches.map(|s| s.0), after.switches.map(|s| s.0)),
         voluntary: grown(before.switches.map(|s| s.1), after.switches.map(|s| s.1)),
         migrations,
-        stolen: grown(before.stolen, after.stolen).filter(|_| here).map(|ticks| ticks as f64 / STEAL_HZ),
+        stolen: grown(before.stolen, after.stolen).filter(|_| here).map(|ticks| ticks as f64 / USER_HZ),
     }
-}
-
-/// How often the scheduler has moved the calling thread; `None` in kernels built without that count.
-fn migrations() -> Option<u64> {
-    migrations_in(&std::fs::read_to_string("/proc/thread-self/sched").ok()?)
-}
-
-/// The line `se.nr_migrations : 3` of a task's `sched` file.
-fn migrations_in(text: &str) -> Option<u64> {
-    let line = text.lines().find(|line| line.starts_with("se.nr_migrations"))?;
-    line.split_once(':')?.1.trim().parse().ok()
 }
 
 #[cfg(test)]
@@ -203,16 +192,5 @@ mod tests {
         assert_eq!((moved.interrupts, moved.migrations), (None, Some(1)));
         let uncounted = Now { interrupts: Some(10), ..Now::default() };
         assert_eq!(between(uncounted, uncounted, Some(1), Some(1)).migrations, None);
-    }
-
-    #[test]
-    fn the_schedulers_count_is_read() {
-        assert_eq!(
-            migrations_in("x (1, #threads: 1)\nse.nr_migrations      :     23\nnr_switches : 4\n"),
-            Some(23)
-        );
-        for text in ["", "se.nr_migrations", "se.nr_migrations : x", "nr_switches : 4"] {
-            assert_eq!(migrations_in(text), None);
-        }
     }
 }

@@ -17,6 +17,9 @@ pub use hardware::{Cores, Remote, Traffic};
 pub struct Interval {
     /// Its length, s.
     pub seconds: f64,
+    /// For how long the machine was suspended in it, s, which `seconds` leaves out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub suspended: Option<f64>,
     /// CPUs online at its end.
     pub cpus: u64,
     /// What the CPUs did.

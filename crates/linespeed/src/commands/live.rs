@@ -11,7 +11,7 @@ use os::terminal::Redrawn;
 use os::{Stop, signals};
 use record::diagnosis::Bound;
 use record::live::Interval;
-use record::{Coverage, Machine, text};
+use record::{Coverage, text};
 use report::terminal;
 
 use super::{now, to_standard_output};
@@ -35,7 +35,8 @@ pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
     let mut service = service.map_err(|error| Failure::Cannot(error.to_string()))?;
     let of = service.as_ref().map(|service| service.selection().to_string()).unwrap_or_default();
     let (mut watch, seen) = Watch::begin(root, &found.machine);
-    let mut shown = Shown { screen: Redrawn::default(), head: head(&found.machine, &of), said: false };
+    let mut shown =
+        Shown { screen: Redrawn::default(), head: terminal::live_head(&found.machine, &of), said: false };
     let mut keeping = Keeping::begin(super::new_record(), found, of);
     let mut reference = Reference::default();
     match ceilings::of_this_machine() {
@@ -117,17 +118,6 @@ fn calibrated(busy: f64) -> Coverage {
     Coverage::degraded("memory probe", reason).with_remedy("run linespeed once while it is idle")
 }
 
-fn head(machine: &Machine, service: &str) -> String {
-    let host = machine.hostname.clone().unwrap_or_default();
-    let processor = machine.processor.model_name.clone().unwrap_or_default();
-    let cpus = record::units::cpus(machine.allowed_cpus().len() as u32);
-    [service.to_owned(), host, processor, cpus]
-        .into_iter()
-        .filter(|word| !word.is_empty())
-        .collect::<Vec<_>>()
-        .join(", ")
-}
-
 /// What stands on the terminal.
 struct Shown {
     screen: Redrawn,
@@ -150,7 +140,7 @@ impl Shown {
             let code = bound.map(|bound| bound.by.code()).unwrap_or_default();
             let text = report::prometheus::interval(interval, bound.map(|bound| &bound.by), &code);
             // A disk that is full now may have room later.
-            match files::write(path, &text) {
+            match files::refresh(path, &text) {
                 Err(failure) if live.once.is_some() => return Err(failure),
                 Err(failure) if !self.said => {
                     self.said = true;

@@ -1,5 +1,4 @@
-//! /proc/vmstat, /proc/schedstat and /proc/pressure: what the kernel counts of memory, of waiting for a CPU, and of waiting
-//! altogether.
+//! /proc/vmstat and /proc/schedstat: what the kernel counts of memory, and of waiting for a CPU.
 
 /// Lines of /proc/vmstat that become rates: what they begin with, and the name. Several of one name are added up
 /// (linux/mm/vmstat.c).
@@ -46,12 +45,6 @@ pub(crate) fn run_queue_delay(text: &str) -> Option<u64> {
     delays.filter(|all| !all.is_empty()).map(|all| all.into_iter().fold(0, u64::saturating_add))
 }
 
-/// The time for which some task waited, µs since boot: of the line `some … total=`.
-pub(crate) fn pressure(text: &str) -> Option<u64> {
-    let line = text.lines().find(|line| line.starts_with("some "))?;
-    line.split_ascii_whitespace().find_map(|field| field.strip_prefix("total="))?.parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -68,14 +61,12 @@ mod tests {
         let text = "version 15\ntimestamp 4295\ncpu0 0 0 10 5 6 3 700 1500 9\ndomain0 3 1 2\ncpu1 0 0 10 5 6 3 700 500 9\n";
         assert_eq!(run_queue_delay(text), Some(2000));
         assert_eq!(run_queue_delay("version 14\ncpu0 1 2 3 4 5 6 7 8 9 10 11 12\n"), None);
-        assert_eq!(pressure("some avg10=0.00 total=2500000\nfull avg10=0.00 total=7\n"), Some(2_500_000));
-        assert_eq!(pressure("full avg10=0.00 total=7\n"), None);
     }
 
     proptest! {
         #[test]
-        fn no_text_panics(text in "(version 15|cpu0|pgfault|some total=| |[0-9]{1,25}|\n){0,60}") {
-            let _ = (vmstat(&text), run_queue_delay(&text), pressure(&text));
+        fn no_text_panics(text in "(version 15|cpu0|pgfault| |[0-9]{1,25}|\n){0,60}") {
+            let _ = (vmstat(&text), run_queue_delay(&text));
         }
     }
 }

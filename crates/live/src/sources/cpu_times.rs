@@ -1,9 +1,10 @@
 //! /proc/stat: what the CPUs did, interrupts, switches, new processes, threads that run and that wait for a disk (proc_stat(5)).
 
+use std::collections::BTreeMap;
+
+use measure::proc_stat::{CpuTicks, USER_HZ, find_ticks, ticks_of_each};
 use record::live::CpuTimes;
 
-/// Ticks a second of the times there, on every architecture, by promise to user space.
-const USER_HZ: f64 = 100.0;
 /// Kinds of softirqs in the order of the line (linux/include/linux/interrupt.h), as rates name them.
 const SOFTIRQS: [&str; 10] = [
     "softirqs-hi",
@@ -21,9 +22,10 @@ const SOFTIRQS: [&str; 10] = [
 /// One look at it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Stat {
-    pub(crate) times: CpuTimes,
-    /// CPUs that have a line: those online.
-    pub(crate) cpus: u64,
+    /// Of all CPUs, those that are off included.
+    all: CpuTicks,
+    /// Of each that is online.
+    pub(crate) each: BTreeMap<u32, CpuTicks>,
     /// Events since boot, by the names that rates have.
     pub(crate) counts: Vec<(&'static str, u64)>,
     pub(crate) running: Option<u64>,
@@ -33,8 +35,7 @@ pub(crate) struct Stat {
 impl Stat {
     /// Reads its text; `None` without a line of all CPUs.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        let mut stat =
-            Self { times: times(text.lines().find(|line| line.starts_with("cpu "))?)?, ..Self::default() };
+        let mut stat = Self { all: find_ticks(text, "cpu")?, each: ticks_of_each(text), ..Self::default() };
         for line in text.lines() {
             let Some((name, rest)) = line.split_once(' ') else { continue };
             let first = || rest.split(' ').next()?.parse::<u64>().ok();
@@ -49,38 +50,38 @@ impl Stat {
                 }
                 "procs_running" => stat.running = first(),
                 "procs_blocked" => stat.blocked = first(),
-                _ => stat.cpus += u64::from(name.strip_prefix("cpu").is_some_and(|cpu| !cpu.is_empty())),
+                _ => {}
             }
         }
         Some(stat)
     }
 }
 
-fn times(line: &str) -> Option<CpuTimes> {
-    let ticks: Vec<f64> = line
-        .split_ascii_whitespace()
-        .skip(1)
-        .map_while(|word| word.parse::<u64>().ok())
-        .map(|ticks| ticks as f64 / USER_HZ)
-        .collect();
-    // Guests' time (fields 9 and 10) is in user and nice too.
-    let &[user, nice, system, idle, ref rest @ ..] = &ticks[..] else { return None };
-    let at = |index: usize| rest.get(index).copied().unwrap_or(0.0);
-    Some(CpuTimes {
-        user: user + nice,
-        system,
-        idle,
-        iowait: at(0),
-        irq: at(1),
-        softirq: at(2),
-        steal: at(3),
-    })
+/// What grew between two looks. A field that went backwards, as iowait may (proc_stat(5)), did not grow. Where CPUs went off or
+/// on it is what the others did: the sum of all counts those that are off by another clock, and a CPU's own times may begin anew.
+pub(crate) fn grown(before: &Stat, after: &Stat) -> CpuTimes {
+    let steady = before.each.keys().eq(after.each.keys())
+        && before.each.values().zip(after.each.values()).all(|(before, after)| after.idle >= before.idle);
+    if steady {
+        return between(&before.all, &after.all);
+    }
+    let mut sum = CpuTimes::default();
+    for (cpu, after) in &after.each {
+        let Some(before) = before.each.get(cpu) else { continue };
+        let CpuTimes { user, system, irq, softirq, iowait, idle, steal } = between(before, after);
+        sum.user += user;
+        sum.system += system;
+        sum.irq += irq;
+        sum.softirq += softirq;
+        sum.iowait += iowait;
+        sum.idle += idle;
+        sum.steal += steal;
+    }
+    sum
 }
 
-/// What grew between two looks. A field that went backwards, as iowait does when a CPU goes off (proc_stat(5)), did not
-/// grow.
-pub(crate) fn grown(before: &CpuTimes, after: &CpuTimes) -> CpuTimes {
-    let of = |field: fn(&CpuTimes) -> f64| (field(after) - field(before)).max(0.0);
+fn between(before: &CpuTicks, after: &CpuTicks) -> CpuTimes {
+    let of = |field: fn(&CpuTicks) -> u64| field(after).saturating_sub(field(before)) as f64 / USER_HZ;
     CpuTimes {
         user: of(|t| t.user),
         system: of(|t| t.system),
@@ -88,7 +89,7 @@ pub(crate) fn grown(before: &CpuTimes, after: &CpuTimes) -> CpuTimes {
         softirq: of(|t| t.softirq),
         iowait: of(|t| t.iowait),
         idle: of(|t| t.idle),
-        steal: of(|t| t.steal),
+        steal: of(|t| t.stolen.unwrap_or(0)),
     }
 }
 
@@ -104,7 +105,7 @@ mod tests {
     #[test]
     fn fields_are_those_of_the_manual() {
         let stat = Stat::parse(STAT).unwrap();
-        assert_eq!((stat.cpus, stat.running, stat.blocked), (2, Some(3), Some(1)));
+        assert_eq!((stat.each.len(), stat.running, stat.blocked), (2, Some(3), Some(1)));
         let times = CpuTimes {
             user: 1.2,
             system: 0.3,
@@ -114,7 +115,9 @@ mod tests {
             idle: 40.0,
             steal: 0.8,
         };
-        assert_eq!(stat.times, times);
+        assert_eq!(grown(&Stat::default(), &stat), CpuTimes::default());
+        let none = Stat { all: CpuTicks::default(), ..stat.clone() };
+        assert_eq!(grown(&none, &stat), times);
         let count =
             |name: &str| stat.counts.iter().find(|(other, _)| *other == name).map(|(_, count)| *count);
         assert_eq!(
@@ -130,16 +133,35 @@ mod tests {
 
     #[test]
     fn time_that_goes_backwards_did_not_pass() {
-        let later = CpuTimes { user: 2.0, iowait: 3.0, ..CpuTimes::default() };
-        let before = CpuTimes { user: 1.0, iowait: 4.0, ..CpuTimes::default() };
-        assert_eq!(grown(&before, &later), CpuTimes { user: 1.0, ..CpuTimes::default() });
+        let at = |user: u64, iowait: u64| {
+            Stat::parse(&format!("cpu {user} 0 0 0 {iowait}\ncpu0 {user} 0 0 0 {iowait}\n")).unwrap()
+        };
+        assert_eq!(grown(&at(100, 400), &at(200, 300)), CpuTimes { user: 1.0, ..CpuTimes::default() });
+    }
+
+    #[test]
+    fn a_cpu_that_goes_off_or_on_takes_nothing_from_the_others() {
+        // A second of two CPUs, one of them idle; what is off is counted another way in the sum.
+        let both = |at: u64, idle: u64| format!("cpu0 {at} 0 0 0\ncpu1 0 0 0 {idle}\n");
+        let stat = |all: &str, each: &str| Stat::parse(&format!("{all}\n{each}")).unwrap();
+        let start = stat("cpu 1000 0 0 90000", &both(1000, 90_000));
+        let second = stat("cpu 1100 0 0 90100", &both(1100, 90_100));
+        assert_eq!(grown(&start, &second), CpuTimes { user: 1.0, idle: 1.0, ..CpuTimes::default() });
+        let off = stat("cpu 1100 0 0 500", "cpu0 1100 0 0 0\n");
+        assert_eq!(grown(&start, &off), CpuTimes { user: 1.0, ..CpuTimes::default() });
+        assert_eq!(off.each.len(), 1);
+        let on = stat("cpu 1200 0 0 90100", &both(1200, 90_100));
+        assert_eq!(grown(&off, &on), CpuTimes { user: 1.0, ..CpuTimes::default() });
+        // Off and on between two looks: its idle time began anew.
+        let again = stat("cpu 1100 0 0 7", &both(1100, 7));
+        assert_eq!(grown(&start, &again), CpuTimes { user: 1.0, ..CpuTimes::default() });
     }
 
     proptest! {
         #[test]
         fn no_text_panics(text in "(cpu|intr|softirq| |[0-9]{1,25}|\n){0,60}") {
-            let _ = Stat::parse(&text);
-            let _ = Stat::parse(&format!("cpu {text}"));
+            let stat = Stat::parse(&format!("cpu {text}")).or(Stat::parse(&text)).unwrap_or_default();
+            let _ = (grown(&Stat::default(), &stat), grown(&stat, &Stat::default()));
         }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use machine::Root;
 use machine::cgroups::{Cgroups, Version};
+use measure::held_back::{cpu_stat, throttled_seconds};
 use record::live::Throttled;
 
 /// Groups with a quota that are looked at, and folders in which they are looked for.
@@ -51,20 +52,13 @@ struct Counters {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Quotas(BTreeMap<String, Counters>);
 
-/// `nr_periods`, `nr_throttled`; `throttled_usec` and `usage_usec` of version 2, `throttled_time` (ns) of version 1.
+/// `nr_periods`, `nr_throttled`, the time throttled; `usage_usec` of version 2.
 fn parse(stat: &str) -> Option<Counters> {
-    let value = |name: &str| {
-        stat.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse::<u64>().ok())
-    };
-    let seconds = value("throttled_usec")
-        .map(|us| us as f64 / 1e6)
-        .or(value("throttled_time").map(|ns| ns as f64 / 1e9));
-    let used = value("usage_usec").map(|us| us as f64 / 1e6);
     Some(Counters {
-        periods: value("nr_periods")?,
-        throttled: value("nr_throttled")?,
-        seconds: seconds?,
-        used,
+        periods: cpu_stat(stat, "nr_periods")?,
+        throttled: cpu_stat(stat, "nr_throttled")?,
+        seconds: throttled_seconds(stat)?,
+        used: cpu_stat(stat, "usage_usec").map(|us| us as f64 / 1e6),
     })
 }
 

@@ -9,6 +9,8 @@ use record::live::Sensors;
 /// Chips and sensors that are looked at.
 const MOST_CHIPS: usize = 32;
 const MOST_SENSORS: usize = 64;
+/// No machine takes more, W.
+const MOST_WATTS: f64 = 1e5;
 /// CPUs whose throttle counters are looked at.
 const MOST_CPUS: usize = 1024;
 /// Chips that say nothing of the processor and answer over slow buses of their own.
@@ -83,7 +85,10 @@ impl Heat {
             })
             .collect();
         if !joules.is_empty() {
-            sensors.watts = Some(joules.iter().sum::<f64>() / seconds.max(1e-9));
+            let watts = joules.iter().sum::<f64>() / seconds.max(1e-9);
+            // A count that stood still was read twice between two updates; one that began anew looks as if it had wrapped.
+            sensors.watts =
+                Some(watts).filter(|watts| *watts > 0.0 && *watts <= MOST_WATTS).or(sensors.watts);
         }
         sensors
     }
@@ -129,7 +134,7 @@ fn read_chips(root: &Root) -> Sensors {
                 "power" if file.ends_with("_input") || file.ends_with("_average") => {
                     let watts = value().map(|microwatts| microwatts / 1e6);
                     watts
-                        .filter(|w| (0.0..=1e5).contains(w))
+                        .filter(|w| (0.0..=MOST_WATTS).contains(w))
                         .into_iter()
                         .for_each(|w| keep(&mut sensors.watts, w));
                 }
@@ -186,6 +191,13 @@ mod tests {
         assert_eq!((sensors.celsius, sensors.fan_rpm), (Some(74.5), Some(4200.0)));
         // The energy wrapped: 1 MJ... to 1,000 J, then 49 J more.
         assert_eq!(sensors.watts, Some(25.0));
+        // One that began anew, and one that stood still.
+        let energy = |from: u64, to: u64| {
+            let (from, to) = (tree([0; 4], [0; 4], from), tree([0; 4], [0; 4], to));
+            Heat::look(&from.root(), &cpus).until(&Heat::look(&to.root(), &cpus), &to.root(), 0.005).watts
+        };
+        assert_eq!((energy(5_000_000, 1000), energy(5_000_000, 5_000_000)), (None, None));
+        assert_eq!(energy(5_000_000, 6_000_000), Some(200.0));
         let none = Tree::new();
         let nothing = Heat::look(&none.root(), &cpus);
         assert!(nothing.until(&nothing, &none.root(), 1.0).is_empty());

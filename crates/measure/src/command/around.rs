@@ -7,6 +7,7 @@ use machine::Root;
 use machine::cgroups::Cgroups;
 use record::command_run::Around;
 
+use crate::held_back::{some_waited_us, throttled_seconds};
 use crate::proc_stat::{USER_HZ, find_ticks};
 
 /// One look.
@@ -27,12 +28,12 @@ impl Look {
         let ticks = find_ticks(&stat, "cpu");
         let seconds = |ticks: u64| ticks as f64 / USER_HZ;
         let pressure = ["cpu", "io", "memory"]
-            .map(|what| root.text(&format!("/proc/pressure/{what}")).and_then(|text| pressure_in(&text)));
-        let throttled = quota_files().iter().filter_map(|file| throttled_in(&root.text(file)?));
+            .map(|what| Some(some_waited_us(&root.text(&format!("/proc/pressure/{what}"))?)? as f64 / 1e6));
+        let throttled = quota_files().iter().filter_map(|file| throttled_seconds(&root.text(file)?));
         Self {
             at: Instant::now(),
             stolen: ticks.and_then(|ticks| ticks.stolen).map(seconds),
-            busy: ticks.map(|ticks| seconds(ticks.busy)),
+            busy: ticks.map(|ticks| seconds(ticks.busy())),
             throttled: throttled.reduce(f64::max),
             pressure,
         }
@@ -67,45 +68,4 @@ fn quota_files() -> &'static [String] {
         let files = groups.folders("cpu").map(|(_, folder)| format!("{folder}/cpu.stat"));
         files.filter(|file| root.exists(file)).collect()
     })
-}
-
-/// Seconds for which some task waited, of the line `some … total=MICROSECONDS`.
-fn pressure_in(text: &str) -> Option<f64> {
-    let line = text.lines().find(|line| line.starts_with("some "))?;
-    let total = line.split_whitespace().find_map(|field| field.strip_prefix("total="))?;
-    Some(total.parse::<u64>().ok()? as f64 / 1e6)
-}
-
-/// Seconds throttled: `throttled_usec` of version 2, `throttled_time` (ns) of version 1.
-fn throttled_in(stat: &str) -> Option<f64> {
-    let value = |name: &str| {
-        let mut words = stat.lines().map(|line| line.split_whitespace());
-        words.find_map(|mut words| (words.next()? == name).then(|| words.next()?.parse::<u64>().ok())?)
-    };
-    value("throttled_usec")
-        .map(|us| us as f64 / 1e6)
-        .or_else(|| value("throttled_time").map(|ns| ns as f64 / 1e9))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn kernels_files_read_as_they_are_documented() {
-        let pressure = "some avg10=0.00 avg60=0.00 avg300=0.00 total=2500000\nfull avg10=0.00 total=7\n";
-        assert_eq!(pressure_in(pressure), Some(2.5));
-        assert_eq!(throttled_in("nr_periods 5\nnr_throttled 2\nthrottled_usec 1500000\n"), Some(1.5));
-        assert_eq!(throttled_in("nr_periods 5\nnr_throttled 2\nthrottled_time 1500000000\n"), Some(1.5));
-        assert_eq!(throttled_in("usage_usec 5\n"), None);
-    }
-
-    proptest! {
-        #[test]
-        fn no_file_panics(text in "\\PC{0,80}") {
-            let text = format!("some total={text}\nthrottled_usec {text}");
-            let _ = (pressure_in(&text), throttled_in(&text));
-        }
-    }
 }

@@ -115,8 +115,8 @@ impl Had {
     }
 }
 
-/// How often the kernel moved a thread to another CPU.
-fn migrations(place: &str) -> Option<u64> {
+/// How often the kernel moved the thread of this folder of /proc to another CPU; `None` in kernels built without that count.
+pub fn migrations(place: &str) -> Option<u64> {
     parse_migrations(&read(&format!("{place}/sched"))?)
 }
 

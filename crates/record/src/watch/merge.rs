@@ -104,6 +104,7 @@ pub(super) fn join(all: &mut Interval, next: Interval, most: usize) {
     // In whole, so that a field that is added is joined, too.
     let Interval {
         seconds,
+        suspended,
         cpus,
         times: CpuTimes { user, system, irq, softirq, iowait, idle, steal },
         run_queue_delay,
@@ -128,6 +129,7 @@ pub(super) fn join(all: &mut Interval, next: Interval, most: usize) {
         own_seconds,
     } = next;
     all.seconds += seconds;
+    all.suspended = all.suspended.map_or(suspended, |sum| Some(sum + suspended.unwrap_or(0.0)));
     all.cpus = cpus;
     all.times.user += user;
     all.times.system += system;
@@ -223,6 +225,7 @@ mod tests {
     fn times_are_summed_and_readings_averaged_by_their_time() {
         let interval = |seconds: f64, ns: f64, delay: Option<f64>| Interval {
             seconds,
+            suspended: delay,
             run_queue_delay: delay,
             pressure: [("io".to_owned(), ns / 1000.0)].into(),
             probe: Some(Probe { latency_ns: [(0, ns)].into(), ..Probe::default() }),
@@ -235,6 +238,7 @@ mod tests {
         let mut all = interval(1.0, 100.0, Some(0.5));
         join(&mut all, interval(3.0, 200.0, None), 3);
         assert_eq!(all.seconds, 4.0);
+        assert_eq!(all.suspended, Some(0.5));
         // Of what was told for a second alone, so much in four.
         assert_eq!(all.run_queue_delay, Some(2.0));
         let hardware =

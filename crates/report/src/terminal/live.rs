@@ -3,7 +3,7 @@
 use diagnose::Reference;
 use record::diagnosis::Bound;
 use record::live::{Cores, Interval, Process};
-use record::{Coverage, State, units};
+use record::{Coverage, Machine, State, units};
 
 use super::screen::Screen;
 use super::{Style, answer};
@@ -31,6 +31,14 @@ pub struct Live<'a> {
     pub coverage: &'a [Coverage],
 }
 
+/// The machine in a line, after the service that is meant, if any.
+pub fn live_head(machine: &Machine, service: &str) -> String {
+    let (host, processor) = (machine.hostname.as_deref(), machine.processor.model_name.as_deref());
+    let cpus = units::cpus(machine.allowed_cpus().len() as u32);
+    let words = [service, host.unwrap_or_default(), processor.unwrap_or_default(), &cpus];
+    words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
 /// The screen of one interval. It has as many lines for any interval of a machine.
 pub fn live(live: &Live, style: &Style) -> String {
     Screen::draw(style, |screen| write(screen, live))
@@ -38,7 +46,10 @@ pub fn live(live: &Live, style: &Style) -> String {
 
 fn write(screen: &mut Screen, live: &Live) {
     let interval = live.interval;
-    answer::cut(screen, &[Span::quiet(live.head)]);
+    let slept = interval
+        .suspended
+        .map(|seconds| format!(", and suspended for {}", units::figure_to(seconds, "s", 2)));
+    answer::cut(screen, &[Span::quiet(format!("{}{}", live.head, slept.unwrap_or_default()))]);
     let above = screen.lines();
     match live.bound {
         Some(bound) => {
@@ -303,6 +314,22 @@ mod tests {
             let at = |text: &str| text.lines().position(|line| line.starts_with("Memory")).unwrap();
             assert_eq!(at(&full), at(&idle));
         }
+    }
+
+    #[test]
+    fn a_cgroup_with_a_hostile_name_stays_in_its_place() {
+        let group = format!("/sys/fs/cgroup/\u{1b}]0;x\u{7}\n\u{9b}2J\u{202e}{}", "y".repeat(4096));
+        let throttled = record::live::Throttled { group, seconds: 30.0, periods: 0.9, used: 1.0 };
+        let shown = show(&Interval { throttled: Some(throttled), suspended: Some(3600.0), ..busy() }, 80);
+        assert!(shown.contains("quota") && shown.contains("suspended for"), "{shown}");
+        assert!(
+            shown.lines().count() <= 24 && shown.lines().all(|line| crate::text::width(line) <= 80),
+            "{shown}"
+        );
+        assert!(
+            !shown.contains(|c: char| c.is_control() && c != '\n') && !shown.contains('\u{202e}'),
+            "{shown:?}"
+        );
     }
 
     #[test]
