@@ -1,0 +1,79 @@
+//! `linespeed explain` has what `linespeed live` says and shows.
+
+use std::collections::BTreeSet;
+
+use record::diagnosis::BoundBy::{self, *};
+use record::live::{Cores, Interval, Sensors, Thread};
+
+use crate::support::ran;
+
+/// What `explain` says, on one line.
+fn explain(name: &str) -> String {
+    ran(["explain", name]).succeeds().stdout.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn every_verdict_of_live_is_explained() {
+    let verdicts = [
+        Cpu,
+        MemoryLatency,
+        MemoryBandwidth,
+        Frontend,
+        Branches,
+        Waiting,
+        CpuContention,
+        TooFewCpus,
+        Kernel,
+        Quota,
+        OneThread,
+        Imbalance,
+        Stolen,
+        Lock,
+        Cache,
+        OwnThreads,
+        Clock,
+        Idle,
+        Unknown,
+    ];
+    // One that is added stands above, too.
+    let _ = |by: BoundBy| match by {
+        Cpu | MemoryLatency | MemoryBandwidth | Frontend | Branches | Waiting | CpuContention => {}
+        TooFewCpus | Kernel | Quota | OneThread | Imbalance | Stolen | Lock | Cache | OwnThreads => {}
+        Clock | Idle | Unknown | Other(_) => {}
+    };
+    let bound = explain("bound by");
+    for code in verdicts.iter().map(BoundBy::code) {
+        assert!(bound.contains(&code), "{code}: {bound}");
+        assert!(!explain(&code).is_empty(), "{code}");
+    }
+}
+
+/// The names on the screens of a machine and of a service.
+fn columns() -> BTreeSet<String> {
+    let sensors = Sensors { celsius: Some(60.0), ..Sensors::default() };
+    let machine = Interval { seconds: 1.0, cores: Some(Cores::default()), sensors, ..Interval::default() };
+    let service = Interval { threads: vec![Thread::default()], ..machine.clone() };
+    let reference = diagnose::Reference::default();
+    let mut all = BTreeSet::new();
+    for interval in [&machine, &service] {
+        let live =
+            report::terminal::Live { head: "", interval, bound: None, reference: &reference, coverage: &[] };
+        let style = report::terminal::Style { width: 80, ..Default::default() };
+        for line in report::terminal::live(&live, &style).lines() {
+            let heads = line.contains("steal") || line.contains("  name ");
+            let fact = line.get(..11).filter(|name| !name.starts_with(' ')).unwrap_or("");
+            let names = if heads { line } else { fact }.split("  ").map(|name| name.trim().to_owned());
+            all.extend(names.filter(|name| !name.is_empty() && !name.starts_with("No CPU")));
+        }
+    }
+    all
+}
+
+#[test]
+fn every_column_of_live_is_explained() {
+    let (screen, columns) = (explain("screen"), columns());
+    assert!(columns.len() >= 20, "{columns:?}");
+    for column in columns {
+        assert!(screen.to_lowercase().contains(&column.to_lowercase()), "{column}: {screen}");
+    }
+}
