@@ -62,7 +62,9 @@ fn columns() -> BTreeSet<String> {
         for line in report::terminal::live(&live, &style).lines() {
             let heads = line.contains("steal") || line.contains("  name ");
             let fact = line.get(..11).filter(|name| !name.starts_with(' ')).unwrap_or("");
-            let names = if heads { line } else { fact }.split("  ").map(|name| name.trim().to_owned());
+            let line = line.replace("% ", "%  ");
+            let fact = fact.to_owned();
+            let names = if heads { &line } else { &fact }.split("  ").map(|name| name.trim().to_owned());
             all.extend(names.filter(|name| !name.is_empty() && !name.starts_with("No CPU")));
         }
     }

@@ -17,6 +17,7 @@ pub(super) const METRICS: &[Metric] = &[
             Time from one load to the next that needs its result, in ns, when the data lies scattered over a
             working set of `bytes`. Read as a curve over the working set it shows every cache as a step and memory
             as the end. It is the time a program waits when it follows pointers.
+            Also: memory latency
             How: One cycle through every 64-byte line of the working set in random order, so that neither a
             prefetcher nor a predictor can help; warmed by reading every line once and then by the chase itself,
             until what stays in the caches is what its own slow pace keeps there; then samples of about 0.3 ms.
@@ -80,7 +81,7 @@ pub(super) const METRICS: &[Metric] = &[
         glossary: "
             Bytes a second that `threads` CPUs move between memory and themselves with one loop (`op`): read,
             write, copy, scale, add, triad or a mix. `stores` is `regular` or `streaming` (past the caches).
-            Also: op, operation
+            Also: op, operation, memory bandwidth
             How: Arrays at least four times all last-level caches together, each thread on its own part that it
             touched first, widest vectors of the CPU, bytes counted only while all threads ran. Counted twice:
             `bytes_counted=stream` as STREAM does, loads and stores of the program; `bytes_counted=bus` adds a
