@@ -32,9 +32,6 @@ const HELD: [&str; 8] = [
 const LEFT_OUT: [&str; 3] =
     ["comparison-fact-run-under", "comparison-fact-container", "comparison-fact-aslr"];
 
-/// Limits, which a machine without one does not tell.
-const NONE_IS_NONE: [&str; 2] = ["comparison-fact-cpu-quota", "comparison-fact-memory-limit"];
-
 /// Facts by their weight: those that repair or a setting brings back first. What is not named follows in its usual order.
 const FIRST: [&str; 14] = [
     "comparison-fact-memory-devices",
@@ -73,6 +70,9 @@ const MEMORY: &str = "comparison-fact-memory";
 /// The kernel keeps a share of memory for itself that changes with its version.
 const MEMORY_ALIKE: f64 = 0.03;
 
+/// The place of caches in a record.
+const CACHES: &str = "machine.caches";
+
 /// What a check came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -98,11 +98,15 @@ pub struct Check {
     pub not_seen: Vec<FactOff>,
     /// How many facts are as in the baseline.
     pub alike: usize,
+    /// These facts.
+    pub agree: Vec<FactOff>,
+    /// Facts that neither tells: nothing was held against anything.
+    pub neither: Vec<FactOff>,
     /// Figures, the slowest against the baseline first.
     pub figures: Vec<Figure>,
 }
 
-/// A fact that differs, or could not be seen.
+/// A fact with what each of the two says of it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FactOff {
     /// What kind of fact.
@@ -154,7 +158,7 @@ impl Check {
         comparison: Option<&Comparison>,
         class: &[ClassFigure],
     ) -> Self {
-        let Held { differ: mut facts, not_seen, alike, of_kind } = hold(here, baseline);
+        let Held { differ: mut facts, not_seen, agree, neither, of_kind } = hold(here, baseline);
         let codes: Vec<String> = facts.iter().map(|fact| fact.code.clone()).collect();
         for fact in &mut facts {
             let of = FOLLOWS.iter().filter(|(_, follow)| follow.contains(&fact.code.as_str()));
@@ -176,7 +180,7 @@ impl Check {
         } else {
             Outcome::Good
         };
-        Self { outcome, facts, not_seen, alike, figures }
+        Self { outcome, facts, not_seen, alike: agree.len(), agree, neither, figures }
     }
 }
 
@@ -188,16 +192,18 @@ fn is_memory_alike(here: &Record, baseline: &Record) -> bool {
 }
 
 /// The facts of two records, held against each other.
+#[derive(Default)]
 struct Held {
     /// Of a kind of machines alone, where the two are of different kinds.
     differ: Vec<FactOff>,
     not_seen: Vec<FactOff>,
-    alike: usize,
+    agree: Vec<FactOff>,
+    neither: Vec<FactOff>,
     of_kind: bool,
 }
 
 fn hold(here: &Record, baseline: &Record) -> Held {
-    let mut held = Held { differ: Vec::new(), not_seen: Vec::new(), alike: 0, of_kind: false };
+    let mut held = Held::default();
     let values = tell_facts(here).into_iter().zip(tell_facts(baseline));
     for (fact, (here_says, baseline_says)) in facts().iter().zip(values) {
         let code = fact.what.code().unwrap_or_default();
@@ -213,10 +219,12 @@ fn hold(here: &Record, baseline: &Record) -> Held {
             baseline,
             follows: false,
         };
-        let limit = NONE_IS_NONE.contains(&code);
+        let limit = fact.is_limit();
         match (here_says, baseline_says) {
-            (None, None) => {}
-            (Some(here), Some(there)) if here == there || alike => held.alike += 1,
+            // Nor a cache of a level that no machine has.
+            (None, None) if limit || fact.from == CACHES => {}
+            (None, None) => held.neither.push(off(None, None)),
+            (here @ Some(_), there @ Some(_)) if here == there || alike => held.agree.push(off(here, there)),
             (here @ Some(_), None) if limit => held.differ.push(off(here, None)),
             (Some(_), None) => {}
             (None, there) if !limit => held.not_seen.push(off(None, there)),

@@ -5,7 +5,7 @@ use record::Record;
 use record::comparison::Difference;
 
 use crate::comparison::facts::difference;
-pub use crate::comparison::facts::{Fact, facts, tell_facts};
+pub use crate::comparison::facts::{Fact, MEMORY_DEVICES, facts, tell_facts};
 
 /// What makes a machine one of its kind: a value a fact, in the order of [`facts`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -55,7 +55,7 @@ pub use bound::bound;
 pub use bound::machine::{Reference, watched};
 pub use bound::service::watched_service;
 pub use check::{Check, FactOff, Figure, Outcome};
-pub use class::{Fact, Kind, facts, tell_differences, tell_facts};
+pub use class::{Fact, Kind, MEMORY_DEVICES, facts, tell_differences, tell_facts};
 pub use comparison::{
     Extent, OTHER_COMMAND, RowFigure, Side, compare, describe_machine, drop_uncompared, ignore_commands,
     remark_scope, row_figures, suggest_runs, suggest_works,

@@ -74,8 +74,7 @@ impl Known {
         self.values.get(number as usize).map_or("", String::as_str)
     }
 
-    fn number_figure(&mut self, row: &RowFigure) -> u32 {
-        let name = format!("{}\n{}\n{}\n{}", row.metric, row.what, row.unit, row.method);
+    fn number_figure(&mut self, name: String, row: &RowFigure) -> u32 {
         let (all, next) = (&mut self.figures, self.by_name.len() as u32);
         *self.by_name.entry(name).or_insert_with(|| {
             all.push(Figure {
@@ -178,10 +177,16 @@ impl Brief {
         let host = record.machine.hostname.clone().filter(|name| !matches!(name.as_str(), "" | "(none)"));
         let stem = || path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let kind = Kind::from_facts(&values);
-        let mut known = known.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let usable = rows.iter().filter(|row| row.value.is_finite());
-        let mut figures: Vec<(u32, Point)> = usable
-            .map(|row| (known.number_figure(row), Point { value: row.value, interval: row.interval }))
+        let name = |row: &RowFigure| format!("{}\n{}\n{}\n{}", row.metric, row.what, row.unit, row.method);
+        let named: Vec<(String, &RowFigure)> = usable.map(|row| (name(row), row)).collect();
+        // What is done from here on the other threads wait for.
+        let mut known = known.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut figures: Vec<(u32, Point)> = named
+            .into_iter()
+            .map(|(name, row)| {
+                (known.number_figure(name, row), Point { value: row.value, interval: row.interval })
+            })
             .collect();
         figures.sort_by_key(|(number, _)| *number);
         figures.dedup_by_key(|(number, _)| *number);

@@ -23,12 +23,10 @@ struct Rule {
     shows_in: &'static [Family],
     /// And these may be.
     acts_on: &'static [Family],
-    /// Whether a machine that tells none differs from one that does: what is no limit is not told.
-    or_none: bool,
 }
 
 const fn rule(from: &'static str, shows_in: &'static [Family], acts_on: &'static [Family]) -> Rule {
-    Rule { from, shows_in, acts_on, or_none: false }
+    Rule { from, shows_in, acts_on }
 }
 
 const CLOCK: &[Family] =
@@ -40,7 +38,7 @@ const ANY: &[Family] = &Family::ALL;
 
 /// Of facts that explain a machine equally well the first is named: what decides stands before what follows from it.
 const RULES: [Rule; 31] = [
-    Rule { or_none: true, ..rule("machine.limits.cpu_quota", &[AllCpus, Core, MemoryBandwidth], ANY) },
+    rule("machine.limits.cpu_quota", &[AllCpus, Core, MemoryBandwidth], ANY),
     rule("machine.memory_devices", MEMORY, MEMORY),
     rule("machine.memory_devices[].configured_mt_s", MEMORY, MEMORY),
     rule("machine.memory_devices[].channel", MEMORY, MEMORY),
@@ -100,9 +98,15 @@ const BY_HEAT: Template =
     Template { code: "fleet-cause-heat", words: "heat throttled its clock {times} times during the run" };
 const BY_CLOCK: Template = Template {
     code: "fleet-cause-clock",
-    words: "core clock {speed} of its class, though no setting differs: a limit of power, heat or firmware",
+    words: "core clock {speed} of its class: a limit of power, heat or firmware",
 };
-const BY_NONE: Template =
+/// What no rule has for the cause, and no other machine of the class has.
+pub(crate) const ONLY_HERE: Template = Template {
+    code: "fleet-cause-only-here",
+    words: "only on this machine: {what} {value}, {usual} on all others",
+};
+/// Nothing to be seen.
+pub(crate) const BY_NONE: Template =
     Template { code: "fleet-cause-none", words: "no fact of inventory or settings differs from its class" };
 
 /// A machine that is to be explained.
@@ -136,7 +140,8 @@ pub(crate) fn find_causes(case: &Case) -> Vec<FleetCause> {
         add(case.likelihood(&[SlowestCpu], ANY).map(|likely| 2.0 * likely), BY_CPU.code, says);
     }
     for (number, rule) in RULES.iter().enumerate() {
-        let Some((fact, says, unusual)) = case.differs(machine, rule) else { continue };
+        let Some(fact) = facts().iter().position(|fact| fact.from == rule.from) else { continue };
+        let Some((says, unusual)) = case.differs(machine, fact) else { continue };
         // A hair less for each that stands before it.
         let likely = case.likelihood(rule.shows_in, rule.acts_on);
         let likely = likely.map(|likely| likely * unusual * (1.0 - 1e-3 * number as f64));
@@ -159,6 +164,7 @@ pub(crate) fn find_causes(case: &Case) -> Vec<FleetCause> {
     }
     found.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut causes: Vec<FleetCause> = found.into_iter().map(|(_, cause)| cause).collect();
+    case.add_only_here(machine, &mut causes);
     if causes.is_empty() {
         causes.push(FleetCause { code: BY_NONE.code.to_owned(), says: text!(BY_NONE) });
     }
@@ -194,16 +200,38 @@ impl Case<'_> {
         Some(((2.0 * explained - all) / all).max(0.01) * (0.5 + 0.5 * shown / all))
     }
 
-    /// Whether a fact of the machine differs from most of its class: its index, how it differs, and how unusual that is.
-    fn differs(&self, machine: &Brief, rule: &Rule) -> Option<(usize, Text, f64)> {
-        let fact = facts().iter().position(|fact| fact.from == rule.from)?;
-        let value = |member: &Brief| member.facts.get(fact).copied().flatten();
+    /// Adds the facts that no other machine of the class has while those have one value, where no rule has named them.
+    fn add_only_here(&self, machine: &Brief, causes: &mut Vec<FleetCause>) {
+        for (number, fact) in facts().iter().enumerate() {
+            let code = fact.what.code().unwrap_or_default();
+            let own = machine.facts.get(number).copied().flatten();
+            let mut others = self.group.members.iter().enumerate().filter(|(at, _)| *at != self.at);
+            let value = |member: &Brief| member.facts.get(number).copied().flatten();
+            let Some(usual) = others.next().map(|(_, member)| value(member)) else { return };
+            let alone = own != usual && others.all(|(_, member)| value(member) == usual);
+            let told = own.is_some() && usual.is_some() || fact.is_limit();
+            if alone && told && causes.iter().all(|cause| cause.code != code) {
+                let (value, usual) = (self.shown(own), self.shown(usual));
+                let says = text!(ONLY_HERE, what = fact.what.clone(), value, usual);
+                causes.push(FleetCause { code: code.to_owned(), says });
+            }
+        }
+    }
+
+    fn shown(&self, value: Option<u32>) -> String {
+        value.map_or("none".to_owned(), |value| self.group.known.value(value).to_owned())
+    }
+
+    /// Whether a fact of the machine differs from most of its class: how, and how unusual that is.
+    fn differs(&self, machine: &Brief, number: usize) -> Option<(Text, f64)> {
+        let fact = facts().get(number)?;
+        let value = |member: &Brief| member.facts.get(number).copied().flatten();
         let own = value(machine);
         let mut counts: BTreeMap<Option<u32>, usize> = BTreeMap::new();
         for member in self.sound() {
             *counts.entry(value(member)).or_default() += 1;
         }
-        if !rule.or_none {
+        if !fact.is_limit() {
             counts.remove(&None);
             own?;
         }
@@ -213,17 +241,14 @@ impl Case<'_> {
         if own == *usual || alike >= USUAL {
             return None;
         }
-        let shown = |value: &Option<u32>| {
-            value.map_or("none".to_owned(), |value| self.group.known.value(value).to_owned())
-        };
         let says = text!(
             BY_FACT,
-            what = facts().get(fact)?.what.clone(),
-            value = shown(&own),
-            usual = shown(usual),
+            what = fact.what.clone(),
+            value = self.shown(own),
+            usual = self.shown(*usual),
             share = Value::Share(*count as f64 / all as f64)
         );
-        Some((fact, says, 1.0 - alike))
+        Some((says, 1.0 - alike))
     }
 
     /// Whether so much more of the machine's time was taken than of the others' that it can be the reason.

@@ -1,6 +1,8 @@
 //! Commands to paste that name machines, for the engines that people have.
 
-use record::phrase::quote_word;
+use std::path::Path;
+
+use record::phrase::{quote_word, visible};
 
 /// Lines for Slurm, pdsh, Ansible and Kubernetes that measure these machines again.
 pub(crate) fn confirm(machines: &[&str]) -> Vec<String> {
@@ -18,6 +20,18 @@ pub(crate) fn confirm(machines: &[&str]) -> Vec<String> {
             machines.iter().map(|name| quote_word(name)).collect::<Vec<_>>().join(" ")
         ),
     ]
+}
+
+/// Records that one comparison shows side by side.
+const SIDE_BY_SIDE: usize = 4;
+
+/// Lines that hold records against each other, and a machine against one of them: of so few `fleet` can say nothing.
+pub(crate) fn hold_against_each_other(records: &[&Path]) -> Vec<String> {
+    let words: Vec<String> = records.iter().map(|path| quote_word(&visible(path))).collect();
+    let shown = words.iter().take(SIDE_BY_SIDE).map(String::as_str).collect::<Vec<_>>().join(" ");
+    let compare = (words.len() > 1).then(|| format!("linespeed compare {shown}"));
+    let check = words.first().map(|first| format!("linespeed check --baseline {first}"));
+    compare.into_iter().chain(check).collect()
 }
 
 /// Names with a number in brackets where several differ in that alone, as Slurm and pdsh write them: `node[01-03,17]`.

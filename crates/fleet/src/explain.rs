@@ -3,11 +3,13 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use diagnose::{Extent, Side, compare};
+use diagnose::{Extent, MEMORY_DEVICES, Side, compare};
 use record::document::Tool;
 use record::fleet::{Fleet, FleetCause, Slow};
 use record::phrase::join_list;
 use record::{Record, Template, text};
+
+use crate::causes::{BY_NONE, ONLY_HERE};
 
 /// Machines that are explained by their whole records.
 const MOST: usize = 24;
@@ -18,6 +20,8 @@ const MISSING: Template = Template {
     code: "fleet-cause-missing-device",
     words: "{missing} of {all} memory devices missing (slot {slots})",
 };
+
+const COMPARED: Template = Template { code: "fleet-cause-compared", words: "{name}: {says}" };
 
 /// Explains the slowest machines: `read` gives the record of a file, `None` where it cannot be read any more.
 pub fn explain(fleet: &mut Fleet, tool: &Tool, read: impl Fn(&Path) -> Option<Record>) {
@@ -35,7 +39,7 @@ pub fn explain(fleet: &mut Fleet, tool: &Tool, read: impl Fn(&Path) -> Option<Re
 
 fn explain_one(slow: &mut Slow, medoid: &str, base: &Record, this: &Record, tool: &Tool) {
     if let Some(missing) = name_missing(base, this) {
-        let first = slow.causes.first_mut().filter(|cause| cause.code == "comparison-fact-memory-devices");
+        let first = slow.causes.first_mut().filter(|cause| cause.code == MEMORY_DEVICES.code);
         if let Some(cause) = first {
             cause.says = missing;
         }
@@ -48,12 +52,17 @@ fn explain_one(slow: &mut Slow, medoid: &str, base: &Record, this: &Record, tool
     let of_figure = |explanation: &&record::comparison::Explanation| explanation.speed < 1.0;
     let slower: Vec<_> = comparison.explanations.iter().filter(of_figure).collect();
     slow.explained = slower.iter().take(SENTENCES).map(|explanation| explanation.says.clone()).collect();
-    let nothing = slow.causes.first().is_none_or(|cause| cause.code == "fleet-cause-none");
+    let nothing = slow.causes.first().is_none_or(is_guess);
     let measured = slower.iter().flat_map(|explanation| &explanation.causes).find(|cause| !cause.despite);
     if let Some(cause) = measured.filter(|_| nothing) {
-        let says = text!("fleet-cause-compared", "{name}: {says}", name = &cause.name, says = &cause.says);
+        let says = text!(COMPARED, name = &cause.name, says = &cause.says);
         slow.causes.insert(0, FleetCause { code: cause.code.clone(), says });
     }
+}
+
+/// Whether no rule speaks for a cause, so that what was measured stands before it.
+fn is_guess(cause: &FleetCause) -> bool {
+    cause.code == BY_NONE.code || cause.says.is(&ONLY_HERE)
 }
 
 /// The slots in which the other has a memory device and this one has none.

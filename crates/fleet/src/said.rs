@@ -16,7 +16,7 @@ use record::{Template, Text, text};
 use crate::brief::{Brief, Known};
 use crate::camps::{Division, find_camps, take_out_drifts, take_out_two_valued};
 use crate::causes::{Case, find_causes};
-use crate::confirm::confirm;
+use crate::confirm::{confirm, hold_against_each_other};
 use crate::group::{Group, LEAST};
 use crate::judge::{FamilyJudged, Judged, judge_families};
 use crate::robust::{BOUND, median, scale, simes, taken_up_to};
@@ -83,8 +83,24 @@ pub fn judge_fleet(input: &Input, tool: Tool, reading: Reading) -> Fleet {
     }
     let worst = |slow: &Slow| slow.figures.first().map_or(1.0, |figure| figure.speed);
     slow.sort_by(|a, b| worst(a).total_cmp(&worst(b)));
+    let instead = if newest.iter().any(|judgement| !judgement.families.is_empty()) {
+        Vec::new()
+    } else {
+        suggest(&newest)
+    };
     let confirm = confirm(&slow.iter().map(|slow| slow.machine.as_str()).collect::<Vec<_>>());
-    Fleet { fleet: FLEET_VERSION, tool, reading, classes, slow, confirm }
+    Fleet { fleet: FLEET_VERSION, tool, reading, classes, slow, instead, confirm }
+}
+
+/// What to do with so few machines: of the largest class, or of all.
+fn suggest(judgements: &[Judgement]) -> Vec<String> {
+    let largest = judgements.first().filter(|judgement| judgement.group.members.len() > 1);
+    let members = judgements.iter().flat_map(|judgement| &judgement.group.members);
+    let members: Vec<&Brief> = match largest {
+        Some(largest) => largest.group.members.clone(),
+        None => members.copied().collect(),
+    };
+    hold_against_each_other(&members.iter().map(|member| member.path.as_path()).collect::<Vec<_>>())
 }
 
 /// Holds these records against each other, class by class.
@@ -255,16 +271,26 @@ impl Judgement<'_> {
     /// Facts in which its machines differ.
     fn varying(&self) -> Vec<Varying> {
         let vary = |at: usize| {
-            let mut counts: BTreeMap<u32, u32> = BTreeMap::new();
-            let values =
-                self.group.members.iter().filter_map(|member| member.facts.get(at).copied().flatten());
-            values.for_each(|value| *counts.entry(value).or_default() += 1);
-            let mut counts: Vec<(u32, u32)> = counts.into_iter().collect();
+            let fact = facts().get(at)?;
+            let mut counts: BTreeMap<Option<u32>, u32> = BTreeMap::new();
+            let values = self.group.members.iter().map(|member| member.facts.get(at).copied().flatten());
+            let told = values.filter(|value| value.is_some() || fact.is_limit());
+            told.for_each(|value| *counts.entry(value).or_default() += 1);
+            let mut counts: Vec<(Option<u32>, u32)> = counts.into_iter().collect();
             counts.sort_by_key(|(value, count)| (std::cmp::Reverse(*count), *value));
-            let fact = facts().get(at).filter(|_| counts.len() > 1)?;
+            (counts.len() > 1).then_some(())?;
+            let shown = |value: Option<u32>| value.map_or("none", |value| self.group.known.value(value));
+            let only = match counts.as_slice() {
+                [(_, others), (own, 1)] if *others as usize + 1 >= LEAST => {
+                    let is_own = |member: &&&Brief| member.facts.get(at).copied().flatten() == *own;
+                    self.group.members.iter().find(is_own)
+                }
+                _ => None,
+            };
+            let only = only.map(|member| member.machine.clone());
             let named = counts.iter().take(MOST_VALUES);
-            let values = named.map(|(value, count)| (self.group.known.value(*value).to_owned(), *count));
-            Some(Varying { what: fact.what.clone(), from: fact.from.clone(), values: values.collect() })
+            let values = named.map(|(value, count)| (shown(*value).to_owned(), *count));
+            Some(Varying { what: fact.what.clone(), from: fact.from.clone(), values: values.collect(), only })
         };
         (0..facts().len()).filter_map(vary).collect()
     }

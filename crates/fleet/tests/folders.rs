@@ -194,3 +194,41 @@ fn a_fact_that_divides_a_kind_makes_camps_and_no_slow_machines() {
     assert!(camps.iter().all(|camp| camp.by[0].from == "machine.kernel.release"), "{camps:?}");
     assert!(camps.iter().any(|camp| (camp.speed - 0.9).abs() < 0.01), "{camps:?}");
 }
+
+#[test]
+fn a_quota_that_one_machine_alone_has_is_named_whether_it_is_slow_and_in_whatever_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..12 {
+        let mut record = machine(number, if number == 4 { ("memory.bandwidth", 0.8) } else { ("", 1.0) });
+        // No rule has ASLR for a cause; nothing of the other is slow.
+        match number {
+            4 => record.conditions.before.aslr = Some(0),
+            7 => record.machine.limits.cpu_quota = Some(1.5),
+            _ => record.conditions.before.aslr = Some(2),
+        }
+        write(folder.path(), &format!("{number}.json"), &record);
+    }
+    let fleet = said(folder.path());
+    let [slow] = fleet.slow.as_slice() else { panic!("{:?}", fleet.slow) };
+    let codes: Vec<&str> = slow.causes.iter().map(|cause| cause.code.as_str()).collect();
+    assert!(codes.contains(&"comparison-fact-aslr") && !codes.contains(&"fleet-cause-none"), "{codes:?}");
+    let only = |from: &str| {
+        fleet.classes[0].varying.iter().find(|fact| fact.from == from).and_then(|fact| fact.only.as_deref())
+    };
+    assert_eq!(only("machine.limits.cpu_quota"), Some("node07"), "{:?}", fleet.classes[0].varying);
+    assert!(fleet.instead.is_empty());
+}
+
+#[test]
+fn of_two_machines_none_is_slow_and_their_comparison_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..2 {
+        write(folder.path(), &format!("{number}.json"), &machine(number, ("", 1.0)));
+    }
+    let fleet = said(folder.path());
+    assert!(fleet.slow.is_empty() && !fleet.classes[0].judged);
+    let lines: Vec<&str> = fleet.instead.iter().map(String::as_str).collect();
+    let [compare, check] = lines.as_slice() else { panic!("{lines:?}") };
+    assert!(compare.starts_with("linespeed compare ") && compare.ends_with("1.json"), "{compare}");
+    assert!(check.starts_with("linespeed check --baseline ") && check.ends_with("0.json"), "{check}");
+}

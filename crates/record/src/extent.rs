@@ -1,5 +1,7 @@
 //! How much a record's text asks for, before memory is taken for it: a few bytes of JSON can stand for many of a list.
 
+use memchr::memchr2;
+
 /// CPUs of the largest kernel that can be built (NR_CPUS of x86, arch/x86/Kconfig), and so its nodes and siblings at most.
 const MOST_CPUS: usize = 8192;
 /// Items of any other list: samples, figures of every pair of a thousand CPUs.
@@ -41,7 +43,8 @@ pub(crate) fn memory_of(text: &[u8]) -> Result<u64, LongList> {
     let mut open: Vec<Open> = Vec::new();
     let (mut word, mut name): (&[u8], &[u8]) = (b"", b"");
     let mut rest = text;
-    while let [byte, after @ ..] = rest {
+    let is_mark = |byte: &u8| matches!(byte, b'"' | b':' | b'{' | b'[' | b'}' | b']' | b',');
+    while let Some([byte, after @ ..]) = rest.iter().position(is_mark).and_then(|at| rest.get(at..)) {
         rest = after;
         match byte {
             b'"' => {
@@ -85,17 +88,13 @@ pub(crate) fn memory_of(text: &[u8]) -> Result<u64, LongList> {
 
 /// A string up to its end, and what follows that.
 fn string(text: &[u8]) -> (&[u8], &[u8]) {
-    let mut escaped = false;
-    for (at, byte) in text.iter().enumerate() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' => escaped = true,
-            b'"' => {
-                let (word, rest) = text.split_at(at);
-                return (word, rest.get(1..).unwrap_or_default());
-            }
-            _ => {}
+    let mut from = 0;
+    while let Some(at) = memchr2(b'"', b'\\', text.get(from..).unwrap_or_default()).map(|at| from + at) {
+        if text.get(at) == Some(&b'"') {
+            let (word, rest) = text.split_at(at);
+            return (word, rest.get(1..).unwrap_or_default());
         }
+        from = at + 2;
     }
     (text, b"")
 }

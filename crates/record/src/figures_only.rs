@@ -1,8 +1,7 @@
 //! A record without what is long in it: samples, distributions, coverage and diagnosis. Of thousands of records no more is
 //! read, and nothing of the rest is kept in memory for a moment.
 
-use std::io::BufRead;
-
+use memchr::{memchr, memchr2};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -91,27 +90,29 @@ pub(crate) fn read(text: &[u8]) -> Result<Record, serde_json::Error> {
 /// Lists of a measurement that are passed over. In a record as linespeed writes it each is a line, most of the text.
 const LISTS: [&[u8]; 3] = [b"\"samples\": [", b"\"marks\": [", b"\"distribution\": ["];
 
-/// The text without the items of such lists, where each is alone on its line; another form stays as it is. No string of JSON
-/// has an end of line in it, so that a line that begins so is no part of one.
+/// The text without the items of such lists, where each is alone on its line, and without the blanks before lines; another form
+/// stays as it is. No string of JSON has an end of line in it, so that a line that begins so is no part of one.
 fn without_lists(text: &[u8]) -> Vec<u8> {
     let mut short = Vec::with_capacity(text.len() / 2);
-    // By memchr, as nothing here is faster.
-    let (mut rest, mut line) = (text, Vec::new());
-    while rest.read_until(b'\n', &mut line).is_ok_and(|bytes| bytes > 0) {
-        let list = LISTS.iter().find(|list| line.trim_ascii_start().starts_with(list));
-        let items =
-            list.map_or(&[][..], |list| line.trim_ascii_start().get(list.len()..).unwrap_or_default());
+    let mut rest = text;
+    while !rest.is_empty() {
+        let end = memchr(b'\n', rest).map_or(rest.len(), |at| at + 1);
+        let (line, after) = rest.split_at(end);
+        rest = after;
+        let blanks = line.iter().position(|byte| *byte != b' ').unwrap_or(0);
+        let line = line.get(blanks..).unwrap_or(line);
+        let list = LISTS.iter().find(|list| line.starts_with(list));
+        let items = list.map_or(&[][..], |list| line.get(list.len()..).unwrap_or_default());
         // One that holds lists itself is left to the parser.
-        let end = items.iter().position(|byte| matches!(byte, b'[' | b']')).unwrap_or(items.len());
+        let end = memchr2(b'[', b']', items).unwrap_or(items.len());
         let ending = items.get(end..).unwrap_or_default();
         match list.filter(|_| matches!(ending.trim_ascii_end(), b"]" | b"],")) {
             Some(list) => {
                 short.extend_from_slice(list);
                 short.extend_from_slice(ending);
             }
-            None => short.extend_from_slice(&line),
+            None => short.extend_from_slice(line),
         }
-        line.clear();
     }
     short
 }

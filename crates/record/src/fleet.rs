@@ -82,6 +82,9 @@ pub struct Fleet {
     pub classes: Vec<Class>,
     /// The machines that are slow, the slowest first.
     pub slow: Vec<Slow>,
+    /// Where no machine was held against its like, commands to paste that hold some against each other.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub instead: Vec<String>,
     /// Commands to paste that measure the slow ones again: for Slurm, pdsh, Ansible, Kubernetes.
     pub confirm: Vec<String>,
 }
@@ -185,6 +188,9 @@ pub struct Varying {
     pub from: String,
     /// Its values, each with how many machines have it; the most frequent first.
     pub values: Vec<(String, u32)>,
+    /// The machine that differs from all others, where these agree.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub only: Option<String>,
 }
 
 /// A figure that moved.

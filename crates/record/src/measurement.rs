@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Visitor;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::detail::{self, Detail, DetailKey};
@@ -14,7 +15,7 @@ use crate::metrics::{self, Better};
 use crate::statistics::Summary;
 
 /// A value of a label: a number, a word or a switch.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Key {
@@ -26,6 +27,43 @@ pub enum Key {
     Number(f64),
     /// `op: "triad"`.
     Word(String),
+}
+
+/// By what it is: trying one variant after the other, as serde does of untagged ones, took a third of a record's reading.
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct OfKey;
+
+        impl Visitor<'_> for OfKey {
+            type Value = Key;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number, a word, true or false")
+            }
+
+            fn visit_bool<E>(self, value: bool) -> Result<Key, E> {
+                Ok(Key::Switch(value))
+            }
+
+            fn visit_u64<E>(self, value: u64) -> Result<Key, E> {
+                Ok(Key::Count(value))
+            }
+
+            fn visit_i64<E>(self, value: i64) -> Result<Key, E> {
+                Ok(u64::try_from(value).map_or(Key::Number(value as f64), Key::Count))
+            }
+
+            fn visit_f64<E>(self, value: f64) -> Result<Key, E> {
+                Ok(Key::Number(value))
+            }
+
+            fn visit_str<E>(self, value: &str) -> Result<Key, E> {
+                Ok(Key::Word(value.to_owned()))
+            }
+        }
+
+        from.deserialize_any(OfKey)
+    }
 }
 
 impl fmt::Display for Key {
@@ -338,5 +376,26 @@ impl Measurement {
     fn mean(&self) -> Option<f64> {
         let mean = || self.detail.get(detail::SHARE_OF_ALL).or(self.summary.mean);
         (self.is_mean() && self.summary.n > 0).then(mean).flatten().filter(|mean| mean.is_finite())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_is_read_by_what_it_is() {
+        let read = |json: &str| serde_json::from_str::<Key>(json).ok();
+        for (json, key) in [
+            ("true", Key::Switch(true)),
+            ("3", Key::Count(3)),
+            ("18446744073709551615", Key::Count(u64::MAX)),
+            ("3.0", Key::Number(3.0)),
+            ("-1", Key::Number(-1.0)),
+            ("\"\\u0041\"", Key::Word("A".to_owned())),
+        ] {
+            assert_eq!(read(json), Some(key), "{json}");
+        }
+        assert!(["null", "[1]", "{}"].into_iter().all(|json| read(json).is_none()));
     }
 }

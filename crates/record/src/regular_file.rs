@@ -30,7 +30,7 @@ pub fn read(path: &Path, most: u64) -> Result<(Vec<u8>, Metadata), NotRead> {
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)?;
     let metadata = file.metadata()?;
     regular(&metadata)?;
-    let mut content = Vec::new();
+    let mut content = Vec::with_capacity(metadata.len().min(most) as usize + 1);
     File::take(file, most.saturating_add(1)).read_to_end(&mut content)?;
     if content.len() as u64 > most {
         return Err(NotRead::TooLarge(most));

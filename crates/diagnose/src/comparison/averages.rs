@@ -27,8 +27,9 @@ pub(super) fn add_averages(record: &Record, rows: &mut Rows) {
     let mut found: BTreeMap<RowKey, (NamedRow, Labels, Vec<&Measurement>)> = BTreeMap::new();
     for m in record.measurements_of("wakeup.latency").filter(|m| m.summary.mean.is_some()) {
         let average = Measurement::new(AVERAGE, m.labels.clone(), Vec::new());
-        if let Some((row, place)) = names.name(&average) {
-            found.entry(row.key.clone()).or_insert_with(|| (row, place, Vec::new())).2.push(m);
+        if let Some(row) = names.name(&average) {
+            let place = || RowNames::place(&average);
+            found.entry(row.key.clone()).or_insert_with(|| (row, place(), Vec::new())).2.push(m);
         }
     }
     for (key, (row, place, mut all)) in found {

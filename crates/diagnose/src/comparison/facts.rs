@@ -17,6 +17,9 @@ use crate::memory_channels::{channels, populated};
 /// What others took of the CPUs while a record was measured.
 pub(super) const OTHER_WORK: Template =
     Template { code: "comparison-fact-other-work", words: "Other work during the run" };
+/// How many memory devices there are, of which size and kind.
+pub const MEMORY_DEVICES: Template =
+    Template { code: "comparison-fact-memory-devices", words: "Memory devices" };
 /// Levels of caches that are looked at.
 const CACHE_LEVELS: u32 = 8;
 
@@ -89,7 +92,7 @@ fn list_hardware() -> Vec<Row> {
     }
     rows.extend([
         (text!("comparison-fact-memory", "Memory"), "memory_bytes", At(size)),
-        (text!("comparison-fact-memory-devices", "Memory devices"), "memory_devices", Of(devices)),
+        (text!(MEMORY_DEVICES), "memory_devices", Of(devices)),
         (text!("comparison-fact-devices-run-at", "Devices run at"), RUN_AT, Of(devices_run_at)),
         (text!("comparison-fact-devices-allow", "Devices allow"), ALLOW, Of(devices_allow)),
         (text!("comparison-fact-channels", "Channels"), "memory_devices[].channel", Of(used_channels)),
@@ -188,7 +191,15 @@ impl Fact {
     pub fn is_of_kind(&self) -> bool {
         OF_KIND.contains(&self.from.as_str())
     }
+
+    /// Whether a machine that tells none has none: what is no limit is not told.
+    pub fn is_limit(&self) -> bool {
+        LIMITS.contains(&self.from.as_str())
+    }
 }
+
+/// Places of limits.
+const LIMITS: [&str; 2] = ["machine.limits.cpu_quota", "machine.limits.memory_bytes"];
 
 /// Places of what makes a machine one of its kind.
 const OF_KIND: [&str; 6] = [

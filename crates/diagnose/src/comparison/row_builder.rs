@@ -43,8 +43,8 @@ fn measured_rows(record: &Record, commands: bool) -> Rows {
     let command = find_command(record).filter(|_| commands);
     let mut all: BTreeMap<RowKey, Figures> = BTreeMap::new();
     for m in record.measurements.iter().filter(|m| m.summary.n > 0 && m.value().is_finite()) {
-        if let Some((row, place)) = names.name(m) {
-            all.entry(row.key).or_insert_with(|| (row.name, place, Vec::new())).2.push(m);
+        if let Some(row) = names.name(m) {
+            all.entry(row.key).or_insert_with(|| (row.name, RowNames::place(m), Vec::new())).2.push(m);
         }
     }
     let caches = record.machine.last_level_bytes();

@@ -27,6 +27,7 @@ const WITHOUT_ROW: &[&str] = &[
     "memory.loaded_latency",
     "load.parallelism",
 ];
+const CORE_TO_CORE: &str = "core_to_core.latency";
 /// Events that have a row: what pinning and priority change.
 const SCHEDULED: &[&str] = &["context-switches", "cpu-migrations"];
 /// Workloads of no more than so many thread counts have a row for each.
@@ -90,19 +91,24 @@ impl<'a> RowNames<'a> {
         Self { record, nodes, workloads, works, sizes, most_bandwidth, streamed, package }
     }
 
-    /// The row of a figure and its place; `None` where it has none.
-    pub(super) fn name(&self, m: &Measurement) -> Option<(NamedRow, Labels)> {
-        let mut place = shared_labels(&m.labels);
-        let mut row = self.find_row(m, &place)?;
-        if let (Group::CoreToCore, Some(how)) = (row.key.group, Handover::of_measurement(m)) {
-            place = place.with_label(Label::Handover, how.word());
-        }
+    /// The row of a figure; `None` where it has none.
+    pub(super) fn name(&self, m: &Measurement) -> Option<NamedRow> {
+        let mut row = self.find_row(m)?;
         let family = self.works.find(m).map(|work| work.family.clone());
         row.key.loosely = family.or_else(|| describe_loosely(m));
-        Some((row, place))
+        Some(row)
     }
 
-    fn find_row(&self, m: &Measurement, place: &Labels) -> Option<NamedRow> {
+    /// The place that all figures of a row have.
+    pub(super) fn place(m: &Measurement) -> Labels {
+        let place = shared_labels(&m.labels);
+        match Handover::of_measurement(m).filter(|_| m.metric == CORE_TO_CORE) {
+            Some(how) => place.with_label(Label::Handover, how.word()),
+            None => place,
+        }
+    }
+
+    fn find_row(&self, m: &Measurement) -> Option<NamedRow> {
         let metric = m.metric.as_str();
         let row = |group, order, name| NamedRow::new(group, metric, order, name);
         Some(match metric {
@@ -116,7 +122,7 @@ impl<'a> RowNames<'a> {
                 row(Group::Workloads, 40, text!("comparison-row-smt-yield", "SMT yield of {work}", work))
             }
             "memory.bandwidth" => self.name_bandwidth(m)?,
-            "core_to_core.latency" => {
+            CORE_TO_CORE => {
                 let class = m.detail.get(detail::CLASS)?;
                 // Never one way of handing over against the other; a record of before there were two has one of them.
                 let how = Handover::of_measurement(m);
@@ -135,6 +141,7 @@ impl<'a> RowNames<'a> {
             }
             _ if metric.starts_with("cost.") => row(Group::Costs, 0, name_cost(m)),
             _ => {
+                let place = shared_labels(&m.labels);
                 let keys = place.0.iter().map(|(name, value)| format!("{name} {}", key_text(value)));
                 let keys = keys.collect::<Vec<_>>().join(", ");
                 let keys = (!keys.is_empty()).then(|| keys.into());

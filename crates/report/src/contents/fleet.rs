@@ -125,6 +125,18 @@ pub(crate) fn remarks(fleet: &Fleet) -> Vec<String> {
             format!("{}: {change} {way} from the first third of the collection to the last; taken out before machines are held against each other.", drift.what)
         })
     });
+    let slow = |name: &String| fleet.slow.iter().any(|slow| slow.machine == *name);
+    // Of a slow one it stands among its causes.
+    let only = fleet.classes.iter().flat_map(|class| {
+        class.varying.iter().filter_map(|fact| {
+            let machine = fact.only.as_ref().filter(|name| !slow(name))?;
+            let [(usual, others), (own, _)] = fact.values.as_slice() else { return None };
+            Some(format!(
+                "Only {machine}, without being slow: {} {own}, {usual} on the {others} others.",
+                fact.what
+            ))
+        })
+    });
     let files = fleet.reading.remarks.iter().map(|remark| {
         let out = if remark.left_out { " left out" } else { "" };
         let named = remark.examples.join(", ");
@@ -135,5 +147,5 @@ pub(crate) fn remarks(fleet: &Fleet) -> Vec<String> {
         let names = record::phrase::join_list(&class.two_valued.iter().map(Text::to_string).collect::<Vec<_>>());
         format!("Not held against each other, since it has two values and nothing else divides these machines: {names}.")
     });
-    camps.chain(two_valued).chain(drifts).chain(small).chain(files).collect()
+    camps.chain(two_valued).chain(drifts).chain(small).chain(only).chain(files).collect()
 }

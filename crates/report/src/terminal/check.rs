@@ -129,7 +129,12 @@ pub fn check(check: &Check, baseline: &str, drain: Option<&str>, all: bool, styl
 /// All that was looked at.
 fn write(screen: &mut Screen, check: &Check, baseline: &str) {
     let value = |value: &Option<String>| value.as_deref().map_or("-".to_owned(), clean);
-    for (title, facts) in [("Facts that differ", &check.facts), ("Facts not seen here", &check.not_seen)] {
+    let facts = [
+        ("Facts that differ", &check.facts),
+        ("Facts not seen here", &check.not_seen),
+        ("Facts that agree", &check.agree),
+    ];
+    for (title, facts) in facts {
         let mut table = Table::new(title, None, ["fact", "here", "baseline"]);
         for fact in facts {
             table.row(vec![clean(&fact.what.to_string()), value(&fact.here), value(&fact.baseline)]);
@@ -165,6 +170,11 @@ fn write(screen: &mut Screen, check: &Check, baseline: &str) {
         screen.heading("Figures");
         screen.table(&table.finished(), 2);
     }
+    if !check.neither.is_empty() {
+        screen.heading("Told neither here nor by the baseline");
+        let names: Vec<String> = check.neither.iter().map(|fact| clean(&fact.what.to_string())).collect();
+        screen.hanging("  ", "  ", names.join(", "));
+    }
     screen.blank();
     let alike = format!("Held against {}: {} alike.", clean(baseline), count_facts(check.alike));
     screen.paragraph(&[], crate::paint::Tone::Plain, alike);
@@ -188,7 +198,15 @@ mod tests {
     }
 
     fn a_check(outcome: Outcome, facts: Vec<FactOff>, not_seen: Vec<FactOff>) -> Check {
-        Check { outcome, facts, not_seen, alike: 31, figures: Vec::new() }
+        Check {
+            outcome,
+            facts,
+            not_seen,
+            alike: 31,
+            agree: Vec::new(),
+            neither: Vec::new(),
+            figures: Vec::new(),
+        }
     }
 
     #[test]

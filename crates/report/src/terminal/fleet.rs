@@ -38,6 +38,10 @@ pub fn fleet(of: &Fleet, all: bool, style: &Style) -> String {
             screen.heading("Classes of like machines");
             screen.table(&fleet::classes(of, most(MOST_CLASSES)), 2);
         }
+        if !of.instead.is_empty() {
+            screen.heading("Hold these against each other instead");
+            of.instead.iter().for_each(|line| screen.command(&[Span::quiet("  $ ")], line));
+        }
         let remarks = fleet::remarks(of);
         if !remarks.is_empty() {
             screen.heading("To be known");
