@@ -209,8 +209,8 @@ impl Case<'_> {
             let value = |member: &Brief| member.facts.get(number).copied().flatten();
             let Some(usual) = others.next().map(|(_, member)| value(member)) else { return };
             let alone = own != usual && others.all(|(_, member)| value(member) == usual);
-            let told = own.is_some() && usual.is_some() || fact.is_limit();
-            if alone && told && causes.iter().all(|cause| cause.code != code) {
+            let is_known = own.is_some() && usual.is_some() || fact.is_limit();
+            if alone && is_known && causes.iter().all(|cause| cause.code != code) {
                 let (value, usual) = (self.shown(own), self.shown(usual));
                 let says = text!(ONLY_HERE, what = fact.what.clone(), value, usual);
                 causes.push(FleetCause { code: code.to_owned(), says });

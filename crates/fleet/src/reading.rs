@@ -32,6 +32,8 @@ const OLDER: Template = Template { code: "fleet-older", words: "of another versi
 const BROKEN_OFF: Template =
     Template { code: "fleet-broken-off", words: "the run ended early: what it measured counts" };
 const NO_FIGURES: Template = Template { code: "fleet-no-figures", words: "no figures: inventory only" };
+const WATCH: Template =
+    Template { code: "fleet-watch", words: "a watch of live: compare holds two of them against each other" };
 const IS_BASELINE: Template = Template { code: "fleet-is-baseline", words: "a baseline of fleet, no record" };
 
 /// What was read.
@@ -144,6 +146,9 @@ pub(crate) fn read_record(path: &Path) -> Result<Record, Text> {
         ReadError::Newer(_) => text!(NEWER),
         ReadError::TooLarge(_) | ReadError::NoRoom { .. } => text!(TOO_LARGE),
     })?;
+    if record.watch.is_some() {
+        return Err(text!(WATCH));
+    }
     if record.measurements.is_empty() {
         return Err(text!(NO_FIGURES));
     }

@@ -274,8 +274,8 @@ impl Judgement<'_> {
             let fact = facts().get(at)?;
             let mut counts: BTreeMap<Option<u32>, u32> = BTreeMap::new();
             let values = self.group.members.iter().map(|member| member.facts.get(at).copied().flatten());
-            let told = values.filter(|value| value.is_some() || fact.is_limit());
-            told.for_each(|value| *counts.entry(value).or_default() += 1);
+            let known = values.filter(|value| value.is_some() || fact.is_limit());
+            known.for_each(|value| *counts.entry(value).or_default() += 1);
             let mut counts: Vec<(Option<u32>, u32)> = counts.into_iter().collect();
             counts.sort_by_key(|(value, count)| (std::cmp::Reverse(*count), *value));
             (counts.len() > 1).then_some(())?;

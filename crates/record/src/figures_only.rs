@@ -9,7 +9,7 @@ use crate::document::ReadError;
 use crate::import::Import;
 use crate::{
     Better, Conditions, Detail, Diagnosis, Doubt, Ended, Labels, Machine, Measurement, Record, RunMode,
-    Summary, Tool,
+    Summary, Tool, Watch,
 };
 
 #[derive(Deserialize)]
@@ -30,6 +30,7 @@ struct FiguresOnly {
     #[serde(default)]
     measurements: Vec<Figure>,
     import: Option<IgnoredAny>,
+    watch: Option<IgnoredAny>,
 }
 
 #[derive(Deserialize)]
@@ -66,7 +67,8 @@ impl From<Figure> for Measurement {
     }
 }
 
-/// The record in this text without what is long in it; that other tools measured it is all that is kept of an import.
+/// The record in this text without what is long in it; that other tools measured it is all that is kept of an import, and
+/// that there is one of a watch.
 pub(crate) fn read(text: &[u8]) -> Result<Record, serde_json::Error> {
     let read: FiguresOnly = serde_json::from_slice(text)?;
     Ok(Record {
@@ -82,7 +84,7 @@ pub(crate) fn read(text: &[u8]) -> Result<Record, serde_json::Error> {
         measurements: read.measurements.into_iter().map(Measurement::from).collect(),
         coverage: Vec::new(),
         diagnosis: Diagnosis::default(),
-        watch: None,
+        watch: read.watch.map(|_| Watch::default()),
         import: read.import.map(|_| Import::default()),
     })
 }

@@ -38,7 +38,7 @@ impl<'de> Deserialize<'de> for Key {
             type Value = Key;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a number, a word, true or false")
+                f.write_str("a label's value")
             }
 
             fn visit_bool<E>(self, value: bool) -> Result<Key, E> {

@@ -9,6 +9,7 @@ mod definitions;
 mod distances;
 mod explained;
 mod fix;
+mod fleet;
 mod history;
 mod import;
 mod input;
