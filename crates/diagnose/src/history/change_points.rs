@@ -41,7 +41,8 @@ pub(super) fn least_values(series: usize) -> usize {
 pub(super) fn find_cuts(values: &[Value], series: usize) -> Vec<Cut> {
     let mut cuts = Vec::new();
     let mut chance = Chance(SEED);
-    divide(&weigh(values), 0, WRONG / series.max(1) as f64, &mut chance, &mut cuts);
+    let bounds = Bounds { least: least_values(series), most: WRONG / series.max(1) as f64 };
+    divide(&weigh(values), 0, bounds, &mut chance, &mut cuts);
     cuts.sort_by_key(|cut| cut.at);
     cuts
 }
@@ -55,13 +56,24 @@ fn weigh(values: &[Value]) -> Vec<(f64, f64)> {
     values.iter().map(|value| (value.value, least / (value.deviation.powi(2) + least))).collect()
 }
 
-fn divide(values: &[(f64, f64)], begin: usize, most: f64, chance: &mut Chance, cuts: &mut Vec<Cut>) {
+/// What a part must have to be cut: so many values, since of fewer no order is rare enough, however it is drawn; and at most this
+/// chance.
+#[derive(Clone, Copy)]
+struct Bounds {
+    least: usize,
+    most: f64,
+}
+
+fn divide(values: &[(f64, f64)], begin: usize, bounds: Bounds, chance: &mut Chance, cuts: &mut Vec<Cut>) {
+    if values.len() < bounds.least {
+        return;
+    }
     let Some((at, clear)) = best_cut(values) else { return };
-    let Some(found) = test(values, clear, most, chance) else { return };
+    let Some(found) = test(values, clear, bounds.most, chance) else { return };
     cuts.push(Cut { at: begin + at, chance: found });
     let (before, after) = values.split_at(at);
-    divide(before, begin, most, chance, cuts);
-    divide(after, begin + at, most, chance, cuts);
+    divide(before, begin, bounds, chance, cuts);
+    divide(after, begin + at, bounds, chance, cuts);
 }
 
 /// Where the levels of both sides differ most clearly, and how clearly: the weighted squares that one level leaves and two do not.
