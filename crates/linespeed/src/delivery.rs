@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use record::store::newest;
-use record::{Machine, Record};
+use record::{Ended, Machine, Record};
 use report::forms::{Form, Forms};
 
 use crate::failure::Failure;
@@ -34,12 +34,13 @@ pub fn output_file(options: &Options) -> Option<PathBuf> {
     options.out.output.clone().filter(|path| path.as_os_str() != "-")
 }
 
-/// What `linespeed show` takes for the record of this run: the dot stands for a run of everything that is no quick one.
-pub fn shown_by(options: &Options, destination: Option<&Path>) -> String {
+/// What `linespeed show` takes for the record of this run: the dot stands for a whole run of everything that is no quick one.
+pub fn shown_by(options: &Options, destination: Option<&Path>, ended: &Ended) -> String {
     let has_better = || {
         newest(&os::places::state_folders(), &crate::sources::host()).is_some_and(|found| found.is_thorough())
     };
-    let own_name = options.command.is_some() || options.measuring.quick && has_better();
+    let lesser = options.measuring.quick || *ended != Ended::Complete;
+    let own_name = options.command.is_some() || lesser && has_better();
     let file = destination.filter(|_| own_name).map(|path| {
         let kept = if is_named(options) { Some(path.as_os_str()) } else { path.file_stem() };
         kept.unwrap_or_default().to_string_lossy().into_owned()

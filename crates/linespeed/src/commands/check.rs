@@ -89,7 +89,8 @@ fn baselines(options: &Options, asked: &options::Check) -> Result<(Vec<ClassBase
     let source = sources::read(asked.baseline.as_deref().unwrap_or(record::source::HERE))?;
     sources::say_note(&source, &options.out);
     let day = source.record.started.get(..10).unwrap_or_default().to_owned();
-    let name = if asked.baseline.is_some() { source.name } else { format!("the record of {day}") };
+    let named = asked.baseline.as_deref().is_some_and(|named| named != record::source::HERE);
+    let name = if named { source.name } else { format!("the record of {day}") };
     let class = ClassBaseline { name: name.clone(), machines: 1, record: source.record, figures: Vec::new() };
     Ok((vec![class], name))
 }

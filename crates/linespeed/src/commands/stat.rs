@@ -173,7 +173,7 @@ fn deliver(
             }
         };
     }
-    let shown_by = delivery::shown_by(options, destination);
+    let shown_by = delivery::shown_by(options, destination, &record.ended);
     let forms = Forms::of_record(record, |record, style| {
         terminal::stat_answer(record, options.out.all, &shown_by, style)
     });

@@ -90,6 +90,8 @@ pub(crate) fn early_end(record: &Record, time: &Measurement) -> Option<String> {
     let whole = ends.iter().filter(|end| !matches!(end, RunEnd::Stopped(_))).count();
     let reported = match whole {
         0 => "what follows is of a run that was cut short".to_owned(),
+        // Beside an experiment it runs more often than was asked for.
+        _ if whole as u64 > asked => format!("{} counted", count_noun(whole, "run")),
         _ => format!("{whole} of {} counted", count_noun(asked as usize, "run")),
     };
     Some(format!("ended early {by}: {reported}"))

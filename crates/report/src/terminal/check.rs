@@ -41,7 +41,12 @@ fn compose(check: &Check, baseline: &str) -> String {
                 (_, 0) => String::new(),
                 (known, _) => format!(", {}", record::phrase::count_noun(known, "figure")),
             };
-            let noisy = if noisy > 0 { format!("{noisy} too noisy") } else { String::new() };
+            // Facts that agree say nothing of how fast the machine is.
+            let noisy = match (noisy, check.figures.len()) {
+                (_, 0) => "speed not measured".to_owned(),
+                (0, _) => String::new(),
+                (noisy, _) => format!("{noisy} too noisy"),
+            };
             let good = format!("nothing is off: {}{figures}", count_facts(check.alike));
             let long = format!("{good} as in {}", clean(baseline));
             let parts = |first: String| {

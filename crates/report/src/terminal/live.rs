@@ -143,7 +143,11 @@ fn facts(live: &Live) -> Vec<(&'static str, String)> {
         let idle = live.reference.idle_ns();
         let beside = match (idle, live.reference.fill(ns)) {
             (Some(idle), Some(fill)) => {
-                format!("; idle {}; about {:.0} % full", units::figure_to(idle, "ns", 3), fill * 100.0)
+                let idle = units::figure_to(idle, "ns", 3);
+                format!("; idle {idle}; about {:.0} % of bandwidth in use", fill * 100.0)
+            }
+            (Some(idle), None) if !live.reference.ceilings.probe.is_empty() => {
+                format!("; idle {}", units::figure_to(idle, "ns", 3))
             }
             (Some(idle), None) => format!("; {} when calibrated", units::figure_to(idle, "ns", 3)),
             _ => "; calibrating".to_owned(),

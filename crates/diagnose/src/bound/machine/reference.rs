@@ -2,6 +2,9 @@
 
 use record::command_run::Ceilings;
 
+/// The probe hears so much more than idle before memory is said to be busy: readings of an idle machine differ by less.
+pub(super) const HEARD: f64 = 1.3;
+
 /// What a machine is held against: its own figures.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reference {
@@ -18,7 +21,8 @@ impl Reference {
     }
 
     /// How full memory is where the probe hears so much: the load at which it heard that, of the most, between the curve's
-    /// points by a straight line. 1 beyond its end.
+    /// points by a straight line. 1 beyond its end; `None` where the curve hardly rises, as where the CPUs that may be used do not
+    /// fill the memory.
     pub fn fill(&self, ns: f64) -> Option<f64> {
         let curve = &self.ceilings.probe;
         let most = curve.last()?.bandwidth;
@@ -28,7 +32,11 @@ impl Reference {
             let ns = rising.last().map_or(point.ns, |(_, before)| point.ns.max(*before));
             rising.push((point.bandwidth, ns));
         }
-        if ns <= rising.first()?.1 {
+        let idle = rising.first()?.1;
+        if rising.last()?.1 < HEARD * idle {
+            return None;
+        }
+        if ns <= idle {
             return Some(0.0);
         }
         let between = rising.windows(2).find(|pair| pair[0].1 < ns && ns <= pair[1].1);

@@ -6,6 +6,7 @@ use record::text::Value;
 use record::units::{significant, thousands};
 use record::{Template, Text, text};
 
+use super::reference::HEARD;
 use super::{Reference, busy};
 use crate::bound::{Cause, Facts, detail as place, time};
 
@@ -182,8 +183,6 @@ pub(super) fn kernel(facts: &Facts, interval: &Interval) -> Option<Cause> {
     Some(Cause::new(BoundBy::Kernel, times.share(times.kernel()), what, advice))
 }
 
-/// The probe hears so much more than idle before memory is said to be busy: readings of an idle machine differ by less.
-const HEARD: f64 = 1.3;
 /// Memory this full is full: beyond it latency rises faster than bandwidth.
 const FULL: f64 = 0.5;
 
@@ -226,12 +225,16 @@ pub(super) fn memory(interval: &Interval, reference: &Reference) -> Option<Cause
         )),
         (None, Some(fill)) => says.push(text!(
             "live-memory-fill",
-            "By this machine's own curve memory is about {fill} full.",
+            "By this machine's own curve about {fill} of memory bandwidth is in use.",
             fill = Value::Rounded(Box::new(Value::Share(fill)), 1)
+        )),
+        (None, None) if !reference.ceilings.probe.is_empty() => says.push(text!(
+            "live-memory-flat",
+            "How much of memory bandwidth is in use cannot be told: this machine's own curve is flat."
         )),
         (None, None) => says.push(text!(
             "live-memory-uncalibrated",
-            "How full memory is needs this machine's curve: linespeed, once, while it is idle."
+            "How much of memory bandwidth is in use needs this machine's curve: linespeed, once, while it is idle."
         )),
     }
     if let Some(node) = fullest_node(interval) {

@@ -53,6 +53,15 @@ fn memory_is_full_where_the_probe_hears_it_through_this_machines_curve() {
 }
 
 #[test]
+fn a_flat_curve_does_not_tell_how_full_memory_is() {
+    let points = [(1e9, 146.0), (3e9, 147.0), (6.9e9, 153.0)];
+    let probe = points.map(|(bandwidth, ns)| ProbePoint { bandwidth, ns }).to_vec();
+    let flat = Reference { ceilings: Ceilings { probe, ..Ceilings::default() }, calibrated_ns: None };
+    assert_eq!((flat.fill(152.0), flat.fill(146.0), flat.idle_ns()), (None, None, Some(146.0)));
+    assert_eq!((reference().fill(130.0), reference().fill(90.0)), (Some(0.5), Some(0.0)));
+}
+
+#[test]
 fn what_controllers_count_goes_before_what_the_probe_hears() {
     let busy = interval(38.0, 0.5, 1.5);
     let carries = |bytes_per_second: f64, doubtful: bool, bus: Option<f64>| {
