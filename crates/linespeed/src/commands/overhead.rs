@@ -69,7 +69,12 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
     }
     let extent = (options.out.all || options.out.verbose, options.out.verbose);
     let forms = Forms::of_record(&record, |record, style| {
-        terminal::overhead_answer(record, extent, &shown_by(options, destination.as_deref(), &record.ended), style)
+        terminal::overhead_answer(
+            record,
+            extent,
+            &shown_by(options, destination.as_deref(), &record.ended),
+            style,
+        )
     });
     deliver(options, &record, destination.as_deref(), &forms, (false, true))?;
     Ok(result.interrupted().map_or(0, signal_code))

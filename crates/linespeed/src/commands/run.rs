@@ -77,7 +77,12 @@ fn measure_and_report(
     let asked = run.map_or_else(WakeupForms::default, |run| run.forms);
     let report = |record: &Record, style: &Style| {
         report::cyclictest::forms(record, asked.cyclictest, asked.histogram).unwrap_or_else(|| {
-            terminal::answer(record, options.out.all, &shown_by(options, destination.as_deref(), &record.ended), style)
+            terminal::answer(
+                record,
+                options.out.all,
+                &shown_by(options, destination.as_deref(), &record.ended),
+                style,
+            )
         })
     };
     let page = (options.command.is_none(), !asked.any());

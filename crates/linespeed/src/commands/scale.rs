@@ -72,7 +72,12 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
         return Err(complaint(&job, trouble));
     }
     let forms = Forms::of_record(&record, |record, style| {
-        terminal::scale_answer(record, options.out.all, &shown_by(options, destination.as_deref(), &record.ended), style)
+        terminal::scale_answer(
+            record,
+            options.out.all,
+            &shown_by(options, destination.as_deref(), &record.ended),
+            style,
+        )
     });
     deliver(options, &record, destination.as_deref(), &forms, (false, true))?;
     match (results.interrupted, results.failed) {

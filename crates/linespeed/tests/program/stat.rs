@@ -2,6 +2,7 @@
 
 use record::Label;
 use record::detail;
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 use record::Record;
@@ -234,6 +235,28 @@ fn one_busy_thread_is_recognised() {
     let threads =
         record.measurements_of("workload.cpu_time").filter(|m| m.labels.get(Label::Thread).is_some()).count();
     assert!(threads > 0, "no thread was seen");
+}
+
+#[test]
+fn what_a_watched_process_started_computes_in_user_mode() {
+    if emulated() {
+        return skipped("what_a_watched_process_started_computes", "the emulator's own threads are seen");
+    }
+    let folder = folder();
+    let file = folder.path().join("record.json");
+    let mut shell =
+        spawned(Command::new("sh").args(["-c", "sh -c 'while :; do :; done' & wait"]).process_group(0));
+    let pid = shell.id().to_string();
+    let mut stat = linespeed(["stat", "-p", &pid, "--for", "2s", "-o", file.to_str().unwrap()]);
+    stat.env("XDG_STATE_HOME", folder.path());
+    let done = run(stat);
+    // SAFETY: signals the group of a child that was not waited for.
+    assert_eq!(unsafe { libc::kill(-(shell.id() as i32), libc::SIGKILL) }, 0);
+    shell.wait().unwrap();
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let record = Record::read(&file).unwrap();
+    let time = |state| value(&record, "workload.cpu_time", Label::State, state);
+    assert!(time("user") > 2.0 * time("system") && time("user") > 0.0, "{} {}", time("user"), time("system"));
 }
 
 #[test]

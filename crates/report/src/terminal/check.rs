@@ -250,10 +250,10 @@ mod tests {
             check_line(&a_check(Outcome::OtherClass, all[..1].to_vec(), unseen()), "node1"),
         ];
         insta::assert_snapshot!(lines.join("\n"), @r"
-        nothing is off: 31 facts as in node1
+        nothing is off: 31 facts as in node1; speed not measured
         nothing is off: 31 facts, 1 figure as in node1; 1 too noisy
         triad, all CPUs at 80 % of the baseline
-        nothing is off: 31 facts as in node1; not seen: firmware
+        nothing is off: 31 facts as in node1; speed not measured; not seen: firmware
         memory devices 15, not 16; SMT off, not on; 2 more: -v; not seen: firmware
         baseline of another kind: memory devices 15, not 16
         ");

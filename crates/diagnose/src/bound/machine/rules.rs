@@ -230,11 +230,11 @@ pub(super) fn memory(interval: &Interval, reference: &Reference) -> Option<Cause
         )),
         (None, None) if !reference.ceilings.probe.is_empty() => says.push(text!(
             "live-memory-flat",
-            "How much of memory bandwidth is in use cannot be told: this machine's own curve is flat."
+            "Bandwidth in use cannot be told: this machine's curve is flat."
         )),
         (None, None) => says.push(text!(
             "live-memory-uncalibrated",
-            "How much of memory bandwidth is in use needs this machine's curve: linespeed, once, while it is idle."
+            "Bandwidth in use needs this machine's curve: linespeed, once, while it is idle."
         )),
     }
     if let Some(node) = fullest_node(interval) {
