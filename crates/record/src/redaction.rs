@@ -176,10 +176,11 @@ impl Pseudonyms {
             left = after;
         }
         redacted.push_str(left);
-        // Names of several words.
-        let spaced = self.secrets.iter().filter(|(name, _)| name.contains(|c: char| !is_of_word(c)));
+        // Names of several words, or parts of a word.
+        let spaced =
+            self.secrets.iter().filter(|(name, _)| name.contains(|c: char| !is_of_word(c) || c == '='));
         let mut spaced: Vec<_> = spaced.map(|(name, pseudonym)| (name.clone(), pseudonym.clone())).collect();
-        spaced.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+        spaced.sort_by(|a, b| b.0.len().cmp(&a.0.len()).then(a.cmp(b)));
         for (name, pseudonym) in spaced {
             redacted = redacted.replace(&name, &pseudonym);
         }
@@ -193,8 +194,10 @@ impl Pseudonyms {
         if let Some(pseudonym) = self.secrets.get(bare) {
             return format!("{pseudonym}{tail}");
         }
-        if let Some((key, value)) = bare.split_once('=') {
-            return format!("{}={}{tail}", self.in_sentence(key), self.in_sentence(value));
+        if bare.contains('=') {
+            // One after the other: a hostile record's word may have millions of them.
+            let parts: Vec<String> = bare.split('=').map(|part| self.in_sentence(part)).collect();
+            return format!("{}{tail}", parts.join("="));
         }
         if is_in_a_home(bare) {
             return format!("{}{tail}", self.of(Kind::Path, bare));
@@ -209,7 +212,7 @@ impl Pseudonyms {
         let mut parted = bare.to_owned();
         let mut inside: Vec<(&String, &String)> =
             self.secrets.iter().filter(|(name, _)| parted.contains(name.as_str())).collect();
-        inside.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+        inside.sort_by(|a, b| b.0.len().cmp(&a.0.len()).then(a.cmp(b)));
         for (name, pseudonym) in inside {
             parted = replace_part(&parted, name, pseudonym);
         }

@@ -108,3 +108,12 @@ fn words_that_only_look_alike_stay() {
     assert_eq!(pseudonyms.sentence(kept), kept);
     assert_eq!(pseudonyms.sentence("load, read: thread=load."), "command-1, command-2: thread=command-1.");
 }
+
+#[test]
+fn a_word_of_a_million_equals_signs_is_looked_through() {
+    let mut pseudonyms = Pseudonyms::default();
+    let hostile = "=".repeat(1_000_000);
+    assert_eq!(pseudonyms.sentence(&hostile), hostile);
+    pseudonyms.word("--define=key=secret", false, false);
+    assert_eq!(pseudonyms.sentence("got x=key=secret and key=secret"), "got x=argument-1 and argument-1");
+}
