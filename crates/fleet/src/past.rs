@@ -7,10 +7,11 @@ use record::document::Tool;
 use record::fleet::Remark;
 use record::history::{HISTORY_VERSION, History};
 use record::phrase::visible;
+use record::store::read_each;
 use record::{Template, date, text};
 
 use crate::machines::remark;
-use crate::reading::{read_each, read_record};
+use crate::reading::read_record;
 
 const NO_TIME: Template = Template { code: "history-no-time", words: "no readable time" };
 const OTHER_MACHINE: Template = Template { code: "history-other-machine", words: "of another machine" };

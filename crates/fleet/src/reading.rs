@@ -3,14 +3,13 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use record::baseline::Baseline;
 use record::document::MAX_RECORD_BYTES;
 use record::fleet::Remark;
 use record::phrase::visible;
 use record::regular_file::{self, NotRead};
-use record::store::CEILINGS;
+use record::store::{CEILINGS, read_each};
 use record::{ReadError, Record, Template, Text, text};
 
 use crate::brief::{Brief, Known};
@@ -79,29 +78,6 @@ pub fn read(paths: &[PathBuf], threads: usize) -> Collection {
     }
     let known = known.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     Collection { briefs, known, files: files.len() as u64, remarks }
-}
-
-/// What is made of each file, in their order, with so many threads at once.
-pub(crate) fn read_each<T: Send>(
-    files: &[PathBuf],
-    threads: usize,
-    read: impl Fn(&Path) -> T + Sync,
-) -> Vec<T> {
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut done = Vec::new();
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(path) = files.get(at) else { return done };
-            done.push((at, read(path)));
-        }
-    };
-    let mut all: Vec<(usize, T)> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().filter_map(|worker| worker.join().ok()).flatten().collect()
-    });
-    all.sort_by_key(|(at, _)| *at);
-    all.into_iter().map(|(_, made)| made).collect()
 }
 
 /// Adds a file, or what lies in a folder. Of a folder only what may be a record: its name ends in `.json`.

@@ -91,6 +91,13 @@ pub fn label_record(label: &str, record: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Keeps the index of a folder of records where the folder is ours; lists are only slower without one.
+pub fn save_index(path: &Path, text: &str) {
+    if path.parent() == places::state_folder().as_deref() {
+        let _ = WRITER.refresh(path, text);
+    }
+}
+
 /// Creates a folder that the user wants filled, with those above it.
 pub fn create(folder: &Path) -> Result<(), Failure> {
     let failed =

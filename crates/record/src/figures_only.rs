@@ -94,7 +94,7 @@ const LISTS: [&[u8]; 3] = [b"\"samples\": [", b"\"marks\": [", b"\"distribution\
 
 /// The text without the items of such lists, where each is alone on its line, and without the blanks before lines; another form
 /// stays as it is. No string of JSON has an end of line in it, so that a line that begins so is no part of one.
-fn without_lists(text: &[u8]) -> Vec<u8> {
+pub(crate) fn without_lists(text: &[u8]) -> Vec<u8> {
     let mut short = Vec::with_capacity(text.len() / 2);
     let mut rest = text;
     while !rest.is_empty() {

@@ -1,0 +1,101 @@
+//! What a list tells of a record, read from its beginning and the names of its figures.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use crate::figures_only::without_lists;
+use crate::{RunMode, regular_file};
+
+/// The metrics that a run of everything has on any machine; a record without one of them is of a part.
+pub(super) const OF_A_WHOLE_RUN: [&str; 3] = ["core.clock", "load.latency", "memory.bandwidth"];
+
+/// A record in a folder, by its beginning and what it is of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Entry {
+    /// Its file.
+    pub path: PathBuf,
+    /// When it began.
+    pub started: String,
+    /// The host, empty where it has no name.
+    pub host: String,
+    /// The command line that made it.
+    pub command: Vec<String>,
+    /// How thorough the run was, where there is a choice.
+    pub mode: Option<RunMode>,
+    /// The metrics of which it has figures.
+    pub metrics: BTreeSet<String>,
+    /// Whether other tools measured it.
+    pub imported: bool,
+    /// The labels that it has.
+    pub labels: Vec<String>,
+}
+
+impl Entry {
+    /// Whether it is of a run of everything.
+    pub fn is_whole(&self) -> bool {
+        self.lacks().is_empty()
+    }
+
+    /// What a run of everything has and this has not.
+    pub fn lacks(&self) -> Vec<&'static str> {
+        OF_A_WHOLE_RUN.into_iter().filter(|name| !self.metrics.contains(*name)).collect()
+    }
+
+    /// Reads what a list of records tells of each; `None` for a file that is none.
+    pub fn read(path: &Path) -> Option<Self> {
+        Self::from_json(&content(path)?, path)
+    }
+
+    /// The same of the text in this file. Samples and what follows from figures are passed over.
+    fn from_json(text: &[u8], path: &Path) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Head<'a> {
+            started: String,
+            #[serde(default)]
+            command: Vec<String>,
+            mode: Option<RunMode>,
+            #[serde(default)]
+            machine: Host,
+            #[serde(default, borrow)]
+            measurements: Vec<Figure<'a>>,
+            import: Option<IgnoredAny>,
+        }
+        #[derive(Default, Deserialize)]
+        struct Host {
+            hostname: Option<String>,
+        }
+        #[derive(Deserialize)]
+        struct Figure<'a> {
+            #[serde(borrow)]
+            metric: Cow<'a, str>,
+            summary: Count,
+        }
+        #[derive(Deserialize)]
+        struct Count {
+            n: u64,
+        }
+        let text = without_lists(text);
+        let head: Head = serde_json::from_slice(&text).ok()?;
+        let figures = head.measurements.into_iter().filter(|figure| figure.summary.n > 0);
+        let metrics: BTreeSet<Cow<str>> = figures.map(|figure| figure.metric).collect();
+        Some(Self {
+            path: path.to_owned(),
+            started: head.started,
+            host: head.machine.hostname.unwrap_or_default(),
+            mode: head.mode.or_else(|| RunMode::of_command(&head.command)),
+            command: head.command,
+            metrics: metrics.into_iter().map(Cow::into_owned).collect(),
+            imported: head.import.is_some(),
+            labels: Vec::new(),
+        })
+    }
+}
+
+/// What a file in a folder of records holds; anything can lie there.
+pub(super) fn content(path: &Path) -> Option<Vec<u8>> {
+    Some(regular_file::read(path, crate::document::MAX_RECORD_BYTES).ok()?.0)
+}

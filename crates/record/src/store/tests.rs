@@ -1,0 +1,129 @@
+use std::collections::BTreeSet;
+
+use super::entry::OF_A_WHOLE_RUN;
+use super::*;
+use crate::{Labels, Measurement};
+
+fn record(host: &str, metrics: &[&'static str], started: &str) -> Record {
+    let mut record = Record::new("0", started.to_owned(), Vec::new());
+    record.machine.hostname = Some(host.to_owned());
+    for metric in metrics {
+        let (low, _) = crate::metrics::find(metric).unwrap().plausible;
+        record.measurements.push(Measurement::new(metric, Labels::new(), vec![low]));
+    }
+    record
+}
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn all(&self) -> [PathBuf; 1] {
+        [self.0.path().to_owned()]
+    }
+
+    /// Writes a record that is so many hours old.
+    fn write(&self, name: &str, record: &Record, hours: u32) -> PathBuf {
+        let path = self.0.path().join(name);
+        std::fs::write(&path, record.to_json().unwrap()).unwrap();
+        let file = std::fs::File::options().write(true).open(&path).unwrap();
+        file.set_modified(SystemTime::now() - std::time::Duration::from_secs(3600) * hours).unwrap();
+        path
+    }
+}
+
+#[test]
+fn a_run_of_everything_stands_for_a_machine_before_a_part_and_others_never() {
+    let folder = Folder::new();
+    let newest = || newest(&folder.all(), "here");
+    assert!(newest().is_none());
+    folder.write("there.json", &record("there", &OF_A_WHOLE_RUN, "x"), 0);
+    std::fs::write(folder.0.path().join("broken.json"), "{").unwrap();
+    std::fs::write(folder.0.path().join(CEILINGS), "{}").unwrap();
+    assert!(newest().is_none());
+    let whole = folder.write("whole.json", &record("here", &OF_A_WHOLE_RUN, "whole"), 3);
+    // Clock and latency alone lack what most comparisons are about.
+    folder.write("part.json", &record("here", &["core.clock", "load.latency"], "part"), 2);
+    let less = folder.write("less.json", &record("here", &["cost.syscall"], "less"), 1);
+    let found = newest().unwrap();
+    let newer = found.newer.map(|entry| entry.path);
+    assert_eq!((found.entry.path.as_path(), newer), (whole.as_path(), Some(less)));
+    std::fs::remove_file(&whole).unwrap();
+    let found = newest().unwrap();
+    assert_eq!((found.entry.started.as_str(), found.entry.lacks()), ("part", vec!["memory.bandwidth"]));
+    folder.write("whole.json", &record("here", &OF_A_WHOLE_RUN, "newest"), 0);
+    assert!(newest().unwrap().newer.is_none());
+}
+
+#[test]
+fn a_quick_run_stands_for_a_machine_only_where_there_is_no_better_one() {
+    let folder = Folder::new();
+    let run = |command: &[&str], started: &str| {
+        let mut record = record("here", &OF_A_WHOLE_RUN, started);
+        record.command = command.iter().map(|word| (*word).to_owned()).collect();
+        record
+    };
+    let quick = folder.write("quick.json", &run(&["linespeed", "--quick"], "quick"), 1);
+    let part = folder.write("part.json", &record("here", &["core.clock"], "part"), 0);
+    let found = newest(&folder.all(), "here").unwrap();
+    assert_eq!((found.entry.path, found.newer.map(|entry| entry.path)), (quick.clone(), Some(part.clone())));
+    let whole = folder.write("whole.json", &run(&["linespeed"], "before"), 2);
+    std::fs::remove_file(&part).unwrap();
+    let found = newest(&folder.all(), "here").unwrap();
+    assert_eq!((found.entry.path, found.newer.map(|entry| entry.path)), (whole.clone(), Some(quick.clone())));
+    // What stands for the machine is not pruned, a newer quick run is.
+    let all = list(&folder.all(), |_, _| ());
+    let gone: Vec<&Path> = superfluous(&all, 0).into_iter().map(|entry| entry.path.as_path()).collect();
+    assert_eq!(gone, [quick.as_path()]);
+}
+
+#[test]
+fn a_label_stands_for_its_record_and_moves_but_never_touches_it() {
+    let folder = Folder::new();
+    let (first, second) = (
+        folder.write("a.json", &record("h", &[], "1"), 1),
+        folder.write("b.json", &record("h", &[], "2"), 0),
+    );
+    let found = |name: &str| find(&folder.all(), name);
+    let real = |path: &Path| std::fs::canonicalize(path).unwrap();
+    assert_eq!(label(folder.0.path(), "before", &first).unwrap(), None);
+    assert_eq!(found("before"), Some(real(&first)));
+    assert_eq!(label(folder.0.path(), "before", &second).unwrap(), Some(real(&first)));
+    assert_eq!((found("before"), found("a")), (Some(real(&second)), Some(first.clone())));
+    assert_eq!(list(&folder.all(), |_, _| ())[0].labels, ["before"]);
+    for refused in ["", "../a", "a/b", ".", "-x", "reference:x"] {
+        assert!(label(folder.0.path(), refused, &first).is_err() && found(refused).is_none(), "{refused}");
+    }
+    let entries = list(&folder.all(), |_, _| ());
+    remove(&folder.all(), &entries[0]).unwrap();
+    assert!(!second.exists() && found("before").is_none() && first.exists());
+}
+
+#[test]
+fn what_has_a_label_and_what_stands_for_its_host_is_never_superfluous() {
+    let entry = |host: &str, whole: bool, label: Option<&str>| Entry {
+        host: host.to_owned(),
+        metrics: if whole { OF_A_WHOLE_RUN.map(str::to_owned).into() } else { BTreeSet::new() },
+        labels: label.map(str::to_owned).into_iter().collect(),
+        ..Entry::default()
+    };
+    let all = [
+        entry("a", false, None),
+        entry("a", false, None),
+        entry("a", true, None),
+        entry("a", true, None),
+        entry("a", true, Some("before")),
+        entry("b", false, None),
+    ];
+    let gone = |keep| {
+        superfluous(&all, keep)
+            .into_iter()
+            .map(|e| all.iter().position(|o| std::ptr::eq(o, e)).unwrap())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(gone(1), [1, 3]);
+    assert_eq!((gone(0), gone(9)), (vec![0, 1, 3, 5], vec![]));
+}
