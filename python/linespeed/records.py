@@ -1313,12 +1313,14 @@ class Sensors:
 class Service:
     """What some processes had, and what their threads waited for."""
 
+    #: Processes that those which were named have started, whose figures are in these, too.
+    below: int = 0
     #: How often their threads were looked at.
     looks: Looks = field(default_factory=lambda: Looks())
     #: For how long they were watched, s.
     seconds: float = 0.0
-    #: Time of their threads by what these did, s: `user`, `system`, `runnable` (ready without a CPU), `off-cpu` (no
-    #: thread ready).
+    #: Time of their threads by what these did, s: `user`, `system`, `runnable` (ready without a CPU), `blocked`
+    #: (neither), each summed over threads; `off-cpu` (no thread on a CPU or ready).
     states: Mapping[str, float] = field(default_factory=dict)
     #: What threads waited for.
     waits: Mapping[str, Waits] = field(default_factory=dict)
@@ -1524,6 +1526,8 @@ class Text:
 class Thread:
     """A thread of a process that is watched, and what it had in an interval."""
 
+    #: Time blocked, neither on a CPU nor ready for one, s.
+    blocked: float = 0.0
     #: CPU time, s.
     cpu: float = 0.0
     #: Its name, as the kernel has it; controls are taken out.

@@ -1,6 +1,7 @@
 //! What a command was bound by, in a person's words: from the figures of `linespeed stat` and the ceilings that stand
 //! beside them. The first of the causes, each as a share of the time that it explains.
 
+mod convoy;
 mod core;
 pub(crate) mod machine;
 mod probes;
@@ -236,9 +237,9 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
     };
     causes.retain(|cause| own(cause) >= WORTH);
     causes.sort_by(|a, b| b.share.total_cmp(&a.share));
-    // What holds a command back from outside makes it look as if it used few CPUs.
+    // What holds a command back from outside makes it look as if it used few CPUs; but what it waits for itself, it waits for.
     if let Some(at) = causes.iter().position(|cause| cause.is_outside() && cause.share >= FIRST)
-        && causes[..at].iter().all(|cause| cause.by != BoundBy::Waiting)
+        && causes[..at].iter().all(|cause| ![BoundBy::Waiting, BoundBy::Lock].contains(&cause.by))
     {
         causes[..=at].rotate_right(1);
     }

@@ -54,6 +54,8 @@ pub(crate) struct Done {
     pub(crate) threads: Vec<Thread>,
     /// Their numbers.
     pids: Vec<i32>,
+    /// Processes that those which were named have started.
+    below: u64,
 }
 
 impl Service {
@@ -107,12 +109,16 @@ impl Service {
             name: visible(Path::new(&thread.name)),
             cpu: thread.on_cpu_ns as f64 / 1e9,
             runnable: thread.runnable_ns as f64 / 1e9,
+            blocked: thread.blocked_ns as f64 / 1e9,
             state: thread.state.to_string(),
         });
         let threads = threads.collect();
         let job = Job { argv: &argv, cpus: None, env: &[], events: false, guard: None };
         let figures = command::figures(&[run], &job, cpus);
-        Done { measurements: figures.measurements, threads, pids: self.pids() }
+        let by_number = matches!(self.selection, Selection::Processes(_));
+        let seen = figures.measurements.iter().find_map(|m| m.detail.get(detail::THREADS_SEEN));
+        let below = seen.filter(|_| by_number).map_or(0, |seen| seen.below);
+        Done { measurements: figures.measurements, threads, pids: self.pids(), below }
     }
 
     /// Whether nothing is left to watch: all processes that were named by number have ended. A unit or a container may start
@@ -124,7 +130,8 @@ impl Service {
 }
 
 /// What processes had and waited for, by their figures of an interval of so many seconds.
-pub(crate) fn times(measurements: &[Measurement], seconds: f64) -> record::live::Service {
+pub(crate) fn times(done: &Done, seconds: f64) -> record::live::Service {
+    let measurements = &done.measurements;
     let states = measurements.iter().filter(|m| m.metric == "workload.cpu_time");
     let of_all = states.filter(|m| m.labels.get(Label::Thread).is_none());
     let states = of_all.filter_map(|m| Some((m.labels.word(Label::State)?.to_owned(), m.value())));
@@ -134,6 +141,7 @@ pub(crate) fn times(measurements: &[Measurement], seconds: f64) -> record::live:
         states: states.collect(),
         waits: time.and_then(|time| time.detail.get(detail::WAITS)).unwrap_or_default(),
         looks: time.and_then(|time| time.detail.get(detail::LOOKS)).unwrap_or_default(),
+        below: done.below,
     }
 }
 

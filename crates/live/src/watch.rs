@@ -169,7 +169,7 @@ impl Watch {
         });
         let mut done = done.unwrap_or_default();
         done.take_quota(&interval, &self.root);
-        interval.service = Some(service::times(&done.measurements, interval.seconds));
+        interval.service = Some(service::times(&done, interval.seconds));
         interval.threads = done.threads;
         if !self.nodes.is_empty() {
             let Self { root, nodes, held, paces, .. } = &mut *self;

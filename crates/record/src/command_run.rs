@@ -92,6 +92,9 @@ pub struct ThreadsSeen {
     pub seen: u64,
     /// Their CPU time together, s.
     pub seen_seconds: f64,
+    /// Processes among them that were not named: of `stat -p`, what the named ones have started.
+    #[serde(default)]
+    pub below: u64,
 }
 
 /// The whole machine while a command ran; what Linux does not say is absent.

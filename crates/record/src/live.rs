@@ -187,13 +187,16 @@ impl Sensors {
 pub struct Service {
     /// For how long they were watched, s.
     pub seconds: f64,
-    /// Time of their threads by what these did, s: `user`, `system`, `runnable` (ready without a CPU), `off-cpu` (no thread ready).
+    /// Time of their threads by what these did, s: `user`, `system`, `runnable` (ready without a CPU), `blocked` (neither), each
+    /// summed over threads; `off-cpu` (no thread on a CPU or ready).
     pub states: BTreeMap<String, f64>,
     /// What threads waited for.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub waits: ThreadWaits,
     /// How often their threads were looked at.
     pub looks: Looks,
+    /// Processes that those which were named have started, whose figures are in these, too.
+    pub below: u64,
 }
 
 /// A cgroup that its quota held back.
@@ -245,6 +248,8 @@ pub struct Thread {
     pub cpu: f64,
     /// Time ready without a CPU, s.
     pub runnable: f64,
+    /// Time blocked, neither on a CPU nor ready for one, s.
+    pub blocked: f64,
     /// Its state at the last look: R running or ready, S waiting, D waiting for a disk.
     pub state: String,
 }

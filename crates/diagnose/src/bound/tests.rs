@@ -334,6 +334,19 @@ fn threads_on_one_lock_are_not_told_to_read_more_at_a_time_or_to_take_more_cpus(
     let convoyed = is_bound(&convoy(40, 1.2), BoundBy::Lock, &["bound-lock"], &figures);
     insta::assert_snapshot!(convoyed.says, @"Its threads waited for locks, or for each other, 50.0 % of their time (futex): 22,259 context switches a second.");
     assert_eq!(convoyed.advice[0].code(), Some("bound-try-less-locking"));
+    // Beside other programs each waits for a CPU, too: what it waits for most comes first, the others second.
+    let beside = |again: u64, active: u32| {
+        let record = with_detail(command([0.32, 0.0, 1.75, 0.0]), "cpus", "2");
+        let looks = format!(r#"{{"all": 20, "idle": 0, "active": {active}, "most_active": 4}}"#);
+        let record = with_detail(with_count(record, "context-switches", 330.0), "looks", &looks);
+        let record =
+            with_detail(record, "waits", &format!(r#"{{"lock": {{"threads": 60, "again": {again}}}}}"#));
+        with_detail(record, "around", r#"{"busy_seconds": 2.0, "seconds": 1.0}"#)
+    };
+    let codes = ["bound-lock", "bound-besides", "bound-cpu-contention"];
+    is_bound(&beside(40, 37), BoundBy::Lock, &codes, &[("share", "51.9 %")]);
+    let codes = ["bound-cpu-contention"];
+    is_bound(&beside(14, 64), BoundBy::CpuContention, &codes, &[("share", "84.5 %")]);
     // One thread that waits for the others' ends, and a pool of which some have no work while all CPUs compute, are no convoy.
     for record in [convoy(1, 1.2), convoy(40, 0.1)] {
         assert_ne!(bound(&record).unwrap().by, BoundBy::Lock);

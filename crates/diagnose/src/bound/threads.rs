@@ -5,13 +5,12 @@ use record::text::Value;
 use record::units::{significant, thousands};
 use record::{Text, text};
 
+use super::convoy::{Convoy, FEW_LOOKS};
 use super::time::{used_by_others, without_a_cpu};
 use super::{Cause, Facts, detail};
 
 /// Where the time of each thread on a CPU stands.
 const ON_CPU: &str = "workload.cpu_time workload=command state=on-cpu";
-/// From so many looks on it is told whether more than one thread ever wanted to run.
-const FEW_LOOKS: f64 = 5.0;
 /// CPUs without work from which on they could have worked for it.
 const LEAST_IDLE: f64 = 0.2;
 /// Share of the time that a program may wait for CPUs while it is said that more of them do not help.
@@ -126,26 +125,9 @@ pub(super) fn one_thread(facts: &Facts) -> Option<Cause> {
     Some(Cause::new(BoundBy::OneThread, share, says, advice).cite(figures, ON_CPU))
 }
 
-/// Threads that wait for a lock again and again, on average: fewer are no convoy.
-const LEAST_WAITERS: f64 = 0.3;
-/// With all CPUs at work, threads that wait are what a pool does that has enough to do; but not with so much in the kernel.
-const LOCKING: f64 = 0.15;
-/// The share of its CPUs from which all are at work.
-const ALL_AT_WORK: f64 = 0.9;
-
 pub(super) fn lock(facts: &Facts) -> Option<Cause> {
-    let looks = facts.looks();
-    if (looks.all as f64) < FEW_LOOKS {
-        return None;
-    }
-    let again = facts.waits().get("lock").map_or(0, |waits| waits.again);
-    let (waiters, active) = (again as f64 / looks.all as f64, looks.active as f64 / looks.all as f64);
-    let kernel = facts.system / facts.cpu().max(1e-9);
-    let busy = facts.used() >= ALL_AT_WORK * facts.cpus || active >= ALL_AT_WORK * facts.cpus;
-    if waiters < LEAST_WAITERS || active == 0.0 || (busy && kernel < LOCKING) {
-        return None;
-    }
-    let waited = waiters / (waiters + active);
+    let convoy = Convoy::of(facts)?;
+    let (waited, kernel) = (convoy.waited(), convoy.kernel);
     let switches = facts.counted("context-switches").unwrap_or(0.0) / facts.wall;
     let says = text!(
         "bound-lock",
@@ -160,8 +142,8 @@ pub(super) fn lock(facts: &Facts) -> Option<Cause> {
     let seen = text!(
         "bound-lock-waiters",
         "threads that wait for a lock again and again: {waiters} on average, beside {active} that run",
-        waiters = significant(waiters),
-        active = significant(active)
+        waiters = significant(convoy.waiters),
+        active = significant(convoy.active)
     );
     // In the kernel they take and give locks, too.
     let share = waited + (1.0 - waited) * kernel;

@@ -5,6 +5,7 @@ use record::text::Value;
 use record::units::{cpus, significant, thousands};
 use record::{Label, Template, Text, text};
 
+use super::convoy::waited_for_locks;
 use super::{Cause, Facts, detail};
 
 pub(super) fn quota(facts: &Facts) -> Option<Cause> {
@@ -199,7 +200,7 @@ pub(super) fn used_by_others(facts: &Facts) -> Option<f64> {
 
 pub(super) fn contention(facts: &Facts) -> Option<Cause> {
     // While nothing of it wants a CPU, the want of one costs nothing.
-    let wanted = 1.0 - (facts.off_cpu / facts.wall).min(1.0);
+    let wanted = (1.0 - (facts.off_cpu / facts.wall).min(1.0)) * (1.0 - waited_for_locks(facts));
     let runnable = without_a_cpu(facts);
     let share = runnable / (runnable + facts.cpu()).max(1e-9);
     let others = used_by_others(facts);

@@ -1,6 +1,8 @@
 //! Runs of a command as measurements. What has no metric of its own (how it ended, what it waited for, what the machine
 //! did meanwhile) stands in the details of `workload.time`.
 
+use std::collections::BTreeSet;
+
 use record::command_run::{Looks, RunEnd, ThreadWaits, ThreadsSeen, Waiting};
 use record::{Coverage, Detail, Label, Labels, Measurement, Template, Unavailable, detail, metrics, text};
 
@@ -14,6 +16,15 @@ const WORKLOAD: &str = "command";
 const MOST_THREADS: usize = 32;
 /// From so many looks on, the share of them at which nothing ran tells the time in which nothing ran: ± a tenth.
 const ENOUGH_LOOKS: u64 = 20;
+
+/// Processes that were seen beside those that were named to be watched.
+fn below(run: &Run) -> u64 {
+    if run.attached.is_empty() {
+        return 0;
+    }
+    let pids: BTreeSet<i32> = run.seen.threads.iter().map(|thread| thread.pid).collect();
+    pids.iter().filter(|pid| !run.attached.contains(pid)).count() as u64
+}
 
 /// Share of a command's time on a CPU from which threads that were not looked at are told of: a tenth, which is what the last
 /// look before each thread's end may miss.
@@ -49,6 +60,8 @@ struct Times {
     system: f64,
     runnable: f64,
     off_cpu: f64,
+    /// Summed over threads; absent where threads had a CPU that were not looked at.
+    blocked: Option<f64>,
 }
 
 fn times(run: &Run) -> Times {
@@ -66,7 +79,10 @@ fn times(run: &Run) -> Times {
     let off_cpu = if looked && unseen_share(run) > UNSEEN { idle.min(least) } else { least.max(idle) };
     let rest = (wall - user - system - off_cpu).max(0.0);
     let runnable = if looked && one_at_a_time(run) { runnable.max(rest) } else { runnable };
-    Times { user, system, runnable, off_cpu }
+    let blocked = run.seen.threads.iter().map(|thread| thread.blocked_ns).sum::<u64>() as f64 / 1e9;
+    let blocked = if alone { off_cpu } else { blocked.max(off_cpu) };
+    let blocked = (!run.seen.threads.is_empty() && unseen_share(run) <= UNSEEN).then_some(blocked);
+    Times { user, system, runnable, off_cpu, blocked }
 }
 
 /// Whether hardly ever more than one of a command's threads ran or was ready.
@@ -104,9 +120,15 @@ pub fn figures(runs: &[Run], job: &Job, cpus: usize) -> Figures {
         }
         figures.measurements.push(time);
     }
+    let blocked: Option<Vec<f64>> = all.iter().map(|times| times.blocked).collect();
+    figures.measurements.extend(blocked.map(|samples| {
+        Measurement::new("workload.cpu_time", place().with_label(Label::State, "blocked"), samples)
+    }));
     for thread in typical.seen.threads.iter().take(MOST_THREADS) {
         let name = format!("{} {}", thread.name, thread.tid);
-        for (state, ns) in [("on-cpu", thread.on_cpu_ns), ("runnable", thread.runnable_ns)] {
+        for (state, ns) in
+            [("on-cpu", thread.on_cpu_ns), ("runnable", thread.runnable_ns), ("blocked", thread.blocked_ns)]
+        {
             let place = place().with_label(Label::State, state).with_label(Label::Thread, name.clone());
             figures.measurements.push(Measurement::new("workload.cpu_time", place, vec![ns as f64 / 1e9]));
         }
@@ -169,6 +191,7 @@ fn details(runs: &[Run], typical: &Run, job: &Job, cpus: usize) -> Detail {
         most: typical.seen.most_threads as u64,
         seen: typical.seen.threads.len() as u64,
         seen_seconds: cpu_seconds(typical).1,
+        below: below(typical),
     };
     all.set_parts(detail::THREADS_SEEN, &seen);
     if let Some(cpus) = job.cpus {

@@ -135,6 +135,36 @@ fn what_short_processes_waited_for_a_cpu_is_no_waiting_where_looks_tell() {
 }
 
 #[test]
+fn what_threads_are_blocked_for_is_summed_where_all_were_looked_at() {
+    let mut run = ran("true");
+    run.ended.wall = std::time::Duration::from_secs(4);
+    (run.ended.usage.user, run.ended.usage.system) = (4.0, 0.0);
+    let thread = |pid, on_cpu_ns, blocked_ns| Thread { on_cpu_ns, blocked_ns, ..Thread::new(pid, pid) };
+    run.seen.threads =
+        vec![thread(1, 3_900_000_000, 0), thread(2, 0, 4_000_000_000), thread(3, 0, 3_500_000_000)];
+    (run.seen.samples, run.seen.active, run.seen.most_active, run.seen.most_threads) = (80, 80, 1, 3);
+    let argv = [OsString::from("sh")];
+    let job = Job { argv: &argv, cpus: None, env: &[], events: false, guard: None };
+    let all = |run: &Run| figures(std::slice::from_ref(run), &job, 2);
+    let blocked = |run: &Run| value(&all(run), "workload.cpu_time", (Label::State, "blocked"));
+    // One works all the time: none of it is time in which nothing was ready.
+    assert_eq!(
+        (blocked(&run), value(&all(&run), "workload.cpu_time", (Label::State, "off-cpu"))),
+        (7.5, 0.0)
+    );
+    // Threads that nobody looked at may have been blocked, too.
+    run.seen.threads.remove(0);
+    let untold = all(&run).measurements;
+    let state = |m: &record::Measurement| {
+        m.labels.word(Label::State) == Some("blocked") && m.labels.get(Label::Thread).is_none()
+    };
+    assert!(!untold.iter().any(state), "{untold:?}");
+    // Processes that a watched one has started are told.
+    run.attached = vec![2];
+    assert_eq!(all(&run).measurements[0].detail.get(record::detail::THREADS_SEEN).unwrap().below, 1);
+}
+
+#[test]
 fn the_shares_of_one_thread_are_no_more_than_its_time() {
     let mut run = ran("true");
     run.ended.wall = std::time::Duration::from_millis(1);

@@ -154,7 +154,11 @@ impl Sampler {
             self.seen.too_many = true;
             return None;
         }
-        let thread = self.threads.entry((pid, tid)).or_insert_with(|| Thread::new(pid, tid));
+        let new = || match self.before.get(&(pid, tid)) {
+            Some(had) => Thread::since(pid, tid, had),
+            None => Thread::new(pid, tid),
+        };
+        let thread = self.threads.entry((pid, tid)).or_insert_with(new);
         let (on_cpu, slices, looks) = (thread.on_cpu_ns, thread.slices, thread.looks);
         let there = thread.refresh();
         let again = looks > 0 && thread.slices > slices;

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::Read;
+use std::time::{Duration, Instant};
 
 /// What was seen of one thread, up to the last look at it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,6 +23,10 @@ pub struct Thread {
     pub slices: u64,
     /// Times that the kernel moved it to another CPU, where the kernel tells (CONFIG_SCHED_DEBUG).
     pub migrations: Option<u64>,
+    /// Nanoseconds between the first look at it and the last in which it neither had a CPU nor was ready for one.
+    pub blocked_ns: u64,
+    /// When it was looked at first, and what it had had on a CPU and ready for one until then.
+    pub(crate) first: Option<(Instant, u64)>,
     /// Nanoseconds that it waited for a disk, where the kernel accounts delays.
     pub disk_ns: u64,
     /// Looks at it.
@@ -89,12 +94,15 @@ pub struct Had {
     pub ticks: (u64, u64),
     /// Moves to other CPUs.
     pub migrations: u64,
+    /// When that was read.
+    pub read_at: Option<Instant>,
 }
 
 impl Had {
     /// Of a process's thread until now; nothing of what /proc does not show.
     pub(crate) fn read(pid: i32, tid: i32) -> Self {
         let place = format!("/proc/{pid}/task/{tid}");
+        let read_at = Some(Instant::now());
         let text = |name: &str| read(&format!("{place}/{name}"));
         let (on_cpu_ns, runnable_ns, slices) =
             text("schedstat").as_deref().and_then(parse_schedstat).unwrap_or_default();
@@ -111,6 +119,7 @@ impl Had {
             faults: stat.as_ref().map_or((0, 0), |stat| stat.faults),
             ticks: stat.as_ref().map_or((0, 0), |stat| stat.ticks),
             migrations: migrations(&place).unwrap_or(0),
+            read_at,
         }
     }
 }
@@ -134,6 +143,12 @@ impl Thread {
         Self { pid, tid, state: 'S', ..Self::default() }
     }
 
+    /// One that was looked at before it was watched, and had had that.
+    pub(super) fn since(pid: i32, tid: i32, had: &Had) -> Self {
+        let first = had.read_at.map(|at| (at, had.on_cpu_ns.saturating_add(had.runnable_ns)));
+        Self { first, ..Self::new(pid, tid) }
+    }
+
     /// Looks at it; `false` when it is gone.
     pub fn refresh(&mut self) -> bool {
         let place = format!("/proc/{}/task/{}", self.pid, self.tid);
@@ -149,11 +164,23 @@ impl Thread {
         self.slices = self.slices.max(slices);
         self.migrations = self.migrations.max(migrations(&place));
         self.disk_ns = self.disk_ns.max(stat.disk_ticks.saturating_mul(TICK_NS));
+        self.note_blocked(Instant::now());
         self.looks += 1;
         self.cpu = stat.cpu;
         self.name = stat.name;
         self.state = stat.state;
         true
+    }
+}
+
+impl Thread {
+    /// What of the time since the first look was neither on a CPU nor ready for one. Summed over all looks: the kernel brings the
+    /// time of a thread that runs up to date at ticks alone.
+    fn note_blocked(&mut self, now: Instant) {
+        let had = self.on_cpu_ns.saturating_add(self.runnable_ns);
+        let (since, before) = *self.first.get_or_insert((now, had));
+        let wanted = Duration::from_nanos(had.saturating_sub(before));
+        self.blocked_ns = (now - since).saturating_sub(wanted).as_nanos() as u64;
     }
 }
 
@@ -221,6 +248,25 @@ mod tests {
         let mut thread = Thread::new(pid, tid);
         assert!(thread.refresh() && thread.looks == 1 && !thread.name.is_empty());
         assert!(!Thread::new(pid, i32::MAX).refresh());
+    }
+
+    #[test]
+    fn blocked_is_what_was_neither_on_a_cpu_nor_ready() {
+        let at = Instant::now();
+        let had = Had { on_cpu_ns: 5_000, runnable_ns: 1_000, read_at: Some(at), ..Had::default() };
+        let look = |mut thread: Thread, after: u64, on_cpu_ns: u64| {
+            (thread.on_cpu_ns, thread.runnable_ns) = (on_cpu_ns, 3_000);
+            thread.note_blocked(at + Duration::from_nanos(after));
+            thread
+        };
+        let known = look(Thread::since(1, 1, &had), 100_000, 25_000);
+        assert_eq!(known.blocked_ns, 100_000 - 20_000 - 2_000);
+        // What was on a CPU all the time may have had a little more of it, by the kernel's clock.
+        assert_eq!(look(known, 100_000, 500_000).blocked_ns, 0);
+        // Of one that came meanwhile it counts from the first look on.
+        let new = look(Thread::new(1, 2), 50_000, 20_000);
+        assert_eq!(new.blocked_ns, 0);
+        assert_eq!(look(new, 90_000, 30_000).blocked_ns, 30_000);
     }
 
     proptest! {

@@ -56,14 +56,14 @@ pub(super) const METRICS: &[Metric] = &[
         figure: Statistic::Median,
         glossary: "
             Where a command's time went, in seconds by `state`: on a CPU in its own code (`user`) and in the
-            kernel (`system`), ready but without a CPU (`runnable`), both summed over its threads and processes;
-            and time in which nothing of it ran or was ready (`off-cpu`). With `thread`, one thread's: `on-cpu`
-            and `runnable`.
+            kernel (`system`), ready but without a CPU (`runnable`), neither of these (`blocked`), all summed over its
+            threads and processes; and time in which none of them ran or was ready (`off-cpu`). With `thread`, one
+            thread's: `on-cpu`, `runnable`, `blocked`.
             Also: user time, system time
             How: The kernel's own accounting: rusage of all processes, those that forked away too, and schedstat
             of each thread, looked at every 50 ms from 20 ms on. `off-cpu` is exact for one thread; for several it
             is the share of those looks at which none ran or was ready. What threads waited for a CPU after the
-            last look at them is not in `runnable`; where that may be much, the coverage says so.
+            last look at them is not in `runnable`, what they did before the first not in `blocked`; where that may be much, the coverage says so.
             Usual: `user` + `system` = wall time × CPUs used. `runnable` near 0 on a machine that is not
             overloaded.
             Moves: Other programs, quotas, disks, locks, the number of threads.

@@ -52,6 +52,7 @@ fn join_service(a: Option<Service>, b: Option<Service>) -> Option<Service> {
     }
     add_waits(&mut all.waits, more.waits);
     add_looks(&mut all.looks, more.looks);
+    all.below = all.below.max(more.below);
     Some(all)
 }
 
@@ -208,6 +209,7 @@ pub(super) fn add_threads(all: &mut Vec<Thread>, more: &[Thread], most: usize) {
             Some(one) => {
                 one.cpu += thread.cpu;
                 one.runnable += thread.runnable;
+                one.blocked += thread.blocked;
                 one.state.clone_from(&thread.state);
             }
             None => all.push(thread.clone()),
@@ -255,11 +257,13 @@ mod tests {
             states: [("off-cpu".to_owned(), off)].into(),
             waits: [("lock".to_owned(), crate::command_run::Waits { threads: 2, again: 1 })].into(),
             looks: Looks { all: 10, most_active: 3, ..Looks::default() },
+            below: (off * 8.0) as u64,
         };
         let mut all = Interval { service: Some(service(0.5)), ..Interval::default() };
         join(&mut all, Interval { service: Some(service(0.25)), ..Interval::default() }, 3);
         let sum = all.service.unwrap();
         assert_eq!((sum.states["off-cpu"], sum.waits["lock"].threads, sum.looks.all), (0.75, 4, 20));
+        assert_eq!(sum.below, 4, "the most at once");
         assert_eq!((sum.seconds, sum.looks.most_active), (2.0, 3));
     }
 

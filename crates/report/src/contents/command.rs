@@ -28,18 +28,34 @@ pub(crate) fn find_state<'a>(record: &'a Record, name: &str) -> Option<&'a Measu
         .find(|m| m.labels.word(Label::State) == Some(name) && m.labels.get(Label::Thread).is_none())
 }
 
-/// The states of a thread, what they are called, and how they are drawn.
-pub(crate) const STATES: [(&str, &str, Fill); 4] = [
+/// The states of threads, what they are called, and how they are drawn.
+pub(crate) const STATES: [(&str, &str, Fill); 5] = [
     ("user", "user", Fill::Plain),
     ("system", "sys", Fill::Series(3)),
     ("runnable", "runnable, waiting for a CPU", Fill::Warning),
+    ("blocked", "blocked, summed over threads", Fill::Nobody),
     ("off-cpu", "blocked, no thread ready", Fill::Nobody),
 ];
 
+/// The states that have a line of their own by their seconds: what one thread was blocked for is told once, and what several
+/// were blocked for is not left out because another worked meanwhile.
+pub(crate) fn listed_states(
+    seconds: impl Fn(&str) -> Option<f64>,
+) -> impl Iterator<Item = (&'static str, &'static str, Fill)> {
+    let both = seconds("blocked").zip(seconds("off-cpu"));
+    // Their ends are seen by several clocks.
+    let alike = both.is_some_and(|(summed, idle)| summed <= idle * 1.02 + 0.005);
+    STATES.into_iter().filter(move |(state, ..)| !alike || *state != "blocked")
+}
+
+/// The states that together are all of the threads' time: beside `blocked` no time in which all of them were.
+pub(crate) fn whole_states(has_blocked: bool) -> impl Iterator<Item = (&'static str, &'static str, Fill)> {
+    STATES.into_iter().filter(move |(state, ..)| *state != if has_blocked { "off-cpu" } else { "blocked" })
+}
+
 /// Where its threads' time went, as one bar; without a row where nothing was measured of it.
 pub(crate) fn states(record: &Record) -> Bars {
-    let all: Vec<(&str, Fill, f64, bool)> = STATES
-        .into_iter()
+    let all: Vec<(&str, Fill, f64, bool)> = whole_states(find_state(record, "blocked").is_some())
         .filter_map(|(state, words, fill)| {
             let m = find_state(record, state).filter(|m| m.value().is_finite() && m.value() > 0.0)?;
             Some((words, fill, m.value(), m.doubt.is_some()))
@@ -97,11 +113,21 @@ pub(crate) fn early_end(record: &Record, time: &Measurement) -> Option<String> {
     Some(format!("ended early {by}: {reported}"))
 }
 
+/// That figures are of more processes than were named.
+pub(crate) fn describe_below(processes: u64) -> String {
+    match processes {
+        0 => String::new(),
+        1 => " (with 1 process below, summed)".to_owned(),
+        several => format!(" (with {several} processes below, summed)"),
+    }
+}
+
 /// How long it took, how often it ran, how it ended.
 pub(crate) fn describe_runs(time: &Measurement) -> String {
     let took = seconds(time.value());
     if let Some(pids) = time.detail.get(detail::ATTACHED_TO) {
-        return format!("watched for {took}: pid {pids}");
+        let below = time.detail.get(detail::THREADS_SEEN).map_or(0, |seen| seen.below);
+        return format!("watched for {took}: pid {pids}{}", describe_below(below));
     }
     let mut text = match (time.summary.n, time.summary.interval) {
         (0 | 1, _) => format!("took {took}"),
@@ -161,4 +187,26 @@ const SIGNALS: [&str; 31] = [
 fn signal_name(signal: i64) -> String {
     let name = usize::try_from(signal - 1).ok().and_then(|at| SIGNALS.get(at));
     name.map_or_else(|| format!("signal {signal}"), |name| format!("SIG{name} ({signal})"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_threads_were_blocked_for_stands_beside_one_that_works() {
+        let listed = |blocked: Option<f64>, off: f64| {
+            let seconds = |state: &str| match state {
+                "blocked" => blocked,
+                "off-cpu" => Some(off),
+                _ => Some(1.0),
+            };
+            let states = listed_states(seconds).map(|(state, ..)| state);
+            states.filter(|state| ["blocked", "off-cpu"].contains(state)).collect::<Vec<_>>()
+        };
+        assert_eq!(listed(Some(11.6), 0.0), ["blocked", "off-cpu"]);
+        // Of one thread both are one thing; records of before have the one.
+        assert_eq!(listed(Some(3.003), 3.0), ["off-cpu"]);
+        assert!(listed(None, 3.0).contains(&"off-cpu"));
+    }
 }

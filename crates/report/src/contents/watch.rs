@@ -6,7 +6,7 @@ use record::live::Interval;
 use record::watch::Moment;
 use record::{Record, Watch, date, units};
 
-use super::command::STATES;
+use super::command::{describe_below, listed_states, whole_states};
 use super::conditions::duration;
 use crate::chart::bars::{Bar, Bars, Fill, Piece};
 use crate::chart::{Axis, Chart, Look, SUBJECTS, Scale, Series};
@@ -31,7 +31,9 @@ pub(crate) fn summary(watch: &Watch) -> String {
         .filter(|held| held.seconds / all >= 0.005)
         .map(|held| format!("{} {:.0} %", held.by.name(), held.seconds / all * 100.0))
         .collect();
-    let of = if watch.of.is_empty() { String::new() } else { format!("{} for ", watch.of) };
+    let service = watch.moments.iter().filter_map(|moment| moment.interval.service.as_ref());
+    let below = describe_below(service.map(|service| service.below).max().unwrap_or(0));
+    let of = if watch.of.is_empty() { String::new() } else { format!("{}{below} for ", watch.of) };
     let bound = match shares.as_slice() {
         [] => "The kernel told too little to say what it was bound by.".to_owned(),
         shares => format!("Bound by: {}.", shares.join(", ")),
@@ -197,10 +199,13 @@ pub(crate) fn charts(watch: &Watch) -> Vec<Chart> {
         ("iowait", Box::new(|i| Some(i.times.share(i.times.iowait)))),
         ("idle", Box::new(|i| Some(i.times.share(i.times.idle)))),
     ];
-    let states = STATES.iter().map(|(state, words, _)| {
+    let has_blocked = watch.moments.iter().any(|moment| {
+        moment.interval.service.as_ref().is_some_and(|service| service.states.contains_key("blocked"))
+    });
+    let states = whole_states(has_blocked).map(|(state, words, _)| {
         let of: Of = Box::new(move |i: &Interval| {
             let service = i.service.as_ref()?;
-            Some(service.states.get(*state)? / service.seconds.max(1e-9))
+            Some(service.states.get(state)? / service.seconds.max(1e-9))
         });
         (words.split(',').next().unwrap_or(words), of)
     });
@@ -342,9 +347,14 @@ pub(crate) fn who(watch: &Watch) -> Table {
             ]);
         }
     } else {
-        table = Table::new("Threads with most CPU time", None, ["#TID", "name", "#CPU %", "#runnable %"]);
+        table = Table::new(
+            "Threads with most CPU time",
+            None,
+            ["#TID", "name", "#CPU %", "#runnable %", "#blocked %"],
+        );
         for one in table.first(watch.threads.iter().collect(), MOST_SHOWN) {
-            table.row(vec![one.tid.to_string(), cut(&one.name, NAME), share(one.cpu), share(one.runnable)]);
+            let shares = [one.cpu, one.runnable, one.blocked].map(share);
+            table.row([vec![one.tid.to_string(), cut(&one.name, NAME)], shares.to_vec()].concat());
         }
     }
     if !table.is_empty() {
@@ -386,7 +396,7 @@ pub(crate) fn waits(watch: &Watch) -> Table {
 pub(crate) fn states(watch: &Watch) -> Table {
     let mut table = Table::new("What the service's threads did", None, ["state", "#time", "#threads"]);
     let Some(service) = watch.whole().and_then(|whole| whole.interval.service) else { return table };
-    for (state, words, _) in STATES {
+    for (state, words, _) in listed_states(|state| service.states.get(state).copied()) {
         let Some(seconds) = service.states.get(state) else { continue };
         let threads = format!("{:.2}", seconds / service.seconds.max(1e-9));
         table.row(vec![words.to_owned(), super::command::seconds(*seconds), threads]);

@@ -7,6 +7,7 @@ use record::{Coverage, Machine, State, units};
 
 use super::screen::Screen;
 use super::{Style, answer};
+use crate::contents::command::describe_below;
 use crate::paint::{Span, Tone};
 use crate::text::{cut, pad_left, pad_right};
 
@@ -71,7 +72,13 @@ fn write(screen: &mut Screen, live: &Live) {
     }
     screen.line(&[]);
     // A machine with counters and sensors has a line of each, and one process less.
-    let room = PROCESSES - usize::from(interval.cores.is_some() && !interval.sensors.is_empty());
+    let below = interval.service.as_ref().map_or(0, |service| service.below);
+    let more = usize::from(interval.cores.is_some() && !interval.sensors.is_empty());
+    let room = PROCESSES - more - usize::from(below > 0);
+    if below > 0 {
+        let of = describe_below(below);
+        answer::cut(screen, &[Span::quiet(format!("Threads of what was named{of}:"))]);
+    }
     if interval.threads.is_empty() {
         processes(screen, interval, room)
     } else {
@@ -231,18 +238,22 @@ fn processes(screen: &mut Screen, interval: &Interval, room: usize) {
 
 /// Threads of the processes that are meant.
 fn threads(screen: &mut Screen, interval: &Interval, room: usize) {
-    let columns = |cells: [&str; 5]| {
-        let [tid, name, cpu, ready, state] = cells;
+    let columns = |cells: [&str; 6]| {
+        let [tid, name, cpu, ready, blocked, state] = cells;
         format!(
-            "{}  {}{}{}{}",
+            "{}  {}{}{}{}{}",
             pad_left(tid, 9),
             pad_right(name, 17),
             pad_left(cpu, 9),
-            pad_left(ready, 11),
+            pad_left(ready, 12),
+            pad_left(blocked, 11),
             pad_left(state, 7)
         )
     };
-    answer::cut(screen, &[Span::quiet(columns(["TID", "name", "CPU %", "runnable %", "state"]))]);
+    answer::cut(
+        screen,
+        &[Span::quiet(columns(["TID", "name", "CPU %", "runnable %", "blocked %", "state"]))],
+    );
     let percent = |seconds: f64| format!("{:.1}", seconds / interval.seconds.max(1e-9) * 100.0);
     let shown = interval.threads.iter().take(room).map(|one| {
         columns([
@@ -250,6 +261,7 @@ fn threads(screen: &mut Screen, interval: &Interval, room: usize) {
             &cut(&one.name, 16),
             &percent(one.cpu),
             &percent(one.runnable),
+            &percent(one.blocked),
             &one.state,
         ])
     });

@@ -10,7 +10,8 @@ use super::screen::Screen;
 use super::{Style, answer, brief, report};
 use crate::contents::Section;
 use crate::contents::command::{
-    STATES, command_text, cpu_seconds, describe_runs, early_end, figures, find_state, find_time, seconds,
+    command_text, cpu_seconds, describe_runs, early_end, figures, find_state, find_time, listed_states,
+    seconds,
 };
 use crate::contents::figures::{MARK, remarks};
 use crate::contents::{conditions, summary};
@@ -179,7 +180,7 @@ fn ratio(value: f64) -> String {
 fn times(record: &Record, time: &Measurement) -> Table {
     let heads = ["", "#time", "#of its run", "?#spread"];
     let mut table = Table::new("Time", Some("workload.cpu_time"), heads);
-    for (name, words, _) in STATES {
+    for (name, words, _) in listed_states(|state| find_state(record, state).map(Measurement::value)) {
         let Some(m) = find_state(record, name) else { continue };
         table.note_row(remarks(m));
         if m.value() > time.value() {
@@ -196,7 +197,7 @@ fn times(record: &Record, time: &Measurement) -> Table {
 }
 
 fn threads(record: &Record) -> Table {
-    let heads = ["thread", "#on-CPU", "#runnable"];
+    let heads = ["thread", "#on-CPU", "#runnable", "#blocked"];
     let mut table = Table::new("Threads", Some("workload.cpu_time"), heads);
     let in_state = |state: &'static str| {
         let all = figures(record, "workload.cpu_time");
@@ -209,9 +210,11 @@ fn threads(record: &Record) -> Table {
     }
     all.sort_by(|a, b| b.1.total_cmp(&a.1));
     for (name, on) in all.iter().take(MOST_THREADS) {
-        let ready = in_state("runnable").find(|m| m.labels.word(Label::Thread) == Some(name));
-        let ready = ready.map_or(String::new(), |m| seconds(m.value()));
-        table.row(vec![(*name).to_owned(), seconds(*on), ready]);
+        let spent = |state| {
+            let found = in_state(state).find(|m| m.labels.word(Label::Thread) == Some(name));
+            found.map_or(String::new(), |m| seconds(m.value()))
+        };
+        table.row(vec![(*name).to_owned(), seconds(*on), spent("runnable"), spent("blocked")]);
     }
     if all.len() > MOST_THREADS {
         table.note(&format!("the busiest {MOST_THREADS} of {}; the others are in the record", all.len()));

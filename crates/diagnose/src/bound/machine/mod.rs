@@ -108,7 +108,10 @@ pub fn watched(interval: &Interval, reference: &Reference) -> Option<Bound> {
     if causes.iter().any(|cause| cause.by == BoundBy::Lock && cause.share >= super::SECOND) {
         causes.retain(|cause| ![BoundBy::Kernel, BoundBy::TooFewCpus].contains(&cause.by));
     }
-    causes.retain(|cause| cause.share >= super::WORTH);
+    // Tasks that wait for a disk beside busy CPUs hold no CPU back, but are worth a second sentence.
+    let pressure = interval.pressure.get("io").copied().unwrap_or(0.0);
+    let waits = |cause: &Cause| cause.by == BoundBy::Waiting && pressure >= super::SECOND;
+    causes.retain(|cause| cause.share >= super::WORTH || waits(cause));
     causes.sort_by(|a, b| b.is_outside().cmp(&a.is_outside()).then(b.share.total_cmp(&a.share)));
     let idle = interval.times.share(interval.times.idle + interval.times.iowait);
     if idle >= IDLE {

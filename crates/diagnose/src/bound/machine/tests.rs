@@ -189,4 +189,15 @@ fn tasks_that_wait_for_a_disk_show_in_pressure() {
     waiting.pressure.insert("io".to_owned(), 0.9);
     waiting.waits.insert("fsync".to_owned(), Waits { threads: 9, again: 9 });
     assert_eq!(by(&waiting), BoundBy::Waiting);
+    // Beside CPUs that all work it is told second.
+    let codes = |pressure: f64| {
+        let mut full = Interval { runnable: Some(7.0), ..interval(39.5, 0.5, 0.0) };
+        full.pressure.insert("io".to_owned(), pressure);
+        full.waits.insert("fsync".to_owned(), Waits { threads: 9, again: 9 });
+        let bound = watched(&full, &reference()).unwrap();
+        assert_eq!(bound.by, BoundBy::CpuContention);
+        bound.says.sentences().iter().filter_map(|text| text.code().map(str::to_owned)).collect::<Vec<_>>()
+    };
+    assert_eq!(codes(0.4), ["live-run-queue", "bound-besides", "live-waiting-disk"]);
+    assert_eq!(codes(0.1), ["live-run-queue"]);
 }

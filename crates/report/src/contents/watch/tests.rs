@@ -21,9 +21,15 @@ fn watched(minutes: u32, of: &str) -> Record {
         let name = "\u{1b}[2J<b>".to_owned() + &"x".repeat(4096);
         let service = (!of.is_empty()).then(|| Service {
             seconds: 1.0,
-            states: [("user".to_owned(), user), ("off-cpu".to_owned(), 0.25)].into(),
+            states: [
+                ("user".to_owned(), user),
+                ("blocked".to_owned(), 8.0 - user),
+                ("off-cpu".to_owned(), 0.25),
+            ]
+            .into(),
             waits: [("lock".to_owned(), Waits { threads: 20, again: 10 })].into(),
             looks: Looks { all: 10, ..Looks::default() },
+            below: 2,
         });
         let thread = Thread { pid: 7, tid: 8, name: name.clone(), cpu: user, ..Thread::default() };
         let interval = Interval {
