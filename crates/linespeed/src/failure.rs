@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use os::child::{Exit, SpawnError};
 use record::phrase::visible;
 
-/// Exit code for a finding at or above `--fail-on`.
+/// Exit code for what `--fail-on` asks for: a finding at or above a level, a loss of speed.
 pub const FOUND: u8 = 1;
 
 /// The exit code of who was ended by a signal, as shells have it.

@@ -7,13 +7,13 @@ use clap::parser::ValueSource;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use record::CpuList;
-use record::diagnosis::Severity;
 use report::forms::Form;
 
 use crate::failure::Failure;
 
 mod check;
 mod defaults;
+mod fail_on;
 mod fix;
 mod fleet;
 mod history;
@@ -28,6 +28,7 @@ mod stat;
 mod taken;
 
 pub use check::{Check, Exit};
+pub use fail_on::FailOn;
 pub use fix::Fix;
 pub use fleet::Fleet;
 pub use history::History;
@@ -56,7 +57,7 @@ use stat::STAT_HELP;
 use taken::{TAKEN_BY, is_taken};
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done; 1 a finding at or above --fail-on; 2 wrong usage; 3 failed; 128+n ended by signal n, with what was \
+Exit codes: 0 done; 1 a finding at or above --fail-on, or of compare a loss of speed that it names; 2 wrong usage; 3 failed; 128+n ended by signal n, with what was \
 measured so far written.";
 
 /// Measure how far this machine runs below its hardware's speed, and find out why.
@@ -245,30 +246,9 @@ pub struct Measuring {
     /// Quiet the machine while measuring, as linespeed quiet does, and restore it
     #[arg(long, global = true)]
     pub quiet_machine: bool,
-    /// Exit with 1 if a finding is at or above this level
-    #[arg(long, global = true, value_name = "LEVEL")]
-    pub fail_on: Option<Level>,
-}
-
-/// Levels of findings.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Level {
-    /// Any finding
-    Note,
-    /// Findings that cost speed
-    Warning,
-    /// Findings that cost much speed or make figures wrong
-    Serious,
-}
-
-impl From<Level> for Severity {
-    fn from(level: Level) -> Self {
-        match level {
-            Level::Note => Severity::Note,
-            Level::Warning => Severity::Warning,
-            Level::Serious => Severity::Serious,
-        }
-    }
+    /// Exit with 1 if a finding is at or above this level: note, warning, serious
+    #[arg(long, global = true, value_name = "LEVEL", value_parser = fail_on::parse)]
+    pub fail_on: Vec<FailOn>,
 }
 
 /// What form the result has, and where it goes.
@@ -367,6 +347,9 @@ impl Options {
         let Some((name, given)) = matches.subcommand() else { return Ok(()) };
         if let Some(Command::Run(run)) = &self.command {
             run.check()?;
+        }
+        if is_taken("fail_on", name) {
+            self.measuring.check_fail_on(name)?;
         }
         let is_given = |id: &str| given.value_source(id) == Some(ValueSource::CommandLine);
         let idle = TAKEN_BY.iter().find(|(id, _)| is_given(id) && !is_taken(id, name));

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::diagnosis::Evidence;
 use crate::document::Tool;
 use crate::doubt::Doubt;
+use crate::gate::Gate;
 use crate::measurement::Labels;
 use crate::metrics::Better;
 use crate::statistics::Verdict;
@@ -53,6 +54,9 @@ pub struct Comparison {
     /// What each record says of itself alone: what its nodes cost and how its work scales, a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub within: Vec<Text>,
+    /// Whether what was lost is less than a bound, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<Gate>,
 }
 
 /// One of the records.

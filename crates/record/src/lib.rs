@@ -37,6 +37,7 @@ mod figures_only;
 pub mod file_name;
 mod finding;
 pub mod fleet;
+pub mod gate;
 pub mod glossary;
 pub mod handover;
 pub mod history;

@@ -28,6 +28,7 @@ pub mod cyclictest;
 pub mod fleet_csv;
 pub mod forms;
 pub mod history_csv;
+pub mod junit;
 mod notes;
 pub mod page;
 mod paint;

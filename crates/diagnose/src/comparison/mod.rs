@@ -7,6 +7,7 @@ pub(crate) mod datum;
 mod derived_rows;
 mod explain;
 pub(crate) mod facts;
+mod gate;
 mod level_rows;
 mod method;
 pub(crate) mod nodes;
@@ -32,6 +33,7 @@ use record::document::Tool;
 use record::phrase::count_noun;
 use record::{Coverage, Ended, Machine, Record, Template, Text, text};
 
+pub use gate::{LEAST_BOUND, Ungated, gate};
 pub use method::remark_scope;
 pub use row_figures::{RowFigure, row_figures};
 use rows::Rows;
@@ -117,6 +119,7 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
         orders,
         notes: Vec::new(),
         within: Vec::new(),
+        gate: None,
     };
     comparison.notes = note_whole(&comparison);
     comparison.notes.extend(sampling);

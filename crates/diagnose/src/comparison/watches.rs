@@ -199,6 +199,7 @@ pub(super) fn compare(sides: &[Side], baseline: usize, tool: Tool) -> Comparison
         orders: Vec::new(),
         notes,
         within: Vec::new(),
+        gate: None,
     }
 }
 

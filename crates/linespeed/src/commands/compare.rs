@@ -1,6 +1,6 @@
 //! `linespeed compare`: records side by side.
 
-use diagnose::{Extent, Side, compare};
+use diagnose::{Extent, Side, Ungated, compare};
 use measure::list;
 use record::Record;
 use record::comparison::Relation;
@@ -9,7 +9,7 @@ use report::forms::{Form, Forms};
 use report::terminal;
 
 use crate::delivery::{hand_out, output_file};
-use crate::failure::Failure;
+use crate::failure::{FOUND, Failure};
 use crate::options::{Compare, Options};
 use crate::redaction::redact_sources;
 use crate::{files, sources};
@@ -37,8 +37,9 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
     if asked.records.iter().filter(|argument| *argument == "-").count() > 1 {
         return Err(Failure::Usage("standard input can be one record only: give - once".to_owned()));
     }
-    if let Some(path) = output_file(options) {
-        files::check_writable(&path)?;
+    let terms = options.measuring.gate_terms()?;
+    for path in output_file(options).iter().chain(&asked.junit) {
+        files::check_writable(path)?;
     }
     let prepare = |record: &mut Record| {
         if count > MANY {
@@ -82,9 +83,31 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
     if count <= FEW {
         comparison.notes.extend(diagnose::suggest_works(&sides));
     }
+    let gate = terms.map(|terms| diagnose::gate(&comparison, terms)).transpose();
+    comparison.gate = gate.map_err(|ungated| Failure::Cannot(explain(&ungated)))?;
     let forms = Forms::new(|style| terminal::comparison_answer(&comparison, options.out.all, style))
         .with_json(|| comparison.to_json())
         .with_csv(|| report::csv::comparison(&comparison))
         .with_page(|| report::page::comparison(&comparison, sources.iter().map(|source| &source.record)));
-    hand_out(options, &forms).map(|()| 0)
+    hand_out(options, &forms)?;
+    if let (Some(path), Some(xml)) = (&asked.junit, report::junit::comparison(&comparison)) {
+        files::write(path, &xml)?;
+    }
+    Ok(if comparison.gate.as_ref().is_none_or(|gate| gate.passed) { 0 } else { FOUND })
+}
+
+/// Why a gate has nothing to hold, and the way out.
+fn explain(ungated: &Ungated) -> String {
+    let why = match ungated {
+        Ungated::SameRecord => "all are the same record".to_owned(),
+        Ungated::NothingShared { why: Some(why) } => {
+            format!("the records share none of these figures ({why})")
+        }
+        Ungated::NothingShared { why: None } => "the records share none of these figures".to_owned(),
+        Ungated::NoInterval { figures } => format!(
+            "too few samples for an interval in {}; measure more (stat -r 10, run --full)",
+            record::phrase::count_noun(*figures, "figure")
+        ),
+    };
+    format!("--fail-on has nothing to hold: {why}")
 }

@@ -101,6 +101,6 @@ fn measure_and_report(
 
 /// The exit code that `--fail-on` asks for.
 pub fn found_code(measuring: &options::Measuring, record: &Record) -> u8 {
-    let Some(level) = measuring.fail_on else { return 0 };
-    if record.diagnosis.findings.iter().any(|finding| finding.severity >= level.into()) { FOUND } else { 0 }
+    let Some(level) = measuring.failing_level() else { return 0 };
+    if record.diagnosis.findings.iter().any(|finding| finding.severity >= level) { FOUND } else { 0 }
 }

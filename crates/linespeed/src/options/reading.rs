@@ -6,7 +6,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches};
 use record::phrase::quote_word;
 
-use super::{Options, defaults, is_taken};
+use super::{Options, defaults, fail_on, is_taken};
 use crate::failure::Failure;
 
 /// What the command line asks for.
@@ -114,12 +114,19 @@ pub fn definition() -> clap::Command {
     names.iter().fold(all, |all, name| all.mut_subcommand(name, |command| hide_idle(command, name)))
 }
 
-/// Hides flags that mean nothing to a command, and to those below it.
+/// Hides flags that mean nothing to a command, and to those below it, and explains what means something else to it.
 fn hide_idle(command: clap::Command, name: &str) -> clap::Command {
     let below: Vec<String> = command.get_subcommands().map(|below| below.get_name().to_owned()).collect();
     let command = below.iter().fold(command, |all, one| all.mut_subcommand(one, |one| hide_idle(one, name)));
     command.mut_args(|arg| {
         let idle = !is_taken(arg.get_id().as_str(), name);
-        if idle { arg.hide(true) } else { arg }
+        match arg.get_id().as_str() {
+            // Of records that are compared it is a gate.
+            "fail_on" if name == "compare" => {
+                arg.help(fail_on::OF_COMPARE).value_name(fail_on::OF_COMPARE_VALUE)
+            }
+            _ if idle => arg.hide(true),
+            _ => arg,
+        }
     })
 }

@@ -77,7 +77,11 @@ pub struct Reference {
 
 pub(super) const COMPARE_HELP: &str = "\
 The first record is the baseline unless --baseline names another. --json and --csv hold every figure that two records \
-share; the terminal and the page summarize over CPUs and working sets.";
+share; the terminal and the page summarize over CPUs and working sets.
+
+A gate for changes: linespeed compare base.json new.json --fail-on slower:5%,workload --markdown --junit gate.xml
+
+Exit codes: 0 done, gate passed; 1 gate failed; 2 wrong usage; 3 failed, or the gate had nothing to hold.";
 
 /// Options of `compare`.
 #[derive(Debug, Args)]
@@ -91,6 +95,9 @@ pub struct Compare {
     /// Compare what different commands took (of stat and scale) as if they did the same work
     #[arg(long)]
     pub different_commands: bool,
+    /// Write what --fail-on held to FILE, too, as JUnit's XML: a test a figure, skipped where it is too noisy to tell
+    #[arg(long, value_name = "FILE", requires = "fail_on")]
+    pub junit: Option<PathBuf>,
 }
 
 /// Options of `import`.

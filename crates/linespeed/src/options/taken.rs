@@ -48,7 +48,7 @@ pub(super) const TAKEN_BY: &[(&str, &[&[&str]])] = &[
     ("full", &[MEASURING]),
     ("cpus", &[MEASURING, &["list", "stat", "plan", "quiet"]]),
     ("quiet_machine", &[MEASURING, &["stat", "plan"]]),
-    ("fail_on", &[&["run", "scale", "show", "import", "quiet"]]),
+    ("fail_on", &[&["run", "scale", "show", "import", "quiet", "compare"]]),
     ("label", &[MEASURING, &["stat", "import", "records", "live"]]),
     ("redact", &[MEASURING, &["stat", "show", "import", "compare", "inspect"]]),
     ("json", &[LISTING, &["quiet", "fix", "explain", "schema", "live", "check"]]),

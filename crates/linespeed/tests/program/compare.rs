@@ -17,7 +17,7 @@ fn about(value: f64) -> Vec<f64> {
 }
 
 /// A machine of so many CPUs, each of which does so much; memory that answers in so many ns.
-fn machine(host: &str, cpus: u32, rate: f64, memory_ns: f64) -> Record {
+pub fn machine(host: &str, cpus: u32, rate: f64, memory_ns: f64) -> Record {
     let mut record = Record::new("0.1.0", "2026-01-01T00:00:00Z".to_owned(), vec![]);
     record.machine.architecture = "x86_64".to_owned();
     record.machine.hostname = Some(host.to_owned());

@@ -10,6 +10,7 @@ mod distances;
 mod explained;
 mod fix;
 mod fleet;
+mod gate;
 mod history;
 mod import;
 mod input;

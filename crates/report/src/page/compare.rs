@@ -15,6 +15,7 @@ pub(super) fn header(c: &Comparison) -> Markup {
         header {
             p class="kind" { "linespeed comparison" }
             h1 { (keep_units(&compare::title(c))) }
+            @if let Some(gate) = &c.gate { p class="lead" { strong { (prose(&gate.says)) } } }
             @for says in &c.answer { p class="lead" { (prose(compare::paragraph(says))) } }
             (facts(&compare::subjects(c)))
             @if c.notes.len() == 1 { @for note in &c.notes { p { (prose(note)) } } }

@@ -15,6 +15,8 @@ use crate::text::cut;
 
 /// Rows of a table.
 const ROWS: usize = 6;
+/// Lines of a comparison's answer below a gate.
+const LEAST_ANSWER: usize = 10;
 /// Columns of a sentence in a table.
 const CELL: usize = 48;
 
@@ -141,7 +143,9 @@ pub fn comparison_answer(c: &Comparison, all: bool, style: &Style) -> String {
         return Screen::draw(style, |screen| compare::write(screen, c));
     }
     above(all, style, report, |screen| {
-        screen.clipped(answer::LINES, |screen| compare::answer(screen, c));
+        compare::gate(screen, c);
+        let left = answer::LINES.saturating_sub(screen.lines()).max(LEAST_ANSWER);
+        screen.clipped(left, |screen| compare::answer(screen, c));
         more(screen, "what explains it, what differs, all figures");
     })
 }

@@ -13,6 +13,20 @@ pub(super) fn write(screen: &mut Screen, c: &Comparison) {
     blocks(screen, c);
 }
 
+/// Figures that failed a gate that stand before the answer.
+const FAILED: usize = 6;
+
+/// Whether a gate was passed, and what failed it.
+pub(super) fn gate(screen: &mut Screen, c: &Comparison) {
+    let Some(gate) = &c.gate else { return };
+    let tone = if gate.passed { Tone::Better } else { Tone::Serious };
+    screen.paragraph(&[], tone, &gate.says);
+    if let Some(failed) = compare::gate::failed(c, gate, FAILED) {
+        screen.table(&failed, 2);
+    }
+    screen.blank();
+}
+
 /// Who is how much faster and why, and what is compared.
 pub(super) fn answer(screen: &mut Screen, c: &Comparison) {
     screen.paragraph(&[], Tone::Strong, compare::title(c));

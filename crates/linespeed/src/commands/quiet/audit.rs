@@ -71,7 +71,7 @@ pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8,
         report::terminal::audit(seen, options.out.all || options.out.verbose, style)
     });
     hand_out(options, &forms.with_value(json()))?;
-    let warned = options.measuring.fail_on.is_some_and(|level| Severity::Warning >= level.into());
+    let warned = options.measuring.failing_level().is_some_and(|level| Severity::Warning >= level);
     Ok(if warned && !quiet { FOUND } else { 0 })
 }
 

@@ -2,6 +2,7 @@
 
 mod figures;
 mod forest;
+pub(crate) mod gate;
 mod why;
 
 use record::comparison::{FactKind, Relation};
@@ -112,6 +113,7 @@ pub(crate) fn blocks(c: &Comparison) -> Vec<Block> {
     if c.relation == Relation::SameRecord {
         return blocks;
     }
+    blocks.extend(gate::block(c));
     blocks.extend(why::orders(c));
     blocks.extend(why::explanations(c));
     blocks.extend(why::what_if(c));

@@ -1,0 +1,281 @@
+//! Holds a comparison against what may be lost: the gate of a test of changes.
+
+use std::cmp::Ordering;
+
+use record::comparison::{Cell, Comparison, Row};
+use record::gate::{Gate, Held, Outcome, Terms};
+use record::phrase::count_noun;
+use record::statistics::Verdict;
+use record::{Better, Template, Text, text};
+
+use crate::figures::RESOLUTION;
+
+/// The least bound: smaller losses are not resolved.
+pub const LEAST_BOUND: f64 = RESOLUTION;
+
+const PASSED: Template =
+    Template { code: "gate-passed", words: "Gate passed: {figures} held, none slower by {bound} or more." };
+const NONE_NOISY: Template = Template {
+    code: "gate-none-noisy",
+    words: "Gate passed: {figures} held, none too noisy to tell a loss of {bound}.",
+};
+const SLOWER: Template =
+    Template { code: "gate-slower", words: "Gate FAILED: {slower} of {figures} slower by {bound} or more." };
+const NOISY: Template = Template {
+    code: "gate-noisy",
+    words: "Gate FAILED: {noisy} of {figures} too noisy to exclude a loss of {bound}.",
+};
+const SLOWER_AND_NOISY: Template = Template {
+    code: "gate-slower-and-noisy",
+    words: "Gate FAILED: {slower} of {figures} slower by {bound} or more, {noisy} too noisy to exclude that.",
+};
+const UNDECIDED: Template = Template {
+    code: "gate-undecided",
+    words: "Too noisy to exclude a loss of {bound}: {noisy}; --fail-on noisy fails on that.",
+};
+
+/// Why a gate has nothing to hold.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ungated {
+    /// Both are the very same record.
+    SameRecord,
+    /// The records share no figure that has a better direction, or none of the metrics asked for.
+    NothingShared {
+        /// Why most of what they share cannot be compared, where that is so.
+        why: Option<Text>,
+    },
+    /// No shared figure has enough samples on both sides for an interval.
+    NoInterval {
+        /// How many have none.
+        figures: usize,
+    },
+}
+
+/// Holds each shared figure of each record but the baseline against `terms`.
+///
+/// A figure fails only where the whole 95 % interval of its loss does. The figures of one CPU, core or package are the same once
+/// more and are left out; so is the time that others took, unless a metric of it is named: it is no speed of what is tested.
+///
+/// # Errors
+///
+/// [`Ungated`] where nothing was held: a gate that compared nothing has not passed.
+pub fn gate(comparison: &Comparison, terms: Terms) -> Result<Gate, Ungated> {
+    if comparison.relation == record::comparison::Relation::SameRecord {
+        return Err(Ungated::SameRecord);
+    }
+    let mut held = Vec::new();
+    for (number, row) in comparison.rows.iter().enumerate().filter(|(_, row)| is_held(row, &terms.metrics)) {
+        let doubtful_base = row.cells.get(comparison.baseline).is_some_and(|cell| cell.doubt.is_some());
+        for (subject, cell) in row.cells.iter().enumerate() {
+            let Some(verdict) = &cell.verdict else { continue };
+            let lost = find_loss(row, cell, verdict);
+            let unreliable = doubtful_base || cell.doubt.is_some();
+            let outcome = judge(lost.and_then(|(_, interval)| interval), verdict, terms.bound, unreliable);
+            held.push(Held {
+                subject,
+                row: number,
+                metric: row.metric.clone(),
+                what: row.what.clone(),
+                outcome,
+                unreliable,
+                loss: lost.map(|(loss, _)| loss),
+                interval: lost.and_then(|(_, interval)| interval),
+            });
+        }
+    }
+    if held.is_empty() {
+        return Err(Ungated::NothingShared {
+            why: comparison.refused.first().map(|refusal| refusal.why.clone()),
+        });
+    }
+    if held.iter().all(|held| held.interval.is_none()) {
+        return Err(Ungated::NoInterval { figures: held.len() });
+    }
+    held.sort_by(|a, b| a.outcome.cmp(&b.outcome).then(descending(a.loss, b.loss)));
+    let passed = !held.iter().any(|held| terms.fails(held.outcome));
+    let says = summarize(&held, &terms);
+    Ok(Gate { terms, passed, says, held })
+}
+
+fn is_held(row: &Row, metrics: &[String]) -> bool {
+    let named = |name: &String| row.metric == *name || row.metric.split('.').next() == Some(name);
+    row.per.is_none()
+        && row.better.is_some()
+        && if metrics.is_empty() { !row.metric.starts_with("stolen.") } else { metrics.iter().any(named) }
+}
+
+/// The loss of speed and its interval. Of a share of time the verdict alone has them.
+fn find_loss(row: &Row, cell: &Cell, verdict: &Verdict) -> Option<(f64, Option<(f64, f64)>)> {
+    let speed = |ratio: f64| if row.better == Some(Better::Lower) { 1.0 / ratio } else { ratio };
+    if let Some(ratio) = cell.ratio {
+        let interval = cell.interval.map(|(low, high)| {
+            let (a, b) = (1.0 - speed(low), 1.0 - speed(high));
+            (a.min(b), a.max(b))
+        });
+        return Some((1.0 - speed(ratio), interval));
+    }
+    match (verdict, cell.slower) {
+        (Verdict::Costs { share, interval }, Some(true)) => Some((*share, Some(*interval))),
+        // What the baseline loses against it, told the other way round.
+        (Verdict::Costs { share, interval: (low, high) }, _) => {
+            let gain = |lost: f64| 1.0 - 1.0 / (1.0 - lost);
+            Some((gain(*share), Some((gain(*high), gain(*low)))))
+        }
+        (Verdict::NotResolved { smaller_than }, _) => Some((0.0, Some((-smaller_than, *smaller_than)))),
+        _ => None,
+    }
+}
+
+/// Where a figure is in doubt its interval is too narrow: there a verdict that is resolved counts, and nothing else.
+fn judge(interval: Option<(f64, f64)>, verdict: &Verdict, bound: f64, doubtful: bool) -> Outcome {
+    let Some((least, most)) = interval else { return Outcome::Noisy };
+    if doubtful && !matches!(verdict, Verdict::Costs { .. }) {
+        return Outcome::Noisy;
+    }
+    if least >= bound {
+        Outcome::Slower
+    } else if most >= bound {
+        Outcome::Noisy
+    } else {
+        Outcome::Within
+    }
+}
+
+fn descending(a: Option<f64>, b: Option<f64>) -> Ordering {
+    let or_least = |loss: Option<f64>| loss.unwrap_or(f64::NEG_INFINITY);
+    or_least(b).total_cmp(&or_least(a))
+}
+
+fn summarize(held: &[Held], terms: &Terms) -> Text {
+    let count = |outcome: Outcome| held.iter().filter(|held| held.outcome == outcome).count();
+    let (slower, noisy) = (count(Outcome::Slower), count(Outcome::Noisy));
+    let figures = count_noun(held.len(), "figure");
+    let bound = terms.bound_in_percent();
+    let (slower_fails, noisy_fails) = (terms.slower && slower > 0, terms.noisy && noisy > 0);
+    let undecided = (noisy > 0 && !terms.noisy).then(|| text!(UNDECIDED, noisy, bound = &bound));
+    let outcome = match (slower_fails, noisy_fails) {
+        (true, true) => text!(SLOWER_AND_NOISY, slower, figures, noisy, bound),
+        (true, false) => text!(SLOWER, slower, figures, bound),
+        (false, true) => text!(NOISY, noisy, figures, bound),
+        (false, false) if terms.slower => text!(PASSED, figures, bound),
+        (false, false) => text!(NONE_NOISY, figures, bound),
+    };
+    Text::sequence([outcome].into_iter().chain(undecided))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::machine;
+    use crate::{Extent, Side, compare};
+    use record::document::Tool;
+    use record::{Label, Labels, Measurement, Record};
+
+    /// A figure with eight samples, which scatter by this share.
+    fn figure(metric: &'static str, value: f64, scatter: f64) -> Measurement {
+        let samples = [-1.0, -0.6, -0.2, 0.0, 0.1, 0.3, 0.7, 1.0].map(|at| value * (1.0 + at * scatter));
+        Measurement::new(metric, Labels::new().with_label(Label::Cpu, 0u32), samples.to_vec())
+    }
+
+    fn record(figures: Vec<Measurement>) -> Record {
+        let mut record = machine(2);
+        record.measurements = figures;
+        record
+    }
+
+    fn terms(bound: f64) -> Terms {
+        Terms { bound, metrics: Vec::new(), slower: true, noisy: false }
+    }
+
+    fn held(base: Vec<Measurement>, new: Vec<Measurement>, terms: Terms) -> Result<Gate, Ungated> {
+        let (base, new) = (record(base), record(new));
+        let side = |name, record| Side { name, source: name, record };
+        let tool = Tool { name: "linespeed".to_owned(), version: "0.0.0".to_owned() };
+        gate(&compare(&[side("base", &base), side("new", &new)], 0, tool, Extent::Summary), terms)
+    }
+
+    fn outcomes(gate: &Gate) -> Vec<Outcome> {
+        gate.held.iter().map(|held| held.outcome).collect()
+    }
+
+    #[test]
+    fn a_loss_fails_where_the_whole_interval_does() {
+        let syscall = |value, scatter| vec![figure("cost.syscall", value, scatter)];
+        // 20 % longer: a loss of a sixth.
+        let gate = held(syscall(100.0, 0.01), syscall(120.0, 0.01), terms(0.05)).unwrap();
+        assert!(!gate.passed);
+        let one = &gate.held[0];
+        let (least, most) = one.interval.unwrap();
+        assert!((one.loss.unwrap() - (1.0 - 100.0 / 120.0)).abs() < 1e-9, "{one:?}");
+        assert!(0.05 < least && least < one.loss.unwrap() && one.loss.unwrap() < most, "{one:?}");
+        // The same is a gain the other way round, and within a bound above it.
+        assert_eq!(
+            outcomes(&held(syscall(120.0, 0.01), syscall(100.0, 0.01), terms(0.05)).unwrap()),
+            [Outcome::Within]
+        );
+        assert!(held(syscall(100.0, 0.01), syscall(120.0, 0.01), terms(0.3)).unwrap().passed);
+        // An interval that holds the bound decides nothing.
+        let gate = held(syscall(100.0, 0.2), syscall(120.0, 0.2), terms(0.05)).unwrap();
+        assert_eq!((gate.passed, outcomes(&gate)), (true, vec![Outcome::Noisy]));
+        let noisy = Terms { noisy: true, ..terms(0.05) };
+        assert!(!held(syscall(100.0, 0.2), syscall(120.0, 0.2), noisy.clone()).unwrap().passed);
+        // Noise alone may be what fails.
+        let noise_alone = Terms { slower: false, ..noisy };
+        let gate = held(syscall(100.0, 0.01), syscall(120.0, 0.01), noise_alone).unwrap();
+        assert_eq!((gate.passed, outcomes(&gate)), (true, vec![Outcome::Slower]));
+    }
+
+    #[test]
+    fn a_rate_is_lost_where_it_falls() {
+        let clock = |value| vec![figure("memory.bandwidth", value, 0.01)];
+        let gate = held(clock(10e9), clock(8e9), terms(0.1)).unwrap();
+        assert_eq!(outcomes(&gate), [Outcome::Slower]);
+        assert!((gate.held[0].loss.unwrap() - 0.2).abs() < 1e-9);
+    }
+
+    #[test]
+    fn doubt_makes_a_narrow_interval_decide_nothing() {
+        let mut new = figure("cost.syscall", 112.0, 0.01);
+        new.doubt = Some("too noisy: something else ran".into());
+        let base = figure("cost.syscall", 100.0, 0.01);
+        assert_eq!(
+            outcomes(&held(vec![base.clone()], vec![new.clone()], terms(0.05)).unwrap()),
+            [Outcome::Noisy]
+        );
+        // Not even that there is no loss.
+        new.summary.median = 100.0;
+        new.samples = base.samples.clone();
+        assert_eq!(outcomes(&held(vec![base], vec![new], terms(0.05)).unwrap()), [Outcome::Noisy]);
+    }
+
+    #[test]
+    fn what_others_took_is_held_only_by_name() {
+        let figures =
+            |syscall, taken| vec![figure("cost.syscall", syscall, 0.01), figure("stolen.share", taken, 0.01)];
+        let gate = held(figures(100.0, 0.01), figures(100.0, 0.4), terms(0.05)).unwrap();
+        assert_eq!(gate.held.iter().map(|held| held.metric.as_str()).collect::<Vec<_>>(), ["cost.syscall"]);
+        for name in ["stolen", "stolen.share"] {
+            let named = Terms { metrics: vec![name.to_owned()], ..terms(0.05) };
+            let gate = held(figures(100.0, 0.01), figures(100.0, 0.4), named).unwrap();
+            assert_eq!((gate.held.len(), gate.held[0].metric.as_str()), (1, "stolen.share"));
+            assert!(gate.held[0].loss.is_some_and(|loss| loss > 0.3), "{:?}", gate.held);
+        }
+    }
+
+    #[test]
+    fn a_gate_that_compared_nothing_has_not_passed() {
+        let (a, b) = (vec![figure("cost.syscall", 100.0, 0.01)], vec![figure("cost.clock_read", 20.0, 0.01)]);
+        assert_eq!(held(a.clone(), b, terms(0.05)), Err(Ungated::NothingShared { why: None }));
+        assert_eq!(held(a.clone(), a.clone(), terms(0.05)), Err(Ungated::SameRecord));
+        let other = Terms { metrics: vec!["load".to_owned()], ..terms(0.05) };
+        assert_eq!(
+            held(a, vec![figure("cost.syscall", 90.0, 0.01)], other),
+            Err(Ungated::NothingShared { why: None })
+        );
+        let single = |value| {
+            let place = Labels::new().with_label(Label::Cpu, 0u32);
+            vec![Measurement::new("cost.syscall", place, vec![value])]
+        };
+        assert_eq!(held(single(100.0), single(200.0), terms(0.05)), Err(Ungated::NoInterval { figures: 1 }));
+    }
+}

@@ -1,0 +1,71 @@
+//! A gate as a report of tests: JUnit's XML, which GitLab, GitHub's actions and Jenkins read.
+//!
+//! No standard defines it; these are the elements and attributes that all three read, and Jenkins' schema allows.
+
+use std::fmt::Write;
+
+use record::Comparison;
+use record::gate::{Gate, Held, Outcome};
+
+use crate::contents::compare::gate::{reason, suite};
+
+/// A suite a record, a test a figure: failed as the gate fails it, skipped where it is too noisy to tell. `None` without a gate.
+pub fn comparison(c: &Comparison) -> Option<String> {
+    let gate = c.gate.as_ref()?;
+    let mut subjects: Vec<usize> = gate.held.iter().map(|held| held.subject).collect();
+    subjects.sort_unstable();
+    subjects.dedup();
+    let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    // Writing into a string does not fail.
+    let _ = writeln!(xml, "<testsuites name=\"linespeed compare\"{}>", counts(gate, &gate.held));
+    for subject in subjects {
+        let held: Vec<Held> = gate.held.iter().filter(|held| held.subject == subject).cloned().collect();
+        let name = escape(&suite(c, subject));
+        let _ = writeln!(xml, "  <testsuite name=\"{name}\"{} errors=\"0\">", counts(gate, &held));
+        held.iter().for_each(|held| write_case(&mut xml, gate, held));
+        xml.push_str("  </testsuite>\n");
+    }
+    xml.push_str("</testsuites>\n");
+    Some(xml)
+}
+
+fn counts(gate: &Gate, held: &[Held]) -> String {
+    let count = |which: &dyn Fn(&Held) -> bool| held.iter().filter(|held| which(held)).count();
+    let failures = count(&|held| gate.terms.fails(held.outcome));
+    let skipped = count(&|held| is_skipped(gate, held));
+    format!(" tests=\"{}\" failures=\"{failures}\" skipped=\"{skipped}\"", held.len())
+}
+
+fn is_skipped(gate: &Gate, held: &Held) -> bool {
+    held.outcome == Outcome::Noisy && !gate.terms.fails(held.outcome)
+}
+
+fn write_case(xml: &mut String, gate: &Gate, held: &Held) {
+    let (class, name) = (escape(&held.metric), escape(&held.what.to_string()));
+    let _ = write!(xml, "    <testcase classname=\"{class}\" name=\"{name}\"");
+    let reason = escape(&reason(gate, held));
+    let _ = if gate.terms.fails(held.outcome) {
+        let kind = if held.outcome == Outcome::Slower { "slower" } else { "noisy" };
+        writeln!(xml, ">\n      <failure type=\"{kind}\" message=\"{reason}\"/>\n    </testcase>")
+    } else if is_skipped(gate, held) {
+        writeln!(xml, ">\n      <skipped message=\"{reason}\"/>\n    </testcase>")
+    } else {
+        writeln!(xml, "/>")
+    };
+}
+
+/// Text for an attribute. Some characters XML 1.0 has no form for at all.
+fn escape(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in crate::text::clean(text).chars() {
+        match c {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
+            c => safe.push(c),
+        }
+    }
+    safe
+}
