@@ -134,6 +134,8 @@ impl Figures {
 pub struct Brief {
     /// The file.
     pub path: PathBuf,
+    /// What it is called.
+    pub called: PathBuf,
     /// The machine's name: the host's, or the file's where the host has none.
     pub machine: String,
     /// Whether that is the host's.
@@ -167,15 +169,20 @@ pub struct Brief {
 }
 
 impl Brief {
-    /// Of a record that lies in this file. Figures need no samples ([`Record::figures_from_json`]).
-    pub fn from_record(record: &Record, path: PathBuf, known: &std::sync::Mutex<Known>) -> Self {
+    /// Of a record that lies in this file, which is called so. Figures need no samples ([`Record::figures_from_json`]).
+    pub fn from_record(
+        record: &Record,
+        path: PathBuf,
+        called: PathBuf,
+        known: &std::sync::Mutex<Known>,
+    ) -> Self {
         let rows = row_figures(record);
         let values = tell_facts(record);
         let slowest_cpu = rows.iter().find_map(|row| row.cpu);
         let cpus = f64::from(record.machine.counts.cpus_online.unwrap_or(1).max(1));
         let after = record.conditions.after.as_ref();
         let host = record.machine.hostname.clone().filter(|name| !matches!(name.as_str(), "" | "(none)"));
-        let stem = || path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let stem = || called.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let kind = Kind::from_facts(&values);
         let usable = rows.iter().filter(|row| row.value.is_finite());
         let name = |row: &RowFigure| format!("{}\n{}\n{}\n{}", row.metric, row.what, row.unit, row.method);
@@ -216,6 +223,7 @@ impl Brief {
                 .zip(after.and_then(|after| after.throttled))
                 .map(|(before, after)| after.saturating_sub(before)),
             path,
+            called,
         }
     }
 }

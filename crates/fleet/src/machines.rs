@@ -46,7 +46,7 @@ pub fn newest_of_each(briefs: &mut [Brief], remarks: &mut Vec<Remark>) -> Vec<Ve
     let mut named: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (at, brief) in briefs.iter().enumerate() {
         // A file's name tells two machines apart by itself, where folders have the hosts' names.
-        let name = if brief.named { brief.machine.clone() } else { visible(&brief.path) };
+        let name = if brief.named { brief.machine.clone() } else { visible(&brief.called) };
         named.entry(name).or_default().push(at);
     }
     let mut collections: Vec<Vec<usize>> = Vec::new();
@@ -57,11 +57,11 @@ pub fn newest_of_each(briefs: &mut [Brief], remarks: &mut Vec<Remark>) -> Vec<Ve
         for at in records {
             let brief = &briefs[at];
             if brief.begun.is_none() {
-                remark(remarks, text!(NO_TIME), false, visible(&brief.path));
+                remark(remarks, text!(NO_TIME), false, visible(&brief.called));
             }
             let same = |lane: &Vec<usize>| lane.iter().any(|other| is_same_record(&briefs[*other], brief));
             if lanes.iter().any(same) {
-                remark(remarks, text!(TWICE), true, visible(&brief.path));
+                remark(remarks, text!(TWICE), true, visible(&brief.called));
                 continue;
             }
             let before =

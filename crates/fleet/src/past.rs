@@ -11,6 +11,7 @@ use record::store::read_each;
 use record::{Template, date, text};
 
 use crate::machines::remark;
+use crate::names::Names;
 use crate::reading::read_record;
 
 const NO_TIME: Template = Template { code: "history-no-time", words: "no readable time" };
@@ -38,21 +39,29 @@ pub struct Asked<'a> {
 }
 
 /// Reads the newest of these files, which are the newest first, and finds what changed. `others`: files beside them that are
-/// other machines' by their names.
-pub fn read_history(files: &[PathBuf], others: usize, asked: &Asked, threads: usize, tool: Tool) -> History {
+/// other machines' by their names. All are called by these `names`, but for the host in `asked`.
+pub fn read_history(
+    files: &[PathBuf],
+    others: usize,
+    asked: &Asked,
+    threads: usize,
+    tool: Tool,
+    names: &Names,
+) -> History {
     let newest = files.get(..asked.most.min(files.len())).unwrap_or_default();
     let (mut others, mut remarks) = (others, Vec::new());
+    let host = names.of_host(asked.host);
     let read = read_each(newest, threads, |path| {
-        let record = read_record(path)?;
-        let past = Past::from_record(&record, path.to_owned(), asked.names);
+        let record = read_record(path, names)?;
+        let past = Past::from_record(&record, names.of_file(path), asked.names);
         past.ok_or_else(|| text!(NO_TIME))
     });
     let mut past = Vec::new();
     for (path, read) in newest.iter().zip(read) {
         match read {
-            Ok(one) if one.host != asked.host => others += 1,
+            Ok(one) if one.host != host => others += 1,
             Ok(one) => past.push(one),
-            Err(why) => remark(&mut remarks, why, true, visible(path)),
+            Err(why) => remark(&mut remarks, why, true, visible(&names.of_file(path))),
         }
     }
     past.sort_by_key(|one| (one.moment.at, one.moment.record.clone()));
@@ -60,7 +69,7 @@ pub fn read_history(files: &[PathBuf], others: usize, asked: &Asked, threads: us
     History {
         history: HISTORY_VERSION,
         tool,
-        machine: asked.host.to_owned(),
+        machine: host,
         lines: diagnose::lines(&past),
         records: past.into_iter().map(|one| one.moment).collect(),
         others,

@@ -14,6 +14,7 @@ use record::{ReadError, Record, Template, Text, text};
 
 use crate::brief::{Brief, Known};
 use crate::machines::remark;
+use crate::names::Names;
 
 /// Folders in folders that are looked into.
 const DEEPEST: usize = 16;
@@ -48,21 +49,21 @@ pub struct Collection {
     pub remarks: Vec<Remark>,
 }
 
-/// Reads files and every `.json` file below folders with so many threads at once. Nothing ends it: what cannot be read is a
-/// remark.
-pub fn read(paths: &[PathBuf], threads: usize) -> Collection {
+/// Reads files and every `.json` file below folders with so many threads at once, under these names. Nothing ends it:
+/// what cannot be read is a remark.
+pub fn read(paths: &[PathBuf], threads: usize, names: &Names) -> Collection {
     let mut remarks = Vec::new();
     let mut files = Vec::new();
     for path in paths {
-        list(path, 0, &mut files, &mut remarks);
+        list(path, 0, &mut files, &mut remarks, names);
     }
     files.sort();
     files.dedup();
     let known = Mutex::new(Known::default());
-    let all = read_each(&files, threads, |path| read_one(path, &known));
+    let all = read_each(&files, threads, |path| read_one(path, &known, names));
     let mut briefs = Vec::new();
     for (path, result) in files.iter().zip(all) {
-        let file = || visible(path);
+        let file = || visible(&names.of_file(path));
         match result {
             Err(why) => remark(&mut remarks, why, true, file()),
             Ok(brief) => {
@@ -81,7 +82,7 @@ pub fn read(paths: &[PathBuf], threads: usize) -> Collection {
 }
 
 /// Adds a file, or what lies in a folder. Of a folder only what may be a record: its name ends in `.json`.
-fn list(path: &Path, depth: usize, files: &mut Vec<PathBuf>, remarks: &mut Vec<Remark>) {
+fn list(path: &Path, depth: usize, files: &mut Vec<PathBuf>, remarks: &mut Vec<Remark>, names: &Names) {
     // A link to a folder is followed where it was named, not where it was found: it may lead back.
     let kind = if depth == 0 { std::fs::metadata(path) } else { std::fs::symlink_metadata(path) };
     let is_folder = kind.is_ok_and(|kind| kind.is_dir());
@@ -94,19 +95,20 @@ fn list(path: &Path, depth: usize, files: &mut Vec<PathBuf>, remarks: &mut Vec<R
     }
     match std::fs::read_dir(path) {
         Ok(entries) if depth < DEEPEST => {
-            entries.flatten().for_each(|entry| list(&entry.path(), depth + 1, files, remarks));
+            entries.flatten().for_each(|entry| list(&entry.path(), depth + 1, files, remarks, names));
         }
-        _ => remark(remarks, text!(UNREADABLE), true, visible(path)),
+        _ => remark(remarks, text!(UNREADABLE), true, visible(&names.of_file(path))),
     }
 }
 
 /// Reads a file; why it counts for nothing, where it does.
-fn read_one(path: &Path, known: &Mutex<Known>) -> Result<Brief, Text> {
-    Ok(Brief::from_record(&read_record(path)?, path.to_owned(), known))
+fn read_one(path: &Path, known: &Mutex<Known>, names: &Names) -> Result<Brief, Text> {
+    let record = read_record(path, names)?;
+    Ok(Brief::from_record(&record, path.to_owned(), names.of_file(path), known))
 }
 
 /// A record with figures, without its samples; why it counts for nothing, where it does.
-pub(crate) fn read_record(path: &Path) -> Result<Record, Text> {
+pub(crate) fn read_record(path: &Path, names: &Names) -> Result<Record, Text> {
     let content = regular_file::read(path, MAX_RECORD_BYTES).map_err(|error| match error {
         NotRead::Io(_) => text!(UNREADABLE),
         NotRead::NotRegular => text!(NOT_REGULAR),
@@ -128,5 +130,5 @@ pub(crate) fn read_record(path: &Path) -> Result<Record, Text> {
     if record.measurements.is_empty() {
         return Err(text!(NO_FIGURES));
     }
-    Ok(record)
+    names.in_record(record).ok_or_else(|| text!(UNREADABLE))
 }

@@ -100,7 +100,7 @@ fn suggest(judgements: &[Judgement]) -> Vec<String> {
         Some(largest) => largest.group.members.clone(),
         None => members.copied().collect(),
     };
-    hold_against_each_other(&members.iter().map(|member| member.path.as_path()).collect::<Vec<_>>())
+    hold_against_each_other(&members.iter().map(|member| member.called.as_path()).collect::<Vec<_>>())
 }
 
 /// Holds these records against each other, class by class.
@@ -234,7 +234,7 @@ impl Judgement<'_> {
             });
             MachineRow {
                 machine: member.machine.clone(),
-                source: visible(&member.path),
+                source: visible(&member.called),
                 started: member.started.clone(),
                 slow: self.slow_in.get(at).is_some_and(|slow_in| !slow_in.is_empty()),
                 cells: cells.collect(),
@@ -354,7 +354,7 @@ impl Judgement<'_> {
         };
         Some(Slow {
             machine: member.machine.clone(),
-            source: visible(&member.path),
+            source: visible(&member.called),
             path: member.path.clone(),
             started: member.started.clone(),
             class,

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fleet::{Input, explain, judge_fleet, make_baseline, newest_of_each, read};
+use fleet::{Input, Names, explain, judge_fleet, make_baseline, newest_of_each, read};
 use record::fleet::{Family, Fleet, Reading};
 use record::machine::MemoryDevice;
 use record::{Better, Record, Tool, metrics};
@@ -49,7 +49,7 @@ fn write(folder: &Path, name: &str, record: &Record) {
 }
 
 fn said(folder: &Path) -> Fleet {
-    let mut read = read(&[PathBuf::from(folder)], 2);
+    let mut read = read(&[PathBuf::from(folder)], 2, &Names::Own);
     let collections = newest_of_each(&mut read.briefs, &mut read.remarks);
     let reading = Reading {
         files: read.files,

@@ -7,7 +7,9 @@ use std::sync::LazyLock;
 
 use os::whole_file::Writer;
 use os::{Invoker, places};
+use record::Text;
 use record::phrase::visible;
+use record::redaction::Key;
 use record::regular_file::{self, NotRead};
 
 use crate::failure::Failure;
@@ -96,6 +98,12 @@ pub fn save_index(path: &Path, text: &str) {
     if path.parent() == places::state_folder().as_deref() {
         let _ = WRITER.refresh(path, text);
     }
+}
+
+/// The key that pseudonyms follow from, and what is to be known of it.
+pub fn redaction_key() -> Result<(Key, Option<Text>), Failure> {
+    os::kept_key::kept_key(&WRITER, places::state_folder().as_deref())
+        .map_err(|error| Failure::Cannot(format!("--redact: there are no random numbers: {error}")))
 }
 
 /// Creates a folder that the user wants filled, with those above it.

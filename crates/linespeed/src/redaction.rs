@@ -1,7 +1,9 @@
 //! `--redact`: names taken out of records before anything is made of them.
 
+use std::collections::HashSet;
 use std::path::Path;
 
+use fleet::Names;
 use record::Record;
 use record::phrase::visible;
 use record::redaction::{Kind, Pseudonyms};
@@ -9,33 +11,63 @@ use record::source::{HERE, Source};
 
 use crate::failure::Failure;
 use crate::options::Options;
+use crate::{files, output};
 
 /// The account that may do all: its name tells nobody's.
 const ROOT: &str = "root";
 
-/// Pseudonyms that know who asks.
-fn begin() -> Pseudonyms {
-    let mut pseudonyms = Pseudonyms::default();
+/// Pseudonyms that know who asks; `None` where names stay.
+pub fn begin(options: &Options) -> Result<Option<Pseudonyms>, Failure> {
+    if !options.out.redact {
+        return Ok(None);
+    }
+    let (key, remark) = files::redaction_key()?;
+    if let Some(remark) = remark {
+        output::complain(&remark.to_string());
+    }
+    let mut pseudonyms = Pseudonyms::new(key);
     let names = ["USER", "LOGNAME", "SUDO_USER"].iter().filter_map(|name| std::env::var(name).ok());
     for name in names.filter(|name| name != ROOT) {
         pseudonyms.of(Kind::User, &name);
     }
-    pseudonyms
+    Ok(Some(pseudonyms))
+}
+
+/// Says what sentences may still have.
+pub fn end(pseudonyms: &Pseudonyms) {
+    if let Some(remark) = pseudonyms.remark() {
+        output::complain(&remark.to_string());
+    }
+}
+
+/// What names files, machines and records have in what is made of many records.
+pub fn names(options: &Options) -> Result<Names, Failure> {
+    Ok(begin(options)?.map_or(Names::Own, |pseudonyms| Names::Pseudonyms(pseudonyms.into())))
+}
+
+/// Says of these what [`end`] says.
+pub fn end_names(names: &Names) {
+    if let Names::Pseudonyms(all) = names {
+        end(&all.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+    }
+}
+
+/// Something without names, where it has any.
+pub fn redact_with<T>(redacted: std::io::Result<T>) -> Result<T, Failure> {
+    redacted.map_err(|error| Failure::Cannot(format!("cannot be redacted: {error}")))
 }
 
 /// The records as they are to be handed out, with the same pseudonyms in all.
 pub fn redact_all<'a>(
     options: &Options,
     records: impl IntoIterator<Item = &'a mut Record>,
-) -> Result<Pseudonyms, Failure> {
-    let mut pseudonyms = begin();
-    if options.out.redact {
-        for record in records {
-            let redacted = record.redacted(&mut pseudonyms);
-            *record = redacted.map_err(|error| Failure::Cannot(format!("cannot be redacted: {error}")))?;
-        }
+) -> Result<Option<Pseudonyms>, Failure> {
+    let Some(mut pseudonyms) = begin(options)? else { return Ok(None) };
+    for record in records {
+        *record = redact_with(record.redacted(&mut pseudonyms))?;
     }
-    Ok(pseudonyms)
+    end(&pseudonyms);
+    Ok(Some(pseudonyms))
 }
 
 /// One record likewise.
@@ -45,14 +77,19 @@ pub fn redact(options: &Options, record: &mut Record) -> Result<(), Failure> {
 
 /// Sources likewise, with what they are called and where they lie.
 pub fn redact_sources(options: &Options, sources: &mut [Source]) -> Result<(), Failure> {
-    let mut pseudonyms = redact_all(options, sources.iter_mut().map(|source| &mut source.record))?;
-    for source in sources.iter_mut().filter(|_| options.out.redact) {
-        let is_public = source.from.starts_with(reference::PREFIX);
-        if !is_public {
-            source.from = pseudonyms.of(Kind::File, &source.from);
-            source.name.clone_from(&source.from);
-        }
+    let pseudonyms = redact_all(options, sources.iter_mut().map(|source| &mut source.record))?;
+    let Some(mut pseudonyms) = pseudonyms else { return Ok(()) };
+    let mut taken = HashSet::new();
+    for source in sources {
         source.note = None;
+        if source.from.starts_with(reference::PREFIX) {
+            continue;
+        }
+        let called = visible(&pseudonyms.file(Path::new(&source.from)));
+        // Copies in two folders.
+        source.from =
+            if taken.insert(called.clone()) { called } else { pseudonyms.of(Kind::File, &source.from) };
+        source.name = source.from.trim_end_matches(".json").to_owned();
     }
     Ok(())
 }

@@ -18,6 +18,7 @@ pub mod child;
 mod error;
 mod file_limit;
 pub mod guardian;
+pub mod kept_key;
 pub mod mapping;
 mod memory;
 pub mod pin;

@@ -1,9 +1,9 @@
 //! Files that are written whole or not at all: a temporary file beside them, synced, then renamed.
 
 use std::ffi::OsString;
-use std::fs::{File, Metadata};
+use std::fs::{File, Metadata, Permissions};
 use std::io::{Error, ErrorKind, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -113,6 +113,24 @@ impl Writer {
             }
         }
         Err(failed(ErrorKind::AlreadyExists.into()))
+    }
+
+    /// Writes what its owner alone may read.
+    ///
+    /// # Errors
+    ///
+    /// Something lies there already, or the folder cannot be written.
+    pub(crate) fn write_secret(&self, path: &Path, text: &str) -> std::io::Result<()> {
+        if path.symlink_metadata().is_ok() {
+            return Err(ErrorKind::AlreadyExists.into());
+        }
+        let _owner = self.assume(path);
+        self.have(folder_of(path))?;
+        let mut file = temporary(folder_of(path))?;
+        file.as_file().set_permissions(Permissions::from_mode(0o600))?;
+        file.write_all(text.as_bytes())?;
+        file.as_file().sync_all()?;
+        file.persist_noclobber(path).map(drop).map_err(|error| error.error)
     }
 
     /// The file that is replaced: behind a link where the user named that; in our own folder the link itself, which somebody

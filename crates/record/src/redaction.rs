@@ -1,22 +1,31 @@
 //! A record without names: of hosts, users, commands, files, processes, units, options of the kernel, addresses. What is taken
-//! out has a pseudonym (`host-1`), the same wherever it stood, so that redacted records still compare.
+//! out has a pseudonym (`host-kq3v9x2m`) that follows from the name and a key: the same wherever the name stood, so that what was
+//! redacted with one key still compares, and nothing by which somebody without the key could try names.
 //!
 //! Each text of a record is declared in `texts.rs` by the end of its path; a test holds that against the schema, so that a new
 //! field is asked for. Names are taken out where they stand alone, then wherever a sentence quotes them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::io;
+use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::Record;
+use crate::file_name::host_of;
+use crate::{Record, Text, text};
+pub use key::Key;
 use texts::Holds::{self, Argv, Name, Own, Sentence};
-use texts::{KEYED_BY_PROCESS, declared};
+use texts::declared;
+use words::{OWN_WORDS, is_of_sentences};
 
+mod key;
 mod texts;
+mod words;
 
 /// Which kind of name something is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// A machine.
     Host,
@@ -60,67 +69,107 @@ impl Kind {
     }
 }
 
-/// Pseudonyms of names, the same for all records that are redacted together.
-#[derive(Clone, Debug, Default)]
+/// Pseudonyms of names, the same for all that is redacted with one key.
+#[derive(Debug)]
 pub struct Pseudonyms {
-    names: BTreeMap<(Kind, String), usize>,
-    counts: BTreeMap<Kind, usize>,
+    key: Key,
+    names: HashMap<(Kind, String), String>,
     /// Names as they stand in sentences, with their pseudonyms.
     secrets: HashMap<String, String>,
+    /// Those with signs that no word has.
+    of_several_words: BTreeSet<String>,
+    /// The most places of one at which a part of a word may begin.
+    most_edges: usize,
+    /// Names that sentences are not looked through for.
+    common: BTreeSet<(Kind, String)>,
 }
 
-/// Names that are shorter are not looked for in sentences: two letters are everywhere.
-const SHORTEST: usize = 3;
-
-/// Commands and words of linespeed's own command line that name nobody's.
-const OWN_WORDS: [&str; 16] = [
-    "linespeed",
-    "run",
-    "inspect",
-    "list",
-    "scale",
-    "stat",
-    "live",
-    "check",
-    "plan",
-    "quiet",
-    "overhead",
-    "show",
-    "compare",
-    "fleet",
-    "import",
-    "record",
-];
+/// Places of a name, and of a word behind one of its own, at which a part may end: no path has as many folders.
+const MOST_EDGES: usize = 64;
 
 impl Pseudonyms {
+    /// Pseudonyms that follow from this key.
+    pub fn new(key: Key) -> Self {
+        Self {
+            key,
+            names: HashMap::new(),
+            secrets: HashMap::new(),
+            of_several_words: BTreeSet::new(),
+            most_edges: 0,
+            common: BTreeSet::new(),
+        }
+    }
+
     /// The pseudonym of a name.
     pub fn of(&mut self, kind: Kind, name: &str) -> String {
         if name.is_empty() {
             return String::new();
         }
-        let key = (kind, name.to_owned());
-        let number = match self.names.get(&key) {
-            Some(number) => *number,
-            None => {
-                let count = self.counts.entry(kind).or_default();
-                *count += 1;
-                self.names.insert(key, *count);
-                *count
-            }
-        };
-        let pseudonym = format!("{}-{number}", kind.word());
-        self.hide(name, &pseudonym);
+        if let Some(pseudonym) = self.names.get(&(kind, name.to_owned())) {
+            return pseudonym.clone();
+        }
+        let pseudonym = format!("{}-{}", kind.word(), self.key.sign(kind.word(), name));
+        self.names.insert((kind, name.to_owned()), pseudonym.clone());
+        self.hide(kind, name, &pseudonym);
+        if let (Kind::Host, Some((short, _))) = (kind, name.split_once('.').filter(|_| !is_address(name))) {
+            self.hide_part(kind, short, &pseudonym);
+        }
         pseudonym
     }
 
+    /// What a file is called: a record by its host's pseudonym and its time, any other by one of its own.
+    pub fn file(&mut self, path: &Path) -> PathBuf {
+        let (stem, ending) = (path.file_stem().unwrap_or_default().to_string_lossy(), path.extension());
+        let ending = ending.filter(|ending| *ending == "json").map_or("", |_| ".json");
+        let named = match host_of(&stem) {
+            Some(host) => {
+                let time = stem.get(host.len()..).unwrap_or_default();
+                self.of(Kind::File, &path.to_string_lossy());
+                format!("{}{time}", self.of(Kind::Host, host))
+            }
+            None => self.of(Kind::File, &path.to_string_lossy()),
+        };
+        PathBuf::from(named + ending)
+    }
+
+    /// Names that stand in no sentence's place of their own, because sentences have the same words: what is to be known of them;
+    /// `None` where there are none.
+    pub fn remark(&self) -> Option<Text> {
+        let mut kinds: Vec<&str> = self.common.iter().map(|(kind, _)| kind.word()).collect();
+        let names = kinds.len();
+        kinds.dedup();
+        (names > 0).then(|| {
+            text!(
+                "redaction-common-words",
+                "--redact: {names} (of: {kinds}) are words that sentences have by themselves: taken out where they \
+                 stand alone, not in sentences",
+                names = crate::phrase::count_noun(names as u64, "name"),
+                kinds = kinds.join(", ")
+            )
+        })
+    }
+
     /// Takes a name out of sentences, too: the whole, and the last part of a path.
-    fn hide(&mut self, name: &str, pseudonym: &str) {
+    fn hide(&mut self, kind: Kind, name: &str, pseudonym: &str) {
         let last = name.rsplit('/').next().unwrap_or_default();
         for part in [name, last] {
-            if part.len() >= SHORTEST && !OWN_WORDS.contains(&part) && !is_figure(part) {
-                self.secrets.entry(part.to_owned()).or_insert_with(|| pseudonym.to_owned());
-            }
+            self.hide_part(kind, part, pseudonym);
         }
+    }
+
+    fn hide_part(&mut self, kind: Kind, part: &str, pseudonym: &str) {
+        if part.is_empty() || is_figure(part) || OWN_WORDS.first() == Some(&part) {
+            return;
+        }
+        if is_of_sentences(part) {
+            self.common.insert((kind, part.to_owned()));
+            return;
+        }
+        if part.contains(|c| !is_of_word(c)) {
+            self.of_several_words.insert(part.to_owned());
+        }
+        self.most_edges = self.most_edges.max(edges(part).len().min(MOST_EDGES));
+        self.secrets.entry(part.to_owned()).or_insert_with(|| pseudonym.to_owned());
     }
 
     /// A word of a command line. `own`: of linespeed's, whose options stay.
@@ -145,8 +194,8 @@ impl Pseudonyms {
         {
             // Sentences may quote the value alone.
             let whole = self.of(Kind::Argument, word);
-            self.hide(value, &whole);
-            self.hide(name.trim_start_matches('-'), &whole);
+            self.hide(Kind::Argument, value, &whole);
+            self.hide(Kind::Argument, name.trim_start_matches('-'), &whole);
             return whole;
         }
         self.of(if first { Kind::Command } else { Kind::Argument }, word)
@@ -176,13 +225,12 @@ impl Pseudonyms {
             left = after;
         }
         redacted.push_str(left);
-        // Names of several words, or parts of a word.
-        let spaced =
-            self.secrets.iter().filter(|(name, _)| name.contains(|c: char| !is_of_word(c) || c == '='));
-        let mut spaced: Vec<_> = spaced.map(|(name, pseudonym)| (name.clone(), pseudonym.clone())).collect();
-        spaced.sort_by(|a, b| b.0.len().cmp(&a.0.len()).then(a.cmp(b)));
-        for (name, pseudonym) in spaced {
-            redacted = redacted.replace(&name, &pseudonym);
+        let mut spaced: Vec<&String> = self.of_several_words.iter().collect();
+        spaced.sort_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
+        for name in spaced {
+            if let Some(pseudonym) = self.secrets.get(name).filter(|_| redacted.contains(name.as_str())) {
+                redacted = redacted.replace(name, pseudonym);
+            }
         }
         redacted
     }
@@ -194,47 +242,63 @@ impl Pseudonyms {
         if let Some(pseudonym) = self.secrets.get(bare) {
             return format!("{pseudonym}{tail}");
         }
-        if bare.contains('=') {
-            // One after the other: a hostile record's word may have millions of them.
-            let parts: Vec<String> = bare.split('=').map(|part| self.in_sentence(part)).collect();
-            return format!("{}{tail}", parts.join("="));
+        let names_itself = |part: &str| is_in_a_home(part) || is_address(part) || part.contains('@');
+        if !bare.split('=').any(names_itself) {
+            return self.without_parts(bare) + tail;
         }
-        if is_in_a_home(bare) {
-            return format!("{}{tail}", self.of(Kind::Path, bare));
+        let parts: Vec<String> = bare
+            .split('=')
+            .map(|part| match part {
+                _ if self.secrets.contains_key(part) => self.without_parts(part),
+                _ if is_in_a_home(part) => self.of(Kind::Path, part),
+                _ if is_address(part) => self.of(Kind::Address, part),
+                _ if part.contains('@') => self.of(Kind::User, part),
+                _ => self.without_parts(part),
+            })
+            .collect();
+        parts.join("=") + tail
+    }
+
+    /// A word without the names that are parts of it by themselves (`server-7-20260102T010000Z.json`, `/srv/server/log`), the
+    /// longest first.
+    fn without_parts(&self, word: &str) -> String {
+        let edges = edges(word);
+        if edges.len() < 3 {
+            return self.secrets.get(word).cloned().unwrap_or_else(|| word.to_owned());
         }
-        if is_address(bare) {
-            return format!("{}{tail}", self.of(Kind::Address, bare));
+        let mut redacted = String::with_capacity(word.len());
+        let (mut done, mut at) = (0, 0);
+        while let Some(start) = edges.get(at).copied() {
+            let ends = edges.iter().enumerate().skip(at + 1).take(self.most_edges).rev();
+            let found = ends
+                .filter_map(|(next, end)| Some((next, *end, self.secrets.get(word.get(start..*end)?)?)))
+                .next();
+            let Some((next, end, pseudonym)) = found else {
+                at += 1;
+                continue;
+            };
+            redacted.push_str(word.get(done..start).unwrap_or_default());
+            redacted.push_str(pseudonym);
+            (done, at) = (end, next);
         }
-        if bare.contains('@') {
-            return format!("{}{tail}", self.of(Kind::User, bare));
-        }
-        // `server-7-20260102T010000Z.json`, `/srv/server/log`: the name is a part.
-        let mut parted = bare.to_owned();
-        let mut inside: Vec<(&String, &String)> =
-            self.secrets.iter().filter(|(name, _)| parted.contains(name.as_str())).collect();
-        inside.sort_by(|a, b| b.0.len().cmp(&a.0.len()).then(a.cmp(b)));
-        for (name, pseudonym) in inside {
-            parted = replace_part(&parted, name, pseudonym);
-        }
-        format!("{parted}{tail}")
+        redacted.push_str(word.get(done..).unwrap_or_default());
+        redacted
     }
 }
 
-/// A name where it is a part of a word by itself: not within letters.
-fn replace_part(word: &str, name: &str, pseudonym: &str) -> String {
-    let mut redacted = String::new();
-    let mut left = word;
-    while let Some(at) = left.find(name) {
-        let (before, rest) = left.split_at(at);
-        let after = rest.get(name.len()..).unwrap_or_default();
-        let edge = |c: Option<char>| !c.is_some_and(|c| c.is_alphanumeric() || c == '_');
-        let whole = edge(before.chars().next_back().or_else(|| redacted.chars().next_back()))
-            && edge(after.chars().next());
-        redacted.push_str(before);
-        redacted.push_str(if whole { pseudonym } else { name });
-        left = after;
+/// Places of a word at which a name by itself may begin or end: not within letters.
+fn edges(word: &str) -> Vec<usize> {
+    let joins = |c: char| c.is_alphanumeric() || c == '_';
+    let mut before = None;
+    let mut edges = Vec::new();
+    for (at, c) in word.char_indices() {
+        if !before.is_some_and(joins) || !joins(c) {
+            edges.push(at);
+        }
+        before = Some(c);
     }
-    redacted + left
+    edges.push(word.len());
+    edges
 }
 
 fn is_of_word(c: char) -> bool {
@@ -279,12 +343,28 @@ impl Record {
     ///
     /// It has no form in JSON, which is how it is looked through.
     pub fn redacted(&self, pseudonyms: &mut Pseudonyms) -> io::Result<Self> {
-        let mut value: Value = serde_json::from_str(&self.to_json()?)?;
-        // Names first, where they stand alone, then what quotes them.
-        walk(&mut value, &mut String::new(), &mut |text, holds| pseudonyms.name(text, holds));
-        walk(&mut value, &mut String::new(), &mut |text, holds| pseudonyms.quote(text, holds));
-        let text = serde_json::to_vec(&value)?;
+        let redacted = pseudonyms.redacted_value(serde_json::from_str(&self.to_json()?)?, "");
+        let text = serde_json::to_vec(&redacted)?;
         Self::from_json(&text).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))
+    }
+}
+
+impl Pseudonyms {
+    /// A part of a record, the one at this path (`.machine`), without names.
+    ///
+    /// # Errors
+    ///
+    /// It has no form in JSON, which is how it is looked through.
+    pub fn redact<T: Serialize + DeserializeOwned>(&mut self, part: &T, at: &str) -> io::Result<T> {
+        let redacted = self.redacted_value(serde_json::to_value(part)?, at);
+        Ok(serde_json::from_value(redacted)?)
+    }
+
+    fn redacted_value(&mut self, mut value: Value, at: &str) -> Value {
+        // Names first, where they stand alone, then what quotes them.
+        walk(&mut value, &mut at.to_owned(), &mut |text, holds| self.name(text, holds));
+        walk(&mut value, &mut at.to_owned(), &mut |text, holds| self.quote(text, holds));
+        value
     }
 }
 
@@ -293,12 +373,6 @@ impl Pseudonyms {
         match (holds, &mut *value) {
             (Name(kind), Value::String(text)) => *text = self.of(kind, text),
             (Own | Argv, Value::Array(words)) => *words = self.argv(words, holds == Own),
-            (Name(kind), Value::Object(map)) => {
-                *map = std::mem::take(map)
-                    .into_iter()
-                    .map(|(key, value)| (self.of(kind, &key), value))
-                    .collect();
-            }
             _ => {}
         }
     }
@@ -310,11 +384,8 @@ impl Pseudonyms {
     }
 }
 
-/// Hands every text with what it holds to `each`: of command lines the whole list, of maps with names as keys the map.
+/// Hands every text with what it holds to `each`: of command lines the whole list.
 fn walk(value: &mut Value, path: &mut String, each: &mut dyn FnMut(&mut Value, Holds)) {
-    if KEYED_BY_PROCESS.iter().any(|end| path.ends_with(end)) && value.is_object() {
-        each(value, Name(Kind::Process));
-    }
     let length = path.len();
     match value {
         Value::String(_) => each(value, declared(path).unwrap_or(Sentence)),

@@ -148,7 +148,7 @@ fn files(folder: &Path, count: usize) {
         }
     }
     let begun = Instant::now();
-    let mut read = fleet::read(&[PathBuf::from(folder)], 2);
+    let mut read = fleet::read(&[PathBuf::from(folder)], 2, &fleet::Names::Own);
     let reading = begun.elapsed().as_secs_f64();
     let collections = newest_of_each(&mut read.briefs, &mut read.remarks);
     let input = Input { briefs: &read.briefs, collections: &collections, known: &read.known };

@@ -85,7 +85,7 @@ impl Models {
         let brief = |change: &dyn Fn(&mut Record)| {
             let mut record = record.clone();
             change(&mut record);
-            Brief::from_record(&record, PathBuf::new(), &known)
+            Brief::from_record(&record, PathBuf::new(), PathBuf::new(), &known)
         };
         let slow = CAUSES
             .iter()

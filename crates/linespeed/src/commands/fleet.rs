@@ -11,8 +11,8 @@ use report::terminal;
 
 use crate::delivery::{as_json, hand_out, output_file};
 use crate::failure::Failure;
-use crate::files;
 use crate::options::{Fleet, Options};
+use crate::{files, redaction};
 
 /// Reads, judges and prints.
 pub fn run(options: &Options, asked: &Fleet) -> Result<u8, Failure> {
@@ -23,8 +23,9 @@ pub fn run(options: &Options, asked: &Fleet) -> Result<u8, Failure> {
         let why = "does not exist; name a folder with records, or records' files".to_owned();
         return Err(Failure::Input { path: missing.clone(), why });
     }
+    let names = redaction::names(options)?;
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut read = fleet::read(&asked.paths, threads);
+    let mut read = fleet::read(&asked.paths, threads, &names);
     let records = read.briefs.len() as u64;
     if records == 0 {
         let first = asked.paths.first().map_or(String::new(), |path| visible(path));
@@ -48,8 +49,9 @@ pub fn run(options: &Options, asked: &Fleet) -> Result<u8, Failure> {
     let tool = Tool { name: "linespeed".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
     let input = fleet::Input { briefs: &read.briefs, collections: &collections, known: &read.known };
     let mut said = fleet::judge_fleet(&input, tool.clone(), reading);
-    let record = |path: &Path| Record::read(path).ok();
+    let record = |path: &Path| names.in_record(Record::read(path).ok()?);
     fleet::explain(&mut said, &tool, record);
+    redaction::end_names(&names);
     if let Some(path) = &asked.baseline {
         let baseline = fleet::make_baseline(&said, super::now(), record);
         files::write(path, &as_json(baseline.to_json())?)?;

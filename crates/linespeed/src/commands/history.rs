@@ -9,7 +9,7 @@ use report::terminal;
 use crate::delivery::{hand_out, output_file};
 use crate::failure::{Failure, unknown_name};
 use crate::options::{History, Options};
-use crate::{files, sources};
+use crate::{files, redaction, sources};
 
 /// Reads, finds what changed, and prints.
 pub fn run(options: &Options, asked: &History) -> Result<u8, Failure> {
@@ -26,11 +26,13 @@ pub fn run(options: &Options, asked: &History) -> Result<u8, Failure> {
     }
     let host = asked.host.clone().unwrap_or_else(sources::host);
     let (files, others) = store::of_host(&folders, &host);
+    let names = redaction::names(options)?;
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let now = super::now();
     let question = fleet::Asked { host: &host, names: &asked.figures, most: asked.last as usize, now: &now };
     let tool = Tool { name: "linespeed".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
-    let said = fleet::read_history(&files, others, &question, threads, tool);
+    let said = fleet::read_history(&files, others, &question, threads, tool, &names);
+    redaction::end_names(&names);
     if said.records.is_empty() {
         let looked: Vec<String> = folders.iter().map(|folder| visible(folder)).collect();
         let others =

@@ -4,20 +4,22 @@ mod kept;
 
 use std::time::Duration;
 
-use ::live::{Keeping, Service, Watch};
+use ::live::{Keeping, Selection, Service, Watch};
 use diagnose::Reference;
 use machine::Root;
 use os::terminal::Redrawn;
 use os::{Stop, signals};
 use record::diagnosis::Bound;
 use record::live::Interval;
+use record::redaction::{Kind, Pseudonyms};
 use record::{Coverage, text};
 use report::terminal;
 
 use super::{now, to_standard_output};
 use crate::failure::Failure;
 use crate::options::{Live, Options};
-use crate::{ceilings, files, output};
+use crate::redaction::redact_with;
+use crate::{ceilings, files, output, redaction};
 use kept::Kept;
 
 /// Readings of the probe where no record tells what it hears without load: two seconds of them.
@@ -35,8 +37,16 @@ pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
     let mut service = service.map_err(|error| Failure::Cannot(error.to_string()))?;
     let of = service.as_ref().map(|service| service.selection().to_string()).unwrap_or_default();
     let (mut watch, seen) = Watch::begin(root, &found.machine);
-    let mut shown =
-        Shown { screen: Redrawn::default(), head: terminal::live_head(&found.machine, &of), said: false };
+    let mut names = redaction::begin(options)?;
+    let head = match &mut names {
+        None => terminal::live_head(&found.machine, &of),
+        Some(names) => {
+            service.iter().for_each(|service| hide(names, service.selection()));
+            let machine = redact_with(names.redact(&found.machine, ".machine"))?;
+            terminal::live_head(&machine, &names.of(Kind::Group, &of))
+        }
+    };
+    let mut shown = Shown { screen: Redrawn::default(), head, said: false, names };
     let mut keeping = Keeping::begin(super::new_record(), found, of);
     let mut reference = Reference::default();
     match ceilings::of_this_machine() {
@@ -73,12 +83,17 @@ pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
             keeping.watch.calibrated_ns = heard;
             keeping.say(heard.map(|_| calibrated(interval.times.share(interval.times.busy()))));
         }
-        kept.write_now_and_then(&mut keeping);
+        kept.write_now_and_then(&mut keeping, shown.names.as_mut())?;
     }
-    let summary = (!once && !to_standard_output(options) && !options.out.quiet_output)
-        .then(|| terminal::live_summary(&keeping.watch, &output::style(&options.out)));
     let ended = super::measuring::ended(stop.signal().filter(|signal| *signal != libc::SIGINT));
-    let record = keeping.finish(&Root::live(), ended);
+    let mut record = keeping.finish(&Root::live(), ended);
+    if let Some(names) = &mut shown.names {
+        record = redact_with(record.redacted(names))?;
+        redaction::end(names);
+    }
+    let watch =
+        record.watch.as_ref().filter(|_| !once && !to_standard_output(options) && !options.out.quiet_output);
+    let summary = watch.map(|watch| terminal::live_summary(watch, &output::style(&options.out)));
     let printed = summary.map_or(Ok(()), |summary| output::print(&summary));
     kept.write_at_the_end(&record)?;
     printed.map(|()| code(stop))
@@ -118,12 +133,40 @@ fn calibrated(busy: f64) -> Coverage {
     Coverage::degraded("memory probe", reason).with_remedy("run linespeed once while it is idle")
 }
 
+/// Takes what is watched out of sentences.
+fn hide(names: &mut Pseudonyms, watched: &Selection) {
+    match watched {
+        Selection::Processes(_) => {}
+        Selection::Cgroup(name) | Selection::Unit(name) | Selection::Container(name) => {
+            for name in [name.as_str(), name.trim_end_matches(".service")] {
+                names.of(Kind::Group, name);
+            }
+        }
+    }
+}
+
+/// An interval, what it means and what of it can be seen, without names.
+fn redact_seen(
+    names: &mut Pseudonyms,
+    (interval, bound, coverage): (Interval, Option<Bound>, Vec<Coverage>),
+) -> Result<(Interval, Option<Bound>, Vec<Coverage>), Failure> {
+    // First the interval: the others quote the names in it.
+    let interval = redact_with(names.redact(&interval, ".interval"))?;
+    Ok((
+        interval,
+        redact_with(names.redact(&bound, ".bound"))?,
+        redact_with(names.redact(&coverage, ".coverage"))?,
+    ))
+}
+
 /// What stands on the terminal.
 struct Shown {
     screen: Redrawn,
     head: String,
     /// Whether it was said that a file cannot be written.
     said: bool,
+    /// Pseudonyms, where names are taken out.
+    names: Option<Pseudonyms>,
 }
 
 impl Shown {
@@ -136,6 +179,12 @@ impl Shown {
         reference: &Reference,
         coverage: &[Coverage],
     ) -> Result<(), Failure> {
+        let whole = (interval.clone(), bound.cloned(), coverage.to_vec());
+        let (interval, bound, coverage) = match &mut self.names {
+            None => whole,
+            Some(names) => redact_seen(names, whole)?,
+        };
+        let (interval, bound, coverage) = (&interval, bound.as_ref(), &coverage[..]);
         if let Some(path) = &options.out.prom {
             let code = bound.map(|bound| bound.by.code()).unwrap_or_default();
             let text = report::prometheus::interval(interval, bound.map(|bound| &bound.by), &code);

@@ -50,7 +50,7 @@ pub(super) const TAKEN_BY: &[(&str, &[&[&str]])] = &[
     ("quiet_machine", &[MEASURING, &["stat", "plan"]]),
     ("fail_on", &[&["run", "scale", "show", "import", "quiet", "compare"]]),
     ("label", &[MEASURING, &["stat", "import", "records", "live"]]),
-    ("redact", &[MEASURING, &["stat", "show", "import", "compare", "inspect"]]),
+    ("redact", &[MEASURING, &["stat", "show", "import", "compare", "inspect", "live", "fleet", "history"]]),
     ("json", &[LISTING, &["quiet", "fix", "explain", "schema", "live", "check"]]),
     ("output", &[LISTING, &["quiet", "fix", "live", "check"]]),
     ("csv", &[LISTING]),

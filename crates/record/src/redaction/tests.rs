@@ -43,12 +43,16 @@ fn every_text_of_a_record_is_declared_as_technical_or_redacted() {
     assert!(missing.is_empty(), "declare these in TEXTS: {missing:?}");
 }
 
+fn pseudonyms() -> Pseudonyms {
+    Pseudonyms::new(Key::new([7; 32]))
+}
+
 fn redacted(edit: impl FnOnce(&mut Value)) -> (String, Record) {
     let record = Record::new("0", "2026-01-02T03:04:05Z".to_owned(), Vec::new());
     let mut value = serde_json::to_value(record).unwrap();
     edit(&mut value);
     let record = Record::from_json(&serde_json::to_vec(&value).unwrap()).unwrap();
-    let redacted = record.redacted(&mut Pseudonyms::default()).unwrap();
+    let redacted = record.redacted(&mut pseudonyms()).unwrap();
     (redacted.to_json().unwrap(), redacted)
 }
 
@@ -77,13 +81,17 @@ fn names_go_wherever_a_sentence_quotes_them() {
     }
     assert_eq!(record.command[..2], ["linespeed", "stat"]);
     assert_eq!(record.command[3..6], ["-n", "5", "--"]);
-    assert_eq!(record.machine.hostname.as_deref(), Some("host-1"));
-    assert!(text.contains("command-1 of argument-2 on host-1"), "{text}");
+    let mut known = pseudonyms();
+    let mut of = |kind, name| known.of(kind, name);
+    let host = of(Kind::Host, "secrethost.example.org");
+    assert_eq!(record.machine.hostname.as_ref(), Some(&host));
+    let (command, argument) = (of(Kind::Command, "/srv/secretd"), of(Kind::Argument, "--user=secretuser"));
+    assert!(text.contains(&format!("{command} of {argument} on {host}:")), "{text}");
 }
 
 #[test]
 fn a_name_has_one_pseudonym_in_all_records_and_figures_stay() {
-    let mut pseudonyms = Pseudonyms::default();
+    let mut pseudonyms = pseudonyms();
     let mut of = |host: &str| {
         let mut record = Record::new("0", "2026-01-02T03:04:05Z".to_owned(), Vec::new());
         record.machine.hostname = Some(host.to_owned());
@@ -92,28 +100,93 @@ fn a_name_has_one_pseudonym_in_all_records_and_figures_stay() {
     };
     let (one, other, again) = (of("a-machine"), of("another"), of("a-machine"));
     assert_eq!(one, again);
-    assert_eq!(
-        (one.machine.hostname.as_deref(), other.machine.hostname.as_deref()),
-        (Some("host-1"), Some("host-2"))
-    );
+    assert_ne!(one.machine.hostname, other.machine.hostname);
+    // Also in another call with that key, and with no other.
+    let mut same = Pseudonyms::new(Key::new([7; 32]));
+    same.of(Kind::Host, "something else");
+    assert_eq!(one.machine.hostname, Some(same.of(Kind::Host, "a-machine")));
+    assert_ne!(one.machine.hostname, Some(Pseudonyms::new(Key::new([8; 32])).of(Kind::Host, "a-machine")));
     assert_eq!(one.seconds, Some(1.5));
 }
 
 #[test]
 fn words_that_only_look_alike_stay() {
-    let mut pseudonyms = Pseudonyms::default();
-    pseudonyms.of(Kind::Command, "load");
-    pseudonyms.of(Kind::Command, "/usr/bin/read");
+    let mut pseudonyms = pseudonyms();
+    let load = pseudonyms.of(Kind::Command, "load");
+    let read = pseudonyms.of(Kind::Command, "/usr/bin/read");
     let kept = "wakeup.latency cpu=0: 12.5 ns of 1.2.3, loads and reads, CPUs 0-3,8; 10:20:30";
     assert_eq!(pseudonyms.sentence(kept), kept);
-    assert_eq!(pseudonyms.sentence("load, read: thread=load."), "command-1, command-2: thread=command-1.");
+    assert_eq!(pseudonyms.sentence("load, read: thread=load."), format!("{load}, {read}: thread={load}."));
 }
 
 #[test]
 fn a_word_of_a_million_equals_signs_is_looked_through() {
-    let mut pseudonyms = Pseudonyms::default();
+    let mut pseudonyms = pseudonyms();
     let hostile = "=".repeat(1_000_000);
     assert_eq!(pseudonyms.sentence(&hostile), hostile);
-    pseudonyms.word("--define=key=secret", false, false);
-    assert_eq!(pseudonyms.sentence("got x=key=secret and key=secret"), "got x=argument-1 and argument-1");
+    let argument = pseudonyms.word("--define=key=secret", false, false);
+    assert_eq!(
+        pseudonyms.sentence("got x=key=secret and key=secret"),
+        format!("got x={argument} and {argument}")
+    );
+}
+
+#[test]
+fn a_short_name_is_hidden_unless_sentences_have_the_word_which_is_said() {
+    let mut pseudonyms = pseudonyms();
+    let host = pseudonyms.of(Kind::Host, "n1.example");
+    let command = pseudonyms.of(Kind::Command, "/bin/sh");
+    assert_eq!(
+        pseudonyms.sentence("sh on n1: no n10, n1-a"),
+        format!("{command} on {host}: no n10, {host}-a")
+    );
+    assert!(pseudonyms.remark().is_none());
+    // A host that is called as a word of many sentences.
+    let no = pseudonyms.of(Kind::Host, "no");
+    assert!(no.starts_with("host-"));
+    assert_eq!(pseudonyms.sentence("no PMU"), "no PMU");
+    pseudonyms.of(Kind::Process, "in");
+    let remark = pseudonyms.remark().unwrap();
+    assert_eq!(remark.code(), Some("redaction-common-words"));
+    assert!(!remark.to_string().contains("no,") && remark.to_string().contains("host, process"), "{remark}");
+}
+
+#[test]
+fn names_within_a_word_are_hidden_the_longest_first() {
+    let mut pseudonyms = pseudonyms();
+    let long = pseudonyms.of(Kind::Host, "db-1-a");
+    let short = pseudonyms.of(Kind::Host, "db-1");
+    let said = "db-1-a-20260102T010000Z.json /srv/db-1/x db-1-ab db-12 xdb-1 (db-1)";
+    let expected = format!("{long}-20260102T010000Z.json /srv/{short}/x {short}-ab db-12 xdb-1 ({short})");
+    assert_eq!(pseudonyms.sentence(said), expected);
+}
+
+#[test]
+fn a_file_is_called_as_its_host_and_time_or_as_nothing_else() {
+    let mut pseudonyms = pseudonyms();
+    let host = pseudonyms.of(Kind::Host, "db-1");
+    let named = pseudonyms.file(Path::new("/srv/alice/db-1-20260102T030405Z-2.json"));
+    assert_eq!(named, PathBuf::from(format!("{host}-20260102T030405Z-2.json")));
+    let other = pseudonyms.file(Path::new("/srv/alice/monday.json"));
+    assert!(
+        other.to_str().is_some_and(|name| name.starts_with("file-") && name.ends_with(".json")),
+        "{other:?}"
+    );
+    assert_ne!(other, pseudonyms.file(Path::new("/srv/bob/monday.json")));
+}
+
+#[test]
+fn a_part_of_a_record_is_redacted_as_in_the_whole() {
+    let mut pseudonyms = pseudonyms();
+    let mut machine = crate::Machine { hostname: Some("secrethost".to_owned()), ..Default::default() };
+    machine.kernel.options = vec!["root=secretdisk".to_owned()];
+    let redacted = pseudonyms.redact(&machine, ".machine").unwrap();
+    assert_eq!(redacted.hostname, Some(pseudonyms.of(Kind::Host, "secrethost")));
+    assert!(redacted.kernel.options[0].starts_with("option-"));
+    let mut interval = crate::live::Interval::default();
+    interval.processes.push(crate::live::Process { name: "secretd".to_owned(), ..Default::default() });
+    interval.throttled =
+        Some(crate::live::Throttled { group: "/secret.slice".to_owned(), ..Default::default() });
+    let text = serde_json::to_string(&pseudonyms.redact(&interval, ".interval").unwrap()).unwrap();
+    assert!(text.contains("process-") && text.contains("group-") && !text.contains("secret"), "{text}");
 }

@@ -154,9 +154,6 @@ const TEXTS: &[(&str, Holds)] = &[
     (".was", Technical),
 ];
 
-/// Maps, whose keys are names of processes.
-pub(super) const KEYED_BY_PROCESS: [&str; 1] = [".detail.waits"];
-
 /// What the text at a path holds; `None` where nothing declares it.
 pub(super) fn declared(path: &str) -> Option<Holds> {
     // The element of a list or map is what its end says, or as the list is.

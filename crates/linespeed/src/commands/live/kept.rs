@@ -5,12 +5,14 @@ use std::path::PathBuf;
 use ::live::Keeping;
 use record::Record;
 use record::phrase::visible;
+use record::redaction::Pseudonyms;
 use report::forms::Forms;
 use report::terminal;
 
 use crate::delivery::{is_named, keep, output_file, write_form};
 use crate::failure::Failure;
 use crate::options::Options;
+use crate::redaction::redact_with;
 use crate::{files, output};
 
 /// The file that a watch is kept in.
@@ -38,8 +40,15 @@ impl<'a> Kept<'a> {
     }
 
     /// Writes what was seen so far when it is time; a disk that is full now may have room later.
-    pub fn write_now_and_then(&mut self, keeping: &mut Keeping) {
-        let Some(record) = self.file.as_ref().and_then(|_| keeping.when_due()) else { return };
+    pub fn write_now_and_then(
+        &mut self,
+        keeping: &mut Keeping,
+        names: Option<&mut Pseudonyms>,
+    ) -> Result<(), Failure> {
+        let Some(mut record) = self.file.as_ref().and_then(|_| keeping.when_due()) else { return Ok(()) };
+        if let Some(names) = names {
+            record = redact_with(record.redacted(names))?;
+        }
         match self.write(&record) {
             Ok(()) => self.until = Some(super::now()),
             Err(failure) if !self.said => {
@@ -48,6 +57,7 @@ impl<'a> Kept<'a> {
             }
             Err(_) => {}
         }
+        Ok(())
     }
 
     /// Writes the whole watch; where that fails, says what the file holds.
