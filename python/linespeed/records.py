@@ -1105,6 +1105,8 @@ class Process2:
 
     #: CPU time, s.
     cpu: float = 0.0
+    #: Whether it has ended; its time is until the last look at it.
+    ended: Optional[bool] = None
     #: Its name, as the kernel has it; controls are taken out.
     name: str = ''
     #: Its number.

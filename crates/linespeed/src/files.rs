@@ -15,7 +15,7 @@ use record::regular_file::{self, NotRead};
 use crate::failure::Failure;
 
 const WAY_OUT: &str =
-    "name another place with --output FILE, or take the record from standard output with --json";
+    "name another place with --output FILE, or take it from standard output (--json, --html…)";
 /// The system's errors where there is no file of settings.
 const NONE: [ErrorKind; 3] = [ErrorKind::NotFound, ErrorKind::PermissionDenied, ErrorKind::NotADirectory];
 /// A file of settings is a page of text.

@@ -14,6 +14,8 @@ use crate::kept_files::KeptFiles;
 pub(crate) const MOST_NAMED: usize = 8;
 /// Processes that are kept between two looks; more are not looked at.
 const MOST_KEPT: usize = 200_000;
+/// Processes that ended in an interval and are kept for its end.
+const MOST_ENDED: usize = 1000;
 /// Scheduling policies with a real-time priority (sched(7)): FIFO, round robin, deadline.
 const REAL_TIME: [u64; 3] = [1, 2, 6];
 
@@ -31,7 +33,11 @@ struct Account {
 
 /// All processes at one look.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Processes(HashMap<i32, Account>);
+pub(crate) struct Processes {
+    there: HashMap<i32, Account>,
+    /// What those had at the last look that have ended since the interval began.
+    ended: Vec<(i32, Account)>,
+}
 
 impl Account {
     fn parse(stat: &str) -> Option<Self> {
@@ -63,15 +69,33 @@ impl Processes {
             }
         }
         files.retain(|pid| all.contains_key(&pid));
-        Self(all)
+        Self { there: all, ended: Vec::new() }
     }
 
-    /// Those that had most CPU time from this look to `now`, the first first. `own` is left out.
+    /// Takes over from the look before, of the same interval, what is no longer there.
+    pub(crate) fn remember_ended(&mut self, mut before: Self) {
+        self.ended = std::mem::take(&mut before.ended);
+        let there = &self.there;
+        let is_gone =
+            |(pid, account): &(i32, Account)| there.get(pid).is_none_or(|now| now.started != account.started);
+        let room = MOST_ENDED.saturating_sub(self.ended.len());
+        self.ended.extend(before.there.into_iter().filter(is_gone).take(room));
+    }
+
+    /// Begins a new interval.
+    pub(crate) fn forget_ended(&mut self) {
+        self.ended.clear();
+    }
+
+    /// Those that had most CPU time from this look to `now`, the first first; of one that has ended what it had at the last look
+    /// at it. `own` is left out.
     pub(crate) fn busiest_until(&self, now: &Self, own: i32) -> Vec<Process> {
         let mut all: Vec<Process> = Vec::new();
-        for (pid, after) in now.0.iter().filter(|(pid, _)| **pid != own) {
+        let there = now.there.iter().map(|(pid, account)| (pid, account, false));
+        let ended = now.ended.iter().map(|(pid, account)| (pid, account, true));
+        for (pid, after, ended) in there.chain(ended).filter(|(pid, ..)| **pid != own) {
             // What was there before is told apart from a new process with its number; a new one has all its time from now.
-            let before = self.0.get(pid).filter(|before| before.started == after.started);
+            let before = self.there.get(pid).filter(|before| before.started == after.started);
             let of = |field: fn(&Account) -> u64| {
                 field(after).saturating_sub(before.map_or(0, field)) as f64 / USER_HZ
             };
@@ -84,6 +108,7 @@ impl Processes {
                     system,
                     threads: after.threads,
                     real_time: REAL_TIME.contains(&after.policy),
+                    ended,
                 });
             }
         }
@@ -131,6 +156,28 @@ mod tests {
         assert_eq!((busiest[0].threads, busiest[2].name.as_str()), (4, "a) (b"));
         assert!(!busiest[1].name.contains('\u{1b}'));
         assert_eq!(before.busiest_until(&now, 10)[0].pid, 12);
+    }
+
+    #[test]
+    fn what_ended_within_an_interval_is_named_with_what_it_had_at_the_last_look() {
+        let look = |lines: &[(&str, String)]| {
+            let tree = lines
+                .iter()
+                .fold(Tree::new(), |tree, (pid, stat)| tree.file(&format!("proc/{pid}/stat"), stat));
+            Processes::look(&tree.root(), &mut KeptFiles::default())
+        };
+        let begin = look(&[("10", stat("cc1", 100, 0, 7, 0)), ("11", stat("idle", 5, 0, 8, 0))]);
+        let middle = look(&[("10", stat("cc1", 190, 0, 7, 0)), ("12", stat("ld", 30, 0, 9, 0))]);
+        let mut second = look(&[("10", stat("other", 20, 0, 50, 0))]);
+        second.remember_ended(middle);
+        let mut end = look(&[]);
+        end.remember_ended(second);
+        let busiest = begin.busiest_until(&end, 1);
+        let seen: Vec<(i32, &str, f64, bool)> =
+            busiest.iter().map(|one| (one.pid, one.name.as_str(), one.cpu, one.ended)).collect();
+        assert_eq!(seen, [(10, "cc1", 0.9, true), (12, "ld", 0.3, true), (10, "other", 0.2, true)]);
+        end.forget_ended();
+        assert!(begin.busiest_until(&end, 1).is_empty());
     }
 
     proptest! {

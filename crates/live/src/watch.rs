@@ -184,11 +184,15 @@ impl Watch {
     /// Looks at all processes, when it may or must: the threads of the busiest are looked at from then on.
     fn find_busiest(&mut self, must: bool) {
         let Self { root, files, paces, .. } = &mut *self;
-        let Some(now) = paces[0].run(must, || Processes::look(root, files)) else { return };
+        let Some(mut now) = paces[0].run(must, || Processes::look(root, files)) else { return };
         let before = self.scan.as_ref().unwrap_or(&self.processes);
         let busiest = before.1.busiest_until(&now, self.own);
         if !busiest.is_empty() {
             self.watched = busiest.iter().take(WATCHED).map(|one| one.pid).collect();
+        }
+        // What was there when the interval began and had nothing since is named by nobody.
+        if let Some((_, before)) = self.scan.take() {
+            now.remember_ended(before);
         }
         self.scan = Some((Instant::now(), now));
     }
@@ -230,6 +234,7 @@ impl Watch {
             interval.processes = self.processes.1.busiest_until(&now.1, self.own);
             interval.processes_seconds = Some((now.0 - self.processes.0).as_secs_f64());
             self.processes = now;
+            self.processes.1.forget_ended();
         }
         (interval.looks, interval.waits) = self.waits.take();
         let own_ns = os::thread_cpu_ns().unwrap_or(0.0);

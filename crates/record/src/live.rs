@@ -231,6 +231,9 @@ pub struct Process {
     pub threads: u64,
     /// Whether it has a real-time policy.
     pub real_time: bool,
+    /// Whether it has ended; its time is until the last look at it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub ended: bool,
 }
 
 /// A thread of a process that is watched, and what it had in an interval.

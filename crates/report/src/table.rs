@@ -8,7 +8,7 @@ use crate::contents::figures::{MARK, MARKED, ONE_SAMPLE, mark_words};
 use crate::shown::Shown;
 
 /// The heading of the column that says how far figures scatter.
-const SPREAD: &str = "spread";
+const SPREAD: &str = "95 % interval";
 
 /// One column.
 #[derive(Clone, Debug, PartialEq, Eq)]

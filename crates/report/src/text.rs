@@ -92,12 +92,32 @@ pub(crate) fn cut(text: &str, columns: usize) -> String {
     kept
 }
 
+/// Whole words of the text as far as they fit into `columns`, with `…` where something is missing: half a figure would be
+/// another one, and a figure without its unit is none. What has no word that fits is cut anywhere.
+pub(crate) fn cut_words(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let lead = text.len() - text.trim_start().len();
+    let ends = text.match_indices(' ').map(|(at, _)| at).filter(|at| *at > lead);
+    let whole = |end: &usize| {
+        let kept = text[..*end].trim_end();
+        let half = |c: char| c.is_ascii_digit() || ['–', '±', '(', '['].contains(&c);
+        width(kept) + 2 <= columns && !kept.ends_with(half)
+    };
+    match ends.rev().find(whole) {
+        Some(end) => format!("{} …", text[..end].trim_end()),
+        None => cut(text, columns),
+    }
+}
+
 /// The text as far as it fits into `most` lines of `columns`, with `…` where something is missing.
 pub(crate) fn shorten(text: &str, columns: usize, most: usize) -> String {
     let lines = wrap(text, columns);
     match lines.get(..most) {
         Some([whole @ .., last]) if lines.len() > most => {
-            let last = cut(&format!("{last} …"), columns);
+            // One word that is too long is in several lines already.
+            let last = cut_words(&format!("{last}{}", " ".repeat(columns)), columns);
             whole.iter().map(String::as_str).chain([last.as_str()]).collect::<Vec<_>>().join(" ")
         }
         _ => text.to_owned(),
@@ -220,6 +240,23 @@ pub(crate) fn capitalized(text: &str) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_sentence_is_cut_between_words_and_never_behind_a_figure_without_its_unit() {
+        for (text, columns, cut) in [
+            ("waited for 2 CPUs", 17, "waited for 2 CPUs"),
+            ("waited for 2 CPUs", 15, "waited for …"),
+            ("waited for 2 CPUs of 4 in all", 21, "waited for 2 CPUs of …"),
+            ("costs [53 – 75 %], high", 12, "costs …"),
+            ("costs [53 – 75 %], high", 20, "costs [53 – 75 %], …"),
+            ("   of a word", 8, "   of a …"),
+            ("averylongword", 6, "avery…"),
+        ] {
+            let columns = columns.max(width(cut));
+            assert_eq!(cut_words(text, columns), cut, "{text:?} in {columns}");
+        }
+        assert_eq!(shorten("one 22 CPUs and", 10, 1), "one …");
+    }
 
     #[test]
     fn a_figure_behind_an_equals_sign_is_not_cut_in_two() {

@@ -10,7 +10,7 @@ use super::explain::words::FASTER_UNRELIABLE;
 use super::explain::{CORE_CLOCK, DECLARED, IDLE_STATES, MEMORY_BOUND, NEIGHBOURS, words};
 use super::method::NO_REPETITIONS;
 use super::method::THREADS_UNKNOWN;
-use super::verdict::{BY_CHANCE_ALONE, CHANGED, MOST_CERTAIN};
+use super::verdict::{BY_CHANCE_ALONE, CHANGED, FASTER_MOST, SLOWER_MOST};
 
 /// The workload of [`rates`].
 const OPENSSL: &str = "openssl speed aes-256-ige (8 KiB)";
@@ -377,7 +377,7 @@ fn a_share_of_time_taken_has_no_ratio_and_what_it_leaves_decides() {
 }
 
 #[test]
-fn changes_that_chance_makes_are_reported_to_be_so_and_the_surest_comes_first() {
+fn changes_that_chance_makes_are_reported_to_be_so_and_what_changed_most_comes_first() {
     // Forty figures, of which one spreads by much and one by little.
     let run = |noisy: f64, sure: f64| {
         let spread =
@@ -400,13 +400,20 @@ fn changes_that_chance_makes_are_reported_to_be_so_and_the_surest_comes_first() 
         side_by_side(&[("before", &run(100.0, 100.0)), ("after", &run(noisy, sure))]).answer.remove(0)
     };
     let first = |says: &Text| {
-        let certain = says.sentences().iter().find(|text| text.is(&MOST_CERTAIN)).unwrap();
-        word(certain, "changes")
+        let most = says.sentences().iter().find(|text| text.is(&SLOWER_MOST)).unwrap();
+        word(most, "changes")
     };
     let many = says(50.0, 80.0);
     assert!(many.is(&CHANGED) && !many.is(&BY_CHANCE_ALONE), "{many}");
     assert_eq!((number(&many, "slower"), number(&many, "faster")), (2.0, 0.0));
-    assert!(first(&many).starts_with("w1"), "{many}");
+    assert!(first(&many).starts_with("w0"), "{many}");
+    // Its interval leaves less than that of the other.
+    assert!(first(&says(77.0, 80.0)).starts_with("w1"));
+    // What costs comes before what gains, however much that is.
+    let both = says(300.0, 80.0);
+    let codes: Vec<_> = both.sentences().iter().filter_map(Text::code).collect();
+    assert_eq!(codes, [CHANGED.code, SLOWER_MOST.code, FASTER_MOST.code]);
+    assert!(first(&both).starts_with("w1"), "{both}");
     // A twentieth of 40 figures lies beyond its interval though nothing changed.
     let one = says(79.0, 100.0);
     assert_eq!((number(&one, "slower"), number(&one, "faster"), number(&one, "by_chance")), (1.0, 0.0, 2.0));

@@ -35,9 +35,12 @@ pub(super) const BY_CHANCE_ALONE: Template = Template {
     code: "comparison-by-chance",
     words: "That is no more than the {by_chance} expected by chance.",
 };
-/// Changes that are the furthest from chance.
-pub(super) const MOST_CERTAIN: Template =
-    Template { code: "comparison-most-certain", words: "Most certain: {changes}." };
+/// What became slower most, by what of it is certain: the near end of its interval.
+pub(super) const SLOWER_MOST: Template =
+    Template { code: "comparison-slower-most", words: "Slower most: {changes}." };
+/// The same of what became faster.
+pub(super) const FASTER_MOST: Template =
+    Template { code: "comparison-faster-most", words: "Faster most: {changes}." };
 
 /// The answer, a paragraph a result; empty where the records are the same one.
 pub(super) fn state_verdict(c: &Comparison) -> Vec<Text> {
@@ -236,12 +239,18 @@ fn state_changed_figures(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -
     if changed.is_empty() {
         return text!("comparison-none-changed", "No change beyond noise in {figures}.", figures);
     }
-    // The surest first: far from 1 for the width of its interval.
+    // Those that changed most first, by the end of the interval that is nearer to no change.
+    let resolved = |cell: &Cell| match cell.interval {
+        Some((low, high)) if low > 1.0 || high < 1.0 => low.ln().abs().min(high.ln().abs()),
+        Some(_) => 0.0,
+        None => effect(cell),
+    };
+    // How sure it is: far from 1 for the width of its interval.
     let sureness = |cell: &Cell| {
         let width = cell.interval.map_or(f64::INFINITY, |(low, high)| (high / low).ln());
         effect(cell) / width.max(f64::MIN_POSITIVE)
     };
-    changed.sort_by(|a, b| sureness(b.1).total_cmp(&sureness(a.1)));
+    changed.sort_by(|a, b| resolved(b.1).total_cmp(&resolved(a.1)));
     let count = |slower: bool| changed.iter().filter(|(_, cell)| cell.slower == Some(slower)).count();
     let mut said = text!(CHANGED, slower = count(true), figures, faster = count(false));
     let by_chance = (rows.len() as f64 * BY_CHANCE).round() as usize;
@@ -252,10 +261,14 @@ fn state_changed_figures(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -
     let doubtful = |row: &Row| row.cells.iter().any(|cell| cell.doubt.is_some());
     let (unreliable, sure): (Vec<&(&Row, &Cell)>, Vec<_>) =
         changed.iter().partition(|(row, _)| doubtful(row));
-    let most = sure.iter().take(MOST_LISTED).filter_map(|(row, _)| describe_row(c, row, other));
-    let most: Vec<Text> = most.collect();
-    if !most.is_empty() {
-        said.push(text!(MOST_CERTAIN, changes = most));
+    // What costs comes first.
+    for (slower, template) in [(true, SLOWER_MOST), (false, FASTER_MOST)] {
+        let of_these = sure.iter().filter(|(_, cell)| cell.slower == Some(slower));
+        let most = of_these.filter_map(|(row, _)| describe_row(c, row, other));
+        let most: Vec<Text> = most.take(MOST_LISTED).collect();
+        if !most.is_empty() {
+            said.push(text!(template, changes = most));
+        }
     }
     if !unreliable.is_empty() {
         let unreliable = unreliable.len();

@@ -48,7 +48,7 @@ pub(crate) const RULE: Rule = Rule {
 /// Where the figure is of a moment at which the others were not there.
 pub(crate) const AT_TIMES: Template = Template {
     code: "bandwidth-shared-at-times",
-    words: "other tasks at times take {lost} of the memory bandwidth",
+    words: "other tasks at times take {lost} of the memory bandwidth of triad ({stores} stores)",
 };
 
 /// So many times what the turns with others gave, and the figure shows that others did not take as much all the time.
@@ -104,6 +104,7 @@ fn by_turns(Turns { measurement: m, loss }: Turns) -> Option<Finding> {
     let keys = [Label::Op, Label::Stores, Label::Threads]
         .map(|key| m.labels.get(key).map(|value| format!(" {key}={value}")));
     let from = format!("{}{}", m.metric, keys.into_iter().flatten().collect::<String>());
+    let stores = m.labels.word(Label::Stores).unwrap_or("regular").to_owned();
     let share = share_of(&loss);
     let lost = lost_share(&loss);
     // The figure is from another moment of the run than the turns.
@@ -111,13 +112,19 @@ fn by_turns(Turns { measurement: m, loss }: Turns) -> Option<Finding> {
     let at_times = beside.is_some_and(|beside| m.value() > beside * UNDISTURBED);
     let in_turns = text!(
         "bandwidth-shared-in-turns",
-        "in alternating turns of milliseconds with and without other tasks, {lost} of the bandwidth alone is lost",
+        "in alternating turns of milliseconds with and without other tasks, triad ({stores} stores) loses {lost} of what it moves alone",
+        stores = stores.clone(),
         lost = lost.clone()
     );
     let what = if at_times {
-        text!(AT_TIMES, lost)
+        text!(AT_TIMES, lost, stores)
     } else {
-        text!("bandwidth-shared-taken", "other tasks take {lost} of the memory bandwidth", lost)
+        text!(
+            "bandwidth-shared-taken",
+            "other tasks take {lost} of the memory bandwidth of triad ({stores} stores)",
+            lost,
+            stores
+        )
     };
     let threads = m.labels.count(Label::Threads).filter(|threads| *threads > 0);
     let mut found = RULE

@@ -1,8 +1,8 @@
 //! Page walks: what loads from large working sets lose on 4 KiB pages, where programs do not get larger ones.
 
-use record::diagnosis::{Finding, Relevance};
+use record::diagnosis::{Confidence, Finding, Relevance};
 use record::text::Value;
-use record::{Better, Label, Template, text};
+use record::{Better, Label, Template, detail, text};
 
 use super::needs::Need;
 use super::{Case, Draft, Rule, costs, huge_pages, needs};
@@ -42,7 +42,7 @@ fn size_on_both(case: &Case) -> Option<u64> {
 
 const NESTED: Template = Template {
     code: "page-walk-waits-nested",
-    words: "large working sets lose time to nested page walks (guest and host)",
+    words: "random loads from {size} lose time to nested page walks (guest and host)",
 };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
@@ -63,21 +63,30 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     );
     let on_huge = text!("page-walk-huge-pages", "on 2 MiB pages: {latency}", latency = huge);
     let what = match case.record.machine.is_virtual() {
-        true => NESTED.into(),
-        false => text!("page-walk-waits", "large working sets lose time to page walks"),
+        true => text!(NESTED, size),
+        false => text!("page-walk-waits", "random loads from {size} lose time to page walks", size),
     };
     let (remedy, undo) = huge_pages::remedy(thp.map(String::as_str));
     let mut finding = RULE
         .report_loss(loss, what)
         // Only programs whose data are large and scattered feel it.
         .felt_by(Relevance::Some)
-        .locate(text!("page-walk-loads", "random loads from {size}", size))
         .cite(on_small, small)
         .cite(on_huge, huge)
         .mend(remedy)
         .undo(undo);
     if let Some(setting) = thp {
         finding = finding.cite(text!("page-walk-thp", "THP: {setting}", setting), "conditions.before.thp");
+    }
+    let sets = small.detail.get(detail::SETS_OF_PAGES);
+    let sets = sets.and_then(|sets| sets.as_array().map(Vec::len)).unwrap_or(1);
+    if sets < 2 {
+        // What other pages would cost is not in the interval.
+        let says = text!(
+            "page-walk-one-set",
+            "of one set of base pages: which pages the kernel had free decides what walks cost"
+        );
+        finding = Finding { confidence: Confidence::Medium, ..finding.cite(says, small) };
     }
     if case.record.machine.is_virtual() {
         finding = finding.advise(text!(
@@ -121,6 +130,20 @@ mod tests {
         guest.machine.virtualization.hypervisor = Some("kvm".to_owned());
         let finding = &found(&guest, RULE)[0];
         assert!(finding.what.is(&NESTED) && code_of(&finding.remedy[2]) == "page-walk-host", "{finding:?}");
+    }
+
+    #[test]
+    fn what_one_set_of_pages_shows_is_less_sure_than_what_three_do() {
+        let mut record = record_with(Some("never"), 140.0, 100.0);
+        let one = &found(&record, RULE)[0];
+        assert_eq!(one.confidence, Confidence::Medium);
+        assert_eq!(one.what.value("size").map(ToString::to_string).as_deref(), Some("512 MiB"));
+        for m in record.measurements.iter_mut().filter(|m| m.metric == "load.latency") {
+            m.detail.set(detail::SETS_OF_PAGES, serde_json::json!([139.0, 140.0, 141.0]));
+        }
+        let three = &found(&record, RULE)[0];
+        assert_eq!(three.confidence, Confidence::High);
+        assert_eq!(three.evidence.len() + 1, one.evidence.len());
     }
 
     #[test]

@@ -42,12 +42,24 @@ impl Lacks {
             quick: other.mode == Some(RunMode::Quick),
         }
     }
+
+    /// Why figures with these lacks were passed over for older ones with those.
+    fn beyond(self, best: Self) -> Option<Text> {
+        let reasons = [
+            (self.changed, best.changed, NEWER_CHANGED),
+            (self.doubtful, best.doubtful, NEWER_DOUBTFUL),
+            (self.partial, best.partial, NEWER_PARTIAL),
+            (self.quick, best.quick, NEWER_QUICK),
+        ];
+        let worse = reasons.into_iter().find(|(of_newer, of_best, _)| of_newer > of_best);
+        worse.map(|(.., why)| why.into())
+    }
 }
 
 /// Adds to `record`, which is of now, the figures of its machine's records, each with its name, the newest first: of each group
 /// those of the best record. Returns where they are from.
 pub fn merge_records(record: &mut Record, others: &[(String, Record)]) -> Vec<Text> {
-    let mut taken: Vec<(usize, Vec<&str>, bool)> = Vec::new();
+    let mut taken: Vec<(usize, Vec<&str>, Lacks, Option<Lacks>)> = Vec::new();
     let mut merged: Vec<Measurement> = Vec::new();
     for group in NEEDED {
         // What a command does, or a recipe's, is not what the machine is like.
@@ -56,24 +68,46 @@ pub fn merge_records(record: &mut Record, others: &[(String, Record)]) -> Vec<Te
             let figures: Vec<&Measurement> = other.measurements.iter().filter(wanted).collect();
             (!figures.is_empty()).then(|| (Lacks::find(record, other, group, &figures), at, figures))
         });
-        let Some((lacks, at, figures)) = candidates.min_by_key(|(lacks, at, _)| (*lacks, *at)) else {
+        let candidates: Vec<(Lacks, usize, Vec<&Measurement>)> = candidates.collect();
+        let newest = candidates.first().map(|(lacks, at, _)| (*lacks, *at));
+        let best = candidates.into_iter().min_by_key(|(lacks, at, _)| (*lacks, *at));
+        let Some((lacks, at, figures)) = best else {
             continue;
         };
+        let passed_over = newest.filter(|(_, newer)| *newer != at).map(|(lacks, _)| lacks);
         let metrics = group.iter().filter(|metric| figures.iter().any(|m| m.metric == **metric));
-        match taken.iter_mut().find(|(of, _, doubtful)| *of == at && *doubtful == lacks.doubtful) {
-            Some((_, all, _)) => all.extend(metrics),
-            None => taken.push((at, metrics.copied().collect(), lacks.doubtful)),
+        let alike = |(of, _, known, passed): &&mut (usize, Vec<&str>, Lacks, Option<Lacks>)| {
+            (*of, known.doubtful, *passed) == (at, lacks.doubtful, passed_over)
+        };
+        match taken.iter_mut().find(alike) {
+            Some((_, all, ..)) => all.extend(metrics),
+            None => taken.push((at, metrics.copied().collect(), lacks, passed_over)),
         }
         merged.extend(figures.into_iter().cloned());
     }
     record.measurements.extend(merged);
-    let sources = taken.into_iter().filter_map(|(at, metrics, doubtful)| {
+    let sources = taken.into_iter().filter_map(|(at, metrics, lacks, passed_over)| {
         let (name, other) = others.get(at)?;
-        let template = if doubtful { DOUBTFUL_SOURCE } else { SOURCE };
-        Some(text!(template, metrics = metrics.join(", "), day = day(other), name))
+        let template = if lacks.doubtful { DOUBTFUL_SOURCE } else { SOURCE };
+        let mut says = text!(template, metrics = metrics.join(", "), day = day(other), name);
+        if let Some(why) = passed_over.and_then(|newer| newer.beyond(lacks)) {
+            says.push(why);
+        }
+        Some(says)
     });
     sources.collect()
 }
+
+const NEWER_CHANGED: Template = Template {
+    code: "plan-newer-changed",
+    words: "(a newer record is of another kernel or of other settings)",
+};
+const NEWER_DOUBTFUL: Template =
+    Template { code: "plan-newer-doubtful", words: "(a newer record has them mostly unreliable)" };
+const NEWER_PARTIAL: Template =
+    Template { code: "plan-newer-partial", words: "(a newer record has them not as far as memory)" };
+const NEWER_QUICK: Template =
+    Template { code: "plan-newer-quick", words: "(a newer record is of a quick run)" };
 
 const SOURCE: Template = Template { code: "plan-source", words: "{metrics} of {day}: {name}" };
 const DOUBTFUL_SOURCE: Template = Template {

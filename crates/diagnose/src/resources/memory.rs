@@ -44,24 +44,45 @@ fn maybe_cached(record: &Record, triad: &Measurement) -> Option<Doubt> {
         .then(|| text!("bandwidth-arrays-may-fit", "arrays may fit in the caches").into())
 }
 
+/// With what stores triad was: `regular`, `streaming`.
+fn stores(triad: &Measurement) -> String {
+    triad.labels.word(Label::Stores).unwrap_or("regular").to_owned()
+}
+
 /// CPUs that others used from which on reads that carried less than triad were disturbed.
 const DISTURBED: f64 = 0.05;
 
 /// What stands beside triad: the best read. One that is no best says why, as far as that is known.
-fn beside(record: &Record, triad: &Measurement, read: &Measurement, threads: &str) -> Text {
-    let threads = threads.to_owned();
+fn beside(record: &Record, triad: &Measurement, read: Option<&Measurement>, threads: &str) -> Text {
+    let (threads, stores) = (threads.to_owned(), stores(triad));
+    let Some(read) = read else {
+        return text!("bandwidth-triad-alone", "triad ({stores} stores), {threads}", stores, threads);
+    };
     if read.value() >= triad.value() {
-        return text!("bandwidth-triad-and-read", "triad of {threads}, best read {read}", threads, read);
-    }
-    if used_by_others(record).is_some_and(|used| used >= DISTURBED) {
         return text!(
-            "bandwidth-reads-disturbed",
-            "triad of {threads}; reads, disturbed by other programs, {read}",
+            "bandwidth-triad-and-read",
+            "triad ({stores} stores), {threads}; best read {read}",
+            stores,
             threads,
             read
         );
     }
-    text!("bandwidth-triad-above-read", "triad of {threads}; reads alone {read}", threads, read)
+    if used_by_others(record).is_some_and(|used| used >= DISTURBED) {
+        return text!(
+            "bandwidth-reads-disturbed",
+            "triad ({stores} stores), {threads}; disturbed reads {read}",
+            stores,
+            threads,
+            read
+        );
+    }
+    text!(
+        "bandwidth-triad-above-read",
+        "triad ({stores} stores), {threads}; reads alone {read}",
+        stores,
+        threads,
+        read
+    )
 }
 
 /// Memory bandwidth: the best triad of all CPUs against what the memory devices could carry, in every mode. Where they are not
@@ -83,7 +104,7 @@ pub(super) fn bandwidth(index: &RecordIndex) -> Option<Headline> {
         share: ceiling.map(|rate| triad.value() / rate),
         repeatability: None,
         usual: None,
-        beside: read.map(|read| beside(index.record, triad, read, &who)),
+        beside: Some(beside(index.record, triad, read, &who)),
         meaning: Text::default(),
         doubt: maybe_cached(index.record, triad).or_else(|| doubt([triad])),
     };
@@ -91,7 +112,7 @@ pub(super) fn bandwidth(index: &RecordIndex) -> Option<Headline> {
         "bandwidth-best-triad",
         "best triad of {threads} ({stores} stores), STREAM bytes",
         threads = who,
-        stores = triad.labels.word(Label::Stores).unwrap_or("regular").to_owned()
+        stores = stores(triad)
     );
     let ceiling_is = channels.map_or_else(
         || text!("bandwidth-no-devices", "an unknown ceiling: memory devices and their speed are not known"),

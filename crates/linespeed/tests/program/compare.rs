@@ -395,7 +395,7 @@ fn of_one_machine_it_is_said_what_changed_since_and_noise_is_no_change() {
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let text = flat(&["monday.json", "tuesday.json"]);
-    assert!(text.contains("faster: 0. Most certain: load from memory 120 ns against 90.0 ns"), "{text}");
+    assert!(text.contains("faster: 0. Slower most: load from memory 120 ns against 90.0 ns"), "{text}");
     assert!(text.contains("Changed on the machine: THP (never instead of always)"), "{text}");
     let text = flat(&["monday.json", "noisy.json"]);
     assert!(text.contains("No change beyond noise in") && text.contains("Too noisy to tell: 2."), "{text}");
@@ -468,11 +468,11 @@ fn figures_in_doubt_are_not_reported_by_how_much_they_differ() {
     let text = files.compare(&["q1.json", "q2.json"]).succeeds().stdout;
     let unbroken = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("q2 faster?") && !text.contains("faster 3"), "{text}");
-    assert!(unbroken.contains("Of these unreliable: 1.") && !unbroken.contains("Most certain"), "{text}");
+    assert!(unbroken.contains("Of these unreliable: 1.") && !unbroken.contains("Faster most"), "{text}");
     let files = Files::of(&[("q1.json", &one(300.0, false)), ("q2.json", &one(100.0, false))]);
     let text = files.compare(&["q1.json", "q2.json"]).succeeds().stdout;
     let unbroken = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("q2 faster 3.00×") && unbroken.contains("Most certain: syscall"), "{text}");
+    assert!(text.contains("q2 faster 3.00×") && unbroken.contains("Faster most: syscall"), "{text}");
 }
 
 #[test]

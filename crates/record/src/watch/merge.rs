@@ -194,6 +194,7 @@ pub(super) fn add_processes(all: &mut Vec<Process>, more: &[Process], most: usiz
                 one.system += process.system;
                 one.threads = one.threads.max(process.threads);
                 one.real_time |= process.real_time;
+                one.ended = process.ended;
             }
             None => all.push(process.clone()),
         }

@@ -195,8 +195,9 @@ fn of_finding(record: &Record, finding: &Finding) -> Vec<String> {
     {
         wrong.push(format!("{}: {share} lies outside {interval:?}", finding.rule));
     }
-    let is_figure =
-        |seen: &&Evidence| !matches!(seen.says.code(), Some("finding-in-doubt" | "finding-one-sample"));
+    let is_figure = |seen: &&Evidence| {
+        !matches!(seen.says.code(), Some("finding-in-doubt" | "finding-one-sample" | "page-walk-one-set"))
+    };
     for seen in finding.evidence.iter().filter(is_figure) {
         let is_cited = |m: &&Measurement| seen.from == cited(m);
         let Some(m) = record.measurements.iter().find(is_cited) else { continue };

@@ -115,15 +115,57 @@ fn rank(kind: &str) -> (usize, u32, String) {
 
 /// A row a pair, home and way.
 fn few<'a>(all: impl Iterator<Item = &'a &'a Measurement>, class: impl Fn(&Measurement) -> String) -> Table {
-    let heads = ["from CPU", "to CPU", "home", "#one way", "#spread", "by", "kind of pair"];
+    let heads = ["from CPU", "to CPU", "home", "#one way", "#95 % interval", "by", "kind of pair"];
     let mut table = Table::new("Core-to-core latency", Some("core_to_core.latency"), heads);
+    let how_of = |m: &Measurement| Handover::of_measurement(m).map_or("", |how| how.word());
+    let mut kinds: BTreeMap<(String, &str), Vec<&Measurement>> = BTreeMap::new();
     for m in all {
         table.note_row(remarks(m));
         let how = Handover::of_measurement(m).map_or(String::new(), |how| how.word().to_owned());
         let [from, to, home] = [Label::From, Label::To, Label::Home].map(|label| labelled(m, label));
         table.row(vec![from, to, home, value(m), spread(m), how, class(m)]);
+        kinds.entry((class(m), how_of(m))).or_default().push(m);
+    }
+    for ((kind, _), of) in &kinds {
+        outliers(kind, of).iter().for_each(|note| table.note(note));
     }
     table.finished()
+}
+
+/// So many times the median of their kind, or its part, and pairs lie far from the others of it.
+const FAR: f64 = 2.0;
+/// Pairs of a kind below which none lies far from the others.
+const LEAST_PAIRS: usize = 3;
+/// Pairs that a note names.
+const NAMED: usize = 3;
+
+/// What stands about pairs that lie far from the others of their kind, though the topology shows no difference.
+fn outliers(kind: &str, of: &[&Measurement]) -> Vec<String> {
+    let known: Vec<&&Measurement> =
+        of.iter().filter(|m| m.value() > 0.0 && m.value().is_finite() && pair(m).is_some()).collect();
+    let pairs: BTreeSet<(u32, u32)> = known.iter().filter_map(|m| pair(m)).collect();
+    if pairs.len() < LEAST_PAIRS {
+        return Vec::new();
+    }
+    let middle = Summary::from_samples(&known.iter().map(|m| m.value()).collect::<Vec<_>>()).median;
+    let describe = |far: Vec<&&&Measurement>, why: &str| {
+        let named = far.iter().take(NAMED).map(|m| {
+            let (from, to) = (labelled(m, Label::From), labelled(m, Label::To));
+            format!("CPUs {from} and {to} {}", value(m))
+        });
+        let named: Vec<String> = named.collect();
+        let more = far.len() - named.len();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let median = units::figure(middle, "ns");
+        (!named.is_empty()).then(|| format!("{kind}: {}{more}, the median {median}: {why}", named.join(", ")))
+    };
+    let near = known.iter().filter(|m| m.value() * FAR < middle).collect();
+    let far = known.iter().filter(|m| m.value() > middle * FAR).collect();
+    let (hidden, disturbed) = (
+        "nearer than the topology shows, perhaps siblings or a shared cache that a hypervisor hides",
+        "farther than the topology shows, or others had one of these CPUs meanwhile",
+    );
+    [describe(near, hidden), describe(far, disturbed)].into_iter().flatten().collect()
 }
 
 /// A row a kind of pair, nearest first; the figures `beside` have their median in a column of its own.
@@ -145,6 +187,7 @@ fn classes(
     let mut rows: Vec<_> = kinds.into_iter().collect();
     rows.sort_by_cached_key(|(kind, _)| rank(kind));
     for (kind, [of, beside]) in rows {
+        outliers(&kind, &of).iter().for_each(|note| table.note(note));
         let pairs: BTreeSet<(u32, u32)> = of.iter().filter_map(|m| pair(m)).collect();
         let slowest = of.iter().max_by(|a, b| a.value().total_cmp(&b.value()));
         let summarized =
@@ -322,6 +365,22 @@ mod tests {
             record.measurements.push(Measurement::new("core_to_core.latency", place, vec![50.0; 6]));
         }
         record
+    }
+
+    #[test]
+    fn a_pair_far_from_the_others_of_its_kind_is_named() {
+        let with = |ns: f64| {
+            let mut record = record(&[(0, 2), (0, 3), (1, 2), (1, 3)]);
+            let place = record.measurements[0].labels.clone();
+            record.measurements[0] = Measurement::new("core_to_core.latency", place, vec![ns; 6]);
+            let block = block(&record).unwrap();
+            let Part::Table(table) = &block.parts[0] else { panic!("{:?}", block.parts) };
+            table.remarks.join("\n")
+        };
+        let (near, far) = (with(20.0), with(150.0));
+        assert!(near.contains("CPUs 0 and 2 20.0 ns, the median 50.0 ns"), "{near}");
+        assert!(far.contains("CPUs 0 and 2 150 ns") && far != near.replace("20.0 ns", "150 ns"), "{far}");
+        assert_eq!(with(60.0), "");
     }
 
     #[test]

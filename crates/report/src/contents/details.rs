@@ -42,7 +42,7 @@ const CLOCKS: [Field<Measurement>; 7] = [
         _ => labelled(m, Label::Vector),
     }),
     ("#clock", value),
-    ("#spread", spread),
+    ("#95 % interval", spread),
     ("?#min", |m| figure(m, m.summary.min)),
     ("?#max", |m| figure(m, m.summary.max)),
 ];
@@ -123,7 +123,7 @@ const LOADED: [Field<Measurement>; 5] = [
     ("#bandwidth", |m| labelled(m, Label::Bandwidth)),
     ("#of the loaders' most", |m| labelled(m, Label::ShareOfPeak)),
     ("#latency", value),
-    ("#spread", spread),
+    ("#95 % interval", spread),
 ];
 
 /// Latency under load.
@@ -151,7 +151,7 @@ const COSTS: [Field<Measurement>; 5] = [
         words.collect::<Vec<_>>().join(", ")
     }),
     ("#time", value),
-    ("#spread", spread),
+    ("#95 % interval", spread),
     ("?#min", |m| figure(m, m.summary.min)),
 ];
 

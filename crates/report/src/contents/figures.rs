@@ -85,7 +85,7 @@ pub(crate) fn spread(m: &Measurement) -> String {
         (_, 1) => ONE_SAMPLE.to_owned(),
         _ if withheld(m) => "-".to_owned(),
         (Some((low, high)), _) => range(&figure(m, low), &figure(m, high)),
-        (None, n) => format!("±{} (n = {n})", figure(m, m.summary.mad)),
+        (None, n) => format!("MAD {} (n = {n})", figure(m, m.summary.mad)),
     }
 }
 

@@ -34,7 +34,8 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
         all.iter().chain(&cycles).for_each(|m| block.shown.add(m));
         return Some(block);
     }
-    let heads = ["CPU", "memory of node", "#working set", "#pages", "#latency", "#in cycles", "?#spread"];
+    let heads =
+        ["CPU", "memory of node", "#working set", "#pages", "#latency", "#in cycles", "?#95 % interval"];
     let mut table = Table::new("Load latency", Some("load.latency"), heads);
     let mut rows = side_by_side::<_, 2>(all.into_iter().chain(cycles), |m| {
         Some((place(m), usize::from(m.metric != "load.latency")))

@@ -30,7 +30,7 @@ pub(crate) fn heading(metric: &str) -> &str {
 
 const FIGURES: [Field<Measurement>; 7] = [
     ("#median", value),
-    ("#spread", spread),
+    ("#95 % interval", spread),
     ("?#min", |m| bound(m, m.summary.min)),
     ("?#max", |m| bound(m, m.summary.max)),
     ("?#samples", |m| m.summary.n.to_string()),

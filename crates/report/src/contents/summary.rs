@@ -184,8 +184,9 @@ pub(crate) fn delivered(record: &Record, resource: &Resource) -> String {
         None => figure(resource.delivered),
     };
     let doubt = resource.doubt.as_ref().map(|doubt| format!("unreliable: {doubt}"));
-    let repeatability =
-        resource.repeatability.map(|share| format!("repeatability {}", units::percent_to(share, 2)));
+    let repeatability = resource
+        .repeatability
+        .map(|share| format!("halves of its samples differ by {}", units::percent_to(share, 2)));
     [Some(held), repeatability, doubt, resource.beside.as_ref().map(Text::to_string)]
         .into_iter()
         .flatten()

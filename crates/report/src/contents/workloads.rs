@@ -101,7 +101,7 @@ fn fields<'a>() -> [Field<Row<'a>>; 13] {
         ("setting", |row| row.variant.3.clone()),
         ("#blocks of", |row| row.variant.1.map_or(String::new(), units::bytes)),
         ("#throughput", |row| row.text(0)),
-        ("?#spread", |row| row.cells[0].map_or(String::new(), spread)),
+        ("?#95 % interval", |row| row.cells[0].map_or(String::new(), spread)),
         ("#time", |row| row.text(1)),
         ("#user time", |row| row.text(2)),
         ("#system time", |row| row.text(3)),
@@ -202,7 +202,7 @@ const YIELDS: [Field<Measurement>; 4] = [
     ("workload", |m| labelled(m, Label::Workload)),
     ("core", |m| labelled(m, Label::Core)),
     ("#yield", value),
-    ("#spread", spread),
+    ("#95 % interval", spread),
 ];
 
 /// What all siblings of a core do together, over one alone.

@@ -8,10 +8,11 @@ use record::{Coverage, Record, State};
 
 use super::screen::Screen;
 use crate::contents::conditions;
+use crate::contents::figures::MARK;
 use crate::contents::section::listed;
 use crate::contents::summary;
 use crate::paint::{Span, Tone};
-use crate::text::{clean, pad_left, pad_right, width};
+use crate::text::{clean, cut_words, pad_left, pad_right, width, wrap};
 
 /// Lines of a terminal that nobody has resized, without those that name the files and the prompt.
 pub(super) const LINES: usize = 21;
@@ -58,11 +59,11 @@ pub(super) fn head(screen: &mut Screen, record: &Record) {
 
 /// The worst findings as far as there is room below the `above` first lines, what could not be seen, and where the rest is.
 pub(super) fn foot(screen: &mut Screen, record: &Record, shown_by: &str, above: usize) {
-    let unseen = unseen(record);
+    let unseen = unseen(record, screen.width());
     let room = LINES.saturating_sub(screen.lines() - above + usize::from(unseen.is_some()) + 1);
     let shown = if room < 3 { 0 } else { findings(screen, record, room, Some(shown_by)) };
     if let Some(unseen) = unseen {
-        cut(screen, &[Span::plain(format!("Not seen: {unseen}"))]);
+        cut(screen, &[Span::plain(unseen)]);
     }
     more(screen, record, shown_by, shown);
 }
@@ -83,14 +84,41 @@ pub(super) fn more(screen: &mut Screen, record: &Record, shown_by: &str, shown: 
 pub(super) fn unseen_why(screen: &mut Screen, lost: &[(String, String)]) {
     if !lost.is_empty() {
         let said: Vec<String> = lost.iter().map(|(what, why)| format!("{what} ({why})")).collect();
-        screen.short(2, "", "  ", format!("Not seen: {}", said.join("; ")));
+        let names: Vec<String> = lost.iter().map(|(what, _)| what.clone()).collect();
+        let with_reasons = (1..=said.len()).rev().map(|shown| match said.len() - shown {
+            0 => said.join("; "),
+            left => format!("{}; {left} more", said[..shown].join("; ")),
+        });
+        let named = (1..=names.len()).rev().map(|shown| join_most(&names, shown));
+        let columns = screen.width().saturating_sub(2);
+        let lines = with_reasons.chain(named).map(|line| format!("Not seen: {line}"));
+        let line = longest(lines, |line| wrap(&clean(line), columns).len() <= 2);
+        screen.short(2, "", "  ", line);
     }
 }
 
-/// A line, cut where it is too long.
+/// A line, cut between words where it is too long.
 pub(super) fn cut(screen: &mut Screen, spans: &[Span]) {
-    let spans: Vec<Span> = spans.iter().map(|span| Span::new(span.tone(), clean(span.text()))).collect();
+    let mut room = screen.width();
+    let fitted = spans.iter().map(|span| {
+        let text = cut_words(&clean(span.text()), room);
+        room = room.saturating_sub(width(&text));
+        Span::new(span.tone(), text)
+    });
+    let spans: Vec<Span> = fitted.collect();
     screen.line(&spans);
+}
+
+/// The longest of these lines, from the longest to the shortest, that fits; the shortest where none does.
+fn longest(lines: impl Iterator<Item = String>, fits: impl Fn(&str) -> bool) -> String {
+    let mut last = String::new();
+    for line in lines {
+        last = line;
+        if fits(&last) {
+            break;
+        }
+    }
+    last
 }
 
 /// The machine in two lines, three where the processor's name is long.
@@ -109,9 +137,16 @@ fn headlines(screen: &mut Screen, record: &Record) {
     for resource in resources {
         let name = Span::plain(format!("  {}  ", pad_right(&clean(&resource.name), names)));
         let share = Span::strong(pad_left(&share(resource), 5));
-        let mark = Span::new(Tone::Warning, if resource.doubt.is_some() { "? " } else { "  " });
+        // Where there is no share it is the figure that is unreliable.
+        let [of_share, of_figure] = match (resource.doubt.is_some(), has_share(resource)) {
+            (false, _) => ["  ", ""],
+            (true, true) => ["? ", ""],
+            (true, false) => ["  ", MARK],
+        };
+        let mark = Span::new(Tone::Warning, of_share);
         let usual = resource.usual.as_ref().map(|usual| format!("; usual {usual}"));
-        let figures = format!("{}{}", summary::held_against(record, resource), usual.unwrap_or_default());
+        let figures =
+            format!("{}{of_figure}{}", summary::held_against(record, resource), usual.unwrap_or_default());
         let beside = resource.beside.as_ref().map(|beside| format!("; {beside}")).unwrap_or_default();
         let at = names + 11;
         let fits = at + width(&figures) + width(&beside) <= screen.width();
@@ -121,6 +156,8 @@ fn headlines(screen: &mut Screen, record: &Record) {
         }
         cut(screen, &[name, share, mark, Span::plain(figures)]);
         if let Some(beside) = &resource.beside {
+            let beside = clean(&beside.to_string());
+            let at = at.min(screen.width().saturating_sub(width(&beside)));
             cut(screen, &[Span::plain(format!("{}{beside}", " ".repeat(at)))]);
         }
     }
@@ -129,29 +166,41 @@ fn headlines(screen: &mut Screen, record: &Record) {
     }
 }
 
+fn has_share(resource: &Resource) -> bool {
+    resource.share.is_some_and(f64::is_finite)
+}
+
 fn share(resource: &Resource) -> String {
-    let share = resource.share.filter(|share| share.is_finite());
+    let share = resource.share.filter(|_| has_share(resource));
     share.map_or_else(|| "-".to_owned(), |share| format!("{:.0} %", share * 100.0))
 }
 
 /// The worst findings, three lines each: what, its cost, one command: where a knob mends it and the record is known by a name,
-/// `linespeed fix`. Returns how many were shown.
+/// `linespeed fix`. One for which less is left has its first lines. Returns how many were shown.
 pub(super) fn findings(screen: &mut Screen, record: &Record, room: usize, shown_by: Option<&str>) -> usize {
     let findings = &record.diagnosis.findings;
     if findings.is_empty() {
         cut(screen, &[Span::plain(summary::nothing(record))]);
         return 0;
     }
-    let shown = findings.len().min(FINDINGS).min((room / 3).max(1));
+    let lines = room.max(3);
+    let shown = findings.len().min(FINDINGS).min(lines.div_ceil(3));
     for (number, finding) in findings.iter().take(shown).enumerate() {
+        let left = lines - number * 3;
         let what = format!("{}. {}", number + 1, finding.what);
         let place = summary::place(finding).map(|place| format!(" ({place})")).unwrap_or_default();
         // Half a place is none.
         let place = if width(&what) + width(&place) > screen.width() { "" } else { &place };
         cut(screen, &[Span::strong(format!("{what}{place}"))]);
         let (severity, loss) = (summary::severity(finding.severity), summary::loss(finding));
+        if left < 2 {
+            break;
+        }
         cut(screen, &[Span::plain(format!("   {severity}: {loss}"))]);
-        let fixed = shown_by.and_then(|of| fix(finding, number + 1, of));
+        let fixed = shown_by.and_then(|of| fix(finding, number + 1, of, screen.width().saturating_sub(3)));
+        if left < 3 {
+            break;
+        }
         if let Some(remedy) = fixed.or_else(|| remedy(finding, screen.width().saturating_sub(3))) {
             cut(screen, &[Span::plain(format!("   {remedy}"))]);
         }
@@ -160,14 +209,18 @@ pub(super) fn findings(screen: &mut Screen, record: &Record, room: usize, shown_
 }
 
 /// What fixes it where it is a knob: which, and to what.
-fn fix(finding: &Finding, number: usize, shown_by: &str) -> Option<String> {
+fn fix(finding: &Finding, number: usize, shown_by: &str, room: usize) -> Option<String> {
     let set = finding.knob()?;
     let of = if shown_by == HERE { String::new() } else { format!(" --record {}", quote_word(shown_by)) };
     let to = set.value.as_ref().map(|value| format!(" to {value}")).unwrap_or_default();
-    Some(format!(
-        "$ sudo linespeed fix {number}{of} (sets {}{to}, measures before and after)",
-        set.knob.name()
-    ))
+    let command = format!("$ sudo linespeed fix {number}{of}");
+    let sets = format!("sets {}{to}", set.knob.name());
+    let lines = [
+        format!("{command} ({sets}, measures before and after)"),
+        format!("{command} ({sets})"),
+        command.clone(),
+    ];
+    Some(longest(lines.into_iter(), |line| width(&clean(line)) <= room))
 }
 
 /// The first command that fits a line; where none does, the first advice in words.
@@ -179,19 +232,23 @@ fn remedy(finding: &Finding, room: usize) -> Option<String> {
     fits.or_else(words)
 }
 
-/// What could not be seen.
-fn unseen(record: &Record) -> Option<String> {
+/// What could not be seen, in a line: by name as far as there is room.
+fn unseen(record: &Record, columns: usize) -> Option<String> {
     let named = |state: State| {
         let groups = summary::unseen(record).into_iter().filter(move |group| group.state == state);
         groups.flat_map(|group| group.what).collect::<Vec<String>>()
     };
     let impossible = named(State::Impossible);
     let limited = named(State::Degraded).len();
-    let said = listed([
-        (!impossible.is_empty()).then(|| join_most(&impossible, UNSEEN)),
-        (limited > 0).then(|| format!("{limited} measured in part")),
-    ]);
-    (!said.is_empty()).then_some(said)
+    let line = |shown: usize| {
+        let said = listed([
+            (!impossible.is_empty()).then(|| join_most(&impossible, shown)),
+            (limited > 0).then(|| format!("{limited} measured in part")),
+        ]);
+        (!said.is_empty()).then(|| format!("Not seen: {said}"))
+    };
+    let lines = (1..=UNSEEN).rev().filter_map(line);
+    Some(longest(lines, |line| width(&clean(line)) <= columns)).filter(|line| !line.is_empty())
 }
 
 #[cfg(test)]
@@ -236,6 +293,24 @@ mod tests {
         let mut screen = Screen::new(&Style { width: 160, color: false, ..Style::default() });
         write(&mut screen, &record, "a b");
         assert!(screen.finish().contains("linespeed fix 1 --record 'a b'"));
+    }
+
+    #[test]
+    fn no_line_is_cut_within_a_list_and_a_second_finding_has_what_room_is_left() {
+        let mut record = old_record();
+        for name in ["workloads flops-512", "scaling flops-512", "numa", "power-draw", "smt-yield"] {
+            record.coverage.push(Coverage::impossible(name, "none here"));
+        }
+        let more = record.diagnosis.findings.clone();
+        record.diagnosis.findings.extend(more);
+        let text = answer(&record, 80);
+        assert!(!text.lines().any(|line| line.starts_with("Not seen") && line.contains('…')), "{text}");
+        let room = |lines: usize| {
+            let mut screen = Screen::new(&Style { width: 80, color: false, ..Style::default() });
+            let shown = findings(&mut screen, &record, lines, Some("."));
+            (shown, screen.lines())
+        };
+        assert_eq!([3, 4, 5, 6].map(room), [(1, 3), (2, 4), (2, 5), (2, 6)]);
     }
 
     #[test]

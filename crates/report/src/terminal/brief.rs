@@ -11,7 +11,7 @@ use crate::contents::figures::{rate, times};
 use crate::contents::plan::{processes, reasons, verification};
 use crate::paint::{Span, Tone};
 use crate::table::Table;
-use crate::text::cut;
+use crate::text::cut_words;
 
 /// Rows of a table.
 const ROWS: usize = 6;
@@ -125,7 +125,7 @@ pub fn overhead_answer(record: &Record, (all, whole): (bool, bool), shown_by: &s
             }
             let mut steps = Table::new("", None, ["step", "costs"]);
             for step in record.diagnosis.overhead.iter().flat_map(|overhead| &overhead.steps).take(ROWS) {
-                steps.row([&step.what, &step.says].map(|words| cut(&words.to_string(), CELL)).to_vec());
+                steps.row([&step.what, &step.says].map(|words| cut_words(&words.to_string(), CELL)).to_vec());
             }
             screen.table(&layers, 2);
             screen.clipped(1 + ROWS, |screen| screen.table(&steps, 2));

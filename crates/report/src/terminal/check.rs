@@ -41,13 +41,21 @@ fn compose(check: &Check, baseline: &str) -> String {
                 (_, 0) => String::new(),
                 (known, _) => format!(", {}", record::phrase::count_noun(known, "figure")),
             };
+            // What could not be compared comes first where it is most of it.
+            let leads = noisy > known;
+            let lead = if leads {
+                format!("{noisy} of {} figures too noisy; else ", check.figures.len())
+            } else {
+                String::new()
+            };
             // Facts that agree say nothing of how fast the machine is.
             let noisy = match (noisy, check.figures.len()) {
                 (_, 0) => "speed not measured".to_owned(),
                 (0, _) => String::new(),
+                _ if leads => String::new(),
                 (noisy, _) => format!("{noisy} too noisy"),
             };
-            let good = format!("nothing is off: {}{figures}", count_facts(check.alike));
+            let good = format!("{lead}nothing is off: {}{figures}", count_facts(check.alike));
             let long = format!("{good} as in {}", clean(baseline));
             let parts = |first: String| {
                 let all = [first, noisy.clone(), unseen.clone()];
@@ -244,6 +252,7 @@ mod tests {
         let lines = [
             check_line(&good, "node1"),
             check_line(&with(Outcome::Good, vec![figure(None, false), noisy()]), "node1"),
+            check_line(&with(Outcome::Good, vec![figure(None, false), noisy(), noisy()]), "node1"),
             check_line(&with(Outcome::Defect, vec![figure(None, true), noisy()]), "node1"),
             check_line(&a_check(Outcome::Good, Vec::new(), unseen()), "node1"),
             check_line(&a_check(Outcome::Defect, all.clone(), unseen()), "node1"),
@@ -252,6 +261,7 @@ mod tests {
         insta::assert_snapshot!(lines.join("\n"), @r"
         nothing is off: 31 facts as in node1; speed not measured
         nothing is off: 31 facts, 1 figure as in node1; 1 too noisy
+        2 of 3 figures too noisy; else nothing is off: 31 facts, 1 figure as in node1
         triad, all CPUs at 80 % of the baseline
         nothing is off: 31 facts as in node1; speed not measured; not seen: firmware
         memory devices 15, not 16; SMT off, not on; 2 more: -v; not seen: firmware

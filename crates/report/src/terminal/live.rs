@@ -273,8 +273,9 @@ fn threads(screen: &mut Screen, interval: &Interval, room: usize) {
 fn line(process: &Process, seconds: f64) -> String {
     let percent = |of: f64| pad_left(&format!("{:.1}", of / seconds * 100.0), 9);
     let real_time = if process.real_time { "  real-time" } else { "" };
+    let ended = if process.ended { "  (ended)" } else { "" };
     format!(
-        "{}  {}{}{}{}{real_time}",
+        "{}  {}{}{}{}{real_time}{ended}",
         pad_left(&process.pid.to_string(), 9),
         pad_right(&cut(&process.name, 16), 17),
         percent(process.cpu),

@@ -178,7 +178,7 @@ fn ratio(value: f64) -> String {
 }
 
 fn times(record: &Record, time: &Measurement) -> Table {
-    let heads = ["", "#time", "#of its run", "?#spread"];
+    let heads = ["", "#time", "#of its run", "?#95 % interval"];
     let mut table = Table::new("Time", Some("workload.cpu_time"), heads);
     for (name, words, _) in listed_states(|state| find_state(record, state).map(Measurement::value)) {
         let Some(m) = find_state(record, name) else { continue };
@@ -315,16 +315,27 @@ fn around(record: &Record, time: &Measurement) -> Section {
     if sources.is_empty() {
         sources = of(&ceilings.days);
     }
-    sources.sort_unstable_by(|a, b| b.cmp(a));
+    // Their names end with their time, which hosts' names do not tell.
+    let time = |name: &str| name.rsplit('-').next().unwrap_or(name).to_owned();
+    sources.sort_unstable_by(|a, b| time(b).cmp(&time(a)).then(a.cmp(b)));
     sources.dedup();
-    let days = match sources.as_slice() {
-        [] => String::new(),
-        [only] => format!(" (of {only})"),
-        [newest, others @ ..] => format!(" (the best of {newest} and {} before)", others.len()),
-    };
-    if !parts.is_empty() {
+    let names = if ceilings.records.is_empty() { &ceilings.days } else { &ceilings.records };
+    if let [only] = sources.as_slice() {
         let parts: Vec<String> = parts.into_iter().map(|(_, part)| part).collect();
-        section.add("ceilings", format!("{}{days}", parts.join(", ")));
+        section.add("ceilings", format!("{} (of {only})", parts.join(", ")));
+    } else if !parts.is_empty() {
+        // Each with the record that holds it, those of the newest first.
+        let at = |name: &str| {
+            let source = names.get(name);
+            sources.iter().position(|one| Some(one) == source).unwrap_or(sources.len())
+        };
+        parts.sort_by_key(|(name, _)| at(name));
+        let with_source = |(name, part): (String, String)| match names.get(&name) {
+            Some(source) => format!("{part} (of {source})"),
+            None => part,
+        };
+        let parts: Vec<String> = parts.into_iter().map(with_source).collect();
+        section.add("ceilings", parts.join(", "));
     }
     section
 }
@@ -391,7 +402,7 @@ mod tests {
             "worker 0",
             "83.3 % of the time",
             "500 ms of CPU time, of the whole machine",
-            "IPC 1.50 (primes), memory in 95.0 ns (the best of vm-2.json and 1 before)",
+            "memory in 95.0 ns (of vm-2.json), IPC 1.50 (primes) (of vm-1.json)",
             "Counters: no PMU",
         ] {
             assert!(text.contains(words), "no {words:?} in:\n{text}");

@@ -44,6 +44,27 @@ fn a_short_run_never_goes_over_a_better_one() {
 }
 
 #[test]
+fn why_a_newer_record_is_passed_over_is_reported() {
+    let reasons = |records: &[Record]| {
+        let mut now = Record::new("0", String::new(), Vec::new());
+        now.conditions.before.thp = Some("madvise".to_owned());
+        let named: Vec<(String, Record)> = records.iter().map(|one| (String::new(), one.clone())).collect();
+        let sources = merge_records(&mut now, &named);
+        let codes = sources[0].sentences().iter().skip(1).filter_map(|text| text.code().map(str::to_owned));
+        codes.collect::<Vec<_>>()
+    };
+    let (quick, normal) = (with_yield(1.1, Some(RunMode::Quick)), with_yield(1.2, Some(RunMode::Normal)));
+    assert_eq!(reasons(&[quick.clone(), normal.clone()]), ["plan-newer-quick"]);
+    assert!(reasons(&[normal.clone(), quick.clone()]).is_empty());
+    let mut doubtful = normal.clone();
+    doubtful.measurements[0].doubt = Some("too noisy".into());
+    assert_eq!(reasons(&[doubtful, quick.clone()]), ["plan-newer-doubtful"]);
+    let mut changed = normal;
+    changed.conditions.before.thp = Some("never".to_owned());
+    assert_eq!(reasons(&[changed, quick]), ["plan-newer-changed"]);
+}
+
+#[test]
 fn what_a_command_did_is_not_what_the_machine_is_like() {
     let mut of_command = with_yield(1.1, None);
     of_command.measurements[0].detail.set(detail::COMMAND, vec!["bc".to_owned()]);
