@@ -29,6 +29,8 @@ pub struct Followed {
     pub stops: [u64; 2],
     /// Signals that were sent.
     pub shots: u32,
+    /// Stops of the process that was started until it made the guardian, which it does before it sets anything.
+    pub before_guardian: u64,
     /// How the process that was started ended: its code, or 128 and the signal.
     pub code: i32,
 }
@@ -142,6 +144,7 @@ impl Hunt {
                 // SAFETY: the kernel writes one long.
                 unsafe { libc::ptrace(libc::PTRACE_GETEVENTMSG, pid, 0, &raw mut new) };
                 self.guardian = i32::try_from(new).ok();
+                self.followed.before_guardian = self.followed.stops[0];
             }
             go_on(pid, 0);
         } else {
