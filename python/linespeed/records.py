@@ -37,6 +37,28 @@ class Advice:
     undo: Tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class AgainstFirst:
+    """A command's time against that of the first, round by round."""
+
+    #: How many times as long it took: the median of the rounds' ratios.
+    ratio: float
+    #: Rounds that had both.
+    rounds: int
+    #: The same in words.
+    says: str
+    #: What can be said of the difference; `costs` is what the first takes more (below 0: less) than this one, as a
+    #: share of the first's time.
+    verdict: Verdict
+    #: What else differs, a sentence each: where the time went, what was counted beside it. Only where a difference is
+    #: resolved.
+    explained: Tuple[str, ...] = ()
+    #: The interval of that, which holds for all commands together at 95 %; absent where the rounds are too few.
+    interval: Optional[Tuple[float, float]] = None
+    #: Whether it is the slower of the two; absent where no difference is resolved.
+    slower: Optional[bool] = None
+
+
 #: What figures say of a conclusion.
 Answer = Literal["supported", "contradicted", "cannot-tell"]
 
@@ -185,6 +207,18 @@ class ClockSetting:
     max_hz: Optional[int] = None
     #: Lower limit set, Hz.
     min_hz: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class CommandInTurn:
+    """One of the commands."""
+
+    #: The `workload` of its figures.
+    workload: str
+    #: How it stands against the first; absent for the first itself, and where no round had both.
+    against_first: Optional[AgainstFirst] = None
+    #: What it was bound by.
+    bound: Optional[Bound] = None
 
 
 @dataclass(frozen=True)
@@ -360,6 +394,8 @@ class Diagnosis:
     scaling: Tuple[Scaling, ...] = ()
     #: What siblings add to each workload that was run with and without them.
     siblings: Tuple[SiblingsAdd, ...] = ()
+    #: How commands differ that were run in turn; only in records of `linespeed stat` of several.
+    turns: Optional[Turns] = None
     #: CPUs that others used on average during the run; absent where it was too short to tell.
     used_by_others: Optional[float] = None
 
@@ -1584,6 +1620,19 @@ class Traffic:
     source: str = ''
     #: Those written.
     written: Optional[float] = None
+
+
+@dataclass(frozen=True)
+class Turns:
+    """Commands that were run in turn, each round once, every other round backwards."""
+
+    #: The commands, in the order in which they were named; the others are held against the first.
+    commands: Tuple[CommandInTurn, ...]
+    #: What noise alone makes of such a difference, as a share: commands held against themselves in neighbouring runs.
+    #: Absent where the runs are too few to tell.
+    floor: Optional[float] = None
+    #: The same in words.
+    floor_says: Optional[str] = None
 
 
 @dataclass(frozen=True)

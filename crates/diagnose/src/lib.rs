@@ -45,6 +45,7 @@ mod samples;
 mod scaling;
 mod siblings;
 mod stretches;
+mod turns;
 mod usl;
 
 use record::diagnosis::{Evidence, Finding};
@@ -73,6 +74,7 @@ pub use record_index::RecordIndex;
 pub use resources::{Headline, MEMORY_LATENCY, beyond_caches, resources, usual_memory_latency};
 pub use scaling::scaling;
 pub use stretches::{Stretch, stretches};
+pub use turns::turns;
 
 /// The first figure of the record that a finding cites.
 pub fn cited_figure<'a>(record: &'a Record, finding: &Finding) -> Option<&'a Measurement> {
@@ -90,10 +92,11 @@ pub fn diagnose(record: &Record) -> Diagnosis {
     let numa = numa::numa(index);
     let case = findings::Case::new(index, numa.as_ref());
     let bound = bound::bound(index);
+    let turns = turns::turns(record);
     // A command was held back by what its verdict says. What a rule would find of the machine beside it says nothing of it.
-    let (findings, not_looked_for) = match &bound {
-        Some(_) => Default::default(),
-        None => (findings::findings(&case), findings::not_looked_for(&case)),
+    let (findings, not_looked_for) = match bound.is_some() || turns.is_some() {
+        true => Default::default(),
+        false => (findings::findings(&case), findings::not_looked_for(&case)),
     };
     let mut headlines = resources::resources(index);
     resources::state_repeatability(record, &mut headlines);
@@ -119,5 +122,6 @@ pub fn diagnose(record: &Record) -> Diagnosis {
         overhead,
         plan: plan_nodes(index),
         bound,
+        turns,
     }
 }

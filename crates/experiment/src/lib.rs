@@ -1,7 +1,7 @@
 //! Experiments: alternatives that are run in rounds, each in turn, so that what drifts favours none.
 //!
 //! [`rounds`] is the order of that and its runner. [`throughput`] runs a command, or one of the [`recipes`], from one CPU to
-//! all; [`layouts`] runs copies of a command as somebody planned them and unbound; [`prove`] shows what setting knobs gains,
+//! all; [`turns`] runs several commands; [`layouts`] runs copies of one as somebody planned them and unbound; [`prove`] shows what setting knobs gains,
 //! which a [`proof_cache`] keeps and a [`fix`] does for one finding, and a [`noise_estimate`] says how much each can gain at most.
 
 #![warn(unreachable_pub)]
@@ -31,3 +31,4 @@ pub mod prove;
 pub mod recipes;
 pub mod rounds;
 pub mod throughput;
+pub mod turns;

@@ -65,6 +65,7 @@ pub fn redact_all<'a>(
     let Some(mut pseudonyms) = begin(options)? else { return Ok(None) };
     for record in records {
         *record = redact_with(record.redacted(&mut pseudonyms))?;
+        record.diagnosis.turns = diagnose::turns(record);
     }
     end(&pseudonyms);
     Ok(Some(pseudonyms))

@@ -432,6 +432,8 @@ details! {
     TOGETHER: f64 = "together";
     /// What Intel MLC loaded the memory with.
     TRAFFIC: str = "traffic";
+    /// Which of several commands that were run in turn, from 1; the others are held against the first.
+    TURN: u64 = "turn";
     /// The unit that perf prints.
     UNIT: str = "unit";
     /// Vector width of the loop.

@@ -11,6 +11,7 @@ use crate::loss_breakdown::LossBreakdown;
 use crate::plan::Plan;
 use crate::statistics::Verdict;
 use crate::text::Text;
+use crate::turns::Turns;
 
 /// Everything that follows from a record's figures.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -56,6 +57,9 @@ pub struct Diagnosis {
     /// What a command was bound by; only in records of `linespeed stat`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bound: Option<Bound>,
+    /// How commands differ that were run in turn; only in records of `linespeed stat` of several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turns: Option<Turns>,
 }
 
 /// What nodes cost a program that ignores them, and whether the firmware tells the truth about their distances.

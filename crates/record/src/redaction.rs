@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::file_name::host_of;
-use crate::{Record, Text, text};
+use crate::{Record, Text, in_turn, text};
 pub use key::Key;
 use texts::Holds::{self, Argv, Name, Own, Sentence};
 use texts::declared;
@@ -337,13 +337,16 @@ fn is_address(word: &str) -> bool {
 }
 
 impl Record {
-    /// The same without names. Figures, settings and hardware stay.
+    /// The same without names. Figures, settings and hardware stay; what is said of commands that were run in turn goes, as it
+    /// is full of their names, and follows from the figures again.
     ///
     /// # Errors
     ///
     /// It has no form in JSON, which is how it is looked through.
     pub fn redacted(&self, pseudonyms: &mut Pseudonyms) -> io::Result<Self> {
-        let redacted = pseudonyms.redacted_value(serde_json::from_str(&self.to_json()?)?, "");
+        let renamed = in_turn::rename(self, &mut |name| pseudonyms.of(Kind::Command, name));
+        let json = renamed.as_ref().unwrap_or(self).to_json()?;
+        let redacted = pseudonyms.redacted_value(serde_json::from_str(&json)?, "");
         let text = serde_json::to_vec(&redacted)?;
         Self::from_json(&text).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))
     }

@@ -3,12 +3,13 @@
 //! The command has standard output and standard error as it would without us; the report follows on standard error.
 
 mod runs;
+mod turns;
 
 use std::path::Path;
 use std::time::Instant;
 
 use experiment::probe::{self, Probed};
-use machine::Root;
+use machine::{Inspection, Root};
 use measure::command::{self, Attached, Job, SharedInput};
 use os::Stop;
 use os::child::Guard;
@@ -24,10 +25,14 @@ use crate::options::{Options, PerfFormat, Stat};
 use crate::redaction::{redact, shown};
 use crate::{ceilings, files, output};
 use report::forms::Forms;
-use runs::{Runs, repeat};
+use runs::{Repeat, Runs, repeat};
 
 /// Runs the command, or watches processes, and reports; returns its exit code.
 pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
+    let commands = stat.commands()?;
+    if commands.len() > 1 {
+        return turns::run(options, stat, &commands);
+    }
     let stop = signals::install();
     let began = Instant::now();
     let found = stat.pid.iter().map(|pid| Attached::find(*pid)).collect::<Result<Vec<Attached>, _>>();
@@ -62,7 +67,12 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
         output::complain(&format!("--probe runs the command up to {runs} times; only the first run prints"));
     }
     let (runs, usable) = if attached.is_empty() {
-        let mut runs = repeat(&job, if stat.probe { 1 } else { stat.repeat }, stat.warmup, options, stop);
+        let repeat_as = Repeat {
+            runs: if stat.probe { 1 } else { stat.runs() },
+            warmup: stat.warmup,
+            prepare: stat.prepare_of(0),
+        };
+        let mut runs = repeat(&job, repeat_as, options, stop)?;
         if let (true, Some(found)) = (stat.probe && runs.went_well(), &found) {
             let seconds = runs.done.iter().map(|run| run.ended.wall.as_secs_f64()).sum();
             probed = probe_command(&job, options, stat, (&found.machine, seconds), &mut input, stop);
@@ -80,19 +90,12 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
     // It ends beside our own work on what was seen.
     guard.dismiss();
     record.conditions.knobs = tuned_session::knobs(tuned.as_ref());
-    fill(&mut record, &runs, &job, stat.repeat, usable.unwrap_or(1).max(1));
+    fill(&mut record, &runs, &job, stat.runs(), usable.unwrap_or(1).max(1));
     record.coverage.append(&mut probed.coverage);
     if let Some(time) = record.measurements.first_mut().filter(|_| stat.probe) {
         time.detail.set_parts(detail::PROBES, &probed.probes);
     }
-    record.seconds = Some((began.elapsed().as_secs_f64() * 1000.0).round() / 1000.0);
-    if let Some(found) = found {
-        record.conditions.after = Some(machine::snapshot_since(&root, &found.snapshot));
-        record.conditions.before = found.snapshot;
-        record.machine = found.machine;
-        record.coverage.extend(found.coverage);
-        record.diagnosis = diagnose::diagnose(&record);
-    }
+    finish(&mut record, found, began);
     drop(tuned);
     redact(options, &mut record)?;
     let delivered =
@@ -106,8 +109,20 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
     Ok(runs.code())
 }
 
+/// What is known of the machine and follows from it all.
+fn finish(record: &mut Record, found: Option<Inspection>, began: Instant) {
+    record.seconds = Some((began.elapsed().as_secs_f64() * 1000.0).round() / 1000.0);
+    if let Some(found) = found {
+        record.conditions.after = Some(machine::snapshot_since(&Root::live(), &found.snapshot));
+        record.conditions.before = found.snapshot;
+        record.machine = found.machine;
+        record.coverage.extend(found.coverage);
+        record.diagnosis = diagnose::diagnose(record);
+    }
+}
+
 fn probe_rounds(stat: &Stat) -> usize {
-    if stat.repeat > 1 { stat.repeat as usize } else { probe::fewest_rounds() }
+    if stat.runs() > 1 { stat.runs() as usize } else { probe::fewest_rounds() }
 }
 
 /// Runs it in all ways, silently: its own run with its outputs is over, and took `seconds`.
@@ -140,8 +155,17 @@ fn fill(record: &mut Record, runs: &Runs, job: &Job, asked: u32, cpus: usize) {
     }
     let Some(time) = record.measurements.first_mut() else { return };
     time.detail.set(detail::RUNS_ASKED, asked);
+    add_ceilings(record);
+}
+
+/// What commands are held against, beside their times.
+fn add_ceilings(record: &mut Record) {
     match ceilings::of_this_machine() {
-        Ok(known) => time.detail.set_parts(detail::CEILINGS, &known),
+        Ok(known) => {
+            for time in record.measurements.iter_mut().filter(|m| m.metric == "workload.time") {
+                time.detail.set_parts(detail::CEILINGS, &known);
+            }
+        }
         Err(why) => {
             record.coverage.push(Coverage::skipped("ceilings", why).with_remedy("run linespeed once"));
         }

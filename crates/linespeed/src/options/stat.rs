@@ -1,18 +1,26 @@
 //! Options of `stat`.
 
+use std::ffi::OsString;
+
 use clap::{Args, ValueEnum};
+use record::phrase::count_noun;
+
+use crate::failure::Failure;
 
 /// Options of `stat`.
 #[derive(Debug, Args)]
 pub struct Stat {
-    /// Run the command N times: median, and from 6 runs its 95 % interval; a file on standard input is read anew by each
-    #[arg(short, long, value_name = "N", default_value = "1", hide_default_value = true,
-          value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub repeat: u32,
-    /// Run the command N times before, uncounted
+    /// Run each command N times: median, and from 6 runs its 95 % interval; a file on standard input is read anew by each
+    /// [without: once; of several commands 10 times, and quick ones until each took 3 s]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub repeat: Option<u32>,
+    /// Run each command N times before, uncounted
     #[arg(long, value_name = "N", default_value = "0", hide_default_value = true,
           value_parser = clap::value_parser!(u32).range(0..=100_000))]
     pub warmup: u32,
+    /// Run CMD in a shell before each run of a command; once for all commands, or once for each in their order
+    #[arg(long, value_name = "CMD", conflicts_with_all = ["pid", "probe"])]
+    pub prepare: Vec<String>,
     /// Print the counts in perf stat's format, to --output if given
     #[arg(long, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "text", conflicts_with = "json")]
     pub perf_format: Option<PerfFormat>,
@@ -27,12 +35,63 @@ pub struct Stat {
     #[arg(short, long, value_name = "PID[,PID]", value_delimiter = ',', value_parser = clap::value_parser!(i32).range(1..),
           conflicts_with_all = ["command", "repeat", "warmup", "perf_format", "separator"])]
     pub pid: Vec<i32>,
-    /// Watch so long [without: until Ctrl-C]
-    #[arg(long = "for", value_name = "TIME", value_parser = super::duration, requires = "pid")]
+    /// Watch so long [without: until Ctrl-C]; of several commands: run them in turn so long
+    #[arg(long = "for", value_name = "TIME", value_parser = super::duration, conflicts_with = "repeat")]
     pub limit: Option<std::time::Duration>,
-    /// The command and its arguments
+    /// The command and its arguments; several parted by ::: are run in turn
     #[arg(required_unless_present = "pid", trailing_var_arg = true, value_name = "COMMAND")]
-    pub command: Vec<std::ffi::OsString>,
+    pub command: Vec<OsString>,
+}
+
+/// What parts commands, as GNU parallel parts its lists.
+const BETWEEN: &str = ":::";
+/// Commands that are run in turn at most.
+const MOST: usize = 8;
+
+impl Stat {
+    /// The commands, one or several.
+    ///
+    /// # Errors
+    ///
+    /// One is empty, there are too many, or an option does not go with so many.
+    pub fn commands(&self) -> Result<Vec<&[OsString]>, Failure> {
+        let commands: Vec<&[OsString]> = self.command.split(|word| word == BETWEEN).collect();
+        let several = commands.len() > 1;
+        let wrong = if several && commands.iter().any(|command| command.is_empty()) {
+            Some("::: parts two commands, and one side is empty: linespeed stat -- OLD ::: NEW".to_owned())
+        } else if commands.len() > MOST {
+            Some(format!("{} commands are too many to run in turn: {MOST} at most", commands.len()))
+        } else if several && self.probe {
+            Some("--probe is for one command: leave out --probe, or ::: and what follows".to_owned())
+        } else if several && (self.perf_format.is_some() || self.separator.is_some()) {
+            Some(
+                "perf's format is for one command: leave out --perf-format and -x, or ::: and what follows"
+                    .to_owned(),
+            )
+        } else if !several && self.pid.is_empty() && self.limit.is_some() {
+            Some(
+                "--for goes with -p PID, or with several commands (OLD ::: NEW); -r N runs one N times"
+                    .to_owned(),
+            )
+        } else if ![0, 1, commands.len()].contains(&self.prepare.len()) {
+            let (given, of) =
+                (count_noun(self.prepare.len(), "--prepare"), count_noun(commands.len(), "command"));
+            Some(format!("{given} for {of}: give one for all, or one for each"))
+        } else {
+            None
+        };
+        wrong.map_or(Ok(commands), |words| Err(Failure::Usage(words)))
+    }
+
+    /// The line that is run before each run of the command of this number, from 0.
+    pub fn prepare_of(&self, command: usize) -> Option<&str> {
+        self.prepare.get(command).or(self.prepare.first()).map(String::as_str)
+    }
+
+    /// How often one command is run.
+    pub fn runs(&self) -> u32 {
+        self.repeat.unwrap_or(1)
+    }
 }
 
 /// perf stat's layouts.
@@ -54,5 +113,10 @@ Standard output and standard error stay the command's own. The report follows on
 that of a run; --json prints the record after the command's standard output instead, --output FILE writes it to a file. --cpus \
 LIST binds the command.
 
-Exit codes: the command's own; 128+n for signal n; 127 command not found; 126 command cannot be run; 2 wrong usage; 3 a \
-file cannot be written.";
+OLD ::: NEW runs both in turn, every other round backwards (old new, new old), and says how many times as long NEW takes, with \
+the interval of the rounds' ratios, what noise alone makes, and what bounds each; up to 8 commands, held against the first. Their \
+standard output goes nowhere, standard error is told where one fails. Only a word that is ::: and nothing else parts commands: a \
+command that has one of its own (GNU parallel) goes into sh -c '...'.
+
+Exit codes: the command's own, of several that of the first that failed; 128+n for signal n; 127 command not found; 126 command \
+cannot be run; 2 wrong usage; 3 a file cannot be written, or --prepare failed.";

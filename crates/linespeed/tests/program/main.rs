@@ -38,4 +38,5 @@ mod signals;
 mod stat;
 mod stat_signals;
 mod support;
+mod turns;
 mod words;

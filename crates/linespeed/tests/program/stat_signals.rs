@@ -9,7 +9,7 @@ use crate::stat::{flat, shell};
 use crate::support::started::{Started, heeding_signals, spawned};
 use crate::support::{emulated, folder, linespeed, skipped, sound, terminal};
 
-fn alive(pid: i32) -> bool {
+pub fn alive(pid: i32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
 }
@@ -26,7 +26,7 @@ fn family(file: &Path) -> String {
 }
 
 /// Waits until `count` process numbers stand in `file`.
-fn numbers(file: &Path, count: usize) -> Vec<i32> {
+pub fn numbers(file: &Path, count: usize) -> Vec<i32> {
     let from = Instant::now();
     loop {
         let text = std::fs::read_to_string(file).unwrap_or_default();

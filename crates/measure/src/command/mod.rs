@@ -69,17 +69,31 @@ pub type Tell<'a> = &'a mut dyn FnMut(&[Process]);
 
 /// Runs a command once, on our own input and outputs. A signal that asks us to stop ends it and all that it started.
 pub fn run(job: &Job, stop: &Stop, tell: Tell) -> Result<Run, SpawnError> {
-    attended(job, Spec::new(job.argv), stop, tell)
+    attended(job, Spec::new(job.argv), stop, tell).map(|(run, _)| run)
 }
 
 /// As [`run`] once more: what it read from a file from its beginning, else nothing, and nowhere to write.
 pub fn run_silent(job: &Job, input: &mut SharedInput, stop: &Stop, tell: Tell) -> Result<Run, SpawnError> {
     let stdin = if input.again() { Input::Inherit } else { Input::Null };
     let nowhere = Spec { stdin, stdout: Output::Null, stderr: Output::Null, ..Spec::new(job.argv) };
-    attended(job, nowhere, stop, tell)
+    attended(job, nowhere, stop, tell).map(|(run, _)| run)
 }
 
-fn attended(job: &Job, spec: Spec, stop: &Stop, tell: Tell) -> Result<Run, SpawnError> {
+/// As [`run_silent`], and what it wrote to standard error, of which so many bytes are kept.
+pub fn run_heard(
+    job: &Job,
+    input: &mut SharedInput,
+    limit: usize,
+    stop: &Stop,
+    tell: Tell,
+) -> Result<(Run, Vec<u8>), SpawnError> {
+    let stdin = if input.again() { Input::Inherit } else { Input::Null };
+    let stderr = Output::Capture { limit };
+    attended(job, Spec { stdin, stdout: Output::Null, stderr, ..Spec::new(job.argv) }, stop, tell)
+}
+
+/// The run, and what it wrote to standard error where that is captured.
+fn attended(job: &Job, spec: Spec, stop: &Stop, tell: Tell) -> Result<(Run, Vec<u8>), SpawnError> {
     let mut opened = None;
     let mut child =
         Child::spawn_beside(&Spec { cpus: job.cpus, env: job.env, gate: true, ..spec }, &mut |pid| {
@@ -106,7 +120,8 @@ fn attended(job: &Job, spec: Spec, stop: &Stop, tell: Tell) -> Result<Run, Spawn
     leave_out(&had, &mut ended, threads.min(usable(job)));
     // The kernel's counts of pages in use are several CPUs', and rounded.
     let rss_known = ended.usage.max_rss_bytes > own_rss.saturating_add(own_rss / 8);
-    Ok(Run { ended, reading, refused, seen, around, clock, rss_known, attached: Vec::new() })
+    let run = Run { ended, reading, refused, seen, around, clock, rss_known, attached: Vec::new() };
+    Ok((run, child.captured().1))
 }
 
 /// Counters of a child and all that it starts, from its program's start on.

@@ -44,6 +44,20 @@ pub struct Figures {
     pub coverage: Vec<Coverage>,
 }
 
+impl Figures {
+    /// The same as figures of a workload of this name, the one of this number (from 1) of several commands that were run
+    /// in turn.
+    pub fn in_turn(mut self, workload: &str, turn: usize) -> Self {
+        for m in &mut self.measurements {
+            m.labels = std::mem::take(&mut m.labels).with_label(Label::Workload, workload);
+        }
+        if let Some(time) = self.measurements.first_mut() {
+            time.detail.set(detail::TURN, turn);
+        }
+        self
+    }
+}
+
 /// Seconds that a run had on a CPU, and those of them of threads that were looked at.
 fn cpu_seconds(run: &Run) -> (f64, f64) {
     let seen = run.seen.threads.iter().map(|thread| thread.on_cpu_ns).sum::<u64>() as f64 / 1e9;

@@ -37,6 +37,11 @@ impl SharedInput {
         matches!(self, Self::File(..))
     }
 
+    /// Whether it is a pipe that holds something, which no later run can read again.
+    pub fn is_pipe_with_content(&self) -> bool {
+        matches!(self, Self::Pipe(_)) && poll_input() & libc::POLLIN != 0
+    }
+
     /// Before run `number`, counted from 0: goes back to where the first began. Whether a pipe has nothing left for it.
     pub fn before(&mut self, number: u32) -> bool {
         match self {
@@ -54,8 +59,14 @@ impl SharedInput {
 
 /// Whether standard input is a pipe whose writers are gone and that holds nothing any more.
 fn is_used_up() -> bool {
+    let state = poll_input();
+    state & libc::POLLHUP != 0 && state & libc::POLLIN == 0
+}
+
+/// What standard input has for a reader now.
+fn poll_input() -> libc::c_short {
     let mut asked = libc::pollfd { fd: libc::STDIN_FILENO, events: libc::POLLIN, revents: 0 };
     // SAFETY: one structure of this function's own, and no waiting.
     let reported = unsafe { libc::poll(&mut asked, 1, 0) };
-    reported == 1 && asked.revents & libc::POLLHUP != 0 && asked.revents & libc::POLLIN == 0
+    if reported == 1 { asked.revents } else { 0 }
 }

@@ -56,6 +56,7 @@ const TEXTS: &[(&str, Holds)] = &[
     (".distance_mismatches[]", Sentence),
     (".doubt", Sentence),
     (".each", Sentence),
+    (".explained[]", Sentence),
     (".floor_says", Sentence),
     (".from", Sentence),
     (".how", Sentence),

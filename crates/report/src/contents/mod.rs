@@ -34,6 +34,7 @@ pub(crate) mod shape;
 pub(crate) mod side_by_side;
 pub(crate) mod stolen;
 pub(crate) mod summary;
+pub(crate) mod turns;
 pub(crate) mod wakeups;
 pub(crate) mod watch;
 pub(crate) mod workloads;

@@ -10,6 +10,7 @@ mod history;
 mod plan;
 mod shape;
 mod summary;
+mod turns;
 mod watch;
 
 use std::collections::HashSet;
@@ -38,8 +39,12 @@ pub fn reference(record: &Record, answers: &[Answer]) -> String {
     // Without figures the inventory is the answer.
     let inventory_alone = record.measurements.is_empty() && record.import.is_none() && record.watch.is_none();
     let mut inventory = vec![figures::inventory(record, inventory_alone), shape::section(&record.machine)];
-    let mut sections =
-        vec![summary::contradictions(record), figures::claims(answers), command::verdict(record)];
+    let mut sections = vec![
+        summary::contradictions(record),
+        figures::claims(answers),
+        command::verdict(record),
+        turns::turns(record),
+    ];
     sections.extend(watch::sections(record));
     if inventory_alone {
         sections.append(&mut inventory);

@@ -28,6 +28,7 @@ mod screen;
 mod sections;
 mod stat;
 mod tree;
+mod turns;
 mod watch;
 
 use record::glossary::Term;
@@ -36,6 +37,7 @@ use record::{Comparison, Machine, Record};
 pub use crate::ascii::to_ascii;
 pub use crate::contents::conditions::quiet as quiet_machine;
 use crate::contents::summary;
+use crate::contents::turns::find_turns;
 use crate::paint::{Span, Tone};
 pub use audit::{Seen, audit};
 pub use brief::{comparison_answer, overhead_answer, plan_answer, scale_answer};
@@ -55,7 +57,6 @@ pub use recipes::{ListedRecipe, recipes};
 pub use reference_machine::reference;
 pub use scale::{is_scale, scale, scale_briefly};
 use screen::Screen;
-pub use stat::stat_answer;
 pub use watch::live_summary;
 
 /// How text is laid out.
@@ -140,7 +141,7 @@ pub fn report(record: &Record, style: &Style) -> String {
     Screen::draw(style, |screen| report::write(screen, record))
 }
 
-/// A record again: what a run of `scale`, `overhead` or `stat` tells of its command; without figures the inventory stands in place
+/// A record again: what a run of `scale`, `overhead` or `stat` tells of its commands; without figures the inventory stands in place
 /// of the answer.
 pub fn record(record: &Record, all: bool, shown_by: &str, style: &Style) -> String {
     let measured = record.import.is_none();
@@ -150,7 +151,7 @@ pub fn record(record: &Record, all: bool, shown_by: &str, style: &Style) -> Stri
         scale_answer(record, all, shown_by, style)
     } else if measured && !record.diagnosis.layers.is_empty() && !summary::is_whole(record) {
         overhead_answer(record, (all, true), shown_by, style)
-    } else if stat::is_of_a_command(record) {
+    } else if stat::is_of_a_command(record) || find_turns(record).is_some() {
         stat_answer(record, all, shown_by, style)
     } else if !record.measurements.is_empty() {
         // Of other tools' output the tables are asked for by naming it.
@@ -158,6 +159,15 @@ pub fn record(record: &Record, all: bool, shown_by: &str, style: &Style) -> Stri
     } else {
         let more = format!("linespeed show {} --all", record::phrase::quote_word(shown_by));
         inventory_answer(record, all || !measured, &more, style)
+    }
+}
+
+/// What a command was bound by, or which is faster of several that were run in turn, on one screen: `linespeed stat`. Above it, where
+/// `all` is asked for, the whole report. `shown_by`: what `linespeed show` takes for this record.
+pub fn stat_answer(record: &Record, all: bool, shown_by: &str, style: &Style) -> String {
+    match find_turns(record) {
+        Some(turns) => turns::turns_answer(record, turns, all, shown_by, style),
+        None => stat::command_answer(record, all, shown_by, style),
     }
 }
 

@@ -50,7 +50,7 @@ pub(super) fn is_of_a_command(record: &Record) -> bool {
 
 /// What a command was bound by, on one screen: `linespeed stat`. Above it, where `all` is asked for, the whole report. `shown_by`:
 /// what `linespeed show` takes for this record.
-pub fn stat_answer(record: &Record, all: bool, shown_by: &str, style: &Style) -> String {
+pub(super) fn command_answer(record: &Record, all: bool, shown_by: &str, style: &Style) -> String {
     let whole = || {
         Screen::draw(style, |screen| {
             write(screen, record);
@@ -105,13 +105,13 @@ fn write_answer(screen: &mut Screen, record: &Record, shown_by: &str) {
 }
 
 /// What could not be seen of a command, one entry for each thing; single events stand in the record.
-fn lost(record: &Record) -> impl Iterator<Item = (&Coverage, &'static str)> {
+pub(super) fn lost(record: &Record) -> impl Iterator<Item = (&Coverage, &'static str)> {
     let heading = |c: &Coverage| COVERED.iter().find(|(topic, _)| *topic == c.what).map(|(_, what)| *what);
     record.coverage.iter().filter(|c| c.state != State::Measured).filter_map(move |c| Some((c, heading(c)?)))
 }
 
 /// Writes the report of a record of a command; nothing when there is none in it.
-fn write(screen: &mut Screen, record: &Record) {
+pub(super) fn write(screen: &mut Screen, record: &Record) {
     let Some(time) = find_time(record) else { return };
     screen.paragraph(&[Span::strong("  ")], Tone::Strong, command_text(time));
     if let Some(early) = early_end(record, time) {

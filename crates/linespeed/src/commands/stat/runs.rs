@@ -1,10 +1,11 @@
 //! The runs of a command under `linespeed stat`.
 
+use experiment::turns::{EarlyEnd, prepare_run};
 use measure::command::{self, Job, Run, SharedInput};
 use os::Stop;
 use os::child::{Exit, Process, SpawnError};
 
-use crate::failure::signal_code;
+use crate::failure::{Failure, signal_code};
 use crate::options::Options;
 use crate::output;
 use crate::progress::{name_processes, say_left};
@@ -32,8 +33,20 @@ impl Runs {
     }
 }
 
+/// How often a command is run.
+#[derive(Clone, Copy)]
+pub(super) struct Repeat<'a> {
+    /// Runs that count.
+    pub runs: u32,
+    /// Runs before them.
+    pub warmup: u32,
+    /// A line of shell before each.
+    pub prepare: Option<&'a str>,
+}
+
 /// Runs the command as often as was asked for, or until somebody or something stops it.
-pub(super) fn repeat(job: &Job, repeat: u32, warmup: u32, options: &Options, stop: &Stop) -> Runs {
+pub(super) fn repeat(job: &Job, repeat: Repeat, options: &Options, stop: &Stop) -> Result<Runs, Failure> {
+    let Repeat { runs: repeat, warmup, prepare } = repeat;
     let mut runs = Runs { done: Vec::new(), refused: None, interrupted: None };
     let mut tell = |left: &[Process]| say_left(&name_processes(left), "Ctrl-C ends it");
     let all = warmup + repeat;
@@ -44,11 +57,19 @@ pub(super) fn repeat(job: &Job, repeat: u32, warmup: u32, options: &Options, sto
                 "the first run read all of standard input, a pipe; later runs find none. Give a file instead: < FILE",
             );
         }
+        match prepare.map(|line| prepare_run(line, job, stop, &mut tell)).transpose() {
+            Ok(_) => {}
+            Err(EarlyEnd::Stopped(signal)) => {
+                runs.interrupted = Some(signal);
+                break;
+            }
+            Err(failed) => return Err(Failure::Cannot(failed.to_string())),
+        }
         let mut run = match command::run(job, stop, &mut tell) {
             Ok(run) => run,
             Err(refused) => {
                 runs.refused = Some(refused);
-                return runs;
+                return Ok(runs);
             }
         };
         if options.out.verbose {
@@ -74,5 +95,5 @@ pub(super) fn repeat(job: &Job, repeat: u32, warmup: u32, options: &Options, sto
             break;
         }
     }
-    runs
+    Ok(runs)
 }

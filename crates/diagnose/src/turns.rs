@@ -1,0 +1,190 @@
+//! Commands that were run in turn: how many times as long each took as the first, round by round; what noise alone makes of that;
+//! and what else differs between them.
+
+mod explained;
+
+use record::in_turn::{alone, times};
+use record::paired_comparison::{PairedComparison, Scale, compare_pairs, least_rounds};
+use record::phrase::count_noun;
+use record::statistics::Verdict;
+use record::text::Value;
+use record::turns::{AgainstFirst, CommandInTurn, Turns};
+use record::{Label, Measurement, Record, Template, Text, text, units};
+
+use crate::RecordIndex;
+use crate::bound::bound;
+
+const SLOWER: Template =
+    Template { code: "turns-slower", words: "{this} is {ratio}× ({interval}) slower than {base}" };
+const FASTER: Template =
+    Template { code: "turns-faster", words: "{this} is {ratio}× ({interval}) faster than {base}" };
+const NOT_RESOLVED: Template = Template {
+    code: "turns-not-resolved",
+    words: "no difference resolved between {this} and {base}: {interval}× as long",
+};
+const WITHIN_NOISE: Template = Template {
+    code: "turns-within-noise",
+    words: "no difference resolved between {this} and {base}: {interval}× as long, no more than noise alone makes ({floor})",
+};
+const TOO_NOISY: Template = Template {
+    code: "turns-too-noisy",
+    words: "too noisy to tell {this} from {base}: {interval}× as long; too many rounds would be needed",
+};
+const TOO_NOISY_YET: Template = Template {
+    code: "turns-too-noisy-yet",
+    words: "too noisy to tell {this} from {base}: {interval}× as long; about {rounds} would tell",
+};
+const TOO_FEW: Template = Template {
+    code: "turns-too-few-rounds",
+    words: "{this} took {ratio}× as long as {base} in {rounds}; an interval requires {least} (-r {least})",
+};
+const FLOOR: Template = Template {
+    code: "turns-floor",
+    words: "noise alone makes up to {floor}: each command against itself, {pairs} of neighbouring runs",
+};
+
+/// What a record says of commands that were run in turn; `None` of a record of something else.
+pub fn turns(record: &Record) -> Option<Turns> {
+    let times = times(record);
+    let (first, others) = times.split_first()?;
+    let comparisons = others.len().max(1);
+    let pairs = against_themselves(&times);
+    let itself = compare_pairs(&pairs, Scale::Ratio, comparisons, None).as_floor();
+    let floor = itself.floor;
+    let base = Named { time: first, name: spoken(first, 1) };
+    let command = |(at, time): (usize, &&Measurement)| {
+        let workload = workload(time);
+        let this = Named { time, name: spoken(time, at + 1) };
+        let against_first = (at > 0).then(|| against(record, [&base, &this], comparisons, floor)).flatten();
+        CommandInTurn { bound: bound_alone(record, workload), workload: workload.to_owned(), against_first }
+    };
+    let floor_says = floor.map(|share| {
+        let pairs = count_noun(itself.rounds, "pair");
+        text!(FLOOR, floor = Value::Share(share), pairs)
+    });
+    Some(Turns { commands: times.iter().enumerate().map(command).collect(), floor, floor_says })
+}
+
+fn workload(time: &Measurement) -> &str {
+    time.labels.word(Label::Workload).unwrap_or_default()
+}
+
+/// A command and what it is called in a sentence.
+struct Named<'a> {
+    time: &'a Measurement,
+    name: String,
+}
+
+/// Characters of a name that does not break a sentence.
+const SPOKEN: usize = 32;
+
+/// What a command is called in a sentence: its name, where that is short, else its number.
+fn spoken(time: &Measurement, number: usize) -> String {
+    let name = workload(time);
+    if name.chars().count() <= SPOKEN { name.to_owned() } else { format!("command {number}") }
+}
+
+/// What one of them was bound by.
+fn bound_alone(record: &Record, workload: &str) -> Option<record::diagnosis::Bound> {
+    let mut bound = bound(&RecordIndex::new(&alone(record, workload)))?;
+    // Where the figures stand in this record.
+    for evidence in &mut bound.evidence {
+        evidence.from = evidence.from.replace("workload=command", &format!("workload={workload}"));
+    }
+    Some(bound)
+}
+
+/// Times of the same command in neighbouring runs. A command that comes last in one round comes first in the next: the last
+/// command in each even round, the first in each odd one. Which of the two stands first changes from pair to pair, so that what
+/// drifts favours none.
+fn against_themselves(times: &[&Measurement]) -> Vec<(f64, f64)> {
+    let [first, .., last] = times else { return Vec::new() };
+    let neighbours = |time: &Measurement, from: usize| -> Vec<(f64, f64)> {
+        let pairs = time.samples.get(from..).unwrap_or_default().chunks_exact(2);
+        let pair = |(at, pair): (usize, &[f64])| match *pair {
+            [a, b] if at.is_multiple_of(2) => Some((a, b)),
+            [a, b] => Some((b, a)),
+            _ => None,
+        };
+        pairs.enumerate().filter_map(pair).collect()
+    };
+    let mut all = neighbours(last, 0);
+    all.extend(neighbours(first, 1));
+    all
+}
+
+fn against(
+    record: &Record,
+    [base, this]: [&Named; 2],
+    comparisons: usize,
+    floor: Option<f64>,
+) -> Option<AgainstFirst> {
+    let rounds: Vec<(f64, f64)> =
+        base.time.samples.iter().copied().zip(this.time.samples.iter().copied()).collect();
+    let compared = compare_pairs(&rounds, Scale::Ratio, comparisons, floor);
+    if compared.rounds == 0 {
+        return None;
+    }
+    let times_as_long = |less_by: f64| 1.0 - less_by;
+    let ratio = times_as_long(compared.less_by);
+    let interval = compared.interval.map(|(low, high)| (times_as_long(high), times_as_long(low)));
+    let slower = compared.is_less().map(|less| !less);
+    let explained = match slower {
+        Some(_) => explained::explain(record, [base, this], comparisons),
+        None => Vec::new(),
+    };
+    Some(AgainstFirst {
+        rounds: compared.rounds as u64,
+        ratio,
+        interval,
+        slower,
+        says: say(&compared, ratio, interval, [base, this], comparisons),
+        verdict: compared.verdict,
+        explained,
+    })
+}
+
+fn say(
+    compared: &PairedComparison,
+    ratio: f64,
+    interval: Option<(f64, f64)>,
+    [base, this]: [&Named; 2],
+    comparisons: usize,
+) -> Text {
+    let (this, base) = (this.name.clone(), base.name.clone());
+    let Some((low, high)) = interval else {
+        let least = least_rounds(comparisons);
+        let rounds = count_noun(compared.rounds, "round");
+        return text!(TOO_FEW, this, base, ratio = units::significant(ratio), rounds, least);
+    };
+    let width = high - low;
+    let interval = format!("{}–{}", factor(low, width), factor(high, width));
+    match &compared.verdict {
+        Verdict::Costs { share, .. } if *share < 0.0 => {
+            text!(SLOWER, this, base, ratio = factor(ratio, width), interval)
+        }
+        Verdict::Costs { .. } => {
+            let (low, high) = (1.0 / high, 1.0 / low);
+            let width = high - low;
+            let interval = format!("{}–{}", factor(low, width), factor(high, width));
+            text!(FASTER, this, base, ratio = factor(1.0 / ratio, width), interval)
+        }
+        Verdict::TooNoisy { rounds_needed: Some(more) } => {
+            let rounds = count_noun(*more, "more round");
+            text!(TOO_NOISY_YET, this, base, interval, rounds)
+        }
+        Verdict::TooNoisy { .. } => text!(TOO_NOISY, this, base, interval),
+        _ => match compared.floor.filter(|_| low > 1.0 || high < 1.0) {
+            Some(floor) => text!(WITHIN_NOISE, this, base, interval, floor = Value::Share(floor)),
+            None => text!(NOT_RESOLVED, this, base, interval),
+        },
+    }
+}
+
+/// Ratios with the digits that their interval, of this width, allows: three decimals where it is narrow.
+fn factor(ratio: f64, width: f64) -> String {
+    if width < 0.1 && ratio < 10.0 { format!("{ratio:.3}") } else { units::significant(ratio) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,133 @@
+//! What else differs between two commands of which one is the slower: where their time went, and what was counted beside it.
+
+use record::paired_comparison::{Scale, compare_pairs};
+use record::statistics::Verdict;
+use record::text::Value;
+use record::{Label, Measurement, Record, Template, Text, text};
+
+use super::Named;
+
+/// A state that explains less than this share of the difference is not worth a word.
+const WORTH: f64 = 0.1;
+/// A count that grew by less than this share of what the time did, both as logarithms, does not stand beside it.
+const AS_MUCH: f64 = 0.5;
+/// Fewer events than this take no time that shows.
+const FEW: f64 = 100.0;
+/// Counts that are looked at, the most telling first.
+const COUNTS: [&str; 7] = [
+    "instructions",
+    "cache-misses",
+    "branch-misses",
+    "page-faults",
+    "major-faults",
+    "context-switches",
+    "cpu-migrations",
+];
+/// States and their sums that are looked at.
+const STATES: usize = 5;
+
+const WHERE: Template = Template { code: "turns-explained-times", words: "From {base} to {this}: {states}." };
+const BESIDE: Template = Template { code: "turns-explained-counts", words: "Counted beside it: {counts}." };
+const STATE: Template = Template { code: "turns-explained-state", words: "{state} {before} → {after}" };
+const COUNT: Template = Template { code: "turns-explained-count", words: "{event} {ratio}" };
+const CPU_TIME: Template = Template { code: "turns-cpu-time", words: "CPU time" };
+const USER: Template = Template { code: "turns-user", words: "user" };
+const SYSTEM: Template = Template { code: "turns-sys", words: "sys" };
+const RUNNABLE: Template = Template { code: "turns-runnable", words: "runnable (run-queue delay)" };
+const BLOCKED: Template = Template { code: "turns-blocked", words: "blocked" };
+
+/// A figure of both, by round.
+struct Both {
+    rounds: Vec<(f64, f64)>,
+    before: f64,
+    after: f64,
+}
+
+/// What differs, in sentences: nothing where nothing does.
+pub(super) fn explain(record: &Record, [first, this]: [&Named; 2], comparisons: usize) -> Vec<Text> {
+    let together = comparisons * (STATES + COUNTS.len());
+    let of = |whose: &Named, metric: &'static str, label: Label, word: &str| {
+        record.measurements_of(metric).find(|m| {
+            m.labels.get(Label::Workload) == whose.time.labels.get(Label::Workload)
+                && m.labels.get(Label::Thread).is_none()
+                && m.labels.word(label) == Some(word)
+        })
+    };
+    let both = |metric: &'static str, label: Label, word: &str| {
+        Some((of(first, metric, label, word)?, of(this, metric, label, word)?))
+    };
+    let wall = Both::of(first.time, this.time);
+    let state = |word: &str| both("workload.cpu_time", Label::State, word);
+    let mut states: Vec<(Template, Both)> = Vec::new();
+    let doubted = |(a, b): (&Measurement, &Measurement)| a.doubt.is_some() || b.doubt.is_some();
+    match (state("user"), state("system")) {
+        // The split between the two is sampled, their sum is not.
+        (Some(user), Some(system)) if doubted(user) || doubted(system) => {
+            states.push((CPU_TIME, Both::of(user.0, user.1).plus(&Both::of(system.0, system.1))));
+        }
+        (user, system) => {
+            let known = [(USER, user), (SYSTEM, system)];
+            states.extend(known.into_iter().filter_map(|(name, m)| m.map(|(a, b)| (name, Both::of(a, b)))));
+        }
+    }
+    for (name, word) in [(RUNNABLE, "runnable"), (BLOCKED, "off-cpu")] {
+        states.extend(state(word).map(|(a, b)| (name, Both::of(a, b))));
+    }
+    let least = WORTH * wall.grew().abs();
+    states.retain(|(_, both)| {
+        let differs = compare_pairs(&both.rounds, Scale::Difference { worth: least }, together, None);
+        matches!(differs.verdict, Verdict::Costs { .. }) && both.grew().abs() >= least
+    });
+    states.sort_by(|a, b| b.1.grew().abs().total_cmp(&a.1.grew().abs()));
+    let mut all = Vec::new();
+    if !states.is_empty() {
+        let states: Vec<Text> = states.into_iter().map(|(name, both)| both.say(name)).collect();
+        let (base, this) = (first.name.clone(), this.name.clone());
+        all.push(text!(WHERE, base, this, states = Value::List(states)));
+    }
+    let counts: Vec<Text> = COUNTS
+        .iter()
+        .filter_map(|event| {
+            let (a, b) = both("counter.count", Label::Event, event)?;
+            let both = Both::of(a, b);
+            let ratio = both.after / both.before;
+            let as_much = ratio.ln() * wall.ratio().signum() >= AS_MUCH * wall.ratio().abs();
+            let differs = compare_pairs(&both.rounds, Scale::Count, together, None);
+            let resolved = matches!(differs.verdict, Verdict::Costs { .. });
+            let worth_a_word = resolved && as_much && ratio.is_finite() && both.before.max(both.after) >= FEW;
+            worth_a_word.then(|| text!(COUNT, event = (*event).to_owned(), ratio = Value::Factor(ratio)))
+        })
+        .collect();
+    if !counts.is_empty() {
+        all.push(text!(BESIDE, counts = Value::List(counts)));
+    }
+    all
+}
+
+impl Both {
+    fn of(before: &Measurement, after: &Measurement) -> Self {
+        let rounds = before.samples.iter().copied().zip(after.samples.iter().copied()).collect();
+        Self { rounds, before: before.value(), after: after.value() }
+    }
+
+    /// Both figures of each run summed.
+    fn plus(self, other: &Self) -> Self {
+        let sum = |(a, b): (&(f64, f64), &(f64, f64))| (a.0 + b.0, a.1 + b.1);
+        let rounds: Vec<(f64, f64)> = self.rounds.iter().zip(&other.rounds).map(sum).collect();
+        Self { rounds, before: self.before + other.before, after: self.after + other.after }
+    }
+
+    fn grew(&self) -> f64 {
+        self.after - self.before
+    }
+
+    /// The logarithm of the ratio.
+    fn ratio(&self) -> f64 {
+        (self.after / self.before).ln()
+    }
+
+    fn say(&self, state: Template) -> Text {
+        let (before, after) = (Value::Figure(self.before, "s"), Value::Figure(self.after, "s"));
+        text!(STATE, state = text!(state), before, after)
+    }
+}

@@ -1,0 +1,153 @@
+//! Several commands under `linespeed stat`, in turn.
+
+use std::time::Instant;
+
+use experiment::rounds::Turn;
+use experiment::turns::{self, EarlyEnd, Extent, InTurn, InTurns, Observer, Request};
+use machine::Root;
+use measure::command::{Job, Run};
+use os::child::{Exit, Guard, Hint, Process, SpawnError};
+use os::{pin, signals};
+use record::phrase::count_noun;
+use record::{CpuList, Ended, units};
+
+use super::{add_ceilings, deliver, finish};
+use crate::commands::quiet::tuned_session;
+use crate::commands::{measuring, new_record};
+use crate::delivery;
+use crate::failure::{Failure, signal_code};
+use crate::options::{Options, Stat};
+use crate::output;
+use crate::progress::{name_processes, say_left};
+use crate::redaction::redact;
+
+/// A shorter wait needs no word, seconds.
+const WORTH_TELLING: f64 = 2.0;
+
+/// Runs the commands in turn and reports; returns the exit code of the first that failed, else 0.
+pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]]) -> Result<u8, Failure> {
+    let stop = signals::install();
+    let began = Instant::now();
+    let allowed = pin::allowed();
+    let cpus = options.measuring.cpus.as_ref();
+    if let (Some(cpus), Some(allowed)) = (cpus, &allowed) {
+        measuring::check_cpus(cpus, allowed)?;
+    }
+    let mut record = new_record();
+    let tuned = tuned_session::for_measuring(options)?;
+    let found = machine::inspect(&Root::live());
+    let destination = delivery::destination(options, &found.machine, &record, true)?;
+    // After the guardian, which has to outlive what this one ends.
+    let guard = Guard::prepared(None);
+    let env = [guard.variable()];
+    let in_turn = |(at, argv)| InTurn {
+        job: Job { argv, cpus, env: &env, events: false, guard: Some(&guard) },
+        prepare: stat.prepare_of(at),
+    };
+    let commands: Vec<InTurn> = argvs.iter().copied().enumerate().map(in_turn).collect();
+    let extent = match (stat.repeat, stat.limit) {
+        (Some(rounds), _) => Extent::Rounds(rounds),
+        (None, Some(time)) => Extent::Time(time),
+        (None, None) => Extent::Usual,
+    };
+    let request = Request { commands: &commands, warmup: stat.warmup, extent, stop };
+    let done = turns::run_in_turn(request, &mut Heard { options, commands: argvs.len() });
+    // It ends beside our own work on what was seen.
+    guard.dismiss();
+    match &done.ended {
+        // Half of what was asked for, under other conditions, is nothing.
+        Some(EarlyEnd::Prepare(failed)) => return Err(Failure::Cannot(failed.to_string())),
+        Some(EarlyEnd::Stopped(signal)) => record.ended = Ended::Interrupted { signal: *signal },
+        Some(EarlyEnd::CannotStart(_, why)) => record.ended = Ended::Failed { reason: why.to_string() },
+        None => {}
+    }
+    let usable = cpus.or(allowed.as_ref()).map_or(1, CpuList::len).max(1);
+    let measured = turns::figures(&done, &request, usable);
+    record.measurements = measured.measurements;
+    record.coverage = measured.coverage;
+    record.conditions.knobs = tuned_session::knobs(tuned.as_ref());
+    if !record.measurements.is_empty() {
+        add_ceilings(&mut record);
+    }
+    finish(&mut record, Some(found), began);
+    drop(tuned);
+    tell_failures(&done, &measured.names, options.out.redact);
+    redact(options, &mut record)?;
+    let delivered = match record.measurements.is_empty() {
+        true => Ok(()),
+        false => deliver(options, stat, &record, destination.as_deref()),
+    };
+    if let Some(EarlyEnd::CannotStart(which, why)) = &done.ended {
+        output::complain(&refusal(*which, why));
+        return delivered.map(|()| why.code());
+    }
+    delivered.map(|()| code(&done))
+}
+
+/// Why a command cannot be started. What follows a separator may have been meant for the one before.
+fn refusal(which: usize, why: &SpawnError) -> String {
+    match why {
+        SpawnError::NotFound { hint: Hint::NotOnPath, .. } if which > 0 => {
+            format!("{why} (::: parts commands here; one that has a ::: of its own goes into sh -c '...')")
+        }
+        _ => why.to_string(),
+    }
+}
+
+/// The exit code of the first that failed, in the order of the commands; 128+n for a signal.
+fn code(done: &InTurns) -> u8 {
+    if let Some(EarlyEnd::Stopped(signal)) = done.ended {
+        return signal_code(signal);
+    }
+    let codes = done.runs.iter().flatten().map(|run| run.ended.exit.code());
+    codes.into_iter().find(|code| *code != 0).unwrap_or(0)
+}
+
+/// That a command failed, and what it said of that: its output went nowhere.
+fn tell_failures(done: &InTurns, names: &[String], redact: bool) {
+    for (at, ((failed, runs), name)) in done.failed.iter().zip(&done.runs).zip(names).enumerate() {
+        let Some(how) = failed else { continue };
+        let times = runs.iter().filter(|run| run.ended.exit != Exit::Code(0)).count();
+        let of = count_noun(runs.len(), "run");
+        output::complain(&match redact {
+            true => format!("command {} failed in {times} of {of}: it {}", at + 1, how.exit),
+            false => format!("{name} failed in {times} of {of}: it {how}"),
+        });
+    }
+}
+
+/// Tells how far it is.
+struct Heard<'a> {
+    options: &'a Options,
+    commands: usize,
+}
+
+impl Observer for Heard<'_> {
+    fn ran(&mut self, turn: Turn, counts: bool, run: &Run) {
+        if self.options.out.verbose {
+            let kind = if counts { "round" } else { "warm-up round" };
+            let took = units::figure(run.ended.wall.as_secs_f64(), "s");
+            output::complain(&format!("{kind} {}, command {}: {took}", turn.round + 1, turn.alternative + 1));
+        }
+    }
+
+    fn left(&mut self, seconds: f64) {
+        if !self.options.out.quiet_output && seconds >= WORTH_TELLING {
+            let of = count_noun(self.commands, "command");
+            let left = units::figure_to(seconds, "s", 2);
+            output::complain(&format!(
+                "{of} in turn, about {left} left; Ctrl-C ends it and shows what was measured"
+            ));
+        }
+    }
+
+    fn waits_for(&mut self, processes: &[Process]) {
+        say_left(&name_processes(processes), "Ctrl-C ends it");
+    }
+
+    fn leaves_pipe(&mut self) {
+        output::complain(
+            "standard input is a pipe, which none of the commands reads. Give a file instead: < FILE",
+        );
+    }
+}

@@ -1,0 +1,116 @@
+//! Commands that were run in turn: each one's times side by side.
+
+use record::command_run::RunEnd;
+use record::in_turn::times;
+use record::turns::Turns;
+use record::{Ended, Label, Measurement, Record, detail, units};
+
+use super::command::seconds;
+use super::figures::MARK;
+use super::side_by_side::group_by;
+use crate::table::{Table, Weight};
+use crate::text::range;
+
+/// What a record says of its commands; `None` of a record of something else.
+pub(crate) fn find_turns(record: &Record) -> Option<&Turns> {
+    record.diagnosis.turns.as_ref().filter(|turns| record.import.is_none() && !turns.commands.is_empty())
+}
+
+/// What a command is called.
+pub(crate) fn name(time: &Measurement) -> &str {
+    time.labels.word(Label::Workload).unwrap_or_default()
+}
+
+/// A row a command: its times, and how its runs ended where one failed.
+pub(crate) fn table(record: &Record, turns: &Turns) -> Table {
+    let heads =
+        ["", "command", "#mean ± σ", "#min – max", "#user", "#sys", "?#median", "?#interval", "exit code"];
+    let mut table = Table::new("Commands in turn", Some("workload.time"), heads);
+    let times = times(record);
+    let all_well = times.iter().all(|time| ends(time).iter().all(|end| *end == RunEnd::Code(0)));
+    for (at, time) in times.iter().enumerate() {
+        let command = turns.commands.get(at);
+        let slower = command.and_then(|one| one.against_first.as_ref()?.slower);
+        table.weigh_row(match slower {
+            Some(true) => Weight::Worse,
+            Some(false) => Weight::Better,
+            None => Weight::Plain,
+        });
+        table.tells(time);
+        let state = |state: &str| {
+            let found = record.measurements_of("workload.cpu_time").find(|m| {
+                m.labels.get(Label::Workload) == time.labels.get(Label::Workload)
+                    && m.labels.word(Label::State) == Some(state)
+                    && m.labels.get(Label::Thread).is_none()
+            });
+            let mark = |m: &Measurement| if m.doubt.is_some() { MARK } else { "" };
+            found.map_or(String::new(), |m| format!("{}{}", seconds(m.value()), mark(m)))
+        };
+        let (user, system) = (state("user"), state("system"));
+        let between = |(low, high): (f64, f64)| range(&seconds(low), &seconds(high));
+        let (min, max) = (time.summary.min, time.summary.max);
+        table.row(vec![
+            (at + 1).to_string(),
+            name(time).to_owned(),
+            mean(time),
+            if time.summary.n > 1 { between((min, max)) } else { String::new() },
+            user,
+            system,
+            seconds(time.value()),
+            time.summary.interval.map_or(String::new(), between),
+            if all_well { String::new() } else { describe_ends(time) },
+        ]);
+    }
+    table
+}
+
+fn ends(time: &Measurement) -> Vec<RunEnd> {
+    time.detail.get(detail::ENDS).unwrap_or_default()
+}
+
+/// The mean and the standard deviation, as hyperfine has them.
+fn mean(time: &Measurement) -> String {
+    let mean = time.summary.mean.unwrap_or(time.summary.median);
+    let Some(deviation) = time.summary.variation.map(|variation| variation * mean) else {
+        return seconds(mean);
+    };
+    let (mean, deviation) = (seconds(mean), units::figure_to(deviation, "s", 2));
+    match (mean.split_once(' '), deviation.split_once(' ')) {
+        (Some((number, unit)), Some((_, other))) if unit == other => format!("{number} ± {deviation}"),
+        _ => format!("{mean} ± {deviation}"),
+    }
+}
+
+/// `0`, or of several `0, 1 (3×)`.
+fn describe_ends(time: &Measurement) -> String {
+    let words = |end: RunEnd| match end {
+        RunEnd::Code(code) => code.to_string(),
+        RunEnd::Signal(signal) => format!("signal {signal}"),
+        RunEnd::Stopped(_) => "stopped".to_owned(),
+        RunEnd::TimedOut(_) => "timed out".to_owned(),
+    };
+    match group_by(ends(time).into_iter().map(words), String::clone).as_slice() {
+        [(only, _)] => only.clone(),
+        several => {
+            let counted = several.iter().map(|(end, runs)| format!("{end} ({}×)", runs.len()));
+            counted.collect::<Vec<_>>().join(", ")
+        }
+    }
+}
+
+/// How many rounds there were, and that they were ended early.
+pub(crate) fn describe_rounds(record: &Record) -> String {
+    let runs: Vec<usize> = times(record).iter().map(|time| ends(time).len()).collect();
+    let (least, most) = (runs.iter().min().copied().unwrap_or(0), runs.iter().max().copied().unwrap_or(0));
+    let rounds = record::phrase::count_noun(most, "round");
+    let by = match &record.ended {
+        Ended::Complete => return format!("{rounds} in turn, every other one backwards"),
+        Ended::Interrupted { signal } => format!("by signal {signal}"),
+        Ended::Failed { reason } => format!("because {reason}"),
+    };
+    let rounds = if runs.len() < 2 { "no whole round".to_owned() } else { rounds };
+    let cut = times(record).iter().any(|time| ends(time).iter().any(|end| matches!(end, RunEnd::Stopped(_))));
+    let whole = if least == most { rounds } else { format!("{rounds}, the last one not whole") };
+    let whole = if cut { "what follows is of a run that was cut short".to_owned() } else { whole };
+    format!("ended early {by}: {whole}")
+}
