@@ -738,6 +738,8 @@ class LayerStep:
     #: What the cost would mean for each of the events that were counted beside it: `0.8 µs for each of 250
     #: interrupts/s`; where that cannot be, it says so.
     each: Optional[str] = None
+    #: Whether the time of either layer is in doubt.
+    unreliable: Optional[bool] = None
 
 
 @dataclass(frozen=True)

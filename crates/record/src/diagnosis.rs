@@ -276,6 +276,9 @@ pub struct LayerStep {
     pub rounds: u64,
     /// What it costs, as a share of the time without it.
     pub verdict: Verdict,
+    /// Whether the time of either layer is in doubt.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unreliable: bool,
     /// The same in words.
     pub says: Text,
     /// What the cost would mean for each of the events that were counted beside it: `0.8 µs for each of 250

@@ -49,36 +49,41 @@ impl Newest {
 
     /// What is to be known of the choice. `own`: the folder of the user's own records.
     pub fn remark(&self, own: Option<&Path>) -> Option<Text> {
-        let record = visible(&self.entry.path);
+        // Of one's own folder the name alone, by which every command finds it.
+        let named = |path: &Path| {
+            let stem = path.file_stem().filter(|_| own.is_some() && path.parent() == own);
+            stem.map_or_else(|| visible(path), |stem| visible(Path::new(stem)))
+        };
+        let record = named(&self.entry.path);
         let lacks = self.entry.lacks();
         if !lacks.is_empty() {
             return Some(text!(
                 "newest-is-of-a-part",
-                ". stands for {record}, which holds a part only (no {lacks}): linespeed measures everything",
+                ". is {record}, of a part (no {lacks}): linespeed measures everything",
                 record,
                 lacks = lacks.join(", ")
             ));
         }
         if let Some(newer) = &self.newer {
-            let newer_one = visible(&newer.path);
+            let newer_one = named(&newer.path);
             return Some(if newer.is_whole() {
                 text!(
                     "newer-is-quick",
-                    ". stands for {record}, the newest run of everything; {newer} is newer and of a quick run",
+                    ". is {record}, the newest whole run; {newer} is newer, but quick",
                     record,
                     newer = newer_one
                 )
             } else {
                 text!(
                     "newer-is-of-a-part",
-                    ". stands for {record}, the newest run of everything; {newer} is newer and holds a part only",
+                    ". is {record}, the newest whole run; {newer} is newer, of a part",
                     record,
                     newer = newer_one
                 )
             });
         }
         let elsewhere = own.is_none_or(|own| !self.entry.path.starts_with(own));
-        elsewhere.then(|| text!("newest-is-elsewhere", ". stands for {record}", record))
+        elsewhere.then(|| text!("newest-is-elsewhere", ". is {record}", record))
     }
 }
 

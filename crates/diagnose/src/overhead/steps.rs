@@ -113,6 +113,7 @@ fn step(pair: &Pair, together: Together) -> LayerStep {
         says: state(&gain.verdict),
         each: each(pair, &gain.verdict),
         verdict: gain.verdict,
+        unreliable: pair.with.m.doubt.is_some() || pair.without.m.doubt.is_some(),
     }
 }
 

@@ -74,6 +74,19 @@ fn cost(step: &LayerStep) -> f64 {
     }
 }
 
+#[test]
+fn a_step_of_a_layer_in_doubt_is_unreliable() {
+    let mut record = users(1.0, 3.0, 1.2, 300.0);
+    let unreliable = |record: &Record| {
+        let all = overhead(record).unwrap();
+        ["overhead-step-not-bound", "overhead-step-other-cpu"].map(|code| step(&all, code).unreliable)
+    };
+    assert_eq!(unreliable(&record), [false, false]);
+    let elsewhere = record.measurements.last_mut().unwrap();
+    elsewhere.doubt = Some("too noisy".into());
+    assert_eq!(unreliable(&record), [false, true]);
+}
+
 fn answers(record: &Record) -> Vec<Answer> {
     overhead(record).unwrap().claims.iter().map(|claim| claim.answer).collect()
 }

@@ -75,7 +75,7 @@ pub(super) fn huge_pages(index: &RecordIndex) -> Option<Advice> {
     let latency = text!(
         "plan-latency-on-base-pages",
         "load latency over {size} on 4 KiB pages: {ns}",
-        size,
+        size = size.clone(),
         ns = small
     );
     let huge_latency = text!("plan-latency-on-huge-pages", "on 2 MiB pages: {ns}", ns = huge);
@@ -86,7 +86,8 @@ pub(super) fn huge_pages(index: &RecordIndex) -> Option<Advice> {
         Verdict::Costs { share, interval } => {
             advice.says = text!(
                 "plan-huge-pages-gain",
-                "Random loads over much memory take {share} less time on 2 MiB pages ({low} to {high}).",
+                "Random loads over {size} take {share} less time on 2 MiB pages ({low} to {high}).",
+                size,
                 share = Value::Share(share),
                 low = Value::Share(interval.0.max(0.0)),
                 high = Value::Share(interval.1)

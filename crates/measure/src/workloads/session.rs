@@ -104,7 +104,7 @@ impl Session {
         if !others.is_empty() {
             let why = match context.depth {
                 Depth::Quick => text!("workloads-not-in-quick-run", "left out of a quick run"),
-                _ => text!("workloads-no-time", "no time left in this run"),
+                _ => text!("workloads-no-time", "the workloads' part of this run's time is too short"),
             };
             let skipped = Coverage::skipped(format!("{measurement} {}", others.join(", ")), why);
             context.coverage.push(skipped.with_remedy(context.at_more_length(measurement)));

@@ -49,6 +49,10 @@ fn a_run_of_everything_stands_for_a_machine_before_a_part_and_others_never() {
     folder.write("part.json", &record("here", &["core.clock", "load.latency"], "part"), 2);
     let less = folder.write("less.json", &record("here", &["cost.syscall"], "less"), 1);
     let found = newest().unwrap();
+    // By its name where it lies among one's own.
+    let named = |own: Option<&Path>| found.remark(own).unwrap().value("record").unwrap().to_string();
+    assert_eq!(named(Some(folder.0.path())), "whole");
+    assert_eq!(named(None), whole.to_string_lossy());
     let newer = found.newer.map(|entry| entry.path);
     assert_eq!((found.entry.path.as_path(), newer), (whole.as_path(), Some(less)));
     std::fs::remove_file(&whole).unwrap();

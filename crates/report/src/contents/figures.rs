@@ -84,7 +84,14 @@ pub(crate) fn spread(m: &Measurement) -> String {
         (_, 0) => String::new(),
         (_, 1) => ONE_SAMPLE.to_owned(),
         _ if withheld(m) => "-".to_owned(),
-        (Some((low, high)), _) => range(&figure(m, low), &figure(m, high)),
+        (Some((low, high)), _) => {
+            let (low, high) = (figure(m, low), figure(m, high));
+            // One value would look like no interval.
+            match m.summary.relative_half_width() {
+                Some(half) if low == high && half > 0.0 => format!("±{}", units::percent_to(half, 1)),
+                _ => range(&low, &high),
+            }
+        }
         (None, n) => format!("MAD {} (n = {n})", figure(m, m.summary.mad)),
     }
 }
@@ -181,6 +188,10 @@ mod tests {
         let noisy = Measurement::new("memory.bandwidth", Labels::new(), samples.clone());
         assert_eq!((value(&noisy), spread(&noisy)), ("-".to_owned(), "-".to_owned()));
         assert_eq!(remarks(&noisy), [WITHHELD]);
+        // An interval that rounds to one value reads as what it is.
+        let narrow = [3.0001e9, 3.0002e9, 3.0003e9, 3.0001e9, 3.0004e9, 3.0002e9, 3.0003e9, 3.0002e9];
+        let narrow = Measurement::new("memory.bandwidth", Labels::new(), narrow.to_vec());
+        assert!(spread(&narrow).starts_with('±') && spread(&narrow).ends_with('%'), "{}", spread(&narrow));
         let sure = Measurement::new("memory.bandwidth", Labels::new(), vec![3e9; 8]);
         assert!(value(&sure) != "-" && remarks(&sure).is_empty());
         // A share near 0 is small, not unknown.

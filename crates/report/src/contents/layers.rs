@@ -5,6 +5,7 @@ use record::statistics::Verdict;
 use record::{Record, Text, detail, units};
 
 use super::block::{Block, Part};
+use super::figures::MARK;
 use crate::chart::bars::{Bar, Bars, Fill, Form, Piece};
 use crate::table::{Field, Table, Weight};
 use crate::text::range;
@@ -125,7 +126,7 @@ fn counted(record: &Record) -> Table {
 
 const STEPS: [Field<LayerStep>; 3] = [
     ("step", |step| step.what.to_string()),
-    ("costs", |step| step.says.to_string()),
+    ("costs", said),
     ("what was counted", |step| step.each.as_ref().map_or(String::new(), Text::to_string)),
 ];
 
@@ -168,6 +169,12 @@ pub(crate) fn siblings(record: &Record) -> Option<Block> {
         block.parts.push(Part::Says(format!("{}{size}: {}", one.workload, one.says)));
     }
     (!all.is_empty()).then_some(block)
+}
+
+/// What a step costs, in words, with the mark where that rests on times in doubt.
+pub(crate) fn said(step: &LayerStep) -> String {
+    let cost = matches!(step.verdict, Verdict::Costs { .. });
+    format!("{}{}", step.says, if cost && step.unreliable { MARK } else { "" })
 }
 
 #[cfg(test)]
@@ -254,6 +261,7 @@ mod tests {
                 with: "kernel".to_owned(),
                 rounds: 96,
                 verdict: Verdict::Costs { share: 0.05, interval: (0.04, 0.06) },
+                unreliable: true,
                 says: "costs 5.00 % [4.00 % – 6.00 %]".into(),
                 each: Some("10250 interrupts/s with it, 0 without: 4.76 µs each".into()),
             }],
@@ -285,7 +293,8 @@ mod tests {
                 .iter()
                 .any(|remark| remark.contains("00c0ffee") && remark.contains("78498 primes"))
         );
-        assert_eq!(tables[2].rows[0][1], "costs 5.00 % [4.00 % – 6.00 %]");
+        // Of layers in doubt.
+        assert_eq!(tables[2].rows[0][1], format!("costs 5.00 % [4.00 % – 6.00 %]{MARK}"));
         assert_eq!(tables[2].weight(0), Weight::Worse);
         let brief = layers(&record, false).unwrap();
         let hidden = |part: &Part| matches!(part, Part::Table(table) if table.remarks.iter().any(|r| r.contains("CRC")));

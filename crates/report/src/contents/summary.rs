@@ -3,7 +3,7 @@
 
 use record::Label;
 use record::diagnosis::{CeilingSource, Finding, Resource, Severity};
-use record::{Coverage, Ended, Machine, Record, RunMode, State, Text, Verdict, units};
+use record::{Coverage, Ended, Machine, Mark, Measurement, Record, RunMode, State, Text, Verdict, units};
 
 use super::conditions::duration;
 use super::figures::{known, mark_words, value};
@@ -308,7 +308,20 @@ pub(crate) fn is_whole(record: &Record) -> bool {
 /// How many figures are unreliable.
 pub(crate) fn unreliable(record: &Record) -> String {
     let doubtful = record.measurements.iter().filter(|m| m.doubt.is_some()).count();
-    format!("{doubtful} of {} unreliable (?)", count_noun(record.measurements.len(), "figure"))
+    // A step of scaling that others disturbed in most of its runs says little, however alike its runs are.
+    let disturbed = record.measurements.iter().filter(|m| m.doubt.is_none() && is_disturbed(m)).count();
+    let disturbed = if disturbed > 0 { format!(", {disturbed} disturbed") } else { String::new() };
+    format!("{doubtful} of {} unreliable (?){disturbed}", count_noun(record.measurements.len(), "figure"))
+}
+
+/// Whether a step of scaling was disturbed in most of its runs.
+fn is_disturbed(m: &Measurement) -> bool {
+    let by_others = |mark: Mark| [Mark::Quota, Mark::Switched, Mark::Stolen].contains(&mark);
+    let mut samples: Vec<u64> =
+        m.marks.iter().filter(|one| by_others(one.mark)).map(|one| u64::from(one.sample)).collect();
+    samples.sort_unstable();
+    samples.dedup();
+    m.labels.get(Label::Placement).is_some() && samples.len() as u64 * 2 > m.summary.n
 }
 
 /// How noisy it was: figures in doubt, what others used, under which priority linespeed ran.
@@ -368,6 +381,28 @@ pub(crate) fn noise(record: &Record) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn steps_that_others_disturbed_count_as_noise() {
+        let mut record = Record::new("0.1.0", String::new(), Vec::new());
+        let place = record::Labels::new()
+            .with_label(Label::Placement, "cores-first")
+            .with_label(Label::Threads, 2u32);
+        let mut step = Measurement::new("workload.throughput", place, vec![1.0, 1.1, 1.2]);
+        let mark = |sample| record::SampleMark { sample, mark: Mark::Switched };
+        step.marks = vec![mark(0)];
+        record.measurements.push(step.clone());
+        let alone = unreliable(&record);
+        record.measurements[0].marks = vec![mark(0), mark(2)];
+        let disturbed = unreliable(&record);
+        record.measurements[0].doubt = Some("too noisy".into());
+        let doubtful = unreliable(&record);
+        insta::assert_snapshot!([alone, disturbed, doubtful].join("\n"), @r"
+        0 of 1 figure unreliable (?)
+        0 of 1 figure unreliable (?), 1 disturbed
+        1 of 1 figure unreliable (?)
+        ");
+    }
 
     #[test]
     fn what_lacks_for_one_reason_takes_one_line() {

@@ -8,6 +8,7 @@ use super::screen::Screen;
 use super::{Style, answer, compare, overhead, plan, scale};
 use crate::contents::compare::is_of_watches;
 use crate::contents::figures::{rate, times};
+use crate::contents::layers::said;
 use crate::contents::plan::{processes, reasons, verification};
 use crate::paint::{Span, Tone};
 use crate::table::Table;
@@ -125,7 +126,7 @@ pub fn overhead_answer(record: &Record, (all, whole): (bool, bool), shown_by: &s
             }
             let mut steps = Table::new("", None, ["step", "costs"]);
             for step in record.diagnosis.overhead.iter().flat_map(|overhead| &overhead.steps).take(ROWS) {
-                steps.row([&step.what, &step.says].map(|words| cut_words(&words.to_string(), CELL)).to_vec());
+                steps.row([step.what.to_string(), said(step)].map(|words| cut_words(&words, CELL)).to_vec());
             }
             screen.table(&layers, 2);
             screen.clipped(1 + ROWS, |screen| screen.table(&steps, 2));
