@@ -1,5 +1,7 @@
 //! What is said of a machine's history: its figures in a table with a line of eight heights each, its changes in words, its curves.
 
+use std::collections::HashSet;
+
 use record::fleet::Remark;
 use record::history::{Change, History, Line};
 use record::phrase::{count_noun, join_list};
@@ -12,6 +14,8 @@ use crate::table::{Table, Weight};
 const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// Differences that are named of a change.
 const MOST_DIFFERENCES: usize = 4;
+/// Letters from which on only what differs of a value is named.
+const LONG_VALUE: usize = 60;
 const DAY: f64 = 86_400.0;
 
 /// The answer in a line.
@@ -136,7 +140,7 @@ fn describe_differences(change: &Change) -> String {
     }
     let one = |difference: &record::comparison::Difference| {
         let value = |at: usize| difference.values.get(at).cloned().flatten().unwrap_or("unknown".to_owned());
-        format!("{} {} to {}", difference.what, value(0), value(1))
+        format!("{} {}", difference.what, describe_values(&value(0), &value(1)))
     };
     let mut named: Vec<String> = change.differences.iter().take(MOST_DIFFERENCES).map(one).collect();
     let more = change.differences.len().saturating_sub(MOST_DIFFERENCES);
@@ -144,6 +148,22 @@ fn describe_differences(change: &Change) -> String {
         named.push(format!("{more} more"));
     }
     format!("between them: {}", join_list(&named))
+}
+
+/// One value and another, of long lists only the words that one has alone.
+fn describe_values(from: &str, to: &str) -> String {
+    let only = |of: &str, other: &str| {
+        let known: HashSet<&str> = other.split_whitespace().collect();
+        of.split_whitespace().filter(|word| !known.contains(word)).collect::<Vec<_>>().join(" ")
+    };
+    let (gone, new) = (only(from, to), only(to, from));
+    let is_long = from.len().max(to.len()) > LONG_VALUE;
+    match (is_long, gone.is_empty(), new.is_empty()) {
+        (true, false, false) => format!("without {gone}, with {new}"),
+        (true, false, true) => format!("without {gone}"),
+        (true, true, false) => format!("with {new}"),
+        _ => format!("{from} to {to}"),
+    }
 }
 
 /// What was not read, left out, or is to be known.
@@ -166,17 +186,18 @@ pub(crate) fn remarks(of: &History) -> Vec<String> {
 /// A chart a figure, by days since the first record; marked where it changed.
 pub(crate) fn charts(of: &History) -> Vec<Chart> {
     let first = of.records.first().map_or(0, |record| record.at);
+    let since = of.records.first().map_or("", |record| day(&record.started));
     let at =
         |record: usize| of.records.get(record).map_or(0.0, |of| of.at.saturating_sub(first) as f64 / DAY);
     let chart = |line: &Line| {
+        let name = line.what.to_string();
         let points = line.points.iter().map(|point| (at(point.record), point.value)).collect();
         let unit = UNITS.iter().find(|unit| **unit == line.unit).copied().unwrap_or("");
         let bound = |end: fn((f64, f64)) -> f64| {
             let bounds = line.points.iter().filter_map(|p| Some((at(p.record), end(p.interval?))));
             bounds.collect::<Vec<_>>()
         };
-        let mut series =
-            vec![Series::line("value".to_owned(), points).with_look(crate::chart::Look::Measured)];
+        let mut series = vec![Series::line(name.clone(), points).with_look(crate::chart::Look::Measured)];
         for (name, points) in [("low", bound(|(low, _)| low)), ("high", bound(|(_, high)| high))] {
             if points.len() > 1 {
                 let quiet = Series::line(format!("95 % {name}"), points);
@@ -190,8 +211,8 @@ pub(crate) fn charts(of: &History) -> Vec<Chart> {
         };
         Chart {
             title: line.what.to_string(),
-            x: Axis::new("days since the first record", Scale::FromZero, "days"),
-            y: Axis::new(if unit.is_empty() { &line.unit } else { "value" }, Scale::Linear, unit),
+            x: Axis::new(&format!("days since {since}"), Scale::FromZero, "days"),
+            y: Axis::new(if unit.is_empty() { &line.unit } else { &name }, Scale::Linear, unit),
             series,
             marks: line.changes.iter().map(mark).collect(),
         }
@@ -202,3 +223,24 @@ pub(crate) fn charts(of: &History) -> Vec<Chart> {
 
 /// Units that a chart's axis writes with its figures.
 const UNITS: [&str; 5] = ["Hz", "B/s", "ns", "work/s", "ratio"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_long_values_only_what_differs_is_named() {
+        let options = |more: &str| {
+            format!("{} {more}", "quiet psi=1 page_reporting.page_reporting_order=11 haltpoll.force=1")
+        };
+        let said = |from: &str, to: &str| describe_values(from, to);
+        assert_eq!(said("6.1", "6.2"), "6.1 to 6.2");
+        assert_eq!(said(&options("a=1"), &options("a=2 b")), "without a=1, with a=2 b");
+        assert_eq!(said(&options(""), &options("b")), "with b");
+        assert_eq!(said(&options("b"), &options("")), "without b");
+        // The same words in another order, and no word at all.
+        let (one, other) = (options("b"), format!("b {}", options("")));
+        assert_eq!(said(&one, &other), format!("{one} to {other}"));
+        assert_eq!(said("unknown", "b"), "unknown to b");
+    }
+}

@@ -118,7 +118,6 @@ fn class_section(number: usize, class: &Class) -> Markup {
         p class="quiet" {
             "Speed against the median of " (count_noun(class.machines, "machine")) ", per cent; marked ones are slow. "
             @if rows.len() > shown.len() { "The " (shown.len()) " farthest off are shown; --csv has all. " }
-            "Sort by:"
         }
         (table(number, class, &columns, shown))
         h3 { "Distributions" }
@@ -186,6 +185,7 @@ fn table(number: usize, class: &Class, columns: &[usize], rows: &[&MachineRow]) 
                 input type="radio" name=(format!("sort-{number}")) id=(id(column)) checked[column == 0];
             }
             div class="sorts" {
+                "Sort by: "
                 label for=(id(0)) { "farthest off" } " "
                 label for=(id(1)) { "name" } " "
                 @for (column, at) in columns.iter().enumerate() { label for=(id(column + 2)) { (name(*at)) } " " }
