@@ -4,29 +4,28 @@
 
 use std::fmt::Write;
 
-use record::Comparison;
 use record::gate::{Gate, Held, Outcome};
 
-use crate::contents::compare::gate::{reason, suite};
+use crate::contents::gate::reason;
 
-/// A suite a record, a test a figure: failed as the gate fails it, skipped where it is too noisy to tell. `None` without a gate.
-pub fn comparison(c: &Comparison) -> Option<String> {
-    let gate = c.gate.as_ref()?;
+/// A suite a record or command, which `suite` names by its number; a test a figure: failed as the gate fails it, skipped where it
+/// is too noisy to tell.
+pub fn report(gate: &Gate, suite: impl Fn(usize) -> String) -> String {
     let mut subjects: Vec<usize> = gate.held.iter().map(|held| held.subject).collect();
     subjects.sort_unstable();
     subjects.dedup();
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     // Writing into a string does not fail.
-    let _ = writeln!(xml, "<testsuites name=\"linespeed compare\"{}>", counts(gate, &gate.held));
+    let _ = writeln!(xml, "<testsuites name=\"linespeed\"{}>", counts(gate, &gate.held));
     for subject in subjects {
         let held: Vec<Held> = gate.held.iter().filter(|held| held.subject == subject).cloned().collect();
-        let name = escape(&suite(c, subject));
+        let name = escape(&suite(subject));
         let _ = writeln!(xml, "  <testsuite name=\"{name}\"{} errors=\"0\">", counts(gate, &held));
         held.iter().for_each(|held| write_case(&mut xml, gate, held));
         xml.push_str("  </testsuite>\n");
     }
     xml.push_str("</testsuites>\n");
-    Some(xml)
+    xml
 }
 
 fn counts(gate: &Gate, held: &[Held]) -> String {

@@ -90,8 +90,10 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
         .with_csv(|| report::csv::comparison(&comparison))
         .with_page(|| report::page::comparison(&comparison, sources.iter().map(|source| &source.record)));
     hand_out(options, &forms)?;
-    if let (Some(path), Some(xml)) = (&asked.junit, report::junit::comparison(&comparison)) {
-        files::write(path, &xml)?;
+    if let (Some(path), Some(gate)) = (&asked.junit, &comparison.gate) {
+        let name = |index: usize| comparison.subjects.get(index).map_or("", |subject| &subject.name);
+        let suite = |index| format!("{} against {}", name(index), name(comparison.baseline));
+        files::write(path, &report::junit::report(gate, suite))?;
     }
     Ok(if comparison.gate.as_ref().is_none_or(|gate| gate.passed) { 0 } else { FOUND })
 }

@@ -17,6 +17,7 @@ pub(crate) mod details;
 pub(crate) mod essentials;
 pub(crate) mod figures;
 pub(crate) mod fleet;
+pub(crate) mod gate;
 pub(crate) mod history;
 pub(crate) mod inventory;
 pub(crate) mod latency;

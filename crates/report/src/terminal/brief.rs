@@ -6,7 +6,7 @@ use record::{Comparison, Label, Measurement, Record, detail, units};
 
 use super::screen::Screen;
 use super::{Style, answer, compare, overhead, plan, scale};
-use crate::contents::compare::is_of_watches;
+use crate::contents::compare::{is_of_watches, record_names};
 use crate::contents::figures::{rate, times};
 use crate::contents::layers::said;
 use crate::contents::plan::{processes, reasons, verification};
@@ -144,7 +144,9 @@ pub fn comparison_answer(c: &Comparison, all: bool, style: &Style) -> String {
         return Screen::draw(style, |screen| compare::write(screen, c));
     }
     above(all, style, report, |screen| {
-        compare::gate(screen, c);
+        if let Some(gate) = &c.gate {
+            compare::gate(screen, gate, record_names(c).as_deref());
+        }
         let left = answer::LINES.saturating_sub(screen.lines()).max(LEAST_ANSWER);
         screen.clipped(left, |screen| compare::answer(screen, c));
         more(screen, "what explains it, what differs, all figures");

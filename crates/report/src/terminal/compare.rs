@@ -1,9 +1,10 @@
 //! A comparison on the terminal.
 
 use record::Comparison;
+use record::gate::Gate;
 
 use super::screen::Screen;
-use crate::contents::{Part, compare};
+use crate::contents::{self, Part, compare};
 use crate::paint::{Span, Tone};
 use crate::text::{clean, width};
 
@@ -17,11 +18,10 @@ pub(super) fn write(screen: &mut Screen, c: &Comparison) {
 const FAILED: usize = 6;
 
 /// Whether a gate was passed, and what failed it.
-pub(super) fn gate(screen: &mut Screen, c: &Comparison) {
-    let Some(gate) = &c.gate else { return };
+pub(super) fn gate(screen: &mut Screen, gate: &Gate, names: Option<&dyn Fn(usize) -> String>) {
     let tone = if gate.passed { Tone::Better } else { Tone::Serious };
     screen.paragraph(&[], tone, &gate.says);
-    if let Some(failed) = compare::gate::failed(c, gate, FAILED) {
+    if let Some(failed) = contents::gate::failed(gate, FAILED, names) {
         screen.table(&failed, 2);
     }
     screen.blank();

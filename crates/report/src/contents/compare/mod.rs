@@ -2,14 +2,13 @@
 
 mod figures;
 mod forest;
-pub(crate) mod gate;
 mod why;
 
 use record::comparison::{FactKind, Relation};
 use record::{Comparison, Text};
 
 use super::side_by_side::group_by;
-use super::{Block, Part, Section};
+use super::{Block, Part, Section, gate};
 use crate::table::Table;
 use crate::text::{capitalized, width};
 pub(crate) use figures::is_of_watches;
@@ -113,7 +112,7 @@ pub(crate) fn blocks(c: &Comparison) -> Vec<Block> {
     if c.relation == Relation::SameRecord {
         return blocks;
     }
-    blocks.extend(gate::block(c));
+    blocks.extend(gate_block(c));
     blocks.extend(why::orders(c));
     blocks.extend(why::explanations(c));
     blocks.extend(why::what_if(c));
@@ -122,6 +121,19 @@ pub(crate) fn blocks(c: &Comparison) -> Vec<Block> {
     blocks.extend(figures::blocks(c));
     blocks.extend(refused(c));
     blocks
+}
+
+/// What a gate held; a name stands where there are several records besides the baseline.
+fn gate_block(c: &Comparison) -> Option<Block> {
+    let gate = c.gate.as_ref()?;
+    let mut block = Block::new("Gate", Some("gate"));
+    block.parts.push(Part::Table(gate::table(gate, gate.held.iter(), record_names(c).as_deref())));
+    Some(block)
+}
+
+/// Names of records for a gate's table, where one has to be told from another.
+pub(crate) fn record_names(c: &Comparison) -> Option<Box<dyn Fn(usize) -> String + '_>> {
+    (c.subjects.len() > 2).then(|| Box::new(|index| label(c, index)) as Box<dyn Fn(usize) -> String + '_>)
 }
 
 /// What each says of itself alone.

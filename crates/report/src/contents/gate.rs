@@ -1,10 +1,8 @@
 //! What a gate held, figure by figure.
 
 use record::gate::{Gate, Held};
-use record::{Comparison, units};
+use record::units;
 
-use super::{label, name};
-use crate::contents::{Block, Part};
 use crate::table::{Table, Weight};
 use crate::text::range;
 
@@ -28,13 +26,17 @@ pub(crate) fn reason(gate: &Gate, held: &Held) -> String {
     format!("{}: {known}{interval}{mark}; bound -{}", held.outcome.word(), gate.terms.bound_in_percent())
 }
 
-fn table_of<'a>(c: &Comparison, gate: &Gate, held: impl Iterator<Item = &'a Held>) -> Table {
-    let several = c.subjects.len() > 2;
-    let heads = ["figure"].into_iter().chain(several.then_some("record"));
+/// What is held, with a column of names where `name` gives them.
+pub(crate) fn table<'a>(
+    gate: &Gate,
+    held: impl Iterator<Item = &'a Held>,
+    name: Option<&dyn Fn(usize) -> String>,
+) -> Table {
+    let heads = ["figure"].into_iter().chain(name.map(|_| "record"));
     let mut table = Table::new("Gate", None, heads.chain(["#speed", "#95 % interval", "result"]));
     for held in held {
         let mut cells = vec![held.what.to_string()];
-        cells.extend(several.then(|| label(c, held.subject)));
+        cells.extend(name.map(|name| name(held.subject)));
         cells.push(held.loss.map_or("-".to_owned(), loss));
         let mark = if held.unreliable { "?" } else { "" };
         cells.push(interval(held).map_or("-".to_owned(), |interval| format!("{interval}{mark}")));
@@ -46,26 +48,13 @@ fn table_of<'a>(c: &Comparison, gate: &Gate, held: impl Iterator<Item = &'a Held
     table
 }
 
-/// What failed; where nothing did, what is undecided. At most so many, and how many more there are.
-pub(crate) fn failed(c: &Comparison, gate: &Gate, most: usize) -> Option<Table> {
+/// What failed; `None` where nothing did. At most so many, and how many more there are.
+pub(crate) fn failed(gate: &Gate, most: usize, name: Option<&dyn Fn(usize) -> String>) -> Option<Table> {
     let all = gate.held.iter().filter(|held| gate.terms.fails(held.outcome));
     let count = all.clone().count();
-    let mut table = table_of(c, gate, all.take(most));
+    let mut table = table(gate, all.take(most), name);
     if count > most {
         table.note(&format!("{} more fail: --all", count - most));
     }
     (count > 0).then_some(table)
-}
-
-/// All that was held.
-pub(crate) fn block(c: &Comparison) -> Option<Block> {
-    let gate = c.gate.as_ref()?;
-    let mut block = Block::new("Gate", Some("gate"));
-    block.parts.push(Part::Table(table_of(c, gate, gate.held.iter())));
-    Some(block)
-}
-
-/// What a test's report calls one record against the baseline.
-pub(crate) fn suite(c: &Comparison, subject: usize) -> String {
-    format!("{} against {}", name(c, subject), name(c, c.baseline))
 }
