@@ -6,6 +6,7 @@ use record::comparison::{Cell, Comparison, Row};
 use record::gate::{Gate, Held, Outcome, Terms};
 use record::phrase::count_noun;
 use record::statistics::Verdict;
+use record::turns::Turns;
 use record::{Better, Template, Text, text};
 
 use crate::figures::RESOLUTION;
@@ -33,6 +34,10 @@ const UNDECIDED: Template = Template {
     code: "gate-undecided",
     words: "Too noisy to exclude a loss of {bound}: {noisy}; --fail-on noisy fails on that.",
 };
+
+/// The metric of a command's time.
+const TIME: &str = "workload.time";
+const TIME_OF: Template = Template { code: "gate-time-of", words: "time of {command}" };
 
 /// Why a gate has nothing to hold.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,10 +88,13 @@ pub fn gate(comparison: &Comparison, terms: Terms) -> Result<Gate, Ungated> {
             });
         }
     }
+    summarize_held(held, terms, comparison.refused.first().map(|refusal| refusal.why.clone()))
+}
+
+/// What came of all that was held; `why`: why most could not be.
+fn summarize_held(mut held: Vec<Held>, terms: Terms, why: Option<Text>) -> Result<Gate, Ungated> {
     if held.is_empty() {
-        return Err(Ungated::NothingShared {
-            why: comparison.refused.first().map(|refusal| refusal.why.clone()),
-        });
+        return Err(Ungated::NothingShared { why });
     }
     if held.iter().all(|held| held.interval.is_none()) {
         return Err(Ungated::NoInterval { figures: held.len() });
@@ -95,6 +103,38 @@ pub fn gate(comparison: &Comparison, terms: Terms) -> Result<Gate, Ungated> {
     let passed = !held.iter().any(|held| terms.fails(held.outcome));
     let says = summarize(&held, &terms);
     Ok(Gate { terms, passed, says, held })
+}
+
+/// Holds the time of each command but the first, of those that were run in turn, against `terms`, whose metrics it ignores.
+///
+/// A figure fails only where the difference is resolved beyond what noise alone makes, too.
+///
+/// # Errors
+///
+/// [`Ungated`] where no round had two of the commands, or too few had.
+pub fn gate_turns(turns: &Turns, terms: Terms) -> Result<Gate, Ungated> {
+    let compared = turns.commands.iter().enumerate();
+    let compared =
+        compared.filter_map(|(number, command)| Some((number, command, command.against_first.as_ref()?)));
+    let held = compared.map(|(number, command, against)| {
+        let interval = against.interval.map(|(low, high)| (1.0 - 1.0 / low, 1.0 - 1.0 / high));
+        let resolved = matches!(against.verdict, Verdict::Costs { .. });
+        let outcome = match judge(interval, &against.verdict, terms.bound, false) {
+            Outcome::Slower if !resolved => Outcome::Noisy,
+            outcome => outcome,
+        };
+        Held {
+            subject: number,
+            row: 0,
+            metric: TIME.to_owned(),
+            what: text!(TIME_OF, command = &command.workload),
+            outcome,
+            unreliable: false,
+            loss: Some(1.0 - 1.0 / against.ratio),
+            interval,
+        }
+    });
+    summarize_held(held.collect(), terms, None)
 }
 
 fn is_held(row: &Row, metrics: &[String]) -> bool {
@@ -277,5 +317,35 @@ mod tests {
             vec![Measurement::new("cost.syscall", place, vec![value])]
         };
         assert_eq!(held(single(100.0), single(200.0), terms(0.05)), Err(Ungated::NoInterval { figures: 1 }));
+    }
+
+    #[test]
+    fn commands_in_turn_are_held_by_their_time() {
+        let turns = |rounds: Vec<(f64, f64)>| {
+            let mut record = machine(2);
+            for (name, samples) in [
+                ("old", rounds.iter().map(|round| round.0).collect()),
+                ("new", rounds.iter().map(|round| round.1).collect::<Vec<f64>>()),
+            ] {
+                let place = Labels::new().with_label(Label::Workload, name);
+                let turn = record.measurements.len() as u64;
+                let time = Measurement::new("workload.time", place, samples);
+                record.measurements.push(time.with_detail(record::detail::TURN, turn));
+            }
+            crate::turns(&record).unwrap()
+        };
+        let scattered = |factor: f64| -> Vec<(f64, f64)> {
+            (0..20u32)
+                .map(|round| 1.0 + f64::from(round * 7 % 5) * 0.002)
+                .map(|time| (time, time * factor))
+                .collect()
+        };
+        let gate = gate_turns(&turns(scattered(1.25)), terms(0.05)).unwrap();
+        assert_eq!((gate.passed, outcomes(&gate)), (false, vec![Outcome::Slower]));
+        assert!((gate.held[0].loss.unwrap() - 0.2).abs() < 1e-6, "{:?}", gate.held);
+        assert_eq!(outcomes(&gate_turns(&turns(scattered(0.8)), terms(0.05)).unwrap()), [Outcome::Within]);
+        assert_eq!(outcomes(&gate_turns(&turns(scattered(1.02)), terms(0.05)).unwrap()), [Outcome::Within]);
+        let two = scattered(1.25)[..2].to_vec();
+        assert_eq!(gate_turns(&turns(two), terms(0.05)), Err(Ungated::NoInterval { figures: 1 }));
     }
 }

@@ -33,7 +33,7 @@ use record::document::Tool;
 use record::phrase::count_noun;
 use record::{Coverage, Ended, Machine, Record, Template, Text, text};
 
-pub use gate::{LEAST_BOUND, Ungated, gate};
+pub use gate::{LEAST_BOUND, Ungated, gate, gate_turns};
 pub use method::remark_scope;
 pub use row_figures::{RowFigure, row_figures};
 use rows::Rows;

@@ -1,6 +1,6 @@
 //! `linespeed compare`: records side by side.
 
-use diagnose::{Extent, Side, Ungated, compare};
+use diagnose::{Extent, Side, compare};
 use measure::list;
 use record::Record;
 use record::comparison::Relation;
@@ -8,8 +8,9 @@ use record::document::Tool;
 use report::forms::{Form, Forms};
 use report::terminal;
 
+use super::gate;
 use crate::delivery::{hand_out, output_file};
-use crate::failure::{FOUND, Failure};
+use crate::failure::Failure;
 use crate::options::{Compare, Options};
 use crate::redaction::redact_sources;
 use crate::{files, sources};
@@ -83,8 +84,8 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
     if count <= FEW {
         comparison.notes.extend(diagnose::suggest_works(&sides));
     }
-    let gate = terms.map(|terms| diagnose::gate(&comparison, terms)).transpose();
-    comparison.gate = gate.map_err(|ungated| Failure::Cannot(explain(&ungated)))?;
+    let gate = terms.map(|terms| gate::held(diagnose::gate(&comparison, terms))).transpose();
+    comparison.gate = gate?;
     let forms = Forms::new(|style| terminal::comparison_answer(&comparison, options.out.all, style))
         .with_json(|| comparison.to_json())
         .with_csv(|| report::csv::comparison(&comparison))
@@ -95,21 +96,5 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
         let suite = |index| format!("{} against {}", name(index), name(comparison.baseline));
         files::write(path, &report::junit::report(gate, suite))?;
     }
-    Ok(if comparison.gate.as_ref().is_none_or(|gate| gate.passed) { 0 } else { FOUND })
-}
-
-/// Why a gate has nothing to hold, and the way out.
-fn explain(ungated: &Ungated) -> String {
-    let why = match ungated {
-        Ungated::SameRecord => "all are the same record".to_owned(),
-        Ungated::NothingShared { why: Some(why) } => {
-            format!("the records share none of these figures ({why})")
-        }
-        Ungated::NothingShared { why: None } => "the records share none of these figures".to_owned(),
-        Ungated::NoInterval { figures } => format!(
-            "too few samples for an interval in {}; measure more (stat -r 10, run --full)",
-            record::phrase::count_noun(*figures, "figure")
-        ),
-    };
-    format!("--fail-on has nothing to hold: {why}")
+    Ok(gate::code(comparison.gate.as_ref()))
 }

@@ -6,6 +6,7 @@ mod definitions;
 mod explain;
 mod fix;
 mod fleet;
+mod gate;
 mod history;
 mod import;
 mod inspect;

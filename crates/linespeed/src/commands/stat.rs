@@ -14,6 +14,7 @@ use measure::command::{self, Attached, Job, SharedInput};
 use os::Stop;
 use os::child::Guard;
 use os::{pin, signals};
+use record::gate::Gate;
 use record::{Coverage, CpuList, Ended, Machine, Record, detail};
 use report::{perf_format, terminal};
 
@@ -29,7 +30,7 @@ use runs::{Repeat, Runs, repeat};
 
 /// Runs the command, or watches processes, and reports; returns its exit code.
 pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
-    let commands = stat.commands()?;
+    let commands = stat.commands(!options.measuring.fail_on.is_empty())?;
     if commands.len() > 1 {
         return turns::run(options, stat, &commands);
     }
@@ -98,8 +99,11 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
     finish(&mut record, found, began);
     drop(tuned);
     redact(options, &mut record)?;
-    let delivered =
-        if runs.done.is_empty() { Ok(()) } else { deliver(options, stat, &record, destination.as_deref()) };
+    let delivered = if runs.done.is_empty() {
+        Ok(())
+    } else {
+        deliver(options, stat, (&record, None), destination.as_deref())
+    };
     if let Some(refused) = &runs.refused {
         output::complain(&refused.to_string());
         delivered?;
@@ -172,11 +176,11 @@ fn add_ceilings(record: &mut Record) {
     }
 }
 
-/// The report on standard error, and the record or perf's text where it goes.
+/// The report on standard error, what a gate held before it, and the record or perf's text where it goes.
 fn deliver(
     options: &Options,
     stat: &Stat,
-    record: &Record,
+    (record, gate): (&Record, Option<&Gate>),
     destination: Option<&Path>,
 ) -> Result<(), Failure> {
     let perf = match (&stat.separator, stat.perf_format) {
@@ -199,7 +203,8 @@ fn deliver(
     }
     let shown_by = delivery::shown_by(options, destination, &record.ended);
     let forms = Forms::of_record(record, |record, style| {
-        terminal::stat_answer(record, options.out.all, &shown_by, style)
+        let gate = gate.map_or(String::new(), |gate| terminal::gate(gate, style));
+        gate + &terminal::stat_answer(record, options.out.all, &shown_by, style)
     });
     let named = is_named(options);
     let (path, kept) = delivery::keep(options, record, destination);

@@ -12,9 +12,14 @@ use crate::failure::Failure;
 const BOUND: f64 = 0.05;
 
 /// The help of `--fail-on` where records are compared.
-pub(super) const OF_COMPARE: &str = "Exit with 1 if a record is slower than the baseline by PERCENT, its whole 95 % interval, \
+pub(super) const OF_COMPARE: &str = "Exit with 1 if a record has lost PERCENT of the baseline's speed (1.25× as long: 20%), its whole 95 % interval, \
 in any figure or in METRIC (load.latency, or load for all of load) [PERCENT: 5%]; noisy: if noise hides that. May be given for both";
+/// And where commands run in turn.
+pub(super) const OF_STAT: &str = "Of OLD ::: NEW: exit with 1 if NEW has lost PERCENT of OLD's speed (1.25× as long: 20%), its whole 95 % interval \
+[PERCENT: 5%]; noisy: if noise hides that. May be given for both";
 /// The value's name there.
+pub(super) const OF_STAT_VALUE: &str = "slower[:PERCENT]|noisy";
+/// The value's name of compare's.
 pub(super) const OF_COMPARE_VALUE: &str = "slower[:PERCENT][,METRIC…]|noisy";
 
 /// One thing to fail on.
@@ -124,14 +129,17 @@ impl Measuring {
     /// Refuses what the command has no use for.
     pub(super) fn check_fail_on(&self, command: &str) -> Result<(), Failure> {
         let of_findings = |one: &FailOn| matches!(one, FailOn::Finding(_));
-        let words = if command == "compare" {
-            self.fail_on
-                .iter()
-                .any(of_findings)
-                .then_some("compare has no findings: --fail-on slower:5% or --fail-on noisy")
+        let of_metrics = |one: &FailOn| matches!(one, FailOn::Slower(_, metrics) if !metrics.is_empty());
+        let words = if command == "stat" && self.fail_on.iter().any(of_metrics) {
+            Some("stat holds the commands' time and no other metric: --fail-on slower:5%")
+        } else if matches!(command, "compare" | "stat") {
+            let levels = self.fail_on.iter().any(of_findings);
+            levels.then_some("findings are not held here: --fail-on slower:5% or --fail-on noisy")
         } else {
             let gate = !self.fail_on.iter().all(of_findings);
-            gate.then_some("--fail-on takes note, warning or serious here; slower and noisy are compare's")
+            gate.then_some(
+                "--fail-on takes note, warning or serious here; slower and noisy are for compare and stat",
+            )
         };
         words.map_or(Ok(()), |words| Err(Failure::Usage(words.to_owned())))
     }

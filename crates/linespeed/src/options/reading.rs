@@ -125,6 +125,7 @@ fn hide_idle(command: clap::Command, name: &str) -> clap::Command {
             "fail_on" if name == "compare" => {
                 arg.help(fail_on::OF_COMPARE).value_name(fail_on::OF_COMPARE_VALUE)
             }
+            "fail_on" if name == "stat" => arg.help(fail_on::OF_STAT).value_name(fail_on::OF_STAT_VALUE),
             _ if idle => arg.hide(true),
             _ => arg,
         }

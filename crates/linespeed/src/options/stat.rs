@@ -1,6 +1,7 @@
 //! Options of `stat`.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use record::phrase::count_noun;
@@ -21,6 +22,9 @@ pub struct Stat {
     /// Run CMD in a shell before each run of a command; once for all commands, or once for each in their order
     #[arg(long, value_name = "CMD", conflicts_with_all = ["pid", "probe"])]
     pub prepare: Vec<String>,
+    /// Write what --fail-on held to FILE, too, as JUnit's XML
+    #[arg(long, value_name = "FILE", requires = "fail_on")]
+    pub junit: Option<PathBuf>,
     /// Print the counts in perf stat's format, to --output if given
     #[arg(long, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "text", conflicts_with = "json")]
     pub perf_format: Option<PerfFormat>,
@@ -49,12 +53,12 @@ const BETWEEN: &str = ":::";
 const MOST: usize = 8;
 
 impl Stat {
-    /// The commands, one or several.
+    /// The commands, one or several. `fails_on`: a gate is asked for.
     ///
     /// # Errors
     ///
     /// One is empty, there are too many, or an option does not go with so many.
-    pub fn commands(&self) -> Result<Vec<&[OsString]>, Failure> {
+    pub fn commands(&self, fails_on: bool) -> Result<Vec<&[OsString]>, Failure> {
         let commands: Vec<&[OsString]> = self.command.split(|word| word == BETWEEN).collect();
         let several = commands.len() > 1;
         let wrong = if several && commands.iter().any(|command| command.is_empty()) {
@@ -66,6 +70,11 @@ impl Stat {
         } else if several && (self.perf_format.is_some() || self.separator.is_some()) {
             Some(
                 "perf's format is for one command: leave out --perf-format and -x, or ::: and what follows"
+                    .to_owned(),
+            )
+        } else if !several && fails_on {
+            Some(
+                "--fail-on holds commands in turn, OLD ::: NEW; linespeed compare --fail-on holds records"
                     .to_owned(),
             )
         } else if !several && self.pid.is_empty() && self.limit.is_some() {
@@ -117,6 +126,9 @@ OLD ::: NEW runs both in turn, every other round backwards (old new, new old), a
 the interval of the rounds' ratios, what noise alone makes, and what bounds each; up to 8 commands, held against the first. Their \
 standard output goes nowhere, standard error is told where one fails. Only a word that is ::: and nothing else parts commands: a \
 command that has one of its own (GNU parallel) goes into sh -c '...'.
+
+--fail-on slower:5% makes a gate of it: linespeed stat -r 20 --fail-on slower:5% --junit FILE -- OLD ::: NEW. It fails, 1, where the \
+whole interval is a loss of 5 % of speed or more.
 
 Exit codes: the command's own, of several that of the first that failed; 128+n for signal n; 127 command not found; 126 command \
 cannot be run; 2 wrong usage; 3 a file cannot be written, or --prepare failed.";

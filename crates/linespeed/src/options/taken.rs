@@ -48,7 +48,7 @@ pub(super) const TAKEN_BY: &[(&str, &[&[&str]])] = &[
     ("full", &[MEASURING]),
     ("cpus", &[MEASURING, &["list", "stat", "plan", "quiet"]]),
     ("quiet_machine", &[MEASURING, &["stat", "plan"]]),
-    ("fail_on", &[&["run", "scale", "show", "import", "quiet", "compare"]]),
+    ("fail_on", &[&["run", "scale", "show", "import", "quiet", "compare", "stat"]]),
     ("label", &[MEASURING, &["stat", "import", "records", "live"]]),
     ("redact", &[MEASURING, &["stat", "show", "import", "compare", "inspect", "live", "fleet", "history"]]),
     ("json", &[LISTING, &["quiet", "fix", "explain", "schema", "live", "check"]]),

@@ -147,7 +147,7 @@ fn a_gate_with_nothing_to_hold_has_not_passed() {
     }
     records
         .compare(&["base.json", "single.json", "--fail-on", "slower:5%,cost.syscall"])
-        .fails(3, &["share none"]);
+        .fails(3, &["shared"]);
 }
 
 #[test]
@@ -162,4 +162,28 @@ fn what_a_gate_cannot_be_is_refused_with_the_way_out() {
     gate(&["--fail-on", "slower", "--fail-on", "slower:3%"]).fails(2, &["twice"]);
     run(linespeed(["show", "reference:kunpeng-920-4826", "--fail-on", "noisy"])).fails(2, &["warning"]);
     assert!(!records.0.path().join("gate.xml").exists());
+}
+
+#[test]
+fn commands_in_turn_are_held_by_their_time() {
+    let records = pair(100.0, 100.0);
+    let stat = |args: &[&str]| {
+        let mut command = linespeed(["stat", "-q", "-r", "6"].iter().chain(args));
+        command.current_dir(records.0.path()).env("XDG_STATE_HOME", records.0.path());
+        run(command)
+    };
+    let gate = ["--fail-on", "slower:20%", "--junit", "gate.xml", "--"];
+    let slower = stat(&[&gate[..], &["true", ":::", "sleep", "0.3"]].concat());
+    assert_eq!(slower.code, Some(1), "{}", slower.stderr);
+    let xml = records.read("gate.xml");
+    let document = roxmltree::Document::parse(&xml).unwrap();
+    assert_eq!(document.descendants().filter(|node| node.has_tag_name("failure")).count(), 1);
+    assert_eq!(stat(&[&gate[..], &["sleep", "0.3", ":::", "true"]].concat()).code, Some(0));
+    // A command that fails is told before what its time was.
+    assert_eq!(stat(&[&gate[..], &["true", ":::", "sh", "-c", "sleep 0.3; exit 7"]].concat()).code, Some(7));
+    stat(&["--fail-on", "slower", "--", "true"]).fails(2, &[":::"]);
+    stat(&["--fail-on", "slower:5%,load", "--", "true", ":::", "true"]).fails(2, &["time"]);
+    let mut few = linespeed(["stat", "-q", "-r", "2", "--fail-on", "slower", "--", "true", ":::", "true"]);
+    few.env("XDG_STATE_HOME", records.0.path());
+    run(few).fails(3, &["samples"]);
 }

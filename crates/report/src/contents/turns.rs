@@ -23,8 +23,17 @@ pub(crate) fn name(time: &Measurement) -> &str {
 
 /// A row a command: its times, and how its runs ended where one failed.
 pub(crate) fn table(record: &Record, turns: &Turns) -> Table {
-    let heads =
-        ["", "command", "#mean ± σ", "#min – max", "#user", "#sys", "?#median", "?#95 % interval", "exit code"];
+    let heads = [
+        "",
+        "command",
+        "#mean ± σ",
+        "#min – max",
+        "#user",
+        "#sys",
+        "?#median",
+        "?#95 % interval",
+        "exit code",
+    ];
     let mut table = Table::new("Commands in turn", Some("workload.time"), heads);
     let times = times(record);
     let all_well = times.iter().all(|time| ends(time).iter().all(|end| *end == RunEnd::Code(0)));

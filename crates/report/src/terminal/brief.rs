@@ -1,6 +1,7 @@
 //! The answers of `scale`, `overhead`, `compare` and `plan` on one screen; what stands in their reports besides goes before
 //! them where it is asked for.
 
+use record::gate::Gate;
 use record::plan::Plan;
 use record::{Comparison, Label, Measurement, Record, detail, units};
 
@@ -151,6 +152,11 @@ pub fn comparison_answer(c: &Comparison, all: bool, style: &Style) -> String {
         screen.clipped(left, |screen| compare::answer(screen, c));
         more(screen, "what explains it, what differs, all figures");
     })
+}
+
+/// Whether a gate of commands in turn was passed; it stands before their report.
+pub fn gate(gate: &Gate, style: &Style) -> String {
+    Screen::draw(style, |screen| compare::gate(screen, gate, None))
 }
 
 /// How to lay a program out.

@@ -40,7 +40,7 @@ use crate::contents::summary;
 use crate::contents::turns::find_turns;
 use crate::paint::{Span, Tone};
 pub use audit::{Seen, audit};
-pub use brief::{comparison_answer, overhead_answer, plan_answer, scale_answer};
+pub use brief::{comparison_answer, gate, overhead_answer, plan_answer, scale_answer};
 pub use check::{check, check_line};
 pub use fix::{Fixed, Kept as KnobKept, fix, fix_json};
 pub use fleet::fleet;

@@ -8,24 +8,30 @@ use machine::Root;
 use measure::command::{Job, Run};
 use os::child::{Exit, Guard, Hint, Process, SpawnError};
 use os::{pin, signals};
+use record::gate::Gate;
 use record::phrase::count_noun;
+use record::turns::Turns;
 use record::{CpuList, Ended, units};
 
 use super::{add_ceilings, deliver, finish};
 use crate::commands::quiet::tuned_session;
-use crate::commands::{measuring, new_record};
+use crate::commands::{gate, measuring, new_record};
 use crate::delivery;
 use crate::failure::{Failure, signal_code};
 use crate::options::{Options, Stat};
-use crate::output;
 use crate::progress::{name_processes, say_left};
 use crate::redaction::redact;
+use crate::{files, output};
 
 /// A shorter wait needs no word, seconds.
 const WORTH_TELLING: f64 = 2.0;
 
 /// Runs the commands in turn and reports; returns the exit code of the first that failed, else 0.
 pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]]) -> Result<u8, Failure> {
+    let terms = options.measuring.gate_terms()?;
+    if let Some(path) = &stat.junit {
+        files::check_writable(path)?;
+    }
     let stop = signals::install();
     let began = Instant::now();
     let allowed = pin::allowed();
@@ -73,15 +79,32 @@ pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]
     drop(tuned);
     tell_failures(&done, &measured.names, options.out.redact);
     redact(options, &mut record)?;
+    // Half of the rounds hold nothing.
+    let terms = terms.filter(|_| record.ended == Ended::Complete);
+    let turns = record.diagnosis.turns.as_ref();
+    let gate = terms.zip(turns).map(|(terms, turns)| gate::held(diagnose::gate_turns(turns, terms)));
+    let held = gate.as_ref().and_then(|gate| gate.as_ref().ok());
     let delivered = match record.measurements.is_empty() {
         true => Ok(()),
-        false => deliver(options, stat, &record, destination.as_deref()),
+        false => deliver(options, stat, (&record, held), destination.as_deref()),
     };
+    let delivered = delivered.and(write_junit(stat, held, turns));
     if let Some(EarlyEnd::CannotStart(which, why)) = &done.ended {
         output::complain(&refusal(*which, why));
         return delivered.map(|()| why.code());
     }
-    delivered.map(|()| code(&done))
+    delivered?;
+    match code(&done) {
+        0 => gate.transpose().map(|gate| gate::code(gate.as_ref())),
+        failed => Ok(failed),
+    }
+}
+
+/// Writes the file of `--junit`.
+fn write_junit(stat: &Stat, gate: Option<&Gate>, turns: Option<&Turns>) -> Result<(), Failure> {
+    let (Some(path), Some(gate), Some(turns)) = (&stat.junit, gate, turns) else { return Ok(()) };
+    let name = |at: usize| turns.commands.get(at).map_or("", |command| command.workload.as_str());
+    files::write(path, &report::junit::report(gate, |at| format!("{} against {}", name(at), name(0))))
 }
 
 /// Why a command cannot be started. What follows a separator may have been meant for the one before.
