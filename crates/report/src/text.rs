@@ -162,10 +162,12 @@ const UNITS: &[&str] = &[
     "B/s", "kB/s", "MB/s", "GB/s", "TB/s", "MT/s", "cycles", "°C", "W",
 ];
 
-/// Whether the space between two words must not be broken: a figure stands before it and its unit behind.
+/// Whether the space between two words must not be broken: a figure stands before it and its unit behind, or a bound before its
+/// figure.
 fn glued(before: &str, after: &str) -> bool {
-    before.ends_with(|c: char| c.is_ascii_digit())
-        && UNITS.contains(&after.trim_end_matches([',', '.', ';', ':', ')', ']', '?']))
+    before == "<"
+        || before.ends_with(|c: char| c.is_ascii_digit())
+            && UNITS.contains(&after.trim_end_matches([',', '.', ';', ':', ')', ']', '?']))
 }
 
 /// The text with spaces that do not break (U+00A0) between figures and their units, for a page.
@@ -256,6 +258,7 @@ mod tests {
             assert_eq!(cut_words(text, columns), cut, "{text:?} in {columns}");
         }
         assert_eq!(shorten("one 22 CPUs and", 10, 1), "one …");
+        assert_eq!(wrap("steal < 0.1 %", 8), ["steal", "< 0.1 %"]);
     }
 
     #[test]
