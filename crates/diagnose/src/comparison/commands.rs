@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use record::in_turn::times;
 use record::{Record, detail};
 
 use super::work::{name_long_number, read};
@@ -9,8 +10,12 @@ use super::work::{name_long_number, read};
 /// Characters of a command that are shown.
 const LONGEST: usize = 60;
 
-/// The program, without its folder, and its arguments, on one line; `None` of a record that ran no command.
+/// The program, without its folder, and its arguments, on one line; `None` of a record that ran no command, and of one that ran
+/// several in turn, whose figures are each labelled with their own.
 pub(super) fn find_command(record: &Record) -> Option<String> {
+    if !times(record).is_empty() {
+        return None;
+    }
     let words = record.measurements.iter().find_map(|m| m.detail.get(detail::COMMAND))?;
     let name = read(words.iter().map(|word| word.as_ref())).name;
     Some(name_long_number(&name).unwrap_or(name))
@@ -47,6 +52,15 @@ mod tests {
         let mut record = Record::new("0", String::new(), Vec::new());
         record.measurements.push(m);
         find_command(&record)
+    }
+
+    #[test]
+    fn commands_in_turn_have_their_names_in_their_places() {
+        let mut record = Record::new("0", String::new(), Vec::new());
+        let words = vec!["bc".to_owned()];
+        let time = Measurement::new("workload.time", Labels::new(), vec![1.0]);
+        record.measurements.push(time.with_detail(detail::COMMAND, words).with_detail(detail::TURN, 1));
+        assert_eq!(find_command(&record), None);
     }
 
     #[test]

@@ -238,6 +238,24 @@ fn every_form_tells_both_and_the_record_is_shown_compared_and_told_over_time() {
 }
 
 #[test]
+fn a_command_is_compared_whatever_stood_beside_it() {
+    let folder = folder();
+    let place = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (one, two, alone) = (place("one.json"), place("two.json"), place("alone.json"));
+    run(linespeed(["stat", "-qr6", "-o", &one, "--", "true", ":::", "sleep", "0.02"]));
+    run(linespeed(["stat", "-qr6", "-o", &two, "--", "sleep", "0.02", ":::", "sleep", "0.04"]));
+    run(linespeed(["stat", "-qr6", "-o", &alone, "--", "sleep", "0.02"]));
+    for other in [&two, &alone] {
+        let compared = ran(["compare", &one, other, "--json"]).succeeds().stdout;
+        let compared: record::Comparison = serde_json::from_str(&compared).unwrap();
+        let rows: Vec<_> = compared.rows.iter().filter(|row| row.metric == "workload.time").collect();
+        let both = |row: &&&record::comparison::Row| row.cells.iter().all(|cell| cell.value.is_some());
+        assert_eq!(rows.iter().filter(both).count(), 1, "{rows:?}, {:?}", compared.refused);
+        assert!(compared.refused.is_empty(), "{:?}", compared.refused);
+    }
+}
+
+#[test]
 fn of_names_nothing_is_left_where_they_are_taken_out() {
     let words = ["stat", "-r", "6", "--redact", "--json", "--"];
     let commands = ["sh", "-c", "exit 0 # zqxold", ":::", "sh", "-c", "sleep 0.02; exit 0 # zqxnew"];

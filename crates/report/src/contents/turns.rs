@@ -3,13 +3,16 @@
 use record::command_run::RunEnd;
 use record::in_turn::times;
 use record::turns::Turns;
-use record::{Ended, Label, Measurement, Record, detail, units};
+use record::{Ended, Label, Measurement, Record, detail};
 
 use super::command::seconds;
 use super::figures::MARK;
 use super::side_by_side::group_by;
 use crate::table::{Table, Weight};
 use crate::text::range;
+
+/// So many commands each have a sentence on one screen.
+pub(crate) const FEW: usize = 3;
 
 /// What a record says of its commands; `None` of a record of something else.
 pub(crate) fn find_turns(record: &Record) -> Option<&Turns> {
@@ -23,22 +26,26 @@ pub(crate) fn name(time: &Measurement) -> &str {
 
 /// A row a command: its times, and how its runs ended where one failed.
 pub(crate) fn table(record: &Record, turns: &Turns) -> Table {
+    // What is left out first where there is no room stands last.
     let heads = [
         "",
         "command",
+        "exit code",
         "#mean ± σ",
-        "#min – max",
-        "#user",
-        "#sys",
+        "?bound by",
+        "?#min – max",
+        "?#user",
+        "?#sys",
         "?#median",
         "?#95 % interval",
-        "exit code",
     ];
     let mut table = Table::new("Commands in turn", Some("workload.time"), heads);
     let times = times(record);
     let all_well = times.iter().all(|time| ends(time).iter().all(|end| *end == RunEnd::Code(0)));
     for (at, time) in times.iter().enumerate() {
         let command = turns.commands.get(at);
+        // Of few a sentence of each says it.
+        let bound = command.and_then(|one| one.bound.as_ref()).filter(|_| turns.commands.len() > FEW);
         let slower = command.and_then(|one| one.against_first.as_ref()?.slower);
         table.weigh_row(match slower {
             Some(true) => Weight::Worse,
@@ -61,13 +68,14 @@ pub(crate) fn table(record: &Record, turns: &Turns) -> Table {
         table.row(vec![
             (at + 1).to_string(),
             name(time).to_owned(),
+            if all_well { String::new() } else { describe_ends(time) },
             mean(time),
+            bound.map_or(String::new(), |bound| bound.by.name().to_string()),
             if time.summary.n > 1 { between((min, max)) } else { String::new() },
             user,
             system,
             seconds(time.value()),
             time.summary.interval.map_or(String::new(), between),
-            if all_well { String::new() } else { describe_ends(time) },
         ]);
     }
     table
@@ -77,20 +85,23 @@ fn ends(time: &Measurement) -> Vec<RunEnd> {
     time.detail.get(detail::ENDS).unwrap_or_default()
 }
 
-/// The mean and the standard deviation, as hyperfine has them.
+/// The mean and the standard deviation in the same unit, as hyperfine has them: `101 ± 0.96 ms`.
 fn mean(time: &Measurement) -> String {
     let mean = time.summary.mean.unwrap_or(time.summary.median);
-    let Some(deviation) = time.summary.variation.map(|variation| variation * mean) else {
-        return seconds(mean);
+    let told = seconds(mean);
+    let deviation = time.summary.variation.map(|variation| variation * mean).filter(|one| one.is_finite());
+    let (Some(deviation), Some((number, unit))) = (deviation, told.split_once(' ')) else { return told };
+    let Some(scale) = number.parse().ok().map(|number: f64| mean / number).filter(|scale| *scale > 0.0)
+    else {
+        return told;
     };
-    let (mean, deviation) = (seconds(mean), units::figure_to(deviation, "s", 2));
-    match (mean.split_once(' '), deviation.split_once(' ')) {
-        (Some((number, unit)), Some((_, other))) if unit == other => format!("{number} ± {deviation}"),
-        _ => format!("{mean} ± {deviation}"),
-    }
+    let deviation = deviation / scale;
+    // Two digits.
+    let decimals = if deviation > 0.0 { (1.0 - deviation.log10().floor()).clamp(0.0, 3.0) } else { 0.0 };
+    format!("{number} ± {deviation:.*} {unit}", decimals as usize)
 }
 
-/// `0`, or of several `0, 1 (3×)`.
+/// The exit codes of its runs, each once: `0, 7`.
 fn describe_ends(time: &Measurement) -> String {
     let words = |end: RunEnd| match end {
         RunEnd::Code(code) => code.to_string(),
@@ -98,13 +109,8 @@ fn describe_ends(time: &Measurement) -> String {
         RunEnd::Stopped(_) => "stopped".to_owned(),
         RunEnd::TimedOut(_) => "timed out".to_owned(),
     };
-    match group_by(ends(time).into_iter().map(words), String::clone).as_slice() {
-        [(only, _)] => only.clone(),
-        several => {
-            let counted = several.iter().map(|(end, runs)| format!("{end} ({}×)", runs.len()));
-            counted.collect::<Vec<_>>().join(", ")
-        }
-    }
+    let ends = group_by(ends(time).into_iter().map(words), String::clone);
+    ends.into_iter().map(|(end, _)| end).collect::<Vec<_>>().join(", ")
 }
 
 /// How many rounds there were, and that they were ended early.

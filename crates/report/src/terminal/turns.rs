@@ -8,7 +8,7 @@ use super::screen::Screen;
 use super::{Style, answer, brief, report, stat};
 use crate::contents::conditions;
 use crate::contents::summary;
-use crate::contents::turns::{describe_rounds, table};
+use crate::contents::turns::{FEW, describe_rounds, table};
 use crate::paint::{Span, Tone};
 use crate::text::clean;
 
@@ -16,8 +16,10 @@ use crate::text::clean;
 const SAYS: usize = 2;
 const EXPLAINED: usize = 2;
 const BOUND: usize = 2;
-/// Of more commands each has one line.
-const FEW: usize = 3;
+/// Lines of what could not be seen and where the rest is.
+const ENDING: usize = 3;
+/// Columns of the table of many.
+const COLUMNS: usize = 6;
 /// Characters of a command in the table.
 const NAME: usize = 20;
 
@@ -44,16 +46,22 @@ pub(super) fn turns_answer(
 }
 
 fn write_answer(screen: &mut Screen, record: &Record, turns: &Turns, shown_by: &str) {
-    let short = |most: usize| if turns.commands.len() > FEW { 1 } else { most };
+    let above = screen.lines();
+    let many = turns.commands.len() > FEW;
     let against = || turns.commands.iter().filter_map(|one| one.against_first.as_ref());
     for one in against() {
-        screen.paragraph(&[], Tone::Strong, &one.says);
+        match many {
+            true => screen.short(1, "", "", &one.says),
+            false => screen.paragraph(&[], Tone::Strong, &one.says),
+        }
     }
     answer::cut(screen, &[Span::plain(describe_rounds(record))]);
-    if let Some(floor) = &turns.floor_says {
-        screen.short(SAYS, "", "  ", floor);
+    if !many {
+        if let Some(floor) = &turns.floor_says {
+            screen.short(SAYS, "", "  ", floor);
+        }
+        screen.short(SAYS, "", "  ", summary::noise_in_a_line(record));
     }
-    screen.short(SAYS, "", "  ", summary::noise_in_a_line(record));
     if let Some(quiet) = conditions::quiet(&record.conditions) {
         answer::cut(screen, &[Span::plain(quiet)]);
     }
@@ -64,17 +72,26 @@ fn write_answer(screen: &mut Screen, record: &Record, turns: &Turns, shown_by: &
             *name = crate::text::cut(&clean(name), NAME);
         }
     }
+    // So that each has one line.
+    while let (true, Some(narrower)) = (many && table.columns.len() > COLUMNS, table.narrower()) {
+        table = narrower;
+    }
     screen.table(&table.without_notes(), 2);
-    screen.blank();
-    for one in against().filter(|one| !one.explained.is_empty()) {
-        let says: Vec<String> = one.explained.iter().map(ToString::to_string).collect();
-        screen.short(short(EXPLAINED), "", "  ", says.join(" "));
+    let room = answer::LINES.saturating_sub(screen.lines() - above + ENDING + 1);
+    if room > 1 {
+        screen.blank();
     }
-    for (at, one) in turns.commands.iter().enumerate() {
-        if let Some(bound) = bound(at, one) {
-            screen.short(short(BOUND), "", "  ", bound);
+    screen.clipped(room, |screen| {
+        for one in against().filter(|one| !one.explained.is_empty()) {
+            let says: Vec<String> = one.explained.iter().map(ToString::to_string).collect();
+            screen.short(EXPLAINED, "", "  ", says.join(" "));
         }
-    }
+        if !many {
+            for bound in turns.commands.iter().enumerate().filter_map(|(at, one)| bound(at, one)) {
+                screen.short(BOUND, "", "  ", bound);
+            }
+        }
+    });
     let lost: Vec<&Coverage> = stat::lost(record).map(|(of, _)| of).collect();
     let lost: Vec<(String, String)> = lost.into_iter().map(|of| (of.what.clone(), of.why())).collect();
     answer::unseen_why(screen, &lost);
@@ -85,4 +102,87 @@ fn write_answer(screen: &mut Screen, record: &Record, turns: &Turns, shown_by: &
 fn bound(at: usize, one: &CommandInTurn) -> Option<String> {
     let bound = one.bound.as_ref()?;
     Some(format!("{}: bound by {}: {}", at + 1, bound.by.name(), bound.says))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use record::{Ended, Label, Labels, Measurement, detail};
+    use serde_json::json;
+
+    use super::*;
+    use crate::terminal::answer::LINES;
+    use crate::terminal::record as shown_again;
+    use crate::text::width;
+
+    /// Commands in turn: their names, what a round of each took, and how its last run ended.
+    fn example(commands: &[(&str, f64, i64)], rounds: usize) -> Record {
+        let mut record = Record::new("0.1.0", String::new(), Vec::new());
+        for (at, (name, seconds, code)) in commands.iter().enumerate() {
+            let place = || Labels::new().with_label(Label::Workload, *name);
+            let times: Vec<f64> =
+                (0..rounds).map(|round| seconds * (1.0 + 0.01 * (round % 3) as f64)).collect();
+            let system: Vec<f64> = times.iter().map(|time| time * 0.2 * (at + 1) as f64).collect();
+            let mut ends = vec![json!({"code": 0}); rounds.saturating_sub(1)];
+            ends.push(json!({"code": code}));
+            let mut time = Measurement::new("workload.time", place(), times);
+            time.detail.set(detail::TURN, at + 1);
+            time.detail.set(detail::ENDS, ends);
+            time.detail.set(detail::COMMAND, vec![(*name).to_owned()]);
+            record.measurements.push(time);
+            for (state, samples) in [("user", vec![seconds * 0.3; rounds]), ("system", system)] {
+                let place = place().with_label(Label::State, state);
+                record.measurements.push(Measurement::new("workload.cpu_time", place, samples));
+            }
+        }
+        record.diagnosis = diagnose::diagnose(&record);
+        record
+    }
+
+    fn shown(record: &Record, width: usize) -> String {
+        shown_again(record, false, ".", &Style { width, color: false, ..Style::default() })
+    }
+
+    #[test]
+    fn the_answer_reads_so() {
+        insta::assert_snapshot!(
+            "two",
+            shown(&example(&[("old -n 5", 0.1, 0), ("new -n 5", 0.13, 0)], 10), 80)
+        );
+        insta::assert_snapshot!("one_failed", shown(&example(&[("old", 0.1, 0), ("new", 0.1, 7)], 4), 80));
+    }
+
+    #[test]
+    fn it_fits_one_screen_however_many_there_are() {
+        for count in 2..=8 {
+            let names: Vec<String> =
+                (0..count).map(|at| format!("a program with a long name --and options {at}")).collect();
+            let commands: Vec<(&str, f64, i64)> =
+                names.iter().enumerate().map(|(at, name)| (name.as_str(), 0.1 + at as f64, 1)).collect();
+            for columns in [40, 80, 160] {
+                let text = shown(&example(&commands, 12), columns);
+                assert!(text.lines().all(|line| width(line) <= columns), "{text}");
+                assert!(columns < 80 || text.lines().count() <= LINES, "{count}, {columns}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_measured_before_it_ended_early_is_shown() {
+        let mut record = example(&[("old", 0.1, 0), ("new", 0.1, 0)], 2);
+        record.ended = Ended::Interrupted { signal: 2 };
+        assert!(shown(&record, 80).contains("ended early by signal 2: 2 rounds"), "{}", shown(&record, 80));
+        let mut record = example(&[("old", 0.1, 0)], 1);
+        record.ended = Ended::Interrupted { signal: 2 };
+        assert!(shown(&record, 80).contains("no whole round"), "{}", shown(&record, 80));
+    }
+
+    proptest! {
+        #[test]
+        fn no_name_acts_on_the_terminal(name in any::<String>(), value in proptest::num::f64::ANY, columns in 40usize..120) {
+            let text = shown(&example(&[(&name, value, 0), ("b", 0.1, 3)], 7), columns);
+            prop_assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "{text:?}");
+            prop_assert!(text.lines().all(|line| width(line) <= columns), "{text}");
+        }
+    }
 }
