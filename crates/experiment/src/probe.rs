@@ -2,6 +2,7 @@
 //! bandwidth and one that takes the last cache, each in turn with plain runs. What slows it says what it needs.
 
 use std::ffi::{OsStr, OsString};
+use std::time::Instant;
 
 use machine::Root;
 use measure::command::{self, Job, Run, SharedInput};
@@ -65,8 +66,16 @@ pub fn fewest_rounds() -> usize {
     least_rounds(COMPARISONS)
 }
 
-/// Runs the command in all ways, in so many rounds, after a run that had its `input`.
-pub fn probe(job: &Job, machine: &Machine, rounds: usize, input: &mut SharedInput, stop: &Stop) -> Probed {
+/// Runs the command in all ways, in so many rounds, after a run that had its `input`. After the first round `left` hears about how
+/// many seconds the others take: beside others the command is slower than alone.
+pub fn probe(
+    job: &Job,
+    machine: &Machine,
+    rounds: usize,
+    input: &mut SharedInput,
+    stop: &Stop,
+    left: &mut dyn FnMut(f64),
+) -> Probed {
     let mut probed = Probed::default();
     if input.before(1) {
         let why = text!(
@@ -79,8 +88,13 @@ pub fn probe(job: &Job, machine: &Machine, rounds: usize, input: &mut SharedInpu
     }
     let (ways, fewer, taken) = plan(job, machine, &mut probed.coverage);
     let mut plain_runs = Vec::new();
+    let began = Instant::now();
+    let mut heard = false;
     let done = run_rounds(ways.len(), rounds, |turn| {
         use std::ops::ControlFlow::{Break, Continue};
+        if turn.round == 1 && !std::mem::replace(&mut heard, true) {
+            left(began.elapsed().as_secs_f64() * (rounds - 1) as f64);
+        }
         match run_once(job, ways[turn.alternative], machine, fewer.as_ref(), &taken, input, stop) {
             Ok(run) => {
                 if ways[turn.alternative] == Way::Plain {
@@ -258,7 +272,10 @@ mod tests {
     fn each_change_is_tried_and_has_its_ratio() {
         let (argv, machine) = (words("i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"), Machine::default());
         let job = Job { argv: &argv, cpus: None, env: &[], events: false, guard: None };
-        let probed = probe(&job, &machine, 2, &mut SharedInput::Other, &Stop::new());
+        let mut left = Vec::new();
+        let mut hear = |seconds| left.push(seconds);
+        let probed = probe(&job, &machine, 2, &mut SharedInput::Other, &Stop::new(), &mut hear);
+        assert!(left.len() == 1 && left[0] > 0.0, "the first round tells what is left: {left:?}");
         assert_eq!(probed.plain.len(), 2);
         assert!(probed.probes.iter().all(|probe| probe.ratio > 0.0 && probe.rounds == 2), "{probed:?}");
         let kinds: Vec<ProbeKind> = probed.probes.iter().map(|probe| probe.kind).collect();
@@ -273,12 +290,12 @@ mod tests {
     fn a_command_that_fails_is_run_once_and_one_that_is_stopped_not_at_all() {
         let (argv, machine) = (words("exit 3"), Machine::default());
         let job = Job { argv: &argv, cpus: None, env: &[], events: false, guard: None };
-        let probed = probe(&job, &machine, 5, &mut SharedInput::Other, &Stop::new());
+        let probed = probe(&job, &machine, 5, &mut SharedInput::Other, &Stop::new(), &mut |_| {});
         assert_eq!(probed.plain.iter().map(|run| run.ended.exit).collect::<Vec<_>>(), [Exit::Code(3)]);
         assert!(probed.probes.is_empty());
         let stop = Stop::new();
         stop.ask(libc::SIGINT);
-        let probed = probe(&job, &machine, 5, &mut SharedInput::Other, &stop);
+        let probed = probe(&job, &machine, 5, &mut SharedInput::Other, &stop, &mut |_| {});
         assert_eq!((probed.plain.len(), probed.interrupted), (0, Some(libc::SIGINT)));
     }
 

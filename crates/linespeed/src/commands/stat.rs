@@ -65,7 +65,9 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
     let mut input = SharedInput::of_runs(if stat.probe { 2 } else { 1 });
     if stat.probe && !options.out.quiet_output {
         let runs = 1 + probe_rounds(stat) * probe::MOST_WAYS;
-        output::complain(&format!("--probe runs the command up to {runs} times; only the first run prints"));
+        output::complain(&format!(
+            "--probe runs the command up to {runs} times, and takes that many times as long or more; only the first run prints"
+        ));
     }
     let (runs, usable) = if attached.is_empty() {
         let repeat_as = Repeat {
@@ -144,7 +146,12 @@ fn probe_command(
         let rounds = record::phrase::count_noun(rounds, "round");
         output::complain(&format!("probing in {rounds}, {left} or more; Ctrl-C ends it"));
     }
-    probe::probe(job, machine, rounds, input, stop)
+    let mut tell_left = |seconds: f64| {
+        if !options.out.quiet_output && seconds >= turns::WORTH_TELLING {
+            output::complain(&format!("about {} left", record::units::figure_to(seconds, "s", 2)));
+        }
+    };
+    probe::probe(job, machine, rounds, input, stop, &mut tell_left)
 }
 
 /// Figures, coverage and ceilings of the runs.

@@ -88,12 +88,12 @@ fn ends(time: &Measurement) -> Vec<RunEnd> {
 /// The mean and the standard deviation in the same unit, as hyperfine has them: `101 ± 0.96 ms`.
 fn mean(time: &Measurement) -> String {
     let mean = time.summary.mean.unwrap_or(time.summary.median);
-    let told = seconds(mean);
+    let whole = seconds(mean);
     let deviation = time.summary.variation.map(|variation| variation * mean).filter(|one| one.is_finite());
-    let (Some(deviation), Some((number, unit))) = (deviation, told.split_once(' ')) else { return told };
+    let (Some(deviation), Some((number, unit))) = (deviation, whole.split_once(' ')) else { return whole };
     let Some(scale) = number.parse().ok().map(|number: f64| mean / number).filter(|scale| *scale > 0.0)
     else {
-        return told;
+        return whole;
     };
     let deviation = deviation / scale;
     // Two digits.

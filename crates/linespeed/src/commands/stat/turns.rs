@@ -24,7 +24,7 @@ use crate::redaction::redact;
 use crate::{files, output};
 
 /// A shorter wait needs no word, seconds.
-const WORTH_TELLING: f64 = 2.0;
+pub(super) const WORTH_TELLING: f64 = 2.0;
 
 /// Runs the commands in turn and reports; returns the exit code of the first that failed, else 0.
 pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]]) -> Result<u8, Failure> {
