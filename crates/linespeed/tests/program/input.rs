@@ -44,7 +44,7 @@ fn flags_that_would_be_ignored_are_refused() {
     for (words, flag) in [
         (&["stat", "--quick", "--", "true"][..], "--quick"),
         (&["--full", "stat", "--", "true"], "--full"),
-        (&["stat", "--fail-on", "note", "--", "true"], "--fail-on"),
+        (&["inspect", "--fail-on", "note"], "--fail-on"),
         (&["inspect", "--cpus", "0"], "--cpus"),
         (&["list", "--full"], "--full"),
         (&["show", "--quick", "-"], "--quick"),
