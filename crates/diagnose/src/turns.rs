@@ -159,7 +159,12 @@ fn say(
     };
     let width = high - low;
     let interval = format!("{}–{}", factor(low, width), factor(high, width));
+    // Where the interval excludes that there is no difference, noise alone makes as much.
+    let within = compared.floor.filter(|_| low > 1.0 || high < 1.0);
     match &compared.verdict {
+        Verdict::TooNoisy { .. } if within.is_some() => {
+            text!(WITHIN_NOISE, this, base, interval, floor = Value::Share(within.unwrap_or_default()))
+        }
         Verdict::Costs { share, .. } if *share < 0.0 => {
             text!(SLOWER, this, base, ratio = factor(ratio, width), interval)
         }
@@ -174,7 +179,7 @@ fn say(
             text!(TOO_NOISY_YET, this, base, interval, rounds)
         }
         Verdict::TooNoisy { .. } => text!(TOO_NOISY, this, base, interval),
-        _ => match compared.floor.filter(|_| low > 1.0 || high < 1.0) {
+        _ => match within {
             Some(floor) => text!(WITHIN_NOISE, this, base, interval, floor = Value::Share(floor)),
             None => text!(NOT_RESOLVED, this, base, interval),
         },

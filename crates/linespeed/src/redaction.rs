@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use fleet::Names;
+use os::child::SpawnError;
 use record::Record;
 use record::phrase::visible;
 use record::redaction::{Kind, Pseudonyms};
@@ -99,6 +100,11 @@ pub fn redact_sources(options: &Options, sources: &mut [Source]) -> Result<(), F
 pub fn shown(options: &Options, path: &Path) -> String {
     let name = path.file_name().filter(|_| options.out.redact);
     visible(name.map_or(path, Path::new))
+}
+
+/// Why a command cannot be started.
+pub fn refused(options: &Options, why: &SpawnError) -> String {
+    if options.out.redact { why.clone().with_program("COMMAND").to_string() } else { why.to_string() }
 }
 
 /// What an argument that names a record is called.

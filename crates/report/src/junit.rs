@@ -28,6 +28,16 @@ pub fn report(gate: &Gate, suite: impl Fn(usize) -> String) -> String {
     xml
 }
 
+/// The report where nothing could be held, and why.
+pub fn error(why: &str) -> String {
+    let (counts, why) = ("tests=\"1\" failures=\"0\" skipped=\"0\" errors=\"1\"", escape(why));
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"linespeed\" {counts}>\n  <testsuite \
+         name=\"linespeed\" {counts}>\n    <testcase classname=\"linespeed\" name=\"gate\">\n      <error \
+         message=\"{why}\"/>\n    </testcase>\n  </testsuite>\n</testsuites>\n"
+    )
+}
+
 fn counts(gate: &Gate, held: &[Held]) -> String {
     let count = |which: &dyn Fn(&Held) -> bool| held.iter().filter(|held| which(held)).count();
     let failures = count(&|held| gate.terms.fails(held.outcome));

@@ -39,9 +39,10 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
         return Err(Failure::Usage("standard input can be one record only: give - once".to_owned()));
     }
     let terms = options.measuring.gate_terms()?;
-    for path in output_file(options).iter().chain(&asked.junit) {
-        files::check_writable(path)?;
+    if let Some(path) = output_file(options) {
+        files::check_writable(&path)?;
     }
+    gate::check_junit(asked.junit.as_ref())?;
     let prepare = |record: &mut Record| {
         if count > MANY {
             diagnose::drop_uncompared(record);
@@ -84,17 +85,20 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
     if count <= FEW {
         comparison.notes.extend(diagnose::suggest_works(&sides));
     }
-    let gate = terms.map(|terms| gate::held(diagnose::gate(&comparison, terms))).transpose();
-    comparison.gate = gate?;
+    let gate = terms.map(|terms| gate::held(diagnose::gate(&comparison, terms)));
+    let junit = asked.junit.as_ref();
+    if let Some(Err(why)) = &gate {
+        gate::write_junit(junit, gate.as_ref(), |_| String::new())?;
+        return gate::code(Some(Err(why.clone())));
+    }
+    comparison.gate = gate.clone().and_then(Result::ok);
     let forms = Forms::new(|style| terminal::comparison_answer(&comparison, options.out.all, style))
         .with_json(|| comparison.to_json())
         .with_csv(|| report::csv::comparison(&comparison))
         .with_page(|| report::page::comparison(&comparison, sources.iter().map(|source| &source.record)));
     hand_out(options, &forms)?;
-    if let (Some(path), Some(gate)) = (&asked.junit, &comparison.gate) {
-        let name = |index: usize| comparison.subjects.get(index).map_or("", |subject| &subject.name);
-        let suite = |index| format!("{} against {}", name(index), name(comparison.baseline));
-        files::write(path, &report::junit::report(gate, suite))?;
-    }
-    Ok(gate::code(comparison.gate.as_ref()))
+    let name = |index: usize| comparison.subjects.get(index).map_or("", |subject| &subject.name);
+    let suite = |index| format!("{} against {}", name(index), name(comparison.baseline));
+    gate::write_junit(junit, gate.as_ref(), suite)?;
+    gate::code(gate)
 }

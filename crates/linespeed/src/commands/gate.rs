@@ -1,28 +1,64 @@
 //! What `--fail-on` ends a comparison with.
 
+use std::path::{Path, PathBuf};
+
 use diagnose::Ungated;
 use record::gate::Gate;
 use record::phrase::count_noun;
 
 use crate::failure::{FOUND, Failure};
+use crate::files;
 
-/// The exit code: 1 where it failed.
-pub(super) fn code(gate: Option<&Gate>) -> u8 {
-    if gate.is_none_or(|gate| gate.passed) { 0 } else { FOUND }
+/// A gate, or why there is nothing to hold.
+pub(super) type Held = Result<Gate, String>;
+
+/// Refuses a file of `--junit` that cannot be written.
+pub(super) fn check_junit(path: Option<&PathBuf>) -> Result<(), Failure> {
+    let checked = path.map_or(Ok(()), |path| files::check_writable(path));
+    checked.map_err(|failure| match failure {
+        Failure::Output { path, error, .. } => {
+            Failure::Output { path, error, way_out: "name another place with --junit FILE" }
+        }
+        other => other,
+    })
 }
 
-/// What was held; where that is nothing, why, and the way out.
-pub(super) fn held(gate: Result<Gate, Ungated>) -> Result<Gate, Failure> {
-    gate.map_err(|ungated| {
-        let why = match ungated {
-            Ungated::SameRecord => "all are the same record".to_owned(),
-            Ungated::NothingShared { why: Some(why) } => format!("no such figure is shared ({why})"),
-            Ungated::NothingShared { why: None } => "no such figure is shared".to_owned(),
-            Ungated::NoInterval { figures } => format!(
-                "too few samples for an interval in {}; measure more (stat -r 10, run --full)",
-                count_noun(figures, "figure")
-            ),
-        };
-        Failure::Cannot(format!("--fail-on has nothing to hold: {why}"))
+/// What was held, or why that is nothing.
+pub(super) fn held(gate: Result<Gate, Ungated>) -> Held {
+    gate.map_err(|ungated| match ungated {
+        Ungated::SameRecord => "all are the same record".to_owned(),
+        Ungated::NothingShared { why: Some(why) } => format!("no such figure is shared ({why})"),
+        Ungated::NothingShared { why: None } => "no such figure is shared".to_owned(),
+        Ungated::NoInterval { figures } => format!(
+            "too few samples for an interval in {}; measure more (stat -r 10, run --full)",
+            count_noun(figures, "figure")
+        ),
     })
+}
+
+/// Writes the file of `--junit`: also that nothing was held, lest an older one stands for it.
+pub(super) fn write_junit(
+    path: Option<&PathBuf>,
+    gate: Option<&Held>,
+    suite: impl Fn(usize) -> String,
+) -> Result<(), Failure> {
+    let (Some(path), Some(gate)) = (path, gate) else { return Ok(()) };
+    let xml = match gate {
+        Ok(gate) => report::junit::report(gate, suite),
+        Err(why) => report::junit::error(why),
+    };
+    files::write(Path::new(path), &xml)
+}
+
+/// The exit code: 1 where it failed.
+///
+/// # Errors
+///
+/// Nothing was held.
+pub(super) fn code(gate: Option<Held>) -> Result<u8, Failure> {
+    match gate {
+        Some(Err(why)) => Err(Failure::Cannot(format!("--fail-on has nothing to hold: {why}"))),
+        Some(Ok(gate)) if !gate.passed => Ok(FOUND),
+        _ => Ok(0),
+    }
 }

@@ -23,7 +23,7 @@ use super::{new_record, output_file, to_standard_output};
 use crate::delivery::{self, is_named, printed, write_form};
 use crate::failure::Failure;
 use crate::options::{Options, PerfFormat, Stat};
-use crate::redaction::{redact, shown};
+use crate::redaction::{self, redact, shown};
 use crate::{ceilings, files, output};
 use report::forms::Forms;
 use runs::{Repeat, Runs, repeat};
@@ -107,7 +107,7 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
         deliver(options, stat, (&record, None), destination.as_deref())
     };
     if let Some(refused) = &runs.refused {
-        output::complain(&refused.to_string());
+        output::complain(&redaction::refused(options, refused));
         delivered?;
         return Ok(refused.code());
     }

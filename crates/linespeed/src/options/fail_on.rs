@@ -68,7 +68,7 @@ pub(super) fn parse(text: &str) -> Result<FailOn, String> {
         Some("") => BOUND,
         Some(rest) => parse_bound(rest.strip_prefix(':').unwrap_or_default())?,
         None => {
-            return Err("write note, warning or serious; with compare slower:5%, slower:5%,METRIC or noisy"
+            return Err("write slower:5%, slower:5%,METRIC or noisy (compare, stat); note, warning or serious (run, scale, show, import, quiet)"
                 .to_owned());
         }
     };

@@ -123,7 +123,7 @@ that of a run; --json prints the record after the command's standard output inst
 LIST binds the command.
 
 OLD ::: NEW runs both in turn, every other round backwards (old new, new old), and says how many times as long NEW takes, with \
-the interval of the rounds' ratios, what noise alone makes, and what bounds each; up to 8 commands, held against the first. Their \
+the interval of the rounds' ratios (from 6 rounds on, more of more commands), what noise alone makes, and what bounds each; up to 8 commands, held against the first. Their \
 standard output goes nowhere, standard error is told where one fails. Only a word that is ::: and nothing else parts commands: a \
 command that has one of its own (GNU parallel) goes into sh -c '...'.
 

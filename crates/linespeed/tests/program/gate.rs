@@ -143,7 +143,10 @@ fn a_gate_with_nothing_to_hold_has_not_passed() {
     }
     let records = Records::of(&[("base.json", &base), ("none.json", &other), ("single.json", &single)]);
     for file in ["none.json", "single.json", "base.json"] {
-        records.compare(&["base.json", file, "--fail-on", "slower"]).fails(3, &["--fail-on"]);
+        let args = ["base.json", file, "--fail-on", "slower", "--junit", "gate.xml"];
+        records.compare(&args).fails(3, &["--fail-on"]);
+        assert!(records.read("gate.xml").contains("<error "), "{file}");
+        std::fs::remove_file(records.0.path().join("gate.xml")).unwrap();
     }
     records
         .compare(&["base.json", "single.json", "--fail-on", "slower:5%,cost.syscall"])
@@ -179,8 +182,21 @@ fn commands_in_turn_are_held_by_their_time() {
     let document = roxmltree::Document::parse(&xml).unwrap();
     assert_eq!(document.descendants().filter(|node| node.has_tag_name("failure")).count(), 1);
     assert_eq!(stat(&[&gate[..], &["sleep", "0.3", ":::", "true"]].concat()).code, Some(0));
-    // A command that fails is told before what its time was.
-    assert_eq!(stat(&[&gate[..], &["true", ":::", "sh", "-c", "sleep 0.3; exit 7"]].concat()).code, Some(7));
+    // The time of a command that failed holds nothing, and no older report stands for it.
+    let failed = stat(&[&gate[..], &["sleep", "0.3", ":::", "sh", "-c", "exit 7"]].concat());
+    assert_eq!(failed.code, Some(7), "{}", failed.stderr);
+    assert!(!failed.stderr.contains("Gate"), "{}", failed.stderr);
+    let errors = || {
+        let xml = records.read("gate.xml");
+        let document = roxmltree::Document::parse(&xml).unwrap();
+        document.descendants().filter(|node| node.has_tag_name("error")).count()
+    };
+    assert_eq!(errors(), 1);
+    std::fs::remove_file(records.0.path().join("gate.xml")).unwrap();
+    assert_eq!(stat(&[&gate[..], &["true", ":::", "/no/such/program"]].concat()).code, Some(127));
+    assert_eq!(errors(), 1);
+    stat(&["--fail-on", "slower", "--junit", "/no/such/folder/a.xml", "--", "true", ":::", "true"])
+        .fails(3, &["/no/such/folder/a.xml", "--junit"]);
     stat(&["--fail-on", "slower", "--", "true"]).fails(2, &[":::"]);
     stat(&["--fail-on", "slower:5%,load", "--", "true", ":::", "true"]).fails(2, &["time"]);
     let mut few = linespeed(["stat", "-q", "-r", "2", "--fail-on", "slower", "--", "true", ":::", "true"]);

@@ -113,6 +113,19 @@ fn what_is_measured_with_it_has_no_name_either() {
 }
 
 #[test]
+fn a_command_that_cannot_be_started_is_not_named() {
+    let state = folder();
+    let missing = format!("/no/such/{MARK}");
+    for command in [&[missing.as_str(), MARK][..], &["true", ":::", &missing, MARK]] {
+        let mut stat = linespeed(["stat", "-r", "2", "--redact", "--"].iter().chain(command));
+        stat.env("XDG_STATE_HOME", state.path());
+        let done = run(stat);
+        assert_eq!(done.code, Some(127), "{}", done.stderr);
+        is_clean("stat", &(done.stdout + &done.stderr));
+    }
+}
+
+#[test]
 fn what_cannot_be_redacted_says_so() {
     ran(["plan", ".", "--redact"]).fails(2, &["--redact"]);
     ran(["records", "--redact"]).fails(2, &["--redact"]);

@@ -148,6 +148,18 @@ impl SpawnError {
     }
 }
 
+impl SpawnError {
+    /// The same of a program that is called otherwise.
+    pub fn with_program(mut self, name: &str) -> Self {
+        match &mut self {
+            SpawnError::NotFound { program, .. }
+            | SpawnError::NotExecutable { program, .. }
+            | SpawnError::Other { program, .. } => *program = name.to_owned(),
+        }
+        self
+    }
+}
+
 impl fmt::Display for SpawnError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -8,7 +8,6 @@ use machine::Root;
 use measure::command::{Job, Run};
 use os::child::{Exit, Guard, Hint, Process, SpawnError};
 use os::{pin, signals};
-use record::gate::Gate;
 use record::phrase::count_noun;
 use record::turns::Turns;
 use record::{CpuList, Ended, units};
@@ -19,9 +18,9 @@ use crate::commands::{gate, measuring, new_record};
 use crate::delivery;
 use crate::failure::{Failure, signal_code};
 use crate::options::{Options, Stat};
+use crate::output;
 use crate::progress::{name_processes, say_left};
-use crate::redaction::redact;
-use crate::{files, output};
+use crate::redaction::{self, redact};
 
 /// A shorter wait needs no word, seconds.
 pub(super) const WORTH_TELLING: f64 = 2.0;
@@ -29,9 +28,7 @@ pub(super) const WORTH_TELLING: f64 = 2.0;
 /// Runs the commands in turn and reports; returns the exit code of the first that failed, else 0.
 pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]]) -> Result<u8, Failure> {
     let terms = options.measuring.gate_terms()?;
-    if let Some(path) = &stat.junit {
-        files::check_writable(path)?;
-    }
+    gate::check_junit(stat.junit.as_ref())?;
     let stop = signals::install();
     let began = Instant::now();
     let allowed = pin::allowed();
@@ -79,41 +76,46 @@ pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]
     drop(tuned);
     tell_failures(&done, &measured.names, options.out.redact);
     redact(options, &mut record)?;
-    // Half of the rounds hold nothing.
-    let terms = terms.filter(|_| record.ended == Ended::Complete);
     let turns = record.diagnosis.turns.as_ref();
-    let gate = terms.zip(turns).map(|(terms, turns)| gate::held(diagnose::gate_turns(turns, terms)));
+    // The time of a command that failed is not that of its work, and half of the rounds hold nothing.
+    let gate = terms.map(|terms| match (&record.ended, turns) {
+        (Ended::Complete, _) if code(&done) != 0 => Err("a command failed".to_owned()),
+        (Ended::Complete, Some(turns)) => gate::held(diagnose::gate_turns(turns, terms)),
+        _ => Err("it ended early".to_owned()),
+    });
     let held = gate.as_ref().and_then(|gate| gate.as_ref().ok());
     let delivered = match record.measurements.is_empty() {
         true => Ok(()),
         false => deliver(options, stat, (&record, held), destination.as_deref()),
     };
-    let delivered = delivered.and(write_junit(stat, held, turns));
+    let delivered =
+        delivered.and(gate::write_junit(stat.junit.as_ref(), gate.as_ref(), |at| name_suite(turns, at)));
     if let Some(EarlyEnd::CannotStart(which, why)) = &done.ended {
-        output::complain(&refusal(*which, why));
+        output::complain(&refusal(options, *which, why));
         return delivered.map(|()| why.code());
     }
     delivered?;
     match code(&done) {
-        0 => gate.transpose().map(|gate| gate::code(gate.as_ref())),
+        0 => gate::code(gate),
         failed => Ok(failed),
     }
 }
 
-/// Writes the file of `--junit`.
-fn write_junit(stat: &Stat, gate: Option<&Gate>, turns: Option<&Turns>) -> Result<(), Failure> {
-    let (Some(path), Some(gate), Some(turns)) = (&stat.junit, gate, turns) else { return Ok(()) };
-    let name = |at: usize| turns.commands.get(at).map_or("", |command| command.workload.as_str());
-    files::write(path, &report::junit::report(gate, |at| format!("{} against {}", name(at), name(0))))
+/// What a test's report calls a command.
+fn name_suite(turns: Option<&Turns>, at: usize) -> String {
+    let name =
+        |at: usize| turns.and_then(|turns| turns.commands.get(at)).map_or("", |command| &command.workload);
+    format!("{} against {}", name(at), name(0))
 }
 
 /// Why a command cannot be started. What follows a separator may have been meant for the one before.
-fn refusal(which: usize, why: &SpawnError) -> String {
+fn refusal(options: &Options, which: usize, why: &SpawnError) -> String {
+    let said = redaction::refused(options, why);
     match why {
         SpawnError::NotFound { hint: Hint::NotOnPath, .. } if which > 0 => {
-            format!("{why} (::: parts commands here; one that has a ::: of its own goes into sh -c '...')")
+            format!("{said} (::: parts commands here; one that has a ::: of its own goes into sh -c '...')")
         }
-        _ => why.to_string(),
+        _ => said,
     }
 }
 
