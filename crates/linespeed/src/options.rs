@@ -344,16 +344,14 @@ impl Measuring {
 impl Options {
     /// Refuses flags that all commands take and that mean nothing to this one: it would ignore them.
     fn check(&self, matches: &clap::ArgMatches) -> Result<(), Failure> {
-        let Some((name, given)) = matches.subcommand() else { return Ok(()) };
+        // Without a command it is what `run` does.
+        let Some((name, given)) = matches.subcommand() else { return self.measuring.check_fail_on("run") };
         if let Some(Command::Run(run)) = &self.command {
             run.check()?;
         }
-        if is_taken("fail_on", name) {
-            self.measuring.check_fail_on(name)?;
-        }
         let is_given = |id: &str| given.value_source(id) == Some(ValueSource::CommandLine);
         let idle = TAKEN_BY.iter().find(|(id, _)| is_given(id) && !is_taken(id, name));
-        let Some((id, _)) = idle else { return Ok(()) };
+        let Some((id, _)) = idle else { return self.measuring.check_fail_on(name) };
         let flag = format!("--{}", id.replace('_', "-"));
         let way_out = match *id {
             "output" if name == "man" => "name a folder: linespeed man FOLDER".to_owned(),

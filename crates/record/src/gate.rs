@@ -31,7 +31,7 @@ pub struct Gate {
     pub passed: bool,
     /// What came of it, one or two sentences.
     pub says: Text,
-    /// Each figure of each record but the baseline: what failed first, then what is undecided, each with the greatest loss first.
+    /// Each figure of each record but the baseline, or the time of each command but the first: what failed first, then what is undecided, each with the greatest loss first.
     pub held: Vec<Held>,
 }
 
@@ -39,9 +39,9 @@ pub struct Gate {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Held {
-    /// The record, by its index in the comparison's subjects.
+    /// The record, by its index in the comparison's subjects; of commands in turn the command's.
     pub subject: usize,
-    /// The figure, by its index in the comparison's rows.
+    /// The figure, by its index in the comparison's rows; of commands in turn 0, their time.
     pub row: usize,
     /// The metric.
     pub metric: String,
