@@ -787,6 +787,21 @@ class Limits:
 
 
 @dataclass(frozen=True)
+class LockWaits:
+    """What threads of one process waited for locks, or for each other."""
+
+    #: Time that its threads were on a CPU or ready for one, s, summed.
+    active: float = 0.0
+    #: Time that threads were blocked in futexes between two runs, s, summed: those that never ran wait for work.
+    blocked: float = 0.0
+    #: The part of it in what is certainly a mutex: the kernel shows that the futex is expected to be locked and waited
+    #: for.
+    mutex: float = 0.0
+    #: Threads that were in a mutex at all looks and never ran.
+    stuck: int = 0
+
+
+@dataclass(frozen=True)
 class Looks:
     """How often a command's threads were looked at."""
 
@@ -1700,6 +1715,8 @@ class Waits:
 
     #: Those that had been on a CPU since the look before: they wait again and again, and not once for long.
     again: int = 0
+    #: Of locks: the process whose threads waited longest. What unrelated processes wait for does not add up to a lock.
+    locks: Optional[LockWaits] = None
     #: All of them.
     threads: int = 0
 

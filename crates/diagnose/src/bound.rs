@@ -113,6 +113,12 @@ impl<'a> Facts<'a> {
         self.cpu() / self.wall
     }
 
+    /// Seconds that its threads were ready without a CPU, of all. Threads that a quota holds count as ready for the kernel, but
+    /// that is another cause.
+    fn without_a_cpu(&self) -> f64 {
+        (self.runnable - self.around().throttled_seconds.unwrap_or(0.0).max(0.0)).max(0.0)
+    }
+
     fn count(&self, event: &str) -> Option<&'a Measurement> {
         self.index.figures_of("counter.count").find(|m| {
             m.labels.word(Label::Workload) == Some("command") && m.labels.word(Label::Event) == Some(event)
@@ -206,13 +212,14 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
             )],
         });
     }
-    let rules: [fn(&Facts) -> Option<Cause>; 15] = [
+    let rules: [fn(&Facts) -> Option<Cause>; 16] = [
         time::quota,
         time::stolen,
         time::waiting,
         time::contention,
         time::kernel,
         threads::lock,
+        threads::stuck,
         threads::one_thread,
         threads::imbalance,
         core::bandwidth,
@@ -227,6 +234,10 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
     // Threads that meet at one lock are in the kernel for it, and ready in turns: more CPUs, or larger reads, are no remedy.
     if causes.iter().any(|cause| cause.by == BoundBy::Lock && cause.share >= SECOND) {
         causes.retain(|cause| ![BoundBy::Kernel, BoundBy::TooFewCpus].contains(&cause.by));
+    }
+    // While its threads are stuck, what another of them sleeps in holds nothing up.
+    if causes.iter().any(|cause| cause.by == BoundBy::Lock && cause.share >= 1.0) {
+        causes.retain(|cause| cause.by != BoundBy::Waiting);
     }
     // What it did with its CPUs is of the time that it had them.
     let outside =

@@ -35,7 +35,7 @@ pub struct Looks {
 }
 
 /// Threads that waited for one thing, summed over looks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Waits {
@@ -43,6 +43,24 @@ pub struct Waits {
     pub threads: u64,
     /// Those that had been on a CPU since the look before: they wait again and again, and not once for long.
     pub again: u64,
+    /// Of locks: the process whose threads waited longest. What unrelated processes wait for does not add up to a lock.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub locks: Option<LockWaits>,
+}
+
+/// What threads of one process waited for locks, or for each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct LockWaits {
+    /// Time that threads were blocked in futexes between two runs, s, summed: those that never ran wait for work.
+    pub blocked: f64,
+    /// The part of it in what is certainly a mutex: the kernel shows that the futex is expected to be locked and waited for.
+    pub mutex: f64,
+    /// Time that its threads were on a CPU or ready for one, s, summed.
+    pub active: f64,
+    /// Threads that were in a mutex at all looks and never ran.
+    pub stuck: u64,
 }
 
 /// What threads waited for at all looks, whether others ran or not.

@@ -1,21 +1,34 @@
-//! Threads that meet at one lock: how many wait for it, by the looks at them.
+//! Threads that meet at one lock: how long those of one process waited for it between their runs, and how long they ran.
+//!
+//! Threads that never ran are a pool's without work, and what unrelated processes wait for is no lock: both are left out where
+//! threads are looked at (`measure/src/tasks/spells.rs`).
+
+use record::command_run::LockWaits;
 
 use super::Facts;
 
 /// From so many looks on it is told whether more than one thread ever wanted to run.
 pub(super) const FEW_LOOKS: f64 = 5.0;
-/// Threads that wait for a lock again and again, on average: fewer are no convoy.
+/// Threads that wait for a lock between their runs, on average: fewer are no convoy.
 const LEAST_WAITERS: f64 = 0.3;
-/// With all CPUs at work, threads that wait are what a pool does that has enough to do; but not with so much in the kernel.
-const LOCKING: f64 = 0.15;
-/// The share of its CPUs from which all are at work.
+/// Threads of their process that run or want to, on average. At a lock that holds a program back, whoever has it is one of them.
+const LEAST_ACTIVE: f64 = 0.25;
+/// The share of its CPUs from which all are at work: threads that wait then are what a pool does that has enough to do, unless it
+/// is a mutex that they wait for.
 const ALL_AT_WORK: f64 = 0.9;
+/// The share of their waits from which it is a mutex that they wait for.
+const IN_MUTEX: f64 = 0.5;
+
+/// What threads of one process waited for locks.
+pub(super) fn locks(facts: &Facts) -> Option<LockWaits> {
+    facts.waits().get("lock")?.locks
+}
 
 /// Threads that meet at a lock, on average.
 pub(super) struct Convoy {
-    /// Those that wait for it again and again.
+    /// Those that wait for it.
     pub(super) waiters: f64,
-    /// Those that run or want to.
+    /// Those of the same process that run or want to.
     pub(super) active: f64,
     /// Share of its CPU time in the kernel.
     pub(super) kernel: f64,
@@ -24,19 +37,21 @@ pub(super) struct Convoy {
 impl Convoy {
     pub(super) fn of(facts: &Facts) -> Option<Self> {
         let looks = facts.looks();
+        let locks = locks(facts)?;
         if (looks.all as f64) < FEW_LOOKS {
             return None;
         }
-        let again = facts.waits().get("lock").map_or(0, |waits| waits.again);
-        let (waiters, active) = (again as f64 / looks.all as f64, looks.active as f64 / looks.all as f64);
-        let kernel = facts.system / facts.cpu().max(1e-9);
-        // Beside other programs those that are ready wait for a CPU with the lock, or on their way to it: that more of them wait
-        // for it than that want a CPU is no pool with enough to do.
-        let enough = active >= ALL_AT_WORK * facts.cpus && active >= waiters;
-        let busy = facts.used() >= ALL_AT_WORK * facts.cpus || enough;
-        if waiters < LEAST_WAITERS || active == 0.0 || (busy && kernel < LOCKING) {
+        let (waiters, active) = (locks.blocked / facts.wall, locks.active / facts.wall);
+        let wanted = facts.used() + facts.without_a_cpu() / facts.wall;
+        let at_work = wanted.max(looks.active as f64 / looks.all as f64);
+        let in_mutex = locks.mutex >= IN_MUTEX * locks.blocked;
+        if waiters < LEAST_WAITERS
+            || active < LEAST_ACTIVE
+            || (at_work >= ALL_AT_WORK * facts.cpus && !in_mutex)
+        {
             return None;
         }
+        let kernel = facts.system / facts.cpu().max(1e-9);
         Some(Self { waiters, active, kernel })
     }
 

@@ -320,36 +320,67 @@ fn what_threads_too_short_for_looks_did_besides_is_not_called_waiting_for_a_disk
     }
 }
 
+/// What threads of one process waited for locks in a second, and how often the threads of all were found at work in 20 looks.
+fn with_locks(record: Record, [blocked, mutex, active]: [f64; 3], at_work: u32) -> Record {
+    let looks = format!(r#"{{"all": 20, "idle": 0, "active": {at_work}, "most_active": 4}}"#);
+    let locks = format!(r#"{{"blocked": {blocked}, "mutex": {mutex}, "active": {active}}}"#);
+    let waits = format!(r#"{{"lock": {{"threads": 60, "again": 40, "locks": {locks}}}}}"#);
+    with_detail(with_detail(with_detail(record, "cpus", "2"), "looks", &looks), "waits", &waits)
+}
+
 #[test]
 fn threads_on_one_lock_are_not_told_to_read_more_at_a_time_or_to_take_more_cpus() {
     // Two of four threads run, the others wait for the lock; most CPU time is the kernel's.
-    let convoy = |again: u64, system: f64| {
-        let record = command([2.0 - system, system, 1.8, 0.0]);
-        let record = with_detail(with_count(record, "context-switches", 22_259.0), "cpus", "2");
-        let record =
-            with_detail(record, "looks", r#"{"all": 20, "idle": 0, "active": 40, "most_active": 4}"#);
-        with_detail(record, "waits", &format!(r#"{{"lock": {{"threads": 60, "again": {again}}}}}"#))
+    let convoy = |waits: [f64; 3], system: f64| {
+        let record = with_count(command([2.0 - system, system, 1.8, 0.0]), "context-switches", 22_259.0);
+        with_locks(record, waits, 40)
     };
     let figures = [("share", "50.0 %"), ("switches", "22,259")];
-    let convoyed = is_bound(&convoy(40, 1.2), BoundBy::Lock, &["bound-lock"], &figures);
+    let convoyed = is_bound(&convoy([2.0, 1.1, 2.0], 1.2), BoundBy::Lock, &["bound-lock"], &figures);
     insta::assert_snapshot!(convoyed.says, @"Its threads waited for locks, or for each other, 50.0 % of their time (futex): 22,259 context switches a second.");
     assert_eq!(convoyed.advice[0].code(), Some("bound-try-less-locking"));
-    // Beside other programs each waits for a CPU, too: what it waits for most comes first, the others second.
-    let beside = |again: u64, active: u32| {
-        let record = with_detail(command([0.32, 0.0, 1.75, 0.0]), "cpus", "2");
-        let looks = format!(r#"{{"all": 20, "idle": 0, "active": {active}, "most_active": 4}}"#);
-        let record = with_detail(with_count(record, "context-switches", 330.0), "looks", &looks);
-        let record =
-            with_detail(record, "waits", &format!(r#"{{"lock": {{"threads": 60, "again": {again}}}}}"#));
-        with_detail(record, "around", r#"{"busy_seconds": 2.0, "seconds": 1.0}"#)
+    // All CPUs compute, which a pool with enough to do does, too: what they wait for must be a mutex.
+    is_bound(&convoy([2.0, 1.9, 2.0], 0.1), BoundBy::Lock, &["bound-lock"], &figures);
+    for waits in [[2.0, 0.9, 2.0], [6.0, 0.0, 2.0], [0.2, 0.2, 2.0], [6.0, 6.0, 0.2]] {
+        for system in [0.1, 1.2] {
+            assert_ne!(bound(&convoy(waits, system)).unwrap().by, BoundBy::Lock, "{waits:?}");
+        }
+    }
+    // Beside idle CPUs threads that wait for each other are as few as those at a lock.
+    let idle = with_locks(command([0.6, 0.1, 0.1, 0.3]), [1.4, 0.0, 0.8], 16);
+    assert_eq!(bound(&idle).unwrap().says.code(), Some("bound-lock"));
+}
+
+#[test]
+fn beside_other_programs_a_mutex_is_a_lock_and_a_pool_without_work_is_none() {
+    // Its threads had a CPU for 0.32 s, and were ready for 1.75 s.
+    let beside = |waits: [f64; 3]| {
+        let record = with_count(command([0.32, 0.0, 1.75, 0.0]), "context-switches", 330.0);
+        with_detail(with_locks(record, waits, 42), "around", r#"{"busy_seconds": 2.0, "seconds": 1.0}"#)
     };
+    // What it waits for most comes first, the others second.
     let codes = ["bound-lock", "bound-besides", "bound-cpu-contention"];
-    is_bound(&beside(40, 37), BoundBy::Lock, &codes, &[("share", "51.9 %")]);
-    let codes = ["bound-cpu-contention"];
-    is_bound(&beside(14, 64), BoundBy::CpuContention, &codes, &[("share", "84.5 %")]);
-    // One thread that waits for the others' ends, and a pool of which some have no work while all CPUs compute, are no convoy.
-    for record in [convoy(1, 1.2), convoy(40, 0.1)] {
-        assert_ne!(bound(&record).unwrap().by, BoundBy::Lock);
+    is_bound(&beside([2.4, 2.4, 2.07]), BoundBy::Lock, &codes, &[("share", "53.7 %")]);
+    // Two of eight have work; the others wait for some now and then.
+    for idle in [[6.0, 0.1, 2.07], [0.0, 0.0, 2.07]] {
+        is_bound(&beside(idle), BoundBy::CpuContention, &["bound-cpu-contention"], &[("share", "84.5 %")]);
+    }
+}
+
+#[test]
+fn threads_in_a_lock_for_ever_are_stuck_whatever_another_sleeps_in() {
+    let stuck = |stuck: u32, cpu: f64, active: u32| {
+        let looks = format!(r#"{{"all": 20, "idle": {}, "active": {active}}}"#, 20 - active);
+        let waits = format!(r#"{{"lock": {{"threads": 100, "locks": {{"stuck": {stuck}}}}}}}"#);
+        let record = with_detail(command([cpu, 0.0, 0.0, 1.0 - cpu]), "waiting", r#"{"sleep": 20}"#);
+        with_detail(with_detail(record, "looks", &looks), "waits", &waits)
+    };
+    let dead = is_bound(&stuck(5, 0.0, 0), BoundBy::Lock, &["bound-stuck"], &[("stuck", "5")]);
+    insta::assert_snapshot!(dead.says, @"No thread ran; 5 wait in a lock.");
+    is_bound(&stuck(5, 0.002, 0), BoundBy::Lock, &["bound-stuck-beside"], &[("share", "0.2 %")]);
+    // A pool whose threads wait for work, one that works, and one that may.
+    for record in [stuck(0, 0.0, 0), stuck(5, 0.02, 0), stuck(5, 0.002, 1)] {
+        assert_eq!(bound(&record).unwrap().says.code(), Some("bound-waiting-sleep"));
     }
 }
 

@@ -5,8 +5,8 @@ use record::text::Value;
 use record::units::{significant, thousands};
 use record::{Text, text};
 
-use super::convoy::{Convoy, FEW_LOOKS};
-use super::time::{used_by_others, without_a_cpu};
+use super::convoy::{Convoy, FEW_LOOKS, locks};
+use super::time::used_by_others;
 use super::{Cause, Facts, detail};
 
 /// Where the time of each thread on a CPU stands.
@@ -48,12 +48,12 @@ fn describe_idle(facts: &Facts, idle: f64) -> Text {
 }
 
 pub(super) fn one_thread(facts: &Facts) -> Option<Cause> {
-    let wanted = (facts.cpu() + without_a_cpu(facts)) / facts.wall;
+    let wanted = (facts.cpu() + facts.without_a_cpu()) / facts.wall;
     if facts.cpus < 2.0 || wanted < 0.6 || !is_one_at_a_time(facts) {
         return None;
     }
     let idle = (facts.cpus - facts.used() - used_by_others(facts).unwrap_or(0.0)).max(0.0);
-    let waited = without_a_cpu(facts) > MOST_WAITED * facts.wall;
+    let waited = facts.without_a_cpu() > MOST_WAITED * facts.wall;
     let seen: f64 = facts.threads.iter().map(|(_, on)| on).sum();
     let first = facts.threads.first().filter(|(_, on)| *on >= facts.cpu() * 0.6);
     let (idle, cpus, seconds) =
@@ -141,13 +141,47 @@ pub(super) fn lock(facts: &Facts) -> Option<Cause> {
     );
     let seen = text!(
         "bound-lock-waiters",
-        "threads that wait for a lock again and again: {waiters} on average, beside {active} that run",
+        "threads that wait for a lock between their runs: {waiters} on average, beside {active} that run",
         waiters = significant(convoy.waiters),
         active = significant(convoy.active)
     );
     // In the kernel they take and give locks, too.
     let share = waited + (1.0 - waited) * kernel;
     Some(Cause::new(BoundBy::Lock, share, says, advice).cite(seen, detail("waits")))
+}
+
+/// The most of one CPU's time that a program uses whose threads wait for each other in a circle.
+const STUCK: f64 = 0.01;
+/// What cannot be told from nothing: a thread that looks at the clock once a second.
+const NOT_AT_ALL: f64 = 1e-4;
+
+/// Threads in a mutex that nobody gives free: they never ran, and hardly anything else of the program did.
+pub(super) fn stuck(facts: &Facts) -> Option<Cause> {
+    let (stuck, looks) = (locks(facts)?.stuck, facts.looks());
+    if stuck == 0 || facts.used() > STUCK || looks.active > 0 {
+        return None;
+    }
+    let says = if facts.used() < NOT_AT_ALL {
+        text!("bound-stuck", "No thread ran; {stuck} wait in a lock.", stuck)
+    } else {
+        text!(
+            "bound-stuck-beside",
+            "{stuck} threads wait in a lock and never ran; all others used {share} of one CPU.",
+            stuck,
+            share = Value::Share(facts.used())
+        )
+    };
+    let advice = text!(
+        "bound-try-owner",
+        "see who holds it, or whether it is a deadlock: gdb -p PID -batch -ex 'thread apply all bt'"
+    );
+    let seen = text!(
+        "bound-stuck-seen",
+        "threads in a mutex at each of {looks} looks: {stuck}",
+        looks = looks.all,
+        stuck
+    );
+    Some(Cause::new(BoundBy::Lock, 1.0, says, advice).cite(seen, detail("waits")))
 }
 
 pub(super) fn imbalance(facts: &Facts) -> Option<Cause> {

@@ -186,12 +186,6 @@ pub(super) fn waiting(facts: &Facts) -> Option<Cause> {
     Some(cause.cite(text!("bound-sampled", "sampled while blocked: {kinds}", kinds), detail("waiting")))
 }
 
-/// Seconds that its threads were ready without a CPU, of all. Threads that a quota holds count as ready for the kernel, but
-/// that is another cause.
-pub(super) fn without_a_cpu(facts: &Facts) -> f64 {
-    (facts.runnable - facts.around().throttled_seconds.unwrap_or(0.0).max(0.0)).max(0.0)
-}
-
 /// CPUs that other programs used meanwhile.
 pub(super) fn used_by_others(facts: &Facts) -> Option<f64> {
     let (busy, seconds) = facts.around().busy_seconds.zip(facts.around().seconds)?;
@@ -201,7 +195,7 @@ pub(super) fn used_by_others(facts: &Facts) -> Option<f64> {
 pub(super) fn contention(facts: &Facts) -> Option<Cause> {
     // While nothing of it wants a CPU, the want of one costs nothing.
     let wanted = (1.0 - (facts.off_cpu / facts.wall).min(1.0)) * (1.0 - waited_for_locks(facts));
-    let runnable = without_a_cpu(facts);
+    let runnable = facts.without_a_cpu();
     let share = runnable / (runnable + facts.cpu()).max(1e-9);
     let others = used_by_others(facts);
     // Of its CPUs others had at most what it had not itself: what it waited beyond that, it waited for its own threads.

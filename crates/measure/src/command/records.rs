@@ -224,6 +224,9 @@ fn details(runs: &[Run], typical: &Run, job: &Job, cpus: usize) -> Detail {
         all.threads += seen.threads;
         all.again += seen.again;
     }
+    if let Some(locks) = typical.seen.locks {
+        waits.entry(crate::tasks::Waiting::Lock.word().to_owned()).or_default().locks = Some(locks);
+    }
     if !waits.is_empty() {
         all.set_parts(detail::WAITS, &waits);
     }

@@ -23,6 +23,8 @@ pub enum Waiting {
     Sleep,
     /// Whatever comes first on a set of files: poll, select, epoll, signals.
     Events,
+    /// A mutex that another thread holds, by what the futex is expected to be.
+    Mutex,
     /// A lock, or a condition that another thread brings about.
     Lock,
     /// The end of a process that it started.
@@ -32,6 +34,11 @@ pub enum Waiting {
 }
 
 impl Waiting {
+    /// Whether it is a lock, or may be one.
+    pub(super) fn is_a_lock(self) -> bool {
+        matches!(self, Waiting::Mutex | Waiting::Lock)
+    }
+
     /// The word for people and JSON.
     pub fn word(self) -> &'static str {
         match self {
@@ -43,7 +50,7 @@ impl Waiting {
             Waiting::Pipe => "pipe",
             Waiting::Sleep => "sleep",
             Waiting::Events => "events",
-            Waiting::Lock => "lock",
+            Waiting::Mutex | Waiting::Lock => "lock",
             Waiting::Child => "child",
             Waiting::Unknown => "unknown",
         }
@@ -55,6 +62,8 @@ impl Waiting {
 pub(super) enum Call {
     /// This, whatever its arguments are.
     Waits(Waiting),
+    /// A futex: a mutex by its operation and the value that it is expected to have.
+    Futex,
     /// What its first argument is open on.
     OnAFile,
     /// Events on as many files as its first argument says; a sleep where that is 0.
@@ -95,11 +104,9 @@ const NONE: u16 = u16::MAX;
 const CALLS: &[(Call, &[(u16, u16)])] = &[
     // nanosleep, clock_nanosleep
     (Call::Waits(Waiting::Sleep), &[(35, 101), (230, 115)]),
-    // futex, futex_waitv, futex_wait, semop, semtimedop, flock, msgrcv
-    (
-        Call::Waits(Waiting::Lock),
-        &[(202, 98), (449, 449), (455, 455), (65, 193), (220, 192), (73, 32), (70, 188)],
-    ),
+    (Call::Futex, &[(202, 98)]),
+    // futex_waitv, futex_wait, semop, semtimedop, flock, msgrcv
+    (Call::Waits(Waiting::Lock), &[(449, 449), (455, 455), (65, 193), (220, 192), (73, 32), (70, 188)]),
     // wait4, waitid
     (Call::Waits(Waiting::Child), &[(61, 260), (247, 95)]),
     // epoll_wait, epoll_pwait, epoll_pwait2, pause, rt_sigsuspend, rt_sigtimedwait, io_uring_enter
@@ -173,7 +180,7 @@ mod tests {
         for (number, call) in [
             (libc::SYS_clock_nanosleep, Call::Waits(Waiting::Sleep)),
             (libc::SYS_nanosleep, Call::Waits(Waiting::Sleep)),
-            (libc::SYS_futex, Call::Waits(Waiting::Lock)),
+            (libc::SYS_futex, Call::Futex),
             (libc::SYS_semop, Call::Waits(Waiting::Lock)),
             (libc::SYS_semtimedop, Call::Waits(Waiting::Lock)),
             (libc::SYS_flock, Call::Waits(Waiting::Lock)),
@@ -231,7 +238,7 @@ mod tests {
     #[test]
     fn one_number_is_two_calls_on_two_instruction_sets() {
         assert_eq!(find_call(Machine::X86, 98), None, "getrusage");
-        assert_eq!(find_call(Machine::Arm, 98), Some(Call::Waits(Waiting::Lock)));
+        assert_eq!(find_call(Machine::Arm, 98), Some(Call::Futex));
         assert_eq!((find_call(Machine::Arm, i64::from(NONE)), find_call(Machine::X86, -1)), (None, None));
     }
 

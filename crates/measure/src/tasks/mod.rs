@@ -6,6 +6,7 @@
 
 mod calls;
 mod sampler;
+mod spells;
 mod thread;
 mod waiting;
 mod waits;

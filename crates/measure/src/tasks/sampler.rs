@@ -4,7 +4,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
+use record::command_run::LockWaits;
+
 use super::calls::{Machine, Waiting};
+use super::spells;
 use super::thread::{self, Had, Thread};
 use super::waiting;
 use os::child;
@@ -46,6 +49,8 @@ pub struct Seen {
     pub waiting: BTreeMap<Waiting, u64>,
     /// At all looks: what threads waited for.
     pub waits: BTreeMap<Waiting, Waits>,
+    /// Of the process whose threads waited longest for locks.
+    pub locks: Option<LockWaits>,
     /// Waiting threads of which that may not be read, summed over looks.
     pub unread: u64,
     /// Threads that were seen, those with the most time on a CPU first.
@@ -142,6 +147,7 @@ impl Sampler {
                 thread.leave_out(had);
             }
         }
+        self.seen.locks = spells::longest(self.threads.values().map(|thread| (thread.pid, &thread.spells)));
         self.seen.threads = self.threads.into_values().collect();
         self.seen.threads.sort_by_key(|thread| (std::cmp::Reverse(thread.on_cpu_ns), thread.tid));
         let clock = (!self.clocks.is_empty()).then(|| record::Summary::from_samples(&self.clocks).median);
@@ -223,7 +229,9 @@ impl Sampler {
 
     /// What the threads wait for; the first of it. Those that wait again and again are asked first.
     fn ask_sleepers(&mut self, mut sleepers: Vec<Sleeper>) -> Option<Waiting> {
-        sleepers.sort_by_key(|one| !one.again);
+        let threads = &self.threads;
+        let ran = |one: &Sleeper| threads.get(&(one.pid, one.tid)).is_some_and(|thread| thread.spells.ran());
+        sleepers.sort_by_key(|one| (!one.again, !ran(one)));
         let mut machines: HashMap<i32, Option<Machine>> = HashMap::new();
         let mut first: Option<Waiting> = None;
         for Sleeper { pid, tid, state, again } in sleepers.into_iter().take(MOST_WAITING) {
@@ -233,6 +241,9 @@ impl Sampler {
                     let waits = self.seen.waits.entry(waiting).or_default();
                     waits.threads += 1;
                     waits.again += u64::from(again);
+                    if let Some(thread) = self.threads.get_mut(&(pid, tid)) {
+                        thread.spells.waits(waiting);
+                    }
                     first = Some(first.map_or(waiting, |first| first.min(waiting)));
                 }
                 None => self.seen.unread += 1,

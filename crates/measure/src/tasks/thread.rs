@@ -4,6 +4,8 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::time::{Duration, Instant};
 
+use super::spells::Spells;
+
 /// What was seen of one thread, up to the last look at it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Thread {
@@ -29,6 +31,8 @@ pub struct Thread {
     pub(crate) first: Option<(Instant, u64)>,
     /// Nanoseconds that it waited for a disk, where the kernel accounts delays.
     pub disk_ns: u64,
+    /// What it was blocked in between its runs.
+    pub(crate) spells: Spells,
     /// Looks at it.
     pub looks: u64,
     /// The CPU on which it was last.
@@ -146,7 +150,11 @@ impl Thread {
     /// One that was looked at before it was watched, and had had that.
     pub(super) fn since(pid: i32, tid: i32, had: &Had) -> Self {
         let first = had.read_at.map(|at| (at, had.on_cpu_ns.saturating_add(had.runnable_ns)));
-        Self { first, ..Self::new(pid, tid) }
+        let mut thread = Self { first, ..Self::new(pid, tid) };
+        if let Some((at, before)) = first {
+            thread.spells.look(at, before, had.slices);
+        }
+        thread
     }
 
     /// Looks at it; `false` when it is gone.
@@ -164,7 +172,9 @@ impl Thread {
         self.slices = self.slices.max(slices);
         self.migrations = self.migrations.max(migrations(&place));
         self.disk_ns = self.disk_ns.max(stat.disk_ticks.saturating_mul(TICK_NS));
-        self.note_blocked(Instant::now());
+        let now = Instant::now();
+        self.note_blocked(now);
+        self.spells.look(now, self.on_cpu_ns.saturating_add(self.runnable_ns), self.slices);
         self.looks += 1;
         self.cpu = stat.cpu;
         self.name = stat.name;
@@ -184,12 +194,13 @@ impl Thread {
     }
 }
 
-/// A thread's state, and how often it was put on a CPU; `None` when it is gone.
-pub(super) fn look_at_state(pid: i32, tid: i32) -> Option<(char, u64)> {
+/// A thread's state, what it had on a CPU and ready for one, ns, and how often it was put on one; `None` when it is gone.
+pub(super) fn look_at_state(pid: i32, tid: i32) -> Option<(char, u64, u64)> {
     let place = format!("/proc/{pid}/task/{tid}");
     let state = read(&format!("{place}/stat")).as_deref().and_then(parse_stat)?.state;
     let slices = read(&format!("{place}/schedstat")).as_deref().and_then(parse_schedstat);
-    Some((state, slices.map_or(0, |(_, _, slices)| slices)))
+    let (on_cpu, runnable, slices) = slices.unwrap_or_default();
+    Some((state, on_cpu.saturating_add(runnable), slices))
 }
 
 impl Thread {

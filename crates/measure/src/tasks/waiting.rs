@@ -22,7 +22,7 @@ pub(super) fn find_reason(pid: i32, tid: i32, state: char, machine: Option<Machi
     // A function tells where a call does not, and what a call on a lock is held up by.
     let function = || find_by_function(text("wchan")?.trim());
     match named {
-        Some(named) if state != 'D' || named != Waiting::Lock => Some(named),
+        Some(named) if state != 'D' || !named.is_a_lock() => Some(named),
         _ => function().or(match (state, call) {
             ('D', _) => Some(Waiting::Disk),
             (_, Some(_)) => named.or(Some(Waiting::Unknown)),
@@ -31,15 +31,15 @@ pub(super) fn find_reason(pid: i32, tid: i32, state: char, machine: Option<Machi
     }
 }
 
-/// The number of a call and its first two arguments.
-type Arguments = (i64, u64, u64);
+/// The number of a call and its first three arguments.
+type Arguments = (i64, u64, u64, u64);
 
 /// `0 0x3 0x7f… …`. `-1 0x… 0x…`, with the stack and the place in the program alone, is outside of any call.
 fn parse(text: &str) -> Option<Arguments> {
     let mut words = text.split_whitespace();
     let number = words.next()?.parse().ok()?;
     let mut next = || u64::from_str_radix(words.next()?.trim_start_matches("0x"), 16).ok();
-    Some((number, next()?, next()?))
+    Some((number, next()?, next()?, next().unwrap_or(0)))
 }
 
 /// What the file of this name, as the links below `/proc/PID/fd` have it, is waited on for.
@@ -84,14 +84,33 @@ fn find_by_function(name: &str) -> Option<Waiting> {
     FUNCTIONS.iter().find(|(part, _)| name.contains(part)).map(|(_, waiting)| *waiting)
 }
 
+/// Operations on a futex (linux/include/uapi/linux/futex.h), without the bits for private ones and for the clock of their timeout.
+const FUTEX_WAIT: u64 = 0;
+const FUTEX_LOCK_PI: u64 = 6;
+const FUTEX_WAIT_BITSET: u64 = 9;
+const FUTEX_LOCK_PI2: u64 = 13;
+const FUTEX_OPTIONS: u64 = 128 | 256;
+/// What glibc's mutexes (nptl/lowlevellock.h), Rust's (sys/sync/mutex/futex.rs) and Go's (runtime/lock_futex.go) hold while others
+/// wait for them; a condition variable's expected value is a count, and seldom this.
+const LOCKED_WITH_WAITERS: u64 = 2;
+
+fn is_a_mutex(operation: u64, expected: u64) -> bool {
+    match operation & !FUTEX_OPTIONS & 0xffff_ffff {
+        FUTEX_LOCK_PI | FUTEX_LOCK_PI2 => true,
+        FUTEX_WAIT | FUTEX_WAIT_BITSET => expected & 0xffff_ffff == LOCKED_WITH_WAITERS,
+        _ => false,
+    }
+}
+
 fn find_by_call(
     machine: Machine,
-    (number, first, second): Arguments,
+    (number, first, second, third): Arguments,
     link: impl Fn(u64) -> Option<String>,
 ) -> Option<Waiting> {
     let events = |files: u64| if files == 0 { Waiting::Sleep } else { Waiting::Events };
     match find_call(machine, number)? {
         Call::Waits(waiting) => Some(waiting),
+        Call::Futex => Some(if is_a_mutex(second, third) { Waiting::Mutex } else { Waiting::Lock }),
         Call::Select => Some(events(first)),
         Call::Poll => Some(events(second)),
         Call::OnAFile => {
@@ -107,7 +126,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn call(number: i64, first: u64, second: u64, file: &str) -> Option<Waiting> {
-        find_by_call(Machine::X86, (number, first, second), |_| Some(file.to_owned()))
+        find_by_call(Machine::X86, (number, first, second, 0), |_| Some(file.to_owned()))
     }
 
     #[test]
@@ -122,12 +141,22 @@ mod tests {
             assert_eq!(call(0, 3, 0, file), Some(waiting), "{file}");
         }
         assert_eq!(call(202, 3, 128, "/x"), Some(Waiting::Lock));
+        let futex = |operation, expected| {
+            find_by_call(Machine::X86, (202, 0x7f, operation, expected), |_| None).unwrap()
+        };
+        // glibc's mutex, Rust's, one with priority inheritance; glibc's condition variable, a thread that is joined.
+        for (operation, expected) in [(0x80, 2), (0x89, 2), (0x86, 0)] {
+            assert_eq!(futex(operation, expected), Waiting::Mutex);
+        }
+        for (operation, expected) in [(0x189, 0), (0x109, 4711), (0x80, 0)] {
+            assert_eq!(futex(operation, expected), Waiting::Lock);
+        }
         assert_eq!((call(270, 0, 0, ""), call(270, 5, 0, "")), (Some(Waiting::Sleep), Some(Waiting::Events)));
         assert_eq!((call(7, 9, 0, ""), call(7, 9, 1, "")), (Some(Waiting::Sleep), Some(Waiting::Events)));
         assert_eq!(call(39, 0, 0, ""), None);
-        assert_eq!(parse("0 0x3 0x7ff 0x400 0x0 0x0 0x0 0x7ffc 0x7f1e\n"), Some((0, 3, 0x7ff)));
+        assert_eq!(parse("0 0x3 0x7ff 0x400 0x0 0x0 0x0 0x7ffc 0x7f1e\n"), Some((0, 3, 0x7ff, 0x400)));
         assert_eq!(parse("running\n"), None);
-        assert_eq!(parse("-1 0x7ffc 0x7f1e"), Some((-1, 0x7ffc, 0x7f1e)));
+        assert_eq!(parse("-1 0x7ffc 0x7f1e"), Some((-1, 0x7ffc, 0x7f1e, 0)));
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! What threads of chosen processes wait for, at a cost that is bounded: for watching a machine, where nobody may notice it.
 
 use std::collections::HashMap;
+use std::time::Instant;
 
 use record::command_run::{Looks, ThreadWaits};
 
-use super::calls::Machine;
+use super::calls::{Machine, Waiting};
+use super::spells::{self, Spells};
 use super::thread::{list_threads, look_at_state};
 use super::waiting;
 
@@ -14,8 +16,8 @@ const MOST_WAITING: usize = 24;
 /// Looks at the threads of processes, told which anew each time.
 #[derive(Debug, Default)]
 pub struct WaitLooks {
-    /// How often each thread had been put on a CPU at the last look.
-    slices: HashMap<(i32, i32), u64>,
+    /// What each thread of the last look was blocked in, since `take`.
+    threads: HashMap<(i32, i32), Spells>,
     machines: HashMap<i32, Option<Machine>>,
     waits: ThreadWaits,
     looks: Looks,
@@ -25,17 +27,18 @@ impl WaitLooks {
     /// Looks once at up to `most` threads of these processes.
     pub fn look(&mut self, pids: &[i32], most: usize) {
         let mut sleepers: Vec<(bool, i32, i32, char)> = Vec::new();
-        let (mut active, mut slices) = (0, HashMap::new());
+        let (mut active, mut seen) = (0, HashMap::new());
         let threads = pids.iter().flat_map(|pid| list_threads(*pid).into_iter().map(move |tid| (*pid, tid)));
         for (pid, tid) in threads.take(most) {
-            let Some((state, put_on)) = look_at_state(pid, tid) else { continue };
-            slices.insert((pid, tid), put_on);
-            let again = self.slices.get(&(pid, tid)).is_some_and(|before| put_on > *before);
+            let Some((state, had, slices)) = look_at_state(pid, tid) else { continue };
+            let mut thread = self.threads.remove(&(pid, tid)).unwrap_or_default();
+            let again = thread.look(Instant::now(), had, slices);
+            seen.insert((pid, tid), thread);
             match state {
                 'R' => active += 1,
                 'Z' | 'X' | 'T' | 't' | 'I' => {}
                 // Those that sleep for long, as most threads of a server do, hold nothing back.
-                _ if again || state == 'D' => sleepers.push((again, pid, tid, state)),
+                _ if thread.ran() || state == 'D' => sleepers.push((again, pid, tid, state)),
                 _ => {}
             }
         }
@@ -51,16 +54,24 @@ impl WaitLooks {
                     let waits = self.waits.entry(waiting.word().to_owned()).or_default();
                     waits.threads += 1;
                     waits.again += u64::from(again);
+                    if let Some(thread) = seen.get_mut(&(pid, tid)) {
+                        thread.waits(waiting);
+                    }
                 }
                 None => self.looks.unread += 1,
             }
         }
-        self.slices = slices;
+        self.threads = seen;
         self.machines.retain(|pid, _| pids.contains(pid));
     }
 
     /// What was seen since this was asked last.
     pub fn take(&mut self) -> (Looks, ThreadWaits) {
+        let locks = spells::longest(self.threads.iter().map(|((pid, _), thread)| (*pid, thread)));
+        if let Some(locks) = locks {
+            self.waits.entry(Waiting::Lock.word().to_owned()).or_default().locks = Some(locks);
+        }
+        self.threads.values_mut().for_each(Spells::restart);
         (std::mem::take(&mut self.looks), std::mem::take(&mut self.waits))
     }
 }

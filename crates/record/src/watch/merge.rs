@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::command_run::{Looks, ThreadWaits};
+use crate::command_run::{LockWaits, Looks, ThreadWaits};
 use crate::live::{
     Clock, Cores, CpuTimes, Interval, Probe, Process, Remote, Sensors, Service, Thread, Throttled, Traffic,
 };
@@ -33,6 +33,15 @@ fn add_waits(all: &mut ThreadWaits, more: ThreadWaits) {
         let sum = all.entry(what).or_default();
         sum.threads += waits.threads;
         sum.again += waits.again;
+        sum.locks = match (sum.locks, waits.locks) {
+            (Some(a), Some(b)) => Some(LockWaits {
+                blocked: a.blocked + b.blocked,
+                mutex: a.mutex + b.mutex,
+                active: a.active + b.active,
+                stuck: a.stuck.min(b.stuck),
+            }),
+            (a, b) => a.or(b),
+        };
     }
 }
 
@@ -256,7 +265,8 @@ mod tests {
         let service = |off: f64| Service {
             seconds: 1.0,
             states: [("off-cpu".to_owned(), off)].into(),
-            waits: [("lock".to_owned(), crate::command_run::Waits { threads: 2, again: 1 })].into(),
+            waits: [("lock".to_owned(), crate::command_run::Waits { threads: 2, again: 1, locks: None })]
+                .into(),
             looks: Looks { all: 10, most_active: 3, ..Looks::default() },
             below: (off * 8.0) as u64,
         };

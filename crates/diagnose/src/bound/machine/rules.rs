@@ -77,7 +77,7 @@ fn name(process: &Process) -> Text {
 const REAL_TIME: f64 = 0.1;
 
 pub(super) fn run_queue(facts: &Facts, interval: &Interval) -> Option<Cause> {
-    let delay = (facts.runnable - facts.around().throttled_seconds.unwrap_or(0.0)).max(0.0);
+    let delay = facts.without_a_cpu();
     let wanted = delay + facts.cpu();
     let share = delay / wanted.max(1e-9);
     let runnable = significant(wanted / interval.seconds);

@@ -187,13 +187,13 @@ fn the_kernels_work_is_named_by_its_rates() {
 fn tasks_that_wait_for_a_disk_show_in_pressure() {
     let mut waiting = interval(1.0, 1.0, 38.0);
     waiting.pressure.insert("io".to_owned(), 0.9);
-    waiting.waits.insert("fsync".to_owned(), Waits { threads: 9, again: 9 });
+    waiting.waits.insert("fsync".to_owned(), Waits { threads: 9, again: 9, locks: None });
     assert_eq!(by(&waiting), BoundBy::Waiting);
     // Beside CPUs that all work it is told second.
     let codes = |pressure: f64| {
         let mut full = Interval { runnable: Some(7.0), ..interval(39.5, 0.5, 0.0) };
         full.pressure.insert("io".to_owned(), pressure);
-        full.waits.insert("fsync".to_owned(), Waits { threads: 9, again: 9 });
+        full.waits.insert("fsync".to_owned(), Waits { threads: 9, again: 9, locks: None });
         let bound = watched(&full, &reference()).unwrap();
         assert_eq!(bound.by, BoundBy::CpuContention);
         bound.says.sentences().iter().filter_map(|text| text.code().map(str::to_owned)).collect::<Vec<_>>()

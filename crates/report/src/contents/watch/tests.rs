@@ -27,7 +27,7 @@ fn watched(minutes: u32, of: &str) -> Record {
                 ("off-cpu".to_owned(), 0.25),
             ]
             .into(),
-            waits: [("lock".to_owned(), Waits { threads: 20, again: 10 })].into(),
+            waits: [("lock".to_owned(), Waits { threads: 20, again: 10, locks: None })].into(),
             looks: Looks { all: 10, ..Looks::default() },
             below: 2,
         });

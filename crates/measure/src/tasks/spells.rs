@@ -1,0 +1,125 @@
+//! How long threads were blocked between two runs, and in what: what tells threads that meet at a lock from those of a pool
+//! that have nothing to do.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use record::command_run::LockWaits;
+
+use super::calls::Waiting;
+
+/// Looks at a thread that never ran, from which on it is stuck.
+const STUCK_LOOKS: u64 = 3;
+
+/// What looks at one thread say of its waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Spells {
+    /// How often it had been put on a CPU at the last look.
+    slices: Option<u64>,
+    /// The first look, the first at which it had run since the one before, and the last look: what it had had on a CPU and ready for
+    /// one until then, ns.
+    first: Option<u64>,
+    first_run: Option<(Instant, u64)>,
+    last: u64,
+    /// Blocked between the first and the last look at which it had run: a wait that has no end may be for work.
+    blocked_ns: u64,
+    /// Looks at which it waited; those of them in a lock, and in one that is certainly a mutex.
+    waited: u64,
+    lock: u64,
+    mutex: u64,
+}
+
+impl Spells {
+    /// Looks: what it has had on a CPU and ready for one, ns, and how often it was put on one. Whether it ran since the look before.
+    pub(super) fn look(&mut self, now: Instant, had: u64, slices: u64) -> bool {
+        let ran = self.slices.is_some_and(|before| slices > before);
+        self.slices = Some(slices);
+        self.first.get_or_insert(had);
+        self.last = had;
+        if ran {
+            let (since, before) = *self.first_run.get_or_insert((now, had));
+            let blocked = (now - since).as_nanos().saturating_sub(u128::from(had.saturating_sub(before)));
+            self.blocked_ns = u64::try_from(blocked).unwrap_or(u64::MAX);
+        }
+        ran
+    }
+
+    /// It waits, for that.
+    pub(super) fn waits(&mut self, waiting: Waiting) {
+        self.waited += 1;
+        self.lock += u64::from(waiting.is_a_lock());
+        self.mutex += u64::from(waiting == Waiting::Mutex);
+    }
+
+    /// Whether it was seen to run.
+    pub(super) fn ran(&self) -> bool {
+        self.first_run.is_some()
+    }
+
+    /// From now on, as if it had been looked at first when it was looked at last.
+    pub(super) fn restart(&mut self) {
+        *self = Self { slices: self.slices, first: Some(self.last), last: self.last, ..Self::default() };
+    }
+}
+
+/// Of threads by their processes: those of the process whose threads waited longest for locks, or are stuck in one.
+pub(super) fn longest<'a>(threads: impl Iterator<Item = (i32, &'a Spells)>) -> Option<LockWaits> {
+    let mut processes: BTreeMap<i32, LockWaits> = BTreeMap::new();
+    for (pid, thread) in threads {
+        let process = processes.entry(pid).or_default();
+        let blocked = thread.blocked_ns as f64 / 1e9 / thread.waited.max(1) as f64;
+        process.blocked += blocked * thread.lock as f64;
+        process.mutex += blocked * thread.mutex as f64;
+        process.active += thread.last.saturating_sub(thread.first.unwrap_or(thread.last)) as f64 / 1e9;
+        let stuck = !thread.ran() && thread.waited >= STUCK_LOOKS && thread.mutex == thread.waited;
+        process.stuck += u64::from(stuck);
+    }
+    let longest = processes.into_values().max_by(|a, b| {
+        let (a, b) = ((a.blocked, a.stuck), (b.blocked, b.stuck));
+        a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))
+    })?;
+    (longest.blocked > 0.0 || longest.stuck > 0).then_some(longest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    const MS: u64 = 1_000_000;
+
+    /// A thread at looks 100 ms apart: what it had then, how often it was on a CPU, what it waited for.
+    fn thread(looks: &[(u64, u64, Option<Waiting>)]) -> Spells {
+        let (mut spells, began) = (Spells::default(), Instant::now());
+        for (at, (had_ms, slices, waiting)) in looks.iter().enumerate() {
+            spells.look(began + Duration::from_millis(100 * at as u64), had_ms * MS, *slices);
+            waiting.iter().for_each(|waiting| spells.waits(*waiting));
+        }
+        spells
+    }
+
+    #[test]
+    fn who_runs_now_and_then_waits_and_who_never_runs_does_not() {
+        let (mutex, lock) = (Some(Waiting::Mutex), Some(Waiting::Lock));
+        let runs = thread(&[(0, 1, mutex), (10, 2, mutex), (10, 2, mutex), (50, 7, None), (50, 7, mutex)]);
+        // A wait that is longer than between two looks counts; that after the last run does not.
+        assert_eq!((runs.blocked_ns, runs.waited, runs.mutex), (160 * MS, 4, 4));
+        // Parked all the time; woken once; parked in a mutex.
+        let parked = thread(&[(5, 1, lock); 5]);
+        let woken = thread(&[(0, 1, lock), (1, 2, lock), (1, 2, lock), (1, 2, lock)]);
+        let stuck = thread(&[(0, 1, mutex); 4]);
+        let other = thread(&[(0, 1, None), (100, 1, None), (200, 1, None)]);
+        assert!(!parked.ran() && woken.ran() && woken.blocked_ns == 0);
+        assert_eq!(longest([(1, &parked), (1, &woken), (1, &other)].into_iter()), None);
+        // Of two processes the one that waited; what the other did is none of it.
+        let waits = longest([(1, &runs), (1, &parked), (2, &other)].into_iter()).unwrap();
+        assert_eq!((waits.blocked, waits.mutex, waits.active, waits.stuck), (0.16, 0.16, 0.05, 0));
+        let waits = longest([(1, &parked), (2, &stuck), (2, &stuck)].into_iter()).unwrap();
+        assert_eq!((waits.blocked, waits.active, waits.stuck), (0.0, 0.0, 2));
+        // What follows is another interval.
+        let mut again = runs;
+        again.restart();
+        assert_eq!(longest([(1, &again)].into_iter()), None);
+        assert!(again.look(Instant::now(), 60 * MS, 8) && again.last - again.first.unwrap() == 10 * MS);
+    }
+}
