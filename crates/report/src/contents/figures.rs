@@ -36,9 +36,18 @@ fn figure_within(metric: &str, unit: &str, value: f64, interval: Option<(f64, f6
 
 /// A figure that follows from the record: where it is a measurement's, with the digits that it has in that one's table.
 pub(crate) fn known(record: &Record, figure: f64, unit: &str) -> String {
-    let is_this = |m: &&Measurement| m.value().to_bits() == figure.to_bits() && m.unit == unit;
-    let interval = record.measurements.iter().find(is_this).and_then(Measurement::interval);
+    let interval = measurement_of(record, figure, unit).and_then(Measurement::interval);
     units::figure_to(figure, unit, units::digits_within(figure, interval))
+}
+
+/// `±3.0 %`: half of a figure's 95 % interval, where the figure is a measurement's that has one.
+pub(crate) fn uncertainty(record: &Record, figure: f64, unit: &str) -> Option<String> {
+    let half = measurement_of(record, figure, unit)?.summary.relative_half_width()?;
+    (half > 0.0).then(|| format!("±{}", units::percent_to(half, 2)))
+}
+
+fn measurement_of<'a>(record: &'a Record, figure: f64, unit: &str) -> Option<&'a Measurement> {
+    record.measurements.iter().find(|m| m.value().to_bits() == figure.to_bits() && m.unit == unit)
 }
 
 /// A factor with its times sign.

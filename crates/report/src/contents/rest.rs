@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use record::{Key, Measurement, Record};
+use record::{Key, Label, Measurement, Record};
 
 use super::figures::{figure, key, keys, remarks, spread, value};
 use super::provenance;
@@ -46,18 +46,28 @@ fn bound(m: &Measurement, value: f64) -> String {
     if m.summary.n > 1 { figure(m, value) } else { String::new() }
 }
 
+/// The heading of a column of labels.
+fn place(label: &str) -> String {
+    match Label::from_name(label) {
+        Some(Label::Cpu) => "CPU".to_owned(),
+        Some(Label::Cpus) => "CPUs".to_owned(),
+        Some(Label::Op) => "operation".to_owned(),
+        _ => label.replace('_', " "),
+    }
+}
+
 /// A metric's measurements with a column a key of their place.
 pub(crate) fn generic(title: &str, all: &[&Measurement], most: usize) -> Table {
     let keys = keys(all);
     let numeric = |name: &str| all.iter().all(|m| !matches!(m.labels.named(name), Some(Key::Word(_))));
-    let places = keys.iter().map(|name| format!("{}{name}", if numeric(name) { "#" } else { "" }));
+    let places = keys.iter().map(|name| format!("{}{}", if numeric(name) { "#" } else { "" }, place(name)));
     let heads = places.chain(FIGURES.iter().map(|(head, _)| (*head).to_owned()));
     let mut table = Table::new(title, all.first().map(|m| m.metric.as_str()), heads);
     all.iter().for_each(|m| table.tells(m));
     for m in table.first(all.to_vec(), most) {
         table.note_row(remarks(m));
-        let place = keys.iter().map(|name| key(m, name));
-        table.row(place.chain(FIGURES.iter().map(|(_, cell)| cell(m))).collect());
+        let labels = keys.iter().map(|name| key(m, name));
+        table.row(labels.chain(FIGURES.iter().map(|(_, cell)| cell(m))).collect());
     }
     table.finished()
 }
@@ -65,7 +75,6 @@ pub(crate) fn generic(title: &str, all: &[&Measurement], most: usize) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::Label;
     use record::Labels;
 
     fn record() -> Record {

@@ -6,7 +6,7 @@ use record::diagnosis::{CeilingSource, Finding, Resource, Severity};
 use record::{Coverage, Ended, Machine, Mark, Measurement, Record, RunMode, State, Text, Verdict, units};
 
 use super::conditions::duration;
-use super::figures::{known, mark_words, value};
+use super::figures::{known, mark_words, uncertainty, value};
 use super::section::listed;
 use super::side_by_side::group_by;
 use crate::text::range;
@@ -179,25 +179,32 @@ pub(crate) fn delivered(record: &Record, resource: &Resource) -> String {
         Some(CeilingSource::Measured) => " (measured)",
         None => "",
     };
+    let delivered = with_uncertainty(record, resource);
     let held = match resource.ceiling {
-        Some(ceiling) => format!("{} against {}{source}", figure(resource.delivered), figure(ceiling)),
-        None => figure(resource.delivered),
+        Some(ceiling) => format!("{delivered} against {}{source}", figure(ceiling)),
+        None => delivered,
     };
     let doubt = resource.doubt.as_ref().map(|doubt| format!("unreliable: {doubt}"));
-    let repeatability = resource
-        .repeatability
-        .map(|share| format!("halves of its samples differ by {}", units::percent_to(share, 2)));
-    [Some(held), repeatability, doubt, resource.beside.as_ref().map(Text::to_string)]
+    [Some(held), doubt, resource.beside.as_ref().map(Text::to_string)]
         .into_iter()
         .flatten()
         .collect::<Vec<_>>()
         .join("; ")
 }
 
-/// `3.1 GHz of 3.7 GHz`; of latencies `101 ns, best 87 ns`.
+/// `293 ns ±3.0 %`, as far as its interval is known.
+fn with_uncertainty(record: &Record, resource: &Resource) -> String {
+    let delivered = known(record, resource.delivered, &resource.unit);
+    match uncertainty(record, resource.delivered, &resource.unit) {
+        Some(half) => format!("{delivered} {half}"),
+        None => delivered,
+    }
+}
+
+/// `3.1 GHz ±0.2 % of 3.7 GHz`; of latencies `101 ns ±3.0 %, best 87 ns`.
 pub(crate) fn held_against(record: &Record, resource: &Resource) -> String {
     let figure = |value| known(record, value, &resource.unit);
-    let delivered = figure(resource.delivered);
+    let delivered = with_uncertainty(record, resource);
     match resource.ceiling {
         Some(ceiling) if ceiling < resource.delivered => format!("{delivered}, best {}", figure(ceiling)),
         Some(ceiling) => format!("{delivered} of {}", figure(ceiling)),

@@ -162,7 +162,7 @@ fn headlines(screen: &mut Screen, record: &Record) {
         }
     }
     for line in &record.diagnosis.not_reached {
-        cut(screen, &[Span::plain(format!("  {line}"))]);
+        screen.short(2, "  ", "    ", line);
     }
 }
 

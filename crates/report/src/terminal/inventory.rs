@@ -58,7 +58,7 @@ pub fn inventory_answer(record: &Record, all: bool, more: &str, style: &Style) -
             let room = SCREEN.saturating_sub(screen.lines() - above + BELOW);
             let facts = essentials::facts(record);
             let at = facts.facts.iter().map(|fact| width(&clean(&fact.key)) + 2).max().unwrap_or(0).min(24);
-            screen.clipped(room, |screen| screen.short_facts(&facts, at));
+            screen.clipped(room, |screen| screen.short_facts(&facts, at, room));
             let lost: Vec<(String, String)> =
                 summary::unseen(record).into_iter().map(|lost| (lost.what.join(", "), lost.reason)).collect();
             answer::unseen_why(screen, &lost);

@@ -49,7 +49,7 @@ impl Listed {
 /// Every word's name with its first sentence, by group: `linespeed explain` without a name.
 pub fn glossary(words: &[Term], style: &Style) -> String {
     let mut screen = Screen::new(style);
-    let column = words.iter().map(|word| width(word.name)).max().unwrap_or(0).min(24) + 2;
+    let column = words.iter().map(|word| width(word.name)).max().unwrap_or(0).min(32) + 2;
     let mut group = "";
     for word in words {
         if word.group != group {
@@ -72,7 +72,7 @@ pub fn references(machines: &[(&str, &str, Option<&str>)], style: &Style) -> Str
         let first = [Span::strong(pad_right(name, column))];
         screen.paragraph(&first, crate::paint::Tone::Plain, title);
         if let Some(apart) = apart {
-            screen.paragraph(&[Span::plain(pad_right("", column))], crate::paint::Tone::Quiet, apart);
+            screen.paragraph(&[Span::plain(pad_right("", column))], crate::paint::Tone::Quiet, format!("no shared figure: {apart}"));
         }
     }
     screen.blank();

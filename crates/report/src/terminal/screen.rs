@@ -268,14 +268,22 @@ impl Screen {
         }
     }
 
-    /// Facts, one a line; what does not fit is cut.
-    pub(crate) fn short_facts(&mut self, section: &Section, at: usize) {
+    /// Facts in at most so many lines, where each has one: the first ones that need a second have it, the others are cut.
+    pub(crate) fn short_facts(&mut self, section: &Section, at: usize, most: usize) {
         if self.layout != Layout::Terminal {
             return self.facts(section, "", at);
         }
+        let mut spare = most.saturating_sub(section.facts.len());
+        let (room, below) = (self.width.saturating_sub(at).max(8), " ".repeat(at));
         for fact in &section.facts {
             let key = pad_right(&format!("{}:", clean(&fact.key)), at);
-            self.line(&[Span::plain(format!("{key}{}", clean(&fact.value)))]);
+            let value = clean(&fact.value);
+            let second = spare > 0 && wrap(&value, room).len() > 1;
+            spare -= usize::from(second);
+            for (number, line) in wrap(&shorten(&value, room, 1 + usize::from(second)), room).iter().enumerate() {
+                let before = if number == 0 { &key } else { &below };
+                self.line(&[Span::plain(format!("{before}{line}"))]);
+            }
         }
     }
 

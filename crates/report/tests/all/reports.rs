@@ -41,7 +41,8 @@ fn no_line_is_wider_than_the_terminal() {
 fn figures_carry_units_and_spread() {
     let text = terminal::report(&support::named("large").unwrap(), &plain(80));
     for part in [
-        "82 %  3.10 GHz against 3.80 GHz (parts)",
+        "82 %  3.10 GHz ±",
+        " against 3.80 GHz (parts)",
         "costs 27 % [25 – 28 %],",
         "2.80 GHz  2.79 – 2.81 GHz",
         "4.00 cycles",
