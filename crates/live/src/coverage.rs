@@ -135,13 +135,15 @@ fn others_waits(root: &Root) -> Option<Coverage> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kept_files::KeptFiles;
     use crate::made_up::Tree;
     use record::{CpuList, State};
 
     /// The lines of a tree: what, how well, and the reason's code.
     fn lines(tree: &Tree, probed: bool, delay: bool) -> Vec<(String, State, String)> {
         let (root, cpus) = (tree.root(), "0".parse::<CpuList>().unwrap());
-        let (look, heat) = (Look::now(&root, &cpus, &[0, 1], &[]), Heat::look(&root, &cpus));
+        let (look, heat) =
+            (Look::now(&root, &mut KeptFiles::default(), &cpus, &[0, 1], &[]), Heat::look(&root, &cpus));
         let found = Found { look: &look, heat: &heat, cpu: 0, probed, delay };
         let code = |one: &Coverage| one.reason.as_ref().and_then(Text::code).unwrap_or("").to_owned();
         of(&root, &found).into_iter().map(|one| (one.what.clone(), one.state, code(&one))).collect()

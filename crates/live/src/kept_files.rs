@@ -1,13 +1,14 @@
 //! Files of /proc that are read again and again: kept open, since to open one costs several times as much as to read it.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 use machine::Root;
 
-/// Files that are kept open, a quarter of what a process may usually have; the others are opened each time.
-const MOST_OPEN: usize = 256;
+/// Files of one kind that are kept open, a quarter of what a process may usually have; the others are opened each time.
+pub(crate) const MOST_OPEN: usize = 256;
 /// What holds `/proc/PID/stat`: some 50 numbers and a name of 15 bytes. A longer text is read anew.
 const LONGEST: usize = 2048;
 
@@ -20,12 +21,6 @@ pub(crate) struct KeptFiles {
 }
 
 impl KeptFiles {
-    /// Room for as many as are kept, as far as this process may have it.
-    pub(crate) fn with_room() -> Self {
-        os::raise_file_limit(MOST_OPEN as u64);
-        Self::default()
-    }
-
     /// What stands in the file now; of a process that ended what `path` is now.
     pub(crate) fn text(&mut self, root: &Root, key: i32, path: &str) -> Option<String> {
         // A captured tree's files may be replaced by others.
@@ -56,6 +51,35 @@ impl KeptFiles {
                 root.text(path)
             }
         }
+    }
+
+    /// The same of a file of any length, by as many reads as the kernel makes of it.
+    pub(crate) fn whole_text(&mut self, root: &Root, key: i32, path: &str) -> Option<String> {
+        if !root.is_live() {
+            return root.text(path);
+        }
+        if let Entry::Vacant(place) = self.open.entry(key) {
+            place.insert(File::open(path).ok()?);
+        }
+        let mut bytes = Vec::with_capacity(2 * LONGEST);
+        let mut piece = [0; 2 * LONGEST];
+        loop {
+            match self.open.get(&key)?.read_at(&mut piece, bytes.len() as u64) {
+                Ok(0) if bytes.is_empty() => break,
+                Ok(0) => return Some(String::from_utf8_lossy(&bytes).into_owned()),
+                Ok(read) => bytes.extend_from_slice(piece.get(..read)?),
+                Err(_) => break,
+            }
+        }
+        self.open.remove(&key);
+        root.text(path)
+    }
+
+    /// The same of a file that is open, or can be kept so: one and the same process has it for as long as this answers.
+    pub(crate) fn kept_text(&mut self, root: &Root, key: i32, path: &str) -> Option<(String, bool)> {
+        let known = self.open.contains_key(&key);
+        let text = self.text(root, key, path)?;
+        self.open.contains_key(&key).then_some((text, known))
     }
 
     /// Closes all but those.
@@ -92,5 +116,13 @@ mod tests {
         std::fs::write(&path, "x".repeat(LONGEST + 1)).unwrap();
         let text = KeptFiles::default().text(&Root::live(), 1, path.to_str().unwrap());
         assert_eq!(text.map(|text| text.len()), Some(LONGEST + 1));
+        let mut kept = KeptFiles::default();
+        std::fs::write(&path, "x".repeat(5 * LONGEST)).unwrap();
+        for length in [5 * LONGEST, 3, 3] {
+            std::fs::write(&path, "y".repeat(length)).unwrap();
+            let text = kept.whole_text(&Root::live(), 1, path.to_str().unwrap()).unwrap();
+            assert_eq!(text, "y".repeat(length));
+        }
+        assert_eq!((kept.open.len(), kept.whole_text(&Root::live(), 2, "/proc/none")), (1, None));
     }
 }

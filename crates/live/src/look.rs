@@ -8,6 +8,7 @@ use measure::held_back::some_waited_us;
 use record::CpuList;
 use record::live::Interval;
 
+use crate::kept_files::KeptFiles;
 use crate::sources::clock::Clocks;
 use crate::sources::counts;
 use crate::sources::cpu_times::{Stat, grown};
@@ -36,16 +37,27 @@ pub(crate) struct Look {
 }
 
 impl Look {
-    /// Looks now; `nodes`: the machine's; `groups`: the folders of cgroups with a quota.
-    pub(crate) fn now(root: &Root, cpus: &CpuList, nodes: &[u32], groups: &[String]) -> Self {
-        let vmstat = root.text("/proc/vmstat").unwrap_or_default();
+    /// Looks now; `nodes`: the machine's; `groups`: the folders of cgroups with a quota; `files`: kept for these looks.
+    pub(crate) fn now(
+        root: &Root,
+        files: &mut KeptFiles,
+        cpus: &CpuList,
+        nodes: &[u32],
+        groups: &[String],
+    ) -> Self {
+        let mut text = |key: i32, path: &str| files.whole_text(root, key, path);
+        let vmstat = text(0, "/proc/vmstat").unwrap_or_default();
+        let stat = text(1, "/proc/stat");
+        let [cpu, io, memory] = PRESSURE;
+        let pressure =
+            [(2, cpu), (3, io), (4, memory)].map(|(key, what)| text(key, &format!("/proc/pressure/{what}")));
         Self {
             at: Instant::now(),
             suspended: os::suspended(),
-            stat: root.text("/proc/stat").as_deref().and_then(Stat::parse),
+            stat: stat.as_deref().and_then(Stat::parse),
             pages: (nodes.len() > 1).then(|| Pages::look(&vmstat, root, nodes)),
             vmstat: counts::vmstat(&vmstat),
-            pressure: PRESSURE.map(|what| some_waited_us(&root.text(&format!("/proc/pressure/{what}"))?)),
+            pressure: pressure.map(|text| some_waited_us(&text?)),
             clocks: Clocks::look(root, cpus),
             quotas: Quotas::look(root, groups.iter().map(String::as_str)),
         }
@@ -129,8 +141,8 @@ mod tests {
         };
         let cpus: CpuList = "0".parse().unwrap();
         let (first, second) = (tree(100, 5000, 700), tree(300, 9000, 600));
-        let mut before = Look::now(&first.root(), &cpus, &[], &[]);
-        let now = Look::now(&second.root(), &cpus, &[], &[]);
+        let mut before = Look::now(&first.root(), &mut KeptFiles::default(), &cpus, &[], &[]);
+        let now = Look::now(&second.root(), &mut KeptFiles::default(), &cpus, &[], &[]);
         before.at = now.at - Duration::from_secs(2);
         let interval = before.until(&now, &second.root());
         assert_eq!((interval.seconds, interval.cpus, interval.times.user), (2.0, 1, 2.0));
@@ -145,7 +157,7 @@ mod tests {
         assert_eq!((interval.seconds, interval.suspended), (2.0, Some(3600.0)));
         assert_eq!(interval.rates.get("context-switches"), Some(&2000.0));
         let none = Tree::new();
-        let nothing = Look::now(&none.root(), &cpus, &[], &[]);
+        let nothing = Look::now(&none.root(), &mut KeptFiles::default(), &cpus, &[], &[]);
         assert_eq!(nothing.shown().collect::<Vec<_>>(), [("CPU times", false), ("vmstat", false)]);
         assert!(!nothing.shows_pressure() && slept.shows_pressure());
         assert_eq!(nothing.until(&nothing, &none.root()).times.all(), 0.0);

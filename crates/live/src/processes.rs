@@ -8,7 +8,7 @@ use measure::proc_stat::USER_HZ;
 use record::live::Process;
 use record::phrase::visible;
 
-use crate::kept_files::KeptFiles;
+use crate::kept_files::{KeptFiles, MOST_OPEN};
 
 /// Processes that an interval names.
 pub(crate) const MOST_NAMED: usize = 8;
@@ -18,6 +18,8 @@ const MOST_KEPT: usize = 200_000;
 const MOST_ENDED: usize = 1000;
 /// Scheduling policies with a real-time priority (sched(7)): FIFO, round robin, deadline.
 const REAL_TIME: [u64; 3] = [1, 2, 6];
+/// After so many looks the list of processes is read anew even if nothing seems to have been started: one may have become visible.
+const LISTED_FOR: u32 = 30;
 
 /// One process at one look.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +31,59 @@ struct Account {
     system: u64,
     threads: u64,
     policy: u64,
+}
+
+/// What is kept between looks, so that one costs little: a look at a process that slept takes a third of one at its whole account,
+/// and to list them all takes as long as to look at a third of them.
+#[derive(Debug, Default)]
+pub(crate) struct Files {
+    /// `/proc/PID/stat`.
+    accounts: KeptFiles,
+    /// `/proc/PID/schedstat` of those with one thread: while that stands still, so does the account.
+    turns: KeptFiles,
+    /// What it was at the last look.
+    turned: HashMap<i32, String>,
+    /// The processes that there were, and the last number that was given out then.
+    listed: Vec<i32>,
+    last_given: Option<String>,
+    looks: u32,
+}
+
+impl Files {
+    /// Room for as many files as are kept, as far as this process may have it.
+    pub(crate) fn with_room() -> Self {
+        os::raise_file_limit(2 * MOST_OPEN as u64);
+        Self::default()
+    }
+
+    /// The processes that there are, some of which may have ended.
+    fn list(&mut self, root: &Root) -> &[i32] {
+        // Of `0.00 0.01 0.05 3/512 4711` the 4711; read before the list, so that whatever comes later counts as new.
+        let loadavg = if root.is_live() { root.text("/proc/loadavg") } else { None };
+        let given = loadavg.and_then(|text| Some(text.split_ascii_whitespace().nth(4)?.to_owned()));
+        self.looks += 1;
+        if given.is_none() || given != self.last_given || self.looks >= LISTED_FOR {
+            let entries = std::fs::read_dir(root.path().join("proc")).into_iter().flatten().flatten();
+            let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+            self.listed = pids.take(MOST_KEPT).collect();
+            (self.last_given, self.looks) = (given, 0);
+        }
+        &self.listed
+    }
+
+    /// What a process has had until now; `before`: at the last look.
+    fn account(&mut self, root: &Root, pid: i32, before: Option<&Account>) -> Option<Account> {
+        if let Some(before) = before.filter(|before| before.threads == 1)
+            && let Some((turns, known)) = self.turns.kept_text(root, pid, &format!("/proc/{pid}/schedstat"))
+        {
+            // Only of a file that was open at the last look, and so is the same process's.
+            if known && self.turned.get(&pid) == Some(&turns) {
+                return Some(before.clone());
+            }
+            self.turned.insert(pid, turns);
+        }
+        Account::parse(&self.accounts.text(root, pid, &format!("/proc/{pid}/stat"))?)
+    }
 }
 
 /// All processes at one look.
@@ -58,17 +113,17 @@ impl Account {
 }
 
 impl Processes {
-    /// Looks at all processes that /proc shows.
-    pub(crate) fn look(root: &Root, files: &mut KeptFiles) -> Self {
+    /// Looks at all processes that /proc shows; `before`: the last look.
+    pub(crate) fn look(root: &Root, files: &mut Files, before: &Self) -> Self {
         let mut all = HashMap::new();
-        let pids = std::fs::read_dir(root.path().join("proc")).into_iter().flatten().flatten();
-        for pid in pids.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok()).take(MOST_KEPT) {
-            let stat = files.text(root, pid, &format!("/proc/{pid}/stat"));
-            if let Some(account) = stat.as_deref().and_then(Account::parse) {
+        for pid in files.list(root).to_vec() {
+            if let Some(account) = files.account(root, pid, before.there.get(&pid)) {
                 all.insert(pid, account);
             }
         }
-        files.retain(|pid| all.contains_key(&pid));
+        files.accounts.retain(|pid| all.contains_key(&pid));
+        files.turns.retain(|pid| all.contains_key(&pid));
+        files.turned.retain(|pid, _| all.contains_key(pid));
         Self { there: all, ended: Vec::new() }
     }
 
@@ -147,7 +202,7 @@ mod tests {
             .file("proc/12/stat", &stat("\u{1b}[2Jnew", 40, 0, 99, 0))
             .file("proc/13/stat", &stat("idle", 9000, 0, 9, 0))
             .file("proc/self/stat", "x");
-        let look = |tree: &Tree| Processes::look(&tree.root(), &mut KeptFiles::default());
+        let look = |tree: &Tree| Processes::look(&tree.root(), &mut Files::default(), &Processes::default());
         let (before, now) = (look(&first), look(&second));
         let busiest = before.busiest_until(&now, 1);
         let seen: Vec<(i32, f64, f64, bool)> =
@@ -164,7 +219,7 @@ mod tests {
             let tree = lines
                 .iter()
                 .fold(Tree::new(), |tree, (pid, stat)| tree.file(&format!("proc/{pid}/stat"), stat));
-            Processes::look(&tree.root(), &mut KeptFiles::default())
+            Processes::look(&tree.root(), &mut Files::default(), &Processes::default())
         };
         let begin = look(&[("10", stat("cc1", 100, 0, 7, 0)), ("11", stat("idle", 5, 0, 8, 0))]);
         let middle = look(&[("10", stat("cc1", 190, 0, 7, 0)), ("12", stat("ld", 30, 0, 9, 0))]);
@@ -178,6 +233,40 @@ mod tests {
         assert_eq!(seen, [(10, "cc1", 0.9, true), (12, "ld", 0.3, true), (10, "other", 0.2, true)]);
         end.forget_ended();
         assert!(begin.busiest_until(&end, 1).is_empty());
+    }
+
+    #[test]
+    fn who_slept_is_not_read_anew_and_who_ran_is() {
+        let child = |command: &str| std::process::Command::new("sh").args(["-c", command]).spawn().unwrap();
+        let mut children = [child("exec sleep 60"), child("while :; do :; done")];
+        let (root, mut files, mut last) = (Root::live(), Files::with_room(), Processes::default());
+        let pids = children.each_ref().map(|child| child.id() as i32);
+        let account = |looked: &Processes, pid: i32| looked.there.get(&pid).cloned();
+        let (mut slept, mut ran) = (false, false);
+        for _ in 0..400 {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            let now = Processes::look(&root, &mut files, &last);
+            slept |= files.turned.contains_key(&pids[0]) && account(&now, pids[0]) == account(&last, pids[0]);
+            ran |= account(&now, pids[1])
+                .zip(account(&last, pids[1]))
+                .is_some_and(|(now, then)| now.user > then.user);
+            last = now;
+            if slept && ran {
+                break;
+            }
+        }
+        for child in &mut children {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        assert!(slept && ran && account(&last, pids[0]).is_some_and(|account| account.name == "sleep"));
+        let now = Processes::look(&root, &mut files, &last);
+        assert!(pids.iter().all(|pid| account(&now, *pid).is_none() && !files.turned.contains_key(pid)));
+        // What is new is listed.
+        let mut new = child("exec sleep 60");
+        assert!(account(&Processes::look(&root, &mut files, &now), new.id() as i32).is_some());
+        new.kill().unwrap();
+        new.wait().unwrap();
     }
 
     proptest! {

@@ -15,7 +15,7 @@ use crate::kept_files::KeptFiles;
 use crate::look::Look;
 use crate::pace::Pace;
 use crate::probes::Probes;
-use crate::processes::Processes;
+use crate::processes::{Files, Processes};
 use crate::selection::Selection;
 use crate::service::{self, Service};
 use crate::sources::sensors::Heat;
@@ -23,11 +23,15 @@ use crate::sources::{counts, numa, quota};
 
 /// Between two samples within an interval.
 const BETWEEN: Duration = Duration::from_millis(100);
+/// Memory is heard at every second of these: five readings a second, of 256 loads each.
+const MEMORY_EVERY: u64 = 2;
 /// The share of one CPU that each of these may take.
 const PROCESSES_SHARE: f64 = 0.001;
-const THREADS_SHARE: f64 = 0.0007;
+/// The same of looks at all processes within an interval: for those that end before its end, and for whom to watch.
+const WITHIN_SHARE: f64 = 0.0002;
+const THREADS_SHARE: f64 = 0.0005;
 const SCHEDSTAT_SHARE: f64 = 0.0003;
-const SENSORS_SHARE: f64 = 0.001;
+const SENSORS_SHARE: f64 = 0.0003;
 const NUMA_MAPS_SHARE: f64 = 0.0002;
 /// Processes whose threads are looked at, and threads.
 const WATCHED: usize = 4;
@@ -48,9 +52,10 @@ pub struct Watch {
     waits: WaitLooks,
     /// Processes whose threads are looked at.
     watched: Vec<i32>,
-    /// Their `/proc/PID/stat`, and `/proc/loadavg`.
-    files: KeptFiles,
+    /// Of all processes, `/proc/loadavg`, and the counters of each interval.
+    files: Files,
     loadavg: KeptFiles,
+    looked: KeptFiles,
     /// All processes at the end of the last interval, and at the last look since.
     processes: (Instant, Processes),
     scan: Option<(Instant, Processes)>,
@@ -61,7 +66,7 @@ pub struct Watch {
     hardware: Hardware,
     /// Share of the watched processes' pages that are far from their threads.
     held: Option<f64>,
-    paces: [Pace; 5],
+    paces: [Pace; 6],
     own_ns: f64,
 }
 
@@ -72,25 +77,34 @@ impl Watch {
         let groups = quota::find_groups(&root);
         let nodes = if machine.nodes.len() > 1 { machine.nodes.clone() } else { Vec::new() };
         let (hardware, counted) = Hardware::open(&root, machine, &cpus);
-        let before = Look::now(&root, &cpus, &ids(&nodes), &groups);
+        let mut looked = KeptFiles::default();
+        let before = Look::now(&root, &mut looked, &cpus, &ids(&nodes), &groups);
         let probes = if root.is_live() {
             Probes::new(&machine.nodes, &machine.allowed_cpus())
         } else {
             Probes::default()
         };
-        let mut files = KeptFiles::with_room();
+        let mut files = Files::with_room();
         let watch = Self {
             own: std::process::id() as i32,
-            processes: (Instant::now(), Processes::look(&root, &mut files)),
+            processes: (Instant::now(), Processes::look(&root, &mut files, &Processes::default())),
             files,
             loadavg: KeptFiles::default(),
+            looked,
             scan: None,
             delay: run_queue_delay(&root),
             groups: (Instant::now(), groups),
             heat: (Instant::now(), Heat::look(&root, &cpus)),
             sensors: Sensors::default(),
-            paces: [PROCESSES_SHARE, THREADS_SHARE, SCHEDSTAT_SHARE, SENSORS_SHARE, NUMA_MAPS_SHARE]
-                .map(Pace::new),
+            paces: [
+                PROCESSES_SHARE,
+                THREADS_SHARE,
+                SCHEDSTAT_SHARE,
+                SENSORS_SHARE,
+                NUMA_MAPS_SHARE,
+                WITHIN_SHARE,
+            ]
+            .map(Pace::new),
             hardware,
             held: None,
             nodes,
@@ -118,15 +132,19 @@ impl Watch {
     /// now or never.
     pub fn watch(&mut self, length: Duration, last: bool, stop: &Stop) -> Interval {
         let until = Instant::now() + length;
-        let (mut next, mut runnable) = (Instant::now(), Vec::new());
+        let (mut next, mut runnable, mut samples) = (Instant::now(), Vec::new(), 0u64);
         loop {
             next = (next + BETWEEN).min(until);
             std::thread::sleep(next.saturating_duration_since(Instant::now()));
             if self.root.is_live() {
                 self.probes.listen(Instant::now().saturating_duration_since(next));
+                if samples % MEMORY_EVERY == 0 {
+                    self.probes.hear_memory();
+                }
+                samples += 1;
             }
             runnable.extend(self.loadavg.text(&self.root, 0, "/proc/loadavg").as_deref().and_then(running));
-            self.find_busiest(false);
+            self.find_busiest(5, false);
             let Self { waits, watched, paces, .. } = self;
             paces[1].run(false, || waits.look(watched, MOST_THREADS));
             let now = Instant::now();
@@ -182,10 +200,13 @@ impl Watch {
     }
 
     /// Looks at all processes, when it may or must: the threads of the busiest are looked at from then on.
-    fn find_busiest(&mut self, must: bool) {
-        let Self { root, files, paces, .. } = &mut *self;
-        let Some(mut now) = paces[0].run(must, || Processes::look(root, files)) else { return };
+    fn find_busiest(&mut self, pace: usize, must: bool) {
         let before = self.scan.as_ref().unwrap_or(&self.processes);
+        let Some(mut now) =
+            self.paces[pace].run(must, || Processes::look(&self.root, &mut self.files, &before.1))
+        else {
+            return;
+        };
         let busiest = before.1.busiest_until(&now, self.own);
         if !busiest.is_empty() {
             self.watched = busiest.iter().take(WATCHED).map(|one| one.pid).collect();
@@ -203,7 +224,7 @@ impl Watch {
             self.groups = (Instant::now(), quota::find_groups(&self.root));
         }
         self.cpus = online(&self.root).unwrap_or_else(|| self.cpus.clone());
-        let now = Look::now(&self.root, &self.cpus, &ids(&self.nodes), &self.groups.1);
+        let now = Look::now(&self.root, &mut self.looked, &self.cpus, &ids(&self.nodes), &self.groups.1);
         let mut interval = self.before.until(&now, &self.root);
         self.before = now;
         interval.probe = self.probes.take();
@@ -229,7 +250,7 @@ impl Watch {
         });
         interval.sensors = self.sensors.clone();
         self.hardware.read_into(&mut interval, &self.root, last);
-        self.find_busiest(last);
+        self.find_busiest(0, last);
         if let Some(now) = self.scan.take() {
             interval.processes = self.processes.1.busiest_until(&now.1, self.own);
             interval.processes_seconds = Some((now.0 - self.processes.0).as_secs_f64());
@@ -257,6 +278,7 @@ impl Watch {
             }
             std::thread::sleep(between);
             self.probes.listen(Duration::ZERO);
+            self.probes.hear_memory();
         }
         let all: Vec<f64> = self.probes.take()?.latency_ns.into_values().collect();
         (!all.is_empty()).then(|| Summary::from_samples(&all).median)

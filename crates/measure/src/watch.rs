@@ -40,13 +40,14 @@ pub fn reading_cost_ns() -> f64 {
 
 /// The core's effective clock now, in Hz, by a chain of dependent adds: the best of a few looks of 10 µs.
 pub fn look_at_clock() -> f64 {
+    (0..LOOKS).map(|_| look_once_at_clock()).fold(0.0, f64::max)
+}
+
+/// The same by one look, for a median of many: something may have cut into it.
+pub fn look_once_at_clock() -> f64 {
     let iterations = LOOK_ADDS / u64::from(chain::ADD.work.operations);
     let adds = (iterations * u64::from(chain::ADD.work.operations)) as f64;
-    let mut least = f64::INFINITY;
-    for _ in 0..LOOKS {
-        least = least.min(time_ns(|| (chain::ADD.run)(iterations)));
-    }
-    adds / least * 1e9
+    adds / time_ns(|| (chain::ADD.run)(iterations)) * 1e9
 }
 
 /// The effective clock by t(2N) − t(N) of a chain, in Hz per chained operation; `iterations` is N. `Err` with that rate

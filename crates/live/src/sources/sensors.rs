@@ -46,6 +46,9 @@ impl Heat {
             if index >= 4 && all.throttled_ms.is_empty() && core.is_none() && package.is_none() {
                 break;
             }
+            if core.is_none() && package.is_none() {
+                continue;
+            }
             let place = id("physical_package");
             for (name, ms) in
                 [(format!("package {place}"), package), (format!("core {place}.{}", id("core")), core)]
