@@ -108,7 +108,7 @@ impl Watch {
             hardware,
             held: None,
             nodes,
-            own_ns: os::thread_cpu_ns().unwrap_or(0.0),
+            own_ns: os::process_cpu_ns().unwrap_or(0.0),
             waits: WaitLooks::default(),
             watched: Vec::new(),
             root,
@@ -258,7 +258,7 @@ impl Watch {
             self.processes.1.forget_ended();
         }
         (interval.looks, interval.waits) = self.waits.take();
-        let own_ns = os::thread_cpu_ns().unwrap_or(0.0);
+        let own_ns = os::process_cpu_ns().unwrap_or(0.0);
         interval.own_seconds = (own_ns - self.own_ns) / 1e9;
         self.own_ns = own_ns;
         interval

@@ -44,9 +44,18 @@ pub fn minor_faults() -> Option<u64> {
 
 /// Time that the calling thread has spent on a CPU so far, ns; `None` where the kernel does not tell.
 pub fn thread_cpu_ns() -> Option<f64> {
+    cpu_ns(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+/// The same of all threads of this process, those that ended included.
+pub fn process_cpu_ns() -> Option<f64> {
+    cpu_ns(libc::CLOCK_PROCESS_CPUTIME_ID)
+}
+
+fn cpu_ns(clock: libc::clockid_t) -> Option<f64> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the kernel fills the timespec.
-    let code = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    let code = unsafe { libc::clock_gettime(clock, &mut time) };
     (code == 0).then_some(time.tv_sec as f64 * 1e9 + time.tv_nsec as f64)
 }
 

@@ -184,6 +184,23 @@ mod tests {
     }
 
     #[test]
+    fn what_chips_are_called_is_not_told_and_what_is_no_number_is_none() {
+        let long = format!("\u{1b}]0;{}\u{7}", "x".repeat(4096));
+        let hwmon = "sys/class/hwmon";
+        let tree = Tree::new()
+            .file(&format!("{hwmon}/hwmon0/name"), &long)
+            .file(&format!("{hwmon}/hwmon0/temp1_label"), &long)
+            .file(&format!("{hwmon}/hwmon0/temp1_input"), "61000\n")
+            .file(&format!("{hwmon}/hwmon0/temp2_input"), "\u{1b}[2J99000\n")
+            .file(&format!("{hwmon}/hwmon0/temp3_input"), "9".repeat(4096).as_str())
+            .file(&format!("{hwmon}/hwmon0/temp\u{1b}4_input"), "70000\n")
+            .file(&format!("{hwmon}/hwmon0/fan1_input"), &long)
+            .file(&format!("{hwmon}/hwmon1\u{1b}[2J/temp1_input"), "80000\n");
+        let sensors = read_chips(&tree.root());
+        assert_eq!(sensors, Sensors { celsius: Some(61.0), ..Sensors::default() });
+    }
+
+    #[test]
     fn a_packages_time_is_its_largest_copy_and_not_the_sum() {
         let cpus: CpuList = "0-3".parse().unwrap();
         let (first, second) =

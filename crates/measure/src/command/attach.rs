@@ -13,7 +13,7 @@ use record::CpuList;
 use super::Run;
 use super::around::Look;
 use crate::counters::Reading;
-use crate::tasks::{Had, Sampler, Seen};
+use crate::tasks::{Sampler, Seen};
 
 /// Between two looks at whether somebody asks to stop, or a process has ended.
 const NOTICE: Duration = Duration::from_millis(50);
@@ -176,7 +176,7 @@ fn involuntary_switches(sampler: &Sampler, all: &[Watched]) -> u64 {
     let grown = |pid: i32| {
         crate::tasks::list_threads(pid).into_iter().map(move |tid| {
             let before = sampler.before().get(&(pid, tid)).map_or(0, |had| had.switches.1);
-            Had::read(pid, tid).switches.1.saturating_sub(before)
+            crate::tasks::switches(pid, tid).1.saturating_sub(before)
         })
     };
     there.into_iter().flat_map(grown).sum()

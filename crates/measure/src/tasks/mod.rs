@@ -13,6 +13,6 @@ mod waits;
 
 pub use calls::Waiting;
 pub use sampler::{FIRST, Sampler, Seen, Waits};
-pub(crate) use thread::list_threads;
 pub use thread::{Had, Thread, migrations};
+pub(crate) use thread::{list_threads, switches};
 pub use waits::WaitLooks;

@@ -110,22 +110,27 @@ impl Had {
         let text = |name: &str| read(&format!("{place}/{name}"));
         let (on_cpu_ns, runnable_ns, slices) =
             text("schedstat").as_deref().and_then(parse_schedstat).unwrap_or_default();
-        let status = text("status").unwrap_or_default();
         let stat = text("stat").as_deref().and_then(parse_stat);
-        let switches = |name: &str| {
-            status.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok()).unwrap_or(0)
-        };
         Self {
             on_cpu_ns,
             runnable_ns,
             slices,
-            switches: (switches("voluntary_ctxt_switches:"), switches("nonvoluntary_ctxt_switches:")),
+            switches: switches(pid, tid),
             faults: stat.as_ref().map_or((0, 0), |stat| stat.faults),
             ticks: stat.as_ref().map_or((0, 0), |stat| stat.ticks),
             migrations: migrations(&place).unwrap_or(0),
             read_at,
         }
     }
+}
+
+/// A thread's voluntary and involuntary switches until now.
+pub(crate) fn switches(pid: i32, tid: i32) -> (u64, u64) {
+    let status = read(&format!("/proc/{pid}/task/{tid}/status")).unwrap_or_default();
+    let count = |name: &str| {
+        status.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok()).unwrap_or(0)
+    };
+    (count("voluntary_ctxt_switches:"), count("nonvoluntary_ctxt_switches:"))
 }
 
 /// How often the kernel moved the thread of this folder of /proc to another CPU; `None` in kernels built without that count.
