@@ -14,9 +14,9 @@ use crate::machines::remark;
 use crate::names::Names;
 use crate::reading::read_record;
 
-const NO_TIME: Template = Template { code: "history-no-time", words: "no readable time" };
+const NO_TIME: Template = Template { code: "history-no-time", words: "without a readable time" };
 const OTHER_MACHINE: Template = Template { code: "history-other-machine", words: "of another machine" };
-const NO_FIGURE: Template = Template { code: "history-no-figure", words: "none of these figures" };
+const NO_FIGURE: Template = Template { code: "history-no-figure", words: "without these figures" };
 const TWICE: Template =
     Template { code: "history-same-time", words: "begun in the same second as another: one of them counts" };
 const AHEAD: Template =
@@ -28,8 +28,8 @@ const WENT_BACK: Template = Template {
 
 /// Whose history is asked for.
 pub struct Asked<'a> {
-    /// The host's name.
-    pub host: &'a str,
+    /// The host's name, and its pseudonyms in records that were redacted.
+    pub hosts: &'a [String],
     /// Names of headlines or metrics; none: all headlines.
     pub names: &'a [String],
     /// The most records that are read, the newest.
@@ -50,7 +50,7 @@ pub fn read_history(
 ) -> History {
     let newest = files.get(..asked.most.min(files.len())).unwrap_or_default();
     let (mut others, mut remarks) = (others, Vec::new());
-    let host = names.of_host(asked.host);
+    let hosts: Vec<String> = asked.hosts.iter().map(|host| names.of_host(host)).collect();
     let read = read_each(newest, threads, |path| {
         let record = read_record(path, names)?;
         let past = Past::from_record(&record, names.of_file(path), asked.names);
@@ -59,7 +59,7 @@ pub fn read_history(
     let mut past = Vec::new();
     for (path, read) in newest.iter().zip(read) {
         match read {
-            Ok(one) if one.host != host => others += 1,
+            Ok(one) if !hosts.contains(&one.host) => others += 1,
             Ok(one) => past.push(one),
             Err(why) => remark(&mut remarks, why, true, visible(&names.of_file(path))),
         }
@@ -69,7 +69,7 @@ pub fn read_history(
     History {
         history: HISTORY_VERSION,
         tool,
-        machine: host,
+        machine: hosts.into_iter().next().unwrap_or_default(),
         lines: diagnose::lines(&past),
         records: past.into_iter().map(|one| one.moment).collect(),
         others,

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use record::store::newest;
 use record::{Ended, Machine, Record};
 use report::forms::{Form, Forms};
 
@@ -36,9 +35,7 @@ pub fn output_file(options: &Options) -> Option<PathBuf> {
 
 /// What `linespeed show` takes for the record of this run: the dot stands for a whole run of everything that is no quick one.
 pub fn shown_by(options: &Options, destination: Option<&Path>, ended: &Ended) -> String {
-    let has_better = || {
-        newest(&os::places::state_folders(), &crate::sources::host()).is_some_and(|found| found.is_thorough())
-    };
+    let has_better = || crate::sources::newest().is_some_and(|found| found.is_thorough());
     let lesser = options.measuring.quick || *ended != Ended::Complete;
     let own_name = options.command.is_some() || lesser && has_better();
     let file = destination.filter(|_| own_name).map(|path| {

@@ -9,7 +9,7 @@ use os::whole_file::Writer;
 use os::{Invoker, places};
 use record::Text;
 use record::phrase::visible;
-use record::redaction::Key;
+use record::redaction::{Key, Kind, Pseudonyms};
 use record::regular_file::{self, NotRead};
 
 use crate::failure::Failure;
@@ -104,6 +104,13 @@ pub fn save_index(path: &Path, text: &str) {
 pub fn redaction_key() -> Result<(Key, Option<Text>), Failure> {
     os::kept_key::kept_key(&WRITER, places::state_folder().as_deref())
         .map_err(|error| Failure::Cannot(format!("--redact: there are no random numbers: {error}")))
+}
+
+/// The pseudonyms of a host by the keys that lie in the folders of records.
+pub fn pseudonyms_of(host: &str) -> Vec<String> {
+    let folders = places::state_folders();
+    let keys = folders.iter().filter_map(|folder| os::kept_key::known_key(&WRITER, folder));
+    keys.map(|key| Pseudonyms::new(key).of(Kind::Host, host)).filter(|name| !name.is_empty()).collect()
 }
 
 /// Creates a folder that the user wants filled, with those above it.

@@ -346,8 +346,11 @@ impl Options {
     fn check(&self, matches: &clap::ArgMatches) -> Result<(), Failure> {
         // Without a command it is what `run` does.
         let Some((name, given)) = matches.subcommand() else { return self.measuring.check_fail_on("run") };
-        if let Some(Command::Run(run)) = &self.command {
-            run.check()?;
+        match &self.command {
+            Some(Command::Run(run)) => run.check()?,
+            Some(Command::Stat(stat)) => self.measuring.check_junit(stat.junit.as_ref())?,
+            Some(Command::Compare(compare)) => self.measuring.check_junit(compare.junit.as_ref())?,
+            _ => {}
         }
         let is_given = |id: &str| given.value_source(id) == Some(ValueSource::CommandLine);
         let idle = TAKEN_BY.iter().find(|(id, _)| is_given(id) && !is_taken(id, name));
@@ -386,6 +389,8 @@ mod tests {
         assert!(
             refusal("linespeed import a.txt --cpus 0").is_some_and(|reported| reported.contains("--cpus"))
         );
+        let gate = refusal("linespeed stat --junit gate.xml -- old ::: new");
+        assert!(gate.is_some_and(|reported| reported.contains("add --fail-on")));
         // A flag before the command is the command's.
         assert!(
             refusal("linespeed stat --quick -- true").is_some_and(|reported| reported.contains("--quick"))
@@ -393,6 +398,25 @@ mod tests {
         assert!(
             refusal("linespeed --quick stat -- true").is_some_and(|reported| reported.contains("--quick"))
         );
+    }
+
+    #[test]
+    fn no_command_and_no_measurement_is_a_name_that_is_taken_out() {
+        let commands = super::definition();
+        let commands = commands.get_subcommands().map(clap::Command::get_name);
+        let words = commands.chain(measure::MEASUREMENTS.iter().map(|one| one.name));
+        let names: Vec<&str> = words.filter(|word| !record::redaction::is_own_word(word)).collect();
+        assert!(names.is_empty(), "add these to redaction/words.rs: {names:?}");
+    }
+
+    #[test]
+    fn a_line_of_commands_in_quotes_is_refused_without_them() {
+        let (options, _) =
+            super::reading::read(["linespeed", "stat", "--", "old 1 ::: new 2"].map(Into::into).to_vec())
+                .unwrap();
+        let Some(super::Command::Stat(stat)) = options.command else { panic!("no stat") };
+        let refused = stat.commands(false).err().map(|failure| failure.to_string());
+        assert!(refused.is_some_and(|words| words.ends_with("linespeed stat -- old 1 ::: new 2")));
     }
 
     #[test]

@@ -114,5 +114,5 @@ pub fn argument<'a>(options: &Options, argument: &'a str) -> &'a str {
 
 /// The host's name as files are called by it.
 pub fn host<'a>(options: &Options, name: Option<&'a str>) -> Option<&'a str> {
-    if options.out.redact { Some("redacted") } else { name }
+    if options.out.redact { Some(record::file_name::REDACTED) } else { name }
 }

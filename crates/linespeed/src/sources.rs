@@ -100,11 +100,22 @@ pub fn host() -> String {
     Some(host.trim()).filter(|host| *host != "(none)").unwrap_or_default().to_owned()
 }
 
+/// What records call a host: by its name, and by its pseudonyms where they were redacted here.
+pub fn names_of(host: String) -> Vec<String> {
+    let pseudonyms = files::pseudonyms_of(&host);
+    std::iter::once(host).chain(pseudonyms).collect()
+}
+
+/// The record that stands for this machine.
+pub fn newest() -> Option<store::Newest> {
+    store::newest(&os::places::state_folders(), &names_of(host()))
+}
+
 /// The newest record of this machine: of a run of everything where there is one, and no quick one where there is a better, else
 /// the one with the most metrics.
 fn this_machine() -> Result<Source, Failure> {
     let folders = os::places::state_folders();
-    let Some(found) = store::newest(&folders, &host()) else {
+    let Some(found) = newest() else {
         files::state_folder()?;
         let looked: Vec<String> = folders.iter().map(|folder| visible(folder)).collect();
         return Err(Failure::Cannot(format!(

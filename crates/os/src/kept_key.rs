@@ -61,6 +61,11 @@ pub fn kept_key(writer: &Writer, folder: Option<&Path>) -> io::Result<(Key, Opti
     }
 }
 
+/// The key that lies in a folder; `None` where none does.
+pub fn known_key(writer: &Writer, folder: &Path) -> Option<Key> {
+    read(writer, &folder.join(NAME)).ok()?.0
+}
+
 /// The key in a file, and what is to be known of it.
 fn read(writer: &Writer, path: &Path) -> Result<(Option<Key>, Option<Text>), NotRead> {
     let _owner = writer.assume(path);

@@ -3,6 +3,9 @@
 /// Bytes of a host's name in it: of the 255 that a file's name may have the rest is left to the time, a number and an ending.
 const MOST_OF_HOST: usize = 200;
 
+/// What stands for the host in the name of a redacted record's file.
+pub const REDACTED: &str = "redacted";
+
 /// A record's file name: host and time, so that records of many machines lie side by side in order.
 pub fn record_name(hostname: Option<&str>, started: &str) -> String {
     let mut host: String = hostname

@@ -18,7 +18,8 @@ use crate::{Record, Text, in_turn, text};
 pub use key::Key;
 use texts::Holds::{self, Argv, Name, Own, Sentence};
 use texts::declared;
-use words::{OWN_WORDS, is_of_sentences};
+pub use words::is_own_word;
+use words::{BETWEEN, PROGRAM, is_of_sentences};
 
 mod key;
 mod texts;
@@ -158,7 +159,7 @@ impl Pseudonyms {
     }
 
     fn hide_part(&mut self, kind: Kind, part: &str, pseudonym: &str) {
-        if part.is_empty() || is_figure(part) || OWN_WORDS.first() == Some(&part) {
+        if part.is_empty() || is_figure(part) || part == PROGRAM {
             return;
         }
         if is_of_sentences(part) {
@@ -176,17 +177,19 @@ impl Pseudonyms {
     fn word(&mut self, word: &str, first: bool, own: bool) -> String {
         if own {
             let base = word.rsplit('/').next().unwrap_or_default();
-            if OWN_WORDS.contains(&base) {
+            if base == PROGRAM {
                 return base.to_owned();
             }
-            if is_figure(word) || word == "--" {
+            if is_own(word) {
                 return word.to_owned();
             }
             if let Some(option) = word.strip_prefix('-') {
-                let Some((name, value)) = option.split_once('=') else { return word.to_owned() };
+                let Some((name, value)) = option.split_once('=').filter(|(_, value)| !is_own(value)) else {
+                    return word.to_owned();
+                };
                 return format!("-{name}={}", self.of(Kind::Argument, value));
             }
-        } else if word == "--" {
+        } else if matches!(word, "--" | BETWEEN) {
             return word.to_owned();
         }
         if let Some((name, value)) =
@@ -206,7 +209,7 @@ impl Pseudonyms {
         let mut redacted = Vec::with_capacity(words.len());
         for word in words.iter().map(|word| word.as_str().unwrap_or_default()) {
             redacted.push(Value::from(self.word(word, first, own)));
-            first = own && word == "--";
+            first = own && word == "--" || !own && word == BETWEEN;
             own &= word != "--";
         }
         redacted
@@ -305,13 +308,19 @@ fn is_of_word(c: char) -> bool {
     c.is_alphanumeric() || "_./:@%+~=-".contains(c)
 }
 
-/// A number, a time, a list of CPUs.
+/// A word of linespeed's own command line that names nothing: `--`, `latency`, `5s`, `slower:5%`, `load.latency`.
+fn is_own(word: &str) -> bool {
+    let part = |part: &str| is_own_word(part) || is_figure(part) || crate::metrics::find(part).is_some();
+    word == "--" || !is_address(word) && word.split([',', ':']).all(part)
+}
+
+/// A number, a time, a share, a list of CPUs.
 fn is_figure(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_digit())
         && word.len() <= 12
         && !is_address(word)
         && word
-            .trim_end_matches(char::is_alphabetic)
+            .trim_end_matches(|c: char| c.is_alphabetic() || c == '%')
             .chars()
             .all(|c| c.is_ascii_digit() || ".,-:".contains(c))
 }

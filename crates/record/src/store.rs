@@ -7,7 +7,7 @@ use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::file_name::{host_of, record_name};
+use crate::file_name::{REDACTED, host_of, record_name};
 use crate::phrase::visible;
 use crate::{Machine, Record, RunMode, Text, text};
 
@@ -87,21 +87,21 @@ impl Newest {
     }
 }
 
-/// The record that stands for a host: of what was measured there, in any of the folders. Files that are other hosts' by their
-/// names are looked into where no other is this one's.
-pub fn newest(folders: &[PathBuf], host: &str) -> Option<Newest> {
-    let own = own_name(host);
+/// The record that stands for a host, which has its name and pseudonyms: of what was measured there, in any of the folders. Files
+/// that are other hosts' by their names are looked into where no other is this one's.
+pub fn newest(folders: &[PathBuf], names: &[String]) -> Option<Newest> {
+    let own = own_names(names);
     let (own, others): (Vec<PathBuf>, Vec<PathBuf>) =
         list_names(folders).into_iter().partition(|path| may_be_of(path, &own));
-    newest_of(by_age(own), host).or_else(|| newest_of(by_age(others), host))
+    newest_of(by_age(own), names).or_else(|| newest_of(by_age(others), names))
 }
 
 /// The same of these files, the last that was written first.
-fn newest_of(files: Vec<PathBuf>, host: &str) -> Option<Newest> {
+fn newest_of(files: Vec<PathBuf>, names: &[String]) -> Option<Newest> {
     let (mut partial, mut newer): (Option<Entry>, Option<Entry>) = (None, None);
     let mut quick: Option<Newest> = None;
     for path in files.into_iter().take(MOST_LOOKED_AT) {
-        let Some(entry) = Entry::read(&path).filter(|entry| entry.host == host) else { continue };
+        let Some(entry) = Entry::read(&path).filter(|entry| names.contains(&entry.host)) else { continue };
         if entry.is_whole() && entry.mode != Some(RunMode::Quick) {
             return Some(Newest { entry, newer });
         }
@@ -136,35 +136,41 @@ pub fn of_machine(folder: PathBuf, machine: &Machine) -> impl Iterator<Item = (P
     records.filter(|(_, record)| machine.is_same_hardware(&record.machine))
 }
 
-/// Files of the folders that may be a host's records, the newest first by their names, and how many are other hosts' by theirs. A
-/// file with a name of its own may be anybody's.
-pub fn of_host(folders: &[PathBuf], host: &str) -> (Vec<PathBuf>, usize) {
-    let own = own_name(host);
-    let names = list_names(folders);
-    let all = names.len();
-    let mut own: Vec<PathBuf> = names.into_iter().filter(|path| may_be_of(path, &own)).collect();
+/// Files of the folders that may be records of a host, which has its name and pseudonyms, the newest first by their names, and how
+/// many are other hosts' by theirs. A file with a name of its own may be anybody's.
+pub fn of_host(folders: &[PathBuf], names: &[String]) -> (Vec<PathBuf>, usize) {
+    let own = own_names(names);
+    let files = list_names(folders);
+    let all = files.len();
+    let mut own: Vec<PathBuf> = files.into_iter().filter(|path| may_be_of(path, &own)).collect();
     // Names of one host end in the time; what has a name of its own is read first.
     own.sort_by_cached_key(|path| {
         let name = stem(path);
-        std::cmp::Reverse((host_of(&name).is_none(), name))
+        let host = host_of(&name).map(str::len);
+        let time = name.get(host.unwrap_or(0)..).unwrap_or_default().to_owned();
+        std::cmp::Reverse((host.is_none(), time, name))
     });
     let others = all - own.len();
     (own, others)
 }
 
-/// How the names of a host's records begin.
-fn own_name(host: &str) -> String {
-    let name = record_name(Some(host), "");
-    name.strip_suffix('-').unwrap_or(&name).to_owned()
+/// How the names of a host's records begin; of those without names as all do.
+fn own_names(names: &[String]) -> Vec<String> {
+    let redacted = names.get(1).map(|_| REDACTED.to_owned());
+    let begin = |host: &String| {
+        let name = record_name(Some(host), "");
+        name.strip_suffix('-').unwrap_or(&name).to_owned()
+    };
+    names.iter().map(begin).chain(redacted).collect()
 }
 
 fn stem(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Whether a file may be of the host whose records' names begin so: it has that name or one of its own.
-fn may_be_of(path: &Path, own: &str) -> bool {
-    host_of(&stem(path)).is_none_or(|of| of == own)
+/// Whether a file may be of the host whose records' names begin so: it has such a name or one of its own.
+fn may_be_of(path: &Path, own: &[String]) -> bool {
+    host_of(&stem(path)).is_none_or(|of| own.iter().any(|own| of == own))
 }
 
 /// All records of the folders with their labels, the newest first. Of a file that did not change since it was read, what stands

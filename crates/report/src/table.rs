@@ -57,6 +57,8 @@ pub(crate) struct Table {
     pub shown: Shown,
     /// The notes that each row refers to, by their number from 0.
     references: Vec<Vec<usize>>,
+    /// What the mark behind a figure means; without it [`MARKED`].
+    marked_because: Option<String>,
     /// What happened during samples of its figures.
     marked: BTreeSet<Mark>,
     /// Those of the row that is being made.
@@ -135,6 +137,11 @@ impl Table {
         }
     }
 
+    /// Why the figures with a mark are unreliable, where that is not their interval's width.
+    pub(crate) fn explain_mark(&mut self, why: impl std::fmt::Display) {
+        self.marked_because = Some(format!("{}: {why}", MARK.trim_start()));
+    }
+
     /// Sets off the row that is added next.
     pub(crate) fn weigh_row(&mut self, weight: Weight) {
         self.weights.resize(self.rows.len(), Weight::Plain);
@@ -157,8 +164,8 @@ impl Table {
     pub(crate) fn finished(mut self) -> Self {
         self.group_notes();
         self.single_samples();
-        if self.rows.iter().flatten().any(|cell| cell.ends_with(MARK)) {
-            self.note(MARKED);
+        if let Some(meaning) = self.meaning_of_mark() {
+            self.note(&meaning);
         }
         if !self.marked.is_empty() {
             let kinds: Vec<&str> = self.marked.iter().map(|mark| mark_words(*mark)).collect();
@@ -179,13 +186,19 @@ impl Table {
         self
     }
 
-    /// The finished table without notes, and without their numbers.
+    /// The finished table without notes, and without their numbers: what a mark means stands.
     pub(crate) fn without_notes(mut self) -> Self {
         self.references.clear();
         let mut finished = self.finished();
         finished.notes.clear();
-        finished.remarks.clear();
+        finished.remarks = finished.meaning_of_mark().into_iter().collect();
         finished
+    }
+
+    /// What the mark of a figure means, where one has it.
+    fn meaning_of_mark(&self) -> Option<String> {
+        let marked = self.rows.iter().flatten().any(|cell| cell.ends_with(MARK));
+        marked.then(|| self.marked_because.clone().unwrap_or_else(|| MARKED.to_owned()))
     }
 
     /// Where every figure is one sample, a remark says so instead of a column.
@@ -258,6 +271,18 @@ mod tests {
         assert_eq!(table.rows, [["1 ns", "[1]"], ["2 ns", ""]].map(|row| row.map(str::to_owned)));
         // What is about all of it has no number that no row refers to.
         assert_eq!((table.notes, table.remarks), (vec!["noisy".to_owned()], vec!["about all".to_owned()]));
+    }
+
+    #[test]
+    fn a_mark_is_explained_where_notes_are_left_out() {
+        let mut table = Table::new("T", None, ["#a"]);
+        table.note("about all");
+        table.row(vec!["1 ns".to_owned()]);
+        assert!(table.clone().without_notes().remarks.is_empty());
+        table.row(vec![format!("2 ns{MARK}")]);
+        assert_eq!(table.clone().without_notes().remarks, [MARKED]);
+        table.explain_mark("too few ticks");
+        assert_eq!(table.without_notes().remarks, ["?: too few ticks"]);
     }
 
     #[test]

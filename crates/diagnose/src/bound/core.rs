@@ -157,8 +157,7 @@ pub(super) fn compute(facts: &Facts) -> Cause {
         Some(ipc) => computes(facts, ipc.value()),
         None => text!(
             "bound-cpu-uncounted",
-            "Without hardware counters, computing cannot be told from memory stalls, branch misses or spinning; stat --probe \
-             tells which of memory, caches and its own threads slow it."
+            "Without hardware counters computing cannot be told from stalls and spinning; stat --probe can."
         ),
     };
     let advice = text!("bound-profile", "a profile shows where: perf record -g, perf report");

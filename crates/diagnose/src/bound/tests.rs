@@ -132,7 +132,7 @@ fn who_computes_beside_others_is_reported_what_they_used() {
     };
     let figures = [("used", "0.97"), ("cpus", "8"), ("others", "6.98")];
     let bound = is_bound(&beside("7.95"), BoundBy::Cpu, &["bound-cpu-beside-others", UNCOUNTED], &figures);
-    insta::assert_snapshot!(bound.says, @"0.97 of 8 CPUs busy, other programs 6.98. Without hardware counters, computing cannot be told from memory stalls, branch misses or spinning; stat --probe tells which of memory, caches and its own threads slow it.");
+    insta::assert_snapshot!(bound.says, @"0.97 of 8 CPUs busy, other programs 6.98. Without hardware counters computing cannot be told from stalls and spinning; stat --probe can.");
     let alone =
         with_detail(command([7.9, 0.0, 0.02, 0.01]), "around", r#"{"busy_seconds": 7.95, "seconds": 1.0}"#);
     is_bound(&alone, BoundBy::Cpu, &["bound-cpu-busy", UNCOUNTED], &[("cpus", "8")]);

@@ -1,7 +1,7 @@
 //! `linespeed history`: this machine's figures over its records.
 
 use record::document::Tool;
-use record::phrase::visible;
+use record::phrase::{count_noun, visible};
 use record::{metrics, store};
 use report::forms::Forms;
 use report::terminal;
@@ -24,12 +24,13 @@ pub fn run(options: &Options, asked: &History) -> Result<u8, Failure> {
         let why = "is no folder; --from names one with records".to_owned();
         return Err(Failure::Input { path: folder.clone(), why });
     }
-    let host = asked.host.clone().unwrap_or_else(sources::host);
-    let (files, others) = store::of_host(&folders, &host);
+    let hosts = sources::names_of(asked.host.clone().unwrap_or_else(sources::host));
+    let (files, others) = store::of_host(&folders, &hosts);
     let names = redaction::names(options)?;
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let now = super::now();
-    let question = fleet::Asked { host: &host, names: &asked.figures, most: asked.last as usize, now: &now };
+    let question =
+        fleet::Asked { hosts: &hosts, names: &asked.figures, most: asked.last as usize, now: &now };
     let tool = Tool { name: "linespeed".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
     let said = fleet::read_history(&files, others, &question, threads, tool, &names);
     redaction::end_names(&names);
@@ -37,11 +38,14 @@ pub fn run(options: &Options, asked: &History) -> Result<u8, Failure> {
         let looked: Vec<String> = folders.iter().map(|folder| visible(folder)).collect();
         let others =
             if said.others > 0 { format!(" ({} of other machines)", said.others) } else { String::new() };
-        let remarks: Vec<String> =
-            said.remarks.iter().map(|remark| format!("; {} {}", remark.count, remark.what)).collect();
+        let remarks: Vec<String> = said
+            .remarks
+            .iter()
+            .map(|remark| format!("; {} left out: {}", count_noun(remark.count, "record"), remark.what))
+            .collect();
         return Err(Failure::Cannot(format!(
             "there is no record of {} with these figures in {}{others}{}: run linespeed first, or name --host or --from",
-            if asked.host.is_some() { host.as_str() } else { "this machine" },
+            asked.host.as_deref().unwrap_or("this machine"),
             looked.join(" or "),
             remarks.concat()
         )));

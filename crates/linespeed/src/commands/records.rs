@@ -64,8 +64,7 @@ fn remove(folders: &[PathBuf], records: &[Entry]) -> Result<u8, Failure> {
 }
 
 fn list(options: &Options, entries: &[Entry]) -> Result<u8, Failure> {
-    let newest =
-        store::newest(&os::places::state_folders(), &sources::host()).map(|newest| newest.entry.path);
+    let newest = sources::newest().map(|newest| newest.entry.path);
     let entry = |entry: &Entry| {
         json!({
             "record": visible(&entry.path), "started": entry.started, "host": entry.host, "command": entry.command,

@@ -1,5 +1,7 @@
 //! `--fail-on`: what ends a command with 1.
 
+use std::path::PathBuf;
+
 use clap::ValueEnum;
 use record::diagnosis::Severity;
 use record::gate::Terms;
@@ -123,6 +125,18 @@ impl Measuring {
                 "--fail-on slower is given twice: name all metrics in one, slower:5%,METRIC,METRIC"
                     .to_owned(),
             )),
+        }
+    }
+
+    /// Refuses a report of a gate that nobody asked for.
+    pub(super) fn check_junit(&self, junit: Option<&PathBuf>) -> Result<(), Failure> {
+        match junit {
+            Some(_) if self.fail_on.is_empty() => {
+                let words =
+                    "--junit FILE tells what --fail-on held: add --fail-on slower:5%, or leave --junit out";
+                Err(Failure::Usage(words.to_owned()))
+            }
+            _ => Ok(()),
         }
     }
 

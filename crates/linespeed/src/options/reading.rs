@@ -46,13 +46,19 @@ pub(super) fn read(arguments: Vec<OsString>) -> Result<(Options, clap::ArgMatche
     Ok((options, matches))
 }
 
-/// Flags of perf stat that stat has not, and what is there for their use.
-const OF_PERF_STAT: &[(&str, &str)] = &[
+/// Flags of perf stat and hyperfine that stat has not, and what is there for their use.
+const OF_OTHERS: &[(&str, &str)] = &[
     ("-e", "stat's events are fixed; perf stat -e counts others"),
     ("-a", "stat watches a command or --pid, perf stat -a the whole system; every table: --all"),
     ("-I", "stat prints no intervals; perf stat -I does"),
     ("-d", "what perf stat -d adds is counted anyway"),
     ("-C", "--cpus LIST binds the command"),
+    ("-N", "stat uses no shell; for one write sh -c 'COMMAND'"),
+    ("--shell", "stat uses no shell; for one write sh -c 'COMMAND'"),
+    ("--runs", "-r N runs each command N times"),
+    ("--export-json", "--json, or --output FILE.json"),
+    ("--export-csv", "--csv, or --output FILE.csv"),
+    ("--export-markdown", "--markdown, or --output FILE.md"),
 ];
 
 /// The complaint about a value that is no whole number.
@@ -63,7 +69,7 @@ fn no_number(error: &clap::Error) -> Option<String> {
     Some(format!("invalid value '{value}' for '{flag}': write a whole number"))
 }
 
-/// Adds to the complaint about an argument that is not known what to write instead: for flags of perf stat, for a label, and
+/// Adds to the complaint about an argument that is not known what to write instead: for flags of perf stat and hyperfine, for a label, and
 /// for a command of `scale` without `--` before it.
 fn add_way_out(error: &mut clap::Error, mut arguments: Vec<OsString>) {
     let matches = definition().ignore_errors(true).try_get_matches_from_mut(&arguments);
@@ -78,7 +84,7 @@ fn add_way_out(error: &mut clap::Error, mut arguments: Vec<OsString>) {
     }
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return };
     if command.as_deref() == Some("stat")
-        && let Some((_, way_out)) = OF_PERF_STAT.iter().find(|(flag, _)| word == flag)
+        && let Some((_, way_out)) = OF_OTHERS.iter().find(|(flag, _)| word == flag)
     {
         return suggest(error, (*way_out).to_owned());
     }

@@ -96,7 +96,7 @@ pub struct Compare {
     #[arg(long)]
     pub different_commands: bool,
     /// Write what --fail-on held to FILE, too, as JUnit's XML: a test a figure, skipped where it is too noisy to tell
-    #[arg(long, value_name = "FILE", requires = "fail_on")]
+    #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
 }
 

@@ -23,7 +23,7 @@ pub struct Stat {
     #[arg(long, value_name = "CMD", conflicts_with_all = ["pid", "probe"])]
     pub prepare: Vec<String>,
     /// Write what --fail-on held to FILE, too, as JUnit's XML
-    #[arg(long, value_name = "FILE", requires = "fail_on")]
+    #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
     /// Print the counts in perf stat's format, to --output if given
     #[arg(long, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "text", conflicts_with = "json")]
@@ -61,7 +61,16 @@ impl Stat {
     pub fn commands(&self, fails_on: bool) -> Result<Vec<&[OsString]>, Failure> {
         let commands: Vec<&[OsString]> = self.command.split(|word| word == BETWEEN).collect();
         let several = commands.len() > 1;
-        let wrong = if several && commands.iter().any(|command| command.is_empty()) {
+        let quoted = commands
+            .iter()
+            .filter_map(|command| command.first()?.to_str())
+            .find(|word| word.split_whitespace().any(|part| part == BETWEEN));
+        let wrong = if let Some(line) = quoted {
+            Some(format!(
+                "commands in turn stand without quotes around them: linespeed stat -- {}",
+                line.trim()
+            ))
+        } else if several && commands.iter().any(|command| command.is_empty()) {
             Some("::: parts two commands, and one side is empty: linespeed stat -- OLD ::: NEW".to_owned())
         } else if commands.len() > MOST {
             Some(format!("{} commands are too many to run in turn: {MOST} at most", commands.len()))

@@ -90,6 +90,48 @@ fn names_go_wherever_a_sentence_quotes_them() {
 }
 
 #[test]
+fn words_of_linespeeds_own_that_name_nothing_stay() {
+    let (text, record) = redacted(|value| {
+        value["command"] = json!([
+            "linespeed",
+            "stat",
+            "--redact",
+            "--fail-on",
+            "slower:5%",
+            "--fail-on=noisy",
+            "--for",
+            "1s",
+            "--",
+            "secretold",
+            "5%",
+            ":::",
+            "secretnew"
+        ]);
+        value["measurements"] = json!([{"metric": "workload.time", "unit": "s", "where": {}, "summary":
+            {"n": 1, "median": 1.0, "mad": 0.0, "min": 1.0, "max": 1.0}, "samples": [1.0], "detail":
+            {"attached_to": "17,18", "command": ["secretold", "x", ":::", "secretnew"]}}]);
+    });
+    assert!(!text.contains("secret"), "{text}");
+    assert_eq!(
+        record.command[..9],
+        ["linespeed", "stat", "--redact", "--fail-on", "slower:5%", "--fail-on=noisy", "--for", "1s", "--"]
+    );
+    // What is somebody's is hidden, whatever it looks like.
+    let kinds: Vec<&str> = record.command[9..].iter().filter_map(|word| word.split('-').next()).collect();
+    assert_eq!(kinds, ["command", "argument", ":::", "command"]);
+    assert_eq!(record.measurements[0].detail.get(crate::detail::ATTACHED_TO), Some("17,18"));
+    for (word, own) in [
+        ("load.latency,latency", true),
+        ("0-3,8", true),
+        ("10.1.2.3", false),
+        ("00:1a:2b:3c:4d:5e", false),
+        ("db:5", false),
+    ] {
+        assert_eq!(is_own(word), own, "{word}");
+    }
+}
+
+#[test]
 fn a_name_has_one_pseudonym_in_all_records_and_figures_stay() {
     let mut pseudonyms = pseudonyms();
     let mut of = |host: &str| {

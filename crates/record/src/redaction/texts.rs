@@ -86,7 +86,7 @@ const TEXTS: &[(&str, Holds)] = &[
     (".without", Sentence),
     (".workload", Sentence),
     // Details of measurements, by their keys.
-    (".detail.attached_to", Name(Kind::Process)),
+    (".detail.attached_to", Technical),
     (".detail.command[]", Argv),
     (".detail.left_behind[]", Name(Kind::Process)),
     (".detail.program", Name(Kind::Command)),

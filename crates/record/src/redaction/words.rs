@@ -1,23 +1,80 @@
 //! Words that sentences have by themselves: a name that is one of them cannot be told from the word.
 
-/// Commands and words of linespeed's own command line that name nobody's; the first is the program.
-pub(super) const OWN_WORDS: [&str; 16] = [
-    "linespeed",
-    "run",
+/// The program.
+pub(super) const PROGRAM: &str = "linespeed";
+/// What parts commands that run in turn.
+pub(super) const BETWEEN: &str = ":::";
+
+/// linespeed's own commands.
+const COMMANDS: [&str; 26] = [
+    "check",
+    "compare",
+    "completions",
+    "explain",
+    "fix",
+    "fleet",
+    "help",
+    "history",
+    "import",
     "inspect",
     "list",
-    "scale",
-    "stat",
     "live",
-    "check",
-    "plan",
-    "quiet",
+    "ls",
+    "man",
     "overhead",
+    "plan",
+    "prune",
+    "quiet",
+    "records",
+    "reference",
+    "run",
+    "scale",
+    "schema",
     "show",
-    "compare",
-    "fleet",
-    "import",
+    "stat",
     "record",
+];
+
+/// What else stands on its command line and names nothing: measurements, and values of options.
+const VALUES: [&str; 38] = [
+    "all",
+    "always",
+    "auto",
+    "bandwidth",
+    "bash",
+    "clock",
+    "core-to-core",
+    "costs",
+    "csv",
+    "elvish",
+    "fish",
+    "kernel",
+    "latency",
+    "loaded-latency",
+    "nagios",
+    "never",
+    "noisy",
+    "note",
+    "npd",
+    "numa",
+    "parallelism",
+    "power-draw",
+    "powershell",
+    "record",
+    "rm",
+    "scaling",
+    "serious",
+    "slower",
+    "slurm",
+    "smt-yield",
+    "stat",
+    "stolen",
+    "text",
+    "user",
+    "wakeup",
+    "warning",
+    "workloads",
+    "zsh",
 ];
 
 /// The shortest words and units of sentences.
@@ -30,5 +87,10 @@ const SHORT: [&str; 68] = [
 
 /// Whether sentences have this word, whatever is called so.
 pub(super) fn is_of_sentences(word: &str) -> bool {
-    OWN_WORDS.contains(&word) || SHORT.contains(&word)
+    word == PROGRAM || COMMANDS.contains(&word) || SHORT.contains(&word)
+}
+
+/// Whether linespeed's own command line has this word, whatever is called so.
+pub fn is_own_word(word: &str) -> bool {
+    COMMANDS.contains(&word) || VALUES.contains(&word)
 }

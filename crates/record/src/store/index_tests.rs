@@ -148,12 +148,12 @@ fn the_record_of_a_machine_is_found_behind_any_number_of_others() {
         folder.write("there", number, "");
     }
     let folders = [folder.folder.path().to_owned()];
-    assert_eq!(newest(&folders, "here").unwrap().entry.path, own);
+    assert_eq!(newest(&folders, &["here".to_owned()]).unwrap().entry.path, own);
     // Under another host's name it is looked for where there is no other.
     let moved = folder.path("there-20270102T000000Z.json");
     std::fs::rename(&own, &moved).unwrap();
     let file = std::fs::File::options().write(true).open(&moved).unwrap();
     file.set_modified(SystemTime::now() + std::time::Duration::from_secs(60)).unwrap();
-    assert_eq!(newest(&folders, "here").unwrap().entry.path, moved);
-    assert!(newest(&folders, "nowhere").is_none());
+    assert_eq!(newest(&folders, &["here".to_owned()]).unwrap().entry.path, moved);
+    assert!(newest(&folders, &["nowhere".to_owned()]).is_none());
 }

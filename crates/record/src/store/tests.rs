@@ -38,7 +38,7 @@ impl Folder {
 #[test]
 fn a_run_of_everything_stands_for_a_machine_before_a_part_and_others_never() {
     let folder = Folder::new();
-    let newest = || newest(&folder.all(), "here");
+    let newest = || newest(&folder.all(), &["here".to_owned()]);
     assert!(newest().is_none());
     folder.write("there.json", &record("there", &OF_A_WHOLE_RUN, "x"), 0);
     std::fs::write(folder.0.path().join("broken.json"), "{").unwrap();
@@ -63,6 +63,21 @@ fn a_run_of_everything_stands_for_a_machine_before_a_part_and_others_never() {
 }
 
 #[test]
+fn a_record_without_names_stands_for_the_machine_whose_pseudonym_it_has() {
+    let folder = Folder::new();
+    let plain = folder.write("here-20260102T030405Z.json", &record("here", &OF_A_WHOLE_RUN, "plain"), 2);
+    let redacted =
+        folder.write("redacted-20260103T030405Z.json", &record("host-1", &OF_A_WHOLE_RUN, "redacted"), 1);
+    folder.write("redacted-20260104T030405Z.json", &record("host-2", &OF_A_WHOLE_RUN, "other"), 0);
+    let names = ["here", "host-1"].map(str::to_owned);
+    let found = |names: &[String]| newest(&folder.all(), names).unwrap().entry.path;
+    assert_eq!([found(&names), found(&names[..1])], [redacted.clone(), plain.clone()]);
+    let (files, others) = of_host(&folder.all(), &names);
+    assert_eq!((&files[1..], others), (&[redacted, plain][..], 0));
+    assert_eq!(of_host(&folder.all(), &names[..1]).1, 2);
+}
+
+#[test]
 fn a_quick_run_stands_for_a_machine_only_where_there_is_no_better_one() {
     let folder = Folder::new();
     let run = |command: &[&str], started: &str| {
@@ -72,11 +87,11 @@ fn a_quick_run_stands_for_a_machine_only_where_there_is_no_better_one() {
     };
     let quick = folder.write("quick.json", &run(&["linespeed", "--quick"], "quick"), 1);
     let part = folder.write("part.json", &record("here", &["core.clock"], "part"), 0);
-    let found = newest(&folder.all(), "here").unwrap();
+    let found = newest(&folder.all(), &["here".to_owned()]).unwrap();
     assert_eq!((found.entry.path, found.newer.map(|entry| entry.path)), (quick.clone(), Some(part.clone())));
     let whole = folder.write("whole.json", &run(&["linespeed"], "before"), 2);
     std::fs::remove_file(&part).unwrap();
-    let found = newest(&folder.all(), "here").unwrap();
+    let found = newest(&folder.all(), &["here".to_owned()]).unwrap();
     assert_eq!((found.entry.path, found.newer.map(|entry| entry.path)), (whole.clone(), Some(quick.clone())));
     // What stands for the machine is not pruned, a newer quick run is.
     let all = list(&folder.all(), |_, _| ());

@@ -174,11 +174,12 @@ pub(crate) fn remarks(of: &History) -> Vec<String> {
     let others =
         (of.others > 0).then(|| format!("{} of other machines left out", count_noun(of.others, "record")));
     let one = |remark: &Remark| {
-        let files = join_list(&remark.examples);
-        let more = remark.count.saturating_sub(remark.examples.len() as u64);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let files = match remark.count.saturating_sub(remark.examples.len() as u64) {
+            0 => join_list(&remark.examples),
+            more => format!("{} and {more} more", remark.examples.join(", ")),
+        };
         let out = if remark.left_out { " left out" } else { "" };
-        format!("{}{out}: {} ({files}{more})", count_noun(remark.count, "file"), remark.what)
+        format!("{}{out}: {} ({files})", count_noun(remark.count, "file"), remark.what)
     };
     older.into_iter().chain(others).chain(of.remarks.iter().map(one)).collect()
 }

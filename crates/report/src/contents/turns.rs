@@ -6,7 +6,6 @@ use record::turns::Turns;
 use record::{Ended, Label, Measurement, Record, detail};
 
 use super::command::seconds;
-use super::figures::MARK;
 use super::side_by_side::group_by;
 use crate::table::{Table, Weight};
 use crate::text::range;
@@ -33,14 +32,19 @@ pub(crate) fn table(record: &Record, turns: &Turns) -> Table {
         "exit code",
         "#mean ± σ",
         "?bound by",
+        "?#median",
         "?#min – max",
         "?#user",
         "?#sys",
-        "?#median",
+        "?#CPU time",
         "?#95 % interval",
     ];
     let mut table = Table::new("Commands in turn", Some("workload.time"), heads);
     let times = times(record);
+    let states: Vec<[Option<&Measurement>; 2]> =
+        times.iter().map(|time| ["user", "system"].map(|state| find_state(record, time, state))).collect();
+    // Where the split between the two is sampled too seldom their sum still holds.
+    let split = states.iter().flatten().flatten().all(|m| m.doubt.is_none());
     let all_well = times.iter().all(|time| ends(time).iter().all(|end| *end == RunEnd::Code(0)));
     for (at, time) in times.iter().enumerate() {
         let command = turns.commands.get(at);
@@ -53,16 +57,10 @@ pub(crate) fn table(record: &Record, turns: &Turns) -> Table {
             None => Weight::Plain,
         });
         table.tells(time);
-        let state = |state: &str| {
-            let found = record.measurements_of("workload.cpu_time").find(|m| {
-                m.labels.get(Label::Workload) == time.labels.get(Label::Workload)
-                    && m.labels.word(Label::State) == Some(state)
-                    && m.labels.get(Label::Thread).is_none()
-            });
-            let mark = |m: &Measurement| if m.doubt.is_some() { MARK } else { "" };
-            found.map_or(String::new(), |m| format!("{}{}", seconds(m.value()), mark(m)))
-        };
-        let (user, system) = (state("user"), state("system"));
+        let [user, system] = states[at];
+        let sum = user.zip(system).filter(|_| !split).map(|(user, system)| user.value() + system.value());
+        let part =
+            |m: Option<&Measurement>| m.filter(|_| split).map_or(String::new(), |m| seconds(m.value()));
         let between = |(low, high): (f64, f64)| range(&seconds(low), &seconds(high));
         let (min, max) = (time.summary.min, time.summary.max);
         table.row(vec![
@@ -71,14 +69,24 @@ pub(crate) fn table(record: &Record, turns: &Turns) -> Table {
             if all_well { String::new() } else { describe_ends(time) },
             mean(time),
             bound.map_or(String::new(), |bound| bound.by.name().to_string()),
-            if time.summary.n > 1 { between((min, max)) } else { String::new() },
-            user,
-            system,
             seconds(time.value()),
+            if time.summary.n > 1 { between((min, max)) } else { String::new() },
+            part(user),
+            part(system),
+            sum.map_or(String::new(), seconds),
             time.summary.interval.map_or(String::new(), between),
         ]);
     }
     table
+}
+
+/// How long a command was in a state, all its threads together.
+fn find_state<'a>(record: &'a Record, time: &Measurement, state: &str) -> Option<&'a Measurement> {
+    record.measurements_of("workload.cpu_time").find(|m| {
+        m.labels.get(Label::Workload) == time.labels.get(Label::Workload)
+            && m.labels.word(Label::State) == Some(state)
+            && m.labels.get(Label::Thread).is_none()
+    })
 }
 
 fn ends(time: &Measurement) -> Vec<RunEnd> {

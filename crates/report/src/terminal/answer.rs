@@ -70,6 +70,10 @@ pub(super) fn foot(screen: &mut Screen, record: &Record, shown_by: &str, above: 
 
 /// Where the rest is; `shown`: findings that were shown.
 pub(super) fn more(screen: &mut Screen, record: &Record, shown_by: &str, shown: usize) {
+    // Who reads it in a comment has no such file.
+    if !screen.is_terminal() {
+        return;
+    }
     let more = match record.diagnosis.findings.len() - shown {
         0 => "tables, coverage".to_owned(),
         more if shown > 0 => format!("{}, tables, coverage", count_noun(more, "more finding")),
@@ -183,27 +187,38 @@ pub(super) fn findings(screen: &mut Screen, record: &Record, room: usize, shown_
         cut(screen, &[Span::plain(summary::nothing(record))]);
         return 0;
     }
-    let lines = room.max(3);
-    let shown = findings.len().min(FINDINGS).min(lines.div_ceil(3));
-    for (number, finding) in findings.iter().take(shown).enumerate() {
-        let left = lines - number * 3;
-        let what = format!("{}. {}", number + 1, finding.what);
+    let mut left = room.max(3);
+    let mut shown = 0;
+    for finding in findings.iter().take(FINDINGS) {
+        let number = format!("{}. ", shown + 1);
+        let what = finding.what.to_string();
         let place = summary::place(finding).map(|place| format!(" ({place})")).unwrap_or_default();
         // Half a place is none.
-        let place = if width(&what) + width(&place) > screen.width() { "" } else { &place };
-        cut(screen, &[Span::strong(format!("{what}{place}"))]);
+        let place = if width(&number) + width(&what) + width(&place) > screen.width() { "" } else { &place };
+        let title = format!("{what}{place}");
+        let lines = screen.lines_of(&number, "", &title);
+        if left < lines.max(1) && shown > 0 {
+            break;
+        }
+        match screen.is_terminal() {
+            true => screen.paragraph(&[Span::strong(number)], Tone::Strong, title),
+            false => cut(screen, &[Span::strong(format!("{number}{title}"))]),
+        }
+        shown += 1;
+        left = left.saturating_sub(lines);
         let (severity, loss) = (summary::severity(finding.severity), summary::loss(finding));
-        if left < 2 {
+        if left < 1 {
             break;
         }
         cut(screen, &[Span::plain(format!("   {severity}: {loss}"))]);
-        let fixed = shown_by.and_then(|of| fix(finding, number + 1, of, screen.width().saturating_sub(3)));
-        if left < 3 {
+        let fixed = shown_by.and_then(|of| fix(finding, shown, of, screen.width().saturating_sub(3)));
+        if left < 2 {
             break;
         }
         if let Some(remedy) = fixed.or_else(|| remedy(finding, screen.width().saturating_sub(3))) {
             cut(screen, &[Span::plain(format!("   {remedy}"))]);
         }
+        left -= 2;
     }
     shown
 }
@@ -283,6 +298,22 @@ mod tests {
     }
 
     #[test]
+    fn a_long_title_goes_on_below_its_beginning() {
+        let mut record = old_record();
+        let words = "word ".repeat(20).trim().to_owned();
+        record
+            .diagnosis
+            .findings
+            .iter_mut()
+            .for_each(|finding| finding.what = record::Text::read(None, words.clone()));
+        let text = answer(&record, 80);
+        assert!(text.lines().count() <= LINES, "{text}");
+        let title: Vec<&str> =
+            text.lines().skip_while(|line| !line.starts_with("1. ")).take(2).map(str::trim).collect();
+        assert_eq!(title.join(" "), format!("1. {words}"));
+    }
+
+    #[test]
     fn a_finding_that_is_a_knob_offers_its_fix_by_its_number() {
         use record::{KnobName, KnobValue};
         let mut record = old_record();
@@ -310,7 +341,7 @@ mod tests {
             let shown = findings(&mut screen, &record, lines, Some("."));
             (shown, screen.lines())
         };
-        assert_eq!([3, 4, 5, 6].map(room), [(1, 3), (2, 4), (2, 5), (2, 6)]);
+        assert_eq!([3, 4, 5, 6].map(room), [(1, 3), (1, 4), (2, 5), (2, 6)]);
     }
 
     #[test]

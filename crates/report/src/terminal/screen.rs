@@ -24,6 +24,11 @@ pub(crate) struct Screen {
 }
 
 impl Screen {
+    /// Whether it is a terminal's, and no file's.
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.layout == Layout::Terminal
+    }
+
     /// An empty one. Widths below 20 are taken as 20.
     pub(crate) fn new(style: &super::Style) -> Self {
         Self {
@@ -185,6 +190,12 @@ impl Screen {
             let before = if number == 0 { first } else { others };
             self.line(&[Span::quiet(before), Span::plain(line)]);
         }
+    }
+
+    /// The lines of [`Self::hanging`].
+    pub(crate) fn lines_of(&self, first: &str, others: &str, text: &str) -> usize {
+        let room = self.width.saturating_sub(width(first).max(width(others)));
+        wrap(&clean(text), room.max(8)).len()
     }
 
     /// As [`Self::hanging`], in at most so many lines; what does not fit is cut.

@@ -35,10 +35,7 @@ const COVERED: [(&str, &str); 9] = [
     ("ceilings", "No ceilings"),
 ];
 
-/// Lines of what a command was bound by, of an advice, of CPUs, clock and memory, of what was counted, of what could not be seen
-/// and where the rest is.
-const VERDICT: usize = 3;
-const ADVICE: usize = 2;
+/// Lines of CPUs, clock and memory, of what was counted, of what could not be seen and where the rest is.
 const FACTS: usize = 3;
 const COUNTS: usize = 2;
 const ENDING: usize = 3;
@@ -75,9 +72,9 @@ fn write_answer(screen: &mut Screen, record: &Record, shown_by: &str) {
     }
     screen.blank();
     if let Some(bound) = &record.diagnosis.bound {
-        screen.short(VERDICT, "", "  ", format!("Bound by {}: {}", bound.by.name(), bound.says));
+        screen.hanging("", "  ", format!("Bound by {}: {}", bound.by.name(), bound.says));
         if let Some(advice) = bound.advice.first() {
-            screen.short(ADVICE, "  Try: ", "    ", advice);
+            screen.hanging("  Try: ", "    ", advice);
         }
     }
     let room = answer::LINES.saturating_sub(screen.lines() - above + ENDING);
@@ -182,7 +179,10 @@ fn times(record: &Record, time: &Measurement) -> Table {
     let mut table = Table::new("Time", Some("workload.cpu_time"), heads);
     for (name, words, _) in listed_states(|state| find_state(record, state).map(Measurement::value)) {
         let Some(m) = find_state(record, name) else { continue };
-        table.note_row(remarks(m));
+        match &m.doubt {
+            Some(doubt) => table.explain_mark(doubt),
+            None => table.note_row(remarks(m)),
+        }
         if m.value() > time.value() {
             table.note("summed over threads: several together can take longer than the run");
         }

@@ -1,7 +1,8 @@
 //! What `linespeed stat` says of several commands that were run in turn.
 
+use record::diagnosis::Bound;
 use record::in_turn::alone;
-use record::turns::{CommandInTurn, Turns};
+use record::turns::Turns;
 use record::{Coverage, Record};
 
 use super::screen::Screen;
@@ -12,10 +13,8 @@ use crate::contents::turns::{FEW, describe_rounds, table};
 use crate::paint::{Span, Tone};
 use crate::text::clean;
 
-/// Lines of how a command stands against the first, of what else differs, and of what bound one.
-const SAYS: usize = 2;
-const EXPLAINED: usize = 2;
-const BOUND: usize = 2;
+/// Lines of how noisy it was.
+const NOISE: usize = 2;
 /// Lines of what could not be seen and where the rest is.
 const ENDING: usize = 3;
 /// Columns of the table of many.
@@ -58,9 +57,9 @@ fn write_answer(screen: &mut Screen, record: &Record, turns: &Turns, shown_by: &
     answer::cut(screen, &[Span::plain(describe_rounds(record))]);
     if !many {
         if let Some(floor) = &turns.floor_says {
-            screen.short(SAYS, "", "  ", floor);
+            screen.short(NOISE, "", "  ", floor);
         }
-        screen.short(SAYS, "", "  ", summary::noise_in_a_line(record));
+        screen.short(NOISE, "", "  ", summary::noise_in_a_line(record));
     }
     if let Some(quiet) = conditions::quiet(&record.conditions) {
         answer::cut(screen, &[Span::plain(quiet)]);
@@ -81,27 +80,43 @@ fn write_answer(screen: &mut Screen, record: &Record, turns: &Turns, shown_by: &
     if room > 1 {
         screen.blank();
     }
-    screen.clipped(room, |screen| {
-        for one in against().filter(|one| !one.explained.is_empty()) {
-            let says: Vec<String> = one.explained.iter().map(ToString::to_string).collect();
-            screen.short(EXPLAINED, "", "  ", says.join(" "));
-        }
-        if !many {
-            for bound in turns.commands.iter().enumerate().filter_map(|(at, one)| bound(at, one)) {
-                screen.short(BOUND, "", "  ", bound);
+    let explained = against().filter(|one| !one.explained.is_empty()).map(|one| {
+        let says: Vec<String> = one.explained.iter().map(ToString::to_string).collect();
+        says.join(" ")
+    });
+    let explained: Vec<String> = explained.collect();
+    let bounds: Vec<(usize, &Bound)> = turns
+        .commands
+        .iter()
+        .enumerate()
+        .filter_map(|(at, one)| Some((at + 1, one.bound.as_ref().filter(|_| !many)?)))
+        .collect();
+    let whole = bounds
+        .iter()
+        .map(|(number, bound)| format!("{number}: bound by {}: {}", bound.by.name(), bound.says));
+    let named: Vec<String> =
+        bounds.iter().map(|(number, bound)| format!("{number} {}", bound.by.name())).collect();
+    let named: Vec<String> =
+        (!named.is_empty()).then(|| format!("Bound by: {}", named.join("; "))).into_iter().collect();
+    // A sentence that does not fit is left out, not cut.
+    let lines = |says: &str| screen.lines_of("", "  ", says);
+    let fits =
+        |said: &[String]| said.iter().map(|says| lines(says)).sum::<usize>() <= room || !screen.is_terminal();
+    let mut said = [explained.clone(), whole.collect()].concat();
+    if !fits(&said) {
+        said = named;
+        for says in explained {
+            said.push(says);
+            if !fits(&said) {
+                said.pop();
             }
         }
-    });
+    }
+    said.iter().for_each(|says| screen.hanging("", "  ", says));
     let lost: Vec<&Coverage> = stat::lost(record).map(|(of, _)| of).collect();
     let lost: Vec<(String, String)> = lost.into_iter().map(|of| (of.what.clone(), of.why())).collect();
     answer::unseen_why(screen, &lost);
     answer::more(screen, record, shown_by, 0);
-}
-
-/// What bounds a command, by its number.
-fn bound(at: usize, one: &CommandInTurn) -> Option<String> {
-    let bound = one.bound.as_ref()?;
-    Some(format!("{}: bound by {}: {}", at + 1, bound.by.name(), bound.says))
 }
 
 #[cfg(test)]
