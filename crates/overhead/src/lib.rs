@@ -47,6 +47,6 @@ pub use record::Unavailable;
 pub use rounds::{
     Effort, LayerPasses, MOST_ROUNDS, Mismatch, MismatchKind, PORTIONS, Timings, portions, run_rounds,
 };
-pub use session::{Event, Guests, Outcome, Request, run};
+pub use session::{Event, Guests, Outcome, Request, check_quota, run};
 pub use ticks::Ticks;
 pub use user::{User, UserMode};

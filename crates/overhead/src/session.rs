@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use os::Stop;
+use record::units::significant;
 use record::{Coverage, CpuList, Machine, Measurement, Snapshot, Unavailable, text};
 
 use crate::figures;
@@ -51,6 +52,9 @@ pub struct Request<'a> {
     /// What ends it.
     pub stop: &'static Stop,
 }
+
+/// CPUs of a quota in whose period, of 100 ms unless somebody sets another, a portion has room.
+const LEAST_QUOTA: f64 = 0.2;
 
 /// How far it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,6 +162,28 @@ impl Outcome {
     }
 }
 
+/// Why no layer can be timed on this machine: a quota that stops every portion in its middle, so that whoever asks for seconds
+/// would wait for minutes, and learn how long the kernel had stopped it.
+///
+/// # Errors
+///
+/// The quota, and the way out.
+pub fn check_quota(machine: &Machine) -> Result<(), Unavailable> {
+    match machine.limits.cpu_quota.filter(|quota| *quota < LEAST_QUOTA) {
+        None => Ok(()),
+        Some(quota) => Err(Unavailable::new(text!(
+            "overhead-quota-too-small",
+            "a quota of {quota} CPUs stops each portion of 20 ms in its middle",
+            quota = significant(quota)
+        ))
+        .with_remedy(text!(
+            "overhead-raise-quota",
+            "allow at least {least} CPUs (cpu.max of the cgroup, docker --cpus)",
+            least = significant(LEAST_QUOTA)
+        ))),
+    }
+}
+
 /// The ways in which a user program can run here, and those in which it cannot.
 fn start_user_layers(request: &Request, ticks: Ticks) -> Layers {
     let cpu = request.cpu;
@@ -221,6 +247,19 @@ fn kernel_not_asked_for() -> Coverage {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn under_a_quota_that_a_portion_does_not_fit_into_nothing_is_timed() {
+        let with = |cpu_quota| {
+            let mut machine = Machine::default();
+            machine.limits.cpu_quota = cpu_quota;
+            check_quota(&machine)
+        };
+        assert_eq!([with(None), with(Some(0.2)), with(Some(1.5))], [Ok(()), Ok(()), Ok(())]);
+        let refused = with(Some(0.05)).unwrap_err();
+        assert_eq!(refused.reason.code(), Some("overhead-quota-too-small"));
+        assert!(refused.remedy.is_some());
+    }
 
     #[test]
     fn what_no_thread_of_the_kernel_used_changes_nothing() {

@@ -37,6 +37,10 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
     check_cpu(overhead, &cpus)?;
     check_files(overhead)?;
     let measuring = Measuring::begin(options, options.measuring.quick)?;
+    overhead::check_quota(&measuring.found.machine).map_err(|why| {
+        let remedy = why.remedy.map_or(String::new(), |remedy| format!("; {remedy}"));
+        Failure::Cannot(format!("no layer can be timed: {}{remedy}", why.reason))
+    })?;
     let (quick, normal, full) = SECONDS;
     let seconds = options.measuring.depth().pick(quick, normal, full);
     let request = Request {

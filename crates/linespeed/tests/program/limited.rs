@@ -5,7 +5,7 @@ use record::Record;
 
 use crate::support::cgroup::Group;
 use crate::support::confine::Confine;
-use crate::support::{emulated, figures, linespeed, lost, measured, says_lost, skipped};
+use crate::support::{emulated, figures, linespeed, lost, measured, run, says_lost, skipped};
 
 /// A run of everything, within its limits.
 #[track_caller]
@@ -86,6 +86,21 @@ fn with_a_quota_of_half_a_cpu() {
                 "a quota of half a CPU is no finding: {:#?}",
                 record.diagnosis.findings
             );
+        }
+    }
+}
+
+#[test]
+fn under_a_twentieth_of_a_cpu_layers_are_refused_before_one_is_timed() {
+    let settings = [
+        (["cpu.cfs_period_us", "100000"], ["cpu.max", "5000 100000"]),
+        (["cpu.cfs_quota_us", "5000"], ["cpu.max", "5000 100000"]),
+    ];
+    match Group::new("cpu", &settings) {
+        Err(why) => skipped("under_a_twentieth_of_a_cpu_layers_are_refused_before_one_is_timed", &why),
+        Ok(group) => {
+            let words = ["no layer can be timed", "0.05 CPUs", "at least 0.2 CPUs"];
+            run(linespeed(["overhead", "--quick"]).in_group(&group)).fails(3, &words);
         }
     }
 }
