@@ -1,5 +1,7 @@
 //! The tables of lscpu: `-e` and `-p` (a row a CPU), `-C` (a row a kind of cache).
 
+use std::ops::Range;
+
 use crate::cache_size::Printed;
 use crate::facts::{self, CacheRow, CpuRow};
 use crate::line::Line;
@@ -168,7 +170,31 @@ pub(crate) const LSCPU_CACHES: Tool = Tool {
 };
 
 struct Caches {
-    columns: Vec<String>,
+    /// Each with where it stands in the head, bytes from its first.
+    columns: Vec<(Range<usize>, String)>,
+}
+
+/// The words of a row, each with where it stands, bytes from the first.
+fn places(text: &str) -> impl Iterator<Item = (Range<usize>, &str)> {
+    let text = text.trim_start();
+    let place = |word: &str| word.as_ptr().addr() - text.as_ptr().addr();
+    text.split_whitespace().map(move |word| (place(word)..place(word) + word.len(), word))
+}
+
+/// The cells of a row by their columns. One that has no word is left out where every other begins or ends where its column
+/// does: kernels of Arm tell no partitions of a line.
+fn in_columns<'a>(columns: &'a [(Range<usize>, String)], text: &'a str) -> Option<Vec<(&'a str, &'a str)>> {
+    let names = || columns.iter().map(|(_, name)| name.as_str());
+    let cells: Vec<(Range<usize>, &str)> = places(text).collect();
+    if cells.len() == columns.len() {
+        return Some(names().zip(cells.iter().map(|(_, cell)| *cell)).collect());
+    }
+    let mut left = columns.iter();
+    let mut column = |place: &Range<usize>| {
+        let stands = |(head, _): &&(Range<usize>, String)| head.start == place.start || head.end == place.end;
+        left.find(stands).map(|(_, name)| name.as_str())
+    };
+    cells.iter().map(|(place, cell)| Some((column(place)?, *cell))).collect()
 }
 
 /// The columns of `lscpu -C`, in lower case: all are known, so that none is misread.
@@ -183,18 +209,17 @@ fn caches_head(text: &str) -> Option<Vec<String>> {
 
 impl Reader for Caches {
     fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
-        let cells: Vec<&str> = line.text.split_whitespace().collect();
-        let Some(first) = cells.first() else { return Fit::Between };
+        let Some(first) = line.text.split_whitespace().next() else { return Fit::Between };
         if self.columns.is_empty() {
             let Some(columns) = caches_head(line.text) else { return Fit::Over };
-            self.columns = columns;
+            self.columns = places(line.text).map(|(place, _)| place).zip(columns).collect();
             return Fit::Taken;
         }
-        if facts::parse_cache_name(first).is_none() || cells.len() != self.columns.len() {
+        if facts::parse_cache_name(first).is_none() {
             return Fit::Over;
         }
-        let pairs: Vec<(&str, &str)> = self.columns.iter().map(String::as_str).zip(cells).collect();
-        cache_row(&pairs, line, sink);
+        let Some(cells) = in_columns(&self.columns, line.text) else { return Fit::Over };
+        cache_row(&cells, line, sink);
         Fit::Taken
     }
 }

@@ -127,6 +127,21 @@ fn tables_tell_cores_and_who_shares_which_cache() {
 }
 
 #[test]
+fn caches_of_a_kernel_that_tells_no_partitions_of_a_line_have_their_fields_all_the_same() {
+    let list = "Architecture: aarch64\nCPU(s): 2\nOn-line CPU(s) list: 0,1\nThread(s) per core: 1\nCore(s) per socket: 2\nSocket(s): 1\nL1d cache: 128 KiB (2 instances)\nL2 cache: 1 MiB (1 instance)\n\n";
+    let table = "  NAME ONE-SIZE ALL-SIZE WAYS TYPE        LEVEL SETS PHY-LINE COHERENCY-SIZE\n  L1d       64K     128K    4 Data            1  256                      64\n  L2         1M       1M    8 Unified         2 1024                      64\n";
+    let caches = import(&format!("{list}{table}")).machine.caches;
+    let fields: Vec<_> =
+        caches.iter().map(|cache| (cache.level, cache.bytes, cache.ways, cache.line)).collect();
+    let first = (1, Some(64 << 10), Some(4), Some(64));
+    assert_eq!(fields, [first, first, (2, Some(1 << 20), Some(8), Some(64))]);
+    // A cell that is gone moves no other into its column.
+    let moved = table.replace("  4 Data", " Data").replace("    8 Unified", "  Unified");
+    let caches = import(&format!("{list}{moved}")).machine.caches;
+    assert!(caches.iter().all(|cache| cache.ways.is_none() && cache.line.is_none()), "{caches:?}");
+}
+
+#[test]
 fn what_cannot_be_true_stays_text() {
     let imported = import(
         "Architecture: x86_64\nCPU(s): 4\nCore(s) per socket: 0\nCPU MHz: 378407232880\nSocket(s): -\nL2 cache: 1048576\n",
