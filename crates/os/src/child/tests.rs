@@ -48,6 +48,12 @@ fn gigabytes_do_not_fill_memory() {
 }
 
 #[test]
+fn what_had_ended_before_its_command_did_not_outlive_it() {
+    let (ended, ..) = ran("(sleep 0.01 &) >/dev/null 2>&1; sleep 0.5", 100);
+    assert_eq!((ended.exit, &ended.left), (Exit::Code(0), &Vec::new()));
+}
+
+#[test]
 fn what_forks_away_is_waited_for_and_counted() {
     let line =
         "(trap '' HUP; sleep 0.2; head -c 30000000 /dev/zero | cksum >/dev/null) >/dev/null 2>&1 & exit 0";

@@ -286,9 +286,14 @@ fn reap_left_behind(
 ) -> Vec<OwnedFd> {
     let mut watches = Vec::new();
     for (at, child) in children.iter().enumerate().filter(|(_, child)| child.ended.is_none()) {
+        let waits = !left[at].is_empty();
         for process in tree::left_behind_by(child.pid) {
             if let Some((_, usage)) = reap(process.pid) {
                 waited[at].usage.add(&usage);
+                if !waits {
+                    // It had ended before the child did, or with it, and nobody has waited for it.
+                    continue;
+                }
                 waited[at].wall = waited[at].wall.max(child.started.elapsed());
             } else if let Some(watch) = watch_process(process.pid) {
                 watches.push(watch);
