@@ -955,6 +955,8 @@ class Node:
     bytes: Optional[int] = None
     #: CPUs online on it; empty for a memory-only node.
     cpus: CpuList = ()
+    #: Bytes of DAX devices whose memory is this node's: of CXL, or persistent.
+    dax_bytes: Optional[int] = None
     #: The firmware's distances (SLIT) to every node of this list, in the list's order; 10 is local.
     distances: Tuple[int, ...] = ()
     #: Free memory in bytes when it was read.
@@ -963,6 +965,8 @@ class Node:
     id: int = 0
     #: Bytes of the cache in front of its memory (a memory-side cache).
     memory_side_cache_bytes: Optional[int] = None
+    #: The kernel's tier of its memory: the lower, the faster; memory of DRAM is mostly 4. Absent before Linux 6.1.
+    memory_tier: Optional[int] = None
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,8 @@
 //! NUMA nodes: their CPUs, memory and distances, from `/sys/devices/system/node`
 //! (Documentation/ABI/stable/sysfs-devices-node of the kernel). A machine without NUMA is one node.
 
+use std::collections::BTreeMap;
+
 use record::machine::{Access, Node};
 use record::text::Value;
 use record::{Coverage, CpuList, Machine, text};
@@ -12,6 +14,14 @@ use crate::text::bytes_field;
 
 /// The folder of the nodes.
 const NODES: &str = "/sys/devices/system/node";
+/// The folder of the tiers of memory (Documentation/ABI/testing/sysfs-kernel-mm-memory-tiers).
+const TIERS: &str = "/sys/devices/virtual/memory_tiering";
+/// The folder of the DAX devices (Documentation/ABI/testing/sysfs-bus-dax).
+const DAX: &str = "/sys/bus/dax/devices";
+/// DAX devices that are looked at.
+const MOST_DAX: usize = 1024;
+/// No memory is larger (1 PiB).
+const MAX_MEMORY: u64 = 1 << 50;
 /// The firmware's table holds bytes; 255 is "cannot be reached" (ACPI 6.5, 5.2.17).
 const MAX_DISTANCE: u32 = 255;
 /// No memory-side cache is larger (16 TiB).
@@ -27,6 +37,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
     let meminfo = root.text("/proc/meminfo").unwrap_or_default();
     let ids = ids(root, &mut notes);
     let mut taken = CpuList::new();
+    let (tiers, dax) = (tiers(root), dax(root));
     machine.nodes = ids
         .iter()
         .map(|id| {
@@ -39,6 +50,8 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
                 bytes,
                 free_bytes,
                 memory_side_cache_bytes,
+                memory_tier: tiers.iter().find(|(_, nodes)| nodes.contains(id)).map(|(tier, _)| *tier),
+                dax_bytes: dax.get(&id).copied(),
                 access,
                 allowed: true,
                 ..Node::default()
@@ -182,6 +195,31 @@ fn memory_side_cache(root: &Root, id: u32) -> Option<u64> {
     let folder = format!("{NODES}/node{id}/memory_side_cache");
     let last = root.numbered(&folder, "index").iter().next_back()?;
     root.number(&format!("{folder}/index{last}/size")).filter(|bytes| (1..=MAX_SIDE_CACHE).contains(bytes))
+}
+
+/// The tiers of memory, each with its nodes.
+fn tiers(root: &Root) -> Vec<(u32, CpuList)> {
+    let tier = |tier: u32| Some((tier, root.cpu_list(&format!("{TIERS}/memory_tier{tier}/nodelist"))?));
+    root.numbered(TIERS, "memory_tier").iter().filter_map(tier).collect()
+}
+
+/// Bytes of the DAX devices that the kernel uses as memory, by the node that they are. Others are programs' own, and no memory
+/// of the machine.
+fn dax(root: &Root) -> BTreeMap<u32, u64> {
+    let mut bytes = BTreeMap::<u32, u64>::new();
+    for device in root.list(DAX).iter().take(MOST_DAX) {
+        let folder = format!("{DAX}/{device}");
+        let is_memory =
+            root.real_path(&format!("{folder}/driver")).is_ok_and(|driver| driver.ends_with("kmem"));
+        let size = root.number(&format!("{folder}/size")).filter(|size| (1..=MAX_MEMORY).contains(size));
+        if let (true, Some(size), Some(node)) =
+            (is_memory, size, root.number(&format!("{folder}/target_node")))
+        {
+            let sum = bytes.entry(node).or_default();
+            *sum = sum.saturating_add(size);
+        }
+    }
+    bytes
 }
 
 /// What the firmware tells of a node's memory. Class 1 is the access from the nearest CPUs; class 0, which older kernels have

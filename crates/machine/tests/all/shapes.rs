@@ -95,6 +95,26 @@ fn a_node_has_its_memory_side_cache_and_what_the_firmware_tells_of_its_memory() 
 }
 
 #[test]
+fn a_node_has_its_tier_and_what_of_it_is_a_dax_device_that_is_memory() {
+    let mut files = SMALL.files();
+    let tiers = "sys/devices/virtual/memory_tiering";
+    files.put(format!("{tiers}/memory_tier4/nodelist"), "0");
+    files.put(format!("{tiers}/memory_tier22/nodelist"), "1");
+    for (name, driver, node) in [("dax0.0", "kmem", 1), ("dax0.1", "kmem", 1), ("dax1.0", "device_dax", 0)] {
+        let device = format!("sys/bus/dax/devices/{name}");
+        files.put(format!("{device}/size"), 8u64 << 30);
+        files.put(format!("{device}/target_node"), node);
+        files.put(format!("sys/bus/dax/drivers/{driver}/new_id"), "");
+        files.links.insert(format!("{device}/driver"), format!("../../drivers/{driver}"));
+    }
+    let facts = |files: &Files| {
+        read(files).nodes.iter().map(|node| (node.memory_tier, node.dax_bytes)).collect::<Vec<_>>()
+    };
+    assert_eq!(facts(&files), [(Some(4), None), (Some(22), Some(16 << 30))]);
+    assert_eq!(facts(&SMALL.files()), [(None, None); 2]);
+}
+
+#[test]
 fn masks_alone_tell_the_same_as_lists() {
     let sound = read(&SMALL.files());
     let mut files = SMALL.files();

@@ -26,6 +26,12 @@ pub struct Node {
     /// Bytes of the cache in front of its memory (a memory-side cache).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_side_cache_bytes: Option<u64>,
+    /// The kernel's tier of its memory: the lower, the faster; memory of DRAM is mostly 4. Absent before Linux 6.1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_tier: Option<u32>,
+    /// Bytes of DAX devices whose memory is this node's: of CXL, or persistent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dax_bytes: Option<u64>,
     /// How its memory is reached from the nearest CPUs, by the firmware (HMAT).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub access: Option<Access>,

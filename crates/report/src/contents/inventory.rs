@@ -1,6 +1,6 @@
 //! The machine inventory as facts, always in the same order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use record::machine::{Access, Processor};
 use record::{CpuList, Machine, Record, units};
@@ -165,6 +165,7 @@ fn memory_section(machine: &Machine, excerpt: bool) -> Section {
     section.add_some("Memory", machine.memory_bytes.map(units::bytes));
     section.facts.extend(memory::devices(machine, excerpt));
     section.add_some("Nodes", machine.counts.nodes);
+    let tiers = machine.nodes.iter().filter_map(|node| node.memory_tier).collect::<BTreeSet<_>>().len();
     for node in &machine.nodes {
         let cpus = if node.cpus.is_empty() { "no CPUs".to_owned() } else { format!("CPUs {}", node.cpus) };
         let memory = match node.bytes {
@@ -178,8 +179,10 @@ fn memory_section(machine: &Machine, excerpt: bool) -> Section {
         let cache = node.memory_side_cache_bytes;
         let cache = cache.map(|bytes| format!("{} memory-side cache", units::bytes(bytes)));
         let access = node.access.as_ref().and_then(reported_access);
-        section
-            .add(format!("Node {}", node.id), listed([Some(cpus), memory, free, cache, access, distances]));
+        let tier = node.memory_tier.filter(|_| tiers > 1).map(|tier| format!("memory tier {tier}"));
+        let dax = node.dax_bytes.map(|bytes| format!("{} of DAX devices", units::bytes(bytes)));
+        let facts = [Some(cpus), memory, free, tier, dax, cache, access, distances];
+        section.add(format!("Node {}", node.id), listed(facts));
     }
     section
 }
