@@ -112,8 +112,11 @@ fn post(token: &str, mark: Option<Mark>, folder: Option<&Path>) -> Option<Guardi
 /// Ends the run's processes and removes its folder.
 fn clean_up(token: &str, mark: Option<Mark>, folder: Option<&Path>) {
     let mut quiet = 0;
+    // All below those that have a mark, too: what has lost every mark is known by its parent, also when that one has ended.
+    let mut doomed = tree::Doomed::default();
     for _ in 0..LOOKS {
-        let found = processes_of_run(token, mark);
+        doomed.add(&processes_of_run(token, mark));
+        let found: Vec<i32> = doomed.running().into_iter().filter(|pid| !is_a_guardian(*pid)).collect();
         for pid in &found {
             // SAFETY: takes numbers.
             unsafe { libc::kill(*pid, libc::SIGKILL) };

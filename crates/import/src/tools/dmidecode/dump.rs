@@ -10,15 +10,25 @@ pub(crate) const LONGEST_DUMP: usize = 4 << 20;
 /// Bytes that tell a dump from a text.
 pub(crate) const DUMP_MARK: u64 = 5;
 
-/// Whether these bytes begin a table that `dmidecode --dump-bin` wrote.
+/// Whether these bytes begin a table: one that `dmidecode --dump-bin` wrote, or a copy of the kernel's, `tables/DMI`.
 pub(crate) fn is_dump(bytes: &[u8]) -> bool {
-    bytes.starts_with(b"_SM3_") || bytes.starts_with(b"_SM_")
+    bytes.starts_with(b"_SM3_") || bytes.starts_with(b"_SM_") || is_bare(bytes)
+}
+
+/// Whether these bytes begin with the structure of the firmware and its length (DSP0134, 7.1), or with any short one that has the
+/// first handle. No text has control characters and zeros like these.
+fn is_bare(bytes: &[u8]) -> bool {
+    matches!(bytes, [0, 0x12..=0x1f, ..] | [_, 4..=0x1f, 0, 0, ..])
 }
 
 /// Reads the table that `dmidecode --dump-bin` wrote; `false` where it is damaged beyond that.
 pub(crate) fn dump(bytes: &[u8], sink: &mut Sink) -> bool {
     let line = Line { number: 1, text: "an SMBIOS table (dmidecode --dump-bin)" };
-    let Some((_, table)) = machine::smbios::split_dump(bytes) else {
+    let table = match machine::smbios::split_dump(bytes) {
+        Some((_, table)) => Some(table),
+        None => is_bare(bytes).then_some(bytes),
+    };
+    let Some(table) = table else {
         sink.withhold("machine.memory_devices", "the SMBIOS table is cut off".to_owned(), line);
         return false;
     };

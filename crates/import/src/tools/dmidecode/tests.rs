@@ -28,6 +28,15 @@ fn the_text_and_the_table_tell_the_same_devices() {
 }
 
 #[test]
+fn the_kernels_own_table_tells_what_a_dump_of_it_tells() {
+    for bytes in [T480_DUMP, X9DBL_DUMP] {
+        let (dumped, bare) = (dump(bytes).machine, dump(&bytes[32..]).machine);
+        assert!(dumped.memory_devices.len() > 1 && dumped.system.board.is_some());
+        assert_eq!((bare.memory_devices, bare.system), (dumped.memory_devices, dumped.system));
+    }
+}
+
+#[test]
 fn comments_behind_values_and_odd_indentation_do_no_harm() {
     let imported = import(DIMM);
     let [slow, listed] = imported.machine.memory_devices.as_slice() else {
