@@ -214,6 +214,9 @@ pub struct Cell {
     /// Why it should not be leaned on, or cannot be compared.
     #[serde(flatten)]
     pub doubt: Option<Doubt>,
+    /// Whether its 95 % interval reaches further than its own size, so that it is not printed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub withheld: bool,
 }
 
 /// A mean over a watch, held against another's.

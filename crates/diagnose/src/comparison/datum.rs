@@ -224,6 +224,12 @@ impl Datum {
         self.interval.or_else(|| Summary::from_samples(&self.samples).interval)
     }
 
+    /// Whether it is known to no better than its own size; shares of time, which lie about 0, are told however small.
+    pub(crate) fn is_withheld(&self) -> bool {
+        let wide = |(low, high): (f64, f64)| (high - low) / 2.0 > self.value.abs();
+        !self.share && self.own_interval().is_some_and(wide)
+    }
+
     /// The half width of the median's interval on the scale of logarithms as a standard deviation, for figures made of several.
     pub(crate) fn log_deviation(&self) -> Option<f64> {
         let (low, high) = self.own_interval()?;

@@ -238,6 +238,7 @@ fn build_cells(metric: &str, figures: &[Option<Datum>], baseline: usize, refused
             over: this.over.clone(),
             from: Some(this.from.clone()),
             doubt: this.doubt.clone(),
+            withheld: this.is_withheld(),
             ..compared
         }
     });

@@ -5,7 +5,7 @@ use super::*;
 use crate::samples::{machine, measured};
 use record::Label;
 use record::detail;
-use record::{Handover, Labels};
+use record::{Handover, Labels, Measurement};
 
 fn tool() -> Tool {
     Tool { name: "linespeed".to_owned(), version: "0.0.0".to_owned() }
@@ -333,4 +333,24 @@ fn half_empty_and_hostile_records_are_compared_without_a_wrong_figure() {
         prop_assert!(said.what_if.iter().all(|what| what.gain.is_finite()));
         prop_assert!(!said.to_json().unwrap().contains("null,\n  \"speed\""));
     });
+}
+
+#[test]
+fn a_figure_known_to_no_better_than_its_size_is_withheld_and_a_small_share_is_not() {
+    let with = |bandwidth: &[f64], taken: &[f64]| {
+        let mut record = machine(2);
+        let place = || Labels::new().with_label(Label::Cpu, 0u32);
+        record.measurements.push(Measurement::new("cost.syscall", place(), bandwidth.to_vec()));
+        record.measurements.push(Measurement::new("stolen.share", place(), taken.to_vec()));
+        record
+    };
+    let wild = [1.0, 2.0, 3e3, 4e7, 5e7, 6e7, 7e7, 2.0];
+    let small = [0.0, 1e-6, 9e-5, 0.0, 2e-6, 8e-5];
+    let said = both(&with(&[100.0; 8], &small), &with(&wild, &small));
+    let withheld = |metric: &str| {
+        let row = said.rows.iter().find(|row| row.metric == metric).unwrap();
+        row.cells.iter().map(|cell| cell.withheld).collect::<Vec<_>>()
+    };
+    assert_eq!(withheld("cost.syscall"), [false, true]);
+    assert_eq!(withheld("stolen.share"), [false, false]);
 }

@@ -56,7 +56,7 @@ pub(crate) fn times(factor: f64) -> String {
 }
 
 /// What stands for a figure that is [`withheld`].
-const WITHHELD: &str = "not shown (-): the interval is wider than the figure";
+pub(crate) const WITHHELD: &str = "not shown (-): the interval is wider than the figure";
 
 /// Whether a figure is known so badly that it is none: its interval reaches further than its own size. Shares and parts of
 /// a time, which lie about 0, are told however small they are.

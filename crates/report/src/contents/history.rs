@@ -3,10 +3,11 @@
 use std::collections::HashSet;
 
 use record::fleet::Remark;
-use record::history::{Change, History, Line};
+use record::history::{Change, History, Line, Point};
 use record::phrase::{count_noun, join_list};
-use record::units::{figure, significant};
+use record::units::{digits_within, figure, figure_to, significant};
 
+use super::figures::{MARK, WITHHELD};
 use crate::chart::{Axis, Chart, Mark, Scale, Series};
 use crate::table::{Table, Weight};
 
@@ -70,8 +71,9 @@ pub(crate) fn table(of: &History, columns: usize) -> Table {
     let heads = ["figure", "over time", "?#first", "#newest", "?#least", "?#greatest", "changes"];
     let mut table = Table::new("Figures over time", None, heads);
     for line in &of.lines {
-        let values = || line.points.iter().map(|point| point.value);
-        let show = |value: Option<f64>| value.map_or(String::new(), |value| figure(value, &line.unit));
+        let points = || line.points.iter();
+        let show = |point: Option<&Point>| point.map_or(String::new(), |point| show_point(point, &line.unit));
+        let by_value = |a: &&Point, b: &&Point| a.value.total_cmp(&b.value);
         let changes = match (line.changes.len(), line.needs) {
             (_, Some(least)) => format!("needs {}", count_noun(least, "record")),
             (0, None) => "none".to_owned(),
@@ -85,14 +87,28 @@ pub(crate) fn table(of: &History, columns: usize) -> Table {
         table.row(vec![
             line.what.to_string(),
             sparkline(line, columns),
-            show(values().next()),
-            show(values().next_back()),
-            show(values().reduce(f64::min)),
-            show(values().reduce(f64::max)),
+            show(points().next()),
+            show(points().next_back()),
+            show(points().min_by(by_value)),
+            show(points().max_by(by_value)),
             changes,
         ]);
     }
-    table
+    if table.rows.iter().flatten().any(|cell| cell == "-") {
+        table.note(WITHHELD);
+    }
+    table.finished()
+}
+
+/// A figure as far as its interval knows it, with a mark where it is in doubt; `-` where it is known to no better than its own
+/// size.
+fn show_point(point: &Point, unit: &str) -> String {
+    let wide = |(low, high): (f64, f64)| (high - low) / 2.0 > point.value.abs();
+    if point.interval.is_some_and(wide) {
+        return "-".to_owned();
+    }
+    let mark = if point.in_doubt { MARK } else { "" };
+    format!("{}{mark}", figure_to(point.value, unit, digits_within(point.value, point.interval)))
 }
 
 /// Every change, the newest first: what changed between two records, and what differs.
@@ -228,6 +244,16 @@ const UNITS: [&str; 5] = ["Hz", "B/s", "ns", "work/s", "ratio"];
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_point_has_the_digits_that_its_interval_leaves_and_a_mark_in_doubt() {
+        let shown =
+            |interval, in_doubt| show_point(&Point { record: 0, value: 13.3e9, interval, in_doubt }, "B/s");
+        assert_eq!(shown(None, false), "13.3 GB/s");
+        assert_eq!(shown(Some((13.2e9, 13.4e9)), true), format!("13.3 GB/s{MARK}"));
+        assert_eq!(shown(Some((9e9, 19e9)), true), format!("13 GB/s{MARK}"));
+        assert_eq!(shown(Some((1e9, 40e9)), true), "-");
+    }
 
     #[test]
     fn of_long_values_only_what_differs_is_named() {

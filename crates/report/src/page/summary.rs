@@ -12,7 +12,7 @@ use super::figures::{self, Figures};
 use super::{Section, bars, link, prose, section};
 use crate::chart::bars::{Fill, Piece};
 use crate::contents::conditions::quiet;
-use crate::contents::figures::known;
+use crate::contents::figures::{known, uncertainty};
 use crate::contents::{listed, loss_breakdown, provenance, summary};
 use crate::text::{clean, cut, keep_units};
 
@@ -108,7 +108,11 @@ fn render_resource(record: &Record, resource: &Resource) -> Markup {
                 None => (keep_units(&known(record, resource.delivered, &resource.unit))),
             }
             @if unreliable { span class="unsure" title="unreliable" { "?" } }
-            @if share.is_some() { span class="quiet" { " " (keep_units(&summary::held_against(record, resource))) } }
+            @match (share, uncertainty(record, resource.delivered, &resource.unit)) {
+                (Some(_), _) => span class="quiet" { " " (keep_units(&summary::held_against(record, resource))) },
+                (None, Some(half)) => span class="quiet" { " " (keep_units(&half)) },
+                (None, None) => {}
+            }
         }
         @if let Some(share) = share {
             (bars::track(&[Piece { unreliable, ..Piece::new(0.0, share, fill, says) }], &[]))

@@ -72,7 +72,11 @@ pub fn references(machines: &[(&str, &str, Option<&str>)], style: &Style) -> Str
         let first = [Span::strong(pad_right(name, column))];
         screen.paragraph(&first, crate::paint::Tone::Plain, title);
         if let Some(apart) = apart {
-            screen.paragraph(&[Span::plain(pad_right("", column))], crate::paint::Tone::Quiet, format!("no shared figure: {apart}"));
+            screen.paragraph(
+                &[Span::plain(pad_right("", column))],
+                crate::paint::Tone::Quiet,
+                format!("no shared figure: {apart}"),
+            );
         }
     }
     screen.blank();

@@ -291,7 +291,9 @@ impl Screen {
             let value = clean(&fact.value);
             let second = spare > 0 && wrap(&value, room).len() > 1;
             spare -= usize::from(second);
-            for (number, line) in wrap(&shorten(&value, room, 1 + usize::from(second)), room).iter().enumerate() {
+            for (number, line) in
+                wrap(&shorten(&value, room, 1 + usize::from(second)), room).iter().enumerate()
+            {
                 let before = if number == 0 { &key } else { &below };
                 self.line(&[Span::plain(format!("{before}{line}"))]);
             }

@@ -5,7 +5,7 @@ use record::statistics::Verdict;
 use record::{Better, Comparison, units};
 
 use super::{COLUMNS, label as called, name};
-use crate::contents::figures::{figure_of, times};
+use crate::contents::figures::{WITHHELD, figure_of, times};
 use crate::contents::{Block, Part};
 use crate::table::Table;
 use crate::text::{capitalized, range};
@@ -36,7 +36,19 @@ fn label(row: &Row) -> String {
 
 fn value(row: &Row, cell: &Cell) -> String {
     let mark = if cell.doubt.is_some() { "?" } else { "" };
-    cell.value.map_or("-".to_owned(), |value| format!("{}{mark}", value_text(row, value)))
+    cell.value
+        .filter(|_| !cell.withheld)
+        .map_or("-".to_owned(), |value| format!("{}{mark}", value_text(row, value)))
+}
+
+/// What this figure is to the baseline's; of figures that are not printed there is no ratio either.
+fn ratio(c: &Comparison, row: &Row, cell: &Cell) -> String {
+    let withheld = cell.withheld || row.cells.get(c.baseline).is_some_and(|base| base.withheld);
+    match cell.ratio {
+        Some(_) if withheld => "-".to_owned(),
+        Some(ratio) => times(ratio),
+        None => String::new(),
+    }
 }
 
 /// A value of a row; of what the row's name says already, no unit.
@@ -49,7 +61,9 @@ fn value_text(row: &Row, value: f64) -> String {
 
 /// Notes of a row: what stands against its figures.
 fn notes(table: &mut Table, row: &Row) {
-    table.note_row(row.cells.iter().filter_map(|cell| cell.doubt.as_ref()).map(ToString::to_string));
+    let doubts = row.cells.iter().filter_map(|cell| cell.doubt.as_ref()).map(ToString::to_string);
+    let withheld = row.cells.iter().any(|cell| cell.withheld).then(|| WITHHELD.to_owned());
+    table.note_row(withheld.into_iter().chain(doubts));
 }
 
 /// Heads that are names of records: their own signs are no marks of a column.
@@ -76,8 +90,11 @@ fn pair(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
             label(row),
             value(row, here),
             value(row, there),
-            there.ratio.map_or(String::new(), times),
-            there.interval.map_or(String::new(), |(low, high)| range(&times(low), &times(high))),
+            ratio(c, row, there),
+            there
+                .interval
+                .filter(|_| !here.withheld && !there.withheld)
+                .map_or(String::new(), |(low, high)| range(&times(low), &times(high))),
             verdict(c, row, there, &called(c, base), &called(c, other)),
         ]);
     }
@@ -180,10 +197,9 @@ fn few(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
         for other in &others {
             let Some(cell) = row.cells.get(*other) else { continue };
             cells.push(value(row, cell));
-            cells.push(cell.ratio.map_or(String::new(), |ratio| {
-                signs |= cell.slower.is_some();
-                format!("{}{}", times(ratio), sign(cell))
-            }));
+            signs |= cell.ratio.is_some() && cell.slower.is_some();
+            cells
+                .push(cell.ratio.map_or(String::new(), |_| format!("{}{}", ratio(c, row, cell), sign(cell))));
         }
         table.row(cells);
     }

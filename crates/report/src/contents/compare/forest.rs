@@ -42,12 +42,15 @@ pub(crate) fn forest(c: &Comparison) -> Bars {
     if others.len() >= COLUMNS {
         return bars;
     }
+    let known = |row: &&Row| row.cells.get(c.baseline).is_none_or(|base| !base.withheld);
     let rows: Vec<(&Row, Vec<(usize, &Cell)>)> = c
         .rows
         .iter()
+        .filter(known)
         .map(|row| {
             let cells = others.iter().filter_map(|other| Some((*other, row.cells.get(*other)?)));
-            (row, cells.filter(|(_, cell)| speed(row, cell).is_some()).collect::<Vec<_>>())
+            let cells = cells.filter(|(_, cell)| !cell.withheld && speed(row, cell).is_some());
+            (row, cells.collect::<Vec<_>>())
         })
         .filter(|(_, cells)| !cells.is_empty())
         .take(MOST)
