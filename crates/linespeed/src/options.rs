@@ -254,8 +254,7 @@ pub struct Measuring {
 /// What form the result has, and where it goes.
 #[derive(Debug, Args)]
 pub struct Out {
-    /// Print the result as JSON, of runs the record; quiet -- COMMAND prints it to standard error, since standard output is the
-    /// command's
+    /// Print the result as JSON: of what measures, the record
     #[arg(long, global = true, group = "form")]
     pub json: bool,
     /// Print the figures as comma-separated values, one a line

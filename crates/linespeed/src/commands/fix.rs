@@ -23,8 +23,13 @@ pub fn run(options: &Options, asked: &Fix) -> Result<u8, Failure> {
     sources::say_note(&source, &options.out);
     // The numbers are those that show prints, by the rules of this version.
     source.record.diagnosis = diagnose::diagnose(&source.record);
-    let record = &source.record;
     let here = machine::inspect(&Root::live()).machine;
+    // One without names has this machine's pseudonym.
+    let names = sources::names_of(sources::host());
+    if source.record.machine.hostname.as_ref().is_some_and(|name| names.contains(name)) {
+        source.record.machine.hostname.clone_from(&here.hostname);
+    }
+    let record = &source.record;
     let fix = fix::choose(record, &here, &asked.finding, |finding| diagnose::cited_figure(record, finding))?;
     let outlook = fix.look(&Root::live(), asked.keep)?;
     let measures = measures(&fix, asked)?;

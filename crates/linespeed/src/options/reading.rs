@@ -83,6 +83,9 @@ fn add_way_out(error: &mut clap::Error, mut arguments: Vec<OsString>) {
         return suggest(error, "to label a record: linespeed records RECORD --label NAME".to_owned());
     }
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return };
+    if command.as_deref() == Some("live") && word == "--for" {
+        return suggest(error, "to print one screen of so long: --once TIME".to_owned());
+    }
     if command.as_deref() == Some("stat")
         && let Some((_, way_out)) = OF_OTHERS.iter().find(|(flag, _)| word == flag)
     {
@@ -132,6 +135,9 @@ fn hide_idle(command: clap::Command, name: &str) -> clap::Command {
                 arg.help(fail_on::OF_COMPARE).value_name(fail_on::OF_COMPARE_VALUE)
             }
             "fail_on" if name == "stat" => arg.help(fail_on::OF_STAT).value_name(fail_on::OF_STAT_VALUE),
+            "json" if name == "quiet" => arg.help(
+                "Print the result as JSON; of COMMAND to standard error, since standard output is the command's",
+            ),
             _ if idle => arg.hide(true),
             _ => arg,
         }

@@ -160,7 +160,7 @@ fn what_a_gate_cannot_be_is_refused_with_the_way_out() {
     gate(&["--fail-on", "slower:5"]).misused(&["slower:5%"]);
     gate(&["--fail-on", "slower:0.1%"]).misused(&["1%"]);
     gate(&["--fail-on", "slower:5%,load.latencies"]).misused(&["load.latency"]);
-    gate(&["--junit", "gate.xml"]).misused(&["--fail-on"]);
+    gate(&["--junit", "gate.xml"]).fails(2, &["add --fail-on"]);
     gate(&["--fail-on", "warning"]).fails(2, &["slower:5%"]);
     gate(&["--fail-on", "slower", "--fail-on", "slower:3%"]).fails(2, &["twice"]);
     run(linespeed(["show", "reference:kunpeng-920-4826", "--fail-on", "noisy"])).fails(2, &["warning"]);
