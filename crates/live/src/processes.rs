@@ -42,7 +42,7 @@ pub(crate) struct Files {
     /// `/proc/PID/schedstat` of those with one thread: while that stands still, so does the account.
     turns: KeptFiles,
     /// What it was at the last look.
-    turned: HashMap<i32, String>,
+    last_turns: HashMap<i32, String>,
     /// The processes that there were, and the last number that was given out then.
     listed: Vec<i32>,
     last_given: Option<String>,
@@ -77,10 +77,10 @@ impl Files {
             && let Some((turns, known)) = self.turns.kept_text(root, pid, &format!("/proc/{pid}/schedstat"))
         {
             // Only of a file that was open at the last look, and so is the same process's.
-            if known && self.turned.get(&pid) == Some(&turns) {
+            if known && self.last_turns.get(&pid) == Some(&turns) {
                 return Some(before.clone());
             }
-            self.turned.insert(pid, turns);
+            self.last_turns.insert(pid, turns);
         }
         Account::parse(&self.accounts.text(root, pid, &format!("/proc/{pid}/stat"))?)
     }
@@ -123,7 +123,7 @@ impl Processes {
         }
         files.accounts.retain(|pid| all.contains_key(&pid));
         files.turns.retain(|pid| all.contains_key(&pid));
-        files.turned.retain(|pid, _| all.contains_key(pid));
+        files.last_turns.retain(|pid, _| all.contains_key(pid));
         Self { there: all, ended: Vec::new() }
     }
 
@@ -246,7 +246,8 @@ mod tests {
         for _ in 0..400 {
             std::thread::sleep(std::time::Duration::from_millis(20));
             let now = Processes::look(&root, &mut files, &last);
-            slept |= files.turned.contains_key(&pids[0]) && account(&now, pids[0]) == account(&last, pids[0]);
+            slept |=
+                files.last_turns.contains_key(&pids[0]) && account(&now, pids[0]) == account(&last, pids[0]);
             ran |= account(&now, pids[1])
                 .zip(account(&last, pids[1]))
                 .is_some_and(|(now, then)| now.user > then.user);
@@ -261,7 +262,7 @@ mod tests {
         }
         assert!(slept && ran && account(&last, pids[0]).is_some_and(|account| account.name == "sleep"));
         let now = Processes::look(&root, &mut files, &last);
-        assert!(pids.iter().all(|pid| account(&now, *pid).is_none() && !files.turned.contains_key(pid)));
+        assert!(pids.iter().all(|pid| account(&now, *pid).is_none() && !files.last_turns.contains_key(pid)));
         // What is new is listed.
         let mut new = child("exec sleep 60");
         assert!(account(&Processes::look(&root, &mut files, &now), new.id() as i32).is_some());

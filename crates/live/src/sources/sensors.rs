@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_chips_are_called_is_not_told_and_what_is_no_number_is_none() {
+    fn names_of_chips_show_nowhere_and_what_is_no_number_is_none() {
         let long = format!("\u{1b}]0;{}\u{7}", "x".repeat(4096));
         let hwmon = "sys/class/hwmon";
         let tree = Tree::new()

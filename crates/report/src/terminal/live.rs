@@ -218,6 +218,9 @@ fn cores(cores: &Cores) -> (&'static str, String) {
     ("IPC", format!("{} user, {} kernel{slots}", pad_left(&ipc(cores.ipc_user), 8), ipc(cores.ipc_kernel)))
 }
 
+/// From so many new processes a second on, those that end between two looks have a share of the CPUs that no line tells.
+const MANY_STARTED: f64 = 500.0;
+
 fn processes(screen: &mut Screen, interval: &Interval, room: usize) {
     let head = format!(
         "{}  {}{}{}{}",
@@ -231,6 +234,16 @@ fn processes(screen: &mut Screen, interval: &Interval, room: usize) {
     let seconds = interval.processes_seconds.unwrap_or(interval.seconds).max(1e-9);
     let mut shown: Vec<String> = interval.processes.iter().take(room).map(|one| line(one, seconds)).collect();
     shown.resize(room, String::new());
+    let started = interval.rates.get("forks").copied().unwrap_or(0.0);
+    if started >= MANY_STARTED
+        && let Some(last) = shown.last_mut()
+    {
+        let started = units::thousands(started.round());
+        *last = format!(
+            "{}  new processes and threads a second; short ones are not listed",
+            pad_left(&started, 9)
+        );
+    }
     for text in shown {
         answer::cut(screen, &[Span::new(Tone::Plain, text)]);
     }
@@ -347,6 +360,19 @@ mod tests {
             !shown.contains(|c: char| c.is_control() && c != '\n') && !shown.contains('\u{202e}'),
             "{shown:?}"
         );
+    }
+
+    #[test]
+    fn what_starts_and_ends_between_two_looks_is_said() {
+        let shown = |rate: f64| {
+            let mut interval = busy();
+            interval.rates.insert("forks".to_owned(), rate);
+            show(&interval, 80)
+        };
+        let (few, many) = (shown(MANY_STARTED - 1.0), shown(9012.4));
+        assert!(!few.contains("not listed") && few.lines().count() == many.lines().count(), "{many}");
+        let line = many.lines().find(|line| line.contains("not listed")).unwrap();
+        assert!(line.trim_start().starts_with("9,012 ") && crate::text::width(line) <= 80, "{line}");
     }
 
     #[test]
