@@ -1,12 +1,13 @@
 //! A machine held against its baseline: which facts differ, which figures are slower, and what could not be seen. A record taken
 //! now stands beside one taken when all was well, and the comparison of the two says the rest.
 
-use record::baseline::ClassFigure;
+use record::baseline::{ClassBaseline, ClassFigure};
 use record::comparison::{Cell, Comparison, FactKind, Row};
 use record::{Better, Doubt, Record, Text};
 use serde::Serialize;
 
 use crate::class::{facts, tell_facts};
+use crate::comparison::name_alone;
 
 /// The share that a figure must be off before it is said, where one record is all that is known: less comes and goes from run
 /// to run on one machine.
@@ -150,6 +151,14 @@ pub struct Figure {
 }
 
 impl Check {
+    /// The class of a baseline that a machine is of by its facts, or the nearest to that, and how it differs; `None` where there is
+    /// no class.
+    pub fn of_nearest<'a>(here: &Record, classes: &'a [ClassBaseline]) -> Option<(Self, &'a ClassBaseline)> {
+        let facts = |class: &ClassBaseline| Self::new(here, &class.record, None, &class.figures);
+        let all = classes.iter().map(|class| (facts(class), class));
+        all.min_by_key(|(check, _)| (check.outcome == Outcome::OtherClass, check.facts.len()))
+    }
+
     /// Holds a machine's record against a baseline's. `comparison`: of the two where figures were measured, the baseline first.
     /// `class`: what the machines do that the baseline stands for, where it stands for more than one.
     pub fn new(
@@ -248,8 +257,12 @@ impl Figure {
         let [baseline, here] = row.cells.as_slice() else { return None };
         let Cell { value, ratio, interval, doubt, .. } = here;
         let (higher, value, ratio) = (row.better? == Better::Higher, (*value)?, (*ratio)?);
+        let what = name_alone(&row.metric, &row.what);
+        // Baselines of before had the row's own name.
         let alike = |figure: &&ClassFigure| {
-            figure.metric == row.metric && figure.what == row.what && figure.labels == row.labels
+            figure.metric == row.metric
+                && figure.labels == row.labels
+                && (figure.what == what || figure.what == row.what)
         };
         let of_class = class.iter().find(alike).filter(|figure| figure.median > 0.0);
         if of_class.is_none() && !HELD.contains(&row.metric.as_str()) {
@@ -268,7 +281,7 @@ impl Figure {
         let doubt = doubt.clone().or(baseline.doubt.clone());
         let slow = doubt.is_none() && interval.is_some_and(|(_, high)| high < 1.0 - bound);
         Some(Self {
-            what: row.what.clone(),
+            what,
             metric: row.metric.clone(),
             unit: row.unit.clone(),
             here: value,

@@ -9,6 +9,10 @@ use record::comparison::FactKind;
 use record::fleet::Family;
 use record::{Better, Ended, Labels, Record, Text, date};
 
+/// Metrics by which machines are not held against each other, since others say the same or they are a machine's own curve: up to a
+/// third of a record's figures.
+pub(crate) const NOT_HELD: [&str; 2] = ["load.latency_cycles", "probe.latency"];
+
 /// A figure that records have, whatever its value in each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
@@ -27,10 +31,10 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// Whether machines are held against each other by it: only what has a better direction, is no share of time, and says
-    /// nothing that another figure says in another unit or that is a machine's own curve.
+    /// Whether machines are held against each other by it: only what has a better direction, is no share of time, and is not
+    /// [`NOT_HELD`].
     pub(crate) fn is_judged(&self) -> bool {
-        let other = ["load.latency_cycles", "probe.latency"].contains(&self.metric.as_str());
+        let other = NOT_HELD.contains(&self.metric.as_str());
         self.better.is_some() && !self.metric.ends_with(".share") && !other
     }
 

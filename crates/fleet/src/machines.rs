@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use record::fleet::Remark;
 use record::phrase::visible;
+use record::redaction::{Kind, is_pseudonym};
 use record::{Template, text};
 
 use crate::brief::Brief;
@@ -20,6 +21,11 @@ const NO_TIME: Template =
 const OTHER_CLOCK: Template = Template {
     code: "fleet-other-clock",
     words: "over a day apart from most of this collection: a clock may be off",
+};
+/// A machine whose records are of both kinds has two names, and nothing tells that they are one's.
+const REDACTED: Template = Template {
+    code: "fleet-redacted-among-plain",
+    words: "redacted, among plain ones: a machine that has both counts as two",
 };
 const DAY: u64 = 86_400;
 /// Files that are named of each remark.
@@ -64,8 +70,10 @@ pub fn newest_of_each(briefs: &mut [Brief], remarks: &mut Vec<Remark>) -> Vec<Ve
                 remark(remarks, text!(TWICE), true, visible(&brief.called));
                 continue;
             }
-            let before =
-                |lane: &Vec<usize>| lane.last().is_some_and(|later| comes_before(brief, &briefs[*later]));
+            let before = |lane: &Vec<usize>| {
+                let later: Vec<&Brief> = lane.iter().rev().map(|at| &briefs[*at]).collect();
+                comes_before(brief, &later)
+            };
             match lanes.iter().position(before) {
                 Some(lane) => lanes[lane].push(at),
                 None => lanes.push(vec![at]),
@@ -90,6 +98,7 @@ pub fn newest_of_each(briefs: &mut [Brief], remarks: &mut Vec<Remark>) -> Vec<Ve
     }
     if let Some(newest) = collections.first() {
         note_clocks(briefs, newest, remarks);
+        note_redacted(briefs, newest, remarks);
     }
     collections
 }
@@ -98,15 +107,31 @@ fn is_same_record(one: &Brief, other: &Brief) -> bool {
     one.started == other.started && one.kind == other.kind && one.figures == other.figures
 }
 
-/// Whether a record can be an earlier one of the machine of another: of one kind, and ended before that began.
-fn comes_before(earlier: &Brief, later: &Brief) -> bool {
-    let ended = earlier.begun.map(|begun| begun as f64 + earlier.seconds.unwrap_or(0.0).max(0.0));
-    let apart = match (ended, later.begun) {
-        // Whole seconds are kept of both.
-        (Some(ended), Some(begun)) => ended < begun as f64 + 1.0 && earlier.begun != later.begun,
+/// Whether a record can be an earlier one of the machine of others, which begin with the earliest: of one kind, and ended before that
+/// began. Whole seconds are kept of beginnings: short runs of one second may have come one after the other, if all that ended in it
+/// have room in it.
+fn comes_before(earlier: &Brief, later: &[&Brief]) -> bool {
+    let Some(next) = later.first() else { return false };
+    let apart = match (earlier.begun, next.begun, earlier.seconds) {
+        (Some(one), Some(other), None) => one < other,
+        (Some(one), Some(other), Some(seconds)) => {
+            let same = later.iter().take_while(|later| later.begun == Some(other)).collect::<Vec<_>>();
+            // The last of them may have ended at any time.
+            let others = same.iter().rev().skip(1).map(|later| later.seconds.map_or(1.0, |s| s.max(0.0)));
+            let others: f64 = if one == other { others.sum() } else { 0.0 };
+            one as f64 + seconds.max(0.0) + others < other as f64 + 1.0
+        }
         _ => true,
     };
-    apart && earlier.kind.fits(&later.kind)
+    apart && earlier.kind.fits(&next.kind)
+}
+
+fn note_redacted(briefs: &[Brief], newest: &[usize], remarks: &mut Vec<Remark>) {
+    let is_redacted = |at: &&usize| is_pseudonym(Kind::Host, &briefs[**at].machine);
+    let redacted: Vec<usize> = newest.iter().filter(is_redacted).copied().collect();
+    if redacted.len() < newest.len() {
+        redacted.iter().for_each(|at| remark(remarks, text!(REDACTED), false, briefs[*at].machine.clone()));
+    }
 }
 
 fn note_clocks(briefs: &[Brief], newest: &[usize], remarks: &mut Vec<Remark>) {

@@ -12,7 +12,7 @@ use record::regular_file::{self, NotRead};
 use record::store::{CEILINGS, read_each};
 use record::{ReadError, Record, Template, Text, text};
 
-use crate::brief::{Brief, Known};
+use crate::brief::{Brief, Known, NOT_HELD};
 use crate::machines::remark;
 use crate::names::Names;
 
@@ -73,7 +73,7 @@ pub fn read(paths: &[PathBuf], threads: usize, names: &Names) -> Collection {
                 if !brief.complete {
                     remark(&mut remarks, text!(BROKEN_OFF), false, file());
                 }
-                briefs.push(brief);
+                briefs.push(*brief);
             }
         }
     }
@@ -102,19 +102,20 @@ fn list(path: &Path, depth: usize, files: &mut Vec<PathBuf>, remarks: &mut Vec<R
 }
 
 /// Reads a file; why it counts for nothing, where it does.
-fn read_one(path: &Path, known: &Mutex<Known>, names: &Names) -> Result<Brief, Text> {
-    let record = read_record(path, names)?;
-    Ok(Brief::from_record(&record, path.to_owned(), names.of_file(path), known))
+fn read_one(path: &Path, known: &Mutex<Known>, names: &Names) -> Result<Box<Brief>, Text> {
+    let record = read_record(path, names, &NOT_HELD)?;
+    // Boxed, since of a million files that are no records each takes as much room.
+    Ok(Box::new(Brief::from_record(&record, path.to_owned(), names.of_file(path), known)))
 }
 
-/// A record with figures, without its samples; why it counts for nothing, where it does.
-pub(crate) fn read_record(path: &Path, names: &Names) -> Result<Record, Text> {
+/// A record with figures, without its samples and the figures of some metrics; why it counts for nothing, where it does.
+pub(crate) fn read_record(path: &Path, names: &Names, passed_over: &[&str]) -> Result<Record, Text> {
     let content = regular_file::read(path, MAX_RECORD_BYTES).map_err(|error| match error {
         NotRead::Io(_) => text!(UNREADABLE),
         NotRead::NotRegular => text!(NOT_REGULAR),
         NotRead::TooLarge(_) => text!(TOO_LARGE),
     })?;
-    let record = Record::figures_from_json(&content.0).map_err(|error| match error {
+    let record = Record::figures_from_json(&content.0, passed_over).map_err(|error| match error {
         ReadError::Io(_) => text!(UNREADABLE),
         ReadError::Empty => text!(EMPTY),
         ReadError::Truncated => text!(HALF),

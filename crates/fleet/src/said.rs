@@ -38,6 +38,11 @@ const FEW: Template = Template {
     words: "{machines} machines, fewer than {least}: they differ, but not which is off; most in {what}: {slow} is {speed} of {fast}",
 };
 
+const NONE_SHARED: Template = Template {
+    code: "fleet-none-shared",
+    words: "{machines} machines, but no figure that {least} of them have: none can be held slow",
+};
+
 /// What there is to judge.
 pub struct Input<'a> {
     /// One a record.
@@ -303,6 +308,9 @@ impl Judgement<'_> {
         }
         if machines < 2 {
             return Some(text!(ALONE));
+        }
+        if machines >= LEAST {
+            return Some(text!(NONE_SHARED, machines, least = LEAST));
         }
         let apart = |column: &Judged| {
             let cells =

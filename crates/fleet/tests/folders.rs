@@ -5,19 +5,19 @@ use std::path::{Path, PathBuf};
 use fleet::{Input, Names, explain, judge_fleet, make_baseline, newest_of_each, read};
 use record::fleet::{Family, Fleet, Reading};
 use record::machine::MemoryDevice;
-use record::{Better, Record, Tool, metrics};
+use record::{Record, Tool};
 
-const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../linespeed/tests/records/0.1/main.json");
+mod made_up;
+
+use made_up::write;
 
 fn tool() -> Tool {
     Tool { name: "linespeed".to_owned(), version: "0".to_owned() }
 }
 
-/// A machine's record: its figures differ from the others' by a little, and those of `slow` are so much slower.
+/// A machine with four memory devices.
 fn machine(number: u32, slow: (&str, f64)) -> Record {
-    let mut record = Record::read(Path::new(RECORD)).unwrap();
-    record.machine.hostname = Some(format!("node{number:02}"));
-    record.started = format!("2026-11-24T10:{number:02}:00Z");
+    let mut record = made_up::machine(number, slow);
     record.machine.memory_devices = ["A1", "A2", "B1", "B2"]
         .map(|slot| MemoryDevice {
             locator: Some(slot.to_owned()),
@@ -27,25 +27,7 @@ fn machine(number: u32, slow: (&str, f64)) -> Record {
             ..MemoryDevice::default()
         })
         .to_vec();
-    for (at, m) in record.measurements.iter_mut().enumerate() {
-        let jitter = 1.0 + 0.004 * (((number * 7 + at as u32 * 13) % 11) as f64 / 5.0 - 1.0);
-        let loss = if m.metric == slow.0 { slow.1 } else { 1.0 };
-        let lower = metrics::find(&m.metric).and_then(|metric| metric.better) == Some(Better::Lower);
-        let factor = jitter * if lower { 1.0 / loss } else { loss };
-        let s = &mut m.summary;
-        [&mut s.min, &mut s.median, &mut s.mad, &mut s.max].into_iter().for_each(|value| *value *= factor);
-        s.mean = s.mean.map(|mean| mean * factor);
-        // As well known as on a machine that nobody shares.
-        s.interval = Some((s.median * 0.999, s.median * 1.001));
-        (s.min, s.max) = (s.min.min(s.median * 0.999), s.max.max(s.median * 1.001));
-        m.samples.clear();
-        m.doubt = None;
-    }
     record
-}
-
-fn write(folder: &Path, name: &str, record: &Record) {
-    std::fs::write(folder.join(name), record.to_json().unwrap()).unwrap();
 }
 
 fn said(folder: &Path) -> Fleet {
@@ -231,4 +213,49 @@ fn of_two_machines_none_is_slow_and_their_comparison_is_named() {
     let [compare, check] = lines.as_slice() else { panic!("{lines:?}") };
     assert!(compare.starts_with("linespeed compare ") && compare.ends_with("1.json"), "{compare}");
     assert!(check.starts_with("linespeed check --baseline ") && check.ends_with("0.json"), "{check}");
+}
+
+#[test]
+fn short_runs_of_one_second_are_one_machines_where_they_have_room_in_it() {
+    for (seconds, machines) in [(Some(0.1), 1), (Some(0.6), 3), (None, 6)] {
+        let folder = tempfile::tempdir().unwrap();
+        for number in 0..6 {
+            let mut record = machine(number, ("", 1.0));
+            record.machine.hostname = Some("localhost".to_owned());
+            record.started = "2026-11-24T10:00:00Z".to_owned();
+            record.seconds = seconds;
+            write(folder.path(), &format!("{number}.json"), &record);
+        }
+        let fleet = said(folder.path());
+        assert_eq!((fleet.reading.machines, fleet.reading.records), (machines, 6), "{seconds:?}");
+    }
+}
+
+#[test]
+fn enough_machines_without_a_common_figure_are_not_called_too_few() {
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..6 {
+        let mut record = machine(number, ("", 1.0));
+        let one = record.measurements.iter().position(|m| m.metric == "cost.syscall").unwrap();
+        let mut own = record.measurements.swap_remove(one);
+        own.method = Some(format!("tool {number}"));
+        record.measurements = vec![own];
+        write(folder.path(), &format!("{number}.json"), &record);
+    }
+    let fleet = said(folder.path());
+    let codes: Vec<_> = fleet.classes.iter().map(|class| class.note.as_ref().unwrap().code()).collect();
+    assert_eq!(codes, [Some("fleet-none-shared")]);
+}
+
+#[test]
+fn redacted_records_among_plain_ones_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    for (number, host) in ["host-gcee7s88", "host-gcee7s89", "node1"].into_iter().enumerate() {
+        let mut record = machine(number as u32, ("", 1.0));
+        record.machine.hostname = Some(host.to_owned());
+        write(folder.path(), &format!("{number}.json"), &record);
+    }
+    assert_eq!(remarks(&said(folder.path())), [("fleet-redacted-among-plain", 2, false)]);
+    std::fs::remove_file(folder.path().join("2.json")).unwrap();
+    assert_eq!(remarks(&said(folder.path())), []);
 }

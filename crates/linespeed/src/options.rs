@@ -132,11 +132,17 @@ pub enum Command {
         /// A metric (load.latency), a measurement (wakeup) or a term (governor) [without: list all]
         name: Option<String>,
     },
-    /// Print the JSON Schema of a record, or of a comparison
+    /// Print the JSON Schema of a record, or of another command's --json
     Schema {
         /// Print the schema of compare --json
         #[arg(long)]
         comparison: bool,
+        /// Print the schema of fleet --json
+        #[arg(long, conflicts_with = "comparison")]
+        fleet: bool,
+        /// Print the schema of history --json
+        #[arg(long, conflicts_with_all = ["comparison", "fleet"])]
+        history: bool,
     },
     /// Print completions for a shell, to source or install
     Completions {

@@ -179,7 +179,8 @@ impl Writer {
     fn staged(&self, folder: &Path, text: &str, waits: bool) -> std::io::Result<tempfile::NamedTempFile> {
         self.have(folder)?;
         let mut file = temporary(folder)?;
-        file.write_all(text.as_bytes())?;
+        // The file's own error names no temporary file.
+        file.as_file_mut().write_all(text.as_bytes())?;
         if waits {
             file.as_file().sync_all()?;
         }

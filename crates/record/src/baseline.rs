@@ -1,9 +1,11 @@
 //! What machines of a kind do, as one file: `linespeed fleet --baseline` writes it, `linespeed check --baseline` reads it.
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 
-use crate::document::{Misfit, ReadError, Tool};
-use crate::{Better, Labels, Record, Text, json};
+use crate::document::{MAX_RECORD_BYTES, Misfit, ReadError, Tool};
+use crate::{Better, Labels, Record, Text, json, regular_file};
 
 /// The version of a baseline's form.
 pub const BASELINE_VERSION: u32 = 1;
@@ -36,6 +38,7 @@ pub struct ClassBaseline {
 
 /// A figure over the machines of a class.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ClassFigure {
     /// The figure in words, as `linespeed compare` calls it: `triad, all CPUs`.
     pub what: Text,
@@ -75,6 +78,16 @@ impl Baseline {
             baseline: u32,
         }
         serde_json::from_slice::<Head>(text).is_ok_and(|head| head.baseline > 0)
+    }
+
+    /// Reads it from a file; `None` where that cannot be read or holds something else, such as a record.
+    ///
+    /// # Errors
+    ///
+    /// It is a baseline of a newer form, or a damaged one.
+    pub fn read(path: &Path) -> Result<Option<Self>, ReadError> {
+        let text = regular_file::read(path, MAX_RECORD_BYTES).ok().map(|(text, _)| text);
+        text.filter(|text| Self::is_in(text)).map(|text| Self::from_json(&text)).transpose()
     }
 
     /// Reads it from JSON text. Each class's record is read as [`Record::from_json`] reads one.

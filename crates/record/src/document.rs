@@ -141,14 +141,14 @@ impl Record {
     /// The same by this reader of its text.
     pub(crate) fn read_bounded(
         text: &[u8],
-        read: fn(&[u8]) -> serde_json::Result<Self>,
+        read: impl Fn(&[u8]) -> serde_json::Result<Self>,
     ) -> Result<Self, ReadError> {
         memory_of(text)?;
         Self::read_by(text, read)
     }
 
     /// Reads it from JSON whose lists are no longer than they may be.
-    fn read_by(text: &[u8], read: fn(&[u8]) -> serde_json::Result<Self>) -> Result<Self, ReadError> {
+    fn read_by(text: &[u8], read: impl Fn(&[u8]) -> serde_json::Result<Self>) -> Result<Self, ReadError> {
         #[derive(Deserialize)]
         struct Head {
             schema: Option<u32>,
@@ -310,6 +310,9 @@ impl ReadError {
 impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            ReadError::Io(error) if error.kind() == std::io::ErrorKind::IsADirectory => {
+                write!(f, "is a folder; name the file of a record")
+            }
             ReadError::Io(error) => write!(f, "cannot be read: {error}"),
             ReadError::Empty => write!(f, "is empty; a record is the JSON file that linespeed writes"),
             ReadError::Truncated => {

@@ -1,7 +1,5 @@
 //! How much a record's text asks for, before memory is taken for it: a few bytes of JSON can stand for many of a list.
 
-use memchr::memchr2;
-
 /// CPUs of the largest kernel that can be built (NR_CPUS of x86, arch/x86/Kconfig), and so its nodes and siblings at most.
 const MOST_CPUS: usize = 8192;
 /// Items of any other list: samples, figures of every pair of a thousand CPUs.
@@ -43,7 +41,6 @@ pub(crate) fn memory_of(text: &[u8]) -> Result<u64, LongList> {
     let mut open: Vec<Open> = Vec::new();
     let (mut word, mut name): (&[u8], &[u8]) = (b"", b"");
     let mut rest = text;
-    let is_mark = |byte: &u8| matches!(byte, b'"' | b':' | b'{' | b'[' | b'}' | b']' | b',');
     while let Some([byte, after @ ..]) = rest.iter().position(is_mark).and_then(|at| rest.get(at..)) {
         rest = after;
         match byte {
@@ -86,17 +83,35 @@ pub(crate) fn memory_of(text: &[u8]) -> Result<u64, LongList> {
     Ok(bytes)
 }
 
-/// A string up to its end, and what follows that.
-fn string(text: &[u8]) -> (&[u8], &[u8]) {
-    let mut from = 0;
-    while let Some(at) = memchr2(b'"', b'\\', text.get(from..).unwrap_or_default()).map(|at| from + at) {
-        if text.get(at) == Some(&b'"') {
-            let (word, rest) = text.split_at(at);
-            return (word, rest.get(1..).unwrap_or_default());
-        }
-        from = at + 2;
+/// By its number: whether a byte has a meaning between values. Every byte of a record is asked for, and comparing one sign after the
+/// other took a seventh of its reading.
+const MARKS: [bool; 256] = {
+    let mut marks = [false; 256];
+    let all = b"\":{[}],";
+    let mut at = 0;
+    while at < all.len() {
+        marks[all[at] as usize] = true;
+        at += 1;
     }
-    (text, b"")
+    marks
+};
+
+fn is_mark(byte: &u8) -> bool {
+    MARKS[usize::from(*byte)]
+}
+
+/// A string up to its end, and what follows that. Most are names of a few letters.
+fn string(text: &[u8]) -> (&[u8], &[u8]) {
+    let mut escaped = false;
+    let ends = |byte: &u8| {
+        let ends = !escaped && *byte == b'"';
+        escaped = !escaped && *byte == b'\\';
+        ends
+    };
+    match text.iter().position(ends) {
+        Some(at) => (text.get(..at).unwrap_or_default(), text.get(at + 1..).unwrap_or_default()),
+        None => (text, b""),
+    }
 }
 
 #[cfg(test)]

@@ -92,17 +92,52 @@ pub(crate) fn read(text: &[u8]) -> Result<Record, serde_json::Error> {
 /// Lists of a measurement that are passed over. In a record as linespeed writes it each is a line, most of the text.
 const LISTS: [&[u8]; 3] = [b"\"samples\": [", b"\"marks\": [", b"\"distribution\": ["];
 
-/// The text without the items of such lists, where each is alone on its line, and without the blanks before lines; another form
-/// stays as it is. No string of JSON has an end of line in it, so that a line that begins so is no part of one.
-pub(crate) fn without_lists(text: &[u8]) -> Vec<u8> {
+/// Parts of a record that are passed over, as they open and close on lines of their own.
+const PARTS: [(&[u8], &[u8]); 2] = [(b"  \"coverage\": [\n", b"  ]"), (b"  \"diagnosis\": {\n", b"  }")];
+
+/// What of a figure is passed over where nobody asks for its metric.
+const OBJECTS: [&[u8]; 3] = [b"\"where\": {", b"\"summary\": {", b"\"detail\": {"];
+/// A figure's first line.
+const METRIC: &[u8] = b"\"metric\": \"";
+
+/// The text without the items of such lists, where each is alone on its line, without what coverage and diagnosis hold, without what
+/// figures of these metrics hold, and without the blanks before lines; another form stays as it is. No string of JSON has an end of
+/// line in it, so that a line that begins so is no part of one.
+pub(crate) fn without_lists(text: &[u8], passed_over: &[&str]) -> Vec<u8> {
     let mut short = Vec::with_capacity(text.len() / 2);
     let mut rest = text;
+    let mut passing = false;
     while !rest.is_empty() {
-        let end = memchr(b'\n', rest).map_or(rest.len(), |at| at + 1);
-        let (line, after) = rest.split_at(end);
+        let (line, after) = split_line(rest);
         rest = after;
+        let part = PARTS.iter().find(|(opens, _)| line == *opens);
+        if let Some(after) = part.and_then(|(_, closes)| pass_over(rest, closes)) {
+            // Its last line stays, as the end of an empty list or object.
+            short.extend_from_slice(line);
+            rest = after;
+            continue;
+        }
         let blanks = line.iter().position(|byte| *byte != b' ').unwrap_or(0);
         let line = line.get(blanks..).unwrap_or(line);
+        // A figure's lines begin with names, those between two figures do not.
+        passing &= line.starts_with(b"\"");
+        if let Some(name) = line.strip_prefix(METRIC).filter(|_| !passed_over.is_empty()) {
+            let name = name.trim_ascii_end();
+            passing = name
+                .strip_suffix(b"\",")
+                .is_some_and(|name| passed_over.iter().any(|of| of.as_bytes() == name));
+        }
+        let object = OBJECTS.iter().filter(|_| passing).find(|object| line.starts_with(object));
+        if let Some(object) = object {
+            let inside = line.get(object.len()..).unwrap_or_default();
+            // One that holds objects itself is left to the parser.
+            let ending = memchr(b'}', inside).and_then(|end| inside.get(end..)).unwrap_or_default();
+            if matches!(ending.trim_ascii_end(), b"}" | b"},") {
+                short.extend_from_slice(object);
+                short.extend_from_slice(ending);
+                continue;
+            }
+        }
         let list = LISTS.iter().find(|list| line.starts_with(list));
         let items = list.map_or(&[][..], |list| line.get(list.len()..).unwrap_or_default());
         // One that holds lists itself is left to the parser.
@@ -119,15 +154,36 @@ pub(crate) fn without_lists(text: &[u8]) -> Vec<u8> {
     short
 }
 
+fn split_line(text: &[u8]) -> (&[u8], &[u8]) {
+    text.split_at(memchr(b'\n', text).map_or(text.len(), |at| at + 1))
+}
+
+/// The text from the line on that closes what the lines before it are inside of, being further indented; `None` where they are not.
+fn pass_over<'a>(text: &'a [u8], closes: &[u8]) -> Option<&'a [u8]> {
+    let mut rest = text;
+    while !rest.starts_with(closes) {
+        let (line, after) = split_line(rest);
+        if !line.starts_with(b"    ") {
+            return None;
+        }
+        rest = after;
+    }
+    Some(rest)
+}
+
 impl Record {
-    /// Reads a record's inventory, conditions and figures with their summaries; samples, distributions, coverage and
-    /// diagnosis are passed over.
+    /// Reads a record's inventory, conditions and figures with their summaries; samples, distributions, coverage, diagnosis
+    /// and figures of these metrics are passed over.
     ///
     /// # Errors
     ///
     /// As of [`Record::from_json`].
-    pub fn figures_from_json(text: &[u8]) -> Result<Self, ReadError> {
-        Self::read_bounded(&without_lists(text), read)
+    pub fn figures_from_json(text: &[u8], passed_over: &[&str]) -> Result<Self, ReadError> {
+        Self::read_bounded(&without_lists(text, passed_over), |text| {
+            let mut record = read(text)?;
+            record.measurements.retain(|m| !passed_over.contains(&m.metric.as_str()));
+            Ok(record)
+        })
     }
 }
 
@@ -145,20 +201,41 @@ mod tests {
         record.measurements.push(m);
         record.coverage.push(Coverage::skipped("wakeup", "not asked for"));
         let json = record.to_json().unwrap();
-        let short = Record::figures_from_json(json.as_bytes()).unwrap();
+        let short = Record::figures_from_json(json.as_bytes(), &[]).unwrap();
         let mut whole = Record::from_json(json.as_bytes()).unwrap();
         whole.coverage.clear();
         whole.measurements[0].samples.clear();
         assert_eq!(short, whole);
         // Whatever the form of the text.
         let value: serde_json::Value = serde_json::from_str(&json).unwrap();
-        assert_eq!(Record::figures_from_json(value.to_string().as_bytes()).unwrap(), whole);
-        assert!(without_lists(json.as_bytes()).len() < json.len());
+        assert_eq!(Record::figures_from_json(value.to_string().as_bytes(), &[]).unwrap(), whole);
+        assert!(without_lists(json.as_bytes(), &[]).len() < json.len());
         for kept in ["{\"samples\": [1], \"a\": [2]}", "\"samples\": [[1],\n2]\n", "\"samples\": [1"] {
-            assert_eq!(without_lists(kept.as_bytes()), kept.as_bytes());
+            assert_eq!(without_lists(kept.as_bytes(), &[]), kept.as_bytes());
+        }
+        // What is not as deep as it should be is left to the parser.
+        for kept in ["  \"coverage\": [\n  {}\n  ],\n", "  \"diagnosis\": {\n"] {
+            assert_eq!(without_lists(kept.as_bytes(), &[]), kept.replace("  ", "").as_bytes());
+        }
+        let text = b"  \"coverage\": [\n    {\n      \"what\": 1\n    }\n  ],\n";
+        let passed = without_lists(text, &[]);
+        assert_eq!(passed, b"  \"coverage\": [\n],\n");
+        // Figures that nobody asks for, in whatever form.
+        let other =
+            Measurement::new("load.latency_cycles", Labels::new().with_label(Label::Cpu, 1u32), vec![4.0]);
+        let mut both = record.clone();
+        both.measurements.insert(0, other.clone());
+        both.measurements.push(other);
+        let json = both.to_json().unwrap();
+        let few = without_lists(json.as_bytes(), &["load.latency_cycles"]);
+        assert!(few.len() + 100 < without_lists(json.as_bytes(), &[]).len());
+        let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+        for text in [&json, &value.to_string(), &serde_json::to_string_pretty(&value).unwrap()] {
+            let few = Record::figures_from_json(text.as_bytes(), &["load.latency_cycles"]).unwrap();
+            assert_eq!(few, whole);
         }
         let half = &json.as_bytes()[..json.len() / 2];
-        assert!(matches!(Record::figures_from_json(half), Err(ReadError::Truncated)));
-        assert!(matches!(Record::figures_from_json(b"{\"a\": 1}"), Err(ReadError::NotARecord(_))));
+        assert!(matches!(Record::figures_from_json(half, &[]), Err(ReadError::Truncated)));
+        assert!(matches!(Record::figures_from_json(b"{\"a\": 1}", &[]), Err(ReadError::NotARecord(_))));
     }
 }

@@ -13,6 +13,7 @@ pub const FLEET_VERSION: u32 = 1;
 
 /// What figures share their causes with: of those that say the same, a machine is slow once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Family {
     /// Clock, one thread's work, the caches of a core.
@@ -71,6 +72,7 @@ impl Family {
 
 /// What the records of a fleet say.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Fleet {
     /// [`FLEET_VERSION`] of the program that made it.
     pub fleet: u32,
@@ -91,6 +93,7 @@ pub struct Fleet {
 
 /// What was read.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reading {
     /// Files that were looked at.
     pub files: u64,
@@ -106,6 +109,7 @@ pub struct Reading {
 
 /// Files of which the same is to be known.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Remark {
     /// What.
     pub what: Text,
@@ -121,6 +125,7 @@ pub struct Remark {
 
 /// A fact and its value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FactValue {
     /// The fact in words.
     pub what: Text,
@@ -132,6 +137,7 @@ pub struct FactValue {
 
 /// Machines that are held against each other.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Class {
     /// What they are, in a few words.
     pub name: String,
@@ -170,6 +176,7 @@ pub struct Class {
 
 /// Why the machines of a kind are two classes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Camp {
     /// The facts that divide them, and what this camp has of them; empty where none does.
     pub by: Vec<FactValue>,
@@ -181,6 +188,7 @@ pub struct Camp {
 
 /// A fact in which machines of a class differ.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Varying {
     /// The fact in words.
     pub what: Text,
@@ -195,6 +203,7 @@ pub struct Varying {
 
 /// A figure that moved.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Drift {
     /// The figure.
     pub what: Text,
@@ -232,6 +241,7 @@ pub struct MachineCell {
 
 /// A machine that is slow.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Slow {
     /// Its name.
     pub machine: String,
@@ -256,6 +266,7 @@ pub struct Slow {
 
 /// In what a machine is slow.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SlowFigure {
     /// What it shares its causes with.
     pub family: Family,
@@ -282,6 +293,7 @@ pub struct SlowFigure {
 
 /// What explains a slow machine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FleetCause {
     /// Its stable code.
     pub code: String,
@@ -297,5 +309,10 @@ impl Fleet {
     /// A value has no form in JSON.
     pub fn to_json(&self) -> std::io::Result<String> {
         crate::json::write_text(self)
+    }
+
+    /// Its JSON Schema.
+    pub fn json_schema() -> serde_json::Value {
+        crate::schema::fleet_schema()
     }
 }

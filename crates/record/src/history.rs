@@ -17,6 +17,7 @@ pub const HEADLINE: Template = Template { code: "history-headline", words: "{nam
 
 /// The records of a machine in the order of their times, and its figures over them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct History {
     /// [`HISTORY_VERSION`] of the program that made it.
     pub history: u32,
@@ -38,6 +39,7 @@ pub struct History {
 
 /// One record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Moment {
     /// Its file.
     pub record: PathBuf,
@@ -50,6 +52,7 @@ pub struct Moment {
 
 /// A figure over the records.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Line {
     /// What it is.
     pub what: Text,
@@ -70,6 +73,7 @@ pub struct Line {
 
 /// A figure in one record.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Point {
     /// Index in [`History::records`].
     pub record: usize,
@@ -84,6 +88,7 @@ pub struct Point {
 
 /// A change of a figure between two records.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Change {
     /// The last record before, by index in [`History::records`].
     pub before: usize,
@@ -113,5 +118,10 @@ impl History {
     /// A value has no form in JSON.
     pub fn to_json(&self) -> std::io::Result<String> {
         Ok(serde_json::to_string_pretty(self)? + "\n")
+    }
+
+    /// Its JSON Schema.
+    pub fn json_schema() -> serde_json::Value {
+        crate::schema::history_schema()
     }
 }

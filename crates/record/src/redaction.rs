@@ -70,6 +70,12 @@ impl Kind {
     }
 }
 
+/// Whether a name is a pseudonym by its looks.
+pub fn is_pseudonym(kind: Kind, name: &str) -> bool {
+    let rest = name.strip_prefix(kind.word()).and_then(|rest| rest.strip_prefix('-'));
+    rest.is_some_and(key::is_sign)
+}
+
 /// Pseudonyms of names, the same for all that is redacted with one key.
 #[derive(Debug)]
 pub struct Pseudonyms {

@@ -7,6 +7,8 @@ use serde_json::Value;
 
 const RECORD: &str = include_str!("schema/record.json");
 const COMPARISON: &str = include_str!("schema/comparison.json");
+const FLEET: &str = include_str!("schema/fleet.json");
+const HISTORY: &str = include_str!("schema/history.json");
 
 /// The schema of a record.
 pub(crate) fn record_schema() -> Value {
@@ -16,6 +18,16 @@ pub(crate) fn record_schema() -> Value {
 /// The schema of a comparison.
 pub(crate) fn comparison_schema() -> Value {
     parse_schema(COMPARISON)
+}
+
+/// The schema of what is said of a fleet.
+pub(crate) fn fleet_schema() -> Value {
+    parse_schema(FLEET)
+}
+
+/// The schema of a history.
+pub(crate) fn history_schema() -> Value {
+    parse_schema(HISTORY)
 }
 
 fn parse_schema(text: &str) -> Value {
@@ -40,12 +52,20 @@ mod tests {
         format!("{{\"$defs\":{{\n{}\n}},\n{rest}\n", lines.join(",\n"))
     }
 
+    /// The schema of what is written and never read again.
+    fn of_written<T: schemars::JsonSchema>() -> Value {
+        let settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
+        settings.into_generator().into_root_schema_for::<T>().to_value()
+    }
+
     #[test]
     fn the_schemas_are_those_of_the_types() {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/schema");
         let schemas = [
             ("record.json", RECORD, schemars::schema_for!(crate::Record).to_value()),
             ("comparison.json", COMPARISON, schemars::schema_for!(crate::Comparison).to_value()),
+            ("fleet.json", FLEET, of_written::<crate::fleet::Fleet>()),
+            ("history.json", HISTORY, of_written::<crate::history::History>()),
         ];
         for (name, known, schema) in schemas {
             let reported = text(&schema);

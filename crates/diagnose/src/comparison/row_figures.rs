@@ -36,6 +36,17 @@ pub struct RowFigure {
     pub cpu: Option<u32>,
 }
 
+/// A row's name for who does not see its group: `median, fifo` of wake-up latency says no metric.
+pub(crate) fn name_alone(metric: &str, row: &Text) -> Text {
+    match metric {
+        "core_to_core.latency" => text!("comparison-row-of-core-to-core", "core to core, {row}", row),
+        _ if metric.starts_with("wakeup.") => {
+            text!("comparison-row-of-wakeup", "wake-up latency, {row}", row)
+        }
+        _ => row.clone(),
+    }
+}
+
 /// The figures of a record that people read first, each as `compare` has it; those that are comparable with none are left out.
 pub fn row_figures(record: &Record) -> Vec<RowFigure> {
     let index = crate::RecordIndex::new(record);
@@ -49,7 +60,7 @@ pub fn row_figures(record: &Record) -> Vec<RowFigure> {
                 family: find_family(&key),
                 better: find_direction(&key.metric)
                     .or_else(|| (key.kind == RowKind::Efficiency).then_some(Better::Higher)),
-                what: entry.name,
+                what: name_alone(&key.metric, &entry.name),
                 metric: key.metric,
                 interval: datum.own_interval(),
                 method: method.into_iter().flatten().map(String::as_str).collect::<Vec<_>>().join(", "),

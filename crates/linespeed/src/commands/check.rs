@@ -1,14 +1,12 @@
 //! `linespeed check`: this machine against its baseline, in a line.
 
-use std::path::Path;
-
 use diagnose::{Check, Extent, Outcome, Side};
 use machine::{Inspection, Root};
 use measure::context::lead_cpu;
 use measure::{Depth, MEASUREMENTS, Measure, Wakeups, list};
 use os::signals;
 use record::baseline::{Baseline, ClassBaseline};
-use record::{CpuList, Record, regular_file};
+use record::{CpuList, Record};
 use report::forms::Forms;
 use report::terminal;
 
@@ -54,10 +52,7 @@ fn check(options: &Options, asked: &options::Check) -> Result<u8, Failure> {
     let mut record = new_record();
     record.machine = std::mem::take(&mut found.machine);
     record.conditions.before = std::mem::take(&mut found.snapshot);
-    let facts = |class: &ClassBaseline| Check::new(&record, &class.record, None, &class.figures);
-    let nearest = classes.iter().map(|class| (facts(class), class));
-    let nearest = nearest.min_by_key(|(check, _)| (check.outcome == Outcome::OtherClass, check.facts.len()));
-    let Some((mut check, class)) = nearest else {
+    let Some((mut check, class)) = Check::of_nearest(&record, &classes) else {
         let words = "holds no class of machines: fleet --baseline writes those of five machines and more";
         return Err(Failure::Cannot(format!("{name} {words}")));
     };
@@ -82,7 +77,9 @@ fn baselines(options: &Options, asked: &options::Check) -> Result<(Vec<ClassBase
     if let Some(argument) = &asked.baseline {
         let path = sources::locate(argument);
         let name = path.file_name().map_or(argument.clone(), |name| name.to_string_lossy().into_owned());
-        if let Some(baseline) = fleets(&path)? {
+        let refused =
+            |error: record::ReadError| Failure::Input { path: path.clone(), why: error.to_string() };
+        if let Some(baseline) = Baseline::read(&path).map_err(refused)? {
             return Ok((baseline.classes, name));
         }
     }
@@ -93,16 +90,6 @@ fn baselines(options: &Options, asked: &options::Check) -> Result<(Vec<ClassBase
     let name = if named { source.name } else { format!("the record of {day}") };
     let class = ClassBaseline { name: name.clone(), machines: 1, record: source.record, figures: Vec::new() };
     Ok((vec![class], name))
-}
-
-/// What `fleet --baseline` wrote, where it is that.
-fn fleets(path: &Path) -> Result<Option<Baseline>, Failure> {
-    let Ok((text, _)) = regular_file::read(path, record::document::MAX_RECORD_BYTES) else { return Ok(None) };
-    if !Baseline::is_in(&text) {
-        return Ok(None);
-    }
-    let refused = |error: record::ReadError| Failure::Input { path: path.to_owned(), why: error.to_string() };
-    Baseline::from_json(&text).map(Some).map_err(refused)
 }
 
 /// Fills the record with figures; the signal that ended it.

@@ -52,13 +52,13 @@ pub fn run(options: &Options, asked: &Fleet) -> Result<u8, Failure> {
     let record = |path: &Path| names.in_record(Record::read(path).ok()?);
     fleet::explain(&mut said, &tool, record);
     redaction::end_names(&names);
-    if let Some(path) = &asked.baseline {
+    let kept = asked.baseline.as_ref().map_or(Ok(()), |path| {
         let baseline = fleet::make_baseline(&said, super::now(), record);
-        files::write(path, &as_json(baseline.to_json())?)?;
-    }
+        files::write(path, &as_json(baseline.to_json())?)
+    });
     let forms = Forms::new(|style| terminal::fleet(&said, options.out.all, style))
         .with_json(|| said.to_json())
         .with_csv(|| report::fleet_csv::fleet(&said))
         .with_page(|| report::page::fleet(&said));
-    hand_out(options, &forms).map(|()| 0)
+    hand_out(options, &forms).and(kept).map(|()| 0)
 }

@@ -59,8 +59,13 @@ fn done(options: &Options) -> Result<u8, Failure> {
         Some(Command::History(asked)) => history::run(options, asked),
         Some(Command::Reference(asked)) => reference::run(options, asked),
         Some(Command::Explain { name }) => explain::run(options, name.as_deref()),
-        Some(Command::Schema { comparison }) => {
-            let schema = if *comparison { Comparison::json_schema() } else { Record::json_schema() };
+        Some(Command::Schema { comparison, fleet, history }) => {
+            let schema = match (comparison, fleet, history) {
+                (true, ..) => Comparison::json_schema(),
+                (_, true, _) => record::fleet::Fleet::json_schema(),
+                (.., true) => record::history::History::json_schema(),
+                _ => Record::json_schema(),
+            };
             let schema = serde_json::to_string_pretty(&schema).unwrap_or_default();
             output::print(&format!("{schema}\n")).map(|()| 0)
         }

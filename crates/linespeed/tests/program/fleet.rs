@@ -5,34 +5,20 @@ use std::path::Path;
 use record::{Better, Ended, Record, metrics};
 use serde_json::Value;
 
-use crate::support::{folder, linespeed, ran, run};
+use crate::support::{folder, linespeed, ran, run, schema};
 
 const MAIN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/records/0.1/main.json");
 
+#[path = "../../../fleet/tests/made_up/mod.rs"]
+mod made_up;
+
+use made_up::write;
+
 /// The record of a machine, whose memory bandwidth is this share of the others'.
 fn machine(number: u32, speed: f64) -> Record {
-    let mut record = Record::read(Path::new(MAIN)).unwrap();
+    let mut record = made_up::machine(number, ("memory.bandwidth", speed));
     record.tool.version = env!("CARGO_PKG_VERSION").to_owned();
-    record.machine.hostname = Some(format!("node{number:02}"));
-    record.started = format!("2026-11-24T10:{number:02}:00Z");
-    for (at, m) in record.measurements.iter_mut().enumerate() {
-        let jitter = 1.0 + 0.004 * (((number * 7 + at as u32 * 13) % 11) as f64 / 5.0 - 1.0);
-        let speed = jitter * if m.metric == "memory.bandwidth" { speed } else { 1.0 };
-        let lower = metrics::find(&m.metric).and_then(|metric| metric.better) == Some(Better::Lower);
-        let factor = if lower { 1.0 / speed } else { speed };
-        let s = &mut m.summary;
-        [&mut s.min, &mut s.median, &mut s.mad, &mut s.max].into_iter().for_each(|value| *value *= factor);
-        s.mean = s.mean.map(|mean| mean * factor);
-        s.interval = Some((s.median * 0.999, s.median * 1.001));
-        (s.min, s.max) = (s.min.min(s.median * 0.999), s.max.max(s.median * 1.001));
-        m.samples.clear();
-        m.doubt = None;
-    }
     record
-}
-
-fn write(folder: &Path, name: &str, record: &Record) {
-    std::fs::write(folder.join(name), record.to_json().unwrap()).unwrap();
 }
 
 /// Twelve machines, of which node05 has 0.75 of the others' bandwidth.
@@ -215,4 +201,18 @@ fn a_watch_is_no_record_of_figures() {
     let of_watch = of_watch.find(|remark| remark["examples"].to_string().contains("watch.json"));
     assert_eq!(of_watch.map(|remark| &remark["code"]), Some(&"fleet-watch".into()), "{said}");
     assert_eq!(said["reading"]["machines"], 12);
+}
+
+#[test]
+fn json_is_as_its_schema_says() {
+    let folder = folder();
+    twelve(folder.path());
+    std::fs::write(folder.path().join("half.json"), "{").unwrap();
+    let schema: Value = serde_json::from_str(&ran(["schema", "--fleet"]).succeeds().stdout).unwrap();
+    assert_eq!(schema::faults(&schema, &json(folder.path())), Vec::<String>::new());
+    // Of two machines there are other fields.
+    for number in 2..12 {
+        std::fs::remove_file(folder.path().join(format!("{number}.json"))).unwrap();
+    }
+    assert_eq!(schema::faults(&schema, &json(folder.path())), Vec::<String>::new());
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use record::{Label, Labels, Measurement, Record};
 use serde_json::Value;
 
-use crate::support::{Ran, folder, ran};
+use crate::support::{Ran, folder, ran, schema};
 
 /// Writes a record of a clock and a kernel, begun at that day of January 2026.
 fn keep(folder: &Path, host: &str, day: usize, hz: f64, kernel: &str) -> PathBuf {
@@ -107,4 +107,12 @@ fn without_records_or_with_unknown_names_the_way_out_is_said() {
     history(folder.path(), &[]).fails(3, &["no record of db1", "run linespeed first"]);
     history(folder.path(), &["core.clok"]).fails(2, &["did you mean core.clock?"]);
     ran(["history", "--from", "/nonexistent"]).fails(3, &["/nonexistent", "--from names one with records"]);
+}
+
+#[test]
+fn json_is_as_its_schema_says() {
+    let folder = folder();
+    changed(folder.path());
+    let schema: Value = serde_json::from_str(&ran(["schema", "--history"]).succeeds().stdout).unwrap();
+    assert_eq!(schema::faults(&schema, &told(folder.path(), &["core"])), Vec::<String>::new());
 }

@@ -67,6 +67,11 @@ impl Key {
     }
 }
 
+/// Whether it is as [`Key::sign`] makes them.
+pub(super) fn is_sign(text: &str) -> bool {
+    text.len() == LENGTH && text.bytes().all(|sign| SIGNS.contains(&sign))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -78,7 +78,7 @@ impl Entry {
         struct Count {
             n: u64,
         }
-        let text = without_lists(text);
+        let text = without_lists(text, &[]);
         let head: Head = serde_json::from_slice(&text).ok()?;
         let figures = head.measurements.into_iter().filter(|figure| figure.summary.n > 0);
         let metrics: BTreeSet<Cow<str>> = figures.map(|figure| figure.metric).collect();

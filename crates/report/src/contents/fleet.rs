@@ -7,12 +7,18 @@ use record::units::{figure, percent, significant};
 
 use crate::table::Table;
 
+/// The heading of commands for so few machines that none can be held slow.
+pub(crate) const INSTEAD: &str = "Hold these against each other instead";
+
 /// The answer in a line.
 pub(crate) fn title(fleet: &Fleet) -> String {
     let judged: u32 = fleet.classes.iter().filter(|class| class.judged).map(|class| class.machines).sum();
     let machines = count_noun(fleet.reading.machines, "machine");
     match (fleet.slow.len(), judged) {
         (_, 0) if fleet.reading.machines == 0 => "no records of machines".to_owned(),
+        (_, 0) if fleet.classes.iter().any(|class| class.machines >= 5) => {
+            format!("{machines}, no figure that five alike have in common: none can be held slow")
+        }
         (_, 0) => format!("{machines}, no five of them alike: none can be held slow"),
         (0, _) => format!("{machines}, {judged} held against their like: none is slow"),
         (slow, _) => {

@@ -58,6 +58,10 @@ pub(super) fn sections(of: &Fleet) -> Vec<Section> {
         };
         sections.push(section(&format!("class-{number}"), &fleet::name_class(class), inside));
     }
+    let instead = html! {
+        @if !of.instead.is_empty() { pre { @for line in &of.instead { (line) "\n" } } }
+    };
+    sections.push(section("instead", fleet::INSTEAD, instead));
     let remarks = fleet::remarks(of);
     let remarks =
         html! { @if !remarks.is_empty() { ul { @for remark in &remarks { li { (prose(remark)) } } } } };

@@ -39,7 +39,7 @@ pub fn fleet(of: &Fleet, all: bool, style: &Style) -> String {
             screen.table(&fleet::classes(of, most(MOST_CLASSES)), 2);
         }
         if !of.instead.is_empty() {
-            screen.heading("Hold these against each other instead");
+            screen.heading(fleet::INSTEAD);
             of.instead.iter().for_each(|line| screen.command(&[Span::quiet("  $ ")], line));
         }
         let remarks = fleet::remarks(of);
