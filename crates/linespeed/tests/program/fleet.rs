@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
-use record::{Better, Ended, Record, metrics};
+use record::{Ended, Record};
 use serde_json::Value;
 
 use crate::support::{folder, linespeed, ran, run, schema};
 
-const MAIN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/records/0.1/main.json");
 
 #[path = "../../../fleet/tests/made_up/mod.rs"]
 mod made_up;
