@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use crate::support::{folder, linespeed, ran, run, schema};
 
-
 #[path = "../../../fleet/tests/made_up/mod.rs"]
 mod made_up;
 
