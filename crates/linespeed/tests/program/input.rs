@@ -158,7 +158,7 @@ fn a_file_of_a_gigabyte_is_refused_unread() {
 fn a_record_that_is_not_there_or_not_readable_is_named() {
     let folder = folder();
     show(&folder.path().join("none.json")).fails(3, &["none.json", "No such file"]);
-    show(folder.path()).fails(3, &["cannot be read", "directory"]);
+    show(folder.path()).fails(3, &["is a folder", "name the file of a record"]);
     show(Path::new("a\nb\u{1b}[2J.json")).fails(3, &["No such file"]);
 }
 

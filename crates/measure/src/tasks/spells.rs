@@ -10,6 +10,9 @@ use super::calls::Waiting;
 
 /// Looks at a thread that never ran, from which on it is stuck.
 const STUCK_LOOKS: u64 = 3;
+/// Waits for a lock that ended, from which on a thread meets others there. Who waits for another's end waits once, and for its
+/// helpers' start perhaps.
+const MEETS: u64 = 3;
 
 /// What looks at one thread say of its waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -27,6 +30,9 @@ pub(crate) struct Spells {
     waited: u64,
     lock: u64,
     mutex: u64,
+    /// Whether it waited for a lock since it ran last, and how many such waits ended.
+    in_lock: bool,
+    ended: u64,
 }
 
 impl Spells {
@@ -40,6 +46,7 @@ impl Spells {
             let (since, before) = *self.first_run.get_or_insert((now, had));
             let blocked = (now - since).as_nanos().saturating_sub(u128::from(had.saturating_sub(before)));
             self.blocked_ns = u64::try_from(blocked).unwrap_or(u64::MAX);
+            self.ended += u64::from(std::mem::take(&mut self.in_lock));
         }
         ran
     }
@@ -48,6 +55,7 @@ impl Spells {
     pub(super) fn waits(&mut self, waiting: Waiting) {
         self.waited += 1;
         self.lock += u64::from(waiting.is_a_lock());
+        self.in_lock |= waiting.is_a_lock();
         self.mutex += u64::from(waiting == Waiting::Mutex);
     }
 
@@ -67,9 +75,11 @@ pub(super) fn longest<'a>(threads: impl Iterator<Item = (i32, &'a Spells)>) -> O
     let mut processes: BTreeMap<i32, LockWaits> = BTreeMap::new();
     for (pid, thread) in threads {
         let process = processes.entry(pid).or_default();
-        let blocked = thread.blocked_ns as f64 / 1e9 / thread.waited.max(1) as f64;
-        process.blocked += blocked * thread.lock as f64;
-        process.mutex += blocked * thread.mutex as f64;
+        if thread.ended >= MEETS {
+            let blocked = thread.blocked_ns as f64 / 1e9 / thread.waited.max(1) as f64;
+            process.blocked += blocked * thread.lock as f64;
+            process.mutex += blocked * thread.mutex as f64;
+        }
         process.active += thread.last.saturating_sub(thread.first.unwrap_or(thread.last)) as f64 / 1e9;
         let stuck = !thread.ran() && thread.waited >= STUCK_LOOKS && thread.mutex == thread.waited;
         process.stuck += u64::from(stuck);
@@ -101,9 +111,15 @@ mod tests {
     #[test]
     fn who_runs_now_and_then_waits_and_who_never_runs_does_not() {
         let (mutex, lock) = (Some(Waiting::Mutex), Some(Waiting::Lock));
-        let runs = thread(&[(0, 1, mutex), (10, 2, mutex), (10, 2, mutex), (50, 7, None), (50, 7, mutex)]);
+        let looks =
+            [(0, 1, mutex), (10, 2, mutex), (10, 2, mutex), (50, 7, mutex), (60, 8, None), (60, 8, mutex)];
+        let runs = thread(&looks);
         // A wait that is longer than between two looks counts; that after the last run does not.
-        assert_eq!((runs.blocked_ns, runs.waited, runs.mutex), (160 * MS, 4, 4));
+        assert_eq!((runs.blocked_ns, runs.waited, runs.mutex, runs.ended), (250 * MS, 5, 5, 3));
+        // One that waits for another's end has one wait, however long.
+        let joins = thread(&[(0, 1, lock), (5, 2, lock), (5, 2, lock), (5, 2, lock), (6, 3, None)]);
+        assert_eq!((joins.blocked_ns, joins.ended), (299 * MS, 2));
+        assert_eq!(longest([(1, &joins)].into_iter()), None);
         // Parked all the time; woken once; parked in a mutex.
         let parked = thread(&[(5, 1, lock); 5]);
         let woken = thread(&[(0, 1, lock), (1, 2, lock), (1, 2, lock), (1, 2, lock)]);
@@ -113,13 +129,13 @@ mod tests {
         assert_eq!(longest([(1, &parked), (1, &woken), (1, &other)].into_iter()), None);
         // Of two processes the one that waited; what the other did is none of it.
         let waits = longest([(1, &runs), (1, &parked), (2, &other)].into_iter()).unwrap();
-        assert_eq!((waits.blocked, waits.mutex, waits.active, waits.stuck), (0.16, 0.16, 0.05, 0));
+        assert_eq!((waits.blocked, waits.mutex, waits.active, waits.stuck), (0.25, 0.25, 0.06, 0));
         let waits = longest([(1, &parked), (2, &stuck), (2, &stuck)].into_iter()).unwrap();
         assert_eq!((waits.blocked, waits.active, waits.stuck), (0.0, 0.0, 2));
         // What follows is another interval.
         let mut again = runs;
         again.restart();
         assert_eq!(longest([(1, &again)].into_iter()), None);
-        assert!(again.look(Instant::now(), 60 * MS, 8) && again.last - again.first.unwrap() == 10 * MS);
+        assert!(again.look(Instant::now(), 70 * MS, 9) && again.last - again.first.unwrap() == 10 * MS);
     }
 }
