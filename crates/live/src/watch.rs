@@ -29,7 +29,7 @@ const MEMORY_EVERY: u64 = 2;
 const PROCESSES_SHARE: f64 = 0.001;
 /// The same of looks at all processes within an interval: for those that end before its end, and for whom to watch.
 const WITHIN_SHARE: f64 = 0.0002;
-const THREADS_SHARE: f64 = 0.0005;
+const THREADS_SHARE: f64 = 0.0007;
 const SCHEDSTAT_SHARE: f64 = 0.0003;
 const SENSORS_SHARE: f64 = 0.0003;
 const NUMA_MAPS_SHARE: f64 = 0.0002;

@@ -16,7 +16,7 @@ use crate::disturbance::{Watch, online};
 use crate::support::cgroup::Group;
 use crate::support::confine::Confine;
 use crate::support::{folder, linespeed, measured, skipped};
-use crate::trial::{counted, one_at_a_time};
+use crate::trial::{counted, without_precedence};
 use crate::worker::{Running, Worker};
 
 /// How long each is watched.
@@ -86,7 +86,7 @@ fn is_named(test: &str, named: &[BoundBy], stage: impl Fn() -> Result<Vec<Runnin
     if !wanted(test) {
         return;
     }
-    let _alone = one_at_a_time();
+    let _alone = without_precedence();
     let trial = || {
         let beside = Watch::begin();
         let running = match stage() {
@@ -285,7 +285,7 @@ fn a_load_on_one_cpu_has_that_share_and_no_more() {
     if !wanted(TEST) || online() < 2 {
         return;
     }
-    let _alone = one_at_a_time();
+    let _alone = without_precedence();
     let trial = || {
         let beside = Watch::begin();
         let load = begun(Worker::default(), || for_ever(compute));

@@ -56,9 +56,13 @@ pub struct Alone {
 
 /// Waits for the other tests: handicaps add up. Then goes before all else on the machine.
 pub fn one_at_a_time() -> Alone {
+    Alone { _precedence: Precedence::take(), ..without_precedence() }
+}
+
+/// The same, but among all else: what the others then wait is part of what is seen of a whole machine.
+pub fn without_precedence() -> Alone {
     static ONE: Mutex<()> = Mutex::new(());
-    let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-    Alone { _precedence: Precedence::take(), _one: one }
+    Alone { _precedence: None, _one: ONE.lock().unwrap_or_else(PoisonError::into_inner) }
 }
 
 /// Whether handicaps are to be put on at all; says why not.

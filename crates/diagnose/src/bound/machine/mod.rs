@@ -71,10 +71,16 @@ pub(super) fn counted(cores: &Cores) -> Vec<Measurement> {
 }
 
 /// Time for which threads were ready and had no CPU, s: as the kernel counts it, else of the threads that were ready at samples
-/// beyond those that had a CPU.
+/// beyond those that had a CPU. Samples count those, too, that just went to sleep (delayed dequeue, Linux 6.12 on): at least one
+/// waited for no longer than the pressure tells, and on average no more did than there are beyond the CPUs.
 fn run_queue_delay(interval: &Interval) -> f64 {
     let busy = interval.times.busy() + interval.times.steal;
-    let sampled = || (interval.runnable.unwrap_or(0.0) * interval.seconds - busy).max(0.0);
+    let sampled = || {
+        let runnable = interval.runnable.unwrap_or(0.0);
+        let beyond = (runnable * interval.seconds - busy).max(0.0);
+        let waited = |share: &f64| share * interval.seconds * (runnable - interval.cpus as f64).max(1.0);
+        interval.pressure.get("cpu").map(waited).map_or(beyond, |most| beyond.min(most))
+    };
     interval.run_queue_delay.unwrap_or_else(sampled)
 }
 
@@ -112,7 +118,15 @@ pub fn watched(interval: &Interval, reference: &Reference) -> Option<Bound> {
     let pressure = interval.pressure.get("io").copied().unwrap_or(0.0);
     let waits = |cause: &Cause| cause.by == BoundBy::Waiting && pressure >= super::SECOND;
     causes.retain(|cause| cause.share >= super::WORTH || waits(cause));
-    causes.sort_by(|a, b| b.is_outside().cmp(&a.is_outside()).then(b.share.total_cmp(&a.share)));
+    // What is taken from outside comes first, but not before what tasks waited for longer.
+    let waited = |cause: &Cause| [BoundBy::Waiting, BoundBy::Lock].contains(&cause.by);
+    let outside =
+        causes.iter().filter(|cause| cause.is_outside()).map(|cause| cause.share).fold(0.0, f64::max);
+    let rank = |cause: &Cause| match (waited(cause) && cause.share > outside, cause.is_outside()) {
+        (true, _) => 2,
+        (false, is_outside) => u8::from(is_outside),
+    };
+    causes.sort_by(|a, b| rank(b).cmp(&rank(a)).then(b.share.total_cmp(&a.share)));
     let idle = interval.times.share(interval.times.idle + interval.times.iowait);
     if idle >= IDLE {
         // A share of what hardly anybody wanted is none.

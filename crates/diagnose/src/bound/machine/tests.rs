@@ -201,3 +201,23 @@ fn tasks_that_wait_for_a_disk_show_in_pressure() {
     assert_eq!(codes(0.4), ["live-run-queue", "bound-besides", "live-waiting-disk"]);
     assert_eq!(codes(0.1), ["live-run-queue"]);
 }
+
+#[test]
+fn sampled_threads_waited_no_longer_than_the_pressure_tells() {
+    // A loop of fsync as Linux 6.18 counts it: threads that went to sleep are among those that are ready.
+    let mut synced = Interval { runnable: Some(1.0), ..interval(0.4, 4.4, 35.2) };
+    let delay = |interval: &Interval| run_queue_delay(interval);
+    assert!((delay(&synced) - 5.2).abs() < 1e-9);
+    synced.pressure.insert("cpu".to_owned(), 0.158);
+    assert!((delay(&synced) - 1.58).abs() < 1e-9);
+    synced.pressure.insert("io".to_owned(), 0.559);
+    synced.times = CpuTimes { idle: 30.4, system: 9.2, user: 0.4, ..CpuTimes::default() };
+    synced.runnable = Some(1.4);
+    assert_eq!(by(&synced), BoundBy::Waiting);
+    // Eight threads on four CPUs, all the time; and what the kernel counts itself.
+    let mut full = Interval { runnable: Some(8.0), ..interval(39.5, 0.5, 0.0) };
+    full.pressure.insert("cpu".to_owned(), 1.0);
+    assert!((delay(&full) - 40.0).abs() < 1e-9);
+    full.run_queue_delay = Some(7.0);
+    assert_eq!(delay(&full), 7.0);
+}
