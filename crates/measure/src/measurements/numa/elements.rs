@@ -121,11 +121,13 @@ mod tests {
         for op in OPS {
             let from = arrays.at;
             let stream = widest_stream(op).unwrap();
-            // A busy machine may give no time within one window.
-            let run = || arrays.run(cpu, stream, Duration::from_millis(20), &Stop::new()).0;
-            let samples = std::iter::repeat_with(run).take(50).find(|samples| !samples.is_empty());
-            assert!(samples.unwrap().iter().all(|ns| ns.is_finite() && *ns > 0.0));
-            assert!(arrays.at < arrays.bytes && (arrays.at != from || arrays.bytes == CHUNK));
+            // A busy machine may give no time within one window, and one may end where it began, after whole turns.
+            let moved = (0..50).any(|_| {
+                let samples = arrays.run(cpu, stream, Duration::from_millis(20), &Stop::new()).0;
+                assert!(samples.iter().all(|ns| ns.is_finite() && *ns > 0.0) && arrays.at < arrays.bytes);
+                !samples.is_empty() && arrays.at != from
+            });
+            assert!(moved);
         }
         // SAFETY: the first element of the array that copy and triad wrote.
         let first = unsafe { arrays.array(0, 0).read() };
