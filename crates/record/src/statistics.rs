@@ -89,6 +89,11 @@ impl Summary {
     }
 }
 
+/// Whether a figure is known to no better than its own size, by its interval: then it is none. A 0 may be counted.
+pub fn is_unknown(figure: f64, (low, high): (f64, f64)) -> bool {
+    figure != 0.0 && (high - low) / 2.0 > figure.abs()
+}
+
 /// The median of ascending values; 0 for none.
 pub fn median_of_sorted(sorted: &[f64]) -> f64 {
     let n = sorted.len();

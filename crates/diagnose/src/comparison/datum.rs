@@ -2,7 +2,7 @@
 
 use record::Label;
 use record::detail;
-use record::statistics::Summary;
+use record::statistics::{Summary, is_unknown};
 use record::{Doubt, Key, Measurement, Template, Text, text};
 
 use super::method::{self, Unfit};
@@ -226,8 +226,7 @@ impl Datum {
 
     /// Whether it is known to no better than its own size; shares of time, which lie about 0, are told however small.
     pub(crate) fn is_withheld(&self) -> bool {
-        let wide = |(low, high): (f64, f64)| (high - low) / 2.0 > self.value.abs();
-        !self.share && self.own_interval().is_some_and(wide)
+        !self.share && self.own_interval().is_some_and(|interval| is_unknown(self.value, interval))
     }
 
     /// The half width of the median's interval on the scale of logarithms as a standard deviation, for figures made of several.

@@ -3,6 +3,7 @@
 use crate::text::range;
 use record::Label;
 use record::label::name_workload;
+use record::statistics::is_unknown;
 use record::{DoubtKind, Mark, Measurement, Record, detail, metrics, units};
 
 /// A value of this measurement with its unit. Shares are printed in percent and other ratios with a times sign,
@@ -62,7 +63,7 @@ pub(crate) const WITHHELD: &str = "not shown (-): the interval is wider than the
 /// a time, which lie about 0, are told however small they are.
 pub(crate) fn withheld(m: &Measurement) -> bool {
     let part = m.metric.ends_with(".share") || m.metric == "workload.cpu_time";
-    !part && m.summary.relative_half_width().is_some_and(|half| half > 1.0)
+    !part && m.summary.interval.is_some_and(|interval| is_unknown(m.summary.median, interval))
 }
 
 /// What stands for the spread of a figure of one sample.

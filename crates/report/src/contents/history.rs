@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use record::fleet::Remark;
 use record::history::{Change, History, Line, Point};
 use record::phrase::{count_noun, join_list};
+use record::statistics::is_unknown;
 use record::units::{digits_within, figure, figure_to, significant};
 
 use super::figures::{MARK, WITHHELD};
@@ -103,8 +104,7 @@ pub(crate) fn table(of: &History, columns: usize) -> Table {
 /// A figure as far as its interval knows it, with a mark where it is in doubt; `-` where it is known to no better than its own
 /// size.
 fn show_point(point: &Point, unit: &str) -> String {
-    let wide = |(low, high): (f64, f64)| (high - low) / 2.0 > point.value.abs();
-    if point.interval.is_some_and(wide) {
+    if point.interval.is_some_and(|interval| is_unknown(point.value, interval)) {
         return "-".to_owned();
     }
     let mark = if point.in_doubt { MARK } else { "" };

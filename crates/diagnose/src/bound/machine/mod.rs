@@ -71,7 +71,7 @@ pub(super) fn counted(cores: &Cores) -> Vec<Measurement> {
 }
 
 /// Time for which threads were ready and had no CPU, s: as the kernel counts it, else of the threads that were ready at samples
-/// beyond those that had a CPU. Samples count those, too, that just went to sleep (delayed dequeue, Linux 6.12 on): at least one
+/// beyond those that had a CPU. Samples may count more than do (five beside two that ran, on Linux 6.18 with cgroups of unlike weight): at least one
 /// waited for no longer than the pressure tells, and on average no more did than there are beyond the CPUs.
 fn run_queue_delay(interval: &Interval) -> f64 {
     let busy = interval.times.busy() + interval.times.steal;

@@ -204,7 +204,7 @@ fn tasks_that_wait_for_a_disk_show_in_pressure() {
 
 #[test]
 fn sampled_threads_waited_no_longer_than_the_pressure_tells() {
-    // A loop of fsync as Linux 6.18 counts it: threads that went to sleep are among those that are ready.
+    // A loop of fsync as Linux 6.18 counts it: more are ready than want a CPU.
     let mut synced = Interval { runnable: Some(1.0), ..interval(0.4, 4.4, 35.2) };
     let delay = |interval: &Interval| run_queue_delay(interval);
     assert!((delay(&synced) - 5.2).abs() < 1e-9);
