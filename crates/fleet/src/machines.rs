@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use record::fleet::Remark;
 use record::phrase::visible;
-use record::redaction::{Kind, is_pseudonym};
+use record::redaction::{Aliases, Kind, is_pseudonym};
 use record::{Template, text};
 
 use crate::brief::Brief;
@@ -22,10 +22,10 @@ const OTHER_CLOCK: Template = Template {
     code: "fleet-other-clock",
     words: "over a day apart from most of this collection: a clock may be off",
 };
-/// A machine whose records are of both kinds has two names, and nothing tells that they are one's.
+/// Names without whose key nothing tells that they are those of machines with names of their own.
 const REDACTED: Template = Template {
     code: "fleet-redacted-among-plain",
-    words: "redacted, among plain ones: a machine that has both counts as two",
+    words: "redacted with a key that is not here, among plain ones: a machine that has both counts as two",
 };
 const DAY: u64 = 86_400;
 /// Files that are named of each remark.
@@ -47,8 +47,15 @@ pub(crate) fn remark(remarks: &mut Vec<Remark>, what: record::Text, left_out: bo
 }
 
 /// The records by collections: in the first the newest of each machine, in the next the one before it, and so on. Machines
-/// that are called alike are given names of their own.
-pub fn newest_of_each(briefs: &mut [Brief], remarks: &mut Vec<Remark>) -> Vec<Vec<usize>> {
+/// that are called alike are given names of their own, those that are one by `aliases` one name.
+pub fn newest_of_each(briefs: &mut [Brief], remarks: &mut Vec<Remark>, aliases: &Aliases) -> Vec<Vec<usize>> {
+    let hosts = briefs.iter().filter(|brief| brief.named).map(|brief| brief.machine.as_str());
+    let known = aliases.resolve(hosts);
+    for brief in briefs.iter_mut().filter(|brief| brief.named) {
+        if let Some(name) = known.get(&brief.machine) {
+            brief.machine.clone_from(name);
+        }
+    }
     let mut named: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (at, brief) in briefs.iter().enumerate() {
         // A file's name tells two machines apart by itself, where folders have the hosts' names.

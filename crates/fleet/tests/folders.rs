@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use fleet::{Input, Names, explain, judge_fleet, make_baseline, newest_of_each, read};
 use record::fleet::{Family, Fleet, Reading};
 use record::machine::MemoryDevice;
+use record::redaction::{Aliases, Key, Kind, Pseudonyms};
 use record::{Record, Tool};
 
 mod made_up;
@@ -31,8 +32,12 @@ fn machine(number: u32, slow: (&str, f64)) -> Record {
 }
 
 fn said(folder: &Path) -> Fleet {
+    said_with(folder, &Aliases::default())
+}
+
+fn said_with(folder: &Path, aliases: &Aliases) -> Fleet {
     let mut read = read(&[PathBuf::from(folder)], 2, &Names::Own);
-    let collections = newest_of_each(&mut read.briefs, &mut read.remarks);
+    let collections = newest_of_each(&mut read.briefs, &mut read.remarks, aliases);
     let reading = Reading {
         files: read.files,
         records: read.briefs.len() as u64,
@@ -258,4 +263,23 @@ fn redacted_records_among_plain_ones_are_counted() {
     assert_eq!(remarks(&said(folder.path())), [("fleet-redacted-among-plain", 2, false)]);
     std::fs::remove_file(folder.path().join("2.json")).unwrap();
     assert_eq!(remarks(&said(folder.path())), []);
+}
+
+#[test]
+fn a_redacted_record_is_of_the_machine_whose_pseudonym_it_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = Key::new([7; 32]);
+    let pseudonym = Pseudonyms::new(key.clone()).of(Kind::Host, "node0");
+    for (day, host) in ["node0", &pseudonym, "node1"].into_iter().enumerate() {
+        let mut record = machine(0, ("", 1.0));
+        record.machine.hostname = Some(host.to_owned());
+        record.started = format!("2026-01-0{}T00:00:00Z", day + 1);
+        write(folder.path(), &format!("{day}.json"), &record);
+    }
+    let machines = |aliases: &Aliases| {
+        let fleet = said_with(folder.path(), aliases);
+        (fleet.reading.machines, fleet.reading.earlier, remarks(&fleet).len())
+    };
+    assert_eq!(machines(&Aliases::default()), (3, 0, 1));
+    assert_eq!(machines(&Aliases::new(vec![key])), (2, 1, 0));
 }

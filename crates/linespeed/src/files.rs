@@ -9,7 +9,7 @@ use os::whole_file::Writer;
 use os::{Invoker, places};
 use record::Text;
 use record::phrase::visible;
-use record::redaction::{Key, Kind, Pseudonyms};
+use record::redaction::{Aliases, Key};
 use record::regular_file::{self, NotRead};
 
 use crate::failure::Failure;
@@ -106,11 +106,10 @@ pub fn redaction_key() -> Result<(Key, Option<Text>), Failure> {
         .map_err(|error| Failure::Cannot(format!("--redact: there are no random numbers: {error}")))
 }
 
-/// The pseudonyms of a host by the keys that lie in the folders of records.
-pub fn pseudonyms_of(host: &str) -> Vec<String> {
+/// Which names are one host's by the keys that lie in the folders of records.
+pub fn aliases() -> Aliases {
     let folders = places::state_folders();
-    let keys = folders.iter().filter_map(|folder| os::kept_key::known_key(&WRITER, folder));
-    keys.map(|key| Pseudonyms::new(key).of(Kind::Host, host)).filter(|name| !name.is_empty()).collect()
+    Aliases::new(folders.iter().filter_map(|folder| os::kept_key::known_key(&WRITER, folder)).collect())
 }
 
 /// Creates a folder that the user wants filled, with those above it.

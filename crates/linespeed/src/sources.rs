@@ -26,6 +26,7 @@ pub fn read_all(arguments: &[String], prepare: impl Fn(&mut Record)) -> Result<V
         Ok(source)
     };
     let mut sources = arguments.iter().map(read).collect::<Result<Vec<Source>, Failure>>()?;
+    files::aliases().unify(sources.iter_mut().map(|source| &mut source.record));
     tell_apart(&mut sources);
     Ok(sources)
 }
@@ -101,14 +102,13 @@ pub fn host() -> String {
 }
 
 /// What records call a host: by its name, and by its pseudonyms where they were redacted here.
-pub fn names_of(host: String) -> Vec<String> {
-    let pseudonyms = files::pseudonyms_of(&host);
-    std::iter::once(host).chain(pseudonyms).collect()
+pub fn names_of(host: &str) -> Vec<String> {
+    files::aliases().of(host)
 }
 
 /// The record that stands for this machine.
 pub fn newest() -> Option<store::Newest> {
-    store::newest(&os::places::state_folders(), &names_of(host()))
+    store::newest(&os::places::state_folders(), &names_of(&host()))
 }
 
 /// The newest record of this machine: of a run of everything where there is one, and no quick one where there is a better, else
@@ -131,8 +131,8 @@ fn this_machine() -> Result<Source, Failure> {
 
 /// The records of this machine, the newest first.
 pub fn records_here(machine: &Machine) -> impl Iterator<Item = (PathBuf, Record)> {
-    let folder = files::state_folder().ok();
-    folder.into_iter().flat_map(|folder| store::of_machine(folder, machine))
+    let names = names_of(machine.hostname.as_deref().unwrap_or_default());
+    store::of_machine(&os::places::state_folders(), machine, names)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! A record without what is long in it: samples, distributions, coverage and diagnosis. Of thousands of records no more is
 //! read, and nothing of the rest is kept in memory for a moment.
 
-use memchr::{memchr, memchr2};
+use memchr::{memchr, memchr2, memmem};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -154,6 +154,46 @@ pub(crate) fn without_lists(text: &[u8], passed_over: &[&str]) -> Vec<u8> {
     short
 }
 
+/// How the figures open and close, and the lines around each and of it that tell which metric it is of and how many samples it has.
+const FIGURES: (&[u8], &[u8]) = (b"\n  \"measurements\": [\n", b"  ]");
+const AROUND: [&[u8]; 3] = [b"    {\n", b"    },\n", b"    }\n"];
+const OF_FIGURE: &[u8] = b"      \"metric\": \"";
+const COUNTED: &[u8] = b"      \"summary\": {\"n\": ";
+
+/// The same of which each figure has nothing but its metric and the number of its samples, as all that a list of records tells; of
+/// another form than linespeed writes it stays what [`without_lists`] leaves.
+pub(crate) fn names_alone(text: &[u8]) -> Vec<u8> {
+    let begin = memmem::find(text, FIGURES.0).map(|at| at + FIGURES.0.len());
+    let parts = begin.and_then(|at| text.split_at_checked(at));
+    let Some((before, (figures, after))) = parts.and_then(|(head, rest)| Some((head, figure_names(rest)?)))
+    else {
+        return without_lists(text, &[]);
+    };
+    [without_lists(before, &[]), figures, without_lists(after, &[])].concat()
+}
+
+/// The names of figures up to the end of their list, and the text behind; `None` where a line is not as linespeed writes it.
+fn figure_names(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
+    let mut names = Vec::new();
+    let mut rest = text;
+    while !rest.starts_with(FIGURES.1) {
+        let (line, after) = split_line(rest);
+        if !line.starts_with(b"    ") {
+            return None;
+        }
+        if AROUND.contains(&line) || line.starts_with(OF_FIGURE) {
+            names.extend_from_slice(line);
+        } else if let Some(count) = line.strip_prefix(COUNTED) {
+            let digits = count.iter().position(|byte| !byte.is_ascii_digit())?;
+            names.extend_from_slice(b"\"summary\": {\"n\": ");
+            names.extend_from_slice(count.get(..digits)?);
+            names.push(b'}');
+        }
+        rest = after;
+    }
+    Some((names, rest))
+}
+
 fn split_line(text: &[u8]) -> (&[u8], &[u8]) {
     text.split_at(memchr(b'\n', text).map_or(text.len(), |at| at + 1))
 }
@@ -191,6 +231,26 @@ impl Record {
 mod tests {
     use super::*;
     use crate::{Coverage, Label};
+
+    #[test]
+    fn names_of_figures_are_left_whatever_the_form_of_the_text() {
+        let figure = |metric: &'static str| Measurement::new(metric, Labels::new(), vec![1e-9; 6]);
+        let mut record = Record::new("0", "t".to_owned(), Vec::new());
+        record.measurements = vec![figure("core.clock"), figure("load.latency")];
+        record.measurements[1].doubt = Some("placed 97 %".into());
+        record.coverage.push(Coverage::skipped("wakeup", "not asked for"));
+        let json = record.to_json().unwrap();
+        let short = names_alone(json.as_bytes());
+        let value: serde_json::Value = serde_json::from_slice(&short).unwrap();
+        let figures = value["measurements"].as_array().unwrap();
+        assert_eq!(figures[1], serde_json::json!({"metric": "load.latency", "summary": {"n": 6}}));
+        assert!(figures.len() == 2 && value["started"] == "t" && short.len() + 500 < json.len());
+        // A list that has no end, and lines that are not as deep as they should be.
+        let half = &json.as_bytes()[..json.find("load.latency").unwrap()];
+        for kept in [half, json.replace("\n      \"metric", "\n \"metric").as_bytes(), b""] {
+            assert_eq!(names_alone(kept), without_lists(kept, &[]));
+        }
+    }
 
     #[test]
     fn figures_and_their_doubts_are_those_of_the_whole_record() {

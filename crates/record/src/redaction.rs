@@ -15,12 +15,14 @@ use serde_json::Value;
 
 use crate::file_name::host_of;
 use crate::{Record, Text, in_turn, text};
+pub use aliases::Aliases;
 pub use key::Key;
 use texts::Holds::{self, Argv, Name, Own, Sentence};
 use texts::declared;
 pub use words::is_own_word;
 use words::{BETWEEN, PROGRAM, is_of_sentences};
 
+mod aliases;
 mod key;
 mod texts;
 mod words;

@@ -9,6 +9,7 @@ use std::time::SystemTime;
 
 use crate::file_name::{REDACTED, host_of, record_name};
 use crate::phrase::visible;
+use crate::redaction::Aliases;
 use crate::{Machine, Record, RunMode, Text, text};
 
 pub use entry::Entry;
@@ -122,18 +123,25 @@ fn newest_of(files: Vec<PathBuf>, names: &[String]) -> Option<Newest> {
     quick.or(partial.map(|entry| Newest { entry, newer: None }))
 }
 
-/// The records of a machine in a folder, the newest first by their names, which begin with the host's and end in the time. A file
-/// that is no record, or another machine's, is left out.
-pub fn of_machine(folder: PathBuf, machine: &Machine) -> impl Iterator<Item = (PathBuf, Record)> {
-    let host = record_name(machine.hostname.as_deref(), "");
-    let mut files = list_names(&[folder]);
-    files.retain(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&host)));
-    files.sort_by(|a, b| b.cmp(a));
-    let records = files.into_iter().take(MOST_OF_A_MACHINE).filter_map(|path| {
-        let record = read(&path)?;
+/// The records of a machine, whose host has its name and pseudonyms, in the folders, the newest first by their names, with the
+/// host's name in all. A file that is no record, or another machine's, is left out.
+pub fn of_machine<'a>(
+    folders: &[PathBuf],
+    machine: &'a Machine,
+    names: Vec<String>,
+) -> impl Iterator<Item = (PathBuf, Record)> + use<'a> {
+    let (mut files, _) = of_host(folders, &names);
+    // Names of one's own tell no time: they come last.
+    let own = files.iter().take_while(|path| host_of(&stem(path)).is_none()).count();
+    files.rotate_left(own);
+    let records = files.into_iter().take(MOST_LOOKED_AT).filter_map(move |path| {
+        let text = content(&path)?;
+        let of_host = Entry::from_json(&text, &path).is_some_and(|entry| names.contains(&entry.host));
+        let mut record = of_host.then(|| Record::from_json(&text).ok()).flatten()?;
+        record.machine.hostname.clone_from(&machine.hostname);
         Some((path, record))
     });
-    records.filter(|(_, record)| machine.is_same_hardware(&record.machine))
+    records.filter(|(_, record)| machine.is_same_hardware(&record.machine)).take(MOST_OF_A_MACHINE)
 }
 
 /// Files of the folders that may be records of a host, which has its name and pseudonyms, the newest first by their names, and how
@@ -289,23 +297,24 @@ pub fn remove(folders: &[PathBuf], entry: &Entry) -> std::io::Result<()> {
 }
 
 /// Of all records, the newest first, those that may go where `keep` of each host are kept: one with a label stays, and the run of
-/// everything that stands for its host.
-pub fn superfluous(all: &[Entry], keep: usize) -> Vec<&Entry> {
+/// everything that stands for its host. Hosts are one by `aliases`.
+pub fn superfluous<'a>(all: &'a [Entry], keep: usize, aliases: &Aliases) -> Vec<&'a Entry> {
+    let names = aliases.resolve(all.iter().map(|entry| entry.host.as_str()));
+    let host_of = |entry: &'a Entry| names.get(&entry.host).unwrap_or(&entry.host).as_str();
     let mut kept: HashMap<&str, usize> = HashMap::new();
-    let mut stands: HashMap<&str, &Entry> = HashMap::new();
+    let mut stands: HashMap<&str, &'a Entry> = HashMap::new();
     let is_short = |entry: &Entry| entry.mode == Some(RunMode::Quick);
     for entry in all.iter().filter(|entry| entry.is_whole()) {
-        let chosen = stands.entry(&entry.host).or_insert(entry);
+        let chosen = stands.entry(host_of(entry)).or_insert(entry);
         if is_short(chosen) && !is_short(entry) {
             *chosen = entry;
         }
     }
     all.iter()
         .filter(|entry| {
-            let count = kept.entry(&entry.host).or_default();
+            let count = kept.entry(host_of(entry)).or_default();
             *count += 1;
-            let stands_for_host =
-                stands.get(entry.host.as_str()).is_some_and(|one| std::ptr::eq(*one, *entry));
+            let stands_for_host = stands.get(host_of(entry)).is_some_and(|one| std::ptr::eq(*one, *entry));
             *count > keep && entry.labels.is_empty() && !stands_for_host
         })
         .collect()

@@ -16,6 +16,7 @@ use fleet::{Brief, Input, judge_fleet, newest_of_each};
 use plant::{CAUSES, Models};
 use record::Tool;
 use record::fleet::{Fleet, Reading};
+use record::redaction::Aliases;
 
 /// Fleets with slow machines, and without.
 const FLEETS: u64 = 200;
@@ -131,7 +132,7 @@ fn main() {
 
 fn judge(briefs: &[Brief], models: &Models) -> Fleet {
     let mut briefs = briefs.to_vec();
-    let collections = newest_of_each(&mut briefs, &mut Vec::new());
+    let collections = newest_of_each(&mut briefs, &mut Vec::new(), &Aliases::default());
     let input = Input { briefs: &briefs, collections: &collections, known: models.known() };
     judge_fleet(&input, Tool { name: String::new(), version: String::new() }, Reading::default())
 }
@@ -150,7 +151,7 @@ fn files(folder: &Path, count: usize) {
     let begun = Instant::now();
     let mut read = fleet::read(&[PathBuf::from(folder)], 2, &fleet::Names::Own);
     let reading = begun.elapsed().as_secs_f64();
-    let collections = newest_of_each(&mut read.briefs, &mut read.remarks);
+    let collections = newest_of_each(&mut read.briefs, &mut read.remarks, &Aliases::default());
     let input = Input { briefs: &read.briefs, collections: &collections, known: &read.known };
     let said = judge_fleet(&input, Tool { name: String::new(), version: String::new() }, Reading::default());
     let all = begun.elapsed().as_secs_f64();

@@ -25,7 +25,7 @@ pub fn run(options: &Options, asked: &Fix) -> Result<u8, Failure> {
     source.record.diagnosis = diagnose::diagnose(&source.record);
     let here = machine::inspect(&Root::live()).machine;
     // One without names has this machine's pseudonym.
-    let names = sources::names_of(sources::host());
+    let names = sources::names_of(&sources::host());
     if source.record.machine.hostname.as_ref().is_some_and(|name| names.contains(name)) {
         source.record.machine.hostname.clone_from(&here.hostname);
     }

@@ -36,7 +36,7 @@ pub fn run(options: &Options, asked: &Fleet) -> Result<u8, Failure> {
             "{first}: no records ({reasons}); linespeed --output FILE.json makes one"
         )));
     }
-    let collections = fleet::newest_of_each(&mut read.briefs, &mut read.remarks);
+    let collections = fleet::newest_of_each(&mut read.briefs, &mut read.remarks, &files::aliases());
     let machines = collections.first().map_or(0, Vec::len) as u64;
     let kept: usize = collections.iter().map(Vec::len).sum();
     let reading = Reading {

@@ -24,7 +24,7 @@ pub fn run(options: &Options, asked: &History) -> Result<u8, Failure> {
         let why = "is no folder; --from names one with records".to_owned();
         return Err(Failure::Input { path: folder.clone(), why });
     }
-    let hosts = sources::names_of(asked.host.clone().unwrap_or_else(sources::host));
+    let hosts = sources::names_of(&asked.host.clone().unwrap_or_else(sources::host));
     let (files, others) = store::of_host(&folders, &hosts);
     let names = redaction::names(options)?;
     let threads = std::thread::available_parallelism().map_or(1, usize::from);

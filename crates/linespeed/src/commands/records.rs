@@ -23,7 +23,8 @@ pub fn run(options: &Options, asked: &Records) -> Result<u8, Failure> {
         }
         (Some(RecordsAction::Prune { keep, dry_run }), _) => {
             let all = store::list(&folders, files::save_index);
-            let gone: Vec<Entry> = store::superfluous(&all, *keep).into_iter().cloned().collect();
+            let gone: Vec<Entry> =
+                store::superfluous(&all, *keep, &files::aliases()).into_iter().cloned().collect();
             if *dry_run {
                 return list(options, &gone);
             }

@@ -217,6 +217,52 @@ fn a_fleet_has_no_name_in_what_it_tells_of_the_slow_ones() {
 }
 
 #[test]
+fn this_machines_records_are_its_own_with_their_names_and_without() {
+    let state = folder();
+    let kept = state.path().join("linespeed");
+    std::fs::create_dir(&kept).unwrap();
+    let call = |words: &[&str]| {
+        let mut command = linespeed(words);
+        command.env("XDG_STATE_HOME", state.path());
+        run(command)
+    };
+    let plain = kept.join("plain.json");
+    let inspected = call(&["inspect", "--json"]).succeeds().stdout;
+    let write = |day: u32| {
+        let mut record = Record::from_json(inspected.as_bytes()).unwrap();
+        record.started = format!("2026-01-{day:02}T03:04:05Z");
+        let place = Labels::new().with_label(Label::Cpu, 0u32).with_label(Label::Bytes, 1u64 << 16);
+        record.measurements.push(Measurement::new("load.latency", place, vec![4.0; 8]));
+        std::fs::write(&plain, record.to_json().unwrap()).unwrap();
+    };
+    let redacted = kept.join("redacted-20260102T030405Z.json");
+    let (plain, redacted) = (plain.to_str().unwrap(), redacted.to_str().unwrap());
+    write(2);
+    call(&["show", plain, "--redact", "-o", redacted, "-q"]).succeeds();
+    assert_ne!(
+        Record::read(Path::new(redacted)).unwrap().machine.hostname,
+        Record::read(Path::new(plain)).unwrap().machine.hostname
+    );
+    write(3);
+    let json = |words: &[&str]| -> Value { serde_json::from_str(&call(words).succeeds().stdout).unwrap() };
+    let compared = json(&["compare", plain, redacted, "--json"]);
+    assert_eq!(compared["relation"], "same-machine", "{compared}");
+    let fleet = json(&["fleet", kept.to_str().unwrap(), "--json"]);
+    assert_eq!(
+        (&fleet["reading"]["machines"], &fleet["reading"]["earlier"]),
+        (&json!(1), &json!(1)),
+        "{fleet}"
+    );
+    let pruned = call(&["records", "prune", "--keep", "1"]).succeeds().stdout;
+    assert!(pruned.lines().count() == 1 && pruned.contains(redacted), "{pruned}");
+    // The redacted one alone.
+    call(&["show", plain, "--redact", "-o", redacted, "-q"]).succeeds();
+    std::fs::remove_file(plain).unwrap();
+    let plan = json(&["plan", "--json"]);
+    assert!(plan["sources"].to_string().contains("redacted-20260102"), "{plan}");
+}
+
+#[test]
 fn a_watch_has_no_name_on_the_screen_in_prometheus_and_when_it_is_kept() {
     let (folder, state) = (folder(), folder());
     let program = folder.path().join(format!("{MARK}d"));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use crate::figures_only::without_lists;
+use crate::figures_only::{names_alone, without_lists};
 use crate::{RunMode, regular_file};
 
 /// The metrics that a run of everything has on any machine; a record without one of them is of a part.
@@ -51,7 +51,7 @@ impl Entry {
     }
 
     /// The same of the text in this file. Samples and what follows from figures are passed over.
-    fn from_json(text: &[u8], path: &Path) -> Option<Self> {
+    pub(super) fn from_json(text: &[u8], path: &Path) -> Option<Self> {
         #[derive(Deserialize)]
         struct Head<'a> {
             started: String,
@@ -78,8 +78,16 @@ impl Entry {
         struct Count {
             n: u64,
         }
-        let text = without_lists(text, &[]);
-        let head: Head = serde_json::from_slice(&text).ok()?;
+        let short = names_alone(text);
+        let whole;
+        let head: Head = match serde_json::from_slice(&short) {
+            Ok(head) => head,
+            // Of a form that is nearly linespeed's it may be no JSON.
+            Err(_) => {
+                whole = without_lists(text, &[]);
+                serde_json::from_slice(&whole).ok()?
+            }
+        };
         let figures = head.measurements.into_iter().filter(|figure| figure.summary.n > 0);
         let metrics: BTreeSet<Cow<str>> = figures.map(|figure| figure.metric).collect();
         Some(Self {

@@ -2,6 +2,7 @@ use std::collections::BTreeSet;
 
 use super::entry::OF_A_WHOLE_RUN;
 use super::*;
+use crate::redaction::{Key, Kind, Pseudonyms};
 use crate::{Labels, Measurement};
 
 fn record(host: &str, metrics: &[&'static str], started: &str) -> Record {
@@ -33,6 +34,23 @@ impl Folder {
         file.set_modified(SystemTime::now() - std::time::Duration::from_secs(3600) * hours).unwrap();
         path
     }
+}
+
+#[test]
+fn an_entry_is_the_same_in_whatever_form_the_record_is_written() {
+    let json = record("here", &OF_A_WHOLE_RUN, "t").to_json().unwrap();
+    let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let entry = |text: &str| Entry::from_json(text.as_bytes(), Path::new("r.json"));
+    let whole = entry(&json).unwrap();
+    assert!(whole.is_whole() && whole.host == "here");
+    // A summary over several lines is none to the quick reader.
+    let nearly =
+        json.replace("\"summary\": {\"n\"", "\"summary\": {\n \"n\"").replace("\n \"n\"", "\n       \"n\"");
+    assert_ne!(nearly, json);
+    for text in [&value.to_string(), &serde_json::to_string_pretty(&value).unwrap(), &nearly] {
+        assert_eq!(entry(text).as_ref(), Some(&whole));
+    }
+    assert_eq!(entry(&json[..json.len() - 3]), None);
 }
 
 #[test]
@@ -78,6 +96,30 @@ fn a_record_without_names_stands_for_the_machine_whose_pseudonym_it_has() {
 }
 
 #[test]
+fn records_of_a_machine_are_those_with_its_name_and_those_with_its_pseudonym() {
+    let folder = Folder::new();
+    let write = |name: &str, host: &str| folder.write(name, &record(host, &["core.clock"], name), 0);
+    let own = write("own.json", "here");
+    let plain = write("here-20260102T030405Z.json", "here");
+    let redacted = write("redacted-20260103T030405Z.json", "host-1");
+    write("redacted-20260104T030405Z.json", "host-2");
+    write("here-20260105T030405Z.json", "there");
+    let mut other = record("here", &[], "other hardware");
+    other.machine.processor.model_name = Some("other".to_owned());
+    folder.write("here-20260106T030405Z.json", &other, 0);
+    let machine = record("here", &[], "").machine;
+    let found = |names: &[&str]| {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        of_machine(&folder.all(), &machine, names).collect::<Vec<(PathBuf, Record)>>()
+    };
+    let files = |names: &[&str]| found(names).into_iter().map(|(path, _)| path).collect::<Vec<PathBuf>>();
+    assert_eq!(files(&["here", "host-1"]), [redacted, plain.clone(), own.clone()]);
+    assert_eq!(files(&["here"]), [plain, own]);
+    let called = found(&["here", "host-1"]).into_iter().all(|(_, r)| r.machine.hostname == machine.hostname);
+    assert!(called);
+}
+
+#[test]
 fn a_quick_run_stands_for_a_machine_only_where_there_is_no_better_one() {
     let folder = Folder::new();
     let run = |command: &[&str], started: &str| {
@@ -95,7 +137,8 @@ fn a_quick_run_stands_for_a_machine_only_where_there_is_no_better_one() {
     assert_eq!((found.entry.path, found.newer.map(|entry| entry.path)), (whole.clone(), Some(quick.clone())));
     // What stands for the machine is not pruned, a newer quick run is.
     let all = list(&folder.all(), |_, _| ());
-    let gone: Vec<&Path> = superfluous(&all, 0).into_iter().map(|entry| entry.path.as_path()).collect();
+    let gone: Vec<&Path> =
+        superfluous(&all, 0, &Aliases::default()).into_iter().map(|entry| entry.path.as_path()).collect();
     assert_eq!(gone, [quick.as_path()]);
 }
 
@@ -138,11 +181,17 @@ fn what_has_a_label_and_what_stands_for_its_host_is_never_superfluous() {
         entry("b", false, None),
     ];
     let gone = |keep| {
-        superfluous(&all, keep)
+        superfluous(&all, keep, &Aliases::default())
             .into_iter()
             .map(|e| all.iter().position(|o| std::ptr::eq(o, e)).unwrap())
             .collect::<Vec<_>>()
     };
     assert_eq!(gone(1), [1, 3]);
+    // The newest whole run stands for both names of a host.
+    let key = Key::new([1; 32]);
+    let hidden = Entry { host: Pseudonyms::new(key.clone()).of(Kind::Host, "a"), ..all[2].clone() };
+    let both = [hidden, all[2].clone(), all[5].clone()];
+    let counts = |aliases| [0, 1].map(|keep| superfluous(&both, keep, &aliases).len());
+    assert_eq!((counts(Aliases::default()), counts(Aliases::new(vec![key]))), ([1, 0], [2, 1]));
     assert_eq!((gone(0), gone(9)), (vec![0, 1, 3, 5], vec![]));
 }
