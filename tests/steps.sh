@@ -155,7 +155,7 @@ step_handicaps() {
     local all one=()
     if [ -z "$everything" ]; then
         all=$(cargo test --quiet --workspace --test handicaps -- --list 2>/dev/null |
-            sed -n '/^support::/d; /^live::/d; s/: test$//p') && [ -n "$all" ] || return 1
+            sed -n '/^support::/d; s/: test$//p') && [ -n "$all" ] || return 1
         # shellcheck disable=SC2086  # a word each
         one=(--exact "$(drawn $all)")
         echo "this commit's share: ${one[1]}"

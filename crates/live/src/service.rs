@@ -1,13 +1,14 @@
 //! Some processes of a machine, watched beside the whole of it: what `linespeed stat -p` sees of them, interval by interval.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
 use machine::Root;
 use machine::cgroups::Cgroups;
-use measure::command::{self, AttachError, Attached, Job};
+use measure::command::{self, AttachError, Attached, Job, Watching};
+use measure::tasks::Effort;
 use os::Stop;
 use record::live::{Interval, Thread};
 use record::phrase::visible;
@@ -22,7 +23,7 @@ const MOST_NAMED: usize = 8;
 #[derive(Debug)]
 pub struct Service {
     selection: Selection,
-    attached: Vec<Attached>,
+    watching: Watching,
 }
 
 /// Why processes cannot be watched.
@@ -61,14 +62,14 @@ pub(crate) struct Done {
 impl Service {
     /// Finds the processes.
     pub fn new(selection: Selection, root: &Root) -> Result<Self, ServiceError> {
-        let mut service = Self { selection, attached: Vec::new() };
+        let mut service = Self { selection, watching: Watching::new(Vec::new(), Effort::BESIDE) };
         service.refresh(root)?;
         Ok(service)
     }
 
     /// The numbers of the processes.
     pub(crate) fn pids(&self) -> Vec<i32> {
-        self.attached.iter().map(|one| one.pid).collect()
+        self.watching.processes().map(|one| one.pid).collect()
     }
 
     /// What is watched.
@@ -79,30 +80,32 @@ impl Service {
     /// Finds them anew: processes come and go. Those that ended between being listed and being looked at are none.
     pub fn refresh(&mut self, root: &Root) -> Result<(), ServiceError> {
         let pids = self.selection.find(root).map_err(ServiceError::Selection)?;
-        let known: BTreeSet<i32> = self.attached.iter().map(|one| one.pid).collect();
-        if known.iter().copied().eq(pids.iter().copied()) {
-            return Ok(());
-        }
+        let known: BTreeMap<i32, Attached> = self
+            .watching
+            .processes()
+            .filter(|one| one.is_there())
+            .map(|one| (one.pid, one.clone()))
+            .collect();
+        let first = self.watching.processes().next().is_none();
         let by_number = matches!(self.selection, Selection::Processes(_));
-        let mut attached = Vec::new();
+        let mut all = Vec::new();
         for pid in pids {
-            match Attached::find(pid) {
-                Ok(one) => attached.push(one),
-                Err(error) if by_number && self.attached.is_empty() => {
-                    return Err(ServiceError::Attach(error));
-                }
+            match known.get(&pid).cloned().map_or_else(|| Attached::find(pid), Ok) {
+                Ok(one) => all.push(one),
+                Err(error) if by_number && first => return Err(ServiceError::Attach(error)),
                 Err(_) => {}
             }
         }
-        self.attached = attached;
+        self.watching.set(all);
         Ok(())
     }
 
     /// Watches them for so long, or until all have ended or somebody asks to stop.
-    pub(crate) fn watch(&self, length: Duration, stop: &Stop) -> Done {
-        let run = command::watch(&self.attached, Some(length), stop);
-        let argv: Vec<OsString> = self.attached.iter().flat_map(|one| one.argv.first().cloned()).collect();
-        let cpus = self.attached.iter().map(|one| one.cpus.len()).max().unwrap_or(1).max(1);
+    pub(crate) fn watch(&mut self, length: Duration, stop: &Stop) -> Done {
+        let run = self.watching.watch(Some(length), stop);
+        let argv: Vec<OsString> =
+            self.watching.processes().flat_map(|one| one.argv.first().cloned()).collect();
+        let cpus = self.watching.processes().map(|one| one.cpus.len()).max().unwrap_or(1).max(1);
         let threads = run.seen.threads.iter().take(MOST_NAMED).map(|thread| Thread {
             pid: thread.pid,
             tid: thread.tid,
@@ -125,7 +128,7 @@ impl Service {
     /// anew.
     pub fn has_ended(&self) -> bool {
         let by_number = matches!(self.selection, Selection::Processes(_));
-        by_number && self.attached.iter().all(|one| Attached::find(one.pid).is_err())
+        by_number && !self.watching.is_one_there()
     }
 }
 
@@ -171,7 +174,7 @@ mod tests {
     fn a_process_is_watched_by_its_number_until_it_ends() {
         let mut child = std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
         let (root, pid) = (Root::live(), child.id() as i32);
-        let service = Service::new(Selection::Processes(vec![pid]), &root).unwrap();
+        let mut service = Service::new(Selection::Processes(vec![pid]), &root).unwrap();
         let mut done = service.watch(Duration::from_millis(600), &Stop::new());
         for _ in 0..50 {
             if done.threads.iter().any(|thread| thread.cpu > 0.0) {

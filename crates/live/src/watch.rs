@@ -173,13 +173,13 @@ impl Watch {
     /// figures as of a command that ran so long.
     pub fn watch_beside(
         &mut self,
-        service: Option<&Service>,
+        service: Option<&mut Service>,
         (length, last): (Duration, bool),
         stop: &Stop,
     ) -> (Interval, Option<Vec<Measurement>>) {
         let Some(service) = service else { return (self.watch(length, last, stop), None) };
         // A container that starts anew may have another group.
-        self.count_group(Some(service));
+        self.count_group(Some(&*service));
         let (mut interval, done) = std::thread::scope(|scope| {
             let beside = std::thread::Builder::new().spawn_scoped(scope, || service.watch(length, stop)).ok();
             let interval = self.watch(length, last, stop);

@@ -69,7 +69,7 @@ pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
             let _ = service.refresh(&Root::live());
         }
         let length = (live.once.unwrap_or(live.interval), once);
-        let (interval, bound) = look(&mut watch, service.as_ref(), length, &reference, stop);
+        let (interval, bound) = look(&mut watch, service.as_mut(), length, &reference, stop);
         keeping.push(&interval, bound.as_ref());
         shown.show(options, live, &interval, bound.as_ref(), &reference, &keeping.coverage)?;
         if once || stop.signal().is_some() || service.as_ref().is_some_and(Service::has_ended) {
@@ -102,7 +102,7 @@ pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
 /// One interval: what the processes that are meant, or else the whole machine, are bound by.
 fn look(
     watch: &mut Watch,
-    service: Option<&Service>,
+    service: Option<&mut Service>,
     length: (Duration, bool),
     reference: &Reference,
     stop: &Stop,

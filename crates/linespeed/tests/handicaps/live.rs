@@ -1,10 +1,13 @@
-//! Staged loads: `linespeed live --once` names each by its first verdict, and none on an idle machine.
+//! Staged loads: `linespeed live --once 10s` names each by its first verdict, the whole machine's and that of its process alone, with
+//! this machine's record and without one; and none on an idle machine.
 
 use std::fs::File;
 use std::hint::black_box;
 use std::io::{Read, Seek, Write};
 use std::net::UdpSocket;
-use std::sync::Mutex;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,19 +19,30 @@ use crate::disturbance::{Watch, online};
 use crate::support::cgroup::Group;
 use crate::support::confine::Confine;
 use crate::support::{folder, linespeed, measured, skipped};
-use crate::trial::{counted, without_precedence};
+use crate::trial::{counted, wanted, without_precedence};
 use crate::worker::{Running, Worker};
 
 /// How long each is watched.
-const WATCHED: &str = "5s";
+const WATCHED: &str = "10s";
 
-/// Whether loads are to be staged: each takes a minute, so that `./test` takes no share of them.
-fn wanted(test: &str) -> bool {
-    if std::env::var_os("LINESPEED_TEST_EVERYTHING").is_none_or(|value| value.is_empty()) {
-        skipped(test, "only ./test everything stages loads for live");
-        return false;
+/// How a load is watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// The whole machine, with its record.
+    Recorded,
+    /// The load's processes, with the record.
+    Attached,
+    /// The whole machine, without a record.
+    Unrecorded,
+}
+
+impl Way {
+    /// Those that are tried: the last in `./test everything` alone.
+    fn all() -> &'static [Way] {
+        let all = &[Way::Recorded, Way::Attached, Way::Unrecorded];
+        let everything = std::env::var_os("LINESPEED_TEST_EVERYTHING").is_some_and(|value| !value.is_empty());
+        if everything { all } else { &all[..2] }
     }
-    crate::trial::wanted(test)
 }
 
 /// What live says.
@@ -39,9 +53,34 @@ struct Said {
     interval: Interval,
 }
 
-fn watch(options: &[&str]) -> Said {
-    let line = ["live", "--once", WATCHED, "--json"];
-    let ran = measured(linespeed(line.iter().chain(options))).succeeds();
+/// A home with a record of this machine, and one without.
+fn homes() -> &'static (PathBuf, PathBuf) {
+    static HOMES: OnceLock<(PathBuf, PathBuf)> = OnceLock::new();
+    HOMES.get_or_init(|| {
+        let home = |name: &str| {
+            let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+            let _ = std::fs::remove_dir_all(&path);
+            std::fs::create_dir_all(&path).expect("a folder");
+            path
+        };
+        let homes = (home("live-recorded"), home("live-unrecorded"));
+        let mut main_job = linespeed(["--quiet"]);
+        main_job.env("HOME", &homes.0);
+        assert_eq!(measured(main_job).code, Some(0));
+        homes
+    })
+}
+
+fn watch(way: Way, load: &[Running]) -> Said {
+    let (recorded, unrecorded) = homes();
+    let pids: Vec<String> = load.iter().map(|one| one.pid().to_string()).collect();
+    let mut line = vec!["live".to_owned(), "--once".to_owned(), WATCHED.to_owned(), "--json".to_owned()];
+    if way == Way::Attached {
+        line.extend(["-p".to_owned(), pids.join(",")]);
+    }
+    let mut command = linespeed(line);
+    command.env("HOME", if way == Way::Unrecorded { unrecorded } else { recorded });
+    let ran = measured(command).succeeds();
     let object: serde_json::Value = serde_json::from_str(&ran.stdout).expect("one object");
     let part = |value: &serde_json::Value| value.clone();
     Said {
@@ -80,35 +119,55 @@ fn begun(worker: Worker, work: fn() -> f64) -> Running {
     running
 }
 
-/// A load named by one of these verdicts, in most trials beside a machine that is otherwise idle.
+/// The trials of a load that count, watched in one way: on a machine that is otherwise idle.
+fn trials(test: &str, way: Way, stage: impl Fn() -> Result<Vec<Running>, String>) -> Option<Vec<Said>> {
+    homes();
+    let trial = || {
+        let beside = Watch::begin();
+        let running = stage()?;
+        // It has begun, and the caches of the watch before are gone.
+        thread::sleep(Duration::from_millis(500));
+        let said = watch(way, &running);
+        drop(running);
+        let seen = beside.seen();
+        let _ = writeln!(std::io::stderr(), "{test}: {way:?}: {:?}: {}", said.by, said.says);
+        if seen.is_too_much() { Err(seen.to_string()) } else { Ok(said) }
+    };
+    counted(&format!("{test} ({way:?})"), trial)
+}
+
+/// A load named by one of these verdicts in most trials, of the whole machine and of its processes alone.
 #[track_caller]
-fn is_named(test: &str, named: &[BoundBy], stage: impl Fn() -> Result<Vec<Running>, String>) {
+fn is_named_in(
+    test: &str,
+    (named, attached): (&[BoundBy], &[BoundBy]),
+    stage: impl Fn() -> Result<Vec<Running>, String>,
+) {
     if !wanted(test) {
         return;
     }
     let _alone = without_precedence();
-    let trial = || {
-        let beside = Watch::begin();
-        let running = match stage() {
-            Ok(running) => running,
-            Err(why) => return Err(why),
-        };
-        // It has begun, and the caches of the watch before are gone.
-        thread::sleep(Duration::from_millis(500));
-        let said = watch(&[]);
-        drop(running);
-        let seen = beside.seen();
-        let _ = writeln!(std::io::stderr(), "{test}: {:?}: {}", said.by, said.says);
-        if seen.is_too_much() { Err(seen.to_string()) } else { Ok(said) }
-    };
-    let Some(all) = counted(test, trial) else { return };
-    let right = all.iter().filter(|said| named.contains(&said.by)).count();
-    assert!(2 * right > all.len(), "not {named:?}: {all:#?}");
+    for way in Way::all() {
+        let named = if *way == Way::Attached { attached } else { named };
+        if named.is_empty() {
+            continue;
+        }
+        let Some(all) = trials(test, *way, &stage) else { continue };
+        let right = all.iter().filter(|said| named.contains(&said.by)).count();
+        let _ = writeln!(std::io::stderr(), "{test}: {way:?}: {right} of {} trials named it", all.len());
+        assert!(2 * right > all.len(), "{way:?}: not {named:?}: {all:#?}");
+    }
+}
+
+/// The same verdict of the whole machine and of the load's processes.
+#[track_caller]
+fn is_named(test: &str, named: &[BoundBy], stage: impl Fn() -> Result<Vec<Running>, String>) {
+    is_named_in(test, (named, named), stage);
 }
 
 #[test]
 fn live_names_an_idle_machine() {
-    is_named("live_names_an_idle_machine", &[BoundBy::Idle], || Ok(Vec::new()));
+    is_named_in("live_names_an_idle_machine", (&[BoundBy::Idle], &[]), || Ok(Vec::new()));
 }
 
 #[test]
@@ -263,12 +322,13 @@ fn live_names_reclaim_under_a_memory_limit() {
     });
 }
 
-/// Loads that only counters, or a memory that its CPUs can fill, tell from computing: never named as something else.
+/// What nothing but counters tells from computing, or a memory that its CPUs can fill: it is never named as something else.
+const UNTOLD: [BoundBy; 4] =
+    [BoundBy::Cpu, BoundBy::MemoryLatency, BoundBy::MemoryBandwidth, BoundBy::OwnThreads];
+
 #[test]
-fn live_names_nothing_that_it_cannot_tell() {
-    const TEST: &str = "live_names_nothing_that_it_cannot_tell";
-    let memory = [BoundBy::Cpu, BoundBy::MemoryLatency, BoundBy::MemoryBandwidth];
-    is_named(TEST, &memory, || {
+fn live_names_nothing_else_than_streaming_on_all_cpus() {
+    is_named("live_names_nothing_else_than_streaming_on_all_cpus", &UNTOLD, || {
         let team = (0..online()).map(|_| {
             begun(Worker::default(), || {
                 let (mut to, from) = (vec![1u8; 64 << 20], vec![2u8; 64 << 20]);
@@ -280,21 +340,49 @@ fn live_names_nothing_that_it_cannot_tell() {
 }
 
 #[test]
+fn live_names_nothing_else_than_loads_from_memory_on_all_cpus() {
+    is_named("live_names_nothing_else_than_loads_from_memory_on_all_cpus", &UNTOLD, || {
+        let team = (0..online()).map(|_| {
+            let worker = Worker::default();
+            let running = worker.start(|| {
+                // One cycle through all lines of 128 MiB: a generator of full period modulo a power of two.
+                let lines: usize = 1 << 21;
+                let mut next = vec![0u32; lines * 16];
+                let after = |line: usize| (line.wrapping_mul(1_664_525).wrapping_add(1_013_904_223)) % lines;
+                (0..lines).for_each(|line| next[line * 16] = (after(line) * 16) as u32);
+                move || {
+                    let mut at = 0;
+                    for_ever(|| at = (0..100_000).fold(at, |at: usize, _| next[at] as usize))
+                }
+            });
+            running.begin();
+            running
+        });
+        Ok(team.collect())
+    });
+}
+
+#[test]
+fn live_names_nothing_else_than_lines_that_two_threads_share() {
+    is_named("live_names_nothing_else_than_lines_that_two_threads_share", &UNTOLD, || {
+        Ok(vec![begun(Worker::default(), || {
+            let shared = AtomicU64::new(0);
+            threads(online().max(2), || {
+                (0..100_000).for_each(|_| _ = shared.fetch_add(1, Ordering::Relaxed));
+            })
+        })])
+    });
+}
+
+#[test]
 fn a_load_on_one_cpu_has_that_share_and_no_more() {
     const TEST: &str = "a_load_on_one_cpu_has_that_share_and_no_more";
     if !wanted(TEST) || online() < 2 {
         return;
     }
     let _alone = without_precedence();
-    let trial = || {
-        let beside = Watch::begin();
-        let load = begun(Worker::default(), || for_ever(compute));
-        let said = watch(&[]);
-        drop(load);
-        let seen = beside.seen();
-        if seen.is_too_much() { Err(seen.to_string()) } else { Ok(said) }
-    };
-    let Some(all) = counted(TEST, trial) else { return };
+    let stage = || Ok(vec![begun(Worker::default(), || for_ever(compute))]);
+    let Some(all) = trials(TEST, Way::Recorded, stage) else { return };
     let wanted = 1.0 / f64::from(online());
     for said in &all {
         let times = &said.interval.times;

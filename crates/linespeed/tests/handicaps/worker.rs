@@ -77,6 +77,11 @@ pub struct Running {
 }
 
 impl Running {
+    /// Its number.
+    pub fn pid(&self) -> i32 {
+        self.pid
+    }
+
     /// Has it begin a round.
     pub fn begin(&self) {
         (&self.go).write_all(b"x").expect("the worker takes orders");

@@ -1,6 +1,5 @@
 //! Processes that run already, watched for a time: nothing is started, stopped or changed, and /proc alone is read.
 
-use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fmt;
 use std::os::unix::ffi::OsStringExt;
@@ -13,7 +12,7 @@ use record::CpuList;
 use super::Run;
 use super::around::Look;
 use crate::counters::Reading;
-use crate::tasks::{Sampler, Seen};
+use crate::tasks::{Effort, Sampler, Seen};
 
 /// Between two looks at whether somebody asks to stop, or a process has ended.
 const NOTICE: Duration = Duration::from_millis(50);
@@ -76,10 +75,15 @@ impl Attached {
         Ok(Self { pid, started: stat.started, argv, cpus: cpus.unwrap_or_default() })
     }
 
-    /// What the kernel accounts for it now; `None` when it has ended, whoever has its number now.
+    /// Whether it has not ended, whoever has its number now.
+    pub fn is_there(&self) -> bool {
+        Stat::read_first_thread(self.pid)
+            .is_some_and(|stat| stat.started == self.started && !stat.has_ended())
+    }
+
+    /// What the kernel accounts for it now; `None` when it has ended.
     fn account(&self) -> Option<Account> {
-        Stat::read(self.pid).filter(|stat| stat.started == self.started && !stat.has_ended())?;
-        Account::read(self.pid)
+        if self.is_there() { Account::read(self.pid) } else { None }
     }
 }
 
@@ -109,77 +113,145 @@ impl Account {
 }
 
 /// One of the processes while it is watched.
-struct Watched<'a> {
-    process: &'a Attached,
+#[derive(Debug)]
+struct Watched {
+    process: Attached,
     first: Account,
     last: Account,
     there: bool,
 }
 
-/// Watches processes, and what they start, until all have ended, so long, or until somebody asks to stop: what they did in that
-/// time.
-pub fn watch(processes: &[Attached], limit: Option<Duration>, stop: &Stop) -> Run {
-    let pids: Vec<i32> = processes.iter().map(|process| process.pid).collect();
-    let (before, began) = (Look::now(), Instant::now());
-    let mut sampler = Sampler::of_processes(&pids);
-    let mut all: Vec<Watched> = Vec::new();
-    for process in processes {
+impl Watched {
+    fn new(process: Attached) -> Self {
         let first = process.account();
-        if first.is_none() {
-            sampler.forget(process.pid);
-        }
         let (there, first) = (first.is_some(), first.unwrap_or_default());
-        all.push(Watched { process, first, last: first, there });
+        Self { process, first, last: first, there }
     }
-    let mut next = began;
-    let is_over = || stop.signal().is_some() || limit.is_some_and(|limit| began.elapsed() >= limit);
-    while all.iter().any(|one| one.there) && !is_over() {
-        if Instant::now() >= next {
-            next = Instant::now() + sampler.tick();
-        }
-        let left = limit.map_or(NOTICE, |limit| limit.saturating_sub(began.elapsed()));
-        std::thread::sleep(NOTICE.min(left));
-        for one in all.iter_mut().filter(|one| one.there) {
-            match one.process.account() {
-                Some(last) => one.last = last,
-                None => {
-                    one.there = false;
-                    sampler.forget(one.process.pid);
-                }
-            }
-        }
-    }
-    sampler.tick();
-    let wall = began.elapsed();
-    let involuntary = involuntary_switches(&sampler, &all);
-    let (seen, cpufreq) = sampler.finish();
-    let usage = usage(&all, &seen, involuntary);
-    let mut around = before.until_now();
-    // That of our own cgroup; theirs may be another.
-    around.throttled_seconds = None;
-    Run {
-        // How they end, if they do, is not told to us.
-        ended: Ended { exit: Exit::Code(0), wall, late: Duration::ZERO, usage, left: Vec::new() },
-        reading: Reading::default(),
-        refused: Vec::new(),
-        seen,
-        around: Some(around),
-        clock: cpufreq.map(|hz| (hz, "cpufreq")),
-        rss_known: true,
-        attached: pids,
+
+    fn is_there(&self) -> bool {
+        self.there && self.process.is_there()
     }
 }
 
-/// Times that their threads were taken off a CPU, of those that are there still.
-fn involuntary_switches(sampler: &Sampler, all: &[Watched]) -> u64 {
-    let there: BTreeSet<i32> = all.iter().filter(|one| one.there).map(|one| one.process.pid).collect();
-    let grown = |pid: i32| {
-        crate::tasks::list_threads(pid).into_iter().map(move |tid| {
-            let before = sampler.before().get(&(pid, tid)).map_or(0, |had| had.switches.1);
-            crate::tasks::switches(pid, tid).1.saturating_sub(before)
+/// Processes that are watched for one time after another: what they did in each.
+#[derive(Debug)]
+pub struct Watching {
+    all: Vec<Watched>,
+    sampler: Sampler,
+    /// When what they did was taken last.
+    since: Instant,
+}
+
+impl Watching {
+    /// Begins, with no more effort than that.
+    pub fn new(processes: Vec<Attached>, effort: Effort) -> Self {
+        let sampler = Sampler::of_processes(&[], effort);
+        let mut watching = Self { all: Vec::new(), sampler, since: Instant::now() };
+        watching.set(processes);
+        watching.since = Instant::now();
+        watching
+    }
+
+    /// These are the processes from now on; of those that were watched already, nothing is lost.
+    pub fn set(&mut self, processes: Vec<Attached>) {
+        let mut before = std::mem::take(&mut self.all);
+        for process in processes {
+            match before.iter().position(|one| one.there && one.process == process) {
+                Some(at) => self.all.push(before.swap_remove(at)),
+                None => {
+                    let one = Watched::new(process);
+                    if one.there {
+                        self.sampler.add(one.process.pid);
+                    }
+                    self.all.push(one);
+                }
+            }
+        }
+        for gone in before.iter().filter(|one| one.there) {
+            if !self.all.iter().any(|one| one.there && one.process.pid == gone.process.pid) {
+                self.sampler.forget(gone.process.pid);
+            }
+        }
+    }
+
+    /// The processes.
+    pub fn processes(&self) -> impl Iterator<Item = &Attached> {
+        self.all.iter().map(|one| &one.process)
+    }
+
+    /// Whether one of them is there still.
+    pub fn is_one_there(&self) -> bool {
+        self.all.iter().any(Watched::is_there)
+    }
+
+    /// Watches until all have ended, so long, or until somebody asks to stop: what they and what they started did since they were
+    /// watched last.
+    pub fn watch(&mut self, limit: Option<Duration>, stop: &Stop) -> Run {
+        if self.since.elapsed() > NOTICE {
+            // Somebody did something else meanwhile.
+            self.look();
+            self.take();
+        }
+        let (before, began) = (Look::now(), Instant::now());
+        let mut next = began;
+        let is_over = || stop.signal().is_some() || limit.is_some_and(|limit| began.elapsed() >= limit);
+        while !is_over() && self.is_one_there() {
+            if Instant::now() >= next {
+                next = Instant::now() + self.look();
+            }
+            let left = limit.map_or(NOTICE, |limit| limit.saturating_sub(began.elapsed()));
+            std::thread::sleep(NOTICE.min(left));
+        }
+        self.look();
+        let (wall, usage, (seen, cpufreq)) = self.take();
+        let mut around = before.until_now();
+        // That of our own cgroup; theirs may be another.
+        around.throttled_seconds = None;
+        Run {
+            // How they end, if they do, is not told to us.
+            ended: Ended { exit: Exit::Code(0), wall, late: Duration::ZERO, usage, left: Vec::new() },
+            reading: Reading::default(),
+            refused: Vec::new(),
+            seen,
+            around: Some(around),
+            clock: cpufreq.map(|hz| (hz, "cpufreq")),
+            rss_known: true,
+            attached: self.processes().map(|process| process.pid).collect(),
+        }
+    }
+
+    /// What they did since this was asked last, in what time; what was seen of their threads, and their clock.
+    fn take(&mut self) -> (Duration, Usage, (Seen, Option<f64>)) {
+        let now = Instant::now();
+        let wall = now - std::mem::replace(&mut self.since, now);
+        let involuntary = self.sampler.involuntary_switches();
+        let seen = self.sampler.take();
+        let usage = usage(&self.all, &seen.0, involuntary);
+        self.all.iter_mut().for_each(|one| one.first = one.last);
+        (wall, usage, seen)
+    }
+
+    /// Looks at their threads and accounts, and says when to look again.
+    fn look(&mut self) -> Duration {
+        let (all, sampler) = (&mut self.all, &mut self.sampler);
+        sampler.look_with(|sampler| {
+            for one in all.iter_mut().filter(|one| one.there) {
+                match one.process.account() {
+                    Some(last) => one.last = last,
+                    None => {
+                        one.there = false;
+                        sampler.forget(one.process.pid);
+                    }
+                }
+            }
         })
-    };
-    there.into_iter().flat_map(grown).sum()
+    }
+}
+
+/// Watches processes, and what they start, until all have ended, so long, or until somebody asks to stop: what they did in that
+/// time.
+pub fn watch(processes: &[Attached], limit: Option<Duration>, stop: &Stop) -> Run {
+    Watching::new(processes.to_vec(), Effort::MEASURED).watch(limit, stop)
 }
 
 /// What they used: the CPU time of their threads, which is exact, told apart by ticks.

@@ -21,7 +21,7 @@ use os::pin;
 
 use crate::tasks::{Had, Sampler, Seen};
 use around::Look;
-pub use attach::{AttachError, Attached, watch};
+pub use attach::{AttachError, Attached, Watching, watch};
 pub use records::{Figures, figures};
 pub use shared_input::SharedInput;
 
@@ -110,7 +110,7 @@ fn attended(job: &Job, spec: Spec, stop: &Stop, tell: Tell) -> Result<(Run, Vec<
     let (reading, refused) =
         opened.as_ref().map_or_else(Default::default, |counters| (counters.read(), refusals(counters)));
     let around = watch.before.as_ref().map(Look::until_now);
-    let (seen, cpufreq) = watch.sampler.finish();
+    let (seen, cpufreq) = watch.sampler.take();
     let clock = clock(&reading, cpufreq, seen.samples);
     // One child was waited for, so one has ended.
     let mut ended = ended.unwrap_or_else(|| child.wait(stop, None));

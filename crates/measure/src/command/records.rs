@@ -94,6 +94,7 @@ fn times(run: &Run) -> Times {
     let rest = (wall - user - system - off_cpu).max(0.0);
     let runnable = if looked && one_at_a_time(run) { runnable.max(rest) } else { runnable };
     let blocked = run.seen.threads.iter().map(|thread| thread.blocked_ns).sum::<u64>() as f64 / 1e9;
+    let blocked = blocked + wall * run.seen.resting as f64;
     let blocked = if alone { off_cpu } else { blocked.max(off_cpu) };
     let blocked = (!run.seen.threads.is_empty() && unseen_share(run) <= UNSEEN).then_some(blocked);
     Times { user, system, runnable, off_cpu, blocked }

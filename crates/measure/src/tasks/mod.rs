@@ -8,11 +8,11 @@ mod calls;
 mod sampler;
 mod spells;
 mod thread;
+mod turns;
 mod waiting;
 mod waits;
 
 pub use calls::Waiting;
-pub use sampler::{FIRST, Sampler, Seen, Waits};
+pub use sampler::{Effort, FIRST, Sampler, Seen, Waits};
 pub use thread::{Had, Thread, migrations};
-pub(crate) use thread::{list_threads, switches};
 pub use waits::WaitLooks;

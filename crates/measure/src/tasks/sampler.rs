@@ -1,7 +1,7 @@
-//! Looks at the threads of processes now and then. A look is cheap and there are few: at most a hundredth of one CPU's time goes
-//! into looking.
+//! Looks at the threads of processes now and then. A look is cheap and there are few: how much of one CPU's time goes into looking
+//! is its caller's choice.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use record::command_run::LockWaits;
@@ -9,23 +9,44 @@ use record::command_run::LockWaits;
 use super::calls::{Machine, Waiting};
 use super::spells;
 use super::thread::{self, Had, Thread};
+use super::turns::Turns;
 use super::waiting;
 use os::child;
 
 /// Commands that end before this are not looked at: what they are bound by is their start.
 pub const FIRST: Duration = Duration::from_millis(20);
-/// Between two looks, at least.
-const BETWEEN: Duration = Duration::from_millis(50);
 /// Between two looks, at most, however long they take.
 const MOST_BETWEEN: Duration = Duration::from_secs(5);
-/// One look may take this share of the time until the next.
-const COST: u32 = 100;
-/// Threads looked at in one look. What a command of more threads does is told from these.
-const MOST_THREADS: usize = 4096;
 /// Threads of which all is kept; the time of those beyond is in the command's sums.
 const MOST_KEPT: usize = 20_000;
-/// Waiting threads of which it is found out what they wait for, in one look.
-const MOST_WAITING: usize = 64;
+
+/// After so long, threads that run now have run since the processes were found.
+const UNKNOWN: Duration = Duration::from_millis(400);
+
+/// How much looking may cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effort {
+    /// One look may take this share of the time until the next.
+    cost: u32,
+    /// Between two looks, at least.
+    between: Duration,
+    /// Threads looked at in one look. Where there are more, those that ran lately are looked at and the others take turns.
+    threads: usize,
+    /// Waiting threads of which it is found out what they wait for, in one look.
+    waiting: usize,
+    /// Whether migrations are asked for, and how often each thread had been taken off a CPU before the beginning: two more files a
+    /// thread.
+    moves: bool,
+}
+
+impl Effort {
+    /// For a command that is measured: at most a hundredth of one CPU.
+    pub const MEASURED: Self =
+        Self { cost: 100, between: Duration::from_millis(50), threads: 4096, waiting: 64, moves: true };
+    /// For processes in production, which are watched for long.
+    pub const BESIDE: Self =
+        Self { cost: 400, between: Duration::from_millis(100), threads: 256, waiting: 24, moves: false };
+}
 
 /// Threads that waited for one thing, summed over looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,6 +76,8 @@ pub struct Seen {
     pub unread: u64,
     /// Threads that were seen, those with the most time on a CPU first.
     pub threads: Vec<Thread>,
+    /// Threads that had no turn: when they had one last, they waited, and had not run since the one before.
+    pub resting: usize,
     /// Most threads at one look.
     pub most_threads: usize,
     /// Most threads that ran or were ready to run, at one look.
@@ -64,22 +87,30 @@ pub struct Seen {
 }
 
 /// Looks at processes and what they start.
-#[derive(Default)]
+#[derive(Debug)]
 pub struct Sampler {
+    effort: Effort,
     pids: Vec<i32>,
     /// The command of ours whose children become ours when it leaves them behind.
     child: Option<i32>,
-    /// What threads had had before they were watched.
-    before: HashMap<(i32, i32), Had>,
     first: bool,
-    threads: HashMap<(i32, i32), Thread>,
+    /// When all are looked at once, where they are many: until then nobody knows which of them run.
+    all_at: Option<Instant>,
+    threads: HashMap<Key, Thread>,
+    turns: Turns,
+    /// When it was taken last what was seen.
+    taken: Instant,
     seen: Seen,
     clocks: Vec<f64>,
     /// Whether the kernel tells current clocks.
     has_clocks: bool,
 }
 
+/// The numbers of a process and of its thread.
+pub(super) type Key = (i32, i32);
+
 /// A thread that waits, at one look.
+#[derive(Debug)]
 struct Sleeper {
     pid: i32,
     tid: i32,
@@ -87,34 +118,72 @@ struct Sleeper {
     again: bool,
 }
 
+/// What one look found.
+#[derive(Default)]
+struct Look {
+    active: u64,
+    sleepers: Vec<Sleeper>,
+    /// The thread that had most of a CPU since the look before, ns, and its CPU.
+    busiest: Option<(u64, u32)>,
+}
+
 impl Sampler {
+    fn new(effort: Effort, pids: &[i32]) -> Self {
+        Self {
+            effort,
+            pids: pids.to_vec(),
+            child: None,
+            first: false,
+            all_at: None,
+            threads: HashMap::new(),
+            turns: Turns::default(),
+            taken: Instant::now(),
+            seen: Seen::default(),
+            clocks: Vec::new(),
+            has_clocks: true,
+        }
+    }
+
     /// For the command with this process number, which stands before its beginning and has had that.
     pub(crate) fn of_child(pid: i32, prepared: Had) -> Self {
-        let before = HashMap::from([((pid, pid), prepared)]);
-        Self { pids: vec![pid], child: Some(pid), before, first: true, has_clocks: true, ..Self::default() }
+        let threads = HashMap::from([((pid, pid), Thread::since(pid, pid, prepared))]);
+        Self { child: Some(pid), threads, first: true, ..Self::new(Effort::MEASURED, &[pid]) }
     }
 
     /// For processes that run already, from now on.
-    pub fn of_processes(pids: &[i32]) -> Self {
-        let mut sampler = Self { pids: pids.to_vec(), has_clocks: true, ..Self::default() };
-        let mut pids = pids.to_vec();
-        let mut at = 0;
-        while at < pids.len() && sampler.before.len() < MOST_KEPT {
-            let pid = pids[at];
-            at += 1;
-            for tid in thread::list_threads(pid) {
-                sampler.before.insert((pid, tid), Had::read(pid, tid));
-                let started = thread::children(pid, tid);
-                let new: Vec<i32> = started.into_iter().filter(|child| !pids.contains(child)).collect();
-                pids.extend(new);
-            }
-        }
+    pub fn of_processes(pids: &[i32], effort: Effort) -> Self {
+        let mut sampler = Self::new(effort, &[]);
+        pids.iter().for_each(|pid| sampler.add(*pid));
         sampler
     }
 
-    /// What threads had had before they were watched.
-    pub(crate) fn before(&self) -> &HashMap<(i32, i32), Had> {
-        &self.before
+    /// Looks at one more process, which runs already, from now on.
+    pub fn add(&mut self, pid: i32) {
+        if self.pids.contains(&pid) {
+            return;
+        }
+        self.pids.push(pid);
+        let mut pids = vec![pid];
+        while let Some(pid) = pids.pop() {
+            for tid in thread::list_threads(pid) {
+                if self.threads.len() >= MOST_KEPT {
+                    return;
+                }
+                if self.threads.contains_key(&(pid, tid)) {
+                    continue;
+                }
+                let mut thread = Thread::new(pid, tid);
+                if thread.refresh(self.effort.moves) {
+                    thread.involuntary = self.effort.moves.then(|| thread::involuntary_switches(pid, tid));
+                    thread.children = thread::children(pid, tid);
+                    pids.extend(&thread.children);
+                    thread.restart();
+                    self.threads.insert((pid, tid), thread);
+                }
+            }
+        }
+        self.turns.begin_anew();
+        self.all_at = Some(Instant::now() + UNKNOWN);
     }
 
     /// No longer looks at a process; what was seen of it stays.
@@ -124,15 +193,19 @@ impl Sampler {
 
     /// Looks, and says when to look again.
     pub fn tick(&mut self) -> Duration {
-        if std::mem::take(&mut self.first) {
-            return FIRST;
-        }
+        if std::mem::take(&mut self.first) { FIRST } else { self.look_with(|_| {}) }
+    }
+
+    /// Looks, and does what else is done at each look: when to look again.
+    pub(crate) fn look_with(&mut self, and: impl FnOnce(&mut Self)) -> Duration {
         // Of its CPU time: where others have the CPU, a look takes long and costs no more.
         let cpu = || os::thread_cpu_ns().map(|ns| Duration::from_nanos(ns as u64));
         let (from, cpu_from) = (Instant::now(), cpu());
         self.sample();
+        and(self);
         let cost = cpu().zip(cpu_from).map(|(now, from)| now.saturating_sub(from));
-        (cost.unwrap_or_else(|| from.elapsed()) * COST).clamp(BETWEEN, MOST_BETWEEN)
+        let Effort { cost: share, between, .. } = self.effort;
+        (cost.unwrap_or_else(|| from.elapsed()) * share).clamp(between, MOST_BETWEEN)
     }
 
     /// The command itself has ended and was not waited for yet: its first thread's figures are final.
@@ -140,78 +213,138 @@ impl Sampler {
         self.look_at(pid, pid);
     }
 
-    /// All that was seen; the median of the clocks that were seen, Hz.
-    pub fn finish(mut self) -> (Seen, Option<f64>) {
-        for (key, thread) in &mut self.threads {
-            if let Some(had) = self.before.get(key) {
-                thread.leave_out(had);
-            }
-        }
-        self.seen.locks = spells::longest(self.threads.values().map(|thread| (thread.pid, &thread.spells)));
-        self.seen.threads = self.threads.into_values().collect();
-        self.seen.threads.sort_by_key(|thread| (std::cmp::Reverse(thread.on_cpu_ns), thread.tid));
-        let clock = (!self.clocks.is_empty()).then(|| record::Summary::from_samples(&self.clocks).median);
-        (self.seen, clock)
+    /// Times that the threads which ran since the last [`Self::take`] were taken off a CPU, of those that are there still.
+    pub(crate) fn involuntary_switches(&mut self) -> u64 {
+        let looked = self.threads.values_mut().filter(|thread| thread.looks > 0);
+        looked.map(Thread::take_involuntary_switches).sum()
     }
 
-    /// Its state, the CPU it was on last, what it had on a CPU since the look before, ns, and whether it was put on one.
-    fn look_at(&mut self, pid: i32, tid: i32) -> Option<(char, Option<u32>, u64, bool)> {
-        if self.threads.len() >= MOST_KEPT && !self.threads.contains_key(&(pid, tid)) {
+    /// All that was seen since the beginning, or since this was asked last; the median of the clocks that were seen, Hz. Threads that
+    /// take turns have what they had since their last.
+    pub fn take(&mut self) -> (Seen, Option<f64>) {
+        let mut seen = std::mem::take(&mut self.seen);
+        let since_taken = self.taken.elapsed().as_nanos() as u64;
+        self.taken = Instant::now();
+        let looked = || self.threads.values().filter(|thread| thread.looks > 0);
+        seen.locks = spells::longest(looked().map(|thread| (thread.pid, &thread.spells)));
+        for thread in self.threads.values_mut().filter(|thread| thread.looks > 0) {
+            let mut since = thread.clone();
+            since.leave_out_before();
+            // One that waited since its last turn did so before this was asked last, too.
+            since.blocked_ns = since.blocked_ns.min(since_taken);
+            seen.threads.push(since);
+            thread.restart();
+        }
+        seen.threads.sort_by_key(|thread| (std::cmp::Reverse(thread.on_cpu_ns), thread.tid));
+        if self.turns.are_many() {
+            seen.resting = self.turns.listed().len().saturating_sub(seen.threads.len());
+        }
+        if self.threads.len() > self.turns.listed().len() {
+            let there: HashSet<Key> = self.turns.listed().iter().copied().collect();
+            self.threads.retain(|key, _| there.contains(key));
+        }
+        let clocks = std::mem::take(&mut self.clocks);
+        let clock = (!clocks.is_empty()).then(|| record::Summary::from_samples(&clocks).median);
+        (seen, clock)
+    }
+
+    /// The thread at a look, with what it had on a CPU since the look before, ns, and whether it was put on one.
+    fn look_at(&mut self, pid: i32, tid: i32) -> Option<(&mut Thread, u64, bool)> {
+        let key = (pid, tid);
+        if self.threads.len() >= MOST_KEPT && !self.threads.contains_key(&key) {
             self.seen.too_many = true;
             return None;
         }
-        let new = || match self.before.get(&(pid, tid)) {
-            Some(had) => Thread::since(pid, tid, had),
-            None => Thread::new(pid, tid),
-        };
-        let thread = self.threads.entry((pid, tid)).or_insert_with(new);
-        let (on_cpu, slices, looks) = (thread.on_cpu_ns, thread.slices, thread.looks);
-        let there = thread.refresh();
-        let again = looks > 0 && thread.slices > slices;
-        let result = there.then_some((thread.state, thread.cpu, thread.on_cpu_ns - on_cpu, again));
-        if thread.looks == 0 {
-            self.threads.remove(&(pid, tid));
+        let thread = self.threads.entry(key).or_insert_with(|| Thread::new(pid, tid));
+        let (on_cpu, slices, known) = (thread.on_cpu_ns, thread.slices, thread.cpu.is_some());
+        if thread.refresh(self.effort.moves) {
+            // Of one that has another's number now, nothing.
+            let grown = thread.on_cpu_ns.saturating_sub(on_cpu);
+            let again = known && thread.slices > slices;
+            // Who has not run has started none.
+            if again || !known || !thread.children.is_empty() {
+                thread.children = thread::children(pid, tid);
+            }
+            return self.threads.get_mut(&key).map(|thread| (thread, grown, again));
         }
-        result
+        if thread.looks == 0 {
+            self.threads.remove(&key);
+        }
+        None
     }
 
-    fn sample(&mut self) {
+    /// Looks at one thread as part of a look at all.
+    fn visit(&mut self, (pid, tid): Key, look: &mut Look) {
+        let Some((thread, grown, again)) = self.look_at(pid, tid) else { return };
+        let (state, cpu) = (thread.state, thread.cpu);
+        match state {
+            'R' => look.active += 1,
+            'Z' | 'X' => {}
+            _ => look.sleepers.push(Sleeper { pid, tid, state, again }),
+        }
+        let (most, _) = look.busiest.unwrap_or_default();
+        if let Some(cpu) = cpu
+            && (grown > most || look.busiest.is_none())
+        {
+            look.busiest = Some((grown, cpu));
+        }
+        self.turns.note((pid, tid), grown > 0 || again || matches!(state, 'R' | 'D'));
+    }
+
+    /// Lists all threads. Where they are few, each is looked at meanwhile, and what it has started, too.
+    fn list(&mut self, look: &mut Look) {
         let mut processes = self.pids.clone();
         processes.extend(self.child.map(child::adopted_beside).unwrap_or_default());
-        let mut sleepers: Vec<Sleeper> = Vec::new();
-        let (mut active, mut count, mut at) = (0u64, 0usize, 0usize);
-        let mut busiest: Option<(u64, u32)> = None;
+        let (mut listed, mut at) = (Vec::new(), 0);
         while at < processes.len() {
             let pid = processes[at];
             at += 1;
             for tid in thread::list_threads(pid) {
-                if count == MOST_THREADS {
+                if listed.len() == MOST_KEPT {
                     self.seen.too_many = true;
                     break;
                 }
-                count += 1;
-                processes
-                    .extend(thread::children(pid, tid).into_iter().filter(|pid| !self.pids.contains(pid)));
-                let Some((state, cpu, grown, again)) = self.look_at(pid, tid) else { continue };
-                match state {
-                    'R' => active += 1,
-                    'Z' | 'X' => {}
-                    _ => sleepers.push(Sleeper { pid, tid, state, again }),
+                let key = (pid, tid);
+                listed.push(key);
+                if !self.turns.are_many() && listed.len() <= self.effort.threads {
+                    self.visit(key, look);
                 }
-                if let Some(cpu) = cpu
-                    && busiest.is_none_or(|(most, _)| grown > most)
+                let children = self.threads.get(&key).map(|thread| thread.children.as_slice());
+                processes.extend(children.unwrap_or_default().iter().filter(|pid| !self.pids.contains(pid)));
+            }
+        }
+        self.turns.begin(listed, self.effort.threads);
+    }
+
+    fn sample(&mut self) {
+        let mut look = Look::default();
+        if self.turns.are_over() {
+            self.list(&mut look);
+        }
+        if self.turns.are_many() {
+            let all = self.all_at.take_if(|at| *at <= Instant::now()).is_some();
+            let (ran_lately, others) = self.turns.next(self.effort.threads, all);
+            ran_lately.into_iter().for_each(|key| self.visit(key, &mut look));
+            for key in others {
+                // One file tells of most that they have not run.
+                if let Some(thread) = self.threads.get_mut(&key)
+                    && thread.is_as_it_was()
                 {
-                    busiest = Some((grown, cpu));
+                    let Thread { pid, tid, state, .. } = *thread;
+                    look.sleepers.push(Sleeper { pid, tid, state, again: false });
+                } else {
+                    self.visit(key, &mut look);
                 }
             }
         }
+        let Look { active, sleepers, busiest } = look;
         // Between its end and our notice there is nothing to see.
         if active == 0 && sleepers.is_empty() {
             return;
         }
         self.seen.samples += 1;
         self.seen.active += active;
-        self.seen.most_threads = self.seen.most_threads.max(count);
+        self.seen.most_threads = self.seen.most_threads.max(self.turns.listed().len());
         self.seen.most_active = self.seen.most_active.max(active);
         let held = self.ask_sleepers(sleepers);
         if active == 0 {
@@ -234,7 +367,7 @@ impl Sampler {
         sleepers.sort_by_key(|one| (!one.again, !ran(one)));
         let mut machines: HashMap<i32, Option<Machine>> = HashMap::new();
         let mut first: Option<Waiting> = None;
-        for Sleeper { pid, tid, state, again } in sleepers.into_iter().take(MOST_WAITING) {
+        for Sleeper { pid, tid, state, again } in sleepers.into_iter().take(self.effort.waiting) {
             let machine = *machines.entry(pid).or_insert_with(|| Machine::of_process(pid));
             match waiting::find_reason(pid, tid, state, machine) {
                 Some(waiting) => {
@@ -250,5 +383,68 @@ impl Sampler {
             }
         }
         first
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Child, Command, Stdio};
+
+    /// Python with so many threads that wait, whose first one runs a little, again and again.
+    fn program(threads: usize) -> Child {
+        let script = format!(
+            "import threading, time\n\
+             for _ in range({threads}): threading.Thread(target=threading.Event().wait, daemon=True).start()\n\
+             while True:\n sum(range(20000))\n time.sleep(0.01)\n"
+        );
+        let mut python = Command::new("python3");
+        python.args(["-c", &script]).stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap()
+    }
+
+    #[test]
+    fn of_many_threads_the_one_that_runs_is_looked_at_and_no_time_is_told_twice() {
+        let mut child = program(80);
+        let pid = child.id() as i32;
+        let until = Instant::now() + Duration::from_secs(60);
+        while thread::list_threads(pid).len() < 81 && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let mut sampler = Sampler::of_processes(&[pid], Effort { threads: 16, ..Effort::BESIDE });
+        let before = Had::read(pid, pid);
+        let (mut told, mut others) = (0, HashSet::new());
+        // The first times tell which of them runs.
+        for time in 0..8 {
+            for _ in 0..3 {
+                sampler.tick();
+                std::thread::sleep(Duration::from_millis(60));
+            }
+            let (seen, _) = sampler.take();
+            assert_eq!((seen.most_threads, seen.too_many), (81, false));
+            assert!(
+                seen.threads.len() <= 81 && (time < 4 || seen.threads[0].tid == pid),
+                "{:?}",
+                seen.threads
+            );
+            told += seen
+                .threads
+                .iter()
+                .filter(|thread| thread.tid == pid)
+                .map(|thread| thread.on_cpu_ns)
+                .sum::<u64>();
+            others.extend(seen.threads.iter().map(|thread| thread.tid));
+        }
+        let after = Had::read(pid, pid);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(told > 0 && told <= after.on_cpu_ns - before.on_cpu_ns, "{told} {before:?} {after:?}");
+        assert_eq!(others.len(), 81);
+        sampler.tick();
+        sampler.take();
+        sampler.forget(pid);
+        sampler.turns.begin_anew();
+        sampler.tick();
+        sampler.take();
+        assert!(sampler.threads.is_empty(), "what has ended is kept");
     }
 }

@@ -29,10 +29,19 @@ pub struct Thread {
     pub blocked_ns: u64,
     /// When it was looked at first, and what it had had on a CPU and ready for one until then.
     pub(crate) first: Option<(Instant, u64)>,
+    /// When it was looked at last, and when it was started: another may have its number by then.
+    pub(crate) last: Option<Instant>,
+    pub(crate) started: Option<u64>,
+    /// What it had had before it was watched, or when its figures were taken last.
+    pub(crate) had: Had,
     /// Nanoseconds that it waited for a disk, where the kernel accounts delays.
     pub disk_ns: u64,
     /// What it was blocked in between its runs.
     pub(crate) spells: Spells,
+    /// Times that it had been taken off a CPU when that was asked last; `None` when it was not yet.
+    pub(crate) involuntary: Option<u64>,
+    /// The processes that it started, as the kernel lists them.
+    pub(crate) children: Vec<i32>,
     /// Looks at it.
     pub looks: u64,
     /// The CPU on which it was last.
@@ -48,6 +57,7 @@ struct Stat {
     state: char,
     faults: (u64, u64),
     ticks: (u64, u64),
+    started: u64,
     cpu: Option<u32>,
     disk_ticks: u64,
 }
@@ -63,6 +73,7 @@ fn parse_stat(text: &str) -> Option<Stat> {
         state: fields.first()?.chars().next()?,
         faults: (number(10)?, number(12)?),
         ticks: (number(14)?, number(15)?),
+        started: number(22).unwrap_or(0),
         cpu: number(39).and_then(|cpu| u32::try_from(cpu).ok()),
         disk_ticks: number(42).unwrap_or(0),
     })
@@ -98,6 +109,8 @@ pub struct Had {
     pub ticks: (u64, u64),
     /// Moves to other CPUs.
     pub migrations: u64,
+    /// Nanoseconds that it waited for a disk.
+    pub disk_ns: u64,
     /// When that was read.
     pub read_at: Option<Instant>,
 }
@@ -119,13 +132,19 @@ impl Had {
             faults: stat.as_ref().map_or((0, 0), |stat| stat.faults),
             ticks: stat.as_ref().map_or((0, 0), |stat| stat.ticks),
             migrations: migrations(&place).unwrap_or(0),
+            disk_ns: stat.as_ref().map_or(0, |stat| stat.disk_ticks.saturating_mul(TICK_NS)),
             read_at,
         }
     }
 }
 
+/// Times that a thread was taken off a CPU until now.
+pub(super) fn involuntary_switches(pid: i32, tid: i32) -> u64 {
+    switches(pid, tid).1
+}
+
 /// A thread's voluntary and involuntary switches until now.
-pub(crate) fn switches(pid: i32, tid: i32) -> (u64, u64) {
+fn switches(pid: i32, tid: i32) -> (u64, u64) {
     let status = read(&format!("/proc/{pid}/task/{tid}/status")).unwrap_or_default();
     let count = |name: &str| {
         status.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok()).unwrap_or(0)
@@ -149,23 +168,28 @@ const TICK_NS: u64 = 10_000_000;
 impl Thread {
     /// A thread that was not looked at yet.
     pub fn new(pid: i32, tid: i32) -> Self {
-        Self { pid, tid, state: 'S', ..Self::default() }
+        Self { pid, tid, state: 'S', involuntary: Some(0), ..Self::default() }
     }
 
     /// One that was looked at before it was watched, and had had that.
-    pub(super) fn since(pid: i32, tid: i32, had: &Had) -> Self {
+    pub(super) fn since(pid: i32, tid: i32, had: Had) -> Self {
         let first = had.read_at.map(|at| (at, had.on_cpu_ns.saturating_add(had.runnable_ns)));
-        let mut thread = Self { first, ..Self::new(pid, tid) };
+        let Had { on_cpu_ns, runnable_ns, slices, .. } = had;
+        let mut thread = Self { on_cpu_ns, runnable_ns, slices, first, had, ..Self::new(pid, tid) };
         if let Some((at, before)) = first {
             thread.spells.look(at, before, had.slices);
         }
         thread
     }
 
-    /// Looks at it; `false` when it is gone.
-    pub fn refresh(&mut self) -> bool {
+    /// Looks at it, and at how often it was moved if that is asked for; `false` when it is gone.
+    pub fn refresh(&mut self, moves: bool) -> bool {
         let place = format!("/proc/{}/task/{}", self.pid, self.tid);
         let Some(stat) = read(&format!("{place}/stat")).as_deref().and_then(parse_stat) else { return false };
+        if self.started.is_some_and(|started| started != stat.started) {
+            *self = Self::new(self.pid, self.tid);
+        }
+        self.started = Some(stat.started);
         // Kernels without CONFIG_SCHED_INFO have ticks only.
         let (on_cpu, runnable, slices) = read(&format!("{place}/schedstat"))
             .as_deref()
@@ -174,10 +198,14 @@ impl Thread {
         self.on_cpu_ns = self.on_cpu_ns.max(on_cpu);
         self.ticks = stat.ticks;
         self.runnable_ns = self.runnable_ns.max(runnable);
+        // Who was on no CPU was moved to none.
+        if moves && (self.last.is_none() || slices > self.slices) {
+            self.migrations = self.migrations.max(migrations(&place));
+        }
         self.slices = self.slices.max(slices);
-        self.migrations = self.migrations.max(migrations(&place));
         self.disk_ns = self.disk_ns.max(stat.disk_ticks.saturating_mul(TICK_NS));
         let now = Instant::now();
+        self.last = Some(now);
         self.note_blocked(now);
         self.spells.look(now, self.on_cpu_ns.saturating_add(self.runnable_ns), self.slices);
         self.looks += 1;
@@ -209,13 +237,61 @@ pub(super) fn look_at_state(pid: i32, tid: i32) -> Option<(char, u64, u64)> {
 }
 
 impl Thread {
-    /// What it had since it had had that.
-    pub(crate) fn leave_out(&mut self, had: &Had) {
+    /// Leaves out what it had had before it was watched.
+    pub(super) fn leave_out_before(&mut self) {
+        let had = &self.had;
         self.on_cpu_ns = self.on_cpu_ns.saturating_sub(had.on_cpu_ns);
         self.runnable_ns = self.runnable_ns.saturating_sub(had.runnable_ns);
         self.ticks = (self.ticks.0.saturating_sub(had.ticks.0), self.ticks.1.saturating_sub(had.ticks.1));
         self.slices = self.slices.saturating_sub(had.slices);
         self.migrations = self.migrations.map(|all| all.saturating_sub(had.migrations));
+        self.disk_ns = self.disk_ns.saturating_sub(had.disk_ns);
+    }
+
+    /// Counts from the last look on.
+    pub(super) fn restart(&mut self) {
+        self.had = Had {
+            on_cpu_ns: self.on_cpu_ns,
+            runnable_ns: self.runnable_ns,
+            slices: self.slices,
+            switches: (0, 0),
+            faults: (0, 0),
+            ticks: self.ticks,
+            migrations: self.migrations.unwrap_or(0),
+            disk_ns: self.disk_ns,
+            read_at: self.last,
+        };
+        self.first = self.last.map(|at| (at, self.on_cpu_ns.saturating_add(self.runnable_ns)));
+        (self.blocked_ns, self.looks) = (0, 0);
+        self.spells.restart();
+    }
+
+    /// Times that it was taken off a CPU since this was asked last.
+    pub(super) fn take_involuntary_switches(&mut self) -> u64 {
+        if self.slices <= self.had.slices {
+            return 0;
+        }
+        // One that is gone has none; what is not known yet was before.
+        let now = involuntary_switches(self.pid, self.tid);
+        let before = self.involuntary.replace(now).unwrap_or(now);
+        now.saturating_sub(before)
+    }
+
+    /// Whether it waited at the last look and was on no CPU since: one look, at one file. One that became ready and still waits for its
+    /// first run since is not told apart.
+    pub(super) fn is_as_it_was(&mut self) -> bool {
+        let place = format!("/proc/{}/task/{}/schedstat", self.pid, self.tid);
+        let is = self.state != 'R'
+            && read(&place).as_deref().and_then(parse_schedstat).is_some_and(|(on_cpu, _, slices)| {
+                slices == self.slices && on_cpu == self.on_cpu_ns && slices > 0
+            });
+        self.looks += u64::from(is);
+        if is {
+            let now = Instant::now();
+            self.last = Some(now);
+            self.note_blocked(now);
+        }
+        is
     }
 }
 
@@ -246,6 +322,7 @@ mod tests {
             state: 'D',
             faults: (10, 12),
             ticks: (14, 15),
+            started: 22,
             cpu: Some(39),
             disk_ticks: 42,
         };
@@ -262,8 +339,8 @@ mod tests {
         let (pid, tid) = (std::process::id() as i32, os::thread_id());
         assert!(list_threads(pid).contains(&tid));
         let mut thread = Thread::new(pid, tid);
-        assert!(thread.refresh() && thread.looks == 1 && !thread.name.is_empty());
-        assert!(!Thread::new(pid, i32::MAX).refresh());
+        assert!(thread.refresh(true) && thread.looks == 1 && !thread.name.is_empty());
+        assert!(!Thread::new(pid, i32::MAX).refresh(true));
     }
 
     #[test]
@@ -275,7 +352,7 @@ mod tests {
             thread.note_blocked(at + Duration::from_nanos(after));
             thread
         };
-        let known = look(Thread::since(1, 1, &had), 100_000, 25_000);
+        let known = look(Thread::since(1, 1, had), 100_000, 25_000);
         assert_eq!(known.blocked_ns, 100_000 - 20_000 - 2_000);
         // What was on a CPU all the time may have had a little more of it, by the kernel's clock.
         assert_eq!(look(known, 100_000, 500_000).blocked_ns, 0);
