@@ -9,7 +9,7 @@ use record::command_run::LockWaits;
 use super::calls::{Machine, Waiting};
 use super::spells;
 use super::thread::{self, Had, Thread};
-use super::turns::Turns;
+use super::turns::{Key, Turns};
 use super::waiting;
 use os::child;
 
@@ -105,9 +105,6 @@ pub struct Sampler {
     /// Whether the kernel tells current clocks.
     has_clocks: bool,
 }
-
-/// The numbers of a process and of its thread.
-pub(super) type Key = (i32, i32);
 
 /// A thread that waits, at one look.
 #[derive(Debug)]
@@ -403,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_threads_the_one_that_runs_is_looked_at_and_no_time_is_told_twice() {
+    fn of_many_threads_the_one_that_runs_is_looked_at_and_no_time_counts_twice() {
         let mut child = program(80);
         let pid = child.id() as i32;
         let until = Instant::now() + Duration::from_secs(60);
@@ -412,7 +409,7 @@ mod tests {
         }
         let mut sampler = Sampler::of_processes(&[pid], Effort { threads: 16, ..Effort::BESIDE });
         let before = Had::read(pid, pid);
-        let (mut told, mut others) = (0, HashSet::new());
+        let (mut on_cpu, mut others) = (0, HashSet::new());
         // The first times tell which of them runs.
         for time in 0..8 {
             for _ in 0..3 {
@@ -426,7 +423,7 @@ mod tests {
                 "{:?}",
                 seen.threads
             );
-            told += seen
+            on_cpu += seen
                 .threads
                 .iter()
                 .filter(|thread| thread.tid == pid)
@@ -437,7 +434,7 @@ mod tests {
         let after = Had::read(pid, pid);
         child.kill().unwrap();
         child.wait().unwrap();
-        assert!(told > 0 && told <= after.on_cpu_ns - before.on_cpu_ns, "{told} {before:?} {after:?}");
+        assert!(on_cpu > 0 && on_cpu <= after.on_cpu_ns - before.on_cpu_ns, "{on_cpu} {before:?} {after:?}");
         assert_eq!(others.len(), 81);
         sampler.tick();
         sampler.take();

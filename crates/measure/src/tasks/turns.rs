@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::sampler::Key;
+/// The numbers of a process and of its thread.
+pub(super) type Key = (i32, i32);
 
 /// Of the threads at one look, the share for those that ran lately.
 const RAN_LATELY: (usize, usize) = (3, 4);
