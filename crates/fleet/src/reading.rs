@@ -10,9 +10,9 @@ use record::fleet::Remark;
 use record::phrase::visible;
 use record::regular_file::{self, NotRead};
 use record::store::{CEILINGS, read_each};
-use record::{ReadError, Record, Template, Text, text};
+use record::{ReadError, Record, Template, Text, Unwanted, text};
 
-use crate::brief::{Brief, Known, NOT_HELD};
+use crate::brief::{Brief, Known, UNWANTED};
 use crate::machines::remark;
 use crate::names::Names;
 
@@ -103,19 +103,19 @@ fn list(path: &Path, depth: usize, files: &mut Vec<PathBuf>, remarks: &mut Vec<R
 
 /// Reads a file; why it counts for nothing, where it does.
 fn read_one(path: &Path, known: &Mutex<Known>, names: &Names) -> Result<Box<Brief>, Text> {
-    let record = read_record(path, names, &NOT_HELD)?;
+    let record = read_record(path, names, &UNWANTED)?;
     // Boxed, since of a million files that are no records each takes as much room.
     Ok(Box::new(Brief::from_record(&record, path.to_owned(), names.of_file(path), known)))
 }
 
-/// A record with figures, without its samples and the figures of some metrics; why it counts for nothing, where it does.
-pub(crate) fn read_record(path: &Path, names: &Names, passed_over: &[&str]) -> Result<Record, Text> {
+/// A record with figures, without its samples and what is unwanted of them; why it counts for nothing, where it does.
+pub(crate) fn read_record(path: &Path, names: &Names, unwanted: &Unwanted) -> Result<Record, Text> {
     let content = regular_file::read(path, MAX_RECORD_BYTES).map_err(|error| match error {
         NotRead::Io(_) => text!(UNREADABLE),
         NotRead::NotRegular => text!(NOT_REGULAR),
         NotRead::TooLarge(_) => text!(TOO_LARGE),
     })?;
-    let record = Record::figures_from_json(&content.0, passed_over).map_err(|error| match error {
+    let record = Record::figures_from_json(&content.0, unwanted).map_err(|error| match error {
         ReadError::Io(_) => text!(UNREADABLE),
         ReadError::Empty => text!(EMPTY),
         ReadError::Truncated => text!(HALF),

@@ -96,7 +96,7 @@ impl Baseline {
     ///
     /// It is no baseline, or one of a newer form.
     pub fn from_json(text: &[u8]) -> Result<Self, ReadError> {
-        crate::extent::memory_of(text).map_err(|list| ReadError::NotARecord(Misfit::LongList(list)))?;
+        skim::memory_of(text).map_err(|list| ReadError::NotARecord(Misfit::LongList(list)))?;
         let baseline: Self = serde_json::from_slice(text).map_err(ReadError::of_json)?;
         if baseline.baseline > BASELINE_VERSION {
             return Err(ReadError::Newer(baseline.baseline));

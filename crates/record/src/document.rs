@@ -5,8 +5,8 @@ use std::io::{Read, Write};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use skim::LongList;
 
-use crate::extent::{self, LongList};
 use crate::import::Import;
 use crate::{Conditions, Coverage, Diagnosis, Machine, Measurement, RunMode, Watch, credible, json};
 
@@ -231,7 +231,7 @@ impl Record {
 }
 
 fn memory_of(text: &[u8]) -> Result<u64, ReadError> {
-    extent::memory_of(text).map_err(|list| ReadError::NotARecord(Misfit::LongList(list)))
+    skim::memory_of(text).map_err(|list| ReadError::NotARecord(Misfit::LongList(list)))
 }
 
 /// Why a record could not be read.

@@ -1,11 +1,12 @@
 //! A record without what is long in it: samples, distributions, coverage and diagnosis. Of thousands of records no more is
 //! read, and nothing of the rest is kept in memory for a moment.
 
-use memchr::{memchr, memchr2, memmem};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use skim::Reader;
 
 use crate::document::ReadError;
+use crate::figure_text;
 use crate::import::Import;
 use crate::{
     Better, Conditions, Detail, Diagnosis, Doubt, Ended, Labels, Machine, Measurement, Record, RunMode,
@@ -67,190 +68,107 @@ impl From<Figure> for Measurement {
     }
 }
 
-/// The record in this text without what is long in it; that other tools measured it is all that is kept of an import, and
-/// that there is one of a watch.
-pub(crate) fn read(text: &[u8]) -> Result<Record, serde_json::Error> {
-    let read: FiguresOnly = serde_json::from_slice(text)?;
-    Ok(Record {
-        schema: read.schema,
-        tool: read.tool,
-        started: read.started,
-        seconds: read.seconds,
-        command: read.command,
-        mode: read.mode,
-        ended: read.ended,
-        machine: read.machine,
-        conditions: read.conditions,
-        measurements: read.measurements.into_iter().map(Measurement::from).collect(),
-        coverage: Vec::new(),
-        diagnosis: Diagnosis::default(),
-        watch: read.watch.map(|_| Watch::default()),
-        import: read.import.map(|_| Import::default()),
-    })
-}
-
-/// Lists of a measurement that are passed over. In a record as linespeed writes it each is a line, most of the text.
-const LISTS: [&[u8]; 3] = [b"\"samples\": [", b"\"marks\": [", b"\"distribution\": ["];
-
-/// Parts of a record that are passed over, as they open and close on lines of their own.
-const PARTS: [(&[u8], &[u8]); 2] = [(b"  \"coverage\": [\n", b"  ]"), (b"  \"diagnosis\": {\n", b"  }")];
-
-/// What of a figure is passed over where nobody asks for its metric.
-const OBJECTS: [&[u8]; 3] = [b"\"where\": {", b"\"summary\": {", b"\"detail\": {"];
-/// A figure's first line.
-const METRIC: &[u8] = b"\"metric\": \"";
-
-/// The text without the items of such lists, where each is alone on its line, without what coverage and diagnosis hold, without what
-/// figures of these metrics hold, and without the blanks before lines; another form stays as it is. No string of JSON has an end of
-/// line in it, so that a line that begins so is no part of one.
-pub(crate) fn without_lists(text: &[u8], passed_over: &[&str]) -> Vec<u8> {
-    let mut short = Vec::with_capacity(text.len() / 2);
-    let mut rest = text;
-    let mut passing = false;
-    while !rest.is_empty() {
-        let (line, after) = split_line(rest);
-        rest = after;
-        let part = PARTS.iter().find(|(opens, _)| line == *opens);
-        if let Some(after) = part.and_then(|(_, closes)| pass_over(rest, closes)) {
-            // Its last line stays, as the end of an empty list or object.
-            short.extend_from_slice(line);
-            rest = after;
-            continue;
-        }
-        let blanks = line.iter().position(|byte| *byte != b' ').unwrap_or(0);
-        let line = line.get(blanks..).unwrap_or(line);
-        // A figure's lines begin with names, those between two figures do not.
-        passing &= line.starts_with(b"\"");
-        if let Some(name) = line.strip_prefix(METRIC).filter(|_| !passed_over.is_empty()) {
-            let name = name.trim_ascii_end();
-            passing = name
-                .strip_suffix(b"\",")
-                .is_some_and(|name| passed_over.iter().any(|of| of.as_bytes() == name));
-        }
-        let object = OBJECTS.iter().filter(|_| passing).find(|object| line.starts_with(object));
-        if let Some(object) = object {
-            let inside = line.get(object.len()..).unwrap_or_default();
-            // One that holds objects itself is left to the parser.
-            let ending = memchr(b'}', inside).and_then(|end| inside.get(end..)).unwrap_or_default();
-            if matches!(ending.trim_ascii_end(), b"}" | b"},") {
-                short.extend_from_slice(object);
-                short.extend_from_slice(ending);
-                continue;
-            }
-        }
-        let list = LISTS.iter().find(|list| line.starts_with(list));
-        let items = list.map_or(&[][..], |list| line.get(list.len()..).unwrap_or_default());
-        // One that holds lists itself is left to the parser.
-        let end = memchr2(b'[', b']', items).unwrap_or(items.len());
-        let ending = items.get(end..).unwrap_or_default();
-        match list.filter(|_| matches!(ending.trim_ascii_end(), b"]" | b"],")) {
-            Some(list) => {
-                short.extend_from_slice(list);
-                short.extend_from_slice(ending);
-            }
-            None => short.extend_from_slice(line),
+impl FiguresOnly {
+    fn into_record(self, figures: Vec<Measurement>) -> Record {
+        Record {
+            schema: self.schema,
+            tool: self.tool,
+            started: self.started,
+            seconds: self.seconds,
+            command: self.command,
+            mode: self.mode,
+            ended: self.ended,
+            machine: self.machine,
+            conditions: self.conditions,
+            measurements: figures,
+            coverage: Vec::new(),
+            diagnosis: Diagnosis::default(),
+            watch: self.watch.map(|_| Watch::default()),
+            import: self.import.map(|_| Import::default()),
         }
     }
-    short
 }
 
-/// How the figures open and close, and the lines around each and of it that tell which metric it is of and how many samples it has.
-const FIGURES: (&[u8], &[u8]) = (b"\n  \"measurements\": [\n", b"  ]");
-const AROUND: [&[u8]; 3] = [b"    {\n", b"    },\n", b"    }\n"];
-const OF_FIGURE: &[u8] = b"      \"metric\": \"";
-const COUNTED: &[u8] = b"      \"summary\": {\"n\": ";
-
-/// The same of which each figure has nothing but its metric and the number of its samples, as all that a list of records tells; of
-/// another form than linespeed writes it stays what [`without_lists`] leaves.
-pub(crate) fn names_alone(text: &[u8]) -> Vec<u8> {
-    let begin = memmem::find(text, FIGURES.0).map(|at| at + FIGURES.0.len());
-    let parts = begin.and_then(|at| text.split_at_checked(at));
-    let Some((before, (figures, after))) = parts.and_then(|(head, rest)| Some((head, figure_names(rest)?)))
-    else {
-        return without_lists(text, &[]);
-    };
-    [without_lists(before, &[]), figures, without_lists(after, &[])].concat()
-}
-
-/// The names of figures up to the end of their list, and the text behind; `None` where a line is not as linespeed writes it.
-fn figure_names(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
-    let mut names = Vec::new();
-    let mut rest = text;
-    while !rest.starts_with(FIGURES.1) {
-        let (line, after) = split_line(rest);
-        if !line.starts_with(b"    ") {
-            return None;
-        }
-        if AROUND.contains(&line) || line.starts_with(OF_FIGURE) {
-            names.extend_from_slice(line);
-        } else if let Some(count) = line.strip_prefix(COUNTED) {
-            let digits = count.iter().position(|byte| !byte.is_ascii_digit())?;
-            names.extend_from_slice(b"\"summary\": {\"n\": ");
-            names.extend_from_slice(count.get(..digits)?);
-            names.push(b'}');
-        }
-        rest = after;
-    }
-    Some((names, rest))
-}
-
-fn split_line(text: &[u8]) -> (&[u8], &[u8]) {
-    text.split_at(memchr(b'\n', text).map_or(text.len(), |at| at + 1))
-}
-
-/// The text from the line on that closes what the lines before it are inside of, being further indented; `None` where they are not.
-fn pass_over<'a>(text: &'a [u8], closes: &[u8]) -> Option<&'a [u8]> {
-    let mut rest = text;
-    while !rest.starts_with(closes) {
-        let (line, after) = split_line(rest);
-        if !line.starts_with(b"    ") {
-            return None;
-        }
-        rest = after;
-    }
-    Some(rest)
+/// What of the figures of a record is passed over, beside samples and distributions.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unwanted<'a> {
+    /// Metrics of whose figures there are none.
+    pub metrics: &'a [&'a str],
+    /// Details, by their names.
+    pub details: &'a [&'a str],
+    /// Whether the words of doubts are: that there is one stays.
+    pub words: bool,
 }
 
 impl Record {
     /// Reads a record's inventory, conditions and figures with their summaries; samples, distributions, coverage, diagnosis
-    /// and figures of these metrics are passed over.
+    /// and what else is unwanted are passed over. That other tools measured it is all that is kept of an import, and that there is
+    /// one of a watch.
     ///
     /// # Errors
     ///
     /// As of [`Record::from_json`].
-    pub fn figures_from_json(text: &[u8], passed_over: &[&str]) -> Result<Self, ReadError> {
-        Self::read_bounded(&without_lists(text, passed_over), |text| {
-            let mut record = read(text)?;
-            record.measurements.retain(|m| !passed_over.contains(&m.metric.as_str()));
-            Ok(record)
-        })
+    pub fn figures_from_json(text: &[u8], unwanted: &Unwanted) -> Result<Self, ReadError> {
+        match read_quickly(text, unwanted) {
+            Some(record) => record.checked(),
+            // The parser reads every form, and says what is wrong with one.
+            None => Self::read_bounded(text, |text| read_by_parser(text, unwanted)),
+        }
     }
+}
+
+fn read_by_parser(text: &[u8], unwanted: &Unwanted) -> serde_json::Result<Record> {
+    let mut read: FiguresOnly = serde_json::from_slice(text)?;
+    let figures = std::mem::take(&mut read.measurements).into_iter();
+    let wanted = figures.filter(|figure| !unwanted.metrics.contains(&figure.metric.as_str()));
+    let without = wanted.map(|mut figure| {
+        figure.detail.retain(|name| !unwanted.details.contains(&name));
+        figure.doubt.iter_mut().filter(|_| unwanted.words).for_each(String::clear);
+        Measurement::from(figure)
+    });
+    let figures = without.collect();
+    Ok(read.into_record(figures))
+}
+
+/// The same of a text as linespeed writes it, in whatever lines; `None` where it has another form.
+fn read_quickly(text: &[u8], unwanted: &Unwanted) -> Option<Record> {
+    let mut reader = Reader::new(text);
+    let mut open = reader.object()?;
+    let mut figures = None;
+    // The rest, of a few kilobytes.
+    let mut rest = Vec::with_capacity(text.len() / 16);
+    while let Some(key) = reader.key(&mut open)? {
+        match key {
+            b"measurements" if figures.is_none() => {
+                figures = Some(figure_text::read_all(&mut reader, unwanted)?)
+            }
+            b"coverage" | b"diagnosis" => drop(reader.value()?),
+            _ => {
+                rest.push(if rest.is_empty() { b'{' } else { b',' });
+                rest.push(b'"');
+                rest.extend_from_slice(key);
+                rest.extend_from_slice(b"\":");
+                let value = reader.value()?;
+                match key {
+                    b"watch" | b"import" if value != b"null" => rest.extend_from_slice(b"true"),
+                    _ => rest.extend_from_slice(value),
+                }
+            }
+        }
+    }
+    rest.push(b'}');
+    if reader.peek().is_some() || skim::memory_of(&rest).is_err() {
+        return None;
+    }
+    let read: FiguresOnly = serde_json::from_slice(&rest).ok()?;
+    Some(read.into_record(figures.unwrap_or_default()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{Coverage, Label};
-
-    #[test]
-    fn names_of_figures_are_left_whatever_the_form_of_the_text() {
-        let figure = |metric: &'static str| Measurement::new(metric, Labels::new(), vec![1e-9; 6]);
-        let mut record = Record::new("0", "t".to_owned(), Vec::new());
-        record.measurements = vec![figure("core.clock"), figure("load.latency")];
-        record.measurements[1].doubt = Some("placed 97 %".into());
-        record.coverage.push(Coverage::skipped("wakeup", "not asked for"));
-        let json = record.to_json().unwrap();
-        let short = names_alone(json.as_bytes());
-        let value: serde_json::Value = serde_json::from_slice(&short).unwrap();
-        let figures = value["measurements"].as_array().unwrap();
-        assert_eq!(figures[1], serde_json::json!({"metric": "load.latency", "summary": {"n": 6}}));
-        assert!(figures.len() == 2 && value["started"] == "t" && short.len() + 500 < json.len());
-        // A list that has no end, and lines that are not as deep as they should be.
-        let half = &json.as_bytes()[..json.find("load.latency").unwrap()];
-        for kept in [half, json.replace("\n      \"metric", "\n \"metric").as_bytes(), b""] {
-            assert_eq!(names_alone(kept), without_lists(kept, &[]));
-        }
-    }
+    use proptest::prelude::*;
 
     #[test]
     fn figures_and_their_doubts_are_those_of_the_whole_record() {
@@ -260,26 +178,16 @@ mod tests {
         m.doubt = Some("placed 97 %".into());
         record.measurements.push(m);
         record.coverage.push(Coverage::skipped("wakeup", "not asked for"));
+        let nothing = Unwanted::default();
         let json = record.to_json().unwrap();
-        let short = Record::figures_from_json(json.as_bytes(), &[]).unwrap();
+        let short = Record::figures_from_json(json.as_bytes(), &nothing).unwrap();
         let mut whole = Record::from_json(json.as_bytes()).unwrap();
         whole.coverage.clear();
         whole.measurements[0].samples.clear();
         assert_eq!(short, whole);
         // Whatever the form of the text.
         let value: serde_json::Value = serde_json::from_str(&json).unwrap();
-        assert_eq!(Record::figures_from_json(value.to_string().as_bytes(), &[]).unwrap(), whole);
-        assert!(without_lists(json.as_bytes(), &[]).len() < json.len());
-        for kept in ["{\"samples\": [1], \"a\": [2]}", "\"samples\": [[1],\n2]\n", "\"samples\": [1"] {
-            assert_eq!(without_lists(kept.as_bytes(), &[]), kept.as_bytes());
-        }
-        // What is not as deep as it should be is left to the parser.
-        for kept in ["  \"coverage\": [\n  {}\n  ],\n", "  \"diagnosis\": {\n"] {
-            assert_eq!(without_lists(kept.as_bytes(), &[]), kept.replace("  ", "").as_bytes());
-        }
-        let text = b"  \"coverage\": [\n    {\n      \"what\": 1\n    }\n  ],\n";
-        let passed = without_lists(text, &[]);
-        assert_eq!(passed, b"  \"coverage\": [\n],\n");
+        assert_eq!(Record::figures_from_json(value.to_string().as_bytes(), &nothing).unwrap(), whole);
         // Figures that nobody asks for, in whatever form.
         let other =
             Measurement::new("load.latency_cycles", Labels::new().with_label(Label::Cpu, 1u32), vec![4.0]);
@@ -287,15 +195,61 @@ mod tests {
         both.measurements.insert(0, other.clone());
         both.measurements.push(other);
         let json = both.to_json().unwrap();
-        let few = without_lists(json.as_bytes(), &["load.latency_cycles"]);
-        assert!(few.len() + 100 < without_lists(json.as_bytes(), &[]).len());
+        let unwanted = Unwanted { metrics: &["load.latency_cycles"], ..nothing };
         let value: serde_json::Value = serde_json::from_str(&json).unwrap();
         for text in [&json, &value.to_string(), &serde_json::to_string_pretty(&value).unwrap()] {
-            let few = Record::figures_from_json(text.as_bytes(), &["load.latency_cycles"]).unwrap();
+            let few = Record::figures_from_json(text.as_bytes(), &unwanted).unwrap();
             assert_eq!(few, whole);
         }
+        let few = Unwanted { words: true, details: &["huge_share"], ..unwanted };
+        record.measurements[0].detail.set(crate::detail::HUGE_SHARE, 1.0);
+        let json = record.to_json().unwrap();
+        let few = Record::figures_from_json(json.as_bytes(), &few).unwrap();
+        let figure = &few.measurements[0];
+        assert!(figure.doubt.is_some() && figure.detail.is_empty() && figure.value() == 3e9, "{figure:?}");
         let half = &json.as_bytes()[..json.len() / 2];
-        assert!(matches!(Record::figures_from_json(half, &[]), Err(ReadError::Truncated)));
-        assert!(matches!(Record::figures_from_json(b"{\"a\": 1}", &[]), Err(ReadError::NotARecord(_))));
+        assert!(matches!(Record::figures_from_json(half, &nothing), Err(ReadError::Truncated)));
+        assert!(matches!(Record::figures_from_json(b"{\"a\": 1}", &nothing), Err(ReadError::NotARecord(_))));
+    }
+
+    /// Records that linespeed 0.1 wrote.
+    const KEPT: [&str; 3] = [
+        include_str!("../../linespeed/tests/records/0.1/main.json"),
+        include_str!("../../linespeed/tests/records/0.1/import.json"),
+        include_str!("../../linespeed/tests/records/0.1/stat.json"),
+    ];
+
+    #[test]
+    fn without_the_parser_the_same_is_read() {
+        let few = Unwanted { metrics: &["load.latency"], details: &["placement", "kernel"], words: true };
+        for text in KEPT {
+            let value: serde_json::Value = serde_json::from_str(text).unwrap();
+            for text in [text.to_owned(), value.to_string(), serde_json::to_string_pretty(&value).unwrap()] {
+                for unwanted in [Unwanted::default(), few] {
+                    let quick = read_quickly(text.as_bytes(), &unwanted).unwrap();
+                    assert_eq!(quick, read_by_parser(text.as_bytes(), &unwanted).unwrap());
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_changed_is_read_as_the_parser_reads_it(at in 0usize..2000, with in "[0-9a-z{}:,\\[\\]\\\\\". -]") {
+            let mut record = Record::new("0", "2026-01-01T00:00:00Z".to_owned(), Vec::new());
+            let place = Labels::new().with_label(Label::Cpu, 0u32).with_label(Label::Op, "triad");
+            let mut m = Measurement::new("memory.bandwidth", place, vec![1.0, 2.5e9, 3e9, 3e9, 3e9, 3e9]);
+            m.doubt = Some("placed 97 %".into());
+            m.detail.set(crate::detail::HUGE_SHARE, 1.0);
+            record.measurements.push(m);
+            let mut text = record.to_json().unwrap().into_bytes();
+            let from = text.windows(14).position(|at| at == b"\"measurements\"").unwrap();
+            let at = from + at % (text.len() - from);
+            text.splice(at..at + 1, with.bytes());
+            let unwanted = Unwanted::default();
+            if let (Some(quick), Ok(slow)) = (read_quickly(&text, &unwanted), read_by_parser(&text, &unwanted)) {
+                prop_assert_eq!(quick, slow);
+            }
+        }
     }
 }

@@ -6,7 +6,6 @@ mod nodes;
 mod system;
 mod work;
 
-use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
@@ -85,9 +84,18 @@ pub fn all() -> impl Iterator<Item = &'static Metric> {
 
 /// The metric with this name: asked several times of every figure, of which a fleet's records have millions.
 pub fn find(name: &str) -> Option<&'static Metric> {
-    static BY_NAME: LazyLock<HashMap<&str, &Metric>> =
-        LazyLock::new(|| all().map(|metric| (metric.name, metric)).collect());
-    BY_NAME.get(name).copied()
+    // Some sixty: a search among them takes less than a hash of the name.
+    static BY_NAME: LazyLock<Vec<&Metric>> = LazyLock::new(|| {
+        let mut metrics: Vec<&Metric> = all().collect();
+        metrics.sort_by_key(|metric| by_length(metric.name));
+        metrics
+    });
+    let at = BY_NAME.binary_search_by_key(&by_length(name), |metric| by_length(metric.name)).ok()?;
+    BY_NAME.get(at).copied()
+}
+
+fn by_length(name: &str) -> (usize, &str) {
+    (name.len(), name)
 }
 
 #[cfg(test)]

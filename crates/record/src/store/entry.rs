@@ -6,12 +6,25 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use skim::Part;
 
-use crate::figures_only::{names_alone, without_lists};
 use crate::{RunMode, regular_file};
 
 /// The metrics that a run of everything has on any machine; a record without one of them is of a part.
 pub(super) const OF_A_WHOLE_RUN: [&str; 3] = ["core.clock", "load.latency", "memory.bandwidth"];
+
+/// What a list of records needs of each.
+const LISTED: Part = Part::Only(&[
+    ("started", Part::Whole),
+    ("command", Part::Whole),
+    ("mode", Part::Whole),
+    ("machine", Part::Only(&[("hostname", Part::Whole)])),
+    (
+        "measurements",
+        Part::Each(&Part::Only(&[("metric", Part::Whole), ("summary", Part::Only(&[("n", Part::Whole)]))])),
+    ),
+    ("import", Part::Whole),
+]);
 
 /// A record in a folder, by its beginning and what it is of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -78,16 +91,8 @@ impl Entry {
         struct Count {
             n: u64,
         }
-        let short = names_alone(text);
-        let whole;
-        let head: Head = match serde_json::from_slice(&short) {
-            Ok(head) => head,
-            // Of a form that is nearly linespeed's it may be no JSON.
-            Err(_) => {
-                whole = without_lists(text, &[]);
-                serde_json::from_slice(&whole).ok()?
-            }
-        };
+        let text = skim::skim(text, &LISTED);
+        let head: Head = serde_json::from_slice(&text).ok()?;
         let figures = head.measurements.into_iter().filter(|figure| figure.summary.n > 0);
         let metrics: BTreeSet<Cow<str>> = figures.map(|figure| figure.metric).collect();
         Some(Self {

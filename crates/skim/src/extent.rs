@@ -1,9 +1,11 @@
 //! How much a record's text asks for, before memory is taken for it: a few bytes of JSON can stand for many of a list.
 
+use crate::marks::string_end;
+
 /// CPUs of the largest kernel that can be built (NR_CPUS of x86, arch/x86/Kconfig), and so its nodes and siblings at most.
 const MOST_CPUS: usize = 8192;
-/// Items of any other list: samples, figures of every pair of a thousand CPUs.
-const MOST_ITEMS: usize = 1 << 20;
+/// The most items of a list that a record may have: samples, figures of every pair of a thousand CPUs.
+pub const MOST_ITEMS: usize = 1 << 20;
 /// Lists of which a machine has no more than CPUs.
 const OF_CPUS: [&[u8]; 6] = [b"cpus", b"siblings", b"nodes", b"idle_states", b"memory_slots", b"notes"];
 /// Moments of a watch, which keeps a few hundred.
@@ -36,7 +38,7 @@ struct Open<'a> {
 /// # Errors
 ///
 /// A list is too long.
-pub(crate) fn memory_of(text: &[u8]) -> Result<u64, LongList> {
+pub fn memory_of(text: &[u8]) -> Result<u64, LongList> {
     let mut bytes = 0;
     let mut open: Vec<Open> = Vec::new();
     let (mut word, mut name): (&[u8], &[u8]) = (b"", b"");
@@ -83,8 +85,7 @@ pub(crate) fn memory_of(text: &[u8]) -> Result<u64, LongList> {
     Ok(bytes)
 }
 
-/// By its number: whether a byte has a meaning between values. Every byte of a record is asked for, and comparing one sign after the
-/// other took a seventh of its reading.
+/// By its number: whether a byte has a meaning between values.
 const MARKS: [bool; 256] = {
     let mut marks = [false; 256];
     let all = b"\":{[}],";
@@ -100,18 +101,10 @@ fn is_mark(byte: &u8) -> bool {
     MARKS[usize::from(*byte)]
 }
 
-/// A string up to its end, and what follows that. Most are names of a few letters.
+/// A string up to its end, and what follows that.
 fn string(text: &[u8]) -> (&[u8], &[u8]) {
-    let mut escaped = false;
-    let ends = |byte: &u8| {
-        let ends = !escaped && *byte == b'"';
-        escaped = !escaped && *byte == b'\\';
-        ends
-    };
-    match text.iter().position(ends) {
-        Some(at) => (text.get(..at).unwrap_or_default(), text.get(at + 1..).unwrap_or_default()),
-        None => (text, b""),
-    }
+    let end = string_end(text, 0).unwrap_or(text.len());
+    (text.get(..end).unwrap_or_default(), text.get(end + 1..).unwrap_or_default())
 }
 
 #[cfg(test)]
