@@ -117,10 +117,17 @@ impl Guardian {
 
     /// Tells it a number.
     pub fn tell(&self, number: i32) {
-        let bytes = number.to_ne_bytes();
-        // SAFETY: the bytes outlive the call. Four bytes go into a pipe whole or not at all. Should it be gone already
-        // there is nobody to tell; SIGPIPE is ignored in every Rust program.
-        unsafe { libc::write(self.lifeline.as_raw_fd(), bytes.as_ptr().cast(), bytes.len()) };
+        tell(&self.lifeline, number);
+    }
+
+    /// Tells it numbers from elsewhere; until it is dropped, the guardian does not hear of this one's end.
+    ///
+    /// # Errors
+    ///
+    /// No descriptor is left.
+    pub fn teller(&self) -> io::Result<impl Fn(i32) + Send + use<>> {
+        let lifeline = self.lifeline.try_clone()?;
+        Ok(move |number| tell(&lifeline, number))
     }
 
     /// Tells it that it is not needed any more.
@@ -134,6 +141,13 @@ impl Guardian {
         drop(lifeline);
         crate::child::wait_for(pid);
     }
+}
+
+fn tell(lifeline: &OwnedFd, number: i32) {
+    let bytes = number.to_ne_bytes();
+    // SAFETY: the bytes outlive the call. Four bytes go into a pipe whole or not at all. Should it be gone already
+    // there is nobody to tell; SIGPIPE is ignored in every Rust program.
+    unsafe { libc::write(lifeline.as_raw_fd(), bytes.as_ptr().cast(), bytes.len()) };
 }
 
 /// Whether this process has one thread.

@@ -88,13 +88,14 @@ fn after_kill_9_no_process_of_the_command_survives_whatever_it_names_itself_and_
     let (marks, guard) = (folder.path(), folder.path().join("linespeed-guard"));
     assert!(Command::new("cp").args(["/bin/sleep", guard.to_str().unwrap()]).status().unwrap().success());
     // One with another name, one without environment and with another limit in its own session, one more of the last kind that is
-    // the command's own child no more but in its group, and one that has neither environment nor limit, below a process that
-    // has both.
+    // the command's own child no more but in its group, and two that have neither environment nor limit: below a process that
+    // has both, and below none.
     let script = format!(
         "exec >/dev/null 2>&1; cd {}; ./linespeed-guard 61 & echo $! >one; \
          setsid env -i /usr/bin/prlimit --locks=77 sleep 62 & echo $! >two; \
          (env -i /usr/bin/prlimit --locks=77 sleep 63 & echo $! >three); \
          (setsid env -i /usr/bin/prlimit --locks=77 --rss=78 sleep 65 & echo $! >four; sleep 66; true) & \
+         (setsid env -i /usr/bin/prlimit --locks=77 --rss=78 sleep 67 & echo $! >five); \
          sleep 0.2; echo >ready; sleep 64",
         marks.display()
     );
@@ -107,7 +108,7 @@ fn after_kill_9_no_process_of_the_command_survives_whatever_it_names_itself_and_
     std::thread::sleep(Duration::from_millis(300));
     started.send(libc::SIGKILL);
     started.ended();
-    let pids = ["one", "two", "three", "four"].map(|mark| {
+    let pids = ["one", "two", "three", "four", "five"].map(|mark| {
         let text = std::fs::read_to_string(marks.join(mark)).unwrap();
         text.trim().parse::<i32>().unwrap()
     });

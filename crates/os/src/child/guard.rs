@@ -2,12 +2,13 @@
 //! end, then ends what we had started and removes the run's folder.
 
 use std::cell::OnceCell;
+use std::collections::HashSet;
 use std::ffi::{CStr, OsString};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::mark::{self, Mark, VARIABLE, clock_ns, runs};
+use super::mark::{self, KnownRun, Mark, VARIABLE, clock_ns, runs};
 use super::tree;
 use crate::guardian::{Guardian, Lifeline, Message};
 
@@ -51,7 +52,7 @@ impl Guard {
         if let Some(mark) = &mark {
             mark.set();
         }
-        runs().push((token.clone(), mark));
+        runs().push(KnownRun { token: token.clone(), mark, tell: None, known: HashSet::new() });
         Self { token, mark, folder: folder.map(Path::to_owned), posted: OnceCell::new() }
     }
 
@@ -83,7 +84,7 @@ impl Guard {
 impl Drop for Guard {
     fn drop(&mut self) {
         self.dismiss();
-        runs().retain(|(token, _)| *token != self.token);
+        runs().retain(|run| run.token != self.token);
         let posted = self.posted.take();
         if !matches!(posted, Some(None)) {
             self.mark.iter().for_each(Mark::put_back);
@@ -99,21 +100,32 @@ impl Drop for Guard {
 /// Posts it: the guardian of these processes.
 fn post(token: &str, mark: Option<Mark>, folder: Option<&Path>) -> Option<Guardian> {
     let work = |lifeline: &Lifeline| {
-        if lifeline.hear() == Message::Gone {
-            clean_up(token, mark, folder);
+        let mut adopted = Vec::new();
+        loop {
+            match lifeline.hear() {
+                Message::Number(pid) => {
+                    adopted.extend(tree::Stat::read(pid).map(|line| (pid, line.started)));
+                }
+                Message::Gone => break clean_up(token, mark, adopted, folder),
+                Message::Dismissed => break,
+            }
         }
     };
     let guardian = Guardian::post(NAME, &[], work).ok()?;
+    let mut runs = runs();
+    if let (Some(run), Ok(tell)) = (runs.iter_mut().find(|run| run.token == token), guardian.teller()) {
+        run.tell = Some(Box::new(tell));
+    }
     // Not something that a command left behind.
     tree::register(guardian.pid(), true);
     Some(guardian)
 }
 
-/// Ends the run's processes and removes its folder.
-fn clean_up(token: &str, mark: Option<Mark>, folder: Option<&Path>) {
+/// Ends the run's processes, those too that were adopted from it (number and start), and removes its folder.
+fn clean_up(token: &str, mark: Option<Mark>, adopted: Vec<(i32, u64)>, folder: Option<&Path>) {
     let mut quiet = 0;
     // All below those that have a mark, too: what has lost every mark is known by its parent, also when that one has ended.
-    let mut doomed = tree::Doomed::default();
+    let mut doomed = tree::Doomed::of(adopted);
     for _ in 0..LOOKS {
         doomed.add(&processes_of_run(token, mark));
         let found: Vec<i32> = doomed.running().into_iter().filter(|pid| !is_a_guardian(*pid)).collect();

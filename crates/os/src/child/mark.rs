@@ -1,6 +1,7 @@
 //! A number that every process of a run inherits and none can shake off by accident: programs that are started with an empty
 //! environment, in a session of their own, or by sudo still have it.
 
+use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -15,17 +16,43 @@ const LEAST: u64 = 1 << 62;
 /// The variable by which processes of a run know each other, however far they forked away.
 pub(super) const VARIABLE: &str = "LINESPEED_RUN";
 
-/// The tokens and marks of the runs of this process.
-static RUNS: Mutex<Vec<(String, Option<Mark>)>> = Mutex::new(Vec::new());
+/// What a run of this process is known by, and who is to hear of what it left behind.
+pub(super) struct KnownRun {
+    pub(super) token: String,
+    pub(super) mark: Option<Mark>,
+    /// Tells the guard the number of a process.
+    pub(super) tell: Option<Box<dyn Fn(i32) + Send>>,
+    /// Those that it was told of, by number and start.
+    pub(super) known: HashSet<(i32, u64)>,
+}
 
-pub(super) fn runs() -> MutexGuard<'static, Vec<(String, Option<Mark>)>> {
+/// A guard is told of so many at the most: its pipe holds them whether it reads or not.
+const MOST_KNOWN: usize = 8192;
+
+/// The runs of this process.
+static RUNS: Mutex<Vec<KnownRun>> = Mutex::new(Vec::new());
+
+pub(super) fn runs() -> MutexGuard<'static, Vec<KnownRun>> {
     RUNS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Tells the guards of processes that this one has adopted: when it is killed they are init's, and what has neither variable nor limit
+/// is known by nothing else.
+pub(super) fn tell_adopted(found: &[(i32, u64)]) {
+    for run in runs().iter_mut() {
+        let Some(tell) = &run.tell else { continue };
+        for process in found {
+            if run.known.len() < MOST_KNOWN && run.known.insert(*process) {
+                tell(process.0);
+            }
+        }
+    }
 }
 
 /// Whether a process belongs to a run of this process; every one does where there is none.
 pub(super) fn is_of_a_run(pid: i32) -> bool {
     let runs = runs();
-    runs.is_empty() || runs.iter().any(|(token, mark)| is_of_run(pid, token, *mark))
+    runs.is_empty() || runs.iter().any(|run| is_of_run(pid, &run.token, run.mark))
 }
 
 /// Whether a process has this token in its environment, or this mark.

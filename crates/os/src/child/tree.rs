@@ -183,7 +183,7 @@ pub(super) fn left_behind_by(pid: i32) -> Vec<Process> {
     }
     let known = children().clone();
     let others = OTHERS.get().map_or(&[][..], Vec::as_slice);
-    let mut found = Vec::new();
+    let (mut found, mut adopted) = (Vec::new(), Vec::new());
     for candidate in list_adopted() {
         if known.iter().any(|(child, _)| *child == candidate) || candidate == pid {
             continue;
@@ -193,9 +193,11 @@ pub(super) fn left_behind_by(pid: i32) -> Vec<Process> {
         let of_others = others.contains(&(candidate, line.started))
             || !others.is_empty() && !mark::is_of_a_run(candidate);
         if !of_others && !known.iter().any(|(child, own)| *own && *child == line.group && *child != pid) {
+            adopted.push((candidate, line.started));
             found.push(Process { pid: candidate, name: line.name });
         }
     }
+    mark::tell_adopted(&adopted);
     found
 }
 
@@ -223,6 +225,11 @@ pub fn processes() -> HashMap<i32, Stat> {
 pub(super) struct Doomed(Vec<(i32, u64)>);
 
 impl Doomed {
+    /// Of these, by number and start.
+    pub(super) fn of(processes: Vec<(i32, u64)>) -> Self {
+        Self(processes)
+    }
+
     /// Adds `roots` and all that descends from them or from those that are known already.
     pub(super) fn add(&mut self, roots: &[i32]) {
         let all = processes();
