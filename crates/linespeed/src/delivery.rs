@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use os::places;
+use record::phrase::visible;
 use record::{Ended, Machine, Record};
 use report::forms::{Form, Forms};
 
@@ -43,6 +45,15 @@ pub fn shown_by(options: &Options, destination: Option<&Path>, ended: &Ended) ->
         kept.unwrap_or_default().to_string_lossy().into_owned()
     });
     options.out.label.clone().or(file).unwrap_or(record::source::HERE.to_owned())
+}
+
+/// What `linespeed show` takes for the record in a file whenever it is asked: its name where it lies among the user's own; `None` where
+/// names are left out, and without a file.
+pub fn lasting_name(options: &Options, file: Option<&Path>) -> Option<String> {
+    let file = file.filter(|file| !options.out.redact && file.as_os_str() != "-")?;
+    let own = places::state_folder().is_some_and(|own| file.parent() == Some(&own));
+    let stem = file.file_stem().filter(|_| own).map(Path::new);
+    Some(visible(stem.unwrap_or(file)))
 }
 
 /// Whether the result goes to standard output as JSON, and nothing else does.

@@ -26,8 +26,13 @@ pub struct Source {
 pub fn tell_apart(sources: &mut [Source]) {
     let hosts: Vec<Option<String>> =
         sources.iter().map(|source| host_of(&source.name).map(str::to_owned)).collect();
-    let count =
-        count_names(sources.iter().zip(&hosts).map(|(source, host)| host.as_ref().unwrap_or(&source.name)));
+    // One that is called otherwise is of a host, too.
+    let of_file = |source: &Source| {
+        let stem = Path::new(&source.from).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        host_of(&stem).map_or_else(|| source.name.clone(), str::to_owned)
+    };
+    let known: Vec<String> = sources.iter().map(of_file).collect();
+    let count = count_names(known.iter());
     for (source, host) in sources.iter_mut().zip(hosts) {
         if let Some(host) = host.filter(|host| count.get(host) == Some(&1)) {
             source.name = host;
@@ -77,6 +82,19 @@ mod tests {
         );
         assert_eq!(names(&["monday.json", "db1-20260102T030405Z.json"]), ["monday", "db1"]);
         assert_eq!(names(&["db1.json", "db1-20260102T030405Z.json"]), ["db1", "db1-20260102T030405Z"]);
+    }
+
+    #[test]
+    fn another_record_of_this_machine_is_not_called_by_its_host() {
+        let source = |name: &str, day: u32| Source {
+            name: name.to_owned(),
+            from: format!("/r/db1-202601{day:02}T030405Z.json"),
+            record: Record::new("0", "t".to_owned(), Vec::new()),
+            note: None,
+        };
+        let mut both = [source("this machine", 1), source("db1-20260102T030405Z", 2)];
+        tell_apart(&mut both);
+        assert_eq!(both.map(|source| source.name), ["this machine", "db1-20260102T030405Z"]);
     }
 
     #[test]

@@ -59,12 +59,16 @@ impl<'a> Forms<'a> {
         }
     }
 
-    /// A record, with its report.
-    pub fn of_record(record: &'a Record, report: impl Fn(&Record, &Style) -> String + 'a) -> Self {
+    /// A record, with its report. `shown_by`: what `linespeed show` takes for it later, where that is known.
+    pub fn of_record(
+        record: &'a Record,
+        shown_by: Option<String>,
+        report: impl Fn(&Record, &Style) -> String + 'a,
+    ) -> Self {
         Self::new(move |style| report(record, style))
             .with_json(|| record.to_json())
             .with_csv(|| crate::csv::record(record))
-            .with_page(|| crate::page::html(record))
+            .with_page(move || crate::page::kept(record, shown_by.as_deref()))
             .with_prometheus(|| crate::prometheus::record(record))
     }
 

@@ -6,7 +6,7 @@ use measure::{Depth, Measure, Wakeups, list};
 use quiet::tuning_plan::Purpose;
 use record::metrics::{self, Better, Metric};
 use record::paired_comparison::Scale;
-use record::{CpuList, KnobName, Label, Labels, Measurement, Template, Text, text};
+use record::{CpuList, Key, KnobName, Label, Labels, Measurement, Template, Text, text};
 
 use super::figure::{Figure, Unit};
 use super::knobs::{SETTLING, find_settable};
@@ -53,11 +53,18 @@ impl ProvenFigure {
 
     /// What it is called, and where it is measured.
     pub fn describe(&self) -> Text {
-        let place: Vec<String> = self.place.0.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        // As it is measured is what nobody asks about.
+        let usual = |name: &str, value: &Key| name == Label::Corrected.name() && value.to_string() == "false";
+        let said = self.place.0.iter().filter(|(name, value)| !usual(name, value));
+        let part = |(name, value): (&String, &Key)| match Label::from_name(name) {
+            Some(Label::Cpu) => format!("CPU {value}"),
+            _ => format!("{name} {value}"),
+        };
+        let place: Vec<String> = said.map(part).collect();
         match place.is_empty() {
             true => self.metric.title.into(),
             false => {
-                text!("proof-figure", "{title}, {place}", title = self.metric.title, place = place.join(" "))
+                text!("proof-figure", "{title}, {place}", title = self.metric.title, place = place.join(", "))
             }
         }
     }

@@ -13,7 +13,7 @@ use report::forms::Forms;
 use report::terminal::{self, Style};
 
 use super::new_record;
-use crate::delivery::{as_json, is_named, print, printed, write_form};
+use crate::delivery::{as_json, is_named, lasting_name, print, printed, write_form};
 use crate::failure::Failure;
 use crate::options::{Import, Options};
 use crate::redaction::{redact_all, shown};
@@ -60,7 +60,10 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
     let report =
         |style: &Style| terminal::import(&records, &places, options.out.all || options.out.verbose, style);
     let forms = match records.as_slice() {
-        [one] => Forms::of_record(one, |_, style| report(style)),
+        [one] => {
+            let name = lasting_name(options, kept.first().map(|kept| kept.path.as_path()));
+            Forms::of_record(one, name, |_, style| report(style))
+        }
         _ => Forms::new(report),
     };
     if !is_named(options) {

@@ -12,6 +12,8 @@ use crate::redaction::redact;
 
 /// What tells the rest.
 const MORE: &str = "--all (features, mitigations, conditions), --tree (the shape)";
+/// What tells the rest of all facts.
+const SHAPE: &str = "--tree (the shape)";
 
 /// Reads this machine, or the captured tree of another.
 pub fn run(options: &Options, inspect: &Inspect) -> Result<u8, Failure> {
@@ -30,7 +32,8 @@ pub fn run(options: &Options, inspect: &Inspect) -> Result<u8, Failure> {
         if inspect.tree {
             terminal::tree(&record.machine, style)
         } else {
-            terminal::inventory_answer(&record, options.out.all, MORE, style)
+            let more = if options.out.all { SHAPE } else { MORE };
+            terminal::inventory_answer(&record, options.out.all, Some(more), style)
         }
     });
     let forms = forms.with_json(|| record.to_json()).with_prometheus(|| report::prometheus::record(&record));

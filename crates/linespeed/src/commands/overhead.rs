@@ -13,7 +13,7 @@ use report::forms::Forms;
 use report::terminal;
 
 use super::measuring::{Measuring, Outcome, ended};
-use crate::delivery::{deliver, shown_by};
+use crate::delivery::{deliver, lasting_name, shown_by};
 use crate::failure::{Failure, signal_code};
 use crate::options::{Options, Overhead, Vm};
 use crate::output;
@@ -72,7 +72,7 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
         return Err(Failure::Cannot(explain_nothing(result.missing())));
     }
     let extent = (options.out.all || options.out.verbose, options.out.verbose);
-    let forms = Forms::of_record(&record, |record, style| {
+    let forms = Forms::of_record(&record, lasting_name(options, destination.as_deref()), |record, style| {
         terminal::overhead_answer(
             record,
             extent,

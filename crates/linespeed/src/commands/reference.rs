@@ -26,7 +26,7 @@ pub fn run(options: &Options, asked: &Reference) -> Result<u8, Failure> {
     let report = |record: &Record, style: &Style| {
         terminal::reference(record, &answers, options.out.all, machine.name, style)
     };
-    let forms = Forms::of_record(&record, report)
+    let forms = Forms::of_record(&record, None, report)
         .with_page(|| page::reference(&record, &answers))
         .with_json(|| claims_json::record(&record, &answers));
     hand_out(options, &forms)?;

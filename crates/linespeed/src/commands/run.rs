@@ -7,7 +7,7 @@ use report::forms::Forms;
 use report::terminal::{self, Style};
 
 use super::measuring::{Measuring, Outcome, chosen_cpus, ended};
-use crate::delivery::{deliver, shown_by};
+use crate::delivery::{deliver, lasting_name, shown_by};
 use crate::failure::{FOUND, Failure, signal_code, unknown_name};
 use crate::options::{self, Options, Run, WakeupForms};
 use crate::progress::Shown;
@@ -86,7 +86,8 @@ fn measure_and_report(
         })
     };
     let page = (options.command.is_none(), !asked.any());
-    let forms = Forms::of_record(&record, report).with_report_asked_for(asked.any());
+    let forms = Forms::of_record(&record, lasting_name(options, destination.as_deref()), report)
+        .with_report_asked_for(asked.any());
     deliver(options, &record, destination.as_deref(), &forms, page)?;
     if record.measurements.is_empty() && record.ended == Ended::Complete {
         return Err(Failure::Cannot(

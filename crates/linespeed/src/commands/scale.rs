@@ -13,7 +13,7 @@ use report::forms::Forms;
 use report::terminal::{self, ListedRecipe};
 
 use super::measuring::{Measuring, Outcome, chosen_cpus, ended};
-use crate::delivery::{deliver, hand_out, shown_by};
+use crate::delivery::{deliver, hand_out, lasting_name, shown_by};
 use crate::failure::{Failure, signal_code};
 use crate::files;
 use crate::options::{Options, Scale};
@@ -71,7 +71,7 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
     if let (Some(trouble), true) = (&results.failed, record.measurements.is_empty()) {
         return Err(complaint(&job, trouble));
     }
-    let forms = Forms::of_record(&record, |record, style| {
+    let forms = Forms::of_record(&record, lasting_name(options, destination.as_deref()), |record, style| {
         terminal::scale_answer(
             record,
             options.out.all,

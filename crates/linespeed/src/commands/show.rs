@@ -1,10 +1,12 @@
 //! `linespeed show`: a record again.
 
+use std::path::Path;
+
 use record::Record;
 use report::forms::Forms;
 use report::terminal::{self, Style};
 
-use crate::delivery::hand_out;
+use crate::delivery::{hand_out, lasting_name};
 use crate::failure::Failure;
 use crate::options::{Options, Show};
 use crate::redaction::{argument, redact};
@@ -26,18 +28,22 @@ pub fn run(options: &Options, show: &Show) -> Result<u8, Failure> {
         let why = "has no wake-up latency; measure it with linespeed run wakeup".to_owned();
         return Err(Failure::Input { path: show.record.clone().into(), why });
     }
+    let shown_by = argument(options, &show.record);
     let sections = |style: &Style| -> Result<Vec<String>, Failure> {
         let known = || terminal::section_names(&record).join(", ");
         let missing = |name| Failure::Usage(format!("this record has no {name}; it has {}", known()));
         let parts = show.parts.iter();
-        parts.map(|name| terminal::section(&record, name, style).ok_or_else(|| missing(name))).collect()
+        parts
+            .map(|name| terminal::section(&record, name, shown_by, style).ok_or_else(|| missing(name)))
+            .collect()
     };
     sections(&Style::default())?;
     let report = |record: &Record, style: &Style| match &wakeups {
         Some(text) => text.clone(),
         None if !show.parts.is_empty() => sections(style).unwrap_or_default().join("\n"),
-        None => terminal::record(record, options.out.all, argument(options, &show.record), style),
+        None => terminal::record(record, options.out.all, shown_by, style),
     };
-    hand_out(options, &Forms::of_record(&record, report).with_report_asked_for(forms.any()))?;
+    let name = lasting_name(options, Some(Path::new(&source.from)));
+    hand_out(options, &Forms::of_record(&record, name, report).with_report_asked_for(forms.any()))?;
     Ok(super::run::found_code(&options.measuring, &record))
 }

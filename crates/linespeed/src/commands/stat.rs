@@ -209,7 +209,7 @@ fn deliver(
         };
     }
     let shown_by = delivery::shown_by(options, destination, &record.ended);
-    let forms = Forms::of_record(record, |record, style| {
+    let forms = Forms::of_record(record, delivery::lasting_name(options, destination), |record, style| {
         let gate = gate.map_or(String::new(), |gate| terminal::gate(gate, style));
         gate + &terminal::stat_answer(record, options.out.all, &shown_by, style)
     });

@@ -10,7 +10,8 @@ use super::figures::{known, mark_words, uncertainty, value};
 use super::section::listed;
 use super::side_by_side::group_by;
 use crate::text::range;
-use record::phrase::count_noun;
+use record::phrase::{count_noun, quote_word};
+use record::source::HERE;
 
 /// What stands above everything else, where something does.
 pub(crate) fn banner(record: &Record) -> Option<String> {
@@ -84,6 +85,17 @@ pub(crate) fn machine(record: &Record) -> Vec<String> {
         });
     }
     lines
+}
+
+/// What fixes the finding of this number where a knob mends it. `shown_by`: what `linespeed show` takes for the record, where that is
+/// known.
+pub(crate) fn fix_command(number: usize, shown_by: Option<&str>) -> String {
+    let of = match shown_by {
+        Some(HERE) => String::new(),
+        Some(name) => format!(" --record {}", quote_word(name)),
+        None => " --record RECORD".to_owned(),
+    };
+    format!("sudo linespeed fix {number}{of}")
 }
 
 /// The name of the host; `(none)` is the kernel's word for one that nobody named.

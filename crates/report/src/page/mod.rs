@@ -29,11 +29,20 @@ const POLICY: &str =
 
 /// The whole page: what was asked for first, then the headlines, what costs speed, what could not be seen, and the evidence.
 pub fn html(record: &Record) -> String {
-    reference(record, &[])
+    kept(record, None)
+}
+
+/// The same of a record that `linespeed show` takes this name for, where there is one.
+pub fn kept(record: &Record, shown_by: Option<&str>) -> String {
+    whole(record, &[], shown_by)
 }
 
 /// The same of a reference machine, with what its documents claim.
 pub fn reference(record: &Record, answers: &[Answer]) -> String {
+    whole(record, answers, None)
+}
+
+fn whole(record: &Record, answers: &[Answer], shown_by: Option<&str>) -> String {
     let name = crate::contents::summary::host_name(&record.machine).unwrap_or("a machine");
     let figures = figures::Figures::from_record(record);
     // Without figures the inventory is the answer.
@@ -55,7 +64,7 @@ pub fn reference(record: &Record, answers: &[Answer]) -> String {
     // Of a watch nothing was measured in which a rule could find anything.
     let findings = match record.watch {
         Some(_) => section("findings", "", html! {}),
-        None => summary::findings(record, &figures),
+        None => summary::findings(record, &figures, shown_by),
     };
     sections.extend([
         summary::resources(record),

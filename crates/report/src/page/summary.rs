@@ -153,7 +153,7 @@ fn finding_id(number: usize) -> String {
 }
 
 /// What costs speed, the worst first.
-pub(super) fn findings(record: &Record, figures: &Figures) -> Section {
+pub(super) fn findings(record: &Record, figures: &Figures, shown_by: Option<&str>) -> Section {
     let findings = &record.diagnosis.findings;
     let inside = html! {
         @if findings.is_empty() {
@@ -161,7 +161,7 @@ pub(super) fn findings(record: &Record, figures: &Figures) -> Section {
         } @else {
             ol class="findings" {
                 @for (number, finding) in findings.iter().enumerate() {
-                    li id=(finding_id(number)) { (found(record, number, finding, figures)) }
+                    li id=(finding_id(number)) { (found(record, number, finding, figures, shown_by)) }
                 }
             }
         }
@@ -169,7 +169,13 @@ pub(super) fn findings(record: &Record, figures: &Figures) -> Section {
     section("findings", "What costs speed", inside)
 }
 
-fn found(record: &Record, number: usize, finding: &Finding, figures: &Figures) -> Markup {
+fn found(
+    record: &Record,
+    number: usize,
+    finding: &Finding,
+    figures: &Figures,
+    shown_by: Option<&str>,
+) -> Markup {
     let severity = summary::severity(finding.severity);
     // A loss that may be none is never coloured.
     let class =
@@ -194,7 +200,7 @@ fn found(record: &Record, number: usize, finding: &Finding, figures: &Figures) -
         }
         @for remedy in first { (advice("Do", remedy)) }
         @if finding.knob().is_some() {
-            (advice("Fix", &Remedy::command(format!("sudo linespeed fix {} --record RECORD", number + 1))))
+            (advice("Fix", &Remedy::command(summary::fix_command(number + 1, shown_by))))
         }
         @if !(others.is_empty() && finding.evidence.is_empty() && finding.undo.is_empty()) {
             details {

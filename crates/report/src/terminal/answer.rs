@@ -3,7 +3,6 @@
 
 use record::diagnosis::{Finding, Resource};
 use record::phrase::{count_noun, join_most, quote_word};
-use record::source::HERE;
 use record::{Coverage, Record, State};
 
 use super::screen::Screen;
@@ -79,9 +78,10 @@ pub(super) fn more(screen: &mut Screen, record: &Record, shown_by: &str, shown: 
         more if shown > 0 => format!("{}, tables, coverage", count_noun(more, "more finding")),
         more => format!("{}, tables, coverage", count_noun(more, "finding")),
     };
-    let command = format!("More: linespeed show {} --all", quote_word(shown_by));
+    let command = format!("linespeed show {} --all", quote_word(shown_by));
     let whole = format!("{command} ({more})");
-    screen.uncut(if width(&whole) > screen.width() { &command } else { &whole });
+    let fits = width("More: ") + width(&whole) <= screen.width();
+    screen.more(if fits { &whole } else { &command });
 }
 
 /// Why things could not be seen, in two lines at most.
@@ -226,9 +226,8 @@ pub(super) fn findings(screen: &mut Screen, record: &Record, room: usize, shown_
 /// What fixes it where it is a knob: which, and to what.
 fn fix(finding: &Finding, number: usize, shown_by: &str, room: usize) -> Option<String> {
     let set = finding.knob()?;
-    let of = if shown_by == HERE { String::new() } else { format!(" --record {}", quote_word(shown_by)) };
     let to = set.value.as_ref().map(|value| format!(" to {value}")).unwrap_or_default();
-    let command = format!("$ sudo linespeed fix {number}{of}");
+    let command = format!("$ {}", summary::fix_command(number, Some(shown_by)));
     let sets = format!("sets {}{to}", set.knob.name());
     let lines = [
         format!("{command} ({sets}, measures before and after)"),
@@ -324,6 +323,14 @@ mod tests {
         let mut screen = Screen::new(&Style { width: 160, color: false, ..Style::default() });
         write(&mut screen, &record, "a b");
         assert!(screen.finish().contains("linespeed fix 1 --record 'a b'"));
+        // The report above it and the page name the record, too; what stands above is not said to be elsewhere.
+        let style = Style { width: 160, color: false, ..Style::default() };
+        let whole = crate::terminal::answer(&record, true, "a b", &style);
+        assert_eq!(whole.matches("fix 1 --record 'a b'").count(), 2);
+        assert!(!whole.contains("More: ") && answer(&record, 160).contains("More: "));
+        let page = crate::page::kept(&record, Some("a b"));
+        assert!(page.contains("fix 1 --record 'a b'") && !page.contains("--record RECORD"));
+        assert!(crate::page::html(&record).contains("fix 1 --record RECORD"));
     }
 
     #[test]

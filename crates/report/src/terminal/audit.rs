@@ -148,8 +148,7 @@ fn write_answer(screen: &mut Screen, seen: &Seen, knobs: &[Audited]) {
     by_name(screen, absent(seen), &standing(knobs, Stand::Absent));
     screen.blank();
     remarks.iter().for_each(|remark| screen.paragraph(&[], Tone::Plain, remark));
-    let more = "More: --all (what each knob does, and why it is not here)";
-    screen.paragraph(&[], Tone::Plain, more);
+    screen.more_with("--all (what each knob does, and why it is not here)");
 }
 
 /// Knobs by name alone.

@@ -30,7 +30,11 @@ pub(super) fn above(
     write: impl FnOnce(&mut Screen),
 ) -> String {
     let report = if all { report() + "\n" } else { String::new() };
-    report + &Screen::draw(style, write)
+    let answer = |screen: &mut Screen| {
+        screen.stands_below_all(all);
+        write(screen);
+    };
+    report + &Screen::draw(style, answer)
 }
 
 /// What a command or recipe gives on one CPU to all of them. `shown_by`: what `linespeed show` takes for this record.
@@ -38,7 +42,7 @@ pub fn scale_answer(record: &Record, all: bool, shown_by: &str, style: &Style) -
     above(
         all,
         style,
-        || scale::scale(record, style),
+        || scale::whole(record, Some(shown_by), style),
         |screen| {
             let lines = screen.lines();
             if let Some(early) = scale::early(record) {
@@ -194,7 +198,7 @@ pub fn plan_answer(made: &Plan, all: bool, style: &Style) -> String {
 }
 
 fn more(screen: &mut Screen, what: &str) {
-    screen.line(&[Span::plain(format!("More: --all ({what})"))]);
+    screen.more_with(&format!("--all ({what})"));
 }
 
 #[cfg(test)]

@@ -8,8 +8,9 @@ use record::units::{percent, significant};
 use record::{Text, text};
 use serde_json::{Value, json};
 
+use super::knob_changes::planned;
 use super::screen::Screen;
-use super::{Style, knobs_planned, proof};
+use super::{Style, proof};
 use crate::contents::summary;
 use crate::paint::{Span, Tone};
 
@@ -44,7 +45,7 @@ pub fn fix(fixed: &Fixed, style: &Style) -> String {
     match fixed.proof {
         Some(measured) => text.push_str(&proof(measured, style)),
         None if !fixed.outlook.is_done() => {
-            text.push_str(&knobs_planned(&fixed.outlook.plan, false, 0, style));
+            text.push_str(&planned(&fixed.outlook.plan, "held while it is measured", false, 0, style));
         }
         None => {}
     }
@@ -122,9 +123,9 @@ fn gave(gain: &Gain) -> Text {
             }
         }
         Gain::Nothing { smaller_than } if *smaller_than > 0.0 => {
-            text!("fix-nothing", "nothing above the noise floor (< {bound})", bound = percent(*smaller_than))
+            text!("fix-nothing", "no difference resolved (< {bound})", bound = percent(*smaller_than))
         }
-        Gain::Nothing { .. } => text!("fix-nothing-at-all", "nothing above the noise floor"),
+        Gain::Nothing { .. } => text!("fix-nothing-at-all", "no difference resolved"),
         Gain::TooNoisy { rounds_needed: Some(rounds) } => {
             let rounds = count_noun(*rounds, "more round");
             text!("fix-too-noisy-yet", "too noisy to tell: {rounds} needed, with --rounds", rounds)

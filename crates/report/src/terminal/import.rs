@@ -50,15 +50,15 @@ pub fn import(records: &[Record], kept: &[Kept], all: bool, style: &Style) -> St
             several => write_several(screen, several, kept),
         }
         screen.blank();
+        let rest = if all { "" } else { "--all (all that was read), " };
         let names: Vec<String> = kept.iter().map(|kept| quote_word(&kept.shown_by)).collect();
         match (kept, names.as_slice()) {
             ([one], [name]) => {
                 screen.uncut(&one.line());
-                screen.uncut(&format!("More:   --all (all that was read), linespeed show {name} --all"));
+                screen.uncut(&format!("More:   {rest}linespeed show {name} --all"));
             }
             (_, [first, second, ..]) => {
-                let more = format!("More:   --all (all that was read), linespeed compare {first} {second}");
-                screen.uncut(&more);
+                screen.uncut(&format!("More:   {rest}linespeed compare {first} {second}"));
             }
             _ => {}
         }

@@ -33,7 +33,7 @@ const SCREEN: usize = 24;
 const BELOW: usize = 4;
 
 /// What the machine is on one screen, first what of it costs speed; every fact above it, where `all` is asked for. `more`: what tells the rest.
-pub fn inventory_answer(record: &Record, all: bool, more: &str, style: &Style) -> String {
+pub fn inventory_answer(record: &Record, all: bool, more: Option<&str>, style: &Style) -> String {
     if style.layout == Layout::Tables {
         return inventory(record, style);
     }
@@ -62,7 +62,9 @@ pub fn inventory_answer(record: &Record, all: bool, more: &str, style: &Style) -
             let lost: Vec<(String, String)> =
                 summary::unseen(record).into_iter().map(|lost| (lost.what.join(", "), lost.reason)).collect();
             answer::unseen_why(screen, &lost);
-            screen.uncut(&format!("More: {more}"));
+            if let Some(more) = more {
+                screen.uncut(&format!("More: {more}"));
+            }
         },
     )
 }
@@ -78,7 +80,7 @@ mod tests {
         let facts = essentials::facts(&record).facts;
         for width in [40, 80, 160] {
             let text =
-                inventory_answer(&record, false, "", &Style { width, color: false, ..Style::default() });
+                inventory_answer(&record, false, None, &Style { width, color: false, ..Style::default() });
             assert!(text.lines().count() <= SCREEN, "{text}");
             let begins = |start: &str| text.lines().any(|line| line.starts_with(start));
             assert!(begins("1. ") && begins(&clean(&facts[0].key)), "{text}");

@@ -95,6 +95,17 @@ fn outcome_lines(outcomes: &[KnobOutcome]) -> Vec<KnobLine> {
 
 /// What `--dry-run` would set; a command would get the page cache dropped, and so many files read into it.
 pub fn knobs_planned(plan: &TuningPlan, drop_caches: bool, warm: usize, style: &Style) -> String {
+    planned(plan, "held while the command runs", drop_caches, warm, style)
+}
+
+/// The same; `held`: of what a process holds, while what.
+pub(super) fn planned(
+    plan: &TuningPlan,
+    held: &str,
+    drop_caches: bool,
+    warm: usize,
+    style: &Style,
+) -> String {
     let mut lines = Vec::new();
     if plan.leaves_traces() || !plan.settings.is_empty() || drop_caches || warm > 0 {
         lines.push(KnobLine::Heading("Would be set".to_owned()));
@@ -105,7 +116,7 @@ pub fn knobs_planned(plan: &TuningPlan, drop_caches: bool, warm: usize, style: &
     let compound = plan.compound_changes.iter();
     lines.extend(compound.map(|(name, compound)| change_line(name, &compound.as_change())));
     for (name, _) in &plan.settings {
-        lines.push(KnobLine::Knob((*name).to_owned(), "held while the command runs".to_owned()));
+        lines.push(KnobLine::Knob((*name).to_owned(), held.to_owned()));
     }
     if drop_caches {
         let what = "dropped for the whole machine before the command; cannot be restored";

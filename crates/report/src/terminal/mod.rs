@@ -114,20 +114,21 @@ pub fn safe(text: &str) -> String {
 pub fn answer(record: &Record, all: bool, shown_by: &str, style: &Style) -> String {
     let mut screen = Screen::new(style);
     if all {
-        report::write(&mut screen, record);
+        report::write(&mut screen, record, Some(shown_by));
     } else if !summary::is_whole(record) {
         report::figures(&mut screen, record);
     }
     screen.blank();
+    screen.stands_below_all(all);
     answer::write(&mut screen, record, shown_by);
     screen.finish()
 }
 
 /// One part of a report by its name: `findings`, `losses`, `noise`, `coverage`, a measurement, a metric; `None` where the record
-/// has nothing of that name.
-pub fn section(record: &Record, name: &str, style: &Style) -> Option<String> {
+/// has nothing of that name. `shown_by`: what `linespeed show` takes for this record.
+pub fn section(record: &Record, name: &str, shown_by: &str, style: &Style) -> Option<String> {
     let mut screen = Screen::new(style);
-    sections::write(&mut screen, record, name).then(|| screen.finish())
+    sections::write(&mut screen, record, name, shown_by).then(|| screen.finish())
 }
 
 /// The names that [`section`] knows of this record.
@@ -138,7 +139,7 @@ pub fn section_names(record: &Record) -> Vec<&'static str> {
 /// The report: the first screen (what the machine is, how far from line speed, what costs speed, what could not
 /// be seen, how noisy it was) and below it the figures in detail.
 pub fn report(record: &Record, style: &Style) -> String {
-    Screen::draw(style, |screen| report::write(screen, record))
+    Screen::draw(style, |screen| report::write(screen, record, None))
 }
 
 /// A record again: what a run of `scale`, `overhead` or `stat` tells of its commands; without figures the inventory stands in place
@@ -158,7 +159,8 @@ pub fn record(record: &Record, all: bool, shown_by: &str, style: &Style) -> Stri
         answer(record, all || !measured, shown_by, style)
     } else {
         let more = format!("linespeed show {} --all", record::phrase::quote_word(shown_by));
-        inventory_answer(record, all || !measured, &more, style)
+        let more = if all || !measured { None } else { Some(more.as_str()) };
+        inventory_answer(record, all || !measured, more, style)
     }
 }
 

@@ -19,7 +19,7 @@ const METRICS: usize = 5;
 pub fn reference(record: &Record, answers: &[Answer], all: bool, shown_by: &str, style: &Style) -> String {
     let mut screen = Screen::new(style);
     if all || style.layout != Layout::Terminal {
-        report::write(&mut screen, record);
+        report::write(&mut screen, record, None);
         every(&mut screen, answers, style.layout);
         screen.blank();
     }
@@ -53,7 +53,8 @@ pub fn reference(record: &Record, answers: &[Answer], all: bool, shown_by: &str,
         0 => "tables, evidence".to_owned(),
         more => format!("{}, tables", count_noun(more, "more claim")),
     };
-    screen.uncut(&format!("More: linespeed reference {} --all ({more})", quote_word(shown_by)));
+    screen.stands_below_all(all);
+    screen.more(&format!("linespeed reference {} --all ({more})", quote_word(shown_by)));
     screen.finish()
 }
 

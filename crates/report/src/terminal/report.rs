@@ -24,8 +24,8 @@ const MOST: usize = 16;
 /// Workloads whose steps are shown; a normal run scales no more.
 const WORKLOADS: usize = 3;
 
-/// The report.
-pub(super) fn write(screen: &mut Screen, record: &Record) {
+/// The report. `shown_by`: what `linespeed show` takes for this record, where that is known.
+pub(super) fn write(screen: &mut Screen, record: &Record, shown_by: Option<&str>) {
     if let Some(banner) = summary::banner(record) {
         let tone = if record.import.is_some() { Tone::Strong } else { Tone::Serious };
         screen.paragraph(&[], tone, &banner);
@@ -39,7 +39,7 @@ pub(super) fn write(screen: &mut Screen, record: &Record) {
     noise(screen, record);
     contradictions(screen, record);
     resources(screen, record);
-    findings(screen, record);
+    findings(screen, record, shown_by);
     unseen(screen, record);
     super::loss_breakdown::write(screen, record);
     evidence(screen, record);
@@ -113,7 +113,7 @@ fn tone(finding: &Finding) -> Tone {
 }
 
 /// What costs speed, each with its loss and what to do.
-pub(super) fn findings(screen: &mut Screen, record: &Record) {
+pub(super) fn findings(screen: &mut Screen, record: &Record, shown_by: Option<&str>) {
     let findings = &record.diagnosis.findings;
     screen.heading("What costs speed");
     if findings.is_empty() {
@@ -129,8 +129,7 @@ pub(super) fn findings(screen: &mut Screen, record: &Record) {
             advice(screen, "     do:   ", remedy);
         }
         if finding.knob().is_some() {
-            let fix = format!("sudo linespeed fix {} --record RECORD", number + 1);
-            screen.command(&[Span::quiet("     fix:  ")], &fix);
+            screen.command(&[Span::quiet("     fix:  ")], &summary::fix_command(number + 1, shown_by));
         }
     }
 }

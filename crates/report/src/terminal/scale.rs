@@ -23,11 +23,16 @@ pub fn is_scale(record: &Record) -> bool {
 
 /// The report of a record of `linespeed scale`.
 pub fn scale(record: &Record, style: &Style) -> String {
+    whole(record, None, style)
+}
+
+/// The same; `shown_by`: what `linespeed show` takes for this record, where that is known.
+pub(super) fn whole(record: &Record, shown_by: Option<&str>, style: &Style) -> String {
     let mut text = scale_briefly(record, style);
     text.push_str(&super::scaling_charts(record, style));
     let mut screen = Screen::new(style);
     if !record.diagnosis.findings.is_empty() {
-        super::report::findings(&mut screen, record);
+        super::report::findings(&mut screen, record, shown_by);
     }
     let lost: Vec<&Coverage> = lost(record).collect();
     if !lost.is_empty() {

@@ -20,6 +20,8 @@ pub(crate) struct Screen {
     color: bool,
     ascii: bool,
     layout: Layout,
+    /// Whether it stands below a report of everything.
+    below_all: bool,
     text: String,
 }
 
@@ -36,6 +38,7 @@ impl Screen {
             color: style.color,
             ascii: style.ascii,
             layout: style.layout,
+            below_all: false,
             text: String::new(),
         }
     }
@@ -45,6 +48,25 @@ impl Screen {
         let mut screen = Self::new(style);
         write(&mut screen);
         screen.finish()
+    }
+
+    /// Tells that everything stands above, so that nothing needs to say where it is.
+    pub(crate) fn stands_below_all(&mut self, below: bool) {
+        self.below_all = below;
+    }
+
+    /// The command that tells the rest, unless that stands above.
+    pub(crate) fn more(&mut self, command: &str) {
+        if !self.below_all {
+            self.uncut(&format!("More: {command}"));
+        }
+    }
+
+    /// The option that tells the rest likewise, with what that is.
+    pub(crate) fn more_with(&mut self, option: &str) {
+        if !self.below_all {
+            self.paragraph(&[], Tone::Plain, format!("More: {option}"));
+        }
     }
 
     /// Columns that a line may take.

@@ -10,24 +10,24 @@ use super::screen::Screen;
 use crate::contents::block::Block;
 use crate::contents::blocks::blocks;
 
-/// Writes something of a record.
-type Write = fn(&mut Screen, &Record);
+/// Writes something of a record, which is known by that name.
+type Write = fn(&mut Screen, &Record, &str);
 
 /// The parts that are no figures.
 const PARTS: &[(&str, Write)] = &[
-    ("findings", |screen, record| {
-        findings(screen, record);
+    ("findings", |screen, record, shown_by| {
+        findings(screen, record, Some(shown_by));
         evidence(screen, record);
     }),
-    ("losses", loss_breakdown::write),
-    ("noise", noise),
-    ("coverage", unseen),
+    ("losses", |screen, record, _| loss_breakdown::write(screen, record)),
+    ("noise", |screen, record, _| noise(screen, record)),
+    ("coverage", |screen, record, _| unseen(screen, record)),
 ];
 
 /// Writes what a name asks for: a part, a measurement, a metric. False where this record has nothing of that name.
-pub(super) fn write(screen: &mut Screen, record: &Record, name: &str) -> bool {
+pub(super) fn write(screen: &mut Screen, record: &Record, name: &str, shown_by: &str) -> bool {
     if let Some((_, write)) = PARTS.iter().find(|(part, _)| *part == name) {
-        write(screen, record);
+        write(screen, record, shown_by);
         return !screen.is_empty();
     }
     let asked: Vec<Block> = blocks(record, room()).into_iter().filter(|block| is_of(block, name)).collect();

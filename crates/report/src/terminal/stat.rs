@@ -52,7 +52,7 @@ pub(super) fn command_answer(record: &Record, all: bool, shown_by: &str, style: 
         Screen::draw(style, |screen| {
             write(screen, record);
             screen.blank();
-            report::write(screen, record);
+            report::write(screen, record, Some(shown_by));
         })
     };
     brief::above(all, style, whole, |screen| write_answer(screen, record, shown_by))

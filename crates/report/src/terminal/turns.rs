@@ -38,7 +38,7 @@ pub(super) fn turns_answer(
                 stat::write(screen, &own);
                 screen.blank();
             }
-            report::write(screen, record);
+            report::write(screen, record, Some(shown_by));
         })
     };
     brief::above(all, style, whole, |screen| write_answer(screen, record, turns, shown_by))

@@ -46,7 +46,7 @@ pub(super) fn watch_answer(record: &Record, watched: &Watch, all: bool, style: &
         }
         if all {
             screen.blank();
-            report::write(screen, record);
+            report::write(screen, record, None);
         } else {
             report::unseen(screen, record);
         }

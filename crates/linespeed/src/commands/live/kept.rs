@@ -78,6 +78,6 @@ impl<'a> Kept<'a> {
         let report = |record: &Record, style: &_| {
             terminal::record(record, self.options.out.all, record::source::HERE, style)
         };
-        write_form(self.options, &Forms::of_record(record, report))
+        write_form(self.options, &Forms::of_record(record, None, report))
     }
 }
