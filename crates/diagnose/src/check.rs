@@ -2,9 +2,9 @@
 //! now stands beside one taken when all was well, and the comparison of the two says the rest.
 
 use record::baseline::{ClassBaseline, ClassFigure};
+use record::check::{Check, FactOff, Figure, Outcome};
 use record::comparison::{Cell, Comparison, FactKind, Row};
-use record::{Better, Doubt, Record, Text};
-use serde::Serialize;
+use record::{Better, Record};
 
 use crate::class::{facts, tell_facts};
 use crate::comparison::name_alone;
@@ -74,123 +74,45 @@ const MEMORY_ALIKE: f64 = 0.03;
 /// The place of caches in a record.
 const CACHES: &str = "machine.caches";
 
-/// What a check came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Outcome {
-    /// Nothing is off.
-    Good,
-    /// A setting, or what is installed, differs.
-    Setting,
-    /// The hardware differs, or a figure is slower.
-    Defect,
-    /// The baseline is of machines of another class.
-    OtherClass,
+/// The class of a baseline that a machine is of by its facts, or the nearest to that, and how it differs; `None` where there is
+/// no class.
+pub fn check_nearest<'a>(here: &Record, classes: &'a [ClassBaseline]) -> Option<(Check, &'a ClassBaseline)> {
+    let facts = |class: &ClassBaseline| check(here, &class.record, None, &class.figures);
+    let all = classes.iter().map(|class| (facts(class), class));
+    all.min_by_key(|(check, _)| (check.outcome == Outcome::OtherClass, check.facts.len()))
 }
 
-/// A machine held against a baseline.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Check {
-    /// What it came to.
-    pub outcome: Outcome,
-    /// Facts that differ, the weightiest first: of a class, where the baseline is of another.
-    pub facts: Vec<FactOff>,
-    /// Facts that the baseline tells and that could not be seen here.
-    pub not_seen: Vec<FactOff>,
-    /// How many facts are as in the baseline.
-    pub alike: usize,
-    /// These facts.
-    pub agree: Vec<FactOff>,
-    /// Facts that neither tells: nothing was held against anything.
-    pub neither: Vec<FactOff>,
-    /// Figures, the slowest against the baseline first.
-    pub figures: Vec<Figure>,
-}
-
-/// A fact with what each of the two says of it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct FactOff {
-    /// What kind of fact.
-    pub kind: FactKind,
-    /// Which fact: stable.
-    pub code: String,
-    /// The fact in words.
-    pub what: Text,
-    /// What the machine says now; `None`: nothing.
-    pub here: Option<String>,
-    /// What the baseline says; `None`: there was none (a quota, a limit).
-    pub baseline: Option<String>,
-    /// Whether it follows from another that differs, too.
-    pub follows: bool,
-}
-
-/// A figure held against the baseline's.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Figure {
-    /// What it is, in words.
-    pub what: Text,
-    /// The metric.
-    pub metric: String,
-    /// The unit of the values.
-    pub unit: String,
-    /// The value measured now.
-    pub here: f64,
-    /// The baseline's.
-    pub baseline: f64,
-    /// How fast this machine is against the baseline: 0.8 is a fifth slower.
-    pub speed: f64,
-    /// The 95 % interval of that, from both intervals.
-    pub interval: Option<(f64, f64)>,
-    /// The share that it must be slower to be called so.
-    pub bound: f64,
-    /// Whether it is slower: the whole interval lies beyond the bound.
-    pub slow: bool,
-    /// Why it should not be leaned on.
-    #[serde(flatten)]
-    pub doubt: Option<Doubt>,
-}
-
-impl Check {
-    /// The class of a baseline that a machine is of by its facts, or the nearest to that, and how it differs; `None` where there is
-    /// no class.
-    pub fn of_nearest<'a>(here: &Record, classes: &'a [ClassBaseline]) -> Option<(Self, &'a ClassBaseline)> {
-        let facts = |class: &ClassBaseline| Self::new(here, &class.record, None, &class.figures);
-        let all = classes.iter().map(|class| (facts(class), class));
-        all.min_by_key(|(check, _)| (check.outcome == Outcome::OtherClass, check.facts.len()))
+/// Holds a machine's record against a baseline's. `comparison`: of the two where figures were measured, the baseline first.
+/// `class`: what the machines do that the baseline stands for, where it stands for more than one.
+pub fn check(
+    here: &Record,
+    baseline: &Record,
+    comparison: Option<&Comparison>,
+    class: &[ClassFigure],
+) -> Check {
+    let Held { differ: mut facts, not_seen, agree, neither, of_kind } = hold(here, baseline);
+    let codes: Vec<String> = facts.iter().map(|fact| fact.code.clone()).collect();
+    for fact in &mut facts {
+        let of = FOLLOWS.iter().filter(|(_, follow)| follow.contains(&fact.code.as_str()));
+        fact.follows = of.into_iter().any(|(cause, _)| codes.iter().any(|code| code == cause));
     }
-
-    /// Holds a machine's record against a baseline's. `comparison`: of the two where figures were measured, the baseline first.
-    /// `class`: what the machines do that the baseline stands for, where it stands for more than one.
-    pub fn new(
-        here: &Record,
-        baseline: &Record,
-        comparison: Option<&Comparison>,
-        class: &[ClassFigure],
-    ) -> Self {
-        let Held { differ: mut facts, not_seen, agree, neither, of_kind } = hold(here, baseline);
-        let codes: Vec<String> = facts.iter().map(|fact| fact.code.clone()).collect();
-        for fact in &mut facts {
-            let of = FOLLOWS.iter().filter(|(_, follow)| follow.contains(&fact.code.as_str()));
-            fact.follows = of.into_iter().any(|(cause, _)| codes.iter().any(|code| code == cause));
-        }
-        let weight = |fact: &FactOff| FIRST.iter().position(|code| *code == fact.code).unwrap_or(FIRST.len());
-        facts.sort_by_key(|fact| (fact.follows, weight(fact)));
-        let rows = comparison.iter().flat_map(|comparison| &comparison.rows);
-        let rows = rows.filter(|_| !of_kind);
-        let mut figures: Vec<Figure> = rows.filter_map(|row| Figure::of_row(row, class)).collect();
-        figures.sort_by(|a, b| b.slow.cmp(&a.slow).then(a.speed.total_cmp(&b.speed)));
-        let is_defect = |fact: &FactOff| fact.kind == FactKind::Hardware;
-        let outcome = if of_kind {
-            Outcome::OtherClass
-        } else if facts.iter().any(is_defect) || figures.iter().any(|figure| figure.slow) {
-            Outcome::Defect
-        } else if !facts.is_empty() {
-            Outcome::Setting
-        } else {
-            Outcome::Good
-        };
-        Self { outcome, facts, not_seen, alike: agree.len(), agree, neither, figures }
-    }
+    let weight = |fact: &FactOff| FIRST.iter().position(|code| *code == fact.code).unwrap_or(FIRST.len());
+    facts.sort_by_key(|fact| (fact.follows, weight(fact)));
+    let rows = comparison.iter().flat_map(|comparison| &comparison.rows);
+    let rows = rows.filter(|_| !of_kind);
+    let mut figures: Vec<Figure> = rows.filter_map(|row| figure_of(row, class)).collect();
+    figures.sort_by(|a, b| b.slow.cmp(&a.slow).then(a.speed.total_cmp(&b.speed)));
+    let is_defect = |fact: &FactOff| fact.kind == FactKind::Hardware;
+    let outcome = if of_kind {
+        Outcome::OtherClass
+    } else if facts.iter().any(is_defect) || figures.iter().any(|figure| figure.slow) {
+        Outcome::Defect
+    } else if !facts.is_empty() {
+        Outcome::Setting
+    } else {
+        Outcome::Good
+    };
+    Check { outcome, facts, not_seen, alike: agree.len(), agree, neither, figures }
 }
 
 fn is_memory_alike(here: &Record, baseline: &Record) -> bool {
@@ -251,48 +173,46 @@ fn hold(here: &Record, baseline: &Record) -> Held {
     held
 }
 
-impl Figure {
-    /// A row of a comparison whose first subject is the baseline, and what the class does there.
-    fn of_row(row: &Row, class: &[ClassFigure]) -> Option<Self> {
-        let [baseline, here] = row.cells.as_slice() else { return None };
-        let Cell { value, ratio, interval, doubt, .. } = here;
-        let (higher, value, ratio) = (row.better? == Better::Higher, (*value)?, (*ratio)?);
-        let what = name_alone(&row.metric, &row.what);
-        // Baselines of before had the row's own name.
-        let alike = |figure: &&ClassFigure| {
-            figure.metric == row.metric
-                && figure.labels == row.labels
-                && (figure.what == what || figure.what == row.what)
-        };
-        let of_class = class.iter().find(alike).filter(|figure| figure.median > 0.0);
-        if of_class.is_none() && !HELD.contains(&row.metric.as_str()) {
-            return None;
-        }
-        let scale = of_class.and_then(|figure| figure.scale);
-        let bound = scale.map_or(BOUND, |scale| (DEVIATIONS * scale).max(BOUND_IN_CLASS));
-        let against = of_class.map_or(baseline.value?, |figure| figure.median);
-        // What the interval is around this machine's ratio to the medoid, it is around that to the median.
-        let shift = of_class.map_or(1.0, |_| value / against / ratio);
-        let speed = |ratio: f64| if higher { ratio * shift } else { 1.0 / (ratio * shift) };
-        let interval = interval.map(|(low, high)| {
-            let (one, other) = (speed(low), speed(high));
-            (one.min(other), one.max(other))
-        });
-        let doubt = doubt.clone().or(baseline.doubt.clone());
-        let slow = doubt.is_none() && interval.is_some_and(|(_, high)| high < 1.0 - bound);
-        Some(Self {
-            what,
-            metric: row.metric.clone(),
-            unit: row.unit.clone(),
-            here: value,
-            baseline: against,
-            speed: speed(ratio),
-            interval,
-            bound,
-            slow,
-            doubt,
-        })
+/// A row of a comparison whose first subject is the baseline, and what the class does there.
+fn figure_of(row: &Row, class: &[ClassFigure]) -> Option<Figure> {
+    let [baseline, here] = row.cells.as_slice() else { return None };
+    let Cell { value, ratio, interval, doubt, .. } = here;
+    let (higher, value, ratio) = (row.better? == Better::Higher, (*value)?, (*ratio)?);
+    let what = name_alone(&row.metric, &row.what);
+    // Baselines of before had the row's own name.
+    let alike = |figure: &&ClassFigure| {
+        figure.metric == row.metric
+            && figure.labels == row.labels
+            && (figure.what == what || figure.what == row.what)
+    };
+    let of_class = class.iter().find(alike).filter(|figure| figure.median > 0.0);
+    if of_class.is_none() && !HELD.contains(&row.metric.as_str()) {
+        return None;
     }
+    let scale = of_class.and_then(|figure| figure.scale);
+    let bound = scale.map_or(BOUND, |scale| (DEVIATIONS * scale).max(BOUND_IN_CLASS));
+    let against = of_class.map_or(baseline.value?, |figure| figure.median);
+    // What the interval is around this machine's ratio to the medoid, it is around that to the median.
+    let shift = of_class.map_or(1.0, |_| value / against / ratio);
+    let speed = |ratio: f64| if higher { ratio * shift } else { 1.0 / (ratio * shift) };
+    let interval = interval.map(|(low, high)| {
+        let (one, other) = (speed(low), speed(high));
+        (one.min(other), one.max(other))
+    });
+    let doubt = doubt.clone().or(baseline.doubt.clone());
+    let slow = doubt.is_none() && interval.is_some_and(|(_, high)| high < 1.0 - bound);
+    Some(Figure {
+        what,
+        metric: row.metric.clone(),
+        unit: row.unit.clone(),
+        here: value,
+        baseline: against,
+        speed: speed(ratio),
+        interval,
+        bound,
+        slow,
+        doubt,
+    })
 }
 
 #[cfg(test)]
@@ -316,7 +236,7 @@ mod tests {
     }
 
     fn held(here: &Record) -> Check {
-        Check::new(here, &baseline(), None, &[])
+        check(here, &baseline(), None, &[])
     }
 
     /// Codes of facts that do not follow from another's.
@@ -399,7 +319,7 @@ mod tests {
         let side = |name, record| Side { name, source: name, record };
         let sides = [side("base", &base), side("here", &here)];
         let comparison = compare(&sides, 0, base.tool.clone(), Extent::Summary);
-        Check::new(&here, &base, Some(&comparison), class)
+        check(&here, &base, Some(&comparison), class)
     }
 
     #[test]

@@ -55,7 +55,7 @@ pub use block_sizes::BlockSizes;
 pub use bound::bound;
 pub use bound::machine::{Reference, watched};
 pub use bound::service::watched_service;
-pub use check::{Check, FactOff, Figure, Outcome};
+pub use check::{check, check_nearest};
 pub use class::{Fact, Kind, MEMORY_DEVICES, facts, tell_differences, tell_facts};
 pub use comparison::{
     Extent, LEAST_BOUND, OTHER_COMMAND, RowFigure, Side, Ungated, compare, describe_machine, drop_uncompared,

@@ -135,14 +135,20 @@ pub enum Command {
     /// Print the JSON Schema of a record, or of another command's --json
     Schema {
         /// Print the schema of compare --json
-        #[arg(long)]
+        #[arg(long, group = "of")]
         comparison: bool,
         /// Print the schema of fleet --json
-        #[arg(long, conflicts_with = "comparison")]
+        #[arg(long, group = "of")]
         fleet: bool,
         /// Print the schema of history --json
-        #[arg(long, conflicts_with_all = ["comparison", "fleet"])]
+        #[arg(long, group = "of")]
         history: bool,
+        /// Print the schema of check --json
+        #[arg(long, group = "of")]
+        check: bool,
+        /// Print the schema of a line of live --json
+        #[arg(long, group = "of")]
+        live: bool,
     },
     /// Print completions for a shell, to source or install
     Completions {

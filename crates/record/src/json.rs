@@ -13,6 +13,15 @@ pub(crate) fn write_text(value: &impl Serialize) -> io::Result<String> {
     String::from_utf8(bytes).map_err(io::Error::other)
 }
 
+/// A value as a line of text.
+pub(crate) fn write_line(value: &impl Serialize) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    let mut safe = Safe(&mut bytes);
+    value.serialize(&mut serde_json::Serializer::new(&mut safe))?;
+    bytes.push(b'\n');
+    String::from_utf8(bytes).map_err(io::Error::other)
+}
+
 /// Writes a value to `out`.
 pub(crate) fn write_to(value: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
     let mut safe = Safe(BufWriter::new(out));

@@ -19,6 +19,7 @@
 pub mod baseline;
 mod bound;
 mod bus_bytes;
+pub mod check;
 pub mod command_line;
 pub mod command_run;
 pub mod comparison;

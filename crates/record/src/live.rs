@@ -7,8 +7,10 @@ use serde::{Deserialize, Serialize};
 use crate::command_run::{Looks, ThreadWaits};
 
 mod hardware;
+mod said;
 
 pub use hardware::{Cores, Remote, Traffic};
+pub use said::Said;
 
 /// One interval of a watch. What Linux does not say is absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -9,6 +9,8 @@ const RECORD: &str = include_str!("schema/record.json");
 const COMPARISON: &str = include_str!("schema/comparison.json");
 const FLEET: &str = include_str!("schema/fleet.json");
 const HISTORY: &str = include_str!("schema/history.json");
+const CHECK: &str = include_str!("schema/check.json");
+const LIVE: &str = include_str!("schema/live.json");
 
 /// The schema of a record.
 pub(crate) fn record_schema() -> Value {
@@ -28,6 +30,16 @@ pub(crate) fn fleet_schema() -> Value {
 /// The schema of a history.
 pub(crate) fn history_schema() -> Value {
     parse_schema(HISTORY)
+}
+
+/// The schema of a check.
+pub(crate) fn check_schema() -> Value {
+    parse_schema(CHECK)
+}
+
+/// The schema of a line of live.
+pub(crate) fn live_schema() -> Value {
+    parse_schema(LIVE)
 }
 
 fn parse_schema(text: &str) -> Value {
@@ -66,6 +78,8 @@ mod tests {
             ("comparison.json", COMPARISON, schemars::schema_for!(crate::Comparison).to_value()),
             ("fleet.json", FLEET, of_written::<crate::fleet::Fleet>()),
             ("history.json", HISTORY, of_written::<crate::history::History>()),
+            ("check.json", CHECK, of_written::<crate::check::Checked>()),
+            ("live.json", LIVE, of_written::<crate::live::Said>()),
         ];
         for (name, known, schema) in schemas {
             let reported = text(&schema);

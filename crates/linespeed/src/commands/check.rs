@@ -1,11 +1,12 @@
 //! `linespeed check`: this machine against its baseline, in a line.
 
-use diagnose::{Check, Extent, Outcome, Side};
+use diagnose::{Extent, Side};
 use machine::{Inspection, Root};
 use measure::context::lead_cpu;
 use measure::{Depth, MEASUREMENTS, Measure, Wakeups, list};
 use os::signals;
 use record::baseline::{Baseline, ClassBaseline};
+use record::check::{CHECK_VERSION, Check, Checked, Outcome};
 use record::{CpuList, Record};
 use report::forms::Forms;
 use report::terminal;
@@ -52,7 +53,7 @@ fn check(options: &Options, asked: &options::Check) -> Result<u8, Failure> {
     let mut record = new_record();
     record.machine = std::mem::take(&mut found.machine);
     record.conditions.before = std::mem::take(&mut found.snapshot);
-    let Some((mut check, class)) = Check::of_nearest(&record, &classes) else {
+    let Some((mut check, class)) = diagnose::check_nearest(&record, &classes) else {
         let words = "holds no class of machines: fleet --baseline writes those of five machines and more";
         return Err(Failure::Cannot(format!("{name} {words}")));
     };
@@ -66,7 +67,7 @@ fn check(options: &Options, asked: &options::Check) -> Result<u8, Failure> {
         let side = |name, record| Side { name, source: name, record };
         let sides = [side("baseline", &class.record), side("here", &record)];
         let comparison = diagnose::compare(&sides, 0, record.tool.clone(), Extent::Summary);
-        check = Check::new(&record, &class.record, Some(&comparison), &class.figures);
+        check = diagnose::check(&record, &class.record, Some(&comparison), &class.figures);
     }
     hand_out_check(options, asked, &check, &record, &name)?;
     Ok(code(check.outcome, asked.exit))
@@ -138,10 +139,8 @@ fn hand_out_check(
     let all = options.out.verbose || options.out.all;
     let value = || {
         let line = terminal::check_line(check, baseline);
-        let object = serde_json::json!({
-            "check": 1, "machine": host, "time": record.started, "baseline": baseline, "line": line, "result": check,
-        });
-        Ok(format!("{object:#}\n"))
+        let (machine, time) = (host.as_str(), record.started.as_str());
+        Checked { check: CHECK_VERSION, machine, time, baseline, line: &line, result: check }.to_json()
     };
     let forms = Forms::new(|style| terminal::check(check, baseline, drain, all, style)).with_json(value);
     hand_out(options, &forms.with_prometheus(|| report::prometheus::check(check, &record.started)))

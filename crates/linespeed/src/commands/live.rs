@@ -10,12 +10,13 @@ use machine::Root;
 use os::terminal::Redrawn;
 use os::{Stop, signals};
 use record::diagnosis::Bound;
-use record::live::Interval;
+use record::live::{Interval, Said};
 use record::redaction::{Kind, Pseudonyms};
 use record::{Coverage, text};
 use report::terminal;
 
 use super::{now, to_standard_output};
+use crate::delivery::as_json;
 use crate::failure::Failure;
 use crate::options::{Live, Options};
 use crate::redaction::redact_with;
@@ -200,8 +201,8 @@ impl Shown {
         }
         let time = now();
         if to_standard_output(options) {
-            let object = serde_json::json!({ "time": time, "interval": interval, "bound": bound, "coverage": coverage });
-            return output::print(&format!("{object}\n"));
+            let said = Said { time: &time, interval, bound, coverage };
+            return output::print(&as_json(said.to_line())?);
         }
         if options.out.quiet_output {
             return Ok(());

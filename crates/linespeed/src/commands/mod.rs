@@ -59,12 +59,14 @@ fn done(options: &Options) -> Result<u8, Failure> {
         Some(Command::History(asked)) => history::run(options, asked),
         Some(Command::Reference(asked)) => reference::run(options, asked),
         Some(Command::Explain { name }) => explain::run(options, name.as_deref()),
-        Some(Command::Schema { comparison, fleet, history }) => {
-            let schema = match (comparison, fleet, history) {
-                (true, ..) => Comparison::json_schema(),
-                (_, true, _) => record::fleet::Fleet::json_schema(),
-                (.., true) => record::history::History::json_schema(),
-                _ => Record::json_schema(),
+        Some(Command::Schema { comparison, fleet, history, check, live }) => {
+            let schema = match [comparison, fleet, history, check, live].iter().position(|asked| **asked) {
+                Some(0) => Comparison::json_schema(),
+                Some(1) => record::fleet::Fleet::json_schema(),
+                Some(2) => record::history::History::json_schema(),
+                Some(3) => record::check::Checked::json_schema(),
+                Some(_) => record::live::Said::json_schema(),
+                None => Record::json_schema(),
             };
             let schema = serde_json::to_string_pretty(&schema).unwrap_or_default();
             output::print(&format!("{schema}\n")).map(|()| 0)

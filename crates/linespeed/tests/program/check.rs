@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::machines::{unpack, write};
-use crate::support::{beside_others, folder, linespeed, ran, run, skipped};
+use crate::support::{beside_others, folder, linespeed, ran, run, schema, skipped};
 
 const MACHINE: &str = "128arm-2pa2n8cluster4co";
 
@@ -58,6 +58,12 @@ fn facts_are_held_against_a_record_and_each_engine_gets_its_exit_code() {
     let result: Value = serde_json::from_str(&json.stdout).unwrap();
     assert_eq!(result["result"]["facts"][0]["code"], "comparison-fact-nodes");
     assert_eq!(result["result"]["outcome"], "defect");
+    let schema: Value = serde_json::from_str(&ran(["schema", "--check"]).succeeds().stdout).unwrap();
+    for file in [&same, &setting, &hardware, &other] {
+        let json = ran(["check", "--root", &tree, "--baseline", file, "--json"]).stdout;
+        let result: Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(schema::faults(&schema, &result), Vec::<String>::new(), "{file}");
+    }
     let all = ran(["check", "--root", &tree, "--baseline", &setting, "-v"]).stdout;
     assert!(all.contains("Facts that differ") && all.contains("THP") && all.contains("never"), "{all}");
     let prom = folder.path().join("check.prom");
@@ -119,6 +125,8 @@ fn a_probe_holds_three_figures_of_this_machine_against_its_record() {
         .iter()
         .map(|figure| figure["metric"].as_str().unwrap())
         .collect();
+    let schema: Value = serde_json::from_str(&ran(["schema", "--check"]).succeeds().stdout).unwrap();
+    assert_eq!(schema::faults(&schema, &result), Vec::<String>::new());
     for metric in ["core.clock", "load.latency"] {
         assert!(metrics.contains(&metric), "no {metric}: {probed:?}");
     }

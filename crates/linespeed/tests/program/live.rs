@@ -10,11 +10,19 @@ use record::{Ended, Record};
 use serde_json::Value;
 
 use crate::support::started::{Started, spawned};
-use crate::support::{Ran, emulated, folder, linespeed, ran, run, skipped, terminal};
+use crate::support::{Ran, emulated, folder, linespeed, ran, run, schema, skipped, terminal};
 
 /// The objects of `--json`.
 fn objects(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("an object a line")).collect()
+}
+
+/// Whether each is as the program's own schema says.
+fn hold_against_schema(all: &[Value]) {
+    let schema: Value = serde_json::from_str(&ran(["schema", "--live"]).succeeds().stdout).unwrap();
+    for object in all {
+        assert_eq!(schema::faults(&schema, object), Vec::<String>::new());
+    }
 }
 
 fn interval(object: &Value) -> Interval {
@@ -50,6 +58,7 @@ fn an_object_an_interval_until_somebody_asks_to_stop() {
         assert_eq!((ran.code, ran.stderr.as_str()), (Some(code), ""));
         let all = objects(&ran.stdout);
         assert!(!all.is_empty());
+        hold_against_schema(&all);
         for object in &all {
             let interval = interval(object);
             let cpus = interval.times.all() / interval.seconds;
@@ -205,6 +214,7 @@ fn a_running_program_is_watched_by_its_number() {
     busy.kill().unwrap();
     busy.wait().unwrap();
     let all = objects(&ran.succeeds().stdout);
+    hold_against_schema(&all);
     let interval = interval(&all[0]);
     assert_eq!(all.len(), 1);
     assert!(interval.threads.iter().any(|thread| thread.pid as u32 == pid), "{interval:?}");

@@ -1,6 +1,6 @@
 //! A machine held against its baseline.
 
-use diagnose::{Check, Outcome};
+use record::check::{Check, Outcome};
 use record::date;
 
 use super::Exposition;

@@ -1,6 +1,6 @@
 //! What `linespeed check` prints: a line that says what is off, and all that was looked at where that is asked for.
 
-use diagnose::{Check, FactOff, Figure, Outcome};
+use record::check::{Check, FactOff, Figure, Outcome};
 use record::units;
 
 use super::Style;

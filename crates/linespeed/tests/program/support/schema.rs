@@ -65,7 +65,10 @@ fn hold_fields(whole: &Value, schema: &Value, value: &Value, at: &str, found: &m
     }
     for (name, field) in fields {
         let at = format!("{at}.{name}");
-        match (schema["properties"].get(name), others) {
+        // Maps by a number, the only pattern there is.
+        let number = name.bytes().all(|byte| byte.is_ascii_digit());
+        let numbered = schema["patternProperties"].get(r"^\d+$").filter(|_| number);
+        match (schema["properties"].get(name).or(numbered), others) {
             (Some(schema), _) | (None, Some(schema @ Value::Object(_))) => {
                 hold(whole, schema, field, &at, found)
             }

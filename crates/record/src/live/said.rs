@@ -1,0 +1,38 @@
+//! What `live --json` says of an interval.
+
+use serde::Serialize;
+
+use super::Interval;
+use crate::Coverage;
+use crate::bound::Bound;
+
+/// An interval with what it means: a line of JSON.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Live"))]
+pub struct Said<'a> {
+    /// When it ended, RFC 3339 in UTC.
+    pub time: &'a str,
+    /// What was seen.
+    pub interval: &'a Interval,
+    /// What the machine, or the processes that were asked for, was bound by; null where that is not known yet.
+    pub bound: Option<&'a Bound>,
+    /// What could not be seen.
+    pub coverage: &'a [Coverage],
+}
+
+impl Said<'_> {
+    /// As a line of JSON.
+    ///
+    /// # Errors
+    ///
+    /// A value has no form in JSON.
+    pub fn to_line(&self) -> std::io::Result<String> {
+        crate::json::write_line(self)
+    }
+
+    /// Its JSON Schema.
+    pub fn json_schema() -> serde_json::Value {
+        crate::schema::live_schema()
+    }
+}
