@@ -182,12 +182,12 @@ fn head(screen: &mut Screen, seen: &Seen, knobs: &[Audited]) {
         (_, true) => format!("Of the {knobs} that this tree shows, {noisy} {adds} noise to measurements."),
         (_, false) => format!("{} {adds} noise to measurements.", count_noun(noisy, "knob")),
     })]);
-    let most = if seen.named { usize::MAX } else { 2 };
+    let most = |lines: usize| if seen.named { usize::MAX } else { lines };
     if let Some(noise) = seen.noise.describe() {
-        screen.short(most, "", "  ", format!("Measured {}: {noise}", seen.noise.source));
+        screen.short(most(3), "", "  ", format!("Measured {}: {noise}", seen.noise.source));
     }
     if let Some((load, online)) = seen.busy {
-        screen.short(most, "", "  ", format!("Busy: {}", busy::describe(load, online)));
+        screen.short(most(2), "", "  ", format!("Busy: {}", busy::describe(load, online)));
     }
 }
 

@@ -11,11 +11,14 @@ use crate::contents::command::describe_below;
 use crate::paint::{Span, Tone};
 use crate::text::{cut, pad_left, pad_right};
 
-/// Lines of the sentence and of its advice.
-const SAYS: usize = 3;
-const ADVICE: usize = 1;
+/// Lines of the sentence and its advice together, of which the advice has one at least.
+const SAYS: usize = 5;
 /// Processes that are shown.
 const PROCESSES: usize = 5;
+/// Columns below which what it means has lines of processes, too.
+const NARROW: usize = 64;
+/// How many.
+const FEWER: usize = 3;
 
 /// What a screen shows.
 #[derive(Debug)]
@@ -52,16 +55,21 @@ fn write(screen: &mut Screen, live: &Live) {
         .map(|seconds| format!(", and suspended for {}", units::figure_to(seconds, "s", 2)));
     answer::cut(screen, &[Span::quiet(format!("{}{}", live.head, slept.unwrap_or_default()))]);
     let above = screen.lines();
+    // Counters and sensors have a line each, of what it means and of the processes.
+    let lines = usize::from(interval.cores.is_some()) + usize::from(!interval.sensors.is_empty());
+    let fewer = if screen.width() < NARROW { FEWER } else { 0 };
+    let says = SAYS + fewer - usize::from(lines > 0);
+    let end = above + says;
     match live.bound {
         Some(bound) => {
-            screen.short(SAYS, "", "  ", &bound.says);
+            screen.short(says - 1, "", "  ", &bound.says);
             let advice = bound.advice.first().map(ToString::to_string).unwrap_or_default();
-            screen.short(ADVICE, "  Try: ", "    ", advice);
+            screen.short(end.saturating_sub(screen.lines()), "  Try: ", "    ", advice);
         }
         None => answer::cut(screen, &[Span::strong("No CPU times: /proc/stat cannot be read.")]),
     }
     // The rest stays where it is, however long the sentence is.
-    while screen.lines() < above + SAYS + ADVICE {
+    while screen.lines() < end {
         screen.line(&[]);
     }
     screen.line(&[]);
@@ -71,10 +79,8 @@ fn write(screen: &mut Screen, live: &Live) {
         answer::cut(screen, &[Span::quiet(pad_right(name, 11)), Span::plain(text)]);
     }
     screen.line(&[]);
-    // A machine with counters and sensors has a line of each, and one process less.
     let below = interval.service.as_ref().map_or(0, |service| service.below);
-    let more = usize::from(interval.cores.is_some() && !interval.sensors.is_empty());
-    let room = PROCESSES - more - usize::from(below > 0);
+    let room = PROCESSES - fewer - usize::from(lines > 1) - usize::from(below > 0);
     if below > 0 {
         let of = describe_below(below);
         answer::cut(screen, &[Span::quiet(format!("Threads of what was named{of}:"))]);
@@ -347,6 +353,17 @@ mod tests {
     }
 
     #[test]
+    fn what_it_means_is_whole_on_a_narrow_screen_too() {
+        let reference = Reference { calibrated_ns: Some(100.0), ..Reference::default() };
+        let bound = diagnose::watched(&busy(), &reference).unwrap();
+        for width in [40, 80] {
+            let words = show(&busy(), width).split_whitespace().collect::<Vec<_>>().join(" ");
+            let whole = [bound.says.to_string(), bound.advice[0].to_string()];
+            assert!(whole.iter().all(|whole| words.contains(whole)), "{words}");
+        }
+    }
+
+    #[test]
     fn a_cgroup_with_a_hostile_name_stays_in_its_place() {
         let group = format!("/sys/fs/cgroup/\u{1b}]0;x\u{7}\n\u{9b}2J\u{202e}{}", "y".repeat(4096));
         let throttled = record::live::Throttled { group, seconds: 30.0, periods: 0.9, used: 1.0 };
@@ -400,7 +417,11 @@ mod tests {
             ..busy()
         };
         let screen = show(&full, 80);
-        assert!(screen.lines().count() <= 24, "{screen}");
+        // Two lines of what cannot be seen come below.
+        let one = Interval { sensors: Sensors::default(), ..full.clone() };
+        for shown in [&screen, &show(&one, 80), &show(&busy(), 80), &show(&full, 40), &show(&one, 40)] {
+            assert!(shown.lines().count() <= 22, "{shown}");
+        }
         insta::assert_snapshot!(screen);
     }
 }

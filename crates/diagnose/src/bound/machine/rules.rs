@@ -242,7 +242,7 @@ pub(super) fn memory(interval: &Interval, reference: &Reference) -> Option<Cause
     }
     let advice = text!(
         "live-try-memory-bound",
-        "touch less memory, or spread it over nodes; who: perf top -e LLC-load-misses where there is a PMU"
+        "touch less memory, or spread it over nodes; who: perf top -e LLC-load-misses (needs a PMU)"
     );
     // The CPUs that work wait for what the probe waits for.
     let user = interval.times.share(interval.times.user);
