@@ -64,9 +64,10 @@ fn homes() -> &'static (PathBuf, PathBuf) {
             path
         };
         let homes = (home("live-recorded"), home("live-unrecorded"));
-        let mut main_job = linespeed(["--quiet"]);
+        let mut main_job = linespeed(["-q"]);
         main_job.env("HOME", &homes.0);
-        assert_eq!(measured(main_job).code, Some(0));
+        let ran = measured(main_job);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
         homes
     })
 }
