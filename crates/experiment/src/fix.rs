@@ -67,14 +67,16 @@ pub enum FixError {
     },
     /// Only a program shows what it gains.
     #[error(
-        "what {knob} gains depends on the program: linespeed fix {number} -- COMMAND measures yours, \
-         linespeed fix {number} --dry-run shows what would be written"
+        "what {knob} gains depends on the program: linespeed fix {number}{of} -- COMMAND measures yours, \
+         linespeed fix {number}{of} --dry-run shows what would be written"
     )]
     NeedsCommand {
         /// The knob.
         knob: &'static str,
         /// The finding's number.
         number: usize,
+        /// What names its record, after a space; nothing for this machine's.
+        of: String,
     },
     /// The machine cannot be looked at.
     #[error(transparent)]

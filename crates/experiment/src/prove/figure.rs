@@ -157,8 +157,8 @@ impl Figure {
             }
             Verdict::NotResolved { .. } => text!("proof-none", "none"),
             Verdict::TooNoisy { rounds_needed: Some(more) } if comparison.interval.is_none() => {
-                let rounds = count_noun(*more, "more round");
-                text!("proof-too-few-rounds", "too few rounds: {rounds} needed", rounds)
+                let rounds = count_noun(*more, "round");
+                text!("proof-too-few-rounds", "too few (+{rounds})", rounds)
             }
             Verdict::TooNoisy { rounds_needed: Some(more) } => {
                 let rounds = count_noun(*more, "round");
@@ -203,8 +203,8 @@ mod tests {
         assert!(result_of(TIME, &wild).starts_with("too noisy (+"), "{}", result_of(TIME, &wild));
         let wilder = [(1.0, 9e9), (9e9, 1.0)].repeat(3);
         assert_eq!(result_of(TIME, &wilder), "too noisy");
-        assert_eq!(result_of(TIME, &[(1.0, 2.0); 4]), "too few rounds: 2 more rounds needed");
-        assert_eq!(result_of(TIME, &[(1.0, 2.0); 5]), "too few rounds: 1 more round needed");
+        assert_eq!(result_of(TIME, &[(1.0, 2.0); 4]), "too few (+2 rounds)");
+        assert_eq!(result_of(TIME, &[(1.0, 2.0); 5]), "too few (+1 round)");
         let mut noisy = TIME.compare(wild, 1, None).unwrap().comparison;
         noisy.verdict = Verdict::TooNoisy { rounds_needed: Some(1) };
         assert_eq!(TIME.result(&noisy).to_string(), "too noisy (+1 round)");

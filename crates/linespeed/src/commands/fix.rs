@@ -7,6 +7,8 @@ use experiment::fix::{self, FixError};
 use experiment::prove::{Notice, Proof, ProofRequest, ProvenCommand, prove_command, prove_figure};
 use machine::Root;
 use os::signals;
+use record::phrase::quote_word;
+use record::source::HERE;
 use record::{Text, text};
 use report::forms::Forms;
 use report::terminal::{self, Fixed, KnobKept as Kept};
@@ -74,7 +76,13 @@ fn measures(fix: &fix::Fix, asked: &Fix) -> Result<Text, FixError> {
         (None, true) if asked.dry_run => {
             Ok(text!("fix-measures-nothing", "nothing without a command: -- COMMAND"))
         }
-        (None, true) => Err(FixError::NeedsCommand { knob: fix.value.knob.name(), number: fix.number }),
+        (None, true) => {
+            let of = match asked.record.as_str() {
+                HERE => String::new(),
+                record => format!(" --record {}", quote_word(record)),
+            };
+            Err(FixError::NeedsCommand { knob: fix.value.knob.name(), number: fix.number, of })
+        }
     }
 }
 

@@ -1,9 +1,12 @@
 //! The first screen: what the machine is, how far it is from line speed, what costs speed, what could not be
 //! seen, and how noisy it was.
 
+use experiment::prove::ProvenFigure;
 use record::Label;
 use record::diagnosis::{CeilingSource, Finding, Resource, Severity};
-use record::{Coverage, Ended, Machine, Mark, Measurement, Record, RunMode, State, Text, Verdict, units};
+use record::{
+    Coverage, Ended, KnobValue, Machine, Mark, Measurement, Record, RunMode, State, Text, Verdict, units,
+};
 
 use super::conditions::duration;
 use super::figures::{known, mark_words, uncertainty, value};
@@ -87,15 +90,17 @@ pub(crate) fn machine(record: &Record) -> Vec<String> {
     lines
 }
 
-/// What fixes the finding of this number where a knob mends it. `shown_by`: what `linespeed show` takes for the record, where that is
+/// What fixes the finding of this number where this knob mends it. `shown_by`: what `linespeed show` takes for the record, where that is
 /// known.
-pub(crate) fn fix_command(number: usize, shown_by: Option<&str>) -> String {
+pub(crate) fn fix_command(number: usize, knob: &KnobValue, shown_by: Option<&str>) -> String {
     let of = match shown_by {
         Some(HERE) => String::new(),
         Some(name) => format!(" --record {}", quote_word(name)),
         None => " --record RECORD".to_owned(),
     };
-    format!("sudo linespeed fix {number}{of}")
+    // What some knobs gain only a program can show.
+    let measured = if ProvenFigure::of(knob, None).is_some() { "" } else { " -- COMMAND" };
+    format!("sudo linespeed fix {number}{of}{measured}")
 }
 
 /// The name of the host; `(none)` is the kernel's word for one that nobody named.

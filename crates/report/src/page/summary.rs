@@ -199,8 +199,8 @@ fn found(
             " → " (figures::rule_link(&finding.rule, "explanation"))
         }
         @for remedy in first { (advice("Do", remedy)) }
-        @if finding.knob().is_some() {
-            (advice("Fix", &Remedy::command(summary::fix_command(number + 1, shown_by))))
+        @if let Some(knob) = finding.knob() {
+            (advice("Fix", &Remedy::command(summary::fix_command(number + 1, knob, shown_by))))
         }
         @if !(others.is_empty() && finding.evidence.is_empty() && finding.undo.is_empty()) {
             details {

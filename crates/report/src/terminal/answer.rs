@@ -227,7 +227,7 @@ pub(super) fn findings(screen: &mut Screen, record: &Record, room: usize, shown_
 fn fix(finding: &Finding, number: usize, shown_by: &str, room: usize) -> Option<String> {
     let set = finding.knob()?;
     let to = set.value.as_ref().map(|value| format!(" to {value}")).unwrap_or_default();
-    let command = format!("$ {}", summary::fix_command(number, Some(shown_by)));
+    let command = format!("$ {}", summary::fix_command(number, set, Some(shown_by)));
     let sets = format!("sets {}{to}", set.knob.name());
     let lines = [
         format!("{command} ({sets}, measures before and after)"),
@@ -319,7 +319,7 @@ mod tests {
         let set =
             |finding: &mut Finding| finding.remedy[0].sets = Some(KnobValue::new(KnobName::Thp, "always"));
         record.diagnosis.findings.iter_mut().for_each(set);
-        assert!(answer(&record, 160).contains("sudo linespeed fix 1 (sets thp to always"));
+        assert!(answer(&record, 160).contains("sudo linespeed fix 1 -- COMMAND (sets thp to always"));
         let mut screen = Screen::new(&Style { width: 160, color: false, ..Style::default() });
         write(&mut screen, &record, "a b");
         assert!(screen.finish().contains("linespeed fix 1 --record 'a b'"));

@@ -128,8 +128,8 @@ pub(super) fn findings(screen: &mut Screen, record: &Record, shown_by: Option<&s
         for remedy in &finding.remedy {
             advice(screen, "     do:   ", remedy);
         }
-        if finding.knob().is_some() {
-            screen.command(&[Span::quiet("     fix:  ")], &summary::fix_command(number + 1, shown_by));
+        if let Some(knob) = finding.knob() {
+            screen.command(&[Span::quiet("     fix:  ")], &summary::fix_command(number + 1, knob, shown_by));
         }
     }
 }
