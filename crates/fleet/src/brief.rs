@@ -32,7 +32,7 @@ const UNREAD: [&str; 14] = [
 
 /// Metrics by which machines are not held against each other, since others say the same or they are a machine's own curve: up to a
 /// third of a record's figures.
-const NOT_HELD: [&str; 3] = ["load.latency_cycles", "load.parallelism", "probe.latency"];
+const NOT_HELD: [&str; 2] = ["load.latency_cycles", "probe.latency"];
 
 /// A figure that records have, whatever its value in each.
 #[derive(Clone, Debug, PartialEq)]
@@ -271,6 +271,8 @@ mod tests {
         let brief = |record, known| Brief::from_record(record, "a.json".into(), "a.json".into(), known);
         assert_eq!(brief(&short, &known[0]), brief(&whole, &known[1]));
         let [one, other] = known.map(|known| known.into_inner().unwrap());
+        // What has a row of its own, by however many figures, is not passed over.
+        assert!(one.figures.iter().any(|figure| figure.metric == "load.parallelism"));
         assert_eq!((one.figures, one.values), (other.figures, other.values));
     }
 }

@@ -151,6 +151,10 @@ fn whatever_lies_among_the_records_is_counted_and_named_and_ends_nothing() {
     std::fs::write(at.join("half.json"), &whole[..whole.len() / 2]).unwrap();
     std::fs::write(at.join("foreign\u{1b}[2J\nname.json"), "{\"a\": 1}").unwrap();
     std::fs::write(at.join("text.json"), "hello").unwrap();
+    // A folder whose name is no text.
+    let odd = at.join(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(b"a\n\xff\x9b2J"));
+    std::fs::create_dir(&odd).unwrap();
+    std::fs::write(odd.join("\u{202e}\t.json"), "hello").unwrap();
     std::fs::write(at.join("newer.json"), "{\"schema\": 99}").unwrap();
     std::os::unix::fs::symlink("/dev/zero", at.join("device.json")).unwrap();
     std::os::unix::fs::symlink("nowhere", at.join("dangling.json")).unwrap();
@@ -166,7 +170,7 @@ fn whatever_lies_among_the_records_is_counted_and_named_and_ends_nothing() {
         ("fleet-no-figures", 1, true),
         ("fleet-no-regular-file", 1, true),
         ("fleet-no-time", 1, false),
-        ("fleet-not-json", 1, true),
+        ("fleet-not-json", 2, true),
         ("fleet-older", u64::from(env!("CARGO_PKG_VERSION") != "0.1.0"), false),
         ("fleet-other-clock", 1, false),
         ("fleet-same-record", 1, true),
@@ -180,9 +184,10 @@ fn whatever_lies_among_the_records_is_counted_and_named_and_ends_nothing() {
     assert_eq!(remarks(&said), expected);
     assert_eq!((&said["reading"]["machines"], &said["reading"]["earlier"]), (&17.into(), &1.into()));
     assert_eq!(said["slow"][0]["machine"], "node05", "{}", said["slow"]);
-    for words in [vec![], vec!["--all"], vec!["--csv"], vec!["--json"]] {
+    for words in [vec![], vec!["--all"], vec!["--csv"], vec!["--json"], vec!["--html"]] {
         let shown = ran([&["fleet", at.to_str().unwrap()], words.as_slice()].concat()).succeeds().stdout;
-        assert!(!shown.contains('\u{1b}'), "{words:?}");
+        let acted_on = |c: char| c.is_control() && !matches!(c, '\n' | '\r');
+        assert!(!shown.contains(acted_on), "{words:?}");
     }
 }
 
