@@ -35,7 +35,7 @@ const FEW_ALIKE: Template = Template {
 };
 const FEW: Template = Template {
     code: "fleet-few",
-    words: "{machines} machines, fewer than {least}: they differ, but not which is off; most in {what}: {slow} is {speed} of {fast}",
+    words: "{machines} machines, fewer than {least}: none can be held slow; they differ most in {what}: {slow} is {speed} of {fast}",
 };
 
 const NONE_SHARED: Template = Template {
