@@ -72,6 +72,18 @@ fn homes() -> &'static (PathBuf, PathBuf) {
     })
 }
 
+/// Processes of a load, and those that hold it back from beside.
+struct Staged {
+    load: Vec<Running>,
+    _beside: Vec<Running>,
+}
+
+impl From<Vec<Running>> for Staged {
+    fn from(load: Vec<Running>) -> Self {
+        Self { load, _beside: Vec::new() }
+    }
+}
+
 fn watch(way: Way, load: &[Running]) -> Said {
     let (recorded, unrecorded) = homes();
     let pids: Vec<String> = load.iter().map(|one| one.pid().to_string()).collect();
@@ -121,14 +133,14 @@ fn begun(worker: Worker, work: fn() -> f64) -> Running {
 }
 
 /// The trials of a load that count, watched in one way: on a machine that is otherwise idle.
-fn trials(test: &str, way: Way, stage: impl Fn() -> Result<Vec<Running>, String>) -> Option<Vec<Said>> {
+fn trials<S: Into<Staged>>(test: &str, way: Way, stage: impl Fn() -> Result<S, String>) -> Option<Vec<Said>> {
     homes();
     let trial = || {
         let beside = Watch::begin();
-        let running = stage()?;
+        let running: Staged = stage()?.into();
         // It has begun, and the caches of the watch before are gone.
         thread::sleep(Duration::from_millis(500));
-        let said = watch(way, &running);
+        let said = watch(way, &running.load);
         drop(running);
         let seen = beside.seen();
         let _ = writeln!(std::io::stderr(), "{test}: {way:?}: {:?}: {}", said.by, said.says);
@@ -139,10 +151,10 @@ fn trials(test: &str, way: Way, stage: impl Fn() -> Result<Vec<Running>, String>
 
 /// A load named by one of these verdicts in most trials, of the whole machine and of its processes alone.
 #[track_caller]
-fn is_named_in(
+fn is_named_in<S: Into<Staged>>(
     test: &str,
     (named, attached): (&[BoundBy], &[BoundBy]),
-    stage: impl Fn() -> Result<Vec<Running>, String>,
+    stage: impl Fn() -> Result<S, String>,
 ) {
     if !wanted(test) {
         return;
@@ -162,13 +174,13 @@ fn is_named_in(
 
 /// The same verdict of the whole machine and of the load's processes.
 #[track_caller]
-fn is_named(test: &str, named: &[BoundBy], stage: impl Fn() -> Result<Vec<Running>, String>) {
+fn is_named<S: Into<Staged>>(test: &str, named: &[BoundBy], stage: impl Fn() -> Result<S, String>) {
     is_named_in(test, (named, named), stage);
 }
 
 #[test]
 fn live_names_an_idle_machine() {
-    is_named_in("live_names_an_idle_machine", (&[BoundBy::Idle], &[]), || Ok(Vec::new()));
+    is_named_in("live_names_an_idle_machine", (&[BoundBy::Idle], &[]), || Ok(Vec::<Running>::new()));
 }
 
 #[test]
@@ -226,8 +238,8 @@ fn live_names_a_quota() {
 fn live_names_a_real_time_competitor() {
     const TEST: &str = "live_names_a_real_time_competitor";
     is_named(TEST, &[BoundBy::CpuContention], || {
-        let mut all: Vec<Running> =
-            (0..online()).map(|_| begun(Worker::default(), || for_ever(compute))).collect();
+        let load = (0..online()).map(|_| begun(Worker::default(), || for_ever(compute))).collect();
+        let mut beside = Vec::new();
         for cpu in allowed().iter() {
             let urgent = Worker::default().on_cpu(cpu).step(|| os::set_fifo(10));
             // For 30 % of the time.
@@ -242,9 +254,9 @@ fn live_names_a_real_time_competitor() {
                     })
                 })
             }));
-            all.push(competitor.map_err(|_| "SCHED_FIFO is refused".to_owned())?);
+            beside.push(competitor.map_err(|_| "SCHED_FIFO is refused".to_owned())?);
         }
-        Ok(all)
+        Ok(Staged { load, _beside: beside })
     });
 }
 
@@ -276,7 +288,7 @@ fn live_names_a_storm_of_page_faults() {
                 })
             })
         });
-        Ok(team.collect())
+        Ok(team.collect::<Vec<_>>())
     });
 }
 
@@ -294,7 +306,7 @@ fn live_names_a_storm_of_softirqs() {
                 })
             })
         });
-        Ok(team.collect())
+        Ok(team.collect::<Vec<_>>())
     });
 }
 
@@ -336,7 +348,7 @@ fn live_names_nothing_else_than_streaming_on_all_cpus() {
                 for_ever(|| black_box(&mut to).copy_from_slice(black_box(&from)))
             })
         });
-        Ok(team.collect())
+        Ok(team.collect::<Vec<_>>())
     });
 }
 
@@ -359,7 +371,7 @@ fn live_names_nothing_else_than_loads_from_memory_on_all_cpus() {
             running.begin();
             running
         });
-        Ok(team.collect())
+        Ok(team.collect::<Vec<_>>())
     });
 }
 

@@ -71,15 +71,18 @@ pub(super) fn counted(cores: &Cores) -> Vec<Measurement> {
 }
 
 /// Time for which threads were ready and had no CPU, s: as the kernel counts it, else of the threads that were ready at samples
-/// beyond those that had a CPU. Samples may count more than do (five beside two that ran, on Linux 6.18 with cgroups of unlike weight): at least one
-/// waited for no longer than the pressure tells, and on average no more did than there are beyond the CPUs.
+/// beyond those that had a CPU. Samples may count more than do (five beside two that ran, on Linux 6.18 with cgroups of unlike weight), and miss
+/// those that waited while no sample could be taken, for a real-time thread. The CPU pressure is the mean over CPUs, by their
+/// time at work, of the share for which one or more waited there (kernel/sched/psi.c, `collect_percpu_times`): so much of that time one
+/// waited, and no more than there are beyond those at work did.
 fn run_queue_delay(interval: &Interval) -> f64 {
     let busy = interval.times.busy() + interval.times.steal;
     let sampled = || {
         let runnable = interval.runnable.unwrap_or(0.0);
         let beyond = (runnable * interval.seconds - busy).max(0.0);
-        let waited = |share: &f64| share * interval.seconds * (runnable - interval.cpus as f64).max(1.0);
-        interval.pressure.get("cpu").map(waited).map_or(beyond, |most| beyond.min(most))
+        let Some(share) = interval.pressure.get("cpu") else { return beyond };
+        let one = share * busy;
+        beyond.max(one).min(one * (runnable - busy / interval.seconds).max(1.0))
     };
     interval.run_queue_delay.unwrap_or_else(sampled)
 }

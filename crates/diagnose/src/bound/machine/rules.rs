@@ -78,9 +78,17 @@ const REAL_TIME: f64 = 0.1;
 
 pub(super) fn run_queue(facts: &Facts, interval: &Interval) -> Option<Cause> {
     let delay = facts.without_a_cpu();
-    let wanted = delay + facts.cpu();
-    let share = delay / wanted.max(1e-9);
-    let runnable = significant(wanted / interval.seconds);
+    let seconds = interval.processes_seconds.unwrap_or(interval.seconds);
+    let capacity = interval.times.all() / interval.seconds * seconds;
+    let urgent = interval.processes.iter().find(|one| one.real_time && one.cpu >= REAL_TIME * capacity);
+    // Who has a real-time priority does not wait: the others do, of what they want.
+    let of_urgent: f64 = match urgent {
+        Some(_) => interval.processes.iter().filter(|one| one.real_time).map(|one| one.cpu).sum(),
+        None => 0.0,
+    };
+    let others = (facts.cpu() - of_urgent / seconds * interval.seconds).max(0.0);
+    let share = delay / (delay + others).max(1e-9);
+    let runnable = significant((delay + facts.cpu()) / interval.seconds);
     let says = text!(
         "live-run-queue",
         "Threads waited for a CPU {share} of the time that they wanted one: {runnable} runnable on {cpus} CPUs.",
@@ -88,9 +96,6 @@ pub(super) fn run_queue(facts: &Facts, interval: &Interval) -> Option<Cause> {
         runnable,
         cpus = interval.cpus
     );
-    let capacity =
-        interval.times.all() / interval.seconds * interval.processes_seconds.unwrap_or(interval.seconds);
-    let urgent = interval.processes.iter().find(|one| one.real_time && one.cpu >= REAL_TIME * capacity);
     let (by, says, advice) = match (urgent, busiest(interval)) {
         (Some(urgent), _) => {
             let mut says = says;

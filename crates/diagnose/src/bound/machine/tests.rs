@@ -203,13 +203,13 @@ fn tasks_that_wait_for_a_disk_show_in_pressure() {
 }
 
 #[test]
-fn sampled_threads_waited_no_longer_than_the_pressure_tells() {
+fn sampled_threads_waited_as_long_as_the_pressure_tells() {
     // A loop of fsync as Linux 6.18 counts it: more are ready than want a CPU.
     let mut synced = Interval { runnable: Some(1.0), ..interval(0.4, 4.4, 35.2) };
     let delay = |interval: &Interval| run_queue_delay(interval);
     assert!((delay(&synced) - 5.2).abs() < 1e-9);
     synced.pressure.insert("cpu".to_owned(), 0.158);
-    assert!((delay(&synced) - 1.58).abs() < 1e-9);
+    assert!((delay(&synced) - 0.158 * 4.8).abs() < 1e-9);
     synced.pressure.insert("io".to_owned(), 0.559);
     synced.times = CpuTimes { idle: 30.4, system: 9.2, user: 0.4, ..CpuTimes::default() };
     synced.runnable = Some(1.4);
@@ -220,4 +220,12 @@ fn sampled_threads_waited_no_longer_than_the_pressure_tells() {
     assert!((delay(&full) - 40.0).abs() < 1e-9);
     full.run_queue_delay = Some(7.0);
     assert_eq!(delay(&full), 7.0);
+    // Threads on all CPUs beside one each that has a real-time priority for 30 % of the time: samples see half of who waits.
+    let mut urgent = Interval { runnable: Some(4.6), ..interval(39.9, 0.1, 0.0) };
+    urgent.pressure.insert("cpu".to_owned(), 0.31);
+    assert!((delay(&urgent) - 12.4).abs() < 1e-9);
+    let of = |pid, real_time, cpu| Process { pid, real_time, cpu, threads: 1, ..Process::default() };
+    urgent.processes = vec![of(1, false, 13.9), of(2, false, 13.9), of(3, true, 6.1), of(4, true, 6.1)];
+    urgent.processes_seconds = Some(10.0);
+    assert_eq!(by(&urgent), BoundBy::CpuContention);
 }
