@@ -80,12 +80,12 @@ impl Service {
     /// Finds them anew: processes come and go. Those that ended between being listed and being looked at are none.
     pub fn refresh(&mut self, root: &Root) -> Result<(), ServiceError> {
         let pids = self.selection.find(root).map_err(ServiceError::Selection)?;
-        let known: BTreeMap<i32, Attached> = self
-            .watching
-            .processes()
-            .filter(|one| one.is_there())
-            .map(|one| (one.pid, one.clone()))
-            .collect();
+        // A cgroup may have thousands, of which hardly one comes or goes in an interval.
+        if !pids.is_empty() && self.watching.present().map(|one| one.pid).eq(pids.iter().copied()) {
+            return Ok(());
+        }
+        let known: BTreeMap<i32, Attached> =
+            self.watching.present().map(|one| (one.pid, one.clone())).collect();
         let first = self.watching.processes().next().is_none();
         let by_number = matches!(self.selection, Selection::Processes(_));
         let mut all = Vec::new();

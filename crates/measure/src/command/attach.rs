@@ -179,6 +179,11 @@ impl Watching {
         self.all.iter().map(|one| &one.process)
     }
 
+    /// Those of them that were there at the last look.
+    pub fn present(&self) -> impl Iterator<Item = &Attached> {
+        self.all.iter().filter(|one| one.there).map(|one| &one.process)
+    }
+
     /// Whether one of them is there still.
     pub fn is_one_there(&self) -> bool {
         self.all.iter().any(Watched::is_there)

@@ -214,9 +214,7 @@ impl Thread {
         self.state = stat.state;
         true
     }
-}
 
-impl Thread {
     /// What of the time since the first look was neither on a CPU nor ready for one. Summed over all looks: the kernel brings the
     /// time of a thread that runs up to date at ticks alone.
     fn note_blocked(&mut self, now: Instant) {
