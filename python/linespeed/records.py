@@ -151,6 +151,8 @@ class Ceilings:
     bandwidth_all: Optional[float] = None
     #: Memory bandwidth of one CPU, B/s.
     bandwidth_one: Optional[float] = None
+    #: The core clock while all CPUs work, Hz: the median CPU's.
+    clock_all_hz: Optional[float] = None
     #: The core clock, Hz.
     clock_hz: Optional[float] = None
     #: The day on which each was measured, by its name here; of a workload's IPC `ipc.` and the workload.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use record::command_run::{Ceilings, ProbePoint};
-use record::{Label, Measurement, Record};
+use record::{Label, Measurement, Record, Summary};
 
 /// The ceilings that a record shows beyond doubt; of memory from beyond the caches only.
 pub(crate) fn collect_ceilings(record: &Record) -> Ceilings {
@@ -21,7 +21,9 @@ pub(crate) fn collect_ceilings(record: &Record) -> Ceilings {
             *known = known.max(m.value());
         }
     }
-    let clocks = sure("core.clock").filter(|m| m.labels.word(Label::Vector) == Some("scalar"));
+    let clocks = || sure("core.clock").filter(|m| m.labels.word(Label::Vector) == Some("scalar"));
+    let of_all = clocks().filter(|m| m.labels.word(Label::Active) == Some("all")).map(Measurement::value);
+    let of_all: Vec<f64> = of_all.filter(|hz| hz.is_finite()).collect();
     // What a miss of the last cache moves is a line read.
     let reads =
         || record.measurements_of("memory.bandwidth").filter(|m| m.labels.word(Label::Op) == Some("read"));
@@ -36,7 +38,8 @@ pub(crate) fn collect_ceilings(record: &Record) -> Ceilings {
     let latency = latency.filter(|resource| resource.doubt.is_none() && resource.delivered.is_finite());
     Ceilings {
         ipc,
-        clock_hz: most(&mut clocks.map(Measurement::value)),
+        clock_hz: most(&mut clocks().map(Measurement::value)),
+        clock_all_hz: (!of_all.is_empty()).then(|| Summary::from_samples(&of_all).median),
         bandwidth_one: most(&mut one.map(Measurement::value)),
         bandwidth_all: most(&mut every.filter(usable).map(Measurement::value)),
         latency_ns: latency.map(|resource| resource.delivered),
@@ -71,6 +74,7 @@ pub(crate) fn update_ceilings(old: Ceilings, new: Ceilings, day: &str, file: Opt
     }
     for (name, known, figure, less) in [
         ("clock_hz", &mut all.clock_hz, new.clock_hz, false),
+        ("clock_all_hz", &mut all.clock_all_hz, new.clock_all_hz, false),
         ("bandwidth_one", &mut all.bandwidth_one, new.bandwidth_one, false),
         ("bandwidth_all", &mut all.bandwidth_all, new.bandwidth_all, false),
         ("latency_ns", &mut all.latency_ns, new.latency_ns, true),

@@ -134,6 +134,20 @@ mod tests {
     }
 
     #[test]
+    fn the_clock_with_all_cpus_busy_is_known_beside_that_of_one() {
+        let mut record = record(1.5, 1e10);
+        let clock = |active: &str, vector: &str, cpu: u32, hz: f64| {
+            let place = Labels::new().with_label(Label::Cpu, cpu).with_label(Label::Active, active);
+            Measurement::new("core.clock", place.with_label(Label::Vector, vector), vec![hz])
+        };
+        let all = [2.4e9, 2.5e9, 1.1e9].into_iter().enumerate();
+        record.measurements.extend(all.map(|(cpu, hz)| clock("all", "scalar", cpu as u32, hz)));
+        record.measurements.extend([clock("one", "scalar", 0, 3e9), clock("all", "512", 0, 2e9)]);
+        let ceilings = collect_ceilings(&record);
+        assert_eq!((ceilings.clock_hz, ceilings.clock_all_hz), (Some(3e9), Some(2.4e9)));
+    }
+
+    #[test]
     fn doubtful_figures_and_those_of_caches_are_no_ceilings() {
         let latency = |ns: f64, doubt: Option<&str>| Resource {
             name: "memory latency".to_owned(),

@@ -100,6 +100,14 @@ pub fn save_index(path: &Path, text: &str) {
     }
 }
 
+/// The same after a record was written, where it lies in that folder.
+pub fn extend_index(record: &Path) {
+    let own = places::state_folder().filter(|own| record.parent() == Some(own));
+    if let Some(own) = own {
+        record::store::extend_index(&own, save_index);
+    }
+}
+
 /// The key that pseudonyms follow from, and what is to be known of it.
 pub fn redaction_key() -> Result<(Key, Option<Text>), Failure> {
     os::kept_key::kept_key(&WRITER, places::state_folder().as_deref())

@@ -146,6 +146,9 @@ pub struct Ceilings {
     /// The core clock, Hz.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_hz: Option<f64>,
+    /// The core clock while all CPUs work, Hz: the median CPU's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock_all_hz: Option<f64>,
     /// Memory bandwidth of one CPU, B/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bandwidth_one: Option<f64>,
@@ -185,6 +188,12 @@ impl Ceilings {
         let programs =
             self.ipc.iter().filter(|(name, ipc)| !Self::NOPS.contains(&name.as_str()) && **ipc > 0.0);
         programs.map(|(name, ipc)| (name.as_str(), *ipc))
+    }
+
+    /// The clock to expect while this share of the CPUs works, Hz, and whether it is that of all: a core alone runs faster.
+    pub fn clock_at(&self, busy: f64) -> Option<(f64, bool)> {
+        let all = self.clock_all_hz.filter(|_| busy >= 0.5).map(|hz| (hz, true));
+        all.or(self.clock_hz.map(|hz| (hz, false))).filter(|(hz, _)| *hz > 0.0)
     }
 
     /// What the IPC of a workload is called in `days` and `records`.

@@ -26,6 +26,8 @@ pub const CEILINGS: &str = "ceilings.json";
 const MOST_LOOKED_AT: usize = 200;
 /// Records of one machine that are looked at, the newest first.
 const MOST_OF_A_MACHINE: usize = 30;
+/// Files that are read for the index when a record is written: some 40 ms.
+const MOST_INDEXED_AT_ONCE: usize = 100;
 const LABELS: &str = "labels";
 
 fn read(path: &Path) -> Option<Record> {
@@ -185,8 +187,10 @@ fn may_be_of(path: &Path, own: &[String]) -> bool {
 /// in its folder's index is taken; `save` is handed the index that a folder should have, with its place.
 pub fn list(folders: &[PathBuf], save: impl Fn(&Path, &str)) -> Vec<Entry> {
     let now = index::now();
-    let mut entries: Vec<Entry> =
-        folders.iter().flat_map(|folder| index::entries(folder, now, Entry::read, &save)).collect();
+    let mut entries: Vec<Entry> = folders
+        .iter()
+        .flat_map(|folder| index::entries(folder, now, usize::MAX, Entry::read, &save))
+        .collect();
     let mut labelled: HashMap<PathBuf, Vec<String>> = HashMap::new();
     for (name, target) in folders.iter().flat_map(|folder| labels(folder)) {
         labelled.entry(target).or_default().push(name);
@@ -197,6 +201,12 @@ pub fn list(folders: &[PathBuf], save: impl Fn(&Path, &str)) -> Vec<Entry> {
     }
     entries.sort_by(|a, b| b.started.cmp(&a.started).then_with(|| b.path.cmp(&a.path)));
     entries
+}
+
+/// Keeps the index of a folder that a record was just written to near what lies there, so that the first list does not read all of
+/// it: the few files that it does not know yet are read, of more of them a part.
+pub fn extend_index(folder: &Path, save: impl Fn(&Path, &str)) {
+    index::entries(folder, index::now(), MOST_INDEXED_AT_ONCE, Entry::read, save);
 }
 
 /// The record in a folder that other tools' output was imported to before: it says the same as this JSON of a record.

@@ -121,11 +121,13 @@ pub(super) fn now() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs() as i64)
 }
 
-/// The records of a folder without their labels, in no order. `read` reads a file; `save` is handed the index that the folder
-/// should have, where it has another. `now`: in seconds since 1970.
+/// The records of a folder without their labels, in no order. `read` reads a file, of those that the index does not know `most`
+/// at most: what is left out then is no entry. `save` is handed the index that the folder should have, where it has another.
+/// `now`: in seconds since 1970.
 pub(super) fn entries(
     folder: &Path,
     now: i64,
+    most: usize,
     read: impl Fn(&Path) -> Option<Entry> + Sync,
     save: impl Fn(&Path, &str),
 ) -> Vec<Entry> {
@@ -140,10 +142,11 @@ pub(super) fn entries(
     let mut all: Vec<Option<Option<Entry>>> =
         files.iter().map(|(path, state)| index.entry(path, *state)).collect();
     let unknown: Vec<usize> = (0..all.len()).filter(|at| all.get(*at).is_some_and(Option::is_none)).collect();
+    let is_fewer = files.len() - unknown.len() < index.files.len();
     let paths: Vec<PathBuf> =
-        unknown.iter().filter_map(|at| files.get(*at)).map(|(path, _)| path.clone()).collect();
+        unknown.iter().take(most).filter_map(|at| files.get(*at)).map(|(path, _)| path.clone()).collect();
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut is_new = files.len() - unknown.len() < index.files.len();
+    let mut is_new = is_fewer;
     for (at, entry) in unknown.into_iter().zip(read_each(&paths, threads, read)) {
         is_new |= files.get(at).is_some_and(|(_, state)| state.is_settled(now));
         if let Some(place) = all.get_mut(at) {
@@ -153,7 +156,7 @@ pub(super) fn entries(
     if is_new {
         let settled = files.iter().zip(&all).filter(|((_, state), _)| state.is_settled(now));
         let known = settled
-            .map(|((path, state), entry)| (path.as_path(), *state, entry.as_ref().and_then(Option::as_ref)));
+            .filter_map(|((path, state), entry)| Some((path.as_path(), *state, entry.as_ref()?.as_ref())));
         let text = serde_json::to_string(&Index::of(known)).unwrap_or_default();
         if (1..=MOST_BYTES).contains(&(text.len() as u64)) {
             save(&place, &text);

@@ -38,6 +38,11 @@ impl Folder {
 
     /// Lists them as so many seconds from now: what was just written is settled in the index's eyes only later.
     fn list(&self, later: i64) -> (Vec<Entry>, usize, usize) {
+        self.list_reading(later, usize::MAX)
+    }
+
+    /// The same with at most so many read.
+    fn list_reading(&self, later: i64, most: usize) -> (Vec<Entry>, usize, usize) {
         let count = |path: &Path| {
             self.read.fetch_add(1, Ordering::Relaxed);
             Entry::read(path)
@@ -47,7 +52,7 @@ impl Folder {
             self.saved.lock().unwrap().push(text.to_owned());
         };
         let now = index::now() + later;
-        let mut entries = index::entries(self.folder.path(), now, count, save);
+        let mut entries = index::entries(self.folder.path(), now, most, count, save);
         entries.sort_by(|a, b| a.path.cmp(&b.path));
         let saved = std::mem::take(&mut *self.saved.lock().unwrap()).len();
         (entries, self.read.swap(0, Ordering::Relaxed), saved)
@@ -84,6 +89,21 @@ fn of_ten_thousand_records_none_is_read_twice() {
     assert!(all.len() == MANY && all.is_sorted_by(|a, b| a.started >= b.started));
     let labelled: Vec<&Entry> = all.iter().filter(|entry| !entry.labels.is_empty()).collect();
     assert!(labelled.len() == 1 && labelled[0].path == changed && labelled[0].labels == ["before"]);
+}
+
+#[test]
+fn the_index_grows_by_a_part_with_each_record_that_is_written() {
+    let folder = Folder::new();
+    for number in 0..25 {
+        folder.write("here", number, "");
+    }
+    for (known, saved) in [(10, 1), (20, 1), (25, 1), (25, 0)] {
+        let (some, _, now) = folder.list_reading(60, 10);
+        assert_eq!((some.len(), now), (known, saved));
+    }
+    // Of what was left out nothing was taken for known.
+    folder.write("here", 25, "");
+    assert_eq!(folder.list(60).0.len(), 26);
 }
 
 #[test]
@@ -136,7 +156,7 @@ fn an_index_that_may_not_be_of_these_files_is_not_trusted() {
         count.fetch_add(1, Ordering::Relaxed);
         Entry::read(path)
     };
-    assert_eq!(index::entries(folder.folder.path(), index::now() + 60, read, |_, _| ()).len(), 1);
+    assert_eq!(index::entries(folder.folder.path(), index::now() + 60, usize::MAX, read, |_, _| ()).len(), 1);
     assert_eq!(count.into_inner(), 1);
 }
 

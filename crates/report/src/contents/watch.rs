@@ -233,6 +233,7 @@ pub(crate) fn charts(watch: &Watch) -> Vec<Chart> {
     memory.extend(reference.idle_ns().map(|ns| lines.reference("without load", ns)));
     let mut clock = vec![lines.line("dependent adds", probed_clock)];
     clock.extend(reference.ceilings.clock_hz.map(|hz| lines.reference("best", hz)));
+    clock.extend(reference.ceilings.clock_all_hz.map(|hz| lines.reference("best, all CPUs busy", hz)));
     let ns = Axis::new("a load from memory", Scale::Linear, "ns");
     let hz = Axis::new("clock", Scale::Linear, "Hz");
     let waiting = Axis::new("threads waiting", Scale::FromZero, "threads");

@@ -172,8 +172,10 @@ fn facts(live: &Live) -> Vec<(&'static str, String)> {
     facts.extend(live.interval.cores_of_group.as_ref().or(live.interval.cores.as_ref()).map(cores));
     let clock = interval.clock.as_ref().map(|clock| (clock.hz, clock.source.as_str()));
     let clock = clock.or(probe.clock_hz.map(|hz| (hz, "dependent adds"))).map(|(hz, source)| {
-        let best =
-            live.reference.ceilings.clock_hz.map(|hz| format!("; best {}", units::figure_to(hz, "Hz", 3)));
+        let busy = interval.times.share(interval.times.busy());
+        let best = live.reference.ceilings.clock_at(busy).map(|(hz, of_all)| {
+            format!("; best{} {}", if of_all { " of all" } else { "" }, units::figure_to(hz, "Hz", 3))
+        });
         format!("{} ({source}){}", pad_left(&units::figure_to(hz, "Hz", 3), 8), best.unwrap_or_default())
     });
     let late = probe.late_us.map(|us| format!("   timers {} late", units::figure_to(us / 1e6, "s", 2)));

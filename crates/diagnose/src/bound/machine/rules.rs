@@ -309,23 +309,28 @@ pub(super) fn far(facts: &Facts, interval: &Interval) -> Option<Cause> {
     ))
 }
 
-/// A clock this far below the best seen is held down.
+/// A clock this far below the best seen under such a load is held down.
 const HELD_DOWN: f64 = 0.9;
 
 pub(super) fn clock(interval: &Interval, reference: &Reference) -> Option<Cause> {
-    let best = reference.ceilings.clock_hz.filter(|hz| *hz > 0.0)?;
-    let now = interval.probe.as_ref()?.clock_hz?;
     let busy = interval.times.share(interval.times.busy());
+    let (best, of_all) = reference.ceilings.clock_at(busy)?;
+    let now = interval.probe.as_ref()?.clock_hz?;
     let lost = 1.0 - now / best;
     if now / best > HELD_DOWN || busy < 0.5 {
         return None;
     }
-    let mut says = text!(
-        "live-clock",
-        "The clock is held down: {now}, {best} at its best.",
-        now = Value::Figure(now, "Hz"),
-        best = Value::Figure(best, "Hz")
-    );
+    let (now, best) = (Value::Figure(now, "Hz"), Value::Figure(best, "Hz"));
+    let mut says = if of_all {
+        text!(
+            "live-clock-of-all",
+            "The clock is held down: {now}, {best} at best with all CPUs busy.",
+            now,
+            best
+        )
+    } else {
+        text!("live-clock", "The clock is held down: {now}, {best} at its best.", now, best)
+    };
     let advice = match interval.sensors.heat_throttled.filter(|share| *share > 0.01) {
         Some(share) => {
             says.push(text!(

@@ -128,7 +128,18 @@ fn the_curve_is_read_between_its_points() {
 fn a_clock_below_this_machines_own_is_held_down() {
     let busy = Interval { probe: heard(100.0, 1.5e9), ..interval(39.0, 0.5, 0.5) };
     assert_eq!(by(&busy), BoundBy::Clock);
-    assert_eq!(by(&Interval { probe: heard(100.0, 2.9e9), ..busy }), BoundBy::Cpu);
+    assert_eq!(by(&Interval { probe: heard(100.0, 2.9e9), ..busy.clone() }), BoundBy::Cpu);
+    // Cores that work together run slower than one alone, which is no loss.
+    let mut known = reference();
+    known.ceilings.clock_all_hz = Some(2e9);
+    let by_all = |interval: &Interval| watched(interval, &known).unwrap().by;
+    let at = |hz: f64| Interval { probe: heard(100.0, hz), ..busy.clone() };
+    assert_eq!((by_all(&at(1.9e9)), by(&at(1.9e9))), (BoundBy::Cpu, BoundBy::Clock));
+    assert_eq!(by_all(&at(1.2e9)), BoundBy::Clock);
+    assert_eq!(
+        (known.ceilings.clock_at(0.2), known.ceilings.clock_at(0.9)),
+        (Some((3e9, false)), Some((2e9, true)))
+    );
 }
 
 #[test]
