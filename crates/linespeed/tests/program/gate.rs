@@ -5,7 +5,7 @@ use record::gate::Outcome;
 use record::{Label, Labels, Measurement, Record};
 
 use crate::compare::machine;
-use crate::support::{Ran, folder, linespeed, run, schema};
+use crate::support::{Ran, folder, linespeed, run, schema, skipped};
 
 struct Records(tempfile::TempDir);
 
@@ -178,24 +178,26 @@ fn commands_in_turn_are_held_by_their_time() {
     };
     let gate = ["--fail-on", "slower:20%", "--junit", "gate.xml", "--"];
     let slower = stat(&[&gate[..], &["true", ":::", "sleep", "0.3"]].concat());
-    assert_eq!(slower.code, Some(1), "{}", slower.stderr);
-    let xml = records.read("gate.xml");
-    let document = roxmltree::Document::parse(&xml).unwrap();
-    assert_eq!(document.descendants().filter(|node| node.has_tag_name("failure")).count(), 1);
+    let count = |name: &str| {
+        let xml = records.read("gate.xml");
+        let document = roxmltree::Document::parse(&xml).unwrap();
+        document.descendants().filter(|node| node.has_tag_name(name)).count()
+    };
+    // Where other programs take more than the sleep, it is too noisy, and no failure.
+    let noisy = count("skipped").min(1);
+    assert_eq!((slower.code, count("failure")), (Some(1 - noisy as i32), 1 - noisy), "{}", slower.stderr);
+    if noisy > 0 {
+        skipped("commands_in_turn_are_held_by_their_time", "other programs took more time than the commands");
+    }
     assert_eq!(stat(&[&gate[..], &["sleep", "0.3", ":::", "true"]].concat()).code, Some(0));
     // The time of a command that failed holds nothing, and no older report stands for it.
     let failed = stat(&[&gate[..], &["sleep", "0.3", ":::", "sh", "-c", "exit 7"]].concat());
     assert_eq!(failed.code, Some(7), "{}", failed.stderr);
     assert!(!failed.stderr.contains("Gate"), "{}", failed.stderr);
-    let errors = || {
-        let xml = records.read("gate.xml");
-        let document = roxmltree::Document::parse(&xml).unwrap();
-        document.descendants().filter(|node| node.has_tag_name("error")).count()
-    };
-    assert_eq!(errors(), 1);
+    assert_eq!(count("error"), 1);
     std::fs::remove_file(records.0.path().join("gate.xml")).unwrap();
     assert_eq!(stat(&[&gate[..], &["true", ":::", "/no/such/program"]].concat()).code, Some(127));
-    assert_eq!(errors(), 1);
+    assert_eq!(count("error"), 1);
     stat(&["--fail-on", "slower", "--junit", "/no/such/folder/a.xml", "--", "true", ":::", "true"])
         .fails(3, &["/no/such/folder/a.xml", "--junit"]);
     stat(&["--fail-on", "slower", "--", "true"]).fails(2, &[":::"]);
