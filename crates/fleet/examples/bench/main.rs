@@ -1,7 +1,7 @@
 //! Made-up fleets from a real record, with known slow machines, beside two published rules.
 //!
 //! `cargo run --release -p linespeed-fleet --example bench [RECORD.json]` prints the table of `docs/measured.md`;
-//! with `--files DIR N` it writes N records to a folder instead and reads them as `linespeed fleet` does.
+//! with `--first 1000` the same of other fleets, with `--files DIR N` it writes N records to a folder instead and reads them as `linespeed fleet` does.
 
 mod chance;
 mod plant;
@@ -71,12 +71,17 @@ fn main() {
     {
         return files(Path::new(folder), count.parse().expect("a number of files"));
     }
+    // Fleets on which no bound was chosen.
+    let (first, arguments) = match arguments.as_slice() {
+        [flag, first, rest @ ..] if flag == "--first" => (first.parse().expect("a number"), rest),
+        all => (0, all),
+    };
     let path = arguments.first().map_or(RECORD, String::as_str);
     let models = Models::new(Path::new(path));
     let mut scores = [Score::default(), Score::default(), Score::default()];
     let mut causes: BTreeMap<&str, (usize, usize, BTreeMap<String, usize>)> = BTreeMap::new();
     let (mut machines, mut time) = (0, 0.0);
-    for seed in 0..FLEETS {
+    for seed in first..first + FLEETS {
         for clean in [false, true] {
             let mut chance = Chance::new(seed * 2 + u64::from(clean));
             let made = models.fleet(&mut chance, clean);
