@@ -24,6 +24,9 @@ const MOST_THREADS: usize = 8192;
 /// Most bytes of a JSON file that are kept.
 const MOST_JSON: usize = 64 << 20;
 
+/// Digits that each number of a histogram's row has at least.
+const LEAST_DIGITS: usize = 6;
+
 const LATENCY: &str = "/dev/cpu_dma_latency set to ";
 
 /// cyclictest.
@@ -65,13 +68,7 @@ fn thread(line: Line) -> Option<Thread> {
     let (tid, rest) = rest.split_once(')')?;
     thread.number = u32::try_from(numbers::parse_whole(number)?).ok()?;
     thread.tid = numbers::parse_whole(tid)?;
-    let value = |label: &str| {
-        let (_, after) = rest.split_once(label)?;
-        let mut words = after.split_whitespace();
-        let value = numbers::parse_whole(words.next()?)?;
-        // A number that a margin broke is two.
-        words.next().is_none_or(|next| next.starts_with(|c: char| c.is_alphabetic())).then_some(value)
-    };
+    let value = |label: &str| value_after(rest, label);
     thread.priority = Some(value("P:")?);
     thread.interval = value("I:");
     thread.cycles = value("C:")?;
@@ -82,9 +79,28 @@ fn thread(line: Line) -> Option<Thread> {
     Some(thread)
 }
 
+/// What may follow a value of a thread's line without a blank, where the columns were pushed together.
+const LABELS: [&str; 6] = ["I:", "C:", "Min:", "Act:", "Avg:", "Max:"];
+
+/// The number behind a label.
+fn value_after(text: &str, label: &str) -> Option<u64> {
+    let (_, after) = text.split_once(label)?;
+    let after = after.trim_start();
+    let end = after.find(|c: char| c.is_whitespace() || c.is_alphabetic()).unwrap_or(after.len());
+    let (number, rest) = after.split_at(end);
+    // A unit would make it another number, and one that a margin broke is two.
+    let ends = match rest.trim_start() {
+        next if next.len() == rest.len() => {
+            rest.is_empty() || LABELS.iter().any(|label| rest.starts_with(label))
+        }
+        next => next.is_empty() || next.starts_with(|c: char| c.is_alphabetic()),
+    };
+    numbers::parse_whole(number).filter(|_| ends)
+}
+
 /// Whether a thread's line was broken before its end.
 fn is_cut(text: &str) -> bool {
-    text.starts_with("T:") && text.contains(") P:") && !text.contains("Max:")
+    text.starts_with("T:") && (text.contains(") P:") || text.contains(")P:")) && !text.contains("Max:")
 }
 
 /// `       0:       4:      66`: thread, cycle, latency.
@@ -149,8 +165,12 @@ impl CyclicReader {
     /// `000058 000003    000004`
     fn row(&mut self, line: Line) -> bool {
         let mut words = line.text.split_whitespace();
-        let Some(first) = words.next().filter(|word| word.len() >= 6) else { return false };
-        let counts: Option<Vec<u64>> = words.take(MOST_THREADS).map(numbers::parse_whole).collect();
+        let Some(first) = words.next().filter(|word| word.len() >= LEAST_DIGITS) else { return false };
+        // Zeros fill six digits up: a longer one that begins with them is two without a blank between.
+        let count = |word: &str| {
+            numbers::parse_whole(word).filter(|_| word.len() <= LEAST_DIGITS || !word.starts_with('0'))
+        };
+        let counts: Option<Vec<u64>> = words.take(MOST_THREADS).map(count).collect();
         let (Some(latency), Some(counts)) = (numbers::parse_whole(first), counts) else { return false };
         let histogram = &mut self.seen.histogram;
         if counts.is_empty() || !histogram.columns.is_empty() && histogram.columns.len() != counts.len() {

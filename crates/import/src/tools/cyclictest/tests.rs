@@ -201,7 +201,51 @@ fn json_tells_the_machine_and_files_of_other_programs_are_theirs() {
     assert!(other.measurements.is_empty() && other.import.withheld[0].why.contains("signaltest"));
 }
 
+/// A row of seven values, with these blanks before its labels.
+fn row(blanks: [&str; 7]) -> String {
+    let [p, i, c, min, act, avg, max] = blanks;
+    format!(
+        "T: 0 (12345){p}P:99{i}I:1000{c}C:1000000{min}Min:      5{act}Act:   11{avg}Avg:   12{max}Max:   21205\n"
+    )
+}
+
+#[test]
+fn columns_without_a_blank_between_are_read_whole_or_not_at_all() {
+    let whole = figures(&import(&row([" "; 7])));
+    assert_eq!(whole.len(), 3);
+    for places in 0..1 << 7 {
+        let blanks = std::array::from_fn(|at| if places >> at & 1 == 1 { "" } else { " " });
+        assert_eq!(figures(&import(&row(blanks))), whole, "{}", row(blanks));
+    }
+    let glued = row([""; 7]);
+    // A label that is damaged, and a unit, end no number.
+    for (from, to) in [("1000000Min:", "1000000in:"), ("1000000Min", "1000000kMin"), ("5Act", "5 7Act")] {
+        let imported = import(&glued.replace(from, to));
+        assert!(
+            glued.contains(from) && imported.measurements.is_empty(),
+            "{from}: {:#?}",
+            figures(&imported)
+        );
+    }
+    let rows = "# Histogram\n000058 000003000004\n000059 000001000002\n# Total: 004000006\n# Min Latencies: 00058\n\
+        # Avg Latencies: 00058\n# Max Latencies: 00059\n# Histogram Overflows: 00000\n";
+    let imported = import(rows);
+    assert!(figures(&imported).iter().all(|f| !f.starts_with("wakeup.latency")), "{:#?}", figures(&imported));
+}
+
 proptest! {
+    #[test]
+    fn a_glued_row_that_lost_some_of_its_text_gives_no_other_value(at in 0usize..120, cut in 1usize..40) {
+        let whole = figures(&import(&row([" "; 7])));
+        let some = figures(&import(&damaged(&row([""; 7]), at, cut, "")));
+        // What is cut out of a number or a label's front is no damage that a reader can see.
+        let glued = row([""; 7]);
+        let at = at % (glued.len() + 1);
+        let end = (at + cut).min(glued.len());
+        let cuts_digits = glued[at..end].contains(|c: char| c.is_ascii_digit());
+        prop_assert!(cuts_digits || some.iter().all(|figure| whole.contains(figure)), "{some:?}");
+    }
+
     #[test]
     fn no_damaged_output_panics(which in 0..ALL.len(), at in 0usize..6000, cut in 0usize..60, with in "\\PC{0,12}") {
         let _ = import(&damaged(ALL[which], at, cut, &with));
