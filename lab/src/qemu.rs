@@ -111,7 +111,7 @@ pub fn arguments(shape: &Shape, parts: &Parts, parameters: &str) -> Vec<String> 
 /// stopped and killed by the hundred make a CPU of several threads stand still for good, within minutes, while the kernel
 /// says that it starves (seen with QEMU 7.2); on one thread none does.
 fn one_thread(shape: &Shape) -> bool {
-    shape.icount.is_some() || shape.check.kills.is_some()
+    shape.icount.is_some() || shape.check.kills.is_some() || shape.check.shields.is_some()
 }
 
 /// QEMU emulates AMD's virtualization, and gives it to none of its own models unless asked.

@@ -119,6 +119,8 @@ pub struct Check {
     pub silent: Vec<String>,
     /// How many sessions of `linespeed quiet` are killed on the machine's own /sys, instead of a run.
     pub kills: Option<u32>,
+    /// How many sessions of `linespeed quiet` with a shield of control groups are tried in the machine, instead of a run.
+    pub shields: Option<u32>,
     /// Whether guests of raw KVM are run in the machine, instead of a run of linespeed.
     pub guests: bool,
     /// Whether linespeed's kernel module is built, loaded and tried out, instead of a run.
@@ -138,6 +140,7 @@ impl Default for Check {
             loss: None,
             silent: Vec::new(),
             kills: None,
+            shields: None,
             guests: false,
             module: false,
             whole_guest: false,

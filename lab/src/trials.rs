@@ -15,6 +15,8 @@ use crate::{headers, kernel, tools};
 
 /// The program that kills, an example of the crate `quiet`.
 const KILLER: &str = "kills";
+/// The program that tries the shield, an example of the crate `quiet`.
+const SHIELD: &str = "shield";
 /// The program that runs guests, an example of the crate `overhead`.
 const GUESTS: &str = "guest";
 /// The program that boots a whole guest, an example of the crate `overhead`.
@@ -27,6 +29,7 @@ pub fn run_trial(shape: &Shape, parts: &Parts) -> Option<Result<Verdicts, Failur
     let check = &shape.check;
     let trials = [
         (check.kills.is_some(), kill_sessions as fn(&Shape, &Parts) -> Result<Verdicts, Failure>),
+        (check.shields.is_some(), try_shields),
         (check.guests, run_guests),
         (check.module, load_module),
         (check.whole_guest, boot_whole_guest),
@@ -50,6 +53,18 @@ fn kill_sessions(shape: &Shape, parts: &Parts) -> Result<Verdicts, Failure> {
     let arguments: Vec<String> = command.split(' ').map(str::to_owned).collect();
     let outcome = boot_with(shape, &arguments, &Along::files([killer]), parts)?;
     Ok(Verdicts::of_trial(outcome.succeeded(), &outcome.text().replace('\n', "; ")))
+}
+
+/// Has sessions of `linespeed quiet` make a shield of the machine's control groups and end in several ways, and says whether
+/// every setting, group and task is as it was.
+fn try_shields(shape: &Shape, parts: &Parts) -> Result<Verdicts, Failure> {
+    let shield = find_example(&program_of(shape, parts)?, "quiet", SHIELD)?;
+    let sessions = shape.check.shields.unwrap_or_default();
+    let arguments = [format!("/bin/{SHIELD}"), "try".to_owned(), "/init".to_owned(), sessions.to_string()];
+    let outcome = boot_shape(shape, &arguments, false, &Along::files([shield]), parts.verbose, parts)?;
+    let printed = outcome.text();
+    let said = if outcome.succeeded() { printed.lines().next_back().unwrap_or_default() } else { &printed };
+    Ok(Verdicts::of_trial(outcome.succeeded(), &said.replace('\n', "; ")))
 }
 
 /// Runs guests of raw KVM in the machine, and says whether both modes counted right, with the same bytes.

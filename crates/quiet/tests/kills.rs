@@ -1,6 +1,8 @@
 //! Whatever is killed and whenever, everything comes back. `LINESPEED_TEST_KILLS=1000` for that many kills.
 #[path = "../examples/kills/kernel.rs"]
 mod kernel;
+#[path = "../examples/kills/settings.rs"]
+mod settings;
 mod support;
 #[path = "../examples/kills/tracer.rs"]
 mod tracer;
@@ -31,7 +33,7 @@ fn after_every_kill_every_file_is_as_it_was() {
     let context = KnobContext::new(&root, &files, "1".parse().unwrap());
     let changes = trials::all_changes(&context);
     assert!(changes.len() > 20, "{}", changes.len());
-    let read_files = || kernel::contents(&[&tree]);
+    let read_files = || settings::contents(&[&tree]);
     let bench = Bench {
         files: &files,
         changes,

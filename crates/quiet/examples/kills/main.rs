@@ -8,6 +8,7 @@
 //! ```
 
 mod kernel;
+mod settings;
 #[path = "../../tests/support/mod.rs"]
 mod support;
 mod tracer;
@@ -96,7 +97,7 @@ fn live(
 ) -> Result<(), Box<dyn std::error::Error>> {
     let root = Root::live();
     let files = Tree::new(&root);
-    let read_files = || kernel::contents(&FOLDERS.map(Path::new));
+    let read_files = || settings::contents(&FOLDERS.map(Path::new));
     let state = Path::new(if program.is_some() { quiet::state_directory::SYSTEM } else { "/tmp/kills" });
     if program.is_none() {
         let _ = std::fs::remove_dir_all(state);

@@ -179,7 +179,7 @@ impl Bench<'_> {
             tally.wrong.push(on_tally("the journal is still there".to_owned()));
             let _ = std::fs::remove_file(self.folder.join(quiet::state_directory::JOURNAL));
         }
-        let differ = crate::kernel::differences(&self.before, &(self.read_files)());
+        let differ = crate::settings::differences(&self.before, &(self.read_files)());
         tally.wrong.extend(
             differ.into_iter().filter(|line| !self.moves(line)).map(|line| on_tally(line.to_owned())),
         );

@@ -271,6 +271,11 @@ impl Shield {
         for look in 0..LOOKS {
             let mut refused = None;
             for group in groups_within(Path::new(folder)) {
+                if self.version == 2 {
+                    // The kernel gives the CPUs of a partition that is removed back some time after that, and may then
+                    // forget what tasks are bound to: after they were bound again. Of a member it does so at once.
+                    let _ = fs::write(group.join("cpuset.cpus.partition"), "member");
+                }
                 self.send_home(&group, list, &home, &mut last);
                 refused = fs::remove_dir(&group).err();
             }
