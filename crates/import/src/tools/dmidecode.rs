@@ -1,17 +1,20 @@
-//! dmidecode: the text of any version, whole or searched with grep, and the table that `--dump-bin` writes.
+//! dmidecode: the text of any version, whole or searched with grep, its bytes (`-u`), and the table that `--dump-bin` writes.
 
 mod dump;
+mod raw;
+mod structure;
 
 use std::collections::BTreeSet;
 
 use record::import::Origin;
-use record::machine::MemoryDevice;
 
-use crate::facts::{self, Fact, Socket};
+use crate::facts::{self, Fact};
 use crate::line::Line;
-use crate::numbers;
 use crate::sink::Sink;
 use crate::tool::{Command, Fit, Reader, Tool};
+
+use raw::{Raw, RawTable};
+use structure::Structure;
 
 pub(crate) use dump::{DUMP_MARK, LONGEST_DUMP, dump, is_dump};
 
@@ -86,17 +89,8 @@ fn reader(command: Option<&Command>) -> Box<dyn Reader> {
         memory: Default::default(),
         closed: false,
         array: None,
+        raw: RawTable::default(),
     })
-}
-
-/// A structure that is being read.
-struct Structure {
-    kind: u32,
-    handle: Option<u32>,
-    title: Option<(u64, String)>,
-    /// A line that is a field's has followed.
-    begun: bool,
-    fields: Vec<(String, Fact<String>)>,
 }
 
 struct Text {
@@ -113,34 +107,11 @@ struct Text {
     closed: bool,
     /// The line of the first array.
     array: Option<Origin>,
+    /// What `-u` prints.
+    raw: RawTable,
     /// Arrays of system memory that were seen, and those that devices name.
     memory: (BTreeSet<String>, BTreeSet<String>),
 }
-
-/// The fields that are read of some structure.
-const READ: &[&str] = &[
-    "Array Handle",
-    "Bank Locator",
-    "Configured Clock Speed",
-    "Configured Memory Speed",
-    "Current Speed",
-    "Data Width",
-    "Form Factor",
-    "Locator",
-    "Manufacturer",
-    "Number Of Devices",
-    "Part Number",
-    "Product Name",
-    "Rank",
-    "Release Date",
-    "Size",
-    "Speed",
-    "Status",
-    "Type",
-    "Use",
-    "Vendor",
-    "Version",
-];
 
 /// Most slots that are believed of one array.
 const MOST_SLOTS: u32 = machine::smbios::MAX_DEVICES as u32;
@@ -169,6 +140,7 @@ impl Reader for Text {
                     title: None,
                     begun: false,
                     fields: Vec::new(),
+                    raw: None,
                 });
                 return Fit::Taken;
             }
@@ -178,8 +150,14 @@ impl Reader for Text {
                     Some(open) if open.title.is_none() && open.kind == kind => open.title = title,
                     _ => {
                         self.close(sink);
-                        self.structure =
-                            Some(Structure { kind, handle: None, title, begun: false, fields: Vec::new() });
+                        self.structure = Some(Structure {
+                            kind,
+                            handle: None,
+                            title,
+                            begun: false,
+                            fields: Vec::new(),
+                            raw: None,
+                        });
                     }
                 }
                 return Fit::Taken;
@@ -208,6 +186,9 @@ impl Reader for Text {
                 Fit::Between
             };
         }
+        if self.bytes(text, line, sink) {
+            return Fit::Taken;
+        }
         if self.structure.is_none() && self.searched.is_none() {
             let known = preamble.iter().any(|words| text.starts_with(words))
                 || text.ends_with("structures occupying")
@@ -219,6 +200,7 @@ impl Reader for Text {
 
     fn end(&mut self, sink: &mut Sink) {
         self.close(sink);
+        std::mem::take(&mut self.raw).end(sink);
         let slots = &mut sink.draft.machine.memory_slots;
         // Of an array that devices name the number of slots is missing.
         let all = self.memory.0.is_empty() || self.memory.1.is_subset(&self.memory.0);
@@ -231,6 +213,29 @@ impl Reader for Text {
 }
 
 impl Text {
+    /// A line of what `-u` prints of a structure.
+    fn bytes(&mut self, text: &str, line: Line, sink: &Sink) -> bool {
+        let Some(open) = &mut self.structure else { return false };
+        if open.title.is_some() {
+            return false;
+        }
+        if text == "Header and Data:" {
+            // A second time in one structure is another's, whose head is missing.
+            let head = open.handle.filter(|_| !open.begun).map(|handle| (handle, open.kind));
+            open.begun = true;
+            if let Some((raw, origin)) = open.raw.replace((Raw::new(head), sink.origin(line))) {
+                self.raw.close(&raw, origin);
+            }
+            return true;
+        }
+        match &mut open.raw {
+            Some((raw, _)) => raw.line(text),
+            None if open.begun || raw::hex(text).is_none() => return false,
+            None => self.raw.lose(Some(open.kind)),
+        }
+        true
+    }
+
     fn field(&mut self, text: &str, line: Line, sink: &mut Sink) -> Fit {
         let indented = line.text.starts_with([' ', '\t']);
         let Some((key, value)) = text.split_once(':') else {
@@ -259,8 +264,14 @@ impl Text {
             && self.structure.as_ref().is_none_or(repeated)
         {
             self.close(sink);
-            self.structure =
-                Some(Structure { kind, handle: None, title: None, begun: false, fields: Vec::new() });
+            self.structure = Some(Structure {
+                kind,
+                handle: None,
+                title: None,
+                begun: false,
+                fields: Vec::new(),
+                raw: None,
+            });
         }
         if let Some(open) = &mut self.structure {
             open.begun = true;
@@ -276,8 +287,11 @@ impl Text {
     }
 
     fn close(&mut self, sink: &mut Sink) {
-        let Some(structure) = self.structure.take() else { return };
+        let Some(mut structure) = self.structure.take() else { return };
         self.closed = true;
+        if let Some((raw, origin)) = structure.raw.take() {
+            return self.raw.close(&raw, origin);
+        }
         if let Some(handle) = structure.handle.filter(|_| matches!(structure.kind, 4 | 16 | 17)) {
             // The same table twice in one output.
             if !self.seen.insert(handle) {
@@ -371,129 +385,6 @@ fn value_of_known(key: &str) -> bool {
         "Release Date",
     ];
     KEYS.contains(&key)
-}
-
-impl Structure {
-    /// Whether anybody asks for a field. Of lines that grep let through each counts: one that comes again begins another
-    /// structure.
-    fn keeps(&self, key: &str) -> bool {
-        let known = TITLES.iter().any(|(kind, _)| *kind == self.kind) && READ.contains(&key);
-        known || self.handle.is_none() && self.title.is_none()
-    }
-
-    fn get(&self, key: &str) -> Option<&Fact<String>> {
-        self.fields.iter().find(|(name, _)| name == key).map(|(_, fact)| fact)
-    }
-
-    /// A text that says something.
-    fn text(&self, key: &str, path: &str, sink: &mut Sink) -> Option<Fact<String>> {
-        let fact = self.get(key)?;
-        let meaningless =
-            fact.value.starts_with('<') || matches!(fact.value.as_str(), "NULL" | "NO DIMM" | "Other");
-        let value = machine::system::meaningful_name(&fact.value).filter(|_| !meaningless)?;
-        sink.note_at(path, fact.origin.clone());
-        Some(Fact { value, origin: fact.origin.clone() })
-    }
-
-    fn joined(&self, keys: &[&str], path: &str, sink: &mut Sink) -> Option<String> {
-        let parts: Vec<String> =
-            keys.iter().filter_map(|key| self.text(key, path, sink)).map(|fact| fact.value).collect();
-        (!parts.is_empty()).then(|| parts.join(" "))
-    }
-
-    /// A number before a unit, at least 1.
-    fn number(&self, key: &str, unit: &str) -> Option<Fact<u32>> {
-        let fact = self.get(key)?;
-        let (value, rest) = numbers::parse_number(&fact.value)?;
-        let fits =
-            value.fract() == 0.0 && (1.0..=f64::from(u32::MAX)).contains(&value) && rest.starts_with(unit);
-        fits.then(|| Fact { value: value as u32, origin: fact.origin.clone() })
-    }
-
-    fn hz(&self, key: &str, path: &str, sink: &mut Sink) -> Option<Fact<u64>> {
-        let mhz = self.number(key, "MHz")?;
-        if !(1..=10_000).contains(&mhz.value) {
-            sink.withhold_at(
-                path,
-                format!("{} MHz is not a clock that a processor can have", mhz.value),
-                mhz.origin,
-            );
-            return None;
-        }
-        Some(Fact { value: u64::from(mhz.value) * 1_000_000, origin: mhz.origin })
-    }
-
-    fn socket(&self, sink: &mut Sink) {
-        let central = self.get("Type").is_none_or(|kind| kind.value == "Central Processor");
-        let populated = self.get("Status").is_none_or(|status| !status.value.starts_with("Unpopulated"));
-        if !central || !populated {
-            return;
-        }
-        let socket = Socket {
-            name: self.text("Version", "machine.processor.firmware_name", sink),
-            hz: self.hz("Current Speed", "machine.processor.base_hz", sink),
-            whole: self.title.is_some(),
-        };
-        sink.draft.facts.sockets.push(socket);
-    }
-
-    fn device(&self, sink: &mut Sink) {
-        let at = sink.draft.machine.memory_devices.len();
-        if at >= machine::smbios::MAX_DEVICES {
-            let note = format!("memory devices after the first {at} were left out").into();
-            if !sink.draft.machine.notes.contains(&note) {
-                sink.draft.machine.notes.push(note);
-            }
-            return;
-        }
-        let path = |field: &str| format!("machine.memory_devices[{at}].{field}");
-        let bytes = self
-            .get("Size")
-            .and_then(|fact| facts::parse_size(&fact.value))
-            .map(|(bytes, _)| bytes)
-            .filter(|bytes| *bytes > 0);
-        if let (Some(_), Some(fact)) = (bytes, self.get("Size")) {
-            sink.note_at(path("bytes"), fact.origin.clone());
-        }
-        let device = MemoryDevice {
-            locator: self.text("Locator", &path("locator"), sink).map(|t| t.value),
-            bank: self.text("Bank Locator", &path("bank"), sink).map(|t| t.value),
-            bytes,
-            kind: self.text("Type", &path("kind"), sink).map(|t| t.value),
-            form: self.text("Form Factor", &path("form"), sink).map(|t| t.value),
-            rated_mt_s: self.speed(&["Speed"], &path("rated_mt_s"), sink),
-            configured_mt_s: self.speed(
-                &["Configured Memory Speed", "Configured Clock Speed"],
-                &path("configured_mt_s"),
-                sink,
-            ),
-            data_bits: self.number("Data Width", "bits").map(|t| t.value).filter(|bits| *bits < 0xffff),
-            ranks: self.number("Rank", "").map(|t| t.value),
-            vendor: self.text("Manufacturer", &path("vendor"), sink).map(|t| t.value),
-            part: self.text("Part Number", &path("part"), sink).map(|t| t.value),
-            channel: None,
-            node: None,
-        };
-        if device != MemoryDevice::default() {
-            sink.draft.machine.memory_devices.push(device);
-        }
-    }
-
-    fn speed(&self, keys: &[&str], path: &str, sink: &mut Sink) -> Option<u32> {
-        let fact = keys.iter().find_map(|key| self.get(key))?;
-        let (value, rest) = numbers::parse_number(&fact.value)?;
-        // The number was always the transfers'; before dmidecode 3.0 its unit was called MHz.
-        if !rest.starts_with("MT/s") && !rest.starts_with("MHz") {
-            return None;
-        }
-        if value.fract() != 0.0 || !facts::is_memory_speed(value) {
-            let why = format!("{value} MT/s is not a speed that memory has");
-            sink.withhold_at(path, why, fact.origin.clone());
-            return None;
-        }
-        sink.note_at(path, fact.origin.clone());
-        Some(value as u32)
-    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! The table that `dmidecode --dump-bin` writes.
 
+use record::import::Origin;
+
 use crate::facts::{self, Fact, Socket};
 use crate::line::Line;
 use crate::sink::Sink;
@@ -32,7 +34,18 @@ pub(crate) fn dump(bytes: &[u8], sink: &mut Sink) -> bool {
         sink.withhold("machine.memory_devices", "the SMBIOS table is cut off".to_owned(), line);
         return false;
     };
-    let tables = machine::smbios::read(table.to_vec());
+    let origin = sink.origin(line);
+    take(machine::smbios::read(table.to_vec()), |_| origin.clone(), origin.clone(), sink);
+    true
+}
+
+/// What a table tells goes into the machine, each device with its own origin.
+pub(super) fn take(
+    tables: machine::smbios::Tables,
+    of_device: impl Fn(usize) -> Origin,
+    origin: Origin,
+    sink: &mut Sink,
+) {
     if !tables.complete {
         let note = "the SMBIOS table is damaged or cut off; what stands after the damage is missing";
         sink.draft.machine.notes.push(format!("{}: {note}", sink.text).into());
@@ -53,20 +66,20 @@ pub(crate) fn dump(bytes: &[u8], sink: &mut Sink) -> bool {
         }
     }
     for path in paths {
-        sink.note(path, line);
+        sink.note_at(path, origin.clone());
     }
     let first = sink.draft.machine.memory_devices.len();
     for (at, mut device) in tables.devices.into_iter().enumerate() {
         let path = format!("machine.memory_devices[{}]", first + at);
-        sink.note(path.clone(), line);
+        sink.note_at(path.clone(), of_device(at));
         for (speed, name) in
             [(&mut device.rated_mt_s, "rated_mt_s"), (&mut device.configured_mt_s, "configured_mt_s")]
         {
             if let Some(mt_s) = speed.filter(|mt_s| !facts::is_memory_speed(f64::from(*mt_s))) {
-                sink.withhold(
+                sink.withhold_at(
                     &format!("{path}.{name}"),
                     format!("{mt_s} MT/s is not a speed that memory has"),
-                    line,
+                    of_device(at),
                 );
                 *speed = None;
             }
@@ -74,13 +87,11 @@ pub(crate) fn dump(bytes: &[u8], sink: &mut Sink) -> bool {
         sink.draft.machine.memory_devices.push(device);
     }
     if tables.processor.is_some() || tables.processor_hz.is_some() {
-        sink.note("machine.processor.firmware_name", line);
-        let origin = sink.origin(line);
+        sink.note_at("machine.processor.firmware_name", origin.clone());
         sink.draft.facts.sockets.push(Socket {
             name: tables.processor.map(|value| Fact { value, origin: origin.clone() }),
             hz: tables.processor_hz.map(|value| Fact { value, origin }),
             whole: false,
         });
     }
-    true
 }

@@ -1,0 +1,170 @@
+//! A structure of dmidecode's text, and what its fields tell.
+
+use record::import::Origin;
+use record::machine::MemoryDevice;
+
+use super::TITLES;
+use super::raw::Raw;
+use crate::facts::{self, Fact, Socket};
+use crate::numbers;
+use crate::sink::Sink;
+
+/// A structure that is being read.
+pub(super) struct Structure {
+    pub(super) kind: u32,
+    pub(super) handle: Option<u32>,
+    pub(super) title: Option<(u64, String)>,
+    /// A line that is a field's has followed.
+    pub(super) begun: bool,
+    pub(super) fields: Vec<(String, Fact<String>)>,
+    /// What `-u` prints of it, and the line where that begins.
+    pub(super) raw: Option<(Raw, Origin)>,
+}
+
+/// The fields that are read of some structure.
+const READ: &[&str] = &[
+    "Array Handle",
+    "Bank Locator",
+    "Configured Clock Speed",
+    "Configured Memory Speed",
+    "Current Speed",
+    "Data Width",
+    "Form Factor",
+    "Locator",
+    "Manufacturer",
+    "Number Of Devices",
+    "Part Number",
+    "Product Name",
+    "Rank",
+    "Release Date",
+    "Size",
+    "Speed",
+    "Status",
+    "Type",
+    "Use",
+    "Vendor",
+    "Version",
+];
+
+impl Structure {
+    /// Whether anybody asks for a field. Of lines that grep let through each counts: one that comes again begins another
+    /// structure.
+    pub(super) fn keeps(&self, key: &str) -> bool {
+        let known = TITLES.iter().any(|(kind, _)| *kind == self.kind) && READ.contains(&key);
+        known || self.handle.is_none() && self.title.is_none()
+    }
+
+    pub(super) fn get(&self, key: &str) -> Option<&Fact<String>> {
+        self.fields.iter().find(|(name, _)| name == key).map(|(_, fact)| fact)
+    }
+
+    /// A text that says something.
+    pub(super) fn text(&self, key: &str, path: &str, sink: &mut Sink) -> Option<Fact<String>> {
+        let fact = self.get(key)?;
+        let meaningless =
+            fact.value.starts_with('<') || matches!(fact.value.as_str(), "NULL" | "NO DIMM" | "Other");
+        let value = machine::system::meaningful_name(&fact.value).filter(|_| !meaningless)?;
+        sink.note_at(path, fact.origin.clone());
+        Some(Fact { value, origin: fact.origin.clone() })
+    }
+
+    pub(super) fn joined(&self, keys: &[&str], path: &str, sink: &mut Sink) -> Option<String> {
+        let parts: Vec<String> =
+            keys.iter().filter_map(|key| self.text(key, path, sink)).map(|fact| fact.value).collect();
+        (!parts.is_empty()).then(|| parts.join(" "))
+    }
+
+    /// A number before a unit, at least 1.
+    pub(super) fn number(&self, key: &str, unit: &str) -> Option<Fact<u32>> {
+        let fact = self.get(key)?;
+        let (value, rest) = numbers::parse_number(&fact.value)?;
+        let fits =
+            value.fract() == 0.0 && (1.0..=f64::from(u32::MAX)).contains(&value) && rest.starts_with(unit);
+        fits.then(|| Fact { value: value as u32, origin: fact.origin.clone() })
+    }
+
+    pub(super) fn hz(&self, key: &str, path: &str, sink: &mut Sink) -> Option<Fact<u64>> {
+        let mhz = self.number(key, "MHz")?;
+        if !(1..=10_000).contains(&mhz.value) {
+            sink.withhold_at(
+                path,
+                format!("{} MHz is not a clock that a processor can have", mhz.value),
+                mhz.origin,
+            );
+            return None;
+        }
+        Some(Fact { value: u64::from(mhz.value) * 1_000_000, origin: mhz.origin })
+    }
+
+    pub(super) fn socket(&self, sink: &mut Sink) {
+        let central = self.get("Type").is_none_or(|kind| kind.value == "Central Processor");
+        let populated = self.get("Status").is_none_or(|status| !status.value.starts_with("Unpopulated"));
+        if !central || !populated {
+            return;
+        }
+        let socket = Socket {
+            name: self.text("Version", "machine.processor.firmware_name", sink),
+            hz: self.hz("Current Speed", "machine.processor.base_hz", sink),
+            whole: self.title.is_some(),
+        };
+        sink.draft.facts.sockets.push(socket);
+    }
+
+    pub(super) fn device(&self, sink: &mut Sink) {
+        let at = sink.draft.machine.memory_devices.len();
+        if at >= machine::smbios::MAX_DEVICES {
+            let note = format!("memory devices after the first {at} were left out").into();
+            if !sink.draft.machine.notes.contains(&note) {
+                sink.draft.machine.notes.push(note);
+            }
+            return;
+        }
+        let path = |field: &str| format!("machine.memory_devices[{at}].{field}");
+        let bytes = self
+            .get("Size")
+            .and_then(|fact| facts::parse_size(&fact.value))
+            .map(|(bytes, _)| bytes)
+            .filter(|bytes| *bytes > 0);
+        if let (Some(_), Some(fact)) = (bytes, self.get("Size")) {
+            sink.note_at(path("bytes"), fact.origin.clone());
+        }
+        let device = MemoryDevice {
+            locator: self.text("Locator", &path("locator"), sink).map(|t| t.value),
+            bank: self.text("Bank Locator", &path("bank"), sink).map(|t| t.value),
+            bytes,
+            kind: self.text("Type", &path("kind"), sink).map(|t| t.value),
+            form: self.text("Form Factor", &path("form"), sink).map(|t| t.value),
+            rated_mt_s: self.speed(&["Speed"], &path("rated_mt_s"), sink),
+            configured_mt_s: self.speed(
+                &["Configured Memory Speed", "Configured Clock Speed"],
+                &path("configured_mt_s"),
+                sink,
+            ),
+            data_bits: self.number("Data Width", "bits").map(|t| t.value).filter(|bits| *bits < 0xffff),
+            ranks: self.number("Rank", "").map(|t| t.value),
+            vendor: self.text("Manufacturer", &path("vendor"), sink).map(|t| t.value),
+            part: self.text("Part Number", &path("part"), sink).map(|t| t.value),
+            channel: None,
+            node: None,
+        };
+        if device != MemoryDevice::default() {
+            sink.draft.machine.memory_devices.push(device);
+        }
+    }
+
+    pub(super) fn speed(&self, keys: &[&str], path: &str, sink: &mut Sink) -> Option<u32> {
+        let fact = keys.iter().find_map(|key| self.get(key))?;
+        let (value, rest) = numbers::parse_number(&fact.value)?;
+        // The number was always the transfers'; before dmidecode 3.0 its unit was called MHz.
+        if !rest.starts_with("MT/s") && !rest.starts_with("MHz") {
+            return None;
+        }
+        if value.fract() != 0.0 || !facts::is_memory_speed(value) {
+            let why = format!("{value} MT/s is not a speed that memory has");
+            sink.withhold_at(path, why, fact.origin.clone());
+            return None;
+        }
+        sink.note_at(path, fact.origin.clone());
+        Some(value as u32)
+    }
+}
