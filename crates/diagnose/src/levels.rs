@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use record::machine::Cache;
 use record::statistics::median_of_sorted;
 use record::text::Value;
+use record::units::parse_bytes;
 use record::{Labels, Level, Measurement, Record, Template, Text, text};
 
 use crate::curve::{Curve, Edge, Plateau};
@@ -47,7 +48,8 @@ impl RecordIndex<'_> {
 /// The levels found in the record's latency curve, nearest first, memory last. Empty without a curve.
 ///
 /// The curve is that of the CPU with the most points, on 2 MiB pages where they were had and 4 KiB pages for the
-/// sizes below them, on the node that is nearest.
+/// sizes below them, on the node that is nearest. Memory is the figure on those pages that the headline shows, where one
+/// working set was measured on both.
 pub fn levels(index: &RecordIndex) -> Vec<Level> {
     let Some(source) = Source::find(index) else {
         return Vec::new();
@@ -57,7 +59,14 @@ pub fn levels(index: &RecordIndex) -> Vec<Level> {
         return Vec::new();
     }
     let caches = advertised(index.record, source.cpu);
-    let found = name(&curve, &caches);
+    let mut found = name(&curve, &caches);
+    // Memory is the figure that the headline holds against ordinary pages, and no other one beside it.
+    if let (Some(memory), Some(figure)) = (found.last_mut(), source.of_both_pages(index))
+        && memory.name == MEMORY
+        && size_of(figure) >= memory.flat.0
+    {
+        memory.is_measured_by(figure);
+    }
     let mut levels: Vec<Level> = Vec::new();
     for named in found {
         // A level may be named at a place between two plateaus: it is never faster than the one before.
@@ -86,7 +95,10 @@ impl<'a> Source<'a> {
         for m in index.figures_of("load.latency").filter(|m| size_of(m) > 0) {
             cpus.entry(m.labels.count(Label::Cpu)).or_default().push(m);
         }
-        let mut best: Option<Self> = None;
+        // Of several CPUs with a whole curve the headline's is shown.
+        let of_headline = index.pages().map(|(small, _)| small.labels.count(Label::Cpu));
+        let mut best: Option<(usize, bool)> = None;
+        let mut found = None;
         for (cpu, of_cpu) in cpus {
             let node = nearest_node(&of_cpu);
             let on = |page: &'static str| {
@@ -102,11 +114,19 @@ impl<'a> Source<'a> {
             } else {
                 points = on("4KiB").collect();
             }
-            if best.as_ref().is_none_or(|best| points.len() > best.points.len()) {
-                best = Some(Self { cpu: cpu.and_then(|cpu| u32::try_from(cpu).ok()), points });
+            let this = Some((points.len(), of_headline == Some(cpu)));
+            if this > best {
+                best = this;
+                found = Some(Self { cpu: cpu.and_then(|cpu| u32::try_from(cpu).ok()), points });
             }
         }
-        best
+        found
+    }
+
+    /// The figure of the curve's page size at the largest working set that was measured on both, where that is the curve's.
+    fn of_both_pages(&self, index: &RecordIndex<'a>) -> Option<&'a Measurement> {
+        let (small, huge) = index.pages()?;
+        [huge, small].into_iter().find(|figure| self.points.iter().any(|point| std::ptr::eq(*point, *figure)))
     }
 
     /// Latency in cycles over the working sets of `flat`: as measured, else by the clock of one core.
@@ -191,6 +211,21 @@ struct Named {
 }
 
 impl Named {
+    /// Memory by one figure instead of a plateau.
+    fn is_measured_by(&mut self, figure: &Measurement) {
+        let bytes = size_of(figure);
+        (self.latency, self.flat) = (figure.value(), (bytes, bytes));
+        if self.judgement.is(&OF_MEMORY) {
+            let page = figure.labels.word(Label::Page).and_then(|page| parse_bytes(page).ok());
+            self.judgement = text!(
+                "level-memory-of-headline",
+                "{size} on {page} pages",
+                size = Value::Bytes(bytes),
+                page = page.map_or(Value::from("other"), Value::Bytes)
+            );
+        }
+    }
+
     /// The level of a plateau.
     fn from_plateau(name: String, plateau: &Plateau, advertised: Option<u64>, judgement: Text) -> Self {
         let Plateau { latency, flat, left_at, .. } = *plateau;
@@ -348,6 +383,10 @@ fn unseen(curve: &Curve, own: &Advertised, before: Option<&Plateau>, after: &Pla
     })
 }
 
+/// Memory, of which several working sets were measured.
+const OF_MEMORY: Template =
+    Template { code: "level-memory", words: "working sets of {smallest} to {largest}" };
+
 /// The last plateau; where that is one of a cache, because too few larger sets were measured to be a plateau, these.
 fn memory(curve: &Curve, plateau: &Plateau, caches: &[Advertised]) -> Named {
     let caches: u64 = caches.iter().map(|cache| cache.bytes).fold(0, u64::saturating_add);
@@ -370,7 +409,7 @@ fn memory(curve: &Curve, plateau: &Plateau, caches: &[Advertised]) -> Named {
         text!("level-memory-partly-cached", "largest working set {largest}: partly in the caches", largest)
     } else {
         let smallest = Value::Bytes(plateau.flat.0);
-        text!("level-memory", "working sets of {smallest} to {largest}", smallest, largest)
+        text!(OF_MEMORY, smallest, largest)
     };
     Named::from_plateau(MEMORY.to_owned(), &plateau, None, judgement)
 }

@@ -34,6 +34,8 @@ pub(crate) fn not_reached(index: &RecordIndex) -> Vec<Text> {
         // Memory for ordinary pages may be dear to make, so that only the curve on large ones reaches memory.
         let reached = any().filter(|m| m.labels.count(Label::Bytes) == largest && largest >= Some(least));
         let size = Value::Bytes(most);
+        // As the table of levels has it.
+        let memory = index.levels().last().filter(|level| level.name == levels::MEMORY);
         said.push(match middle(reached) {
             Some(m) => {
                 let page = m.labels.word(Label::Page).and_then(|page| parse_bytes(page).ok());
@@ -42,7 +44,7 @@ pub(crate) fn not_reached(index: &RecordIndex) -> Vec<Text> {
                     "memory latency on ordinary pages not reached: the largest working set was {size}, within the caches \
                      ({latency} on {page} pages); linespeed run latency --full",
                     size,
-                    latency = Value::Figure(m.value(), "ns"),
+                    latency = Value::Figure(memory.map_or(m.value(), |level| level.latency_ns), "ns"),
                     page = page.map_or(Value::from("other"), Value::Bytes)
                 )
             }

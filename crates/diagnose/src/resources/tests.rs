@@ -261,6 +261,30 @@ fn a_wake_up_that_held_idle_states_made_no_faster_is_its_own_ceiling_and_says_so
 }
 
 #[test]
+fn the_level_of_memory_is_the_figure_that_the_headline_has() {
+    let mut record = machine(2);
+    for (level, bytes) in [(1, 32 << 10), (2, 1 << 20), (3, 32 << 20)] {
+        add_cache(&mut record, level, bytes, 1);
+    }
+    let caches = [(32 << 10, 1.2), (1 << 20, 4.0), (32 << 20, 30.0), (u64::MAX, 0.0)];
+    // Memory is busier by and by: each set is slower than the one before.
+    let slower = |least: f64| {
+        let mut points = steps(&sizes(4 << 10, 512 << 20), &caches);
+        let beyond = points.iter_mut().filter(|(_, ns)| *ns == 0.0);
+        beyond.enumerate().for_each(|(at, (_, ns))| *ns = least + at as f64 / 4.0);
+        points
+    };
+    add_curve(&mut record, "2MiB", &slower(100.0));
+    add_curve(&mut record, "4KiB", &slower(140.0));
+    let index = RecordIndex::new(&record);
+    let latency = resources_of(&record).into_iter().find(|held| held.name == MEMORY_LATENCY).unwrap();
+    let memory = index.levels().last().unwrap();
+    assert_eq!(Some(memory.latency_ns), latency.ceiling);
+    assert_eq!(memory.judgement.value("size"), parts(&latency).0.value("size"));
+    assert_eq!(memory.judgement.value("page"), Some(&Value::Bytes(2 << 20)));
+}
+
+#[test]
 fn memory_that_only_large_pages_reached_is_said_to_be_so() {
     let mut record = machine(1);
     for (level, bytes) in [(1, 32 << 10), (2, 1 << 20), (3, 32 << 20)] {

@@ -30,7 +30,6 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
     for path in &import.files {
         read_text(&mut importer, path)?;
     }
-    let not_understood = importer.not_understood().clone();
     let mut machines = importer.finish().map_err(|error| refused(&error, import))?;
     if let Some(wanted) = &import.only {
         machines = vec![choose_machine(machines, wanted).map_err(usage)?];
@@ -46,8 +45,13 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
     if options.out.redact {
         let unnamed = destinations.iter_mut().zip(&records).filter(|((_, named), _)| !named);
         unnamed.for_each(|((path, _), record)| rename(path, record));
-    } else if !options.out.quiet_output {
-        complain(&not_understood);
+    }
+    let all = options.out.all || options.out.verbose;
+    // Each record of a text has what nobody understood of it; the report of everything tells it, too.
+    if let Some(import) = records.first().and_then(|record| record.import.as_ref())
+        && !(all || options.out.quiet_output)
+    {
+        complain(&import.not_understood);
     }
     // Each is tried: what cannot be written is rescued.
     let written: Vec<Result<Kept, Failure>> =
@@ -57,8 +61,7 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
         files::label_record(label, &kept.path)?;
     }
     let places: Vec<terminal::Kept> = kept.iter().map(|kept| kept.place(options)).collect();
-    let report =
-        |style: &Style| terminal::import(&records, &places, options.out.all || options.out.verbose, style);
+    let report = |style: &Style| terminal::import(&records, &places, all, style);
     let forms = match records.as_slice() {
         [one] => {
             let name = lasting_name(options, kept.first().map(|kept| kept.path.as_path()));

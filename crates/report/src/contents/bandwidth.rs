@@ -21,8 +21,16 @@ const ROWS: usize = 4;
 
 /// A row an operation, kind of stores and place.
 pub(crate) fn table(record: &Record, most: usize) -> Table {
-    let heads =
-        ["operation", "stores", "#threads", "CPUs", "node", "#STREAM bytes", "#bus bytes", "?#95 % interval"];
+    let heads = [
+        "operation",
+        "stores",
+        "#threads",
+        "?CPUs",
+        "node",
+        "#STREAM bytes",
+        "#bus bytes",
+        "?#95 % interval",
+    ];
     let mut table = Table::new("Memory bandwidth", Some("memory.bandwidth"), heads);
     let mut seen: HashMap<([String; 5], usize), usize> = HashMap::new();
     // Figures that differ in other labels have a row each; what is counted in an unknown way stands alone.

@@ -1,5 +1,6 @@
 //! The figures as tables, one a metric that people know.
 
+use record::phrase::count_noun;
 use record::{Label, Measurement, Record, units};
 
 use super::conditions;
@@ -8,6 +9,7 @@ use super::rest::generic;
 use super::side_by_side::{add_rows, cell, one_kind, side_by_side, worst};
 use super::{bandwidth, stolen, wakeups};
 use crate::table::{Field, Table};
+use crate::text::width;
 
 /// The tables of core, memory, wake-up, stolen time and small costs, in the order of a report. `most` is how many rows a table of CPUs may have before
 /// only the worst of them are shown.
@@ -59,19 +61,31 @@ fn clocks(record: &Record, most: usize) -> Table {
 const LEVELS: [Field<record::diagnosis::Level>; 6] = [
     ("level", |level| level.name.clone()),
     ("#latency", |level| units::figure(level.latency_ns, "ns")),
-    ("#in cycles", |level| {
-        level.latency_cycles.map_or(String::new(), |cycles| units::figure(cycles, "cycles"))
+    // The heading has the unit, which leaves the judgement a line.
+    ("#cycles", |level| {
+        let cycles = level.latency_cycles.map(|cycles| units::figure(cycles, "cycles"));
+        cycles.map_or(String::new(), |cycles| cycles.trim_end_matches(" cycles").to_owned())
     }),
     ("#holds", |level| level.measured_bytes.map_or(String::new(), units::bytes)),
     ("#advertised", |level| level.advertised_bytes.map_or(String::new(), units::bytes)),
-    ("judgement", |level| level.judgement.to_string()),
+    ("judgement", |level| {
+        Some(level.judgement.to_string()).filter(|says| is_short(says)).unwrap_or_default()
+    }),
 ];
+
+/// Characters of a judgement up to which it stands in its row, and not below the table.
+const SHORT: usize = 24;
+
+fn is_short(judgement: &str) -> bool {
+    width(judgement) <= SHORT
+}
 
 /// The levels of the memory hierarchy: found in the latency curve, and as advertised.
 fn levels(record: &Record) -> Table {
     let mut table = Table::with_fields("Cache levels", Some("load.latency"), &LEVELS);
     let disturbed = conditions::is_disturbed(record);
     for level in &record.diagnosis.levels {
+        table.note_row(Some(level.judgement.to_string()).filter(|says| !is_short(says)));
         table.item(&LEVELS, level);
         let seen = level.measured_bytes.zip(level.advertised_bytes);
         if !disturbed || seen.is_none_or(|(seen, advertised)| seen == advertised) {
@@ -98,8 +112,12 @@ fn parallelism(record: &Record, most: usize) -> Table {
     if chains.len() > MOST_CHAINS || chains.contains(&None) {
         return generic(title, &all, most);
     }
-    let heads =
-        chains.iter().flatten().map(|n| if *n == 1 { "#1 chain".to_owned() } else { format!("#{n} chains") });
+    // Each doubling tells the curve; what lies between stands where there is room.
+    let head = |n: &u64| match n.is_power_of_two() {
+        true => format!("#{}", count_noun(usize::try_from(*n).unwrap_or(usize::MAX), "chain")),
+        false => format!("?#{n} chains"),
+    };
+    let heads = chains.iter().flatten().map(head);
     let heads = ["CPU".to_owned(), "#working set".to_owned()].into_iter().chain(heads);
     let mut table = Table::new(title, Some("load.parallelism"), heads);
     let rows = side_by_side::<_, MOST_CHAINS>(all, |m| {

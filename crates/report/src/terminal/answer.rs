@@ -73,15 +73,20 @@ pub(super) fn more(screen: &mut Screen, record: &Record, shown_by: &str, shown: 
     if !screen.is_terminal() {
         return;
     }
-    let more = match record.diagnosis.findings.len() - shown {
-        0 => "tables, coverage".to_owned(),
-        more if shown > 0 => format!("{}, tables, coverage", count_noun(more, "more finding")),
-        more => format!("{}, tables, coverage", count_noun(more, "finding")),
+    // What is not shown is counted, however little room there is.
+    let counted = match record.diagnosis.findings.len() - shown {
+        0 => String::new(),
+        more if shown > 0 => count_noun(more, "more finding"),
+        more => count_noun(more, "finding"),
     };
     let command = format!("linespeed show {} --all", quote_word(shown_by));
-    let whole = format!("{command} ({more})");
-    let fits = width("More: ") + width(&whole) <= screen.width();
-    screen.more(if fits { &whole } else { &command });
+    let all = listed([Some(counted.clone()), Some("tables, coverage".to_owned())]);
+    let whole = format!("{command} ({all})");
+    screen.more(&match counted.as_str() {
+        _ if width("More: ") + width(&whole) <= screen.width() => whole,
+        "" => command,
+        counted => format!("{command} ({counted})"),
+    });
 }
 
 /// Why things could not be seen, in two lines at most.
@@ -180,7 +185,8 @@ fn share(resource: &Resource) -> String {
 }
 
 /// The worst findings, three lines each: what, its cost, one command: where a knob mends it and the record is known by a name,
-/// `linespeed fix`. One for which less is left has its first lines. Returns how many were shown.
+/// `linespeed fix`. One for which there is no room whole is not begun, but the first, whose title is cut. Returns how many were
+/// shown.
 pub(super) fn findings(screen: &mut Screen, record: &Record, room: usize, shown_by: Option<&str>) -> usize {
     let findings = &record.diagnosis.findings;
     if findings.is_empty() {
@@ -196,29 +202,26 @@ pub(super) fn findings(screen: &mut Screen, record: &Record, room: usize, shown_
         // Half a place is none.
         let place = if width(&number) + width(&what) + width(&place) > screen.width() { "" } else { &place };
         let title = format!("{what}{place}");
+        let columns = screen.width().saturating_sub(3);
+        let fixed = shown_by.and_then(|of| fix(finding, shown + 1, of, columns));
+        let remedy = fixed.or_else(|| remedy(finding, columns));
+        let below = 1 + usize::from(remedy.is_some());
         let lines = screen.lines_of(&number, "", &title);
-        if left < lines.max(1) && shown > 0 {
+        let fits = lines + below <= left;
+        if !fits && shown > 0 {
             break;
         }
-        match screen.is_terminal() {
+        match screen.is_terminal() && fits {
             true => screen.paragraph(&[Span::strong(number)], Tone::Strong, title),
             false => cut(screen, &[Span::strong(format!("{number}{title}"))]),
         }
         shown += 1;
-        left = left.saturating_sub(lines);
+        left = left.saturating_sub(below + if fits { lines } else { 1 });
         let (severity, loss) = (summary::severity(finding.severity), summary::loss(finding));
-        if left < 1 {
-            break;
-        }
         cut(screen, &[Span::plain(format!("   {severity}: {loss}"))]);
-        let fixed = shown_by.and_then(|of| fix(finding, shown, of, screen.width().saturating_sub(3)));
-        if left < 2 {
-            break;
-        }
-        if let Some(remedy) = fixed.or_else(|| remedy(finding, screen.width().saturating_sub(3))) {
+        if let Some(remedy) = remedy {
             cut(screen, &[Span::plain(format!("   {remedy}"))]);
         }
-        left -= 2;
     }
     shown
 }
@@ -289,7 +292,9 @@ mod tests {
         for columns in [40, 80, 160] {
             let text = answer(&record, columns);
             assert!(text.lines().count() <= LINES, "{columns}: {text}");
-            assert!(text.lines().all(|line| width(line) <= columns), "{columns}: {text}");
+            // What is to be pasted is not cut.
+            let mut lines = text.lines().filter(|line| !line.starts_with("More: "));
+            assert!(lines.all(|line| width(line) <= columns), "{columns}: {text}");
             for needed in ["1. ", "Not seen", "show ."] {
                 assert!(text.contains(needed), "{columns}, {needed}: {text}");
             }
@@ -334,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn no_line_is_cut_within_a_list_and_a_second_finding_has_what_room_is_left() {
+    fn no_line_is_cut_within_a_list_and_a_finding_is_shown_whole_or_counted() {
         let mut record = old_record();
         for name in ["workloads flops-512", "scaling flops-512", "numa", "power-draw", "smt-yield"] {
             record.coverage.push(Coverage::impossible(name, "none here"));
@@ -348,7 +353,11 @@ mod tests {
             let shown = findings(&mut screen, &record, lines, Some("."));
             (shown, screen.lines())
         };
-        assert_eq!([3, 4, 5, 6].map(room), [(1, 3), (1, 4), (2, 5), (2, 6)]);
+        // What, cost and command, or nothing of it.
+        assert_eq!([3, 4, 6, 7].map(room), [(1, 3), (1, 4), (1, 4), (2, 7)]);
+        let shown = (1..=3).filter(|number| text.contains(&format!("\n{number}. "))).count();
+        let counted = format!("{} more finding", record.diagnosis.findings.len() - shown);
+        assert!(text.contains(&counted), "{text}");
     }
 
     #[test]

@@ -41,7 +41,8 @@ impl Kept {
 }
 
 /// What was made of other tools' output, on one screen: the machines, what was recognised, the first figures, and where the records
-/// are. Above it, where `all` is asked for, every figure and line.
+/// are. Above it, where `all` is asked for, every figure and line, those that nobody understood among them: without that the
+/// caller says how many they are.
 pub fn import(records: &[Record], kept: &[Kept], all: bool, style: &Style) -> String {
     let whole = || Screen::draw(style, |screen| write_all(screen, records));
     brief::above(all, style, whole, |screen| {
@@ -100,7 +101,6 @@ fn write_one(screen: &mut Screen, record: &Record) {
     let first = |title: &str, count: usize, says: Option<String>| {
         says.map(|says| format!("{title}: {count}; the first: {says}"))
     };
-    let lines = &import.not_understood;
     for line in [
         first(
             "Implausible, kept as text only",
@@ -112,7 +112,6 @@ fn write_one(screen: &mut Screen, record: &Record) {
             import.contradictions.len(),
             import.contradictions.first().map(contradiction),
         ),
-        first("Lines not recognised", lines.lines as usize, lines.examples.first().map(example)),
     ]
     .into_iter()
     .flatten()
@@ -138,12 +137,6 @@ fn write_several(screen: &mut Screen, records: &[Record], kept: &[Kept]) {
     }
     if records.len() > MACHINES {
         screen.line(&[Span::quiet(format!("and {}", count_noun(records.len() - MACHINES, "more machine")))]);
-    }
-    let lines =
-        records.first().and_then(|record| record.import.as_ref()).map(|import| &import.not_understood);
-    if let Some(lines) = lines.filter(|lines| lines.lines > 0) {
-        let first = lines.examples.first().map(example).unwrap_or_default();
-        screen.short(1, "", "", format!("Lines not recognised: {}; the first: {first}", lines.lines));
     }
 }
 

@@ -6,6 +6,7 @@ mod audit;
 mod brief;
 mod busy;
 mod check;
+mod columns;
 mod compare;
 mod fix;
 mod fleet;

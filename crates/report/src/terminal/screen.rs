@@ -2,17 +2,13 @@
 
 use std::fmt::Display;
 
+use super::columns::{self, GAP, LEAST_COLUMN};
 use super::{Layout, markdown};
 use crate::ascii::to_ascii;
 use crate::contents::Section;
 use crate::paint::{Span, Tone, render};
 use crate::table::{Table, Weight};
 use crate::text::{clean, cut, pad_left, pad_right, shorten, width, wrap};
-
-/// Spaces between the columns of a table.
-const GAP: usize = 2;
-/// Words are not squeezed into columns narrower than this; the table is then written row by row.
-const LEAST_COLUMN: usize = 12;
 
 /// The text that grows.
 pub(crate) struct Screen {
@@ -323,7 +319,7 @@ impl Screen {
     }
 
     /// A table: headings and rows without rules. Where it is too wide the columns of words are wrapped, then
-    /// optional columns left out; where that does not help it is written row by row.
+    /// optional columns left out, then headings wrapped; where that does not help it is written row by row.
     pub(crate) fn table(&mut self, table: &Table, indent: usize) {
         if self.layout != Layout::Terminal {
             let markdown = self.layout == Layout::Markdown;
@@ -334,17 +330,7 @@ impl Screen {
                 markdown::values(table)
             });
         }
-        let mut shown = std::borrow::Cow::Borrowed(table);
-        let widths = loop {
-            if let Some(widths) = self.column_widths(&shown, indent) {
-                break Some(widths);
-            }
-            match shown.narrower() {
-                Some(narrower) => shown = std::borrow::Cow::Owned(narrower),
-                None => break None,
-            }
-        };
-        if let Some(widths) = widths {
+        if let Some((shown, widths)) = columns::fitting(table, self.width.saturating_sub(indent)) {
             let head: Vec<String> = shown.columns.iter().map(|column| clean(&column.head)).collect();
             self.table_row(&shown, &head, &widths, indent, Tone::Quiet);
             for (number, row) in shown.rows.iter().enumerate() {
@@ -370,24 +356,6 @@ impl Screen {
         for remark in &table.remarks {
             self.paragraph(&[Span::quiet(" ".repeat(indent))], Tone::Quiet, remark);
         }
-    }
-
-    fn column_widths(&self, table: &Table, indent: usize) -> Option<Vec<usize>> {
-        let columns = table.columns.len();
-        let natural = |at: usize| {
-            let cells = table.rows.iter().map(|row| width(&clean(&row[at])));
-            cells.chain([width(&clean(&table.columns[at].head))]).max().unwrap_or(0)
-        };
-        let mut widths: Vec<usize> = (0..columns).map(natural).collect();
-        let room = self.width.checked_sub(indent + GAP * columns.saturating_sub(1))?;
-        while widths.iter().sum::<usize>() > room {
-            let excess = widths.iter().sum::<usize>() - room;
-            let widest = (0..columns)
-                .filter(|at| !table.columns[*at].figures && widths[*at] > LEAST_COLUMN)
-                .max_by_key(|at| widths[*at])?;
-            widths[widest] = widths[widest].saturating_sub(excess).max(LEAST_COLUMN).max(widths[widest] / 2);
-        }
-        Some(widths)
     }
 
     fn table_row(&mut self, table: &Table, cells: &[String], widths: &[usize], indent: usize, tone: Tone) {
@@ -442,6 +410,24 @@ mod tests {
         let mut screen = screen(24);
         screen.table(&table, 0);
         assert_eq!(screen.finish(), "- a 1.23 GB/s; b\n  2.34 GB/s; c 3.45 GB/s\n");
+    }
+
+    #[test]
+    fn headings_are_wrapped_before_a_table_is_written_row_by_row() {
+        let mut table = Table::new("T", None, ["#bytes by hand", "#bus bytes", "?words"]);
+        table.row(["1.23 GB/s", "2.34 GB/s", "no more than said"].map(str::to_owned).to_vec());
+        let mut screen = screen(22);
+        screen.table(&table, 0);
+        assert_eq!(screen.finish(), " bytes by  bus bytes\n     hand\n1.23 GB/s  2.34 GB/s\n");
+    }
+
+    #[test]
+    fn a_column_that_would_make_many_lines_of_a_row_is_left_out_where_it_may() {
+        let mut table = Table::new("T", None, ["#n", "?words"]);
+        table.row(vec!["5 ns".to_owned(), "some words that are much too long for it".to_owned()]);
+        let mut screen = screen(22);
+        screen.table(&table, 0);
+        assert_eq!(screen.finish(), "   n\n5 ns\n");
     }
 
     #[test]

@@ -48,3 +48,36 @@ fn is_of(block: &Block, name: &str) -> bool {
     let Some(word) = block.word.as_deref() else { return false };
     word == name || measure::MEASUREMENTS.iter().any(|m| m.name == name && m.metrics.contains(&word))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terminal::Style;
+
+    /// A whole run; `disturbed`: all its figures are unreliable, and every second bandwidth is known too badly to be shown.
+    fn whole_run(disturbed: bool) -> Record {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../linespeed/tests/records/0.1/main.json");
+        let mut record = Record::read(std::path::Path::new(path)).unwrap();
+        for (number, m) in record.measurements.iter_mut().enumerate().filter(|_| disturbed) {
+            m.doubt = Some("too noisy: the median is known to ±40 % only".into());
+            if m.metric == "memory.bandwidth" && number % 2 == 0 {
+                m.summary.interval = Some((m.summary.median * 1e-3, m.summary.median * 3.0));
+            }
+        }
+        record.diagnosis = diagnose::diagnose(&record);
+        record
+    }
+
+    #[test]
+    fn each_table_of_a_run_is_a_table_on_a_terminal_that_nobody_has_resized() {
+        for record in [false, true].map(whole_run) {
+            let asked = names(&record);
+            assert!(asked.contains(&"bandwidth") && asked.contains(&"parallelism"), "{asked:?}");
+            for name in asked {
+                let text = crate::terminal::section(&record, name, ".", &Style::default()).unwrap();
+                let is_row_by_row = text.lines().any(|line| line.starts_with("  - "));
+                assert!(!is_row_by_row, "{name}:\n{text}");
+            }
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! How wide the columns of a table are, and which of them there is room for.
+
+use std::borrow::Cow;
+
+use crate::table::Table;
+use crate::text::{clean, width, wrap};
+
+/// Spaces between the columns of a table.
+pub(super) const GAP: usize = 2;
+/// Words are not squeezed into columns narrower than this; the table is then written row by row.
+pub(super) const LEAST_COLUMN: usize = 12;
+/// A column that may be left out is, where its words would take more lines of a row than this.
+const MOST_LINES: usize = 2;
+
+/// How the headings of a table stand.
+#[derive(Clone, Copy, PartialEq)]
+enum Heads {
+    /// In one line.
+    Whole,
+    /// In several, so that a column is as wide as its cells and the longest word of its heading.
+    Wrapped,
+}
+
+/// As much of a table as `room` columns hold, with the widths of its columns; `None` where that is no table.
+pub(super) fn fitting(table: &Table, room: usize) -> Option<(Cow<'_, Table>, Vec<usize>)> {
+    for heads in [Heads::Whole, Heads::Wrapped] {
+        let mut shown = Some(Cow::Borrowed(table));
+        while let Some(table) = shown {
+            if let Some(widths) = column_widths(&table, room, heads) {
+                return Some((table, widths));
+            }
+            shown = table.narrower().map(Cow::Owned);
+        }
+    }
+    None
+}
+
+fn column_widths(table: &Table, room: usize, heads: Heads) -> Option<Vec<usize>> {
+    let columns = table.columns.len();
+    let natural = |at: usize| {
+        let cells = table.rows.iter().map(|row| width(&clean(&row[at])));
+        let head = clean(&table.columns[at].head);
+        let head = match heads {
+            Heads::Whole => width(&head),
+            Heads::Wrapped => head.split(' ').map(width).max().unwrap_or(0),
+        };
+        cells.chain([head]).max().unwrap_or(0)
+    };
+    let mut widths: Vec<usize> = (0..columns).map(natural).collect();
+    let room = room.checked_sub(GAP * columns.saturating_sub(1))?;
+    while widths.iter().sum::<usize>() > room {
+        let excess = widths.iter().sum::<usize>() - room;
+        let widest = (0..columns)
+            .filter(|at| !table.columns[*at].figures && widths[*at] > LEAST_COLUMN)
+            .max_by_key(|at| widths[*at])?;
+        widths[widest] = widths[widest].saturating_sub(excess).max(LEAST_COLUMN).max(widths[widest] / 2);
+    }
+    let is_long = |at: usize| {
+        table.columns[at].optional
+            && table.rows.iter().any(|row| wrap(&clean(&row[at]), widths[at]).len() > MOST_LINES)
+    };
+    (!(0..columns).any(is_long)).then_some(widths)
+}
