@@ -12,9 +12,7 @@ use record::{Labels, Level, Measurement, Record, Template, Text, text};
 
 use crate::curve::{Curve, Edge, Plateau};
 use crate::record_index::RecordIndex;
-
-/// The name of the last level.
-pub(crate) const MEMORY: &str = "memory";
+use crate::resources::{MEMORY, Walk, beyond};
 
 /// From this share of the advertised size on a cache is as advertised: sets, ways and the program's own stack and page
 /// tables account for the rest.
@@ -59,14 +57,7 @@ pub fn levels(index: &RecordIndex) -> Vec<Level> {
         return Vec::new();
     }
     let caches = advertised(index.record, source.cpu);
-    let mut found = name(&curve, &caches);
-    // Memory is the figure that the headline holds against ordinary pages, and no other one beside it.
-    if let (Some(memory), Some(figure)) = (found.last_mut(), source.of_both_pages(index))
-        && memory.name == MEMORY
-        && size_of(figure) >= memory.flat.0
-    {
-        memory.is_measured_by(figure);
-    }
+    let found = name(&curve, &caches);
     let mut levels: Vec<Level> = Vec::new();
     for named in found {
         // A level may be named at a place between two plateaus: it is never faster than the one before.
@@ -79,6 +70,23 @@ pub fn levels(index: &RecordIndex) -> Vec<Level> {
             judgement: named.judgement,
             name: named.name,
         });
+    }
+    // Memory is the figure that the headline has, and no other one beside it.
+    let least = beyond(index.record, &levels, Walk::Loads);
+    let figure = source.of_both_pages(index).filter(|figure| size_of(figure) >= least);
+    if let (Some([.., before, memory]), Some(figure)) = (levels.get_mut(..), figure)
+        && memory.name == MEMORY
+    {
+        let bytes = size_of(figure);
+        memory.latency_ns = figure.value().max(before.latency_ns);
+        memory.latency_cycles = source.cycles(index, (bytes, bytes), memory.latency_ns);
+        let page = figure.labels.word(Label::Page).and_then(|page| parse_bytes(page).ok());
+        memory.judgement = text!(
+            "level-memory-of-headline",
+            "{size} on {page} pages",
+            size = Value::Bytes(bytes),
+            page = page.map_or(Value::from("other"), Value::Bytes)
+        );
     }
     levels
 }
@@ -211,21 +219,6 @@ struct Named {
 }
 
 impl Named {
-    /// Memory by one figure instead of a plateau.
-    fn is_measured_by(&mut self, figure: &Measurement) {
-        let bytes = size_of(figure);
-        (self.latency, self.flat) = (figure.value(), (bytes, bytes));
-        if self.judgement.is(&OF_MEMORY) {
-            let page = figure.labels.word(Label::Page).and_then(|page| parse_bytes(page).ok());
-            self.judgement = text!(
-                "level-memory-of-headline",
-                "{size} on {page} pages",
-                size = Value::Bytes(bytes),
-                page = page.map_or(Value::from("other"), Value::Bytes)
-            );
-        }
-    }
-
     /// The level of a plateau.
     fn from_plateau(name: String, plateau: &Plateau, advertised: Option<u64>, judgement: Text) -> Self {
         let Plateau { latency, flat, left_at, .. } = *plateau;
@@ -383,10 +376,6 @@ fn unseen(curve: &Curve, own: &Advertised, before: Option<&Plateau>, after: &Pla
     })
 }
 
-/// Memory, of which several working sets were measured.
-const OF_MEMORY: Template =
-    Template { code: "level-memory", words: "working sets of {smallest} to {largest}" };
-
 /// The last plateau; where that is one of a cache, because too few larger sets were measured to be a plateau, these.
 fn memory(curve: &Curve, plateau: &Plateau, caches: &[Advertised]) -> Named {
     let caches: u64 = caches.iter().map(|cache| cache.bytes).fold(0, u64::saturating_add);
@@ -409,7 +398,7 @@ fn memory(curve: &Curve, plateau: &Plateau, caches: &[Advertised]) -> Named {
         text!("level-memory-partly-cached", "largest working set {largest}: partly in the caches", largest)
     } else {
         let smallest = Value::Bytes(plateau.flat.0);
-        text!(OF_MEMORY, smallest, largest)
+        text!("level-memory", "working sets of {smallest} to {largest}", smallest, largest)
     };
     Named::from_plateau(MEMORY.to_owned(), &plateau, None, judgement)
 }

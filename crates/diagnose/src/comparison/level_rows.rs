@@ -6,7 +6,7 @@ use record::{Label, Level, Measurement, Record, text};
 use super::datum::{Datum, Size, over};
 use super::nodes::{Nodes, last_level_cache};
 use super::rows::{Group, NamedRow, RowKind, Rows, add_row};
-use crate::levels::MEMORY;
+use crate::resources::MEMORY;
 
 /// Working sets of a level whose latency lies this near to the level's are its plateau.
 const ON_PLATEAU: f64 = 0.08;

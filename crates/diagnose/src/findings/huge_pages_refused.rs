@@ -8,8 +8,7 @@ use super::huge_pages::{LIFTED, is_refusal_lifted};
 use super::needs::Need;
 use super::{Case, Draft, Rule, costs, huge_pages, needs};
 use crate::figures::{cite_fact, has_labels, loss, verdict};
-use crate::levels;
-use crate::resources::{MEMORY_LATENCY, Walk, beyond};
+use crate::resources::{MEMORY, MEMORY_LATENCY, Walk, beyond};
 
 /// Transparent huge pages refused to this process, with what that costs as measured, where the measurement could take the
 /// refusal back for its own time; or switched off, so that nothing could be measured on 2 MiB pages.
@@ -124,7 +123,7 @@ fn cite_refusal(case: &Case) -> Option<Evidence> {
 /// The last cache before memory.
 fn last_cache(levels: &[Level]) -> Option<&Level> {
     match levels {
-        [.., last, memory] if memory.name == levels::MEMORY => Some(last),
+        [.., last, memory] if memory.name == MEMORY => Some(last),
         _ => None,
     }
 }

@@ -16,7 +16,7 @@ use crate::figures::{RESOLUTION, cpus_of, median, name_cpus};
 use crate::record_index::RecordIndex;
 pub(crate) use memory::{memory_pages, triad_and_read};
 pub use reached::beyond_caches;
-pub(crate) use reached::{Walk, beyond, not_reached, walked};
+pub(crate) use reached::{MEMORY, Walk, beyond, not_reached, walked};
 pub(crate) use repeatability::state_repeatability;
 pub use usual::usual_memory_latency;
 pub(crate) use usual::with_usual;

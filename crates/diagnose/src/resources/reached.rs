@@ -5,7 +5,6 @@ use record::units::parse_bytes;
 use record::{Label, Level, Measurement, Record, Text, detail, text};
 
 use crate::figures::middle;
-use crate::levels;
 use crate::record_index::RecordIndex;
 
 /// What was measured of memory only within the caches, a sentence each.
@@ -35,7 +34,7 @@ pub(crate) fn not_reached(index: &RecordIndex) -> Vec<Text> {
         let reached = any().filter(|m| m.labels.count(Label::Bytes) == largest && largest >= Some(least));
         let size = Value::Bytes(most);
         // As the table of levels has it.
-        let memory = index.levels().last().filter(|level| level.name == levels::MEMORY);
+        let memory = index.levels().last().filter(|level| level.name == MEMORY);
         said.push(match middle(reached) {
             Some(m) => {
                 let page = m.labels.word(Label::Page).and_then(|page| parse_bytes(page).ok());
@@ -58,6 +57,9 @@ pub(crate) fn not_reached(index: &RecordIndex) -> Vec<Text> {
     }
     said
 }
+
+/// The name of the level beyond all caches.
+pub(crate) const MEMORY: &str = "memory";
 
 /// Who walks a working set.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -98,7 +100,7 @@ pub(crate) fn beyond(record: &Record, levels: &[Level], walk: Walk) -> u64 {
     let past = |caches: u64| walk.past(caches);
     let reported = beyond_advertised(record, walk);
     let found = match levels {
-        [.., last, memory] if memory.name == levels::MEMORY => last.measured_bytes,
+        [.., last, memory] if memory.name == MEMORY => last.measured_bytes,
         _ => None,
     };
     found.map_or(reported, |found| {
