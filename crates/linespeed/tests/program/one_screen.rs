@@ -68,6 +68,7 @@ fn every_answer_fits_a_terminal_as_it_opens() {
         let text = if args[0] == "stat" { &ran.stderr } else { &ran.stdout };
         let count = text.lines().count();
         assert!((3..=LINES).contains(&count), "{args:?}: {count} lines\n{text}");
+        assert!(!text.lines().any(|line| line.trim() == "…"), "{args:?}: a line says nothing\n{text}");
         for line in text.lines().filter(|line| !is_pasted(line)) {
             assert!(line.chars().count() <= COLUMNS, "{args:?}: {line}\n{text}");
         }

@@ -47,6 +47,11 @@ pub(crate) fn uncertainty(record: &Record, figure: f64, unit: &str) -> Option<St
     (half > 0.0).then(|| format!("±{}", units::percent_to(half, 2)))
 }
 
+/// Whether a figure is a measurement's that is [`withheld`].
+pub(crate) fn is_withheld(record: &Record, figure: f64, unit: &str) -> bool {
+    measurement_of(record, figure, unit).is_some_and(withheld)
+}
+
 fn measurement_of<'a>(record: &'a Record, figure: f64, unit: &str) -> Option<&'a Measurement> {
     record.measurements.iter().find(|m| m.value().to_bits() == figure.to_bits() && m.unit == unit)
 }

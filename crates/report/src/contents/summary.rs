@@ -9,7 +9,7 @@ use record::{
 };
 
 use super::conditions::duration;
-use super::figures::{known, mark_words, uncertainty, value};
+use super::figures::{WITHHELD, is_withheld, known, mark_words, uncertainty, value};
 use super::section::listed;
 use super::side_by_side::group_by;
 use crate::text::range;
@@ -209,8 +209,16 @@ pub(crate) fn delivered(record: &Record, resource: &Resource) -> String {
         .join("; ")
 }
 
+/// Whether what a resource delivers is known too badly to be told, as in the tables.
+pub(crate) fn is_untold(record: &Record, resource: &Resource) -> bool {
+    is_withheld(record, resource.delivered, &resource.unit)
+}
+
 /// `293 ns ±3.0 %`, as far as its interval is known.
 fn with_uncertainty(record: &Record, resource: &Resource) -> String {
+    if is_untold(record, resource) {
+        return WITHHELD.to_owned();
+    }
     let delivered = known(record, resource.delivered, &resource.unit);
     match uncertainty(record, resource.delivered, &resource.unit) {
         Some(half) => format!("{delivered} {half}"),
@@ -220,6 +228,9 @@ fn with_uncertainty(record: &Record, resource: &Resource) -> String {
 
 /// `3.1 GHz ±0.2 % of 3.7 GHz`; of latencies `101 ns ±3.0 %, best 87 ns`.
 pub(crate) fn held_against(record: &Record, resource: &Resource) -> String {
+    if is_untold(record, resource) {
+        return WITHHELD.to_owned();
+    }
     let figure = |value| known(record, value, &resource.unit);
     let delivered = with_uncertainty(record, resource);
     match resource.ceiling {
@@ -240,6 +251,11 @@ pub(crate) fn severity(severity: Severity) -> &'static str {
 
 /// What a finding costs and how sure that is, in words.
 pub(crate) fn loss(finding: &Finding) -> String {
+    format!("{} confidence", loss_in_short(finding))
+}
+
+/// The same where there is no room for the word.
+pub(crate) fn loss_in_short(finding: &Finding) -> String {
     let sure = finding.confidence.word();
     let how = if finding.measured { "" } else { ", modelled" };
     let of = match finding.resource.as_deref() {
@@ -266,7 +282,7 @@ pub(crate) fn loss(finding: &Finding) -> String {
         Verdict::TooNoisy { rounds_needed: None } => "unreliable".to_owned(),
         Verdict::NotMeasurable { reason } => format!("cost unknown: {reason}"),
     };
-    format!("{cost}, {sure} confidence")
+    format!("{cost}, {sure}")
 }
 
 /// Whether a loss is resolved: its interval lies on one side of none. Only such a loss may be coloured.

@@ -147,7 +147,8 @@ fn headlines(screen: &mut Screen, record: &Record) {
         let name = Span::plain(format!("  {}  ", pad_right(&clean(&resource.name), names)));
         let share = Span::strong(pad_left(&share(resource), 5));
         // Where there is no share it is the figure that is unreliable.
-        let [of_share, of_figure] = match (resource.doubt.is_some(), has_share(resource)) {
+        let doubtful = resource.doubt.is_some() && !summary::is_untold(record, resource);
+        let [of_share, of_figure] = match (doubtful, has_share(resource)) {
             (false, _) => ["  ", ""],
             (true, true) => ["? ", ""],
             (true, false) => ["  ", MARK],
@@ -217,8 +218,10 @@ pub(super) fn findings(screen: &mut Screen, record: &Record, room: usize, shown_
         }
         shown += 1;
         left = left.saturating_sub(below + if fits { lines } else { 1 });
-        let (severity, loss) = (summary::severity(finding.severity), summary::loss(finding));
-        cut(screen, &[Span::plain(format!("   {severity}: {loss}"))]);
+        let severity = summary::severity(finding.severity);
+        let costs = [summary::loss(finding), summary::loss_in_short(finding)];
+        let costs = costs.into_iter().map(|costs| format!("   {severity}: {costs}"));
+        cut(screen, &[Span::plain(longest(costs, |line| width(&clean(line)) <= screen.width()))]);
         if let Some(remedy) = remedy {
             cut(screen, &[Span::plain(format!("   {remedy}"))]);
         }
@@ -358,6 +361,47 @@ mod tests {
         let shown = (1..=3).filter(|number| text.contains(&format!("\n{number}. "))).count();
         let counted = format!("{} more finding", record.diagnosis.findings.len() - shown);
         assert!(text.contains(&counted), "{text}");
+    }
+
+    #[test]
+    fn a_headline_that_the_tables_withhold_is_no_figure() {
+        let mut record = old_record();
+        record.diagnosis = diagnose::diagnose(&record);
+        let of = |m: &record::Measurement| {
+            record.diagnosis.resources.iter().find(|held| held.delivered.to_bits() == m.value().to_bits())
+        };
+        let (at, name) = record
+            .measurements
+            .iter()
+            .enumerate()
+            .find_map(|(at, m)| Some((at, of(m)?.name.clone())))
+            .unwrap();
+        let line_of = |record: &Record| {
+            let text = answer(record, 80);
+            text.lines().find(|line| line.trim_start().starts_with(&name)).unwrap().to_owned()
+        };
+        let own = &record.measurements[at];
+        let shown = crate::contents::figures::known(&record, own.value(), &own.unit);
+        assert!(line_of(&record).contains(&shown), "{shown}: {}", line_of(&record));
+        let own = &mut record.measurements[at];
+        own.summary.interval = Some((own.value() * 1e-3, own.value() * 3.0));
+        let line = line_of(&record);
+        assert!(!line.contains(&shown) && line.contains("interval is wider"), "{shown}: {line}");
+    }
+
+    #[test]
+    fn how_sure_a_cost_is_is_never_cut_away() {
+        use record::diagnosis::Confidence;
+        let mut record = old_record();
+        for finding in &mut record.diagnosis.findings {
+            (finding.measured, finding.confidence) = (false, Confidence::Medium);
+            (finding.severity, finding.resource) =
+                (record::diagnosis::Severity::Warning, Some("memory latency".to_owned()));
+            finding.loss = record::Verdict::Costs { share: 0.3, interval: (0.29, 0.31) };
+        }
+        let text = answer(&record, 80);
+        let costs: Vec<&str> = text.lines().filter(|line| line.contains("warning: costs")).collect();
+        assert!(!costs.is_empty() && costs.iter().all(|line| line.ends_with(", medium")), "{text}");
     }
 
     #[test]

@@ -78,16 +78,25 @@ fn write_answer(screen: &mut Screen, record: &Record, shown_by: &str) {
         }
     }
     let room = answer::LINES.saturating_sub(screen.lines() - above + ENDING);
+    let begin = screen.lines();
     screen.clipped(room, |screen| {
+        // What is cut ends in its own line.
+        let left = |screen: &Screen, most: usize| most.min(room.saturating_sub(screen.lines() - begin));
         for table in [probes(time), times(record, time)].into_iter().filter(|table| !table.is_empty()) {
             screen.table(&table.without_notes(), 2);
         }
         let around = around(record, time).facts;
         let around: Vec<String> = around.iter().map(|fact| format!("{} {}", fact.key, fact.value)).collect();
-        screen.short(FACTS, "", "  ", around.join("; "));
+        match left(screen, FACTS) {
+            0 => {}
+            lines => screen.short(lines, "", "  ", around.join("; ")),
+        }
         let counts = counts(record).rows;
         let counts: Vec<String> = counts.iter().map(|row| format!("{} {}", row[1], row[0])).collect();
-        screen.short(COUNTS, "", "  ", counts.join(", "));
+        match left(screen, COUNTS) {
+            0 => {}
+            lines => screen.short(lines, "", "  ", counts.join(", ")),
+        }
     });
     let mut lost: Vec<&Coverage> = lost(record).map(|(of, _)| of).collect();
     // What can be helped in a few words comes first.
