@@ -86,7 +86,17 @@ fn a_guests_cache_and_clock_are_its_hosts() {
     let claims = &said.explanations[0].claims;
     let caches = claims.iter().find(|claim| claim.code == "comparison-claim-caches").unwrap();
     assert!(caches.why.is(&HOSTS_CACHE), "{}", caches.why);
-    assert!(claims.iter().any(|claim| claim.code == "comparison-claim-clock"));
+    let clock = |claims: &[record::comparison::Claim]| {
+        claims.iter().find(|claim| claim.code == "comparison-claim-clock").unwrap().support
+    };
+    assert_eq!(clock(claims), record::comparison::Support::NotSupported);
+    // A clock that is the same contradicts nothing, on whichever side it is a little higher.
+    let slower = guest(15, 2_500_022_000, 41.0);
+    let same = side_by_side(&[("one", &one), ("four", &slower)]);
+    assert_eq!(clock(&same.explanations[0].claims), record::comparison::Support::NotSupported);
+    let faster_clock = guest(15, 2_800_022_000, 41.0);
+    let other = side_by_side(&[("one", &one), ("four", &faster_clock)]);
+    assert_eq!(clock(&other.explanations[0].claims), record::comparison::Support::Contradicted);
     let third = guest(33, 2_500_000_000, 18.0);
     let many = side_by_side(&[("one", &one), ("three", &third), ("four", &four)]);
     let notes = many.orders[0].says.sentences();

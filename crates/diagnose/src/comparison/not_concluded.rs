@@ -276,6 +276,16 @@ fn a_thousandth_of_the_time_that_neighbours_took_does_not_explain_a_halved_speed
     assert!((number(&little.why, "loss") - 0.5).abs() < 1e-9, "{little:?}");
     let much = claim(&guest(4.0, 0.001), &guest(2.0, 0.4));
     assert_eq!(much.support, Support::Supported, "{much:?}");
+    // What the hypervisor accounts for the whole run stands among what changed: it is the one figure.
+    let accounted = |rate: f64, taken: f64, share: f64| {
+        let mut record = guest(rate, taken);
+        record.conditions.after.get_or_insert_default().steal_share = Some(share);
+        record
+    };
+    let both = claim(&accounted(4.0, 0.4, 0.001), &accounted(2.0, 0.001, 0.4));
+    assert_eq!(both.support, Support::Supported, "{both:?}");
+    let none = claim(&accounted(4.0, 0.001, 0.0), &accounted(2.0, 0.4, 0.0));
+    assert_eq!(none.support, Support::Supported, "{none:?}");
 }
 
 #[test]

@@ -15,6 +15,8 @@ use crate::cpu_accounting::used_by_others;
 const STOLEN: f64 = 0.001;
 /// Shares of all CPUs that other work used and that differ by less than this say nothing.
 const USED: f64 = 0.02;
+/// Clocks that differ by less than this part are the same.
+const SAME_CLOCK: f64 = 0.01;
 /// The least part of what the slower one loses that a difference in taken time must be to be held for its reason.
 const WORTH: f64 = 0.1;
 
@@ -91,7 +93,12 @@ pub(super) fn judge_cpus(pair: &Pair) -> Option<Claim> {
 pub(super) fn judge_clock(pair: &Pair) -> Option<Claim> {
     let (fast, slow) = (find_best_clock(pair.this)?.datum.value, find_best_clock(pair.base)?.datum.value);
     let figures = state_figures(pair, Value::Figure(fast, "Hz"), Value::Figure(slow, "Hz"));
-    judge_more(text!("comparison-claim-clock", "the core clock"), slow, fast, figures)
+    let claim = text!("comparison-claim-clock", "the core clock");
+    if slow > 0.0 && fast > 0.0 && (fast / slow - 1.0).abs() <= SAME_CLOCK {
+        let same = text!("comparison-as-much-clock", "{figures}: no difference", figures);
+        return Some(build_claim(claim, Support::NotSupported, same));
+    }
+    judge_more(claim, slow, fast, figures)
 }
 
 /// The load average of the last minute: before the run, or as another tool printed it beside its figures.
@@ -144,12 +151,21 @@ fn judge_load_averages(pair: &Pair, claim: Text) -> Option<Claim> {
     })
 }
 
-/// Steal time: measured from inside, or as the hypervisor accounts it.
-fn steal_share(record: &Record) -> Option<f64> {
-    let below =
-        record.measurements_of("stolen.share").filter(|m| m.labels.word(Label::Cause) == Some("below"));
-    let below = crate::figures::median(below.map(|m| m.value()));
-    below.or_else(|| record.conditions.after.as_ref().and_then(|after| after.steal_share))
+/// Steal time of both: of the whole run as the hypervisor accounts it, which stands among what changed, too; where it accounts
+/// none, as it was measured from inside.
+fn steal_shares(pair: &Pair) -> [Option<f64>; 2] {
+    let accounted = |side: &Known| side.record.conditions.after.as_ref().and_then(|after| after.steal_share);
+    let both = [pair.base, pair.this].map(accounted);
+    if let [Some(base), Some(this)] = both
+        && base + this > 0.0
+    {
+        return both;
+    }
+    [pair.base, pair.this].map(|side| {
+        let all = side.record.measurements_of("stolen.share");
+        let below = all.filter(|m| m.labels.word(Label::Cause) == Some("below"));
+        crate::figures::median(below.map(|m| m.value())).or_else(|| accounted(side))
+    })
 }
 
 /// The claim that other guests of the same host take time.
@@ -161,13 +177,13 @@ pub(super) fn judge_neighbours(pair: &Pair, speed: f64) -> Option<Claim> {
     if !pair.base.record.machine.is_virtual() && !pair.this.record.machine.is_virtual() {
         return None;
     }
-    let (support, why) = match (steal_share(pair.base.record), steal_share(pair.this.record)) {
-        (Some(slow), Some(fast)) => {
+    let (support, why) = match steal_shares(pair) {
+        [Some(slow), Some(fast)] => {
             let shares = state_figures(pair, Value::Share(fast), Value::Share(slow));
             let shares = text!("comparison-steal-time", "steal time {shares}", shares);
             judge_taken(slow - fast, STOLEN, 1.0 - 1.0 / speed, shares)
         }
-        (slow, fast) => {
+        [slow, fast] => {
             let sides = [(slow, pair.base), (fast, pair.this)];
             let missing: Vec<Text> = sides
                 .iter()
