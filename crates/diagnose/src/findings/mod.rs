@@ -46,6 +46,8 @@ mod timer_tick;
 mod vector_clock;
 mod virtual_topology;
 
+use std::collections::HashSet;
+
 use record::diagnosis::{Confidence, Evidence, Finding, NotLookedFor, Numa, Severity};
 use record::statistics::Verdict;
 use record::{DoubtKind, Level, Measurement, Record, Template, text};
@@ -273,7 +275,9 @@ fn weaken(case: &Case, finding: &mut Finding) {
         Some(cite_fact(says, seen.from.clone()))
     };
     let mut doubts: Vec<Evidence> = finding.evidence.iter().filter_map(doubt).collect();
-    doubts.dedup();
+    // A figure may be cited for several reasons.
+    let mut from: HashSet<String> = HashSet::new();
+    doubts.retain(|doubt| from.insert(doubt.from.clone()));
     if let Some(single) = single.filter(|single| doubts.iter().all(|doubt| doubt.from != single.from)) {
         finding.confidence = finding.confidence.min(Confidence::Medium);
         finding.evidence.push(single);

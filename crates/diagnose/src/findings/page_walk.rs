@@ -147,6 +147,17 @@ mod tests {
     }
 
     #[test]
+    fn a_doubtful_figure_that_is_cited_twice_is_doubted_once() {
+        let mut record = record_with(Some("never"), 140.0, 100.0);
+        let sure = found(&record, RULE).remove(0);
+        record.measurements.iter_mut().for_each(|m| m.doubt = Some("taken on another CPU".into()));
+        let all = crate::diagnose(&record).findings;
+        let doubted = all.iter().find(|finding| finding.rule == RULE.name).unwrap();
+        // Of the figures on both kinds of pages.
+        assert_eq!(doubted.evidence.len(), sure.evidence.len() + 2, "{doubted:?}");
+    }
+
+    #[test]
     fn a_setting_from_a_hostile_record_is_never_pasted() {
         let finding = &found(&record_with(Some("$(reboot)"), 140.0, 100.0), RULE)[0];
         assert!(
