@@ -45,7 +45,7 @@ fn figures_carry_units_and_spread() {
         " against 3.80 GHz (parts)",
         "costs 27 % [25 – 28 %],",
         "2.80 GHz  2.79 – 2.81 GHz",
-        "4.00 cycles",
+        "    4.00  ",
         "210 GB/s",
         "10.5×",
         "0.11 %",
