@@ -84,9 +84,13 @@ fn trial(home: &Path, record: &OsString, keep: bool, shots: &[Shot]) -> Option<(
 #[test]
 fn after_every_kill_of_a_fix_huge_pages_are_as_they_were() {
     let Some(now) = huge_pages() else {
-        println!("skipped: huge pages that root can switch");
+        println!("skipped after_every_kill_of_a_fix: root cannot switch huge pages here");
         return;
     };
+    if Command::new(PROGRAM).arg("--version").output().is_err() {
+        println!("skipped after_every_kill_of_a_fix: the program runs under an emulator");
+        return;
+    }
     let kills = std::env::var("LINESPEED_TEST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(FEW);
     let folder = tempfile::tempdir().unwrap();
     let home = folder.path();
@@ -95,7 +99,7 @@ fn after_every_kill_of_a_fix_huge_pages_are_as_they_were() {
     let journal = Path::new(SYSTEM).join(JOURNAL);
     // Where nothing is killed it ends well, so that kills hit a fix and no refusal.
     let Some((whole, _)) = trial(home, &record, false, &[]) else {
-        println!("skipped: processes that can be traced");
+        println!("skipped after_every_kill_of_a_fix: processes cannot be traced here");
         return;
     };
     assert!(whole.code == 0 && whole.stops[1] > 0, "{whole:?}");

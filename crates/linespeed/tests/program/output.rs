@@ -211,7 +211,11 @@ fn a_result_has_one_form_and_goes_to_one_place() {
     // What Prometheus reads stands beside any other form.
     assert!(ran(["show", &at("a.json"), "--prom", &at("a.prom")]).succeeds().stdout.contains("linespeed"));
     let text = std::fs::read_to_string(at("a.prom")).unwrap();
-    assert!(text.contains("\nlinespeed_cost_syscall_seconds{cpu="), "{text}");
+    let record = record::Record::from_json(&std::fs::read(at("a.json")).unwrap()).unwrap();
+    // What noise left in doubt is not handed on.
+    let sure = record.measurements_of("cost.syscall").any(|m| m.doubt.is_none());
+    assert_eq!(text.contains("\nlinespeed_cost_syscall_seconds{cpu="), sure, "{text}");
+    assert!(text.contains("\nlinespeed_run_figures "), "{text}");
     let reported = ran(["show", &at("a.json"), "--prom", &at("none/a.prom")]);
     assert!(reported.code == Some(3) && reported.stderr.contains("none/a.prom"), "{reported:?}");
     ran(["list", "--prom", &at("a.prom")]).fails(2, &["no use for --prom"]);
