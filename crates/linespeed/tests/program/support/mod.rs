@@ -56,7 +56,9 @@ fn runner() -> Option<String> {
 
 /// Says on standard error why a test did nothing. Written past the capture that hides what passing tests print.
 pub fn skipped(test: &str, why: &str) {
-    let _ = writeln!(std::io::stderr(), "skipped {test}: {why}");
+    // In one piece: standard error has no buffer, and other tests write beside this one.
+    let line = format!("skipped {test}: {why}\n");
+    let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
 /// Whether the tests run as root.
