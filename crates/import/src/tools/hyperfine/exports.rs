@@ -207,12 +207,11 @@ impl Reader for MarkdownReader {
         else {
             return Fit::Between;
         };
+        // hyperfine writes every command in backquotes: any other words are a cell that cannot be read, or another table's.
         let command = words.join(" ").replace("\\|", "|");
-        // What stands behind its name is a cell that cannot be read.
-        if command.starts_with('`') != command.ends_with('`') || command.contains('±') {
+        let Some(command) = command.strip_prefix('`').and_then(|rest| rest.strip_suffix('`')) else {
             return Fit::Between;
-        }
-        let command = command.trim_matches('`');
+        };
         let Some(mean) = numbers::parse_scaled(mean, exponent).filter(|_| !command.is_empty()) else {
             return Fit::Between;
         };
@@ -286,6 +285,18 @@ mod tests {
         assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
         let table = "| Command | Mean [s] | Min [s] | Max [s] | Relative |\n|:---|---:|---:|---:|---:|\n| `sort f \\| uniq` | 2.5 | 2.4 | 2.6 | 1.00 |\n";
         assert_eq!(figures(&import(table)), ["workload.time workload=sort f | uniq: 2.5"]);
+    }
+
+    #[test]
+    fn words_without_backquotes_are_no_command_of_the_table_in_markdown() {
+        let whole = figures(&import(MARKDOWN));
+        let without_a_sign = MARKDOWN.replacen("12.2 ±", "12.2 ", 1);
+        assert_eq!(figures(&import(&without_a_sign)), whole[..1]);
+        // Another table right behind it: vmstat's.
+        let joined = format!(
+            "{MARKDOWN}\n13  0      0 16483752  36656 6512480    0    0  2583  4004  457 1788 49  8 43  1  0\n"
+        );
+        assert_eq!(figures(&import(&joined)), whole);
     }
 
     proptest! {

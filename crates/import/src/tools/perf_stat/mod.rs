@@ -71,6 +71,14 @@ fn opens(line: Line, command: Option<&Command>) -> bool {
         || fields::blanks(text).is_some_and(|counter| named(&counter) || known(counter))
 }
 
+/// Whether a text is what perf prints, or that without one of its letters: no command is called `ystem wide`.
+fn is_nearly(text: &str, printed: &str) -> bool {
+    let same = text.bytes().zip(printed.bytes()).take_while(|(one, other)| one == other).count();
+    text == printed
+        || text.len() + 1 == printed.len()
+            && text.as_bytes().get(same..) == printed.as_bytes().get(same + 1..)
+}
+
 fn is_interval_head(text: &str) -> bool {
     if !text.trim().starts_with('#') {
         return false;
@@ -139,16 +147,18 @@ impl PerfReader {
         }
         let (kind, target) = target.split_once('\'').unwrap_or(("", target));
         let target = target.strip_suffix('\'').unwrap_or(target);
-        match kind.trim() {
-            "process id" | "process id:" => self.run.attached = Some(format!("process {target}")),
-            "thread id" | "thread id:" => self.run.attached = Some(format!("thread {target}")),
-            _ if target == "system wide" => self.run.system = true,
-            _ => match target.strip_prefix("CPU(s) ") {
-                Some(cpus) => {
+        let kind = kind.trim().trim_end_matches(':');
+        let cpus = target.trim_start_matches(|c: char| !c.is_ascii_digit());
+        match target.strip_suffix(cpus).unwrap_or(target) {
+            _ if is_nearly(kind, "process id") => self.run.attached = Some(format!("process {target}")),
+            _ if is_nearly(kind, "thread id") => self.run.attached = Some(format!("thread {target}")),
+            _ if is_nearly(target, "system wide") || is_nearly(kind, "system wide") => self.run.system = true,
+            front => match is_nearly(front, "CPU(s) ") {
+                true => {
                     self.run.system = true;
                     self.run.cpus = Some(cpus.to_owned());
                 }
-                None => {
+                false => {
                     let named = Some(comparable_name(target)).filter(|name| !name.is_empty());
                     self.under = conditions(target);
                     self.run.workload = named.or(self.run.workload.take());

@@ -94,8 +94,9 @@ pub(super) fn counter(text: &str) -> Option<Counter<'_>> {
         Some(number) => {
             let count = numbers::parse_whole(number).map(|count| count as f64);
             Some(if unit.is_empty() {
-                // A fraction of an event is a time whose unit is lost.
-                count.or_else(|| numbers::parse_decimal(number).filter(|_| event.contains("clock")))?
+                // A fraction of an event is a time whose unit is lost; `msectask-clock` lost the blank between them.
+                let clock = event.starts_with("task-clock") || event.starts_with("cpu-clock");
+                count.or_else(|| numbers::parse_decimal(number).filter(|_| clock))?
             } else {
                 numbers::parse_decimal(number)?
             })
@@ -187,9 +188,10 @@ fn is_metric_unit(word: &str) -> bool {
         || word.starts_with("seconds")
 }
 
-/// Whether a word may be an event's name: `cycles`, `cpu_core/cycles/u`, `r01c2`, `L1-dcache-loads:u`.
+/// Whether a word may be an event's name: `cycles`, `cpu_core/cycles/u`, `r01c2`, `L1-dcache-loads:u`. What stands in square
+/// brackets is no part of it: perf 6.12 prints who counts behind it, `cpu-migrations [software]`.
 pub(super) fn is_event(word: &str) -> bool {
-    let allowed = |c: char| c.is_ascii_alphanumeric() || "_-:/.,=@+!{}[]~#*".contains(c);
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "_-:/.,=@+!{}~#*".contains(c);
     word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '{')
         && word.chars().all(allowed)
         && !word.ends_with('.')
@@ -279,6 +281,8 @@ mod tests {
             "12",
             "3 of the machines were slow",
             "Architecture:          x86_64",
+            "CPU1                    5      cpu-migrations[software]        #   13.719 /sec",
+            "              0.54 msectask-clock                       #    0.107 CPUs utilized",
         ] {
             assert_eq!(counter(text).filter(|c| c.event != "seconds"), None, "{text}");
         }
