@@ -1,7 +1,7 @@
 //! The first signal that people or machines end programs with asks the run to stop and keep what it has; a second one ends it
-//! at once.
+//! at once, unless it comes in the same moment: `timeout` sends its own to the program and then to the program's group.
 
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
 
 use crate::Stop;
 
@@ -9,6 +9,12 @@ static STOP: Stop = Stop::new();
 
 /// The command that signals are passed on to; 0 for none.
 static COMMAND: AtomicI32 = AtomicI32::new(0);
+
+/// When the last signal came that was no repetition, ns of the monotonic clock; 0 for never.
+static LAST: AtomicI64 = AtomicI64::new(0);
+
+/// Signals that come this close together are one that was sent twice, ns: nobody presses Ctrl-C again within it on purpose.
+const ONE_MOMENT: i64 = 200_000_000;
 
 /// Passes signals on to a command instead of heeding them, until [`keep`]. For after [`install`].
 pub fn pass_on_to(command: i32) {
@@ -50,7 +56,25 @@ extern "C" fn pass_on(signal: i32, info: *mut libc::siginfo_t, _: *mut libc::c_v
     }
 }
 
+/// Whether this signal is the last one sent again. Async-signal-safe.
+fn is_repeated() -> bool {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: writes to `now` alone; async-signal-safe.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
+    let now = (now.tv_sec as i64).saturating_mul(1_000_000_000).saturating_add(now.tv_nsec as i64);
+    let last = LAST.load(Ordering::Relaxed);
+    let is_repeated = last != 0 && now.saturating_sub(last) < ONE_MOMENT;
+    if !is_repeated {
+        // What a key repeats as long as it is held is a second signal after that moment.
+        LAST.store(now, Ordering::Relaxed);
+    }
+    is_repeated
+}
+
 extern "C" fn handle(signal: i32) {
+    if is_repeated() && STOP.signal().is_some() {
+        return;
+    }
     // With children that are given time to end, the second signal ends them at once, and the third ends us.
     if STOP.signal().is_some() && !crate::child::hurry() {
         // SAFETY: both calls are async-signal-safe; the default action ends the process.

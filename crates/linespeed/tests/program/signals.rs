@@ -33,6 +33,20 @@ fn a_signal_ends_the_run_and_keeps_what_was_measured() {
 }
 
 #[test]
+fn one_signal_that_is_sent_twice_keeps_what_was_measured() {
+    let _beside = beside_others();
+    // As `timeout` does: to the program, and to its group.
+    let started = begun(&["--json"]);
+    for gap in [0, 10, 0] {
+        std::thread::sleep(std::time::Duration::from_millis(gap));
+        started.send(libc::SIGTERM);
+    }
+    let ran = started.ended();
+    assert_eq!((ran.code, ran.signal), (Some(143), None), "{}", ran.stderr);
+    assert!(figures(&ran.record(), "core.clock") > 0, "what was measured is gone");
+}
+
+#[test]
 fn an_interrupted_run_leaves_its_record_and_nothing_else() {
     let _beside = beside_others();
     let folder = folder();

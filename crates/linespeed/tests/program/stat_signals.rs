@@ -68,7 +68,8 @@ fn a_second_ctrl_c_ends_them_at_once() {
     let started = Started::new(linespeed(["stat", "--", "sh", "-c", &family(&file)]));
     let pids = numbers(&file, 4);
     started.send(libc::SIGINT);
-    std::thread::sleep(Duration::from_millis(100));
+    // Sooner it would be the first one, sent twice.
+    std::thread::sleep(Duration::from_millis(400));
     started.send(libc::SIGINT);
     let ran = started.ended();
     assert_eq!(ran.code, Some(130), "{}", ran.stderr);

@@ -178,7 +178,7 @@ const COST_ROWS: usize = 24;
 
 /// Small costs, one row each.
 fn costs(record: &Record, most: usize) -> Table {
-    let mut table = Table::with_fields("Small costs", None, &COSTS);
+    let mut table = Table::with_fields("Small costs", Some("costs"), &COSTS);
     let all = record.measurements.iter().filter(|m| m.metric.starts_with("cost.")).collect();
     let largest = worst(&mut table, all, most.max(COST_ROWS), one_kind, Measurement::value);
     table.figures(&COSTS, largest, remarks);

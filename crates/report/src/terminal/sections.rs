@@ -38,8 +38,9 @@ pub(super) fn write(screen: &mut Screen, record: &Record, name: &str, shown_by: 
 /// The names that a record has something of: parts, then measurements.
 pub(super) fn names(record: &Record) -> Vec<&'static str> {
     let words: BTreeSet<String> = blocks(record, room()).into_iter().filter_map(|block| block.word).collect();
-    let measured =
-        measure::MEASUREMENTS.iter().filter(|m| m.metrics.iter().any(|name| words.contains(*name)));
+    let measured = measure::MEASUREMENTS
+        .iter()
+        .filter(|m| words.contains(m.name) || m.metrics.iter().any(|name| words.contains(*name)));
     PARTS.iter().map(|(part, _)| *part).chain(measured.map(|m| m.name)).collect()
 }
 
@@ -72,7 +73,9 @@ mod tests {
     fn each_table_of_a_run_is_a_table_on_a_terminal_that_nobody_has_resized() {
         for record in [false, true].map(whole_run) {
             let asked = names(&record);
-            assert!(asked.contains(&"bandwidth") && asked.contains(&"parallelism"), "{asked:?}");
+            for name in ["bandwidth", "parallelism", "costs"] {
+                assert!(asked.contains(&name), "{name} is not among {asked:?}");
+            }
             for name in asked {
                 let text = crate::terminal::section(&record, name, ".", &Style::default()).unwrap();
                 let is_row_by_row = text.lines().any(|line| line.starts_with("  - "));
