@@ -61,7 +61,7 @@ fn is_repeated() -> bool {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: writes to `now` alone; async-signal-safe.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
-    let now = (now.tv_sec as i64).saturating_mul(1_000_000_000).saturating_add(now.tv_nsec as i64);
+    let now = now.tv_sec.saturating_mul(1_000_000_000).saturating_add(now.tv_nsec);
     let last = LAST.load(Ordering::Relaxed);
     let is_repeated = last != 0 && now.saturating_sub(last) < ONE_MOMENT;
     if !is_repeated {

@@ -2,7 +2,7 @@
 
 use record::text::Value;
 use record::units::parse_bytes;
-use record::{Label, Level, Measurement, Record, Text, detail, text};
+use record::{Ended, Label, Level, Measurement, Record, RunMode, Text, detail, text};
 
 use crate::figures::middle;
 use crate::record_index::RecordIndex;
@@ -15,15 +15,26 @@ pub(crate) fn not_reached(index: &RecordIndex) -> Vec<Text> {
     if record.import.is_some() {
         return said;
     }
+    let is_cut = matches!(record.ended, Ended::Interrupted { .. });
+    // A quick run takes smaller arrays and working sets than a normal one.
+    let full = if record.mode == Some(RunMode::Quick) { "" } else { " --full" };
     let bus = || index.figures_of("memory.bandwidth").filter(|m| m.summary.n > 0);
     let least = beyond(record, index.levels(), Walk::Arrays);
     if let Some(most) = bus().map(walked).max().filter(|most| *most < least) {
-        said.push(text!(
-            "memory-bandwidth-not-reached",
-            "memory bandwidth not reached: the largest arrays were {size} together, within the caches; linespeed run \
-             bandwidth --full",
-            size = Value::Bytes(most)
-        ));
+        said.push(if is_cut {
+            text!(
+                "memory-bandwidth-interrupted",
+                "memory bandwidth not reached: the run was interrupted; linespeed run bandwidth"
+            )
+        } else {
+            text!(
+                "memory-bandwidth-not-reached",
+                "memory bandwidth not reached: the largest arrays were {size} together, within the caches; linespeed run \
+                 bandwidth{full}",
+                size = Value::Bytes(most),
+                full
+            )
+        });
     }
     let least = beyond(record, index.levels(), Walk::Loads);
     let pair = index.pages().and_then(|(small, _)| small.labels.count(Label::Bytes));
@@ -41,17 +52,23 @@ pub(crate) fn not_reached(index: &RecordIndex) -> Vec<Text> {
                 text!(
                     "memory-latency-not-reached-on-small-pages",
                     "memory latency on ordinary pages not reached: the largest working set was {size}, within the caches \
-                     ({latency} on {page} pages); linespeed run latency --full",
+                     ({latency} on {page} pages); linespeed run latency{full}",
                     size,
+                    full,
                     latency = Value::Figure(memory.map_or(m.value(), |level| level.latency_ns), "ns"),
                     page = page.map_or(Value::from("other"), Value::Bytes)
                 )
             }
+            None if is_cut => text!(
+                "memory-latency-interrupted",
+                "memory latency not reached: the run was interrupted; linespeed run latency"
+            ),
             None => text!(
                 "memory-latency-not-reached",
                 "memory latency not reached: the largest working set was {size}, within the caches; linespeed run \
-                 latency --full",
-                size
+                 latency{full}",
+                size,
+                full
             ),
         });
     }

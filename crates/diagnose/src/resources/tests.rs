@@ -337,6 +337,11 @@ fn a_working_set_within_the_caches_is_not_called_memory() {
         let most = sizes(4 << 10, largest).into_iter().max().unwrap_or(0);
         assert_eq!(latency.code(), Some("memory-latency-not-reached"));
         assert_eq!(latency.value("size"), Some(&Value::Bytes(most)));
+        // After Ctrl-C no larger run is what is missing.
+        record.ended = record::Ended::Interrupted { signal: 2 };
+        let cut = crate::diagnose(&record).not_reached;
+        let codes: Vec<_> = cut.iter().map(Text::code).collect();
+        assert_eq!(codes, [Some("memory-bandwidth-interrupted"), Some("memory-latency-interrupted")]);
     }
 }
 

@@ -226,6 +226,16 @@ impl Screen {
         self.hanging(first, others, shorten(&clean(&text), room, most));
     }
 
+    /// Items in at most so many lines; those that do not fit are left out whole, from the end.
+    pub(crate) fn items(&mut self, most: usize, others: &str, items: &[String], between: &str) {
+        let fits = |count: &usize| self.lines_of("", others, &items[..*count].join(between)) <= most;
+        let all = self.layout != Layout::Terminal;
+        let count = if all { items.len() } else { (1..=items.len()).rev().find(fits).unwrap_or(1) };
+        if most > 0 && !items.is_empty() {
+            self.short(most, "", others, items[..count].join(between));
+        }
+    }
+
     /// A command to paste: a line that does not fit ends in a backslash, which the shell joins with the next.
     /// It is broken between words; a word too long for a line goes on in the first column of the next, where
     /// the shell adds no space to it.
@@ -388,6 +398,23 @@ mod tests {
 
     fn screen(width: usize) -> Screen {
         Screen::new(&Style { width, color: false, ..Style::default() })
+    }
+
+    #[test]
+    fn what_does_not_fit_is_left_out_whole() {
+        let facts = ["CPUs used 1 of 2", "clock 3.2 GHz", "ceilings 27 GB/s"].map(str::to_owned);
+        for (width, most, said) in [
+            (80, 1, "CPUs used 1 of 2; clock 3.2 GHz; ceilings 27 GB/s"),
+            (40, 1, "CPUs used 1 of 2; clock 3.2 GHz"),
+            (20, 2, "CPUs used 1 of 2; clock 3.2 GHz"),
+            (20, 0, ""),
+        ] {
+            let mut screen = screen(width);
+            screen.items(most, "  ", &facts, "; ");
+            let text = screen.finish();
+            assert!(text.lines().count() <= most, "{text}");
+            assert_eq!(text.split_whitespace().collect::<Vec<_>>().join(" "), said);
+        }
     }
 
     #[test]

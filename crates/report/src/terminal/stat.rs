@@ -87,16 +87,10 @@ fn write_answer(screen: &mut Screen, record: &Record, shown_by: &str) {
         }
         let around = around(record, time).facts;
         let around: Vec<String> = around.iter().map(|fact| format!("{} {}", fact.key, fact.value)).collect();
-        match left(screen, FACTS) {
-            0 => {}
-            lines => screen.short(lines, "", "  ", around.join("; ")),
-        }
+        screen.items(left(screen, FACTS), "  ", &around, "; ");
         let counts = counts(record).rows;
         let counts: Vec<String> = counts.iter().map(|row| format!("{} {}", row[1], row[0])).collect();
-        match left(screen, COUNTS) {
-            0 => {}
-            lines => screen.short(lines, "", "  ", counts.join(", ")),
-        }
+        screen.items(left(screen, COUNTS), "  ", &counts, ", ");
     });
     let mut lost: Vec<&Coverage> = lost(record).map(|(of, _)| of).collect();
     // What can be helped in a few words comes first.
