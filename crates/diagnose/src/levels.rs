@@ -306,7 +306,7 @@ fn not_left(plateau: &Plateau, own: &Advertised, largest: u64) -> Named {
 fn unadvertised(plateau: &Plateau, left: u64, level: usize) -> Named {
     let judgement = text!(
         "level-not-in-tables",
-        "not in the kernel's tables; left at {left}; load from others can cause such a step",
+        "not in the kernel's tables; latency rises beyond {left}; load from others can cause such a step",
         left = Value::Bytes(left)
     );
     Named::from_plateau(format!("L{level}"), plateau, None, judgement)
@@ -315,8 +315,8 @@ fn unadvertised(plateau: &Plateau, left: u64, level: usize) -> Named {
 /// A cache of which this CPU gets much less than is advertised.
 const PART_OF_CACHE: Template = Template {
     code: "level-part-of-cache",
-    words: "advertised {advertised}, left at {left}: this CPU gets part of the cache (virtual machine, cache \
-            allocation or other users)",
+    words: "advertised {advertised}, latency rises beyond {left}: this CPU gets part of the cache (virtual \
+            machine, cache allocation or other users)",
 };
 
 /// A cache that the curve leaves at `left` bytes; the cache before it holds `before`.

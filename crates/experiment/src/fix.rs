@@ -45,7 +45,7 @@ pub enum FixError {
         found: Vec<String>,
     },
     /// Nothing that linespeed sets mends it.
-    #[error("finding {number} ({what}) is mended by no knob; do: {}", .remedy.as_deref().unwrap_or("nothing is known"))]
+    #[error("no knob fixes finding {number} ({what}); do: {}", .remedy.as_deref().unwrap_or("nothing is known"))]
     NoKnob {
         /// Its number.
         number: usize,

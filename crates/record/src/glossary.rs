@@ -154,16 +154,17 @@ impl Glossary {
     }
 }
 
-/// The one of `names` that is nearest to `name`: at most a third of its letters (and at least one) may differ.
-/// `None` when none is that near.
+/// The one of `names` that is nearest to `name`: at most a fourth of its letters (and at least one) may differ. `None` when none is
+/// that near, and for a name of three letters or fewer, which one letter makes another word.
 pub fn find_nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // A name longer than any that exists is not a slip of the finger, and the distance takes quadratic time.
     const LONGEST: usize = 64;
+    const SHORT: usize = 3;
     let wanted: Vec<char> = fold(name).chars().take(LONGEST + 1).collect();
-    if wanted.is_empty() || wanted.len() > LONGEST {
+    if wanted.len() <= SHORT || wanted.len() > LONGEST {
         return None;
     }
-    let most = (wanted.len() / 3).max(1);
+    let most = (wanted.len() / 4).max(1);
     names
         .into_iter()
         .map(|candidate| (edit_distance(&wanted, &fold(candidate).chars().collect::<Vec<_>>()), candidate))
@@ -339,6 +340,9 @@ mod tests {
             assert_eq!(own.find_nearest(typed), Some(name), "{typed}");
         }
         assert_eq!(own.find_nearest("xyzzyplugh"), None);
+        // Other words, not slips.
+        assert_eq!(own.find_nearest("wax"), None);
+        assert_eq!(own.find_nearest("blenders"), None);
         assert_eq!(own.find_nearest(""), None);
         assert_eq!(own.find_nearest(&"a".repeat(1 << 20)), None);
     }

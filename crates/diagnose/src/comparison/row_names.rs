@@ -323,10 +323,14 @@ fn name_stolen(m: &Measurement) -> Text {
             text!("comparison-row-share-of", "share of time taken, {cause}", cause = cause.to_owned())
         }
         (true, None) => text!("comparison-row-share", "share of time taken"),
-        (false, Some("os")) => text!("comparison-row-gap-os", "gap, by the kernel and other programs"),
-        (false, Some("below")) => text!("comparison-row-gap-below", "gap, from below the kernel"),
-        (false, Some(cause)) => text!("comparison-row-gap-of", "gap, {cause}", cause = cause.to_owned()),
-        (false, None) => text!("comparison-row-gap", "gap, all causes"),
+        (false, Some("os")) => {
+            text!("comparison-row-gap-os", "stolen time gap, by the kernel and other programs")
+        }
+        (false, Some("below")) => text!("comparison-row-gap-below", "stolen time gap, from below the kernel"),
+        (false, Some(cause)) => {
+            text!("comparison-row-gap-of", "stolen time gap, {cause}", cause = cause.to_owned())
+        }
+        (false, None) => text!("comparison-row-gap", "stolen time gap, all causes"),
     }
 }
 

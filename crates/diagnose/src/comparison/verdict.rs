@@ -179,6 +179,11 @@ fn effect(cell: &Cell) -> f64 {
     cell.ratio.map_or(0.0, |ratio| ratio.ln().abs())
 }
 
+/// Whether one of a row's figures is unreliable.
+fn is_doubtful(row: &Row) -> bool {
+    row.cells.iter().any(|cell| cell.doubt.is_some())
+}
+
 /// Without a result to explain: the figures that differ most.
 fn state_largest_differences(c: &Comparison, other: usize) -> Option<Text> {
     let has_ratio = |cell: &Cell| cell.ratio.is_some_and(|ratio| ratio.is_finite() && ratio > 0.0);
@@ -186,13 +191,14 @@ fn state_largest_differences(c: &Comparison, other: usize) -> Option<Text> {
     // Counts, of which nobody says that fewer make a program faster, where there is nothing else.
     let (judged, counts): (Vec<_>, Vec<_>) = rows.into_iter().partition(|(row, _)| row.better.is_some());
     let mut rows = if judged.is_empty() { counts } else { judged };
-    rows.sort_by(|a, b| effect(b.1).total_cmp(&effect(a.1)));
+    // A difference in doubt is no headline where there is a sure one.
+    rows.sort_by(|a, b| is_doubtful(a.0).cmp(&is_doubtful(b.0)).then(effect(b.1).total_cmp(&effect(a.1))));
     let most = rows.iter().take(MOST_LISTED).filter_map(|(row, _)| describe_row(c, row, other));
     let most: Vec<Text> = most.collect();
     (!rows.is_empty()).then(|| {
         text!(
             "comparison-largest-differences",
-            "No shared result has an explanation. Largest differences: {rows}.",
+            "No difference is explained. Largest differences: {rows}.",
             rows = most
         )
     })
@@ -209,7 +215,7 @@ const ROW_UNRELIABLE: Template =
 fn describe_row(c: &Comparison, row: &Row, other: usize) -> Option<Text> {
     let (here, there) = (row.cells.get(other)?, row.cells.get(c.baseline)?);
     let (this, base) = (figure(here.value?, &row.unit), figure(there.value?, &row.unit));
-    let template = if row.cells.iter().any(|cell| cell.doubt.is_some()) { ROW_UNRELIABLE } else { ROW };
+    let template = if is_doubtful(row) { ROW_UNRELIABLE } else { ROW };
     let (row, ratio) = (&row.what, Value::Factor(here.ratio?));
     Some(text!(template, row, this, base, ratio))
 }
@@ -258,9 +264,8 @@ fn state_changed_figures(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -
         said.push(text!(BY_CHANCE_ALONE, by_chance));
     }
     // By how much figures in doubt changed is not told.
-    let doubtful = |row: &Row| row.cells.iter().any(|cell| cell.doubt.is_some());
     let (unreliable, sure): (Vec<&(&Row, &Cell)>, Vec<_>) =
-        changed.iter().partition(|(row, _)| doubtful(row));
+        changed.iter().partition(|(row, _)| is_doubtful(row));
     // What costs comes first.
     for (slower, template) in [(true, SLOWER_MOST), (false, FASTER_MOST)] {
         let of_these = sure.iter().filter(|(_, cell)| cell.slower == Some(slower));

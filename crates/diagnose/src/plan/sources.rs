@@ -105,7 +105,7 @@ const NEWER_CHANGED: Template = Template {
 const NEWER_DOUBTFUL: Template =
     Template { code: "plan-newer-doubtful", words: "(a newer record has them mostly unreliable)" };
 const NEWER_PARTIAL: Template =
-    Template { code: "plan-newer-partial", words: "(a newer record has them not as far as memory)" };
+    Template { code: "plan-newer-partial", words: "(a newer record lacks memory latency)" };
 const NEWER_QUICK: Template =
     Template { code: "plan-newer-quick", words: "(a newer record is of a quick run)" };
 

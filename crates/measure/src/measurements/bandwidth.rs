@@ -32,7 +32,7 @@ pub(crate) const TOUCH_SECONDS: f64 = 7.0;
 pub(crate) const BANDWIDTH: Measure = Measure {
     name: NAME,
     glossary: "
-        How many bytes a second can one CPU and all CPUs move, for each kind of loop and store? `linespeed
+        Memory bandwidth of one CPU and of all, for each kind of loop and store. `linespeed
         list` says how long it takes. It needs memory of several times the last-level caches.
         How: See `memory.bandwidth`, `memory.write_allocate_avoided`, `stream.ns_per_element`.
     ",

@@ -67,7 +67,7 @@ impl Taken {
 pub(crate) const CLOCK: Measure = Measure {
     name: "clock",
     glossary: "
-        What clock do the cores really run at: alone, all together, and with wide vectors? `linespeed
+        The clock of each core: alone, with all cores busy, and with wide vectors. `linespeed
         list` says how long it takes. It needs nothing.
         How: See `core.clock`.
     ",
@@ -211,7 +211,7 @@ fn sample(member: Member, seconds: f64, vector: Option<&heavy::Heavy>) -> (bool,
 }
 
 fn summarize(cpu: u32, active: &str, vector: &str, mut taken: Taken) -> Measurement {
-    let cut = taken.cut.len();
+    let (cut, pairs) = (taken.cut.len(), taken.cut.len() + taken.add.len());
     let made_do = taken.make_do();
     let place = Labels::new()
         .with_label(Label::Cpu, cpu)
@@ -225,9 +225,8 @@ fn summarize(cpu: u32, active: &str, vector: &str, mut taken: Taken) -> Measurem
         m.detail.set(detail::PAIRS_CUT_BY_INTERRUPTION, json!(cut));
     }
     judge(&mut m, TARGET);
-    if made_do && m.summary.n > 0 {
-        let why =
-            text!("clock-pairs-interrupted", "{cut} run pairs were interrupted, hardly any was not", cut);
+    if made_do && cut > 0 && m.summary.n > 0 {
+        let why = text!("clock-pairs-interrupted", "{cut} of {pairs} run pairs were interrupted", cut, pairs);
         m.doubt = Some(Doubt::too_noisy(why));
     }
     if !taken.multiply.is_empty() && m.summary.n > 0 {

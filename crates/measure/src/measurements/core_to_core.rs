@@ -77,7 +77,7 @@ fn pair_time(depth: Depth, cpus: usize) -> Duration {
 pub(crate) const CORE_TO_CORE: Measure = Measure {
     name: NAME,
     glossary: "
-        How long does a cache line take between any two CPUs? `linespeed list` says how long it takes. It
+        Time of a cache line from one CPU to another, for each pair of CPUs. `linespeed list` says how long it takes. It
         needs two CPUs.
         How: See `core_to_core.latency`.
     ",

@@ -32,8 +32,8 @@ const HANDOVERS: u32 = 400;
 pub(crate) const COSTS: Measure = Measure {
     name: NAME,
     glossary: "
-        What do the small things cost: system call, clock read, context switch, page fault, mutex, branch,
-        spin hint? `linespeed list` says how long it takes. Two of them need a second CPU.
+        Time of a system call, clock read, context switch, page fault, mutex handover, branch mispredict
+        and spin hint. `linespeed list` says how long it takes. Two of them need a second CPU.
         How: See the metrics that begin with `cost.`.
     ",
     metrics: &[

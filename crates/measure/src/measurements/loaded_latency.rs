@@ -52,7 +52,7 @@ const ONE_LOADER: Template = Template {
 pub(crate) const LOADED_LATENCY: Measure = Measure {
     name: NAME,
     glossary: "
-        How slow does memory get when it is busy, and from which load on? `linespeed list` says how long
+        Memory latency while other CPUs load the memory step by step, and the load at which it doubles. `linespeed list` says how long
         it takes. It needs at least two CPUs.
         How: See `memory.loaded_latency`.
     ",

@@ -45,8 +45,8 @@ fn phases(rows: &[Row], columns: usize, effort: Effort) -> Phases {
 pub(crate) const NUMA: Measure = Measure {
     name: NAME,
     glossary: "
-        How fast is each node's memory from each node, does the firmware's table of distances tell the
-        truth, and what does a program pay that ignores nodes? `linespeed list` says how long it takes. It
+        Latency and bandwidth of each node's memory from each node, how well the firmware's table of
+        distances ranks them, and what a program pays that ignores nodes. `linespeed list` says how long it takes. It
         needs two nodes.
         How: See `numa.latency`, `numa.bandwidth`; where it is named, `stream.ns_per_element`, too.
     ",

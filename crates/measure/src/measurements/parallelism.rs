@@ -27,7 +27,7 @@ const HOPS: u64 = 4_096;
 pub(crate) const PARALLELISM: Measure = Measure {
     name: "parallelism",
     glossary: "
-        How many misses can one core have under way? `linespeed list` says how long it takes. It needs 2
+        How many cache misses one core keeps in flight (memory-level parallelism). `linespeed list` says how long it takes. It needs 2
         MiB pages for a clean answer.
         How: See `load.parallelism`.
     ",

@@ -31,7 +31,7 @@ const AS_ROOT: Template = Template { code: "power-as-root", words: "sudo linespe
 pub(crate) const POWER: Measure = Measure {
     name: NAME,
     glossary: "
-        What does the machine draw idle, and under known work on all CPUs? `linespeed list` says how long
+        Power that the machine draws idle, and under known work on all CPUs. `linespeed list` says how long
         it takes. It needs RAPL (as root) or a power meter in hwmon.
         How: See `power.package`.
     ",

@@ -53,8 +53,8 @@ struct Step {
 pub(crate) const SCALING: Measure = Measure {
     name: NAME,
     glossary: "
-        How does throughput grow from one CPU to all of them, with the cores first, the siblings first,
-        one node after the other and nodes in turn? `linespeed list` says how long it takes. It needs two
+        Throughput from one CPU to all of them, with the cores first, the siblings first, one node
+        after the other and nodes in turn. `linespeed list` says how long it takes. It needs two
         CPUs.
         How: See `workload.throughput`. A fit of the Universal Scalability Law tells what is serialized
         and what is spent on coherency.

@@ -36,7 +36,7 @@ struct Core {
 pub(crate) const SMT_YIELD: Measure = Measure {
     name: NAME,
     glossary: "
-        What is a sibling worth, workload by workload? `linespeed list` says how long it takes. It needs a
+        Throughput of two siblings of a core against one alone, workload by workload. `linespeed list` says how long it takes. It needs a
         core with two siblings.
         How: See `smt.yield`.
     ",

@@ -68,8 +68,8 @@ struct Seen {
 pub(crate) const TIME_TAKEN: Measure = Measure {
     name: "stolen",
     glossary: "
-        How much of each CPU is taken away from a program that never stops, by the OS (other tasks,
-        interrupts) and from below it? `linespeed list` says how long it takes. It needs nothing.
+        Share of each CPU's time taken from a program that never stops, by the OS (other tasks,
+        interrupts) or from below it (hypervisor, firmware), and the length of each gap. `linespeed list` says how long it takes. It needs nothing.
         How: See `stolen.share`, `stolen.gap`.
     ",
     metrics: &["stolen.share", "stolen.gap"],

@@ -129,7 +129,7 @@ impl Seen {
 pub(crate) const WAKEUP: Measure = Measure {
     name: NAME,
     glossary: "
-        How late do sleeping threads run, as the machine is and with it tuned? `linespeed list` says how
+        Wake-up latency: how late sleeping threads run, with the machine as it is and tuned. `linespeed list` says how
         long it takes. FIFO needs permission for real-time scheduling (root, CAP_SYS_NICE or an rtprio
         limit); holding idle states off needs write access to `/dev/cpu_dma_latency`.
         How: See `wakeup.latency`.

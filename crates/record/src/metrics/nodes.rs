@@ -64,7 +64,7 @@ pub(super) const METRICS: &[Metric] = &[
         glossary: "
             Time that a cache line takes from one CPU to another, one way, ns. What a lock, a queue or a shared
             counter costs at least when two CPUs use it.
-            Also: kind of pair, slowest pair, one way, home, by stores
+            Also: cas, compare and swap, kind of pair, slowest pair, one way, home, by stores
             How: Two pinned threads hand one line back and forth; half the round trip, over eight lines, since
             some lines have their place in a nearer slice of the cache than others. `handover` says how: `cas` by
             trying to compare and swap until it succeeds, as a spin lock is taken and as other tools measure;

@@ -89,6 +89,7 @@ pub(super) const METRICS: &[Metric] = &[
         figure: Statistic::Mean,
         glossary: "
             Share of a CPU's time that a program which never stops did not get.
+            Also: taken
             How: A thread spins on the cycle counter; every gap far above the loop's own time was taken by
             somebody. `cause=os`: an interrupt, softirq or switch of this kernel was counted beside it.
             `cause=below`: none was, so it was firmware (SMI) or the hypervisor.

@@ -127,7 +127,7 @@ pub(crate) fn describe_rounds(record: &Record) -> String {
     let (least, most) = (runs.iter().min().copied().unwrap_or(0), runs.iter().max().copied().unwrap_or(0));
     let rounds = record::phrase::count_noun(most, "round");
     let by = match &record.ended {
-        Ended::Complete => return format!("{rounds} in turn, every other one backwards"),
+        Ended::Complete => return format!("{rounds} in turn, every second in reverse order"),
         Ended::Interrupted { signal } => format!("by signal {signal}"),
         Ended::Failed { reason } => format!("because {reason}"),
     };

@@ -191,7 +191,7 @@ fn workloads(record: &Record, steps: &Shown) -> Table {
     }
     if again > 0 {
         table.note(&format!(
-            "scaling ran one thread again: {} of that in the record (--json)",
+            "{} of one thread from scaling not shown (--json has them)",
             count_noun(again, "figure")
         ));
     }
@@ -333,6 +333,6 @@ mod tests {
         steps.add(&record.measurements[2]);
         let table = workloads(&record, &steps);
         assert_eq!(table.rows.len(), 1);
-        assert_eq!(table.remarks[0], "scaling ran one thread again: 1 figure of that in the record (--json)");
+        assert_eq!(table.remarks[0], "1 figure of one thread from scaling not shown (--json has them)");
     }
 }

@@ -160,7 +160,12 @@ fn ambiguity(by_bus: &Summary, by_copy: &Summary) -> Option<Text> {
             copy = share(by_copy.median)
         )
     } else {
-        text!("bus-bytes-noisy", "it is known to {low} to {high} only", low = share(low), high = share(high))
+        text!(
+            "bus-bytes-noisy",
+            "the share of lines not read first is {low} to {high} (95 % interval)",
+            low = record::units::percent_to(low, 2),
+            high = record::units::percent_to(high, 2)
+        )
     })
 }
 
