@@ -59,9 +59,9 @@ pub(super) fn add_loaded(record: &Record, rows: &mut Rows) {
         add_row(rows, NamedRow::new(Group::Latency, "load.parallelism", 50, name), datum);
     }
     let Some(curve) = record.measurements_of("memory.loaded_latency").next() else { return };
-    let at_half = text!("comparison-row-latency-at-half", "latency at half of the loaders' peak bandwidth");
+    let at_half = text!("comparison-row-latency-at-half", "latency at half of the loaders' maximum bandwidth");
     let at_80_percent =
-        text!("comparison-row-latency-at-80-percent", "latency at 80 % of the loaders' peak bandwidth");
+        text!("comparison-row-latency-at-80-percent", "latency at 80 % of the loaders' maximum bandwidth");
     for (order, key, name) in
         [(60, detail::NS_AT_HALF_OF_PEAK, at_half), (61, detail::NS_AT_80_PERCENT_OF_PEAK, at_80_percent)]
     {

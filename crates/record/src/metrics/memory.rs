@@ -136,7 +136,7 @@ pub(super) const METRICS: &[Metric] = &[
         glossary: "
             Load latency while other CPUs load the memory with `bandwidth` bytes a second. The curve stays flat,
             then bends: at the knee the memory is full in practice, whatever its peak.
-            Also: loaders, loader, of loaders' peak, share_of_peak
+            Also: loaders, loader, of loaders' maximum, share_of_peak
             How: A pointer chase on one CPU while all others read and write with a pause that shrinks step by
             step. The knee is where latency is twice idle. `share_of_peak` is the bandwidth over the most that
             these loaders read, which with few of them is less than memory can carry.

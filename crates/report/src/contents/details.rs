@@ -139,7 +139,7 @@ fn elements(record: &Record, most: usize) -> Table {
 const LOADED: [Field<Measurement>; 5] = [
     ("CPU", |m| labelled(m, Label::Cpu)),
     ("#bandwidth", |m| labelled(m, Label::Bandwidth)),
-    ("#of loaders' peak", |m| labelled(m, Label::ShareOfPeak)),
+    ("#of loaders' maximum", |m| labelled(m, Label::ShareOfPeak)),
     ("#latency", value),
     ("#95 % interval", spread),
 ];

@@ -52,7 +52,7 @@ fn place(label: &str) -> String {
         Some(Label::Cpu) => "CPU".to_owned(),
         Some(Label::Cpus) => "CPUs".to_owned(),
         Some(Label::Op) => "operation".to_owned(),
-        Some(Label::ShareOfPeak) => "of loaders' peak".to_owned(),
+        Some(Label::ShareOfPeak) => "of loaders' maximum".to_owned(),
         _ => label.replace('_', " "),
     }
 }
