@@ -59,7 +59,8 @@ pub(super) fn add_loaded(record: &Record, rows: &mut Rows) {
         add_row(rows, NamedRow::new(Group::Latency, "load.parallelism", 50, name), datum);
     }
     let Some(curve) = record.measurements_of("memory.loaded_latency").next() else { return };
-    let at_half = text!("comparison-row-latency-at-half", "latency at half of the loaders' maximum bandwidth");
+    let at_half =
+        text!("comparison-row-latency-at-half", "latency at half of the loaders' maximum bandwidth");
     let at_80_percent =
         text!("comparison-row-latency-at-80-percent", "latency at 80 % of the loaders' maximum bandwidth");
     for (order, key, name) in

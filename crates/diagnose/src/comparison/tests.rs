@@ -246,6 +246,28 @@ fn what_changed_on_one_machine_is_settings_and_figures_beyond_noise() {
 }
 
 #[test]
+fn a_difference_in_doubt_is_no_headline_beside_a_sure_one() {
+    let record = |name: &str, syscall: f64, read: f64| {
+        let mut record = machine(2);
+        record.machine.hostname = Some(name.to_owned());
+        let place = Labels::new().with_label(Label::Cpu, 0u32);
+        record.measurements.push(measured("cost.syscall", place.clone(), syscall));
+        record.measurements.push(measured("cost.clock_read", place, read));
+        record
+    };
+    let (base, mut other) = (record("a", 100.0, 20.0), record("b", 300.0, 30.0));
+    let first = |said: Comparison| {
+        let differences =
+            said.answer.iter().find(|text| text.code() == Some("comparison-largest-differences"));
+        let rows = differences.map(|text| word(text, "rows")).unwrap_or_default();
+        (rows.contains("300"), rows.find("300") < rows.find("30.0"))
+    };
+    assert_eq!(first(both(&base, &other)), (true, true));
+    other.measurements[0].doubt = Some("too noisy".into());
+    assert_eq!(first(both(&base, &other)), (true, false));
+}
+
+#[test]
 fn of_many_records_the_bad_one_is_named_and_names_stay_apart() {
     let fleet: Vec<Record> = (0..40)
         .map(|n| {

@@ -57,6 +57,7 @@ pub(super) const METRICS: &[Metric] = &[
             Mean wake-up latency of a run, ns: the `Avg` of cyclictest's line. Only in imported records: a mean
             hides what a median and percentiles tell, and linespeed measures those (`wakeup.latency`, whose
             summary also holds the mean).
+            Also: avg
             How: Read from cyclictest's output, whose timers and threads are those of `wakeup.latency`.
             Usual: As `wakeup.latency`, but one long delay in a run moves it.
             Moves: The same as `wakeup.latency`; a few delays of milliseconds from below the kernel are enough.
@@ -109,7 +110,7 @@ pub(super) const METRICS: &[Metric] = &[
         figure: Statistic::Median,
         glossary: "
             How long each interruption of a busy loop lasts.
-            Also: gaps, longest gap, median gap
+            Also: gaps, longest gap, median gap, p99 gap, max gap
             How: As `stolen.share`; each gap is kept.
             Usual: Timer tick 1 to 10 µs on bare metal, several times that in a virtual machine; another program's
             time slice 1 to 10 ms; SMI 50 µs to several ms.

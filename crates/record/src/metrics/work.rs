@@ -161,7 +161,7 @@ pub(super) const METRICS: &[Metric] = &[
         glossary: "
             Time of one pass of the same routine in one layer of the machine, in cycles of the core's clock: user
             program or kernel thread, in a guest or not, bound to a CPU or not, with interrupts or without.
-            Also: layer, overhead
+            Also: layer, overhead, over fastest
             How: A pass counts the primes below 1,000,000 by trial division, in 16 portions; the layers take turns
             portion by portion, there and back. The same bytes of machine code run in each, at the same place of a
             page (CRC-32 and place are compared before any figure is shown, and so is the count, 78,498). Time is
@@ -195,7 +195,8 @@ pub(super) const METRICS: &[Metric] = &[
             `bad-speculation` was thrown away, `frontend-bound` found no instruction to issue, `backend-bound`
             waited for memory or for an execution unit. Of imported records also level 2, two of each: heavy and light
             operations, branch mispredicts and machine clears, fetch latency and fetch bandwidth, memory and core bound.
-            Also: retiring, bad speculation, front end, back end, top-down
+            Also: retiring, bad speculation, front end, back end, top-down, heavy, light, mispredicts, clears, fetch latency,
+            fetch bandwidth
             How: The CPU's own slots and top-down events where the kernel exposes them (Intel), their published
             formulas on AMD and Arm.
             Usual: Retiring 0.2 to 0.3 for databases, above 0.7 for tight loops. Backend-bound above 0.5 means

@@ -76,8 +76,7 @@ pub(crate) const ONE_SAMPLE: &str = "1 sample";
 /// What stands behind a figure that is unreliable.
 pub(crate) const MARK: &str = " ?";
 /// What the mark means, below a table.
-pub(crate) const MARKED: &str =
-    "?: unreliable (noisy, disturbed or no interval); why: linespeed show RECORD --csv";
+pub(crate) const MARKED: &str = "?: unreliable (noisy, disturbed, no interval); why: show RECORD --csv";
 
 /// The figure as far as its interval knows it, with a mark where it is unreliable; `-` where there is no sample or it is
 /// withheld.
@@ -178,7 +177,7 @@ pub(crate) fn doubts<'a>(all: impl Iterator<Item = &'a Measurement>, what: &str)
         doubtful += usize::from(m.doubt.is_some());
     }
     let all = || record::phrase::count_noun(count, what);
-    (doubtful > 0).then(|| format!("{doubtful} of {} unreliable; why: linespeed show RECORD --csv", all()))
+    (doubtful > 0).then(|| format!("{doubtful} of {} unreliable; why: show RECORD --csv", all()))
 }
 
 /// A mark in words.
