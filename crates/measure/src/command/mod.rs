@@ -178,7 +178,7 @@ fn clock(reading: &Reading, cpufreq: Option<f64>, samples: u64) -> Option<(f64, 
     if let Some(hz) = cpufreq {
         return Some((hz, "cpufreq"));
     }
-    (samples > 0).then(|| (crate::watch::look_at_clock(), "dependent adds after the run"))
+    (samples > 0).then(|| (crate::watch::look_at_clock(), "after the run"))
 }
 
 struct Watch<'a> {
