@@ -26,7 +26,7 @@ pub const CEILINGS: &str = "ceilings.json";
 const MOST_LOOKED_AT: usize = 200;
 /// Records of one machine that are looked at, the newest first.
 const MOST_OF_A_MACHINE: usize = 30;
-/// Files that are read for the index when a record is written: some 40 ms.
+/// Files that are read for the index when a record is written, at most: so few that nobody waits for them.
 const MOST_INDEXED_AT_ONCE: usize = 100;
 const LABELS: &str = "labels";
 

@@ -134,14 +134,7 @@ impl Reader for Text {
         match begins(text) {
             Some((Some(handle), kind)) => {
                 self.close(sink);
-                self.structure = Some(Structure {
-                    kind,
-                    handle: Some(handle),
-                    title: None,
-                    begun: false,
-                    fields: Vec::new(),
-                    raw: None,
-                });
+                self.structure = Some(Structure::new(kind, Some(handle), None));
                 return Fit::Taken;
             }
             Some((None, kind)) => {
@@ -150,14 +143,7 @@ impl Reader for Text {
                     Some(open) if open.title.is_none() && open.kind == kind => open.title = title,
                     _ => {
                         self.close(sink);
-                        self.structure = Some(Structure {
-                            kind,
-                            handle: None,
-                            title,
-                            begun: false,
-                            fields: Vec::new(),
-                            raw: None,
-                        });
+                        self.structure = Some(Structure::new(kind, None, title));
                     }
                 }
                 return Fit::Taken;
@@ -264,14 +250,7 @@ impl Text {
             && self.structure.as_ref().is_none_or(repeated)
         {
             self.close(sink);
-            self.structure = Some(Structure {
-                kind,
-                handle: None,
-                title: None,
-                begun: false,
-                fields: Vec::new(),
-                raw: None,
-            });
+            self.structure = Some(Structure::new(kind, None, None));
         }
         if let Some(open) = &mut self.structure {
             open.begun = true;

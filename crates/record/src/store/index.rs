@@ -142,11 +142,10 @@ pub(super) fn entries(
     let mut all: Vec<Option<Option<Entry>>> =
         files.iter().map(|(path, state)| index.entry(path, *state)).collect();
     let unknown: Vec<usize> = (0..all.len()).filter(|at| all.get(*at).is_some_and(Option::is_none)).collect();
-    let is_fewer = files.len() - unknown.len() < index.files.len();
+    let mut is_new = files.len() - unknown.len() < index.files.len();
     let paths: Vec<PathBuf> =
         unknown.iter().take(most).filter_map(|at| files.get(*at)).map(|(path, _)| path.clone()).collect();
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut is_new = is_fewer;
     for (at, entry) in unknown.into_iter().zip(read_each(&paths, threads, read)) {
         is_new |= files.get(at).is_some_and(|(_, state)| state.is_settled(now));
         if let Some(place) = all.get_mut(at) {

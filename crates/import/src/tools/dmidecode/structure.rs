@@ -47,6 +47,11 @@ const READ: &[&str] = &[
 ];
 
 impl Structure {
+    /// One of which only the head was read.
+    pub(super) fn new(kind: u32, handle: Option<u32>, title: Option<(u64, String)>) -> Self {
+        Self { kind, handle, title, begun: false, fields: Vec::new(), raw: None }
+    }
+
     /// Whether anybody asks for a field. Of lines that grep let through each counts: one that comes again begins another
     /// structure.
     pub(super) fn keeps(&self, key: &str) -> bool {
