@@ -2,7 +2,7 @@
 
 use record::text::Value;
 use record::units::parse_bytes;
-use record::{Ended, Label, Level, Measurement, Record, RunMode, Text, detail, text};
+use record::{Ended, Label, Level, Measurement, Record, RunMode, State, Text, detail, text};
 
 use crate::figures::middle;
 use crate::record_index::RecordIndex;
@@ -15,13 +15,17 @@ pub(crate) fn not_reached(index: &RecordIndex) -> Vec<Text> {
     if record.import.is_some() {
         return said;
     }
-    let is_cut = matches!(record.ended, Ended::Interrupted { .. });
+    // A measurement that had ended before the signal came reached no more than it would have without.
+    let is_interrupted = matches!(record.ended, Ended::Interrupted { .. });
+    let is_done =
+        |name: &str| record.coverage.iter().any(|of| of.what == name && of.state == State::Measured);
+    let is_cut = |name: &str| is_interrupted && !is_done(name);
     // A quick run takes smaller arrays and working sets than a normal one.
     let full = if record.mode == Some(RunMode::Quick) { "" } else { " --full" };
     let bus = || index.figures_of("memory.bandwidth").filter(|m| m.summary.n > 0);
     let least = beyond(record, index.levels(), Walk::Arrays);
     if let Some(most) = bus().map(walked).max().filter(|most| *most < least) {
-        said.push(if is_cut {
+        said.push(if is_cut("bandwidth") {
             text!(
                 "memory-bandwidth-interrupted",
                 "memory bandwidth not reached: the run was interrupted; linespeed run bandwidth"
@@ -59,7 +63,7 @@ pub(crate) fn not_reached(index: &RecordIndex) -> Vec<Text> {
                     page = page.map_or(Value::from("other"), Value::Bytes)
                 )
             }
-            None if is_cut => text!(
+            None if is_cut("latency") => text!(
                 "memory-latency-interrupted",
                 "memory latency not reached: the run was interrupted; linespeed run latency"
             ),

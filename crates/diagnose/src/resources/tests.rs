@@ -342,6 +342,11 @@ fn a_working_set_within_the_caches_is_not_called_memory() {
         let cut = crate::diagnose(&record).not_reached;
         let codes: Vec<_> = cut.iter().map(Text::code).collect();
         assert_eq!(codes, [Some("memory-bandwidth-interrupted"), Some("memory-latency-interrupted")]);
+        // Unless it came later.
+        record.coverage.push(record::Coverage::measured("bandwidth"));
+        let codes: Vec<_> =
+            crate::diagnose(&record).not_reached.iter().map(|text| text.code().map(str::to_owned)).collect();
+        assert_eq!(codes[0].as_deref(), Some("memory-bandwidth-not-reached"));
     }
 }
 
