@@ -5,6 +5,7 @@ mod convoy;
 mod core;
 pub(crate) mod machine;
 mod probes;
+mod sampled;
 pub(crate) mod service;
 mod threads;
 mod time;
@@ -231,6 +232,7 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
         probes::own_threads,
     ];
     let mut causes: Vec<Cause> = rules.iter().filter_map(|rule| rule(&facts)).collect();
+    sampled::add(&mut causes, &facts, facts.user / facts.cpu().max(1e-9) * core::on_cpu(&facts));
     // Threads that meet at one lock are in the kernel for it, and ready in turns: more CPUs, or larger reads, are no remedy.
     if causes.iter().any(|cause| cause.by == BoundBy::Lock && cause.share >= SECOND) {
         causes.retain(|cause| ![BoundBy::Kernel, BoundBy::TooFewCpus].contains(&cause.by));

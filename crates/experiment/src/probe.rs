@@ -242,7 +242,7 @@ fn run_once(
         env.push((TUNABLES.into(), with_huge_pages(std::env::var_os(TUNABLES).as_deref())));
     }
     let cpus = if matches!(way, Way::Plain | Way::HugePages) { job.cpus } else { fewer };
-    let job = Job { cpus, env: &env, events: false, ..*job };
+    let job = Job { cpus, env: &env, events: false, samples: None, ..*job };
     let run = command::run_silent(&job, input, stop, &mut |_: &[Process]| {}).map_err(End::Refused)?;
     if let Some(signal) = stop.signal() {
         return Err(End::Stopped(signal));
@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn each_change_is_tried_and_has_its_ratio() {
         let (argv, machine) = (words("i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"), Machine::default());
-        let job = Job { argv: &argv, cpus: None, env: &[], events: false, guard: None };
+        let job = Job { argv: &argv, cpus: None, env: &[], events: false, samples: None, guard: None };
         let mut left = Vec::new();
         let mut hear = |seconds| left.push(seconds);
         let probed = probe(&job, &machine, 2, &mut SharedInput::Other, &Stop::new(), &mut hear);
@@ -289,7 +289,7 @@ mod tests {
     #[test]
     fn a_command_that_fails_is_run_once_and_one_that_is_stopped_not_at_all() {
         let (argv, machine) = (words("exit 3"), Machine::default());
-        let job = Job { argv: &argv, cpus: None, env: &[], events: false, guard: None };
+        let job = Job { argv: &argv, cpus: None, env: &[], events: false, samples: None, guard: None };
         let probed = probe(&job, &machine, 5, &mut SharedInput::Other, &Stop::new(), &mut |_| {});
         assert_eq!(probed.plain.iter().map(|run| run.ended.exit).collect::<Vec<_>>(), [Exit::Code(3)]);
         assert!(probed.probes.is_empty());

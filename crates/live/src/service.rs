@@ -116,7 +116,7 @@ impl Service {
             state: thread.state.to_string(),
         });
         let threads = threads.collect();
-        let job = Job { argv: &argv, cpus: None, env: &[], events: false, guard: None };
+        let job = Job { argv: &argv, cpus: None, env: &[], events: false, samples: None, guard: None };
         let figures = command::figures(&[run], &job, cpus);
         let by_number = matches!(self.selection, Selection::Processes(_));
         let seen = figures.measurements.iter().find_map(|m| m.detail.get(detail::THREADS_SEEN));
@@ -144,6 +144,7 @@ pub(crate) fn times(done: &Done, seconds: f64) -> record::live::Service {
         states: states.collect(),
         waits: time.and_then(|time| time.detail.get(detail::WAITS)).unwrap_or_default(),
         looks: time.and_then(|time| time.detail.get(detail::LOOKS)).unwrap_or_default(),
+        sampled: None,
         below: done.below,
     }
 }

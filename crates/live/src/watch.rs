@@ -20,11 +20,14 @@ use crate::selection::Selection;
 use crate::service::{self, Service};
 use crate::sources::sensors::Heat;
 use crate::sources::{counts, numa, quota};
+use measure::accesses::Accesses;
 
 /// Between two samples within an interval.
 const BETWEEN: Duration = Duration::from_millis(100);
 /// Memory is heard at every second of these: five readings a second, of 256 loads each.
 const MEMORY_EVERY: u64 = 2;
+/// Samples are taken at every tenth of them, before their ring is full.
+const ACCESSES_EVERY: u64 = 10;
 /// The share of one CPU that each of these may take.
 const PROCESSES_SHARE: f64 = 0.001;
 /// The same of looks at all processes within an interval: for those that end before its end, and for whom to watch.
@@ -64,6 +67,7 @@ pub struct Watch {
     heat: (Instant, Heat),
     sensors: Sensors,
     hardware: Hardware,
+    accesses: Accesses,
     /// Share of the watched processes' pages that are far from their threads.
     held: Option<f64>,
     paces: [Pace; 6],
@@ -77,6 +81,7 @@ impl Watch {
         let groups = quota::find_groups(&root);
         let nodes = if machine.nodes.len() > 1 { machine.nodes.clone() } else { Vec::new() };
         let (hardware, counted) = Hardware::open(&root, machine, &cpus);
+        let (accesses, sampled) = Accesses::open(&root, machine, &cpus);
         let mut looked = KeptFiles::default();
         let before = Look::now(&root, &mut looked, &cpus, &ids(&nodes), &groups);
         let probes = if root.is_live() {
@@ -106,6 +111,7 @@ impl Watch {
             ]
             .map(Pace::new),
             hardware,
+            accesses,
             held: None,
             nodes,
             own_ns: os::process_cpu_ns().unwrap_or(0.0),
@@ -124,7 +130,7 @@ impl Watch {
             delay: watch.delay.is_some(),
         };
         let mut coverage = coverage::of(&watch.root, &found);
-        coverage.extend(counted);
+        coverage.extend(counted.into_iter().chain(sampled));
         (watch, coverage)
     }
 
@@ -142,6 +148,9 @@ impl Watch {
                     self.probes.hear_memory();
                 }
                 samples += 1;
+                if samples % ACCESSES_EVERY == 0 {
+                    self.accesses.take();
+                }
             }
             runnable.extend(self.loadavg.text(&self.root, 0, "/proc/loadavg").as_deref().and_then(running));
             self.find_busiest(5, false);
@@ -187,7 +196,11 @@ impl Watch {
         });
         let mut done = done.unwrap_or_default();
         done.take_quota(&interval, &self.root);
-        interval.service = Some(service::times(&done, interval.seconds));
+        let mut times = service::times(&done, interval.seconds);
+        let mut pids = service.pids();
+        pids.extend(done.threads.iter().map(|thread| thread.pid));
+        times.sampled = self.accesses.of_interval(length, Some(&pids));
+        interval.service = Some(times);
         interval.threads = done.threads;
         if !self.nodes.is_empty() {
             let Self { root, nodes, held, paces, .. } = &mut *self;
@@ -250,6 +263,9 @@ impl Watch {
         });
         interval.sensors = self.sensors.clone();
         self.hardware.read_into(&mut interval, &self.root, last);
+        self.accesses.take();
+        interval.sampled =
+            self.accesses.of_interval(Duration::from_secs_f64(interval.seconds.max(0.0)), None);
         self.find_busiest(0, last);
         if let Some(now) = self.scan.take() {
             interval.processes = self.processes.1.busiest_until(&now.1, self.own);

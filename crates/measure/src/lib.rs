@@ -18,6 +18,7 @@
     )
 )]
 
+pub mod accesses;
 mod array_setup;
 mod arrays;
 pub mod budget;

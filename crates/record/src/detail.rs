@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::command_run::{Around, Ceilings, Looks, Probe, RunEnd, ThreadWaits, ThreadsSeen, Waiting};
+use crate::live::Sampled;
 
 /// Details of a measurement, by name. Another version may have others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -106,6 +107,7 @@ read_by_serde!(
     Looks,
     ThreadWaits,
     ThreadsSeen,
+    Sampled,
     Around,
     Ceilings,
     Waiting,
@@ -386,6 +388,8 @@ details! {
     RUN_UNDER: str = "run_under";
     /// Runs that were asked for.
     RUNS_ASKED: u64 = "runs_asked";
+    /// What samples of user mode say.
+    SAMPLED: Sampled = "sampled";
     /// Time of a pass, s.
     SECONDS: f64 = "seconds";
     /// Median latency of each set of pages, ns.

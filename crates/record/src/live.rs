@@ -9,7 +9,7 @@ use crate::command_run::{Looks, ThreadWaits};
 mod hardware;
 mod said;
 
-pub use hardware::{Cores, Remote, Traffic};
+pub use hardware::{Cores, Remote, Sampled, Traffic};
 pub use said::Said;
 
 /// One interval of a watch. What Linux does not say is absent.
@@ -57,6 +57,9 @@ pub struct Interval {
     /// The same of the cgroup that is watched.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cores_of_group: Option<Cores>,
+    /// What samples of user mode say of all that ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sampled: Option<Sampled>,
     /// What memory carried.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub traffic: Option<Traffic>,
@@ -197,6 +200,9 @@ pub struct Service {
     pub waits: ThreadWaits,
     /// How often their threads were looked at.
     pub looks: Looks,
+    /// What samples of user mode say of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sampled: Option<Sampled>,
     /// Processes that those which were named have started, whose figures are in these, too.
     pub below: u64,
 }

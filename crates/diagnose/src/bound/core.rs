@@ -6,7 +6,7 @@ use record::units::significant;
 use record::{Measurement, Template, Text, text};
 
 use super::time::used_by_others;
-use super::{Cause, Facts, detail};
+use super::{Cause, Facts, detail, sampled};
 
 /// Bytes that a miss of the last cache moves.
 const LINE: f64 = 64.0;
@@ -90,7 +90,7 @@ pub(super) fn latency(facts: &Facts) -> Option<Cause> {
 }
 
 /// The share of its time for which it was on a CPU.
-fn on_cpu(facts: &Facts) -> f64 {
+pub(super) fn on_cpu(facts: &Facts) -> f64 {
     (facts.cpu() / facts.wall).min(1.0)
 }
 
@@ -153,13 +153,13 @@ pub(super) fn compute(facts: &Facts) -> Cause {
             cpus = facts.cpus.to_string()
         )
     };
-    let computes = match facts.ipc() {
-        Some(ipc) => computes(facts, ipc.value()),
-        None => text!(
+    let computes = facts.ipc().map(|ipc| computes(facts, ipc.value())).or_else(|| sampled::computes(facts));
+    let computes = computes.unwrap_or_else(|| {
+        text!(
             "bound-cpu-uncounted",
             "Without hardware counters computing cannot be told from stalls and spinning; stat --probe can."
-        ),
-    };
+        )
+    });
     let advice = text!("bound-profile", "a profile shows where: perf record -g, perf report");
     let cause = Cause::new(BoundBy::Cpu, 1.0, Text::sequence([busy, computes]), advice);
     match facts.ipc() {

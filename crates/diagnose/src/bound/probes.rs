@@ -116,12 +116,16 @@ pub(super) fn own_threads(facts: &Facts) -> Option<Cause> {
         ratio = times(probe.ratio),
         range = range(&probe)
     );
-    let advice = text!(
+    let cause = Cause::new(BoundBy::OwnThreads, share(1.0 / probe.ratio), says, share_less());
+    Some(cause.cite(describe(facts), detail("probes")))
+}
+
+/// What to do against threads that take lines from each other.
+pub(super) fn share_less() -> Text {
+    text!(
         "bound-share-less",
         "give each thread lines of its own (pad to 128 bytes), count apart and add up; where: perf c2c"
-    );
-    let cause = Cause::new(BoundBy::OwnThreads, share(1.0 / probe.ratio), says, advice);
-    Some(cause.cite(describe(facts), detail("probes")))
+    )
 }
 
 /// Each change with its ratio.

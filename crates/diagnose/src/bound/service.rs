@@ -17,6 +17,8 @@ pub fn watched_service(
     record.measurements = measurements;
     if let Some(time) = record.measurements.first_mut() {
         time.detail.set_parts(detail::CEILINGS, &reference.ceilings);
+        let sampled = interval.service.as_ref().and_then(|service| service.sampled.as_ref());
+        sampled.into_iter().for_each(|sampled| time.detail.set_parts(detail::SAMPLED, sampled));
     }
     record.measurements.extend(interval.cores_of_group.iter().flat_map(counted));
     let own = super::bound(&RecordIndex::new(&record))?;

@@ -457,3 +457,14 @@ fn what_an_experiment_shows_goes_before_what_it_looked_like() {
 fn bound_by(record: &Record) -> BoundBy {
     bound(record).unwrap().by
 }
+
+#[test]
+fn a_command_that_waits_for_memory_is_told_from_one_that_computes_by_samples() {
+    let one = |samples: &str| with_detail(command([0.97, 0.01, 0.0, 0.0]), "sampled", samples);
+    let waits = one(r#"{"samples": 80, "unread": 2, "far": 0.93, "working_set": 2.6e8}"#);
+    let said = bound(&waits).unwrap();
+    assert_eq!(said.by, BoundBy::MemoryLatency);
+    assert!(said.evidence.iter().any(|one| one.says.code() == Some("bound-samples")), "{said:?}");
+    let computes = one(r#"{"samples": 80, "unread": 2, "far": 0.03, "working_set": 2.6e8}"#);
+    assert!([BoundBy::Cpu, BoundBy::OneThread].contains(&bound(&computes).unwrap().by));
+}

@@ -359,6 +359,7 @@ impl Runner<'_> {
             cpus: setting.cpus.as_ref(),
             env: &env,
             events: true,
+            samples: None,
             guard: None,
         };
         let run =

@@ -30,7 +30,7 @@ fn words(line: &str) -> Vec<OsString> {
 }
 
 fn job(argv: &[OsString]) -> Job<'_> {
-    Job { argv, cpus: None, env: &[], events: false, guard: None }
+    Job { argv, cpus: None, env: &[], events: false, samples: None, guard: None }
 }
 
 fn run(lines: &[(&str, Option<&str>)], warmup: u32, extent: Extent, stop: &Stop) -> (InTurns, Heard) {

@@ -60,7 +60,8 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
     let env = [guard.variable()];
     let words = attached.iter().flat_map(|process| process.argv.clone()).collect::<Vec<_>>();
     let argv = if attached.is_empty() { &stat.command } else { &words };
-    let job = Job { argv, cpus, env: &env, events: stat.perf(), guard: Some(&guard) };
+    let samples = found.as_ref().map(|found| &found.machine);
+    let job = Job { argv, cpus, env: &env, events: stat.perf(), samples, guard: Some(&guard) };
     let mut probed = Probed::default();
     let mut input = SharedInput::of_runs(if stat.probe { 2 } else { 1 });
     if stat.probe && !options.out.quiet_output {
@@ -86,7 +87,7 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
         (runs, cpus.or(allowed.as_ref()).map(CpuList::len))
     } else {
         // Ctrl-C is how a watch ends.
-        let watched = command::watch(&attached, stat.limit, stop);
+        let watched = command::watch(&attached, samples, stat.limit, stop);
         let runs = Runs { done: vec![watched], refused: None, interrupted: None };
         (runs, attached.iter().map(|process| process.cpus.len()).max())
     };

@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 
 use os::Stop;
 use os::child::{Ended, Exit, Stat, USER_HZ, Usage};
-use record::CpuList;
+use record::{CpuList, Machine};
 
 use super::Run;
 use super::around::Look;
+use crate::accesses::Accesses;
 use crate::counters::Reading;
 use crate::tasks::{Effort, Sampler, Seen};
 
@@ -140,13 +141,15 @@ pub struct Watching {
     sampler: Sampler,
     /// When what they did was taken last.
     since: Instant,
+    /// Samples of what they wait for in user mode, where these are taken.
+    accesses: Option<Accesses>,
 }
 
 impl Watching {
     /// Begins, with no more effort than that.
     pub fn new(processes: Vec<Attached>, effort: Effort) -> Self {
         let sampler = Sampler::of_processes(&[], effort);
-        let mut watching = Self { all: Vec::new(), sampler, since: Instant::now() };
+        let mut watching = Self { all: Vec::new(), sampler, since: Instant::now(), accesses: None };
         watching.set(processes);
         watching.since = Instant::now();
         watching
@@ -204,11 +207,19 @@ impl Watching {
             if Instant::now() >= next {
                 next = Instant::now() + self.look();
             }
+            if let Some(accesses) = &mut self.accesses {
+                accesses.take();
+            }
             let left = limit.map_or(NOTICE, |limit| limit.saturating_sub(began.elapsed()));
             std::thread::sleep(NOTICE.min(left));
         }
         self.look();
         let (wall, usage, (seen, cpufreq)) = self.take();
+        let sampled = self.accesses.as_mut().and_then(|accesses| {
+            accesses.take();
+            let named = self.all.iter().map(|one| one.process.pid);
+            accesses.of_processes(&super::pids_of(&seen).into_iter().chain(named).collect::<Vec<_>>())
+        });
         let mut around = before.until_now();
         // That of our own cgroup; theirs may be another.
         around.throttled_seconds = None;
@@ -221,6 +232,7 @@ impl Watching {
             around: Some(around),
             clock: cpufreq.map(|hz| (hz, "cpufreq")),
             rss_known: true,
+            sampled,
             attached: self.processes().map(|process| process.pid).collect(),
         }
     }
@@ -254,9 +266,11 @@ impl Watching {
 }
 
 /// Watches processes, and what they start, until all have ended, so long, or until somebody asks to stop: what they did in that
-/// time.
-pub fn watch(processes: &[Attached], limit: Option<Duration>, stop: &Stop) -> Run {
-    Watching::new(processes.to_vec(), Effort::MEASURED).watch(limit, stop)
+/// time. With the machine, what they wait for in user mode is sampled, too.
+pub fn watch(processes: &[Attached], samples: Option<&Machine>, limit: Option<Duration>, stop: &Stop) -> Run {
+    let mut watching = Watching::new(processes.to_vec(), Effort::MEASURED);
+    watching.accesses = samples.map(Accesses::of_a_while);
+    watching.watch(limit, stop)
 }
 
 /// What they used: the CPU time of their threads, which is exact, told apart by ticks.
@@ -306,7 +320,7 @@ mod tests {
             std::thread::sleep(Duration::from_millis(200));
         }
         let process = Attached::find(pid).unwrap();
-        let run = watch(&[process], Some(Duration::from_millis(300)), &Stop::new());
+        let run = watch(&[process], None, Some(Duration::from_millis(300)), &Stop::new());
         assert!(run.ended.wall >= Duration::from_millis(300) && run.ended.wall < Duration::from_secs(15));
         assert!(run.seen.samples > 0 && run.seen.idle == run.seen.samples, "{:?}", run.seen);
         assert_eq!(child.try_wait().unwrap(), None, "it was ended");
@@ -320,13 +334,13 @@ mod tests {
         let mut child = Command::new("sleep").arg("0.2").spawn().unwrap();
         let process = Attached::find(child.id() as i32).unwrap();
         let waiter = std::thread::spawn(move || child.wait());
-        let run = watch(&[process], None, &Stop::new());
+        let run = watch(&[process], None, None, &Stop::new());
         waiter.join().unwrap().unwrap();
         assert!(run.ended.wall < Duration::from_secs(15));
         // What has this number started at another time.
         let own = std::process::id() as i32;
         let other = Attached { started: 1, ..Attached::find(own).unwrap() };
-        let run = watch(&[other], None, &Stop::new());
+        let run = watch(&[other], None, None, &Stop::new());
         assert_eq!((run.seen.samples, run.ended.usage.user), (0, 0.0));
     }
 
@@ -335,6 +349,6 @@ mod tests {
         let stop = Stop::new();
         stop.ask(libc::SIGINT);
         let own = Attached::find(std::process::id() as i32).unwrap();
-        assert!(watch(&[own], None, &stop).ended.wall < Duration::from_secs(10));
+        assert!(watch(&[own], None, None, &stop).ended.wall < Duration::from_secs(10));
     }
 }

@@ -8,12 +8,15 @@ mod attach;
 mod records;
 mod shared_input;
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::time::Duration;
 
 use record::command_run::Around;
-use record::{CpuList, Text};
+use record::live::Sampled;
+use record::{CpuList, Machine, Text};
 
+use crate::accesses::Accesses;
 use crate::counters::{Counters, Reading, Set, Target, availability};
 use os::Stop;
 use os::child::{Child, Ended, Guard, Input, Output, Process, SpawnError, Spec, Watcher, wait_all};
@@ -38,6 +41,8 @@ pub struct Job<'a> {
     /// does. Otherwise the accounts in /proc and `wait4` tell: with the first event that anybody counts, the kernel keeps
     /// its caller for ten milliseconds and more.
     pub events: bool,
+    /// The machine, where what the command waits for in user mode is sampled, too: from the first look on, if that is allowed.
+    pub samples: Option<&'a Machine>,
     /// Posted while the command gets ready, and before its program begins.
     pub guard: Option<&'a Guard>,
 }
@@ -60,6 +65,8 @@ pub struct Run {
     /// Whether its memory at its most is its own: the kernel counts what a process had before its program began, too, and
     /// that was this one's.
     pub rss_known: bool,
+    /// What samples of user mode say; `None` where none were taken.
+    pub sampled: Option<Sampled>,
     /// The processes that ran already and were watched; empty for a command that was started.
     pub attached: Vec<i32>,
 }
@@ -102,7 +109,7 @@ fn attended(job: &Job, spec: Spec, stop: &Stop, tell: Tell) -> Result<(Run, Vec<
         })?;
     let had = Had::read(child.pid(), child.pid());
     let sampler = Sampler::of_child(child.pid(), had);
-    let mut watch = Watch { sampler, first: true, before: None, tell };
+    let mut watch = Watch { sampler, first: true, before: None, machine: job.samples, accesses: None, tell };
     child.release();
     child.started()?;
     let own_rss = os::child::own_peak_bytes();
@@ -111,6 +118,7 @@ fn attended(job: &Job, spec: Spec, stop: &Stop, tell: Tell) -> Result<(Run, Vec<
         opened.as_ref().map_or_else(Default::default, |counters| (counters.read(), refusals(counters)));
     let around = watch.before.as_ref().map(Look::until_now);
     let (seen, cpufreq) = watch.sampler.take();
+    let sampled = watch.accesses.as_mut().and_then(|accesses| accesses.of_processes(&pids_of(&seen)));
     let clock = clock(&reading, cpufreq, seen.samples);
     // One child was waited for, so one has ended.
     let mut ended = ended.unwrap_or_else(|| child.wait(stop, None));
@@ -120,7 +128,7 @@ fn attended(job: &Job, spec: Spec, stop: &Stop, tell: Tell) -> Result<(Run, Vec<
     leave_out(&had, &mut ended, threads.min(usable(job)));
     // The kernel's counts of pages in use are several CPUs', and rounded.
     let rss_known = ended.usage.max_rss_bytes > own_rss.saturating_add(own_rss / 8);
-    let run = Run { ended, reading, refused, seen, around, clock, rss_known, attached: Vec::new() };
+    let run = Run { ended, reading, refused, seen, around, clock, rss_known, sampled, attached: Vec::new() };
     Ok((run, child.captured().1))
 }
 
@@ -186,13 +194,25 @@ struct Watch<'a> {
     first: bool,
     /// The machine when the command's threads were first looked at.
     before: Option<Look>,
+    machine: Option<&'a Machine>,
+    accesses: Option<Accesses>,
     tell: Tell<'a>,
+}
+
+/// The processes whose threads were looked at.
+fn pids_of(seen: &Seen) -> Vec<i32> {
+    let pids: BTreeSet<i32> = seen.threads.iter().map(|thread| thread.pid).collect();
+    pids.into_iter().collect()
 }
 
 impl Watcher for Watch<'_> {
     fn tick(&mut self) -> Duration {
         if !std::mem::take(&mut self.first) && self.before.is_none() {
             self.before = Some(Look::now());
+            self.accesses = self.machine.map(Accesses::of_a_while);
+        }
+        if let Some(accesses) = &mut self.accesses {
+            accesses.take();
         }
         self.sampler.tick()
     }

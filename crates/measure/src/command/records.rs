@@ -231,6 +231,9 @@ fn details(runs: &[Run], typical: &Run, job: &Job, cpus: usize) -> Detail {
     if !waits.is_empty() {
         all.set_parts(detail::WAITS, &waits);
     }
+    if let Some(sampled) = &typical.sampled {
+        all.set_parts(detail::SAMPLED, sampled);
+    }
     if !typical.ended.left.is_empty() {
         let names: Vec<String> = typical.ended.left.iter().map(|process| process.name.clone()).collect();
         all.set(detail::LEFT_BEHIND, names);

@@ -6,8 +6,12 @@ use record::Label;
 
 fn ran(line: &str) -> Run {
     let argv: Vec<OsString> = ["sh", "-c", line].map(OsString::from).to_vec();
-    run(&Job { argv: &argv, cpus: None, env: &[], events: false, guard: None }, &Stop::new(), &mut |_| {})
-        .unwrap()
+    run(
+        &Job { argv: &argv, cpus: None, env: &[], events: false, samples: None, guard: None },
+        &Stop::new(),
+        &mut |_| {},
+    )
+    .unwrap()
 }
 
 fn value(figures: &Figures, metric: &str, key: (Label, &str)) -> f64 {
@@ -23,7 +27,7 @@ fn a_sleep_is_time_off_the_cpu_and_reported_as_a_sleep() {
     let argv = [OsString::from("sleep")];
     let figures = figures(
         std::slice::from_ref(&run),
-        &Job { argv: &argv, cpus: None, env: &[], events: false, guard: None },
+        &Job { argv: &argv, cpus: None, env: &[], events: false, samples: None, guard: None },
         2,
     );
     let (off, on) = (
@@ -55,7 +59,11 @@ fn switches_and_faults_are_there_with_or_without_counters() {
     let run = ran("true");
     let argv = [OsString::from("true")];
     let runs = [run.clone(), run];
-    let figures = figures(&runs, &Job { argv: &argv, cpus: None, env: &[], events: false, guard: None }, 2);
+    let figures = figures(
+        &runs,
+        &Job { argv: &argv, cpus: None, env: &[], events: false, samples: None, guard: None },
+        2,
+    );
     for event in ["task-clock", "page-faults", "context-switches", "minor-faults", "voluntary-switches"] {
         assert!(value(&figures, "counter.count", (Label::Event, event)) >= 0.0);
     }
@@ -93,7 +101,7 @@ fn switches_and_their_kinds_add_up() {
     let argv = [OsString::from("sh")];
     let figures = figures(
         std::slice::from_ref(&run),
-        &Job { argv: &argv, cpus: None, env: &[], events: false, guard: None },
+        &Job { argv: &argv, cpus: None, env: &[], events: false, samples: None, guard: None },
         2,
     );
     let of = |event| value(&figures, "counter.count", (Label::Event, event));
@@ -105,8 +113,11 @@ fn time_of_processes_too_short_to_be_looked_at_is_reported() {
     let reported = |line: &str| {
         let run = ran(line);
         let argv = [OsString::from("sh")];
-        let figures =
-            figures(&[run], &Job { argv: &argv, cpus: None, env: &[], events: false, guard: None }, 1);
+        let figures = figures(
+            &[run],
+            &Job { argv: &argv, cpus: None, env: &[], events: false, samples: None, guard: None },
+            1,
+        );
         figures.coverage.into_iter().find(|one| one.what == "runnable").and_then(|one| one.reason)
     };
     let short = reported("i=0; while [ $i -lt 600 ]; do /bin/true; i=$((i+1)); done");
@@ -122,7 +133,7 @@ fn what_short_processes_waited_for_a_cpu_is_no_waiting_where_looks_tell() {
     run.seen.threads = vec![Thread { on_cpu_ns: 200_000_000, ..Thread::new(1, 1) }];
     (run.seen.samples, run.seen.idle, run.seen.active, run.seen.most_threads) = (80, 4, 76, 2);
     let argv = [OsString::from("sh")];
-    let job = Job { argv: &argv, cpus: None, env: &[], events: false, guard: None };
+    let job = Job { argv: &argv, cpus: None, env: &[], events: false, samples: None, guard: None };
     let reported = |run: &Run, state| {
         value(&figures(std::slice::from_ref(run), &job, 2), "workload.cpu_time", (Label::State, state))
     };
@@ -144,7 +155,7 @@ fn what_threads_are_blocked_for_is_summed_where_all_were_looked_at() {
         vec![thread(1, 3_900_000_000, 0), thread(2, 0, 4_000_000_000), thread(3, 0, 3_500_000_000)];
     (run.seen.samples, run.seen.active, run.seen.most_active, run.seen.most_threads) = (80, 80, 1, 3);
     let argv = [OsString::from("sh")];
-    let job = Job { argv: &argv, cpus: None, env: &[], events: false, guard: None };
+    let job = Job { argv: &argv, cpus: None, env: &[], events: false, samples: None, guard: None };
     let all = |run: &Run| figures(std::slice::from_ref(run), &job, 2);
     let blocked = |run: &Run| value(&all(run), "workload.cpu_time", (Label::State, "blocked"));
     // One works all the time: none of it is time in which nothing was ready.
@@ -172,7 +183,7 @@ fn the_shares_of_one_thread_are_no_more_than_its_time() {
     run.seen.threads = vec![Thread { runnable_ns: 400_000, ..Thread::new(1, 1) }];
     run.seen.most_threads = 0;
     let argv = [OsString::from("true")];
-    let job = Job { argv: &argv, cpus: None, env: &[], events: false, guard: None };
+    let job = Job { argv: &argv, cpus: None, env: &[], events: false, samples: None, guard: None };
     let figures = figures(&[run], &job, 2);
     let sum: f64 = ["user", "system", "runnable", "off-cpu"]
         .iter()

@@ -98,6 +98,34 @@ impl Attr {
     }
 }
 
+/// `PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_REGS_USER`: what a sample holds, in this order.
+const SAMPLE: u64 = 1 | 2 | 1 << 12;
+/// `PERF_COUNT_SW_CPU_CLOCK`: a timer of the kernel's own, which needs no PMU.
+const CPU_CLOCK: u64 = 0;
+
+/// `struct perf_event_attr` up to `sample_stack_user` and what fills its word (`PERF_ATTR_SIZE_VER3`, 96 bytes; Linux 3.7).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SampleAttr {
+    counting: Attr,
+    branch_sample_type: u64,
+    sample_regs_user: u64,
+    sample_stack_user: u32,
+    reserved: u32,
+}
+
+impl SampleAttr {
+    /// A sample of these registers each `period` ns that a CPU spends in user mode.
+    pub(super) fn new(period: u64, registers: u64) -> Self {
+        let code = Code { kind: TYPE_SOFTWARE, config: CPU_CLOCK, ..Code::default() };
+        let mut counting = Attr::new(code, Mode { user_only: true, ..Mode::default() });
+        counting.size = size_of::<Self>() as u32;
+        counting.sample_period = period;
+        counting.sample_type = SAMPLE;
+        Self { counting, sample_regs_user: registers, ..Self::default() }
+    }
+}
+
 /// Whose events are counted.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Whose<'a> {
@@ -111,16 +139,24 @@ pub(super) enum Whose<'a> {
 
 /// Opens an event as a member of `leader`'s group.
 pub(super) fn open(attr: &Attr, whose: Whose, leader: Option<&OwnedFd>) -> io::Result<OwnedFd> {
+    open_block(std::ptr::from_ref(attr).cast(), whose, leader)
+}
+
+/// Opens an event that samples.
+pub(super) fn open_sampling(attr: &SampleAttr, whose: Whose) -> io::Result<OwnedFd> {
+    open_block(std::ptr::from_ref(attr).cast(), whose, None)
+}
+
+/// `attr`: a live block, whose second word is its size.
+fn open_block(attr: *const libc::c_void, whose: Whose, leader: Option<&OwnedFd>) -> io::Result<OwnedFd> {
     let leader = leader.map_or(-1, |fd| fd.as_raw_fd());
     let (pid, cpu, flags) = match whose {
         Whose::Thread(pid) => (pid, -1, FLAG_CLOEXEC),
         Whose::Cpu(cpu) => (-1, cpu as i32, FLAG_CLOEXEC),
         Whose::GroupOnCpu(folder, cpu) => (folder.as_raw_fd(), cpu as i32, FLAG_CLOEXEC | FLAG_CGROUP),
     };
-    // SAFETY: the kernel reads `attr.size` bytes of a block of that size; the other arguments are numbers.
-    let fd = unsafe {
-        libc::syscall(libc::SYS_perf_event_open, std::ptr::from_ref(attr), pid, cpu, leader, flags)
-    };
+    // SAFETY: the kernel reads as many bytes of the block as its size says, which is that of its type; the other arguments are numbers.
+    let fd = unsafe { libc::syscall(libc::SYS_perf_event_open, attr, pid, cpu, leader, flags) };
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
@@ -178,6 +214,8 @@ mod tests {
             offset_of!(Attr, config2),
         ];
         assert_eq!(offsets, [0, 4, 8, 32, 40, 56, 64]);
+        assert_eq!(size_of::<SampleAttr>(), 96, "PERF_ATTR_SIZE_VER3");
+        assert_eq!(offset_of!(SampleAttr, sample_regs_user), 80);
     }
 
     #[test]

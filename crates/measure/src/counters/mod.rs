@@ -12,6 +12,7 @@ mod probe;
 mod reading;
 mod records;
 mod refusal;
+mod sampling;
 mod top_down;
 mod uncore;
 mod whole;
@@ -30,6 +31,9 @@ pub use probe::{Availability, NO_COUNTERS, availability};
 pub use reading::{Count, Reading};
 pub use records::measurements;
 pub(crate) use records::{counts, shares};
+#[cfg(test)]
+pub(crate) use sampling::REGISTERS;
+pub(crate) use sampling::{Sample, Sampler};
 pub use top_down::TopDown;
 pub use uncore::{Carried, Uncore};
 pub use whole::{CpuCounters, CpuReading};

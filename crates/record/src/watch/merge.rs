@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::command_run::{LockWaits, Looks, ThreadWaits};
 use crate::live::{
-    Clock, Cores, CpuTimes, Interval, Probe, Process, Remote, Sensors, Service, Thread, Throttled, Traffic,
+    Clock, Cores, CpuTimes, Interval, Probe, Process, Remote, Sampled, Sensors, Service, Thread, Throttled,
+    Traffic,
 };
 
 /// What both tell as the mean by their lengths; what one alone tells stands for both.
@@ -61,6 +62,7 @@ fn join_service(a: Option<Service>, b: Option<Service>) -> Option<Service> {
     }
     add_waits(&mut all.waits, more.waits);
     add_looks(&mut all.looks, more.looks);
+    all.sampled = join_sampled(all.sampled.take(), more.sampled);
     all.below = all.below.max(more.below);
     Some(all)
 }
@@ -83,6 +85,23 @@ fn join_cores(a: Option<Cores>, b: Option<Cores>, lengths: (f64, f64)) -> Option
         ipc_kernel: mean(a.ipc_kernel, b.ipc_kernel, lengths),
         top_down: means(a.top_down, b.top_down, lengths),
         coverage: a.coverage.min(b.coverage),
+    })
+}
+
+/// Samples of a longer time than an interval are in both; shares are averaged by their numbers all the same.
+fn join_sampled(a: Option<Sampled>, b: Option<Sampled>) -> Option<Sampled> {
+    let (Some(a), Some(b)) = (a.clone(), b.clone()) else { return a.or(b) };
+    let numbers = (a.samples as f64, b.samples as f64);
+    let share = |a: f64, b: f64| mean(Some(a), Some(b), numbers).unwrap_or_default();
+    Some(Sampled {
+        samples: a.samples + b.samples,
+        unread: a.unread + b.unread,
+        far: share(a.far, b.far),
+        sequential: share(a.sequential, b.sequential),
+        working_set: highest(a.working_set, b.working_set),
+        hidden: share(a.hidden, b.hidden),
+        shared: share(a.shared, b.shared),
+        spinning: share(a.spinning, b.spinning),
     })
 }
 
@@ -127,6 +146,7 @@ pub(super) fn join(all: &mut Interval, next: Interval, most: usize) {
         sensors: Sensors { celsius, fan_rpm, watts, heat_throttled },
         cores,
         cores_of_group,
+        sampled,
         traffic,
         remote,
         throttled,
@@ -179,6 +199,7 @@ pub(super) fn join(all: &mut Interval, next: Interval, most: usize) {
     };
     all.cores = join_cores(all.cores.take(), cores, lengths);
     all.cores_of_group = join_cores(all.cores_of_group.take(), cores_of_group, lengths);
+    all.sampled = join_sampled(all.sampled.take(), sampled);
     all.traffic = join_traffic(all.traffic.take(), traffic, lengths);
     all.remote = join_remote(all.remote.take(), remote, lengths);
     all.throttled = join_throttled(all.throttled.take(), throttled, lengths);
@@ -268,6 +289,7 @@ mod tests {
             waits: [("lock".to_owned(), crate::command_run::Waits { threads: 2, again: 1, locks: None })]
                 .into(),
             looks: Looks { all: 10, most_active: 3, ..Looks::default() },
+            sampled: Some(Sampled { samples: 100, far: off, ..Sampled::default() }),
             below: (off * 8.0) as u64,
         };
         let mut all = Interval { service: Some(service(0.5)), ..Interval::default() };
@@ -275,6 +297,8 @@ mod tests {
         let sum = all.service.unwrap();
         assert_eq!((sum.states["off-cpu"], sum.waits["lock"].threads, sum.looks.all), (0.75, 4, 20));
         assert_eq!(sum.below, 4, "the most at once");
+        let sampled = sum.sampled.unwrap();
+        assert_eq!((sampled.samples, sampled.far), (200, 0.375));
         assert_eq!((sum.seconds, sum.looks.most_active), (2.0, 3));
     }
 

@@ -13,6 +13,13 @@ fn hardware(text: &mut Exposition, interval: &Interval) {
     text.add("live_instructions_per_cycle", "Instructions a cycle.", ipc);
     let slots = cores.top_down.iter().map(|(name, share)| ([("category", name.as_str())], *share));
     text.add("live_issue_slots_ratio", "Shares of the cores' issue slots (top-down, level 1).", slots);
+    let sampled = interval.sampled.as_ref().filter(|sampled| sampled.samples > sampled.unread);
+    let sampled = sampled.map(|seen| {
+        [("beyond-caches", seen.far), ("shared-lines", seen.shared), ("spinning", seen.spinning)]
+            .map(|(at, share)| ([("at", at)], share))
+    });
+    let help = "Share of samples of user mode by what their instructions wait for.";
+    text.add("live_user_samples_ratio", help, sampled.into_iter().flatten());
     let traffic = interval.traffic.as_ref();
     let carried = traffic.map(|traffic| ([("source", traffic.source.as_str())], traffic.bytes_per_second));
     text.add("live_memory_bytes_per_second", "Bytes that memory carried, read and written.", carried);

@@ -2,7 +2,7 @@
 
 use diagnose::Reference;
 use record::diagnosis::Bound;
-use record::live::{Cores, Interval, Process};
+use record::live::{Cores, Interval, Process, Sampled};
 use record::{Coverage, Machine, State, units};
 
 use super::screen::Screen;
@@ -56,7 +56,8 @@ fn write(screen: &mut Screen, live: &Live) {
     answer::cut(screen, &[Span::quiet(format!("{}{}", live.head, slept.unwrap_or_default()))]);
     let above = screen.lines();
     // Counters and sensors have a line each, of what it means and of the processes.
-    let lines = usize::from(interval.cores.is_some()) + usize::from(!interval.sensors.is_empty());
+    let counted = interval.cores.is_some() || interval.sampled.is_some();
+    let lines = usize::from(counted) + usize::from(!interval.sensors.is_empty());
     let fewer = if screen.width() < NARROW { FEWER } else { 0 };
     let says = SAYS + fewer - usize::from(lines > 0);
     let end = above + says;
@@ -169,7 +170,9 @@ fn facts(live: &Live) -> Vec<(&'static str, String)> {
     });
     let memory = memory.unwrap_or_else(|| "       -".to_owned());
     facts.push(("Memory", format!("{memory}{}", carried(interval))));
-    facts.extend(live.interval.cores_of_group.as_ref().or(live.interval.cores.as_ref()).map(cores));
+    let counted = live.interval.cores_of_group.as_ref().or(live.interval.cores.as_ref()).map(cores);
+    let of_service = interval.service.as_ref().and_then(|service| service.sampled.as_ref());
+    facts.extend(counted.or_else(|| of_service.or(interval.sampled.as_ref()).map(samples)));
     let clock = interval.clock.as_ref().map(|clock| (clock.hz, clock.source.as_str()));
     let clock = clock.or(probe.clock_hz.map(|hz| (hz, "dependent adds"))).map(|(hz, source)| {
         let busy = interval.times.share(interval.times.busy());
@@ -210,6 +213,19 @@ fn carried(interval: &Interval) -> String {
 }
 
 /// Instructions a cycle, and where the issue slots went: retiring, bad speculation, frontend bound, backend bound.
+/// What samples say, where no counter does.
+fn samples(sampled: &Sampled) -> (&'static str, String) {
+    let read = sampled.samples.saturating_sub(sampled.unread);
+    let share = |share: f64| if read == 0 { "-".to_owned() } else { format!("{:.0} %", share * 100.0) };
+    let far = pad_left(&share(sampled.far), 8);
+    let text = format!(
+        "{far} beyond the caches, {} at shared lines, {} spinning (n={read})",
+        share(sampled.shared),
+        share(sampled.spinning)
+    );
+    ("User time", text)
+}
+
 fn cores(cores: &Cores) -> (&'static str, String) {
     let ipc = |ipc: Option<f64>| ipc.map_or_else(|| "-".to_owned(), |ipc| format!("{ipc:.2}"));
     let slots = [

@@ -10,7 +10,7 @@ use record::live::{Cores, Interval};
 use record::text::Value;
 use record::{Label, Labels, Measurement, Record, detail, text};
 
-use super::{Cause, Facts, core, threads, time};
+use super::{Cause, Facts, core, sampled, threads, time};
 use crate::record_index::RecordIndex;
 pub use reference::Reference;
 
@@ -32,6 +32,7 @@ fn figures(interval: &Interval, reference: &Reference) -> Vec<Measurement> {
     time.detail.set(detail::CPU_COUNT, interval.cpus);
     time.detail.set_parts(detail::LOOKS, &interval.looks);
     time.detail.set_parts(detail::WAITS, &interval.waits);
+    interval.sampled.iter().for_each(|sampled| time.detail.set_parts(detail::SAMPLED, sampled));
     time.detail.set_parts(detail::CEILINGS, &reference.ceilings);
     let mut all = vec![time];
     let idle = times.share(times.idle + times.iowait) * interval.seconds;
@@ -113,6 +114,7 @@ pub fn watched(interval: &Interval, reference: &Reference) -> Option<Bound> {
     .into_iter()
     .flatten()
     .collect();
+    sampled::add(&mut causes, &facts, interval.times.share(interval.times.user));
     // What the kernel does for threads that meet at a lock is the lock's.
     if causes.iter().any(|cause| cause.by == BoundBy::Lock && cause.share >= super::SECOND) {
         causes.retain(|cause| ![BoundBy::Kernel, BoundBy::TooFewCpus].contains(&cause.by));
@@ -181,10 +183,12 @@ fn working(facts: &Facts, interval: &Interval) -> Cause {
         ));
     }
     if ipc.is_none() && stalled.is_none() {
-        says.push(text!(
-            "live-computing-untold",
-            "Without hardware counters, computing cannot be told from memory latency, branch misses or spinning."
-        ));
+        says.push(sampled::computes(facts).unwrap_or_else(|| {
+            text!(
+                "live-computing-untold",
+                "Without hardware counters, computing cannot be told from memory latency, branch misses or spinning."
+            )
+        }));
     }
     let advice = text!("bound-profile", "a profile shows where: perf record -g, perf report");
     let cause = Cause::new(BoundBy::Cpu, 1.0, says, advice);

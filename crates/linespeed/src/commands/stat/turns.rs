@@ -44,7 +44,7 @@ pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]
     let guard = Guard::prepared(None);
     let env = [guard.variable()];
     let in_turn = |(at, argv)| InTurn {
-        job: Job { argv, cpus, env: &env, events: false, guard: Some(&guard) },
+        job: Job { argv, cpus, env: &env, events: false, samples: None, guard: Some(&guard) },
         prepare: stat.prepare_of(at),
     };
     let commands: Vec<InTurn> = argvs.iter().copied().enumerate().map(in_turn).collect();

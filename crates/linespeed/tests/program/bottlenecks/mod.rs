@@ -106,15 +106,60 @@ is_told! {
     a_sleep_is_its_own: "sleep" says "bound-waiting-sleep";
     one_thread_is_one_whatever_others_do: "one-thread" says "bound-one-thread" but not "bound-lock";
     branch_misses_are_not_told_from_other_work: "branch-misses" says "bound-one-thread" | "bound-cpu-contention" but not "bound-branches";
-    shared_lines_are_not_told_from_work: "false-sharing" says "bound-cpu-uncounted" | "bound-cpu-contention"
-        but not "bound-lock";
-    a_spin_lock_is_not_told_from_work: "spin-lock" says "bound-cpu-uncounted" | "bound-cpu-contention"
-        but not "bound-lock";
     poll_in_one_thread_and_sleep_in_the_other_is_the_sleep: "polling" says "bound-waiting-sleep";
-    memory_latency_without_a_probe_is_undecided: "memory-latency" says "bound-one-thread" | "bound-cpu-contention"
-        but not "bound-memory-latency";
-    bandwidth_without_a_probe_is_undecided: "memory-bandwidth" says "bound-cpu-uncounted" | "bound-cpu-contention"
-        but not "bound-memory-bandwidth";
+}
+
+/// What is told from computing by samples, where this user may take them and enough were taken; else it is named as nothing else.
+#[track_caller]
+fn is_sampled(test: &str, program: &str, named: &[&str], never: &[&str]) {
+    let Some(told) = told_unless_starved(test, program) else { return };
+    let time = told.record.measurements_of("workload.time").next().unwrap();
+    let seen = time.detail.get(detail::SAMPLED).unwrap_or_default();
+    let computes =
+        ["bound-cpu-uncounted", "bound-sampled-computes", "bound-one-thread", "bound-cpu-contention"];
+    let is_one_of = |codes: &[&str]| codes.iter().any(|code| told.says(code));
+    assert!(!is_one_of(never), "{}: {seen:?}", told.bound.says);
+    if seen.samples < seen.unread + 30 || is_one_of(&["bound-cpu-contention"]) {
+        assert!(is_one_of(&computes) || is_one_of(named), "{}: {seen:?}", told.bound.says);
+        return skipped(test, &format!("{} samples of it were read", seen.samples - seen.unread));
+    }
+    assert!(is_one_of(named), "{}: {seen:?}", told.bound.says);
+}
+
+#[test]
+fn scattered_loads_are_named_by_samples() {
+    let never = ["bound-sampled-stream", "bound-sampled-lines"];
+    is_sampled("scattered_loads_are_named_by_samples", "memory-latency", &["bound-sampled-loads"], &never);
+}
+
+#[test]
+fn streaming_is_named_by_samples() {
+    let never = ["bound-sampled-loads", "bound-sampled-lines"];
+    is_sampled("streaming_is_named_by_samples", "memory-bandwidth", &["bound-sampled-stream"], &never);
+}
+
+#[test]
+fn shared_lines_are_named_by_samples() {
+    let never = ["bound-lock", "bound-sampled-loads", "bound-sampled-stream"];
+    is_sampled("shared_lines_are_named_by_samples", "false-sharing", &["bound-sampled-lines"], &never);
+}
+
+#[test]
+fn a_spin_lock_is_named_by_samples() {
+    let named = ["bound-sampled-spin", "bound-sampled-lines"];
+    is_sampled(
+        "a_spin_lock_is_named_by_samples",
+        "spin-lock",
+        &named,
+        &["bound-lock", "bound-sampled-loads"],
+    );
+}
+
+#[test]
+fn computing_waits_for_nothing_by_samples() {
+    let never = ["bound-sampled-loads", "bound-sampled-stream", "bound-sampled-lines", "bound-sampled-spin"];
+    let named = ["bound-one-thread", "bound-sampled-computes"];
+    is_sampled("computing_waits_for_nothing_by_samples", "computing", &named, &never);
 }
 
 #[test]

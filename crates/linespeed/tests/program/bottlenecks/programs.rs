@@ -99,15 +99,17 @@ fn compute(seed: u64) -> u64 {
 /// A cycle through all lines of 64 MiB whose order no prefetcher sees; so many loads of it, however long they take.
 fn memory_latency() {
     const LINES: usize = 1 << 20;
-    let mut lines = vec![[0u32; 16]; LINES];
+    let mut lines = vec![[0_usize; 8]; LINES];
+    let first = lines.as_ptr() as usize;
     for (at, line) in lines.iter_mut().enumerate() {
-        line[0] = (at.wrapping_mul(1_103_515_245).wrapping_add(12_345) % LINES) as u32;
+        line[0] = first + at.wrapping_mul(1_103_515_245).wrapping_add(12_345) % LINES * 64;
     }
-    let mut at = 0;
+    let mut at = first;
     for _ in 0..1_000_000 {
-        at = lines[at as usize][0];
+        // SAFETY: each line holds the address of another, of an array that is there until the end.
+        at = unsafe { std::ptr::read_volatile(at as *const usize) };
     }
-    black_box(at);
+    black_box((at, lines));
 }
 
 /// Copies far beyond the caches, by the C library, which is as fast in a debug build.

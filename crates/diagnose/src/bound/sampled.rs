@@ -1,0 +1,102 @@
+//! What programs wait at in user mode, by samples of their instructions and registers.
+
+use record::diagnosis::BoundBy;
+use record::live::Sampled;
+use record::text::Value;
+use record::{Template, Text, detail as place, text};
+
+use super::probes::share_less;
+use super::{Cause, FIRST, Facts, detail};
+
+/// Samples whose instructions were read, from which on they tell.
+const ENOUGH: u64 = 30;
+/// From this part on memory is gone through in order: its bandwidth bounds that, not its latency.
+const IN_ORDER: f64 = 0.5;
+/// From this share of accesses on whose addresses are not known, the rest tells nothing.
+const HIDDEN: f64 = 0.25;
+/// Loops that spin for less are those of any lock.
+const SPINNING: f64 = 0.2;
+
+const AT_STREAMS: Template = Template {
+    code: "bound-sampled-stream",
+    words: "{share} of samples in user mode at instructions that stream through more memory than the last-level cache holds.",
+};
+const AT_LOADS: Template = Template {
+    code: "bound-sampled-loads",
+    words: "{share} of samples in user mode at accesses to more memory than the last-level cache holds: about {bytes}.",
+};
+
+/// Samples that tell something.
+fn enough(facts: &Facts) -> Option<Sampled> {
+    let sampled = facts.time.detail.get(place::SAMPLED)?;
+    (sampled.samples.saturating_sub(sampled.unread) >= ENOUGH).then_some(sampled)
+}
+
+fn share(share: f64) -> Value {
+    Value::Rounded(Box::new(Value::Share(share)), 2)
+}
+
+/// Adds what samples say to other causes; `user`: the share of the time that they are of.
+pub(super) fn add(causes: &mut Vec<Cause>, facts: &Facts, user: f64) {
+    let Some(sampled) = enough(facts) else { return };
+    // What counters, experiments or the probe say of memory is exact.
+    let of_memory = |cause: &Cause| [BoundBy::MemoryLatency, BoundBy::MemoryBandwidth].contains(&cause.by);
+    let known = causes.iter().any(|cause| of_memory(cause) && cause.share >= FIRST);
+    let seen = text!("bound-samples", "samples of user mode {count}", count = sampled.samples);
+    let all = [memory(&sampled, user), lines(&sampled, user), spinning(&sampled, user)];
+    let more = all.into_iter().flatten().filter(|cause| !known || !of_memory(cause));
+    causes.extend(more.map(|cause| cause.cite(seen.clone(), detail("sampled"))));
+}
+
+/// What they leave open where nothing else stands out; `None` where they tell too little.
+pub(super) fn computes(facts: &Facts) -> Option<Text> {
+    let sampled = enough(facts).filter(|sampled| sampled.hidden < HIDDEN)?;
+    Some(text!(
+        "bound-sampled-computes",
+        "By samples, memory beyond the caches takes {share} of user time; caches and branch misses need hardware counters.",
+        share = share(sampled.far)
+    ))
+}
+
+fn memory(sampled: &Sampled, user: f64) -> Option<Cause> {
+    let bytes = sampled.working_set.filter(|bytes| bytes.is_finite())?;
+    let (by, says, advice) = if sampled.sequential >= IN_ORDER * sampled.far {
+        let advice = text!(
+            "bound-touch-less-memory",
+            "touch less memory: smaller types, blocks that fit the caches, each line once"
+        );
+        (BoundBy::MemoryBandwidth, text!(AT_STREAMS, share = share(sampled.far)), advice)
+    } else {
+        // By few pairs that met: its first digit.
+        let bytes = Value::Rounded(Box::new(Value::Figure(bytes, "B")), 1);
+        let advice = text!(
+            "bound-use-memory-together",
+            "keep together what is used together, prefetch, issue several loads at once, use huge pages"
+        );
+        (BoundBy::MemoryLatency, text!(AT_LOADS, share = share(sampled.far), bytes), advice)
+    };
+    Some(Cause::new(by, user * sampled.far, says, advice))
+}
+
+fn lines(sampled: &Sampled, user: f64) -> Option<Cause> {
+    let says = text!(
+        "bound-sampled-lines",
+        "{share} of samples in user mode at cache lines that several threads write: they take them from each other.",
+        share = share(sampled.shared)
+    );
+    (sampled.shared > 0.0).then(|| Cause::new(BoundBy::OwnThreads, user * sampled.shared, says, share_less()))
+}
+
+fn spinning(sampled: &Sampled, user: f64) -> Option<Cause> {
+    let says = text!(
+        "bound-sampled-spin",
+        "{share} of samples in user mode in loops that spin: threads wait for each other and keep their CPUs.",
+        share = share(sampled.spinning)
+    );
+    let advice = text!(
+        "bound-sleep-while-waiting",
+        "let threads sleep while they wait, and start no more of them than there are CPUs; where: perf top"
+    );
+    (sampled.spinning >= SPINNING)
+        .then(|| Cause::new(BoundBy::OwnThreads, user * sampled.spinning, says, advice))
+}

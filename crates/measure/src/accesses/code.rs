@@ -1,0 +1,167 @@
+//! The instructions around an address of another process.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use super::instruction::{Instruction, Kind, Operand, Place};
+use super::{aarch64, x86_64};
+
+/// Bytes of code that are read before and behind an address.
+const BEFORE: usize = 96;
+const BEHIND: usize = 160;
+/// Instructions of a loop that are looked at.
+const MOST: usize = 48;
+
+/// What stands at a place in a program.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Site {
+    /// Whether it could be read.
+    pub(super) read: bool,
+    /// The memory that the instruction before it names, and that at it.
+    pub(super) before: Option<Access>,
+    pub(super) next: Option<Access>,
+    /// Whether one of both waits in a loop.
+    pub(super) spins: bool,
+    /// Whether one of both names memory by what is not sampled.
+    pub(super) hidden: bool,
+}
+
+/// Memory that an instruction names, and how.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Access {
+    pub(super) operand: Operand,
+    /// The address of the instruction's end.
+    pub(super) end: u64,
+    pub(super) atomic: bool,
+    pub(super) writes: bool,
+    /// Whether it goes through memory in order.
+    pub(super) sequential: bool,
+    /// Whether it has loaded over what the address is made of: that is the next address if memory holds addresses or places in an
+    /// array, and else none.
+    pub(super) overwritten: bool,
+}
+
+/// The instruction set that this is compiled for is that of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Set {
+    X86,
+    Arm,
+}
+
+impl Set {
+    const HERE: Set = if cfg!(target_arch = "aarch64") { Set::Arm } else { Set::X86 };
+
+    fn decode(self, bytes: &[u8]) -> Option<Instruction> {
+        match self {
+            Set::X86 => x86_64::decode(bytes),
+            Set::Arm => aarch64::decode(bytes),
+        }
+    }
+
+    /// Whether an address is counted from the stack, which is near.
+    fn is_of_stack(self, operand: &Operand) -> bool {
+        let stack = if self == Set::X86 { 4 } else { 31 };
+        operand.base == Place::Register(stack)
+    }
+}
+
+impl Site {
+    /// Reads what stands there in the memory of a process.
+    pub(super) fn read(pid: i32, ip: u64) -> Self {
+        let Ok(memory) = File::open(format!("/proc/{pid}/mem")) else { return Self::default() };
+        let mut code = [0; BEFORE + BEHIND];
+        let mut read = |start: usize, end: usize| {
+            let at = ip.wrapping_sub(BEFORE as u64).wrapping_add(start as u64);
+            memory.read_at(&mut code[start..end], at).unwrap_or(0)
+        };
+        let behind = read(BEFORE, BEFORE + BEHIND);
+        // Code may begin with its page.
+        let in_page = (ip % os::mapping::base_page()) as usize;
+        let before = if read(0, BEFORE) == BEFORE {
+            BEFORE
+        } else {
+            let rest = in_page.min(BEFORE);
+            if read(BEFORE - rest, BEFORE) == rest { rest } else { 0 }
+        };
+        Self::of(Set::HERE, &code[BEFORE - before..BEFORE + behind], before, ip)
+    }
+
+    /// Of these bytes, of which so many stand before the address.
+    pub(super) fn of(set: Set, code: &[u8], before: usize, ip: u64) -> Self {
+        let Some(next) = code.get(before..).and_then(|code| set.decode(code)) else { return Self::default() };
+        let at = place_before(set, code, before);
+        let last = at.and_then(|at| Some((at, set.decode(&code[at..])?)));
+        let access = |(at, one): (usize, Instruction), done: bool| {
+            let operand = one.operand.filter(|operand| !set.is_of_stack(operand))?;
+            Some(Access {
+                operand,
+                end: ip.wrapping_sub(before as u64).wrapping_add((at + one.length) as u64),
+                atomic: one.kind == Kind::Atomic,
+                writes: one.writes,
+                sequential: one.kind == Kind::Sequential || steps(set, code, at, &operand),
+                overwritten: done && one.loads.is_some_and(|register| operand.moves_with(register)),
+            })
+        };
+        Self {
+            read: true,
+            spins: next.kind == Kind::Spin || last.is_some_and(|(_, last)| last.kind == Kind::Spin),
+            hidden: next.hidden || last.is_some_and(|(_, last)| last.hidden),
+            next: access((before, next), false),
+            before: last.filter(|(_, last)| last.kind != Kind::End).and_then(|last| access(last, true)),
+        }
+    }
+}
+
+/// Where the instruction begins that ends at `end`. Those of x86 are found by beginning at each byte before it: whatever is decoded from
+/// a wrong place soon falls into step, so that the one at which most arrive is it.
+fn place_before(set: Set, code: &[u8], end: usize) -> Option<usize> {
+    if set == Set::Arm {
+        return end.checked_sub(aarch64::LENGTH);
+    }
+    let after: Vec<Option<usize>> =
+        (0..end).map(|at| set.decode(&code[at..end]).map(|one| at + one.length)).collect();
+    let mut arrivals = vec![0_usize; end];
+    // The first bytes alone: near the end too few instructions follow for falling into step.
+    for begin in 0..end.saturating_sub(2 * x86_64::LONGEST).max(1).min(end) {
+        let mut at = begin;
+        while let Some(next) = after[at] {
+            if next == end {
+                arrivals[at] += 1;
+            }
+            if next >= end {
+                break;
+            }
+            at = next;
+        }
+    }
+    let (most, count) = arrivals.iter().enumerate().max_by_key(|(_, count)| **count)?;
+    (*count > 0).then_some(most)
+}
+
+/// Whether a register of this address is made greater or less by a constant in the loop around it: until the next jump backwards, and
+/// from where that leads to.
+fn steps(set: Set, code: &[u8], at: usize, operand: &Operand) -> bool {
+    let (mut here, mut gone_back) = (at, false);
+    for _ in 0..MOST {
+        let Some(one) = code.get(here..).and_then(|code| set.decode(code)) else { return false };
+        if one.steps.is_some_and(|register| operand.moves_with(register)) {
+            return true;
+        }
+        let end = here + one.length;
+        if gone_back && end > at {
+            return false;
+        }
+        match one.jump.and_then(|jump| end.checked_add_signed(isize::try_from(jump).ok()?)) {
+            Some(target) if target <= at && !gone_back => (here, gone_back) = (target, true),
+            _ if one.kind == Kind::End => return false,
+            _ => here = end,
+        }
+    }
+    false
+}
+
+/// Whether a process has memory at an address.
+pub(super) fn is_mapped(pid: i32, address: u64) -> bool {
+    File::open(format!("/proc/{pid}/mem"))
+        .is_ok_and(|memory| memory.read_at(&mut [0], address).is_ok_and(|n| n == 1))
+}

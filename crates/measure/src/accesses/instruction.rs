@@ -1,0 +1,78 @@
+//! What is known of an instruction, whatever the machine.
+
+/// An instruction: how long it is, and what memory it names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Instruction {
+    /// In bytes.
+    pub(super) length: usize,
+    pub(super) kind: Kind,
+    /// The memory that it reads or writes, where that is known.
+    pub(super) operand: Option<Operand>,
+    /// Whether it names memory by a vector of addresses, which are not sampled.
+    pub(super) hidden: bool,
+    /// Whether it writes there.
+    pub(super) writes: bool,
+    /// The register that it loads into, whose value is that of memory afterwards.
+    pub(super) loads: Option<u8>,
+    /// The register that it makes greater or less by a constant.
+    pub(super) steps: Option<u8>,
+    /// Where it may jump to, from its end.
+    pub(super) jump: Option<i64>,
+}
+
+/// What it does, as far as that matters here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Anything else.
+    #[default]
+    Other,
+    /// Goes through memory in order: string instructions, and those of whole vectors.
+    Sequential,
+    /// Reads and writes at once, so that no other CPU comes between.
+    Atomic,
+    /// Waits a little: what loops do that spin.
+    Spin,
+    /// What follows is not executed after it.
+    End,
+}
+
+/// An address: base + index × 2^shift + offset.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Operand {
+    pub(super) base: Place,
+    /// A register and its shift.
+    pub(super) index: Option<(u8, u8)>,
+    pub(super) offset: i64,
+}
+
+/// What an address is counted from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Place {
+    #[default]
+    Nothing,
+    Register(u8),
+    /// The instruction's end.
+    Next,
+}
+
+impl Operand {
+    /// The address, with these registers at an instruction that ends at `end`.
+    pub(super) fn address(&self, registers: &[u64], end: u64) -> Option<u64> {
+        let register = |name: u8| registers.get(usize::from(name)).copied();
+        let base = match self.base {
+            Place::Nothing => 0,
+            Place::Register(name) => register(name)?,
+            Place::Next => end,
+        };
+        let index = match self.index {
+            Some((name, shift)) => register(name)?.wrapping_shl(shift.into()),
+            None => 0,
+        };
+        Some(base.wrapping_add(index).wrapping_add_signed(self.offset))
+    }
+
+    /// Whether the address is another once this register is.
+    pub(super) fn moves_with(&self, register: u8) -> bool {
+        self.base == Place::Register(register) || self.index.is_some_and(|(index, _)| index == register)
+    }
+}

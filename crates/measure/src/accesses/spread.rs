@@ -1,0 +1,82 @@
+//! How much memory some addresses are of: by how often two of them lie in one block. Of n addresses that are chosen evenly among F
+//! blocks, n(n − 1) ÷ 2F pairs share one (the birthday problem; as an estimate of F: Simpson's index).
+
+use std::collections::HashMap;
+
+/// Blocks, as shifts: 4 KiB, 64 KiB, 2 MiB. Of larger ones a part alone may be gone through, in smaller ones too few pairs meet to
+/// tell: the smallest that tells counts.
+const BLOCKS: [u32; 3] = [12, 16, 21];
+/// So many pairs tell.
+const MET: f64 = 16.0;
+/// So often in one page is no part of going through much.
+const HOT: usize = 4;
+/// Fewer addresses tell nothing.
+const LEAST: usize = 8;
+
+/// The bytes that these addresses are of, without those that come back to a few pages; and which of them those are that count.
+pub(super) fn of(addresses: &[u64]) -> (f64, Vec<bool>) {
+    let pages = counts(addresses, BLOCKS[0]);
+    let is_cold = |address: &u64| pages.get(&(address >> BLOCKS[0])).is_none_or(|count| *count < HOT);
+    let cold: Vec<bool> = addresses.iter().map(is_cold).collect();
+    let rest: Vec<u64> = addresses.iter().copied().filter(is_cold).collect();
+    if rest.len() < LEAST {
+        return (0.0, vec![false; addresses.len()]);
+    }
+    let pairs = rest.len() as f64 * (rest.len() as f64 - 1.0) / 2.0;
+    let of_blocks = |shift: u32| {
+        let met: f64 = counts(&rest, shift).values().map(|n| (n * (n - 1)) as f64 / 2.0).sum();
+        (met, f64::from(1_u32 << shift))
+    };
+    let all = BLOCKS.map(of_blocks);
+    let known = all.iter().find(|(met, _)| *met >= MET).map(|(met, bytes)| pairs / met * bytes);
+    // Where hardly two meet in the largest: at least so much.
+    let least = |(met, bytes): &(f64, f64)| pairs / (met + 1.0) * bytes;
+    (known.or(all.last().map(least)).unwrap_or(0.0), cold)
+}
+
+fn counts(addresses: &[u64], shift: u32) -> HashMap<u64, usize> {
+    let mut counts = HashMap::new();
+    addresses.iter().for_each(|address| *counts.entry(address >> shift).or_default() += 1);
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Addresses of lines chosen evenly among those of some MiB.
+    fn evenly(count: u64, mib: u64) -> Vec<u64> {
+        let lines = (mib << 20) / 64;
+        let mut state = 7_u64;
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state >> 33
+        };
+        (0..count).map(|_| 0x7f00_0000_0000 + next() % lines * 64).collect()
+    }
+
+    #[test]
+    fn memory_that_is_gone_through_evenly_is_as_much_as_that() {
+        for (count, mib) in [(40, 128), (200, 128), (1000, 128), (200, 1024), (1000, 16), (200, 8)] {
+            let bytes = of(&evenly(count, mib)).0 / f64::from(1 << 20);
+            let ratio = bytes / mib as f64;
+            assert!((0.4..2.0).contains(&ratio), "{count} of {mib} MiB: {bytes}");
+        }
+    }
+
+    #[test]
+    fn what_comes_back_to_some_pages_is_little_wherever_they_lie() {
+        // 64 stacks, 8 MiB apart.
+        let far_apart: Vec<u64> = (0..400).map(|at: u64| 0x7f00_0000_0000 + at % 64 * (8 << 20)).collect();
+        assert_eq!(of(&far_apart), (0.0, vec![false; 400]));
+        assert!(of(&evenly(400, 1)).0 < f64::from(2 << 20));
+        assert_eq!(of(&[]).0, 0.0);
+        assert_eq!(of(&evenly(5, 1024)).0, 0.0);
+        // Beside them what goes through much is still found.
+        let mut both = far_apart;
+        both.extend(evenly(200, 512));
+        let (bytes, cold) = of(&both);
+        assert!(bytes > f64::from(200 << 20), "{bytes}");
+        assert_eq!(cold.iter().filter(|cold| **cold).count(), 200);
+    }
+}

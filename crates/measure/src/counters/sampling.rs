@@ -1,0 +1,243 @@
+//! Samples of what CPUs execute in user mode, by a timer of the kernel: the instruction's address and the registers, from which
+//! what it reads and writes can be told. No PMU is needed, which a virtual machine seldom has.
+//!
+//! The layout of the ring and of its records is of `include/uapi/linux/perf_event.h`, the numbers of the registers of
+//! `arch/x86/include/uapi/asm/perf_regs.h` and `arch/arm64/include/uapi/asm/perf_regs.h`.
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use record::Unavailable;
+
+use super::attr::{self, SampleAttr, Whose};
+use super::refusal::{self, Scope};
+
+/// Pages of a ring behind its first, which says how far it is filled: room for some eighty samples.
+const PAGES: usize = 4;
+/// `PERF_RECORD_SAMPLE`.
+const SAMPLE: u32 = 9;
+/// Where `struct perf_event_mmap_page` has `data_head` and `data_tail`.
+const HEAD: usize = 1024;
+const TAIL: usize = 1032;
+
+/// Registers of a sample. x86-64: RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8 to R15, as instructions number them. AArch64: X0 to
+/// X30, SP.
+pub(crate) const REGISTERS: usize = if cfg!(target_arch = "x86_64") { 16 } else { 32 };
+
+/// The registers that are asked for, by the kernel's numbers.
+#[cfg(target_arch = "x86_64")]
+const ASKED: u64 = 0xff_00ff;
+#[cfg(not(target_arch = "x86_64"))]
+const ASKED: u64 = 0xffff_ffff;
+
+/// Of each register of [`Sample::registers`] its place among those that are asked for: the kernel has RAX, RBX, RCX, RDX, RSI, RDI,
+/// RBP, RSP first.
+#[cfg(target_arch = "x86_64")]
+const PLACES: [usize; REGISTERS] = [0, 2, 3, 1, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15];
+#[cfg(not(target_arch = "x86_64"))]
+const PLACES: [usize; REGISTERS] = {
+    let mut places = [0; REGISTERS];
+    let mut at = 0;
+    while at < REGISTERS {
+        places[at] = at;
+        at += 1;
+    }
+    places
+};
+
+/// One look at what a CPU did in user mode.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Sample {
+    /// The process, as this process numbers it.
+    pub(crate) pid: i32,
+    /// The thread.
+    pub(crate) tid: i32,
+    /// The CPU.
+    pub(crate) cpu: u32,
+    /// The address of the instruction that is next: the one before it has just ended, or it waits itself.
+    pub(crate) ip: u64,
+    /// Its registers.
+    pub(crate) registers: [u64; REGISTERS],
+}
+
+/// Samples of some CPUs, from its opening on, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Sampler {
+    rings: Vec<Ring>,
+}
+
+/// What the kernel writes the samples of one CPU into.
+#[derive(Debug)]
+struct Ring {
+    _event: OwnedFd,
+    cpu: u32,
+    start: *mut u8,
+    page: usize,
+}
+
+// SAFETY: the mapping belongs to its ring, which is read through an exclusive reference alone.
+unsafe impl Send for Ring {}
+
+impl Sampler {
+    /// Samples each of these CPUs once in `period` ns that it spends in user mode.
+    pub(crate) fn open(cpus: impl IntoIterator<Item = u32>, period: u64) -> Result<Self, Unavailable> {
+        let attr = SampleAttr::new(period, ASKED);
+        let mut rings = Vec::new();
+        for cpu in cpus {
+            let ring = attr::open_sampling(&attr, Whose::Cpu(cpu)).and_then(|event| Ring::new(event, cpu));
+            // A CPU may have gone offline meanwhile.
+            match ring {
+                Ok(ring) => rings.push(ring),
+                Err(error) if error.raw_os_error() == Some(libc::ENODEV) => {}
+                Err(error) => return Err(refusal::surroundings().explain(&error, Scope::Machine)),
+            }
+        }
+        Ok(Self { rings })
+    }
+
+    /// Takes the samples since the last time.
+    pub(crate) fn take(&mut self, mut each: impl FnMut(Sample)) {
+        self.rings.iter_mut().for_each(|ring| ring.take(&mut each));
+    }
+}
+
+impl Ring {
+    fn new(event: OwnedFd, cpu: u32) -> io::Result<Self> {
+        let page = os::mapping::base_page() as usize;
+        // SAFETY: a mapping at an address of the kernel's choice touches nothing that exists.
+        let start = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                (1 + PAGES) * page,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED,
+                event.as_raw_fd(),
+                0,
+            )
+        };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Self { _event: event, cpu, start: start.cast(), page })
+    }
+
+    fn word(&self, offset: usize) -> &AtomicU64 {
+        // SAFETY: the first page is mapped for as long as this value lives, and both words are aligned in it; the kernel
+        // writes the head and reads the tail as whole words.
+        unsafe { AtomicU64::from_ptr(self.start.add(offset).cast()) }
+    }
+
+    /// Copies bytes out of the ring, which begins anew at its end.
+    fn copy(&self, at: u64, to: &mut [u8]) {
+        let size = PAGES * self.page;
+        for (byte, at) in to.iter_mut().zip(at..) {
+            let offset = self.page + (at % size as u64) as usize;
+            // SAFETY: the offset is within the mapping. The kernel does not write what lies before the head until the tail
+            // has passed it.
+            *byte = unsafe { self.start.add(offset).read_volatile() };
+        }
+    }
+
+    /// Takes its samples.
+    fn take(&mut self, each: &mut impl FnMut(Sample)) {
+        let head = self.word(HEAD).load(Ordering::Acquire);
+        let mut tail = self.word(TAIL).load(Ordering::Relaxed);
+        let mut record = Vec::new();
+        while head.wrapping_sub(tail) >= 8 {
+            let mut start = [0; 8];
+            self.copy(tail, &mut start);
+            let (kind, size) = header(start);
+            if size < 8 || size as u64 > head.wrapping_sub(tail) {
+                break;
+            }
+            record.resize(size - 8, 0);
+            self.copy(tail.wrapping_add(8), &mut record);
+            if kind == SAMPLE {
+                sample(&record, self.cpu).into_iter().for_each(&mut *each);
+            }
+            tail = tail.wrapping_add(size as u64);
+        }
+        self.word(TAIL).store(head, Ordering::Release);
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours, whole, and nobody holds its address any longer.
+        unsafe { libc::munmap(self.start.cast(), (1 + PAGES) * self.page) };
+    }
+}
+
+/// Kind and size of a record, by `struct perf_event_header`.
+fn header(bytes: [u8; 8]) -> (u32, usize) {
+    let [a, b, c, d, _, _, e, f] = bytes;
+    (u32::from_ne_bytes([a, b, c, d]), u16::from_ne_bytes([e, f]).into())
+}
+
+fn word(record: &[u8], at: usize) -> Option<u64> {
+    let bytes = record.get(8 * at..8 * at + 8)?;
+    Some(u64::from_ne_bytes(bytes.try_into().ok()?))
+}
+
+/// A sample without its header: the address, process and thread, and the registers behind their kind; `None` of a thread without
+/// registers of 64 bits.
+fn sample(record: &[u8], cpu: u32) -> Option<Sample> {
+    /// `PERF_SAMPLE_REGS_ABI_64`.
+    const OF_64_BITS: u64 = 2;
+    let (ip, threads, kind) = (word(record, 0)?, word(record, 1)?.to_ne_bytes(), word(record, 2)?);
+    let [a, b, c, d, e, f, g, h] = threads;
+    if kind != OF_64_BITS {
+        return None;
+    }
+    let mut registers = [0; REGISTERS];
+    for (register, place) in registers.iter_mut().zip(PLACES) {
+        *register = word(record, 3 + place)?;
+    }
+    let (pid, tid) = (i32::from_ne_bytes([a, b, c, d]), i32::from_ne_bytes([e, f, g, h]));
+    Some(Sample { pid, tid, cpu, ip, registers })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn a_sample_is_read_as_the_kernel_writes_it() {
+        let mut words = vec![0x40_1000, u64::from_ne_bytes([7, 0, 0, 0, 9, 0, 0, 0]), 2];
+        words.extend(100..100 + REGISTERS as u64);
+        let bytes = |words: &[u64]| words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>();
+        let read = sample(&bytes(&words), 3).unwrap();
+        assert_eq!((read.pid, read.tid, read.cpu, read.ip), (7, 9, 3, 0x40_1000));
+        #[cfg(target_arch = "x86_64")]
+        assert_eq!(read.registers[..8], [100, 102, 103, 101, 107, 106, 104, 105]);
+        assert_eq!(read.registers[REGISTERS - 1], 99 + REGISTERS as u64);
+        // A sample that was cut, one of a program of 32 bits, one of a thread of the kernel.
+        assert_eq!(sample(&bytes(&words[..words.len() - 1]), 3), None);
+        words[2] = 1;
+        assert_eq!(sample(&bytes(&words), 3), None);
+        assert_eq!(sample(&bytes(&words[..3]), 3), None);
+        assert_eq!(header([9, 0, 0, 0, 2, 0, 160, 0]), (SAMPLE, 160));
+    }
+
+    /// What this process does in user mode is found in its samples; where they are refused, that is said in a line.
+    #[test]
+    fn a_loop_is_found_where_it_runs() {
+        let mut sampler = match Sampler::open(0..4096, 1_000_000) {
+            Ok(sampler) => sampler,
+            Err(why) => return assert!(!why.reason.to_string().is_empty()),
+        };
+        let own = std::process::id() as i32;
+        let until = Instant::now() + Duration::from_secs(20);
+        let mut found = 0;
+        while found < 20 && Instant::now() < until {
+            let began = Instant::now();
+            while began.elapsed() < Duration::from_millis(50) {
+                std::hint::black_box((0..1000).fold(1u64, |x, y| x.wrapping_mul(y | 1)));
+            }
+            sampler.take(|sample| found += u32::from(sample.pid == own && sample.ip != 0));
+        }
+        assert!(found >= 20, "{found}");
+    }
+}
