@@ -578,6 +578,8 @@ class Interval:
     run_queue_delay: Optional[float] = None
     #: Threads that ran or were ready, on average; by samples of `procs_running`.
     runnable: Optional[float] = None
+    #: What samples of user mode say of all that ran.
+    sampled: Optional[Sampled] = None
     #: Its length, s.
     seconds: float = 0.0
     #: What the sensors say.
@@ -1319,6 +1321,29 @@ class SampleMark:
 
 
 @dataclass(frozen=True)
+class Sampled:
+    """What samples of instructions and their registers say: at what programs wait in user mode, without a counter. Shares
+    are of all samples."""
+
+    #: Share at instructions that go through more memory than the last cache holds.
+    far: float = 0.0
+    #: Share at accesses to memory that the registers do not tell, as of gathers or after a load over its own address.
+    hidden: float = 0.0
+    #: How many samples.
+    samples: int = 0
+    #: The part of `far` that goes through it in order.
+    sequential: float = 0.0
+    #: Share at cache lines that several threads touch on several CPUs and of which one writes.
+    shared: float = 0.0
+    #: Share in loops that spin (PAUSE, YIELD).
+    spinning: float = 0.0
+    #: Those whose instructions could not be read.
+    unread: int = 0
+    #: How much memory `far` goes through, bytes.
+    working_set: Optional[float] = None
+
+
+@dataclass(frozen=True)
 class Scaling:
     """A fit of the Universal Scalability Law, X(N) = rate N / (1 + contention (N - 1) + coherency N (N - 1)), to the
     throughput of one workload with one placement (Gunther, Guerrilla Capacity Planning, 2007)."""
@@ -1378,6 +1403,8 @@ class Service:
     below: int = 0
     #: How often their threads were looked at.
     looks: Looks = field(default_factory=lambda: Looks())
+    #: What samples of user mode say of them.
+    sampled: Optional[Sampled] = None
     #: For how long they were watched, s.
     seconds: float = 0.0
     #: Time of their threads by what these did, s: `user`, `system`, `runnable` (ready without a CPU), `blocked`

@@ -38,7 +38,7 @@ const NEW_SITES: usize = 100;
 /// The last cache, where nobody says how large it is.
 const USUAL_CACHE: u64 = 32 << 20;
 
-const WHAT: &str = "samples of memory accesses";
+const WHAT: &str = "memory access samples";
 
 /// A sample, and the memory that its two instructions name.
 #[derive(Clone, Debug)]
@@ -78,9 +78,9 @@ pub struct Accesses {
 }
 
 impl Accesses {
-    /// Begins to sample all CPUs often, for some seconds, where that is allowed.
-    pub fn of_a_while(machine: &Machine) -> Self {
-        Self::with_period(machine, &machine.allowed_cpus(), OFTEN).0
+    /// Begins to sample all CPUs often, for some seconds, where that is allowed; else why not.
+    pub(crate) fn of_a_while(machine: &Machine) -> (Self, Coverage) {
+        Self::with_period(machine, &machine.allowed_cpus(), OFTEN)
     }
 
     /// Begins to sample, where that is allowed.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use os::Stop;
 use os::child::{Ended, Exit, Stat, USER_HZ, Usage};
-use record::{CpuList, Machine};
+use record::{Coverage, CpuList, Machine};
 
 use super::Run;
 use super::around::Look;
@@ -143,13 +143,15 @@ pub struct Watching {
     since: Instant,
     /// Samples of what they wait for in user mode, where these are taken.
     accesses: Option<Accesses>,
+    samples: Option<Coverage>,
 }
 
 impl Watching {
     /// Begins, with no more effort than that.
     pub fn new(processes: Vec<Attached>, effort: Effort) -> Self {
         let sampler = Sampler::of_processes(&[], effort);
-        let mut watching = Self { all: Vec::new(), sampler, since: Instant::now(), accesses: None };
+        let mut watching =
+            Self { all: Vec::new(), sampler, since: Instant::now(), accesses: None, samples: None };
         watching.set(processes);
         watching.since = Instant::now();
         watching
@@ -233,6 +235,7 @@ impl Watching {
             clock: cpufreq.map(|hz| (hz, "cpufreq")),
             rss_known: true,
             sampled,
+            samples: self.samples.clone(),
             attached: self.processes().map(|process| process.pid).collect(),
         }
     }
@@ -269,7 +272,7 @@ impl Watching {
 /// time. With the machine, what they wait for in user mode is sampled, too.
 pub fn watch(processes: &[Attached], samples: Option<&Machine>, limit: Option<Duration>, stop: &Stop) -> Run {
     let mut watching = Watching::new(processes.to_vec(), Effort::MEASURED);
-    watching.accesses = samples.map(Accesses::of_a_while);
+    (watching.accesses, watching.samples) = samples.map(Accesses::of_a_while).unzip();
     watching.watch(limit, stop)
 }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use record::command_run::Around;
 use record::live::Sampled;
-use record::{CpuList, Machine, Text};
+use record::{Coverage, CpuList, Machine, Text};
 
 use crate::accesses::Accesses;
 use crate::counters::{Counters, Reading, Set, Target, availability};
@@ -67,6 +67,8 @@ pub struct Run {
     pub rss_known: bool,
     /// What samples of user mode say; `None` where none were taken.
     pub sampled: Option<Sampled>,
+    /// Whether they could be taken; `None` where that was not tried.
+    pub samples: Option<Coverage>,
     /// The processes that ran already and were watched; empty for a command that was started.
     pub attached: Vec<i32>,
 }
@@ -109,7 +111,15 @@ fn attended(job: &Job, spec: Spec, stop: &Stop, tell: Tell) -> Result<(Run, Vec<
         })?;
     let had = Had::read(child.pid(), child.pid());
     let sampler = Sampler::of_child(child.pid(), had);
-    let mut watch = Watch { sampler, first: true, before: None, machine: job.samples, accesses: None, tell };
+    let mut watch = Watch {
+        sampler,
+        first: true,
+        before: None,
+        machine: job.samples,
+        accesses: None,
+        samples: None,
+        tell,
+    };
     child.release();
     child.started()?;
     let own_rss = os::child::own_peak_bytes();
@@ -128,7 +138,18 @@ fn attended(job: &Job, spec: Spec, stop: &Stop, tell: Tell) -> Result<(Run, Vec<
     leave_out(&had, &mut ended, threads.min(usable(job)));
     // The kernel's counts of pages in use are several CPUs', and rounded.
     let rss_known = ended.usage.max_rss_bytes > own_rss.saturating_add(own_rss / 8);
-    let run = Run { ended, reading, refused, seen, around, clock, rss_known, sampled, attached: Vec::new() };
+    let run = Run {
+        ended,
+        reading,
+        refused,
+        seen,
+        around,
+        clock,
+        rss_known,
+        sampled,
+        samples: watch.samples,
+        attached: Vec::new(),
+    };
     Ok((run, child.captured().1))
 }
 
@@ -196,6 +217,7 @@ struct Watch<'a> {
     before: Option<Look>,
     machine: Option<&'a Machine>,
     accesses: Option<Accesses>,
+    samples: Option<Coverage>,
     tell: Tell<'a>,
 }
 
@@ -209,7 +231,7 @@ impl Watcher for Watch<'_> {
     fn tick(&mut self) -> Duration {
         if !std::mem::take(&mut self.first) && self.before.is_none() {
             self.before = Some(Look::now());
-            self.accesses = self.machine.map(Accesses::of_a_while);
+            (self.accesses, self.samples) = self.machine.map(Accesses::of_a_while).unzip();
         }
         if let Some(accesses) = &mut self.accesses {
             accesses.take();

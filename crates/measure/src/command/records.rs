@@ -372,6 +372,7 @@ fn cover(runs: &[Run], figures: &mut Figures) {
         let refusal = here.refusal.clone().unwrap_or_else(|| Unavailable::new(NO_COUNTERS));
         figures.coverage.push(refusal.into_impossible(Coverage::COUNTERS));
     }
+    figures.coverage.extend(runs.iter().find_map(|run| run.samples.clone()));
     let refused = runs.iter().flat_map(|run| &run.refused);
     let not_counted = runs.iter().flat_map(|run| &run.reading.not_counted);
     if let Some((_, why)) = refused.clone().chain(not_counted).find(|(event, _)| *event == "task-clock") {

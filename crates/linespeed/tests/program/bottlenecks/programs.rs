@@ -105,7 +105,7 @@ fn memory_latency() {
         line[0] = first + at.wrapping_mul(1_103_515_245).wrapping_add(12_345) % LINES * 64;
     }
     let mut at = first;
-    for _ in 0..1_000_000 {
+    for _ in 0..3_000_000 {
         // SAFETY: each line holds the address of another, of an array that is there until the end.
         at = unsafe { std::ptr::read_volatile(at as *const usize) };
     }
