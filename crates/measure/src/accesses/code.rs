@@ -160,8 +160,12 @@ fn steps(set: Set, code: &[u8], at: usize, operand: &Operand) -> bool {
     false
 }
 
-/// Whether a process has memory at an address.
+/// Whether a process has memory at an address, by the page tables: nothing is touched, which could wait for whoever serves that page.
 pub(super) fn is_mapped(pid: i32, address: u64) -> bool {
-    File::open(format!("/proc/{pid}/mem"))
-        .is_ok_and(|memory| memory.read_at(&mut [0], address).is_ok_and(|n| n == 1))
+    /// A page is there, or in swap (admin-guide/mm/pagemap.rst).
+    const THERE: u64 = 1 << 63 | 1 << 62;
+    let (mut entry, at) = ([0; 8], address / os::mapping::base_page() * 8);
+    let read =
+        File::open(format!("/proc/{pid}/pagemap")).and_then(|tables| tables.read_exact_at(&mut entry, at));
+    read.is_ok() && u64::from_ne_bytes(entry) & THERE != 0
 }

@@ -69,6 +69,8 @@ struct Touch {
 pub struct Accesses {
     sampler: Option<Sampler>,
     sites: HashMap<(i32, u64), Site>,
+    /// Whether a process has memory in some 2 MiB, by their number.
+    mapped: HashMap<(i32, u64), bool>,
     seen: VecDeque<Seen>,
     /// One of 2^this is kept.
     thinned: u32,
@@ -118,7 +120,7 @@ impl Accesses {
 
     /// Takes what the kernel has written.
     pub fn take(&mut self) {
-        let Self { sampler: Some(sampler), sites, seen, thinned, came, .. } = self else { return };
+        let Self { sampler: Some(sampler), sites, mapped, seen, thinned, came, .. } = self else { return };
         let (now, own, mut new) = (Instant::now(), std::process::id() as i32, 0);
         sampler.take(|sample| {
             *came += 1;
@@ -126,8 +128,9 @@ impl Accesses {
             if sample.pid <= 0 || sample.pid == own || *came % (1 << *thinned) != 0 {
                 return;
             }
-            if sites.len() >= MOST_SITES {
+            if sites.len() >= MOST_SITES || mapped.len() >= MOST_SITES {
                 sites.clear();
+                mapped.clear();
             }
             let place = (sample.pid, sample.ip);
             if !sites.contains_key(&place) && new < NEW_SITES {
@@ -135,7 +138,10 @@ impl Accesses {
                 sites.insert(place, Site::read(sample.pid, sample.ip));
             }
             let none = Site::default();
-            let is_mapped = |address| code::is_mapped(sample.pid, address);
+            let is_mapped = |address: u64| {
+                let place = (sample.pid, address >> 21);
+                *mapped.entry(place).or_insert_with(|| code::is_mapped(sample.pid, address))
+            };
             seen.push_back(see(&sample, sites.get(&place).unwrap_or(&none), now, is_mapped));
             if seen.len() >= MOST_KEPT {
                 let mut keep = false;
@@ -169,8 +175,8 @@ impl Accesses {
 }
 
 /// What a sample saw; `is_mapped`: whether its process has memory at an address.
-fn see(sample: &Sample, site: &Site, at: Instant, is_mapped: impl Fn(u64) -> bool) -> Seen {
-    let touch = |access: &Option<Access>| {
+fn see(sample: &Sample, site: &Site, at: Instant, mut is_mapped: impl FnMut(u64) -> bool) -> Seen {
+    let mut touch = |access: &Option<Access>| {
         let access = access.as_ref()?;
         let address = access.operand.address(&sample.registers, access.end)?;
         let Access { atomic, writes, sequential, overwritten, .. } = *access;

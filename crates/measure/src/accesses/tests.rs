@@ -107,6 +107,19 @@ fn a_load_over_its_own_address_counts_where_that_is_the_next_one() {
     assert!(seen(&gather).hidden);
 }
 
+#[test]
+fn own_memory_is_there_and_address_nothing_is_not() {
+    let machine = machine::inspect(&Root::live()).machine;
+    // /proc shows the memory of an emulator of user programs.
+    let emulated = machine.virtualization.emulated == Some(true);
+    let here = std::hint::black_box([1_u8; 64]);
+    let own = std::process::id() as i32;
+    assert!(code::is_mapped(own, here.as_ptr() as u64) || emulated);
+    assert!(!code::is_mapped(own, 64) && !code::is_mapped(own, u64::MAX) && !code::is_mapped(i32::MAX, 4096));
+    let code = Site::read(own, judge as *const () as u64);
+    assert!(code.read || emulated);
+}
+
 /// Samples of threads in turn, of which these say what memory they name.
 fn samples(count: u64, touch: impl Fn(u64) -> Option<Touch>) -> Vec<Seen> {
     let now = Instant::now();
