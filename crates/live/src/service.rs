@@ -12,7 +12,7 @@ use measure::tasks::Effort;
 use os::Stop;
 use record::live::{Interval, Thread};
 use record::phrase::visible;
-use record::{Label, Measurement, detail};
+use record::{Label, Machine, Measurement, detail};
 
 use crate::selection::{Selection, SelectionError};
 
@@ -70,6 +70,11 @@ impl Service {
     /// The numbers of the processes.
     pub(crate) fn pids(&self) -> Vec<i32> {
         self.watching.processes().map(|one| one.pid).collect()
+    }
+
+    /// Samples what their threads wait for in user mode, too.
+    pub(crate) fn sample(&mut self, machine: &Machine) {
+        self.watching.sample(machine);
     }
 
     /// What is watched.
@@ -144,7 +149,7 @@ pub(crate) fn times(done: &Done, seconds: f64) -> record::live::Service {
         states: states.collect(),
         waits: time.and_then(|time| time.detail.get(detail::WAITS)).unwrap_or_default(),
         looks: time.and_then(|time| time.detail.get(detail::LOOKS)).unwrap_or_default(),
-        sampled: None,
+        sampled: time.and_then(|time| time.detail.get(detail::SAMPLED)),
         below: done.below,
     }
 }

@@ -81,7 +81,8 @@ impl Watch {
         let groups = quota::find_groups(&root);
         let nodes = if machine.nodes.len() > 1 { machine.nodes.clone() } else { Vec::new() };
         let (hardware, counted) = Hardware::open(&root, machine, &cpus);
-        let (accesses, sampled) = Accesses::open(&root, machine, &cpus);
+        let accesses = Accesses::open(&root, machine, &cpus);
+        let sampled = accesses.coverage();
         let mut looked = KeptFiles::default();
         let before = Look::now(&root, &mut looked, &cpus, &ids(&nodes), &groups);
         let probes = if root.is_live() {
@@ -169,6 +170,13 @@ impl Watch {
         interval
     }
 
+    /// Samples the threads of these processes, where whole CPUs may not be sampled.
+    pub fn sample_service(&self, service: Option<&mut Service>, machine: &Machine) {
+        if let (Some(service), false) = (service, self.accesses.are_of_all()) {
+            service.sample(machine);
+        }
+    }
+
     /// Counts the cgroup of these processes apart, from now on, where one is meant; what is new of it to say.
     pub fn count_group(&mut self, service: Option<&Service>) -> Option<Coverage> {
         let selection = service?.selection();
@@ -199,7 +207,7 @@ impl Watch {
         let mut times = service::times(&done, interval.seconds);
         let mut pids = service.pids();
         pids.extend(done.threads.iter().map(|thread| thread.pid));
-        times.sampled = self.accesses.of_interval(length, Some(&pids));
+        times.sampled = self.accesses.of_interval(length, Some(&pids)).or(times.sampled);
         interval.service = Some(times);
         interval.threads = done.threads;
         if !self.nodes.is_empty() {
@@ -263,7 +271,6 @@ impl Watch {
         });
         interval.sensors = self.sensors.clone();
         self.hardware.read_into(&mut interval, &self.root, last);
-        self.accesses.take();
         interval.sampled =
             self.accesses.of_interval(Duration::from_secs_f64(interval.seconds.max(0.0)), None);
         self.find_busiest(0, last);

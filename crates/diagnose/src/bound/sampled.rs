@@ -3,7 +3,7 @@
 use record::diagnosis::BoundBy;
 use record::live::Sampled;
 use record::text::Value;
-use record::{Template, Text, detail as place, text};
+use record::{Measurement, Template, Text, detail as place, text};
 
 use super::probes::share_less;
 use super::{Cause, FIRST, Facts, detail};
@@ -39,11 +39,12 @@ fn share(share: f64) -> Value {
 /// Adds what samples say to other causes; `user`: the share of the time that they are of.
 pub(super) fn add(causes: &mut Vec<Cause>, facts: &Facts, user: f64) {
     let Some(sampled) = enough(facts) else { return };
-    // What counters, experiments or the probe say of memory is exact.
+    // What counters, experiments or the probe say of memory is exact: slots that do not wait for it are spent elsewhere.
+    let stalled = facts.share("backend-bound").map_or(1.0, Measurement::value);
     let of_memory = |cause: &Cause| [BoundBy::MemoryLatency, BoundBy::MemoryBandwidth].contains(&cause.by);
     let known = causes.iter().any(|cause| of_memory(cause) && cause.share >= FIRST);
     let seen = text!("bound-samples", "samples of user mode {count}", count = sampled.samples);
-    let all = [memory(&sampled, user), lines(&sampled, user), spinning(&sampled, user)];
+    let all = [memory(&sampled, user.min(stalled)), lines(&sampled, user), spinning(&sampled, user)];
     let more = all.into_iter().flatten().filter(|cause| !known || !of_memory(cause));
     causes.extend(more.map(|cause| cause.cite(seen.clone(), detail("sampled"))));
 }

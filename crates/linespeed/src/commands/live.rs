@@ -38,6 +38,7 @@ pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
     let mut service = service.map_err(|error| Failure::Cannot(error.to_string()))?;
     let of = service.as_ref().map(|service| service.selection().to_string()).unwrap_or_default();
     let (mut watch, seen) = Watch::begin(root, &found.machine);
+    watch.sample_service(service.as_mut(), &found.machine);
     let mut names = redaction::begin(options)?;
     let head = match &mut names {
         None => terminal::live_head(&found.machine, &of),
@@ -208,7 +209,8 @@ impl Shown {
             return Ok(());
         }
         let head = format!("{}; {} of {time}", self.head, record::units::figure(interval.seconds, "s"));
-        let screen = terminal::Live { head: &head, interval, bound, reference, coverage };
+        let goes_on = live.once.is_none();
+        let screen = terminal::Live { head: &head, interval, bound, reference, coverage, goes_on };
         let text = terminal::live(&screen, &output::style(&options.out));
         if live.once.is_some() {
             return output::print(&text);

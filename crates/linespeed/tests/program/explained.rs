@@ -56,8 +56,14 @@ fn columns() -> BTreeSet<String> {
     let reference = diagnose::Reference::default();
     let mut all = BTreeSet::new();
     for interval in [&machine, &service] {
-        let live =
-            report::terminal::Live { head: "", interval, bound: None, reference: &reference, coverage: &[] };
+        let live = report::terminal::Live {
+            head: "",
+            interval,
+            bound: None,
+            reference: &reference,
+            coverage: &[],
+            goes_on: true,
+        };
         let style = report::terminal::Style { width: 80, ..Default::default() };
         for line in report::terminal::live(&live, &style).lines() {
             let heads = line.contains("steal") || line.contains("  name ");

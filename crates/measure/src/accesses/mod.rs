@@ -11,7 +11,7 @@ mod instruction;
 mod spread;
 mod x86_64;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use crate::counters::{Sample, Sampler};
@@ -33,6 +33,8 @@ const KEPT: Duration = Duration::from_secs(10);
 const MOST_KEPT: usize = 8192;
 /// Places in programs that are known.
 const MOST_SITES: usize = 65_536;
+/// Threads that are followed, of all that there were.
+const MOST_THREADS: usize = 64;
 /// Those that are read at a time, of programs that are everywhere: each takes some microseconds.
 const NEW_SITES: usize = 100;
 /// The last cache, where nobody says how large it is.
@@ -77,32 +79,42 @@ pub struct Accesses {
     came: u64,
     /// Of the last cache, bytes.
     cache: u64,
+    /// The threads that are sampled, where whole CPUs may not be.
+    threads: Option<BTreeSet<i32>>,
+    /// Why none, or not all that is wanted.
+    coverage: Option<Coverage>,
 }
 
 impl Accesses {
-    /// Begins to sample all CPUs often, for some seconds, where that is allowed; else why not.
-    pub(crate) fn of_a_while(machine: &Machine) -> (Self, Coverage) {
-        Self::with_period(machine, &machine.allowed_cpus(), OFTEN)
+    /// Begins to sample all CPUs often, for some seconds; where that is not allowed, the threads that are followed.
+    pub(crate) fn of_a_while(machine: &Machine) -> Self {
+        let all = Self::of_cpus(machine, &machine.allowed_cpus(), OFTEN);
+        if all.sampler.is_some() { all } else { all.of_followed(OFTEN) }
+    }
+
+    /// The same of the threads that are followed alone, as often as all CPUs of a machine that is watched.
+    pub fn of_threads(machine: &Machine) -> Self {
+        let cache = cache_of(machine);
+        Self { cache, ..Self::default() }.of_followed(PERIOD)
     }
 
     /// Begins to sample, where that is allowed.
-    pub fn open(root: &Root, machine: &Machine, cpus: &CpuList) -> (Self, Option<Coverage>) {
-        if !root.is_live() {
-            return (Self::default(), None);
-        }
-        let (all, line) = Self::with_period(machine, cpus, PERIOD);
-        (all, Some(line))
+    pub fn open(root: &Root, machine: &Machine, cpus: &CpuList) -> Self {
+        if root.is_live() { Self::of_cpus(machine, cpus, PERIOD) } else { Self::default() }
     }
 
-    fn with_period(machine: &Machine, cpus: &CpuList, period: u64) -> (Self, Coverage) {
-        let cache = Some(machine.last_level_bytes()).filter(|bytes| *bytes > 0).unwrap_or(USUAL_CACHE);
-        let mut all = Self { cache, ..Self::default() };
+    fn of_followed(self, period: u64) -> Self {
+        Self { sampler: Some(Sampler::of_none(period)), threads: Some(BTreeSet::new()), ..self }
+    }
+
+    fn of_cpus(machine: &Machine, cpus: &CpuList, period: u64) -> Self {
+        let mut all = Self { cache: cache_of(machine), ..Self::default() };
         let kernel = &machine.kernel;
         // CPUs that are kept free of interrupts stay so.
         let quiet = |cpu: u32| kernel.isolated.contains(cpu) || kernel.nohz_full.contains(cpu);
         let sampled: Vec<u32> = cpus.iter().filter(|cpu| !quiet(*cpu)).collect();
         let period = period.max(sampled.len() as u64 * 1_000_000_000 / MOST_A_SECOND);
-        let line = match Sampler::open(sampled.iter().copied(), period) {
+        all.coverage = Some(match Sampler::of_cpus(sampled.iter().copied(), period) {
             Ok(sampler) => {
                 all.sampler = Some(sampler);
                 if sampled.len() < cpus.len() {
@@ -114,8 +126,33 @@ impl Accesses {
                 }
             }
             Err(why) => why.into_impossible(WHAT),
-        };
-        (all, line)
+        });
+        all
+    }
+
+    /// What can be sampled, and why no more.
+    pub fn coverage(&self) -> Option<Coverage> {
+        self.coverage.clone()
+    }
+
+    /// Whether all CPUs are sampled.
+    pub fn are_of_all(&self) -> bool {
+        self.sampler.is_some() && self.threads.is_none()
+    }
+
+    /// Samples these threads, too, where it samples threads.
+    pub(crate) fn follow(&mut self, tids: impl Iterator<Item = i32>) {
+        let (Some(threads), Some(sampler)) = (&mut self.threads, &mut self.sampler) else { return };
+        for tid in tids {
+            if threads.len() < MOST_THREADS && threads.insert(tid) {
+                self.coverage = match sampler.add_thread(tid) {
+                    Ok(()) => Some(Coverage::measured(WHAT)),
+                    // Of some that end meanwhile, or are one too many, the others tell.
+                    Err(_) if !sampler.is_empty() => continue,
+                    Err(why) => Some(why.into_impossible(WHAT)),
+                };
+            }
+        }
     }
 
     /// Takes what the kernel has written.
@@ -157,6 +194,7 @@ impl Accesses {
     /// What the samples of an interval of this length say, or of a longer time where it is short; of these processes, or of all.
     pub fn of_interval(&mut self, length: Duration, pids: Option<&[i32]>) -> Option<Sampled> {
         self.sampler.as_ref()?;
+        self.take();
         let kept = KEPT.max(length);
         while self.seen.front().is_some_and(|first| first.at.elapsed() > kept) {
             self.seen.pop_front();
@@ -172,6 +210,10 @@ impl Accesses {
         let all: Vec<&Seen> = self.seen.iter().filter(|one| pids.contains(&one.pid)).collect();
         (!all.is_empty()).then(|| judge(&all, self.cache))
     }
+}
+
+fn cache_of(machine: &Machine) -> u64 {
+    Some(machine.last_level_bytes()).filter(|bytes| *bytes > 0).unwrap_or(USUAL_CACHE)
 }
 
 /// What a sample saw; `is_mapped`: whether its process has memory at an address.
@@ -263,7 +305,7 @@ const AGAIN: usize = 2;
 #[derive(Debug, Default)]
 struct Line {
     threads: HashMap<i32, (usize, bool)>,
-    cpus: std::collections::BTreeSet<u32>,
+    cpus: BTreeSet<u32>,
 }
 
 impl Line {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use os::Stop;
 use os::child::{Ended, Exit, Stat, USER_HZ, Usage};
-use record::{Coverage, CpuList, Machine};
+use record::{CpuList, Machine};
 
 use super::Run;
 use super::around::Look;
@@ -143,15 +143,13 @@ pub struct Watching {
     since: Instant,
     /// Samples of what they wait for in user mode, where these are taken.
     accesses: Option<Accesses>,
-    samples: Option<Coverage>,
 }
 
 impl Watching {
     /// Begins, with no more effort than that.
     pub fn new(processes: Vec<Attached>, effort: Effort) -> Self {
         let sampler = Sampler::of_processes(&[], effort);
-        let mut watching =
-            Self { all: Vec::new(), sampler, since: Instant::now(), accesses: None, samples: None };
+        let mut watching = Self { all: Vec::new(), sampler, since: Instant::now(), accesses: None };
         watching.set(processes);
         watching.since = Instant::now();
         watching
@@ -189,6 +187,11 @@ impl Watching {
         self.all.iter().filter(|one| one.there).map(|one| &one.process)
     }
 
+    /// Samples what their threads wait for in user mode from now on, too, where whole CPUs may not be sampled.
+    pub fn sample(&mut self, machine: &Machine) {
+        self.accesses = Some(Accesses::of_threads(machine));
+    }
+
     /// Whether one of them is there still.
     pub fn is_one_there(&self) -> bool {
         self.all.iter().any(Watched::is_there)
@@ -210,6 +213,7 @@ impl Watching {
                 next = Instant::now() + self.look();
             }
             if let Some(accesses) = &mut self.accesses {
+                accesses.follow(self.sampler.tids());
                 accesses.take();
             }
             let left = limit.map_or(NOTICE, |limit| limit.saturating_sub(began.elapsed()));
@@ -217,11 +221,13 @@ impl Watching {
         }
         self.look();
         let (wall, usage, (seen, cpufreq)) = self.take();
-        let sampled = self.accesses.as_mut().and_then(|accesses| {
-            accesses.take();
-            let named = self.all.iter().map(|one| one.process.pid);
-            accesses.of_processes(&super::pids_of(&seen).into_iter().chain(named).collect::<Vec<_>>())
+        let named = self.all.iter().map(|one| one.process.pid);
+        let pids: Vec<i32> = super::pids_of(&seen).into_iter().chain(named).collect();
+        let sampled = self.accesses.as_mut().and_then(|accesses| match limit {
+            Some(length) => accesses.of_interval(length, Some(&pids)),
+            None => accesses.of_processes(&pids),
         });
+        let sampled = sampled.filter(|sampled| sampled.samples > 0);
         let mut around = before.until_now();
         // That of our own cgroup; theirs may be another.
         around.throttled_seconds = None;
@@ -235,7 +241,7 @@ impl Watching {
             clock: cpufreq.map(|hz| (hz, "cpufreq")),
             rss_known: true,
             sampled,
-            samples: self.samples.clone(),
+            samples: self.accesses.as_ref().and_then(Accesses::coverage),
             attached: self.processes().map(|process| process.pid).collect(),
         }
     }
@@ -272,7 +278,7 @@ impl Watching {
 /// time. With the machine, what they wait for in user mode is sampled, too.
 pub fn watch(processes: &[Attached], samples: Option<&Machine>, limit: Option<Duration>, stop: &Stop) -> Run {
     let mut watching = Watching::new(processes.to_vec(), Effort::MEASURED);
-    (watching.accesses, watching.samples) = samples.map(Accesses::of_a_while).unzip();
+    watching.accesses = samples.map(Accesses::of_a_while);
     watching.watch(limit, stop)
 }
 

@@ -111,15 +111,7 @@ fn attended(job: &Job, spec: Spec, stop: &Stop, tell: Tell) -> Result<(Run, Vec<
         })?;
     let had = Had::read(child.pid(), child.pid());
     let sampler = Sampler::of_child(child.pid(), had);
-    let mut watch = Watch {
-        sampler,
-        first: true,
-        before: None,
-        machine: job.samples,
-        accesses: None,
-        samples: None,
-        tell,
-    };
+    let mut watch = Watch { sampler, first: true, before: None, machine: job.samples, accesses: None, tell };
     child.release();
     child.started()?;
     let own_rss = os::child::own_peak_bytes();
@@ -128,6 +120,7 @@ fn attended(job: &Job, spec: Spec, stop: &Stop, tell: Tell) -> Result<(Run, Vec<
         opened.as_ref().map_or_else(Default::default, |counters| (counters.read(), refusals(counters)));
     let around = watch.before.as_ref().map(Look::until_now);
     let (seen, cpufreq) = watch.sampler.take();
+    let samples = watch.accesses.as_ref().and_then(Accesses::coverage);
     let sampled = watch.accesses.as_mut().and_then(|accesses| accesses.of_processes(&pids_of(&seen)));
     let clock = clock(&reading, cpufreq, seen.samples);
     // One child was waited for, so one has ended.
@@ -147,7 +140,7 @@ fn attended(job: &Job, spec: Spec, stop: &Stop, tell: Tell) -> Result<(Run, Vec<
         clock,
         rss_known,
         sampled,
-        samples: watch.samples,
+        samples,
         attached: Vec::new(),
     };
     Ok((run, child.captured().1))
@@ -217,7 +210,6 @@ struct Watch<'a> {
     before: Option<Look>,
     machine: Option<&'a Machine>,
     accesses: Option<Accesses>,
-    samples: Option<Coverage>,
     tell: Tell<'a>,
 }
 
@@ -231,12 +223,14 @@ impl Watcher for Watch<'_> {
     fn tick(&mut self) -> Duration {
         if !std::mem::take(&mut self.first) && self.before.is_none() {
             self.before = Some(Look::now());
-            (self.accesses, self.samples) = self.machine.map(Accesses::of_a_while).unzip();
+            self.accesses = self.machine.map(Accesses::of_a_while);
         }
+        let next = self.sampler.tick();
         if let Some(accesses) = &mut self.accesses {
+            accesses.follow(self.sampler.tids());
             accesses.take();
         }
-        self.sampler.tick()
+        next
     }
 
     fn exited(&mut self, pid: i32) {

@@ -98,8 +98,8 @@ impl Attr {
     }
 }
 
-/// `PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_REGS_USER`: what a sample holds, in this order.
-const SAMPLE: u64 = 1 | 2 | 1 << 12;
+/// `PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_CPU | PERF_SAMPLE_REGS_USER`: what a sample holds, in this order.
+const SAMPLE: u64 = 1 | 2 | 1 << 7 | 1 << 12;
 /// `PERF_COUNT_SW_CPU_CLOCK`: a timer of the kernel's own, which needs no PMU.
 const CPU_CLOCK: u64 = 0;
 

@@ -61,17 +61,17 @@ pub(crate) struct Sample {
     pub(crate) registers: [u64; REGISTERS],
 }
 
-/// Samples of some CPUs, from its opening on, until it is dropped.
+/// Samples of some CPUs or threads, from their opening on, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Sampler {
+    attr: SampleAttr,
     rings: Vec<Ring>,
 }
 
-/// What the kernel writes the samples of one CPU into.
+/// What the kernel writes the samples of one CPU or thread into.
 #[derive(Debug)]
 struct Ring {
     _event: OwnedFd,
-    cpu: u32,
     start: *mut u8,
     page: usize,
 }
@@ -81,19 +81,39 @@ unsafe impl Send for Ring {}
 
 impl Sampler {
     /// Samples each of these CPUs once in `period` ns that it spends in user mode.
-    pub(crate) fn open(cpus: impl IntoIterator<Item = u32>, period: u64) -> Result<Self, Unavailable> {
-        let attr = SampleAttr::new(period, ASKED);
-        let mut rings = Vec::new();
+    pub(crate) fn of_cpus(cpus: impl IntoIterator<Item = u32>, period: u64) -> Result<Self, Unavailable> {
+        let mut all = Self::of_none(period);
         for cpu in cpus {
-            let ring = attr::open_sampling(&attr, Whose::Cpu(cpu)).and_then(|event| Ring::new(event, cpu));
-            // A CPU may have gone offline meanwhile.
-            match ring {
-                Ok(ring) => rings.push(ring),
-                Err(error) if error.raw_os_error() == Some(libc::ENODEV) => {}
-                Err(error) => return Err(refusal::surroundings().explain(&error, Scope::Machine)),
+            match all.open(Whose::Cpu(cpu)) {
+                // A CPU may have gone offline meanwhile.
+                Err(error) if error.raw_os_error() != Some(libc::ENODEV) => {
+                    return Err(refusal::surroundings().explain(&error, Scope::Machine));
+                }
+                _ => {}
             }
         }
-        Ok(Self { rings })
+        Ok(all)
+    }
+
+    /// Samples nothing, until threads are added: each once in `period` ns that it spends in user mode.
+    pub(crate) fn of_none(period: u64) -> Self {
+        Self { attr: SampleAttr::new(period, ASKED), rings: Vec::new() }
+    }
+
+    /// Samples this thread, too.
+    pub(crate) fn add_thread(&mut self, tid: i32) -> Result<(), Unavailable> {
+        self.open(Whose::Thread(tid))
+            .map_err(|error| refusal::surroundings().explain(&error, Scope::Process(tid)))
+    }
+
+    fn open(&mut self, whose: Whose) -> io::Result<()> {
+        self.rings.push(Ring::new(attr::open_sampling(&self.attr, whose)?)?);
+        Ok(())
+    }
+
+    /// Whether anything is sampled.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rings.is_empty()
     }
 
     /// Takes the samples since the last time.
@@ -103,7 +123,7 @@ impl Sampler {
 }
 
 impl Ring {
-    fn new(event: OwnedFd, cpu: u32) -> io::Result<Self> {
+    fn new(event: OwnedFd) -> io::Result<Self> {
         let page = os::mapping::base_page() as usize;
         // SAFETY: a mapping at an address of the kernel's choice touches nothing that exists.
         let start = unsafe {
@@ -119,7 +139,7 @@ impl Ring {
         if start == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        Ok(Self { _event: event, cpu, start: start.cast(), page })
+        Ok(Self { _event: event, start: start.cast(), page })
     }
 
     fn word(&self, offset: usize) -> &AtomicU64 {
@@ -154,7 +174,7 @@ impl Ring {
             record.resize(size - 8, 0);
             self.copy(tail.wrapping_add(8), &mut record);
             if kind == SAMPLE {
-                sample(&record, self.cpu).into_iter().for_each(&mut *each);
+                sample(&record).into_iter().for_each(&mut *each);
             }
             tail = tail.wrapping_add(size as u64);
         }
@@ -180,22 +200,24 @@ fn word(record: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_ne_bytes(bytes.try_into().ok()?))
 }
 
-/// A sample without its header: the address, process and thread, and the registers behind their kind; `None` of a thread without
-/// registers of 64 bits.
-fn sample(record: &[u8], cpu: u32) -> Option<Sample> {
+/// A sample without its header: the address, process and thread, the CPU, and the registers behind their kind; `None` of a thread
+/// without registers of 64 bits.
+fn sample(record: &[u8]) -> Option<Sample> {
     /// `PERF_SAMPLE_REGS_ABI_64`.
     const OF_64_BITS: u64 = 2;
-    let (ip, threads, kind) = (word(record, 0)?, word(record, 1)?.to_ne_bytes(), word(record, 2)?);
-    let [a, b, c, d, e, f, g, h] = threads;
-    if kind != OF_64_BITS {
+    let halves = |word: u64| {
+        let [a, b, c, d, e, f, g, h] = word.to_ne_bytes();
+        (u32::from_ne_bytes([a, b, c, d]), u32::from_ne_bytes([e, f, g, h]))
+    };
+    let (ip, (pid, tid), (cpu, _)) = (word(record, 0)?, halves(word(record, 1)?), halves(word(record, 2)?));
+    if word(record, 3)? != OF_64_BITS {
         return None;
     }
     let mut registers = [0; REGISTERS];
     for (register, place) in registers.iter_mut().zip(PLACES) {
-        *register = word(record, 3 + place)?;
+        *register = word(record, 4 + place)?;
     }
-    let (pid, tid) = (i32::from_ne_bytes([a, b, c, d]), i32::from_ne_bytes([e, f, g, h]));
-    Some(Sample { pid, tid, cpu, ip, registers })
+    Some(Sample { pid: pid as i32, tid: tid as i32, cpu, ip, registers })
 }
 
 #[cfg(test)]
@@ -205,29 +227,40 @@ mod tests {
 
     #[test]
     fn a_sample_is_read_as_the_kernel_writes_it() {
-        let mut words = vec![0x40_1000, u64::from_ne_bytes([7, 0, 0, 0, 9, 0, 0, 0]), 2];
+        let mut words = vec![
+            0x40_1000,
+            u64::from_ne_bytes([7, 0, 0, 0, 9, 0, 0, 0]),
+            u64::from_ne_bytes([3, 0, 0, 0, 0, 0, 0, 0]),
+            2,
+        ];
         words.extend(100..100 + REGISTERS as u64);
         let bytes = |words: &[u64]| words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>();
-        let read = sample(&bytes(&words), 3).unwrap();
+        let read = sample(&bytes(&words)).unwrap();
         assert_eq!((read.pid, read.tid, read.cpu, read.ip), (7, 9, 3, 0x40_1000));
         #[cfg(target_arch = "x86_64")]
         assert_eq!(read.registers[..8], [100, 102, 103, 101, 107, 106, 104, 105]);
         assert_eq!(read.registers[REGISTERS - 1], 99 + REGISTERS as u64);
         // A sample that was cut, one of a program of 32 bits, one of a thread of the kernel.
-        assert_eq!(sample(&bytes(&words[..words.len() - 1]), 3), None);
-        words[2] = 1;
-        assert_eq!(sample(&bytes(&words), 3), None);
-        assert_eq!(sample(&bytes(&words[..3]), 3), None);
+        assert_eq!(sample(&bytes(&words[..words.len() - 1])), None);
+        words[3] = 1;
+        assert_eq!(sample(&bytes(&words)), None);
+        assert_eq!(sample(&bytes(&words[..4])), None);
         assert_eq!(header([9, 0, 0, 0, 2, 0, 160, 0]), (SAMPLE, 160));
     }
 
     /// What this process does in user mode is found in its samples; where they are refused, that is said in a line.
     #[test]
     fn a_loop_is_found_where_it_runs() {
-        let mut sampler = match Sampler::open(0..4096, 1_000_000) {
+        let mut sampler = match Sampler::of_cpus(0..4096, 1_000_000) {
             Ok(sampler) => sampler,
-            Err(why) => return assert!(!why.reason.to_string().is_empty()),
+            // One's own threads are sampled by more users than whole CPUs.
+            Err(_) => Sampler::of_none(1_000_000),
         };
+        if sampler.is_empty()
+            && let Err(why) = sampler.add_thread(0)
+        {
+            return assert!(!why.reason.to_string().is_empty());
+        }
         let own = std::process::id() as i32;
         let until = Instant::now() + Duration::from_secs(20);
         let mut found = 0;

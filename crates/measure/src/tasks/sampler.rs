@@ -210,6 +210,11 @@ impl Sampler {
         self.look_at(pid, pid);
     }
 
+    /// The threads that were seen.
+    pub(crate) fn tids(&self) -> impl Iterator<Item = i32> + '_ {
+        self.threads.keys().map(|(_, tid)| *tid)
+    }
+
     /// Times that the threads which ran since the last [`Self::take`] were taken off a CPU, of those that are there still.
     pub(crate) fn involuntary_switches(&mut self) -> u64 {
         let looked = self.threads.values_mut().filter(|thread| thread.looks > 0);

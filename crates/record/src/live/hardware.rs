@@ -54,7 +54,7 @@ pub struct Traffic {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Sampled {
-    /// How many samples.
+    /// How many samples: of the interval, or of the last 10 s where it is shorter.
     pub samples: u64,
     /// Those whose instructions could not be read.
     pub unread: u64,

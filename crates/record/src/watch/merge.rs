@@ -88,14 +88,14 @@ fn join_cores(a: Option<Cores>, b: Option<Cores>, lengths: (f64, f64)) -> Option
     })
 }
 
-/// Samples of a longer time than an interval are in both; shares are averaged by their numbers all the same.
+/// Shares are averaged by their numbers. Samples of a longer time than an interval are in both, so that these are not summed.
 fn join_sampled(a: Option<Sampled>, b: Option<Sampled>) -> Option<Sampled> {
     let (Some(a), Some(b)) = (a.clone(), b.clone()) else { return a.or(b) };
     let numbers = (a.samples as f64, b.samples as f64);
     let share = |a: f64, b: f64| mean(Some(a), Some(b), numbers).unwrap_or_default();
     Some(Sampled {
-        samples: a.samples + b.samples,
-        unread: a.unread + b.unread,
+        samples: a.samples.max(b.samples),
+        unread: a.unread.max(b.unread),
         far: share(a.far, b.far),
         sequential: share(a.sequential, b.sequential),
         working_set: highest(a.working_set, b.working_set),
@@ -298,7 +298,7 @@ mod tests {
         assert_eq!((sum.states["off-cpu"], sum.waits["lock"].threads, sum.looks.all), (0.75, 4, 20));
         assert_eq!(sum.below, 4, "the most at once");
         let sampled = sum.sampled.unwrap();
-        assert_eq!((sampled.samples, sampled.far), (200, 0.375));
+        assert_eq!((sampled.samples, sampled.far), (100, 0.375));
         assert_eq!((sum.seconds, sum.looks.most_active), (2.0, 3));
     }
 

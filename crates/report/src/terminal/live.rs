@@ -33,6 +33,8 @@ pub struct Live<'a> {
     pub reference: &'a Reference,
     /// What can be seen, and what cannot.
     pub coverage: &'a [Coverage],
+    /// Whether another screen follows in its place: its lines stay where they are.
+    pub goes_on: bool,
 }
 
 /// The machine in a line, after the service that is meant, if any.
@@ -70,7 +72,7 @@ fn write(screen: &mut Screen, live: &Live) {
         None => answer::cut(screen, &[Span::strong("No CPU times: /proc/stat cannot be read.")]),
     }
     // The rest stays where it is, however long the sentence is.
-    while screen.lines() < end {
+    while live.goes_on && screen.lines() < end {
         screen.line(&[]);
     }
     screen.line(&[]);
@@ -335,6 +337,7 @@ mod tests {
             bound: bound.as_ref(),
             reference: &reference,
             coverage: &[],
+            goes_on: true,
         };
         super::live(&live, &Style { width, ..Style::default() })
     }
@@ -355,6 +358,31 @@ mod tests {
             processes_seconds: Some(10.0),
             ..Interval::default()
         }
+    }
+
+    #[test]
+    fn samples_have_a_line_where_no_counter_tells_and_a_single_screen_has_no_gap() {
+        let sampled = Sampled { samples: 420, unread: 20, far: 0.91, shared: 0.02, ..Sampled::default() };
+        let text = show(&Interval { sampled: Some(sampled.clone()), ..busy() }, 80);
+        let line = text.lines().find(|line| line.starts_with("User time")).unwrap();
+        assert!(
+            line.contains("91 % beyond") && line.contains("n=400") && line.chars().count() <= 80,
+            "{line}"
+        );
+        let unread = Sampled { samples: 5, unread: 5, ..sampled.clone() };
+        assert!(show(&Interval { sampled: Some(unread), ..busy() }, 80).contains("- beyond the caches"));
+        let counted = Interval { sampled: Some(sampled), cores: Some(Cores::default()), ..busy() };
+        assert!(!show(&counted, 80).contains("User time"));
+        let interval = busy();
+        let live = Live {
+            head: "host",
+            interval: &interval,
+            bound: None,
+            reference: &Reference::default(),
+            coverage: &[],
+            goes_on: false,
+        };
+        assert!(!super::live(&live, &Style::default()).contains("\n\n\n"));
     }
 
     #[test]

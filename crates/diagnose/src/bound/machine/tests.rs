@@ -261,4 +261,11 @@ fn samples_tell_memory_streams_shared_lines_and_spinning_from_computing() {
     let traffic = Traffic { bytes_per_second: 28e9, source: "uncore_imc".to_owned(), ..Traffic::default() };
     let counted = Interval { sampled: Some(few), traffic: Some(traffic), ..busy.clone() };
     assert_eq!(by(&counted), BoundBy::MemoryBandwidth);
+    // And so is the share of slots that wait.
+    let far = Sampled { samples: 400, far: 0.9, working_set: Some(2e8), ..Sampled::default() };
+    let with_slots = |backend: f64| {
+        let cores = Cores { top_down: [("backend-bound".to_owned(), backend)].into(), ..Cores::default() };
+        by(&Interval { sampled: Some(far.clone()), cores: Some(cores), ..busy.clone() })
+    };
+    assert_eq!((with_slots(0.8), with_slots(0.1)), (BoundBy::MemoryLatency, BoundBy::Cpu));
 }

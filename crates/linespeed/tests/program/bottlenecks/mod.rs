@@ -13,8 +13,9 @@ use record::detail;
 use record::diagnosis::{Bound, BoundBy};
 use record::{Label, Record, Text};
 
+use crate::support::confine::Confine;
 use crate::support::started::spawned;
-use crate::support::{Ran, beside_others, emulated, folder, lost, run, skipped, sound};
+use crate::support::{Ran, beside_others, emulated, folder, lost, root, run, skipped, sound};
 
 /// What stat says of a program.
 struct Told {
@@ -118,7 +119,10 @@ fn is_sampled(test: &str, program: &str, named: &[&str], never: &[&str]) {
     let is_one_of = |codes: &[&str]| codes.iter().any(|code| told.says(code));
     assert!(!is_one_of(never), "{}: {seen:?}", told.bound.says);
     let held = [BoundBy::Stolen, BoundBy::Quota, BoundBy::CpuContention].contains(&told.bound.by);
-    if seen.samples < seen.unread + 30 || held {
+    if held {
+        return skipped(test, "other programs or the host had its CPUs");
+    }
+    if seen.samples < seen.unread + 30 {
         return skipped(test, &format!("{} samples of it were read", seen.samples - seen.unread));
     }
     assert!(is_one_of(named), "{}: {seen:?}", told.bound.says);
@@ -158,6 +162,36 @@ fn computing_waits_for_nothing_by_samples() {
     let never = ["bound-sampled-loads", "bound-sampled-stream", "bound-sampled-lines", "bound-sampled-spin"];
     let named = ["bound-one-thread", "bound-sampled-computes"];
     is_sampled("computing_waits_for_nothing_by_samples", "one-thread", &named, &never);
+}
+
+/// Whole CPUs may not be sampled by an ordinary user, but on most kernels his own programs may.
+#[test]
+fn an_ordinary_users_own_program_is_sampled() {
+    let test = "an_ordinary_users_own_program_is_sampled";
+    if !root() || is_emulated(test) {
+        return skipped(test, "it needs root to become nobody");
+    }
+    let folder = folder();
+    let [program, own, place] = ["linespeed", "own", "a.json"].map(|name| folder.path().join(name));
+    crate::support::copied_to(&program);
+    std::fs::copy(std::env::current_exe().unwrap(), &own).unwrap();
+    let file = ["--output", place.to_str().unwrap()];
+    let ran = run(programs::stat_of_copies(&program, &own, &file, "memory-latency").by_nobody());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let record = sound::record(&std::fs::read(&place).unwrap());
+    let refused = lost(&record, "memory access samples");
+    let time = record.measurements_of("workload.time").next().unwrap();
+    let Some(seen) = time.detail.get(detail::SAMPLED) else {
+        assert!(!refused.is_empty(), "neither sampled nor said why not");
+        return skipped(test, &refused.join("; "));
+    };
+    assert!(refused.is_empty(), "{refused:?}");
+    let read = seen.samples - seen.unread;
+    if read < 30 {
+        return skipped(test, &format!("{read} samples of it were read"));
+    }
+    // Setting up its array is a part of it.
+    assert!(seen.far > 0.3 && seen.sequential < seen.far / 2.0, "{seen:?}");
 }
 
 #[test]

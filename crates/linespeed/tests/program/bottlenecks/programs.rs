@@ -5,7 +5,7 @@ use std::hint::{black_box, spin_loop};
 use std::io::{Read, Seek, Write};
 use std::os::fd::FromRawFd;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -24,6 +24,15 @@ pub fn stat(options: &[&str], name: &str, folder: &std::path::Path) -> Command {
     let words = ["--", own.to_str().unwrap(), "--exact", test, "--ignored", "--nocapture", "-q"];
     let mut command = crate::support::linespeed(["stat"].iter().chain(options).chain(&words));
     command.env(NAME, name).env(FOLDER, folder);
+    command
+}
+
+/// The same of copies of linespeed and of this test's binary in a folder that everybody may enter.
+pub fn stat_of_copies(linespeed: &Path, own: &Path, options: &[&str], name: &str) -> Command {
+    let test = "bottlenecks::programs::a_program_that_other_tests_start";
+    let words = ["--", own.to_str().unwrap(), "--exact", test, "--ignored", "--nocapture", "-q"];
+    let mut command = crate::support::program(linespeed, ["stat"].iter().chain(options).chain(&words));
+    command.env(NAME, name);
     command
 }
 
