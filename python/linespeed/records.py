@@ -1329,7 +1329,7 @@ class Sampled:
     far: float = 0.0
     #: Share at accesses to memory that the registers do not tell, as of gathers or after a load over its own address.
     hidden: float = 0.0
-    #: How many samples.
+    #: How many samples: of the interval, or of the last 10 s where it is shorter.
     samples: int = 0
     #: The part of `far` that goes through it in order.
     sequential: float = 0.0
