@@ -84,6 +84,8 @@ fn write(screen: &mut Screen, live: &Live) {
     screen.line(&[]);
     let below = interval.service.as_ref().map_or(0, |service| service.below);
     let room = PROCESSES - fewer - usize::from(lines > 1) - usize::from(below > 0);
+    let rows = interval.processes.len().max(interval.threads.len());
+    let room = if live.goes_on { room } else { room.min(rows + 1) };
     if below > 0 {
         let of = describe_below(below);
         answer::cut(screen, &[Span::quiet(format!("Threads of what was named{of}:"))]);
@@ -221,7 +223,7 @@ fn samples(sampled: &Sampled) -> (&'static str, String) {
     let share = |share: f64| if read == 0 { "-".to_owned() } else { format!("{:.0} %", share * 100.0) };
     let far = pad_left(&share(sampled.far), 8);
     let text = format!(
-        "{far} beyond the caches, {} at shared lines, {} spinning (n={read})",
+        "{far} beyond caches, {} shared lines, {} spinning (n={read})",
         share(sampled.shared),
         share(sampled.spinning)
     );
@@ -370,7 +372,7 @@ mod tests {
             "{line}"
         );
         let unread = Sampled { samples: 5, unread: 5, ..sampled.clone() };
-        assert!(show(&Interval { sampled: Some(unread), ..busy() }, 80).contains("- beyond the caches"));
+        assert!(show(&Interval { sampled: Some(unread), ..busy() }, 80).contains("- beyond caches"));
         let counted = Interval { sampled: Some(sampled), cores: Some(Cores::default()), ..busy() };
         assert!(!show(&counted, 80).contains("User time"));
         let interval = busy();
