@@ -120,6 +120,26 @@ fn children_are_timed_each_for_itself() {
     assert!(ends[1].wall < ends[0].wall, "{ends:?}");
 }
 
+/// Whose second look takes long, as when this process was stopped in it.
+struct Slow(u32);
+
+impl Watcher for Slow {
+    fn tick(&mut self) -> Duration {
+        self.0 += 1;
+        if self.0 == 2 {
+            std::thread::sleep(Duration::from_millis(600));
+        }
+        Duration::from_millis(20)
+    }
+}
+
+#[test]
+fn an_end_during_a_look_is_known_to_be_seen_late() {
+    let mut child = Child::spawn(&Spec::new(&command_line(&["sleep", "0.2"]))).unwrap();
+    let ends = wait_all(&mut [&mut child], &Stop::new(), None, &mut Slow(0));
+    assert!(ends[0].late >= Duration::from_millis(500), "{ends:?}");
+}
+
 #[test]
 fn a_command_that_cannot_be_started_says_why_and_what_to_do() {
     let folder = tempfile::tempdir().unwrap();

@@ -211,6 +211,8 @@ pub fn wait_all(
                 waited.take_end(child, late, watcher);
             }
         }
+        // From here on an end goes unseen: also while the watcher looks at what runs.
+        let from = Instant::now();
         let mut fds: Vec<RawFd> = Vec::new();
         for (child, waited) in children.iter().zip(&waited).filter(|(child, _)| open(child)) {
             fds.extend(waited.watch.iter().map(AsRawFd::as_raw_fd));
@@ -244,7 +246,6 @@ pub fn wait_all(
             }
             patience = patience.min(rest);
         }
-        let from = Instant::now();
         wait_readable(&fds, patience);
         late = from.elapsed().saturating_sub(patience);
     };
