@@ -60,21 +60,23 @@ fn of_word(word: u32) -> Instruction {
     let (fetches, wide) = (field(word, 22, 1) == 1, vector && field(word, 23, 1) == 1 && size == 0);
     // PRFM is a load of size 3 whose bits 23 and 22 are 10.
     let hint = !vector && size == 3 && field(word, 22, 2) == 2;
-    // What a load of a general register leaves there.
-    let loads = Some(field(word, 0, 5) as u8).filter(|_| !vector && field(word, 22, 2) != 0);
-    let kind_of = |walks: bool| if walks || wide { Kind::Sequential } else { Kind::Other };
+    let kind_of = |walks: bool| match (walks, wide) {
+        (true, _) => Kind::Sequential,
+        (false, true) => Kind::Vector,
+        _ => Kind::Other,
+    };
     let writes = field(word, 22, 2) == 0 || (wide && !fetches);
     // Registers with a constant offset that counts values.
     if word & 0x3b00_0000 == 0x3900_0000 {
         let shift = if wide { 4 } else { size };
         let operand = at(i64::from(field(word, 10, 12)) << shift).filter(|_| !hint);
-        return Instruction { kind: kind_of(false), operand, writes, loads, ..other };
+        return Instruction { kind: kind_of(false), operand, writes, ..other };
     }
     if word & 0x3b20_0000 == 0x3800_0000 {
         // Before and after the access the base moves by the offset; it has moved, or not yet.
         let moves = field(word, 10, 1) == 1;
         let operand = at(if moves { 0 } else { signed(word, 12, 9) }).filter(|_| !hint);
-        return Instruction { kind: kind_of(moves), operand, writes, loads, ..other };
+        return Instruction { kind: kind_of(moves), operand, writes, ..other };
     }
     if word & 0x3b20_0c00 == 0x3820_0800 {
         let shift = if field(word, 12, 1) == 0 {
@@ -87,7 +89,7 @@ fn of_word(word: u32) -> Instruction {
         // UXTW and SXTW take the register's lower half, as it is in almost all programs.
         let index = Some((field(word, 16, 5) as u8, shift as u8));
         let operand = Some(Operand { base, index, offset: 0 }).filter(|_| !hint);
-        return Instruction { kind: kind_of(false), operand, writes, loads, ..other };
+        return Instruction { kind: kind_of(false), operand, writes, ..other };
     }
     // LDADD, SWP and their kind.
     if word & 0x3b20_0c00 == 0x3820_0000 && !vector {
@@ -98,7 +100,13 @@ fn of_word(word: u32) -> Instruction {
         let shift = if vector { 2 + size } else { 2 + (size >> 1) };
         let moves = field(word, 23, 1) == 1;
         let operand = at(if moves { 0 } else { signed(word, 15, 7) << shift });
-        let kind = if moves || (vector && size == 2) { Kind::Sequential } else { Kind::Other };
+        let kind = if moves {
+            Kind::Sequential
+        } else if vector && size == 2 {
+            Kind::Vector
+        } else {
+            Kind::Other
+        };
         return Instruction { kind, operand, writes: !fetches, ..other };
     }
     // Exclusive loads and stores, compare and swap; LDAR and STLR are plain.
@@ -109,7 +117,7 @@ fn of_word(word: u32) -> Instruction {
     }
     // LD1 to LD4, ST1 to ST4.
     if word & 0xbe00_0000 == 0x0c00_0000 {
-        return Instruction { kind: Kind::Sequential, operand: at(0), writes: !fetches, ..other };
+        return Instruction { kind: Kind::Vector, operand: at(0), writes: !fetches, ..other };
     }
     other
 }

@@ -8,9 +8,9 @@ use super::{aarch64, x86_64};
 
 /// Bytes of code that are read before and behind an address.
 const BEFORE: usize = 96;
-const BEHIND: usize = 160;
+const BEHIND: usize = 320;
 /// Instructions of a loop that are looked at.
-const MOST: usize = 48;
+const MOST: usize = 96;
 
 /// What stands at a place in a program.
 #[derive(Clone, Debug, Default)]
@@ -36,9 +36,6 @@ pub(super) struct Access {
     pub(super) writes: bool,
     /// Whether it goes through memory in order.
     pub(super) sequential: bool,
-    /// Whether it has loaded over what the address is made of: that is the next address if memory holds addresses or places in an
-    /// array, and else none.
-    pub(super) overwritten: bool,
 }
 
 /// The instruction set that this is compiled for is that of the machine.
@@ -69,21 +66,13 @@ impl Site {
     /// Reads what stands there in the memory of a process.
     pub(super) fn read(pid: i32, ip: u64) -> Self {
         let Ok(memory) = File::open(format!("/proc/{pid}/mem")) else { return Self::default() };
-        let mut code = [0; BEFORE + BEHIND];
-        let mut read = |start: usize, end: usize| {
-            let at = ip.wrapping_sub(BEFORE as u64).wrapping_add(start as u64);
-            memory.read_at(&mut code[start..end], at).unwrap_or(0)
-        };
-        let behind = read(BEFORE, BEFORE + BEHIND);
-        // Code may begin with its page.
-        let in_page = (ip % os::mapping::base_page()) as usize;
-        let before = if read(0, BEFORE) == BEFORE {
-            BEFORE
-        } else {
-            let rest = in_page.min(BEFORE);
-            if read(BEFORE - rest, BEFORE) == rest { rest } else { 0 }
-        };
-        Self::of(Set::HERE, &code[BEFORE - before..BEFORE + behind], before, ip)
+        // Its page has just run; to read the next could wait for a disk, and hold that process up.
+        let in_page = ip % os::mapping::base_page();
+        let before = in_page.min(BEFORE as u64);
+        let behind = (os::mapping::base_page() - in_page).min(BEHIND as u64);
+        let mut code = vec![0; (before + behind) as usize];
+        let read = memory.read_at(&mut code, ip - before).unwrap_or(0);
+        Self::of(Set::HERE, &code[..read], before as usize, ip)
     }
 
     /// Of these bytes, of which so many stand before the address.
@@ -91,23 +80,27 @@ impl Site {
         let Some(next) = code.get(before..).and_then(|code| set.decode(code)) else { return Self::default() };
         let at = place_before(set, code, before);
         let last = at.and_then(|at| Some((at, set.decode(&code[at..])?)));
-        let access = |(at, one): (usize, Instruction), done: bool| {
+        let access = |(at, one): (usize, Instruction)| {
             let operand = one.operand.filter(|operand| !set.is_of_stack(operand))?;
             Some(Access {
                 operand,
                 end: ip.wrapping_sub(before as u64).wrapping_add((at + one.length) as u64),
                 atomic: one.kind == Kind::Atomic,
                 writes: one.writes,
-                sequential: one.kind == Kind::Sequential || steps(set, code, at, &operand),
-                overwritten: done && one.loads.is_some_and(|register| operand.moves_with(register)),
+                sequential: match (one.kind, steps(set, code, at, &operand)) {
+                    (Kind::Sequential, _) | (_, Some(true)) => true,
+                    // Vectors are of arrays, unless a loop shows that it goes elsewhere.
+                    (Kind::Vector, None) => true,
+                    _ => false,
+                },
             })
         };
         Self {
             read: true,
             spins: next.kind == Kind::Spin || last.is_some_and(|(_, last)| last.kind == Kind::Spin),
             hidden: next.hidden || last.is_some_and(|(_, last)| last.hidden),
-            next: access((before, next), false),
-            before: last.filter(|(_, last)| last.kind != Kind::End).and_then(|last| access(last, true)),
+            next: access((before, next)),
+            before: last.filter(|(_, last)| last.kind != Kind::End).and_then(access),
         }
     }
 }
@@ -139,25 +132,25 @@ fn place_before(set: Set, code: &[u8], end: usize) -> Option<usize> {
 }
 
 /// Whether a register of this address is made greater or less by a constant in the loop around it: until the next jump backwards, and
-/// from where that leads to.
-fn steps(set: Set, code: &[u8], at: usize, operand: &Operand) -> bool {
+/// from where that leads to; `None` where no loop is seen.
+fn steps(set: Set, code: &[u8], at: usize, operand: &Operand) -> Option<bool> {
     let (mut here, mut gone_back) = (at, false);
     for _ in 0..MOST {
-        let Some(one) = code.get(here..).and_then(|code| set.decode(code)) else { return false };
+        let one = code.get(here..).and_then(|code| set.decode(code))?;
         if one.steps.is_some_and(|register| operand.moves_with(register)) {
-            return true;
+            return Some(true);
         }
         let end = here + one.length;
         if gone_back && end > at {
-            return false;
+            return Some(false);
         }
         match one.jump.and_then(|jump| end.checked_add_signed(isize::try_from(jump).ok()?)) {
             Some(target) if target <= at && !gone_back => (here, gone_back) = (target, true),
-            _ if one.kind == Kind::End => return false,
+            _ if one.kind == Kind::End => return None,
             _ => here = end,
         }
     }
-    false
+    None
 }
 
 /// Whether a process has memory at an address, by the page tables: nothing is touched, which could wait for whoever serves that page.

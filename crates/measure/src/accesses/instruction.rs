@@ -12,8 +12,6 @@ pub(super) struct Instruction {
     pub(super) hidden: bool,
     /// Whether it writes there.
     pub(super) writes: bool,
-    /// The register that it loads into, whose value is that of memory afterwards.
-    pub(super) loads: Option<u8>,
     /// The register that it makes greater or less by a constant.
     pub(super) steps: Option<u8>,
     /// Where it may jump to, from its end.
@@ -26,8 +24,10 @@ pub(super) enum Kind {
     /// Anything else.
     #[default]
     Other,
-    /// Goes through memory in order: string instructions, and those of whole vectors.
+    /// Goes through memory in order: string instructions.
     Sequential,
+    /// Reads or writes a whole vector.
+    Vector,
     /// Reads and writes at once, so that no other CPU comes between.
     Atomic,
     /// Waits a little: what loops do that spin.

@@ -11,10 +11,10 @@ mod instruction;
 mod spread;
 mod x86_64;
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::time::{Duration, Instant};
 
-use crate::counters::{Sample, Sampler};
+use crate::counters::{Noted, Sample, Sampler};
 use machine::Root;
 use record::live::Sampled;
 use record::{Coverage, CpuList, Machine, text};
@@ -46,6 +46,8 @@ const WHAT: &str = "memory access samples";
 #[derive(Clone, Debug)]
 struct Seen {
     at: Instant,
+    /// The same to the ns, by the kernel's clock.
+    time: u64,
     pid: i32,
     tid: i32,
     cpu: u32,
@@ -71,8 +73,10 @@ struct Touch {
 pub struct Accesses {
     sampler: Option<Sampler>,
     sites: HashMap<(i32, u64), Site>,
-    /// Whether a process has memory in some 2 MiB, by their number.
-    mapped: HashMap<(i32, u64), bool>,
+    /// Of a process, the numbers of some 2 MiB in which it has memory.
+    mapped: HashSet<(i32, u64)>,
+    /// Since when both are known.
+    read_at: Option<Instant>,
     seen: VecDeque<Seen>,
     /// One of 2^this is kept.
     thinned: u32,
@@ -143,9 +147,23 @@ impl Accesses {
     /// Samples these threads, too, where it samples threads.
     pub(crate) fn follow(&mut self, tids: impl Iterator<Item = i32>) {
         let (Some(threads), Some(sampler)) = (&mut self.threads, &mut self.sampler) else { return };
-        for tid in tids {
-            if threads.len() < MOST_THREADS && threads.insert(tid) {
-                self.coverage = match sampler.add_thread(tid) {
+        let there: BTreeSet<i32> = tids.collect();
+        // Those that have ended make room for others.
+        threads.retain(|tid| there.contains(tid));
+        sampler.keep_threads(&there);
+        for tid in &there {
+            if threads.len() == MOST_THREADS {
+                let reason = text!(
+                    "samples-of-some-threads",
+                    "of {sampled} of {threads} threads",
+                    sampled = threads.len(),
+                    threads = there.len()
+                );
+                self.coverage = Some(Coverage::degraded(WHAT, reason).with_remedy("run as root"));
+                break;
+            }
+            if threads.insert(*tid) {
+                self.coverage = match sampler.add_thread(*tid) {
                     Ok(()) => Some(Coverage::measured(WHAT)),
                     // Of some that end meanwhile, or are one too many, the others tell.
                     Err(_) if !sampler.is_empty() => continue,
@@ -159,15 +177,25 @@ impl Accesses {
     pub fn take(&mut self) {
         let Self { sampler: Some(sampler), sites, mapped, seen, thinned, came, .. } = self else { return };
         let (now, own, mut new) = (Instant::now(), std::process::id() as i32, 0);
-        sampler.take(|sample| {
+        // Code and memory of a process change, and its number may be another's.
+        if self.read_at.is_none_or(|at| at.elapsed() > KEPT) || sites.len().max(mapped.len()) >= MOST_SITES {
+            self.read_at = Some(now);
+            sites.clear();
+            mapped.clear();
+        }
+        sampler.take(|event| {
+            let sample = match event {
+                Noted::Sample(sample) => sample,
+                Noted::Exec(of) => {
+                    sites.retain(|(pid, _), _| *pid != of);
+                    mapped.retain(|(pid, _)| *pid != of);
+                    return;
+                }
+            };
             *came += 1;
             // A process without a number is of another namespace.
             if sample.pid <= 0 || sample.pid == own || *came % (1 << *thinned) != 0 {
                 return;
-            }
-            if sites.len() >= MOST_SITES || mapped.len() >= MOST_SITES {
-                sites.clear();
-                mapped.clear();
             }
             let place = (sample.pid, sample.ip);
             if !sites.contains_key(&place) && new < NEW_SITES {
@@ -177,7 +205,11 @@ impl Accesses {
             let none = Site::default();
             let is_mapped = |address: u64| {
                 let place = (sample.pid, address >> 21);
-                *mapped.entry(place).or_insert_with(|| code::is_mapped(sample.pid, address))
+                let is_mapped = mapped.contains(&place) || code::is_mapped(sample.pid, address);
+                if is_mapped {
+                    mapped.insert(place);
+                }
+                is_mapped
             };
             seen.push_back(see(&sample, sites.get(&place).unwrap_or(&none), now, is_mapped));
             if seen.len() >= MOST_KEPT {
@@ -199,6 +231,9 @@ impl Accesses {
         while self.seen.front().is_some_and(|first| first.at.elapsed() > kept) {
             self.seen.pop_front();
         }
+        if self.seen.len() < MOST_KEPT / 4 {
+            self.thinned = self.thinned.saturating_sub(1);
+        }
         let of = |one: &&Seen| pids.is_none_or(|pids| pids.contains(&one.pid));
         let all: Vec<&Seen> = self.seen.iter().filter(of).collect();
         Some(judge(&all, self.cache))
@@ -218,16 +253,18 @@ fn cache_of(machine: &Machine) -> u64 {
 
 /// What a sample saw; `is_mapped`: whether its process has memory at an address.
 fn see(sample: &Sample, site: &Site, at: Instant, mut is_mapped: impl FnMut(u64) -> bool) -> Seen {
-    let mut touch = |access: &Option<Access>| {
+    let mut touch = |access: &Option<Access>, done: bool| {
         let access = access.as_ref()?;
         let address = access.operand.address(&sample.registers, access.end)?;
-        let Access { atomic, writes, sequential, overwritten, .. } = *access;
-        (!overwritten || is_mapped(address)).then_some(Touch { address, atomic, writes, sequential })
+        let Access { atomic, writes, sequential, .. } = *access;
+        // What is done may have written over the registers of its own address.
+        (!done || is_mapped(address)).then_some(Touch { address, atomic, writes, sequential })
     };
-    let touches = [touch(&site.before), touch(&site.next)];
+    let touches = [touch(&site.before, true), touch(&site.next, false)];
     let lost = site.before.is_some() && touches[0].is_none();
     Seen {
         at,
+        time: sample.time,
         pid: sample.pid,
         tid: sample.tid,
         cpu: sample.cpu,
@@ -301,18 +338,31 @@ const LINE: u32 = 6;
 /// Samples of a thread that are no chance.
 const AGAIN: usize = 2;
 
-/// Who touches a line: of each thread how often, whether it writes, and on which CPUs.
+/// How one thread touches a line.
+#[derive(Clone, Copy, Debug)]
+struct Toucher {
+    count: usize,
+    writes: bool,
+    first: u64,
+    last: u64,
+}
+
+/// Who touches a line, by thread, and on which CPUs.
 #[derive(Debug, Default)]
 struct Line {
-    threads: HashMap<i32, (usize, bool)>,
+    threads: HashMap<i32, Toucher>,
     cpus: BTreeSet<u32>,
 }
 
 impl Line {
-    /// Whether several threads on several CPUs do, of which one writes.
+    /// Whether several threads on several CPUs do in the same time, of which one writes. What one leaves another may have
+    /// afterwards, as the stack of a thread that has ended.
     fn is_shared(&self) -> bool {
-        let often = || self.threads.values().filter(|(count, _)| *count >= AGAIN);
-        often().count() >= 2 && often().any(|(_, writes)| *writes) && self.cpus.len() >= 2
+        let often: Vec<&Toucher> = self.threads.values().filter(|one| one.count >= AGAIN).collect();
+        let meet = |a: &Toucher, b: &Toucher| a.first < b.last && b.first < a.last && (a.writes || b.writes);
+        let pairs =
+            || often.iter().enumerate().flat_map(|(at, a)| often[at + 1..].iter().map(move |b| (a, b)));
+        self.cpus.len() >= 2 && pairs().any(|(a, b)| meet(a, b))
     }
 }
 
@@ -325,9 +375,11 @@ fn shared_lines(all: &[&Seen]) -> HashMap<(i32, u64), Line> {
     for one in all {
         for touch in one.touches.iter().flatten() {
             let line = lines.entry(line(one.pid, touch)).or_default();
-            let (count, writes) = line.threads.entry(one.tid).or_default();
-            *count += 1;
-            *writes |= touch.writes || touch.atomic;
+            let new = Toucher { count: 0, writes: false, first: one.time, last: one.time };
+            let thread = line.threads.entry(one.tid).or_insert(new);
+            thread.count += 1;
+            thread.writes |= touch.writes || touch.atomic;
+            (thread.first, thread.last) = (thread.first.min(one.time), thread.last.max(one.time));
             line.cpus.insert(one.cpu);
         }
     }

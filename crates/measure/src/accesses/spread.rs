@@ -8,6 +8,9 @@ use std::collections::HashMap;
 const BLOCKS: [u32; 3] = [12, 16, 21];
 /// So many pairs tell.
 const MET: f64 = 16.0;
+/// A cache line, as a shift, and pairs in one that are no chance.
+const LINE: u32 = 6;
+const MET_IN_LINES: f64 = 4.0;
 /// So often in one page is no part of going through much.
 const HOT: usize = 4;
 /// Fewer addresses tell nothing.
@@ -27,6 +30,11 @@ pub(super) fn of(addresses: &[u64]) -> (f64, Vec<bool>) {
         let met: f64 = counts(&rest, shift).values().map(|n| (n * (n - 1)) as f64 / 2.0).sum();
         (met, f64::from(1_u32 << shift))
     };
+    // A few lines that lie far apart fit a cache, however much lies between them.
+    let (met, bytes) = of_blocks(LINE);
+    if met >= MET_IN_LINES.max(rest.len() as f64 / 100.0) {
+        return (pairs / met * bytes, cold);
+    }
     let all = BLOCKS.map(of_blocks);
     let known = all.iter().find(|(met, _)| *met >= MET).map(|(met, bytes)| pairs / met * bytes);
     // Where hardly two meet in the largest: at least so much.
@@ -70,6 +78,12 @@ mod tests {
         let far_apart: Vec<u64> = (0..400).map(|at: u64| 0x7f00_0000_0000 + at % 64 * (8 << 20)).collect();
         assert_eq!(of(&far_apart), (0.0, vec![false; 400]));
         assert!(of(&evenly(400, 1)).0 < f64::from(2 << 20));
+        // One line each 64 KiB, 512 KiB in all.
+        let sparse: Vec<u64> = evenly(400, 128)
+            .iter()
+            .map(|address| (address >> 6) % 8192 * 65_536 + 0x7f00_0000_0000)
+            .collect();
+        assert!(of(&sparse).0 < f64::from(2 << 20), "{}", of(&sparse).0);
         assert_eq!(of(&[]).0, 0.0);
         assert_eq!(of(&evenly(5, 1024)).0, 0.0);
         // Beside them what goes through much is still found.

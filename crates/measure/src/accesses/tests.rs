@@ -49,6 +49,10 @@ fn streams_go_in_order_whether_by_vectors_or_one_by_one() {
     assert!(site(TRIAD, 19).next.unwrap().writes);
     let sum = site(SUM, 7);
     assert!(sum.before.unwrap().sequential);
+    // add $0x100,%rax behind a load of it; a vector whose address a loop makes of what it loaded.
+    assert!(site("48 8b 18 48 05 00 01 00 00 75 f5", 0).next.unwrap().sequential);
+    let group = "66 0f 6f 04 06 66 0f 7e c0 48 21 c8 75 f2 c3";
+    assert!(!site(group, 5).before.unwrap().sequential);
     // rep movsb; mov (%rax,%rcx,4),%eax in a loop that steps another register.
     assert!(site("f3 a4", 0).next.unwrap().sequential);
     assert!(!site("8b 04 88 48 83 c2 01 48 39 d7 75 f4", 0).next.unwrap().sequential);
@@ -92,19 +96,17 @@ fn arms_loads_stores_and_atomics_are_recognised() {
 }
 
 #[test]
-fn a_load_over_its_own_address_counts_where_that_is_the_next_one() {
-    // mov 8(%rbx),%rbx: the next node; mov (%rax),%eax: a number where there is no memory; vpgatherdd.
-    let next = site("48 8b 5b 08 90", 4);
-    let number = site("8b 00 90", 2);
+fn the_address_of_what_is_done_counts_where_there_is_memory() {
+    // mov 8(%rbx),%rbx: the next node; mov (%rax),%eax: a number, where there is no memory; vpgatherdd.
+    let (next, number) = (site("48 8b 5b 08 90", 4), site("8b 00 90", 2));
     let gather = site("c4 e2 6d 90 04 8f 90", 6);
-    assert!(next.before.as_ref().unwrap().overwritten && number.before.as_ref().unwrap().overwritten);
-    assert!(!site("8b 03 90", 2).before.unwrap().overwritten && gather.hidden && gather.before.is_none());
-    let mut sample = Sample { pid: 1, tid: 1, cpu: 0, ip: 0, registers: [0; crate::counters::REGISTERS] };
+    let mut sample =
+        Sample { pid: 1, tid: 1, cpu: 0, time: 0, ip: 0, registers: [0; crate::counters::REGISTERS] };
     sample.registers[usize::from(RBX)] = 0x7f00_0000_0000;
     let seen = |site: &Site| see(&sample, site, Instant::now(), |address| address >= 0x1_0000);
     assert_eq!((seen(&next).touches[0].unwrap().address, seen(&next).hidden), (0x7f00_0000_0008, false));
     assert_eq!((seen(&number).touches[0], seen(&number).hidden), (None, true));
-    assert!(seen(&gather).hidden);
+    assert!(seen(&gather).hidden && gather.before.is_none());
 }
 
 #[test]
@@ -125,6 +127,7 @@ fn samples(count: u64, touch: impl Fn(u64) -> Option<Touch>) -> Vec<Seen> {
     let now = Instant::now();
     let one = |number: u64| Seen {
         at: now,
+        time: number,
         pid: 7,
         tid: 7 + (number % 2) as i32,
         cpu: (number % 2) as u32,
@@ -179,6 +182,13 @@ fn lines_that_threads_write_on_several_cpus_are_shared_and_no_others() {
     let mut in_turns = samples(100, |_| Some(atomic(0x1000)));
     in_turns.iter_mut().for_each(|one| one.cpu = 0);
     assert_eq!(judged(&in_turns).shared, 0.0);
+    // Two that have the same stack one after the other.
+    let mut after = samples(100, |_| Some(atomic(0x1000)));
+    after
+        .iter_mut()
+        .enumerate()
+        .for_each(|(at, one)| (one.tid, one.cpu) = ((at / 50) as i32, (at / 50) as u32));
+    assert_eq!(judged(&after).shared, 0.0);
     // One writes, one reads what was written.
     let write = |number: u64| Some(Touch { writes: number.is_multiple_of(2), ..at(0x1008 + number % 2 * 8) });
     assert_eq!(judged(&samples(100, write)).shared, 1.0);
@@ -202,7 +212,7 @@ proptest! {
     #[test]
     fn any_samples_give_shares(touched in proptest::collection::vec((any::<u64>(), 0_i32..3, any::<bool>()), 1..200)) {
         let all: Vec<Seen> = touched.iter().map(|(address, tid, writes)| Seen {
-            at: Instant::now(), pid: 1, tid: *tid, cpu: *tid as u32, ip: address % 5, read: *writes, spins: *writes, hidden: !*writes,
+            at: Instant::now(), time: 0, pid: 1, tid: *tid, cpu: *tid as u32, ip: address % 5, read: *writes, spins: *writes, hidden: !*writes,
             touches: [Some(Touch { writes: *writes, ..at(*address) }), None],
         }).collect();
         let said = judged(&all);
@@ -214,7 +224,8 @@ proptest! {
 }
 
 fn see_all(site: &Site) -> Seen {
-    let sample = Sample { pid: 1, tid: 1, cpu: 0, ip: 0, registers: [u64::MAX; crate::counters::REGISTERS] };
+    let sample =
+        Sample { pid: 1, tid: 1, cpu: 0, time: 0, ip: 0, registers: [u64::MAX; crate::counters::REGISTERS] };
     see(&sample, site, Instant::now(), |address| address % 2 == 0)
 }
 

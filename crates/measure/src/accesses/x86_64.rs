@@ -171,7 +171,7 @@ fn first(bytes: &mut Bytes, prefixes: Prefixes, opcode: u8) -> Option<Instructio
                 // PAUSE.
                 0x90 if prefixes.repeat == 0xf3 => Kind::Spin,
                 0xa4..=0xa7 | 0xaa..=0xaf if repeated => Kind::Sequential,
-                0xc3 | 0xcb | 0xe9 | 0xeb => Kind::End,
+                0xc2 | 0xc3 | 0xca | 0xcb | 0xe9 | 0xeb => Kind::End,
                 _ => Kind::Other,
             },
             operand: match opcode {
@@ -180,6 +180,8 @@ fn first(bytes: &mut Bytes, prefixes: Prefixes, opcode: u8) -> Option<Instructio
                 _ => None,
             },
             writes: matches!(opcode, 0xa4 | 0xa5 | 0xaa | 0xab),
+            // ADD and SUB of a constant to RAX.
+            steps: matches!(opcode, 0x05 | 0x2d).then_some(0),
             jump,
             ..Instruction::default()
         });
@@ -207,11 +209,6 @@ fn first(bytes: &mut Bytes, prefixes: Prefixes, opcode: u8) -> Option<Instructio
     if operands.memory.is_some() && (prefixes.lock || matches!(opcode, 0x86 | 0x87)) {
         kind = Kind::Atomic;
     }
-    let loads = match opcode {
-        0x63 | 0x69 | 0x6b | 0x86 | 0x87 | 0x8a | 0x8b => true,
-        0x00..=0x37 => opcode & 2 != 0,
-        _ => false,
-    };
     // Adds and subtractions of a constant, steps of one.
     let steps = match (opcode, operands.reg) {
         (0x81 | 0x83, 0 | 5) | (0xff, 0 | 1) => operands.register,
@@ -221,7 +218,6 @@ fn first(bytes: &mut Bytes, prefixes: Prefixes, opcode: u8) -> Option<Instructio
         length: bytes.at,
         kind,
         operand: operands.memory,
-        loads: loads.then_some(operands.reg | (prefixes.rex & 4) << 1),
         writes,
         steps,
         ..Instruction::default()
@@ -274,11 +270,10 @@ fn second(bytes: &mut Bytes, prefixes: Prefixes, opcode: u8) -> Option<Instructi
                     | 0xbb | 0xc0 | 0xc1 | 0xc3 | 0xc7 | 0xd6 | 0xe7
             ) || (opcode == 0x7e && prefixes.repeat != 0xf3)
                 || (opcode == 0xba && operands.reg >= 5);
-            let loads = matches!(opcode, 0x40..=0x4f | 0xaf | 0xb6..=0xb8 | 0xbc..=0xc1);
             let kind = if prefixes.lock {
                 Kind::Atomic
             } else if is_packed(opcode, prefixes.repeat) {
-                Kind::Sequential
+                Kind::Vector
             } else {
                 Kind::Other
             };
@@ -288,7 +283,6 @@ fn second(bytes: &mut Bytes, prefixes: Prefixes, opcode: u8) -> Option<Instructi
                 kind,
                 operand: operands.memory,
                 writes: stores,
-                loads: loads.then_some(operands.reg | (prefixes.rex & 4) << 1),
                 ..Instruction::default()
             })
         }
@@ -309,12 +303,17 @@ fn is_packed(opcode: u8, repeat: u8) -> bool {
     }
 }
 
+/// Whether an opcode behind 0f 3a names a single value: roundings, extractions, insertions, RORX.
+fn is_single(opcode: u8) -> bool {
+    matches!(opcode, 0x0a | 0x0b | 0x14..=0x17 | 0x20..=0x22 | 0xf0)
+}
+
 /// Opcodes behind 0f 38 and 0f 3a without VEX: MOVBE, ADX, CRC32 and those of vectors.
 fn plain(bytes: &mut Bytes, prefixes: Prefixes, has_immediate: bool) -> Option<Instruction> {
     let opcode = bytes.next()?;
     let operands = operands(bytes, prefixes, usize::from(has_immediate), 1)?;
-    let packed = has_immediate || opcode < 0xf0;
-    let kind = if packed && operands.memory.is_some() { Kind::Sequential } else { Kind::Other };
+    let packed = if has_immediate { !is_single(opcode) } else { opcode < 0xf0 };
+    let kind = if packed && operands.memory.is_some() { Kind::Vector } else { Kind::Other };
     let writes = !has_immediate && opcode == 0xf1 && prefixes.repeat == 0;
     Some(Instruction { length: bytes.at, kind, operand: operands.memory, writes, ..Instruction::default() })
 }
@@ -362,11 +361,14 @@ fn vector(bytes: &mut Bytes, mut prefixes: Prefixes, by: u8) -> Option<Instructi
             0x96..=0xbf => opcode & 0xf < 8 || opcode & 1 == 0,
             _ => true,
         },
+        3 => !is_single(opcode),
         _ => true,
     };
-    let writes = (map == 1 && matches!(opcode, 0x11 | 0x13 | 0x17 | 0x29 | 0x2b | 0x7f | 0xd6 | 0xe7))
+    let writes = (map == 1
+        && (matches!(opcode, 0x11 | 0x13 | 0x17 | 0x29 | 0x2b | 0x7f | 0xd6 | 0xe7)
+            || (opcode == 0x7e && prefixes.repeat != 0xf3)))
         || (map == 2 && matches!(opcode, 0x2e | 0x2f | 0x8e));
-    let kind = if packed && memory.is_some() { Kind::Sequential } else { Kind::Other };
+    let kind = if packed && memory.is_some() { Kind::Vector } else { Kind::Other };
     Some(Instruction { length: bytes.at, kind, operand: memory, hidden, writes, ..Instruction::default() })
 }
 

@@ -10,7 +10,7 @@ mod shared_input;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use record::command_run::Around;
 use record::live::Sampled;
@@ -27,6 +27,9 @@ use around::Look;
 pub use attach::{AttachError, Attached, Watching, watch};
 pub use records::{Figures, figures};
 pub use shared_input::SharedInput;
+
+/// Samples are taken so often: their rings hold no more than twice as many.
+const TAKE: Duration = Duration::from_millis(200);
 
 /// What is run.
 #[derive(Clone, Copy, Debug)]
@@ -111,7 +114,15 @@ fn attended(job: &Job, spec: Spec, stop: &Stop, tell: Tell) -> Result<(Run, Vec<
         })?;
     let had = Had::read(child.pid(), child.pid());
     let sampler = Sampler::of_child(child.pid(), had);
-    let mut watch = Watch { sampler, first: true, before: None, machine: job.samples, accesses: None, tell };
+    let mut watch = Watch {
+        sampler,
+        first: true,
+        before: None,
+        machine: job.samples,
+        accesses: None,
+        look_at: Instant::now(),
+        tell,
+    };
     child.release();
     child.started()?;
     let own_rss = os::child::own_peak_bytes();
@@ -210,6 +221,8 @@ struct Watch<'a> {
     before: Option<Look>,
     machine: Option<&'a Machine>,
     accesses: Option<Accesses>,
+    /// When its threads are looked at again.
+    look_at: Instant,
     tell: Tell<'a>,
 }
 
@@ -225,12 +238,20 @@ impl Watcher for Watch<'_> {
             self.before = Some(Look::now());
             self.accesses = self.machine.map(Accesses::of_a_while);
         }
-        let next = self.sampler.tick();
-        if let Some(accesses) = &mut self.accesses {
-            accesses.follow(self.sampler.tids());
-            accesses.take();
+        if Instant::now() >= self.look_at {
+            self.look_at = Instant::now() + self.sampler.tick();
+            if let Some(accesses) = &mut self.accesses {
+                accesses.follow(self.sampler.tids());
+            }
         }
-        next
+        let next = self.look_at.saturating_duration_since(Instant::now());
+        match &mut self.accesses {
+            Some(accesses) => {
+                accesses.take();
+                next.min(TAKE)
+            }
+            None => next,
+        }
     }
 
     fn exited(&mut self, pid: i32) {

@@ -98,8 +98,11 @@ impl Attr {
     }
 }
 
-/// `PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_CPU | PERF_SAMPLE_REGS_USER`: what a sample holds, in this order.
-const SAMPLE: u64 = 1 | 2 | 1 << 7 | 1 << 12;
+/// `PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_REGS_USER`: what a sample holds, in this
+/// order.
+const SAMPLE: u64 = 1 | 2 | 4 | 1 << 7 | 1 << 12;
+/// `comm` and `comm_exec`: a record where a process begins another program (Linux 3.16).
+const NOTE_EXEC: u64 = 1 << 9 | 1 << 24;
 /// `PERF_COUNT_SW_CPU_CLOCK`: a timer of the kernel's own, which needs no PMU.
 const CPU_CLOCK: u64 = 0;
 
@@ -115,13 +118,14 @@ pub(super) struct SampleAttr {
 }
 
 impl SampleAttr {
-    /// A sample of these registers each `period` ns that a CPU spends in user mode.
+    /// A sample of these registers each `period` ns, where the CPU is in user mode then.
     pub(super) fn new(period: u64, registers: u64) -> Self {
         let code = Code { kind: TYPE_SOFTWARE, config: CPU_CLOCK, ..Code::default() };
         let mut counting = Attr::new(code, Mode { user_only: true, ..Mode::default() });
         counting.size = size_of::<Self>() as u32;
         counting.sample_period = period;
         counting.sample_type = SAMPLE;
+        counting.flags |= NOTE_EXEC;
         Self { counting, sample_regs_user: registers, ..Self::default() }
     }
 }

@@ -33,7 +33,7 @@ pub use records::measurements;
 pub(crate) use records::{counts, shares};
 #[cfg(test)]
 pub(crate) use sampling::REGISTERS;
-pub(crate) use sampling::{Sample, Sampler};
+pub(crate) use sampling::{Noted, Sample, Sampler};
 pub use top_down::TopDown;
 pub use uncore::{Carried, Uncore};
 pub use whole::{CpuCounters, CpuReading};

@@ -4,6 +4,7 @@
 //! The layout of the ring and of its records is of `include/uapi/linux/perf_event.h`, the numbers of the registers of
 //! `arch/x86/include/uapi/asm/perf_regs.h` and `arch/arm64/include/uapi/asm/perf_regs.h`.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,10 +14,13 @@ use record::Unavailable;
 use super::attr::{self, SampleAttr, Whose};
 use super::refusal::{self, Scope};
 
-/// Pages of a ring behind its first, which says how far it is filled: room for some eighty samples.
+/// Pages of a ring behind its first, which says how far it is filled: of 4 KiB, room for some ninety samples of x86-64.
 const PAGES: usize = 4;
 /// `PERF_RECORD_SAMPLE`.
 const SAMPLE: u32 = 9;
+/// `PERF_RECORD_COMM`, and `PERF_RECORD_MISC_COMM_EXEC` of its header.
+const COMM: u32 = 3;
+const EXEC: u16 = 1 << 13;
 /// Where `struct perf_event_mmap_page` has `data_head` and `data_tail`.
 const HEAD: usize = 1024;
 const TAIL: usize = 1032;
@@ -55,17 +59,28 @@ pub(crate) struct Sample {
     pub(crate) tid: i32,
     /// The CPU.
     pub(crate) cpu: u32,
+    /// When, ns of a clock that all CPUs have in common.
+    pub(crate) time: u64,
     /// The address of the instruction that is next: the one before it has just ended, or it waits itself.
     pub(crate) ip: u64,
     /// Its registers.
     pub(crate) registers: [u64; REGISTERS],
 }
 
+/// What the kernel says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Noted {
+    /// A sample.
+    Sample(Sample),
+    /// This process has begun another program.
+    Exec(i32),
+}
+
 /// Samples of some CPUs or threads, from their opening on, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Sampler {
     attr: SampleAttr,
-    rings: Vec<Ring>,
+    rings: Vec<(Whose<'static>, Ring)>,
 }
 
 /// What the kernel writes the samples of one CPU or thread into.
@@ -80,7 +95,7 @@ struct Ring {
 unsafe impl Send for Ring {}
 
 impl Sampler {
-    /// Samples each of these CPUs once in `period` ns that it spends in user mode.
+    /// Samples each of these CPUs once in `period` ns, where it is in user mode then. Idle CPUs are woken, too.
     pub(crate) fn of_cpus(cpus: impl IntoIterator<Item = u32>, period: u64) -> Result<Self, Unavailable> {
         let mut all = Self::of_none(period);
         for cpu in cpus {
@@ -95,7 +110,7 @@ impl Sampler {
         Ok(all)
     }
 
-    /// Samples nothing, until threads are added: each once in `period` ns that it spends in user mode.
+    /// Samples nothing, until threads are added: each once in `period` ns of its CPU time, where it is in user mode then.
     pub(crate) fn of_none(period: u64) -> Self {
         Self { attr: SampleAttr::new(period, ASKED), rings: Vec::new() }
     }
@@ -106,9 +121,14 @@ impl Sampler {
             .map_err(|error| refusal::surroundings().explain(&error, Scope::Process(tid)))
     }
 
-    fn open(&mut self, whose: Whose) -> io::Result<()> {
-        self.rings.push(Ring::new(attr::open_sampling(&self.attr, whose)?)?);
+    fn open(&mut self, whose: Whose<'static>) -> io::Result<()> {
+        self.rings.push((whose, Ring::new(attr::open_sampling(&self.attr, whose)?)?));
         Ok(())
+    }
+
+    /// Samples no other threads any more.
+    pub(crate) fn keep_threads(&mut self, tids: &BTreeSet<i32>) {
+        self.rings.retain(|(whose, _)| !matches!(whose, Whose::Thread(tid) if !tids.contains(tid)));
     }
 
     /// Whether anything is sampled.
@@ -117,8 +137,8 @@ impl Sampler {
     }
 
     /// Takes the samples since the last time.
-    pub(crate) fn take(&mut self, mut each: impl FnMut(Sample)) {
-        self.rings.iter_mut().for_each(|ring| ring.take(&mut each));
+    pub(crate) fn take(&mut self, mut each: impl FnMut(Noted)) {
+        self.rings.iter_mut().for_each(|(_, ring)| ring.take(&mut each));
     }
 }
 
@@ -160,22 +180,25 @@ impl Ring {
     }
 
     /// Takes its samples.
-    fn take(&mut self, each: &mut impl FnMut(Sample)) {
+    fn take(&mut self, each: &mut impl FnMut(Noted)) {
         let head = self.word(HEAD).load(Ordering::Acquire);
         let mut tail = self.word(TAIL).load(Ordering::Relaxed);
         let mut record = Vec::new();
         while head.wrapping_sub(tail) >= 8 {
             let mut start = [0; 8];
             self.copy(tail, &mut start);
-            let (kind, size) = header(start);
+            let (kind, flags, size) = header(start);
             if size < 8 || size as u64 > head.wrapping_sub(tail) {
                 break;
             }
             record.resize(size - 8, 0);
             self.copy(tail.wrapping_add(8), &mut record);
-            if kind == SAMPLE {
-                sample(&record).into_iter().for_each(&mut *each);
-            }
+            let event = match kind {
+                SAMPLE => sample(&record).map(Noted::Sample),
+                COMM if flags & EXEC != 0 => word(&record, 0).map(|word| Noted::Exec(halves(word).0 as i32)),
+                _ => None,
+            };
+            event.into_iter().for_each(&mut *each);
             tail = tail.wrapping_add(size as u64);
         }
         self.word(TAIL).store(head, Ordering::Release);
@@ -189,10 +212,10 @@ impl Drop for Ring {
     }
 }
 
-/// Kind and size of a record, by `struct perf_event_header`.
-fn header(bytes: [u8; 8]) -> (u32, usize) {
-    let [a, b, c, d, _, _, e, f] = bytes;
-    (u32::from_ne_bytes([a, b, c, d]), u16::from_ne_bytes([e, f]).into())
+/// Kind, flags and size of a record, by `struct perf_event_header`.
+fn header(bytes: [u8; 8]) -> (u32, u16, usize) {
+    let [a, b, c, d, e, f, g, h] = bytes;
+    (u32::from_ne_bytes([a, b, c, d]), u16::from_ne_bytes([e, f]), u16::from_ne_bytes([g, h]).into())
 }
 
 fn word(record: &[u8], at: usize) -> Option<u64> {
@@ -200,24 +223,27 @@ fn word(record: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_ne_bytes(bytes.try_into().ok()?))
 }
 
-/// A sample without its header: the address, process and thread, the CPU, and the registers behind their kind; `None` of a thread
-/// without registers of 64 bits.
+/// The two numbers of a word, as they lie in memory.
+fn halves(word: u64) -> (u32, u32) {
+    let [a, b, c, d, e, f, g, h] = word.to_ne_bytes();
+    (u32::from_ne_bytes([a, b, c, d]), u32::from_ne_bytes([e, f, g, h]))
+}
+
+/// A sample without its header: the address, process and thread, the time, the CPU, and the registers behind their kind; `None` of a
+/// thread without registers of 64 bits.
 fn sample(record: &[u8]) -> Option<Sample> {
     /// `PERF_SAMPLE_REGS_ABI_64`.
     const OF_64_BITS: u64 = 2;
-    let halves = |word: u64| {
-        let [a, b, c, d, e, f, g, h] = word.to_ne_bytes();
-        (u32::from_ne_bytes([a, b, c, d]), u32::from_ne_bytes([e, f, g, h]))
-    };
-    let (ip, (pid, tid), (cpu, _)) = (word(record, 0)?, halves(word(record, 1)?), halves(word(record, 2)?));
-    if word(record, 3)? != OF_64_BITS {
+    let (ip, (pid, tid), time) = (word(record, 0)?, halves(word(record, 1)?), word(record, 2)?);
+    let (cpu, _) = halves(word(record, 3)?);
+    if word(record, 4)? != OF_64_BITS {
         return None;
     }
     let mut registers = [0; REGISTERS];
     for (register, place) in registers.iter_mut().zip(PLACES) {
-        *register = word(record, 4 + place)?;
+        *register = word(record, 5 + place)?;
     }
-    Some(Sample { pid: pid as i32, tid: tid as i32, cpu, ip, registers })
+    Some(Sample { pid: pid as i32, tid: tid as i32, cpu, time, ip, registers })
 }
 
 #[cfg(test)]
@@ -227,25 +253,26 @@ mod tests {
 
     #[test]
     fn a_sample_is_read_as_the_kernel_writes_it() {
-        let mut words = vec![
-            0x40_1000,
-            u64::from_ne_bytes([7, 0, 0, 0, 9, 0, 0, 0]),
-            u64::from_ne_bytes([3, 0, 0, 0, 0, 0, 0, 0]),
-            2,
-        ];
+        let pair = |a: u32, b: u32| {
+            let mut bytes = [0; 8];
+            bytes[..4].copy_from_slice(&a.to_ne_bytes());
+            bytes[4..].copy_from_slice(&b.to_ne_bytes());
+            u64::from_ne_bytes(bytes)
+        };
+        let mut words = vec![0x40_1000, pair(7, 9), 5_000, pair(3, 0), 2];
         words.extend(100..100 + REGISTERS as u64);
         let bytes = |words: &[u64]| words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>();
         let read = sample(&bytes(&words)).unwrap();
-        assert_eq!((read.pid, read.tid, read.cpu, read.ip), (7, 9, 3, 0x40_1000));
+        assert_eq!((read.pid, read.tid, read.cpu, read.time, read.ip), (7, 9, 3, 5_000, 0x40_1000));
         #[cfg(target_arch = "x86_64")]
         assert_eq!(read.registers[..8], [100, 102, 103, 101, 107, 106, 104, 105]);
         assert_eq!(read.registers[REGISTERS - 1], 99 + REGISTERS as u64);
         // A sample that was cut, one of a program of 32 bits, one of a thread of the kernel.
         assert_eq!(sample(&bytes(&words[..words.len() - 1])), None);
-        words[3] = 1;
+        words[4] = 1;
         assert_eq!(sample(&bytes(&words)), None);
-        assert_eq!(sample(&bytes(&words[..4])), None);
-        assert_eq!(header([9, 0, 0, 0, 2, 0, 160, 0]), (SAMPLE, 160));
+        assert_eq!(sample(&bytes(&words[..5])), None);
+        assert_eq!(header([9, 0, 0, 0, 2, 0, 160, 0]), (SAMPLE, 2, 160));
     }
 
     /// What this process does in user mode is found in its samples; where they are refused, that is said in a line.
@@ -269,7 +296,10 @@ mod tests {
             while began.elapsed() < Duration::from_millis(50) {
                 std::hint::black_box((0..1000).fold(1u64, |x, y| x.wrapping_mul(y | 1)));
             }
-            sampler.take(|sample| found += u32::from(sample.pid == own && sample.ip != 0));
+            sampler.take(|event| {
+                found +=
+                    u32::from(matches!(event, Noted::Sample(sample) if sample.pid == own && sample.ip != 0));
+            });
         }
         assert!(found >= 20, "{found}");
     }
