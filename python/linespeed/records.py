@@ -1327,7 +1327,7 @@ class Sampled:
 
     #: Share at instructions that go through more memory than the last cache holds.
     far: float = 0.0
-    #: Share at accesses to memory that the registers do not tell, as of gathers or after a load over its own address.
+    #: Share at accesses to memory that the registers do not tell, as of gathers, or of what wrote over its own address.
     hidden: float = 0.0
     #: How many samples: of the interval, or of the last 10 s where it is shorter.
     samples: int = 0

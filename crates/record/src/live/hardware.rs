@@ -65,7 +65,7 @@ pub struct Sampled {
     /// How much memory `far` goes through, bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub working_set: Option<f64>,
-    /// Share at accesses to memory that the registers do not tell, as of gathers or after a load over its own address.
+    /// Share at accesses to memory that the registers do not tell, as of gathers, or of what wrote over its own address.
     pub hidden: f64,
     /// Share at cache lines that several threads touch on several CPUs and of which one writes.
     pub shared: f64,
