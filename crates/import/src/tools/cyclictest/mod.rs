@@ -76,7 +76,14 @@ fn thread(line: Line) -> Option<Thread> {
     thread.act = value("Act:");
     thread.average = value("Avg:")? as f64;
     thread.max = value("Max:")?;
-    Some(thread)
+    is_possible(&thread).then_some(thread)
+}
+
+/// What no thread has is a line that lost a label: two values ran into one.
+fn is_possible(thread: &Thread) -> bool {
+    let between = |value: f64| thread.min as f64 <= value && value <= thread.max as f64;
+    let ordered = between(thread.average) && thread.act.is_none_or(|act| between(act as f64));
+    thread.priority <= Some(99) && (thread.cycles == 0 || ordered)
 }
 
 /// What may follow a value of a thread's line without a blank, where the columns were pushed together.
