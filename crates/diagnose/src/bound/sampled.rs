@@ -59,6 +59,13 @@ pub(super) fn computes(facts: &Facts) -> Option<Text> {
     ))
 }
 
+/// Bytes to one digit of KiB, MiB or GiB: the estimate rests on few pairs of samples that met.
+fn first_digit(bytes: f64) -> f64 {
+    let unit = 1024_f64.powf(bytes.max(1.0).log(1024.0).floor());
+    let place = 10_f64.powf((bytes / unit).max(1.0).log10().floor());
+    (bytes / unit / place).round() * place * unit
+}
+
 fn memory(sampled: &Sampled, user: f64) -> Option<Cause> {
     let bytes = sampled.working_set.filter(|bytes| bytes.is_finite())?;
     let (by, says, advice) = if sampled.sequential >= IN_ORDER * sampled.far {
@@ -68,8 +75,7 @@ fn memory(sampled: &Sampled, user: f64) -> Option<Cause> {
         );
         (BoundBy::MemoryBandwidth, text!(AT_STREAMS, share = share(sampled.far)), advice)
     } else {
-        // By few pairs that met: its first digit.
-        let bytes = Value::Rounded(Box::new(Value::Figure(bytes, "B")), 1);
+        let bytes = Value::Figure(first_digit(bytes), "B");
         let advice = text!(
             "bound-use-memory-together",
             "keep together what is used together, prefetch, issue several loads at once, use huge pages"
@@ -100,4 +106,20 @@ fn spinning(sampled: &Sampled, user: f64) -> Option<Cause> {
     );
     (sampled.spinning >= SPINNING)
         .then(|| Cause::new(BoundBy::OwnThreads, user * sampled.spinning, says, advice))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_working_set_has_one_digit() {
+        let mib = f64::from(1 << 20);
+        for (bytes, digit) in
+            [(226.0, 200.0), (256.0, 300.0), (96.0, 100.0), (47.0, 50.0), (1.5 * 1024.0, 2048.0)]
+        {
+            assert_eq!(first_digit(bytes * mib), digit * mib);
+        }
+        assert_eq!(first_digit(0.0), 0.0);
+    }
 }

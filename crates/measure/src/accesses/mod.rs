@@ -29,13 +29,13 @@ const OFTEN: u64 = 5_030_000;
 const MOST_A_SECOND: u64 = 2000;
 /// For how long a sample counts where the interval is shorter.
 const KEPT: Duration = Duration::from_secs(10);
-/// Samples that are kept: of more, each second one is left out, from then on, too.
+/// Samples that are kept: of more, each second one is left out, until they are few again.
 const MOST_KEPT: usize = 8192;
 /// Places in programs that are known.
 const MOST_SITES: usize = 65_536;
-/// Threads that are followed, of all that there were.
+/// Threads that are followed at a time.
 const MOST_THREADS: usize = 64;
-/// Those that are read at a time, of programs that are everywhere: each takes some microseconds.
+/// New ones that are read at a time, of programs that are everywhere: each takes some microseconds.
 const NEW_SITES: usize = 100;
 /// The last cache, where nobody says how large it is.
 const USUAL_CACHE: u64 = 32 << 20;
@@ -152,7 +152,7 @@ impl Accesses {
         threads.retain(|tid| there.contains(tid));
         sampler.keep_threads(&there);
         for tid in &there {
-            if threads.len() == MOST_THREADS {
+            if threads.len() == MOST_THREADS && there.len() > MOST_THREADS {
                 let reason = text!(
                     "samples-of-some-threads",
                     "of {sampled} of {threads} threads",
@@ -256,7 +256,7 @@ fn see(sample: &Sample, site: &Site, at: Instant, mut is_mapped: impl FnMut(u64)
     let mut touch = |access: &Option<Access>, done: bool| {
         let access = access.as_ref()?;
         let address = access.operand.address(&sample.registers, access.end)?;
-        let Access { atomic, writes, sequential, .. } = *access;
+        let Access { operand: _, end: _, atomic, writes, sequential } = *access;
         // What is done may have written over the registers of its own address.
         (!done || is_mapped(address)).then_some(Touch { address, atomic, writes, sequential })
     };
