@@ -5,10 +5,14 @@ use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use crate::error::Error;
 use crate::lock_holder::{Holder, LOCK};
 use crate::state_directory::DirectoryError;
+
+/// A look at who holds the lock is over by then, on a busy machine too.
+const A_LOOK: Duration = Duration::from_millis(50);
 
 /// The right to change knobs: one process has it, and passes it on to the guardian that it leaves behind.
 #[derive(Debug)]
@@ -19,6 +23,11 @@ pub struct Lock {
 impl Lock {
     /// Takes the lock, or says who has it.
     pub fn take(folder: &Path, command: &str) -> Result<Self, Error> {
+        Self::take_within(A_LOOK, folder, command)
+    }
+
+    /// Who asks whether it is held shares it for a moment, which is waited for.
+    fn take_within(patience: Duration, folder: &Path, command: &str) -> Result<Self, Error> {
         let path = folder.join(LOCK);
         let system = |error: io::Error| Error::Directory(DirectoryError::Unwritable(path.clone(), error));
         let mut file = OpenOptions::new()
@@ -33,13 +42,17 @@ impl Lock {
         if !file.metadata().map_err(system)?.is_file() {
             return Err(Error::Directory(DirectoryError::NotAFile(path)));
         }
+        let from = Instant::now();
         // SAFETY: a descriptor that is open.
-        if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0 {
+        while unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0 {
             let error = io::Error::last_os_error();
             if error.raw_os_error() != Some(libc::EWOULDBLOCK) {
                 return Err(system(error));
             }
-            return Err(Error::Held(Holder::read(&mut file)));
+            if from.elapsed() > patience {
+                return Err(Error::Held(Holder::read(&mut file)));
+            }
+            std::thread::sleep(A_LOOK / 10);
         }
         let one_line: String = command.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         file.set_len(0)
@@ -77,6 +90,21 @@ mod tests {
             );
             std::thread::sleep(std::time::Duration::from_millis(2));
         }
+    }
+
+    #[test]
+    fn who_only_looks_at_it_keeps_nobody_from_it() {
+        let folder = tempfile::tempdir().unwrap();
+        drop(Lock::take(folder.path(), "first").unwrap());
+        let look = File::open(folder.path().join(LOCK)).unwrap();
+        // SAFETY: a descriptor that is open.
+        assert_eq!(unsafe { libc::flock(look.as_raw_fd(), libc::LOCK_SH | libc::LOCK_NB) }, 0);
+        let over = std::thread::spawn(move || {
+            std::thread::sleep(A_LOOK / 5);
+            drop(look);
+        });
+        Lock::take_within(crate::lock_holder::PATIENCE, folder.path(), "second").unwrap();
+        over.join().unwrap();
     }
 
     #[test]

@@ -61,6 +61,7 @@ impl Home {
 
 #[test]
 fn what_cannot_be_fixed_is_refused_in_one_line_with_the_way_out() {
+    let _beside = crate::support::beside_others();
     let home = Home::new(true, "always");
     for (asked, words) in [
         ("own-priority", &["no knob"][..]),
@@ -104,11 +105,12 @@ fn a_dry_run_names_file_old_and_new_value_and_touches_nothing() {
 #[test]
 fn a_fix_is_measured_and_put_back_or_kept_until_it_is_restored() {
     let name = "a_fix_is_measured_and_put_back_or_kept_until_it_is_restored";
+    // Before the value is read: another test's fix may have it switched.
+    let _alone = crate::support::alone();
     let writable = root() && std::fs::OpenOptions::new().write(true).open(THP).is_ok();
     let Some((now, other)) = huge_pages().filter(|_| writable && !emulated()) else {
         return skipped(name, "huge pages that root can switch");
     };
-    let _alone = crate::support::alone();
     let home = Home::new(true, other);
     let said = |ran: Ran| serde_json::from_str::<Value>(&ran.succeeds().stdout).unwrap();
     let fixed = said(home.fix(&["page-walk", "-q", "--json", "--rounds", "2", "--", "true"]));
@@ -141,11 +143,12 @@ fn becomes(value: &str) -> bool {
 #[test]
 fn a_fix_that_is_killed_leaves_everything_as_it_was() {
     let name = "a_fix_that_is_killed_leaves_everything_as_it_was";
+    // Before the value is read: another test's fix may have it switched.
+    let _alone = crate::support::alone();
     let writable = root() && std::fs::OpenOptions::new().write(true).open(THP).is_ok();
     let Some((now, other)) = huge_pages().filter(|_| writable && !emulated()) else {
         return skipped(name, "huge pages that root can switch");
     };
-    let _alone = crate::support::alone();
     let home = Home::new(true, other);
     for signal in [libc::SIGKILL, libc::SIGTERM] {
         let mut command: Command = linespeed(["fix", "page-walk", "-q", "--rounds", "500", "--record"]);
