@@ -1126,6 +1126,8 @@ class Probe:
     clock_hz: Optional[float] = None
     #: How late its timer came, µs: the median.
     late_us: Optional[float] = None
+    #: The 95 % interval of that median; absent below 6 readings.
+    latency_interval_ns: Mapping[str, Tuple[float, float]] = field(default_factory=dict)
     #: Latency of loads from memory by node, ns: the median of the readings.
     latency_ns: Mapping[str, float] = field(default_factory=dict)
 

@@ -83,13 +83,21 @@ impl Probes {
 
     /// The readings since this was asked last.
     pub(crate) fn take(&mut self) -> Option<Probe> {
-        let median = |all: &mut Vec<f64>| {
+        let summary = |all: &mut Vec<f64>| {
             let all = std::mem::take(all);
-            (!all.is_empty()).then(|| Summary::from_samples(&all).median)
+            (!all.is_empty()).then(|| Summary::from_samples(&all))
         };
-        let latency = self.nodes.iter_mut().filter_map(|one| Some((one.node, median(&mut one.readings)?)));
-        let latency_ns = latency.collect();
-        let (clock_hz, late_us) = (median(&mut self.clocks), median(&mut self.late_us));
-        clock_hz.map(|hz| Probe { latency_ns, clock_hz: Some(hz), late_us })
+        let median = |all: &mut Vec<f64>| summary(all).map(|all| all.median);
+        let mut probe = Probe {
+            clock_hz: median(&mut self.clocks),
+            late_us: median(&mut self.late_us),
+            ..Probe::default()
+        };
+        for one in &mut self.nodes {
+            let Some(latency) = summary(&mut one.readings) else { continue };
+            probe.latency_ns.insert(one.node, latency.median);
+            probe.latency_interval_ns.extend(latency.interval.map(|interval| (one.node, interval)));
+        }
+        probe.clock_hz.is_some().then_some(probe)
     }
 }

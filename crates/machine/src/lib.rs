@@ -25,6 +25,7 @@ mod clocks;
 mod cpuinfo;
 mod cpus;
 pub mod features;
+mod gzip;
 mod identity;
 mod idle;
 mod kernel;

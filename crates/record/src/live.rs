@@ -151,12 +151,23 @@ pub struct Probe {
     /// Latency of loads from memory by node, ns: the median of the readings.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub latency_ns: BTreeMap<u32, f64>,
+    /// The 95 % interval of that median; absent below 6 readings.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub latency_interval_ns: BTreeMap<u32, (f64, f64)>,
     /// The core's clock by dependent adds, Hz.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_hz: Option<f64>,
     /// How late its timer came, µs: the median.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub late_us: Option<f64>,
+}
+
+impl Probe {
+    /// The node whose loads take longest, with their latency, ns.
+    pub fn slowest(&self) -> Option<(u32, f64)> {
+        let nodes = self.latency_ns.iter().map(|(node, ns)| (*node, *ns));
+        nodes.max_by(|a, b| a.1.total_cmp(&b.1))
+    }
 }
 
 /// What sensors say.

@@ -103,7 +103,7 @@ fn figures<'a>(watches: &[&'a Watch]) -> Vec<Figure<'a>> {
         let label = (Label::Event, resource.to_owned());
         add("waiting", what, "watch.pressure", "share", Some(label), of);
     }
-    let latency: Of = reading(|i| i.probe.as_ref()?.latency_ns.values().copied().reduce(f64::max));
+    let latency: Of = reading(|i| i.probe.as_ref()?.slowest().map(|(_, ns)| ns));
     add("memory and clock", text!("watch-load", "a load from memory"), "watch.load", "ns", None, latency);
     let clock: Of = reading(|i| i.probe.as_ref()?.clock_hz);
     add("memory and clock", text!("watch-clock", "clock of a core"), "watch.clock", "Hz", None, clock);

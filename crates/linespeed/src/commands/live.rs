@@ -80,7 +80,7 @@ pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
         let uncalibrated = reference.ceilings.probe.is_empty() && reference.calibrated_ns.is_none();
         if uncalibrated && keeping.watch.seconds() >= 2.0 {
             let heard = interval.probe.as_ref();
-            let heard = heard.and_then(|probe| probe.latency_ns.values().copied().reduce(f64::max));
+            let heard = heard.and_then(|probe| probe.slowest()).map(|(_, ns)| ns);
             reference.calibrated_ns = heard;
             keeping.watch.calibrated_ns = heard;
             keeping.say(heard.map(|_| calibrated(interval.times.share(interval.times.busy()))));

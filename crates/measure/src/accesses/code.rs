@@ -153,12 +153,26 @@ fn steps(set: Set, code: &[u8], at: usize, operand: &Operand) -> Option<bool> {
     None
 }
 
-/// Whether a process has memory at an address, by the page tables: nothing is touched, which could wait for whoever serves that page.
-pub(super) fn is_mapped(pid: i32, address: u64) -> bool {
-    /// A page is there, or in swap (admin-guide/mm/pagemap.rst).
+/// Memory that a process has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mapped {
+    /// It alone.
+    Own,
+    /// Others, too.
+    Shared,
+}
+
+/// What memory a process has at an address, by the page tables: nothing is touched, which could wait for whoever serves that page.
+/// `None` where it has none, or this user may not know.
+pub(super) fn mapped(pid: i32, address: u64) -> Option<Mapped> {
+    /// A page is there, or in swap; it is mapped once (admin-guide/mm/pagemap.rst).
     const THERE: u64 = 1 << 63 | 1 << 62;
-    let (mut entry, at) = ([0; 8], address / os::mapping::base_page() * 8);
-    let read =
-        File::open(format!("/proc/{pid}/pagemap")).and_then(|tables| tables.read_exact_at(&mut entry, at));
-    read.is_ok() && u64::from_ne_bytes(entry) & THERE != 0
+    const PRESENT: u64 = 1 << 63;
+    const EXCLUSIVE: u64 = 1 << 56;
+    let (mut entry, at) = ([0; 8], (address / os::mapping::base_page()).checked_mul(8)?);
+    let tables = File::open(format!("/proc/{pid}/pagemap")).ok()?;
+    tables.read_exact_at(&mut entry, at).ok()?;
+    let entry = u64::from_ne_bytes(entry);
+    let shared = entry & PRESENT != 0 && entry & EXCLUSIVE == 0;
+    (entry & THERE != 0).then_some(if shared { Mapped::Shared } else { Mapped::Own })
 }

@@ -6,12 +6,13 @@
 //! at, the one that is next and the one before it.
 
 mod aarch64;
+mod caches;
 mod code;
 mod instruction;
 mod spread;
 mod x86_64;
 
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use crate::counters::{Noted, Sample, Sampler};
@@ -19,7 +20,8 @@ use machine::Root;
 use record::live::Sampled;
 use record::{Coverage, CpuList, Machine, text};
 
-use code::{Access, Site};
+use caches::{Caches, Set};
+use code::{Access, Mapped, Site};
 
 /// Between two samples of a CPU, ns: 29 a second, no divisor of a tick's rate.
 const PERIOD: u64 = 34_300_000;
@@ -37,8 +39,6 @@ const MOST_SITES: usize = 65_536;
 const MOST_THREADS: usize = 64;
 /// New ones that are read at a time, of programs that are everywhere: each takes some microseconds.
 const NEW_SITES: usize = 100;
-/// The last cache, where nobody says how large it is.
-const USUAL_CACHE: u64 = 32 << 20;
 
 const WHAT: &str = "memory access samples";
 
@@ -66,6 +66,8 @@ struct Touch {
     atomic: bool,
     writes: bool,
     sequential: bool,
+    /// Whether other processes have that memory, too.
+    shared: bool,
 }
 
 /// The samples, as they come.
@@ -73,16 +75,15 @@ struct Touch {
 pub struct Accesses {
     sampler: Option<Sampler>,
     sites: HashMap<(i32, u64), Site>,
-    /// Of a process, the numbers of some 2 MiB in which it has memory.
-    mapped: HashSet<(i32, u64)>,
+    /// Of a process, by the numbers of some 2 MiB, what memory it has there.
+    mapped: HashMap<(i32, u64), Mapped>,
     /// Since when both are known.
     read_at: Option<Instant>,
     seen: VecDeque<Seen>,
     /// One of 2^this is kept.
     thinned: u32,
     came: u64,
-    /// Of the last cache, bytes.
-    cache: u64,
+    caches: Caches,
     /// The threads that are sampled, where whole CPUs may not be.
     threads: Option<BTreeSet<i32>>,
     /// Why none, or not all that is wanted.
@@ -98,8 +99,7 @@ impl Accesses {
 
     /// The same of the threads that are followed alone, as often as all CPUs of a machine that is watched.
     pub fn of_threads(machine: &Machine) -> Self {
-        let cache = cache_of(machine);
-        Self { cache, ..Self::default() }.of_followed(PERIOD)
+        Self { caches: Caches::of(machine), ..Self::default() }.of_followed(PERIOD)
     }
 
     /// Begins to sample, where that is allowed.
@@ -112,7 +112,7 @@ impl Accesses {
     }
 
     fn of_cpus(machine: &Machine, cpus: &CpuList, period: u64) -> Self {
-        let mut all = Self { cache: cache_of(machine), ..Self::default() };
+        let mut all = Self { caches: Caches::of(machine), ..Self::default() };
         let kernel = &machine.kernel;
         // CPUs that are kept free of interrupts stay so.
         let quiet = |cpu: u32| kernel.isolated.contains(cpu) || kernel.nohz_full.contains(cpu);
@@ -188,7 +188,7 @@ impl Accesses {
                 Noted::Sample(sample) => sample,
                 Noted::Exec(of) => {
                     sites.retain(|(pid, _), _| *pid != of);
-                    mapped.retain(|(pid, _)| *pid != of);
+                    mapped.retain(|(pid, _), _| *pid != of);
                     return;
                 }
             };
@@ -203,15 +203,14 @@ impl Accesses {
                 sites.insert(place, Site::read(sample.pid, sample.ip));
             }
             let none = Site::default();
-            let is_mapped = |address: u64| {
+            let memory = |address: u64| {
                 let place = (sample.pid, address >> 21);
-                let is_mapped = mapped.contains(&place) || code::is_mapped(sample.pid, address);
-                if is_mapped {
-                    mapped.insert(place);
+                if let Some(known) = mapped.get(&place) {
+                    return Some(*known);
                 }
-                is_mapped
+                code::mapped(sample.pid, address).inspect(|there| _ = mapped.insert(place, *there))
             };
-            seen.push_back(see(&sample, sites.get(&place).unwrap_or(&none), now, is_mapped));
+            seen.push_back(see(&sample, sites.get(&place).unwrap_or(&none), now, memory));
             if seen.len() >= MOST_KEPT {
                 let mut keep = false;
                 seen.retain(|_| {
@@ -234,31 +233,29 @@ impl Accesses {
         if self.seen.len() < MOST_KEPT / 4 {
             self.thinned = self.thinned.saturating_sub(1);
         }
-        let of = |one: &&Seen| pids.is_none_or(|pids| pids.contains(&one.pid));
-        let all: Vec<&Seen> = self.seen.iter().filter(of).collect();
-        Some(judge(&all, self.cache))
+        let of = |one: &Seen| pids.is_none_or(|pids| pids.contains(&one.pid));
+        Some(judge(self.seen.make_contiguous(), of, &self.caches))
     }
 
     /// What all samples of these processes say that are kept; `None` without one.
     pub(crate) fn of_processes(&mut self, pids: &[i32]) -> Option<Sampled> {
         self.take();
-        let all: Vec<&Seen> = self.seen.iter().filter(|one| pids.contains(&one.pid)).collect();
-        (!all.is_empty()).then(|| judge(&all, self.cache))
+        let of = |one: &Seen| pids.contains(&one.pid);
+        let sampled = judge(self.seen.make_contiguous(), of, &self.caches);
+        (sampled.samples > 0).then_some(sampled)
     }
 }
 
-fn cache_of(machine: &Machine) -> u64 {
-    Some(machine.last_level_bytes()).filter(|bytes| *bytes > 0).unwrap_or(USUAL_CACHE)
-}
-
-/// What a sample saw; `is_mapped`: whether its process has memory at an address.
-fn see(sample: &Sample, site: &Site, at: Instant, mut is_mapped: impl FnMut(u64) -> bool) -> Seen {
+/// What a sample saw; `memory`: what its process has at an address.
+fn see(sample: &Sample, site: &Site, at: Instant, mut memory: impl FnMut(u64) -> Option<Mapped>) -> Seen {
     let mut touch = |access: &Option<Access>, done: bool| {
         let access = access.as_ref()?;
         let address = access.operand.address(&sample.registers, access.end)?;
         let Access { operand: _, end: _, atomic, writes, sequential } = *access;
+        let there = memory(address);
+        let shared = there == Some(Mapped::Shared);
         // What is done may have written over the registers of its own address.
-        (!done || is_mapped(address)).then_some(Touch { address, atomic, writes, sequential })
+        (!done || there.is_some()).then_some(Touch { address, atomic, writes, sequential, shared })
     };
     let touches = [touch(&site.before, true), touch(&site.next, false)];
     let lost = site.before.is_some() && touches[0].is_none();
@@ -276,114 +273,152 @@ fn see(sample: &Sample, site: &Site, at: Instant, mut is_mapped: impl FnMut(u64)
     }
 }
 
-/// A place in a program: of a process, an instruction and which of the two.
-type Group = (i32, u64, usize);
-
 /// Touches of one place from which on they are looked at apart from those of other places.
 const OWN: usize = 16;
+/// Whose memory is that several processes have: programs that one started have it at the same addresses.
+const OF_SEVERAL: i32 = 0;
 
-/// What samples say together; `cache`: bytes of the last cache.
-fn judge(all: &[&Seen], cache: u64) -> Sampled {
-    // What one place touches, and of each process what all places touch that have too few for themselves.
-    let mut groups: HashMap<Group, Vec<(usize, Touch)>> = HashMap::new();
+/// A touch and where in a program it was.
+#[derive(Clone, Copy, Debug)]
+struct Placed {
+    /// The cache it goes through, whose memory it is, and which of the two instructions names it: both may name the same memory,
+    /// which then is no sign of coming back to it.
+    of: (usize, i32, usize),
+    ip: u64,
+    /// The number of its sample.
+    number: usize,
+    touch: Touch,
+}
+
+/// Whose memory a sample touches.
+fn owner(one: &Seen, touch: &Touch) -> i32 {
+    if touch.shared { OF_SEVERAL } else { one.pid }
+}
+
+/// Touches, by the numbers of their samples, of more memory than the caches have for it.
+fn far(all: &[Seen], caches: &Caches) -> Vec<Option<Touch>> {
+    let mut placed: Vec<Placed> = Vec::new();
     for (number, one) in all.iter().enumerate() {
         for (which, touch) in one.touches.iter().enumerate() {
-            if let Some(touch) = touch {
-                groups.entry((one.pid, one.ip, which)).or_default().push((number, *touch));
-            }
+            placed.extend(touch.map(|touch| Placed {
+                of: (caches.of_cpu(one.cpu), owner(one, &touch), which),
+                ip: one.ip,
+                number,
+                touch,
+            }));
         }
     }
-    // The two instructions of a sample may name the same memory, which then is no sign of coming back to it.
-    let mut rest: HashMap<(i32, usize), Vec<(usize, Touch)>> = HashMap::new();
-    let few: Vec<Group> = groups.iter().filter(|(_, of)| of.len() < OWN).map(|(group, _)| *group).collect();
-    for group in few {
-        rest.entry((group.0, group.2)).or_default().extend(groups.remove(&group).into_iter().flatten());
-    }
+    placed.sort_by_key(|one| (one.of, one.ip));
     let mut far: Vec<Option<Touch>> = vec![None; all.len()];
-    for touches in groups.into_values().chain(rest.into_values()) {
-        let addresses: Vec<u64> = touches.iter().map(|(_, touch)| touch.address).collect();
-        let (bytes, cold) = spread::of(&addresses);
-        if bytes > FAR * cache as f64 {
-            for ((number, touch), _) in touches.iter().zip(cold).filter(|(_, cold)| *cold) {
-                far[*number] = Some(*touch);
+    for of_cache in placed.chunk_by(|a, b| a.of.0 == b.of.0) {
+        let mut parts: Vec<Vec<Placed>> = Vec::new();
+        for of_one in of_cache.chunk_by(|a, b| a.of == b.of) {
+            // What one place touches, and what all touch that have too few for themselves.
+            let mut rest = Vec::new();
+            for place in of_one.chunk_by(|a, b| a.ip == b.ip) {
+                if place.len() < OWN { rest.extend_from_slice(place) } else { parts.push(place.to_vec()) }
             }
+            parts.push(rest);
+        }
+        let sets: Vec<Set> = parts.iter_mut().map(set).collect();
+        let cache = of_cache.first().map_or(0, |one| one.of.0);
+        for (part, _) in parts.iter().zip(caches.overflown(cache, &sets)).filter(|(_, overflown)| *overflown)
+        {
+            part.iter().for_each(|one| far[one.number] = Some(one.touch));
         }
     }
+    far
+}
+
+/// The memory of these touches, of which those are left that go through it.
+fn set(touches: &mut Vec<Placed>) -> Set {
+    let addresses: Vec<u64> = touches.iter().map(|one| one.touch.address).collect();
+    let (bytes, cold) = spread::of(&addresses);
+    let mut is_cold = cold.into_iter();
+    touches.retain(|_| is_cold.next() == Some(true));
+    let addresses = touches.iter().map(|one| one.touch.address).collect();
+    Set::new(touches.first().map_or(OF_SEVERAL, |one| one.of.1), bytes, addresses)
+}
+
+/// What samples say of some of them, `of`; what the others touch takes its part of the caches.
+fn judge(all: &[Seen], of: impl Fn(&Seen) -> bool, caches: &Caches) -> Sampled {
+    let far = far(all, caches);
+    let (all, far): (Vec<&Seen>, Vec<Option<Touch>>) = all.iter().zip(far).filter(|(one, _)| of(one)).unzip();
     let share = |count: usize| count as f64 / all.len().max(1) as f64;
-    let of_far: Vec<Touch> = far.iter().flatten().copied().collect();
-    let addresses: Vec<u64> = of_far.iter().map(|touch| touch.address).collect();
-    let lines = shared_lines(all);
-    let on_shared = |one: &&&Seen| {
-        one.touches
-            .iter()
-            .flatten()
-            .any(|touch| lines.get(&line(one.pid, touch)).is_some_and(Line::is_shared))
-    };
+    let of_far: Vec<(i32, Touch)> =
+        all.iter().zip(&far).filter_map(|(one, touch)| Some((owner(one, &(*touch)?), (*touch)?))).collect();
     Sampled {
         samples: all.len() as u64,
         unread: all.iter().filter(|one| !one.read).count() as u64,
         far: share(of_far.len()),
-        sequential: share(of_far.iter().filter(|touch| touch.sequential).count()),
-        working_set: (!of_far.is_empty()).then(|| spread::of(&addresses).0),
+        sequential: share(of_far.iter().filter(|(_, touch)| touch.sequential).count()),
+        working_set: working_set(of_far),
         hidden: share(all.iter().zip(&far).filter(|(one, far)| one.hidden && far.is_none()).count()),
-        shared: share(all.iter().filter(on_shared).count()),
+        shared: share(at_shared_lines(&all).into_iter().filter(|shared| *shared).count()),
         spinning: share(all.iter().filter(|one| one.spins).count()),
     }
 }
 
-/// Memory of which so much is gone through, of the last cache, does not fit it.
-const FAR: f64 = 1.25;
+/// Bytes that all touch together; `None` without a touch.
+fn working_set(mut touches: Vec<(i32, Touch)>) -> Option<f64> {
+    touches.sort_by_key(|(owner, _)| *owner);
+    let of_one = |of: &[(i32, Touch)]| {
+        let addresses: Vec<u64> = of.iter().map(|(_, touch)| touch.address).collect();
+        spread::of(&addresses).0
+    };
+    (!touches.is_empty()).then(|| touches.chunk_by(|a, b| a.0 == b.0).map(of_one).sum())
+}
+
 /// Bytes of a line that cores take from each other, as a shift.
 const LINE: u32 = 6;
 /// Samples of a thread that are no chance.
 const AGAIN: usize = 2;
 
-/// How one thread touches a line.
+/// A touch of a line, by the process that has it and the thread that touches it.
 #[derive(Clone, Copy, Debug)]
-struct Toucher {
-    count: usize,
+struct OfLine {
+    line: (i32, u64),
+    tid: i32,
+    time: u64,
+    cpu: u32,
     writes: bool,
-    first: u64,
-    last: u64,
+    /// The number of its sample.
+    number: usize,
 }
 
-/// Who touches a line, by thread, and on which CPUs.
-#[derive(Debug, Default)]
-struct Line {
-    threads: HashMap<i32, Toucher>,
-    cpus: BTreeSet<u32>,
-}
-
-impl Line {
-    /// Whether several threads on several CPUs do in the same time, of which one writes. What one leaves another may have
-    /// afterwards, as the stack of a thread that has ended.
-    fn is_shared(&self) -> bool {
-        let often: Vec<&Toucher> = self.threads.values().filter(|one| one.count >= AGAIN).collect();
-        let meet = |a: &Toucher, b: &Toucher| a.first < b.last && b.first < a.last && (a.writes || b.writes);
-        let pairs =
-            || often.iter().enumerate().flat_map(|(at, a)| often[at + 1..].iter().map(move |b| (a, b)));
-        self.cpus.len() >= 2 && pairs().any(|(a, b)| meet(a, b))
+/// Which samples are at lines that several threads on several CPUs touch in the same time, of which one writes. What one leaves
+/// another may have afterwards, as the stack of a thread that has ended.
+fn at_shared_lines(all: &[&Seen]) -> Vec<bool> {
+    let mut touches: Vec<OfLine> = Vec::new();
+    for (number, one) in all.iter().enumerate() {
+        touches.extend(one.touches.iter().flatten().map(|touch| OfLine {
+            line: (one.pid, touch.address >> LINE),
+            tid: one.tid,
+            time: one.time,
+            cpu: one.cpu,
+            writes: touch.writes || touch.atomic,
+            number,
+        }));
     }
-}
-
-fn line(pid: i32, touch: &Touch) -> (i32, u64) {
-    (pid, touch.address >> LINE)
-}
-
-fn shared_lines(all: &[&Seen]) -> HashMap<(i32, u64), Line> {
-    let mut lines: HashMap<(i32, u64), Line> = HashMap::new();
-    for one in all {
-        for touch in one.touches.iter().flatten() {
-            let line = lines.entry(line(one.pid, touch)).or_default();
-            let new = Toucher { count: 0, writes: false, first: one.time, last: one.time };
-            let thread = line.threads.entry(one.tid).or_insert(new);
-            thread.count += 1;
-            thread.writes |= touch.writes || touch.atomic;
-            (thread.first, thread.last) = (thread.first.min(one.time), thread.last.max(one.time));
-            line.cpus.insert(one.cpu);
+    touches.sort_unstable_by_key(|one| (one.line, one.tid, one.time));
+    let mut shared = vec![false; all.len()];
+    for line in touches.chunk_by(|a, b| a.line == b.line) {
+        let threads: Vec<&[OfLine]> =
+            line.chunk_by(|a, b| a.tid == b.tid).filter(|thread| thread.len() >= AGAIN).collect();
+        let times = |thread: &[OfLine]| Some((thread.first()?.time, thread.last()?.time));
+        let overlap = |a: &[OfLine], b: &[OfLine]| {
+            let (Some(a), Some(b)) = (times(a), times(b)) else { return false };
+            a.0 < b.1 && b.0 < a.1
+        };
+        let writes = |thread: &[OfLine]| thread.iter().any(|one| one.writes);
+        let meet = |a: &[OfLine], b: &[OfLine]| overlap(a, b) && (writes(a) || writes(b));
+        let several_cpus = line.iter().any(|one| line.first().is_some_and(|first| first.cpu != one.cpu));
+        let met = || threads.iter().enumerate().any(|(at, a)| threads[at + 1..].iter().any(|b| meet(a, b)));
+        if several_cpus && met() {
+            line.iter().for_each(|one| shared[one.number] = true);
         }
     }
-    lines
+    shared
 }
 
 #[cfg(test)]

@@ -1,8 +1,6 @@
 //! How much memory some addresses are of: by how often two of them lie in one block. Of n addresses that are chosen evenly among F
 //! blocks, n(n − 1) ÷ 2F pairs share one (the birthday problem; as an estimate of F: Simpson's index).
 
-use std::collections::HashMap;
-
 /// Blocks, as shifts: 4 KiB, 64 KiB, 2 MiB. Of larger ones a part alone may be gone through, in smaller ones too few pairs meet to
 /// tell: the smallest that tells counts.
 const BLOCKS: [u32; 3] = [12, 16, 21];
@@ -18,16 +16,27 @@ const LEAST: usize = 8;
 
 /// The bytes that these addresses are of, without those that come back to a few pages; and which of them those are that count.
 pub(super) fn of(addresses: &[u64]) -> (f64, Vec<bool>) {
-    let pages = counts(addresses, BLOCKS[0]);
-    let is_cold = |address: &u64| pages.get(&(address >> BLOCKS[0])).is_none_or(|count| *count < HOT);
-    let cold: Vec<bool> = addresses.iter().map(is_cold).collect();
-    let rest: Vec<u64> = addresses.iter().copied().filter(is_cold).collect();
+    let mut sorted = addresses.to_vec();
+    sorted.sort_unstable();
+    let page = |address: &u64| address >> BLOCKS[0];
+    let of_page = |number: u64| {
+        sorted.partition_point(|address| page(address) <= number)
+            - sorted.partition_point(|address| page(address) < number)
+    };
+    let cold: Vec<bool> = addresses.iter().map(|address| of_page(page(address)) < HOT).collect();
+    let rest: Vec<u64> = sorted
+        .chunk_by(|a, b| page(a) == page(b))
+        .filter(|page| page.len() < HOT)
+        .flatten()
+        .copied()
+        .collect();
     if rest.len() < LEAST {
         return (0.0, vec![false; addresses.len()]);
     }
     let pairs = rest.len() as f64 * (rest.len() as f64 - 1.0) / 2.0;
     let of_blocks = |shift: u32| {
-        let met: f64 = counts(&rest, shift).values().map(|n| (n * (n - 1)) as f64 / 2.0).sum();
+        let blocks = rest.chunk_by(|a, b| a >> shift == b >> shift).map(<[u64]>::len);
+        let met: f64 = blocks.map(|n| (n * (n - 1)) as f64 / 2.0).sum();
         (met, f64::from(1_u32 << shift))
     };
     // A few lines that lie far apart fit a cache, however much lies between them.
@@ -40,12 +49,6 @@ pub(super) fn of(addresses: &[u64]) -> (f64, Vec<bool>) {
     // Where hardly two meet in the largest: at least so much.
     let least = |(met, bytes): &(f64, f64)| pairs / (met + 1.0) * bytes;
     (known.or(all.last().map(least)).unwrap_or(0.0), cold)
-}
-
-fn counts(addresses: &[u64], shift: u32) -> HashMap<u64, usize> {
-    let mut counts = HashMap::new();
-    addresses.iter().for_each(|address| *counts.entry(address >> shift).or_default() += 1);
-    counts
 }
 
 #[cfg(test)]

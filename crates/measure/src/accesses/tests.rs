@@ -103,7 +103,8 @@ fn the_address_of_what_is_done_counts_where_there_is_memory() {
     let mut sample =
         Sample { pid: 1, tid: 1, cpu: 0, time: 0, ip: 0, registers: [0; crate::counters::REGISTERS] };
     sample.registers[usize::from(RBX)] = 0x7f00_0000_0000;
-    let seen = |site: &Site| see(&sample, site, Instant::now(), |address| address >= 0x1_0000);
+    let memory = |address: u64| (address >= 0x1_0000).then_some(Mapped::Own);
+    let seen = |site: &Site| see(&sample, site, Instant::now(), memory);
     assert_eq!((seen(&next).touches[0].unwrap().address, seen(&next).hidden), (0x7f00_0000_0008, false));
     assert_eq!((seen(&number).touches[0], seen(&number).hidden), (None, true));
     assert!(seen(&gather).hidden && gather.before.is_none());
@@ -116,9 +117,13 @@ fn own_memory_is_there_and_address_nothing_is_not() {
     let emulated = machine.virtualization.emulated == Some(true);
     let here = std::hint::black_box([1_u8; 64]);
     let own = std::process::id() as i32;
-    assert!(code::is_mapped(own, here.as_ptr() as u64) || emulated);
-    assert!(!code::is_mapped(own, 64) && !code::is_mapped(own, u64::MAX) && !code::is_mapped(i32::MAX, 4096));
-    let code = Site::read(own, judge as *const () as u64);
+    assert!(code::mapped(own, here.as_ptr() as u64) == Some(Mapped::Own) || emulated);
+    assert!(
+        [(own, 64), (own, u64::MAX), (i32::MAX, 4096)]
+            .iter()
+            .all(|(pid, at)| code::mapped(*pid, *at).is_none())
+    );
+    let code = Site::read(own, spread::of as *const () as u64);
     assert!(code.read || emulated);
 }
 
@@ -141,11 +146,11 @@ fn samples(count: u64, touch: impl Fn(u64) -> Option<Touch>) -> Vec<Seen> {
 }
 
 fn judged(all: &[Seen]) -> Sampled {
-    judge(&all.iter().collect::<Vec<_>>(), 32 << 20)
+    judge(all, |_| true, &Caches::one(32 << 20))
 }
 
 fn at(address: u64) -> Touch {
-    Touch { address, atomic: false, writes: false, sequential: false }
+    Touch { address, atomic: false, writes: false, sequential: false, shared: false }
 }
 
 /// A line somewhere in so many MiB.
@@ -168,7 +173,30 @@ fn what_goes_through_more_than_the_cache_is_told_from_what_fits_it() {
     let stream =
         judged(&samples(300, |number| Some(Touch { sequential: true, ..at(somewhere(number, 512)) })));
     assert_eq!((stream.far, stream.sequential), (1.0, 1.0));
-    assert_eq!(judge(&[], 32 << 20), Sampled::default());
+    assert_eq!(judged(&[]), Sampled::default());
+}
+
+#[test]
+fn programs_that_run_together_share_the_cache_and_memory_of_all_is_wanted_once() {
+    // 16 processes with 128 MiB each, at the same addresses.
+    let of = |pid: i32, shared: bool| {
+        let touch = |number| Touch { shared, ..at(somewhere(number * 16 + pid as u64, 128)) };
+        let one = move |one: Seen| Seen { pid, tid: pid, cpu: pid as u32, ..one };
+        samples(150, |number| Some(touch(number))).into_iter().map(one)
+    };
+    let caches = Caches::one(300 << 20);
+    let all: Vec<Seen> = (1..=16).flat_map(|pid| of(pid, false)).collect();
+    let together = judge(&all, |_| true, &caches);
+    assert!(together.far > 0.9, "{together:?}");
+    let gib = together.working_set.unwrap() / f64::from(1 << 30);
+    assert!((1.0..4.0).contains(&gib), "{gib}");
+    // One of them is judged beside the others; alone it fits.
+    let one = judge(&all, |one| one.pid == 1, &caches);
+    assert!(one.samples == 150 && one.far > 0.9, "{one:?}");
+    let alone: Vec<Seen> = of(1, false).collect();
+    assert_eq!(judge(&alone, |_| true, &caches).far, 0.0);
+    let shared: Vec<Seen> = (1..=16).flat_map(|pid| of(pid, true)).collect();
+    assert_eq!(judge(&shared, |_| true, &caches).far, 0.0);
 }
 
 #[test]
@@ -226,7 +254,7 @@ proptest! {
 fn see_all(site: &Site) -> Seen {
     let sample =
         Sample { pid: 1, tid: 1, cpu: 0, time: 0, ip: 0, registers: [u64::MAX; crate::counters::REGISTERS] };
-    see(&sample, site, Instant::now(), |address| address % 2 == 0)
+    see(&sample, site, Instant::now(), |address| (address % 2 == 0).then_some(Mapped::Shared))
 }
 
 /// What binutils' disassembler says of each instruction of a library.

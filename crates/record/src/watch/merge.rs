@@ -185,6 +185,15 @@ pub(super) fn join(all: &mut Interval, next: Interval, most: usize) {
     };
     all.probe = match (all.probe.take(), probe) {
         (Some(a), Some(b)) => Some(Probe {
+            latency_interval_ns: {
+                let end = |of: &Probe, end: fn(&(f64, f64)) -> f64| {
+                    of.latency_interval_ns.iter().map(|(node, range)| (*node, end(range))).collect()
+                };
+                let means = |which: fn(&(f64, f64)) -> f64| means(end(&a, which), end(&b, which), lengths);
+                let (low, mut high): (_, BTreeMap<u32, f64>) =
+                    (means(|range| range.0), means(|range| range.1));
+                low.into_iter().filter_map(|(node, low)| Some((node, (low, high.remove(&node)?)))).collect()
+            },
             latency_ns: means(a.latency_ns, b.latency_ns, lengths),
             clock_hz: mean(a.clock_hz, b.clock_hz, lengths),
             late_us: mean(a.late_us, b.late_us, lengths),

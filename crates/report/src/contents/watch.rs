@@ -175,7 +175,7 @@ fn reference(watch: &Watch) -> Reference {
 
 /// The probe's latency of the slowest node, ns.
 pub(crate) fn highest_latency(interval: &Interval) -> Option<f64> {
-    interval.probe.as_ref()?.latency_ns.values().copied().reduce(f64::max)
+    interval.probe.as_ref()?.slowest().map(|(_, ns)| ns)
 }
 
 /// The clock by dependent adds, as the probe has it.

@@ -156,13 +156,17 @@ fn facts(live: &Live) -> Vec<(&'static str, String)> {
         ),
     ];
     let probe = interval.probe.clone().unwrap_or_default();
-    let latency = probe.latency_ns.values().copied().reduce(f64::max);
+    let latency = probe.slowest().map(|(_, ns)| ns);
     let memory = latency.map(|ns| {
         let idle = live.reference.idle_ns();
         let beside = match (idle, live.reference.fill(ns)) {
             (Some(idle), Some(fill)) => {
                 let idle = units::figure_to(idle, "ns", 3);
-                format!("; idle {idle}; about {:.0} % of bandwidth in use", fill * 100.0)
+                let interval = live
+                    .reference
+                    .fill_interval(&probe)
+                    .map(|(low, high)| format!(" [{:.0} – {:.0} %]", low * 100.0, high * 100.0));
+                format!("; idle {idle}; {:.0} %{} of bandwidth", fill * 100.0, interval.unwrap_or_default())
             }
             (Some(idle), None) if !live.reference.ceilings.probe.is_empty() => {
                 format!("; idle {}", units::figure_to(idle, "ns", 3))
@@ -355,6 +359,7 @@ mod tests {
                 latency_ns: [(0, 312.0)].into(),
                 clock_hz: Some(3.1e9),
                 late_us: Some(61.0),
+                ..Probe::default()
             }),
             processes: vec![Process { pid: 4711, name, cpu: 30.0, threads: 4, ..Process::default() }],
             processes_seconds: Some(10.0),

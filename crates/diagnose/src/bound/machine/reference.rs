@@ -1,9 +1,14 @@
 //! What a machine that is watched is held against.
 
 use record::command_run::Ceilings;
+use record::live::Probe;
 
 /// The probe hears so much more than idle before memory is said to be busy: readings of an idle machine differ by less.
 pub(super) const HEARD: f64 = 1.3;
+
+/// By so much what the probe hears of one load may differ from one time to another: idle machines differ by 5 % in some minutes (111
+/// to 118 ns and 146 to 153 ns on two guests).
+const REPEATED: f64 = 1.05;
 
 /// What a machine is held against: its own figures.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -44,5 +49,15 @@ impl Reference {
             pair[0].0 + (pair[1].0 - pair[0].0) * (ns - pair[0].1) / (pair[1].1 - pair[0].1)
         });
         (most > 0.0).then(|| (bandwidth / most).clamp(0.0, 1.0))
+    }
+
+    /// From how little to how much of the bandwidth may be in use: at the ends of the interval of what the probe heard of the slowest
+    /// node, and by how much the curve itself may be off.
+    pub fn fill_interval(&self, probe: &Probe) -> Option<(f64, f64)> {
+        let (node, ns) = probe.slowest()?;
+        let (low, high) = probe.latency_interval_ns.get(&node).copied().unwrap_or((ns, ns));
+        // Quieter than an idle machine is idle.
+        let high = high.max(self.idle_ns()?);
+        Some((self.fill(low / REPEATED)?, self.fill(high * REPEATED)?))
     }
 }

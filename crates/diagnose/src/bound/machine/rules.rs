@@ -228,11 +228,17 @@ pub(super) fn memory(interval: &Interval, reference: &Reference) -> Option<Cause
             fill = Value::Rounded(Box::new(Value::Share(fill)), 2),
             source = traffic.source.clone()
         )),
-        (None, Some(fill)) => says.push(text!(
-            "live-memory-fill",
-            "By this machine's own curve about {fill} of memory bandwidth is in use.",
-            fill = Value::Rounded(Box::new(Value::Share(fill)), 1)
-        )),
+        (None, Some(fill)) => {
+            let interval = interval.probe.as_ref().and_then(|probe| reference.fill_interval(probe));
+            let (low, high) = interval.unwrap_or((fill, fill));
+            says.push(text!(
+                "live-memory-fill",
+                "By this machine's own curve {fill} of memory bandwidth is in use [{low} – {high}].",
+                fill = Value::Rounded(Box::new(Value::Share(fill)), 2),
+                low = Value::Rounded(Box::new(Value::Share(low)), 2),
+                high = Value::Rounded(Box::new(Value::Share(high)), 2)
+            ));
+        }
         (None, None) if !reference.ceilings.probe.is_empty() => says.push(text!(
             "live-memory-flat",
             "Bandwidth in use cannot be told: this machine's curve is flat."
@@ -265,16 +271,16 @@ pub(super) fn memory(interval: &Interval, reference: &Reference) -> Option<Cause
 
 /// What the probe heard of the fullest node, what it hears without load, ns, and their ratio.
 fn heard(interval: &Interval, reference: &Reference) -> Option<(f64, f64, f64)> {
-    let now = interval.probe.as_ref()?.latency_ns.values().copied().reduce(f64::max)?;
+    let (_, now) = interval.probe.as_ref()?.slowest()?;
     let idle = reference.idle_ns().filter(|ns| *ns > 0.0)?;
     Some((now, idle, now / idle))
 }
 
 /// The node whose loads take longest, where there are several.
 fn fullest_node(interval: &Interval) -> Option<u32> {
-    let nodes = &interval.probe.as_ref()?.latency_ns;
-    let (node, _) = nodes.iter().max_by(|a, b| a.1.total_cmp(b.1))?;
-    (nodes.len() > 1).then_some(*node)
+    let probe = interval.probe.as_ref()?;
+    let (node, _) = probe.slowest()?;
+    (probe.latency_ns.len() > 1).then_some(node)
 }
 
 /// From this share of accesses to other nodes on, memory is far.

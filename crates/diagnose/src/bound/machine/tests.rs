@@ -24,7 +24,7 @@ fn by(interval: &Interval) -> BoundBy {
 }
 
 fn heard(ns: f64, hz: f64) -> Option<Probe> {
-    Some(Probe { latency_ns: [(0, ns)].into(), clock_hz: Some(hz), late_us: Some(60.0) })
+    Some(Probe { latency_ns: [(0, ns)].into(), clock_hz: Some(hz), late_us: Some(60.0), ..Probe::default() })
 }
 
 #[test]
@@ -122,6 +122,18 @@ fn the_curve_is_read_between_its_points() {
     assert_eq!(reference.fill(130.0), Some(0.5));
     assert_eq!(reference.fill(1000.0), Some(1.0));
     assert_eq!(Reference::default().fill(100.0), None);
+    let heard = Probe {
+        latency_ns: [(0, 110.0), (1, 130.0)].into(),
+        latency_interval_ns: [(0, (109.0, 111.0)), (1, (100.0, 1000.0))].into(),
+        ..Probe::default()
+    };
+    assert_eq!(reference.fill_interval(&heard), Some((0.0, 1.0)));
+    // What is heard once may be off, and what is quieter than idle is not surely none.
+    let alone = |ns: f64| Probe { latency_ns: [(0, ns)].into(), ..Probe::default() };
+    let (low, high) = reference.fill_interval(&alone(130.0)).unwrap();
+    assert!((0.4..0.5).contains(&low) && (0.5..0.6).contains(&high), "{low} {high}");
+    let (low, high) = reference.fill_interval(&alone(90.0)).unwrap();
+    assert!(low == 0.0 && (0.1..0.2).contains(&high), "{high}");
 }
 
 #[test]

@@ -40,7 +40,12 @@ fn watched(minutes: u32, of: &str) -> Record {
             run_queue_delay: Some(0.5),
             pressure: [("cpu".to_owned(), 0.2)].into(),
             rates: [("context-switches".to_owned(), 1e4)].into(),
-            probe: Some(Probe { latency_ns: [(0, ns)].into(), clock_hz: Some(3e9), late_us: Some(60.0) }),
+            probe: Some(Probe {
+                latency_ns: [(0, ns)].into(),
+                clock_hz: Some(3e9),
+                late_us: Some(60.0),
+                ..Probe::default()
+            }),
             processes: vec![Process { pid: 7, name, cpu: user, threads: 4, ..Process::default() }],
             processes_seconds: Some(1.0),
             threads: if of.is_empty() { Vec::new() } else { vec![thread] },

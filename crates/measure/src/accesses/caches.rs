@@ -1,0 +1,217 @@
+//! What fits the last caches: programs that run at the same time share one, and each has the part that the others leave.
+
+use record::Machine;
+
+/// A last cache, where nobody says how large it is, bytes.
+const USUAL: u64 = 32 << 20;
+/// Memory of which so much is gone through, of what it has of the cache, does not fit it.
+const FAR: f64 = 1.25;
+/// Touches from which on memory takes part of the cache from other memory: fewer take little, and say too little of how much
+/// memory they are of.
+const MANY: usize = 32;
+/// Memory that one place touches ends where nothing is touched for so many times the usual distance of two neighbours. Of n
+/// addresses chosen evenly the largest gap is about ln n times the usual one.
+const GAP: u64 = 8;
+/// Less is no gap, bytes.
+const LEAST_GAP: u64 = 2 << 20;
+
+/// The last caches of a machine.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Caches {
+    /// CPUs with a cache, by its number here; all others have the first.
+    of_cpu: Vec<(u32, usize)>,
+    /// Bytes of each.
+    bytes: Vec<f64>,
+    /// Bytes of a CPU's cache before the last one, which nobody takes from it.
+    own: f64,
+}
+
+impl Default for Caches {
+    fn default() -> Self {
+        Self::one(USUAL)
+    }
+}
+
+impl Caches {
+    /// One cache of this size for all CPUs.
+    pub(super) fn one(bytes: u64) -> Self {
+        Self { of_cpu: Vec::new(), bytes: vec![bytes as f64], own: 0.0 }
+    }
+
+    pub(super) fn of(machine: &Machine) -> Self {
+        let last = machine.last_level();
+        let mut all = Self { bytes: Vec::new(), ..Self::default() };
+        for cache in machine.data_caches(last) {
+            let Some(bytes) = cache.bytes.filter(|bytes| *bytes > 0) else { continue };
+            all.of_cpu.extend(cache.cpus.iter().map(|cpu| (cpu, all.bytes.len())));
+            all.bytes.push(bytes as f64);
+        }
+        if all.bytes.is_empty() {
+            return Self::default();
+        }
+        all.of_cpu.sort_unstable();
+        let before = |level: &u32| machine.data_caches(*level).filter_map(|cache| cache.bytes).min();
+        all.own = (1..last).rev().find_map(|level| before(&level)).unwrap_or(0) as f64;
+        all
+    }
+
+    /// The number of a CPU's cache.
+    pub(super) fn of_cpu(&self, cpu: u32) -> usize {
+        let found = self.of_cpu.binary_search_by_key(&cpu, |(cpu, _)| *cpu);
+        found.map_or(0, |at| self.of_cpu[at].1)
+    }
+
+    /// Which of these do not fit the cache with this number, in their order. They are of one time, and use that cache.
+    pub(super) fn overflown(&self, number: usize, sets: &[Set]) -> Vec<bool> {
+        let cache = self.bytes.get(number).copied().unwrap_or(USUAL as f64);
+        let part = part_of_each(&new_bytes(sets), cache).max(self.own);
+        // What is touched seldom is held against the whole cache.
+        let has = |set: &Set| if set.counts() { part } else { cache };
+        sets.iter().map(|set| set.bytes > FAR * has(set)).collect()
+    }
+}
+
+/// Memory that one place of a program goes through.
+#[derive(Debug)]
+pub(super) struct Set {
+    /// Whose memory.
+    owner: i32,
+    /// How much.
+    bytes: f64,
+    /// Where it was touched, in order.
+    addresses: Vec<u64>,
+}
+
+impl Set {
+    pub(super) fn new(owner: i32, bytes: f64, mut addresses: Vec<u64>) -> Self {
+        addresses.sort_unstable();
+        Self { owner, bytes, addresses }
+    }
+
+    fn counts(&self) -> bool {
+        self.addresses.len() >= MANY
+    }
+
+    /// From where to where it lies, piece by piece.
+    fn pieces(&self) -> Vec<(u64, u64)> {
+        let (Some(first), Some(last)) = (self.addresses.first(), self.addresses.last()) else {
+            return Vec::new();
+        };
+        let gap = ((last - first) / self.addresses.len() as u64).saturating_mul(GAP).max(LEAST_GAP);
+        let together = self.addresses.chunk_by(|a, b| b - a <= gap);
+        together.filter_map(|piece| Some((*piece.first()?, *piece.last()?))).collect()
+    }
+}
+
+/// Bytes of each set that no larger one of the same memory has.
+fn new_bytes(sets: &[Set]) -> Vec<f64> {
+    let mut all: Vec<&Set> = sets.iter().filter(|set| set.counts()).collect();
+    all.sort_by(|a, b| a.owner.cmp(&b.owner).then(b.bytes.total_cmp(&a.bytes)));
+    let mut new = Vec::new();
+    for of_one in all.chunk_by(|a, b| a.owner == b.owner) {
+        let mut known: Vec<(u64, u64)> = Vec::new();
+        for set in of_one {
+            let is_new = |at: &&u64| !known.iter().any(|(from, to)| (from..=to).contains(at));
+            let part = set.addresses.iter().filter(is_new).count() as f64 / set.addresses.len() as f64;
+            new.push(set.bytes * part);
+            known.extend(set.pieces());
+        }
+    }
+    new
+}
+
+/// How much of a cache each has that wants more: those that want less leave the rest to the others. All that there is where no more
+/// is wanted than [`FAR`] of it.
+fn part_of_each(wanted: &[f64], cache: f64) -> f64 {
+    if wanted.iter().sum::<f64>() <= FAR * cache {
+        return cache;
+    }
+    let mut wanted = wanted.to_vec();
+    wanted.sort_by(f64::total_cmp);
+    let mut left = cache;
+    for (done, bytes) in wanted.iter().enumerate() {
+        let part = left / (wanted.len() - done) as f64;
+        if *bytes > part {
+            return part;
+        }
+        left -= bytes;
+    }
+    cache
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const MIB: f64 = (1 << 20) as f64;
+
+    /// Memory of so many MiB from this one on, touched evenly.
+    fn set(owner: i32, from: u64, mib: u64, touches: u64) -> Set {
+        let at = |number: u64| (from << 20) + (mib << 20) * number / touches;
+        Set::new(owner, mib as f64 * MIB, (0..touches).map(at).collect())
+    }
+
+    fn overflown(cache: u64, sets: &[Set]) -> Vec<bool> {
+        Caches::one(cache << 20).overflown(0, sets)
+    }
+
+    #[test]
+    fn what_fits_alone_does_not_beside_others_that_want_as_much() {
+        assert_eq!(overflown(300, &[set(1, 0, 128, 290)]), [false]);
+        assert_eq!(overflown(300, &[set(1, 0, 400, 290)]), [true]);
+        let all: Vec<Set> = (0..16).map(|owner| set(owner, 0, 128, 290)).collect();
+        assert_eq!(overflown(300, &all), [true; 16]);
+        // Little stays beside much, and what is hardly touched takes nothing from others.
+        assert_eq!(overflown(300, &[set(1, 0, 4000, 290), set(2, 0, 16, 290)]), [true, false]);
+        let mut seldom: Vec<Set> = (1..16).map(|owner| set(owner, 0, 128, 10)).collect();
+        seldom.push(set(0, 0, 128, 290));
+        assert_eq!(overflown(300, &seldom), [false; 16]);
+    }
+
+    #[test]
+    fn loops_through_the_same_memory_want_it_once_and_those_through_different_memory_both() {
+        let same: Vec<Set> = (0..100).map(|_| set(1, 0, 200, 64)).collect();
+        assert_eq!(overflown(300, &same), [false; 100]);
+        assert_eq!(overflown(300, &[set(1, 0, 256, 100), set(1, 100_000, 256, 100)]), [true; 2]);
+        // Memory that lies in two pieces far apart, and another between them.
+        let mut apart = set(1, 0, 100, 100);
+        apart.addresses.extend(set(1, 100_000, 100, 100).addresses);
+        assert_eq!(apart.pieces().len(), 2);
+        assert_eq!(new_bytes(&[apart, set(1, 50_000, 90, 100)]), [100.0 * MIB, 90.0 * MIB]);
+    }
+
+    #[test]
+    fn each_cache_has_its_own_and_a_core_keeps_what_nobody_shares() {
+        let machine: Machine = serde_json::from_value(serde_json::json!({ "caches": [
+            { "level": 1, "kind": "instruction", "bytes": 32 << 10, "cpus": "0-1" },
+            { "level": 2, "kind": "unified", "bytes": 1 << 20, "cpus": "0" },
+            { "level": 3, "kind": "unified", "bytes": 16 << 20, "cpus": "0-1" },
+            { "level": 3, "kind": "unified", "bytes": 96 << 20, "cpus": "2-3" }
+        ] }))
+        .unwrap();
+        let caches = Caches::of(&machine);
+        assert_eq!((caches.bytes.len(), caches.of_cpu(1), caches.of_cpu(3), caches.of_cpu(9)), (2, 0, 1, 0));
+        assert_eq!(caches.overflown(0, &[set(1, 0, 64, 100)]), [true]);
+        assert_eq!(caches.overflown(1, &[set(1, 0, 64, 100)]), [false]);
+        let all: Vec<Set> = (0..64).map(|owner| set(owner, 0, 1, 100)).collect();
+        assert_eq!(caches.overflown(0, &all), [false; 64]);
+        assert_eq!(Caches::of(&Machine::default()), Caches::default());
+    }
+
+    proptest! {
+        #[test]
+        fn parts_fill_a_cache_and_no_more(wanted in proptest::collection::vec(0.0..1e9_f64, 1..50), cache in 1.0..1e9_f64) {
+            let part = part_of_each(&wanted, cache);
+            let had: f64 = wanted.iter().map(|bytes| bytes.min(part)).sum();
+            prop_assert!(part > 0.0 && part <= cache && had <= FAR * cache * (1.0 + 1e-9));
+        }
+
+        #[test]
+        fn any_addresses_lie_in_their_pieces(addresses in proptest::collection::vec(any::<u64>(), 0..100)) {
+            let set = Set::new(1, 1.0, addresses);
+            let pieces = set.pieces();
+            prop_assert!(set.addresses.iter().all(|at| pieces.iter().any(|(from, to)| (from..=to).contains(&at))));
+        }
+    }
+}
