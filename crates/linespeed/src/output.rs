@@ -38,7 +38,7 @@ fn style_on(out: &Out, file: impl IsTerminal + AsFd) -> Style {
         Color::Auto => terminal::wants_colors(&file),
     };
     let width = terminal::columns(&file).unwrap_or(DEFAULT_WIDTH).clamp(40, MOST_WIDTH);
-    Style { width, color, ascii: !terminal::knows_utf8(&file), ..Style::default() }
+    Style { width, color, ascii: !terminal::knows_utf8(&file), root: os::is_root(), ..Style::default() }
 }
 
 /// The text in signs that are known where it goes.

@@ -204,8 +204,9 @@ pub(super) fn findings(screen: &mut Screen, record: &Record, room: usize, shown_
         let place = if width(&number) + width(&what) + width(&place) > screen.width() { "" } else { &place };
         let title = format!("{what}{place}");
         let columns = screen.width().saturating_sub(3);
-        let fixed = shown_by.and_then(|of| fix(finding, shown + 1, of, columns));
-        let remedy = fixed.or_else(|| remedy(finding, columns));
+        let typed = |command: &str| screen.typed(command);
+        let fixed = shown_by.and_then(|of| fix(finding, shown + 1, of, columns, typed));
+        let remedy = fixed.or_else(|| remedy(finding, columns, typed));
         let below = 1 + usize::from(remedy.is_some());
         let lines = screen.lines_of(&number, "", &title);
         let fits = lines + below <= left;
@@ -230,10 +231,16 @@ pub(super) fn findings(screen: &mut Screen, record: &Record, room: usize, shown_
 }
 
 /// What fixes it where it is a knob: which, and to what.
-fn fix(finding: &Finding, number: usize, shown_by: &str, room: usize) -> Option<String> {
+fn fix(
+    finding: &Finding,
+    number: usize,
+    shown_by: &str,
+    room: usize,
+    typed: impl Fn(&str) -> String,
+) -> Option<String> {
     let set = finding.knob()?;
     let to = set.value.as_ref().map(|value| format!(" to {value}")).unwrap_or_default();
-    let command = format!("$ {}", summary::fix_command(number, set, Some(shown_by)));
+    let command = format!("$ {}", typed(&summary::fix_command(number, set, Some(shown_by))));
     let sets = format!("sets {}{to}", set.knob.name());
     let lines = [
         format!("{command} ({sets}, measures before and after)"),
@@ -244,8 +251,9 @@ fn fix(finding: &Finding, number: usize, shown_by: &str, room: usize) -> Option<
 }
 
 /// The first command that fits a line; where none does, the first advice in words.
-fn remedy(finding: &Finding, room: usize) -> Option<String> {
-    let commands = finding.remedy.iter().filter_map(|remedy| remedy.command.as_deref().map(clean));
+fn remedy(finding: &Finding, room: usize, typed: impl Fn(&str) -> String) -> Option<String> {
+    let commands = finding.remedy.iter().filter_map(|remedy| remedy.command.as_deref());
+    let commands = commands.map(|command| clean(&typed(command)));
     let fits = commands.map(|command| format!("$ {command}")).find(|command| width(command) <= room);
     let words =
         || finding.remedy.iter().find_map(|remedy| remedy.text.as_ref().map(|text| format!("→ {text}")));

@@ -71,6 +71,8 @@ pub struct Style {
     pub ascii: bool,
     /// For whom it is laid out.
     pub layout: Layout,
+    /// Whether root reads it, who needs no sudo, and may have none.
+    pub root: bool,
 }
 
 /// For whom text is laid out.
@@ -100,7 +102,7 @@ impl Style {
 impl Default for Style {
     /// 80 columns without colour.
     fn default() -> Self {
-        Self { width: 80, color: false, ascii: false, layout: Layout::Terminal }
+        Self { width: 80, color: false, ascii: false, layout: Layout::Terminal, root: false }
     }
 }
 

@@ -16,6 +16,7 @@ pub(crate) struct Screen {
     color: bool,
     ascii: bool,
     layout: Layout,
+    root: bool,
     /// Whether it stands below a report of everything.
     below_all: bool,
     text: String,
@@ -34,6 +35,7 @@ impl Screen {
             color: style.color,
             ascii: style.ascii,
             layout: style.layout,
+            root: style.root,
             below_all: false,
             text: String::new(),
         }
@@ -236,10 +238,16 @@ impl Screen {
         }
     }
 
+    /// A command as this reader types it.
+    pub(crate) fn typed(&self, command: &str) -> String {
+        if self.root { command.replace("sudo ", "") } else { command.to_owned() }
+    }
+
     /// A command to paste: a line that does not fit ends in a backslash, which the shell joins with the next.
     /// It is broken between words; a word too long for a line goes on in the first column of the next, where
     /// the shell adds no space to it.
     pub(crate) fn command(&mut self, first: &[Span], text: &str) {
+        let text = &self.typed(text);
         if self.layout != Layout::Terminal {
             self.words(first, "");
             return self.picture(vec![vec![Span::plain(text)]]);
@@ -462,6 +470,13 @@ mod tests {
         let mut screen = screen(24);
         screen.command(&[Span::plain("  ")], "echo madvise > /sys/kernel/mm/x");
         assert_eq!(screen.finish(), "  echo madvise > \\\n  /sys/kernel/mm/x\n");
+    }
+
+    #[test]
+    fn root_is_told_no_sudo() {
+        let mut screen = Screen::new(&crate::terminal::Style { root: true, ..Default::default() });
+        screen.command(&[Span::plain("$ ")], "echo 1 | sudo tee /sys/x; sudo sysctl a=1");
+        assert_eq!(screen.finish(), "$ echo 1 | tee /sys/x; sysctl a=1\n");
     }
 
     #[test]
