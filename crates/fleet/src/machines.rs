@@ -32,17 +32,23 @@ const DAY: u64 = 86_400;
 pub(crate) const EXAMPLES: usize = 5;
 
 /// Adds a file to what is to be known of files.
-pub(crate) fn remark(remarks: &mut Vec<Remark>, what: record::Text, left_out: bool, example: String) {
+pub(crate) fn remark(
+    remarks: &mut Vec<Remark>,
+    what: record::Text,
+    left_out: bool,
+    example: impl Into<Option<String>>,
+) {
+    let example = example.into();
     let code = what.code().unwrap_or_default().to_owned();
     let known = remarks.iter_mut().find(|remark| remark.code == code && remark.left_out == left_out);
     match known {
         Some(remark) => {
             remark.count += 1;
-            if remark.examples.len() < EXAMPLES {
-                remark.examples.push(example);
-            }
+            remark.examples.extend(example.filter(|_| remark.examples.len() < EXAMPLES));
         }
-        None => remarks.push(Remark { what, code, left_out, count: 1, examples: vec![example] }),
+        None => {
+            remarks.push(Remark { what, code, left_out, count: 1, examples: example.into_iter().collect() })
+        }
     }
 }
 

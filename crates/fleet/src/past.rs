@@ -88,7 +88,9 @@ fn sort_out(past: &mut Vec<Past>, asked: &Asked, remarks: &mut Vec<Remark>) {
         let why = if !one.kind.fits(&kind) {
             text!(OTHER_MACHINE)
         } else if !one.has_figures() {
-            text!(NO_FIGURE)
+            // Records of stat and its kin lie beside them, and nothing is wrong with those.
+            remark(remarks, text!(NO_FIGURE), true, None);
+            return false;
         } else if seen == Some(at) {
             text!(TWICE)
         } else {

@@ -191,11 +191,13 @@ pub(crate) fn remarks(of: &History) -> Vec<String> {
         (of.others > 0).then(|| format!("{} of other machines left out", count_noun(of.others, "record")));
     let one = |remark: &Remark| {
         let files = match remark.count.saturating_sub(remark.examples.len() as u64) {
+            _ if remark.examples.is_empty() => String::new(),
             0 => join_list(&remark.examples),
             more => format!("{} and {more} more", remark.examples.join(", ")),
         };
         let out = if remark.left_out { " left out" } else { "" };
-        format!("{}{out}: {} ({files})", count_noun(remark.count, "file"), remark.what)
+        let files = if files.is_empty() { files } else { format!(" ({files})") };
+        format!("{}{out}: {}{files}", count_noun(remark.count, "file"), remark.what)
     };
     older.into_iter().chain(others).chain(of.remarks.iter().map(one)).collect()
 }
