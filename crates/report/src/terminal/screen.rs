@@ -473,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn root_is_told_no_sudo() {
+    fn root_needs_no_sudo() {
         let mut screen = Screen::new(&crate::terminal::Style { root: true, ..Default::default() });
         screen.command(&[Span::plain("$ ")], "echo 1 | sudo tee /sys/x; sudo sysctl a=1");
         assert_eq!(screen.finish(), "$ echo 1 | tee /sys/x; sysctl a=1\n");
