@@ -2,12 +2,13 @@
 //! now stands beside one taken when all was well, and the comparison of the two says the rest.
 
 use record::baseline::{ClassBaseline, ClassFigure};
-use record::check::{Check, FactOff, Figure, Outcome};
+use record::check::{Busy, Check, FactOff, Figure, Outcome};
 use record::comparison::{Cell, Comparison, FactKind, Row};
 use record::{Better, Record};
 
 use crate::class::{facts, tell_facts};
 use crate::comparison::name_alone;
+use crate::cpu_accounting::used_by_others;
 
 /// The share that a figure must be off before it is said, where one record is all that is known: less comes and goes from run
 /// to run on one machine.
@@ -15,6 +16,9 @@ const BOUND: f64 = 0.1;
 /// The same where it is known how far machines of the class are apart, and how many of their standard deviations it is at least.
 const BOUND_IN_CLASS: f64 = 0.05;
 const DEVIATIONS: f64 = 3.0;
+
+/// The share of all CPUs that others may use: of what a thread on one of them measures, that much may be theirs.
+const BUSY: f64 = 0.05;
 
 /// What a machine of its kind does from day to day. How long others keep its CPUs, for instance, says nothing of it unless it is
 /// known how far machines of the class are apart.
@@ -101,6 +105,9 @@ pub fn check(
     let rows = comparison.iter().flat_map(|comparison| &comparison.rows);
     let rows = rows.filter(|_| !of_kind);
     let mut figures: Vec<Figure> = rows.filter_map(|row| figure_of(row, class)).collect();
+    // What others leave of CPUs and caches is not what the machine can do.
+    let busy = comparison.and_then(|_| busy(here)).filter(|_| !figures.is_empty());
+    figures.iter_mut().for_each(|figure| figure.slow &= busy.is_none());
     figures.sort_by(|a, b| b.slow.cmp(&a.slow).then(a.speed.total_cmp(&b.speed)));
     let is_defect = |fact: &FactOff| fact.kind == FactKind::Hardware;
     let outcome = if of_kind {
@@ -112,7 +119,14 @@ pub fn check(
     } else {
         Outcome::Good
     };
-    Check { outcome, facts, not_seen, alike: agree.len(), agree, neither, figures }
+    Check { outcome, facts, not_seen, alike: agree.len(), agree, neither, figures, busy }
+}
+
+/// Other programs, where they used more than [`BUSY`] of the CPUs while this was measured.
+fn busy(here: &Record) -> Option<Busy> {
+    let cpus = here.machine.counts.cpus_online?;
+    let by_others = used_by_others(here)?;
+    (by_others > BUSY * f64::from(cpus)).then_some(Busy { by_others, cpus })
 }
 
 fn is_memory_alike(here: &Record, baseline: &Record) -> bool {

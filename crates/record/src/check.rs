@@ -75,6 +75,19 @@ pub struct Check {
     pub neither: Vec<FactOff>,
     /// Figures, the slowest against the baseline first.
     pub figures: Vec<Figure>,
+    /// Who else used the CPUs meanwhile, where that was too much to judge any figure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub busy: Option<Busy>,
+}
+
+/// CPUs that other programs used while figures were measured.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Busy {
+    /// So many on average.
+    pub by_others: f64,
+    /// Of so many.
+    pub cpus: u32,
 }
 
 /// A fact with what each of the two says of it.
@@ -120,4 +133,13 @@ pub struct Figure {
     /// Why it should not be leaned on.
     #[serde(flatten)]
     pub doubt: Option<Doubt>,
+}
+
+impl Figure {
+    /// Whether it is surely slower, or surely not: a figure in doubt, without an interval, or whose interval reaches over the bound
+    /// is neither.
+    pub fn is_told(&self) -> bool {
+        let as_before = self.interval.is_some_and(|(low, _)| low >= 1.0 - self.bound);
+        self.slow || self.doubt.is_none() && as_before
+    }
 }

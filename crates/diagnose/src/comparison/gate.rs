@@ -15,7 +15,7 @@ use crate::figures::RESOLUTION;
 pub const LEAST_BOUND: f64 = RESOLUTION;
 
 const PASSED: Template =
-    Template { code: "gate-passed", words: "Gate passed: {figures} held, none slower by {bound} or more." };
+    Template { code: "gate-passed", words: "Gate passed: of {told} none is slower by {bound} or more." };
 const NONE_NOISY: Template = Template {
     code: "gate-none-noisy",
     words: "Gate passed: {figures} held, none too noisy to tell a loss of {bound}.",
@@ -32,7 +32,7 @@ const SLOWER_AND_NOISY: Template = Template {
 };
 const UNDECIDED: Template = Template {
     code: "gate-undecided",
-    words: "Too noisy to exclude a loss of {bound}: {noisy}; --fail-on noisy fails on that.",
+    words: "{noisy} more too noisy or unreliable to tell; --fail-on noisy fails on that.",
 };
 
 /// The metric of a command's time.
@@ -190,14 +190,15 @@ fn summarize(held: &[Held], terms: &Terms) -> Text {
     let count = |outcome: Outcome| held.iter().filter(|held| held.outcome == outcome).count();
     let (slower, noisy) = (count(Outcome::Slower), count(Outcome::Noisy));
     let figures = count_noun(held.len(), "figure");
+    let told = count_noun(held.len() - noisy, "figure");
     let bound = terms.bound_in_percent();
     let (slower_fails, noisy_fails) = (terms.slower && slower > 0, terms.noisy && noisy > 0);
-    let undecided = (noisy > 0 && !terms.noisy).then(|| text!(UNDECIDED, noisy, bound = &bound));
+    let undecided = (noisy > 0 && !terms.noisy).then(|| text!(UNDECIDED, noisy));
     let outcome = match (slower_fails, noisy_fails) {
         (true, true) => text!(SLOWER_AND_NOISY, slower, figures, noisy, bound),
         (true, false) => text!(SLOWER, slower, figures, bound),
         (false, true) => text!(NOISY, noisy, figures, bound),
-        (false, false) if terms.slower => text!(PASSED, figures, bound),
+        (false, false) if terms.slower => text!(PASSED, told, bound),
         (false, false) => text!(NONE_NOISY, figures, bound),
     };
     Text::sequence([outcome].into_iter().chain(undecided))

@@ -26,6 +26,7 @@ const WITHOUT_ROW: &[&str] = &[
     "workload.cpu_time",
     "memory.loaded_latency",
     "load.parallelism",
+    "probe.latency",
 ];
 const CORE_TO_CORE: &str = "core_to_core.latency";
 /// Events that have a row: what pinning and priority change.

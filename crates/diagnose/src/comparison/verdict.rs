@@ -184,6 +184,9 @@ fn is_doubtful(row: &Row) -> bool {
     row.cells.iter().any(|cell| cell.doubt.is_some())
 }
 
+/// Smaller differences, on the scale of logarithms, are none beside one that is resolved beyond its doubt.
+const NOTED: f64 = 0.02;
+
 /// Without a result to explain: the figures that differ most.
 fn state_largest_differences(c: &Comparison, other: usize) -> Option<Text> {
     let has_ratio = |cell: &Cell| cell.ratio.is_some_and(|ratio| ratio.is_finite() && ratio > 0.0);
@@ -191,8 +194,13 @@ fn state_largest_differences(c: &Comparison, other: usize) -> Option<Text> {
     // Counts, of which nobody says that fewer make a program faster, where there is nothing else.
     let (judged, counts): (Vec<_>, Vec<_>) = rows.into_iter().partition(|(row, _)| row.better.is_some());
     let mut rows = if judged.is_empty() { counts } else { judged };
-    // A difference in doubt is no headline where there is a sure one.
-    rows.sort_by(|a, b| is_doubtful(a.0).cmp(&is_doubtful(b.0)).then(effect(b.1).total_cmp(&effect(a.1))));
+    // A difference in doubt is no headline where there is a sure one; next to none is none.
+    let rank = |(row, cell): &(&Row, &Cell)| match is_doubtful(row) {
+        false if effect(cell) >= NOTED => 0,
+        true if matches!(cell.verdict, Some(Verdict::Costs { .. })) => 1,
+        _ => 2,
+    };
+    rows.sort_by(|a, b| rank(a).cmp(&rank(b)).then(effect(b.1).total_cmp(&effect(a.1))));
     let most = rows.iter().take(MOST_LISTED).filter_map(|(row, _)| describe_row(c, row, other));
     let most: Vec<Text> = most.collect();
     (!rows.is_empty()).then(|| {

@@ -117,6 +117,7 @@ fn measure(
     let mut progress = Shown::new(&options.out, seconds);
     let results = list::run(&chosen, found, (depth, Wakeups::USUAL), &cpus, stop, &mut progress);
     progress.finish();
+    record.conditions.after = Some(machine::snapshot_since(&Root::live(), &found.snapshot));
     record.measurements = results.measurements;
     record.coverage = results.coverage;
     if record.measurements.is_empty() && results.interrupted.is_none() {

@@ -26,8 +26,17 @@ pub fn check_line(check: &Check, baseline: &str) -> String {
 fn compose(check: &Check, baseline: &str) -> String {
     let facts = check.facts.iter().filter(|fact| !fact.follows).map(fact_off);
     let slow = check.figures.iter().filter(|figure| figure.slow).map(slower);
-    let known = check.figures.iter().filter(|figure| figure.doubt.is_none()).count();
+    let known = check.figures.iter().filter(|figure| figure.is_told()).count();
     let noisy = check.figures.len() - known;
+    if let (Some(busy), Outcome::Good) = (&check.busy, check.outcome) {
+        let used = format!("{} of {} CPUs", units::significant(busy.by_others), busy.cpus);
+        let facts = format!("nothing is off: {}", count_facts(check.alike));
+        let lines = [
+            format!("speed not judged, others used {used}; {facts} as in {}", clean(baseline)),
+            format!("speed not judged, others used {used}; {facts}"),
+        ];
+        return lines.into_iter().find(|line| width(line) <= WIDEST).unwrap_or(facts);
+    }
     let unseen = match (check.not_seen.first(), check.not_seen.len()) {
         (None, _) => String::new(),
         (Some(first), 1) => format!("not seen: {}", in_a_sentence(&clean(&first.what.to_string()))),
@@ -165,8 +174,12 @@ fn write(screen: &mut Screen, check: &Check, baseline: &str) {
         let verdict = match (&figure.doubt, figure.slow) {
             (Some(doubt), _) => doubt.gist().to_string(),
             (None, true) => "slower".to_owned(),
+            (None, false) if check.busy.is_some() => "not judged".to_owned(),
             (None, false) if figure.interval.is_none() => "no interval".to_owned(),
-            (None, false) => format!("within {}", units::percent_to(figure.bound, 2)),
+            (None, false) if figure.is_told() => {
+                format!("not slower by {}", units::percent_to(figure.bound, 2))
+            }
+            (None, false) => "too noisy".to_owned(),
         };
         let speed = format!("{:.3}", figure.speed);
         let what = clean(&figure.what.to_string());
@@ -219,6 +232,7 @@ mod tests {
             agree: Vec::new(),
             neither: Vec::new(),
             figures: Vec::new(),
+            busy: None,
         }
     }
 
@@ -241,18 +255,22 @@ mod tests {
             unit: "B/s".to_owned(),
             here: 8e10,
             baseline: 1e11,
-            speed: 0.8,
-            interval: Some((0.79, 0.81)),
+            speed: if slow { 0.8 } else { 1.0 },
+            interval: Some(if slow { (0.79, 0.81) } else { (0.99, 1.01) }),
             bound: 0.1,
             slow,
             doubt,
         };
         let noisy = || figure(Some(record::Doubt::too_few_samples(1)), false);
         let with = |outcome, figures| Check { figures, ..a_check(outcome, Vec::new(), Vec::new()) };
+        let reaches_over = Figure { speed: 0.93, interval: Some((0.88, 0.95)), ..figure(None, false) };
+        let busy = Some(record::check::Busy { by_others: 1.23, cpus: 2 });
         let lines = [
             check_line(&good, "node1"),
             check_line(&with(Outcome::Good, vec![figure(None, false), noisy()]), "node1"),
             check_line(&with(Outcome::Good, vec![figure(None, false), noisy(), noisy()]), "node1"),
+            check_line(&with(Outcome::Good, vec![figure(None, false), reaches_over]), "node1"),
+            check_line(&Check { busy, ..with(Outcome::Good, vec![figure(None, false)]) }, "node1"),
             check_line(&with(Outcome::Defect, vec![figure(None, true), noisy()]), "node1"),
             check_line(&a_check(Outcome::Good, Vec::new(), unseen()), "node1"),
             check_line(&a_check(Outcome::Defect, all.clone(), unseen()), "node1"),
@@ -262,6 +280,8 @@ mod tests {
         nothing is off: 31 facts as in node1; speed not measured
         nothing is off: 31 facts, 1 figure as in node1; 1 too noisy
         2 of 3 figures too noisy; else nothing is off: 31 facts, 1 figure as in node1
+        nothing is off: 31 facts, 1 figure as in node1; 1 too noisy
+        speed not judged, others used 1.23 of 2 CPUs; nothing is off: 31 facts as in node1
         triad, all CPUs at 80 % of the baseline
         nothing is off: 31 facts as in node1; speed not measured; not seen: firmware
         memory devices 15, not 16; SMT off, not on; 2 more: -v; not seen: firmware
