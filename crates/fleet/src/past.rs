@@ -1,6 +1,6 @@
 //! The records of one machine, read into its history.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use diagnose::Past;
 use record::document::Tool;
@@ -26,6 +26,10 @@ const WENT_BACK: Template = Template {
     words: "begun before the one before was over: the clock went back, or two ran at once",
 };
 
+/// So many files are read for each record that is wanted, and for so many records at least.
+const FOR_EACH: usize = 4;
+const LEAST_READ: usize = 100;
+
 /// Whose history is asked for.
 pub struct Asked<'a> {
     /// The host's name, and its pseudonyms in records that were redacted.
@@ -48,21 +52,28 @@ pub fn read_history(
     tool: Tool,
     names: &Names,
 ) -> History {
-    let newest = files.get(..asked.most.min(files.len())).unwrap_or_default();
     let (mut others, mut remarks) = (others, Vec::new());
     let hosts: Vec<String> = asked.hosts.iter().map(|host| names.of_host(host)).collect();
-    let read = read_each(newest, threads, |path| {
+    let read_one = |path: &Path| {
         let record = read_record(path, names, &Unwanted::default())?;
         let past = Past::from_record(&record, names.of_file(path), asked.names);
         past.ok_or_else(|| text!(NO_TIME))
-    });
-    let mut past = Vec::new();
-    for (path, read) in newest.iter().zip(read) {
-        match read {
-            Ok(one) if !hosts.contains(&one.host) => others += 1,
-            Ok(one) => past.push(one),
-            Err(why) => remark(&mut remarks, why, true, visible(&names.of_file(path))),
+    };
+    let mut past: Vec<Past> = Vec::new();
+    let (mut at, end) = (0, files.len().min(asked.most.max(LEAST_READ).saturating_mul(FOR_EACH)));
+    // Records of stat and its kin, which lie among them, are none of those that are asked for.
+    let mut wanted = asked.most;
+    while at < end && wanted > 0 {
+        let next = files.get(at..end.min(at + wanted)).unwrap_or_default();
+        at += next.len();
+        for (path, read) in next.iter().zip(read_each(next, threads, read_one)) {
+            match read {
+                Ok(one) if !hosts.contains(&one.host) => others += 1,
+                Ok(one) => past.push(one),
+                Err(why) => remark(&mut remarks, why, true, visible(&names.of_file(path))),
+            }
         }
+        wanted = asked.most.saturating_sub(past.iter().filter(|one| one.has_figures()).count());
     }
     past.sort_by_key(|one| (one.moment.at, one.moment.record.clone()));
     sort_out(&mut past, asked, &mut remarks);
@@ -73,7 +84,7 @@ pub fn read_history(
         lines: diagnose::lines(&past),
         records: past.into_iter().map(|one| one.moment).collect(),
         others,
-        older: files.len() - newest.len(),
+        older: files.len() - at,
         remarks,
     }
 }

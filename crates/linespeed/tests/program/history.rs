@@ -97,8 +97,23 @@ fn what_is_not_this_machines_or_broken_is_counted_and_named() {
     }
     // The newest alone are read, and the others counted.
     let said = told(folder.path(), &["--last", "5"]);
-    assert_eq!(said["older"].as_u64(), Some(15));
-    assert_eq!(said["lines"][0]["needs"].as_u64(), Some(8));
+    assert_eq!(said["older"].as_u64(), Some(14));
+    assert_eq!(said["lines"][0]["needs"].as_u64(), Some(7));
+}
+
+#[test]
+fn records_of_commands_take_no_place_of_those_that_are_asked_for() {
+    let folder = folder();
+    changed(folder.path());
+    for day in 17..=20 {
+        let path = keep(folder.path(), "db1", day, 2.7e9, "6.2");
+        let mut of_a_command: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        of_a_command["measurements"] = serde_json::json!([]);
+        std::fs::write(&path, of_a_command.to_string()).unwrap();
+    }
+    let said = told(folder.path(), &["--last", "3"]);
+    assert_eq!((said["records"].as_array().unwrap().len(), said["older"].as_u64()), (3, Some(13)), "{said}");
+    assert_eq!(said["remarks"][0]["count"], 4, "{said}");
 }
 
 #[test]

@@ -203,12 +203,14 @@ pub fn wait_all(
     let mut left: Vec<Vec<Process>> = vec![Vec::new(); children.len()];
     let mut all_ended_at = None;
     let mut reported = false;
-    let mut late = Duration::ZERO;
+    // Before the first look nobody was there since the child began.
+    let mut late: Option<Duration> = None;
     let forced = loop {
         for (child, waited) in children.iter_mut().zip(&mut waited) {
             child.drain();
             if open(child) {
-                waited.take_end(child, late, watcher);
+                let unseen = late.unwrap_or_else(|| child.started.elapsed().saturating_sub(LOOK));
+                waited.take_end(child, unseen, watcher);
             }
         }
         // From here on an end goes unseen: also while the watcher looks at what runs.
@@ -247,7 +249,7 @@ pub fn wait_all(
             patience = patience.min(rest);
         }
         wait_readable(&fds, patience);
-        late = from.elapsed().saturating_sub(patience);
+        late = Some(from.elapsed().saturating_sub(patience));
     };
     if let Some(exit) = forced {
         if exit == Exit::TimedOut {

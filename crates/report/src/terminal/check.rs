@@ -281,7 +281,7 @@ mod tests {
         nothing is off: 31 facts, 1 figure as in node1; 1 too noisy
         2 of 3 figures too noisy; else nothing is off: 31 facts, 1 figure as in node1
         nothing is off: 31 facts, 1 figure as in node1; 1 too noisy
-        speed not judged, others used 1.23 of 2 CPUs; nothing is off: 31 facts as in node1
+        speed not judged, others used 1.23 of 2 CPUs; nothing is off: 31 facts
         triad, all CPUs at 80 % of the baseline
         nothing is off: 31 facts as in node1; speed not measured; not seen: firmware
         memory devices 15, not 16; SMT off, not on; 2 more: -v; not seen: firmware

@@ -13,6 +13,8 @@ use crate::text::{cut, pad_left, pad_right};
 
 /// Lines of the sentence and its advice together, of which the advice has one at least.
 const SAYS: usize = 5;
+/// Lines more of them on a screen that no other follows.
+const MORE: usize = 3;
 /// Processes that are shown.
 const PROCESSES: usize = 5;
 /// Columns below which what it means has lines of processes, too.
@@ -63,15 +65,18 @@ fn write(screen: &mut Screen, live: &Live) {
     let fewer = if screen.width() < NARROW { FEWER } else { 0 };
     let says = SAYS + fewer - usize::from(lines > 0);
     let end = above + says;
+    // What no other screen follows may say more, and show fewer processes.
+    let more = if live.goes_on { 0 } else { MORE };
     match live.bound {
         Some(bound) => {
-            screen.short(says - 1, "", "  ", &bound.says);
+            screen.short(says - 1 + more, "", "  ", &bound.says);
             let advice = bound.advice.first().map(ToString::to_string).unwrap_or_default();
-            screen.short(end.saturating_sub(screen.lines()), "  Try: ", "    ", advice);
+            screen.short((end + more).saturating_sub(screen.lines()), "  Try: ", "    ", advice);
         }
         None => answer::cut(screen, &[Span::strong("No CPU times: /proc/stat cannot be read.")]),
     }
     // The rest stays where it is, however long the sentence is.
+    let taken = screen.lines().saturating_sub(end);
     while live.goes_on && screen.lines() < end {
         screen.line(&[]);
     }
@@ -83,8 +88,8 @@ fn write(screen: &mut Screen, live: &Live) {
     }
     screen.line(&[]);
     let below = interval.service.as_ref().map_or(0, |service| service.below);
-    let room = PROCESSES - fewer - usize::from(lines > 1) - usize::from(below > 0);
-    let rows = interval.processes.len().max(interval.threads.len());
+    let room = (PROCESSES - fewer - usize::from(lines > 1) - usize::from(below > 0)).saturating_sub(taken);
+    let rows = if interval.threads.is_empty() { interval.processes.len() } else { interval.threads.len() };
     let room = if live.goes_on { room } else { room.min(rows + 1) };
     if below > 0 {
         let of = describe_below(below);
