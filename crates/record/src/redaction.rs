@@ -17,7 +17,7 @@ use crate::file_name::host_of;
 use crate::{Record, Text, in_turn, text};
 pub use aliases::Aliases;
 pub use key::Key;
-use texts::Holds::{self, Argv, Name, Own, Sentence};
+use texts::Holds::{self, Argv, BuildLine, Name, Own, Sentence};
 use texts::declared;
 pub use words::is_own_word;
 use words::{BETWEEN, PROGRAM, is_of_sentences};
@@ -392,6 +392,7 @@ impl Pseudonyms {
     fn name(&mut self, value: &mut Value, holds: Holds) {
         match (holds, &mut *value) {
             (Name(kind), Value::String(text)) => *text = self.of(kind, text),
+            (BuildLine, Value::String(text)) => *text = without_builder(text),
             (Own | Argv, Value::Array(words)) => *words = self.argv(words, holds == Own),
             _ => {}
         }
@@ -402,6 +403,12 @@ impl Pseudonyms {
             *text = self.sentence(text);
         }
     }
+}
+
+/// A build line without the user and host that built the kernel: `Linux version 6.1.0 (user@host) (gcc …) #1 SMP`.
+fn without_builder(line: &str) -> String {
+    let hide = |word: &str| if word.contains('@') { "(hidden)".to_owned() } else { word.to_owned() };
+    line.split(' ').map(hide).collect::<Vec<_>>().join(" ")
 }
 
 /// Hands every text with what it holds to `each`: of command lines the whole list.

@@ -57,6 +57,14 @@ fn redacted(edit: impl FnOnce(&mut Value)) -> (String, Record) {
 }
 
 #[test]
+fn a_kernel_says_not_who_built_it_and_where() {
+    let line = "Linux version 6.1.0-18-amd64 (ann@build7) (gcc 12.2) #1 SMP PREEMPT_RT Debian 6.1.76-1";
+    let (text, record) = redacted(|value| value["machine"]["kernel"] = json!({ "version": line }));
+    assert!(!text.contains("ann") && !text.contains("build7"), "{text}");
+    assert_eq!(record.machine.kernel.version, Some(line.replace("(ann@build7)", "(hidden)")));
+}
+
+#[test]
 fn names_go_wherever_a_sentence_quotes_them() {
     let (text, record) = redacted(|value| {
         value["command"] = json!([

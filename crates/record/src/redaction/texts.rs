@@ -1,7 +1,7 @@
 //! What each text of a record holds, by the end of its path.
 
 use super::Kind;
-use Holds::{Argv, Name, Own, Sentence, Technical};
+use Holds::{Argv, BuildLine, Name, Own, Sentence, Technical};
 
 /// What a text holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +12,8 @@ pub(super) enum Holds {
     Sentence,
     /// A name.
     Name(Kind),
+    /// A kernel's build line, which says who built it, and where.
+    BuildLine,
     /// The words of a command line: linespeed's own, up to `--`.
     Own,
     /// The words of somebody's command line.
@@ -23,6 +25,7 @@ const TEXTS: &[(&str, Holds)] = &[
     (".command[]", Own),
     (".verification.command[]", Argv),
     (".machine.hostname", Name(Kind::Host)),
+    (".kernel.version", BuildLine),
     (".kernel.options[]", Name(Kind::Option)),
     (".import.name", Name(Kind::Host)),
     (".import.texts[].name", Name(Kind::File)),
