@@ -40,7 +40,7 @@ const TOO_FEW: Template = Template {
 };
 const FLOOR: Template = Template {
     code: "turns-floor",
-    words: "noise alone makes up to {floor}: each command against itself, {pairs} of neighbouring runs",
+    words: "noise floor {floor} (A/A control: each command against itself, {pairs} of neighbouring runs)",
 };
 
 /// What a record says of commands that were run in turn; `None` of a record of something else.

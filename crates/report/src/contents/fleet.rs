@@ -19,6 +19,7 @@ pub(crate) fn title(fleet: &Fleet) -> String {
         (_, 0) if fleet.classes.iter().any(|class| class.machines >= 5) => {
             format!("{machines}, no figure that five alike have in common: none can be held slow")
         }
+        (_, 0) if fleet.reading.machines == 1 => "1 machine: nothing to hold it against".to_owned(),
         (_, 0) => format!("{machines}, no five of them alike: none can be held slow"),
         (0, _) => format!("{machines}, {judged} held against their like: none is slow"),
         (slow, _) => {

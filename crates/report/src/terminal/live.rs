@@ -71,7 +71,12 @@ fn write(screen: &mut Screen, live: &Live) {
         Some(bound) => {
             screen.short(says - 1 + more, "", "  ", &bound.says);
             let advice = bound.advice.first().map(ToString::to_string).unwrap_or_default();
-            screen.short((end + more).saturating_sub(screen.lines()), "  Try: ", "    ", advice);
+            screen.short(
+                (end + more).saturating_sub(screen.lines()),
+                "  Try: ",
+                "    ",
+                screen.typed(&advice),
+            );
         }
         None => answer::cut(screen, &[Span::strong("No CPU times: /proc/stat cannot be read.")]),
     }

@@ -143,7 +143,7 @@ fn advice(screen: &mut Screen, first: &str, remedy: &Remedy) {
             screen.paragraph(&[Span::quiet(first)], Tone::Plain, format!("{text}:"));
             screen.command(&[Span::plain(" ".repeat(width(first) + 2))], command);
         }
-        _ => screen.paragraph(&[Span::quiet(first)], Tone::Plain, whole),
+        _ => screen.paragraph(&[Span::quiet(first)], Tone::Plain, screen.typed(&whole)),
     }
 }
 

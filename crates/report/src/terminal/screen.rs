@@ -249,7 +249,10 @@ impl Screen {
     pub(crate) fn command(&mut self, first: &[Span], text: &str) {
         let text = &self.typed(text);
         if self.layout != Layout::Terminal {
-            self.words(first, "");
+            // A prompt alone is no heading of a block.
+            if first.iter().any(|span| !["", "$"].contains(&span.text().trim())) {
+                self.words(first, "");
+            }
             return self.picture(vec![vec![Span::plain(text)]]);
         }
         let indent: usize = first.iter().map(|span| width(span.text())).sum::<usize>().min(self.width / 2);

@@ -74,7 +74,7 @@ fn write_answer(screen: &mut Screen, record: &Record, shown_by: &str) {
     if let Some(bound) = &record.diagnosis.bound {
         screen.hanging("", "  ", format!("Bound by {}: {}", bound.by.name(), bound.says));
         if let Some(advice) = bound.advice.first() {
-            screen.hanging("  Try: ", "    ", advice);
+            screen.hanging("  Try: ", "    ", screen.typed(&advice.to_string()));
         }
     }
     let room = answer::LINES.saturating_sub(screen.lines() - above + ENDING);
@@ -124,7 +124,7 @@ pub(super) fn write(screen: &mut Screen, record: &Record) {
         let first = [Span::strong("Bound by "), Span::strong(bound.by.name().to_string()), Span::plain(": ")];
         screen.paragraph(&first, Tone::Plain, &bound.says);
         for advice in &bound.advice {
-            screen.paragraph(&[Span::quiet("  Try: ")], Tone::Plain, advice);
+            screen.paragraph(&[Span::quiet("  Try: ")], Tone::Plain, screen.typed(&advice.to_string()));
         }
     }
     for table in [probes(time), times(record, time), threads(record), counts(record)] {
