@@ -138,7 +138,7 @@ pub struct Figure {
 impl Figure {
     /// Whether it is surely slower, or surely not: a figure in doubt, without an interval, or whose interval reaches over the bound
     /// is neither.
-    pub fn is_told(&self) -> bool {
+    pub fn is_decided(&self) -> bool {
         let as_before = self.interval.is_some_and(|(low, _)| low >= 1.0 - self.bound);
         self.slow || self.doubt.is_none() && as_before
     }

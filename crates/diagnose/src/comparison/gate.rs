@@ -15,7 +15,7 @@ use crate::figures::RESOLUTION;
 pub const LEAST_BOUND: f64 = RESOLUTION;
 
 const PASSED: Template =
-    Template { code: "gate-passed", words: "Gate passed: of {told} none is slower by {bound} or more." };
+    Template { code: "gate-passed", words: "Gate passed: of {decided} none is slower by {bound} or more." };
 const NONE_NOISY: Template = Template {
     code: "gate-none-noisy",
     words: "Gate passed: {figures} held, none too noisy to tell a loss of {bound}.",
@@ -190,7 +190,7 @@ fn summarize(held: &[Held], terms: &Terms) -> Text {
     let count = |outcome: Outcome| held.iter().filter(|held| held.outcome == outcome).count();
     let (slower, noisy) = (count(Outcome::Slower), count(Outcome::Noisy));
     let figures = count_noun(held.len(), "figure");
-    let told = count_noun(held.len() - noisy, "figure");
+    let decided = count_noun(held.len() - noisy, "figure");
     let bound = terms.bound_in_percent();
     let (slower_fails, noisy_fails) = (terms.slower && slower > 0, terms.noisy && noisy > 0);
     let undecided = (noisy > 0 && !terms.noisy).then(|| text!(UNDECIDED, noisy));
@@ -198,7 +198,7 @@ fn summarize(held: &[Held], terms: &Terms) -> Text {
         (true, true) => text!(SLOWER_AND_NOISY, slower, figures, noisy, bound),
         (true, false) => text!(SLOWER, slower, figures, bound),
         (false, true) => text!(NOISY, noisy, figures, bound),
-        (false, false) if terms.slower => text!(PASSED, told, bound),
+        (false, false) if terms.slower => text!(PASSED, decided, bound),
         (false, false) => text!(NONE_NOISY, figures, bound),
     };
     Text::sequence([outcome].into_iter().chain(undecided))

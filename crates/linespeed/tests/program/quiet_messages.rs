@@ -312,6 +312,8 @@ fn where_nice_counts_in_a_session_only_it_says_so_and_is_worth_no_more() {
 
 #[test]
 fn siblings_that_cannot_be_set_are_refused_as_boost_is() {
+    // While another test holds the knobs, that is what is said.
+    let _beside = crate::support::beside_others();
     let row = json(&ran(["quiet", "--json", "smt"]).stdout)["knobs"][0].clone();
     if row["state"] != "absent" {
         return skipped("siblings_that_cannot_be_set_are_refused_as_boost_is", "there are siblings");

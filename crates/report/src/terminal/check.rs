@@ -26,7 +26,7 @@ pub fn check_line(check: &Check, baseline: &str) -> String {
 fn compose(check: &Check, baseline: &str) -> String {
     let facts = check.facts.iter().filter(|fact| !fact.follows).map(fact_off);
     let slow = check.figures.iter().filter(|figure| figure.slow).map(slower);
-    let known = check.figures.iter().filter(|figure| figure.is_told()).count();
+    let known = check.figures.iter().filter(|figure| figure.is_decided()).count();
     let noisy = check.figures.len() - known;
     if let (Some(busy), Outcome::Good) = (&check.busy, check.outcome) {
         let used = format!("{} of {} CPUs", units::significant(busy.by_others), busy.cpus);
@@ -176,7 +176,7 @@ fn write(screen: &mut Screen, check: &Check, baseline: &str) {
             (None, true) => "slower".to_owned(),
             (None, false) if check.busy.is_some() => "not judged".to_owned(),
             (None, false) if figure.interval.is_none() => "no interval".to_owned(),
-            (None, false) if figure.is_told() => {
+            (None, false) if figure.is_decided() => {
                 format!("not slower by {}", units::percent_to(figure.bound, 2))
             }
             (None, false) => "too noisy".to_owned(),
