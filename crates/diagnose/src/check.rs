@@ -337,6 +337,33 @@ mod tests {
     }
 
     #[test]
+    fn while_others_use_the_cpus_no_figure_is_slow() {
+        let at = |uptime: f64, busy: f64| record::Snapshot {
+            uptime_seconds: Some(uptime),
+            own_cpu_seconds: Some(1.0),
+            cpu_seconds: ["user", "nice", "system", "irq", "softirq"]
+                .map(|kind| (kind.to_owned(), busy / 5.0))
+                .into(),
+            ..record::Snapshot::default()
+        };
+        // Of 8 CPUs.
+        for (used, outcome) in [(4.0, Outcome::Good), (0.3, Outcome::Defect)] {
+            let (base, mut here) = (with_clock(3e9), with_clock(2.6e9));
+            here.machine.counts.cpus_online = Some(8);
+            here.conditions.before = record::Snapshot { ..at(100.0, 50.0) };
+            (here.conditions.before.smt, here.conditions.before.boost) = (Some("on".to_owned()), Some(true));
+            here.conditions.after = Some(at(110.0, 50.0 + 10.0 * used));
+            let side = |name, record| Side { name, source: name, record };
+            let sides = [side("base", &base), side("here", &here)];
+            let comparison = compare(&sides, 0, base.tool.clone(), Extent::Summary);
+            let check = check(&here, &base, Some(&comparison), &[]);
+            assert_eq!(check.outcome, outcome, "{check:?}");
+            assert_eq!(check.busy.is_some(), outcome == Outcome::Good, "{check:?}");
+            assert_eq!(check.figures[0].slow, outcome == Outcome::Defect, "{check:?}");
+        }
+    }
+
+    #[test]
     fn a_figure_is_slow_where_its_whole_interval_is_beyond_the_bound() {
         for (hz, outcome) in [(3.1e9, Outcome::Good), (2.8e9, Outcome::Good), (2.6e9, Outcome::Defect)] {
             let check = measured(hz, &[]);

@@ -270,7 +270,11 @@ mod tests {
             suspended: delay,
             run_queue_delay: delay,
             pressure: [("io".to_owned(), ns / 1000.0)].into(),
-            probe: Some(Probe { latency_ns: [(0, ns)].into(), ..Probe::default() }),
+            probe: Some(Probe {
+                latency_ns: [(0, ns)].into(),
+                latency_interval_ns: [(0, (ns - 10.0, ns + 30.0))].into(),
+                ..Probe::default()
+            }),
             sensors: Sensors { celsius: Some(ns / 2.0), watts: None, ..Sensors::default() },
             traffic: Some(Traffic { bytes_per_second: ns, ..Traffic::default() }),
             cores: Some(Cores { ipc: Some(ns), coverage: 1.0, ..Cores::default() }),
@@ -286,7 +290,8 @@ mod tests {
         let hardware =
             (all.traffic.unwrap().bytes_per_second, all.cores.unwrap().ipc, all.remote.unwrap().held);
         assert_eq!(hardware, (175.0, Some(175.0), Some(175.0)));
-        assert_eq!(all.probe.unwrap().latency_ns[&0], 175.0);
+        let probe = all.probe.unwrap();
+        assert_eq!((probe.latency_ns[&0], probe.latency_interval_ns[&0]), (175.0, (165.0, 205.0)));
         assert!((all.pressure["io"] - 0.175).abs() < 1e-9 && all.sensors.celsius == Some(100.0));
     }
 

@@ -44,6 +44,8 @@ fn compose(check: &Check, baseline: &str) -> String {
             format!("not seen: {} and {} more", in_a_sentence(&clean(&first.what.to_string())), count - 1)
         }
     };
+    // Facts that differ leave room for no more than that.
+    let unseen = if check.busy.is_some() { "speed not judged".to_owned() } else { unseen };
     match check.outcome {
         Outcome::Good => {
             let figures = match (known, check.figures.len()) {
@@ -271,6 +273,7 @@ mod tests {
             check_line(&with(Outcome::Good, vec![figure(None, false), noisy(), noisy()]), "node1"),
             check_line(&with(Outcome::Good, vec![figure(None, false), reaches_over]), "node1"),
             check_line(&Check { busy, ..with(Outcome::Good, vec![figure(None, false)]) }, "node1"),
+            check_line(&Check { busy, ..a_check(Outcome::Setting, all[1..2].to_vec(), Vec::new()) }, "node1"),
             check_line(&with(Outcome::Defect, vec![figure(None, true), noisy()]), "node1"),
             check_line(&a_check(Outcome::Good, Vec::new(), unseen()), "node1"),
             check_line(&a_check(Outcome::Defect, all.clone(), unseen()), "node1"),
@@ -282,6 +285,7 @@ mod tests {
         2 of 3 figures too noisy; else nothing is off: 31 facts, 1 figure as in node1
         nothing is off: 31 facts, 1 figure as in node1; 1 too noisy
         speed not judged, others used 1.23 of 2 CPUs; nothing is off: 31 facts
+        SMT off, not on; speed not judged
         triad, all CPUs at 80 % of the baseline
         nothing is off: 31 facts as in node1; speed not measured; not seen: firmware
         memory devices 15, not 16; SMT off, not on; 2 more: -v; not seen: firmware
