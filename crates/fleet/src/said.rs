@@ -31,16 +31,16 @@ const MOST_COLLECTIONS: usize = 8;
 const ALONE: Template = Template { code: "fleet-alone", words: "one machine: nothing to hold it against" };
 const FEW_ALIKE: Template = Template {
     code: "fleet-few-alike",
-    words: "{machines} machines, fewer than {least}: none can be held slow; no figure differs by over {bound}",
+    words: "{machines} machines, {least} needed to call one slow; none differs by over {bound}",
 };
 const FEW: Template = Template {
     code: "fleet-few",
-    words: "{machines} machines, fewer than {least}: none can be held slow; they differ most in {what}: {slow} is {speed} of {fast}",
+    words: "{machines} machines, {least} needed to call one slow; most apart: {what}, {slow} at {speed} of {fast}",
 };
 
 const NONE_SHARED: Template = Template {
     code: "fleet-none-shared",
-    words: "{machines} machines, but no figure that {least} of them have: none can be held slow",
+    words: "{machines} machines, but no figure that {least} of them have: too few to call one slow",
 };
 
 /// What there is to judge.
@@ -300,7 +300,7 @@ impl Judgement<'_> {
         (0..facts().len()).filter_map(vary).collect()
     }
 
-    /// What can be said of so few machines that none can be held slow.
+    /// What can be said of machines that are too few to call one slow.
     fn note(&self, columns: &[Judged]) -> Option<Text> {
         let machines = self.group.members.len();
         if !self.families.is_empty() {

@@ -65,6 +65,9 @@ pub(crate) fn assemble(
     }
     processor(&lscpu, &facts, &mut machine, &mut state);
     cpus::fill(&lscpu, &facts, &mut machine, &mut draft.contradictions, &mut coverage);
+    if lscpu.kinds.is_empty() {
+        draft.inventory.extend(cpus::by_firmware(&facts, &mut machine));
+    }
     caches::fill(&lscpu, &facts, &mut machine, &mut coverage);
     if let Some(hz) = &lscpu.current_hz {
         // Of several CPUs nobody tells whose it is.

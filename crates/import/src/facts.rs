@@ -59,6 +59,8 @@ pub(crate) struct Facts {
     pub slots: Vec<Fact<u32>>,
     /// Processors out of SMBIOS.
     pub sockets: Vec<Socket>,
+    /// How many processors a whole table of SMBIOS has, an entry a table.
+    pub populated: Vec<Fact<machine::smbios::Populated>>,
     /// Bytes of memory in all, as lshw tells them.
     pub memory: Option<Fact<u64>>,
 }

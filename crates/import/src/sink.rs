@@ -35,7 +35,8 @@ impl Draft {
         self.measurements.append(&mut other.measurements);
         self.withheld.append(&mut other.withheld);
         self.contradictions.append(&mut other.contradictions);
-        let Facts { lscpu, rows, broken_row, cache_rows, numactl, slots, sockets, memory } = &mut other.facts;
+        let Facts { lscpu, rows, broken_row, cache_rows, numactl, slots, sockets, populated, memory } =
+            &mut other.facts;
         self.facts.lscpu.append(lscpu);
         self.facts.rows.append(rows);
         self.facts.broken_row = self.facts.broken_row.take().or(broken_row.take());
@@ -44,6 +45,7 @@ impl Draft {
         self.facts.slots.append(slots);
         self.facts.memory = memory.take().or(self.facts.memory.take());
         self.facts.sockets.append(sockets);
+        self.facts.populated.append(populated);
         self.machine.memory_devices.append(&mut other.machine.memory_devices);
         let limits = &mut self.machine.limits;
         if limits.affinity.is_empty() {

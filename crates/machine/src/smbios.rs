@@ -28,10 +28,35 @@ pub struct Tables {
     pub processor: Option<String>,
     /// The clock that the first processor had at boot ("Current Speed"), Hz: boosted or throttled as it then was.
     pub processor_hz: Option<u64>,
+    /// Populated sockets, with what they hold.
+    pub populated: Populated,
     /// Maker, product, board and firmware.
     pub system: System,
     /// Whether the table ends as it should: what follows a damaged structure cannot be found.
     pub complete: bool,
+}
+
+/// Central processors of a table, over all populated sockets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Populated {
+    /// How many.
+    pub sockets: u32,
+    /// Cores that are enabled; `None` where one of them does not tell.
+    pub cores: Option<u32>,
+    /// Their threads.
+    pub threads: Option<u32>,
+}
+
+impl Populated {
+    /// With one more, of so many cores and threads.
+    pub fn and(self, cores: Option<u32>, threads: Option<u32>) -> Self {
+        let sum = |all: Option<u32>, own: Option<u32>| {
+            let all = if self.sockets == 0 { Some(0) } else { all };
+            all.zip(own).and_then(|(all, own)| all.checked_add(own))
+        };
+        let (cores, threads) = (sum(self.cores, cores), sum(self.threads, threads));
+        Self { sockets: self.sockets.saturating_add(1), cores, threads }
+    }
 }
 
 /// Reads a table, the contents of `/sys/firmware/dmi/tables/DMI`.
@@ -49,7 +74,14 @@ pub fn read(table: Vec<u8>) -> Tables {
     let devices = table.defined_struct_iter::<SMBiosMemoryDevice>().filter(of_system).take(MAX_DEVICES);
     let mut devices: Vec<MemoryDevice> = devices.map(|device| memory_device(&device)).collect();
     place(&mut devices);
-    let processor = table.defined_struct_iter::<SMBiosProcessorInformation>().find(is_central);
+    let processors = || table.defined_struct_iter::<SMBiosProcessorInformation>().filter(is_central);
+    let populated = processors().fold(Populated::default(), |all, cpu| {
+        all.and(
+            count(cpu.parts(), 0x24, 0x2c).or(count(cpu.parts(), 0x23, 0x2a)),
+            count(cpu.parts(), 0x25, 0x2e),
+        )
+    });
+    let processor = processors().next();
     let bios = table.defined_struct_iter::<SMBiosInformation>().next();
     let bios = |offset| bios.as_ref().and_then(|bios| string(bios.parts(), offset));
     let product = table.defined_struct_iter::<SMBiosSystemInformation>().next();
@@ -64,6 +96,7 @@ pub fn read(table: Vec<u8>) -> Tables {
             board: system::joined([board(0x04), board(0x05), None]),
         },
         devices,
+        populated,
         processor: processor.as_ref().and_then(|cpu| string(cpu.parts(), 0x10)),
         processor_hz: processor.and_then(|cpu| cpu.parts().get_field_word(0x16)).and_then(mhz),
         complete,
@@ -155,6 +188,15 @@ fn is_central(processor: &SMBiosProcessorInformation) -> bool {
     let structure = processor.parts();
     structure.get_field_byte(0x05) == Some(3)
         && structure.get_field_byte(0x18).is_none_or(|bits| bits & 0x40 != 0)
+}
+
+/// A processor's count: a byte, and where that is 255 a word (SMBIOS 3.0). 0 is unknown.
+fn count(processor: &UndefinedStruct, byte: usize, word: usize) -> Option<u32> {
+    let count = match processor.get_field_byte(byte)? {
+        255 => processor.get_field_word(word).map_or(255, u32::from),
+        count => count.into(),
+    };
+    (1..0xffff).contains(&count).then_some(count)
 }
 
 fn mhz(mhz: u16) -> Option<u64> {

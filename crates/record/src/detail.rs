@@ -206,7 +206,9 @@ details! {
     ARRAY_BYTES: u64 = "array_bytes";
     /// Arrays that a loop walks.
     ARRAYS: u64 = "arrays";
-    /// The process that perf counted.
+    /// Those of the processes that ended while they were watched.
+    ATTACHED_ENDED: str = "attached_ended";
+    /// The processes that ran already and were watched, or that perf counted.
     ATTACHED_TO: str = "attached_to";
     /// STREAM's average time of a pass, s.
     AVERAGE_SECONDS: f64 = "average_seconds";

@@ -22,7 +22,7 @@ const FEW_SAMPLES_OF: Template = Template {
     code: "doubt-too-few-samples",
     words: "too few samples ({n}) for an interval; give it more time with --full",
 };
-const SEE_NOTES: Template = Template { code: "doubt-see-notes", words: "see the notes on its figures" };
+const UNRELIABLE: Template = Template { code: "doubt-unreliable", words: "unreliable" };
 
 /// How a cause begins in a record of 0.1 that is none.
 const NO_CAUSE_OF_0_1: &str = "no cause seen";
@@ -125,7 +125,7 @@ impl Doubt {
         match self.kind() {
             DoubtKind::TooNoisy => Self(NOISY.into()),
             DoubtKind::TooFewSamples => Self(FEW_SAMPLES.into()),
-            DoubtKind::Other if self.to_string().chars().count() > SHORT => Self(SEE_NOTES.into()),
+            DoubtKind::Other if self.to_string().chars().count() > SHORT => Self(UNRELIABLE.into()),
             DoubtKind::Other => self.clone(),
         }
     }
@@ -231,6 +231,6 @@ mod tests {
         assert_eq!(of("too noisy").kind(), DoubtKind::TooNoisy);
         assert_eq!(of("too few samples (3) for an interval").kind(), DoubtKind::TooFewSamples);
         let other = of("the chain of adds says 3.34 GHz, the chain of multiplies 4.01 GHz");
-        assert_eq!((other.kind(), other.gist().code()), (DoubtKind::Other, Some(SEE_NOTES.code)));
+        assert_eq!((other.kind(), other.gist().code()), (DoubtKind::Other, Some(UNRELIABLE.code)));
     }
 }

@@ -151,7 +151,7 @@ pub struct Class {
     pub machines: u32,
     /// Whether there are enough to say which of them is slow.
     pub judged: bool,
-    /// What can be said of so few that none can be held slow.
+    /// What can be said of machines too few to call one slow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<Text>,
     /// The machine that is nearest to the medians of all.
@@ -167,7 +167,7 @@ pub struct Class {
     pub varying: Vec<Varying>,
     /// Figures that moved in the course of the collection, taken out before machines are held against each other.
     pub drifts: Vec<Drift>,
-    /// Figures that have two values among these machines though nothing else divides them; none is held slow by them.
+    /// Figures that have two values among these machines though nothing else divides them; none is called slow by them.
     pub two_valued: Vec<Text>,
     /// One entry a machine. Not in JSON: `--csv` has every figure.
     #[serde(skip)]

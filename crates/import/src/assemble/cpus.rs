@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use record::import::Contradiction;
+use machine::smbios::Populated;
+use record::import::{Contradiction, Origin};
 use record::machine::{Cpu, Node};
 use record::{Coverage, CpuList, Machine};
 
@@ -85,6 +86,21 @@ fn cores(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, contradictions: &m
         );
         contradictions.push(contradict(says, &fact.origin, &named.origin));
     }
+}
+
+/// Where nothing else tells: what whole SMBIOS tables count alike, if they do.
+pub(super) fn by_firmware(facts: &Facts, machine: &mut Machine) -> Vec<(String, Origin)> {
+    let [first, others @ ..] = facts.populated.as_slice() else { return Vec::new() };
+    let known = [machine.counts.packages, machine.counts.cores, machine.counts.cpus_present];
+    if known.iter().any(Option::is_some) || others.iter().any(|other| other.value != first.value) {
+        return Vec::new();
+    }
+    let Populated { sockets, cores, threads } = first.value;
+    let counts = &mut machine.counts;
+    (counts.packages, counts.cores, counts.cpus_present) = (Some(sockets), cores, threads);
+    let set = [("packages", Some(sockets)), ("cores", cores), ("cpus_present", threads)];
+    let known = set.into_iter().filter(|(_, count)| count.is_some());
+    known.map(|(name, _)| (format!("machine.counts.{name}"), first.origin.clone())).collect()
 }
 
 fn from_list(lscpu: &Lscpu) -> Vec<Cpu> {

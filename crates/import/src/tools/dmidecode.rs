@@ -6,6 +6,7 @@ mod structure;
 
 use std::collections::BTreeSet;
 
+use machine::smbios::Populated;
 use record::import::Origin;
 
 use crate::facts::{self, Fact};
@@ -88,6 +89,8 @@ fn reader(command: Option<&Command>) -> Box<dyn Reader> {
         slots: 0,
         memory: Default::default(),
         closed: false,
+        head: None,
+        populated: Populated::default(),
         array: None,
         raw: RawTable::default(),
     })
@@ -105,6 +108,10 @@ struct Text {
     slots: u32,
     /// A structure has been read.
     closed: bool,
+    /// The line that begins a whole output.
+    head: Option<Origin>,
+    /// The processors so far.
+    populated: Populated,
     /// The line of the first array.
     array: Option<Origin>,
     /// What `-u` prints.
@@ -129,6 +136,7 @@ impl Reader for Text {
                 return Fit::Over;
             }
             sink.version(version.trim());
+            self.head = Some(sink.origin(line));
             return Fit::Taken;
         }
         match begins(text) {
@@ -193,6 +201,10 @@ impl Reader for Text {
         *slots = (*slots).max((self.slots > 0 && all).then_some(self.slots));
         if let Some(origin) = self.array.take().filter(|_| all) {
             sink.draft.facts.slots.push(Fact { value: self.slots, origin });
+        }
+        // An excerpt has no head.
+        if let Some(origin) = self.head.take().filter(|_| self.populated.sockets > 0) {
+            sink.draft.facts.populated.push(Fact { value: self.populated, origin });
         }
         machine::smbios::place(&mut sink.draft.machine.memory_devices);
     }
@@ -292,7 +304,11 @@ impl Text {
                 sink.draft.machine.system.board =
                     structure.joined(&["Manufacturer", "Product Name"], "machine.system.board", sink)
             }
-            4 => structure.socket(sink),
+            4 => {
+                if let Some((cores, threads)) = structure.socket(sink) {
+                    self.populated = self.populated.and(cores, threads);
+                }
+            }
             16 => {
                 if structure.get("Use").is_none_or(|used| used.value == "System Memory") {
                     self.memory.0.extend(structure.handle.map(|handle| format!("0x{handle:04X}")));

@@ -87,6 +87,29 @@ fn every_field_of_every_memory_device_is_dmidecode_s() {
 }
 
 #[test]
+fn processors_cores_and_threads_are_counted_as_dmidecode_lists_them() {
+    for name in DUMPS {
+        let text = std::fs::read_to_string(path(&format!("{name}.orig.txt"))).unwrap();
+        let theirs = sections(&text, "Processor Information");
+        let populated = |cpu: &&Vec<(String, String)>| {
+            said(cpu, "Type").as_deref() == Some("Central Processor")
+                && said(cpu, "Status").is_some_and(|status| status.starts_with("Populated"))
+        };
+        let sum = |names: &[&str]| {
+            let own = |cpu: &Vec<(String, String)>| names.iter().find_map(|name| number(cpu, name, ""));
+            theirs.iter().filter(populated).map(own).sum::<Option<u32>>()
+        };
+        let sockets = theirs.iter().filter(populated).count();
+        let expected = smbios::Populated {
+            sockets: sockets as u32,
+            cores: sum(&["Core Enabled", "Core Count"]).filter(|_| sockets > 0),
+            threads: sum(&["Thread Count"]).filter(|_| sockets > 0),
+        };
+        assert_eq!(smbios::read(table(name)).populated, expected, "{name}");
+    }
+}
+
+#[test]
 fn slots_lie_in_the_channels_that_their_boards_print_beside_them() {
     let channels = |name| -> Vec<(Option<String>, Option<u32>)> {
         smbios::read(table(name)).devices.into_iter().map(|device| (device.channel, device.node)).collect()

@@ -243,6 +243,12 @@ impl Watching {
             sampled,
             samples: self.accesses.as_ref().and_then(Accesses::coverage),
             attached: self.processes().map(|process| process.pid).collect(),
+            attached_ended: self
+                .all
+                .iter()
+                .filter(|one| !one.is_there())
+                .map(|one| one.process.pid)
+                .collect(),
         }
     }
 
@@ -333,6 +339,7 @@ mod tests {
         assert!(run.ended.wall >= Duration::from_millis(300) && run.ended.wall < Duration::from_secs(15));
         assert!(run.seen.samples > 0 && run.seen.idle == run.seen.samples, "{:?}", run.seen);
         assert_eq!(child.try_wait().unwrap(), None, "it was ended");
+        assert!(run.attached_ended.is_empty());
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(Attached::find(pid), Err(AttachError::Ended(pid)));
@@ -346,6 +353,7 @@ mod tests {
         let run = watch(&[process], None, None, &Stop::new());
         waiter.join().unwrap().unwrap();
         assert!(run.ended.wall < Duration::from_secs(15));
+        assert_eq!(run.attached_ended, run.attached);
         // What has this number started at another time.
         let own = std::process::id() as i32;
         let other = Attached { started: 1, ..Attached::find(own).unwrap() };

@@ -74,6 +74,8 @@ pub struct Run {
     pub samples: Option<Coverage>,
     /// The processes that ran already and were watched; empty for a command that was started.
     pub attached: Vec<i32>,
+    /// Those of them that have ended.
+    pub attached_ended: Vec<i32>,
 }
 
 /// Hears of what a command left behind while that is waited for.
@@ -153,6 +155,7 @@ fn attended(job: &Job, spec: Spec, stop: &Stop, tell: Tell) -> Result<(Run, Vec<
         sampled,
         samples,
         attached: Vec::new(),
+        attached_ended: Vec::new(),
     };
     Ok((run, child.captured().1))
 }

@@ -183,11 +183,14 @@ fn details(runs: &[Run], typical: &Run, job: &Job, cpus: usize) -> Detail {
     let words: Vec<String> = job.argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     all.set(detail::COMMAND, words);
     all.set(detail::CPU_COUNT, cpus);
-    let attached: Vec<String> = typical.attached.iter().map(ToString::to_string).collect();
-    if attached.is_empty() {
+    let list = |pids: &[i32]| pids.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+    if typical.attached.is_empty() {
         all.set_parts(detail::ENDS, &runs.iter().map(|run| end(run.ended.exit)).collect());
     } else {
-        all.set(detail::ATTACHED_TO, attached.join(","));
+        all.set(detail::ATTACHED_TO, list(&typical.attached));
+        if !typical.attached_ended.is_empty() {
+            all.set(detail::ATTACHED_ENDED, list(&typical.attached_ended));
+        }
     }
     // What a program needed that needs less than we do is not known.
     let known = runs.iter().all(|run| run.rss_known);

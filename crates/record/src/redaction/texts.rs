@@ -89,6 +89,7 @@ const TEXTS: &[(&str, Holds)] = &[
     (".without", Sentence),
     (".workload", Sentence),
     // Details of measurements, by their keys.
+    (".detail.attached_ended", Technical),
     (".detail.attached_to", Technical),
     (".detail.command[]", Argv),
     (".detail.left_behind[]", Name(Kind::Process)),

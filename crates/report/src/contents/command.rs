@@ -127,7 +127,12 @@ pub(crate) fn describe_runs(time: &Measurement) -> String {
     let took = seconds(time.value());
     if let Some(pids) = time.detail.get(detail::ATTACHED_TO) {
         let below = time.detail.get(detail::THREADS_SEEN).map_or(0, |seen| seen.below);
-        return format!("watched for {took}: pid {pids}{}", describe_below(below));
+        let end = match time.detail.get(detail::ATTACHED_ENDED) {
+            Some(ended) if ended == pids => ", ended".to_owned(),
+            Some(ended) => format!(", of which {ended} ended"),
+            None => String::new(),
+        };
+        return format!("watched for {took}: pid {pids}{end}{}", describe_below(below));
     }
     let mut text = match (time.summary.n, time.summary.interval) {
         (0 | 1, _) => format!("took {took}"),

@@ -7,7 +7,7 @@ use record::units::{figure, percent, significant};
 
 use crate::table::Table;
 
-/// The heading of commands for so few machines that none can be held slow.
+/// The heading of commands for machines that are too few to call one slow.
 pub(crate) const INSTEAD: &str = "Hold these against each other instead";
 
 /// The answer in a line.
@@ -17,10 +17,10 @@ pub(crate) fn title(fleet: &Fleet) -> String {
     match (fleet.slow.len(), judged) {
         (_, 0) if fleet.reading.machines == 0 => "no records of machines".to_owned(),
         (_, 0) if fleet.classes.iter().any(|class| class.machines >= 5) => {
-            format!("{machines}, no figure that five alike have in common: none can be held slow")
+            format!("{machines}, no figure that five alike have in common: too few to call one slow")
         }
         (_, 0) if fleet.reading.machines == 1 => "1 machine: nothing to hold it against".to_owned(),
-        (_, 0) => format!("{machines}, no five of them alike: none can be held slow"),
+        (_, 0) => format!("{machines}, no five of them alike: too few to call one slow"),
         (0, _) => format!("{machines}, {judged} held against their like: none is slow"),
         (slow, _) => {
             format!("{machines}, {judged} held against their like: {slow} {} slow", agree(slow, "is", "are"))

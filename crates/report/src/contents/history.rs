@@ -14,6 +14,8 @@ use crate::table::{Table, Weight};
 
 /// Heights of a sparkline, the lowest first.
 const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// What a sparkline spans at least, as a share of its greatest value.
+const LEAST_SPAN: f64 = 0.1;
 /// Differences that are named of a change.
 const MOST_DIFFERENCES: usize = 4;
 /// Letters from which on only what differs of a value is named.
@@ -48,7 +50,8 @@ fn minute(started: &str) -> String {
     started.get(..16).unwrap_or(started).replacen('T', " ", 1)
 }
 
-/// A line of `columns` characters, each the median of its share of the points; between the least and the greatest.
+/// A line of `columns` characters, each the median of its share of the points; between the least and the greatest, where these
+/// are [`LEAST_SPAN`] apart: what noise alone does stays flat.
 pub(crate) fn sparkline(line: &Line, columns: usize) -> String {
     let values: Vec<f64> = line.points.iter().map(|point| point.value).collect();
     let columns = columns.clamp(1, values.len().max(1));
@@ -60,8 +63,9 @@ pub(crate) fn sparkline(line: &Line, columns: usize) -> String {
     });
     let middles: Vec<f64> = middles.collect();
     let (low, high) = middles.iter().fold((f64::MAX, f64::MIN), |(low, high), v| (low.min(*v), high.max(*v)));
+    let span = (high - low).max(high.abs() * LEAST_SPAN);
     let height = |value: f64| {
-        let share = if high > low { (value - low) / (high - low) } else { 0.5 };
+        let share = if span > 0.0 { 0.5 + (value - f64::midpoint(low, high)) / span } else { 0.5 };
         HEIGHTS.get((share * 7.0).round() as usize).copied().unwrap_or('█')
     };
     middles.iter().map(|value| height(*value)).collect()

@@ -65,7 +65,7 @@ pub(super) fn sections(of: &Fleet) -> Vec<Section> {
     let remarks = fleet::remarks(of);
     let remarks =
         html! { @if !remarks.is_empty() { ul { @for remark in &remarks { li { (prose(remark)) } } } } };
-    sections.push(section("known", "To be known", remarks));
+    sections.push(section("known", "Notes", remarks));
     sections
 }
 

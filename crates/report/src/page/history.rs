@@ -39,6 +39,6 @@ pub(super) fn sections(of: &History) -> Vec<Section> {
         section("changes", "Changes, the newest first", changed),
         section("curves", "Over time", curves),
         section("figures", "Figures", figures),
-        section("known", "To be known", known),
+        section("known", "Notes", known),
     ]
 }

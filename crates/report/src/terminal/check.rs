@@ -153,12 +153,7 @@ pub fn check(check: &Check, baseline: &str, drain: Option<&str>, all: bool, styl
 /// All that was looked at.
 fn write(screen: &mut Screen, check: &Check, baseline: &str) {
     let value = |value: &Option<String>| value.as_deref().map_or("-".to_owned(), clean);
-    let facts = [
-        ("Facts that differ", &check.facts),
-        ("Facts not seen here", &check.not_seen),
-        ("Facts that agree", &check.agree),
-    ];
-    for (title, facts) in facts {
+    for (title, facts) in [("Facts that differ", &check.facts), ("Facts not seen here", &check.not_seen)] {
         let mut table = Table::new(title, None, ["fact", "here", "baseline"]);
         for fact in facts {
             table.row(vec![clean(&fact.what.to_string()), value(&fact.here), value(&fact.baseline)]);
@@ -167,6 +162,14 @@ fn write(screen: &mut Screen, check: &Check, baseline: &str) {
             screen.heading(title);
             screen.table(&table.finished(), 2);
         }
+    }
+    let mut agree = Table::new("Facts that agree", None, ["fact", "here and in the baseline"]);
+    for fact in &check.agree {
+        agree.row(vec![clean(&fact.what.to_string()), value(&fact.here)]);
+    }
+    if !agree.is_empty() {
+        screen.heading("Facts that agree");
+        screen.table(&agree.finished(), 2);
     }
     let heads = ["figure", "?#here", "?#baseline", "#speed", "?#95 %", "verdict"];
     let mut table = Table::new("Figures", None, heads);
@@ -199,7 +202,7 @@ fn write(screen: &mut Screen, check: &Check, baseline: &str) {
         screen.table(&table.finished(), 2);
     }
     if !check.neither.is_empty() {
-        screen.heading("Told neither here nor by the baseline");
+        screen.heading("Unknown here and in the baseline");
         let names: Vec<String> = check.neither.iter().map(|fact| clean(&fact.what.to_string())).collect();
         screen.hanging("  ", "  ", names.join(", "));
     }

@@ -44,7 +44,7 @@ pub fn fleet(of: &Fleet, all: bool, style: &Style) -> String {
         }
         let remarks = fleet::remarks(of);
         if !remarks.is_empty() {
-            screen.heading("To be known");
+            screen.heading("Notes");
             for remark in remarks.iter().take(most(MOST_REMARKS)) {
                 screen.hanging("  ", "    ", remark);
             }

@@ -40,7 +40,7 @@ pub fn history(of: &History, all: bool, style: &Style) -> String {
         };
         more(screen, changes.len());
         if !remarks.is_empty() {
-            screen.heading("To be known");
+            screen.heading("Notes");
         }
         remarks.iter().take(most).for_each(|remark| screen.hanging("  ", "    ", remark));
         more(screen, remarks.len());

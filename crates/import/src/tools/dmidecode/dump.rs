@@ -86,6 +86,9 @@ pub(super) fn take(
         }
         sink.draft.machine.memory_devices.push(device);
     }
+    if tables.complete && tables.populated.sockets > 0 {
+        sink.draft.facts.populated.push(Fact { value: tables.populated, origin: origin.clone() });
+    }
     if tables.processor.is_some() || tables.processor_hz.is_some() {
         sink.note_at("machine.processor.firmware_name", origin.clone());
         sink.draft.facts.sockets.push(Socket {

@@ -176,6 +176,7 @@ impl RawTable {
         }
         if lost(4) {
             (tables.processor, tables.processor_hz) = (None, None);
+            tables.populated = Default::default();
         }
         if lost(16) {
             // Flash and video memory have devices, too, and only their arrays tell.

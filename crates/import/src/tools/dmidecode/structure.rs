@@ -27,6 +27,8 @@ const READ: &[&str] = &[
     "Bank Locator",
     "Configured Clock Speed",
     "Configured Memory Speed",
+    "Core Count",
+    "Core Enabled",
     "Current Speed",
     "Data Width",
     "Form Factor",
@@ -40,6 +42,7 @@ const READ: &[&str] = &[
     "Size",
     "Speed",
     "Status",
+    "Thread Count",
     "Type",
     "Use",
     "Vendor",
@@ -101,11 +104,12 @@ impl Structure {
         Some(Fact { value: u64::from(mhz.value) * 1_000_000, origin: mhz.origin })
     }
 
-    pub(super) fn socket(&self, sink: &mut Sink) {
+    /// A processor. Of populated sockets that have a title: cores that are enabled, and threads.
+    pub(super) fn socket(&self, sink: &mut Sink) -> Option<(Option<u32>, Option<u32>)> {
         let central = self.get("Type").is_none_or(|kind| kind.value == "Central Processor");
         let populated = self.get("Status").is_none_or(|status| !status.value.starts_with("Unpopulated"));
         if !central || !populated {
-            return;
+            return None;
         }
         let socket = Socket {
             name: self.text("Version", "machine.processor.firmware_name", sink),
@@ -113,6 +117,8 @@ impl Structure {
             whole: self.title.is_some(),
         };
         sink.draft.facts.sockets.push(socket);
+        let count = |key: &str| self.number(key, "").map(|count| count.value);
+        self.title.is_some().then(|| (count("Core Enabled").or(count("Core Count")), count("Thread Count")))
     }
 
     pub(super) fn device(&self, sink: &mut Sink) {

@@ -226,3 +226,33 @@ fn the_board_has_the_slots_that_its_arrays_count_and_not_those_that_are_shown() 
     assert_eq!((machine.memory_slots, machine.memory_devices.len()), (Some(32), 1));
     assert_eq!(import(&array("0x0033", "System Memory", "65534")).machine.memory_slots, None);
 }
+
+#[test]
+fn a_whole_table_counts_packages_cores_and_cpus_and_an_excerpt_does_not() {
+    let socket = |handle: u32, counts: &str, status: &str| {
+        format!(
+            "Handle 0x{handle:04X}, DMI type 4, 48 bytes\nProcessor Information\n\tType: Central Processor\n\tVersion: EPYC\n{counts}\
+             \tStatus: {status}\n\n"
+        )
+    };
+    let of = |text: &str| {
+        let counts = import(text).machine.counts;
+        (counts.packages, counts.cores, counts.cpus_present)
+    };
+    let head = "# dmidecode 3.4\nGetting SMBIOS data from sysfs.\n\n";
+    let whole = "\tCore Count: 64\n\tCore Enabled: 48\n\tThread Count: 96\n";
+    let two = socket(1, whole, "Populated, Enabled")
+        + &socket(2, whole, "Populated, Enabled")
+        + &socket(3, "", "Unpopulated");
+    assert_eq!(of(&format!("{head}{two}")), (Some(2), Some(96), Some(192)));
+    let silent = socket(4, "\tCore Count: 64\n", "Populated, Enabled");
+    assert_eq!(of(&format!("{head}{two}{silent}")), (Some(3), Some(160), None));
+    assert_eq!(of(&two), (None, None, None));
+    // lscpu tells what the kernel has of them.
+    let lscpu =
+        "Architecture: x86_64\nCPU(s): 4\nThread(s) per core: 1\nCore(s) per socket: 4\nSocket(s): 1\n\n";
+    assert_eq!(
+        of(&format!("{lscpu}{head}{}", socket(1, whole, "Populated, Enabled"))),
+        (Some(1), Some(4), Some(4))
+    );
+}
