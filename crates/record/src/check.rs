@@ -38,7 +38,7 @@ impl Checked<'_> {
 
     /// Its JSON Schema.
     pub fn json_schema() -> serde_json::Value {
-        crate::schema::check_schema()
+        crate::schema::read(crate::schema::CHECK)
     }
 }
 

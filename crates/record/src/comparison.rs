@@ -459,6 +459,6 @@ impl Comparison {
 
     /// The JSON Schema of a comparison.
     pub fn json_schema() -> serde_json::Value {
-        crate::schema::comparison_schema()
+        crate::schema::read(crate::schema::COMPARISON)
     }
 }

@@ -226,7 +226,7 @@ impl Record {
 
     /// The JSON Schema of a record.
     pub fn json_schema() -> serde_json::Value {
-        crate::schema::record_schema()
+        crate::schema::read(crate::schema::RECORD)
     }
 }
 

@@ -313,6 +313,6 @@ impl Fleet {
 
     /// Its JSON Schema.
     pub fn json_schema() -> serde_json::Value {
-        crate::schema::fleet_schema()
+        crate::schema::read(crate::schema::FLEET)
     }
 }

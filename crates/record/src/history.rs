@@ -122,6 +122,6 @@ impl History {
 
     /// Its JSON Schema.
     pub fn json_schema() -> serde_json::Value {
-        crate::schema::history_schema()
+        crate::schema::read(crate::schema::HISTORY)
     }
 }

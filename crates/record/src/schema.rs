@@ -1,50 +1,28 @@
 //! The JSON Schemas of what linespeed writes. Their texts lie in `schema/`, so that the program need not carry what makes
-//! them of the types; a test makes them anew and holds them against the files.
+//! them of the types; a test makes them anew and holds them against the files. `build.rs` packs them.
 //!
 //! After a change of a type: `RENEW_SCHEMA=1 cargo test -p linespeed-record schema`, which renews Python's classes, too.
 
+use miniz_oxide::inflate::decompress_to_vec;
 use serde_json::Value;
 
-const RECORD: &str = include_str!("schema/record.json");
-const COMPARISON: &str = include_str!("schema/comparison.json");
-const FLEET: &str = include_str!("schema/fleet.json");
-const HISTORY: &str = include_str!("schema/history.json");
-const CHECK: &str = include_str!("schema/check.json");
-const LIVE: &str = include_str!("schema/live.json");
-
 /// The schema of a record.
-pub(crate) fn record_schema() -> Value {
-    parse_schema(RECORD)
-}
-
+pub(crate) const RECORD: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/record.json"));
 /// The schema of a comparison.
-pub(crate) fn comparison_schema() -> Value {
-    parse_schema(COMPARISON)
-}
-
+pub(crate) const COMPARISON: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/comparison.json"));
 /// The schema of what is said of a fleet.
-pub(crate) fn fleet_schema() -> Value {
-    parse_schema(FLEET)
-}
-
+pub(crate) const FLEET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/fleet.json"));
 /// The schema of a history.
-pub(crate) fn history_schema() -> Value {
-    parse_schema(HISTORY)
-}
-
+pub(crate) const HISTORY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/history.json"));
 /// The schema of a check.
-pub(crate) fn check_schema() -> Value {
-    parse_schema(CHECK)
-}
-
+pub(crate) const CHECK: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/check.json"));
 /// The schema of a line of live.
-pub(crate) fn live_schema() -> Value {
-    parse_schema(LIVE)
-}
+pub(crate) const LIVE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/live.json"));
 
-fn parse_schema(text: &str) -> Value {
-    // The test below holds that these texts are JSON.
-    serde_json::from_str(text).unwrap_or_default()
+/// A schema of these.
+pub(crate) fn read(packed: &[u8]) -> Value {
+    // The test below holds that these are packed JSON.
+    serde_json::from_slice(&decompress_to_vec(packed).unwrap_or_default()).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -83,7 +61,7 @@ mod tests {
         ];
         for (name, known, schema) in schemas {
             let reported = text(&schema);
-            assert_eq!(parse_schema(&reported), schema, "{name}");
+            assert_eq!(serde_json::from_str::<Value>(&reported).unwrap(), schema, "{name}");
             if std::env::var_os("RENEW_SCHEMA").is_some() {
                 std::fs::write(folder.join(name), &reported).expect("the schema's file can be written");
                 // Python's classes are written from it.
@@ -95,7 +73,7 @@ mod tests {
             } else {
                 let renew = "RENEW_SCHEMA=1 cargo test -p linespeed-record schema";
                 assert!(
-                    known == reported,
+                    decompress_to_vec(known).is_ok_and(|known| known == reported.as_bytes()),
                     "src/schema/{name} is not that of the types any more; renew it: {renew}"
                 );
             }

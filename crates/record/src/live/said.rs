@@ -33,6 +33,6 @@ impl Said<'_> {
 
     /// Its JSON Schema.
     pub fn json_schema() -> serde_json::Value {
-        crate::schema::live_schema()
+        crate::schema::read(crate::schema::LIVE)
     }
 }

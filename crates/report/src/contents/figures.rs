@@ -29,10 +29,15 @@ pub(crate) fn figure_of(metric: &str, unit: &str, value: f64) -> String {
 fn figure_within(metric: &str, unit: &str, value: f64, interval: Option<(f64, f64)>) -> String {
     let digits = units::digits_within(value, interval);
     match unit {
-        "ratio" if metric.ends_with(".share") => units::percent_to(value, digits),
+        "ratio" if is_share(metric) => units::percent_to(value, digits),
         "ratio" if value.is_finite() => format!("{}×", units::figure_to(value, unit, digits)),
         _ => units::figure_to(value, unit, digits),
     }
+}
+
+/// Whether a metric's ratio is a part of a whole, which people read in percent.
+fn is_share(metric: &str) -> bool {
+    metric.ends_with(".share") || metric == "memory.write_allocate_avoided"
 }
 
 /// A figure that follows from the record: where it is a measurement's, with the digits that it has in that one's table.

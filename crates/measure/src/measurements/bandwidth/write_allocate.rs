@@ -139,7 +139,7 @@ fn ambiguity(by_bus: &Summary, by_copy: &Summary) -> Option<Text> {
         return Some(text!("bus-bytes-few-rounds", "too few rounds were complete"));
     };
     let (low, high) = (bus.0.min(copy.0), bus.1.max(copy.1));
-    let share = |value: f64| format!("{value:.2}");
+    let share = |value: f64| record::units::percent_to(value, 2);
     if high < 0.0 || low > 1.0 {
         return Some(text!(
             "bus-bytes-no-share",
@@ -163,8 +163,8 @@ fn ambiguity(by_bus: &Summary, by_copy: &Summary) -> Option<Text> {
         text!(
             "bus-bytes-noisy",
             "the share of lines not read first is {low} to {high} (95 % interval)",
-            low = record::units::percent_to(low, 2),
-            high = record::units::percent_to(high, 2)
+            low = share(low),
+            high = share(high)
         )
     })
 }

@@ -1,6 +1,7 @@
 //! Figures of several records side by side: a column each for a few, the spread for many.
 
 use record::comparison::{Cell, Row};
+use record::phrase::count_noun;
 use record::statistics::Verdict;
 use record::{Better, Comparison, units};
 
@@ -115,7 +116,7 @@ fn verdict(c: &Comparison, row: &Row, cell: &Cell, base: &str, other: &str) -> S
         (Some(Verdict::TooNoisy { rounds_needed: Some(more) }), _)
             if !c.subjects.iter().any(|subject| subject.imported) =>
         {
-            format!("unreliable (+{more} samples)")
+            format!("unreliable (+{})", count_noun(*more as usize, "sample"))
         }
         (Some(Verdict::TooNoisy { .. }), _) => "unreliable".to_owned(),
         (Some(Verdict::NotMeasurable { reason }), _) => reason.to_string(),
