@@ -4,14 +4,15 @@ mod caches;
 mod cpus;
 mod merge;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use record::import::{Contradiction, Import, NotUnderstood, Text};
+use record::import::{Contradiction, Import, NotUnderstood, Text, Withheld};
 use record::{Coverage, Machine, Measurement, Record, Snapshot, text};
 
 use crate::error::Error;
 use crate::facts::{CoreKind, Fact, Facts, Lscpu, architecture};
 use crate::sections::Section;
+use crate::sink::Draft;
 
 /// One machine, as other tools' output tells of it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -79,7 +80,7 @@ pub(crate) fn assemble(
         });
     }
     not_reported(&machine, &state, &mut coverage);
-    draft.contradictions.extend(differing(&draft.measurements));
+    withhold_differing(&mut draft);
     let of_it = |text: &&Text| outputs.iter().any(|output| output.text == text.name);
     // Of what was told twice the last.
     let mut inventory = BTreeMap::new();
@@ -175,23 +176,42 @@ fn hypervisor(vendor: &str) -> String {
 const MOST_APART: f64 = 0.1;
 
 /// What figures of memory and caches tell of one place in two ways, the first of each metric.
-fn differing(all: &[Measurement]) -> Vec<Contradiction> {
-    let mut found: BTreeMap<&str, Contradiction> = BTreeMap::new();
-    let mut places: BTreeMap<_, &Measurement> = BTreeMap::new();
-    let of_memory = |m: &&Measurement| {
+/// Withholds figures of memory that one tool tells of one place in two ways, and says so.
+fn withhold_differing(draft: &mut Draft) {
+    let of_memory = |m: &Measurement| {
         ["memory.", "numa.", "load.", "core_to_core."].iter().any(|family| m.metric.starts_with(family))
     };
-    for m in all.iter().filter(of_memory) {
-        let first = places.entry((&m.metric, format!("{:?}", m.labels), &m.method)).or_insert(m);
-        let (one, other) = (first.value(), m.value());
+    // `Intel MLC 3.9` and `Intel MLC 3.5` are one tool.
+    let tool = |m: &Measurement| {
+        let is_version = |word: &str| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.');
+        let is_name = |word: &&str| !is_version(word);
+        m.method.as_deref().map(|method| method.split(' ').filter(is_name).collect::<Vec<_>>().join(" "))
+    };
+    let place = |m: &Measurement| (m.metric.clone(), format!("{:?}", m.labels), tool(m));
+    let mut found: BTreeMap<String, Contradiction> = BTreeMap::new();
+    let mut first: BTreeMap<_, &Measurement> = BTreeMap::new();
+    let mut twofold = BTreeSet::new();
+    for m in draft.measurements.iter().filter(|m| of_memory(m)) {
+        let known = *first.entry(place(m)).or_insert(m);
+        let (one, other) = (known.value(), m.value());
         if (one - other).abs() > MOST_APART * one.abs().max(other.abs()) {
-            let says =
-                format!("{} is {one} and later {other} {}: of two runs, or machines", m.metric, m.unit);
-            let origins = first.origin.iter().chain(&m.origin).cloned().collect();
-            found.entry(&m.metric).or_insert(Contradiction { says, origins });
+            let says = format!(
+                "{} is {one} and later {other} {}: of two runs, or machines; neither is kept",
+                m.metric, m.unit
+            );
+            let origins = known.origin.iter().chain(&m.origin).cloned().collect();
+            found.entry(m.metric.clone()).or_insert(Contradiction { says, origins });
+            twofold.insert(place(m));
         }
     }
-    found.into_values().collect()
+    draft.contradictions.extend(found.into_values());
+    let (kept, gone) =
+        std::mem::take(&mut draft.measurements).into_iter().partition(|m| !twofold.contains(&place(m)));
+    draft.measurements = kept;
+    draft.withheld.extend(gone.into_iter().filter_map(|m: Measurement| {
+        let why = "two figures of one place that differ".to_owned();
+        Some(Withheld { what: m.metric, why, origin: m.origin? })
+    }));
 }
 
 fn not_reported(machine: &Machine, state: &Snapshot, coverage: &mut Vec<Coverage>) {

@@ -1,6 +1,6 @@
 //! CPUs, cores, packages and nodes, as far as they are told.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use machine::smbios::Populated;
 use record::import::{Contradiction, Origin};
@@ -112,14 +112,40 @@ fn from_list(lscpu: &Lscpu) -> Vec<Cpu> {
         .collect()
 }
 
+/// Which of the rows' core numbers name cores. A kernel of Arm may number them within clusters that lscpu does not show: cores of
+/// as many CPUs as they come to by chance, each CPU with an L1d of its own. Where the package is not told (`-y` on IBM Z), the
+/// number may be that of a core of each.
+fn cores_of(rows: &[&CpuRow]) -> impl Fn(&CpuRow) -> Option<(u32, Option<u32>)> {
+    let key = |row: &CpuRow| (row.rack, row.socket, row.cluster, row.core);
+    let l1 = |row: &CpuRow| row.caches.iter().find(|(name, _)| name == "L1d").map(|(_, number)| *number);
+    let mut cores: BTreeMap<_, Vec<Option<u32>>> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.online && row.core.is_some()) {
+        cores.entry(key(row)).or_default().push(l1(row));
+    }
+    let sizes: BTreeSet<usize> = cores.values().map(Vec::len).collect();
+    let apart = |l1: &Vec<Option<u32>>| {
+        l1.len() > 1 && !l1.contains(&None) && l1.iter().collect::<BTreeSet<_>>().len() == l1.len()
+    };
+    let by_l1 = sizes.len() > 1 && cores.values().any(apart);
+    let is_one = |l1: &[Option<u32>]| l1.iter().all(|own| own.is_some() && *own == l1[0]);
+    let unknown: BTreeSet<_> = cores
+        .into_iter()
+        .filter(|((_, socket, ..), l1)| socket.is_none() && l1.len() > 1 && !by_l1 && !is_one(l1))
+        .map(|(key, _)| key)
+        .collect();
+    move |row| row.core.filter(|_| !unknown.contains(&key(row))).map(|core| (core, l1(row).filter(|_| by_l1)))
+}
+
 fn from_rows(rows: &[&CpuRow]) -> Vec<Cpu> {
-    let mut numbers: [BTreeMap<[Option<u32>; 5], u32>; 3] = Default::default();
+    let core_of = cores_of(rows);
+    let mut numbers: [BTreeMap<[Option<u32>; 6], u32>; 3] = Default::default();
     let mut cpus: Vec<Cpu> = rows
         .iter()
         .map(|row| {
             // Counted over the machine in order of the lowest CPU, whatever lscpu's own numbers are.
             let [drawer, book] = row.rack;
-            let place = [drawer, book, row.socket, row.cluster, row.core];
+            let (core, l1) = core_of(row).unzip();
+            let place = [drawer, book, row.socket, row.cluster, l1.flatten(), core];
             let mut number = |kind: usize, parts: usize| {
                 let mut own = place;
                 own[parts..].fill(None);
@@ -132,7 +158,7 @@ fn from_rows(rows: &[&CpuRow]) -> Vec<Cpu> {
                 id: row.cpu,
                 online: row.online,
                 allowed: row.online,
-                core: number(0, 5),
+                core: number(0, 6),
                 package: number(1, 3),
                 cluster: number(2, 4),
                 node: row.node,
@@ -180,8 +206,7 @@ fn by_counts(machine: &mut Machine) {
 
 fn count_rows(machine: &mut Machine) {
     let count = |of: fn(&Cpu) -> Option<u32>| {
-        let numbers: std::collections::BTreeSet<u32> =
-            machine.cpus.iter().filter(|cpu| cpu.online).filter_map(of).collect();
+        let numbers: BTreeSet<u32> = machine.cpus.iter().filter(|cpu| cpu.online).filter_map(of).collect();
         (!numbers.is_empty()).then_some(numbers.len() as u32)
     };
     let (cores, packages, clusters) =

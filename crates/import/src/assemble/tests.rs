@@ -49,17 +49,22 @@ fn two_machines_that_nothing_names_are_refused_with_both_lines() {
 }
 
 #[test]
-fn figures_of_one_place_that_differ_are_not_mixed_without_a_word() {
-    let mlc = |ns: &str| {
-        format!("Measuring idle latencies (in ns)...\n\t\tNuma node\nNuma node\t     0\n       0\t  {ns}\n")
+fn figures_of_one_place_that_differ_are_withheld() {
+    let mlc = |version: &str, ns: &str| {
+        format!(
+            "Intel(R) Memory Latency Checker - {version}\nMeasuring idle latencies (in ns)...\n\t\tNuma node\nNuma node\t     \
+             0\n       0\t  {ns}\n"
+        )
     };
-    for (other, contradictions) in [("74.1", 1), ("88.9", 0)] {
-        let text = format!("//E5-2682\n{}//8269\n{}", mlc("89.3"), mlc(other));
+    for (version, other, withheld) in [("v3.9a", "74.1", 2), ("v3.5", "74.1", 2), ("v3.5", "88.9", 0)] {
+        let text = format!("//E5-2682\n{}//8269\n{}", mlc("v3.9a", "89.3"), mlc(version, other));
         let imported = machines(&text, Split::Hosts).unwrap();
-        let found = &imported[0].import.contradictions;
-        assert_eq!((imported[0].measurements.len(), found.len()), (2, contradictions), "{found:?}");
+        let import = &imported[0].import;
+        let found = &import.contradictions;
+        assert_eq!((imported[0].measurements.len(), import.withheld.len()), (2 - withheld, withheld));
+        assert_eq!(found.len(), withheld / 2, "{found:?}");
         assert!(
-            found.iter().all(|one| one.origins.iter().map(|origin| origin.line).eq([5, 10])),
+            found.iter().all(|one| one.origins.iter().map(|origin| origin.line).eq([6, 12])),
             "{found:?}"
         );
     }
@@ -207,4 +212,35 @@ fn outputs_that_tell_nothing_are_no_record() {
         matches!(&refused, Err(Error::NothingRead { tools }) if tools.contains("dmidecode")),
         "{refused:?}"
     );
+}
+
+#[test]
+fn a_second_model_in_one_list_is_of_another_machine_but_on_arm() {
+    let two = |architecture: &str| {
+        format!(
+            "Architecture: {architecture}\nCPU(s): 8\nModel name: One\n// another\nModel name: Other\nSocket(s): \
+             2\nCore(s) per socket: 4\n"
+        )
+    };
+    assert!(matches!(machines(&two("x86_64"), Split::Hosts), Err(Error::SeveralMachines(_))));
+    let kinds = "Architecture: aarch64\nCPU(s): 8\nModel name: Cortex-A55\nCore(s) per cluster: 4\nCluster(s): 1\nModel \
+                 name: Cortex-A76\nCore(s) per cluster: 4\nCluster(s): 1\n";
+    assert_eq!(machines(kinds, Split::Hosts).unwrap()[0].machine.counts.cores, Some(8));
+}
+
+#[test]
+fn core_numbers_that_name_no_cores_are_not_believed() {
+    let cores = |text: &str| machines(text, Split::Hosts).unwrap()[0].machine.counts.cores;
+    // Arm's cores are numbered within clusters that lscpu does not show.
+    let phone = "# CPU,Core,Socket,Node,,L1d,L1i,L2,L3\n0,0,0,,,0,0,0,0\n1,1,0,,,1,1,1,0\n2,2,0,,,2,2,1,0\n3,0,0,,,3,3,2,0\n\
+                 4,1,0,,,4,4,3,0\n5,0,0,,,5,5,4,0\n6,1,0,,,6,6,5,0\n7,0,0,,,7,7,6,0\n";
+    assert_eq!(cores(phone), Some(8));
+    // Performance cores have two threads, and an L1d for both.
+    let hybrid = "# CPU,Core,Socket,Node,,L1d,L1i,L2,L3\n0,0,0,0,,0,0,0,0\n1,0,0,0,,0,0,0,0\n2,1,0,0,,8,8,1,0\n3,2,0,0,,9,9,1,0\n";
+    assert_eq!(cores(hybrid), Some(3));
+    // IBM Z with `-y`: a socket that is not told, and a core 0 in each.
+    let zvm = "# CPU,Core,Socket,Node\n0,0,-,\n1,0,-,\n2,0,-,\n3,0,-,\n";
+    assert_eq!(cores(zvm), None);
+    let no_sockets = "# CPU,Core,Socket,Node\n0,0,,\n1,1,,\n";
+    assert_eq!(cores(no_sockets), Some(2));
 }

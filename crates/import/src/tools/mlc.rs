@@ -70,6 +70,8 @@ struct MlcReader {
     traffic: Option<&'static str>,
     random: bool,
     figures: u64,
+    /// The table under this heading has rows, and one under the same heading has begun after them.
+    rows: (bool, bool),
 }
 
 impl MlcReader {
@@ -102,6 +104,7 @@ impl MlcReader {
             rest.split_whitespace().take(MOST_NODES).map(numbers::parse_whole).collect();
         if let Some(numbers) = numbers.filter(|numbers| !numbers.is_empty()) {
             self.columns = numbers;
+            self.rows.1 |= self.rows.0 && self.part != Part::Caches;
         }
         true
     }
@@ -114,6 +117,12 @@ impl MlcReader {
         let figure = |cell: &&str| matches!(*cell, "-" | "N/A") || numbers::parse_decimal(cell).is_some();
         if cells.is_empty() || cells.len() != self.columns.len() || !cells.iter().all(figure) {
             return false;
+        }
+        self.rows.0 = true;
+        if self.rows.1 {
+            let why = "a second table under one heading: what its figures are of is not known".to_owned();
+            sink.withhold("numa.latency", why, line);
+            return true;
         }
         for (to, cell) in self.columns.clone().into_iter().zip(cells) {
             let exponent = if self.part == Part::Between { 6 } else { 0 };
@@ -240,6 +249,7 @@ impl Reader for MlcReader {
             self.done.push(part);
             self.part = part;
             self.columns.clear();
+            self.rows = (false, false);
             self.traffic = None;
             self.random = text.contains("random");
             return Fit::Taken;
@@ -251,6 +261,7 @@ impl Reader for MlcReader {
         }
         if text.to_ascii_lowercase().starts_with("using read-only traffic") {
             self.traffic = Some("read");
+            self.rows = (false, false);
             // An excerpt without headings: what traffic is said of are no idle latencies.
             if self.part == Part::Latency {
                 self.part = Part::Between;
@@ -361,6 +372,16 @@ mod tests {
                 "numa.bandwidth from=1 to=1 op=read: 68981600000",
             ]
         );
+    }
+
+    #[test]
+    fn a_second_matrix_under_one_heading_is_withheld() {
+        let text = "Measuring idle latencies (in ns)...\nNuma node            0       1\n       0          89.3   138.9\n       \
+            1         138.9    89.4\n\nNuma node            0       1\n       0        69287.5 34180.2\n       1        \
+            34201.7 69301.1\n";
+        let imported = import(text);
+        assert_eq!((figures(&imported).len(), imported.import.withheld.len()), (4, 2), "{imported:?}");
+        assert!(imported.measurements.iter().all(|m| m.value() < 200.0));
     }
 
     proptest! {

@@ -25,13 +25,19 @@ fn row(text: &str, exponent: i32) -> Option<(&'static str, f64, f64)> {
     Some((op, rate, average))
 }
 
-/// The unit of the rates below a head as a power of ten: `Function    Best Rate MB/s  Avg time     Min time     Max time`;
-/// HPCC has `Function      Rate (GB/s)   Avg time     Min time     Max time`.
-fn head(text: &str) -> Option<i32> {
+/// The unit of the rates below a head, as a power of ten; `None` for one that is not known.
+type Unit = Option<i32>;
+
+/// The head of the rates: `Function    Best Rate MB/s  Avg time     Min time     Max time`; HPCC has `Function      Rate (GB/s)
+/// Avg time     Min time     Max time`.
+fn head(text: &str) -> Option<Unit> {
     let units = [("MB/s", 6), ("GB/s", 9)];
-    let unit = units.iter().find(|(unit, _)| text.contains(unit)).map(|(_, exponent)| *exponent);
-    unit.filter(|_| text.contains("Function") && text.contains("Rate"))
+    let unit = || units.iter().find(|(unit, _)| text.contains(unit)).map(|(_, exponent)| *exponent);
+    (text.contains("Function") && text.contains("Rate")).then(unit)
 }
+
+/// The least of the rates that are in MB/s where no head tells their unit, B/s: HPCC's in GB/s are smaller, and no memory is so slow.
+const LEAST_HEADLESS: f64 = 200e6;
 
 /// STREAM.
 pub(super) const MC_CALPIN: Tool = Tool { name: "STREAM", opens, reader };
@@ -60,18 +66,20 @@ struct StreamReader {
     threads: Option<u64>,
     /// What is done, its rate and its average time.
     rows: Vec<(&'static str, f64, f64, PendingLine)>,
-    /// The unit of the rates, where a head told it.
-    exponent: Option<i32>,
+    /// The unit of the rates, where there is a head.
+    unit: Option<Unit>,
     begun: bool,
     failed: bool,
 }
 
 impl StreamReader {
     fn take_note(&mut self, text: &str) -> bool {
-        let number = |rest: &str| rest.split_whitespace().find_map(numbers::parse_whole);
+        let whole = |word: &str| numbers::parse_whole(word.trim_end_matches(','));
+        let number = |rest: &str| rest.split_whitespace().find_map(whole);
+        let of_element = ["per array element", "per DOUBLE PRECISION word"];
         if let Some(rest) = text.strip_prefix("Array size =") {
-            self.elements = number(rest);
-        } else if text.starts_with("This system uses") && text.contains("per array element") {
+            self.elements = rest.split_whitespace().next().and_then(whole);
+        } else if text.starts_with("This system uses") && of_element.iter().any(|of| text.contains(of)) {
             self.element_bytes = number(text);
         } else if let Some(rest) = text.strip_prefix("Number of Threads counted =") {
             self.threads = number(rest);
@@ -125,7 +133,7 @@ impl Reader for StreamReader {
             }
             return Fit::Taken;
         }
-        if let Some((op, rate, average)) = row(text, self.exponent.unwrap_or(6)) {
+        if let Some((op, rate, average)) = row(text, self.unit.flatten().unwrap_or(6)) {
             if self.rows.iter().any(|(known, ..)| *known == op) {
                 return Fit::Over;
             }
@@ -133,11 +141,11 @@ impl Reader for StreamReader {
             self.rows.push((op, rate, average, line.into()));
             return Fit::Taken;
         }
-        if let Some(exponent) = head(text) {
+        if let Some(unit) = head(text) {
             if !self.rows.is_empty() {
                 return Fit::Over;
             }
-            self.exponent = Some(exponent);
+            self.unit = Some(unit);
             return Fit::Taken;
         }
         if !text.is_empty() && self.take_note(text) {
@@ -151,10 +159,18 @@ impl Reader for StreamReader {
         // Built without OpenMP it has one thread, and says nothing of threads.
         let threads = self.threads.or(self.elements.map(|_| 1));
         let bytes = self.elements.map(|elements| elements.saturating_mul(self.element_bytes.unwrap_or(8)));
+        let no_unit = match self.unit {
+            Some(unit) => unit.is_none(),
+            None => self.rows.iter().any(|(_, rate, ..)| *rate < LEAST_HEADLESS),
+        };
         for (op, rate, average, line) in &self.rows {
-            if self.failed {
-                let why = "STREAM says that its results are wrong".to_owned();
-                sink.withhold("memory.bandwidth", why, line.line());
+            let why = match (self.failed, no_unit) {
+                (true, _) => Some("STREAM says that its results are wrong"),
+                (_, true) => Some("the unit of the rates is not known"),
+                _ => None,
+            };
+            if let Some(why) = why {
+                sink.withhold("memory.bandwidth", why.to_owned(), line.line());
                 continue;
             }
             let place = Labels::new()
@@ -221,6 +237,31 @@ mod tests {
                 "memory.bandwidth op=triad bytes_counted=stream: 6051200000",
             ]
         );
+    }
+
+    #[test]
+    fn a_rate_whose_unit_is_not_known_is_withheld() {
+        let rows = "Copy:           5.1732       0.0690       0.0619       0.0722\n";
+        let gibi = format!("Function      Rate (GiB/s)   Avg time     Min time     Max time\n{rows}");
+        for text in [rows, gibi.as_str()] {
+            let imported = import(text);
+            assert_eq!((imported.measurements.len(), imported.import.withheld.len()), (0, 1), "{text}");
+        }
+        let megabytes = "Copy:        5173.2     0.0690       0.0619       0.0722\n";
+        assert_eq!(
+            figures(&import(megabytes)),
+            ["memory.bandwidth op=copy bytes_counted=stream: 5173200000"]
+        );
+    }
+
+    #[test]
+    fn arrays_are_those_of_the_older_versions_line() {
+        let text = "STREAM version $Revision: 5.8 $\nThis system uses 8 bytes per DOUBLE PRECISION word.\n\
+                    Array size = 20000000, Offset = 0\nFunction      Rate (MB/s)   Avg time     Min time     Max time\n\
+                    Copy:        5173.2000       0.0690       0.0619       0.0722\n";
+        let imported = import(text);
+        assert_eq!(imported.measurements[0].detail.get(detail::ARRAY_BYTES), Some(160_000_000));
+        assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
     }
 
     #[test]

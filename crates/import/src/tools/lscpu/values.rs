@@ -136,11 +136,20 @@ impl Values {
             Key::Clusters => once!(kind, clusters, read.count("machine.counts.clusters", 4096)),
             Key::Vendor => self.output.vendor = read.text("machine.processor.vendor"),
             Key::ModelName => {
-                let counted = |kind: &CoreKind| kind.model_name.is_some() && kind.cores_per_socket.is_some();
-                if self.output.kinds.last().is_some_and(counted) && self.output.kinds.len() < 16 {
+                let name = read.text("machine.processor.model_name");
+                let last = self.output.kinds.last();
+                let known = last.and_then(|kind| kind.model_name.as_ref());
+                let differs = known.zip(name.as_ref()).is_some_and(|(one, other)| one.value != other.value);
+                let counts =
+                    |kind: &CoreKind| kind.cores_per_socket.is_some() || kind.cores_per_cluster.is_some();
+                let counted = known.is_some() && last.is_some_and(counts);
+                // The kinds of an x86 machine have one name.
+                let is_x86 = self.output.architecture.as_ref().is_some_and(|word| word.value == "x86_64");
+                self.parted(differs && (is_x86 || !counted), read.sink);
+                if counted && !self.output.kinds.is_empty() && self.output.kinds.len() < 16 {
                     self.output.kinds.push(CoreKind::default());
                 }
-                self.kind().model_name = read.text("machine.processor.model_name");
+                self.kind().model_name = name;
             }
             Key::BiosModelName => self.kind().firmware_name = read.text("machine.processor.firmware_name"),
             Key::Family => self.kind().family = read.id("machine.processor.family"),

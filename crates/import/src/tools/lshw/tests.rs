@@ -164,3 +164,17 @@ fn the_period_of_a_clock_is_said_to_be_no_latency() {
     let clock = machine.memory_devices.iter().map(|device| device.rated_mt_s).collect::<Vec<_>>();
     assert_eq!(clock, [Some(2933), Some(2933)]);
 }
+
+#[test]
+fn a_clock_that_may_be_cut_to_32_bits_is_withheld() {
+    let bank = |description: &str, clock: &str| {
+        let text = format!(
+            "  *-memory\n     *-bank:0\n          description: {description}\n          slot: A1\n          size: 16GiB\n          clock: {clock}\n"
+        );
+        import(&text).machine.memory_devices[0].rated_mt_s
+    };
+    assert_eq!(bank("DIMM Synchronous", "505MHz (2.0ns)"), None);
+    assert_eq!(bank("Row of chips LPDDR5 Synchronous", "4238MHz (0.2ns)"), None);
+    assert_eq!(bank("DIMM DDR4 Synchronous", "2933MHz (0.3ns)"), Some(2933));
+    assert_eq!(bank("DIMM DDR5 Synchronous", "5600MHz (0.2ns)"), Some(5600));
+}
