@@ -107,7 +107,8 @@ fn cpus(machine: &Machine) -> String {
 }
 
 fn node(node: &Node) -> (String, String) {
-    let cpus = if node.cpus.is_empty() { "no CPUs".to_owned() } else { format!("CPUs {}", node.cpus) };
+    let cpus =
+        if node.cpus.is_empty() { "no CPUs of its own".to_owned() } else { format!("CPUs {}", node.cpus) };
     (node.id.to_string(), listed([Some(cpus), node.bytes.map(units::bytes)]))
 }
 

@@ -167,7 +167,11 @@ fn memory_section(machine: &Machine, excerpt: bool) -> Section {
     section.add_some("Nodes", machine.counts.nodes);
     let tiers = machine.nodes.iter().filter_map(|node| node.memory_tier).collect::<BTreeSet<_>>().len();
     for node in &machine.nodes {
-        let cpus = if node.cpus.is_empty() { "no CPUs".to_owned() } else { format!("CPUs {}", node.cpus) };
+        let cpus = if node.cpus.is_empty() {
+            "no CPUs of its own".to_owned()
+        } else {
+            format!("CPUs {}", node.cpus)
+        };
         let memory = match node.bytes {
             Some(0) => Some("no memory".to_owned()),
             bytes => bytes.map(units::bytes),

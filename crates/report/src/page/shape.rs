@@ -30,7 +30,7 @@ pub(super) fn section(machine: &Machine) -> Section {
                 @for node in machine.nodes.iter().filter(|node| node.cpus.is_empty()) {
                     div class="part node" {
                         p class="name" {
-                            "node " (node.id) ", " (node.bytes.map_or("memory unknown".to_owned(), units::bytes)) ", no CPUs"
+                            "node " (node.id) ", " (node.bytes.map_or("memory unknown".to_owned(), units::bytes)) ", no CPUs of its own"
                         }
                     }
                 }

@@ -50,7 +50,7 @@ fn without_cpus(machine: &Machine) -> Vec<String> {
     lonely
         .map(|node| {
             let memory = node.bytes.map_or("memory unknown".to_owned(), units::bytes);
-            format!("node {}, {memory}, no CPUs", node.id)
+            format!("node {}, {memory}, no CPUs of its own", node.id)
         })
         .collect()
 }

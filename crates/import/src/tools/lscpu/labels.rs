@@ -30,6 +30,8 @@ pub(super) enum Key {
     Clusters,
     /// Packages.
     Sockets,
+    /// Packages of a book, books of a drawer, books, drawers (IBM Z).
+    OfRack,
     /// NUMA nodes.
     Nodes,
     /// Vendor.
@@ -52,6 +54,8 @@ pub(super) enum Key {
     MaxMhz,
     /// Lowest clock.
     MinMhz,
+    /// Hypervisor, by its own name (IBM Z).
+    Hypervisor,
     /// Hypervisor.
     HypervisorVendor,
     /// `full`, `para`, `container`.
@@ -157,6 +161,7 @@ pub(super) const LABELS: &[(Key, &[&str])] = &[
         "CPU-voeten", "Gniazd", "Sockets", "Soquete(s)", "Сокетов", "Uttag", "Soket(ler)", "Сокети",
         "Số đế cắm", "座", "소켓", "Socluri", "Прикључнице", "插槽", "CPU 座",
     ]),
+    (Key::OfRack, &["Socket(s) per book", "Book(s) per drawer", "Book(s)", "Drawer(s)"]),
     (Key::Nodes, &[
         "NUMA node(s)", "Uzly NUMA", "NUMA-knuder", "NUMA-Knoten", "Modo(s) NUMA", "NUMA noduak",
         "Nœud(s) NUMA", "Nodo(s) NUMA", "NUMA čvor(ovi)", "Titik NUMA", "NUMA ノード数", "NUMA-nodes",
@@ -227,6 +232,7 @@ pub(super) const LABELS: &[(Key, &[&str])] = &[
         "Tần số đồng hồ CPU tối thiểu (MHz)", "최소 CPU MHz", "Frecvența minimă a procesorului în MHz",
         "Најмање MHz процесора",
     ]),
+    (Key::Hypervisor, &["Hypervisor"]),
     (Key::HypervisorVendor, &[
         "Hypervisor vendor", "Výrobce hypervizoru", "Hypervisorleverandør", "Hypervisor-Anbieter",
         "Fabricante del hipervisor", "Hypervisor-earen fabrikatzailea", "Constructeur d'hyperviseur",
@@ -269,18 +275,18 @@ pub(super) const LABELS: &[(Key, &[&str])] = &[
         "Tavujärjestys", "Boutisme", "Poredak bajtova", "バイト順序", "Bytevolgorde", "Kolejność bajtów",
         "Ordem de byte", "Ordem dos bytes", "Порядок байт", "Byteordning", "Bayt Sıralaması",
         "Порядок байтів", "Thứ tự Byte", "字节序", "ბაიტების რიგი", "바이트 순서", "Ordinea octeților",
-        "Редослед бајтова", "Socket(s) per book",
+        "Редослед бајтова",
         "Patic na knihu", "Sokler per bog", "Sockel pro Buch", "«Socket(s)» por libro", "Socket(s) par livre",
         "Podnožja po knjizi", "ブックあたりのソケット数", "Voeten per boek", "Gniazd na tom", "Sockets por livro",
         "Soquete(s) por book", "Uttag per bok", "Kitap başına soket", "Сокетів на книгу",
         "Số Socket(s) trên mỗi lần đợi", "每个 book 的座数", "북 당 소켓 수", "Socluri per „book” (placă modulară)",
-        "Прикључница по књизи", "Book(s)", "Knihy", "Bøger", "Buch/Bücher", "Libro(s)", "Livre(s)", "Knjiga",
+        "Прикључница по књизи", "Knihy", "Bøger", "Buch/Bücher", "Libro(s)", "Livre(s)", "Knjiga",
         "ブック数", "Boeken", "Tomów", "Livros", "Böcker", "Kitap(lar)", "Книги", "Chỗ giữ", "Book", "북",
-        "„Books” (plăci modulare)", "Књиге", "Book(s) per drawer", "Knih na zásuvku", "Bøger per skuffe",
+        "„Books” (plăci modulare)", "Књиге", "Knih na zásuvku", "Bøger per skuffe",
         "Buch/Bücher pro Schublade", "Libro(s) por cajón", "Livre(s) par tiroir", "Knjiga po ladici",
         "Boeken per lade", "Tomów na półkę", "Livros por gaveta", "Book(s) por drawer", "Böcker per låda",
         "Sürgü başına kitap", "Книг на шухляду", "每个抽屉里的 Book 数", "ドロワーあたりのブック数", "드로워당 북 수",
-        "„Books” (plăci modulare) pe sertar", "Књига по фиоци", "Drawer(s)", "Zásuvky", "Skuffer",
+        "„Books” (plăci modulare) pe sertar", "Књига по фиоци", "Zásuvky", "Skuffer",
         "Schublade(n)", "Cajón(es)", "Tiroir(s)", "Ladica", "Lades", "Półek", "Gavetas", "Lådor",
         "Sürgü(ler)", "Шухляд", "抽屉", "ドロワー数", "드로워", "Sertare", "Фиоке", "Machine type", "Typ stroje",
         "Maskintype", "Maschinentyp", "Tipo de máquina", "Type de machine", "Vrsta stroja", "Machinetype",
@@ -335,7 +341,7 @@ pub(super) const LABELS: &[(Key, &[&str])] = &[
         "BIOS CPU family", "Biosová rodina CPU", "BIOS-Prozessorfamilie", "Famille de processeur BIOS",
         "BIOS CPU familija", "Rodzina CPU wg BIOS", "Сімейство процесорів за BIOS", "Familia de CPU BIOS",
         "BIOS CPU ファミリー", "BIOS -ის CPU -ის ოჯახი", "BIOS CPU 계열", "BIOS-CPU-familie",
-        "Família da CPU da BIOS", "Familia de procesoare BIOS", "Породица процесора БИОС-а", "Hypervisor",
+        "Família da CPU da BIOS", "Familia de procesoare BIOS", "Породица процесора БИОС-а",
         "Hypervizor", "Hipervisor", "Hyperviseur", "Hipervizor", "ハイパーバイザ", "Hipernadzorca", "Гипервизор",
         "Hypervizör", "Гіпервізор", "超管理器", "ჰაიპერვაიზორი", "하이퍼바이저", "Хипервизор",
     ]),

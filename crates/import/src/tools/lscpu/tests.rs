@@ -220,3 +220,20 @@ proptest! {
         import(&format!("Architecture: x86_64\n{}", rows.join("\n")));
     }
 }
+
+#[test]
+fn packages_of_books_and_drawers_are_counted_and_ibms_hypervisors_told_apart() {
+    let list = |lines: &str| {
+        let text =
+            format!("Architecture: s390x\nCPU(s): 24\nThread(s) per core: 1\nCore(s) per socket: 4\n{lines}");
+        let machine = import(&text).machine;
+        (machine.counts.packages, machine.counts.cores, machine.virtualization.hypervisor)
+    };
+    let known =
+        |packages, hypervisor: &str| (Some(packages), Some(packages * 4), Some(hypervisor.to_owned()));
+    let books = "Socket(s) per book: 3\nBook(s): 2\nHypervisor: z/VM 6.1.0\nHypervisor vendor: IBM\n";
+    assert_eq!(list(books), known(6, "z/vm"));
+    let drawers = "Socket(s) per book: 1\nBook(s) per drawer: 2\nDrawer(s): 3\nHypervisor vendor: IBM\nHypervisor: PR/SM\n";
+    assert_eq!(list(drawers), known(6, "pr/sm"));
+    assert_eq!(list("Socket(s) per book: 1\nDrawer(s): 3\n"), (None, None, None));
+}

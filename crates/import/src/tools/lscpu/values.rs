@@ -32,6 +32,8 @@ pub(super) struct Values {
     begun: bool,
     /// It was asked for masks (`--hex`), which stand without 0x.
     masks: bool,
+    /// How many packages a book has, books a drawer, and drawers or books there are (IBM Z).
+    rack: Vec<u32>,
 }
 
 impl Values {
@@ -159,6 +161,28 @@ impl Values {
             Key::MinMhz => self.kind().min_hz = read.hz("machine.processor.min_hz"),
             Key::Mhz => self.output.current_hz = read.hz("conditions.before.clocks[].current_hz"),
             Key::Flags => self.output.flags = read.flags(),
+            Key::OfRack => {
+                let Some(count) = read.count("machine.counts.packages", 4096) else { return };
+                // The last line of them counts what is in no more: a lost one before it would leave too few packages.
+                let before = match label.text {
+                    "Book(s)" => Some(1),
+                    "Drawer(s)" => Some(2),
+                    _ => None,
+                };
+                self.rack.push(count.value);
+                if before.is_some_and(|before| self.rack.len() == before + 1) {
+                    let packages = self.rack.iter().fold(1u32, |all, each| all.saturating_mul(*each));
+                    self.kind().sockets = Some(Fact { value: packages, ..count });
+                }
+            }
+            // IBM's are two.
+            Key::Hypervisor if value.starts_with("z/VM") || value.starts_with("PR/SM") => {
+                self.output.hypervisor = read.text("machine.virtualization.hypervisor").map(|fact| Fact {
+                    value: fact.value.split(' ').next().unwrap_or_default().to_owned(),
+                    ..fact
+                });
+            }
+            Key::HypervisorVendor if value == "IBM" && self.output.hypervisor.is_some() => {}
             Key::HypervisorVendor => self.output.hypervisor = read.text("machine.virtualization.hypervisor"),
             Key::AddressSizes => self.output.address_bits = read.address_bits(),
             Key::Boost => {
@@ -185,7 +209,7 @@ impl Values {
                     self.output.vulnerabilities.insert(name, text);
                 }
             }
-            Key::OpModes | Key::VirtualizationType | Key::Other => {}
+            Key::OpModes | Key::VirtualizationType | Key::Hypervisor | Key::Other => {}
         }
     }
 

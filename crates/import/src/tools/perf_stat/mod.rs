@@ -38,7 +38,7 @@ fn opens(line: Line, command: Option<&Command>) -> bool {
     let text = line.text;
     if text.contains(HEAD)
         || is_interval_head(text)
-        || text.contains("tma_") && topdown::share(text).is_some()
+        || ["tma_", "topdown-"].iter().any(|mark| text.contains(mark)) && topdown::share(text).is_some()
     {
         return true;
     }
@@ -54,7 +54,7 @@ fn opens(line: Line, command: Option<&Command>) -> bool {
         || command.is_some_and(|command| command.text.contains("perf") && command.text.contains("stat"));
     let known = |counter: Counter| {
         let name = counter.event.split(':').next().unwrap_or_default();
-        KNOWN.split(' ').any(|known| known == name)
+        KNOWN.split(' ').any(|known| known == name) || name.starts_with("power/energy-")
     };
     if of_perf() && text::counter(text).is_some_and(known) {
         return true;

@@ -461,3 +461,28 @@ fn a_heading_that_lost_a_letter_names_no_other_run() {
     assert!(!attached.iter().any(|figure| figure.starts_with("workload.time")), "{attached:?}");
     assert!(of("'solve'").iter().any(|figure| figure.starts_with("workload.time workload=solve")));
 }
+
+#[test]
+fn shares_of_slots_have_the_names_that_perf_gave_them_before_tma() {
+    let line = "       300,000,000      topdown-retiring                 #     30.0% Retiring                 (80.00%)\n";
+    let more = "       200,000,000      topdown-bad-spec                 #     20.5% Bad Speculation          (80.00%)\n";
+    let fields = "300000000,,topdown-retiring,1000500000,100.00,30.0,Retiring\n\
+                  200000000,,topdown-bad-spec,1000500000,100.00,20.5,Bad Speculation\n";
+    let head = " Performance counter stats for 'a.out':\n\n";
+    for text in [format!("{head}{line}{more}"), format!("{line}{more}"), fields.to_owned()] {
+        let imported = import(&text);
+        let share = |category: &str| {
+            let of = |m: &&record::Measurement| {
+                m.metric == "counter.share" && m.labels.word(Label::Category) == Some(category)
+            };
+            imported.measurements.iter().find(of).map(|m| m.value())
+        };
+        assert_eq!((share("retiring"), share("bad-speculation")), (Some(0.3), Some(0.205)), "{text}");
+    }
+}
+
+#[test]
+fn fields_of_energy_alone_are_read() {
+    let imported = import("31.25,Joules,power/energy-pkg/,1000500000,100.00,,\n");
+    assert!(figures(&imported).iter().any(|figure| figure.ends_with(": 31.25")), "{:?}", figures(&imported));
+}

@@ -8,7 +8,8 @@ use crate::line::{Line, PendingLine};
 use crate::numbers;
 use crate::sink::Sink;
 
-/// Names that perf has for the categories of levels 1 and 2, without `tma_`, and those that records use.
+/// Names that perf has for the categories of levels 1 and 2, without `tma_`, and those that records use. Before 6.3 they had blanks
+/// and capitals: `Bad Speculation`.
 const CATEGORIES: &[(&str, &str)] = &[
     ("retiring", "retiring"),
     ("bad_speculation", "bad-speculation"),
@@ -27,6 +28,20 @@ const CATEGORIES: &[(&str, &str)] = &[
 
 /// The category and the share of a line.
 pub(super) fn share(text: &str) -> Option<(&'static str, f64)> {
+    of_percent(text).or_else(|| of_fields(text))
+}
+
+/// In fields without a percent sign: `300000000,,topdown-retiring,1000500000,100.00,30.0,Retiring`.
+fn of_fields(text: &str) -> Option<(&'static str, f64)> {
+    let (_, rest) = text.split_once("topdown-")?;
+    let fields: Vec<&str> = rest.split([',', ';']).take(32).collect();
+    fields.windows(2).find_map(|pair| {
+        let [figure, name] = pair else { return None };
+        Some((category(name)?, numbers::parse_decimal(figure)? / 100.0))
+    })
+}
+
+fn of_percent(text: &str) -> Option<(&'static str, f64)> {
     // Standard errors and shares of time have a percent sign, too.
     let mut percents = text.match_indices('%');
     let (front, category) =
@@ -44,10 +59,15 @@ pub(super) fn share(text: &str) -> Option<(&'static str, f64)> {
 }
 
 fn category(text: &str) -> Option<&'static str> {
-    let word =
-        text.split(|c: char| c.is_whitespace() || "\",;|}".contains(c)).find(|word| !word.is_empty())?;
-    let name = word.strip_prefix("tma_").unwrap_or(word);
-    CATEGORIES.iter().find(|(known, _)| *known == name).map(|(_, category)| *category)
+    let text = text.trim_start_matches(|c: char| c.is_whitespace() || "\",;|}".contains(c));
+    let text = text.strip_prefix("tma_").unwrap_or(text);
+    let is_name = |known: &str| {
+        let same = |own: u8, known: u8| own.eq_ignore_ascii_case(&known) || own == b' ' && known == b'_';
+        let (name, after) = (text.as_bytes().get(..known.len()), text.as_bytes().get(known.len()));
+        name.is_some_and(|name| name.iter().zip(known.bytes()).all(|(own, known)| same(*own, known)))
+            && after.is_none_or(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_')
+    };
+    CATEGORIES.iter().find(|(known, _)| is_name(known)).map(|(_, category)| *category)
 }
 
 /// The columns of a table: `retiring  bad speculation  frontend bound`, since 6.3 `%  tma_retiring  %  tma_backend_bound`.
