@@ -8,7 +8,7 @@ use record::import::{Contradiction, Origin};
 use record::machine::CacheKind;
 
 use crate::cache_size::Printed;
-use crate::numbers::{is_ambiguous, parse_number};
+use crate::numbers::{is_ambiguous, is_remark, parse_number};
 
 /// A value and where it stood.
 #[derive(Clone, Debug, PartialEq)]
@@ -277,11 +277,14 @@ pub(crate) fn parse_cache_name(name: &str) -> Option<(u32, CacheKind)> {
     Some((level, kind))
 }
 
-/// A size with a binary unit, whether it is written so or not: `32K`, `1.5 MiB`, `32 GB`; and whether the unit was
-/// written as IEC has it.
+/// A size with a binary unit, whether it is written so or not: `32K`, `1.5 MiB`, `32 GB`, `1 MiB (2 instances)`; and whether the
+/// unit was written as IEC has it. Other words behind it may tell another size.
 pub(crate) fn parse_size(text: &str) -> Option<(u64, bool)> {
     let (value, rest) = parse_number(text).filter(|_| !is_ambiguous(text))?;
-    let unit = &rest[..rest.bytes().take_while(u8::is_ascii_alphabetic).count()];
+    let (unit, behind) = rest.split_at(rest.bytes().take_while(u8::is_ascii_alphabetic).count());
+    if !is_remark(behind) {
+        return None;
+    }
     let is = |names: &[&str]| names.iter().any(|name| unit.eq_ignore_ascii_case(name));
     let units: [&[&str]; 5] =
         [&["b", "bytes"], &["k", "kb", "kib"], &["m", "mb", "mib"], &["g", "gb", "gib"], &["t", "tb", "tib"]];
@@ -314,6 +317,9 @@ mod tests {
         assert_eq!(parse_size("1,5 MiB"), Some((3 << 19, true)));
         assert_eq!(parse_size("32 GB"), Some((32 << 30, false)));
         assert_eq!(parse_size("785826 MB"), Some((785_826 << 20, false)));
+        for bad in ["32 GB or 64 GB", "16 GB 512 MB", "32768 MBx", "32 MiB (1 instance) or so", "1,024 KiB"] {
+            assert_eq!(parse_size(bad), None, "{bad}");
+        }
         for bad in ["", "K", "12", "9999999999999999 TB", "1 Z"] {
             assert_eq!(parse_size(bad), None, "{bad}");
         }

@@ -75,6 +75,12 @@ pub(crate) fn is_ambiguous(text: &str) -> bool {
     number.split_once(',').is_some_and(|(front, rest)| (1..=3).contains(&front.len()) && rest.len() == 3)
 }
 
+/// Whether what stands behind a size is nothing, or in brackets: `(2 instances)`.
+pub(crate) fn is_remark(text: &str) -> bool {
+    let text = text.trim();
+    text.is_empty() || text.starts_with('(') && text.ends_with(')')
+}
+
 /// A number with a decimal point or comma, at the beginning of `text`, and what follows it.
 pub(crate) fn parse_number(text: &str) -> Option<(f64, &str)> {
     let text = text.trim_start();

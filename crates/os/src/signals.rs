@@ -7,6 +7,11 @@ use crate::Stop;
 
 static STOP: Stop = Stop::new();
 
+/// Whether a signal has asked the run to stop.
+pub(crate) fn is_asked() -> bool {
+    STOP.signal().is_some()
+}
+
 /// The command that signals are passed on to; 0 for none.
 static COMMAND: AtomicI32 = AtomicI32::new(0);
 

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs::{File, Metadata, Permissions};
 use std::io::{Error, ErrorKind, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,6 +11,9 @@ use record::phrase::visible;
 use record::text;
 
 use crate::user::Invoker;
+
+/// Between two looks at whether somebody reads a pipe.
+const READER: Duration = Duration::from_millis(20);
 
 /// A file that cannot be written.
 #[derive(Debug)]
@@ -38,7 +41,8 @@ impl Writer {
         let _owner = self.assume(path);
         let check = || {
             if self.is_written_to(path)? {
-                return File::options().write(true).open(path).map(drop);
+                // The reader of a pipe that is opened and closed has read all.
+                return if is_pipe(path) { Ok(()) } else { open_special(path).map(drop) };
             }
             in_the_way(path)?;
             let target = self.target(path);
@@ -62,8 +66,8 @@ impl Writer {
         let _owner = self.assume(path);
         let write = || {
             if self.is_written_to(path)? {
-                let flags = if waits { 0 } else { libc::O_NONBLOCK };
-                let mut file = File::options().write(true).custom_flags(flags).open(path)?;
+                let at_once = || File::options().write(true).custom_flags(libc::O_NONBLOCK).open(path);
+                let mut file = if waits { open_special(path) } else { at_once() }?;
                 return file.write_all(text.as_bytes());
             }
             in_the_way(path)?;
@@ -275,6 +279,27 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
+/// Opens a device or a pipe for writing. Who might read a pipe is waited for until a signal asks to stop.
+fn open_special(path: &Path) -> std::io::Result<File> {
+    let open = |flags| File::options().write(true).custom_flags(flags).open(path);
+    while is_pipe(path) {
+        match open(libc::O_NONBLOCK) {
+            // It stays open until the other is: a reader of a pipe that nobody writes to has come to its end.
+            Ok(_first) => return open(0),
+            Err(error) if error.raw_os_error() != Some(libc::ENXIO) => return Err(error),
+            Err(_) if crate::signals::is_asked() => {
+                return Err(Error::other(text!("nobody-reads", "nobody reads the pipe").to_string()));
+            }
+            Err(_) => std::thread::sleep(READER),
+        }
+    }
+    open(0)
+}
+
+fn is_pipe(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|data| data.file_type().is_fifo())
+}
+
 /// Whether it is a device or a pipe (/dev/stdout, /dev/null).
 fn is_special(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|data| !data.is_file() && !data.is_dir())
@@ -284,6 +309,23 @@ fn is_special(path: &Path) -> bool {
 mod tests {
     use super::*;
     use std::time::SystemTime;
+
+    #[test]
+    fn the_reader_of_a_pipe_is_waited_for_and_gets_all() {
+        let (folder, writer) = (tempfile::tempdir().unwrap(), Writer::default());
+        let path = folder.path().join("pipe");
+        let name = std::ffi::CString::new(path.as_os_str().as_encoded_bytes()).unwrap();
+        // SAFETY: the name ends in a zero.
+        assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
+        let reader = std::thread::spawn({
+            let path = path.clone();
+            move || std::fs::read_to_string(path).unwrap()
+        });
+        writer.check(&path).unwrap();
+        let text = "line\n".repeat(50_000);
+        writer.write(&path, &text).unwrap();
+        assert!(reader.join().unwrap() == text);
+    }
 
     #[test]
     fn a_file_is_replaced_whole_and_nothing_stays_beside_it() {

@@ -149,6 +149,11 @@ fn where_no_thread_can_be_started_texts_are_read_and_records_compared() {
     assert_eq!(done.code, Some(0), "{done:?}");
     let compared = run(alone_in_the_world(&["compare", "reference:hygon-5280", "reference:hygon-7280"]));
     assert_eq!(compared.code, Some(0), "{compared:?}");
+    // What is kept is read by several threads where there are some.
+    for command in [&["import", &one][..], &["records"], &["history"], &["run", "costs", "--quick", "-q"]] {
+        let done = run(alone_in_the_world(command));
+        assert!(done.code.is_some_and(|code| code < 100) && !done.stderr.contains("panicked"), "{done:?}");
+    }
 }
 
 /// What a hostile record may be at most, and what memory it is read in.

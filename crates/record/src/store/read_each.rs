@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What is made of each file, in their order, with so many threads at once.
+/// What is made of each file, in their order, with so many threads at once; where none more can be started, with fewer.
 pub fn read_each<T: Send>(files: &[PathBuf], threads: usize, read: impl Fn(&Path) -> T + Sync) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let work = || {
@@ -15,11 +15,14 @@ pub fn read_each<T: Send>(files: &[PathBuf], threads: usize, read: impl Fn(&Path
         }
     };
     let mut all: Vec<(usize, T)> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads.clamp(1, files.len().max(1))).map(|_| scope.spawn(work)).collect();
+        let more = threads.min(files.len()).saturating_sub(1);
+        let start = |_| std::thread::Builder::new().spawn_scoped(scope, work).ok();
+        let workers: Vec<_> = (0..more).map_while(start).collect();
+        let own = work();
         let join = |worker: std::thread::ScopedJoinHandle<_>| {
             worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
-        workers.into_iter().flat_map(join).collect()
+        workers.into_iter().flat_map(join).chain(own).collect()
     });
     all.sort_by_key(|(at, _)| *at);
     all.into_iter().map(|(_, made)| made).collect()

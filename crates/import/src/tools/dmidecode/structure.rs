@@ -82,17 +82,31 @@ impl Structure {
         (!parts.is_empty()).then(|| parts.join(" "))
     }
 
+    /// Says that a value which begins with a number is not read; `Unknown` and 0 tell nothing.
+    fn lose(&self, keys: &[&str], path: &str, sink: &mut Sink) {
+        let Some(fact) = keys.iter().find_map(|key| self.get(key)) else { return };
+        let value = fact.value.as_str();
+        if value.starts_with(|c: char| c.is_ascii_digit())
+            && value.contains(|c: char| ('1'..='9').contains(&c))
+        {
+            let shown: String = value.chars().take(60).collect();
+            sink.withhold_at(path, format!("{shown} is not understood"), fact.origin.clone());
+        }
+    }
+
     /// A number before a unit, at least 1.
     pub(super) fn number(&self, key: &str, unit: &str) -> Option<Fact<u32>> {
         let fact = self.get(key)?;
         let (value, rest) = numbers::parse_number(&fact.value)?;
-        let fits =
-            value.fract() == 0.0 && (1.0..=f64::from(u32::MAX)).contains(&value) && rest.starts_with(unit);
+        let fits = value.fract() == 0.0 && (1.0..=f64::from(u32::MAX)).contains(&value) && rest == unit;
         fits.then(|| Fact { value: value as u32, origin: fact.origin.clone() })
     }
 
     pub(super) fn hz(&self, key: &str, path: &str, sink: &mut Sink) -> Option<Fact<u64>> {
-        let mhz = self.number(key, "MHz")?;
+        let Some(mhz) = self.number(key, "MHz") else {
+            self.lose(&[key], path, sink);
+            return None;
+        };
         if !(1..=10_000).contains(&mhz.value) {
             sink.withhold_at(
                 path,
@@ -136,8 +150,15 @@ impl Structure {
             .and_then(|fact| facts::parse_size(&fact.value))
             .map(|(bytes, _)| bytes)
             .filter(|bytes| *bytes > 0);
-        if let (Some(_), Some(fact)) = (bytes, self.get("Size")) {
-            sink.note_at(path("bytes"), fact.origin.clone());
+        match (bytes, self.get("Size")) {
+            (Some(_), Some(fact)) => sink.note_at(path("bytes"), fact.origin.clone()),
+            _ => self.lose(&["Size"], &path("bytes"), sink),
+        }
+        let (bits, ranks) = (self.number("Data Width", "bits"), self.number("Rank", ""));
+        for (key, known) in [("Data Width", bits.is_some()), ("Rank", ranks.is_some())] {
+            if !known {
+                self.lose(&[key], &path(key), sink);
+            }
         }
         let device = MemoryDevice {
             locator: self.text("Locator", &path("locator"), sink).map(|t| t.value),
@@ -151,8 +172,8 @@ impl Structure {
                 &path("configured_mt_s"),
                 sink,
             ),
-            data_bits: self.number("Data Width", "bits").map(|t| t.value).filter(|bits| *bits < 0xffff),
-            ranks: self.number("Rank", "").map(|t| t.value),
+            data_bits: bits.map(|t| t.value).filter(|bits| *bits < 0xffff),
+            ranks: ranks.map(|t| t.value),
             vendor: self.text("Manufacturer", &path("vendor"), sink).map(|t| t.value),
             part: self.text("Part Number", &path("part"), sink).map(|t| t.value),
             channel: None,
@@ -165,11 +186,13 @@ impl Structure {
 
     pub(super) fn speed(&self, keys: &[&str], path: &str, sink: &mut Sink) -> Option<u32> {
         let fact = keys.iter().find_map(|key| self.get(key))?;
-        let (value, rest) = numbers::parse_number(&fact.value)?;
-        // The number was always the transfers'; before dmidecode 3.0 its unit was called MHz.
-        if !rest.starts_with("MT/s") && !rest.starts_with("MHz") {
+        // The number was always the transfers'; before dmidecode 3.0 its unit was called MHz, and its period stood behind it.
+        let is_speed =
+            |rest: &str| rest.split(' ').next().is_some_and(|unit| ["MT/s", "MHz"].contains(&unit));
+        let Some((value, _)) = numbers::parse_number(&fact.value).filter(|(_, rest)| is_speed(rest)) else {
+            self.lose(keys, path, sink);
             return None;
-        }
+        };
         if value.fract() != 0.0 || !facts::is_memory_speed(value) {
             let why = format!("{value} MT/s is not a speed that memory has");
             sink.withhold_at(path, why, fact.origin.clone());

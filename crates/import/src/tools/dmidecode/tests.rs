@@ -256,3 +256,14 @@ fn a_whole_table_counts_packages_cores_and_cpus_and_an_excerpt_does_not() {
         (Some(1), Some(4), Some(4))
     );
 }
+
+#[test]
+fn what_only_begins_as_a_number_is_withheld_and_said() {
+    let text = "Handle 0x0041, DMI type 17, 84 bytes\nMemory Device\n\tData Width: 72x bits\n\tSize: 32 GB or 64 GB\n\
+                \tLocator: A1\n\tType: DDR4\n\tSpeed: 48OO MT/s\n\tRank: 2x\n\tConfigured Memory Speed: Unknown\n";
+    let imported = import(text);
+    let device = &imported.machine.memory_devices[0];
+    let read = (device.bytes, device.data_bits, device.rated_mt_s, device.ranks);
+    assert_eq!(read, (None, None, None, None));
+    assert_eq!(imported.import.withheld.len(), 4, "{:?}", imported.import.withheld);
+}

@@ -237,3 +237,13 @@ fn packages_of_books_and_drawers_are_counted_and_ibms_hypervisors_told_apart() {
     assert_eq!(list(drawers), known(6, "pr/sm"));
     assert_eq!(list("Socket(s) per book: 1\nDrawer(s): 3\n"), (None, None, None));
 }
+
+#[test]
+fn a_cache_whose_size_or_number_has_more_behind_it_has_no_size() {
+    for size in ["1,024 KiB (4 instances)", "256 KiB (2x instances)", "32 MiB (1 instance) or so", "1 MiBx"] {
+        let imported = import(&format!("Architecture: x86_64\nCPU(s): 4\nL2 cache: {size}\n"));
+        let caches = &imported.machine.caches;
+        assert!(caches.iter().all(|cache| cache.bytes.is_none()), "{size}: {caches:?}");
+        assert_eq!(imported.import.withheld.len(), 1, "{size}: {:?}", imported.import.withheld);
+    }
+}

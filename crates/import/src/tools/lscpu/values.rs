@@ -331,11 +331,18 @@ impl Read<'_, '_, '_> {
     fn cache(&mut self, name: &str) -> Option<Fact<CacheFact>> {
         let (level, kind) = facts::parse_cache_name(name)?;
         let path = format!("machine.caches.{name}");
-        let instances = self.value.split_once('(').and_then(|(_, rest)| numbers::parse_number(rest));
+        // `2x` is no number.
+        let glued = |rest: &str| {
+            rest.trim_start_matches(|c: char| c.is_ascii_digit())
+                .starts_with(|c: char| c.is_ascii_alphabetic())
+        };
+        let behind = self.value.split_once('(');
+        let instances =
+            behind.filter(|(_, rest)| !glued(rest)).and_then(|(_, rest)| numbers::parse_number(rest));
         let instances = instances.map(|(count, _)| count as u32).filter(|count| (1..=65_536).contains(count));
         let unit = facts::parse_size(self.value);
-        let Some(printed) = Printed::read(self.value).filter(|_| unit.is_some() || instances.is_some())
-        else {
+        let is_counted = if behind.is_some() { instances.is_some() } else { unit.is_some() };
+        let Some(printed) = Printed::read(self.value).filter(|_| is_counted) else {
             // Without a unit and a number of instances (`--bytes` of old) nothing tells one from the sum.
             let why = format!("{} does not tell whether it is one cache or all of them", self.shown());
             self.sink.withhold(&path, why, self.line);
