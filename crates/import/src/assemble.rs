@@ -7,7 +7,7 @@ mod merge;
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::import::{Contradiction, Import, NotUnderstood, Text, Withheld};
-use record::{Coverage, Machine, Measurement, Record, Snapshot, text};
+use record::{Coverage, Machine, Measurement, Record, Snapshot, detail, text};
 
 use crate::error::Error;
 use crate::facts::{CoreKind, Fact, Facts, Lscpu, architecture};
@@ -187,7 +187,12 @@ fn withhold_differing(draft: &mut Draft) {
         let is_name = |word: &&str| !is_version(word);
         m.method.as_deref().map(|method| method.split(' ').filter(is_name).collect::<Vec<_>>().join(" "))
     };
-    let place = |m: &Measurement| (m.metric.clone(), format!("{:?}", m.labels), tool(m));
+    // What tells figures of one place apart beside the labels.
+    let settings = |m: &Measurement| {
+        let words = [detail::CLASS, detail::WITHIN, detail::ACCESS, detail::TRAFFIC];
+        (words.map(|key| m.detail.get(key).map(str::to_owned)), m.detail.get(detail::PROCESSES))
+    };
+    let place = |m: &Measurement| (m.metric.clone(), format!("{:?}", m.labels), tool(m), settings(m));
     let mut found: BTreeMap<String, Contradiction> = BTreeMap::new();
     let mut first: BTreeMap<_, &Measurement> = BTreeMap::new();
     let mut twofold = BTreeSet::new();

@@ -215,6 +215,21 @@ fn outputs_that_tell_nothing_are_no_record() {
 }
 
 #[test]
+fn figures_that_a_setting_tells_apart_are_of_two_places() {
+    let transfers = "published figures: a paper\n\
+                     machine.processor.model_name = Intel Xeon\n\
+                     core_to_core.latency 8.1 ns handover=cas class=\"siblings\" method=\"core-to-core-latency\"\n\
+                     core_to_core.latency 51 ns handover=cas class=\"package\" method=\"core-to-core-latency\"\n";
+    let imported = &machines(transfers, Split::Hosts).unwrap()[0];
+    assert_eq!(
+        (imported.measurements.len(), imported.import.withheld.len()),
+        (2, 0),
+        "{:?}",
+        imported.import
+    );
+}
+
+#[test]
 fn a_second_model_in_one_list_is_of_another_machine_but_on_arm() {
     let two = |architecture: &str| {
         format!(
