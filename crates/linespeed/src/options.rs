@@ -177,6 +177,11 @@ fn duration(text: &str) -> Result<Duration, String> {
     duration.ok_or_else(|| "write a time above 0, for instance 30s or 5m".to_owned())
 }
 
+/// A file that is written beside what is printed.
+fn file(name: &str) -> Result<PathBuf, String> {
+    if name == "-" { Err("write /dev/stdout for standard output".to_owned()) } else { Ok(name.into()) }
+}
+
 /// A label.
 fn label(name: &str) -> Result<String, String> {
     let words = || "write letters, digits and -_.+@, beginning with a letter or digit".to_owned();
@@ -284,7 +289,7 @@ pub struct Out {
     pub output: Option<PathBuf>,
     /// Write the figures to FILE, too, in Prometheus's text format, for node_exporter's textfile collector; live rewrites it each
     /// interval
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE", value_parser = file)]
     pub prom: Option<PathBuf>,
     /// Take out names (hosts, users, commands, their arguments, options of the kernel, processes, files): everything handed out, the
     /// record too, has pseudonyms

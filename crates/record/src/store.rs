@@ -3,6 +3,7 @@
 //! A label is a symbolic link in the folder `labels`, so that the record stays as it was written.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -199,7 +200,9 @@ pub fn list(folders: &[PathBuf], save: impl Fn(&Path, &str)) -> Vec<Entry> {
         let here = std::fs::canonicalize(&entry.path).ok();
         entry.labels = here.and_then(|here| labelled.get(&here)).cloned().unwrap_or_default();
     }
-    entries.sort_by(|a, b| b.started.cmp(&a.started).then_with(|| b.path.cmp(&a.path)));
+    // Of one second the later ones have a number behind their name.
+    let name = |entry: &Entry| (entry.path.file_stem().map_or(0, OsStr::len), entry.path.clone());
+    entries.sort_by(|a, b| b.started.cmp(&a.started).then_with(|| name(b).cmp(&name(a))));
     entries
 }
 

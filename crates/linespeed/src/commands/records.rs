@@ -33,7 +33,10 @@ pub fn run(options: &Options, asked: &Records) -> Result<u8, Failure> {
         (None, Some(label)) => {
             let named = asked.record.as_deref().unwrap_or(record::source::HERE);
             let path = PathBuf::from(sources::read(named)?.from);
-            files::label_record(label, &path).map(|()| 0)
+            files::label_record(label, &path)?;
+            // Which the newest is was not asked for by name.
+            let said = format!("{label}: {}\n", crate::redaction::shown(options, &path));
+            if asked.record.is_none() { output::print(&said).map(|()| 0) } else { Ok(0) }
         }
         (None, None) => match &asked.record {
             Some(name) => list(options, &[find(&folders, name)?]),

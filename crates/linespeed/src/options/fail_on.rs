@@ -92,6 +92,9 @@ fn check_metric(name: &str) -> Result<String, String> {
     if metrics::all().any(is_known) {
         return Ok(name.to_owned());
     }
+    if name == "noisy" {
+        return Err("noisy is no metric; write --fail-on noisy beside it".to_owned());
+    }
     let names: Vec<&str> = metrics::all().map(|metric| metric.name).collect();
     let near = record::glossary::find_nearest(name, names.iter().copied());
     let hint = near.map_or(String::new(), |near| format!(" (did you mean {near}?)"));

@@ -133,6 +133,8 @@ fn in_a_sentence(text: &str) -> String {
 /// every figure.
 pub fn check(check: &Check, baseline: &str, drain: Option<&str>, all: bool, style: &Style) -> String {
     let line = check_line(check, baseline);
+    // All stands below it then.
+    let line = if all { line.replace(MORE, "") } else { line };
     let mut text = format!("{line}\n");
     if let Some(node) = drain.filter(|_| matches!(check.outcome, Outcome::Setting | Outcome::Defect)) {
         let reason: String = line.replace(MORE, "").chars().filter(|c| !"\"$`\\".contains(*c)).collect();
