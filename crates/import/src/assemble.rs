@@ -175,8 +175,7 @@ fn hypervisor(vendor: &str) -> String {
 /// Figures of memory that differ by more, as a share, are of two machines or settings.
 const MOST_APART: f64 = 0.1;
 
-/// What figures of memory and caches tell of one place in two ways, the first of each metric.
-/// Withholds figures of memory that one tool tells of one place in two ways, and says so.
+/// Withholds figures of memory and caches that one tool tells of one place in two ways, and says so of the first of each metric.
 fn withhold_differing(draft: &mut Draft) {
     let of_memory = |m: &Measurement| {
         ["memory.", "numa.", "load.", "core_to_core."].iter().any(|family| m.metric.starts_with(family))

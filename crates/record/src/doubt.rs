@@ -22,7 +22,7 @@ const FEW_SAMPLES_OF: Template = Template {
     code: "doubt-too-few-samples",
     words: "too few samples ({n}) for an interval; give it more time with --full",
 };
-const UNRELIABLE: Template = Template { code: "doubt-unreliable", words: "unreliable" };
+const UNRELIABLE: Template = Template { code: "doubt-see-notes", words: "unreliable" };
 
 /// How a cause begins in a record of 0.1 that is none.
 const NO_CAUSE_OF_0_1: &str = "no cause seen";

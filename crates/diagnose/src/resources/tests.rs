@@ -394,5 +394,5 @@ fn a_resource_carries_the_doubt_of_its_figures() {
         m.doubt = Some("the chain of adds says 3.34 GHz, the chain of multiplies 4.01 GHz".into());
     }
     let doubt = resources_of(&record)[0].doubt.clone().unwrap();
-    assert_eq!(doubt.code(), Some("doubt-unreliable"));
+    assert_eq!(doubt.code(), Some("doubt-see-notes"));
 }

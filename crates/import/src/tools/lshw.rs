@@ -304,7 +304,9 @@ fn clock(bank: &mut MemoryDevice, value: &str, line: Line, path: &dyn Fn(&str) -
             }
         }
         // Of a kind that lshw does not know it may be DDR5.
-        None if mhz + WRAP < FASTEST && bank.kind.as_ref().is_none_or(|kind| kind.contains("DDR5")) => {
+        None if mhz.saturating_add(WRAP) < FASTEST
+            && bank.kind.as_ref().is_none_or(|kind| kind.contains("DDR5")) =>
+        {
             sink.withhold(&path, format!("{mhz} MHz: lshw's clock has 32 bits, too few for DDR5"), line);
         }
         None => bank.rated_mt_s = speed(&mhz.to_string(), &path, line, sink),

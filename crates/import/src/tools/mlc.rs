@@ -70,8 +70,10 @@ struct MlcReader {
     traffic: Option<&'static str>,
     random: bool,
     figures: u64,
-    /// The table under this heading has rows, and one under the same heading has begun after them.
-    rows: (bool, bool),
+    /// The table under this heading has rows.
+    has_rows: bool,
+    /// Another table has begun after them.
+    in_second: bool,
 }
 
 impl MlcReader {
@@ -104,7 +106,7 @@ impl MlcReader {
             rest.split_whitespace().take(MOST_NODES).map(numbers::parse_whole).collect();
         if let Some(numbers) = numbers.filter(|numbers| !numbers.is_empty()) {
             self.columns = numbers;
-            self.rows.1 |= self.rows.0 && self.part != Part::Caches;
+            self.in_second |= self.has_rows && self.part != Part::Caches;
         }
         true
     }
@@ -118,10 +120,11 @@ impl MlcReader {
         if cells.is_empty() || cells.len() != self.columns.len() || !cells.iter().all(figure) {
             return false;
         }
-        self.rows.0 = true;
-        if self.rows.1 {
+        self.has_rows = true;
+        if self.in_second {
+            let metric = if self.part == Part::Between { "numa.bandwidth" } else { "numa.latency" };
             let why = "a second table under one heading: what its figures are of is not known".to_owned();
-            sink.withhold("numa.latency", why, line);
+            sink.withhold(metric, why, line);
             return true;
         }
         for (to, cell) in self.columns.clone().into_iter().zip(cells) {
@@ -249,7 +252,7 @@ impl Reader for MlcReader {
             self.done.push(part);
             self.part = part;
             self.columns.clear();
-            self.rows = (false, false);
+            (self.has_rows, self.in_second) = (false, false);
             self.traffic = None;
             self.random = text.contains("random");
             return Fit::Taken;
@@ -261,7 +264,7 @@ impl Reader for MlcReader {
         }
         if text.to_ascii_lowercase().starts_with("using read-only traffic") {
             self.traffic = Some("read");
-            self.rows = (false, false);
+            (self.has_rows, self.in_second) = (false, false);
             // An excerpt without headings: what traffic is said of are no idle latencies.
             if self.part == Part::Latency {
                 self.part = Part::Between;

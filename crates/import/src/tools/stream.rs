@@ -36,8 +36,8 @@ fn head(text: &str) -> Option<Unit> {
     (text.contains("Function") && text.contains("Rate")).then(unit)
 }
 
-/// The least of the rates that are in MB/s where no head tells their unit, B/s: HPCC's in GB/s are smaller, and no memory is so slow.
-const LEAST_HEADLESS: f64 = 200e6;
+/// The least of the rates that are taken for MB/s where no head tells their unit, B/s: smaller ones may be HPCC's, in GB/s.
+const LEAST_HEADLESS: f64 = 1e9;
 
 /// STREAM.
 pub(super) const MC_CALPIN: Tool = Tool { name: "STREAM", opens, reader };
@@ -243,7 +243,8 @@ mod tests {
     fn a_rate_whose_unit_is_not_known_is_withheld() {
         let rows = "Copy:           5.1732       0.0690       0.0619       0.0722\n";
         let gibi = format!("Function      Rate (GiB/s)   Avg time     Min time     Max time\n{rows}");
-        for text in [rows, gibi.as_str()] {
+        let node = "Copy:           351.2000     0.0690       0.0619       0.0722\n";
+        for text in [rows, gibi.as_str(), node] {
             let imported = import(text);
             assert_eq!((imported.measurements.len(), imported.import.withheld.len()), (0, 1), "{text}");
         }

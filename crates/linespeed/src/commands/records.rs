@@ -34,7 +34,7 @@ pub fn run(options: &Options, asked: &Records) -> Result<u8, Failure> {
             let named = asked.record.as_deref().unwrap_or(record::source::HERE);
             let path = PathBuf::from(sources::read(named)?.from);
             files::label_record(label, &path)?;
-            // Which the newest is was not asked for by name.
+            // Who names no record learns which one it is.
             let said = format!("{label}: {}\n", crate::redaction::shown(options, &path));
             if asked.record.is_none() { output::print(&said).map(|()| 0) } else { Ok(0) }
         }

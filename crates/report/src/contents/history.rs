@@ -262,6 +262,31 @@ mod tests {
     }
 
     #[test]
+    fn a_sparkline_of_noise_is_flat_and_of_a_change_reaches_from_end_to_end() {
+        let drawn = |values: &[f64]| {
+            let point = |(record, value): (usize, &f64)| Point {
+                record,
+                value: *value,
+                interval: None,
+                in_doubt: false,
+            };
+            let line = Line {
+                what: "x".to_owned().into(),
+                name: "x".to_owned(),
+                unit: "B/s".to_owned(),
+                better: None,
+                points: values.iter().enumerate().map(point).collect(),
+                changes: Vec::new(),
+                needs: None,
+            };
+            sparkline(&line, 8)
+        };
+        assert_eq!(drawn(&[100.0, 101.0, 100.0]), "▄▅▄");
+        assert_eq!(drawn(&[100.0, 150.0, 200.0]), "▁▅█");
+        assert_eq!(drawn(&[0.0, 0.0]), "▅▅");
+    }
+
+    #[test]
     fn of_long_values_only_what_differs_is_named() {
         let options = |more: &str| {
             format!("{} {more}", "quiet psi=1 page_reporting.page_reporting_order=11 haltpoll.force=1")

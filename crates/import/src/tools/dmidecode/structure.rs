@@ -155,10 +155,9 @@ impl Structure {
             _ => self.lose(&["Size"], &path("bytes"), sink),
         }
         let (bits, ranks) = (self.number("Data Width", "bits"), self.number("Rank", ""));
-        for (key, known) in [("Data Width", bits.is_some()), ("Rank", ranks.is_some())] {
-            if !known {
-                self.lose(&[key], &path(key), sink);
-            }
+        let read = [("Data Width", "data_bits", bits.is_some()), ("Rank", "ranks", ranks.is_some())];
+        for (key, field, _) in read.into_iter().filter(|(.., read)| !read) {
+            self.lose(&[key], &path(field), sink);
         }
         let device = MemoryDevice {
             locator: self.text("Locator", &path("locator"), sink).map(|t| t.value),

@@ -236,6 +236,11 @@ fn packages_of_books_and_drawers_are_counted_and_ibms_hypervisors_told_apart() {
     let drawers = "Socket(s) per book: 1\nBook(s) per drawer: 2\nDrawer(s): 3\nHypervisor vendor: IBM\nHypervisor: PR/SM\n";
     assert_eq!(list(drawers), known(6, "pr/sm"));
     assert_eq!(list("Socket(s) per book: 1\nDrawer(s): 3\n"), (None, None, None));
+    // What a second list tells is not the first one's product.
+    let second = format!(
+        "{books}Vulnerability Spectre v1: x\n\nArchitecture: s390x\nCPU(s): 24\nCore(s) per socket: 4\n{books}"
+    );
+    assert_eq!(list(&second), known(6, "z/vm"));
 }
 
 #[test]

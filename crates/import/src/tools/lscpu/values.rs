@@ -50,6 +50,7 @@ impl Values {
     fn parted(&mut self, differs: bool, sink: &mut Sink) {
         if differs {
             sink.draft.facts.lscpu.push(std::mem::take(&mut self.output));
+            self.rack.clear();
         }
     }
 

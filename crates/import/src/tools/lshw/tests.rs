@@ -177,4 +177,5 @@ fn a_clock_that_may_be_cut_to_32_bits_is_withheld() {
     assert_eq!(bank("Row of chips LPDDR5 Synchronous", "4238MHz (0.2ns)"), None);
     assert_eq!(bank("DIMM DDR4 Synchronous", "2933MHz (0.3ns)"), Some(2933));
     assert_eq!(bank("DIMM DDR5 Synchronous", "5600MHz (0.2ns)"), Some(5600));
+    assert_eq!(bank("DIMM DDR5 Synchronous", &format!("{}MHz", u64::MAX)), None);
 }
