@@ -127,6 +127,14 @@ pub const MACHINES: &[Machine] = &[
         "2 × Xeon Platinum 8360Y (Ice Lake), 72 cores, 2 nodes",
         Some("Intel MLC alone, whose way of measuring is another: import your own output of mlc")
     ),
+    machine!(
+        "xeon-8380",
+        "2026-09-10T00:00:00Z",
+        "2 × Xeon Platinum 8380 (Ice Lake), 80 cores",
+        Some(
+            "openssl speed alone: linespeed scale --recipe openssl-speed --set algorithm=aes-256-gcm measures it"
+        )
+    ),
     machine!("xeon-8375c", "", "2 × Xeon Platinum 8375C (Ice Lake), 64 cores, 128 CPUs"),
     machine!(
         "xeon-gold-6348",
@@ -154,6 +162,20 @@ pub const MACHINES: &[Machine] = &[
         "",
         "EPYC 9534 (Zen 4)",
         Some("AES by aesbench alone: a default run enciphers in other modes")
+    ),
+    machine!(
+        "epyc-9655",
+        "2026-08-18T00:00:00Z",
+        "EPYC 9655 (Zen 5)",
+        Some(
+            "openssl speed alone: linespeed scale --recipe openssl-speed --set algorithm=aes-256-gcm measures it"
+        )
+    ),
+    machine!(
+        "yitian-710",
+        "2022-02-23T00:00:00Z",
+        "Alibaba Yitian 710 (Neoverse N2)",
+        Some("openssl speed alone: linespeed scale --recipe openssl-speed --set algorithm=sm3 measures it")
     ),
     machine!(
         "kunpeng-920-7270z",

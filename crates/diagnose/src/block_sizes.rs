@@ -52,9 +52,8 @@ impl<'a> BlockSizes<'a> {
             return level;
         }
         let sizes: BTreeSet<u64> = steps.values().flat_map(BTreeMap::keys).copied().collect();
-        let holds = |bytes: &u64| {
-            steps.values().filter_map(|rates| rates.get(bytes)).all(|m| self.find_faster(m).is_none())
-        };
+        let holds =
+            |bytes: &u64| steps.values().filter_map(|rates| rates.get(bytes)).all(|m| !self.falls_out(m));
         sizes.iter().rev().find(|bytes| holds(bytes)).or(sizes.last()).copied().into_iter().collect()
     }
 
@@ -62,6 +61,11 @@ impl<'a> BlockSizes<'a> {
     pub(crate) fn is_level(&self, m: &Measurement) -> bool {
         let place = m.labels.word(Label::Workload).zip(m.labels.count(Label::Bytes));
         place.is_none_or(|(workload, bytes)| self.level(workload).contains(&bytes))
+    }
+
+    /// Whether a rate lies clearly below that of a smaller block.
+    pub(crate) fn falls_out(&self, m: &Measurement) -> bool {
+        self.find_faster(m).is_some()
     }
 
     /// What is to be said of a rate that lies below that of a smaller block: a larger one has less to do for each byte.

@@ -1,9 +1,10 @@
-//! The matrices of nodes: every cell is there, and the memory of each lay where it says.
+//! The matrices of nodes: every cell is there, and the memory of each lay where it says; so is the time per element of each
+//! loop from each node to each, where the run was no quick one.
 
 use record::Label;
 use std::collections::BTreeMap;
 
-use record::{Measurement, Record};
+use record::{Measurement, Record, RunMode};
 
 use super::verdicts::{Verdicts, check_placed};
 use crate::shape::Shape;
@@ -17,12 +18,16 @@ pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
         .map(|(id, _)| id as u64)
         .collect();
     let columns: Vec<u64> = numbered().filter(|(_, node)| node.bytes > 0).map(|(id, _)| id as u64).collect();
-    for metric in ["numa.latency", "numa.bandwidth"] {
+    let nodes = [Matrix::Nodes("numa.latency"), Matrix::Nodes("numa.bandwidth")];
+    let quick = record.mode == Some(RunMode::Quick);
+    let elements = [Matrix::Elements("copy"), Matrix::Elements("triad")];
+    for matrix in nodes.into_iter().chain(elements.into_iter().filter(|_| !quick)) {
+        let metric = matrix.name();
         let mut cells: BTreeMap<(u64, u64), Vec<&Measurement>> = BTreeMap::new();
-        for cell in record.measurements.iter().filter(|m| m.metric == metric) {
-            match (cell.labels.count(Label::From), cell.labels.count(Label::To)) {
-                (Some(from), Some(to)) => cells.entry((from, to)).or_default().push(cell),
-                _ => verdicts.hold(false, format!("each cell of {metric} has a place"), || {
+        for cell in record.measurements.iter().filter(|m| matrix.holds(m)) {
+            match matrix.find_place(shape, cell) {
+                Some(place) => cells.entry(place).or_default().push(cell),
+                None => verdicts.hold(false, format!("each cell of {metric} has a place"), || {
                     format!("{:?}", cell.labels)
                 }),
             }
@@ -44,6 +49,45 @@ pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
     }
 }
 
+/// What has a cell for each node that asks and each node's memory.
+#[derive(Clone, Copy)]
+enum Matrix {
+    /// A metric between nodes.
+    Nodes(&'static str),
+    /// The time per element of a loop.
+    Elements(&'static str),
+}
+
+impl Matrix {
+    fn name(self) -> String {
+        match self {
+            Matrix::Nodes(metric) => metric.to_owned(),
+            Matrix::Elements(op) => format!("time per element of {op}"),
+        }
+    }
+
+    fn holds(self, m: &Measurement) -> bool {
+        match self {
+            Matrix::Nodes(metric) => m.metric == metric,
+            Matrix::Elements(op) => {
+                m.metric == "stream.ns_per_element" && m.labels.word(Label::Op) == Some(op)
+            }
+        }
+    }
+
+    /// The node that asks, and that of the memory.
+    fn find_place(self, shape: &Shape, m: &Measurement) -> Option<(u64, u64)> {
+        match self {
+            Matrix::Nodes(_) => m.labels.count(Label::From).zip(m.labels.count(Label::To)),
+            Matrix::Elements(_) => {
+                let cpu = u32::try_from(m.labels.count(Label::Cpu)?).ok()?;
+                let from = shape.nodes.iter().position(|node| node.cpus.contains(cpu))?;
+                Some((from as u64, m.labels.count(Label::Node)?))
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -61,7 +105,14 @@ mod tests {
             };
             cells.iter().map(cell).collect::<Vec<_>>()
         });
-        let record = record(all.collect());
+        let elements = ["copy", "triad"].iter().flat_map(|op| {
+            let cell = |(from, to): &(u64, u64)| {
+                let place = Labels::new().with_label(Label::Op, *op).with_label(Label::Cpu, from * 2);
+                change(figure("stream.ns_per_element", place.with_label(Label::Node, *to)))
+            };
+            cells.iter().map(cell).collect::<Vec<_>>()
+        });
+        let record = record(all.chain(elements).collect());
         wrong(|verdicts| check(&shape("", 1), &record, verdicts))
     }
 
@@ -70,6 +121,8 @@ mod tests {
         assert_eq!(found(&[(0, 0), (1, 0)], |cell| cell), "");
         let missing = found(&[(0, 0)], |cell| cell);
         assert!(missing.contains("numa.latency has 2 rows of 1: found 1 missing: (1, 0)"), "{missing}");
+        let elements = "time per element of triad has 2 rows of 1: found 1 missing: (1, 0)";
+        assert!(missing.contains(elements), "{missing}");
         let foreign = found(&[(0, 0), (1, 0), (0, 1)], |cell| cell);
         assert!(foreign.contains("no other cell: found [(0, 1)]"), "{foreign}");
         assert!(found(&[(0, 0), (0, 0), (1, 0)], |cell| cell).contains("told twice is 0: found 1"));

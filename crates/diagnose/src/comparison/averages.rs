@@ -11,6 +11,7 @@ use super::datum::Datum;
 use super::row_names::RowNames;
 use super::rows::{NamedRow, RowEntry, RowKey, Rows};
 use super::table::TableRow;
+use super::work::OnlySizes;
 use crate::figures::locate_figure;
 
 /// The metric of averages.
@@ -23,7 +24,8 @@ pub(super) fn are_among<'a>(mut records: impl Iterator<Item = &'a Record>) -> bo
 
 /// Adds the mean of each of a record's distributions of wake-up latency, over all CPUs.
 pub(super) fn add_averages(record: &Record, rows: &mut Rows) {
-    let names = RowNames::new(record, false);
+    let only = OnlySizes::default();
+    let names = RowNames::new(record, false, &only);
     let mut found: BTreeMap<RowKey, (NamedRow, Labels, Vec<&Measurement>)> = BTreeMap::new();
     for m in record.measurements_of("wakeup.latency").filter(|m| m.summary.mean.is_some()) {
         let average = Measurement::new(AVERAGE, m.labels.clone(), Vec::new());

@@ -81,9 +81,11 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
     let subjects = describe_subjects(sides);
     let averages = averages::are_among(sides.iter().map(|side| side.record));
     let commands = sides.iter().all(|side| work::is_of_command(side.record));
+    let only = work::OnlySizes::of(sides.iter().map(|side| side.record), commands);
     let known = sides.iter().zip(&subjects).map(|(side, subject)| {
         let (record, name) = (side.record, subject.name.clone());
-        let mut rows = row_builder::build_rows(record, commands, crate::RecordIndex::new(record).levels());
+        let mut rows =
+            row_builder::build_rows(record, commands, &only, crate::RecordIndex::new(record).levels());
         if averages {
             averages::add_averages(record, &mut rows);
         }

@@ -11,6 +11,7 @@ use super::derived_rows::{add_efficiency, add_loaded};
 use super::method::{self, Unfit};
 use super::row_names::RowNames;
 use super::rows::{Divisors, RowEntry, RowKey, RowKind, Rows};
+use super::work::OnlySizes;
 
 /// Figures of one place further apart than this are not of one thing.
 const ONE_THING: f64 = 1.5;
@@ -18,9 +19,9 @@ const ONE_THING: f64 = 1.5;
 const DIVIDED: &[&str] = &["read", "triad"];
 
 /// The rows of a record. `levels` are those of its latency curve; `commands`: whether all that is compared are records of
-/// commands.
-pub(super) fn build_rows(record: &Record, commands: bool, levels: &[Level]) -> Rows {
-    let mut rows = measured_rows(record, commands);
+/// commands; `only`: the sizes of blocks of which one of them has no other.
+pub(super) fn build_rows(record: &Record, commands: bool, only: &OnlySizes, levels: &[Level]) -> Rows {
+    let mut rows = measured_rows(record, commands, only);
     add_efficiency(&mut rows);
     add_loaded(record, &mut rows);
     super::level_rows::add_level_rows(record, levels, &mut rows);
@@ -36,8 +37,8 @@ pub(super) fn build_rows(record: &Record, commands: bool, levels: &[Level]) -> R
 /// The figures of one row, with its name and its place.
 type Figures<'a> = (Text, Labels, Vec<&'a Measurement>);
 
-fn measured_rows(record: &Record, commands: bool) -> Rows {
-    let names = RowNames::new(record, commands);
+fn measured_rows(record: &Record, commands: bool, only: &OnlySizes) -> Rows {
+    let names = RowNames::new(record, commands, only);
     let settings = recipe_settings(record);
     // Elsewhere a row's name is the command's.
     let command = find_command(record).filter(|_| commands);

@@ -50,7 +50,8 @@ pub(crate) fn name_alone(metric: &str, row: &Text) -> Text {
 /// The figures of a record that people read first, each as `compare` has it; those that are comparable with none are left out.
 pub fn row_figures(record: &Record) -> Vec<RowFigure> {
     let index = crate::RecordIndex::new(record);
-    let rows = row_builder::build_rows(record, work::is_of_command(record), index.levels());
+    let only = work::OnlySizes::default();
+    let rows = row_builder::build_rows(record, work::is_of_command(record), &only, index.levels());
     let fit = rows.into_iter().filter(|(_, entry)| entry.datum.unfit.is_none() && entry.datum.is_some());
     let mut figures: Vec<RowFigure> = fit
         .map(|(key, entry)| {

@@ -9,7 +9,7 @@ use record::{Handover, Label, Labels, Measurement, Record, Text, detail, metrics
 use super::datum::key_text;
 use super::nodes::Nodes;
 use super::rows::{Group, NamedRow, RowKind};
-use super::work::Works;
+use super::work::{OnlySizes, Works};
 use crate::block_sizes::BlockSizes;
 
 /// Keys that name a place on one machine and not what was measured there.
@@ -43,6 +43,7 @@ pub(super) struct RowNames<'a> {
     workloads: HashMap<&'a str, Steps>,
     sizes: BlockSizes<'a>,
     works: Works<'a>,
+    only: &'a OnlySizes,
     most_bandwidth: u64,
     /// Whether bandwidth is there as STREAM counts bytes.
     streamed: bool,
@@ -59,8 +60,8 @@ struct Steps {
 }
 
 impl<'a> RowNames<'a> {
-    /// Of a record.
-    pub(super) fn new(record: &'a Record, commands: bool) -> Self {
+    /// Of a record; `only`: the sizes of blocks that another one has alone.
+    pub(super) fn new(record: &'a Record, commands: bool, only: &'a OnlySizes) -> Self {
         let mut workloads: HashMap<&str, Steps> = HashMap::new();
         let (mut most_bandwidth, mut streamed) = (0, false);
         for m in &record.measurements {
@@ -89,7 +90,7 @@ impl<'a> RowNames<'a> {
         };
         let (nodes, sizes) = (Nodes::from_record(record), BlockSizes::from_record(record));
         let works = Works::of(record, commands);
-        Self { record, nodes, workloads, works, sizes, most_bandwidth, streamed, package }
+        Self { record, nodes, workloads, works, only, sizes, most_bandwidth, streamed, package }
     }
 
     /// The row of a figure; `None` where it has none.
@@ -156,12 +157,13 @@ impl<'a> RowNames<'a> {
     fn name_workload(&self, m: &Measurement) -> Option<NamedRow> {
         let workload = m.labels.word(Label::Workload)?;
         let steps = self.workloads.get(workload)?;
-        if !self.sizes.is_level(m) || crate::observed::is_tuned(m) {
-            return None;
-        }
         let known = self.works.find(m)?;
         let timed = m.metric == "workload.time";
         let bytes = m.labels.count(Label::Bytes).or(known.bytes);
+        let meets = || bytes.is_some_and(|bytes| self.only.has(known, bytes)) && !self.sizes.falls_out(m);
+        if crate::observed::is_tuned(m) || !self.sizes.is_level(m) && !meets() {
+            return None;
+        }
         let mut subject = match bytes {
             Some(bytes) => format!("{} ({})", known.name, units::bytes(bytes)),
             None => known.name.clone(),

@@ -155,17 +155,17 @@ fn state_what_to_try(c: &Comparison, subject: usize) -> Option<Text> {
 }
 
 const GAIN: Template =
-    Template { code: "comparison-gain", words: "{setting} ({then} instead of {now}: {gain})" };
+    Template { code: "comparison-gain", words: "{setting} ({then} instead of {now}: {acts_on} {gain})" };
 const GAIN_AT_MOST: Template = Template {
     code: "comparison-gain-at-most",
-    words: "{setting} ({then} instead of {now}: at most {gain})",
+    words: "{setting} ({then} instead of {now}: {acts_on} at most {gain})",
 };
 
-/// A setting and what it gains.
+/// A setting, what it acts on, and the gain there.
 fn describe_gain(what: &WhatIf) -> Text {
-    let (setting, then, now, gain) = (&what.setting, &what.then, &what.now, Value::Factor(what.gain));
+    let (setting, then, now, acts_on) = (&what.setting, &what.then, &what.now, &what.acts_on);
     let template = if what.at_most { GAIN_AT_MOST } else { GAIN };
-    text!(template, setting, then, now, gain)
+    text!(template, setting, then, now, acts_on, gain = Value::Factor(what.gain))
 }
 
 /// The figures that are not divided by anything, with the other subject's cell.

@@ -1,7 +1,7 @@
 //! What work a figure is of. What really ran is its name: a program and its arguments, however it was started; work that is
 //! published under a name has that, whether `stat`, `scale`, another tool or linespeed's own loop made the figure.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use record::command_line::CommandLine;
 use record::label::name_workload;
@@ -120,6 +120,39 @@ impl<'a> Works<'a> {
     /// What a figure is of.
     pub(super) fn find(&self, m: &Measurement) -> Option<&Work> {
         self.0.get(m.labels.word(Label::Workload)?)
+    }
+}
+
+/// Works of which a record has blocks of one size alone. Others' figures of that size stand beside it, also where their own
+/// rates are not level there.
+#[derive(Default)]
+pub(super) struct OnlySizes(HashSet<(String, u64)>);
+
+impl OnlySizes {
+    /// Of all that is compared.
+    pub(super) fn of<'a>(records: impl Iterator<Item = &'a Record>, commands: bool) -> Self {
+        let mut only = HashSet::new();
+        for record in records {
+            let works = Works::of(record, commands);
+            let mut sizes: BTreeMap<&str, BTreeSet<u64>> = BTreeMap::new();
+            for m in record.measurements_of("workload.throughput") {
+                let of = works.find(m);
+                let size = of.and_then(|work| m.labels.count(Label::Bytes).or(work.bytes));
+                if let Some((work, size)) = of.zip(size) {
+                    sizes.entry(&work.name).or_default().insert(size);
+                }
+            }
+            let single = sizes.into_iter().filter(|(_, sizes)| sizes.len() == 1);
+            only.extend(
+                single.flat_map(|(name, sizes)| sizes.into_iter().map(|size| (name.to_owned(), size))),
+            );
+        }
+        Self(only)
+    }
+
+    /// Whether a record has this work with blocks of this size alone.
+    pub(super) fn has(&self, work: &Work, bytes: u64) -> bool {
+        self.0.contains(&(work.name.clone(), bytes))
     }
 }
 
@@ -312,6 +345,38 @@ mod tests {
         let noted: Vec<_> =
             said.notes.iter().filter(|note| note.code() == Some("comparison-programs-differ")).collect();
         assert!(noted.len() == 1 && noted[0].to_string().contains("sysbench 0.5,"), "{noted:?}");
+    }
+
+    #[test]
+    fn a_run_of_one_block_size_meets_that_size_of_a_run_of_many() {
+        let (mut published, mut scaled) = (machine(4), machine(2));
+        published.import = Some(record::import::Import::default());
+        let add = |record: &mut Record, bytes: Option<u64>, rate: f64, command: Option<&[&str]>| {
+            let workload = if command.is_some() { "openssl-speed" } else { "openssl speed -evp aes-256-gcm" };
+            let mut place =
+                Labels::new().with_label(Label::Workload, workload).with_label(Label::Threads, 1u32);
+            if let Some(bytes) = bytes {
+                place = place.with_label(Label::Bytes, bytes);
+            }
+            let mut m =
+                Measurement::new("workload.throughput", place, vec![rate]).with_detail(detail::WORK, "B");
+            if let Some(words) = command {
+                let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+                m = m.with_detail(detail::COMMAND, words);
+            }
+            record.measurements.push(m);
+        };
+        // Rates that grow with the block, as those of GCM do: level at the largest alone.
+        for (bytes, rate) in [(1024, 5.9e9), (8192, 17.8e9), (16384, 20.9e9)] {
+            add(&mut published, Some(bytes), rate, None);
+        }
+        let command = ["openssl", "speed", "-multi", "1", "-bytes", "8192", "-evp", "aes-256-gcm"];
+        add(&mut scaled, None, 4e9, Some(&command));
+        let said = side_by_side(&[("published", &published), ("scaled", &scaled)]);
+        let values: Vec<Vec<Option<f64>>> =
+            said.rows.iter().map(|row| row.cells.iter().map(|cell| cell.value).collect()).collect();
+        assert_eq!(values, [[Some(17.8e9), Some(4e9)]], "{:?}", said.refused);
+        assert_eq!(said.rows[0].cells[1].ratio, Some(4e9 / 17.8e9));
     }
 
     #[test]

@@ -10,7 +10,7 @@ mod wake_up;
 
 use record::diagnosis::{CeilingSource, Resource};
 use record::text::Value;
-use record::{Doubt, Label, Measurement, Text, text};
+use record::{Doubt, DoubtKind, Label, Measurement, Text, text};
 
 use crate::figures::{RESOLUTION, cpus_of, median, name_cpus};
 use crate::record_index::RecordIndex;
@@ -69,9 +69,10 @@ pub fn resources(index: &RecordIndex) -> Vec<Headline> {
         .collect()
 }
 
-/// The first of these doubts, in a few words: what stands before the figures of it.
+/// The first of these doubts: of noise that it is noise, of anything else all of it.
 fn doubt<'a>(behind: impl IntoIterator<Item = &'a Measurement>) -> Option<Doubt> {
-    behind.into_iter().find_map(|m| m.doubt.as_ref()).map(Doubt::gist)
+    let first = behind.into_iter().find_map(|m| m.doubt.as_ref())?;
+    Some(if first.kind() == DoubtKind::Other { first.clone() } else { first.gist() })
 }
 
 /// The ceiling from the parts, unless more than that was measured here: then the parts were told wrong.

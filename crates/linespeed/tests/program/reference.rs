@@ -61,6 +61,7 @@ fn the_list_names_every_machine_and_each_is_a_record_that_says_where_its_figures
         "altra-vm",
         "grace",
         "xeon-8360y",
+        "xeon-8380",
         "xeon-8375c",
         "xeon-gold-6348",
         "xeon-8468",
@@ -69,6 +70,8 @@ fn the_list_names_every_machine_and_each_is_a_record_that_says_where_its_figures
         "epyc-7v73x",
         "epyc-9274f",
         "epyc-9534",
+        "epyc-9655",
+        "yitian-710",
         "kunpeng-920-7270z",
         "hygon-c86-4g-7490",
     ] {

@@ -21,13 +21,24 @@ enum Heads {
     Wrapped,
 }
 
+/// What a column that is squeezed may do to its words.
+#[derive(Clone, Copy, PartialEq)]
+enum Words {
+    /// None is broken: names stay whole, to be read, searched and copied.
+    Whole,
+    Broken,
+}
+
 /// As much of a table as `room` columns hold, with the widths of its columns; `None` where that is no table.
 pub(super) fn fitting(table: &Table, room: usize) -> Option<(Cow<'_, Table>, Vec<usize>)> {
     for heads in [Heads::Whole, Heads::Wrapped] {
         let mut shown = Some(Cow::Borrowed(table));
         while let Some(table) = shown {
-            if let Some(widths) = column_widths(&table, room, heads) {
-                return Some((table, widths));
+            if let Some(broken) = column_widths(&table, room, heads, Words::Broken) {
+                let whole = [heads, Heads::Wrapped]
+                    .iter()
+                    .find_map(|heads| column_widths(&table, room, *heads, Words::Whole));
+                return Some((table, whole.unwrap_or(broken)));
             }
             shown = table.narrower().map(Cow::Owned);
         }
@@ -35,25 +46,31 @@ pub(super) fn fitting(table: &Table, room: usize) -> Option<(Cow<'_, Table>, Vec
     None
 }
 
-fn column_widths(table: &Table, room: usize, heads: Heads) -> Option<Vec<usize>> {
+fn column_widths(table: &Table, room: usize, heads: Heads, words: Words) -> Option<Vec<usize>> {
     let columns = table.columns.len();
+    let longest_word = |text: &str| clean(text).split(' ').map(width).max().unwrap_or(0);
     let natural = |at: usize| {
         let cells = table.rows.iter().map(|row| width(&clean(&row[at])));
         let head = clean(&table.columns[at].head);
         let head = match heads {
             Heads::Whole => width(&head),
-            Heads::Wrapped => head.split(' ').map(width).max().unwrap_or(0),
+            Heads::Wrapped => longest_word(&head),
         };
         cells.chain([head]).max().unwrap_or(0)
     };
+    let least = |at: usize| match words {
+        Words::Whole => table.rows.iter().map(|row| longest_word(&row[at])).fold(LEAST_COLUMN, usize::max),
+        Words::Broken => LEAST_COLUMN,
+    };
     let mut widths: Vec<usize> = (0..columns).map(natural).collect();
+    let least: Vec<usize> = (0..columns).map(least).collect();
     let room = room.checked_sub(GAP * columns.saturating_sub(1))?;
     while widths.iter().sum::<usize>() > room {
         let excess = widths.iter().sum::<usize>() - room;
         let widest = (0..columns)
-            .filter(|at| !table.columns[*at].figures && widths[*at] > LEAST_COLUMN)
+            .filter(|at| !table.columns[*at].figures && widths[*at] > least[*at])
             .max_by_key(|at| widths[*at])?;
-        widths[widest] = widths[widest].saturating_sub(excess).max(LEAST_COLUMN).max(widths[widest] / 2);
+        widths[widest] = widths[widest].saturating_sub(excess).max(least[widest]).max(widths[widest] / 2);
     }
     let is_long = |at: usize| {
         table.columns[at].optional

@@ -40,13 +40,16 @@ impl Told {
         found.map_or(0.0, record::Measurement::value)
     }
 
-    /// Whether it waited for CPUs so long, or the host stole so much, that nothing else can be asked of the verdict.
-    fn starved(&self) -> bool {
+    /// Why nothing can be asked of the verdict: it waited for CPUs too long, the host stole too much, or it was hardly seen.
+    fn starved(&self) -> Option<String> {
         let (cpu, ready) = (self.seconds("user") + self.seconds("system"), self.seconds("runnable"));
         let time = self.record.measurements_of("workload.time").next().unwrap();
         let looks = time.detail.get(detail::LOOKS).map_or(0, |looks| looks.all);
         let held = [BoundBy::Stolen, BoundBy::Quota].contains(&self.bound.by);
-        looks < 10 || held || (ready > 0.5 * time.value() && cpu < 0.15 * (cpu + ready))
+        let waited = ready > 0.5 * time.value() && cpu < 0.15 * (cpu + ready);
+        (looks < 10 || held || waited).then(|| {
+            format!("{looks} looks, {cpu:.2} s of CPU time, {ready:.2} s runnable: {}", self.bound.says)
+        })
     }
 }
 
@@ -79,8 +82,8 @@ fn told(test: &str, options: &[&str], name: &str) -> Option<Told> {
 /// The same, but not where it got so little of a CPU that its own behaviour hardly shows.
 fn told_unless_starved(test: &str, name: &str) -> Option<Told> {
     let told = told(test, &[], name)?;
-    if told.starved() {
-        skipped(test, "other programs left it too little of the CPUs");
+    if let Some(why) = told.starved() {
+        skipped(test, &format!("it had too little of the CPUs: {why}"));
         return None;
     }
     Some(told)

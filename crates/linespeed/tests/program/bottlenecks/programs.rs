@@ -105,13 +105,24 @@ fn compute(seed: u64) -> u64 {
     (0..20_000).fold(seed, |x: u64, _| x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695))
 }
 
-/// A cycle through all lines of 64 MiB whose order no prefetcher sees; so many loads of it, however long they take.
+/// Bytes that no cache holds: twice the largest, and 64 MiB at least.
+fn beyond_caches() -> usize {
+    let sizes = (0..8).filter_map(|index| {
+        let size = format!("/sys/devices/system/cpu/cpu0/cache/index{index}/size");
+        std::fs::read_to_string(size).ok()?.trim().strip_suffix('K')?.parse::<usize>().ok()
+    });
+    (sizes.max().unwrap_or(0) * 2048).max(64 << 20)
+}
+
+/// A cycle through all lines of a memory beyond the caches whose order no prefetcher sees; so many loads of it, however long
+/// they take.
 fn memory_latency() {
-    const LINES: usize = 1 << 20;
-    let mut lines = vec![[0_usize; 8]; LINES];
+    // A power of two, of which the generator reaches every number.
+    let count = (beyond_caches() / 64).next_power_of_two();
+    let mut lines = vec![[0_usize; 8]; count];
     let first = lines.as_ptr() as usize;
     for (at, line) in lines.iter_mut().enumerate() {
-        line[0] = first + at.wrapping_mul(1_103_515_245).wrapping_add(12_345) % LINES * 64;
+        line[0] = first + at.wrapping_mul(1_103_515_245).wrapping_add(12_345) % count * 64;
     }
     let mut at = first;
     for _ in 0..3_000_000 {
@@ -123,13 +134,15 @@ fn memory_latency() {
 
 /// Copies far beyond the caches, by the C library, which is as fast in a debug build.
 fn memory_bandwidth() {
-    // Beyond the caches, and copied so often that the faults of new memory, which some hypervisors make dear, are a small part.
-    const BYTES: usize = 32 << 20;
+    // Copied so often that the faults of new memory, which some hypervisors make dear, are a small part.
+    let threads = cpus().min(4);
+    let bytes = (beyond_caches() / threads).max(32 << 20);
+    let times = ((3200 << 20) / bytes).max(20);
     thread::scope(|scope| {
-        for _ in 0..cpus().min(4) {
+        for _ in 0..threads {
             scope.spawn(|| {
-                let (mut to, from) = (vec![1u8; BYTES], vec![2u8; BYTES]);
-                for _ in 0..100 {
+                let (mut to, from) = (vec![1u8; bytes], vec![2u8; bytes]);
+                for _ in 0..times {
                     black_box(&mut to).copy_from_slice(black_box(&from));
                 }
             });

@@ -18,6 +18,8 @@ const EMULATED_WANTED: u64 = 8 << 20;
 /// What an emulated machine may take at most, s: to make a column, for all samples of a cell of latency, and for one of
 /// bandwidth. Two busy host CPUs that interpret thirty-two took a hundredth to a tenth of it.
 const EMULATED_SECONDS: (f64, f64, f64) = (10.0, 0.5, 2.0);
+/// The same of a cell of time per element.
+const EMULATED_ELEMENTS: f64 = 2.0;
 
 /// The largest random cycle: its huge pages find room in the second-level TLB of cores of today, and since every line is
 /// thrown out of the caches before it is loaded, a larger one would tell no more.
@@ -191,14 +193,15 @@ impl Phases {
         let (depth, all) = (effort.depth, (rows * columns).max(1));
         if effort.emulated {
             let (column, latency, bandwidth) = EMULATED_SECONDS;
+            let elements = depth.pick_named(0.0, 0.0, EMULATED_ELEMENTS, EMULATED_ELEMENTS) * all as f64;
             return Self {
                 build: columns as f64 * column,
                 latency: all as f64 * latency,
                 bandwidth: all as f64 * bandwidth,
                 cells: all,
                 window: 1e-3,
-                elements: 0.0,
-                element_cells: 0,
+                elements,
+                element_cells: if elements > 0.0 { all } else { 0 },
             };
         }
         let build = depth.pick_named(0.12, 1.5, 4.0, 15.0);
