@@ -44,9 +44,17 @@ pub(super) fn add(causes: &mut Vec<Cause>, facts: &Facts, user: f64) {
     let of_memory = |cause: &Cause| [BoundBy::MemoryLatency, BoundBy::MemoryBandwidth].contains(&cause.by);
     let known = causes.iter().any(|cause| of_memory(cause) && cause.share >= FIRST);
     let seen = text!("bound-samples", "samples of user mode {count}", count = sampled.samples);
-    let all = [memory(&sampled, user.min(stalled)), lines(&sampled, user), spinning(&sampled, user)];
+    let together = user * run_together(facts);
+    let all = [memory(&sampled, user.min(stalled)), lines(&sampled, together), spinning(&sampled, user)];
     let more = all.into_iter().flatten().filter(|cause| !known || !of_memory(cause));
     causes.extend(more.map(|cause| cause.cite(seen.clone(), detail("sampled"))));
+}
+
+/// The part of its CPU time, at least, in which two of its threads ran at once: only those take lines from each other. While any
+/// of them can run, so many do on average; of one and a half, two run together half the time, which is two thirds of what all use.
+fn run_together(facts: &Facts) -> f64 {
+    let at_once = facts.cpu() / (facts.wall - facts.off_cpu).max(1e-9);
+    (2.0 * (at_once - 1.0) / at_once.max(1e-9)).clamp(0.0, 1.0)
 }
 
 /// What they leave open where nothing else stands out; `None` where they tell too little.

@@ -243,9 +243,9 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
 }
 
 /// What a page fault and a context switch cost the kernel at least, s: half a microsecond to two (in a guest), and one to
-/// three.
+/// three, fifteen where it wakes a halted virtual CPU.
 const FAULT: f64 = 0.5e-6;
-const SWITCH: f64 = 1.5e-6;
+const SWITCH: f64 = 3e-6;
 /// From this share of the kernel's time on they are named.
 const NAMED: f64 = 0.1;
 

@@ -1,7 +1,7 @@
 //! Instructions of AArch64: what memory they name. By the encodings of loads and stores in the Arm Architecture Reference Manual
 //! (DDI 0487), C4.1, "Loads and Stores".
 
-use super::instruction::{Instruction, Kind, Operand, Place};
+use super::instruction::{Instruction, Kind, Operand, Place, Result};
 
 /// All have it.
 pub(super) const LENGTH: usize = 4;
@@ -21,6 +21,30 @@ fn field(word: u32, low: u32, bits: u32) -> u32 {
 fn signed(word: u32, low: u32, bits: u32) -> i64 {
     let value = i64::from(field(word, low, bits));
     if value >> (bits - 1) == 1 { value - (1 << bits) } else { value }
+}
+
+/// XZR and WZR, or the stack pointer.
+const ZERO: u8 = 31;
+
+/// What an instruction of data processing leaves in a general register.
+fn computed(word: u32) -> Option<(u8, Result)> {
+    let (to, from, other) = (field(word, 0, 5) as u8, field(word, 5, 5) as u8, field(word, 16, 5) as u8);
+    // Bits 28 to 25: 100x with immediates, x101 with registers.
+    if to == ZERO || word & 0x1c00_0000 != 0x1000_0000 && word & 0x0e00_0000 != 0x0a00_0000 {
+        return None;
+    }
+    // LSL of 64 bits, an alias of UBFM.
+    let (rotated, last) = (field(word, 16, 6), field(word, 10, 6));
+    if word & 0xffc0_0000 == 0xd340_0000 && last + 1 == rotated {
+        let index = Some((from, (63 - last) as u8));
+        return Some((to, Result::Sum(Operand { index, ..Operand::default() })));
+    }
+    // ADD of 64 bits, of a register shifted to the left.
+    if word & 0xffe0_0000 == 0x8b00_0000 && from != ZERO && other != ZERO {
+        let index = Some((other, field(word, 10, 6) as u8));
+        return Some((to, Result::Sum(Operand { base: Place::Register(from), index, offset: 0 })));
+    }
+    Some((to, Result::Other))
 }
 
 fn of_word(word: u32) -> Instruction {
@@ -48,11 +72,12 @@ fn of_word(word: u32) -> Instruction {
     // ADD and SUB of a constant to the register itself.
     if word & 0x3f00_0000 == 0x1100_0000 || word & 0x3f00_0000 == 0x3100_0000 {
         let (to, from) = (field(word, 0, 5) as u8, field(word, 5, 5) as u8);
-        return Instruction { steps: Some(to).filter(|to| *to == from), ..other };
+        let sets = Some((to, Result::Other)).filter(|_| to != ZERO);
+        return Instruction { steps: Some(to).filter(|to| *to == from), sets, ..other };
     }
     // Bit 27 set and bit 25 clear: loads and stores.
     if word & 0x0a00_0000 != 0x0800_0000 {
-        return other;
+        return Instruction { sets: computed(word), ..other };
     }
     let base = Place::Register(field(word, 5, 5) as u8);
     let at = |offset: i64| Some(Operand { base, index: None, offset });
@@ -66,17 +91,19 @@ fn of_word(word: u32) -> Instruction {
         _ => Kind::Other,
     };
     let writes = field(word, 22, 2) == 0 || (wide && !fetches);
+    let sets =
+        Some((field(word, 0, 5) as u8, Result::Loaded)).filter(|to| !vector && !writes && to.0 != ZERO);
     // Registers with a constant offset that counts values.
     if word & 0x3b00_0000 == 0x3900_0000 {
         let shift = if wide { 4 } else { size };
         let operand = at(i64::from(field(word, 10, 12)) << shift).filter(|_| !hint);
-        return Instruction { kind: kind_of(false), operand, writes, ..other };
+        return Instruction { kind: kind_of(false), operand, writes, sets, ..other };
     }
     if word & 0x3b20_0000 == 0x3800_0000 {
         // Before and after the access the base moves by the offset; it has moved, or not yet.
         let moves = field(word, 10, 1) == 1;
         let operand = at(if moves { 0 } else { signed(word, 12, 9) }).filter(|_| !hint);
-        return Instruction { kind: kind_of(moves), operand, writes, ..other };
+        return Instruction { kind: kind_of(moves), operand, writes, sets, ..other };
     }
     if word & 0x3b20_0c00 == 0x3820_0800 {
         let shift = if field(word, 12, 1) == 0 {
@@ -89,7 +116,7 @@ fn of_word(word: u32) -> Instruction {
         // UXTW and SXTW take the register's lower half, as it is in almost all programs.
         let index = Some((field(word, 16, 5) as u8, shift as u8));
         let operand = Some(Operand { base, index, offset: 0 }).filter(|_| !hint);
-        return Instruction { kind: kind_of(false), operand, writes, ..other };
+        return Instruction { kind: kind_of(false), operand, writes, sets, ..other };
     }
     // LDADD, SWP and their kind.
     if word & 0x3b20_0c00 == 0x3820_0000 && !vector {

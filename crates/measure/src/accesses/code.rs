@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-use super::instruction::{Instruction, Kind, Operand, Place};
+use super::instruction::{Instruction, Kind, Operand, Place, Result};
 use super::{aarch64, x86_64};
 
 /// Bytes of code that are read before and behind an address.
@@ -80,6 +80,10 @@ impl Site {
         let Some(next) = code.get(before..).and_then(|code| set.decode(code)) else { return Self::default() };
         let at = place_before(set, code, before);
         let last = at.and_then(|at| Some((at, set.decode(&code[at..])?)));
+        // What has been done may have loaded a register of its own address: the next address of a list is known then.
+        let again = last.map(|(at, last)| find_again(set, code, at, &last));
+        let lost = last.is_some_and(|(_, last)| last.operand.is_some()) && again == Some(None);
+        let last = last.map(|(at, last)| (at, Instruction { operand: again.flatten(), ..last }));
         let access = |(at, one): (usize, Instruction)| {
             let operand = one.operand.filter(|operand| !set.is_of_stack(operand))?;
             Some(Access {
@@ -98,7 +102,7 @@ impl Site {
         Self {
             read: true,
             spins: next.kind == Kind::Spin || last.is_some_and(|(_, last)| last.kind == Kind::Spin),
-            hidden: next.hidden || last.is_some_and(|(_, last)| last.hidden),
+            hidden: next.hidden || lost || last.is_some_and(|(_, last)| last.hidden),
             next: access((before, next)),
             before: last.filter(|(_, last)| last.kind != Kind::End).and_then(access),
         }
@@ -131,18 +135,69 @@ fn place_before(set: Set, code: &[u8], end: usize) -> Option<usize> {
     (*count > 0).then_some(most)
 }
 
-/// Whether a register of this address is made greater or less by a constant in the loop around it: until the next jump backwards, and
-/// from where that leads to; `None` where no loop is seen.
+/// The memory that an instruction names, by the registers after it. Where it has loaded one of those, it is the memory that it names
+/// when the loop around it comes back to it; `None` where that cannot be told.
+fn find_again(set: Set, code: &[u8], at: usize, one: &Instruction) -> Option<Operand> {
+    let operand = one.operand?;
+    let Some((register, Result::Loaded)) = one.sets.filter(|(register, _)| operand.moves_with(*register))
+    else {
+        return Some(operand);
+    };
+    // What the register is made of, from what was loaded.
+    let loaded = Operand { base: Place::Register(register), ..Operand::default() };
+    let mut made = Some(loaded);
+    let comes_back = walk_loop(set, code, at, |here, passed| {
+        match passed.sets {
+            Some((to, result)) if here != at && to == register => {
+                made = match result {
+                    Result::Sum(sum) => made.and_then(|made| sum.with(register, &as_index(made))),
+                    _ => None,
+                }
+            }
+            _ => {}
+        }
+        false
+    });
+    match comes_back {
+        // A list that is followed without a loop in sight.
+        None => Some(operand),
+        Some(_) if made == Some(loaded) => Some(operand),
+        Some(_) => operand.with(register, &as_index(made?)),
+    }
+}
+
+/// A register alone, so that it can be shifted.
+fn as_index(sum: Operand) -> Operand {
+    match (sum.base, sum.index, sum.offset) {
+        (Place::Register(register), None, 0) => {
+            Operand { base: Place::Nothing, index: Some((register, 0)), offset: 0 }
+        }
+        _ => sum,
+    }
+}
+
+/// Whether a register of this address is made greater or less by a constant in the loop around it; `None` where no loop is seen.
 fn steps(set: Set, code: &[u8], at: usize, operand: &Operand) -> Option<bool> {
+    walk_loop(set, code, at, |_, one| one.steps.is_some_and(|register| operand.moves_with(register)))
+}
+
+/// Passes the instructions of the loop around one, in their order from it on: until the next jump backwards, and from where that
+/// leads to. True where one of them is what is looked for, `None` where no loop is seen.
+fn walk_loop(
+    set: Set,
+    code: &[u8],
+    at: usize,
+    mut is_it: impl FnMut(usize, &Instruction) -> bool,
+) -> Option<bool> {
     let (mut here, mut gone_back) = (at, false);
     for _ in 0..MOST {
         let one = code.get(here..).and_then(|code| set.decode(code))?;
-        if one.steps.is_some_and(|register| operand.moves_with(register)) {
-            return Some(true);
-        }
         let end = here + one.length;
         if gone_back && end > at {
-            return Some(false);
+            return Some(is_it(here, &one));
+        }
+        if is_it(here, &one) {
+            return Some(true);
         }
         match one.jump.and_then(|jump| end.checked_add_signed(isize::try_from(jump).ok()?)) {
             Some(target) if target <= at && !gone_back => (here, gone_back) = (target, true),

@@ -14,8 +14,20 @@ pub(super) struct Instruction {
     pub(super) writes: bool,
     /// The register that it makes greater or less by a constant.
     pub(super) steps: Option<u8>,
+    /// The general register that it sets, and to what.
+    pub(super) sets: Option<(u8, Result)>,
     /// Where it may jump to, from its end.
     pub(super) jump: Option<i64>,
+}
+
+/// What an instruction leaves in a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Result {
+    /// What it read from memory.
+    Loaded,
+    /// A sum of registers, shifted, and a constant.
+    Sum(Operand),
+    Other,
 }
 
 /// What it does, as far as that matters here.
@@ -69,6 +81,30 @@ impl Operand {
             None => 0,
         };
         Some(base.wrapping_add(index).wrapping_add_signed(self.offset))
+    }
+
+    /// The same address, with this put in place of a register; `None` where that is no address any more.
+    pub(super) fn with(&self, register: u8, sum: &Operand) -> Option<Operand> {
+        let is_base = self.base == Place::Register(register);
+        let shift = self.index.filter(|(index, _)| *index == register).map(|(_, shift)| shift);
+        match shift {
+            None if !is_base => Some(*self),
+            // Only an index can be shifted.
+            Some(shift) if !is_base && sum.base == Place::Nothing && sum.offset == 0 => {
+                Some(Operand { index: sum.index.map(|(own, more)| (own, shift + more)), ..*self })
+            }
+            None => {
+                let offset = self.offset.wrapping_add(sum.offset);
+                match (self.index, sum.index, sum.base) {
+                    (None, index, base) | (index, None, base) => Some(Operand { base, index, offset }),
+                    (Some((other, 0)), index, Place::Nothing) => {
+                        Some(Operand { base: Place::Register(other), index, offset })
+                    }
+                    _ => None,
+                }
+            }
+            Some(_) => None,
+        }
     }
 
     /// Whether the address is another once this register is.

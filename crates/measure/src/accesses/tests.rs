@@ -41,6 +41,31 @@ fn a_load_is_found_at_the_instruction_behind_it_and_at_itself() {
 }
 
 #[test]
+fn an_index_that_a_load_has_overwritten_is_that_of_the_next_round() {
+    // As gcc -O2 makes of `k = p[k * 8]`: shl $6,%rbx; mov 0(%rbp,%rbx),%rbx; sub $1,%eax; jne.
+    let shifted = "48 c1 e3 06 48 8b 5c 1d 00 83 e8 01 75 f2 c3";
+    let wanted = Operand { base: Place::Register(RBP), index: Some((RBX, 6)), offset: 0 };
+    assert_eq!(site(shifted, 9).before.unwrap().operand, wanted);
+    // Before it is done, it is at the index that it has.
+    assert_eq!(site(shifted, 4).next.unwrap().operand.index, Some((RBX, 0)));
+    // lea (%rbx,%rax,8),%rax; mov 16(%rax),%rax; sub $1,%edx; jne.
+    let summed = "48 8d 04 c3 48 8b 40 10 83 ea 01 75 f3 c3";
+    let wanted = Operand { base: Place::Register(RBX), index: Some((RAX, 3)), offset: 16 };
+    assert_eq!(site(summed, 8).before.unwrap().operand, wanted);
+    // imul $24,%rbx,%rbx in place of the shift: no address tells.
+    let multiplied = site("48 6b db 18 48 8b 5c 1d 00 83 e8 01 75 f2 c3", 9);
+    assert!(multiplied.hidden && multiplied.before.is_none(), "{multiplied:?}");
+    // mov (%rdi,%rax,4),%eax; sub $1,%edx; jne: the next index as it is.
+    let plain = site("8b 04 87 83 ea 01 75 f8 c3", 3);
+    assert_eq!(plain.before.unwrap().operand.index, Some((RAX, 2)));
+    // lsl x0, x0, #6; ldr x0, [x1, x0]; subs x2, x2, #1; b.ne .-12
+    let words: [u32; 4] = [0xd37a_e400, 0xf860_6820, 0xf100_0442, 0x54ff_ffa1];
+    let code: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let arm = Site::of(Set::Arm, &code, 8, 0x1000).before.unwrap();
+    assert_eq!(arm.operand, Operand { base: Place::Register(1), index: Some((0, 6)), offset: 0 });
+}
+
+#[test]
 fn streams_go_in_order_whether_by_vectors_or_one_by_one() {
     let vectors = site(TRIAD, 11);
     let access = vectors.before.unwrap();

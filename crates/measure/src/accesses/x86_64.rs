@@ -3,7 +3,7 @@
 //! By the opcode maps and the encoding of operands in Intel's Software Developer's Manual, volume 2, chapter 2 and appendix A; EVEX by
 //! chapter 2.7.
 
-use super::instruction::{Instruction, Kind, Operand, Place};
+use super::instruction::{Instruction, Kind, Operand, Place, Result};
 
 const RSP: u8 = 4;
 const RSI: u8 = 6;
@@ -61,6 +61,13 @@ struct Operands {
     /// The register in place of memory.
     register: Option<u8>,
     memory: Option<Operand>,
+}
+
+impl Operands {
+    /// The register that the middle three bits name.
+    fn own(&self, prefixes: Prefixes) -> u8 {
+        self.reg | (prefixes.rex & 4) << 1
+    }
 }
 
 /// The first instruction of these bytes; `None` of what is none, or goes beyond their end.
@@ -182,19 +189,25 @@ fn first(bytes: &mut Bytes, prefixes: Prefixes, opcode: u8) -> Option<Instructio
             writes: matches!(opcode, 0xa4 | 0xa5 | 0xaa | 0xab),
             // ADD and SUB of a constant to RAX.
             steps: matches!(opcode, 0x05 | 0x2d).then_some(0),
+            sets: match opcode {
+                0x00..=0x37 => Some((0, Result::Other)),
+                0x58..=0x5f | 0xb8..=0xbf => Some((opcode & 7 | (prefixes.rex & 1) << 3, Result::Other)),
+                _ => None,
+            },
             jump,
             ..Instruction::default()
         });
     }
     let operands = operands(bytes, prefixes, after, 1)?;
+    let own = operands.own(prefixes);
     let mut kind = Kind::Other;
     match opcode {
         // LEA names no memory.
         0x8d => {
-            let own = operands.reg | (prefixes.rex & 4) << 1;
             let is_own = |at: Operand| at.base == Place::Register(own) && at.index.is_none();
             let steps = operands.memory.is_some_and(is_own).then_some(own);
-            return Some(Instruction { length: bytes.at, steps, ..Instruction::default() });
+            let sets = Some((own, operands.memory.map_or(Result::Other, Result::Sum)));
+            return Some(Instruction { length: bytes.at, steps, sets, ..Instruction::default() });
         }
         // Compares.
         0x80..=0x83 if operands.reg == 7 => writes = false,
@@ -214,14 +227,44 @@ fn first(bytes: &mut Bytes, prefixes: Prefixes, opcode: u8) -> Option<Instructio
         (0x81 | 0x83, 0 | 5) | (0xff, 0 | 1) => operands.register,
         _ => None,
     };
+    let last = bytes.all.get(bytes.at - 1).copied().unwrap_or(0);
+    let sets = result(opcode, prefixes, &operands, last);
     Some(Instruction {
         length: bytes.at,
         kind,
         operand: operands.memory,
         writes,
         steps,
+        sets,
         ..Instruction::default()
     })
+}
+
+/// What an opcode of one byte with operands, of which `last` is the last byte, leaves in a register.
+fn result(opcode: u8, prefixes: Prefixes, operands: &Operands, last: u8) -> Option<(u8, Result)> {
+    let own = operands.own(prefixes);
+    let loads = if operands.register.is_none() { Result::Loaded } else { Result::Other };
+    let shifted = |by: u8| {
+        let register = operands.register?;
+        let index = Some((register, by)).filter(|_| by < 64);
+        Some((
+            register,
+            index.map_or(Result::Other, |_| Result::Sum(Operand { index, ..Operand::default() })),
+        ))
+    };
+    match (opcode, operands.reg) {
+        (0x8b | 0x63, _) => Some((own, loads)),
+        (0xc1, 4) => shifted(last),
+        (0xd1, 4) => shifted(1),
+        // Compares, and tests.
+        (0x38..=0x3b | 0x84 | 0x85, _) | (0x80..=0x83, 7) | (0xf6 | 0xf7, 0 | 1) => None,
+        (0x00..=0x37, _) if opcode & 7 >= 2 => Some((own, Result::Other)),
+        (0x69 | 0x6b | 0x8a, _) => Some((own, Result::Other)),
+        // MUL and DIV.
+        (0xf6 | 0xf7, 4..) => Some((0, Result::Other)),
+        (0xff, 2..) => None,
+        _ => operands.register.map(|register| (register, Result::Other)),
+    }
 }
 
 /// Opcodes behind 0f.
@@ -278,11 +321,20 @@ fn second(bytes: &mut Bytes, prefixes: Prefixes, opcode: u8) -> Option<Instructi
                 Kind::Other
             };
             let kind = if operands.memory.is_some() { kind } else { Kind::Other };
+            let own = operands.own(prefixes);
+            let sets = match opcode {
+                // MOVZX and MOVSX.
+                0xb6 | 0xb7 | 0xbe | 0xbf if operands.register.is_none() => Some((own, Result::Loaded)),
+                // CMOV, IMUL, counts of bits.
+                0x40..=0x4f | 0xaf | 0xb6..=0xb8 | 0xbc..=0xbf => Some((own, Result::Other)),
+                _ => None,
+            };
             Some(Instruction {
                 length: bytes.at,
                 kind,
                 operand: operands.memory,
                 writes: stores,
+                sets,
                 ..Instruction::default()
             })
         }
