@@ -194,6 +194,7 @@ pub(crate) fn findings(case: &Case) -> Vec<Finding> {
         finding.place.get_or_insert_with(|| Finding::WHOLE_MACHINE.into());
         weaken(case, finding);
     }
+    prefer_busy_loops(&mut found);
     for rules in ONE_CAUSE {
         merge(&mut found, rules);
     }
@@ -220,6 +221,26 @@ pub(crate) fn numa_off(index: &RecordIndex) -> Option<Finding> {
 pub fn takes_cpu_time(rule: &str) -> bool {
     let rules = [&other_load::RULE, &steal::RULE, &taken_by_kernel::RULE, &stolen_by_hypervisor::RULE];
     rules.iter().any(|one| one.name == rule)
+}
+
+/// Whether findings of this rule cost time of rare wake-ups, not of the median.
+pub fn takes_from_tail(rule: &str) -> bool {
+    rule == preemption::RULE.name
+}
+
+/// What others took of a busy thread's time is what the run lost to them, where that was measured: what the measuring threads waited
+/// for a CPU also holds their waiting for each other.
+fn prefer_busy_loops(found: &mut [Finding]) {
+    let by_loops = found.iter().find(|finding| {
+        finding.rule == taken_by_kernel::RULE.name && finding.measured && share_of(&finding.loss) > 0.0
+    });
+    let Some(Finding { severity, place, loss, confidence, .. }) = by_loops.cloned() else { return };
+    if let Some(other) = found
+        .iter_mut()
+        .find(|finding| finding.rule == other_load::RULE.name && share_of(&finding.loss) > 0.0)
+    {
+        (other.severity, other.place, other.loss, other.confidence) = (severity, place, loss, confidence);
+    }
 }
 
 /// Makes the findings of these rules one: the first that knows a cost, else the first. It costs what the dearest of those that were
@@ -281,6 +302,12 @@ fn weaken(case: &Case, finding: &mut Finding) {
     if let Some(single) = single.filter(|single| doubts.iter().all(|doubt| doubt.from != single.from)) {
         finding.confidence = finding.confidence.min(Confidence::Medium);
         finding.evidence.push(single);
+    }
+    if let Verdict::Costs { share, interval: (least, most) } = &finding.loss
+        && finding.measured
+        && most - least > *share
+    {
+        finding.confidence = Confidence::Low;
     }
     if !doubts.is_empty() {
         let least = match &finding.loss {

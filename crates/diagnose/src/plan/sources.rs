@@ -1,6 +1,6 @@
 //! Which figures of a machine's records a plan takes, and what it says of where they are from.
 
-use record::{Measurement, Record, RunMode, Template, Text, detail, text};
+use record::{Ended, Measurement, Record, RunMode, Template, Text, detail, text};
 
 /// Figures that a plan needs, in groups that are taken from one record.
 const NEEDED: [&[&str]; 5] = [
@@ -23,6 +23,8 @@ struct Lacks {
     doubtful: bool,
     /// A latency curve that does not reach memory, as what huge pages are worth needs.
     partial: bool,
+    /// Of a run that was ended early, or ran at a lower priority than others.
+    hampered: bool,
     /// Of a short run.
     quick: bool,
 }
@@ -39,6 +41,8 @@ impl Lacks {
             changed: settings(now) != settings(other),
             doubtful: !sound,
             partial: group == LATENCY && !reached,
+            hampered: other.ended != Ended::Complete
+                || other.conditions.before.own_nice.is_some_and(|nice| nice > 0),
             quick: other.mode == Some(RunMode::Quick),
         }
     }
@@ -49,6 +53,7 @@ impl Lacks {
             (self.changed, best.changed, NEWER_CHANGED),
             (self.doubtful, best.doubtful, NEWER_DOUBTFUL),
             (self.partial, best.partial, NEWER_PARTIAL),
+            (self.hampered, best.hampered, NEWER_HAMPERED),
             (self.quick, best.quick, NEWER_QUICK),
         ];
         let worse = reasons.into_iter().find(|(of_newer, of_best, _)| of_newer > of_best);
@@ -106,6 +111,10 @@ const NEWER_DOUBTFUL: Template =
     Template { code: "plan-newer-doubtful", words: "(a newer record has them mostly unreliable)" };
 const NEWER_PARTIAL: Template =
     Template { code: "plan-newer-partial", words: "(a newer record lacks memory latency)" };
+const NEWER_HAMPERED: Template = Template {
+    code: "plan-newer-hampered",
+    words: "(a newer record is of a run that was ended early, or ran niced)",
+};
 const NEWER_QUICK: Template =
     Template { code: "plan-newer-quick", words: "(a newer record is of a quick run)" };
 

@@ -260,9 +260,15 @@ pub(crate) fn loss_in_short(finding: &Finding) -> String {
     let how = if finding.measured { "" } else { ", modelled" };
     let of = match finding.resource.as_deref() {
         Some("core") => " of the core clock".to_owned(),
+        Some("wake-up") if diagnose::takes_from_tail(&finding.rule) => {
+            " of the 99th percentile of wake-up latency".to_owned()
+        }
         Some("wake-up") => " of the wake-up latency".to_owned(),
         Some(resource) => format!(" of {resource}"),
-        None if diagnose::takes_cpu_time(&finding.rule) => " of CPU time".to_owned(),
+        None if diagnose::takes_cpu_time(&finding.rule) => match place(finding) {
+            Some(_) => " of CPU time there".to_owned(),
+            None => " of CPU time".to_owned(),
+        },
         None => String::new(),
     };
     let cost = match &finding.loss {

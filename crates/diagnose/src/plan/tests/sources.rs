@@ -36,6 +36,10 @@ fn a_short_run_never_goes_over_a_better_one() {
     let mut doubtful = normal.clone();
     doubtful.measurements[0].doubt = Some("too noisy".into());
     assert_eq!(taken(&[doubtful, quick.clone()]), Some(1.1), "a doubtful one is worse than a short one");
+    let (mut niced, mut cut) = (with_yield(1.4, Some(RunMode::Full)), with_yield(1.5, Some(RunMode::Full)));
+    niced.conditions.before.own_nice = Some(15);
+    cut.ended = record::Ended::Interrupted { signal: 2 };
+    assert_eq!(taken(&[niced, cut, quick.clone()]), Some(1.1), "neither had what a short one had");
     let mut changed = normal;
     changed.conditions.before.thp = Some("never".to_owned());
     assert_eq!(taken(&[quick, changed.clone()]), Some(1.1), "it was another machine then");
