@@ -243,3 +243,25 @@ fn a_references_own_memory_is_as_slow_as_is_usual_of_its_kind() {
     }
     assert!(held.len() >= 9, "{held:?}");
 }
+
+#[test]
+fn triad_of_a_whole_server_is_as_much_per_core_as_is_usual() {
+    let (least, most) = diagnose::usual_triad_per_core();
+    let mut held = Vec::new();
+    for machine in reference::MACHINES {
+        let record = of(machine.name);
+        let Some(cores) = record.machine.counts.cores else { continue };
+        let triads = record.measurements_of("memory.bandwidth").filter(|m| {
+            let threads = m.labels.count(Label::Threads);
+            m.labels.word(Label::Op) == Some("triad")
+                && threads.is_none_or(|threads| threads == u64::from(cores))
+        });
+        for triad in triads {
+            let per_core = triad.value() / f64::from(cores);
+            assert!((least..=most).contains(&per_core), "{}: {per_core}", machine.name);
+            held.push(machine.name);
+        }
+    }
+    held.dedup();
+    assert_eq!(held.len(), 5, "{held:?}");
+}

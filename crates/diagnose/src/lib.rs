@@ -71,7 +71,9 @@ pub use plan::{
     PlanError, PlanRequest, TOOLS, describe_source, judge_verification, merge_records, plan, plan_nodes,
 };
 pub use record_index::RecordIndex;
-pub use resources::{Headline, MEMORY_LATENCY, beyond_caches, resources, usual_memory_latency};
+pub use resources::{
+    Headline, MEMORY_LATENCY, beyond_caches, resources, usual_memory_latency, usual_triad_per_core,
+};
 pub use scaling::scaling;
 pub use stretches::{Stretch, stretches};
 pub use turns::turns;

@@ -56,6 +56,17 @@ pub fn lasting_name(options: &Options, file: Option<&Path>) -> Option<String> {
     Some(visible(stem.unwrap_or(file)))
 }
 
+/// Where a record of the user's own lies, and its page where there is one; empty for other files, whose place the user gave.
+pub fn name_files(options: &Options, file: &Path) -> String {
+    let own = places::state_folders().iter().any(|own| file.parent() == Some(own.as_path()));
+    if !own || options.out.redact {
+        return String::new();
+    }
+    let page = file.with_extension("html");
+    let page = if page.is_file() { format!("Page:   {}\n", visible(&page)) } else { String::new() };
+    format!("\nRecord: {}\n{page}", visible(file))
+}
+
 /// Whether the result goes to standard output as JSON, and nothing else does.
 pub fn to_standard_output(options: &Options) -> bool {
     let dash = options.out.output.as_deref().is_some_and(|path| path.as_os_str() == "-");

@@ -18,8 +18,8 @@ pub(crate) use memory::{memory_pages, triad_and_read};
 pub use reached::beyond_caches;
 pub(crate) use reached::{MEMORY, Walk, beyond, not_reached, walked};
 pub(crate) use repeatability::state_repeatability;
-pub use usual::usual_memory_latency;
 pub(crate) use usual::with_usual;
+pub use usual::{usual_memory_latency, usual_triad_per_core};
 pub(crate) use wake_up::{DEFAULT_SLACK_NS, wake_up_at, wake_up_cpu};
 
 /// The clock of all cores at work.

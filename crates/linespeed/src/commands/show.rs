@@ -4,7 +4,7 @@ use std::path::Path;
 
 use record::Record;
 use report::forms::Forms;
-use report::terminal::{self, Style};
+use report::terminal::{self, Layout, Style};
 
 use crate::delivery::{hand_out, lasting_name};
 use crate::failure::Failure;
@@ -38,10 +38,14 @@ pub fn run(options: &Options, show: &Show) -> Result<u8, Failure> {
             .collect()
     };
     sections(&Style::default())?;
+    let named = |style: &Style| match style.layout {
+        Layout::Terminal => crate::delivery::name_files(options, Path::new(&source.from)),
+        _ => String::new(),
+    };
     let report = |record: &Record, style: &Style| match &wakeups {
         Some(text) => text.clone(),
         None if !show.parts.is_empty() => sections(style).unwrap_or_default().join("\n"),
-        None => terminal::record(record, options.out.all, shown_by, style),
+        None => terminal::record(record, options.out.all, shown_by, style) + &named(style),
     };
     let name = lasting_name(options, Some(Path::new(&source.from)));
     hand_out(options, &Forms::of_record(&record, name, report).with_report_asked_for(forms.any()))?;

@@ -92,7 +92,8 @@ pub(super) const METRICS: &[Metric] = &[
             × 8 B.
             Usual: One core 5 to 20 GB/s. All cores, triad: 190 GB/s on dual Cascade Lake, 320 on dual Ice Lake,
             424 on dual Sapphire Rapids, 330 to 350 on dual EPYC of Zen 3, 650 to 780 on dual EPYC of Zen 4 with
-            stacked cache (Azure HBv4), 807 on two Grace. Reads: 225, 352 and 492 GB/s on the Xeons, 170 on
+            stacked cache (Azure HBv4), 807 on two Grace: 2.7 to 5.7 GB/s per core of a whole server, more where
+            few cores of one are a guest's. Reads: 225, 352 and 492 GB/s on the Xeons, 170 on
             Graviton2, 466 on Graviton4. Reads reach 75 to 95 % of what the channels could carry, triad 67 to 85
             %.
             Moves: Populated channels, configured memory speed, threads and where they run, streaming stores,

@@ -20,12 +20,51 @@ const FINDINGS: usize = 3;
 /// Things that could not be seen, shown by name.
 const UNSEEN: usize = 6;
 
+/// How closely it is written: what stands beside a headline, and a line for each part of a finding, give way to more findings.
+#[derive(Clone, Copy)]
+struct Density {
+    /// The facts beside headlines are shown where they need a line of their own.
+    beside: bool,
+    /// A finding's cost and command share a line where they fit.
+    merged: bool,
+    /// An empty line stands before the findings.
+    gap: bool,
+}
+
+impl Density {
+    const ALL: [Self; 4] = [
+        Self { beside: true, merged: false, gap: true },
+        Self { beside: true, merged: true, gap: true },
+        Self { beside: false, merged: true, gap: true },
+        Self { beside: false, merged: true, gap: false },
+    ];
+}
+
 pub(super) fn write(screen: &mut Screen, record: &Record, shown_by: &str) {
     let above = screen.lines();
     head(screen, record);
-    headlines(screen, record);
-    screen.blank();
-    foot(screen, record, shown_by, above);
+    let kept = screen.lines();
+    let mut rest = |density: Density| {
+        screen.keep(kept);
+        headlines(screen, record, density.beside);
+        if density.gap {
+            screen.blank();
+        }
+        foot_by(screen, record, shown_by, above, density.merged)
+    };
+    let wanted = FINDINGS.min(record.diagnosis.findings.len());
+    // The first that has room for all that is wanted, else the first of those that have room for most.
+    let mut best = (0, Density::ALL[0]);
+    for density in Density::ALL {
+        let shown = rest(density);
+        if shown >= wanted {
+            return;
+        }
+        if shown > best.0 {
+            best = (shown, density);
+        }
+    }
+    rest(best.1);
 }
 
 /// What the machine is, how it was measured, how noisy it was.
@@ -58,13 +97,19 @@ pub(super) fn head(screen: &mut Screen, record: &Record) {
 
 /// The worst findings as far as there is room below the `above` first lines, what could not be seen, and where the rest is.
 pub(super) fn foot(screen: &mut Screen, record: &Record, shown_by: &str, above: usize) {
+    foot_by(screen, record, shown_by, above, false);
+}
+
+/// The same; `merged`: with a finding's cost and command in one line where they fit. Returns how many findings were shown.
+fn foot_by(screen: &mut Screen, record: &Record, shown_by: &str, above: usize, merged: bool) -> usize {
     let unseen = unseen(record, screen.width());
     let room = LINES.saturating_sub(screen.lines() - above + usize::from(unseen.is_some()) + 1);
-    let shown = if room < 3 { 0 } else { findings(screen, record, room, Some(shown_by)) };
+    let shown = if room < 3 { 0 } else { findings_by(screen, record, room, Some(shown_by), merged) };
     if let Some(unseen) = unseen {
         cut(screen, &[Span::plain(unseen)]);
     }
     more(screen, record, shown_by, shown);
+    shown
 }
 
 /// Where the rest is; `shown`: findings that were shown.
@@ -140,7 +185,9 @@ pub(super) fn identity(record: &Record, room: usize) -> Vec<String> {
     lines
 }
 
-fn headlines(screen: &mut Screen, record: &Record) {
+/// The headlines; `beside`: with what stands beside them where that needs a line of its own.
+fn headlines(screen: &mut Screen, record: &Record, beside: bool) {
+    let shows_beside = beside;
     let resources = &record.diagnosis.resources;
     let names = resources.iter().map(|r| width(&clean(&r.name))).max().unwrap_or(0);
     for resource in resources {
@@ -165,7 +212,7 @@ fn headlines(screen: &mut Screen, record: &Record) {
             continue;
         }
         cut(screen, &[name, share, mark, Span::plain(figures)]);
-        if let Some(beside) = &resource.beside {
+        if let Some(beside) = resource.beside.as_ref().filter(|_| shows_beside) {
             let beside = clean(&beside.to_string());
             let at = at.min(screen.width().saturating_sub(width(&beside)));
             cut(screen, &[Span::plain(format!("{}{beside}", " ".repeat(at)))]);
@@ -189,6 +236,16 @@ fn share(resource: &Resource) -> String {
 /// `linespeed fix`. One for which there is no room whole is not begun, but the first, whose title is cut. Returns how many were
 /// shown.
 pub(super) fn findings(screen: &mut Screen, record: &Record, room: usize, shown_by: Option<&str>) -> usize {
+    findings_by(screen, record, room, shown_by, false)
+}
+
+fn findings_by(
+    screen: &mut Screen,
+    record: &Record,
+    room: usize,
+    shown_by: Option<&str>,
+    merged: bool,
+) -> usize {
     let findings = &record.diagnosis.findings;
     if findings.is_empty() {
         cut(screen, &[Span::plain(summary::nothing(record))]);
@@ -203,13 +260,9 @@ pub(super) fn findings(screen: &mut Screen, record: &Record, room: usize, shown_
         // Half a place is none.
         let place = if width(&number) + width(&what) + width(&place) > screen.width() { "" } else { &place };
         let title = format!("{what}{place}");
-        let columns = screen.width().saturating_sub(3);
-        let typed = |command: &str| screen.typed(command);
-        let fixed = shown_by.and_then(|of| fix(finding, shown + 1, of, columns, typed));
-        let remedy = fixed.or_else(|| remedy(finding, columns, typed));
-        let below = 1 + usize::from(remedy.is_some());
+        let below = below_title(screen, finding, shown + 1, shown_by, merged);
         let lines = screen.lines_of(&number, "", &title);
-        let fits = lines + below <= left;
+        let fits = lines + below.len() <= left;
         if !fits && shown > 0 {
             break;
         }
@@ -218,36 +271,51 @@ pub(super) fn findings(screen: &mut Screen, record: &Record, room: usize, shown_
             false => cut(screen, &[Span::strong(format!("{number}{title}"))]),
         }
         shown += 1;
-        left = left.saturating_sub(below + if fits { lines } else { 1 });
-        let severity = summary::severity(finding.severity);
-        let costs = [summary::loss(finding), summary::loss_in_short(finding)];
-        let costs = costs.into_iter().map(|costs| format!("   {severity}: {costs}"));
-        cut(screen, &[Span::plain(longest(costs, |line| width(&clean(line)) <= screen.width()))]);
-        if let Some(remedy) = remedy {
-            cut(screen, &[Span::plain(format!("   {remedy}"))]);
+        left = left.saturating_sub(below.len() + if fits { lines } else { 1 });
+        for line in below {
+            cut(screen, &[Span::plain(format!("   {line}"))]);
         }
     }
     shown
 }
 
-/// What fixes it where it is a knob: which, and to what.
-fn fix(
+/// What stands below a finding's title: its cost and one command, in a line where that is wanted and they fit.
+fn below_title(
+    screen: &Screen,
     finding: &Finding,
     number: usize,
-    shown_by: &str,
-    room: usize,
-    typed: impl Fn(&str) -> String,
-) -> Option<String> {
-    let set = finding.knob()?;
+    shown_by: Option<&str>,
+    merged: bool,
+) -> Vec<String> {
+    let columns = screen.width().saturating_sub(3);
+    let fits = |line: &str| width(&clean(line)) <= columns;
+    let typed = |command: &str| screen.typed(command);
+    let severity = summary::severity(finding.severity);
+    let costs = [summary::loss(finding), summary::loss_in_short(finding)];
+    let fixes = shown_by.map(|of| fix(finding, number, of, typed)).unwrap_or_default();
+    let remedy = match fixes.is_empty() {
+        true => remedy(finding, columns, typed),
+        false => Some(longest(fixes.iter().cloned(), fits)),
+    };
+    if let Some(command) = fixes.last().or(remedy.as_ref()).filter(|_| merged) {
+        let lines = costs.iter().map(|costs| format!("{severity}: {costs}; {command}"));
+        let lines = lines.chain(costs.last().map(|costs| format!("{costs}; {command}")));
+        let line = longest(lines, fits);
+        if fits(&line) {
+            return vec![line];
+        }
+    }
+    let costs = longest(costs.into_iter().map(|costs| format!("{severity}: {costs}")), fits);
+    [Some(costs), remedy].into_iter().flatten().collect()
+}
+
+/// What fixes it where it is a knob: which, and to what; the last is the command alone.
+fn fix(finding: &Finding, number: usize, shown_by: &str, typed: impl Fn(&str) -> String) -> Vec<String> {
+    let Some(set) = finding.knob() else { return Vec::new() };
     let to = set.value.as_ref().map(|value| format!(" to {value}")).unwrap_or_default();
     let command = format!("$ {}", typed(&summary::fix_command(number, set, Some(shown_by))));
     let sets = format!("sets {}{to}", set.knob.name());
-    let lines = [
-        format!("{command} ({sets}, measures before and after)"),
-        format!("{command} ({sets})"),
-        command.clone(),
-    ];
-    Some(longest(lines.into_iter(), |line| width(&clean(line)) <= room))
+    vec![format!("{command} ({sets}, measures before and after)"), format!("{command} ({sets})"), command]
 }
 
 /// The first command that fits a line; where none does, the first advice in words.

@@ -72,6 +72,11 @@ impl Screen {
         self.width
     }
 
+    /// Takes back all but so many lines.
+    pub(crate) fn keep(&mut self, lines: usize) {
+        self.text.truncate(self.text.split_inclusive('\n').take(lines).map(str::len).sum());
+    }
+
     /// Lines so far.
     pub(crate) fn lines(&self) -> usize {
         self.text.lines().count()
@@ -82,10 +87,7 @@ impl Screen {
         let before = self.text.len();
         write(self);
         if self.layout == Layout::Terminal && self.text[before..].lines().count() > most {
-            let kept: String =
-                self.text[before..].split_inclusive('\n').take(most.saturating_sub(1)).collect();
-            self.text.truncate(before);
-            self.text.push_str(&kept);
+            self.keep(self.text[..before].lines().count() + most.saturating_sub(1));
             self.line(&[Span::quiet("  …")]);
         }
     }
