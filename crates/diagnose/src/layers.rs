@@ -81,15 +81,24 @@ pub(crate) fn layers(index: &RecordIndex) -> Vec<Layer> {
                 over_interval: None,
                 beside: beside(m),
                 doubt: m.doubt.clone(),
-                says: if over == 0.0 {
-                    FASTEST.into()
-                } else {
-                    text!("layer-longer", "{over} longer than the fastest", over = Value::Share(over))
-                },
+                says: says(over),
                 from: locate_figure(m),
             })
         })
         .collect()
+}
+
+/// What a layer takes over the fastest. Its repetition alone can take less, which is noise and no cost.
+fn says(over: f64) -> Text {
+    match over {
+        0.0 => FASTEST.into(),
+        ..0.0 => text!(
+            "layer-shorter",
+            "{less} shorter than the fastest, which is no repetition",
+            less = Value::Share(-over)
+        ),
+        _ => text!("layer-longer", "{over} longer than the fastest", over = Value::Share(over)),
+    }
 }
 
 #[cfg(test)]
@@ -118,6 +127,17 @@ mod tests {
             found.iter().map(|layer| (layer.layer.as_str(), (layer.over * 1e4).round() / 100.0)).collect();
         assert_eq!(over, [("kernel", 0.0), ("guest user", 11.67), ("kernel", 12.13)]);
         assert!(found[0].says.is(&FASTEST));
+    }
+
+    #[test]
+    fn a_repetition_that_takes_less_is_said_to_be_shorter() {
+        let mut record = machine(4);
+        timed(&mut record, "user", "on", 1.000e9);
+        timed(&mut record, AGAIN, "on", 0.995e9);
+        let found = layers(&record);
+        assert_eq!((found[0].layer.as_str(), found[0].says.code()), (AGAIN, Some("layer-shorter")));
+        assert!(found[0].says.to_string().starts_with("0.5 % shorter"), "{}", found[0].says);
+        assert!(found[1].says.is(&FASTEST));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use quiet::knobs::find;
 use record::Label;
 use record::statistics::Verdict;
 use record::text::Value;
-use record::{CpuList, Measurement, Record, Template, Text, text};
+use record::{CpuList, Measurement, Record, Template, Text, text, units};
 
 use crate::measured_noise::MeasuredNoise;
 use crate::proof_cache::ProofCache;
@@ -108,7 +108,7 @@ impl Worth {
         match self {
             Worth::Proven(gains) => gains.first().cloned().unwrap_or_default(),
             Worth::AtMost(of, share) => {
-                text!("worth-less", "< {share} {of}", share = Value::Share(*share), of = *of)
+                text!("worth-less", "< {share} {of}", share = Value::Share(units::bound(*share)), of = *of)
             }
             Worth::WakeUp(seconds, _) => {
                 text!("worth-less-wake-up", "< {time} a wake-up", time = Value::Figure(*seconds, "s"))

@@ -14,8 +14,7 @@ use crate::{files, output};
 
 /// The text of a form.
 fn text(forms: &Forms, form: Form, options: &Options) -> Result<String, Failure> {
-    let flag = if form == Form::Page { "a page" } else { "JSON" };
-    let none = || Failure::Usage(format!("this has no form as {flag}: leave that out"));
+    let none = || Failure::Usage(format!("this has no form as {}: leave that out", form.word()));
     as_json(forms.text(form, output::style(&options.out)).ok_or_else(none)?)
 }
 

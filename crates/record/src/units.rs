@@ -132,9 +132,23 @@ pub fn percent_to(share: f64, digits: usize) -> String {
     format!("{} %", significant_to(share * 100.0, digits))
 }
 
+/// A share that differs from none in either direction: `+3.2 %`, `-3.2 %`; one too small for anybody to act on has no sign.
+pub fn signed_percent(share: f64) -> String {
+    let rises = share >= 0.0 && !(is_negligible(share) && share != 0.0);
+    format!("{}{}", if rises { "+" } else { "" }, percent(share))
+}
+
+/// The least share that anybody acts on.
+const LEAST: f64 = 1e-3;
+
 /// Whether a share is too small for anybody to act on: below a tenth of a percent.
 pub fn is_negligible(share: f64) -> bool {
-    share.abs() < 1e-3
+    share.abs() < LEAST
+}
+
+/// A share that something is smaller than, or known to, for words that say so themselves: `< 0.1 %`, `±0.1 %` at the least.
+pub fn bound(share: f64) -> f64 {
+    share.max(LEAST)
 }
 
 /// A text that is no figure of its kind.
@@ -222,6 +236,20 @@ mod tests {
             ("3.4 GHz".into(), "300 ns".into())
         );
         assert_eq!((percent_to(0.001_62, 2), percent_to(0.67, 2)), ("0.16 %".into(), "67 %".into()));
+    }
+
+    #[test]
+    fn a_share_in_either_direction_has_one_sign() {
+        let all = [0.00263, -0.00263, 0.0, 1e-5, -1e-5].map(signed_percent);
+        assert_eq!(all, ["+0.263 %", "-0.263 %", "+0 %", "< 0.1 %", "< 0.1 %"]);
+    }
+
+    #[test]
+    fn what_is_smaller_than_a_share_says_so_once() {
+        assert_eq!(
+            [0.02, 1e-5, 0.0].map(|share| format!("< {}", percent(bound(share)))),
+            ["< 2.00 %", "< 0.1 %", "< 0.1 %"]
+        );
     }
 
     #[test]

@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use record::comparison::Row;
 use record::diagnosis::BoundBy;
 use record::live::Interval;
+use record::plan::Plan;
 use record::statistics::Verdict;
 use record::watch::Moment;
 use record::{Better, Comparison, Record, Watch, metrics};
 
 use crate::contents;
-use crate::table::Field;
+use crate::table::{Field, Table};
 
 /// The columns.
 const HEAD: &str = "kind,group,figure,metric,unit,better,per,record,value,ratio,ratio_low,ratio_high,verdict,share,slower,from,doubt,change,change_low,change_high,resolved";
@@ -90,6 +91,12 @@ pub fn record(record: &Record) -> String {
         return watch(watched);
     }
     format!("{FIGURES_HEAD}\r\n{}", figures(record))
+}
+
+/// Every figure of several records.
+pub fn records(records: &[Record]) -> String {
+    let all: String = records.iter().map(figures).collect();
+    format!("{FIGURES_HEAD}\r\n{all}")
 }
 
 /// The lines of a record's figures, without the columns' names. A place is `cpu=0;page=4KiB`: its labels by their names.
@@ -179,10 +186,25 @@ fn write(text: &mut String, c: &Comparison, kind: &str, row: &Row) {
     }
 }
 
+/// A table's heads and rows.
+pub(crate) fn table(table: &Table) -> String {
+    let row = |cells: &mut dyn Iterator<Item = &String>| {
+        format!("{}\r\n", cells.map(|cell| field(cell)).collect::<Vec<_>>().join(","))
+    };
+    let mut text = row(&mut table.columns.iter().map(|column| &column.head));
+    text.extend(table.rows.iter().map(|cells| row(&mut cells.iter())));
+    text
+}
+
+/// A plan, a line each thing that it says.
+pub fn plan(plan: &Plan) -> String {
+    table(&contents::plan::lines(plan))
+}
+
 /// A field: quoted where it must be. What a spreadsheet would take for a formula gets an apostrophe before it.
 pub(crate) fn field(text: &str) -> String {
     let clean = crate::text::clean(text);
-    let formula = clean.starts_with(['=', '+', '-', '@']);
+    let formula = clean.starts_with(['=', '+', '-', '@']) && clean.len() > 1;
     let clean = if formula { format!("'{clean}") } else { clean };
     if clean.contains([',', '"']) { format!("\"{}\"", clean.replace('"', "\"\"")) } else { clean }
 }
@@ -213,6 +235,7 @@ mod tests {
         assert_eq!(super::field("a,b"), "\"a,b\"");
         assert_eq!(super::field("say \"x\""), "\"say \"\"x\"\"\"");
         assert_eq!(super::field("=cmd()"), "'=cmd()");
+        assert_eq!(super::field("-"), "-");
         assert_eq!(super::field("a\nb"), "a b");
     }
 }

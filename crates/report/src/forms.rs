@@ -21,6 +21,16 @@ pub enum Form {
 }
 
 impl Form {
+    /// What it is called where a result does not have it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Form::Json => "JSON",
+            Form::Csv => "a table",
+            Form::Markdown => "Markdown",
+            Form::Page => "a page",
+        }
+    }
+
     /// The form that the ending of a file's name means.
     pub fn of_file(path: &Path) -> Self {
         match path.extension().and_then(std::ffi::OsStr::to_str) {
@@ -128,7 +138,7 @@ impl<'a> Forms<'a> {
             (Form::Json, _) => self.json.as_ref().map(|make| make()),
             (Form::Page, _) => self.page.as_ref().map(|make| Ok(make())),
             (Form::Csv, Some(make)) => Some(Ok(make())),
-            (Form::Csv, None) => Some(Ok(self.report(&style.tables()))),
+            (Form::Csv, None) => Some(self.report(&style.tables())).filter(|text| !text.is_empty()).map(Ok),
             (Form::Markdown, _) => Some(Ok(self.report(&style.markdown()))),
         }
     }

@@ -100,6 +100,13 @@ pub(crate) fn render(spans: &[Span], color: bool) -> String {
     line
 }
 
+/// A line that [`render`] made, without its colours.
+pub(crate) fn without_colour(line: &str) -> String {
+    let mut pieces = line.split('\x1b');
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |text, piece| text + piece.split_once('m').map_or(piece, |(_, rest)| rest))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,7 +5,7 @@ use record::detail;
 use record::diagnosis::LayerStep;
 use record::statistics::Verdict;
 use record::text::Value;
-use record::units::significant;
+use record::units::{self, significant};
 use record::{Text, text};
 
 use super::rows::{Row, Rows};
@@ -149,7 +149,11 @@ pub(super) fn state(verdict: &Verdict) -> Text {
 
 /// No difference, and the least that would have been seen.
 pub(super) fn not_resolved(smaller_than: f64) -> Text {
-    text!("overhead-not-resolved", "no difference (< {least})", least = Value::Share(smaller_than))
+    text!(
+        "overhead-not-resolved",
+        "no difference (< {least})",
+        least = Value::Share(units::bound(smaller_than))
+    )
 }
 
 /// What the cost means for each of the events beside it.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use record::plan::{Advice, Policy, Process, Purpose};
 use record::statistics::Verdict;
 use record::text::Value;
-use record::{Better, CpuList, Record, text};
+use record::{Better, CpuList, Record, text, units};
 
 use super::available_resources::AvailableResources;
 use crate::figures::{cite_fact, loss, name_cpus, pasteable, write_command};
@@ -108,7 +108,7 @@ pub(super) fn huge_pages(index: &RecordIndex) -> Option<Advice> {
             advice.says = text!(
                 "plan-huge-pages-no-gain",
                 "No measurable gain for random loads (< {smaller_than}).",
-                smaller_than = Value::Share(smaller_than)
+                smaller_than = Value::Share(units::bound(smaller_than))
             );
         }
         _ => return None,

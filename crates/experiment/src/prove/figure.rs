@@ -111,6 +111,11 @@ impl Figure {
         }
     }
 
+    /// What a difference is smaller than, for words that say so.
+    fn bound(&self, amount: f64) -> f64 {
+        if matches!(self.scale, Scale::Ratio) { units::bound(amount) } else { amount }
+    }
+
     /// An amount by which it differs.
     fn amount(&self, amount: f64) -> String {
         match (self.scale, self.unit) {
@@ -153,7 +158,11 @@ impl Figure {
                 }
             }
             Verdict::NotResolved { smaller_than } if *smaller_than > 0.0 => {
-                text!("proof-not-resolved", "none resolved (< {bound})", bound = amount(*smaller_than))
+                text!(
+                    "proof-not-resolved",
+                    "none resolved (< {bound})",
+                    bound = amount(self.bound(*smaller_than))
+                )
             }
             Verdict::NotResolved { .. } => text!("proof-none", "none"),
             Verdict::TooNoisy { rounds_needed: Some(more) } if comparison.interval.is_none() => {

@@ -26,11 +26,8 @@ pub fn run(options: &Options, name: Option<&str>) -> Result<u8, Failure> {
         }
         None => {
             let several: Vec<&str> = glossary.find_ending_in(name).iter().map(|word| word.name).collect();
-            let near = if several.is_empty() {
-                glossary.find_nearest(name).map(str::to_owned)
-            } else {
-                Some(several.join(", "))
-            };
+            let near = (!several.is_empty()).then(|| several.join(", "));
+            let near = near.or_else(|| glossary.find_nearest(name).map(str::to_owned));
             let nearest = near.map_or(".".to_owned(), |near| format!("; did you mean {near}?"));
             Err(Failure::Usage(format!(
                 "the glossary has no entry {name:?}{nearest} All names: linespeed explain"

@@ -67,7 +67,7 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
             let name = lasting_name(options, kept.first().map(|kept| kept.path.as_path()));
             Forms::of_record(one, name, |_, style| report(style))
         }
-        _ => Forms::new(report),
+        several => Forms::new(report).with_csv(|| report::csv::records(several)),
     };
     if !is_named(options) {
         write_form(options, &forms)?;

@@ -34,8 +34,7 @@ pub fn run(options: &Options, asked: &Reference) -> Result<u8, Failure> {
 }
 
 fn list(options: &Options) -> Result<u8, Failure> {
-    let machines: Vec<_> =
-        MACHINES.iter().map(|machine| (machine.name, machine.title, machine.apart)).collect();
+    let machines: Vec<_> = MACHINES.iter().map(|of| (of.name, of.title, of.apart)).collect();
     let entry = |(name, title, apart): &(&str, &str, Option<&str>)| json!({"name": name, "title": title, "apart": apart});
     let forms = Forms::new(|style| terminal::references(&machines, style));
     hand_out(options, &forms.with_value(machines.iter().map(entry).collect())).map(|()| 0)

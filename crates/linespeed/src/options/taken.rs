@@ -53,7 +53,7 @@ pub(super) const TAKEN_BY: &[(&str, &[&[&str]])] = &[
     ("redact", &[MEASURING, &["stat", "show", "import", "compare", "inspect", "live", "fleet", "history"]]),
     ("json", &[LISTING, &["quiet", "fix", "explain", "schema", "live", "check"]]),
     ("output", &[LISTING, &["quiet", "fix", "live", "check"]]),
-    ("csv", &[LISTING]),
+    ("csv", &[LISTING, &["quiet", "explain"]]),
     ("markdown", &[LISTING, &["quiet", "fix", "explain"]]),
     ("html", &[WITH_PAGE]),
     ("prom", &[MEASURING, &["stat", "show", "inspect", "live", "check"]]),

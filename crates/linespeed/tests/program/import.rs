@@ -39,6 +39,36 @@ fn records(folder: &Path) -> Vec<Record> {
     paths.iter().map(|path| Record::read(path).unwrap()).collect()
 }
 
+/// What `import` prints of a text that the reader of its tool is tested with.
+fn printed(name: &str, more: &[&str]) -> String {
+    let text = Path::new(env!("CARGO_MANIFEST_DIR")).join("../import/tests/texts").join(name);
+    let place = folder();
+    let out = place.path().join("a.json");
+    let mut arguments = vec!["--output", out.to_str().unwrap()];
+    arguments.extend(more);
+    let text = import(&arguments, &text).succeeds().stdout;
+    assert!(!more.is_empty() || text.lines().count() <= 24, "{text}");
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn what_was_read_is_printed_and_each_figure_says_what_it_is() {
+    let text = printed("lscpu-numactl-8269cy.txt", &[]);
+    for words in ["CPUs 104, 2 packages", "L3 35.75 MiB", "max 2.50 GHz", "node 0 CPUs 0-103", "distances 10"]
+    {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    // What has no room in the answer.
+    assert!(!text.contains("vendor GenuineIntel"), "{text}");
+    assert!(printed("lscpu-numactl-8269cy.txt", &["--all"]).contains("vendor GenuineIntel"));
+    let text = printed("cyclictest-verbose.txt", &[]);
+    let each = "thread=0: median latency 65.0 µs; thread=1: median latency 65.0 µs";
+    assert!(text.contains(each), "{text}");
+    let text = printed("cyclictest-histogram.txt", &[]);
+    assert!(text.contains("cpu=0: minimum 33.0 µs, average 205 µs, maximum 17.4 ms"), "{text}");
+    assert!(text.contains("cpu=1: median latency 72.0 µs"), "{text}");
+}
+
 #[test]
 fn each_machine_of_a_text_becomes_a_record_that_says_where_its_figures_stood() {
     let place = folder();

@@ -19,6 +19,7 @@ const MACHINES: [&str; 2] = ["reference:kunpeng-920-4826", "reference:hygon-5280
 /// What has an answer: no list, and no table that was asked for by its name.
 const ANSWERS: &[&[&str]] = &[
     &["inspect"],
+    &["list"],
     &["quiet"],
     &["stat", "--", "true"],
     &["stat", "-r", "6", "--", "sh", "-c", "sleep 0.02 & wait; head -c 1000000 /dev/zero | cksum"],

@@ -219,11 +219,59 @@ fn a_result_has_one_form_and_goes_to_one_place() {
     let reported = ran(["show", &at("a.json"), "--prom", &at("none/a.prom")]);
     assert!(reported.code == Some(3) && reported.stderr.contains("none/a.prom"), "{reported:?}");
     ran(["list", "--prom", &at("a.prom")]).fails(2, &["no use for --prom"]);
-    // Lists have tables.
-    assert!(ran(["list", "--csv"]).succeeds().stdout.starts_with("measurement,quick,"));
     ran(["show", &at("a.json"), "--csv", "--json"]).misused(&["--csv", "--json"]);
     // Who wants no report gets none.
     for quiet in [&["show", &at("a.json"), "-q"][..], &["inspect", "-q"]] {
         assert_eq!(ran(quiet).succeeds().stdout, "");
     }
+}
+
+/// What `linespeed ARGS` prints as comma-separated values, and the names of its columns.
+const TABLES: &[(&[&str], &str)] = &[
+    (&["list"], "measurement,quick,"),
+    (&["plan"], "kind,of,process,"),
+    (&["plan", "reference:kunpeng-920-4826"], "kind,of,process,"),
+    (&["reference"], "name,machine,"),
+    (&["reference", "hygon-5280"], "machine,time,metric,"),
+    (&["quiet"], "knob,now,steadier,"),
+    (&["quiet", "--dry-run"], "what,knob,says"),
+    (&["explain"], "name,group,what"),
+    (&["explain", "nop"], "name,group,what,how,"),
+    (&["inspect"], "section,fact,value"),
+    (&["scale", "--list"], "recipe,what,"),
+    (&["records"], "record,labels,of"),
+    (&["compare", "reference:kunpeng-920-4826", "reference:hygon-5280"], "kind,group,figure,"),
+];
+
+#[test]
+fn whatever_is_printed_is_a_table_with_one_head_or_markdown() {
+    let state = folder();
+    std::fs::create_dir(state.path().join("linespeed")).unwrap();
+    let record = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/records/0.1/main.json");
+    std::fs::copy(record, state.path().join("linespeed/a.json")).unwrap();
+    for (args, head) in TABLES {
+        let form = |form: &str| {
+            let mut command = linespeed(args.iter().copied().chain([form]));
+            command.env("XDG_STATE_HOME", state.path());
+            run(command).succeeds().stdout
+        };
+        let table = form("--csv");
+        let lines: Vec<&str> = table.split_terminator("\r\n").collect();
+        assert!(lines.len() > 1 && lines[0].starts_with(head), "{args:?}: {table}");
+        assert!(lines.iter().all(|line| !line.is_empty() && !line.contains('\n')), "{args:?}: {table}");
+        let columns = |line: &str| {
+            let outside = line.split('"').step_by(2).collect::<String>();
+            outside.matches(',').count()
+        };
+        let count = columns(lines[0]);
+        assert!(lines.iter().all(|line| columns(line) == count), "{args:?}: {table}");
+        let text = form("--markdown");
+        assert!(text.lines().count() > 1, "{args:?}: {text}");
+        // A list is a table there, too.
+        let is_list = ["reference", "explain", "list"].contains(&args[args.len() - 1]);
+        assert!(!is_list || text.starts_with("| "), "{args:?}: {text}");
+    }
+    // What is a command's own has no form.
+    let refused = ran(["quiet", "--csv", "--", "true"]).fails(2, &["leave --csv", "--json"]);
+    assert_eq!((refused.stdout.as_str(), refused.stderr.lines().count()), ("", 1));
 }

@@ -133,7 +133,34 @@ impl Span {
                 )
             }
         };
-        values.into_iter().map(|value| (value, label(value, self.unit))).collect()
+        let written = |values: Vec<f64>| -> Vec<(f64, String)> {
+            values.into_iter().map(|value| (value, label(value, self.unit))).collect()
+        };
+        match values.len() {
+            0 | 1 => self.close_ticks(most, written).unwrap_or_else(|| written(values)),
+            _ => written(values),
+        }
+    }
+
+    /// Ticks at equal steps where the axis is too short for two of its own scale: one alone tells no distance. `None` where no two
+    /// read differently.
+    fn close_ticks(
+        &self,
+        most: usize,
+        written: impl Fn(Vec<f64>) -> Vec<(f64, String)>,
+    ) -> Option<Vec<(f64, String)>> {
+        (2..=most).find_map(|parts| {
+            let range = self.high - self.low;
+            let step = match self.scale {
+                Scale::Binary => (range / parts as f64).log2().ceil().exp2(),
+                _ => nice_step(range, parts),
+            };
+            let first = (self.low / step - 1e-9).ceil();
+            let all = (0..=most).map(|i| (first + i as f64) * step);
+            let ticks = written(all.filter(|v| *v <= self.high * 1.000_001).collect());
+            let differ = ticks.windows(2).all(|pair| pair[0].1 != pair[1].1);
+            ((2..=most).contains(&ticks.len()) && differ).then_some(ticks)
+        })
     }
 }
 
@@ -205,6 +232,17 @@ mod tests {
         let texts: Vec<String> = flat.ticks(8).into_iter().map(|tick| tick.1).collect();
         assert_eq!((texts[0].as_str(), texts.last().unwrap().as_str()), ("140 ns", "165 ns"));
         assert_eq!(Span::round(&Axis::new("", Scale::Linear, "ns"), (60.0, 161.0)).ticks(8)[0].0, 0.0);
+    }
+
+    #[test]
+    fn an_axis_of_less_than_a_power_has_two_ticks() {
+        let ticks = |scale, unit, bounds, most| -> Vec<String> {
+            let span = Span::tight(&Axis::new("", scale, unit), bounds);
+            span.ticks(most).into_iter().map(|tick| tick.1).collect()
+        };
+        assert_eq!(ticks(Scale::Decades, "ns", (45e3, 80e3), 8), ["60 µs", "80 µs"]);
+        assert_eq!(ticks(Scale::Decades, "ns", (21.0, 49.0), 4), ["30 ns", "40 ns"]);
+        assert_eq!(ticks(Scale::Binary, "B", (40960.0, 61440.0), 8), ["40 KiB", "48 KiB", "56 KiB"]);
     }
 
     proptest! {

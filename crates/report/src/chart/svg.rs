@@ -64,9 +64,9 @@ pub(crate) fn draw(chart: &Chart, size: Size, id: &str) -> Markup {
                 line class="grid" x1=(r(left)) x2=(r(right)) y1=(r(at_y(*value))) y2=(r(at_y(*value))) {}
                 text class="tick" text-anchor="end" x=(r(left - 6.0)) y=(r(at_y(*value) + 4.0)) { (text) }
             }
-            @for (value, text) in spaced(x.ticks(size.x_ticks), &at_x, right) {
+            @for (value, text, middle) in spaced(x.ticks(size.x_ticks), &at_x, right) {
                 line class="axis" x1=(r(at_x(value))) x2=(r(at_x(value))) y1=(r(bottom)) y2=(r(bottom + 5.0)) {}
-                text class="tick" text-anchor="middle" x=(r(at_x(value))) y=(r(bottom + 18.0)) { (text) }
+                text class="tick" text-anchor="middle" x=(r(middle)) y=(r(bottom + 18.0)) { (text) }
             }
             line class="axis" x1=(r(left)) x2=(r(right)) y1=(r(bottom)) y2=(r(bottom)) {}
             text class="label" text-anchor="end" x=(r(right)) y=(r(size.height - 6.0)) { (chart.x.label) }
@@ -208,19 +208,19 @@ fn path(points: &[(f64, f64)], steps: bool, x: &dyn Fn(f64) -> f64, y: &dyn Fn(f
     path
 }
 
-/// The marks whose letters do not meet.
-fn spaced(ticks: Vec<(f64, String)>, x: &dyn Fn(f64) -> f64, right: f64) -> Vec<(f64, String)> {
+/// The marks whose letters do not meet, with the middle of these: at the end of the axis they move to within the chart.
+fn spaced(ticks: Vec<(f64, String)>, x: &dyn Fn(f64) -> f64, right: f64) -> Vec<(f64, String, f64)> {
     let mut free = 0.0;
     ticks
         .into_iter()
-        .filter(|(value, text)| {
-            let half = width(text) as f64 * LETTER / 2.0;
-            let (from, to) = (x(*value) - half, x(*value) + half);
-            let fits = from >= free && to <= right + 12.0;
+        .filter_map(|(value, text)| {
+            let half = width(&text) as f64 * LETTER / 2.0;
+            let middle = x(value).min(right + 12.0 - half);
+            let fits = middle - half >= free;
             if fits {
-                free = to + 6.0;
+                free = middle + half + 6.0;
             }
-            fits
+            fits.then_some((value, text, middle))
         })
         .collect()
 }

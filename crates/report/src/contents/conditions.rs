@@ -121,7 +121,7 @@ fn snapshot(state: &Snapshot) -> Section {
         None => boost.to_owned(),
     });
     section.add_some("Boost", boost);
-    section.add_some("SMT", state.smt.as_ref());
+    section.add_some("SMT", state.smt.as_deref().map(smt));
     let clocksource = state.clocksource.as_ref().map(|current| {
         let others: Vec<&str> =
             state.clocksources.iter().filter(|c| *c != current).map(String::as_str).collect();
@@ -182,6 +182,16 @@ pub(crate) fn duration(seconds: f64) -> String {
     }
 }
 
+/// The kernel's word for what it lets one do to siblings, in the words of everybody else.
+pub(crate) fn smt(control: &str) -> &str {
+    match control {
+        "notsupported" => "not supported",
+        "notimplemented" => "not implemented",
+        "forceoff" => "off, and not to be switched on",
+        other => other,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -196,6 +206,13 @@ mod tests {
         assert_eq!(find("THP"), Some("always; after the run never"));
         assert_eq!(find("Boost"), Some("on"));
         assert_eq!(find("Swap"), None);
+    }
+
+    #[test]
+    fn what_the_kernel_writes_as_one_word_is_said_in_two() {
+        let before = Snapshot { smt: Some("notsupported".to_owned()), ..Snapshot::default() };
+        let section = section(&Conditions { before, ..Conditions::default() });
+        assert!(section.facts.iter().any(|fact| fact.key == "SMT" && fact.value == "not supported"));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use record::machine::Node;
 use record::{CpuList, Machine, Record, units};
 
+use super::conditions::smt;
 use super::inventory::{hz, identity, kinds, threads};
 use super::section::{Section, listed};
 use super::{memory, placement};
@@ -137,12 +138,12 @@ fn settings(record: &Record) -> String {
             bytes => format!("swap {}", units::bytes(bytes)),
         }),
         named("clock source", &before.clocksource),
-        named("SMT", &before.smt),
+        before.smt.as_deref().map(|control| format!("SMT {}", smt(control))),
     ])
 }
 
 /// How many are on, and what is open, in the kernel's words.
-fn mitigations(machine: &Machine) -> String {
+pub(crate) fn mitigations(machine: &Machine) -> String {
     let all = &machine.kernel.mitigations;
     let begin = |with: &'static str| all.iter().filter(move |(_, state)| state.starts_with(with));
     let open: Vec<&str> = begin("Vulnerable").map(|(name, _)| name.as_str()).collect();

@@ -49,7 +49,7 @@ pub(crate) fn known(record: &Record, figure: f64, unit: &str) -> String {
 /// `±3.0 %`: half of a figure's 95 % interval, where the figure is a measurement's that has one.
 pub(crate) fn uncertainty(record: &Record, figure: f64, unit: &str) -> Option<String> {
     let half = measurement_of(record, figure, unit)?.summary.relative_half_width()?;
-    (half > 0.0).then(|| format!("±{}", units::percent_to(half, 2)))
+    (half > 0.0).then(|| format!("±{}", units::percent_to(units::bound(half), 2)))
 }
 
 /// Whether a figure is a measurement's that is [`withheld`].
@@ -108,7 +108,9 @@ pub(crate) fn spread(m: &Measurement) -> String {
             let (low, high) = (figure(m, low), figure(m, high));
             // One value would look like no interval.
             match m.summary.relative_half_width() {
-                Some(half) if low == high && half > 0.0 => format!("±{}", units::percent_to(half, 1)),
+                Some(half) if low == high && half > 0.0 => {
+                    format!("±{}", units::percent_to(units::bound(half), 1))
+                }
                 _ => range(&low, &high),
             }
         }

@@ -8,7 +8,7 @@ use crate::text::range;
 
 /// A loss in words; a gain has a plus.
 pub(crate) fn loss(loss: f64) -> String {
-    if loss < 0.0 { format!("+{}", units::percent(-loss)) } else { format!("-{}", units::percent(loss)) }
+    if loss == 0.0 { "-0 %".to_owned() } else { units::signed_percent(-loss) }
 }
 
 /// The interval of the speed's change, the worst end first.

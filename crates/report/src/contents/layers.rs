@@ -31,18 +31,13 @@ pub(crate) fn layers(record: &Record, detailed: bool) -> Option<Block> {
     (!record.diagnosis.layers.is_empty()).then_some(block)
 }
 
-/// What a layer takes over the fastest, with its sign.
-fn over(share: f64) -> String {
-    format!("{}{}", if share < 0.0 { "" } else { "+" }, units::percent(share))
-}
-
 /// What each layer takes longer than the fastest, with the interval of that.
 fn bars(record: &Record, unit: &str) -> Bars {
     let layers = &record.diagnosis.layers;
     let ends = layers.iter().map(|l| l.over_interval.map_or(l.over, |(_, high)| high));
     let most = ends.filter(|end| end.is_finite()).fold(0.01, f64::max);
     let row = |layer: &Layer| {
-        let (figure, time) = (over(layer.over), units::figure(layer.time, unit));
+        let (figure, time) = (units::signed_percent(layer.over), units::figure(layer.time, unit));
         let fill = if layer.over > 0.0 { Fill::Lost } else { Fill::Plain };
         let whole = Piece::new(0.0, layer.over / most, fill, format!("{}: {time}, {figure}", layer.layer));
         let mut pieces = vec![Piece { unreliable: layer.doubt.is_some(), ..whole }];
@@ -52,7 +47,7 @@ fn bars(record: &Record, unit: &str) -> Bars {
                 low.max(0.0) / most,
                 high / most,
                 Fill::Same,
-                format!("95 % interval {}", range(&over(low), &over(high))),
+                format!("95 % interval {}", range(&units::signed_percent(low), &units::signed_percent(high))),
             )
         }));
         let bound = layer.bound.as_deref().map(|bound| if bound == "none" { "not bound" } else { bound });
@@ -64,7 +59,7 @@ fn bars(record: &Record, unit: &str) -> Bars {
     Bars {
         title: "Time over the fastest layer".to_owned(),
         rows: layers.iter().take(MOST).map(row).collect(),
-        ticks: [0.0, 0.5, 1.0].map(|at| (at, over(at * most))).into(),
+        ticks: [0.0, 0.5, 1.0].map(|at| (at, units::signed_percent(at * most))).into(),
         ..Bars::default()
     }
 }
@@ -88,8 +83,10 @@ fn times(record: &Record, unit: &str, detailed: bool) -> Table {
             layer.bound.clone().unwrap_or_default(),
             layer.interrupts.clone().unwrap_or_default(),
             format!("{}{seconds}", units::figure(layer.time, unit)),
-            over(layer.over),
-            layer.over_interval.map_or(String::new(), |(low, high)| range(&over(low), &over(high))),
+            units::signed_percent(layer.over),
+            layer.over_interval.map_or(String::new(), |(low, high)| {
+                range(&units::signed_percent(low), &units::signed_percent(high))
+            }),
         ]);
     }
     let most = layers.iter().filter_map(|layer| layer.variation).max_by(f64::total_cmp);
@@ -299,6 +296,20 @@ mod tests {
         let brief = layers(&record, false).unwrap();
         let hidden = |part: &Part| matches!(part, Part::Table(table) if table.remarks.iter().any(|r| r.contains("CRC")));
         assert!(brief.parts.len() == 4 && !brief.parts.iter().any(hidden), "{brief:?}");
+    }
+
+    #[test]
+    fn a_layer_that_takes_less_than_the_fastest_has_a_minus_and_no_bar_of_a_cost() {
+        let mut record = timed();
+        let mut again = record.diagnosis.layers[0].clone();
+        (again.layer, again.over) = ("user again".to_owned(), -0.002_63);
+        record.diagnosis.layers.insert(0, again);
+        let style = crate::terminal::Style::default();
+        let text = crate::terminal::overhead_answer(&record, (true, true), ".", &style);
+        assert!(text.contains("-0.263 %?") && text.contains("+0 %?"), "{text}");
+        assert!(!text.contains("+-"), "{text}");
+        let bars = bars(&record, "cycles");
+        assert_eq!((bars.rows[0].figure.as_str(), bars.rows[0].pieces[0].fill), ("-0.263 %", Fill::Plain));
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub(crate) mod figures;
 pub(crate) mod fleet;
 pub(crate) mod gate;
 pub(crate) mod history;
+pub(crate) mod imported;
 pub(crate) mod inventory;
 pub(crate) mod latency;
 pub(crate) mod layers;

@@ -174,6 +174,11 @@ fn mode(record: &Record) -> Option<&'static str> {
 
 /// When and with what the record was made, and how the run ended.
 pub(crate) fn origin(record: &Record) -> String {
+    listed([Some(run(record)), Some(format!("{} {}", record.tool.name, record.tool.version))])
+}
+
+/// When the record was made, and how the run ended.
+pub(crate) fn run(record: &Record) -> String {
     let ended = match &record.ended {
         Ended::Complete => None,
         Ended::Interrupted { signal } => Some(format!("interrupted by signal {signal}")),
@@ -184,7 +189,6 @@ pub(crate) fn origin(record: &Record) -> String {
         mode(record).map(str::to_owned),
         record.seconds.map(|seconds| format!("took {}", duration(seconds))),
         ended,
-        Some(format!("{} {}", record.tool.name, record.tool.version)),
     ])
 }
 

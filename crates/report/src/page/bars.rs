@@ -26,7 +26,7 @@ pub(super) fn draw(bars: &Bars) -> Markup {
                     @if !bars.ticks.is_empty() {
                         li class="bar ticks" aria-hidden="true" {
                             span class="track" {
-                                @for (at, text) in &bars.ticks { span class="at" style=(below(*at)) { (text) } }
+                                @for (at, text) in &bars.ticks { span class=(tick(*at)) style=(below(*at)) { (text) } }
                             }
                         }
                     }
@@ -77,12 +77,20 @@ fn percent(share: f64) -> f64 {
     if share.is_finite() { share.clamp(0.0, 1.0) * 100.0 } else { 0.0 }
 }
 
+/// Those between the ends are left out where the scale is too short for all.
+fn tick(at: f64) -> &'static str {
+    if BETWEEN.contains(&at) { "at between" } else { "at" }
+}
+
+/// Where a figure has room on both sides of its line.
+const BETWEEN: std::ops::Range<f64> = 0.06..0.94;
+
 /// Under its line, but within the scale.
 fn below(at: f64) -> String {
     let before = match at {
-        ..0.06 => 0,
-        0.94.. => 100,
-        _ => 50,
+        _ if BETWEEN.contains(&at) => 50,
+        ..0.5 => 0,
+        _ => 100,
     };
     format!("{};transform:translateX(-{before}%)", left(at))
 }
@@ -96,5 +104,17 @@ fn place(piece: &Piece) -> String {
     match piece.form {
         Form::Dot => left(piece.from),
         _ => format!("left:{from:.1}%;width:{:.1}%", (to - from).max(0.0)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ends_of_a_scale_are_always_written_and_lie_within_it() {
+        assert_eq!([0.0, 0.5, 1.0].map(tick), ["at", "at between", "at"]);
+        let moved = [0.0, 0.5, 1.0].map(below).map(|style| style.ends_with("(-50%)"));
+        assert_eq!(moved, [false, true, false]);
     }
 }

@@ -11,7 +11,7 @@ use crate::contents::figures::MARK;
 use crate::contents::section::listed;
 use crate::contents::summary;
 use crate::paint::{Span, Tone};
-use crate::text::{clean, cut_words, pad_left, pad_right, width, wrap};
+use crate::text::{clean, cut_words, pad_left, pad_right, shorten, width, wrap};
 
 /// Lines of a terminal that nobody has resized, without those that name the files and the prompt.
 pub(super) const LINES: usize = 21;
@@ -75,7 +75,7 @@ pub(super) fn head(screen: &mut Screen, record: &Record) {
     for (number, line) in identity(record, screen.width()).into_iter().enumerate() {
         cut(screen, &[Span::new(if number == 0 { Tone::Strong } else { Tone::Plain }, line)]);
     }
-    cut(screen, &[Span::quiet(summary::origin(record))]);
+    origin(screen, record);
     // A figure that is cut is another figure.
     screen.short(2, "", "  ", summary::noise_in_a_line(record));
     if let Some(quiet) = conditions::quiet(&record.conditions) {
@@ -93,6 +93,16 @@ pub(super) fn head(screen: &mut Screen, record: &Record) {
         cut(screen, &[Span::new(Tone::Serious, words)]);
     }
     screen.blank();
+}
+
+/// When and with what it was measured. How the run ended is not cut: where there is no room the version is left out.
+pub(super) fn origin(screen: &mut Screen, record: &Record) {
+    let whole = summary::origin(record);
+    if !screen.is_terminal() || width(&clean(&whole)) <= screen.width() {
+        return screen.paragraph(&[], Tone::Quiet, whole);
+    }
+    let run = shorten(&clean(&summary::run(record)), screen.width(), 2);
+    screen.paragraph(&[], Tone::Quiet, run);
 }
 
 /// The worst findings as far as there is room below the `above` first lines, what could not be seen, and where the rest is.
@@ -478,6 +488,19 @@ mod tests {
         let text = answer(&record, 80);
         let costs: Vec<&str> = text.lines().filter(|line| line.contains("warning: costs")).collect();
         assert!(!costs.is_empty() && costs.iter().all(|line| line.ends_with(", medium")), "{text}");
+    }
+
+    #[test]
+    fn how_a_run_ended_is_not_cut_away_for_the_version() {
+        let mut record = old_record();
+        record.ended = record::Ended::Interrupted { signal: 15 };
+        record.seconds = Some(170.0);
+        let text = answer(&record, 80);
+        let line = text.lines().find(|line| line.starts_with("20")).unwrap_or_default();
+        assert!(line.ends_with("took 2 min 50 s, interrupted by signal 15"), "{text}");
+        record.ended = record::Ended::Failed { reason: "no memory was left for the arrays ".repeat(2) };
+        let flat = answer(&record, 80).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(flat.contains("arrays no memory was left for the arrays"), "{flat}");
     }
 
     #[test]

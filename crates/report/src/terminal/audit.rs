@@ -9,7 +9,7 @@ use measure::busy::Load;
 use record::phrase::{agree, count_noun};
 
 use super::screen::Screen;
-use super::{Style, brief, busy};
+use super::{Layout, Style, brief, busy};
 use crate::paint::{Span, Tone};
 use crate::table::{Field, Table, Weight};
 use crate::text::{capitalized, cut, pad_right, width};
@@ -96,6 +96,9 @@ impl<'a> Audited<'a> {
 /// `all` is asked for, every knob described; of knobs that were named nothing else is printed.
 pub fn audit(seen: Seen, all: bool, style: &Style) -> String {
     let knobs: Vec<Audited> = seen.rows.iter().map(|row| Audited::new(row, seen.noise)).collect();
+    if style.layout == Layout::Tables {
+        return Screen::draw(style, |screen| screen.table(&every(&knobs), 0));
+    }
     if seen.named {
         return Screen::draw(style, |screen| {
             head(screen, &seen, &knobs);
@@ -149,6 +152,26 @@ fn write_answer(screen: &mut Screen, seen: &Seen, knobs: &[Audited]) {
     screen.blank();
     remarks.iter().for_each(|remark| screen.paragraph(&[], Tone::Plain, remark));
     screen.more_with("--all (what each knob does, and why it is not here)");
+}
+
+/// Every knob, a row each, with how it stands and all that is said of it.
+fn every(knobs: &[Audited]) -> Table {
+    let fields = fields();
+    let heads = fields.iter().map(|(head, _)| *head).chain(["stands", "says"]);
+    let mut table = Table::new("", None, heads);
+    for knob in knobs {
+        let (stands, why) = match &knob.row.inspection.state {
+            State::Absent(why) => ("absent", Some(why.to_string())),
+            State::Unseen(why) => ("unseen", Some(why.to_string())),
+            State::Steady => ("steady", None),
+            State::Noisy if knob.stand == Stand::Noisy => ("adds noise", None),
+            State::Noisy => ("on request", None),
+        };
+        let says: Vec<String> = why.into_iter().chain(knob.notes()).collect();
+        let cells = fields.iter().map(|(_, cell)| cell(knob));
+        table.row(cells.chain([stands.to_owned(), says.join(" ")]).collect());
+    }
+    table
 }
 
 /// Knobs by name alone.

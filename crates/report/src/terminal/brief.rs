@@ -126,7 +126,7 @@ pub fn overhead_answer(record: &Record, (all, whole): (bool, bool), shown_by: &s
                     layer.layer.clone(),
                     bound,
                     interrupts,
-                    format!("+{}{mark}", units::percent(layer.over)),
+                    format!("{}{mark}", units::signed_percent(layer.over)),
                 ]);
             }
             let mut steps = Table::new("", None, ["step", "costs"]);

@@ -4,7 +4,7 @@ use experiment::fix::{Fix, Gain, Outlook};
 use experiment::prove::Proof;
 use record::diagnosis::Finding;
 use record::phrase::count_noun;
-use record::units::{percent, significant};
+use record::units::{bound, percent, significant};
 use record::{Text, text};
 use serde_json::{Value, json};
 
@@ -123,7 +123,7 @@ fn gave(gain: &Gain) -> Text {
             }
         }
         Gain::Nothing { smaller_than } if *smaller_than > 0.0 => {
-            text!("fix-nothing", "no difference resolved (< {bound})", bound = percent(*smaller_than))
+            text!("fix-nothing", "no difference resolved (< {bound})", bound = percent(bound(*smaller_than)))
         }
         Gain::Nothing { .. } => text!("fix-nothing-at-all", "no difference resolved"),
         Gain::TooNoisy { rounds_needed: Some(rounds) } => {

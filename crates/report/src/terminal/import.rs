@@ -3,22 +3,20 @@
 use record::diagnosis::Finding;
 use record::import::{Contradiction, Origin, Output, Withheld};
 use record::phrase::{count_noun, quote_word};
-use record::{Key, Measurement, Record};
+use record::{Key, Measurement, Record, detail};
 
 use super::screen::Screen;
 use super::{Style, answer, brief};
 use crate::contents::figures::value;
-use crate::contents::listed;
-use crate::contents::summary;
+use crate::contents::{imported, listed, summary};
 use crate::paint::{Span, Tone};
 use crate::text::clean;
 
 /// Outputs of one machine, and figures of each.
 const OUTPUTS: usize = 4;
 const FIGURES: usize = 12;
-/// Lines of the figures of an only output, and of one of several.
-const ONLY: usize = 5;
-const EACH: usize = 1;
+/// Lines of what was read from an output: from the only one, from each of two, and so on.
+const LINES_EACH: [usize; OUTPUTS] = [5, 3, 2, 1];
 /// Lines of its findings.
 const FINDINGS: usize = 3;
 /// Machines of one text.
@@ -81,12 +79,12 @@ fn write_one(screen: &mut Screen, record: &Record) {
     }
     screen.blank();
     let several = import.texts.len() > 1;
-    let each = if import.outputs.len() == 1 { ONLY } else { EACH };
+    let each = LINES_EACH[import.outputs.len().clamp(1, OUTPUTS) - 1];
     for output in import.outputs.iter().take(OUTPUTS) {
         screen.short(1, "", "", describe_output(output, several));
-        let figures = figures(record, output, FIGURES);
-        if !figures.is_empty() {
-            screen.short(each, "    ", "    ", figures);
+        let read = read(record, output, FIGURES);
+        if !read.is_empty() {
+            screen.short(each, "    ", "    ", read);
         }
     }
     if import.outputs.len() > OUTPUTS {
@@ -153,9 +151,9 @@ fn write_all(screen: &mut Screen, records: &[Record]) {
         }
         for output in &import.outputs {
             screen.hanging("  ", "      ", describe_output(output, import.texts.len() > 1));
-            let figures = figures(record, output, usize::MAX);
-            if !figures.is_empty() {
-                screen.hanging("      ", "      ", figures);
+            let read = read(record, output, usize::MAX);
+            if !read.is_empty() {
+                screen.hanging("      ", "      ", read);
             }
         }
         // How to mend it stands in the report.
@@ -199,6 +197,13 @@ fn describe_output(output: &Output, several_texts: bool) -> String {
     format!("{}{version}: {lines}{of}, {}", output.tool, count_noun(output.taken, "figure"))
 }
 
+/// What was read from an output: of the machine, and the first figures.
+fn read(record: &Record, output: &Output, most: usize) -> String {
+    let machine = imported::values(record, output).join(", ");
+    let figures = figures(record, output, most);
+    [machine, figures].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; ")
+}
+
 /// The first figures that were read from an output, those of one place behind it, and before them the place that all have in
 /// common: `policy=fifo: cpu=0: minimum 9 µs, average 14 µs`.
 fn figures(record: &Record, output: &Output, most: usize) -> String {
@@ -209,16 +214,26 @@ fn figures(record: &Record, output: &Output, most: usize) -> String {
     let common = |(name, value): &(&String, &Key)| all.iter().all(|m| m.labels.named(name) == Some(value));
     let place = |of: &Measurement, is_common: bool| {
         let labels = of.labels.0.iter().filter(|label| common(label) == is_common);
-        let place: Vec<String> = labels.map(|(name, value)| format!("{name}={value}")).collect();
+        // A thread that was bound to no CPU has its number alone.
+        let thread = of.detail.get(detail::THREAD).filter(|_| !is_common);
+        let thread = thread.map(|number| format!("thread={number}"));
+        let place: Vec<String> =
+            labels.map(|(name, value)| format!("{name}={value}")).chain(thread).collect();
         if place.is_empty() { String::new() } else { format!("{}: ", place.join(" ")) }
     };
     let places = all.iter().take(most).copied().collect::<Vec<_>>();
     let mut said: Vec<String> = places
-        .chunk_by(|a, b| a.labels == b.labels)
+        .chunk_by(|a, b| a.labels == b.labels && a.detail.get(detail::THREAD) == b.detail.get(detail::THREAD))
         .map(|of| {
             let figure = |m: &&Measurement| {
                 let name = m.metric.split('.').next_back().unwrap_or_default().replace('_', " ");
-                format!("{name} {}", value(m))
+                // Of a distribution one figure is shown; a single figure is what its name says.
+                let statistic = match m.summary.n {
+                    0 | 1 => "",
+                    _ if m.is_mean() => "mean ",
+                    _ => "median ",
+                };
+                format!("{statistic}{name} {}", value(m))
             };
             format!("{}{}", place(of[0], false), of.iter().map(figure).collect::<Vec<_>>().join(", "))
         })

@@ -6,6 +6,7 @@ use super::screen::Screen;
 use super::{Layout, Style, answer, brief};
 use crate::contents::{essentials, inventory, summary};
 use crate::paint::{Span, Tone};
+use crate::table::Table;
 use crate::text::{clean, width};
 
 /// What the machine is and how it is set up, one fact a line, always in the same order.
@@ -25,6 +26,17 @@ pub fn inventory(record: &Record, style: &Style) -> String {
     })
 }
 
+/// Every fact, a row each.
+fn as_table(record: &Record) -> Table {
+    let mut table = Table::new("", None, ["section", "fact", "value"]);
+    for section in inventory::sections(record) {
+        for fact in section.facts {
+            table.row(vec![section.title.clone(), fact.key, fact.value]);
+        }
+    }
+    table
+}
+
 /// Lines that what costs speed may take beside the facts.
 const FINDINGS: usize = 6;
 /// Lines of a screen: no line about a record that was kept follows here.
@@ -35,7 +47,7 @@ const BELOW: usize = 4;
 /// What the machine is on one screen, first what of it costs speed; every fact above it, where `all` is asked for. `more`: what tells the rest.
 pub fn inventory_answer(record: &Record, all: bool, more: Option<&str>, style: &Style) -> String {
     if style.layout == Layout::Tables {
-        return inventory(record, style);
+        return Screen::draw(style, |screen| screen.table(&as_table(record), 0));
     }
     brief::above(
         all,

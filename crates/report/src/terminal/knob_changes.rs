@@ -11,9 +11,10 @@ use ::quiet::tuned_session::Restored;
 use ::quiet::tuning_plan::TuningPlan;
 use record::phrase::count_noun;
 
-use super::Style;
 use super::screen::Screen;
+use super::{Layout, Style};
 use crate::paint::Tone;
+use crate::table::Table;
 use crate::text::{pad_right, width};
 
 /// A line about knobs that are turned.
@@ -30,6 +31,10 @@ enum KnobLine {
 /// What became of knobs; a name stands once where several lines follow each other.
 fn knob_lines(lines: &[KnobLine], style: &Style) -> String {
     let mut screen = Screen::new(style);
+    if style.layout == Layout::Tables {
+        screen.table(&as_table(lines), 0);
+        return screen.finish();
+    }
     let name = |line: &KnobLine| if let KnobLine::Knob(name, _) = line { width(name) } else { 0 };
     let column = lines.iter().map(name).max().unwrap_or(0) + 2;
     let mut before = "";
@@ -46,6 +51,24 @@ fn knob_lines(lines: &[KnobLine], style: &Style) -> String {
         before = if let KnobLine::Knob(name, _) = line { name } else { "" };
     }
     screen.finish()
+}
+
+/// The same as a table: a heading is said in each row below it.
+fn as_table(lines: &[KnobLine]) -> Table {
+    let mut table = Table::new("", None, ["what", "knob", "says"]);
+    let mut what = "";
+    for line in lines {
+        let (of, knob, says) = match line {
+            KnobLine::Heading(text) => {
+                what = text;
+                continue;
+            }
+            KnobLine::Knob(name, text) => (what, name.as_str(), text),
+            KnobLine::Note(text) => ("", "", text),
+        };
+        table.row([of, knob, says].map(str::to_owned).to_vec());
+    }
+    table
 }
 
 /// What `--apply` set.

@@ -8,8 +8,8 @@ use record::store::Entry;
 use record::{Coverage, State, Text};
 use serde_json::{Value, json};
 
-use super::Style;
 use super::screen::Screen;
+use super::{Layout, Style};
 use crate::paint::Span;
 use crate::table::{Field, Table};
 use crate::text::{pad_right, width};
@@ -49,6 +49,14 @@ impl Listed {
 /// Every word's name with its first sentence, by group: `linespeed explain` without a name.
 pub fn glossary(words: &[Term], style: &Style) -> String {
     let mut screen = Screen::new(style);
+    if style.layout != Layout::Terminal {
+        let mut table = Table::new("", None, ["name", "group", "what"]);
+        for word in words {
+            table.row([word.name, word.group, word.brief()].map(str::to_owned).to_vec());
+        }
+        screen.table(&table, 0);
+        return screen.finish();
+    }
     let column = words.iter().map(|word| width(word.name)).max().unwrap_or(0).min(32) + 2;
     let mut group = "";
     for word in words {
@@ -67,6 +75,14 @@ pub fn glossary(words: &[Term], style: &Style) -> String {
 /// `linespeed reference`: each machine's name and what it is.
 pub fn references(machines: &[(&str, &str, Option<&str>)], style: &Style) -> String {
     let mut screen = Screen::new(style);
+    if style.layout != Layout::Terminal {
+        let mut table = Table::new("", None, ["name", "machine", "no shared figure"]);
+        for (name, title, apart) in machines {
+            table.row([name, title, apart.unwrap_or_default()].map(str::to_owned).to_vec());
+        }
+        screen.table(&table, 0);
+        return screen.finish();
+    }
     let column = machines.iter().map(|(name, ..)| width(name)).max().unwrap_or(0) + 2;
     for (name, title, apart) in machines {
         let first = [Span::strong(pad_right(name, column))];
@@ -100,6 +116,9 @@ fn seconds(seconds: f64) -> String {
     if seconds > 0.0 { format!("{seconds:.1} s") } else { "-".to_owned() }
 }
 
+/// Lines that may stand above the note of the list, of a terminal that nobody has resized.
+const SCREEN: usize = 21;
+
 /// `linespeed list`: each measurement with its time, its memory, and what is to be expected of it here.
 pub fn measurements(listed: &[Listed], style: &Style) -> String {
     let mut screen = Screen::new(style);
@@ -108,17 +127,21 @@ pub fn measurements(listed: &[Listed], style: &Style) -> String {
     let sum = |depth: usize| format!("{:.1} s", listed.iter().map(|one| one.seconds[depth]).sum::<f64>());
     table.row(vec!["all".to_owned(), sum(0), sum(1), "-".to_owned(), sum(3)]);
     screen.table(&table, 0);
-    for one in listed {
-        let (reason, remedy) = (&one.outlook.reason, &one.outlook.remedy);
-        for text in [reason, remedy].into_iter().flatten() {
-            screen.hanging(&format!("{}: ", one.name), "  ", text.to_string());
-        }
+    let of = |one: &Listed| {
+        let texts = [&one.outlook.reason, &one.outlook.remedy].into_iter().flatten();
+        texts.map(|text| (format!("{}: ", one.name), text.to_string())).collect::<Vec<_>>()
+    };
+    let said: Vec<(String, String)> = listed.iter().flat_map(of).collect();
+    let lines: usize = said.iter().map(|(name, text)| screen.lines_of(name, "  ", text)).sum();
+    let each = if screen.lines() + lines <= SCREEN { usize::MAX } else { 1 };
+    for (name, text) in said {
+        screen.short(each, &name, "  ", text);
     }
     screen.blank();
     screen.paragraph(
         &[],
         crate::paint::Tone::Quiet,
-        "Time: about so much in a quick, normal and full run of all, and when named alone; interference makes it longer. Memory: at most. Explain one: linespeed explain NAME. Run some: linespeed run NAME…",
+        "Time and memory at most, undisturbed: in a quick, normal and full run, and alone (linespeed run NAME). What one is: linespeed explain NAME",
     );
     screen.finish()
 }

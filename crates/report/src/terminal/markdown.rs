@@ -1,6 +1,5 @@
-//! A report as Markdown, and its tables as comma-separated values.
+//! A report as Markdown.
 
-use crate::csv::field;
 use crate::table::Table;
 use crate::text::clean;
 
@@ -34,15 +33,5 @@ pub(super) fn table(table: &Table) -> String {
     for note in notes.chain(table.remarks.iter().cloned()) {
         text.push_str(&format!("\n{}\n", escape(&note)));
     }
-    text
-}
-
-/// A table's heads and rows.
-pub(super) fn values(table: &Table) -> String {
-    let row = |cells: &mut dyn Iterator<Item = &String>| {
-        format!("{}\r\n", cells.map(|cell| field(cell)).collect::<Vec<_>>().join(","))
-    };
-    let mut text = row(&mut table.columns.iter().map(|column| &column.head));
-    text.extend(table.rows.iter().map(|cells| row(&mut cells.iter())));
     text
 }

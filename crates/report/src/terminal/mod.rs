@@ -40,6 +40,7 @@ pub use crate::contents::conditions::quiet as quiet_machine;
 use crate::contents::summary;
 use crate::contents::turns::find_turns;
 use crate::paint::{Span, Tone};
+use crate::table::Table;
 pub use audit::{Seen, audit};
 pub use brief::{comparison_answer, gate, overhead_answer, plan_answer, scale_answer};
 pub use check::{check, check_line};
@@ -198,6 +199,14 @@ pub fn scaling_charts(record: &Record, style: &Style) -> String {
 /// What a word means: `linespeed explain`.
 pub fn word(word: &Term, style: &Style) -> String {
     let mut screen = Screen::new(style);
+    if style.layout == Layout::Tables {
+        let mut table = Table::new("", None, ["name", "group", "what", "how", "usual", "moves"]);
+        let [how, usual, moves] =
+            [&word.how, &word.usual, &word.moves].map(|text| text.clone().unwrap_or_default());
+        table.row(vec![word.name.to_owned(), word.group.to_owned(), word.what.clone(), how, usual, moves]);
+        screen.table(&table, 0);
+        return screen.finish();
+    }
     let group =
         if word.group.is_empty() { String::new() } else { format!("  {}", word.group.to_lowercase()) };
     screen.line(&[Span::strong(word.name), Span::quiet(group)]);

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use experiment::recipes::{Origin, ReadError, Recipe};
 use serde_json::{Value, json};
 
-use super::Style;
 use super::screen::Screen;
+use super::{Layout, Style};
 use crate::paint::{Span, Tone};
+use crate::table::Table;
 
 /// A recipe as `linespeed scale --list` shows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -63,9 +64,26 @@ impl ListedRecipe {
     }
 }
 
+/// The same, a row each.
+fn as_table(listed: &[ListedRecipe]) -> Table {
+    let mut table = Table::new("", None, ["recipe", "what", "settings", "missing", "error", "file"]);
+    for recipe in listed {
+        let settings: Vec<String> =
+            recipe.settings.iter().map(|(name, value, _)| format!("{name}={value}")).collect();
+        let [missing, error, file] =
+            [&recipe.missing, &recipe.broken, &recipe.file].map(|text| text.clone().unwrap_or_default());
+        table.row(vec![recipe.name.clone(), recipe.what.clone(), settings.join(" "), missing, error, file]);
+    }
+    table
+}
+
 /// The recipes, with what they measure, what can be set, and what they lack here.
 pub fn recipes(listed: &[ListedRecipe], style: &Style) -> String {
     let mut screen = Screen::new(style);
+    if style.layout == Layout::Tables {
+        screen.table(&as_table(listed), 0);
+        return screen.finish();
+    }
     for recipe in listed {
         screen.blank();
         let state = match (&recipe.broken, &recipe.missing) {

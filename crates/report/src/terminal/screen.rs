@@ -1,14 +1,15 @@
 //! A column of lines of which none is wider than asked.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 
 use super::columns::{self, GAP, LEAST_COLUMN};
 use super::{Layout, markdown};
-use crate::ascii::to_ascii;
+use crate::ascii::{to_ascii, two_signs};
 use crate::contents::Section;
-use crate::paint::{Span, Tone, render};
+use crate::paint::{self, Span, Tone, render};
 use crate::table::{Table, Weight};
-use crate::text::{clean, cut, pad_left, pad_right, shorten, width, wrap};
+use crate::text::{clean, cut, cut_words, pad_left, pad_right, shorten, width, wrap};
 
 /// The text that grows.
 pub(crate) struct Screen {
@@ -67,6 +68,12 @@ impl Screen {
         }
     }
 
+    /// Text made safe, and in signs that take their columns where it is laid out: ASCII needs two for one.
+    pub(crate) fn signs(&self, text: &str) -> String {
+        let safe = clean(text);
+        if self.ascii { two_signs(&safe) } else { safe }
+    }
+
     /// Columns that a line may take.
     pub(crate) fn width(&self) -> usize {
         self.width
@@ -82,13 +89,19 @@ impl Screen {
         self.text.lines().count()
     }
 
-    /// At most so many lines of what `write` writes; the last says that there are more.
+    /// At most so many lines of what `write` writes; the last of them ends in a sign that there are more.
     pub(crate) fn clipped(&mut self, most: usize, write: impl FnOnce(&mut Self)) {
         let before = self.text.len();
         write(self);
         if self.layout == Layout::Terminal && self.text[before..].lines().count() > most {
-            self.keep(self.text[..before].lines().count() + most.saturating_sub(1));
-            self.line(&[Span::quiet("  …")]);
+            let kept: Vec<String> = self.text[before..].lines().take(most).map(str::to_owned).collect();
+            self.text.truncate(before);
+            let said = kept.iter().rposition(|line| !line.is_empty()).map_or(0, |last| last + 1);
+            for (number, line) in kept[..said].iter().enumerate() {
+                let line = if number + 1 == said { ending(line, self.width) } else { line.clone() };
+                self.text.push_str(&line);
+                self.text.push('\n');
+            }
         }
     }
 
@@ -104,8 +117,9 @@ impl Screen {
 
     /// An empty line, unless the text begins here or the line before is empty.
     pub(crate) fn blank(&mut self) {
-        if !self.text.is_empty() && !self.text.ends_with("\n\n") && !self.text.ends_with("\n\r\n") {
-            self.text.push_str(if self.layout == Layout::Tables { "\r\n" } else { "\n" });
+        // Among tables alone it would be a row.
+        if self.layout != Layout::Tables && !self.text.is_empty() && !self.text.ends_with("\n\n") {
+            self.text.push('\n');
         }
     }
 
@@ -172,7 +186,7 @@ impl Screen {
         let mut room = self.width;
         let mut fitting = Vec::with_capacity(spans.len());
         for span in spans {
-            let text = cut(span.text(), room);
+            let text = cut(&self.signs(span.text()), room);
             room = room.saturating_sub(width(&text));
             fitting.push(Span::new(span.tone(), text));
         }
@@ -192,7 +206,9 @@ impl Screen {
         if below {
             self.line(first);
         }
-        for (number, line) in wrap(&clean(&text.to_string()), self.width - indent).into_iter().enumerate() {
+        for (number, line) in
+            wrap(&self.signs(&text.to_string()), self.width - indent).into_iter().enumerate()
+        {
             if number == 0 && !below {
                 let spans: Vec<Span> = first.iter().cloned().chain([Span::new(tone, line)]).collect();
                 self.line(&spans);
@@ -208,7 +224,7 @@ impl Screen {
             return self.words(&[Span::plain(first)], &text.to_string());
         }
         let room = self.width.saturating_sub(width(first).max(width(others)));
-        for (number, line) in wrap(&clean(&text.to_string()), room.max(8)).into_iter().enumerate() {
+        for (number, line) in wrap(&self.signs(&text.to_string()), room.max(8)).into_iter().enumerate() {
             let before = if number == 0 { first } else { others };
             self.line(&[Span::quiet(before), Span::plain(line)]);
         }
@@ -217,7 +233,7 @@ impl Screen {
     /// The lines of [`Self::hanging`].
     pub(crate) fn lines_of(&self, first: &str, others: &str, text: &str) -> usize {
         let room = self.width.saturating_sub(width(first).max(width(others)));
-        wrap(&clean(text), room.max(8)).len()
+        wrap(&self.signs(text), room.max(8)).len()
     }
 
     /// As [`Self::hanging`], in at most so many lines; what does not fit is cut.
@@ -227,7 +243,7 @@ impl Screen {
             return self.hanging(first, others, text);
         }
         let room = self.width.saturating_sub(width(first).max(width(others))).max(8);
-        self.hanging(first, others, shorten(&clean(&text), room, most));
+        self.hanging(first, others, shorten(&self.signs(&text), room, most));
     }
 
     /// Items in at most so many lines; those that do not fit are left out whole, from the end.
@@ -329,7 +345,7 @@ impl Screen {
         let (room, below) = (self.width.saturating_sub(at).max(8), " ".repeat(at));
         for fact in &section.facts {
             let key = pad_right(&format!("{}:", clean(&fact.key)), at);
-            let value = clean(&fact.value);
+            let value = self.signs(&fact.value);
             let second = spare > 0 && wrap(&value, room).len() > 1;
             spare -= usize::from(second);
             for (number, line) in
@@ -345,15 +361,20 @@ impl Screen {
     /// optional columns left out, then headings wrapped; where that does not help it is written row by row.
     pub(crate) fn table(&mut self, table: &Table, indent: usize) {
         if self.layout != Layout::Terminal {
-            let markdown = self.layout == Layout::Markdown;
             self.blank();
-            return self.text.push_str(&if markdown {
+            let text = if self.layout == Layout::Markdown {
                 markdown::table(table)
             } else {
-                markdown::values(table)
-            });
+                format!("{}{}", if self.text.is_empty() { "" } else { "\r\n" }, crate::csv::table(table))
+            };
+            return self.text.push_str(&text);
         }
-        if let Some((shown, widths)) = columns::fitting(table, self.width.saturating_sub(indent)) {
+        let signs = |cell: &mut String| *cell = two_signs(cell);
+        let mut table = Cow::Borrowed(table);
+        if self.ascii {
+            table.to_mut().rows.iter_mut().flatten().for_each(signs);
+        }
+        if let Some((shown, widths)) = columns::fitting(&table, self.width.saturating_sub(indent)) {
             let head: Vec<String> = shown.columns.iter().map(|column| clean(&column.head)).collect();
             self.table_row(&shown, &head, &widths, indent, Tone::Quiet);
             for (number, row) in shown.rows.iter().enumerate() {
@@ -404,95 +425,14 @@ impl Screen {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::terminal::Style;
-
-    fn screen(width: usize) -> Screen {
-        Screen::new(&Style { width, color: false, ..Style::default() })
+/// A finished line that says at its end that more would follow. One that has no room for that loses its end, and its colours.
+fn ending(line: &str, columns: usize) -> String {
+    let plain = paint::without_colour(line);
+    if width(&plain) + 2 <= columns {
+        return format!("{line} …");
     }
-
-    #[test]
-    fn what_does_not_fit_is_left_out_whole() {
-        let facts = ["CPUs used 1 of 2", "clock 3.2 GHz", "ceilings 27 GB/s"].map(str::to_owned);
-        for (width, most, said) in [
-            (80, 1, "CPUs used 1 of 2; clock 3.2 GHz; ceilings 27 GB/s"),
-            (40, 1, "CPUs used 1 of 2; clock 3.2 GHz"),
-            (20, 2, "CPUs used 1 of 2; clock 3.2 GHz"),
-            (20, 0, ""),
-        ] {
-            let mut screen = screen(width);
-            screen.items(most, "  ", &facts, "; ");
-            let text = screen.finish();
-            assert!(text.lines().count() <= most, "{text}");
-            assert_eq!(text.split_whitespace().collect::<Vec<_>>().join(" "), said);
-        }
-    }
-
-    #[test]
-    fn figures_align_on_the_right_and_words_wrap() {
-        let mut table = Table::new("T", None, ["#n", "words"]);
-        table.row(vec!["5 ns".to_owned(), "some words that are too long for it".to_owned()]);
-        table.row(vec!["10 ns".to_owned(), "short".to_owned()]);
-        let mut screen = screen(30);
-        screen.table(&table, 0);
-        assert_eq!(
-            screen.finish(),
-            "    n  words\n 5 ns  some words that are too\n       long for it\n10 ns  short\n"
-        );
-    }
-
-    #[test]
-    fn a_table_of_too_many_figures_is_written_row_by_row() {
-        let mut table = Table::new("T", None, ["#a", "#b", "#c"]);
-        table.row(["1.23 GB/s", "2.34 GB/s", "3.45 GB/s"].map(str::to_owned).to_vec());
-        let mut screen = screen(24);
-        screen.table(&table, 0);
-        assert_eq!(screen.finish(), "- a 1.23 GB/s; b\n  2.34 GB/s; c 3.45 GB/s\n");
-    }
-
-    #[test]
-    fn headings_are_wrapped_before_a_table_is_written_row_by_row() {
-        let mut table = Table::new("T", None, ["#bytes by hand", "#bus bytes", "?words"]);
-        table.row(["1.23 GB/s", "2.34 GB/s", "no more than said"].map(str::to_owned).to_vec());
-        let mut screen = screen(22);
-        screen.table(&table, 0);
-        assert_eq!(screen.finish(), " bytes by  bus bytes\n     hand\n1.23 GB/s  2.34 GB/s\n");
-    }
-
-    #[test]
-    fn a_column_that_would_make_many_lines_of_a_row_is_left_out_where_it_may() {
-        let mut table = Table::new("T", None, ["#n", "?words"]);
-        table.row(vec!["5 ns".to_owned(), "some words that are much too long for it".to_owned()]);
-        let mut screen = screen(22);
-        screen.table(&table, 0);
-        assert_eq!(screen.finish(), "   n\n5 ns\n");
-    }
-
-    #[test]
-    fn a_wrapped_command_still_is_one_command() {
-        let mut screen = screen(24);
-        screen.command(&[Span::plain("  ")], "echo madvise > /sys/kernel/mm/x");
-        assert_eq!(screen.finish(), "  echo madvise > \\\n  /sys/kernel/mm/x\n");
-    }
-
-    #[test]
-    fn root_needs_no_sudo() {
-        let mut screen = Screen::new(&crate::terminal::Style { root: true, ..Default::default() });
-        screen.command(&[Span::plain("$ ")], "echo 1 | sudo tee /sys/x; sudo sysctl a=1");
-        assert_eq!(screen.finish(), "$ echo 1 | tee /sys/x; sysctl a=1\n");
-    }
-
-    #[test]
-    fn a_word_broken_in_a_command_is_one_word_to_the_shell() {
-        let mut screen = screen(20);
-        screen.command(&[Span::plain("   ")], "echo a > /sys/kernel/mm/transparent_hugepage/enabled");
-        let text = screen.finish();
-        assert!(text.lines().all(|line| width(line) <= 20), "{text}");
-        // What the shell does with a backslash at the end of a line.
-        let joined = text.replace("\\\n", "");
-        let words: Vec<&str> = joined.split_whitespace().collect();
-        assert_eq!(words, ["echo", "a", ">", "/sys/kernel/mm/transparent_hugepage/enabled"]);
-    }
+    cut_words(&format!("{plain}{}", " ".repeat(columns)), columns)
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,8 +4,8 @@ use record::{Record, Watch};
 
 use super::screen::Screen;
 use super::{Style, answer, report};
+use crate::contents::watch;
 use crate::contents::watch::StretchWords;
-use crate::contents::{summary, watch};
 use crate::paint::Span;
 
 /// Lines of the sentence that ends a watch.
@@ -24,7 +24,7 @@ pub(super) fn watch_answer(record: &Record, watched: &Watch, all: bool, style: &
         for line in answer::identity(record, screen.width()) {
             answer::cut(screen, &[Span::plain(line)]);
         }
-        answer::cut(screen, &[Span::quiet(summary::origin(record))]);
+        answer::origin(screen, record);
         screen.heading("Stretches");
         for words in watch::describe_stretches(record, watched, &diagnose::stretches(watched)) {
             let StretchWords { when, length, bound, .. } = &words;

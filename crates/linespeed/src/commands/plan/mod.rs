@@ -75,8 +75,9 @@ pub fn run(options: &Options, plan: &Plan) -> Result<u8, Failure> {
         }
         code = verify::run(options, plan, &mut made)?;
     }
-    let forms =
-        Forms::new(|style| terminal::plan_answer(&made, options.out.all, style)).with_json(|| made.to_json());
+    let forms = Forms::new(|style| terminal::plan_answer(&made, options.out.all, style))
+        .with_json(|| made.to_json())
+        .with_csv(|| report::csv::plan(&made));
     hand_out(options, &forms).map(|()| code)
 }
 

@@ -12,7 +12,7 @@ use ::quiet::knobs::{KNOBS, find};
 use ::quiet::tuning_plan::{Purpose, TuningPlan, prepare_context};
 use machine::Root;
 use os::signals;
-use report::forms::Forms;
+use report::forms::{Form, Forms};
 use report::terminal;
 use serde_json::json;
 
@@ -61,6 +61,10 @@ fn refuse_idle(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Resu
     if options.out.output.is_some() && !(runs && options.out.json) {
         let why = "linespeed quiet has no use for --output, except with --json -- COMMAND";
         return Err(Failure::Usage(format!("{why}; redirect standard output: linespeed quiet … >FILE")));
+    }
+    if let (true, Some(Form::Csv | Form::Markdown)) = (runs, options.out.form()) {
+        let why = "standard output is the command's: leave --csv and --markdown out, or write --json";
+        return Err(Failure::Usage(why.to_owned()));
     }
     // A proof of a command takes a CPU by itself.
     let proves = quiet.prove && quiet.command.is_empty();

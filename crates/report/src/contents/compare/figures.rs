@@ -111,7 +111,9 @@ fn verdict(c: &Comparison, row: &Row, cell: &Cell, base: &str, other: &str) -> S
             format!("{who} faster?")
         }
         (Some(Verdict::Costs { share, .. }), _) => format!("{who} faster {}", times(1.0 / (1.0 - share))),
-        (Some(Verdict::NotResolved { smaller_than }), _) => format!("same (±{})", percent(*smaller_than)),
+        (Some(Verdict::NotResolved { smaller_than }), _) => {
+            format!("same (±{})", percent(units::bound(*smaller_than)))
+        }
         // Nobody can add samples to what another tool printed.
         (Some(Verdict::TooNoisy { rounds_needed: Some(more) }), _)
             if !c.subjects.iter().any(|subject| subject.imported) =>
