@@ -1,8 +1,14 @@
-//! Text for terminals that know ASCII alone (`LC_ALL=C`, `TERM=dumb`): a sign for each sign, so that columns stay; what takes two has them before it is laid out.
+//! Text for terminals that know ASCII alone (`LC_ALL=C`, `TERM=dumb`): as many signs, so that columns stay; what takes two has them before it is laid out.
 
-/// The text with an ASCII sign for each sign that is none; two where one would say something else.
+use unicode_width::UnicodeWidthChar;
+
+/// The text with an ASCII sign for each column of a sign that is none; two where one would say something else.
 pub fn to_ascii(text: &str) -> String {
-    two_signs(text).chars().map(sign).collect()
+    let columns = |c: char| c.width().unwrap_or(1);
+    two_signs(text)
+        .chars()
+        .flat_map(|c| std::iter::repeat_n(sign(c), if c.is_ascii() { 1 } else { columns(c) }))
+        .collect()
 }
 
 /// The text with those signs alone replaced that take two of ASCII, to be laid out: `±` is no `~`, which is read as "about".
@@ -63,7 +69,8 @@ mod tests {
         fn nothing_else_than_ascii_is_left_and_nothing_moves(text in "\\PC{0,60}") {
             let plain = to_ascii(&text);
             prop_assert!(plain.is_ascii());
-            prop_assert_eq!(plain.chars().count(), two_signs(&text).chars().count());
+            let columns = |c: char| if c.is_ascii() { 1 } else { c.width().unwrap_or(1) };
+            prop_assert_eq!(plain.len(), two_signs(&text).chars().map(columns).sum::<usize>());
         }
     }
 }
