@@ -5,7 +5,7 @@ use record::Label;
 use record::diagnosis::{Evidence, Relevance, Severity};
 use record::statistics::{Summary, Verdict, median_of_sorted};
 use record::text::Value;
-use record::units::digits_within;
+use record::units::digits_of_share;
 use record::{Better, CpuList, Measurement, Remedy, Snapshot, Text, metrics, text};
 
 /// Below this share nothing is called a loss: two runs of the same measurement on an idle machine may differ by as
@@ -77,13 +77,11 @@ pub(crate) fn share_of(loss: &Verdict) -> f64 {
 
 /// That share with the digits that its interval leaves.
 pub(crate) fn lost_share(loss: &Verdict) -> Value {
-    let share = Value::Share(share_of(loss));
-    match loss {
-        Verdict::Costs { share: lost, interval } if interval.0 < interval.1 => {
-            Value::Rounded(Box::new(share), digits_within(*lost, Some(*interval)))
-        }
-        _ => share,
-    }
+    let digits = match loss {
+        Verdict::Costs { share, interval } => digits_of_share(*share, *interval),
+        _ => 3,
+    };
+    Value::Rounded(Box::new(Value::Share(share_of(loss))), digits)
 }
 
 /// What a lost share weighs: the part of it that programs feel on average.

@@ -25,6 +25,8 @@ pub(crate) struct Point {
     pub error: f64,
     /// Why nothing should be concluded from it.
     pub doubt: Option<FitDoubt>,
+    /// Whether the bounds are an interval of 95 %, and not what a few samples span.
+    pub has_interval: bool,
 }
 
 /// Why nothing should be concluded from a step, what weighs most first.

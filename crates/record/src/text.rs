@@ -51,6 +51,7 @@ impl fmt::Display for Value {
             Value::Rounded(value, digits) => match value.as_ref() {
                 Value::Share(share) => f.write_str(&units::percent_to(*share, *digits)),
                 Value::Figure(value, unit) => f.write_str(&units::figure_to(*value, unit, *digits)),
+                Value::Factor(factor) => write!(f, "{}×", units::figure_to(*factor, "ratio", *digits)),
                 other => other.fmt(f),
             },
             Value::Factor(factor) => write!(f, "{}×", units::significant(*factor)),

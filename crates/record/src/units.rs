@@ -65,6 +65,11 @@ pub fn digits_within(value: f64, interval: Option<(f64, f64)>) -> usize {
     (beyond + 1.0).clamp(2.0, DIGITS as f64) as usize
 }
 
+/// The same of a share that is lost; two of one that has no interval.
+pub fn digits_of_share(share: f64, (low, high): (f64, f64)) -> usize {
+    if high > low { digits_within(share, Some((low, high))) } else { 2 }
+}
+
 /// From here on a figure is written with an exponent: nobody counts so many digits.
 const LONG: f64 = 1e15;
 

@@ -5,7 +5,7 @@ use record::diagnosis::BoundBy;
 use record::text::Value;
 use record::{Template, Text, text};
 
-use super::{Cause, Facts, detail};
+use super::{Cause, Facts, detail, sampled};
 
 /// A change that matters: a program that needs what another takes loses more than what any two runs differ by.
 const SLOWER: f64 = 1.05;
@@ -34,6 +34,19 @@ fn faster(facts: &Facts, kind: ProbeKind, by: f64) -> Option<Probe> {
     find(facts, kind).filter(|probe| probe.interval.is_some_and(|(_, high)| high < 1.0) && probe.ratio < by)
 }
 
+/// Bandwidth and last cache taken from it, where both slow it and their intervals meet: which of them it lacks is not resolved, and what
+/// goes beyond the caches lacks both.
+fn alike(facts: &Facts) -> Option<(Probe, Probe)> {
+    let is_slower = |kind| slower(facts, kind).is_some();
+    if !is_slower(ProbeKind::Bandwidth) && !is_slower(ProbeKind::Cache) {
+        return None;
+    }
+    let (bandwidth, cache) = (find(facts, ProbeKind::Bandwidth)?, find(facts, ProbeKind::Cache)?);
+    let ((low, high), (cache_low, cache_high)) = (bandwidth.interval?, cache.interval?);
+    let meet = low < cache_high && cache_low < high;
+    (meet && bandwidth.ratio > SLOWER && cache.ratio > SLOWER).then_some((bandwidth, cache))
+}
+
 fn times(ratio: f64) -> Value {
     Value::Factor(ratio)
 }
@@ -47,46 +60,70 @@ fn share(ratio: f64) -> f64 {
     (LEAST_SHOWN + ratio - SLOWER).clamp(LEAST_SHOWN, 1.0)
 }
 
-/// Memory: bandwidth that is taken from it, or huge pages that spare it page walks.
-pub(super) fn memory(facts: &Facts) -> Option<Cause> {
-    let slowed = slower(facts, ProbeKind::Bandwidth);
-    let spared = faster(facts, ProbeKind::HugePages, FASTER);
-    let says = |probe: &Probe| text!(SLOWED, ratio = times(probe.ratio), range = range(probe));
-    let helped = |probe: &Probe| {
-        text!(
-            "bound-probe-huge-pages",
-            "With huge pages it needs {ratio} the CPU time ({range}).",
-            ratio = times(probe.ratio),
-            range = range(probe)
-        )
-    };
-    let (by, share, says, advice) = match (slowed, spared) {
-        (None, None) => return None,
-        // Whoever gains by huge pages goes to and fro in memory.
-        (slowed, Some(spared)) => {
-            let all = Text::sequence(slowed.iter().map(says).chain([helped(&spared)]));
-            let advice = text!(
-                "bound-use-memory-with-huge-pages",
-                "use huge pages (GLIBC_TUNABLES=glibc.malloc.hugetlb=1, or madvise); keep together what is used together"
-            );
-            let most = slowed.map_or(0.0, |probe| probe.ratio).max(1.0 / spared.ratio);
-            (BoundBy::MemoryLatency, share(most), all, advice)
+/// What a program that is slowed by others at the memory needs of it: by samples of its instructions, where they tell.
+fn kind(facts: &Facts, ratio: f64, slowed: Text) -> Cause {
+    match sampled::at_memory(facts) {
+        Some(seen) => {
+            let says = Text::sequence([seen.says, slowed]);
+            Cause::new(seen.by, seen.share.max(share(ratio)), says, seen.advice)
         }
-        (Some(slowed), None) => {
+        None => {
             let advice = text!(
                 "bound-touch-less-memory",
                 "touch less memory: smaller types, blocks that fit the caches, each line once"
             );
-            (BoundBy::MemoryBandwidth, share(slowed.ratio), says(&slowed), advice)
+            Cause::new(BoundBy::MemoryBandwidth, share(ratio), slowed, advice)
         }
+    }
+}
+
+/// Memory: bandwidth that is taken from it, or huge pages that spare it page walks.
+pub(super) fn memory(facts: &Facts) -> Option<Cause> {
+    let spared = faster(facts, ProbeKind::HugePages, FASTER);
+    let slowed = match alike(facts) {
+        Some((bandwidth, cache)) => Some((
+            bandwidth.ratio.max(cache.ratio),
+            text!(
+                "bound-probe-slowed-alike",
+                "Beside a program that takes memory bandwidth it needs {ratio} the CPU time ({range}), beside one that takes the \
+                 last cache {cache} ({cache_range}).",
+                ratio = times(bandwidth.ratio),
+                range = range(&bandwidth),
+                cache = times(cache.ratio),
+                cache_range = range(&cache)
+            ),
+        )),
+        None => slower(facts, ProbeKind::Bandwidth)
+            .map(|probe| (probe.ratio, text!(SLOWED, ratio = times(probe.ratio), range = range(&probe)))),
     };
-    Some(Cause::new(by, share, says, advice).cite(describe(facts), detail("probes")))
+    let cause = match (slowed, spared) {
+        (None, None) => return None,
+        // Whoever gains by huge pages goes to and fro in memory.
+        (slowed, Some(spared)) => {
+            let helped = text!(
+                "bound-probe-huge-pages",
+                "With huge pages it needs {ratio} the CPU time ({range}).",
+                ratio = times(spared.ratio),
+                range = range(&spared)
+            );
+            let advice = text!(
+                "bound-use-memory-with-huge-pages",
+                "use huge pages (GLIBC_TUNABLES=glibc.malloc.hugetlb=1, or madvise); keep together what is used together"
+            );
+            let most = slowed.as_ref().map_or(0.0, |(ratio, _)| *ratio).max(1.0 / spared.ratio);
+            let says = Text::sequence(slowed.map(|(_, says)| says).into_iter().chain([helped]));
+            Cause::new(BoundBy::MemoryLatency, share(most), says, advice)
+        }
+        (Some((ratio, says)), None) => kind(facts, ratio, says),
+    };
+    Some(cause.cite(describe(facts), detail("probes")))
 }
 
 /// The last cache that is taken from it, where bandwidth is not what it lacks.
 pub(super) fn cache(facts: &Facts) -> Option<Cause> {
     let probe = slower(facts, ProbeKind::Cache)?;
-    if slower(facts, ProbeKind::Bandwidth).is_some_and(|bandwidth| bandwidth.ratio >= probe.ratio) {
+    let bandwidth = slower(facts, ProbeKind::Bandwidth);
+    if alike(facts).is_some() || bandwidth.is_some_and(|bandwidth| bandwidth.ratio >= probe.ratio) {
         return None;
     }
     let says = text!(

@@ -6,7 +6,7 @@ use record::text::Value;
 use record::{Measurement, Template, Text, detail as place, text};
 
 use super::probes::share_less;
-use super::{Cause, FIRST, Facts, detail};
+use super::{Cause, FIRST, Facts, core, detail};
 
 /// Samples whose instructions were read, from which on they tell.
 const ENOUGH: u64 = 30;
@@ -48,6 +48,12 @@ pub(super) fn add(causes: &mut Vec<Cause>, facts: &Facts, user: f64) {
     let all = [memory(&sampled, user.min(stalled)), lines(&sampled, together), spinning(&sampled, user)];
     let more = all.into_iter().flatten().filter(|cause| !known || !of_memory(cause));
     causes.extend(more.map(|cause| cause.cite(seen.clone(), detail("sampled"))));
+}
+
+/// What its samples in user mode say of memory, where that is much of them.
+pub(super) fn at_memory(facts: &Facts) -> Option<Cause> {
+    let sampled = enough(facts).filter(|sampled| sampled.far >= FIRST)?;
+    memory(&sampled, facts.user / facts.cpu().max(1e-9) * core::on_cpu(facts))
 }
 
 /// The part of its CPU time, at least, in which two of its threads ran at once: only those take lines from each other. While any

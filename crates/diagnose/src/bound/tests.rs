@@ -443,6 +443,16 @@ fn what_an_experiment_shows_goes_before_what_it_looked_like() {
     let cache = probe("cache", 1.6, 1.5, 1.7);
     let says = bound_by(&probed(&format!("[{cache}, {taken}]")));
     assert_eq!(says, BoundBy::Cache);
+    // Two that do not differ are memory; which kind of it, samples tell.
+    let (wide, wider) = (probe("cache", 1.17, 1.02, 1.59), probe("bandwidth", 1.15, 1.03, 1.69));
+    let both = probed(&format!("[{wider}, {wide}]"));
+    is_bound(&both, BoundBy::MemoryBandwidth, &["bound-probe-slowed-alike"], &[("cache", "1.17×")]);
+    let samples = r#"{"samples": 300, "unread": 2, "far": 0.99, "working_set": 7e7}"#;
+    let both = with_detail(both, "sampled", samples);
+    let codes = ["bound-sampled-loads", "bound-probe-slowed-alike"];
+    is_bound(&both, BoundBy::MemoryLatency, &codes, &[("ratio", "1.15×")]);
+    let sampled = with_detail(probed(&format!("[{taken}]")), "sampled", samples);
+    is_bound(&sampled, BoundBy::MemoryLatency, &["bound-sampled-loads", "bound-probe-slowed"], &[]);
     let fewer = probe("fewer-cpus-time", 0.4, 0.3, 0.5);
     assert_eq!(bound_by(&probed(&format!("[{fewer}]"))), BoundBy::OwnThreads);
     // What was not resolved, or is little, is no verdict.

@@ -89,6 +89,8 @@ pub(crate) mod over {
         Template { code: "comparison-median-of-runs", words: "median of {count} runs" };
     pub(crate) const CPUS: Template =
         Template { code: "comparison-median-of-cpus", words: "median of {count} CPUs" };
+    pub(crate) const MEAN_OF_CPUS: Template =
+        Template { code: "comparison-mean-of-cpus", words: "mean of {count} CPUs" };
     pub(crate) const CORES: Template =
         Template { code: "comparison-median-of-cores", words: "median of {count} cores" };
     pub(crate) const CPU_PAIRS: Template =
@@ -124,6 +126,26 @@ impl Datum {
             share: is_share(&m.metric, &m.unit),
             ..Self::default()
         }
+    }
+
+    /// The mean over places of what adds up, as shares of time do, between the means of the ends of their intervals. `None` for none.
+    pub(crate) fn mean_of(all: &[&Measurement]) -> Option<Self> {
+        let mut datum = Self::from_several(all, over::MEAN_OF_CPUS)?;
+        if all.len() < 2 {
+            return Some(datum);
+        }
+        let mean =
+            |of: &dyn Fn(&Measurement) -> f64| all.iter().map(|m| of(m)).sum::<f64>() / all.len() as f64;
+        datum.value = Some(mean(&Measurement::value)).filter(|value| value.is_finite())?;
+        let own: Vec<(f64, f64)> = all.iter().filter_map(|m| m.interval()).collect();
+        datum.interval = (own.len() == all.len()).then(|| {
+            let end = |of: fn(&(f64, f64)) -> f64| own.iter().map(of).sum::<f64>() / own.len() as f64;
+            (end(|interval| interval.0), end(|interval| interval.1))
+        });
+        // Their scatter over places is no noise of the mean.
+        datum.samples = Vec::new();
+        datum.from = locate_all(all);
+        Some(datum)
     }
 
     /// Several measurements of the same thing at different places. `None` for none.

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use record::comparison::{Difference, FactKind};
 use record::machine::{CacheKind, MemoryDevice};
-use record::units::{bytes, figure, percent};
+use record::units::{bytes, figure, percent_to};
 use record::{Record, Template, Text, text};
 use serde_json::Value as Json;
 
@@ -159,7 +159,8 @@ fn list_limits() -> Vec<Row> {
 
 /// The state that the machine happened to be in.
 fn list_state() -> Vec<Row> {
-    let show_share: fn(&Json) -> Option<String> = |share| share.as_f64().map(percent);
+    // As the records' own reports have it.
+    let show_share: fn(&Json) -> Option<String> = |share| share.as_f64().map(|share| percent_to(share, 2));
     vec![
         (text!("comparison-fact-clock-then", "CPU MHz"), "before.clocks[].current_hz", Of(clock_then)),
         (text!("comparison-fact-load-averages", "Load averages"), "before.load", Of(load_averages)),

@@ -1,12 +1,13 @@
 //! Load latency level by level: L1, L2, L3 and memory, wherever these end on each machine.
 
 use record::text::Value;
-use record::{Label, Level, Measurement, Record, text};
+use record::{Label, Labels, Level, Measurement, Record, text};
 
 use super::datum::{Datum, Size, over};
 use super::nodes::{Nodes, last_level_cache};
-use super::rows::{Group, NamedRow, RowKind, Rows, add_row};
-use crate::resources::MEMORY;
+use super::rows::{Group, NamedRow, RowEntry, RowKind, Rows, add_row};
+use crate::RecordIndex;
+use crate::resources::{MEMORY, memory_pages};
 
 /// Working sets of a level whose latency lies this near to the level's are its plateau.
 const ON_PLATEAU: f64 = 0.08;
@@ -14,7 +15,8 @@ const ON_PLATEAU: f64 = 0.08;
 const ENOUGH: usize = 5;
 
 /// Adds the rows of a record's latency curve, or of its single points where it has no curve.
-pub(super) fn add_level_rows(record: &Record, levels: &[Level], rows: &mut Rows) {
+pub(super) fn add_level_rows(index: &RecordIndex, rows: &mut Rows) {
+    let (record, levels) = (index.record, index.levels());
     let points: Vec<&Measurement> = record
         .measurements_of("load.latency")
         .filter(|m| m.summary.n > 0 && m.value().is_finite() && m.labels.count(Label::Bytes).is_some())
@@ -42,6 +44,33 @@ pub(super) fn add_level_rows(record: &Record, levels: &[Level], rows: &mut Rows)
         }
     }
     add_page_walks(record, levels, &points, rows);
+    add_headlines(index, rows);
+}
+
+/// Memory as the record's headline has it, on ordinary pages and on the large ones that it is held against, in place of the medians over
+/// working sets.
+fn add_headlines(index: &RecordIndex, rows: &mut Rows) {
+    let Some((small, huge)) = memory_pages(index) else { return };
+    for (order, kind, m) in [(30, RowKind::Memory, huge), (40, RowKind::MemoryOnBasePages, small)] {
+        let Some(page) = m.labels.word(Label::Page).map(str::to_owned) else { continue };
+        let name = text!(
+            "comparison-row-load-on-pages",
+            "load from {level}, {page} pages",
+            level = MEMORY,
+            page = page.clone()
+        );
+        // Other tools do not tell the pages of a level: its row is the same.
+        let row = match kind {
+            RowKind::Memory => NamedRow { name, ..name_level(order, kind, MEMORY) },
+            _ => NamedRow::new(Group::Latency, "load.latency", order, name).of_kind(kind, MEMORY),
+        };
+        let (mut datum, place) = (Datum::from_measurement(m), Labels::new().with_label(Label::Page, page));
+        // What moved the clock at one working set leaves those around it.
+        if let Some(around) = rows.get(&row.key) {
+            datum.doubt = around.datum.doubt.clone();
+        }
+        rows.insert(row.key, RowEntry { name: row.name, datum, place, parts: None });
+    }
 }
 
 /// A level's place among the rows, by its name: machines have other numbers of levels.

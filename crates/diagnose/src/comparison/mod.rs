@@ -84,8 +84,7 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
     let only = work::OnlySizes::of(sides.iter().map(|side| side.record), commands);
     let known = sides.iter().zip(&subjects).map(|(side, subject)| {
         let (record, name) = (side.record, subject.name.clone());
-        let mut rows =
-            row_builder::build_rows(record, commands, &only, crate::RecordIndex::new(record).levels());
+        let mut rows = row_builder::build_rows(&crate::RecordIndex::new(record), commands, &only);
         if averages {
             averages::add_averages(record, &mut rows);
         }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use record::{Label, Labels, Level, Measurement, Record, Template, Text, detail, text};
+use record::{Label, Labels, Measurement, Record, Template, Text, detail, text};
 
 use super::commands::find_command;
 use super::datum::{Datum, Size, over};
@@ -12,19 +12,22 @@ use super::method::{self, Unfit};
 use super::row_names::RowNames;
 use super::rows::{Divisors, RowEntry, RowKey, RowKind, Rows};
 use super::work::OnlySizes;
+use crate::RecordIndex;
+use crate::resources::wake_up_cpu;
 
 /// Figures of one place further apart than this are not of one thing.
 const ONE_THING: f64 = 1.5;
 /// Operations of bandwidth that also stand per core, CPU and package.
 const DIVIDED: &[&str] = &["read", "triad"];
 
-/// The rows of a record. `levels` are those of its latency curve; `commands`: whether all that is compared are records of
-/// commands; `only`: the sizes of blocks of which one of them has no other.
-pub(super) fn build_rows(record: &Record, commands: bool, only: &OnlySizes, levels: &[Level]) -> Rows {
-    let mut rows = measured_rows(record, commands, only);
+/// The rows of a record. `commands`: whether all that is compared are records of commands; `only`: the sizes of blocks of which one of
+/// them has no other.
+pub(super) fn build_rows(index: &RecordIndex, commands: bool, only: &OnlySizes) -> Rows {
+    let record = index.record;
+    let mut rows = measured_rows(index, commands, only);
     add_efficiency(&mut rows);
     add_loaded(record, &mut rows);
-    super::level_rows::add_level_rows(record, levels, &mut rows);
+    super::level_rows::add_level_rows(index, &mut rows);
     super::nodes::add_node_rows(record, &mut rows);
     if record.machine.virtualization.emulated == Some(true) {
         for entry in rows.values_mut() {
@@ -37,7 +40,8 @@ pub(super) fn build_rows(record: &Record, commands: bool, only: &OnlySizes, leve
 /// The figures of one row, with its name and its place.
 type Figures<'a> = (Text, Labels, Vec<&'a Measurement>);
 
-fn measured_rows(record: &Record, commands: bool, only: &OnlySizes) -> Rows {
+fn measured_rows(index: &RecordIndex, commands: bool, only: &OnlySizes) -> Rows {
+    let record = index.record;
     let names = RowNames::new(record, commands, only);
     let settings = recipe_settings(record);
     // Elsewhere a row's name is the command's.
@@ -51,13 +55,15 @@ fn measured_rows(record: &Record, commands: bool, only: &OnlySizes) -> Rows {
     let caches = record.machine.last_level_bytes();
     let mut rows = Rows::new();
     for (key, (name, place, mut figures)) in all {
-        let of_places = retain_best(&key, &mut figures);
+        let of_places = retain_best(&key, &mut figures, index);
         let first = figures[0];
         let alike = figures.iter().all(|m| m.labels == first.labels);
-        let Some(mut datum) = Datum::from_several(&figures, if alike { over::RUNS } else { of_places })
-        else {
-            continue;
+        let datum = if first.is_mean() {
+            Datum::mean_of(&figures)
+        } else {
+            Datum::from_several(&figures, if alike { over::RUNS } else { of_places })
         };
+        let Some(mut datum) = datum else { continue };
         if alike && let Some(why) = find_spread(&figures, &datum.unit) {
             datum.unfit.get_or_insert(Unfit::Because(why));
         }
@@ -92,7 +98,7 @@ fn recipe_settings(record: &Record) -> HashMap<&str, String> {
 }
 
 /// Keeps those figures of a row that stand for it, and says what they are taken over.
-fn retain_best(key: &RowKey, all: &mut Vec<&Measurement>) -> Template {
+fn retain_best(key: &RowKey, all: &mut Vec<&Measurement>, index: &RecordIndex) -> Template {
     match key.metric.as_str() {
         "core.ipc" => {
             // The program's own counts before those of the whole system, declared ones before counted ones.
@@ -110,6 +116,12 @@ fn retain_best(key: &RowKey, all: &mut Vec<&Measurement>) -> Template {
         metric if metric.starts_with("wakeup.") => {
             if all.iter().any(|m| m.labels.get(Label::Cpu).is_none()) {
                 all.retain(|m| m.labels.get(Label::Cpu).is_none());
+            } else if metric == "wakeup.latency" {
+                // The CPU of the record's headline.
+                let cpu = wake_up_cpu(index);
+                if all.iter().any(|m| m.labels.count(Label::Cpu) == cpu) {
+                    all.retain(|m| m.labels.count(Label::Cpu) == cpu);
+                }
             }
             over::CPUS
         }

@@ -51,7 +51,7 @@ pub(crate) fn name_alone(metric: &str, row: &Text) -> Text {
 pub fn row_figures(record: &Record) -> Vec<RowFigure> {
     let index = crate::RecordIndex::new(record);
     let only = work::OnlySizes::default();
-    let rows = row_builder::build_rows(record, work::is_of_command(record), &only, index.levels());
+    let rows = row_builder::build_rows(&index, work::is_of_command(record), &only);
     let fit = rows.into_iter().filter(|(_, entry)| entry.datum.unfit.is_none() && entry.datum.is_some());
     let mut figures: Vec<RowFigure> = fit
         .map(|(key, entry)| {

@@ -4,6 +4,7 @@ use super::method::SUPERLINEAR;
 use super::*;
 use crate::samples::{machine, measured};
 use record::Label;
+use record::comparison::Row;
 use record::detail;
 use record::{Handover, Labels, Measurement};
 
@@ -375,4 +376,59 @@ fn a_figure_known_to_no_better_than_its_size_is_withheld_and_a_small_share_is_no
     };
     assert_eq!(withheld("cost.syscall"), [false, true]);
     assert_eq!(withheld("stolen.share"), [false, false]);
+}
+
+#[test]
+fn rows_of_a_headline_are_its_figures_and_shares_of_time_their_mean() {
+    let record = |ns: [f64; 2], shares: [f64; 2]| {
+        let mut record = crate::samples::stolen("below", shares);
+        crate::samples::add_wakeups(&mut record, "fifo", "as-is", ns);
+        crate::samples::add_wakeups(&mut record, "fifo", "tuned", [38e3, 16e3]);
+        record
+    };
+    let (before, after) = (record([38.5e3, 50e3], [0.0076, 0.0096]), record([52e3, 53e3], [0.079, 0.0048]));
+    let said = both(&before, &after);
+    let values = |metric: &str, setting: Option<&str>| -> Vec<Option<f64>> {
+        let is = |row: &&Row| row.metric == metric && row.labels.word(Label::Setting) == setting;
+        said.rows.iter().find(is).unwrap().cells.iter().map(|cell| cell.value).collect()
+    };
+    assert_eq!(values("wakeup.latency", Some("as-is")), [Some(50e3), Some(53e3)], "of CPU 1");
+    let near = |found: &[Option<f64>], expected: [f64; 2]| {
+        found.iter().zip(expected).all(|(a, b)| a.is_some_and(|a| (a - b).abs() < 1e-4))
+    };
+    assert!(near(&values("stolen.share", None), [0.0086, 0.0419]));
+    let row = said.rows.iter().find(|row| row.metric == "stolen.share").unwrap();
+    assert_eq!(row.cells[1].slower, Some(true), "{row:?}");
+    assert_eq!(row.cells[1].over.as_ref().and_then(Text::code), Some("comparison-mean-of-cpus"));
+}
+
+#[test]
+fn memory_on_each_kind_of_page_is_the_headlines() {
+    let record = |factor: f64| {
+        let mut record = machine(1);
+        crate::samples::add_cache(&mut record, 3, 32 << 20, 1);
+        let sizes = crate::samples::sizes(1 << 14, 1 << 28);
+        for (page, ns) in [("2MiB", 130.0), ("4KiB", 190.0)] {
+            let points = crate::samples::steps(
+                &sizes,
+                &[(32 << 10, 1.3), (1 << 20, 4.0), (32 << 20, 16.0), (1 << 40, ns * factor)],
+            );
+            crate::samples::add_curve(&mut record, page, &points);
+        }
+        for m in &mut record.measurements {
+            // The largest working set, which is the headline's, costs a little more.
+            if m.labels.count(Label::Bytes) == Some(1 << 28) {
+                *m = measured("load.latency", m.labels.clone(), m.value() * 1.05);
+            }
+        }
+        record
+    };
+    let (a, b) = (record(1.0), record(1.2));
+    let said = both(&a, &b);
+    for (page, ns) in [("2MiB", 136.5), ("4KiB", 199.5)] {
+        let is = |row: &&Row| row.metric == "load.latency" && row.labels.word(Label::Page) == Some(page);
+        let row = said.rows.iter().find(is).unwrap_or_else(|| panic!("{page}: {:?}", said.rows));
+        assert!(row.cells[0].value.is_some_and(|value| (value - ns).abs() < 1.0), "{row:?}");
+        assert_eq!(row.what.code(), Some("comparison-row-load-on-pages"));
+    }
 }

@@ -109,6 +109,7 @@ fn restore_states(states: &[IdleState]) -> Remedy {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figures::share_of;
     use crate::findings::invariants::{found, missing};
     use crate::samples::{add_wakeups, figure_in, machine};
 
@@ -146,7 +147,9 @@ mod tests {
         let mut record = machine(2);
         add_wakeups(&mut record, "fifo", "as-is", [33.1e3, 40.0e3]);
         add_wakeups(&mut record, "fifo", "tuned", [32.8e3, 23.1e3]);
-        assert_eq!(found(&record, RULE), []);
+        let finding = &found(&record, RULE)[0];
+        assert_eq!(finding.place, Some("CPU 1".into()), "CPU 0 gains nothing");
+        assert!((share_of(&finding.loss) - 16.9 / 40.0).abs() < 0.01, "{finding:?}");
     }
 
     #[test]

@@ -1,12 +1,11 @@
 //! CPU time that the hypervisor says it gave to others while this machine wanted to run.
 
 use record::diagnosis::Finding;
-use record::text::Value;
 use record::{Template, text};
 
 use super::needs::Need;
 use super::{Case, Draft, Rule, needs, steal_time};
-use crate::figures::modelled;
+use crate::figures::{lost_share, modelled};
 
 /// Steal during the run, by the kernel's account.
 pub(super) const RULE: Rule = Rule {
@@ -35,7 +34,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         return None;
     }
     let loss = modelled(share)?;
-    let taken = Value::Share(share);
+    let taken = lost_share(&loss);
     let says =
         text!("steal-share", "steal time during the run: {share} of all CPU time", share = taken.clone());
     // The kernel counts as steal what a cap withholds, too.
@@ -59,6 +58,7 @@ mod tests {
     use crate::findings::invariants::{found, missing};
     use crate::samples::{code_of, machine};
     use record::Label;
+    use record::text::Value;
 
     fn record_with(share: Option<f64>) -> record::Record {
         let mut record = machine(1);

@@ -60,7 +60,7 @@ fn find_share(case: &Case) -> Option<Finding> {
     if case.record.machine.is_virtual() {
         finding = finding.cite_all(stolen.gap.filter(|gap| is_a_cap(gap)).map(steal_time::cite_cap));
         if let Some(share) = case.record.conditions.after.as_ref().and_then(|after| after.steal_share) {
-            let share = Value::Share(share);
+            let share = Value::Rounded(Box::new(Value::Share(share)), 2);
             let says =
                 text!("stolen-below-admitted", "steal time reported by the hypervisor: {share}", share);
             finding = finding.cite(says, "conditions.after.steal_share");
@@ -78,9 +78,20 @@ fn find_gaps(case: &Case) -> Option<Finding> {
     let most = |gap: &Measurement| gap.summary.p95.unwrap_or(gap.summary.max);
     let long: Vec<_> = below.filter(|gap| gap.summary.max > 2.0 * usual && most(gap) > usual).collect();
     let gap = *long.iter().max_by(|a, b| a.summary.max.total_cmp(&b.summary.max))?;
-    let share = case.figures_of("stolen.share").find(|share| share.labels == gap.labels)?;
+    let share_of =
+        |gap: &Measurement| case.figures_of("stolen.share").find(|share| share.labels == gap.labels);
+    let share = share_of(gap)?;
     let longest = Value::Figure(gap.summary.max, "ns");
     let taken = Value::from(share);
+    let mut shares: Vec<&Measurement> = long.iter().filter_map(|gap| share_of(gap)).collect();
+    shares.sort_by(|a, b| a.value().total_cmp(&b.value()));
+    // The longest gap need not be that of the CPU that loses most.
+    let of_all = match shares[..] {
+        [least, .., most] if least.value() < most.value() => {
+            Value::from(text!("stolen-below-between", "{least} to {most}", least, most))
+        }
+        _ => taken.clone(),
+    };
     let gaps = text!(
         "stolen-below-gaps",
         "{count} gaps: median {median}, longest {longest}",
@@ -88,20 +99,20 @@ fn find_gaps(case: &Case) -> Option<Finding> {
         median = gap,
         longest = longest.clone()
     );
-    let sum = text!("stolen-below-sum", "all gaps: {taken} of the CPU's time", taken = taken.clone());
+    let sum = text!("stolen-below-sum", "all gaps: {taken} of the CPU's time", taken);
     let what = if case.record.machine.is_virtual() {
         text!(
             "stolen-below-gaps-hypervisor",
             "the hypervisor stops a busy CPU for up to {longest} at a time, {taken} of its time",
             longest,
-            taken
+            taken = of_all
         )
     } else {
         text!(
             "stolen-below-gaps-firmware",
             "the firmware stops a busy CPU for up to {longest} at a time, {taken} of its time",
             longest,
-            taken
+            taken = of_all
         )
     };
     let cost = text!(
@@ -156,6 +167,17 @@ mod tests {
         assert_eq!((finding.severity, finding.place.clone()), (Severity::Note, Some("CPU 1".into())));
         assert_eq!(finding.what.code(), Some("stolen-below-gaps-firmware"));
         assert!((figure_in(&finding.what, "longest") - 4.01e6).abs() < 1e4, "{finding:?}");
+        assert!((figure_in(&finding.what, "taken") - 0.003).abs() < 1e-6, "{finding:?}");
+    }
+
+    #[test]
+    fn gaps_of_several_cpus_take_from_least_to_most_of_them() {
+        let finding = &found(&stolen("below", [0.0096, 0.0076]), RULE)[0];
+        assert_eq!(finding.place, Some("CPUs 0-1".into()));
+        let Some(Value::Sentence(between)) = finding.what.value("taken") else { panic!("{finding:?}") };
+        assert_eq!(between.to_string(), "0.76 % to 0.96 %");
+        // Where both lose the same, that.
+        let finding = &found(&stolen("below", [0.003, 0.003]), RULE)[0];
         assert!((figure_in(&finding.what, "taken") - 0.003).abs() < 1e-6, "{finding:?}");
     }
 

@@ -5,7 +5,7 @@ use record::detail;
 use record::diagnosis::LayerStep;
 use record::statistics::Verdict;
 use record::text::Value;
-use record::units::{self, significant};
+use record::units::{self, digits_within, significant};
 use record::{Text, text};
 
 use super::rows::{Row, Rows};
@@ -119,21 +119,31 @@ fn step(pair: &Pair, together: Together) -> LayerStep {
 
 /// A verdict about a step in words.
 pub(super) fn state(verdict: &Verdict) -> Text {
+    let known = |share: f64, interval: (f64, f64)| {
+        let digits = digits_within(share, Some(interval));
+        move |share: f64| Value::Rounded(Box::new(Value::Share(share)), digits)
+    };
     match verdict {
-        Verdict::Costs { share, interval: (low, high) } if *share >= 0.0 => text!(
-            "overhead-costs",
-            "costs {share} [{low} – {high}]",
-            share = Value::Share(*share),
-            low = Value::Share(*low),
-            high = Value::Share(*high)
-        ),
-        Verdict::Costs { share, interval: (low, high) } => text!(
-            "overhead-saves",
-            "saves {share} [{low} – {high}]",
-            share = Value::Share(-share),
-            low = Value::Share(-high),
-            high = Value::Share(-low)
-        ),
+        Verdict::Costs { share, interval } if *share >= 0.0 => {
+            let known = known(*share, *interval);
+            text!(
+                "overhead-costs",
+                "costs {share} [{low} – {high}]",
+                share = known(*share),
+                low = known(interval.0),
+                high = known(interval.1)
+            )
+        }
+        Verdict::Costs { share, interval } => {
+            let known = known(*share, *interval);
+            text!(
+                "overhead-saves",
+                "saves {share} [{low} – {high}]",
+                share = known(-share),
+                low = known(-interval.1),
+                high = known(-interval.0)
+            )
+        }
         Verdict::NotResolved { smaller_than } => not_resolved(*smaller_than),
         Verdict::TooNoisy { rounds_needed: Some(more) } => text!(
             "overhead-too-noisy-rounds",

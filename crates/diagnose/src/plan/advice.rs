@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use record::plan::{Advice, Policy, Process, Purpose};
 use record::statistics::Verdict;
 use record::text::Value;
+use record::units::digits_of_share;
 use record::{Better, CpuList, Record, text, units};
 
 use super::available_resources::AvailableResources;
@@ -84,13 +85,17 @@ pub(super) fn huge_pages(index: &RecordIndex) -> Option<Advice> {
     let mut advice = Advice { about: "huge pages".to_owned(), evidence, ..Advice::default() };
     match loss(&small.summary, &huge.summary, Better::Lower) {
         Verdict::Costs { share, interval } => {
+            // As the finding has them.
+            let digits = digits_of_share(share, interval);
+            let [share, low, high] = [share, interval.0.max(0.0), interval.1]
+                .map(|share| Value::Rounded(Box::new(Value::Share(share)), digits));
             advice.says = text!(
                 "plan-huge-pages-gain",
                 "Random loads over {size} take {share} less time on 2 MiB pages ({low} to {high}).",
                 size,
-                share = Value::Share(share),
-                low = Value::Share(interval.0.max(0.0)),
-                high = Value::Share(interval.1)
+                share,
+                low,
+                high
             );
             if thp == Some("always") {
                 advice

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::figures::has_labels;
-use crate::samples::{add_cache, add_curve, machine, measured, sizes, steps};
+use crate::samples::{add_cache, add_curve, add_wakeups, machine, measured, sizes, steps};
 use record::machine::MemoryDevice;
 use record::text::Value;
 use record::{Label, Labels, Record, detail};
@@ -81,6 +81,21 @@ fn a_clock_above_the_advertised_one_is_the_ceiling() {
     let core = &resources_of(&record)[0];
     assert_eq!(core.source, Some(CeilingSource::Measured));
     assert!(core.share.is_some_and(|share| share <= 1.001));
+}
+
+#[test]
+fn the_ceiling_of_the_core_says_which_row_it_is() {
+    let mut record = machine(2);
+    for (cpu, active, hz) in [(1, "one", 3.25e9), (0, "all", 3.24e9), (1, "all", 3.22e9)] {
+        clock(&mut record, cpu, active, hz);
+    }
+    let ceiling = |record: &Record| {
+        let core = &resources_of(record)[0];
+        (core.ceiling, parts(core).1.code().map(str::to_owned))
+    };
+    assert_eq!(ceiling(&record), (Some(3.25e9), Some("core-clock-measured".to_owned())));
+    clock(&mut record, 0, "all", 3.26e9);
+    assert_eq!(ceiling(&record), (Some(3.26e9), Some("core-clock-measured-beside".to_owned())));
 }
 
 /// What all modes measure of an operation: in STREAM bytes, and with each stored line read first.
@@ -258,6 +273,18 @@ fn a_wake_up_that_held_idle_states_made_no_faster_is_its_own_ceiling_and_says_so
         (best.code(), best.value("held")),
         (Some("wake-up-no-faster"), Some(&Value::Figure(32.5e3, "ns")))
     );
+}
+
+#[test]
+fn of_two_cpus_the_one_that_idle_states_cost_more_is_the_headline() {
+    let mut record = machine(2);
+    add_wakeups(&mut record, "other", "as-is", [105e3, 91.6e3]);
+    assert_eq!(resources_of(&record)[0].delivered, 105e3, "the longer of two");
+    add_wakeups(&mut record, "fifo", "as-is", [38.6e3, 50e3]);
+    add_wakeups(&mut record, "fifo", "tuned", [38.8e3, 16.7e3]);
+    let wake_up = &resources_of(&record)[0];
+    assert_eq!((wake_up.delivered, wake_up.ceiling), (50e3, Some(16.7e3)));
+    assert_eq!(parts(wake_up).0.value("cpu"), Some(&Value::Count(1)));
 }
 
 #[test]

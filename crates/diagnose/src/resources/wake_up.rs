@@ -7,14 +7,15 @@ use record::text::Value;
 use record::{Label, Measurement, Text, detail, text};
 
 use super::{Headline, WAKE_UP, doubt};
-use crate::figures::middle;
 use crate::record_index::RecordIndex;
 
 /// The kernel's default timer slack, ns (`init_task`: 50 µs), which every ordinary thread has unless somebody changed it.
 pub(crate) const DEFAULT_SLACK_NS: f64 = 50e3;
 
-/// The CPU that stands for the machine's wake-ups: what one CPU gains says nothing of another, so all gains are those of one. It is the one whose gain by idle states is in the middle, of two the lesser; where real-time threads were
-/// not measured, by the gain of ordinary ones; where nothing was tuned, the middle one as the machine is.
+/// The CPU that stands for the machine's wake-ups: what one CPU gains says nothing of another, so all gains are those of one. It is
+/// the one whose gain by idle states is in the middle; where real-time threads were not measured, by the gain of ordinary ones;
+/// where nothing was tuned, the middle one as the machine is. Of an even number it is the worse of the middle two: of two CPUs one
+/// that loses nothing says nothing of what the other loses.
 pub(crate) fn wake_up_cpu(index: &RecordIndex) -> Option<u64> {
     let has_figure = |policy: &str, setting: &str| {
         index.wakeups(policy, setting).iter().copied().filter(|m| m.value() > 0.0)
@@ -30,11 +31,20 @@ pub(crate) fn wake_up_cpu(index: &RecordIndex) -> Option<u64> {
         let mut gains: Vec<(u64, f64)> = has_figure(policy, "as-is").filter_map(gain).collect();
         gains.retain(|(cpu, _)| ordinary.is_empty() || ordinary.contains(&Some(*cpu)));
         gains.sort_by(|one, other| one.1.total_cmp(&other.1));
-        gains.get(gains.len().checked_sub(1)? / 2).map(|(cpu, _)| *cpu)
+        let (_, worse) = gains.get(gains.len() / 2)?;
+        gains.iter().find(|(_, gain)| gain == worse).map(|(cpu, _)| *cpu)
     };
     by_gain("fifo")
         .or_else(|| by_gain("other"))
-        .or_else(|| middle(has_figure("other", "as-is")).and_then(|m| m.labels.count(Label::Cpu)))
+        .or_else(|| longer_middle(has_figure("other", "as-is")).and_then(cpu))
+}
+
+/// The measurement with the median time, of an even number the longer of the middle two; `None` for none.
+fn longer_middle<'a>(all: impl Iterator<Item = &'a Measurement>) -> Option<&'a Measurement> {
+    let mut sorted: Vec<&Measurement> = all.filter(|m| m.value().is_finite()).collect();
+    sorted.sort_by(|one, other| one.value().total_cmp(&other.value()));
+    let longer = sorted.get(sorted.len() / 2)?.value();
+    sorted.into_iter().find(|m| m.value() == longer)
 }
 
 /// Wake-up latency with one policy and setting on [`wake_up_cpu`]. Where that CPU has no figure, or none is named, the middle
@@ -46,7 +56,7 @@ pub(crate) fn wake_up_at<'a>(
 ) -> Option<&'a Measurement> {
     let at = || index.wakeups(policy, setting).iter().copied().filter(|m| m.value() > 0.0);
     let cpu = wake_up_cpu(index);
-    middle(at().filter(|m| m.labels.count(Label::Cpu) == cpu)).or_else(|| middle(at()))
+    longer_middle(at().filter(|m| m.labels.count(Label::Cpu) == cpu)).or_else(|| longer_middle(at()))
 }
 
 /// Wake-up latency: a real-time thread, which has no timer slack, as the machine is, against one with idle states held off. Where

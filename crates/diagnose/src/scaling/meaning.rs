@@ -2,6 +2,7 @@
 
 use record::diagnosis::Scaling;
 use record::text::Value;
+use record::units::digits_within;
 use record::{Text, text};
 
 use super::{CORES_FIRST, POOR};
@@ -13,8 +14,15 @@ const ALONE: f64 = 0.9;
 /// Beyond so many times the last step's threads the law is only extrapolated.
 const FAR: f64 = 4.0;
 
-/// The meaning of a line's steps; `one` is the throughput of one thread.
-pub(super) fn meaning(scaling: &Scaling, one: f64, cores: Option<u32>, doubt: Option<FitDoubt>) -> Text {
+/// The meaning of a line's steps; `one` is the throughput of one thread, `has_interval` whether that and the last step were measured
+/// often enough for an interval of 95 %.
+pub(super) fn meaning(
+    scaling: &Scaling,
+    one: f64,
+    cores: Option<u32>,
+    doubt: Option<FitDoubt>,
+    has_interval: bool,
+) -> Text {
     let Scaling { threads, speedup, .. } = *scaling;
     if scaling.steps.last().is_some_and(|last| !scaling.is_possible(last)) {
         return text!(
@@ -28,7 +36,10 @@ pub(super) fn meaning(scaling: &Scaling, one: f64, cores: Option<u32>, doubt: Op
         "scaling-speed-up",
         "{threads} threads do {speedup} the work of one.",
         threads,
-        speedup = Value::Factor(speedup)
+        speedup = Value::Rounded(
+            Box::new(Value::Factor(speedup)),
+            digits_within(speedup, scaling.speedup_interval)
+        )
     );
     if scaling.is_too_noisy() {
         let (low, high) = scaling.speedup_interval.unwrap_or((speedup, speedup));
@@ -44,7 +55,11 @@ pub(super) fn meaning(scaling: &Scaling, one: f64, cores: Option<u32>, doubt: Op
         says.push(doubt.describe());
         return says;
     }
-    if speedup > f64::from(threads) * (1.0 + POOR) {
+    // The run of one alone varies, too: a cause is named where the interval excludes that it is as many times one's, and what a few
+    // runs span does so by more than two of them may differ.
+    let linear = f64::from(threads) * if has_interval { 1.0 } else { 1.0 + POOR };
+    let surely = scaling.speedup_interval.is_some_and(|(low, _)| low > linear);
+    if surely && speedup > f64::from(threads) * (1.0 + POOR) {
         says.push(text!(
             "scaling-superlinear",
             "Superlinear: one thread alone had less of a resource (clock, cache, local memory)."

@@ -82,7 +82,15 @@ impl Point {
         let half = m.summary.relative_half_width().filter(|half| half.is_finite()).unwrap_or(0.0);
         let doubt = if m.doubt.is_some() { DOUBTFUL } else { 0.0 };
         let error = half.max(doubt).max(RESOLUTION);
-        Some(Self { threads, throughput, low, high, error, doubt: doubt_of(m) })
+        Some(Self {
+            threads,
+            throughput,
+            low,
+            high,
+            error,
+            doubt: doubt_of(m),
+            has_interval: m.interval().is_some(),
+        })
     }
 }
 
@@ -133,7 +141,9 @@ fn entry(workload: &str, line: &Line, cores: Option<u32>) -> Option<Scaling> {
         .collect();
     let speedup = steps.last()?.speedup;
     // Both ends of the speed-up.
-    let doubt = points.iter().filter(|p| p.threads == 1 || p.threads == last).filter_map(|p| p.doubt).min();
+    let ends = || points.iter().filter(|p| p.threads == 1 || p.threads == last);
+    let doubt = ends().filter_map(|p| p.doubt).min();
+    let has_interval = ends().all(|p| p.has_interval);
     let mut scaling = Scaling {
         workload: workload.to_owned(),
         placement: line.placement.to_owned(),
@@ -154,7 +164,7 @@ fn entry(workload: &str, line: &Line, cores: Option<u32>) -> Option<Scaling> {
     };
     scaling.disturbed = (doubt.is_some() || scaling.is_too_noisy())
         && scaling.steps.iter().any(|step| step.efficiency > 1.0 + POOR);
-    scaling.meaning = meaning::meaning(&scaling, one, cores, doubt);
+    scaling.meaning = meaning::meaning(&scaling, one, cores, doubt, has_interval);
     Some(scaling)
 }
 
@@ -435,6 +445,20 @@ mod tests {
         let fit = scaling(&record).remove(0);
         assert!(fit.disturbed && !fit.is_possible(&fit.steps[1]), "{fit:?}");
         assert!(fit.is_possible(&fit.steps[0]) && codes(&fit) == ["scaling-disturbed"], "{}", fit.meaning);
+        // What three runs span is no interval: they may lie a twentieth apart.
+        let few = |runs: [[f64; 3]; 2]| {
+            let mut record = machine(2);
+            for (threads, samples) in [1u32, 2].into_iter().zip(runs) {
+                let place = Labels::new()
+                    .with_label(Label::Workload, "w")
+                    .with_label(Label::Threads, threads)
+                    .with_label(Label::Placement, "cores-first");
+                record.measurements.push(Measurement::new("workload.throughput", place, samples.to_vec()));
+            }
+            codes(&scaling(&record).remove(0)).contains(&"scaling-superlinear")
+        };
+        assert!(!few([[1.0, 1.01, 1.02], [2.08, 2.13, 2.15]]), "2.11× of 2.04× to 2.15×");
+        assert!(few([[1.0, 1.01, 1.02], [2.4, 2.42, 2.43]]));
         // Two threads with a cache each can do more than twice the work, where both steps are sure.
         let mut record = machine(2);
         add(&mut record, "w", "cores-first", 1, 10.0);

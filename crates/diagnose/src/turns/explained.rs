@@ -13,6 +13,8 @@ const WORTH: f64 = 0.1;
 const AS_MUCH: f64 = 0.5;
 /// Fewer events than this take no time that shows.
 const FEW: f64 = 100.0;
+/// Ratios of counts below this are next to nothing.
+const LITTLE: f64 = 0.1;
 /// Counts that are looked at, the most telling first.
 const COUNTS: [&str; 7] = [
     "instructions",
@@ -95,7 +97,10 @@ pub(super) fn explain(record: &Record, [first, this]: [&Named; 2], comparisons: 
             let differs = compare_pairs(&both.rounds, Scale::Count, together, None);
             let resolved = matches!(differs.verdict, Verdict::Costs { .. });
             let worth_a_word = resolved && as_much && ratio.is_finite() && both.before.max(both.after) >= FEW;
-            worth_a_word.then(|| text!(COUNT, event = (*event).to_owned(), ratio = Value::Factor(ratio)))
+            // Of next to nothing the third digit tells nobody anything.
+            let digits = if ratio < LITTLE { 2 } else { 3 };
+            let ratio = Value::Rounded(Box::new(Value::Factor(ratio)), digits);
+            worth_a_word.then(|| text!(COUNT, event = (*event).to_owned(), ratio))
         })
         .collect();
     if !counts.is_empty() {

@@ -234,7 +234,9 @@ fn details(runs: &[Run], typical: &Run, job: &Job, cpus: usize) -> Detail {
     if !waits.is_empty() {
         all.set_parts(detail::WAITS, &waits);
     }
-    if let Some(sampled) = &typical.sampled {
+    // Of runs whose surroundings were changed in turn only the first was sampled.
+    let sampled = || runs.iter().filter_map(|run| run.sampled.as_ref()).max_by_key(|sampled| sampled.samples);
+    if let Some(sampled) = typical.sampled.as_ref().or_else(sampled) {
         all.set_parts(detail::SAMPLED, sampled);
     }
     if !typical.ended.left.is_empty() {

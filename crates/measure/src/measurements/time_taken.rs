@@ -262,6 +262,8 @@ fn publish(context: &mut Context, cpu: u32, seen: &Seen, distributions: bool) {
             .with_detail(detail::GAPS, gaps.len())
             .with_detail(detail::GAPS_PER_SECOND, gaps.len() as f64 / (watched / 1e9).max(1e-9))
             .with_detail(detail::SHARE_OF_ALL, gaps.iter().sum::<f64>() / watched.max(1.0));
+        // Of all the time together: parts are not of one length, and the mean over them is not that of the time.
+        share.summary.mean = share.detail.get(detail::SHARE_OF_ALL).filter(|_| share.summary.n > 0);
         if seen.moved {
             share.marks = mark_migrated(share.samples.len());
             judge(&mut share, f64::INFINITY);

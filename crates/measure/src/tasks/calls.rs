@@ -11,6 +11,8 @@ pub enum Waiting {
     Disk,
     /// What was written to get to a disk.
     Fsync,
+    /// Uninterruptible, with its call unseen: by the time that the call was read the thread was ready again.
+    Uninterruptible,
     /// Memory that has to be read from a disk.
     Faults,
     /// A socket.
@@ -42,7 +44,7 @@ impl Waiting {
     /// The word for people and JSON.
     pub fn word(self) -> &'static str {
         match self {
-            Waiting::Disk => "disk",
+            Waiting::Disk | Waiting::Uninterruptible => "disk",
             Waiting::Fsync => "fsync",
             Waiting::Faults => "faults",
             Waiting::Network => "network",
@@ -55,6 +57,12 @@ impl Waiting {
             Waiting::Unknown => "unknown",
         }
     }
+}
+
+/// What uninterruptible waits whose call was not seen are of, where so many looks showed a call to sync and so many another wait for a
+/// disk: on a busy machine a thread that is woken has left its call's place before anybody reads it.
+pub(super) fn name_uninterruptible(syncs: u64, disk: u64) -> Waiting {
+    if syncs > 0 && syncs >= disk { Waiting::Fsync } else { Waiting::Disk }
 }
 
 /// What a call waits for.

@@ -6,6 +6,7 @@
 
 mod calls;
 mod sampler;
+mod seen;
 mod spells;
 mod thread;
 mod turns;
@@ -13,6 +14,7 @@ mod waiting;
 mod waits;
 
 pub use calls::Waiting;
-pub use sampler::{Effort, FIRST, Sampler, Seen, Waits};
+pub use sampler::{Effort, FIRST, Sampler};
+pub use seen::{Seen, Waits};
 pub use thread::{Had, Thread, migrations};
 pub use waits::WaitLooks;

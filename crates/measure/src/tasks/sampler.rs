@@ -1,12 +1,11 @@
 //! Looks at the threads of processes now and then. A look is cheap and there are few: how much of one CPU's time goes into looking
 //! is its caller's choice.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-use record::command_run::LockWaits;
-
 use super::calls::{Machine, Waiting};
+use super::seen::Seen;
 use super::spells;
 use super::thread::{self, Had, Thread};
 use super::turns::{Key, Turns};
@@ -19,6 +18,9 @@ pub const FIRST: Duration = Duration::from_millis(20);
 const MOST_BETWEEN: Duration = Duration::from_secs(5);
 /// Threads of which all is kept; the time of those beyond is in the command's sums.
 const MOST_KEPT: usize = 20_000;
+
+/// Ready threads that are asked for their call, in one look.
+const MOST_READY_ASKED: usize = 4;
 
 /// After so long, threads that run now have run since the processes were found.
 const UNKNOWN: Duration = Duration::from_millis(400);
@@ -48,44 +50,6 @@ impl Effort {
         Self { cost: 400, between: Duration::from_millis(100), threads: 256, waiting: 24, moves: false };
 }
 
-/// Threads that waited for one thing, summed over looks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Waits {
-    /// All of them.
-    pub threads: u64,
-    /// Those that had been on a CPU since the look before: they wait again and again, and not once for long.
-    pub again: u64,
-}
-
-/// What was seen of the threads.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Seen {
-    /// Looks.
-    pub samples: u64,
-    /// Looks at which no thread ran or was ready to run.
-    pub idle: u64,
-    /// Threads that ran or were ready to run, summed over looks.
-    pub active: u64,
-    /// At idle looks: what held them all.
-    pub waiting: BTreeMap<Waiting, u64>,
-    /// At all looks: what threads waited for.
-    pub waits: BTreeMap<Waiting, Waits>,
-    /// Of the process whose threads waited longest for locks.
-    pub locks: Option<LockWaits>,
-    /// Waiting threads of which that may not be read, summed over looks.
-    pub unread: u64,
-    /// Threads that were seen, those with the most time on a CPU first.
-    pub threads: Vec<Thread>,
-    /// Threads that had no turn: when they had one last, they waited, and had not run since the one before.
-    pub resting: usize,
-    /// Most threads at one look.
-    pub most_threads: usize,
-    /// Most threads that ran or were ready to run, at one look.
-    pub most_active: u64,
-    /// Whether there were more threads than are looked at.
-    pub too_many: bool,
-}
-
 /// Looks at processes and what they start.
 #[derive(Debug)]
 pub struct Sampler {
@@ -98,6 +62,8 @@ pub struct Sampler {
     all_at: Option<Instant>,
     threads: HashMap<Key, Thread>,
     turns: Turns,
+    /// Looks at which a thread that had just run was in a call to sync.
+    syncs: u64,
     /// When it was taken last what was seen.
     taken: Instant,
     seen: Seen,
@@ -119,6 +85,8 @@ struct Sleeper {
 #[derive(Default)]
 struct Look {
     active: u64,
+    /// Those of them whose call was asked for.
+    asked: usize,
     sleepers: Vec<Sleeper>,
     /// The thread that had most of a CPU since the look before, ns, and its CPU.
     busiest: Option<(u64, u32)>,
@@ -134,6 +102,7 @@ impl Sampler {
             all_at: None,
             threads: HashMap::new(),
             turns: Turns::default(),
+            syncs: 0,
             taken: Instant::now(),
             seen: Seen::default(),
             clocks: Vec::new(),
@@ -228,6 +197,7 @@ impl Sampler {
         let since_taken = self.taken.elapsed().as_nanos() as u64;
         self.taken = Instant::now();
         let looked = || self.threads.values().filter(|thread| thread.looks > 0);
+        seen.name_uninterruptible(std::mem::take(&mut self.syncs));
         seen.locks = spells::longest(looked().map(|thread| (thread.pid, &thread.spells)));
         for thread in self.threads.values_mut().filter(|thread| thread.looks > 0) {
             let mut since = thread.clone();
@@ -280,7 +250,14 @@ impl Sampler {
         let Some((thread, grown, again)) = self.look_at(pid, tid) else { return };
         let (state, cpu) = (thread.state, thread.cpu);
         match state {
-            'R' => look.active += 1,
+            'R' => {
+                look.active += 1;
+                // Who waits now and then may have begun to, and hardly any look finds it waiting where others have the CPUs.
+                if again && look.asked < MOST_READY_ASKED {
+                    look.asked += 1;
+                    self.syncs += u64::from(waiting::is_in_sync(pid, tid, Machine::of_process(pid)));
+                }
+            }
             'Z' | 'X' => {}
             _ => look.sleepers.push(Sleeper { pid, tid, state, again }),
         }
@@ -339,7 +316,7 @@ impl Sampler {
                 }
             }
         }
-        let Look { active, sleepers, busiest } = look;
+        let Look { active, sleepers, busiest, .. } = look;
         // Between its end and our notice there is nothing to see.
         if active == 0 && sleepers.is_empty() {
             return;

@@ -24,11 +24,21 @@ pub(super) fn find_reason(pid: i32, tid: i32, state: char, machine: Option<Machi
     match named {
         Some(named) if state != 'D' || !named.is_a_lock() => Some(named),
         _ => function().or(match (state, call) {
-            ('D', _) => Some(Waiting::Disk),
+            ('D', Some(_)) => Some(Waiting::Disk),
+            ('D', None) => Some(Waiting::Uninterruptible),
             (_, Some(_)) => named.or(Some(Waiting::Unknown)),
             (_, None) => None,
         }),
     }
+}
+
+/// Whether a thread that was ready or running a moment ago has begun to wait in a call to sync.
+pub(super) fn is_in_sync(pid: i32, tid: i32, machine: Option<Machine>) -> bool {
+    let call = || {
+        let text = fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall")).ok()?;
+        find_call(machine?, parse(&text)?.0)
+    };
+    call() == Some(Call::Waits(Waiting::Fsync))
 }
 
 /// The number of a call and its first three arguments.
@@ -53,7 +63,7 @@ const FILES: [(&str, Waiting); 6] = [
 ];
 
 /// Functions of the kernel in which threads sleep, by what their names contain.
-const FUNCTIONS: [(&str, Waiting); 22] = [
+const FUNCTIONS: [(&str, Waiting); 23] = [
     ("futex", Waiting::Lock),
     // The lock of a process's address space, or of a folder.
     ("rwsem_down", Waiting::Lock),
@@ -76,7 +86,9 @@ const FUNCTIONS: [(&str, Waiting); 22] = [
     ("n_tty_read", Waiting::Terminal),
     ("do_wait", Waiting::Child),
     ("handle_userfault", Waiting::Faults),
-    ("wait_on_page_bit", Waiting::Disk),
+    // A page that is read, or one that is written out.
+    ("wait_on_page_bit", Waiting::Uninterruptible),
+    ("folio_wait_bit", Waiting::Uninterruptible),
 ];
 
 /// By the name of the kernel's function. `0` is one that may not be known.

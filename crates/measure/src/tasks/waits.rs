@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use record::command_run::{Looks, ThreadWaits};
+use record::command_run::{Looks, ThreadWaits, Waits};
 
-use super::calls::{Machine, Waiting};
+use super::calls::{Machine, Waiting, name_uninterruptible};
 use super::spells::{self, Spells};
 use super::thread::{list_threads, look_at_state};
 use super::waiting;
@@ -20,6 +20,8 @@ pub struct WaitLooks {
     threads: HashMap<(i32, i32), Spells>,
     machines: HashMap<i32, Option<Machine>>,
     waits: ThreadWaits,
+    /// Those whose call was not seen.
+    unnamed: Waits,
     looks: Looks,
 }
 
@@ -51,7 +53,10 @@ impl WaitLooks {
             let machine = *self.machines.entry(pid).or_insert_with(|| Machine::of_process(pid));
             match waiting::find_reason(pid, tid, state, machine) {
                 Some(waiting) => {
-                    let waits = self.waits.entry(waiting.word().to_owned()).or_default();
+                    let waits = match waiting {
+                        Waiting::Uninterruptible => &mut self.unnamed,
+                        named => self.waits.entry(named.word().to_owned()).or_default(),
+                    };
                     waits.threads += 1;
                     waits.again += u64::from(again);
                     if let Some(thread) = seen.get_mut(&(pid, tid)) {
@@ -67,6 +72,14 @@ impl WaitLooks {
 
     /// What was seen since this was asked last.
     pub fn take(&mut self) -> (Looks, ThreadWaits) {
+        let unnamed = std::mem::take(&mut self.unnamed);
+        if unnamed.threads > 0 {
+            let looks = |what: Waiting| self.waits.get(what.word()).map_or(0, |waits| waits.threads);
+            let what = name_uninterruptible(looks(Waiting::Fsync), looks(Waiting::Disk));
+            let all = self.waits.entry(what.word().to_owned()).or_default();
+            all.threads += unnamed.threads;
+            all.again += unnamed.again;
+        }
         let locks = spells::longest(self.threads.iter().map(|((pid, _), thread)| (*pid, thread)));
         if let Some(locks) = locks {
             self.waits.entry(Waiting::Lock.word().to_owned()).or_default().locks = Some(locks);

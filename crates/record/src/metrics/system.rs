@@ -20,7 +20,8 @@ pub(super) const METRICS: &[Metric] = &[
             (what every program gets) or `fifo` (real-time). `setting=as-is` is the machine as it was; `awake`
             holds CPUs out of deep idle states through `/dev/cpu_dma_latency`, as cyclictest does, so that its averages
             stand beside this one's mean; `tuned` also sets the timer slack to 1 ns.
-            `corrected=true` adds the periods that a long delay swallowed, which cyclictest leaves out.
+            `corrected=true` adds the periods that a long delay swallowed, which cyclictest leaves out. The headline and its
+            ceiling are of one CPU: that whose gain by `tuned` is in the middle, of an even number the worse of the middle two.
             Usual: `other` as-is 55 to 80 µs in the median, 50 µs of it timer slack; averages of 11 to 55 µs were
             published for four cloud servers whose idle states were held off, with maxima of 5 to 21 ms. `fifo`
             tuned a few µs on bare metal, 5 to 25 µs in a virtual machine; maxima under 100 µs want a PREEMPT_RT

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use record::phrase::count_noun;
 use record::{Label, Measurement, Record};
 
-use super::figures::{MARK, figure, labelled, remarks, spread, value, withheld};
+use super::figures::{MARK, as_known, labelled, remarks, spread, value, withheld};
 use super::side_by_side::{cell, group_by, side_by_side};
 use crate::chart::bars::{Bar, Bars, Fill, Piece};
 use crate::table::Table;
@@ -63,7 +63,11 @@ pub(crate) fn table(record: &Record, most: usize) -> Table {
                 let mark = if bus.doubt.is_some() { MARK } else { "" };
                 // Every table writes a figure as far as its interval knows it.
                 let is_measured = least == bus.value() && most == bus.value();
-                if is_measured { value(bus) } else { range(&figure(bus, least), &figure(bus, most)) + mark }
+                if is_measured {
+                    value(bus)
+                } else {
+                    range(&as_known(stream, least), &as_known(stream, most)) + mark
+                }
             }
             (_, bus) => cell(bus),
         };

@@ -7,6 +7,11 @@ use crate::table::Table;
 use crate::text::range;
 use record::phrase::count_noun;
 
+/// The kernel counts steal time in ticks: two digits of it, everywhere.
+pub(crate) fn steal_share(share: f64) -> String {
+    units::percent_to(share, 2)
+}
+
 /// A condition before the run and after it; empty where it was not so.
 type Condition = [String; 3];
 
@@ -146,7 +151,7 @@ fn snapshot(state: &Snapshot) -> Section {
     let pressure =
         state.pressure.iter().map(|(what, share)| Some(format!("{what} {}", units::percent(*share))));
     section.add("Pressure, 10 s", listed(pressure));
-    section.add_some("Steal", state.steal_share.map(units::percent));
+    section.add_some("Steal", state.steal_share.map(steal_share));
     section.add_some("Memory available", state.memory_available_bytes.map(units::bytes));
     let swap = match (state.swap_used_bytes, state.swap_bytes) {
         (_, Some(0)) => Some("none".to_owned()),

@@ -2,6 +2,7 @@
 
 use crate::text::range;
 use record::Label;
+use record::diagnosis::{Resource, Scaling, Step};
 use record::label::name_workload;
 use record::statistics::is_unknown;
 use record::{DoubtKind, Mark, Measurement, Record, detail, metrics, units};
@@ -40,10 +41,31 @@ fn is_share(metric: &str) -> bool {
     metric.ends_with(".share") || metric == "memory.write_allocate_avoided"
 }
 
+/// A figure that follows from a measurement's, with as many digits as that one has.
+pub(crate) fn as_known(m: &Measurement, figure: f64) -> String {
+    units::figure_to(figure, &m.unit, units::digits_within(m.value(), m.interval()))
+}
+
 /// A figure that follows from the record: where it is a measurement's, with the digits that it has in that one's table.
 pub(crate) fn known(record: &Record, figure: f64, unit: &str) -> String {
+    units::figure_to(figure, unit, digits(record, figure, unit))
+}
+
+/// How many digits such a figure has.
+fn digits(record: &Record, figure: f64, unit: &str) -> usize {
     let interval = measurement_of(record, figure, unit).and_then(Measurement::interval);
-    units::figure_to(figure, unit, units::digits_within(figure, interval))
+    units::digits_within(figure, interval)
+}
+
+/// How many digits what a resource delivers and its ceiling have, which stand beside each other. Where they are nearer to each other
+/// than the last digit of the one that is known less, both have as many as that: none is more than the other by its digits alone.
+pub(crate) fn digits_beside_ceiling(record: &Record, resource: &Resource) -> (usize, usize) {
+    let of = |figure| digits(record, figure, &resource.unit);
+    let delivered = of(resource.delivered);
+    let Some(ceiling) = resource.ceiling else { return (delivered, delivered) };
+    let (apart, least) = ((resource.delivered - ceiling).abs(), delivered.min(of(ceiling)));
+    let last_digit = 10f64.powf(ceiling.max(resource.delivered).log10().floor() + 1.0 - least as f64);
+    if apart < last_digit { (least, least) } else { (delivered, of(ceiling)) }
 }
 
 /// `±3.0 %`: half of a figure's 95 % interval, where the figure is a measurement's that has one.
@@ -64,6 +86,32 @@ fn measurement_of<'a>(record: &'a Record, figure: f64, unit: &str) -> Option<&'a
 /// A factor with its times sign.
 pub(crate) fn times(factor: f64) -> String {
     format!("{}×", units::significant(factor))
+}
+
+/// The same as far as its interval knows it.
+fn times_within(factor: f64, interval: Option<(f64, f64)>) -> String {
+    format!("{}×", units::figure_to(factor, "ratio", units::digits_within(factor, interval)))
+}
+
+/// The speed-up and the efficiency of a step: of the last one as far as the interval of the speed-up knows them.
+pub(crate) fn speed_up(scaling: &Scaling, step: &Step) -> [String; 2] {
+    let interval = scaling.speedup_interval.filter(|_| step.threads == scaling.threads);
+    let threads = f64::from(step.threads.max(1));
+    let of_one = interval.map(|(low, high)| (low / threads, high / threads));
+    let digits = units::digits_within(step.efficiency, of_one);
+    let speedup = if interval.is_some() { scaling.speedup } else { step.speedup };
+    [times_within(speedup, interval), units::percent_to(step.efficiency, digits)]
+}
+
+/// A resource's ceiling, beside what it delivers.
+pub(crate) fn ceiling(record: &Record, resource: &Resource) -> Option<String> {
+    let (_, digits) = digits_beside_ceiling(record, resource);
+    resource.ceiling.map(|ceiling| units::figure_to(ceiling, &resource.unit, digits))
+}
+
+/// The share of line speed that a resource delivers: `62 %`.
+pub(crate) fn share_of_line_speed(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
 }
 
 /// What stands for a figure that is [`withheld`].
@@ -219,6 +267,51 @@ mod tests {
         // A share near 0 is small, not unknown.
         let small = Measurement::new("stolen.share", Labels::new(), vec![0.0, 1e-6, 9e-5, 0.0, 2e-6, 8e-5]);
         assert!(value(&small) != "-" && spread(&small) != "-");
+    }
+
+    #[test]
+    fn what_is_delivered_is_not_printed_above_its_ceiling() {
+        let mut record = Record::new("0.1.0", String::new(), Vec::new());
+        let clock = |hz: f64, apart: f64| {
+            let samples = (0..12).map(|i| hz + f64::from(i % 3 - 1) * apart).collect();
+            Measurement::new("core.clock", Labels::new(), samples)
+        };
+        let (delivered, ceiling) = (clock(3.2436e9, 1e6), clock(3.2441e9, 1.5e8));
+        let resource = |ceiling: f64| Resource {
+            name: "core".to_owned(),
+            unit: "Hz".to_owned(),
+            ceiling: Some(ceiling),
+            source: None,
+            delivered: delivered.value(),
+            share: None,
+            repeatability: None,
+            usual: None,
+            beside: None,
+            meaning: record::Text::default(),
+            doubt: None,
+        };
+        let near = resource(ceiling.value());
+        record.measurements = vec![delivered.clone(), ceiling];
+        assert_eq!(known(&record, near.delivered, "Hz"), "3.24 GHz");
+        assert_eq!(digits_beside_ceiling(&record, &near), (2, 2), "3.24 GHz of 3.2 GHz");
+        // Far apart each has its own.
+        record.measurements[1] = clock(4e9, 4e8);
+        assert_eq!(digits_beside_ceiling(&record, &resource(4e9)), (3, 2));
+    }
+
+    #[test]
+    fn a_speed_up_has_the_digits_that_its_interval_leaves() {
+        let step = Step { threads: 2, throughput: 1.37, speedup: 1.3651, efficiency: 0.68256 };
+        let mut scaling =
+            Scaling { threads: 2, speedup: 1.3651, ..serde_json::from_value(scaling()).unwrap() };
+        assert_eq!(speed_up(&scaling, &step), ["1.37×", "68.3 %"]);
+        scaling.speedup_interval = Some((1.103, 1.717));
+        assert_eq!(speed_up(&scaling, &step), ["1.4×", "68 %"]);
+    }
+
+    fn scaling() -> serde_json::Value {
+        serde_json::json!({"workload": "primes", "placement": "cores-first", "points": 2, "rate": 1.0, "contention": 0.0,
+            "coherency": 0.0, "residual": 0.0, "speedup": 1.0, "threads": 1, "meaning": "", "steps": []})
     }
 
     #[test]

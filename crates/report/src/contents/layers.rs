@@ -31,13 +31,27 @@ pub(crate) fn layers(record: &Record, detailed: bool) -> Option<Block> {
     (!record.diagnosis.layers.is_empty()).then_some(block)
 }
 
+/// What a layer takes over the fastest, as far as its interval knows it; of a difference that may be none, what it is smaller than.
+pub(crate) fn over_fastest(layer: &Layer) -> String {
+    match layer.over_interval {
+        Some((low, high)) if low <= 0.0 && high >= 0.0 => {
+            format!("< {}", units::percent(units::bound(high.max(-low))))
+        }
+        Some(interval) => {
+            let share = units::percent_to(layer.over, units::digits_within(layer.over, Some(interval)));
+            format!("{}{share}", if layer.over < 0.0 { "" } else { "+" })
+        }
+        None => units::signed_percent(layer.over),
+    }
+}
+
 /// What each layer takes longer than the fastest, with the interval of that.
 fn bars(record: &Record, unit: &str) -> Bars {
     let layers = &record.diagnosis.layers;
     let ends = layers.iter().map(|l| l.over_interval.map_or(l.over, |(_, high)| high));
     let most = ends.filter(|end| end.is_finite()).fold(0.01, f64::max);
     let row = |layer: &Layer| {
-        let (figure, time) = (units::signed_percent(layer.over), units::figure(layer.time, unit));
+        let (figure, time) = (over_fastest(layer), units::figure(layer.time, unit));
         let fill = if layer.over > 0.0 { Fill::Lost } else { Fill::Plain };
         let whole = Piece::new(0.0, layer.over / most, fill, format!("{}: {time}, {figure}", layer.layer));
         let mut pieces = vec![Piece { unreliable: layer.doubt.is_some(), ..whole }];
@@ -83,7 +97,7 @@ fn times(record: &Record, unit: &str, detailed: bool) -> Table {
             layer.bound.clone().unwrap_or_default(),
             layer.interrupts.clone().unwrap_or_default(),
             format!("{}{seconds}", units::figure(layer.time, unit)),
-            units::signed_percent(layer.over),
+            over_fastest(layer),
             layer.over_interval.map_or(String::new(), |(low, high)| {
                 range(&units::signed_percent(low), &units::signed_percent(high))
             }),
@@ -205,6 +219,14 @@ mod tests {
             says: String::new().into(),
             from: String::new(),
         });
+        let against = |over: f64, interval: (f64, f64)| {
+            let mut layer = record.diagnosis.layers[0].clone();
+            (layer.over, layer.over_interval) = (over, Some(interval));
+            over_fastest(&layer)
+        };
+        assert_eq!(against(0.00245, (-0.06, 0.0742)), "< 7.42 %");
+        assert_eq!(against(-0.00263, (-0.06, 0.05)), "< 6.00 %");
+        assert_eq!(against(0.0119, (0.00174, 0.0222)), "+1.2 %");
         record.diagnosis.siblings.push(SiblingsAdd {
             workload: "openssl".to_owned(),
             bytes: Some(8192),

@@ -4,7 +4,7 @@ use record::diagnosis::CeilingSource;
 use record::loss_breakdown::{LossBreakdown, LossStep};
 use record::{Better, Record, units};
 
-use super::figures::known;
+use super::figures::{digits_beside_ceiling, share_of_line_speed};
 use crate::chart::bars::{Bar, Bars, Fill, Piece};
 use crate::text::range;
 
@@ -31,17 +31,31 @@ pub(crate) fn bars(record: &Record) -> Vec<Bars> {
         let doubt = resource.and_then(|resource| resource.doubt.as_ref());
         let title =
             doubt.map_or(found.resource.clone(), |doubt| format!("{}: unreliable, {doubt}", found.resource));
-        Bars { title, rows: rows(record, found, doubt.is_some()), ..Bars::default() }
+        let digits = resource.map(|resource| digits_beside_ceiling(record, resource));
+        Bars {
+            title,
+            rows: rows(found, digits.unwrap_or((DIGITS, DIGITS)), doubt.is_some()),
+            ..Bars::default()
+        }
     };
     record.diagnosis.loss_breakdowns.iter().map(draw).collect()
 }
 
-/// The rows of a breakdown, from the ceiling down, each with its part of a bar that is as long as the larger of ceiling and delivered.
-fn rows(record: &Record, breakdown: &LossBreakdown, unreliable: bool) -> Vec<Bar> {
+/// Digits of what no interval tells about.
+const DIGITS: usize = 3;
+
+/// The rows of a breakdown, from the ceiling down, each with its part of a bar that is as long as the larger of ceiling and delivered,
+/// of which what is delivered and the ceiling have so many digits.
+fn rows(breakdown: &LossBreakdown, (of_delivered, of_ceiling): (usize, usize), unreliable: bool) -> Vec<Bar> {
     let whole = breakdown.ceiling.max(breakdown.delivered);
     let at = |value: f64| (value / whole).clamp(0.0, 1.0);
-    let row = |kind, label: &str, value: f64, how: String, ends: (f64, f64)| {
-        let figure = figure(record, breakdown, kind, value);
+    let row = |kind, label: &str, value: f64, how: String, ends: (f64, f64), digits: usize| {
+        let figure = figure(breakdown, kind, value, digits);
+        // The share of the headline, and what a finding of this cause costs.
+        let beside = match kind {
+            Kind::Ceiling | Kind::Delivered => share_of_line_speed(value / whole),
+            Kind::Loss | Kind::Unexplained => units::percent_to(value.abs() / whole, digits),
+        };
         let fill = match kind {
             Kind::Ceiling | Kind::Delivered => Fill::Plain,
             Kind::Loss => Fill::Lost,
@@ -51,14 +65,7 @@ fn rows(record: &Record, breakdown: &LossBreakdown, unreliable: bool) -> Vec<Bar
         let strong = kind == Kind::Delivered;
         let piece = Piece::new(from, to, fill, format!("{label}: {figure}"));
         let pieces = vec![Piece { unreliable: unreliable && strong, ..piece }];
-        Bar {
-            name: label.to_owned(),
-            how,
-            pieces,
-            figure,
-            beside: units::percent(value.abs() / whole),
-            strong,
-        }
+        Bar { name: label.to_owned(), how, pieces, figure, beside, strong }
     };
     let source = match breakdown.source {
         CeilingSource::Parts => "parts",
@@ -70,6 +77,7 @@ fn rows(record: &Record, breakdown: &LossBreakdown, unreliable: bool) -> Vec<Bar
         breakdown.ceiling,
         source.to_owned(),
         (0.0, breakdown.ceiling),
+        of_ceiling,
     )];
     let mut level = breakdown.ceiling;
     for step in &breakdown.steps {
@@ -79,6 +87,7 @@ fn rows(record: &Record, breakdown: &LossBreakdown, unreliable: bool) -> Vec<Bar
             step.takes,
             how(breakdown, step),
             (level, step.leaves),
+            digits_of(step),
         ));
         level = step.leaves;
     }
@@ -95,6 +104,7 @@ fn rows(record: &Record, breakdown: &LossBreakdown, unreliable: bool) -> Vec<Bar
             breakdown.unexplained,
             String::new(),
             (level, breakdown.delivered),
+            DIGITS,
         ));
     }
     rows.push(row(
@@ -103,12 +113,18 @@ fn rows(record: &Record, breakdown: &LossBreakdown, unreliable: bool) -> Vec<Bar
         breakdown.delivered,
         String::new(),
         (0.0, breakdown.delivered),
+        of_delivered,
     ));
     rows
 }
 
+/// As many digits as the interval of what a cause takes leaves.
+fn digits_of(step: &LossStep) -> usize {
+    units::digits_within(step.takes, step.interval.filter(|_| step.measured))
+}
+
 /// A figure; losses carry the sign that takes them from the row above to the one below.
-fn figure(record: &Record, breakdown: &LossBreakdown, kind: Kind, value: f64) -> String {
+fn figure(breakdown: &LossBreakdown, kind: Kind, value: f64, digits: usize) -> String {
     let adds = (value >= 0.0) == (breakdown.better == Better::Lower);
     let sign = match kind {
         Kind::Ceiling => "",
@@ -116,14 +132,14 @@ fn figure(record: &Record, breakdown: &LossBreakdown, kind: Kind, value: f64) ->
         Kind::Loss | Kind::Unexplained if adds => "+ ",
         Kind::Loss | Kind::Unexplained => "− ",
     };
-    format!("{sign}{}", known(record, value.abs(), &breakdown.unit))
+    format!("{sign}{}", units::figure_to(value.abs(), &breakdown.unit, digits))
 }
 
 fn how(breakdown: &LossBreakdown, step: &LossStep) -> String {
     if !step.measured {
         return "modelled".to_owned();
     }
-    let shown = |value: f64| units::figure(value, &breakdown.unit);
+    let shown = |value: f64| units::figure_to(value, &breakdown.unit, digits_of(step));
     match step.interval {
         Some((low, high)) if high > low => format!("measured [{}]", range(&shown(low), &shown(high))),
         _ => "measured".to_owned(),
@@ -133,10 +149,6 @@ fn how(breakdown: &LossBreakdown, step: &LossStep) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn record() -> Record {
-        Record::new("0.1.0", String::new(), Vec::new())
-    }
 
     fn breakdown() -> LossBreakdown {
         LossBreakdown {
@@ -162,12 +174,12 @@ mod tests {
 
     #[test]
     fn rows_lead_from_the_ceiling_to_what_is_delivered() {
-        let rows = rows(&record(), &breakdown(), false);
+        let rows = rows(&breakdown(), (3, 3), false);
         let figures: Vec<&str> = rows.iter().map(|row| row.figure.as_str()).collect();
-        assert_eq!(figures, ["4.00 GHz", "− 1.00 GHz", "− 500 MHz", "= 2.50 GHz"]);
+        assert_eq!(figures, ["4.00 GHz", "− 1.0 GHz", "− 500 MHz", "= 2.50 GHz"]);
         assert_eq!((rows[1].pieces[0].from, rows[1].pieces[0].to), (0.75, 1.0));
         assert_eq!((rows[2].pieces[0].from, rows[2].pieces[0].to), (0.625, 0.75));
-        assert_eq!(rows[1].how, "measured [900 MHz – 1.10 GHz]");
+        assert_eq!(rows[1].how, "measured [900 MHz – 1.1 GHz]");
     }
 
     #[test]
@@ -175,7 +187,7 @@ mod tests {
         let name = |causes: usize| {
             let steps = vec![breakdown().steps.remove(0); causes];
             let all = LossBreakdown { steps, unexplained: -0.5e9, delivered: 3.5e9, ..breakdown() };
-            rows(&record(), &all, false)[causes + 1].name.clone()
+            rows(&all, (3, 3), false)[causes + 1].name.clone()
         };
         assert_eq!([0, 1, 2].map(name), ["better than that", "that cause took less", "these causes overlap"]);
     }
@@ -191,11 +203,11 @@ mod tests {
             delivered: 100.0,
             ..breakdown()
         };
-        let rows = rows(&record(), &up, false);
+        let rows = rows(&up, (3, 3), false);
         assert_eq!(
             (rows[1].figure.as_str(), rows[1].pieces[0].from, rows[1].pieces[0].to),
             ("+ 20.0 ns", 0.8, 1.0)
         );
-        assert_eq!(rows[0].beside, "80.0 %");
+        assert_eq!(rows[0].beside, "80 %");
     }
 }

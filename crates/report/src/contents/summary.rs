@@ -8,8 +8,8 @@ use record::{
     Coverage, Ended, KnobValue, Machine, Mark, Measurement, Record, RunMode, State, Text, Verdict, units,
 };
 
-use super::conditions::duration;
-use super::figures::{WITHHELD, is_withheld, known, mark_words, uncertainty, value};
+use super::conditions::{duration, steal_share};
+use super::figures::{WITHHELD, ceiling, digits_beside_ceiling, is_withheld, mark_words, uncertainty, value};
 use super::section::listed;
 use super::side_by_side::group_by;
 use crate::text::range;
@@ -194,15 +194,14 @@ pub(crate) fn run(record: &Record) -> String {
 
 /// What a resource delivers and its ceiling, whether that is unreliable, and the fact beside it.
 pub(crate) fn delivered(record: &Record, resource: &Resource) -> String {
-    let figure = |value| known(record, value, &resource.unit);
     let source = match resource.source {
         Some(CeilingSource::Parts) => " (parts)",
         Some(CeilingSource::Measured) => " (measured)",
         None => "",
     };
     let delivered = with_uncertainty(record, resource);
-    let held = match resource.ceiling {
-        Some(ceiling) => format!("{delivered} against {}{source}", figure(ceiling)),
+    let held = match ceiling(record, resource) {
+        Some(ceiling) => format!("{delivered} against {ceiling}{source}"),
         None => delivered,
     };
     let doubt = resource.doubt.as_ref().map(|doubt| format!("unreliable: {doubt}"));
@@ -223,7 +222,8 @@ fn with_uncertainty(record: &Record, resource: &Resource) -> String {
     if is_untold(record, resource) {
         return WITHHELD.to_owned();
     }
-    let delivered = known(record, resource.delivered, &resource.unit);
+    let (digits, _) = digits_beside_ceiling(record, resource);
+    let delivered = units::figure_to(resource.delivered, &resource.unit, digits);
     match uncertainty(record, resource.delivered, &resource.unit) {
         Some(half) => format!("{delivered} {half}"),
         None => delivered,
@@ -235,11 +235,10 @@ pub(crate) fn held_against(record: &Record, resource: &Resource) -> String {
     if is_untold(record, resource) {
         return WITHHELD.to_owned();
     }
-    let figure = |value| known(record, value, &resource.unit);
     let delivered = with_uncertainty(record, resource);
-    match resource.ceiling {
-        Some(ceiling) if ceiling < resource.delivered => format!("{delivered}, best {}", figure(ceiling)),
-        Some(ceiling) => format!("{delivered} of {}", figure(ceiling)),
+    match ceiling(record, resource) {
+        Some(best) if resource.ceiling < Some(resource.delivered) => format!("{delivered}, best {best}"),
+        Some(ceiling) => format!("{delivered} of {ceiling}"),
         None => delivered,
     }
 }
@@ -269,20 +268,21 @@ pub(crate) fn loss_in_short(finding: &Finding) -> String {
         }
         Some("wake-up") => " of the wake-up latency".to_owned(),
         Some(resource) => format!(" of {resource}"),
+        // Of the CPUs that are named beside it: what that is of all the machine's, its title says.
         None if diagnose::takes_cpu_time(&finding.rule) => match place(finding) {
-            Some(_) => " of CPU time there".to_owned(),
+            Some(place) => format!(" of the time of {place}"),
             None => " of CPU time".to_owned(),
         },
         None => String::new(),
     };
     let cost = match &finding.loss {
         Verdict::Costs { share, interval } if (interval.1 - interval.0).abs() > f64::EPSILON => {
-            let digits = units::digits_within(*share, Some(*interval));
+            let digits = units::digits_of_share(*share, *interval);
             let [share, low, high] =
                 [*share, interval.0, interval.1].map(|share| units::percent_to(share, digits));
             format!("costs {share}{of} [{}]{how}", range(&low, &high))
         }
-        Verdict::Costs { share, .. } => format!("costs {}{of}{how}", units::percent(*share)),
+        Verdict::Costs { share, .. } => format!("costs {}{of}{how}", units::percent_to(*share, 2)),
         Verdict::NotResolved { smaller_than } => {
             format!("no loss resolved (smaller than {})", units::percent(smaller_than.max(1e-3)))
         }
@@ -383,7 +383,7 @@ pub(crate) fn noise_in_a_line(record: &Record) -> String {
     let said = listed([
         (record.import.is_none() && !record.measurements.is_empty()).then(|| unreliable(record)),
         others.zip(online).map(|(used, cpus)| format!("others used {used:.2} of {}", units::cpus(cpus))),
-        steal.map(|share| format!("steal {}", units::percent_to(share, 2))),
+        steal.map(|share| format!("steal {}", steal_share(share))),
         before.own_nice.filter(|nice| *nice != 0).map(|nice| format!("own nice value {nice}")),
         before.own_policy.clone().filter(|policy| policy != "other").map(|policy| format!("policy {policy}")),
     ]);
@@ -420,7 +420,7 @@ pub(crate) fn noise(record: &Record) -> Vec<String> {
             .after
             .as_ref()
             .and_then(|after| after.steal_share)
-            .map(|share| format!("steal {} during the run", units::percent(share))),
+            .map(|share| format!("steal {} during the run", steal_share(share))),
         record.conditions.before.load.map(|load| format!("load average {:.2} before the run", load[0])),
         state.throttled.filter(|times| *times > 0).map(|times| format!("throttled {times} times since boot")),
     ]));

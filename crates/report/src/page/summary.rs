@@ -12,7 +12,7 @@ use super::figures::{self, Figures};
 use super::{Section, bars, link, prose, section};
 use crate::chart::bars::{Fill, Piece};
 use crate::contents::conditions::quiet;
-use crate::contents::figures::{known, uncertainty};
+use crate::contents::figures::{known, share_of_line_speed, uncertainty};
 use crate::contents::{listed, loss_breakdown, provenance, summary};
 use crate::text::{clean, cut, keep_units};
 
@@ -104,7 +104,7 @@ fn render_resource(record: &Record, resource: &Resource) -> Markup {
         h3 { (resource.name) }
         p class="share" {
             @match share {
-                Some(share) => (format!("{:.0} %", share * 100.0)),
+                Some(share) => (share_of_line_speed(share)),
                 None => (keep_units(&known(record, resource.delivered, &resource.unit))),
             }
             @if unreliable { span class="unsure" title="unreliable" { "?" } }

@@ -7,7 +7,7 @@ use record::{Coverage, Record, State};
 
 use super::screen::Screen;
 use crate::contents::conditions;
-use crate::contents::figures::MARK;
+use crate::contents::figures::{MARK, share_of_line_speed};
 use crate::contents::section::listed;
 use crate::contents::summary;
 use crate::paint::{Span, Tone};
@@ -239,7 +239,7 @@ fn has_share(resource: &Resource) -> bool {
 
 fn share(resource: &Resource) -> String {
     let share = resource.share.filter(|_| has_share(resource));
-    share.map_or_else(|| "-".to_owned(), |share| format!("{:.0} %", share * 100.0))
+    share.map_or_else(|| "-".to_owned(), share_of_line_speed)
 }
 
 /// The worst findings, three lines each: what, its cost, one command: where a knob mends it and the record is known by a name,

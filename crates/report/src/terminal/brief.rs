@@ -3,13 +3,13 @@
 
 use record::gate::Gate;
 use record::plan::Plan;
-use record::{Comparison, Label, Measurement, Record, detail, units};
+use record::{Comparison, Label, Measurement, Record, detail};
 
 use super::screen::Screen;
 use super::{Style, answer, compare, overhead, plan, scale};
 use crate::contents::compare::{is_of_watches, record_names};
-use crate::contents::figures::{rate, times};
-use crate::contents::layers::said;
+use crate::contents::figures::{rate, speed_up};
+use crate::contents::layers::{over_fastest, said};
 use crate::contents::plan::{processes, reasons, verification};
 use crate::paint::{Span, Tone};
 use crate::table::Table;
@@ -94,14 +94,16 @@ fn steps_of(record: &Record, all: &[&Measurement]) -> Table {
             let step = scaling.and_then(|s| {
                 s.steps.iter().find(|step| u64::from(step.threads) == threads(m) && s.is_possible(step))
             });
+            let figures = scaling.zip(step).map(|(scaling, step)| speed_up(scaling, step));
+            let [speedup, efficiency] = figures.unwrap_or_else(|| ["-", "-"].map(str::to_owned));
             let mark = if m.doubt.is_some() { "?" } else { "" };
             let work = m.detail.get(detail::WORK).unwrap_or("work");
             table.row(vec![
                 placement(m),
                 threads(m).to_string(),
                 format!("{}{mark}", rate(m.value(), work)),
-                step.map_or("-".to_owned(), |step| times(step.speedup)),
-                step.map_or("-".to_owned(), |step| units::percent(step.efficiency)),
+                speedup,
+                efficiency,
             ]);
         }
     }
@@ -126,7 +128,7 @@ pub fn overhead_answer(record: &Record, (all, whole): (bool, bool), shown_by: &s
                     layer.layer.clone(),
                     bound,
                     interrupts,
-                    format!("{}{mark}", units::signed_percent(layer.over)),
+                    format!("{}{mark}", over_fastest(layer)),
                 ]);
             }
             let mut steps = Table::new("", None, ["step", "costs"]);

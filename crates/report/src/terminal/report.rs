@@ -9,6 +9,7 @@ use crate::chart::heat::Heat;
 use crate::contents::block::{Block, Part, Room};
 use crate::contents::blocks::blocks;
 use crate::contents::conditions;
+use crate::contents::figures::share_of_line_speed;
 use crate::contents::provenance;
 use crate::contents::summary;
 use crate::paint::{Span, Tone};
@@ -97,7 +98,7 @@ fn bar(resource: &Resource) -> (String, String) {
         None => ("·".repeat(BAR), "-".to_owned()),
         Some(share) => {
             let full = (share.clamp(0.0, 1.0) * BAR as f64).round() as usize;
-            (format!("{}{}", "█".repeat(full), "░".repeat(BAR - full)), format!("{:.0} %", share * 100.0))
+            (format!("{}{}", "█".repeat(full), "░".repeat(BAR - full)), share_of_line_speed(share))
         }
     }
 }

@@ -10,7 +10,7 @@ use record::{Coverage, Ended, Measurement, Record, State, units};
 use super::Style;
 use super::screen::Screen;
 use crate::contents::command::command_text;
-use crate::contents::figures::{mark_words, rate, times};
+use crate::contents::figures::{mark_words, rate, speed_up, times};
 use crate::contents::scaling::DISTURBED;
 use crate::paint::{Span, Tone};
 use crate::table::Table;
@@ -153,15 +153,17 @@ fn write_placement(screen: &mut Screen, record: &Record, placement: &str) {
         if step.is_some_and(|step| !possible(step)) {
             table.note_row([DISTURBED]);
         }
-        let best = |text: fn(&record::diagnosis::Step) -> String| {
-            step.map_or(String::new(), |step| if possible(step) { text(step) } else { "-".to_owned() })
+        let [speedup, efficiency] = match step.zip(scaling) {
+            Some((step, scaling)) if possible(step) => speed_up(scaling, step),
+            Some(_) => ["-", "-"].map(str::to_owned),
+            None => Default::default(),
         };
         let balance = m.detail.get(detail::FASTEST_TO_SLOWEST);
         table.row(vec![
             cpus.to_string(),
             rate(m.value(), work(m)),
-            best(|step| times(step.speedup)),
-            best(|step| units::percent(step.efficiency)),
+            speedup,
+            efficiency,
             times_of.get(cpus).map_or(String::new(), |m| units::figure(m.value(), "s")),
             ipc.get(cpus).map_or(String::new(), |m| units::significant(m.value())),
             balance.map_or(String::new(), |ratio| units::percent(1.0 / ratio)),

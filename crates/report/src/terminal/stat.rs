@@ -37,6 +37,8 @@ const COVERED: [(&str, &str); 9] = [
 
 /// Lines of CPUs, clock and memory, of what was counted, of what could not be seen and where the rest is.
 const FACTS: usize = 3;
+/// Lines of the heads of a table.
+const HEADS: usize = 1;
 const COUNTS: usize = 2;
 const ENDING: usize = 3;
 
@@ -82,8 +84,14 @@ fn write_answer(screen: &mut Screen, record: &Record, shown_by: &str) {
     screen.clipped(room, |screen| {
         // What is cut ends in its own line.
         let left = |screen: &Screen, most: usize| most.min(room.saturating_sub(screen.lines() - begin));
-        for table in [probes(time), times(record, time)].into_iter().filter(|table| !table.is_empty()) {
-            screen.table(&table.without_notes(), 2);
+        let times = times(record, time).without_notes();
+        // Where the time went stays on the screen; what changes of the surroundings did stands in the verdict, too.
+        let probes = Some(probes(time).without_notes()).filter(|probes| {
+            let both = probes.rows.len() + times.rows.len() + 2 * HEADS;
+            both <= room
+        });
+        for table in probes.into_iter().chain([times]).filter(|table| !table.is_empty()) {
+            screen.table(&table, 2);
         }
         let around = around(record, time).facts;
         let around: Vec<String> = around.iter().map(|fact| format!("{} {}", fact.key, fact.value)).collect();
@@ -231,6 +239,17 @@ fn count(value: f64) -> String {
     if value.fract() == 0.5 { format!("{whole}.5") } else { units::thousands(value) }
 }
 
+/// CPUs in use on average; ticks and the end of a run know no less than a hundredth of one.
+fn used_cpus(used: f64) -> String {
+    if (0.0..LEAST_USED).contains(&used) {
+        return format!("< {LEAST_USED}");
+    }
+    let digits = if used < 10.0 * LEAST_USED { 2 } else { 3 };
+    units::figure_to(used, "ratio", digits)
+}
+
+const LEAST_USED: f64 = 0.01;
+
 /// Events that stand elsewhere, or in sum.
 const HIDDEN: [&str; 3] = ["task-clock", "minor-faults", "voluntary-switches"];
 
@@ -271,7 +290,7 @@ fn around(record: &Record, time: &Measurement) -> Section {
     if let Some(cpus) = time.detail.get(detail::CPU_COUNT).filter(|_| time.value() > 0.0) {
         let bound = time.detail.get(detail::BOUND_TO);
         let bound = bound.map(|cpus| format!(", bound to {cpus}")).unwrap_or_default();
-        let used = units::significant(cpu_seconds(record) / time.value());
+        let used = used_cpus(cpu_seconds(record) / time.value());
         section.add("CPUs used", format!("{used} of {cpus}{bound}"));
     }
     section.add_some("IPC", figures(record, "core.ipc").next().map(|ipc| units::significant(ipc.value())));
@@ -428,6 +447,12 @@ mod tests {
             shown(&record, 100)
                 .contains("ended early by signal 2: what follows is of a run that was cut short")
         );
+    }
+
+    #[test]
+    fn hundredths_of_a_cpu_are_the_least_that_is_told() {
+        let shown = [0.0, 0.00475, 0.0149, 0.998, 1.5].map(used_cpus);
+        assert_eq!(shown, ["< 0.01", "< 0.01", "0.015", "0.998", "1.50"]);
     }
 
     #[test]

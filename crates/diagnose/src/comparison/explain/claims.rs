@@ -4,10 +4,11 @@ use record::Label;
 use record::comparison::{Claim, Support};
 use record::detail;
 use record::text::Value;
-use record::{Record, Template, Text, text};
+use record::{Measurement, Record, Template, Text, text};
 
 use super::{Pair, find_best_clock};
 use crate::comparison::Known;
+use crate::comparison::datum::Datum;
 use crate::comparison::nodes::last_level_cache;
 use crate::cpu_accounting::used_by_others;
 
@@ -163,8 +164,8 @@ fn steal_shares(pair: &Pair) -> [Option<f64>; 2] {
     }
     [pair.base, pair.this].map(|side| {
         let all = side.record.measurements_of("stolen.share");
-        let below = all.filter(|m| m.labels.word(Label::Cause) == Some("below"));
-        crate::figures::median(below.map(|m| m.value())).or_else(|| accounted(side))
+        let below: Vec<&Measurement> = all.filter(|m| m.labels.word(Label::Cause) == Some("below")).collect();
+        Datum::mean_of(&below).map(|mean| mean.value).or_else(|| accounted(side))
     })
 }
 
@@ -179,7 +180,10 @@ pub(super) fn judge_neighbours(pair: &Pair, speed: f64) -> Option<Claim> {
     }
     let (support, why) = match steal_shares(pair) {
         [Some(slow), Some(fast)] => {
-            let shares = state_figures(pair, Value::Share(fast), Value::Share(slow));
+            // As what changed has them.
+            let [fast_share, slow_share] =
+                [fast, slow].map(|share| Value::Rounded(Box::new(Value::Share(share)), 2));
+            let shares = state_figures(pair, fast_share, slow_share);
             let shares = text!("comparison-steal-time", "steal time {shares}", shares);
             judge_taken(slow - fast, STOLEN, 1.0 - 1.0 / speed, shares)
         }

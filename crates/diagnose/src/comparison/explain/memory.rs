@@ -4,7 +4,7 @@ use record::comparison::Cause;
 use record::machine::MemoryDevice;
 use record::text::Value;
 use record::units::figure;
-use record::{Better, Machine, Record, Template, Text, text};
+use record::{Better, Label, Machine, Record, Template, Text, text};
 
 use super::{
     CORES, Effect, MEMORY_LATENCY, OneSided, Pair, Speed, against, are_comparable, cause, cause_of_parts,
@@ -129,15 +129,20 @@ fn describe_remote(reach: &Reach) -> Text {
 
 /// Latency of the level beyond the caches, or of one working set that lies beyond both machines' caches.
 pub(super) fn level_cause(pair: &Pair) -> Option<Cause> {
-    let (base, this) = pair.base.rows.iter().find_map(|(key, base)| {
+    let (page, base, this) = pair.base.rows.iter().find_map(|(key, base)| {
         let beyond = key.kind == RowKind::Memory || base.datum.size == Some(Size::Memory);
         let this = pair.this.rows.get(key).filter(|_| key.metric == "load.latency" && beyond)?;
-        Some((&base.datum, &this.datum))
+        let page = base.place.word(Label::Page).filter(|page| this.place.word(Label::Page) == Some(page));
+        Some((page, &base.datum, &this.datum))
     })?;
     if !are_comparable(this, base) || !is_resolved(this, base, Better::Lower) {
         return None;
     }
-    figure_cause(pair, MEMORY_LATENCY, this, base, Better::Lower)
+    let cause = figure_cause(pair, MEMORY_LATENCY, this, base, Better::Lower)?;
+    // On other pages than the headlines' it has other figures.
+    let Some(page) = page.map(str::to_owned) else { return Some(cause) };
+    let says = text!("comparison-against-on-pages", "{says} on {page} pages", says = &cause.says, page);
+    Some(Cause { says, ..cause })
 }
 
 /// Memory devices that run, whether or not their size is told.

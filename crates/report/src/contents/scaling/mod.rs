@@ -8,7 +8,7 @@ use record::label::name_workload;
 use record::{Record, units};
 
 use super::block::{Block, Part, Room};
-use super::figures::{MARK, MARKED, times, withheld};
+use super::figures::{MARK, MARKED, speed_up, times, withheld};
 use super::section::Section;
 use super::side_by_side::group_by;
 use crate::table::Table;
@@ -119,7 +119,8 @@ fn fits(workloads: &[Workload], steps: &Steps) -> Table {
     }
     for (name, lines) in workloads.iter().take(WORKLOADS) {
         for line in lines.iter().take(PLACEMENTS) {
-            let efficiency = line.steps.last().map(|step| units::percent(step.efficiency));
+            let last = line.steps.last().map(|step| speed_up(line, step));
+            let [speedup, efficiency] = last.unwrap_or_default();
             // What may be noise is not shown.
             let doubtful = steps.doubtful(name, line);
             let noisy = line.is_too_noisy() || doubtful;
@@ -139,12 +140,8 @@ fn fits(workloads: &[Workload], steps: &Steps) -> Table {
                 name_workload(name).to_owned(),
                 line.placement.clone(),
                 line.threads.to_string(),
-                if none {
-                    "-".to_owned()
-                } else {
-                    format!("{}{}", times(line.speedup), if noisy { MARK } else { "" })
-                },
-                if none { "-".to_owned() } else { efficiency.unwrap_or_default() },
+                if none { "-".to_owned() } else { format!("{speedup}{}", if noisy { MARK } else { "" }) },
+                if none { "-".to_owned() } else { format!("{efficiency}{}", if noisy { MARK } else { "" }) },
                 reported(units::percent(line.contention)),
                 reported(if line.points >= FIT_STEPS {
                     units::percent(line.coherency)
@@ -335,7 +332,7 @@ mod tests {
         let mut record = record(&[1, 2]);
         record.diagnosis.scaling[0].speedup_interval = Some((1.0, 4.2));
         let table = fits(&workloads(&record), &Steps::from_record(&record));
-        assert_eq!(table.rows[0], ["primes", "2", "3.60× ?", "90.0 %", "1.00× – 4.20×"].map(str::to_owned));
+        assert_eq!(table.rows[0], ["primes", "2", "3.6× ?", "90 % ?", "1.00× – 4.20×"].map(str::to_owned));
         assert!(
             table.remarks.iter().all(|remark| !remark.contains("Scalability Law")),
             "{:?}",
@@ -356,7 +353,7 @@ mod tests {
             m.doubt = Some("too noisy: the median is known to ±30 % only".into());
         }
         let table = fits(&workloads(&record), &Steps::from_record(&record));
-        assert_eq!(table.rows[0][2..], ["3.60× ?", "90.0 %", "3.59× – 3.61×"].map(str::to_owned));
+        assert_eq!(table.rows[0][2..], ["3.60× ?", "90.0 % ?", "3.59× – 3.61×"].map(str::to_owned));
         assert!(table.remarks.iter().any(|remark| remark == MARKED), "{table:?}");
     }
 }

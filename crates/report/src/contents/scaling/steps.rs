@@ -5,7 +5,7 @@ use record::{Label, Measurement, Record, detail, units};
 use std::collections::HashMap;
 
 use super::Workload;
-use crate::contents::figures::{MARK, rate, remarks, spread, times, withheld};
+use crate::contents::figures::{MARK, rate, remarks, speed_up, spread, withheld};
 use crate::table::Table;
 
 /// Steps of one table.
@@ -129,6 +129,10 @@ pub(super) fn table(title: &str, steps: &Steps, workloads: &[Workload]) -> Table
             table.note_row([VAGUE]);
         }
         let can_be = |text: String| if possible && !vague { text } else { "-".to_owned() };
+        let mark = if m.is_some_and(|m| m.doubt.is_some()) { MARK } else { "" };
+        // One thread is once itself, however noisy.
+        let doubtful = if step.threads > 1 { mark } else { "" };
+        let [speedup, efficiency] = speed_up(line, step).map(|figure| figure + doubtful);
         let ipc = |m: Option<&&Measurement>| m.map_or(String::new(), |m| units::significant(m.value()));
         table.row(vec![
             if workloads.len() > 1 { workload.to_owned() } else { String::new() },
@@ -137,10 +141,10 @@ pub(super) fn table(title: &str, steps: &Steps, workloads: &[Workload]) -> Table
             reported(format!(
                 "{}{}",
                 rate(step.throughput, m.and_then(|m| m.detail.get(detail::WORK)).unwrap_or_default()),
-                if m.is_some_and(|m| m.doubt.is_some()) { MARK } else { "" }
+                mark
             )),
-            can_be(reported(times(step.speedup))),
-            can_be(reported(units::percent(step.efficiency))),
+            can_be(reported(speedup)),
+            can_be(reported(efficiency)),
             ipc(steps.declared.get(&at)),
             ipc(steps.counted.get(&at)),
             m.map_or(String::new(), |m| spread(m)),
