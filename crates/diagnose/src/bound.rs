@@ -114,6 +114,11 @@ impl<'a> Facts<'a> {
         self.cpu() / self.wall
     }
 
+    /// The share of its time for which it was on a CPU.
+    fn on_cpu(&self) -> f64 {
+        (self.cpu() / self.wall).min(1.0)
+    }
+
     /// Seconds that its threads were ready without a CPU, of all. Threads that a quota holds count as ready for the kernel, but
     /// that is another cause.
     fn without_a_cpu(&self) -> f64 {
@@ -186,6 +191,14 @@ impl<'a> Facts<'a> {
     }
 }
 
+/// What to do against threads that take lines from each other.
+fn share_less() -> Text {
+    text!(
+        "bound-share-less",
+        "give each thread lines of its own (pad to 128 bytes), count apart and add up; where: perf c2c"
+    )
+}
+
 fn distance(a: f64, b: f64) -> f64 {
     (a / b).ln().abs()
 }
@@ -232,7 +245,7 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
         probes::own_threads,
     ];
     let mut causes: Vec<Cause> = rules.iter().filter_map(|rule| rule(&facts)).collect();
-    sampled::add(&mut causes, &facts, facts.user / facts.cpu().max(1e-9) * core::on_cpu(&facts));
+    sampled::add(&mut causes, &facts, facts.user / facts.cpu().max(1e-9) * facts.on_cpu());
     // Threads that meet at one lock are in the kernel for it, and ready in turns: more CPUs, or larger reads, are no remedy.
     if causes.iter().any(|cause| cause.by == BoundBy::Lock && cause.share >= SECOND) {
         causes.retain(|cause| ![BoundBy::Kernel, BoundBy::TooFewCpus].contains(&cause.by));

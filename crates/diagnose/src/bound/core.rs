@@ -83,15 +83,10 @@ pub(super) fn latency(facts: &Facts) -> Option<Cause> {
         "bound-use-memory-together",
         "keep together what is used together, prefetch, issue several loads at once, use huge pages"
     );
-    let share = if share >= 0.3 { share * on_cpu(facts) } else { 0.0 };
+    let share = if share >= 0.3 { share * facts.on_cpu() } else { 0.0 };
     let cause = Cause::new(BoundBy::MemoryLatency, share, says, advice).cite(describe_misses(misses), misses);
     let Some(share) = back_end else { return Some(cause) };
     Some(cause.cite(text!("bound-back-end", "issue slots stalled on memory or a unit {share}", share), share))
-}
-
-/// The share of its time for which it was on a CPU.
-pub(super) fn on_cpu(facts: &Facts) -> f64 {
-    (facts.cpu() / facts.wall).min(1.0)
 }
 
 pub(super) fn front_end(facts: &Facts) -> Option<Cause> {
@@ -106,7 +101,7 @@ pub(super) fn front_end(facts: &Facts) -> Option<Cause> {
         "make the hot code smaller: profile-guided optimisation, BOLT, huge pages for code"
     );
     let seen = text!("bound-empty-slots", "issue slots without an instruction {share}", share = slots);
-    let share = if slots.value() >= 0.3 { slots.value() * on_cpu(facts) } else { 0.0 };
+    let share = if slots.value() >= 0.3 { slots.value() * facts.on_cpu() } else { 0.0 };
     Some(Cause::new(BoundBy::Frontend, share, says, advice).cite(seen, slots))
 }
 
@@ -122,7 +117,7 @@ pub(super) fn branches(facts: &Facts) -> Option<Cause> {
     );
     let advice =
         text!("bound-fewer-branches", "turn branches on random data into arithmetic, or sort the data first");
-    let share = if share >= 0.15 { share * on_cpu(facts) } else { 0.0 };
+    let share = if share >= 0.15 { share * facts.on_cpu() } else { 0.0 };
     let seen = text!("bound-mispredicted", "mispredicted branches {misses}", misses);
     Some(Cause::new(BoundBy::Branches, share, says, advice).cite(seen, misses))
 }

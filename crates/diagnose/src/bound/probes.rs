@@ -5,7 +5,7 @@ use record::diagnosis::BoundBy;
 use record::text::Value;
 use record::{Template, Text, text};
 
-use super::{Cause, Facts, detail, sampled};
+use super::{Cause, Facts, detail, sampled, share_less};
 
 /// A change that matters: a program that needs what another takes loses more than what any two runs differ by.
 const SLOWER: f64 = 1.05;
@@ -155,14 +155,6 @@ pub(super) fn own_threads(facts: &Facts) -> Option<Cause> {
     );
     let cause = Cause::new(BoundBy::OwnThreads, share(1.0 / probe.ratio), says, share_less());
     Some(cause.cite(describe(facts), detail("probes")))
-}
-
-/// What to do against threads that take lines from each other.
-pub(super) fn share_less() -> Text {
-    text!(
-        "bound-share-less",
-        "give each thread lines of its own (pad to 128 bytes), count apart and add up; where: perf c2c"
-    )
 }
 
 /// Each change with its ratio.

@@ -5,8 +5,7 @@ use record::live::Sampled;
 use record::text::Value;
 use record::{Measurement, Template, Text, detail as place, text};
 
-use super::probes::share_less;
-use super::{Cause, FIRST, Facts, core, detail};
+use super::{Cause, FIRST, Facts, detail, share_less};
 
 /// Samples whose instructions were read, from which on they tell.
 const ENOUGH: u64 = 30;
@@ -53,7 +52,7 @@ pub(super) fn add(causes: &mut Vec<Cause>, facts: &Facts, user: f64) {
 /// What its samples in user mode say of memory, where that is much of them.
 pub(super) fn at_memory(facts: &Facts) -> Option<Cause> {
     let sampled = enough(facts).filter(|sampled| sampled.far >= FIRST)?;
-    memory(&sampled, facts.user / facts.cpu().max(1e-9) * core::on_cpu(facts))
+    memory(&sampled, facts.user / facts.cpu().max(1e-9) * facts.on_cpu())
 }
 
 /// The part of its CPU time, at least, in which two of its threads ran at once: only those take lines from each other. While any

@@ -13,7 +13,6 @@ use super::row_names::RowNames;
 use super::rows::{Divisors, RowEntry, RowKey, RowKind, Rows};
 use super::work::OnlySizes;
 use crate::RecordIndex;
-use crate::resources::wake_up_cpu;
 
 /// Figures of one place further apart than this are not of one thing.
 const ONE_THING: f64 = 1.5;
@@ -24,7 +23,7 @@ const DIVIDED: &[&str] = &["read", "triad"];
 /// them has no other.
 pub(super) fn build_rows(index: &RecordIndex, commands: bool, only: &OnlySizes) -> Rows {
     let record = index.record;
-    let mut rows = measured_rows(index, commands, only);
+    let mut rows = measured_rows(record, commands, only);
     add_efficiency(&mut rows);
     add_loaded(record, &mut rows);
     super::level_rows::add_level_rows(index, &mut rows);
@@ -40,8 +39,7 @@ pub(super) fn build_rows(index: &RecordIndex, commands: bool, only: &OnlySizes) 
 /// The figures of one row, with its name and its place.
 type Figures<'a> = (Text, Labels, Vec<&'a Measurement>);
 
-fn measured_rows(index: &RecordIndex, commands: bool, only: &OnlySizes) -> Rows {
-    let record = index.record;
+fn measured_rows(record: &Record, commands: bool, only: &OnlySizes) -> Rows {
     let names = RowNames::new(record, commands, only);
     let settings = recipe_settings(record);
     // Elsewhere a row's name is the command's.
@@ -55,7 +53,7 @@ fn measured_rows(index: &RecordIndex, commands: bool, only: &OnlySizes) -> Rows 
     let caches = record.machine.last_level_bytes();
     let mut rows = Rows::new();
     for (key, (name, place, mut figures)) in all {
-        let of_places = retain_best(&key, &mut figures, index);
+        let of_places = retain_best(&key, &mut figures);
         let first = figures[0];
         let alike = figures.iter().all(|m| m.labels == first.labels);
         let datum = if first.is_mean() {
@@ -78,6 +76,13 @@ fn measured_rows(index: &RecordIndex, commands: bool, only: &OnlySizes) -> Rows 
         datum.command = command.clone().filter(|_| first.labels.get(Label::Workload).is_some());
         datum.settings = first.labels.word(Label::Workload).and_then(|name| settings.get(name).cloned());
         let parts = find_divisors(&key, first, record);
+        // The headline is of one CPU: which one it is noise decides where they are alike, and a comparison would show that.
+        let name = match key.metric.as_str() {
+            "wakeup.latency" if figures.len() > 1 && !alike => {
+                text!("comparison-row-over-cpus", "{row}, over CPUs", row = name)
+            }
+            _ => name,
+        };
         rows.insert(key, RowEntry { name, datum, place, parts });
     }
     rows
@@ -98,7 +103,7 @@ fn recipe_settings(record: &Record) -> HashMap<&str, String> {
 }
 
 /// Keeps those figures of a row that stand for it, and says what they are taken over.
-fn retain_best(key: &RowKey, all: &mut Vec<&Measurement>, index: &RecordIndex) -> Template {
+fn retain_best(key: &RowKey, all: &mut Vec<&Measurement>) -> Template {
     match key.metric.as_str() {
         "core.ipc" => {
             // The program's own counts before those of the whole system, declared ones before counted ones.
@@ -116,12 +121,6 @@ fn retain_best(key: &RowKey, all: &mut Vec<&Measurement>, index: &RecordIndex) -
         metric if metric.starts_with("wakeup.") => {
             if all.iter().any(|m| m.labels.get(Label::Cpu).is_none()) {
                 all.retain(|m| m.labels.get(Label::Cpu).is_none());
-            } else if metric == "wakeup.latency" {
-                // The CPU of the record's headline.
-                let cpu = wake_up_cpu(index);
-                if all.iter().any(|m| m.labels.count(Label::Cpu) == cpu) {
-                    all.retain(|m| m.labels.count(Label::Cpu) == cpu);
-                }
             }
             over::CPUS
         }

@@ -379,7 +379,7 @@ fn a_figure_known_to_no_better_than_its_size_is_withheld_and_a_small_share_is_no
 }
 
 #[test]
-fn rows_of_a_headline_are_its_figures_and_shares_of_time_their_mean() {
+fn wake_ups_are_said_to_be_over_cpus_and_shares_of_time_are_their_mean() {
     let record = |ns: [f64; 2], shares: [f64; 2]| {
         let mut record = crate::samples::stolen("below", shares);
         crate::samples::add_wakeups(&mut record, "fifo", "as-is", ns);
@@ -392,7 +392,9 @@ fn rows_of_a_headline_are_its_figures_and_shares_of_time_their_mean() {
         let is = |row: &&Row| row.metric == metric && row.labels.word(Label::Setting) == setting;
         said.rows.iter().find(is).unwrap().cells.iter().map(|cell| cell.value).collect()
     };
-    assert_eq!(values("wakeup.latency", Some("as-is")), [Some(50e3), Some(53e3)], "of CPU 1");
+    assert_eq!(values("wakeup.latency", Some("as-is")), [Some(44.25e3), Some(52.5e3)]);
+    let row = said.rows.iter().find(|row| row.metric == "wakeup.latency").unwrap();
+    assert_eq!(row.what.code(), Some("comparison-row-over-cpus"), "no headline, which is of one CPU");
     let near = |found: &[Option<f64>], expected: [f64; 2]| {
         found.iter().zip(expected).all(|(a, b)| a.is_some_and(|a| (a - b).abs() < 1e-4))
     };

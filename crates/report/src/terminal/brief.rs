@@ -206,6 +206,7 @@ fn more(screen: &mut Screen, what: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::terminal::stat;
 
     fn fits(text: &str) {
         assert!(text.lines().count() <= answer::LINES + 2, "{text}");
@@ -231,6 +232,35 @@ mod tests {
             assert!(text.contains(row), "no {row} in {text}");
         }
         assert!(scale_answer(&record, true, ".", &Style::default()).lines().count() > 64);
+    }
+
+    #[test]
+    fn where_the_time_of_a_command_went_stays_beside_a_long_verdict() {
+        let mut record = Record::new("1", String::new(), Vec::new());
+        let place = || record::Labels::new().with_label(Label::Workload, "command");
+        let mut time =
+            Measurement::new("workload.time", place(), vec![1.5]).with_detail(detail::CPU_COUNT, 2.0);
+        let kinds = ["huge-pages", "bandwidth", "cache", "fewer-cpus", "fewer-cpus-time"];
+        let probe =
+            |kind| serde_json::json!({"kind": kind, "ratio": 1.15, "interval": [1.03, 1.69], "rounds": 8});
+        time.detail.set(detail::PROBES, serde_json::Value::from(kinds.map(probe).to_vec()));
+        record.measurements.push(time);
+        for state in ["user", "system", "runnable", "off-cpu"] {
+            let place = place().with_label(Label::State, state);
+            record.measurements.push(Measurement::new("workload.cpu_time", place, vec![0.5]));
+        }
+        let says = "Beside a program that takes memory bandwidth it needs 1.15× the CPU time. ".repeat(4);
+        record.diagnosis.bound = Some(record::diagnosis::Bound {
+            by: record::diagnosis::BoundBy::MemoryLatency,
+            says: says.as_str().into(),
+            evidence: Vec::new(),
+            advice: vec!["keep together what is used together, prefetch, use huge pages".into()],
+        });
+        let text = stat::command_answer(&record, false, ".", &Style { width: 80, ..Style::default() });
+        fits(&text);
+        for row in ["user", "sys", "runnable, waiting for a CPU", "blocked, no thread ready"] {
+            assert!(text.contains(&format!("  {row} ")), "no {row} in {text}");
+        }
     }
 
     #[test]

@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn hundredths_of_a_cpu_are_the_least_that_is_told() {
+    fn less_than_a_hundredth_of_a_cpu_is_printed_as_that() {
         let shown = [0.0, 0.00475, 0.0149, 0.998, 1.5].map(used_cpus);
         assert_eq!(shown, ["< 0.01", "< 0.01", "0.015", "0.998", "1.50"]);
     }
