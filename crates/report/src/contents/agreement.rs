@@ -9,7 +9,8 @@ use record::{Better, Label, Labels, Measurement, Record, Verdict, detail, metric
 
 use super::blocks::blocks;
 use super::figures::{MARK, figure, known, place, value};
-use super::{Part, block::Room, loss_breakdown, summary};
+use super::finding;
+use super::{Part, block::Room, loss_breakdown};
 use crate::table::Table;
 use crate::terminal::{self, Style};
 
@@ -226,7 +227,7 @@ fn of_media(record: &Record) -> Vec<String> {
     ];
     let diagnosis = &record.diagnosis;
     let headlines = diagnosis.resources.iter().map(|of| known(record, of.delivered, &of.unit));
-    let losses = diagnosis.findings.iter().map(summary::loss);
+    let losses = diagnosis.findings.iter().map(finding::loss);
     let bars = loss_breakdown::bars(record);
     let breakdowns = bars.iter().flat_map(|bars| &bars.rows).map(|row| row.figure.clone());
     for shown in headlines.chain(losses).chain(breakdowns) {

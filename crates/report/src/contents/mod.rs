@@ -16,6 +16,7 @@ pub(crate) mod curves;
 pub(crate) mod details;
 pub(crate) mod essentials;
 pub(crate) mod figures;
+pub(crate) mod finding;
 pub(crate) mod fleet;
 pub(crate) mod gate;
 pub(crate) mod history;

@@ -13,6 +13,7 @@ use super::{Section, bars, link, prose, section};
 use crate::chart::bars::{Fill, Piece};
 use crate::contents::conditions::quiet;
 use crate::contents::figures::{known, share_of_line_speed, uncertainty};
+use crate::contents::finding;
 use crate::contents::{listed, loss_breakdown, provenance, summary};
 use crate::text::{clean, cut, keep_units};
 
@@ -83,7 +84,7 @@ pub(super) fn resources(record: &Record) -> Section {
 fn worst<'a>(record: &'a Record, resource: &Resource) -> Option<(usize, &'a Finding)> {
     let findings = record.diagnosis.findings.iter().enumerate();
     let takes = |(_, finding): &(usize, &Finding)| {
-        finding.resource.as_deref() == Some(resource.name.as_str()) && summary::resolved(&finding.loss)
+        finding.resource.as_deref() == Some(resource.name.as_str()) && finding::resolved(&finding.loss)
     };
     findings.filter(takes).max_by_key(|(number, finding)| (finding.severity, Reverse(*number)))
 }
@@ -127,7 +128,7 @@ fn render_resource(record: &Record, resource: &Resource) -> Markup {
         @if worst.is_some() || lost || explanation.is_some() {
             p {
                 @if let Some((number, finding)) = worst {
-                    (link(&finding_id(number), &format!("{} {}", summary::severity(finding.severity), number + 1))) " "
+                    (link(&finding_id(number), &format!("{} {}", finding::severity(finding.severity), number + 1))) " "
                 }
                 @if lost { (link(LOSSES, "losses")) " " }
                 @if let Some(link) = explanation { (link) }
@@ -176,10 +177,10 @@ fn found(
     figures: &Figures,
     shown_by: Option<&str>,
 ) -> Markup {
-    let severity = summary::severity(finding.severity);
+    let severity = finding::severity(finding.severity);
     // A loss that may be none is never coloured.
     let class =
-        if summary::resolved(&finding.loss) { format!("badge {severity}") } else { "badge".to_owned() };
+        if finding::resolved(&finding.loss) { format!("badge {severity}") } else { "badge".to_owned() };
     let mut places: Vec<(&str, &str)> =
         finding.evidence.iter().filter_map(|evidence| figures.place(&evidence.from)).collect();
     let lost =
@@ -193,14 +194,14 @@ fn found(
     html! {
         h3 { (prose(finding.what.to_string())) }
         p {
-            span class=(class) { (severity) } " " (keep_units(&summary::loss(finding)))
-            @if let Some(place) = summary::place(finding) { " · " (place.to_string()) }
+            span class=(class) { (severity) } " " (keep_units(&finding::loss(finding)))
+            @if let Some(place) = finding::place(finding) { " · " (place.to_string()) }
             @for (id, title) in places.iter().take(PLACES) { " → " (link(id, title)) }
             " → " (figures::rule_link(&finding.rule, "explanation"))
         }
         @for remedy in first { (advice("Do", remedy)) }
         @if let Some(knob) = finding.knob() {
-            (advice("Fix", &Remedy::command(summary::fix_command(number + 1, knob, shown_by))))
+            (advice("Fix", &Remedy::command(finding::fix_command(number + 1, knob, shown_by))))
         }
         @if !(others.is_empty() && finding.evidence.is_empty() && finding.undo.is_empty()) {
             details {

@@ -1,22 +1,22 @@
 //! The answer of a run on one screen: what the machine is, how noisy it was, the headlines, the worst findings, what could
 //! not be seen, and where the rest is.
 
-use record::diagnosis::{Finding, Resource};
+use record::diagnosis::Resource;
 use record::phrase::{count_noun, join_most, quote_word};
 use record::{Coverage, Record, State};
 
+use super::findings;
+use super::lines::{cut, longest};
 use super::screen::Screen;
 use crate::contents::conditions;
 use crate::contents::figures::{MARK, share_of_line_speed};
 use crate::contents::section::listed;
 use crate::contents::summary;
 use crate::paint::{Span, Tone};
-use crate::text::{clean, cut_words, pad_left, pad_right, shorten, width, wrap};
+use crate::text::{clean, pad_left, pad_right, shorten, width, wrap};
 
 /// Lines of a terminal that nobody has resized, without those that name the files and the prompt.
 pub(super) const LINES: usize = 21;
-/// Findings that are shown.
-const FINDINGS: usize = 3;
 /// Things that could not be seen, shown by name.
 const UNSEEN: usize = 6;
 
@@ -52,7 +52,7 @@ pub(super) fn write(screen: &mut Screen, record: &Record, shown_by: &str) {
         }
         foot_by(screen, record, shown_by, above, density.merged)
     };
-    let wanted = FINDINGS.min(record.diagnosis.findings.len());
+    let wanted = findings::MOST.min(record.diagnosis.findings.len());
     // The first that has room for all that is wanted, else the first of those that have room for most.
     let mut best = (0, Density::ALL[0]);
     for density in Density::ALL {
@@ -114,7 +114,7 @@ pub(super) fn foot(screen: &mut Screen, record: &Record, shown_by: &str, above: 
 fn foot_by(screen: &mut Screen, record: &Record, shown_by: &str, above: usize, merged: bool) -> usize {
     let unseen = unseen(record, screen.width());
     let room = LINES.saturating_sub(screen.lines() - above + usize::from(unseen.is_some()) + 1);
-    let shown = if room < 3 { 0 } else { findings_by(screen, record, room, Some(shown_by), merged) };
+    let shown = if room < 3 { 0 } else { findings::write_by(screen, record, room, Some(shown_by), merged) };
     if let Some(unseen) = unseen {
         cut(screen, &[Span::plain(unseen)]);
     }
@@ -159,30 +159,6 @@ pub(super) fn unseen_why(screen: &mut Screen, lost: &[(String, String)]) {
         let line = longest(lines, |line| wrap(&clean(line), columns).len() <= 2);
         screen.short(2, "", "  ", line);
     }
-}
-
-/// A line, cut between words where it is too long.
-pub(super) fn cut(screen: &mut Screen, spans: &[Span]) {
-    let mut room = screen.width();
-    let fitted = spans.iter().map(|span| {
-        let text = cut_words(&clean(span.text()), room);
-        room = room.saturating_sub(width(&text));
-        Span::new(span.tone(), text)
-    });
-    let spans: Vec<Span> = fitted.collect();
-    screen.line(&spans);
-}
-
-/// The longest of these lines, from the longest to the shortest, that fits; the shortest where none does.
-fn longest(lines: impl Iterator<Item = String>, fits: impl Fn(&str) -> bool) -> String {
-    let mut last = String::new();
-    for line in lines {
-        last = line;
-        if fits(&last) {
-            break;
-        }
-    }
-    last
 }
 
 /// The machine in two lines, three where the processor's name is long.
@@ -240,102 +216,6 @@ fn has_share(resource: &Resource) -> bool {
 fn share(resource: &Resource) -> String {
     let share = resource.share.filter(|_| has_share(resource));
     share.map_or_else(|| "-".to_owned(), share_of_line_speed)
-}
-
-/// The worst findings, three lines each: what, its cost, one command: where a knob mends it and the record is known by a name,
-/// `linespeed fix`. One for which there is no room whole is not begun, but the first, whose title is cut. Returns how many were
-/// shown.
-pub(super) fn findings(screen: &mut Screen, record: &Record, room: usize, shown_by: Option<&str>) -> usize {
-    findings_by(screen, record, room, shown_by, false)
-}
-
-fn findings_by(
-    screen: &mut Screen,
-    record: &Record,
-    room: usize,
-    shown_by: Option<&str>,
-    merged: bool,
-) -> usize {
-    let findings = &record.diagnosis.findings;
-    if findings.is_empty() {
-        cut(screen, &[Span::plain(summary::nothing(record))]);
-        return 0;
-    }
-    let mut left = room.max(3);
-    let mut shown = 0;
-    for finding in findings.iter().take(FINDINGS) {
-        let number = format!("{}. ", shown + 1);
-        let what = finding.what.to_string();
-        let place = summary::place(finding).map(|place| format!(" ({place})")).unwrap_or_default();
-        // Half a place is none.
-        let place = if width(&number) + width(&what) + width(&place) > screen.width() { "" } else { &place };
-        let title = format!("{what}{place}");
-        let below = below_title(screen, finding, shown + 1, shown_by, merged);
-        let lines = screen.lines_of(&number, "", &title);
-        let fits = lines + below.len() <= left;
-        if !fits && shown > 0 {
-            break;
-        }
-        match screen.is_terminal() && fits {
-            true => screen.paragraph(&[Span::strong(number)], Tone::Strong, title),
-            false => cut(screen, &[Span::strong(format!("{number}{title}"))]),
-        }
-        shown += 1;
-        left = left.saturating_sub(below.len() + if fits { lines } else { 1 });
-        for line in below {
-            cut(screen, &[Span::plain(format!("   {line}"))]);
-        }
-    }
-    shown
-}
-
-/// What stands below a finding's title: its cost and one command, in a line where that is wanted and they fit.
-fn below_title(
-    screen: &Screen,
-    finding: &Finding,
-    number: usize,
-    shown_by: Option<&str>,
-    merged: bool,
-) -> Vec<String> {
-    let columns = screen.width().saturating_sub(3);
-    let fits = |line: &str| width(&clean(line)) <= columns;
-    let typed = |command: &str| screen.typed(command);
-    let severity = summary::severity(finding.severity);
-    let costs = [summary::loss(finding), summary::loss_in_short(finding)];
-    let fixes = shown_by.map(|of| fix(finding, number, of, typed)).unwrap_or_default();
-    let remedy = match fixes.is_empty() {
-        true => remedy(finding, columns, typed),
-        false => Some(longest(fixes.iter().cloned(), fits)),
-    };
-    if let Some(command) = fixes.last().or(remedy.as_ref()).filter(|_| merged) {
-        let lines = costs.iter().map(|costs| format!("{severity}: {costs}; {command}"));
-        let lines = lines.chain(costs.last().map(|costs| format!("{costs}; {command}")));
-        let line = longest(lines, fits);
-        if fits(&line) {
-            return vec![line];
-        }
-    }
-    let costs = longest(costs.into_iter().map(|costs| format!("{severity}: {costs}")), fits);
-    [Some(costs), remedy].into_iter().flatten().collect()
-}
-
-/// What fixes it where it is a knob: which, and to what; the last is the command alone.
-fn fix(finding: &Finding, number: usize, shown_by: &str, typed: impl Fn(&str) -> String) -> Vec<String> {
-    let Some(set) = finding.knob() else { return Vec::new() };
-    let to = set.value.as_ref().map(|value| format!(" to {value}")).unwrap_or_default();
-    let command = format!("$ {}", typed(&summary::fix_command(number, set, Some(shown_by))));
-    let sets = format!("sets {}{to}", set.knob.name());
-    vec![format!("{command} ({sets}, measures before and after)"), format!("{command} ({sets})"), command]
-}
-
-/// The first command that fits a line; where none does, the first advice in words.
-fn remedy(finding: &Finding, room: usize, typed: impl Fn(&str) -> String) -> Option<String> {
-    let commands = finding.remedy.iter().filter_map(|remedy| remedy.command.as_deref());
-    let commands = commands.map(|command| clean(&typed(command)));
-    let fits = commands.map(|command| format!("$ {command}")).find(|command| width(command) <= room);
-    let words =
-        || finding.remedy.iter().find_map(|remedy| remedy.text.as_ref().map(|text| format!("→ {text}")));
-    fits.or_else(words)
 }
 
 /// What could not be seen, in a line: by name as far as there is room.
@@ -410,8 +290,9 @@ mod tests {
     fn a_finding_that_is_a_knob_offers_its_fix_by_its_number() {
         use record::{KnobName, KnobValue};
         let mut record = old_record();
-        let set =
-            |finding: &mut Finding| finding.remedy[0].sets = Some(KnobValue::new(KnobName::Thp, "always"));
+        let set = |finding: &mut record::diagnosis::Finding| {
+            finding.remedy[0].sets = Some(KnobValue::new(KnobName::Thp, "always"))
+        };
         record.diagnosis.findings.iter_mut().for_each(set);
         assert!(answer(&record, 160).contains("sudo linespeed fix 1 -- COMMAND (sets thp to always"));
         let mut screen = Screen::new(&Style { width: 160, color: false, ..Style::default() });
@@ -439,7 +320,7 @@ mod tests {
         assert!(!text.lines().any(|line| line.starts_with("Not seen") && line.contains('…')), "{text}");
         let room = |lines: usize| {
             let mut screen = Screen::new(&Style { width: 80, color: false, ..Style::default() });
-            let shown = findings(&mut screen, &record, lines, Some("."));
+            let shown = findings::write(&mut screen, &record, lines, Some("."));
             (shown, screen.lines())
         };
         // What, cost and command, or nothing of it.

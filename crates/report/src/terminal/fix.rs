@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::knob_changes::planned;
 use super::screen::Screen;
 use super::{Style, proof};
-use crate::contents::summary;
+use crate::contents::finding;
 use crate::paint::{Span, Tone};
 
 /// What became of the knob.
@@ -78,7 +78,7 @@ fn head(fixed: &Fixed, style: &Style) -> String {
 }
 
 fn expected(finding: &Finding) -> String {
-    format!("{}: {}", summary::severity(finding.severity), summary::loss(finding))
+    format!("{}: {}", finding::severity(finding.severity), finding::loss(finding))
 }
 
 fn foot(fixed: &Fixed, style: &Style) -> String {

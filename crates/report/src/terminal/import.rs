@@ -5,9 +5,12 @@ use record::import::{Contradiction, Origin, Output, Withheld};
 use record::phrase::{count_noun, quote_word};
 use record::{Key, Measurement, Record, detail};
 
+use super::findings;
+use super::lines;
 use super::screen::Screen;
-use super::{Style, answer, brief};
+use super::{Style, brief};
 use crate::contents::figures::value;
+use crate::contents::finding;
 use crate::contents::{imported, listed, summary};
 use crate::paint::{Span, Tone};
 use crate::text::clean;
@@ -75,7 +78,7 @@ fn name(record: &Record) -> Vec<String> {
 fn write_one(screen: &mut Screen, record: &Record) {
     let Some(import) = &record.import else { return };
     for (number, line) in name(record).into_iter().enumerate() {
-        answer::cut(screen, &[Span::new(if number == 0 { Tone::Strong } else { Tone::Plain }, line)]);
+        lines::cut(screen, &[Span::new(if number == 0 { Tone::Strong } else { Tone::Plain }, line)]);
     }
     screen.blank();
     let several = import.texts.len() > 1;
@@ -93,7 +96,7 @@ fn write_one(screen: &mut Screen, record: &Record) {
     }
     if !record.diagnosis.findings.is_empty() {
         screen.blank();
-        answer::findings(screen, record, FINDINGS, None);
+        findings::write(screen, record, FINDINGS, None);
     }
     screen.blank();
     let first = |title: &str, count: usize, says: Option<String>| {
@@ -122,7 +125,7 @@ fn write_one(screen: &mut Screen, record: &Record) {
 fn write_several(screen: &mut Screen, records: &[Record], kept: &[Kept]) {
     for (record, kept) in records.iter().zip(kept).take(MACHINES) {
         let Some(import) = &record.import else { continue };
-        answer::cut(screen, &[Span::strong(name(record).join("; "))]);
+        lines::cut(screen, &[Span::strong(name(record).join("; "))]);
         let amiss = listed([
             (!import.withheld.is_empty()).then(|| format!("{} implausible", import.withheld.len())),
             (!import.contradictions.is_empty())
@@ -174,7 +177,7 @@ fn write_all(screen: &mut Screen, records: &[Record]) {
 }
 
 fn found(finding: &Finding) -> String {
-    format!("{}: {}, {}", finding.what, summary::severity(finding.severity), summary::loss(finding))
+    format!("{}: {}, {}", finding.what, finding::severity(finding.severity), finding::loss(finding))
 }
 
 fn kept_as_text(one: &Withheld) -> String {

@@ -2,6 +2,8 @@
 
 use record::Record;
 
+use super::findings;
+use super::lines;
 use super::screen::Screen;
 use super::{Layout, Style, answer, brief};
 use crate::contents::{essentials, inventory, summary};
@@ -56,15 +58,15 @@ pub fn inventory_answer(record: &Record, all: bool, more: Option<&str>, style: &
         |screen| {
             let above = screen.lines();
             if let Some(banner) = summary::banner(record) {
-                answer::cut(screen, &[Span::strong(banner)]);
+                lines::cut(screen, &[Span::strong(banner)]);
             }
             for (number, line) in answer::identity(record, screen.width()).into_iter().enumerate() {
                 let tone = if number == 0 { Tone::Strong } else { Tone::Plain };
-                answer::cut(screen, &[Span::new(tone, line)]);
+                lines::cut(screen, &[Span::new(tone, line)]);
             }
             screen.blank();
             if !record.diagnosis.findings.is_empty() {
-                answer::findings(screen, record, FINDINGS, None);
+                findings::write(screen, record, FINDINGS, None);
                 screen.blank();
             }
             let room = SCREEN.saturating_sub(screen.lines() - above + BELOW);

@@ -5,6 +5,7 @@ use record::diagnosis::Bound;
 use record::live::{Cores, Interval, Process, Sampled};
 use record::{Coverage, Machine, State, units};
 
+use super::lines;
 use super::screen::Screen;
 use super::{Style, answer};
 use crate::contents::command::describe_below;
@@ -57,7 +58,7 @@ fn write(screen: &mut Screen, live: &Live) {
     let slept = interval
         .suspended
         .map(|seconds| format!(", and suspended for {}", units::figure_to(seconds, "s", 2)));
-    answer::cut(screen, &[Span::quiet(format!("{}{}", live.head, slept.unwrap_or_default()))]);
+    lines::cut(screen, &[Span::quiet(format!("{}{}", live.head, slept.unwrap_or_default()))]);
     let above = screen.lines();
     // Counters and sensors have a line each, of what it means and of the processes.
     let counted = interval.cores.is_some() || interval.sampled.is_some();
@@ -78,7 +79,7 @@ fn write(screen: &mut Screen, live: &Live) {
                 screen.typed(&advice),
             );
         }
-        None => answer::cut(screen, &[Span::strong("No CPU times: /proc/stat cannot be read.")]),
+        None => lines::cut(screen, &[Span::strong("No CPU times: /proc/stat cannot be read.")]),
     }
     // The rest stays where it is, however long the sentence is.
     let taken = screen.lines().saturating_sub(end);
@@ -89,7 +90,7 @@ fn write(screen: &mut Screen, live: &Live) {
     times(screen, interval);
     screen.line(&[]);
     for (name, text) in facts(live) {
-        answer::cut(screen, &[Span::quiet(pad_right(name, 11)), Span::plain(text)]);
+        lines::cut(screen, &[Span::quiet(pad_right(name, 11)), Span::plain(text)]);
     }
     screen.line(&[]);
     let below = interval.service.as_ref().map_or(0, |service| service.below);
@@ -98,7 +99,7 @@ fn write(screen: &mut Screen, live: &Live) {
     let room = if live.goes_on { room } else { room.min(rows + 1) };
     if below > 0 {
         let of = describe_below(below);
-        answer::cut(screen, &[Span::quiet(format!("Threads of what was named{of}:"))]);
+        lines::cut(screen, &[Span::quiet(format!("Threads of what was named{of}:"))]);
     }
     if interval.threads.is_empty() {
         processes(screen, interval, room)
@@ -126,9 +127,9 @@ fn times(screen: &mut Screen, interval: &Interval) {
         ("idle", times.idle),
     ];
     let heads: String = columns.iter().map(|(name, _)| pad_left(name, 8)).collect();
-    answer::cut(screen, &[Span::quiet(format!("{}{heads}", pad_right("", 11)))]);
+    lines::cut(screen, &[Span::quiet(format!("{}{heads}", pad_right("", 11)))]);
     let figures: String = columns.iter().map(|(_, seconds)| percent(interval, *seconds)).collect();
-    answer::cut(screen, &[Span::quiet(pad_right("% of CPUs", 11)), Span::plain(figures)]);
+    lines::cut(screen, &[Span::quiet(pad_right("% of CPUs", 11)), Span::plain(figures)]);
 }
 
 /// A rate that keeps its width.
@@ -272,7 +273,7 @@ fn processes(screen: &mut Screen, interval: &Interval, room: usize) {
         pad_left("sys %", 9),
         pad_left("threads", 9)
     );
-    answer::cut(screen, &[Span::quiet(head)]);
+    lines::cut(screen, &[Span::quiet(head)]);
     let seconds = interval.processes_seconds.unwrap_or(interval.seconds).max(1e-9);
     let mut shown: Vec<String> = interval.processes.iter().take(room).map(|one| line(one, seconds)).collect();
     shown.resize(room, String::new());
@@ -287,7 +288,7 @@ fn processes(screen: &mut Screen, interval: &Interval, room: usize) {
         );
     }
     for text in shown {
-        answer::cut(screen, &[Span::new(Tone::Plain, text)]);
+        lines::cut(screen, &[Span::new(Tone::Plain, text)]);
     }
 }
 
@@ -305,10 +306,7 @@ fn threads(screen: &mut Screen, interval: &Interval, room: usize) {
             pad_left(state, 7)
         )
     };
-    answer::cut(
-        screen,
-        &[Span::quiet(columns(["TID", "name", "CPU %", "runnable %", "blocked %", "state"]))],
-    );
+    lines::cut(screen, &[Span::quiet(columns(["TID", "name", "CPU %", "runnable %", "blocked %", "state"]))]);
     let percent = |seconds: f64| format!("{:.1}", seconds / interval.seconds.max(1e-9) * 100.0);
     let shown = interval.threads.iter().take(room).map(|one| {
         columns([
@@ -322,7 +320,7 @@ fn threads(screen: &mut Screen, interval: &Interval, room: usize) {
     });
     let mut shown: Vec<String> = shown.collect();
     shown.resize(room, String::new());
-    shown.iter().for_each(|text| answer::cut(screen, &[Span::plain(text)]));
+    shown.iter().for_each(|text| lines::cut(screen, &[Span::plain(text)]));
 }
 
 fn line(process: &Process, seconds: f64) -> String {

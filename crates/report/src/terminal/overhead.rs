@@ -2,8 +2,9 @@
 
 use record::{Coverage, Ended, Record, State};
 
+use super::findings;
 use super::screen::Screen;
-use super::{Style, answer, report};
+use super::{Style, report};
 use crate::contents::{layers, summary};
 use crate::paint::Tone;
 
@@ -52,7 +53,7 @@ pub fn overhead(record: &Record, detailed: bool, style: &Style) -> String {
         screen.hanging("  - ", "    ", format!("{name}: {reason}{remedy}"));
     }
     screen.heading("What costs speed");
-    answer::findings(&mut screen, record, usize::MAX, None);
+    findings::write(&mut screen, record, usize::MAX, None);
     screen.finish()
 }
 

@@ -10,6 +10,7 @@ use crate::contents::block::{Block, Part, Room};
 use crate::contents::blocks::blocks;
 use crate::contents::conditions;
 use crate::contents::figures::share_of_line_speed;
+use crate::contents::finding;
 use crate::contents::provenance;
 use crate::contents::summary;
 use crate::paint::{Span, Tone};
@@ -106,7 +107,7 @@ fn bar(resource: &Resource) -> (String, String) {
 /// A finding's tone: a loss that may be none is never coloured.
 fn tone(finding: &Finding) -> Tone {
     match finding.severity {
-        _ if !summary::resolved(&finding.loss) => Tone::Plain,
+        _ if !finding::resolved(&finding.loss) => Tone::Plain,
         Severity::Note => Tone::Plain,
         Severity::Warning => Tone::Warning,
         Severity::Serious => Tone::Serious,
@@ -122,15 +123,15 @@ pub(super) fn findings(screen: &mut Screen, record: &Record, shown_by: Option<&s
     }
     for (number, finding) in findings.iter().enumerate() {
         let first = [Span::plain(format!("{:>3}. ", number + 1))];
-        let place = summary::place(finding).map(|place| format!(" ({place})")).unwrap_or_default();
+        let place = finding::place(finding).map(|place| format!(" ({place})")).unwrap_or_default();
         screen.paragraph(&first, Tone::Strong, format!("{}{place}", finding.what));
-        let severity = Span::new(tone(finding), format!("     {}: ", summary::severity(finding.severity)));
-        screen.paragraph(&[severity], tone(finding), summary::loss(finding));
+        let severity = Span::new(tone(finding), format!("     {}: ", finding::severity(finding.severity)));
+        screen.paragraph(&[severity], tone(finding), finding::loss(finding));
         for remedy in &finding.remedy {
             advice(screen, "     do:   ", remedy);
         }
         if let Some(knob) = finding.knob() {
-            screen.command(&[Span::quiet("     fix:  ")], &summary::fix_command(number + 1, knob, shown_by));
+            screen.command(&[Span::quiet("     fix:  ")], &finding::fix_command(number + 1, knob, shown_by));
         }
     }
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use record::command_run::{Ceilings, ProbeKind};
 use record::{Coverage, Label, Measurement, Record, State, detail, units};
 
+use super::lines;
 use super::screen::Screen;
 use super::{Style, answer, brief, report};
 use crate::contents::Section;
@@ -63,14 +64,14 @@ pub(super) fn command_answer(record: &Record, all: bool, shown_by: &str, style: 
 fn write_answer(screen: &mut Screen, record: &Record, shown_by: &str) {
     let Some(time) = find_time(record) else { return };
     let above = screen.lines();
-    answer::cut(screen, &[Span::strong(command_text(time))]);
+    lines::cut(screen, &[Span::strong(command_text(time))]);
     if let Some(early) = early_end(record, time) {
-        answer::cut(screen, &[Span::strong(early)]);
+        lines::cut(screen, &[Span::strong(early)]);
     }
     screen.short(2, "", "", describe_runs(time));
     screen.short(2, "", "  ", summary::noise_in_a_line(record));
     if let Some(quiet) = conditions::quiet(&record.conditions) {
-        answer::cut(screen, &[Span::plain(quiet)]);
+        lines::cut(screen, &[Span::plain(quiet)]);
     }
     screen.blank();
     if let Some(bound) = &record.diagnosis.bound {

@@ -5,6 +5,7 @@ use record::in_turn::alone;
 use record::turns::Turns;
 use record::{Coverage, Record};
 
+use super::lines;
 use super::screen::Screen;
 use super::{Style, answer, brief, report, stat};
 use crate::contents::conditions;
@@ -54,7 +55,7 @@ fn write_answer(screen: &mut Screen, record: &Record, turns: &Turns, shown_by: &
             false => screen.paragraph(&[], Tone::Strong, &one.says),
         }
     }
-    answer::cut(screen, &[Span::plain(describe_rounds(record))]);
+    lines::cut(screen, &[Span::plain(describe_rounds(record))]);
     if !many {
         if let Some(floor) = &turns.floor_says {
             screen.short(NOISE, "", "  ", floor);
@@ -62,7 +63,7 @@ fn write_answer(screen: &mut Screen, record: &Record, turns: &Turns, shown_by: &
         screen.short(NOISE, "", "  ", summary::noise_in_a_line(record));
     }
     if let Some(quiet) = conditions::quiet(&record.conditions) {
-        answer::cut(screen, &[Span::plain(quiet)]);
+        lines::cut(screen, &[Span::plain(quiet)]);
     }
     screen.blank();
     let mut table = table(record, turns);

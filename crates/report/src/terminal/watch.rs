@@ -2,6 +2,7 @@
 
 use record::{Record, Watch};
 
+use super::lines;
 use super::screen::Screen;
 use super::{Style, answer, report};
 use crate::contents::watch;
@@ -22,7 +23,7 @@ pub(super) fn watch_answer(record: &Record, watched: &Watch, all: bool, style: &
     Screen::draw(style, |screen| {
         screen.short(SAYS, "", "  ", watch::summary(watched));
         for line in answer::identity(record, screen.width()) {
-            answer::cut(screen, &[Span::plain(line)]);
+            lines::cut(screen, &[Span::plain(line)]);
         }
         answer::origin(screen, record);
         screen.heading("Stretches");

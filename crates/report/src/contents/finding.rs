@@ -1,0 +1,96 @@
+//! A finding in words: how bad, what it costs, where, what fixes it.
+
+use experiment::prove::ProvenFigure;
+use record::diagnosis::{Finding, Severity};
+use record::phrase::quote_word;
+use record::source::HERE;
+use record::{KnobValue, Text, Verdict, units};
+
+use crate::text::range;
+
+/// What fixes the finding of this number where this knob mends it. `shown_by`: what `linespeed show` takes for the record, where that is
+/// known.
+pub(crate) fn fix_command(number: usize, knob: &KnobValue, shown_by: Option<&str>) -> String {
+    let of = match shown_by {
+        Some(HERE) => String::new(),
+        Some(name) => format!(" --record {}", quote_word(name)),
+        None => " --record RECORD".to_owned(),
+    };
+    // What some knobs gain only a program can show.
+    let measured = if ProvenFigure::of(knob, None).is_some() { "" } else { " -- COMMAND" };
+    format!("sudo linespeed fix {number}{of}{measured}")
+}
+
+/// A severity in one word.
+pub(crate) fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Note => "note",
+        Severity::Warning => "warning",
+        Severity::Serious => "serious",
+    }
+}
+
+/// What a finding costs and how sure that is, in words.
+pub(crate) fn loss(finding: &Finding) -> String {
+    format!("{} confidence", loss_in_short(finding))
+}
+
+/// The same where there is no room for the word.
+pub(crate) fn loss_in_short(finding: &Finding) -> String {
+    let sure = finding.confidence.word();
+    let how = if finding.measured { "" } else { ", modelled" };
+    let of = match finding.resource.as_deref() {
+        Some("core") => " of the core clock".to_owned(),
+        Some("wake-up") if diagnose::takes_from_tail(&finding.rule) => {
+            " of the 99th percentile of wake-up latency".to_owned()
+        }
+        Some("wake-up") => " of the wake-up latency".to_owned(),
+        Some(resource) => format!(" of {resource}"),
+        // Of the CPUs that are named beside it: what that is of all the machine's, its title says.
+        None if diagnose::takes_cpu_time(&finding.rule) => match place(finding) {
+            Some(place) => format!(" of the time of {place}"),
+            None => " of CPU time".to_owned(),
+        },
+        None => String::new(),
+    };
+    let cost = match &finding.loss {
+        Verdict::Costs { share, interval } if (interval.1 - interval.0).abs() > f64::EPSILON => {
+            let digits = units::digits_of_share(*share, *interval);
+            let [share, low, high] =
+                [*share, interval.0, interval.1].map(|share| units::percent_to(share, digits));
+            format!("costs {share}{of} [{}]{how}", range(&low, &high))
+        }
+        Verdict::Costs { share, .. } => format!("costs {}{of}{how}", units::percent_to(*share, 2)),
+        Verdict::NotResolved { smaller_than } => {
+            format!("no loss resolved (smaller than {})", units::percent(smaller_than.max(1e-3)))
+        }
+        Verdict::TooNoisy { rounds_needed: Some(rounds) } => {
+            format!("unreliable; about {rounds} more rounds would do")
+        }
+        Verdict::TooNoisy { rounds_needed: None } => "unreliable".to_owned(),
+        Verdict::NotMeasurable { reason } => format!("cost unknown: {reason}"),
+    };
+    format!("{cost}, {sure}")
+}
+
+/// Whether a loss is resolved: its interval lies on one side of none. Only such a loss may be coloured.
+pub(crate) fn resolved(verdict: &Verdict) -> bool {
+    matches!(verdict, Verdict::Costs { interval, .. } if interval.0 > 0.0 || interval.1 < 0.0)
+}
+
+/// Where a finding is; of what the whole machine has that goes without saying.
+pub(crate) fn place(finding: &Finding) -> Option<&Text> {
+    finding.place.as_ref().filter(|place| !place.is(&Finding::WHOLE_MACHINE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loss_that_may_be_none_is_not_resolved() {
+        assert!(!resolved(&Verdict::Costs { share: 0.1, interval: (-0.01, 0.2) }));
+        assert!(resolved(&Verdict::Costs { share: 0.1, interval: (0.01, 0.2) }));
+        assert!(!resolved(&Verdict::TooNoisy { rounds_needed: None }));
+    }
+}

@@ -1,0 +1,110 @@
+//! The worst findings of a record: what, its cost, one command.
+
+use record::Record;
+use record::diagnosis::Finding;
+
+use super::lines::{cut, longest};
+use super::screen::Screen;
+use crate::contents::{finding, summary};
+use crate::paint::{Span, Tone};
+use crate::text::{clean, width};
+
+/// Findings that are shown.
+pub(super) const MOST: usize = 3;
+
+/// The worst findings, three lines each: what, its cost, one command: where a knob mends it and the record is known by a name,
+/// `linespeed fix`. One for which there is no room whole is not begun, but the first, whose title is cut. Returns how many were
+/// shown.
+pub(super) fn write(screen: &mut Screen, record: &Record, room: usize, shown_by: Option<&str>) -> usize {
+    write_by(screen, record, room, shown_by, false)
+}
+
+/// The same; `merged`: with cost and command in one line where they fit.
+pub(super) fn write_by(
+    screen: &mut Screen,
+    record: &Record,
+    room: usize,
+    shown_by: Option<&str>,
+    merged: bool,
+) -> usize {
+    let findings = &record.diagnosis.findings;
+    if findings.is_empty() {
+        cut(screen, &[Span::plain(summary::nothing(record))]);
+        return 0;
+    }
+    let mut left = room.max(3);
+    let mut shown = 0;
+    for finding in findings.iter().take(MOST) {
+        let number = format!("{}. ", shown + 1);
+        let what = finding.what.to_string();
+        let place = finding::place(finding).map(|place| format!(" ({place})")).unwrap_or_default();
+        // Half a place is none.
+        let place = if width(&number) + width(&what) + width(&place) > screen.width() { "" } else { &place };
+        let title = format!("{what}{place}");
+        let below = below_title(screen, finding, shown + 1, shown_by, merged);
+        let lines = screen.lines_of(&number, "", &title);
+        let fits = lines + below.len() <= left;
+        if !fits && shown > 0 {
+            break;
+        }
+        match screen.is_terminal() && fits {
+            true => screen.paragraph(&[Span::strong(number)], Tone::Strong, title),
+            false => cut(screen, &[Span::strong(format!("{number}{title}"))]),
+        }
+        shown += 1;
+        left = left.saturating_sub(below.len() + if fits { lines } else { 1 });
+        for line in below {
+            cut(screen, &[Span::plain(format!("   {line}"))]);
+        }
+    }
+    shown
+}
+
+/// What stands below a finding's title: its cost and one command, in a line where that is wanted and they fit.
+fn below_title(
+    screen: &Screen,
+    finding: &Finding,
+    number: usize,
+    shown_by: Option<&str>,
+    merged: bool,
+) -> Vec<String> {
+    let columns = screen.width().saturating_sub(3);
+    let fits = |line: &str| width(&clean(line)) <= columns;
+    let typed = |command: &str| screen.typed(command);
+    let severity = finding::severity(finding.severity);
+    let costs = [finding::loss(finding), finding::loss_in_short(finding)];
+    let fixes = shown_by.map(|of| fix(finding, number, of, typed)).unwrap_or_default();
+    let remedy = match fixes.is_empty() {
+        true => remedy(finding, columns, typed),
+        false => Some(longest(fixes.iter().cloned(), fits)),
+    };
+    if let Some(command) = fixes.last().or(remedy.as_ref()).filter(|_| merged) {
+        let lines = costs.iter().map(|costs| format!("{severity}: {costs}; {command}"));
+        let lines = lines.chain(costs.last().map(|costs| format!("{costs}; {command}")));
+        let line = longest(lines, fits);
+        if fits(&line) {
+            return vec![line];
+        }
+    }
+    let costs = longest(costs.into_iter().map(|costs| format!("{severity}: {costs}")), fits);
+    [Some(costs), remedy].into_iter().flatten().collect()
+}
+
+/// What fixes it where it is a knob: which, and to what; the last is the command alone.
+fn fix(finding: &Finding, number: usize, shown_by: &str, typed: impl Fn(&str) -> String) -> Vec<String> {
+    let Some(set) = finding.knob() else { return Vec::new() };
+    let to = set.value.as_ref().map(|value| format!(" to {value}")).unwrap_or_default();
+    let command = format!("$ {}", typed(&finding::fix_command(number, set, Some(shown_by))));
+    let sets = format!("sets {}{to}", set.knob.name());
+    vec![format!("{command} ({sets}, measures before and after)"), format!("{command} ({sets})"), command]
+}
+
+/// The first command that fits a line; where none does, the first advice in words.
+fn remedy(finding: &Finding, room: usize, typed: impl Fn(&str) -> String) -> Option<String> {
+    let commands = finding.remedy.iter().filter_map(|remedy| remedy.command.as_deref());
+    let commands = commands.map(|command| clean(&typed(command)));
+    let fits = commands.map(|command| format!("$ {command}")).find(|command| width(command) <= room);
+    let words =
+        || finding.remedy.iter().find_map(|remedy| remedy.text.as_ref().map(|text| format!("→ {text}")));
+    fits.or_else(words)
+}
