@@ -15,7 +15,7 @@ pub(super) const METRICS: &[Metric] = &[
         glossary: "
             How late a sleeping thread runs: from the moment its timer was due to the moment it executes. What
             cyclictest measures. It stands for every reply to a packet, lock or timer.
-            Also: wake-ups, missed
+            Also: wake-up, wake-ups, missed
             How: A thread bound to `cpu` sleeps until absolute times at a fixed interval. `policy` is `other`
             (what every program gets) or `fifo` (real-time). `setting=as-is` is the machine as it was; `awake`
             holds CPUs out of deep idle states through `/dev/cpu_dma_latency`, as cyclictest does, so that its averages

@@ -212,11 +212,17 @@ pub fn word(word: &Term, style: &Style) -> String {
     let group =
         if word.group.is_empty() { String::new() } else { format!("  {}", word.group.to_lowercase()) };
     screen.line(&[Span::strong(word.name), Span::quiet(group)]);
-    screen.paragraph(&[Span::plain("  ")], Tone::Plain, &word.what);
+    // Names stand in backticks for documents and pages, which a terminal does not draw.
+    let plain = |text: &str| match style.layout {
+        Layout::Terminal => text.replace('`', ""),
+        _ => text.to_owned(),
+    };
+    screen.paragraph(&[Span::plain("  ")], Tone::Plain, plain(&word.what));
     for (label, text) in [("How", &word.how), ("Usual", &word.usual), ("Moves", &word.moves)] {
         if let Some(text) = text {
             screen.blank();
-            screen.paragraph(&[Span::plain("  "), Span::strong(format!("{label:<7}"))], Tone::Plain, text);
+            let label = Span::strong(format!("{label:<7}"));
+            screen.paragraph(&[Span::plain("  "), label], Tone::Plain, plain(text));
         }
     }
     screen.finish()
