@@ -24,6 +24,7 @@ mod quantity;
 use std::fmt;
 
 use import::{Error, Importer, Split};
+use miniz_oxide::inflate::decompress_to_vec;
 use record::Record;
 
 /// What begins the name of a reference machine where a record's file may stand, too.
@@ -36,8 +37,8 @@ pub struct Machine {
     pub name: &'static str,
     /// What it is, in one line.
     pub title: &'static str,
-    /// The published output and figures.
-    pub text: &'static str,
+    /// The published output and figures, deflated.
+    packed: &'static [u8],
     /// Why a default run here makes no figure that could be held against it, and what would; `None` where it makes one.
     pub apart: Option<&'static str>,
     /// When the figures were published, RFC 3339; empty where the text does not tell.
@@ -52,7 +53,7 @@ macro_rules! machine {
         Machine {
             name: $name,
             title: $title,
-            text: include_str!(concat!("../machines/", $name, ".txt")),
+            packed: include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".txt")),
             apart: $apart,
             published: $published,
         }
@@ -218,11 +219,17 @@ impl fmt::Display for Trouble {
 impl std::error::Error for Trouble {}
 
 impl Machine {
+    /// The published output and figures.
+    pub fn text(&self) -> String {
+        // What the build packed is whole: a test reads every text.
+        String::from_utf8(decompress_to_vec(self.packed).unwrap_or_default()).unwrap_or_default()
+    }
+
     /// The record, without a diagnosis. `version` is the program's.
     pub fn record(&self, version: &str) -> Result<Record, Trouble> {
         let mut importer = Importer::new(Split::Files);
         let name = format!("{PREFIX}{}", self.name);
-        importer.read(&name, self.text.as_bytes()).map_err(|_| Trouble::Machines(0))?;
+        importer.read(&name, self.text().as_bytes()).map_err(|_| Trouble::Machines(0))?;
         let mut machines = importer.finish().map_err(Trouble::Refused)?;
         let (Some(imported), true) = (machines.pop(), machines.is_empty()) else {
             return Err(Trouble::Machines(machines.len() + 1));

@@ -17,7 +17,7 @@ pub fn run(options: &Options, asked: &Reference) -> Result<u8, Failure> {
     let Some(name) = &asked.name else { return list(options) };
     let machine = sources::reference_machine(name)?;
     if asked.text {
-        return hand_out(options, &Forms::new(|_| machine.text.to_owned())).map(|()| 0);
+        return hand_out(options, &Forms::new(|_| machine.text())).map(|()| 0);
     }
     let mut record = sources::read(&format!("{PREFIX}{}", machine.name))?.record;
     record.diagnosis = diagnose::diagnose(&record);
