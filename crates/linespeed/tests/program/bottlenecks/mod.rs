@@ -47,7 +47,7 @@ impl Told {
         let looks = time.detail.get(detail::LOOKS).map_or(0, |looks| looks.all);
         let held = [BoundBy::Stolen, BoundBy::Quota].contains(&self.bound.by);
         let waited = ready > 0.5 * time.value() && cpu < 0.15 * (cpu + ready);
-        (looks < 10 || held || waited).then(|| {
+        (looks < 5 || held || waited).then(|| {
             format!("{looks} looks, {cpu:.2} s of CPU time, {ready:.2} s runnable: {}", self.bound.says)
         })
     }
