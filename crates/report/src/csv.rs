@@ -204,7 +204,7 @@ pub fn plan(plan: &Plan) -> String {
 /// A field: quoted where it must be. What a spreadsheet would take for a formula gets an apostrophe before it.
 pub(crate) fn field(text: &str) -> String {
     let clean = crate::text::clean(text);
-    let formula = clean.starts_with(['=', '+', '-', '@']) && clean.len() > 1;
+    let formula = clean.starts_with(['=', '+', '-', '@']) && clean.len() > 1 && clean.parse::<f64>().is_err();
     let clean = if formula { format!("'{clean}") } else { clean };
     if clean.contains([',', '"']) { format!("\"{}\"", clean.replace('"', "\"\"")) } else { clean }
 }
@@ -236,6 +236,7 @@ mod tests {
         assert_eq!(super::field("say \"x\""), "\"say \"\"x\"\"\"");
         assert_eq!(super::field("=cmd()"), "'=cmd()");
         assert_eq!(super::field("-"), "-");
+        assert_eq!((super::field("-1"), super::field("+1.5%")), ("-1".to_owned(), "'+1.5%".to_owned()));
         assert_eq!(super::field("a\nb"), "a b");
     }
 }

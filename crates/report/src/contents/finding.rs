@@ -37,6 +37,16 @@ pub(crate) fn loss(finding: &Finding) -> String {
 
 /// The same where there is no room for the word.
 pub(crate) fn loss_in_short(finding: &Finding) -> String {
+    state_loss(finding, false)
+}
+
+/// The same behind a word for how bad it is, where no column is to spare: without the verb, and with a narrow dash.
+pub(crate) fn loss_in_brief(finding: &Finding) -> String {
+    state_loss(finding, true)
+}
+
+fn state_loss(finding: &Finding, brief: bool) -> String {
+    let costs = if brief { "" } else { "costs " };
     let sure = finding.confidence.word();
     let how = if finding.measured { "" } else { ", modelled" };
     let of = match finding.resource.as_deref() {
@@ -58,9 +68,11 @@ pub(crate) fn loss_in_short(finding: &Finding) -> String {
             let digits = units::digits_of_share(*share, *interval);
             let [share, low, high] =
                 [*share, interval.0, interval.1].map(|share| units::percent_to(share, digits));
-            format!("costs {share}{of} [{}]{how}", range(&low, &high))
+            let between = range(&low, &high);
+            let between = if brief { between.replace(" – ", "–") } else { between };
+            format!("{costs}{share}{of} [{between}]{how}")
         }
-        Verdict::Costs { share, .. } => format!("costs {}{of}{how}", units::percent_to(*share, 2)),
+        Verdict::Costs { share, .. } => format!("{costs}{}{of}{how}", units::percent_to(*share, 2)),
         Verdict::NotResolved { smaller_than } => {
             format!("no loss resolved (smaller than {})", units::percent(smaller_than.max(1e-3)))
         }

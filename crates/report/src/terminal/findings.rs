@@ -79,8 +79,9 @@ fn below_title(
         false => Some(longest(fixes.iter().cloned(), fits)),
     };
     if let Some(command) = fixes.last().or(remedy.as_ref()).filter(|_| merged) {
+        let brief = finding::loss_in_brief(finding);
         let lines = costs.iter().map(|costs| format!("{severity}: {costs}; {command}"));
-        let lines = lines.chain(costs.last().map(|costs| format!("{costs}; {command}")));
+        let lines = lines.chain([format!("{severity}: {brief} {command}")]);
         let line = longest(lines, fits);
         if fits(&line) {
             return vec![line];
