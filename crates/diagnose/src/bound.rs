@@ -250,6 +250,11 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
     if causes.iter().any(|cause| cause.by == BoundBy::Lock && cause.share >= SECOND) {
         causes.retain(|cause| ![BoundBy::Kernel, BoundBy::TooFewCpus].contains(&cause.by));
     }
+    // More CPUs let more threads take lines from each other; what they ask the kernel for then is the lock that lies there.
+    if causes.iter().any(|cause| cause.by == BoundBy::OwnThreads && cause.share >= SECOND) {
+        let at_locks = facts.waits().get("lock").is_some_and(|waits| waits.again > 0);
+        causes.retain(|cause| cause.by != BoundBy::TooFewCpus && !(at_locks && cause.by == BoundBy::Kernel));
+    }
     // While its threads are stuck, what another of them sleeps in holds nothing up.
     if causes.iter().any(|cause| cause.by == BoundBy::Lock && cause.share >= 1.0) {
         causes.retain(|cause| cause.by != BoundBy::Waiting);

@@ -385,6 +385,22 @@ fn threads_in_a_lock_for_ever_are_stuck_whatever_another_sleeps_in() {
 }
 
 #[test]
+fn threads_that_take_a_locks_line_from_each_other_are_not_told_to_want_more_cpus() {
+    // Four threads that lock and unlock one mutex: user, system, runnable and blocked seconds of one second on two CPUs.
+    let record = with_detail(command([1.05, 0.88, 1.8, 0.0]), "cpus", "2");
+    let record = with_detail(record, "waits", r#"{"lock": {"threads": 258, "again": 81}}"#);
+    let record = with_detail(record, "sampled", r#"{"samples": 2377, "unread": 1, "shared": 0.684}"#);
+    let said = bound(&record).unwrap();
+    assert_eq!((said.by, said.says.code()), (BoundBy::OwnThreads, Some("bound-sampled-lines")));
+    let codes: Vec<_> = said.says.sentences().iter().filter_map(|text| text.code()).collect();
+    assert!(!codes.contains(&"bound-too-few-cpus") && !codes.contains(&"bound-kernel"), "{codes:?}");
+    // One after the other they take nothing from each other.
+    let record = with_detail(command([0.99, 0.01, 0.0, 0.0]), "cpus", "2");
+    let record = with_detail(record, "sampled", r#"{"samples": 400, "unread": 0, "shared": 1.0}"#);
+    assert_ne!(bound(&record).unwrap().by, BoundBy::OwnThreads);
+}
+
+#[test]
 fn a_ping_pong_names_its_switches_and_its_waiting_comes_after_its_work() {
     let record = command([0.05, 0.65, 0.0, 0.27]);
     let record = with_detail(with_count(record, "context-switches", 73_364.0), "cpus", "2");
