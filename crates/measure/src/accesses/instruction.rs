@@ -91,7 +91,13 @@ impl Operand {
             None if !is_base => Some(*self),
             // Only an index can be shifted.
             Some(shift) if !is_base && sum.base == Place::Nothing && sum.offset == 0 => {
-                Some(Operand { index: sum.index.map(|(own, more)| (own, shift + more)), ..*self })
+                // The code of any program: shifts may add up to more than a register has.
+                let index = sum.index.map(|(own, more)| (own, shift.saturating_add(more)));
+                let is_left = |(_, shift): (u8, u8)| u32::from(shift) < u64::BITS;
+                if !index.is_none_or(is_left) {
+                    return None;
+                }
+                Some(Operand { index, ..*self })
             }
             None => {
                 let offset = self.offset.wrapping_add(sum.offset);

@@ -55,6 +55,10 @@ fn an_index_that_a_load_has_overwritten_is_that_of_the_next_round() {
     // imul $24,%rbx,%rbx in place of the shift: no address tells.
     let multiplied = site("48 6b db 18 48 8b 5c 1d 00 83 e8 01 75 f2 c3", 9);
     assert!(multiplied.hidden && multiplied.before.is_none(), "{multiplied:?}");
+    // Shifts that leave nothing: five times shl $60,%rbx in the loop.
+    let shifts = "48 c1 e3 3c ".repeat(5);
+    let emptied = site(&format!("{shifts}48 8b 5c 1d 00 83 e8 01 75 e2 c3"), 25);
+    assert!(emptied.hidden && emptied.before.is_none(), "{emptied:?}");
     // mov (%rdi,%rax,4),%eax; sub $1,%edx; jne: the next index as it is.
     let plain = site("8b 04 87 83 ea 01 75 f8 c3", 3);
     assert_eq!(plain.before.unwrap().operand.index, Some((RAX, 2)));
