@@ -43,8 +43,8 @@ pub(super) fn add(causes: &mut Vec<Cause>, facts: &Facts, user: f64) {
     let of_memory = |cause: &Cause| [BoundBy::MemoryLatency, BoundBy::MemoryBandwidth].contains(&cause.by);
     let known = causes.iter().any(|cause| of_memory(cause) && cause.share >= FIRST);
     let seen = text!("bound-samples", "samples of user mode {count}", count = sampled.samples);
-    let together = user * run_together(facts);
-    let all = [memory(&sampled, user.min(stalled)), lines(&sampled, together), spinning(&sampled, user)];
+    let together = run_together(facts);
+    let all = [memory(&sampled, user.min(stalled)), lines(&sampled, user, together), spinning(&sampled, user)];
     let more = all.into_iter().flatten().filter(|cause| !known || !of_memory(cause));
     causes.extend(more.map(|cause| cause.cite(seen.clone(), detail("sampled"))));
 }
@@ -98,13 +98,16 @@ fn memory(sampled: &Sampled, user: f64) -> Option<Cause> {
     Some(Cause::new(by, user * sampled.far, says, advice))
 }
 
-fn lines(sampled: &Sampled, user: f64) -> Option<Cause> {
+/// Samples count where they met in time, within a window that threads in turns at a lock may meet in too: no more of them than
+/// there was time with two at once.
+fn lines(sampled: &Sampled, user: f64, together: f64) -> Option<Cause> {
+    let taken = sampled.shared.min(together);
     let says = text!(
         "bound-sampled-lines",
         "{share} of samples in user mode at cache lines that several threads write: they take them from each other.",
         share = share(sampled.shared)
     );
-    (sampled.shared > 0.0).then(|| Cause::new(BoundBy::OwnThreads, user * sampled.shared, says, share_less()))
+    (taken > 0.0).then(|| Cause::new(BoundBy::OwnThreads, user * taken, says, share_less()))
 }
 
 fn spinning(sampled: &Sampled, user: f64) -> Option<Cause> {

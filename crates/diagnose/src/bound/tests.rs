@@ -394,6 +394,10 @@ fn threads_that_take_a_locks_line_from_each_other_are_not_told_to_want_more_cpus
     assert_eq!((said.by, said.says.code()), (BoundBy::OwnThreads, Some("bound-sampled-lines")));
     let codes: Vec<_> = said.says.sentences().iter().filter_map(|text| text.code()).collect();
     assert!(!codes.contains(&"bound-too-few-cpus") && !codes.contains(&"bound-kernel"), "{codes:?}");
+    // Beside others two ran at once for less than half of the time that they had.
+    let record = with_detail(command([1.27, 0.0, 0.38, 0.0]), "cpus", "2");
+    let record = with_detail(record, "sampled", r#"{"samples": 78, "unread": 0, "shared": 0.36}"#);
+    assert_eq!(bound(&record).unwrap().says.code(), Some("bound-sampled-lines"));
     // One after the other they take nothing from each other.
     let record = with_detail(command([0.99, 0.01, 0.0, 0.0]), "cpus", "2");
     let record = with_detail(record, "sampled", r#"{"samples": 400, "unread": 0, "shared": 1.0}"#);
