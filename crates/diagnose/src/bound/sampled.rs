@@ -44,7 +44,8 @@ pub(super) fn add(causes: &mut Vec<Cause>, facts: &Facts, user: f64) {
     let known = causes.iter().any(|cause| of_memory(cause) && cause.share >= FIRST);
     let seen = text!("bound-samples", "samples of user mode {count}", count = sampled.samples);
     let together = run_together(facts);
-    let all = [memory(&sampled, user.min(stalled)), lines(&sampled, user, together), spinning(&sampled, user)];
+    let all =
+        [memory(&sampled, user.min(stalled)), lines(&sampled, user, together), spinning(&sampled, user)];
     let more = all.into_iter().flatten().filter(|cause| !known || !of_memory(cause));
     causes.extend(more.map(|cause| cause.cite(seen.clone(), detail("sampled"))));
 }

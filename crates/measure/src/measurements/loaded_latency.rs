@@ -137,6 +137,8 @@ fn run(context: &mut Context) -> Result<(), Halt> {
             ),
         );
     }
+    // Waits that differ little may come out in another order.
+    points.sort_by(|a, b| a.bandwidth.total_cmp(&b.bandwidth));
     push_all(context, lead, &points, &loaders);
     context.kept_cycle = Some(cycle);
     context.kept_arrays = Some(ready);
@@ -273,7 +275,8 @@ fn push_all(context: &mut Context, cpu: u32, points: &[Point], loaders: &[u32]) 
             m.marks = mark_migrated(point.samples.len());
         }
         judge(&mut m, 0.05);
-        if m.doubt.is_none() && refuted(point) {
+        // Whatever else is against it: this says why.
+        if refuted(point) {
             m.doubt = Some(Text::from(REFUTED).into());
         }
         let (place, doubt) = (m.labels.clone(), m.doubt.clone());
@@ -281,7 +284,7 @@ fn push_all(context: &mut Context, cpu: u32, points: &[Point], loaders: &[u32]) 
         if !point.probe.is_empty() {
             let mut heard = Measurement::new("probe.latency", place, point.probe.clone());
             judge(&mut heard, 0.05);
-            heard.doubt = heard.doubt.or(doubt.filter(|_| refuted(point)));
+            heard.doubt = doubt.filter(|_| refuted(point)).or(heard.doubt);
             context.push(heard);
         }
     }

@@ -114,45 +114,81 @@ fn tone(chart: &Chart, series: usize) -> Tone {
 }
 
 /// Where each line's name stands: (row, column, series). Right of the line's end where that is free, else as near
-/// to it as there is room; `columns` includes the margin on the right, in which nothing is drawn.
+/// to it as there is room; `columns` includes the margin on the right, in which nothing is drawn. Names of lines that end side by
+/// side stand in the order of their ends: else one is taken for the other's.
 fn ends(
     chart: &Chart,
     canvas: &Canvas,
     columns: usize,
     end_of: impl Fn(&(f64, f64)) -> (usize, usize),
 ) -> Vec<End> {
-    let mut taken: Vec<End> = Vec::new();
-    let mut lines: Vec<_> = chart.series.iter().enumerate().take(ROWS).collect();
+    let lines = chart.series.iter().enumerate().take(ROWS);
+    let mut lines: Vec<Line> = lines
+        .filter_map(|(number, series)| {
+            let last = series.points.last()?;
+            let (column, row) = end_of(last);
+            Some(Line { number, name: cut(&series.name, columns / 3), column, row, height: last.1 })
+        })
+        .collect();
     // What ends furthest to the right is named first: a name right of another line's end would be taken for its.
-    lines.sort_by_key(|(_, series)| std::cmp::Reverse(series.points.last().map(|last| end_of(last).0)));
-    for (number, series) in lines {
-        let Some(last) = series.points.last() else { continue };
-        let (column, row) = end_of(last);
-        let name = cut(&series.name, columns / 3);
-        let length = width(&name);
+    let further = |a: &Line, b: &Line| b.column.cmp(&a.column);
+    lines.sort_by(|a, b| further(a, b).then(b.height.total_cmp(&a.height)));
+    let downwards = named_in_turn(canvas, columns, &lines);
+    if downwards.len() == lines.len() {
+        return downwards;
+    }
+    // Near the lower edge there is more room when the lowest is named first.
+    lines.sort_by(|a, b| further(a, b).then(a.height.total_cmp(&b.height)));
+    let upwards = named_in_turn(canvas, columns, &lines);
+    if upwards.len() > downwards.len() { upwards } else { downwards }
+}
+
+/// The end of a line and its name.
+struct Line {
+    number: usize,
+    name: String,
+    column: usize,
+    row: usize,
+    height: f64,
+}
+
+/// Names each line as near to its end as those before it leave room.
+fn named_in_turn(canvas: &Canvas, columns: usize, lines: &[Line]) -> Vec<End> {
+    let mut taken: Vec<(End, &Line)> = Vec::new();
+    for line in lines {
+        let length = width(&line.name);
         let free = |row: usize, column: usize| {
             let drawn = |at: usize| at < canvas.columns && canvas.cells[row * canvas.columns + at].0 != 0;
             let named = |at: usize| {
-                taken.iter().any(|end| {
+                taken.iter().any(|(end, _)| {
                     end.row == row && (end.column..end.column + width(&end.name) + 1).contains(&at)
                 })
             };
+            let in_order = taken.iter().all(|(end, other)| {
+                other.column.abs_diff(line.column) > SIDE_BY_SIDE
+                    || other.height == line.height
+                    || row.cmp(&end.row) == other.height.total_cmp(&line.height)
+            });
             // One cell on either side stays free, so that a name is not taken for a part of a line.
-            (column.saturating_sub(1)..column + length + 1).all(|at| !drawn(at) && !named(at))
+            in_order && (column.saturating_sub(1)..column + length + 1).all(|at| !drawn(at) && !named(at))
         };
         let rows = (0..ROWS).flat_map(|row| (0..columns.saturating_sub(length)).map(move |at| (row, at)));
         // Rows are twice as high as columns are wide; a name begins right of its end rather than left of it.
-        let distance = |(at_row, at): &(usize, usize)| {
-            at_row.abs_diff(row) * 4 + (column + 2).abs_diff(*at) + if *at < column + 2 { 6 } else { 0 }
+        let beside = line.column + 2;
+        let distance = |(row, at): &(usize, usize)| {
+            row.abs_diff(line.row) * 4 + beside.abs_diff(*at) + if *at < beside { 6 } else { 0 }
         };
         let mut places: Vec<(usize, usize)> = rows.collect();
         places.sort_by_key(distance);
         if let Some((row, column)) = places.into_iter().find(|(row, at)| free(*row, *at)) {
-            taken.push(End { row, column, name, number });
+            taken.push((End { row, column, name: line.name.clone(), number: line.number }, line));
         }
     }
-    taken
+    taken.into_iter().map(|(end, _)| end).collect()
 }
+
+/// Ends of lines that are so many columns apart or fewer are told apart by their order alone.
+const SIDE_BY_SIDE: usize = 12;
 
 struct End {
     row: usize,
@@ -222,6 +258,24 @@ mod tests {
                 assert!(lines.iter().any(|line| line.trim_end().ends_with(name)), "{lines:#?}");
             }
             assert!(lines.iter().any(|line| line.contains("L1, 32 KiB")), "{lines:#?}");
+        }
+    }
+
+    #[test]
+    fn names_of_lines_that_end_side_by_side_stand_in_the_order_of_their_ends() {
+        for (first, second) in
+            [(130.0, 128.0), (128.0, 130.0), (130.0, 115.0), (1.0, 1.02), (1.02, 1.0), (60.0, 130.0)]
+        {
+            let mut chart = example();
+            chart.series[0].points = vec![(4096.0, 1.0), (65536.0, 200.0), (1e9, first)];
+            chart.series[1].points = vec![(4096.0, 1.0), (65536.0, 200.0), (1e9, second)];
+            let lines = draw(&chart, 80).unwrap();
+            let row_of = |name: &str| {
+                let text = |spans: &Vec<Span>| spans.iter().map(|span| span.text()).collect::<String>();
+                lines.iter().position(|spans| text(spans).contains(name)).unwrap()
+            };
+            let rows = (row_of("4 KiB pages"), row_of("2 MiB pages"));
+            assert_eq!(rows.0 < rows.1, first > second, "{first} {second} {rows:?}");
         }
     }
 

@@ -126,6 +126,11 @@ pub(crate) fn loaded(record: &Record) -> Option<Chart> {
         record.measurements_of("memory.loaded_latency").filter(|m| m.summary.n > 0).collect();
     let sound: Vec<&Measurement> = all.iter().copied().filter(|m| m.doubt.is_none()).collect();
     // A line through points in doubt would show what others did; where there are no others, it is all there is.
+    let left_out = if sound.len() < LEAST_POINTS { 0 } else { all.len() - sound.len() };
+    let shown = match left_out {
+        0 => "latency of a load".to_owned(),
+        _ => format!("latency of a load; {left_out} of {} points unreliable (?), not drawn", all.len()),
+    };
     for m in if sound.len() < LEAST_POINTS { all } else { sound } {
         if let Some(bandwidth) = m.labels.number(Label::Bandwidth) {
             cpus.entry(m.labels.count(Label::Cpu)).or_default().push((bandwidth, m.value()));
@@ -137,7 +142,7 @@ pub(crate) fn loaded(record: &Record) -> Option<Chart> {
     Chart {
         title: "Load latency under load".to_owned(),
         x: Axis::new("bandwidth of the others", Scale::Linear, "B/s"),
-        y: Axis::new("latency of a load", Scale::Linear, "ns"),
+        y: Axis::new(&shown, Scale::Linear, "ns"),
         series: series.collect(),
         marks: Vec::new(),
     }

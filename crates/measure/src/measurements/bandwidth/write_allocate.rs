@@ -162,9 +162,9 @@ fn ambiguity(by_bus: &Summary, by_copy: &Summary) -> Option<Text> {
     } else {
         text!(
             "bus-bytes-noisy",
-            "the share of lines not read first is {low} to {high} (95 % interval)",
-            low = share(low),
-            high = share(high)
+            "the interval is too wide; copies with streaming stores make it {low} to {high}",
+            low = share(copy.0),
+            high = share(copy.1)
         )
     })
 }
