@@ -134,8 +134,10 @@ pub fn watched(interval: &Interval, reference: &Reference) -> Option<Bound> {
     causes.sort_by(|a, b| rank(b).cmp(&rank(a)).then(b.share.total_cmp(&a.share)));
     let idle = interval.times.share(interval.times.idle + interval.times.iowait);
     if idle >= IDLE {
-        // A share of what hardly anybody wanted is none.
-        causes.retain(|cause| cause.share >= super::FIRST && cause.by != BoundBy::CpuContention);
+        // A share of what hardly anybody wanted is none: one thread that the hypervisor holds back wants a CPU.
+        let wanted = (interval.times.busy() + interval.times.steal) / interval.seconds >= WANTED;
+        let is_none = |by: &BoundBy| *by == BoundBy::CpuContention || (*by == BoundBy::Stolen && !wanted);
+        causes.retain(|cause| cause.share >= super::FIRST && !is_none(&cause.by));
     }
     let first = causes.first().map_or(0.0, |cause| cause.share);
     if first < super::FIRST {
@@ -156,6 +158,8 @@ pub fn watched(interval: &Interval, reference: &Reference) -> Option<Bound> {
 
 /// From this share of the CPUs' time on a machine is idle.
 const IDLE: f64 = 0.9;
+/// CPUs that a machine asks for, from which on it matters that the hypervisor gives it less.
+const WANTED: f64 = 0.5;
 
 fn busy(interval: &Interval) -> Value {
     Value::Rounded(Box::new(Value::Share(interval.times.share(interval.times.busy()))), 2)

@@ -37,6 +37,12 @@ fn an_idle_machine_is_idle_and_one_that_computes_works() {
     let bound = watched(&met, &reference()).unwrap();
     assert_eq!((bound.by, bound.says.sentences().len(), bound.advice.len()), (BoundBy::Idle, 1, 1));
     assert!(watched(&Interval::default(), &reference()).is_none());
+    // Half of what nothing much asked for was stolen; of one thread's CPU that is felt. Ten seconds of sixteen CPUs.
+    let with_steal = |busy: f64, steal: f64| {
+        let quiet = interval(busy, 0.0, 160.0 - busy - steal);
+        by(&Interval { cpus: 16, times: CpuTimes { steal, ..quiet.times }, ..quiet })
+    };
+    assert_eq!((with_steal(0.3, 0.4), with_steal(5.0, 5.0)), (BoundBy::Idle, BoundBy::Stolen));
 }
 
 #[test]
