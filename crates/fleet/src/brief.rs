@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use diagnose::{Kind, RowFigure, facts, row_figures, tell_facts};
 use record::comparison::FactKind;
 use record::fleet::Family;
-use record::{Better, Ended, Labels, Record, Text, Unwanted, date, detail};
+use record::metrics::Whole;
+use record::{Better, Ended, Labels, Metric, Record, Text, Unwanted, date, detail, metrics};
 
 /// What of a record's figures machines are not held against each other by.
 pub(crate) const UNWANTED: Unwanted = Unwanted { metrics: &NOT_HELD, details: &UNREAD, words: true };
@@ -56,7 +57,8 @@ impl Figure {
     /// [`NOT_HELD`].
     pub(crate) fn is_judged(&self) -> bool {
         let other = NOT_HELD.contains(&self.metric.as_str());
-        self.better.is_some() && !self.metric.ends_with(".share") && !other
+        let share = metrics::find(&self.metric).and_then(Metric::share_of);
+        self.better.is_some() && share != Some(Whole::Time) && !other
     }
 
     /// A value as the logarithm of a speed.

@@ -283,9 +283,9 @@ impl From<&Measurement> for crate::text::Value {
         match metrics::find(&m.metric).filter(|metric| metric.unit == m.unit) {
             Some(metric) => {
                 let digits = crate::units::digits_within(m.value(), m.interval());
-                let figure = match metric.name.ends_with(".share") {
-                    true => Self::Share(m.value()),
-                    false => Self::Figure(m.value(), metric.unit),
+                let figure = match metric.share_of() {
+                    Some(_) => Self::Share(m.value()),
+                    None => Self::Figure(m.value(), metric.unit),
                 };
                 Self::Rounded(Box::new(figure), digits)
             }

@@ -32,6 +32,17 @@ pub enum Statistic {
     Mean,
 }
 
+/// What a figure can be a part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whole {
+    /// Of the time that was looked at.
+    Time,
+    /// Of the slots in which a core issues.
+    Slots,
+    /// Of the lines that stores overwrite.
+    Stores,
+}
+
 /// A metric's definition.
 #[derive(Clone, Copy, Debug)]
 pub struct Metric {
@@ -41,6 +52,8 @@ pub struct Metric {
     pub title: &'static str,
     /// Its unit: `Hz`, `ns`, `cycles`, `B/s`, `ratio`.
     pub unit: &'static str,
+    /// What its figures are parts of, which may be none of it.
+    pub part_of: Option<Whole>,
     /// Which direction is better.
     pub better: Option<Better>,
     /// The keys that its place may carry, in the order in which people read them.
@@ -51,6 +64,13 @@ pub struct Metric {
     pub figure: Statistic,
     /// What it is, for the glossary, in the form of [`crate::glossary`].
     pub glossary: &'static str,
+}
+
+impl Metric {
+    /// What its ratio is a share of; people read shares in percent, other ratios as factors.
+    pub fn share_of(&self) -> Option<Whole> {
+        self.part_of.filter(|_| self.unit == "ratio")
+    }
 }
 
 const HIGHER: Option<Better> = Some(Better::Higher);
@@ -110,6 +130,15 @@ mod tests {
             assert!(find(&metric.name[1..]).is_none());
         }
         assert!(find("").is_none());
+    }
+
+    #[test]
+    fn a_ratio_that_cannot_leave_nothing_to_all_is_a_share() {
+        for metric in all().filter(|metric| metric.unit == "ratio" && metric.plausible.1 <= 1.0) {
+            assert!(metric.share_of().is_some(), "{} reads as a factor", metric.name);
+        }
+        let time = find("workload.cpu_time").unwrap();
+        assert_eq!((time.part_of, time.share_of()), (Some(Whole::Time), None), "seconds are no share");
     }
 
     #[test]

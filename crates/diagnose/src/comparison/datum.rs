@@ -2,6 +2,7 @@
 
 use record::Label;
 use record::detail;
+use record::metrics::{self, Metric, Whole};
 use record::statistics::{Summary, is_unknown};
 use record::{Doubt, Key, Measurement, Template, Text, text};
 
@@ -282,8 +283,10 @@ pub(crate) fn interval_around(value: f64, deviation: f64) -> (f64, f64) {
     (value * (-Z * deviation).exp(), value * (Z * deviation).exp())
 }
 
+/// Whether it is a share of a time, of which a difference in points tells more than a ratio.
 fn is_share(metric: &str, unit: &str) -> bool {
-    unit == "ratio" && metric.ends_with(".share") && metric != "counter.share"
+    let share = metrics::find(metric).and_then(Metric::share_of);
+    unit == "ratio" && share == Some(Whole::Time)
 }
 
 /// A key of a place as text for a row's name.

@@ -9,6 +9,7 @@ pub(super) const METRICS: &[Metric] = &[
         name: "core.clock",
         title: "Core clock",
         unit: "Hz",
+        part_of: None,
         better: HIGHER,
         keys: &[Label::Cpu, Label::Active, Label::Vector],
         plausible: (2e7, 6.5e9),

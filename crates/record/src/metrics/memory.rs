@@ -1,6 +1,6 @@
 //! Memory: latency and bandwidth.
 
-use super::{HIGHER, LOWER, MOST_BANDWIDTH, Metric, Statistic};
+use super::{HIGHER, LOWER, MOST_BANDWIDTH, Metric, Statistic, Whole};
 use crate::label::Label;
 
 pub(super) const METRICS: &[Metric] = &[
@@ -9,6 +9,7 @@ pub(super) const METRICS: &[Metric] = &[
         name: "load.latency",
         title: "Load latency",
         unit: "ns",
+        part_of: None,
         better: LOWER,
         keys: &[Label::Cpu, Label::Node, Label::Bytes, Label::Page],
         plausible: (0.15, 1e5),
@@ -37,6 +38,7 @@ pub(super) const METRICS: &[Metric] = &[
         name: "load.latency_cycles",
         title: "Load latency in cycles",
         unit: "cycles",
+        part_of: None,
         better: LOWER,
         keys: &[Label::Cpu, Label::Node, Label::Bytes, Label::Page],
         plausible: (0.9, 3e5),
@@ -54,6 +56,7 @@ pub(super) const METRICS: &[Metric] = &[
         name: "load.parallelism",
         title: "Memory-level parallelism",
         unit: "ratio",
+        part_of: None,
         better: HIGHER,
         keys: &[Label::Cpu, Label::Bytes, Label::Chains],
         plausible: (0.2, 64.0),
@@ -74,6 +77,7 @@ pub(super) const METRICS: &[Metric] = &[
         name: "memory.bandwidth",
         title: "Memory bandwidth",
         unit: "B/s",
+        part_of: None,
         better: HIGHER,
         keys: &[Label::Op, Label::Stores, Label::BytesCounted, Label::Threads, Label::Cpus, Label::Node],
         plausible: (1e6, MOST_BANDWIDTH),
@@ -104,6 +108,7 @@ pub(super) const METRICS: &[Metric] = &[
         name: "memory.write_allocate_avoided",
         title: "Write-allocate avoided",
         unit: "ratio",
+        part_of: Some(Whole::Stores),
         better: HIGHER,
         keys: &[Label::Threads, Label::Cpus],
         // A share, as far as the rates that it follows from allow it to be one.
@@ -130,6 +135,7 @@ pub(super) const METRICS: &[Metric] = &[
         name: "memory.loaded_latency",
         title: "Loaded latency",
         unit: "ns",
+        part_of: None,
         better: LOWER,
         keys: &[Label::Cpu, Label::Bandwidth, Label::ShareOfPeak],
         plausible: (0.15, 1e6),
@@ -150,6 +156,7 @@ pub(super) const METRICS: &[Metric] = &[
         name: "probe.latency",
         title: "Memory probe",
         unit: "ns",
+        part_of: None,
         better: LOWER,
         keys: &[Label::Cpu, Label::Bandwidth, Label::ShareOfPeak],
         plausible: (0.15, 1e6),
@@ -168,6 +175,7 @@ pub(super) const METRICS: &[Metric] = &[
         name: "stream.ns_per_element",
         title: "Time per element (lmbench stream)",
         unit: "ns",
+        part_of: None,
         better: LOWER,
         keys: &[Label::Op, Label::Cpu, Label::Node],
         plausible: (1e-4, 1e5),

@@ -8,6 +8,7 @@ pub(super) const METRICS: &[Metric] = &[
         name: "numa.latency",
         title: "NUMA latency",
         unit: "ns",
+        part_of: None,
         better: LOWER,
         keys: &[Label::From, Label::To],
         plausible: (0.15, 1e6),
@@ -29,6 +30,7 @@ pub(super) const METRICS: &[Metric] = &[
         name: "numa.bandwidth",
         title: "NUMA bandwidth",
         unit: "B/s",
+        part_of: None,
         better: HIGHER,
         keys: &[Label::From, Label::To, Label::Op, Label::Threads],
         plausible: (1e5, MOST_BANDWIDTH),
@@ -49,6 +51,7 @@ pub(super) const METRICS: &[Metric] = &[
         name: "core_to_core.latency",
         title: "Core-to-core latency",
         unit: "ns",
+        part_of: None,
         better: LOWER,
         keys: &[
             Label::From,

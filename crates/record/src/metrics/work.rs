@@ -1,6 +1,6 @@
 //! Work done: workloads, commands, counters, layers.
 
-use super::{HIGHER, LOWER, Metric, Statistic};
+use super::{HIGHER, LOWER, Metric, Statistic, Whole};
 use crate::label::Label;
 
 pub(super) const METRICS: &[Metric] = &[
@@ -9,6 +9,7 @@ pub(super) const METRICS: &[Metric] = &[
         name: "workload.throughput",
         title: "Workload throughput",
         unit: "work/s",
+        part_of: None,
         better: HIGHER,
         keys: &[Label::Workload, Label::Bytes, Label::Threads, Label::Placement, Label::Setting],
         plausible: (1e-9, 1e18),
@@ -32,6 +33,7 @@ pub(super) const METRICS: &[Metric] = &[
         name: "workload.time",
         title: "Workload run time",
         unit: "s",
+        part_of: None,
         better: LOWER,
         keys: &[Label::Workload, Label::Cpu, Label::Threads, Label::Placement],
         plausible: (0.0, 1e9),
@@ -50,6 +52,7 @@ pub(super) const METRICS: &[Metric] = &[
         name: "workload.cpu_time",
         title: "CPU time",
         unit: "s",
+        part_of: Some(Whole::Time),
         better: LOWER,
         keys: &[Label::Workload, Label::State, Label::Thread],
         plausible: (0.0, 1e9),
@@ -74,6 +77,7 @@ pub(super) const METRICS: &[Metric] = &[
         name: "core.ipc",
         title: "IPC",
         unit: "instructions/cycle",
+        part_of: None,
         better: HIGHER,
         keys: &[
             Label::Workload,
@@ -103,6 +107,7 @@ pub(super) const METRICS: &[Metric] = &[
         name: "smt.yield",
         title: "SMT yield",
         unit: "ratio",
+        part_of: None,
         better: HIGHER,
         keys: &[Label::Workload, Label::Core],
         plausible: (0.05, 8.5),
@@ -122,6 +127,7 @@ pub(super) const METRICS: &[Metric] = &[
         name: "counter.count",
         title: "Counters",
         unit: "count",
+        part_of: None,
         better: None,
         keys: &[
             Label::Event,
@@ -154,6 +160,7 @@ pub(super) const METRICS: &[Metric] = &[
         name: "layer.time",
         title: "One routine in each layer",
         unit: "cycles",
+        part_of: None,
         better: LOWER,
         keys: &[Label::Layer, Label::Bound, Label::Interrupts],
         plausible: (1.0, 1e18),
@@ -186,6 +193,7 @@ pub(super) const METRICS: &[Metric] = &[
         name: "counter.share",
         title: "Top-down slots",
         unit: "ratio",
+        part_of: Some(Whole::Slots),
         better: None,
         keys: &[Label::Category, Label::Workload, Label::Threads, Label::Placement],
         plausible: (0.0, 1.0),

@@ -4,6 +4,7 @@ use crate::text::range;
 use record::Label;
 use record::diagnosis::{Resource, Scaling, Step};
 use record::label::name_workload;
+use record::metrics::Whole;
 use record::statistics::is_unknown;
 use record::{DoubtKind, Mark, Measurement, Record, detail, metrics, units};
 
@@ -38,7 +39,7 @@ fn figure_within(metric: &str, unit: &str, value: f64, interval: Option<(f64, f6
 
 /// Whether a metric's ratio is a part of a whole, which people read in percent.
 fn is_share(metric: &str) -> bool {
-    metric.ends_with(".share") || metric == "memory.write_allocate_avoided"
+    metrics::find(metric).is_some_and(|metric| metric.share_of().is_some())
 }
 
 /// A figure that follows from a measurement's, with as many digits as that one has.
@@ -120,8 +121,9 @@ pub(crate) const WITHHELD: &str = "not shown (-): the interval is wider than the
 /// Whether a figure is known so badly that it is none: its interval reaches further than its own size. Shares and parts of
 /// a time, which lie about 0, are told however small they are.
 pub(crate) fn withheld(m: &Measurement) -> bool {
-    let part = m.metric.ends_with(".share") || m.metric == "workload.cpu_time";
-    !part && m.summary.interval.is_some_and(|interval| is_unknown(m.summary.median, interval))
+    let part = metrics::find(&m.metric).and_then(|metric| metric.part_of);
+    !matches!(part, Some(Whole::Time | Whole::Slots))
+        && m.summary.interval.is_some_and(|interval| is_unknown(m.summary.median, interval))
 }
 
 /// What stands for the spread of a figure of one sample.
@@ -267,6 +269,17 @@ mod tests {
         // A share near 0 is small, not unknown.
         let small = Measurement::new("stolen.share", Labels::new(), vec![0.0, 1e-6, 9e-5, 0.0, 2e-6, 8e-5]);
         assert!(value(&small) != "-" && spread(&small) != "-");
+    }
+
+    #[test]
+    fn a_share_reads_alike_in_a_table_and_in_a_sentence() {
+        for metric in metrics::all().filter(|metric| metric.share_of().is_some()) {
+            let m = Measurement::new(metric.name, Labels::new(), vec![0.25; 8]);
+            assert_eq!(
+                (value(&m).as_str(), record::text::Value::from(&m).to_string().as_str()),
+                ("25.0 %", "25.0 %")
+            );
+        }
     }
 
     #[test]
