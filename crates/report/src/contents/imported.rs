@@ -1,28 +1,135 @@
 //! What was read of a machine from one tool's output: its values, the first to be asked for first.
 
 use record::import::{Origin, Output};
+use record::machine::Node;
 use record::phrase::count_noun;
-use record::{Machine, Record, units};
-use serde_json::Value;
+use record::{CpuList, Machine, Record, units};
 
 use super::essentials::mitigations;
 use super::memory;
 use super::section::{Fact, listed};
 
-/// Paths of the inventory by their beginnings, in the order in which they are told; the rest follows.
-const ORDER: [&str; 12] = [
-    "machine.counts.cpus_present",
-    "machine.counts.packages",
-    "machine.counts.",
-    "machine.processor.firmware_name",
-    "machine.processor.model_name",
-    "machine.caches.",
-    "machine.nodes",
-    "machine.memory_devices",
-    "machine.memory",
-    "machine.processor.min_hz",
-    "machine.processor.max_hz",
-    "machine.virtualization.",
+/// A part of the inventory, and what is told of it; of several that are told together each has the same words.
+struct Part {
+    /// Where it stands: a field's own path, of lists with `[]` for any number; of what [`Part::tells`] is below it, the beginning.
+    path: &'static str,
+    tells: Tells,
+}
+
+/// How a part is told.
+enum Tells {
+    /// A field.
+    Field(fn(&Machine) -> Option<String>),
+    /// Whatever lies below a path, by what follows there.
+    Below(fn(&Machine, &str) -> Option<String>),
+}
+
+/// A field, in words for its kind. Its path is that of the field itself, so that none can be misspelt.
+macro_rules! field {
+    ($($key:ident).+, $tell:ident, $name:literal) => {
+        Part {
+            path: concat!("machine" $(, ".", stringify!($key))+),
+            tells: Tells::Field(|machine| $tell($name, &machine.$($key).+)),
+        }
+    };
+    ($($key:ident).+, $tell:expr) => {
+        Part { path: concat!("machine" $(, ".", stringify!($key))+), tells: Tells::Field($tell) }
+    };
+}
+
+/// A field of all nodes at once.
+macro_rules! of_nodes {
+    ($key:ident, $tell:expr) => {
+        Part {
+            path: concat!("machine.nodes[].", stringify!($key)),
+            tells: Tells::Field(|machine| {
+                let tell: fn(&Node) -> Option<String> = $tell;
+                Some(listed(machine.nodes.iter().map(tell))).filter(|words| !words.is_empty())
+            }),
+        }
+    };
+}
+
+/// The parts in the order in which they are told.
+const PARTS: &[Part] = &[
+    field!(counts.cpus_present, number, "CPUs"),
+    field!(counts.packages, counted, "package"),
+    field!(counts.books, number, "books"),
+    field!(counts.clusters, number, "clusters"),
+    field!(counts.cores, counted, "core"),
+    field!(counts.cpus_allowed, number, "cpus allowed"),
+    field!(counts.cpus_online, online),
+    field!(counts.dies, number, "dies"),
+    field!(counts.drawers, number, "drawers"),
+    field!(counts.nodes, counted, "node"),
+    field!(processor.firmware_name, word, "firmware name"),
+    field!(processor.model_name, word, "model name"),
+    Part { path: "machine.caches.", tells: Tells::Below(cache) },
+    field!(caches, sizes),
+    of_nodes!(bytes, |node| node.bytes.map(|bytes| format!("node {} {}", node.id, units::bytes(bytes)))),
+    of_nodes!(cpus, |node| Some(format!("node {} CPUs {}", node.id, node.cpus))),
+    Part { path: "machine.nodes[].distances", tells: Tells::Field(distances) },
+    of_nodes!(free_bytes, |node| {
+        node.free_bytes.map(|bytes| format!("node {} {} free", node.id, units::bytes(bytes)))
+    }),
+    Part {
+        path: "machine.nodes[",
+        tells: Tells::Below(|machine, _| Some(count_noun(machine.nodes.len(), "node"))),
+    },
+    Part { path: "machine.memory_devices[", tells: Tells::Below(|machine, _| Some(devices(machine))) },
+    field!(memory_bytes, size, "memory"),
+    field!(memory_slots, number, "memory slots"),
+    field!(processor.min_hz, clock, "min"),
+    field!(processor.max_hz, clock, "max"),
+    field!(virtualization.container, word, "container"),
+    field!(virtualization.emulated, switch, "emulated"),
+    field!(virtualization.hypervisor, word, "hypervisor"),
+    field!(architecture, text, "architecture"),
+    field!(cpus, |machine| Some(format!("list of {}", units::cpus(machine.cpus.len() as u32)))),
+    field!(hostname, word, "hostname"),
+    field!(idle.driver, word, "driver"),
+    field!(idle.governor, word, "governor"),
+    field!(kernel.distribution, word, "distribution"),
+    field!(kernel.hz, number, "hz"),
+    field!(kernel.isolated, cpus, "isolated"),
+    Part {
+        path: "machine.kernel.mitigations.",
+        tells: Tells::Below(|machine, _| Some(vulnerabilities(machine))),
+    },
+    field!(kernel.nohz_full, cpus, "nohz full"),
+    field!(kernel.options, words, "options"),
+    field!(kernel.page_bytes, size, "page"),
+    field!(kernel.preemption, word, "preemption"),
+    field!(kernel.release, word, "release"),
+    field!(kernel.version, word, "version"),
+    field!(limits.affinity, cpus, "affinity"),
+    field!(limits.cgroup_version, number, "cgroup version"),
+    field!(limits.cpu_quota, share_of_cpus, "cpu quota"),
+    field!(limits.cpuset, cpus, "cpuset"),
+    field!(limits.locked_bytes, size, "locked"),
+    field!(limits.memory_available_bytes, size, "memory available"),
+    field!(limits.memory_bytes, size, "memory"),
+    field!(limits.memory_nodes, cpus, "memory nodes"),
+    field!(limits.root, switch, "root"),
+    field!(limits.rt_priority, number, "rt priority"),
+    field!(processor.address_bits, pair, "address bits"),
+    field!(processor.base_hz, clock, "base"),
+    field!(processor.counter_hz, clock, "counter"),
+    field!(processor.counter_invariant, switch, "counter invariant"),
+    field!(processor.family, number, "family"),
+    field!(processor.features, |machine| Some(count_noun(machine.processor.features.len(), "feature"))),
+    field!(processor.implementer, number, "implementer"),
+    field!(processor.microarchitecture, word, "microarchitecture"),
+    field!(processor.microcode, word, "microcode"),
+    field!(processor.model, number, "model"),
+    field!(processor.revision, word, "revision"),
+    field!(processor.stepping, number, "stepping"),
+    field!(processor.vector_bits, number, "vector bits"),
+    field!(processor.vendor, word, "vendor"),
+    field!(system.board, word, "board"),
+    field!(system.firmware, word, "firmware"),
+    field!(system.product, word, "product"),
+    field!(system.vendor, word, "vendor"),
 ];
 
 /// The inventory values of an output: `CPUs 104`, `2 packages`, `L3 35.8 MiB`.
@@ -30,41 +137,90 @@ pub(crate) fn values(record: &Record, output: &Output) -> Vec<String> {
     let Some(import) = &record.import else { return Vec::new() };
     let (first, last) = output.lines;
     let is_here = |of: &Origin| of.text == output.text && (first..=last).contains(&of.line);
-    let mut paths: Vec<&str> =
-        import.inventory.iter().filter(|(_, of)| is_here(of)).map(|(path, _)| path.as_str()).collect();
-    paths.sort_by_key(|path| ORDER.iter().position(|start| path.starts_with(start)).unwrap_or(ORDER.len()));
-    let json = serde_json::to_value(&record.machine).unwrap_or_default();
+    let here = import.inventory.iter().filter(|(_, of)| is_here(of));
+    let mut parts: Vec<(usize, &str)> = here.filter_map(|(path, _)| find(path)).collect();
+    parts.sort_by_key(|(at, _)| *at);
     let mut values: Vec<String> = Vec::new();
-    for path in paths {
+    for (at, rest) in parts {
+        let value = match PARTS[at].tells {
+            Tells::Field(tell) => tell(&record.machine),
+            Tells::Below(tell) => tell(&record.machine, rest),
+        };
         // What several paths have in one phrase follows once.
-        let value = value(&record.machine, &json, path);
         values.extend(value.filter(|value| values.iter().all(|other| other != value)));
     }
     values
 }
 
-/// What stands at a path; of several that are told together each has the same words.
-fn value(machine: &Machine, json: &Value, path: &str) -> Option<String> {
-    let path = path.strip_prefix("machine.")?;
+/// Which part stands at a path, and what follows below it.
+fn find(path: &str) -> Option<(usize, &str)> {
+    let any = any_number(path);
+    let is_field = |part: &Part| matches!(part.tells, Tells::Field(_)) && part.path == any;
+    let below = |part: &Part| match part.tells {
+        Tells::Below(_) => path.strip_prefix(part.path),
+        Tells::Field(_) => None,
+    };
+    let field = PARTS.iter().position(is_field).map(|at| (at, ""));
+    field.or_else(|| PARTS.iter().enumerate().find_map(|(at, part)| Some((at, below(part)?))))
+}
+
+/// `machine.nodes[].cpus` for `machine.nodes[1].cpus`.
+fn any_number(path: &str) -> String {
+    match path.split_once('[').and_then(|(list, rest)| Some((list, rest.split_once(']')?.1))) {
+        Some((list, rest)) => format!("{list}[]{rest}"),
+        None => path.to_owned(),
+    }
+}
+
+fn number(name: &str, value: &Option<u32>) -> Option<String> {
+    value.map(|value| format!("{name} {value}"))
+}
+
+fn counted(noun: &str, value: &Option<u32>) -> Option<String> {
+    value.map(|value| count_noun(value, noun))
+}
+
+fn word(name: &str, value: &Option<String>) -> Option<String> {
+    value.as_ref().map(|value| format!("{name} {value}"))
+}
+
+fn text(name: &str, value: &str) -> Option<String> {
+    Some(format!("{name} {value}"))
+}
+
+fn words(name: &str, values: &[String]) -> Option<String> {
+    text(name, &values.join(" "))
+}
+
+fn cpus(name: &str, value: &CpuList) -> Option<String> {
+    text(name, &value.to_string())
+}
+
+fn size(name: &str, value: &Option<u64>) -> Option<String> {
+    value.map(|value| format!("{name} {}", units::bytes(value)))
+}
+
+fn clock(name: &str, value: &Option<u64>) -> Option<String> {
+    value.map(|value| format!("{name} {}", units::figure(value as f64, "Hz")))
+}
+
+fn switch(name: &str, value: &Option<bool>) -> Option<String> {
+    value.map(|value| format!("{name} {}", if value { "yes" } else { "no" }))
+}
+
+fn pair(name: &str, value: &Option<(u32, u32)>) -> Option<String> {
+    value.map(|(one, other)| format!("{name} {one} {other}"))
+}
+
+fn share_of_cpus(name: &str, value: &Option<f64>) -> Option<String> {
+    value.map(|value| format!("{name} {value}"))
+}
+
+/// Told only where some are not.
+fn online(machine: &Machine) -> Option<String> {
     let counts = &machine.counts;
-    let count = |of: Option<u32>, noun: &str| of.map(|of| count_noun(of, noun));
-    Some(match path {
-        "counts.cpus_present" => format!("CPUs {}", counts.cpus_present?),
-        "counts.cpus_online" if counts.cpus_online == counts.cpus_present => return None,
-        "counts.cpus_online" => format!("{} online", counts.cpus_online?),
-        "counts.packages" => count(counts.packages, "package")?,
-        "counts.cores" => count(counts.cores, "core")?,
-        "counts.nodes" => count(counts.nodes, "node")?,
-        "processor.features" => count_noun(machine.processor.features.len(), "feature"),
-        _ if path.starts_with("caches.") => cache(machine, path.strip_prefix("caches.")?)?,
-        _ if path.starts_with("nodes[") => nodes(machine, path),
-        _ if path.starts_with("memory_devices[") => devices(machine),
-        _ if path.starts_with("kernel.mitigations.") => match mitigations(machine) {
-            open if open.is_empty() => "no vulnerabilities".to_owned(),
-            state => format!("mitigations {state}"),
-        },
-        _ => plain(json, path)?,
-    })
+    let online = counts.cpus_online.filter(|_| counts.cpus_online != counts.cpus_present);
+    online.map(|online| format!("{online} online"))
 }
 
 fn cache(machine: &Machine, name: &str) -> Option<String> {
@@ -72,25 +228,18 @@ fn cache(machine: &Machine, name: &str) -> Option<String> {
     Some(format!("{name} {}", units::bytes(cache.bytes?)))
 }
 
-/// All nodes at once: their CPUs, their memory, how far they are said to lie apart.
-fn nodes(machine: &Machine, path: &str) -> String {
-    let key = path.rsplit('.').next().unwrap_or_default();
-    let all = || machine.nodes.iter();
-    match key {
-        "cpus" => listed(all().map(|node| Some(format!("node {} CPUs {}", node.id, node.cpus)))),
-        "bytes" => listed(
-            all().map(|node| node.bytes.map(|bytes| format!("node {} {}", node.id, units::bytes(bytes)))),
-        ),
-        "free_bytes" => listed(all().map(|node| {
-            node.free_bytes.map(|bytes| format!("node {} {} free", node.id, units::bytes(bytes)))
-        })),
-        "distances" => {
-            let row = |of: &Vec<u32>| of.iter().map(u32::to_string).collect::<Vec<_>>().join(" ");
-            let rows: Vec<String> = all().map(|node| row(&node.distances)).collect();
-            format!("distances {}", rows.join(" | "))
-        }
-        _ => count_noun(machine.nodes.len(), "node"),
-    }
+/// The size of one of each kind.
+fn sizes(machine: &Machine) -> Option<String> {
+    let mut names: Vec<String> = machine.caches.iter().map(memory::cache_name).collect();
+    names.dedup();
+    Some(listed(names.iter().map(|name| cache(machine, name))))
+}
+
+/// How far all nodes are said to lie apart.
+fn distances(machine: &Machine) -> Option<String> {
+    let row = |of: &Vec<u32>| of.iter().map(u32::to_string).collect::<Vec<_>>().join(" ");
+    let rows: Vec<String> = machine.nodes.iter().map(|node| row(&node.distances)).collect();
+    Some(format!("distances {}", rows.join(" | ")))
 }
 
 fn devices(machine: &Machine) -> String {
@@ -98,34 +247,18 @@ fn devices(machine: &Machine) -> String {
     listed(facts.into_iter().map(|Fact { value, .. }| Some(value)))
 }
 
-/// A value with its name, in the unit that the name ends in.
-fn plain(json: &Value, path: &str) -> Option<String> {
-    let value = path.split('.').try_fold(json, |value, key| value.get(key))?;
-    let key = path.rsplit('.').next().unwrap_or_default();
-    let name = |ending: &str| key.strip_suffix(ending).unwrap_or(key).replace('_', " ");
-    let (name, value) = match value {
-        Value::Number(number) if key.ends_with("_bytes") => {
-            (name("_bytes"), number.as_u64().map_or(number.to_string(), units::bytes))
-        }
-        Value::Number(number) if key.ends_with("_hz") => {
-            (name("_hz"), number.as_f64().map_or(number.to_string(), |hz| units::figure(hz, "Hz")))
-        }
-        Value::Number(number) => (name(""), number.to_string()),
-        Value::Bool(value) => (name(""), if *value { "yes" } else { "no" }.to_owned()),
-        Value::String(text) => (name(""), text.clone()),
-        Value::Array(all) => {
-            let words = all.iter().map(|one| one.as_str().map_or(one.to_string(), str::to_owned));
-            (name(""), words.collect::<Vec<_>>().join(" "))
-        }
-        Value::Null | Value::Object(_) => return None,
-    };
-    Some(format!("{name} {value}"))
+fn vulnerabilities(machine: &Machine) -> String {
+    match mitigations(machine) {
+        open if open.is_empty() => "no vulnerabilities".to_owned(),
+        state => format!("mitigations {state}"),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use record::import::Import;
+    use serde_json::Value;
 
     fn origin(line: u64) -> Origin {
         Origin { line, ..Origin::default() }
@@ -151,5 +284,40 @@ mod tests {
         });
         let output = Output { lines: (1, 5), ..Output::default() };
         assert_eq!(values(&record, &output), ["CPUs 104", "2 packages", "max 2.60 GHz"]);
+    }
+
+    /// What is read and told nowhere is lost to whoever looks at what was imported.
+    #[test]
+    fn every_field_of_the_inventory_is_told() {
+        let schema: Value =
+            serde_json::from_str(include_str!("../../../record/src/schema/record.json")).unwrap();
+        let properties = |name: &str| schema["$defs"][name]["properties"].as_object().unwrap().clone();
+        let mut paths = Vec::new();
+        for (key, of) in properties("Machine") {
+            let parts = of["$ref"].as_str().and_then(|name| name.strip_prefix("#/$defs/")).map(properties);
+            match parts {
+                Some(parts) => paths.extend(parts.keys().map(|part| format!("machine.{key}.{part}"))),
+                None => paths.push(format!("machine.{key}")),
+            }
+        }
+        let lists = ["nodes", "memory_devices", "kernel.mitigations"].map(|key| format!("machine.{key}"));
+        // No tool's output fills these.
+        let none = ["idle_states", "notes"].map(|key| format!("machine.{key}"));
+        for path in paths.iter().filter(|path| !none.contains(path)) {
+            let below = lists.contains(path).then(|| [format!("{path}.x"), format!("{path}[1].x")]);
+            let is_told = find(path).is_some() || below.iter().flatten().any(|path| find(path).is_some());
+            assert!(is_told, "{path} is told by no part");
+        }
+    }
+
+    #[test]
+    fn a_list_is_told_once_and_what_nobody_knows_is_left_out() {
+        assert_eq!(find("machine.nodes[12].cpus"), find("machine.nodes[0].cpus"));
+        assert_ne!(find("machine.nodes[0].cpus"), find("machine.nodes[0].bytes"));
+        assert_eq!(find("machine.nodes[0].cpus").map(|(at, _)| PARTS[at].path), Some("machine.nodes[].cpus"));
+        assert_eq!(find("machine.caches.L3").map(|(_, name)| name), Some("L3"));
+        for path in ["machine.cpus[1]", "machine.counts.moons", "", "machine.nodes"] {
+            assert_eq!(find(path), None, "{path}");
+        }
     }
 }
