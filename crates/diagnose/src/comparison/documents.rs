@@ -196,6 +196,10 @@ fn of_more_cores_that_do_no_more_it_is_said_what_holds_them_back_and_what_to_exp
         assert!((number(whole, "most") - 196.0 / 72.0 * 2.5 / 2.2 * 1.25 / 1.1).abs() < 1e-9, "{whole}");
         let to_try = said.answer.iter().find(|answer| answer.code() == Some("comparison-to-try")).unwrap();
         assert!(word(to_try, "who") == "196" && to_try.is(&ESTIMATE), "{to_try}");
+        // Of what the gain is stands before what makes it.
+        let first = said.what_if.iter().find(|what| what.subject == devices.subject).unwrap();
+        let begins = format!("196 could gain (modelled): {} at most ", first.acts_on);
+        assert!(to_try.to_string().starts_with(&begins), "{to_try}");
     }
 }
 

@@ -145,7 +145,7 @@ fn state_what_to_try(c: &Comparison, subject: usize) -> Option<Text> {
     if !settings.is_empty() {
         said = text!(
             "comparison-to-try",
-            "{who} could gain (modelled) from {settings}.",
+            "{who} could gain (modelled): {settings}.",
             who = subject_name(c, subject).to_owned(),
             settings = first_of(settings)
         );
@@ -155,13 +155,13 @@ fn state_what_to_try(c: &Comparison, subject: usize) -> Option<Text> {
 }
 
 const GAIN: Template =
-    Template { code: "comparison-gain", words: "{setting} ({then} instead of {now}: {acts_on} {gain})" };
+    Template { code: "comparison-gain", words: "{acts_on} {gain} by {setting} ({then} instead of {now})" };
 const GAIN_AT_MOST: Template = Template {
     code: "comparison-gain-at-most",
-    words: "{setting} ({then} instead of {now}: {acts_on} at most {gain})",
+    words: "{acts_on} at most {gain} by {setting} ({then} instead of {now})",
 };
 
-/// A setting, what it acts on, and the gain there.
+/// What gains, by how much, and by which setting: what a screen cuts is the setting's end.
 fn describe_gain(what: &WhatIf) -> Text {
     let (setting, then, now, acts_on) = (&what.setting, &what.then, &what.now, &what.acts_on);
     let template = if what.at_most { GAIN_AT_MOST } else { GAIN };
