@@ -15,6 +15,7 @@ use record::diagnosis::{Bound, BoundBy, Evidence};
 use record::text::Value;
 use record::{Label, Measurement, Template, Text, detail, text};
 
+use crate::cpu_accounting::is_of_command;
 use crate::figures::{Place, cite_fact};
 use crate::record_index::RecordIndex;
 
@@ -75,11 +76,7 @@ impl Cause {
 
 impl<'a> Facts<'a> {
     fn from_index(index: &'a RecordIndex<'a>) -> Option<Self> {
-        // With threads it is a step of scaling.
-        let alone = |m: &&Measurement| {
-            m.labels.word(Label::Workload) == Some("command") && m.labels.get(Label::Threads).is_none()
-        };
-        let time = index.figures_of("workload.time").find(alone)?;
+        let time = index.figures_of("workload.time").find(is_of_command)?;
         let wall = time.value();
         if time.summary.n == 0 || !wall.is_finite() || wall <= 0.0 {
             return None;

@@ -1,11 +1,12 @@
 //! Who used the CPUs while a record was measured.
 
-use record::{Label, Record, detail};
+use record::command_run::Around;
+use record::{Label, Measurement, Record, detail};
 
 /// Kinds of CPU time in which somebody works.
 const BUSY: [&str; 5] = ["user", "nice", "system", "irq", "softirq"];
-/// A shorter run counts too few ticks (of 10 ms) to tell its own time from others'.
-pub(crate) const LEAST_SECONDS: f64 = 1.0;
+/// A shorter run counts too few ticks (of 10 ms) to tell its own time from others'; an interval of a second may be a little shorter.
+pub(crate) const LEAST_SECONDS: f64 = 0.95;
 
 /// CPU time during a run, in seconds.
 pub(crate) struct CpuAccounting {
@@ -46,11 +47,44 @@ fn watched_seconds(record: &Record) -> f64 {
     times.map(|time| time.summary.median).filter(|seconds| seconds.is_finite()).sum()
 }
 
-/// CPUs that others used on average during a run that was long enough to tell.
+/// CPUs that others used on average while a command ran: what its verdict says. Of a command that was too short for ticks, or
+/// without one, those that others used during the whole run, where that was long enough.
 pub fn used_by_others(record: &Record) -> Option<f64> {
-    let accounting =
-        CpuAccounting::from_record(record).filter(|accounting| accounting.seconds >= LEAST_SECONDS)?;
-    Some(accounting.by_others()).filter(|used| used.is_finite())
+    let used = of_command(record).or_else(|| {
+        let accounting = CpuAccounting::from_record(record);
+        accounting.filter(|accounting| accounting.seconds >= LEAST_SECONDS).map(|all| all.by_others())
+    });
+    used.filter(|used| used.is_finite())
+}
+
+/// CPUs that others used beside a command that used so many, however few ticks that was.
+pub(crate) fn beside(around: &Around, used: f64) -> Option<f64> {
+    let (busy, seconds) = around.busy_seconds.zip(around.seconds)?;
+    Some((busy / seconds.max(1e-9) - used).max(0.0))
+}
+
+/// The same where ticks can tell.
+pub(crate) fn told_beside(around: &Around, used: f64) -> Option<f64> {
+    beside(around, used).filter(|_| around.seconds.is_some_and(|seconds| seconds >= LEAST_SECONDS))
+}
+
+/// CPUs that others used beside the one command of a record.
+fn of_command(record: &Record) -> Option<f64> {
+    let time = record.measurements_of("workload.time").find(is_of_command)?;
+    let own = record.measurements_of("workload.cpu_time").filter(|m| {
+        let sum = matches!(m.labels.word(Label::State), Some("user" | "system"));
+        sum && m.labels.word(Label::Workload) == Some(COMMAND) && m.labels.get(Label::Thread).is_none()
+    });
+    let own: f64 = own.map(|m| m.value().max(0.0)).sum();
+    told_beside(&time.detail.get(detail::AROUND)?, own / time.value())
+}
+
+/// The workload of a command that ran alone.
+const COMMAND: &str = "command";
+
+/// Whether it is the time of such a command; with threads it is a step of scaling.
+pub(crate) fn is_of_command(time: &&Measurement) -> bool {
+    time.labels.word(Label::Workload) == Some(COMMAND) && time.labels.get(Label::Threads).is_none()
 }
 
 #[cfg(test)]
@@ -91,6 +125,33 @@ mod tests {
             record.measurements.push(record::Measurement::new("workload.cpu_time", place, vec![seconds]));
         }
         assert!((used_by_others(&record).unwrap() - 0.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn beside_a_command_others_are_counted_while_it_ran_as_its_verdict_counts_them() {
+        // Of a run of 2 s, in which others used 0.5 CPUs.
+        let with_command = |wall: f64, busy: f64| {
+            let mut record = ran(2.0, 2.0, 1.0);
+            let place = || record::Labels::default().with_label(Label::Workload, COMMAND);
+            let mut time = Measurement::new("workload.time", place(), vec![wall]);
+            let around = Around { seconds: Some(wall), busy_seconds: Some(busy), ..Around::default() };
+            time.detail.set_parts(detail::AROUND, &around);
+            time.detail.set(detail::CPU_COUNT, 8u32);
+            record.measurements.push(time);
+            let place = place().with_label(Label::State, "user");
+            record.measurements.push(Measurement::new("workload.cpu_time", place, vec![3.0 * wall]));
+            record
+        };
+        let record = with_command(1.25, 5.5);
+        assert!((used_by_others(&record).unwrap() - 1.4).abs() < 1e-6);
+        let said = crate::bound::bound(&crate::RecordIndex::new(&record)).unwrap().says.to_string();
+        assert!(said.contains("other programs 1.40."), "{said}");
+        // Ticks tell nothing of one that was short: neither says how much others used meanwhile, and what is said is of the whole run.
+        let record = with_command(0.4, 1.76);
+        assert_eq!(used_by_others(&record), Some(0.5));
+        let said = crate::bound::bound(&crate::RecordIndex::new(&record)).unwrap();
+        assert!(!said.says.to_string().contains("other programs 1"), "{said:?}");
+        assert!(said.evidence.iter().all(|seen| seen.says.code() != Some("bound-others-used")), "{said:?}");
     }
 
     #[test]

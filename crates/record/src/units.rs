@@ -78,6 +78,11 @@ pub fn cpus(count: u32) -> String {
     format!("{count} {}", if count == 1 { "CPU" } else { "CPUs" })
 }
 
+/// CPUs that were in use on average, as far as ticks tell.
+pub fn cpus_in_use(used: f64) -> String {
+    format!("{used:.2}")
+}
+
 /// Three significant digits, without an exponent below a quadrillion (10^15): `1234`, `123`, `12.3`, `1.23`, `0.123`.
 pub fn significant(value: f64) -> String {
     significant_to(value, DIGITS)

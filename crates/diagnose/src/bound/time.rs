@@ -2,11 +2,12 @@
 
 use record::diagnosis::BoundBy;
 use record::text::Value;
-use record::units::{cpus, significant, thousands};
+use record::units::{self, cpus, significant, thousands};
 use record::{Label, Template, Text, text};
 
 use super::convoy::waited_for_locks;
 use super::{Cause, Facts, detail};
+use crate::cpu_accounting;
 
 pub(super) fn quota(facts: &Facts) -> Option<Cause> {
     let throttled = facts.around().throttled_seconds?;
@@ -186,10 +187,14 @@ pub(super) fn waiting(facts: &Facts) -> Option<Cause> {
     Some(cause.cite(text!("bound-sampled", "sampled while blocked: {kinds}", kinds), detail("waiting")))
 }
 
-/// CPUs that other programs used meanwhile.
+/// CPUs that other programs used meanwhile, which decides what is said even where it is not known well enough to be told.
 pub(super) fn used_by_others(facts: &Facts) -> Option<f64> {
-    let (busy, seconds) = facts.around().busy_seconds.zip(facts.around().seconds)?;
-    Some((busy / seconds.max(1e-9) - facts.used()).max(0.0))
+    cpu_accounting::beside(&facts.around(), facts.used())
+}
+
+/// The same to be told, as a report tells it wherever it does.
+pub(super) fn told_of_others(facts: &Facts) -> Option<f64> {
+    cpu_accounting::told_beside(&facts.around(), facts.used())
 }
 
 pub(super) fn contention(facts: &Facts) -> Option<Cause> {
@@ -237,7 +242,7 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
         )
     };
     let cause = Cause::new(by, share * wanted, says, advice);
-    let Some(others) = others.map(significant) else { return Some(cause) };
+    let Some(others) = told_of_others(facts).map(units::cpus_in_use) else { return Some(cause) };
     let seen = text!("bound-others-used", "other programs used {others} CPUs", others);
     Some(cause.cite(seen, detail("around")))
 }

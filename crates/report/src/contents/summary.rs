@@ -302,7 +302,9 @@ pub(crate) fn noise_in_a_line(record: &Record) -> String {
     let online = record.machine.counts.cpus_online;
     let said = listed([
         (record.import.is_none() && !record.measurements.is_empty()).then(|| unreliable(record)),
-        others.zip(online).map(|(used, cpus)| format!("others used {used:.2} of {}", units::cpus(cpus))),
+        others
+            .zip(online)
+            .map(|(used, cpus)| format!("others used {} of {}", units::cpus_in_use(used), units::cpus(cpus))),
         steal.map(|share| format!("steal {}", steal_share(share))),
         before.own_nice.filter(|nice| *nice != 0).map(|nice| format!("own nice value {nice}")),
         before.own_policy.clone().filter(|policy| policy != "other").map(|policy| format!("policy {policy}")),
